@@ -1,0 +1,1 @@
+//! kinst for Linux.

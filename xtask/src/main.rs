@@ -1,0 +1,2 @@
+//! xtask: the development commands of the project.
+fn main() {}
