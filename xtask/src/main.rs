@@ -4,7 +4,9 @@ mod apt;
 mod cache;
 mod exec;
 mod kernels;
+mod kmod;
 mod setup;
+mod vm;
 mod workspace;
 
 use std::process::ExitCode;
@@ -17,11 +19,17 @@ use clap::Parser;
 enum Command {
     /// Fetch what the other commands need: packages, QEMU, busybox, kernels with debug files
     Setup(setup::Options),
+    /// Build the kernel module
+    Kmod(kmod::Options),
+    /// Run a command in a guest
+    Vm(vm::Options),
 }
 
 fn main() -> ExitCode {
     let result = match Command::parse() {
         Command::Setup(options) => setup::main(&options).map(|()| ExitCode::SUCCESS),
+        Command::Kmod(options) => kmod::main(&options).map(|()| ExitCode::SUCCESS),
+        Command::Vm(options) => vm::main(&options),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
