@@ -127,17 +127,20 @@ impl KernelLog {
         Some(&self.lines[*line])
     }
 
-    /// The part of the log that explains the first trouble at or after `from`, or else the log's end.
+    /// The part of the log at or after `from` that explains its first trouble, or else all of it: at most `most`
+    /// lines, from both ends.
     pub fn excerpt(&self, from: usize, most: usize) -> String {
-        let first = self.troubles.iter().map(|(line, _)| *line).find(|line| *line >= from);
-        let start = match first {
-            Some(line) => line.saturating_sub(10),
-            None => self.lines.len().saturating_sub(most),
+        let trouble = self.troubles.iter().map(|(line, _)| *line).find(|line| *line >= from);
+        let start = trouble.map_or(from, |line| line.saturating_sub(10).max(from));
+        let lines = self.since(start);
+        let indented = |lines: &[String]| -> String { lines.iter().map(|l| format!("    {l}\n")).collect() };
+        let text = if lines.len() <= most {
+            indented(lines)
+        } else {
+            let left = format!("    … {} lines …\n", lines.len() - most);
+            [indented(&lines[..most / 2]), left, indented(&lines[lines.len() - most / 2..])].concat()
         };
-        let shown: Vec<_> = self.lines[start..].iter().take(most).map(|l| format!("    {l}\n")).collect();
-        let left = self.lines.len() - start - shown.len();
-        let more = if left > 0 { format!("    … {left} more lines\n") } else { String::new() };
-        format!("{}{more}  the whole log is in {}", shown.concat(), self.path.display())
+        format!("{text}  the whole log is in {}", self.path.display())
     }
 }
 

@@ -1,21 +1,16 @@
 //! One QEMU with a guest in it: started, asked to run things, watched, ended.
 
 use std::fs::File;
-use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::process::Child;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::exec;
-use crate::setup::tools::Qemu;
 use crate::vm::klog::{KernelLog, Trouble};
+use crate::vm::launch::{self, Config, Event, Stream};
 use crate::vm::stream::Marked;
 
 /// From power-on to the agent's first word. A loaded host is slow.
@@ -25,25 +20,6 @@ const PULSE: Duration = Duration::from_secs(10);
 const PULSE_LIMIT: Duration = Duration::from_secs(60);
 /// What the rest of a dying kernel's log may take to arrive.
 const LAST_WORDS: Duration = Duration::from_secs(3);
-
-/// What it takes to start a guest.
-pub struct Config<'a> {
-    pub qemu: &'a Qemu,
-    pub vmlinuz: PathBuf,
-    pub initramfs: Vec<u8>,
-    /// A read-only disk, on nvme0n1.
-    pub disk: Option<PathBuf>,
-    pub smp: u32,
-    pub memory_mb: u32,
-    pub multi_threaded: bool,
-    pub accel: &'a str,
-    /// More words for the kernel's command line.
-    pub append: &'a str,
-    /// Where the kernel's log is copied to.
-    pub log: PathBuf,
-    /// Ends each run on the two output streams.
-    pub mark: String,
-}
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,18 +40,6 @@ pub trait Sink {
     fn err(&mut self, bytes: &[u8]);
 }
 
-enum Event {
-    Log(Vec<u8>),
-    Out(Vec<u8>),
-    Err(Vec<u8>),
-    Pulse(Vec<u8>),
-    Control(Vec<u8>),
-    Monitor(Vec<u8>),
-}
-
-/// The names of the streams between host and guest; the last one is QEMU's own.
-const STREAMS: [&str; 6] = ["log", "out", "err", "pulse", "control", "monitor"];
-
 pub struct Machine {
     child: Child,
     events: Receiver<Event>,
@@ -84,6 +48,8 @@ pub struct Machine {
     monitor: UnixStream,
     control_text: String,
     pub log: KernelLog,
+    /// The place in the log at which the latest run began.
+    pub run_start: usize,
     mark: String,
     /// The initramfs lives as long as QEMU may read it.
     _initramfs: File,
@@ -95,15 +61,13 @@ impl Machine {
         let mut machine = Machine::start(config)?;
         let deadline = Instant::now() + BOOT_LIMIT;
         loop {
-            while let Some(line) = machine.control_line() {
-                match line.split_once(' ') {
-                    _ if line == "ready" => return Ok(machine),
-                    Some(("failed", what)) => {
-                        machine.drain_log(Duration::from_millis(200));
-                        bail!("the guest cannot start: {what}\n{}", machine.log.excerpt(0, 60));
-                    }
-                    _ => bail!("the guest said {line:?} instead of `ready`"),
+            if let Some(line) = machine.control_line() {
+                if line == "ready" {
+                    return Ok(machine);
                 }
+                machine.drain_log(Duration::from_millis(200));
+                let what = line.strip_prefix("failed ").unwrap_or(&line);
+                bail!("the guest cannot start: {what}\n{}", machine.log.excerpt(0, 80));
             }
             machine.take_until(Instant::now() + Duration::from_millis(200), &mut Discard);
             let ended = machine.child.try_wait()?;
@@ -114,49 +78,34 @@ impl Machine {
                     None if machine.log.worst(0) == Some(Trouble::Fatal) => "the kernel died at boot".into(),
                     None => format!("the guest was not up after {} s", BOOT_LIMIT.as_secs()),
                 };
-                bail!("{why}\n{}", machine.log.excerpt(0, 60));
+                bail!("{why}\n{}", machine.log.excerpt(0, 80));
             }
         }
     }
 
     fn start(config: &Config) -> Result<Machine> {
         let log = KernelLog::new(&config.log)?;
-        let initramfs = memory_file(&config.initramfs)?;
-        let base = format!("kinst-vm-{}-{}", std::process::id(), config.mark);
-        let mut listeners = Vec::new();
-        for stream in STREAMS {
-            // An abstract name leaves no file behind, however this process ends.
-            let address = SocketAddr::from_abstract_name(format!("{base}-{stream}"))?;
-            listeners.push(UnixListener::bind_addr(&address)?);
-        }
-        let mut command = command_line(config, &initramfs, &base);
-        let child = command.spawn().with_context(|| format!("cannot run {}", exec::shown(&command)))?;
-        let (sender, events) = channel();
-        let mut streams = Vec::new();
-        let mut machine_child = child;
-        for (index, listener) in listeners.into_iter().enumerate() {
-            let stream = accept(&listener, &mut machine_child)?;
-            forward(stream.try_clone()?, index, sender.clone());
-            streams.push(stream);
-        }
-        let [_, _, _, pulse, control, monitor] =
-            <[UnixStream; 6]>::try_from(streams).expect("one for each name");
+        let started = launch::start(config)?;
+        let connections = started.streams;
+        let take = |stream: Stream| connections[stream as usize].try_clone();
         Ok(Machine {
-            child: machine_child,
-            events,
-            pulse,
-            control,
-            monitor,
+            child: started.child,
+            events: started.events,
+            pulse: take(Stream::Pulse)?,
+            control: take(Stream::Control)?,
+            monitor: take(Stream::Monitor)?,
             control_text: String::new(),
             log,
+            run_start: 0,
             mark: config.mark.clone(),
-            _initramfs: initramfs,
+            _initramfs: started.initramfs,
         })
     }
 
     /// Runs script number `id` of the guest, passing its output on as it comes.
     pub fn run(&mut self, id: usize, limit: Duration, sink: &mut dyn Sink) -> Result<End> {
         let from = self.log.position();
+        self.run_start = from;
         let mut run = Run::new(&self.mark, sink);
         let deadline = Instant::now() + limit;
         let (mut next_pulse, mut last_sign) = (Instant::now() + PULSE, Instant::now());
@@ -214,18 +163,17 @@ impl Machine {
     }
 
     fn take(&mut self, event: Event, taker: &mut dyn Taker) -> bool {
-        match event {
-            Event::Log(bytes) => self.log.push(&bytes),
-            Event::Out(bytes) => taker.out(&bytes),
-            Event::Err(bytes) => taker.err(&bytes),
-            Event::Control(bytes) => self.control_text.push_str(&String::from_utf8_lossy(&bytes)),
-            Event::Pulse(_) => {}
-            Event::Monitor(bytes) => {
-                taker.monitor(&bytes);
-                return false;
-            }
+        let bytes = &event.bytes;
+        match event.stream {
+            Stream::Log => self.log.push(bytes),
+            Stream::Out => taker.out(bytes),
+            Stream::Err => taker.err(bytes),
+            Stream::Pulse => {}
+            Stream::Control => self.control_text.push_str(&String::from_utf8_lossy(bytes)),
+            Stream::Monitor => taker.monitor(bytes),
         }
-        true
+        // QEMU's own words say nothing about the guest.
+        event.stream != Stream::Monitor
     }
 
     /// Takes what still comes until nothing has come for a while.
@@ -282,95 +230,6 @@ impl Drop for Machine {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
-    let mut command = config.qemu.command();
-    let thread = if config.multi_threaded { "multi" } else { "single" };
-    let accel = if config.accel == "tcg" { format!("tcg,thread={thread}") } else { config.accel.into() };
-    command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
-    command.args(["-machine", "pc", "-cpu", "max", "-accel", &accel]);
-    command.args(["-smp", &config.smp.to_string(), "-m", &config.memory_mb.to_string()]);
-    for stream in STREAMS {
-        let options = format!("socket,id={stream},path={base}-{stream},abstract=on");
-        command.args(["-chardev", &options]);
-    }
-    command.args([
-        "-serial",
-        "chardev:log",
-        "-mon",
-        "chardev=monitor,mode=readline",
-        "-device",
-        "virtio-serial-pci",
-    ]);
-    for (port, stream) in STREAMS[1..5].iter().enumerate() {
-        let port = port + 1;
-        command.args(["-device", &format!("virtserialport,nr={port},chardev={stream},name={stream}")]);
-    }
-    if let Some(disk) = &config.disk {
-        let file = disk.display().to_string().replace(',', ",,");
-        command.args(["-drive", &format!("if=none,id=disk,format=raw,readonly=on,cache=unsafe,file={file}")]);
-        command.args(["-device", "nvme,serial=kinst,drive=disk"]);
-    }
-    command.arg("-kernel").arg(&config.vmlinuz);
-    command.args(["-initrd", &format!("/proc/{}/fd/{}", std::process::id(), initramfs.as_raw_fd())]);
-    // Stalls and lockups are judged late: a busy host can keep a virtual CPU waiting for many seconds.
-    let quiet = "console=ttyS0 loglevel=7 panic=-1 printk.devkmsg=on rcupdate.rcu_cpu_stall_timeout=40 \
-                 watchdog_thresh=20";
-    command.arg("-append").arg(format!("{quiet} {}", config.append).trim_end());
-    command.stdin(Stdio::null()).stdout(Stdio::null());
-    // SAFETY: the closure makes one system call and touches no memory of the parent.
-    unsafe {
-        command.pre_exec(|| {
-            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-            Ok(())
-        });
-    }
-    command
-}
-
-fn memory_file(bytes: &[u8]) -> Result<File> {
-    // A file without a name: it goes when this process goes, however that happens.
-    let fd: OwnedFd = rustix::fs::memfd_create("initramfs", rustix::fs::MemfdFlags::CLOEXEC)?;
-    let mut file = File::from(fd);
-    file.write_all(bytes)?;
-    Ok(file)
-}
-
-/// Waits for QEMU to open a stream, or to give up.
-fn accept(listener: &UnixListener, child: &mut Child) -> Result<UnixStream> {
-    listener.set_nonblocking(true)?;
-    let deadline = Instant::now() + Duration::from_secs(30);
-    loop {
-        match listener.accept() {
-            Ok((stream, _)) => {
-                stream.set_nonblocking(false)?;
-                return Ok(stream);
-            }
-            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {}
-            Err(e) => return Err(e).context("cannot talk to QEMU"),
-        }
-        if let Some(status) = child.try_wait()? {
-            bail!("QEMU ended with {status} as soon as it was started");
-        }
-        if Instant::now() > deadline {
-            let _ = child.kill();
-            bail!("QEMU does not open its streams");
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-fn forward(mut stream: UnixStream, index: usize, sender: Sender<Event>) {
-    let wrap = [Event::Log, Event::Out, Event::Err, Event::Pulse, Event::Control, Event::Monitor][index];
-    std::thread::spawn(move || {
-        let mut buffer = vec![0; 1 << 16];
-        while let Ok(length @ 1..) = stream.read(&mut buffer) {
-            if sender.send(wrap(buffer[..length].to_vec())).is_err() {
-                return;
-            }
-        }
-    });
 }
 
 /// Who gets the bytes of the streams.

@@ -2,6 +2,7 @@
 
 pub mod contents;
 pub mod klog;
+mod launch;
 pub mod machine;
 mod newc;
 pub mod programs;
@@ -20,7 +21,8 @@ use crate::kernels::{Kernel, Name};
 use crate::setup::{self, tools::Tools};
 use crate::{kmod, workspace};
 use contents::Contents;
-use machine::{Config, End, Machine, Sink};
+use launch::Config;
+use machine::{End, Machine, Sink};
 
 /// What the exit status says when the command has none of its own to pass on.
 const KERNEL_TROUBLE: u8 = 99;
@@ -97,29 +99,32 @@ pub fn main(options: &Options) -> Result<ExitCode> {
 fn verdict(machine: &mut Machine, end: End, timeout: u64) -> u8 {
     let failed = |what: &str, log: String| eprintln!("vm: {what}; the kernel's log:\n{log}");
     let trouble = machine.log.first_trouble(0).map(str::to_owned);
+    // A kernel that was in trouble before the run explains more than the run.
+    let from = if trouble.is_some() { 0 } else { machine.run_start };
+    let log = machine.log.excerpt(from, 120);
     match (end, trouble) {
         (End::Exit(status), None) => status as u8,
         (End::Exit(status), Some(line)) => {
             let what =
                 format!("the command ended with {status}, but the guest's kernel is in trouble: {line}");
-            failed(&what, machine.log.excerpt(0, 120));
+            failed(&what, log);
             KERNEL_TROUBLE
         }
         (End::Crash, Some(line)) => {
-            failed(&format!("the guest's kernel died: {line}"), machine.log.excerpt(0, 120));
+            failed(&format!("the guest's kernel died: {line}"), log);
             KERNEL_TROUBLE
         }
         (End::Crash, None) => {
-            failed("the guest ended before the command did", machine.log.excerpt(0, 60));
+            failed("the guest ended before the command did", log);
             KERNEL_TROUBLE
         }
         (End::TimeOut, _) => {
             let what = format!("the command was still running after {timeout} s (--timeout)");
-            failed(&what, machine.log.excerpt(0, 120));
+            failed(&what, log);
             TIME_OUT
         }
         (End::Hang, _) => {
-            failed("the guest no longer answers", machine.log.excerpt(0, 120));
+            failed("the guest no longer answers", log);
             eprintln!("  its CPUs:\n{}", machine.registers());
             TIME_OUT
         }
