@@ -7,6 +7,7 @@ mod kernels;
 mod kmod;
 mod setup;
 mod vm;
+mod vmtest;
 mod workspace;
 
 use std::process::ExitCode;
@@ -23,6 +24,8 @@ enum Command {
     Kmod(kmod::Options),
     /// Run a command in a guest
     Vm(vm::Options),
+    /// Run the cases of tests/vm in guests
+    VmTest(vmtest::Options),
 }
 
 fn main() -> ExitCode {
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
         Command::Setup(options) => setup::main(&options).map(|()| ExitCode::SUCCESS),
         Command::Kmod(options) => kmod::main(&options).map(|()| ExitCode::SUCCESS),
         Command::Vm(options) => vm::main(&options),
+        Command::VmTest(options) => vmtest::main(&options),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

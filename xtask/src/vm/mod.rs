@@ -61,6 +61,23 @@ pub struct Guest {
     pub release: bool,
 }
 
+impl Default for Guest {
+    /// The same as on a command line without options.
+    fn default() -> Guest {
+        Guest {
+            kernel: Name::Stable,
+            smp: 2,
+            mem: 2048,
+            thread: None,
+            accel: "tcg".into(),
+            append: String::new(),
+            no_module: false,
+            no_tools: false,
+            release: false,
+        }
+    }
+}
+
 #[derive(clap::Args)]
 pub struct Options {
     #[command(flatten)]
