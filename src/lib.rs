@@ -11,5 +11,6 @@
 pub mod diag;
 pub mod dif;
 pub mod parser;
+pub mod sites;
 pub mod source;
 pub mod sugar;
