@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * kinst.h: the interface of /dev/dtrace/kinst.
+ *
+ * A session is an open file. Its life:
+ *
+ *   open -> LOAD (verify the image, prepare and arm its probes, state INACTIVE)
+ *        -> mmap the rings -> GO (BEGIN fires, state ACTIVE) -> drain the rings,
+ *           snapshot the aggregations -> STOP (END fires, state STOPPED) -> drain -> close
+ *
+ * Closing the file at any moment disarms what the session armed. All numbers
+ * are in the byte order of the machine; every structure has the same layout for
+ * 32- and 64-bit callers; every reserved field is zero, or the call is refused.
+ *
+ * xtask generates src/kernel/uapi.rs from this file: it understands #define of
+ * a number or a string, enum with explicit values, and struct of __u8..__u64,
+ * __s32, __s64, arrays of them, and structs declared above.
+ */
+#ifndef _UAPI_KINST_H
+#define _UAPI_KINST_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define KINST_ABI_VERSION 1
+#define KINST_DEVICE "/dev/dtrace/kinst"
+#define KINST_NONE 0xffffffff /* no such index */
+
+/* ---- ioctls ---- */
+
+struct kinst_info {
+	__u32 abi; /* KINST_ABI_VERSION */
+	__u32 ncpus; /* rings are numbered 0 .. ncpus - 1 (possible CPUs) */
+	__u32 max_probes; /* of one session; a module parameter */
+	__u32 max_insns; /* DIF instructions of one image; a module parameter */
+	__u64 max_memory; /* bytes of one session; a module parameter */
+};
+
+/* One instruction of a function as it is in memory now. */
+struct kinst_insn {
+	__u32 offset; /* from the function's symbol */
+	__u8 len;
+	__u8 flags; /* KINST_INSN_* */
+	__u16 reason; /* enum kinst_reason; KINST_OK: it can be traced */
+	__u8 bytes[16]; /* the first len are the original instruction */
+};
+
+#define KINST_INSN_RET 0x1 /* returns to the caller */
+#define KINST_INSN_TAIL 0x2 /* a jump that leaves the function */
+#define KINST_INSN_BRANCH 0x4 /* a conditional branch */
+
+struct kinst_insns {
+	__u64 func; /* in: run-time address of the function's symbol */
+	__u64 buf; /* in: user address of struct kinst_insn[count] */
+	__u32 count; /* in: room in buf; out: instructions there are */
+	__u32 size; /* out: bytes of the function */
+	__u32 reason; /* out: why no instruction can be told, or KINST_OK */
+	__u32 reserved;
+};
+
+/* What became of one probe of the image. */
+struct kinst_result {
+	__u32 reason; /* enum kinst_reason; KINST_OK: it is armed */
+	__u32 prev; /* KINST_R_BOUNDARY: offset of the instruction before */
+	__u32 next; /* and of the one after */
+	__u32 reserved;
+};
+
+/* Why an image was refused as a whole. */
+struct kinst_error {
+	__u32 code; /* enum kinst_verify; 0: not the verifier's refusal */
+	__u32 difo; /* index of the DIFO, or KINST_NONE */
+	__u32 index; /* instruction in it, or of the table entry, or KINST_NONE */
+	__u32 reserved;
+};
+
+struct kinst_load {
+	__u64 image; /* user address */
+	__u64 results; /* user address of struct kinst_result[nprobes of the image] */
+	__u32 image_len;
+	__u32 nresults;
+	struct kinst_error error; /* out */
+};
+
+enum kinst_state {
+	KINST_STATE_INACTIVE = 0,
+	KINST_STATE_WARMUP = 1, /* BEGIN runs */
+	KINST_STATE_ACTIVE = 2,
+	KINST_STATE_DRAINING = 3, /* exit() was called; the consumer should STOP */
+	KINST_STATE_COOLDOWN = 4, /* END runs */
+	KINST_STATE_STOPPED = 5,
+	KINST_STATE_KILLED = 6, /* no STATUS from the consumer for too long */
+};
+
+/* Losses since LOAD, all CPUs; the per-CPU ones are in the rings. */
+struct kinst_status {
+	__u32 state; /* enum kinst_state */
+	__u32 exit_status; /* of exit(), valid from DRAINING on */
+	__u64 dyn_drops; /* dynamic variables: no room */
+	__u64 dyn_drops_rinsing;
+	__u64 dyn_drops_dirty;
+	__u64 spec_drops;
+	__u64 spec_busy;
+	__u64 spec_unavail;
+	__u64 stkstroverflows;
+	__u64 dblerrors; /* faults inside ERROR */
+	__u64 nested; /* hits inside a probe's own work, not run */
+	__u64 hits; /* probe firings that ran at least one ECB */
+	__u64 reserved[4];
+};
+
+struct kinst_aggsnap {
+	__u64 buf; /* in: user address */
+	__u32 size; /* in: room; aggsize is always enough */
+	__u32 cpu; /* in */
+	__u32 used; /* out: bytes written */
+	__u32 reserved;
+	__u64 drops; /* out: aggregation drops on this CPU since LOAD */
+};
+
+#define KINST_IOC_INFO _IOR('k', 0x00, struct kinst_info)
+#define KINST_IOC_INSNS _IOWR('k', 0x01, struct kinst_insns)
+#define KINST_IOC_LOAD _IOWR('k', 0x02, struct kinst_load)
+#define KINST_IOC_GO _IO('k', 0x03)
+#define KINST_IOC_STOP _IO('k', 0x04)
+#define KINST_IOC_STATUS _IOR('k', 0x05, struct kinst_status)
+/* Takes the CPU's aggregation buffer and leaves an empty one. */
+#define KINST_IOC_AGGSNAP _IOWR('k', 0x06, struct kinst_aggsnap)
+
+/* ---- reasons: why a place cannot be traced (refuse.c, arch/) ---- */
+
+enum kinst_reason {
+	KINST_OK = 0,
+	KINST_R_NOFUNC = 1, /* the address is not the start of a function */
+	KINST_R_RANGE = 2, /* the offset is beyond the function */
+	KINST_R_BOUNDARY = 3, /* the offset is inside an instruction */
+	KINST_R_MISMATCH = 4, /* the bytes are not the expected ones */
+	KINST_R_BLACKLIST = 5, /* kprobe blacklist: noinstr, entry code */
+	KINST_R_FTRACE = 6, /* inside the ftrace site */
+	KINST_R_JUMP_LABEL = 7,
+	KINST_R_STATIC_CALL = 8,
+	KINST_R_ALTERNATIVE = 9,
+	KINST_R_KPROBE = 10, /* a kprobe covers it */
+	KINST_R_INIT = 11, /* .init.text: gone after boot */
+	KINST_R_SELF = 12, /* the module itself */
+	KINST_R_TRAP_PATH = 13, /* runs on the way to our own handler */
+	KINST_R_UNDECODABLE = 14,
+	KINST_R_INSN_STI_HLT = 15, /* sti; hlt and mwait */
+	KINST_R_INSN_INT = 16, /* int3, int n, into */
+	KINST_R_INSN_IRET = 17, /* iret, far transfers, syscall and sysret family */
+	KINST_R_INSN_SS = 18, /* mov or pop %ss */
+	KINST_R_INSN_UD = 19, /* ud0, ud1, ud2 */
+	KINST_R_INSN_PRIV = 20, /* swapgs, rsm, VMX, SVM, xbegin */
+	KINST_R_INSN_ENDBR = 21, /* endbr with IBT on */
+	KINST_R_INSN_RSP = 22, /* an indirect call through %rsp */
+	KINST_R_REACH = 23, /* a displacement would not fit */
+	KINST_R_NOSLOT = 24, /* the trampoline pool is full */
+	KINST_R_FOREIGN = 25, /* somebody else's breakpoint or patch is in the function */
+	KINST_R_GONE = 26, /* the module is being unloaded */
+	KINST_R_NOT_BRANCH = 27, /* an edge from an instruction that does not branch there */
+	KINST_R_LIMIT = 28, /* max_probes */
+	KINST_R_UNSUPPORTED = 29, /* an edge of this kind, or a probe kind of a newer ABI */
+	KINST_R_MODEL = 30, /* return probe: the function's exits cannot all be told */
+	KINST_R_MAX = 31,
+};
+
+/* ---- the image ---- */
+
+#define KINST_IMAGE_MAGIC 0x54534e4b /* "KNST" */
+
+/* A table of the image: count entries at off bytes from its start. off is a multiple of 8. */
+struct kinst_table {
+	__u32 off;
+	__u32 count;
+};
+
+struct kinst_image {
+	__u32 magic;
+	__u16 version; /* KINST_ABI_VERSION */
+	__u16 hdr_len; /* sizeof(struct kinst_image) */
+	__u32 len; /* of the whole image */
+	__u32 flags; /* KINST_IMAGE_* */
+	struct kinst_table strtab; /* bytes; begins and ends with NUL */
+	struct kinst_table insns; /* __u32: DIF instruction words */
+	struct kinst_table ints; /* __u64 */
+	struct kinst_table vars; /* struct kinst_var */
+	struct kinst_table difos; /* struct kinst_difo */
+	struct kinst_table actions; /* struct kinst_action */
+	struct kinst_table clauses; /* struct kinst_clause */
+	struct kinst_table probes; /* struct kinst_probe */
+	struct kinst_table ecbs; /* struct kinst_ecb; EPID = index + 1 */
+	__u64 bufsize; /* bytes of one CPU's ring; rounded up to a power of two */
+	__u64 aggsize;
+	__u64 dynvarsize;
+	__u64 specsize;
+	__u32 nspec;
+	__u32 strsize; /* 8 .. 64 KiB */
+	__u32 target; /* pid of $target, or 0 */
+	__u32 reserved;
+};
+
+#define KINST_IMAGE_DESTRUCTIVE 0x1 /* -w */
+
+/* A D type as DIF knows it: a return type or a variable's type. */
+struct kinst_dtype {
+	__u8 kind; /* 0 D type (by value unless BYREF), 1 string */
+	__u8 ckind; /* enum of dif.md: 1 integer 2 float 3 pointer 4 array 5 function 6 struct 7 union 8 enum */
+	__u8 flags; /* KINST_T_* */
+	__u8 reserved;
+	__u32 size; /* bytes; by value: 0 1 2 4 8; string: 0 means strsize */
+};
+
+#define KINST_T_BYREF 0x1
+#define KINST_T_BYUREF 0x2
+
+/* A user variable. Ids from 0x500, numbered separately for each scope. */
+struct kinst_var {
+	__u32 name; /* strtab */
+	__u32 id;
+	__u8 kind; /* 0 associative array, 1 scalar */
+	__u8 scope; /* 0 global, 1 thread, 2 clause-local */
+	__u16 flags; /* 1 read, 2 written */
+	struct kinst_dtype type; /* of the value (of one element for an array) */
+};
+
+struct kinst_difo {
+	__u32 insn; /* first entry in insns */
+	__u32 ninsns;
+	__u32 int0; /* setx 0 is ints[int0] */
+	__u32 nints;
+	__u32 str0; /* sets 0 is strtab + str0 */
+	__u32 strlen; /* bytes, the last one NUL; 0: no strings */
+	struct kinst_dtype rtype;
+};
+
+/*
+ * Actions of one clause run in order. A recording action has one record in the
+ * clause's payload; records are laid out in order, each aligned to the largest
+ * power of two <= 8 that divides its size; the payload is rounded up to 8.
+ *
+ * An aggregating action (class 0x0700) takes the ntuple actions just before it
+ * as its key (DIFEXPR, STACK, USTACK, SYM, MOD, UADDR ...): those have no record in
+ * the payload, they are laid out by the same rule in the aggregation's entry.
+ */
+struct kinst_action {
+	__u16 kind; /* KINST_ACT_* */
+	__u16 ntuple;
+	__u32 difo; /* index, or KINST_NONE */
+	__u32 incr; /* quantize family: DIFO of the increment, or KINST_NONE (1) */
+	__u32 agg; /* aggregating: id of the aggregation variable, from 1 */
+	__u64 arg;
+};
+
+/* kind: record */
+#define KINST_ACT_DIFEXPR 0x0001 /* value of the return type; size 0: none */
+#define KINST_ACT_EXIT 0x0002 /* 4 */
+#define KINST_ACT_PRINTF 0x0003 /* as DIFEXPR, one action an argument */
+#define KINST_ACT_PRINTA 0x0004 /* 8: arg */
+#define KINST_ACT_LIBACT 0x0005 /* 8: value of difo, or arg if none */
+#define KINST_ACT_TRACEMEM 0x0006 /* arg bytes from the address that difo gives */
+#define KINST_ACT_TRACEMEM_DYN 0x0007 /* 8: the length for the TRACEMEM after it */
+#define KINST_ACT_USTACK 0x0101 /* 8 (pid) + 8 * (arg & 0xffffffff) */
+#define KINST_ACT_USYM 0x0103 /* 16: pid, address */
+#define KINST_ACT_UMOD 0x0104 /* 16 */
+#define KINST_ACT_UADDR 0x0105 /* 16 */
+#define KINST_ACT_STOP 0x0201 /* none; destructive */
+#define KINST_ACT_RAISE 0x0202 /* none; destructive */
+#define KINST_ACT_SYSTEM 0x0203 /* as PRINTF; destructive */
+#define KINST_ACT_FREOPEN 0x0204 /* as PRINTF; destructive */
+#define KINST_ACT_STACK 0x0401 /* 8 * arg; ends with 0 if shorter */
+#define KINST_ACT_SYM 0x0402 /* 8: address that difo gives */
+#define KINST_ACT_MOD 0x0403 /* 8 */
+#define KINST_ACT_BREAKPOINT 0x0501
+#define KINST_ACT_PANIC 0x0502
+#define KINST_ACT_CHILL 0x0503
+#define KINST_ACT_SPECULATE 0x0601
+#define KINST_ACT_COMMIT 0x0602
+#define KINST_ACT_DISCARD 0x0603
+#define KINST_ACT_COUNT 0x0701
+#define KINST_ACT_MIN 0x0702
+#define KINST_ACT_MAX 0x0703
+#define KINST_ACT_AVG 0x0704
+#define KINST_ACT_SUM 0x0705
+#define KINST_ACT_STDDEV 0x0706
+#define KINST_ACT_QUANTIZE 0x0707
+#define KINST_ACT_LQUANTIZE 0x0708
+#define KINST_ACT_LLQUANTIZE 0x0709
+
+struct kinst_clause {
+	__u32 predicate; /* DIFO, or KINST_NONE */
+	__u32 action; /* first entry in actions */
+	__u32 nactions;
+	__u32 flags; /* KINST_CLAUSE_* */
+};
+
+#define KINST_CLAUSE_RECORD 0x1 /* a record is written even if the payload is empty */
+
+/* Kinds of probes. */
+#define KINST_P_BEGIN 0
+#define KINST_P_END 1
+#define KINST_P_ERROR 2
+#define KINST_P_INSN 3 /* the instruction at func + offset */
+#define KINST_P_EDGE 4 /* the branch at func + offset, when it goes to func + to */
+#define KINST_P_FBT_ENTRY 5 /* func is entered */
+#define KINST_P_FBT_RETURN 6 /* func is left; arg0 offset, arg1 value */
+
+struct kinst_probe {
+	__u32 id; /* the D variable id; the session's own numbers */
+	__u32 kind; /* KINST_P_* */
+	__u64 func; /* run-time address of the function's symbol */
+	__u32 offset;
+	__u32 to;
+	__u32 prov; /* names in strtab, what probeprov and the others say */
+	__u32 mod;
+	__u32 name_func;
+	__u32 name;
+	__u8 nbytes; /* of bytes to compare with the instruction; 0: do not */
+	__u8 reserved[7];
+	__u8 bytes[16];
+};
+
+struct kinst_ecb {
+	__u32 probe;
+	__u32 clause;
+};
+
+/* ---- the verifier's refusals (dif_verify.c; the Rust verifier names the same) ---- */
+
+enum kinst_verify {
+	KINST_V_OK = 0,
+	KINST_V_HEADER = 1,
+	KINST_V_TABLE = 2, /* a table is out of the image, misaligned or overlaps the header */
+	KINST_V_STRTAB = 3,
+	KINST_V_INDEX = 4, /* a reference to an entry that is not there */
+	KINST_V_RESERVED = 5, /* a reserved field or operand is not zero */
+	KINST_V_OPCODE = 6,
+	KINST_V_REGISTER = 7,
+	KINST_V_DEST_R0 = 8,
+	KINST_V_BRANCH = 9, /* out of the program, or not strictly forward */
+	KINST_V_INT = 10,
+	KINST_V_STR = 11,
+	KINST_V_VARIABLE = 12, /* unknown, of another scope or kind, or not to be written */
+	KINST_V_SUBR = 13,
+	KINST_V_TYPE = 14,
+	KINST_V_NO_RET = 15,
+	KINST_V_ACTION = 16, /* unknown or not supported, or its DIFO's type does not fit */
+	KINST_V_TUPLE = 17,
+	KINST_V_DESTRUCTIVE = 18,
+	KINST_V_LIMIT = 19,
+	KINST_V_PROBE = 20,
+	KINST_V_OPTION = 21,
+	KINST_V_MAX = 22,
+};
+
+/* ---- rings ---- */
+
+/*
+ * mmap of the session at page offset cpu * KINST_RING_PAGES:
+ *   page 0     struct kinst_ring_consumer, read and write
+ *   page 1     struct kinst_ring_producer, read only
+ *   page 2 ..  bufsize bytes of data, read only
+ * Positions count bytes from the start and are never reduced: data[pos & (size - 1)].
+ * A record never wraps: a PAD record fills the end.
+ */
+#define KINST_RING_PAGES 0x100000
+
+struct kinst_ring_consumer {
+	__u64 pos; /* all before is consumed */
+};
+
+struct kinst_ring_producer {
+	__u64 pos; /* all before is reserved; stop at the first record that is BUSY */
+	__u64 size; /* of the data, a power of two */
+	__u64 drops; /* records that found no room */
+	__u64 errors; /* faults */
+};
+
+#define KINST_REC_BUSY 0x80000000
+#define KINST_REC_PAD 0x40000000
+#define KINST_REC_LEN 0x3fffffff
+
+struct kinst_rec {
+	__u32 len; /* with this header, a multiple of 8, and KINST_REC_* */
+	__u32 epid;
+	__u64 timestamp; /* ns, as the D variable */
+};
+
+#define KINST_EPID_FAULT 0xffffffff /* the payload is struct kinst_fault */
+
+enum kinst_flt {
+	KINST_FLT_UNKNOWN = 0,
+	KINST_FLT_BADADDR = 1,
+	KINST_FLT_BADALIGN = 2,
+	KINST_FLT_ILLOP = 3,
+	KINST_FLT_DIVZERO = 4,
+	KINST_FLT_NOSCRATCH = 5,
+	KINST_FLT_KPRIV = 6,
+	KINST_FLT_UPRIV = 7,
+	KINST_FLT_TUPOFLOW = 8,
+	KINST_FLT_BADSTACK = 9,
+};
+
+struct kinst_fault {
+	__u32 epid; /* that faulted */
+	__u32 action; /* 0 the predicate, n the nth action */
+	__s32 offset; /* of the DIF instruction in bytes, or -1 */
+	__u32 fault; /* enum kinst_flt */
+	__u64 value; /* address for BADADDR and BADALIGN */
+};
+
+/* An entry of an aggregation snapshot; the key and then the value follow, laid out by the rule of the actions. */
+struct kinst_agg_entry {
+	__u32 len; /* with this header, a multiple of 8 */
+	__u32 action; /* index in actions of the first aggregating action that made it */
+};
+
+#endif /* _UAPI_KINST_H */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kinst.h: what the two halves of the module know of each other.
+ *
+ * The probe side (probe.c, trap.c, patch.c, tramp.c, refuse.c, prov_kinst.c, prov_fbt.c)
+ * knows places in the kernel's text and calls kinst_fire() when one is reached.
+ * The program side (chardev.c, image.c, ecb.c, dif_*.c, vars.c, agg.c, buffer.c,
+ * prov_dtrace.c) knows sessions and programs, and asks for places to be armed.
+ */
+#ifndef _KINST_H
+#define _KINST_H
+
+#include <linux/ptrace.h>
+#include <linux/types.h>
+#include "include/uapi/kinst.h"
+
+struct kinst_session;
+
+/* One firing of a probe, as its programs see it. */
+struct kinst_hit {
+	struct pt_regs *regs; /* at the probed instruction, ip its address; NULL for the dtrace provider */
+	u32 kind; /* KINST_P_* */
+	u32 nargs; /* arguments in args; further ones come from regs for FBT_ENTRY */
+	u64 args[6];
+};
+
+/*
+ * Runs the ECBs of one probe of one session. The only call from the probe side
+ * to the program side on the probe path.
+ *
+ * Context: any, NMI included. Returns with interrupts as they were. Never
+ * sleeps, locks, allocates or faults. notrace, NOKPROBE.
+ */
+void kinst_fire(struct kinst_session *s, u32 probe, struct kinst_hit *hit);
+
+/* ---- the probe side, for the program side; process context, may sleep ---- */
+
+struct kinst_points; /* the places that one session has armed */
+
+/*
+ * Prepares and arms the INSN, EDGE and FBT probes among probes[0..n); the others
+ * are left alone (result OK). A place that is refused has its reason in res[i] and
+ * the rest goes on. Returns the session's points, or an ERR_PTR when nothing
+ * could be done at all. From here on kinst_fire(s, i, ...) may be called.
+ */
+struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kinst_probe *probes, u32 n,
+				      struct kinst_result *res);
+
+/* The mirror. After it returns no CPU is in kinst_fire() for this session, and none will be. */
+void kinst_points_disarm(struct kinst_points *points);
+
+/* KINST_IOC_INSNS: fills buf[0..count) and *info. */
+int kinst_points_insns(u64 func, struct kinst_insn *buf, u32 count, struct kinst_insns *info);
+
+int kinst_points_init(void); /* module load: symbols, notifiers, pools */
+void kinst_points_exit(void);
+
+/* ---- the program side, for main.c ---- */
+
+int kinst_chardev_init(void);
+void kinst_chardev_exit(void);
+
+/* ---- ksym.c: symbols that the kernel does not export ---- */
+
+/* Address of the first of the NULL-terminated names that exists, or 0. */
+unsigned long kinst_ksym(const char *const *names);
+
+#endif /* _KINST_H */
