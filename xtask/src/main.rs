@@ -6,6 +6,7 @@ mod exec;
 mod kernels;
 mod kmod;
 mod setup;
+mod tidy;
 mod vm;
 mod vmtest;
 mod workspace;
@@ -24,6 +25,8 @@ enum Command {
     Kmod(kmod::Options),
     /// Run a command in a guest
     Vm(vm::Options),
+    /// Check the rules of the house that a machine can check
+    Tidy(tidy::Options),
     /// Run the cases of tests/vm in guests
     VmTest(vmtest::Options),
 }
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
     let result = match Command::parse() {
         Command::Setup(options) => setup::main(&options).map(|()| ExitCode::SUCCESS),
         Command::Kmod(options) => kmod::main(&options).map(|()| ExitCode::SUCCESS),
+        Command::Tidy(options) => tidy::main(&options),
         Command::Vm(options) => vm::main(&options),
         Command::VmTest(options) => vmtest::main(&options),
     };

@@ -36,7 +36,7 @@ pub fn ensure(kernel: &Kernel) -> Result<()> {
 
 /// What the packages' scripts, which are not run, would have done.
 fn finish(root: &Path) -> Result<()> {
-    for folder in ["dev", "proc", "tmp", "work"] {
+    for folder in ["dev", "proc", "tmp", "build"] {
         fs::create_dir_all(root.join(folder))?;
     }
     for (link, target) in
@@ -52,7 +52,7 @@ fn finish(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// `make` inside the system, where `work` is /work. The mounts are private to the command and go with it.
+/// `make` inside the system, where `work` is /build. The mounts are private to the command and go with it.
 pub fn make(root: &Path, work: &Path) -> Command {
     let mut command = Command::new("unshare");
     if !rustix::process::geteuid().is_root() {
@@ -60,7 +60,7 @@ pub fn make(root: &Path, work: &Path) -> Command {
     }
     let script = r#"root=$1 work=$2; shift 2
 for dir in dev proc; do mount --rbind /$dir "$root/$dir" || exit; done
-mount --bind "$work" "$root/work" && exec chroot "$root" make "$@""#;
+mount --bind "$work" "$root/build" && exec chroot "$root" make "$@""#;
     command.args(["--mount", "sh", "-c", script, "make"]).arg(root).arg(work);
     command.env_remove("MAKEFLAGS").env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C.UTF-8");
     // The headers would ask dpkg, which is not worth having for that.
@@ -70,5 +70,5 @@ mount --bind "$work" "$root/work" && exec chroot "$root" make "$@""#;
 
 /// How `make` inside the system calls a file of it.
 pub fn inside(root: &Path, path: &Path) -> PathBuf {
-    path.strip_prefix(root).map_or_else(|_| "/work".into(), |rest| Path::new("/").join(rest))
+    path.strip_prefix(root).map_or_else(|_| "/build".into(), |rest| Path::new("/").join(rest))
 }
