@@ -1,5 +1,8 @@
 //! dif/: the bytecode as a format: programs for the kernel, and what their records mean. Knows no D.
 
+pub mod asm;
+pub mod insn;
+
 use std::ops::Range;
 
 /// A compiled program: what the kernel runs, and how the consumer reads its records.
@@ -39,6 +42,26 @@ pub struct Type {
     pub by_user_ref: bool,
     /// Bytes. By value 0 (void), 1, 2, 4 or 8; a string of size 0 has the option `strsize`.
     pub size: u32,
+}
+
+impl Type {
+    /// Of an object whose value nobody records.
+    pub const VOID: Type = Type::by_value(CtfKind::Unknown, 0);
+
+    /// `size` is 0, 1, 2, 4 or 8.
+    pub const fn by_value(ctf: CtfKind, size: u32) -> Type {
+        Type { kind: TypeKind::D, ctf, by_ref: false, by_user_ref: false, size }
+    }
+
+    /// A structure, union or array of `size` bytes.
+    pub const fn by_ref(ctf: CtfKind, size: u32) -> Type {
+        Type { kind: TypeKind::D, ctf, by_ref: true, by_user_ref: false, size }
+    }
+
+    /// `size` 0: as long as the option `strsize` says.
+    pub const fn string(size: u32) -> Type {
+        Type { kind: TypeKind::String, ctf: CtfKind::Unknown, by_ref: true, by_user_ref: false, size }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
