@@ -2,6 +2,7 @@
 
 pub mod asm;
 pub mod insn;
+pub mod layout;
 
 use std::ops::Range;
 
@@ -14,6 +15,39 @@ pub struct Program {
     /// Index = id − 1.
     pub aggregations: Vec<Aggregation>,
     pub clauses: Vec<Clause>,
+}
+
+/// What the kernel is told beside the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Bytes of one CPU's principal buffer.
+    pub bufsize: u64,
+    pub aggsize: u64,
+    pub dynvarsize: u64,
+    pub specsize: u64,
+    pub nspec: u32,
+    /// Bytes of a string whose type says no size.
+    pub strsize: u32,
+    /// Process id of `$target`, or 0.
+    pub target: u32,
+    /// Destructive actions are allowed.
+    pub destructive: bool,
+}
+
+impl Default for Options {
+    /// The defaults of the D language's options.
+    fn default() -> Options {
+        Options {
+            bufsize: 4 << 20,
+            aggsize: 4 << 20,
+            dynvarsize: 1 << 20,
+            specsize: 32 << 10,
+            nspec: 1,
+            strsize: 256,
+            target: 0,
+            destructive: false,
+        }
+    }
 }
 
 /// Index into [`Program::difos`].
