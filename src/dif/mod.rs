@@ -3,6 +3,7 @@
 pub mod asm;
 pub mod insn;
 pub mod layout;
+pub mod object;
 
 use std::ops::Range;
 
@@ -123,6 +124,17 @@ pub enum CtfKind {
     Volatile = 11,
     Const = 12,
     Restrict = 13,
+}
+
+impl CtfKind {
+    pub fn from_number(number: u8) -> Option<CtfKind> {
+        use CtfKind::*;
+        let kinds = [
+            Unknown, Integer, Float, Pointer, Array, Function, Struct, Union, Enum, Forward, Typedef,
+            Volatile, Const, Restrict,
+        ];
+        kinds.get(usize::from(number)).copied()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
