@@ -10,6 +10,7 @@
 
 pub mod diag;
 pub mod dif;
+pub mod kernel;
 pub mod parser;
 pub mod sites;
 pub mod source;

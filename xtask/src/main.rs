@@ -6,6 +6,7 @@ mod exec;
 mod kernels;
 mod kmod;
 mod setup;
+mod uapi;
 mod vm;
 mod vmtest;
 mod workspace;
@@ -26,6 +27,8 @@ enum Command {
     Vm(vm::Options),
     /// Run the cases of tests/vm in guests
     VmTest(vmtest::Options),
+    /// Write src/kernel/uapi.rs from the module's header
+    Uapi(uapi::Options),
 }
 
 fn main() -> ExitCode {
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
         Command::Kmod(options) => kmod::main(&options).map(|()| ExitCode::SUCCESS),
         Command::Vm(options) => vm::main(&options),
         Command::VmTest(options) => vmtest::main(&options),
+        Command::Uapi(options) => uapi::main(&options).map(|()| ExitCode::SUCCESS),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
