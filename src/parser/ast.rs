@@ -109,9 +109,9 @@ pub enum ExprKind {
         value: i64,
         text: String,
     },
-    /// `value` after escapes; `text` with its quotes, as written.
+    /// `value` are the bytes after escapes (`\xff` is one byte, not text); `text` with its quotes, as written.
     Str {
-        value: String,
+        value: Vec<u8>,
         text: String,
     },
     Ident(String),
