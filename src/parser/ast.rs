@@ -263,6 +263,28 @@ pub enum TypeKeyword {
     Restrict,
 }
 
+impl TypeKeyword {
+    /// The keyword as it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            TypeKeyword::Void => "void",
+            TypeKeyword::Char => "char",
+            TypeKeyword::Short => "short",
+            TypeKeyword::Int => "int",
+            TypeKeyword::Long => "long",
+            TypeKeyword::Float => "float",
+            TypeKeyword::Double => "double",
+            TypeKeyword::Signed => "signed",
+            TypeKeyword::Unsigned => "unsigned",
+            TypeKeyword::String => "string",
+            TypeKeyword::Userland => "userland",
+            TypeKeyword::Const => "const",
+            TypeKeyword::Volatile => "volatile",
+            TypeKeyword::Restrict => "restrict",
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TagKind {
     Struct,
