@@ -8,6 +8,7 @@
 //!                         sites (where to probe)     types (BTF, DWARF, D)                  records ─consumer→ text | JSON
 //! ```
 
+pub mod debuginfo;
 pub mod diag;
 pub mod dif;
 pub mod kernel;
