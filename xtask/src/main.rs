@@ -9,6 +9,7 @@ mod kmod;
 mod setup;
 mod test;
 mod tidy;
+mod uapi;
 mod vm;
 mod vmtest;
 mod workspace;
@@ -35,6 +36,8 @@ enum Command {
     Tidy(tidy::Options),
     /// Run the cases of tests/vm in guests
     VmTest(vmtest::Options),
+    /// Write src/kernel/uapi.rs from the module's header
+    Uapi(uapi::Options),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Command::Tidy(options) => tidy::main(&options),
         Command::Vm(options) => vm::main(&options),
         Command::VmTest(options) => vmtest::main(&options),
+        Command::Uapi(options) => uapi::main(&options).map(|()| ExitCode::SUCCESS),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

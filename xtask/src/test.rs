@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 
 use crate::kernels::{Kernel, Name};
 use crate::vmtest::{self, Tally};
-use crate::{exec, kmod, setup, tidy, workspace};
+use crate::{exec, kmod, setup, tidy, uapi, workspace};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -26,6 +26,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     all.step("formatting", || cargo(&["fmt", "--all", "--check"]));
     all.step("clippy", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
     all.step("tidy", tidy::expect_clean);
+    all.step("the ABI in Rust is that of the header", || uapi::main(&uapi::Options { check: true }));
     all.step("tests on the host", host_tests);
     if workspace::root().join("kmod/tests/Makefile").is_file() {
         all.step("the module's pure parts in user space", || {
