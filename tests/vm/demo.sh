@@ -1,6 +1,6 @@
-# What `cargo xtask demo` runs in the guest: an inlined function by process, then by caller.
+# What `cargo xtask demo` runs in the guest: an inlined function by process, then by the functions that it is in.
 
-function=vfs_getattr_nosec
+function=fsnotify_open
 
 # Shows a command as one would type it, then runs it.
 show() {
@@ -15,17 +15,17 @@ show() {
     "$@" || exit
 }
 
-cat >workload.sh <<'END'
-for i in 1 2 3; do
-    /bin/ls -l / >/dev/null
-    /bin/dd if=/dev/zero of=/tmp/file bs=4k count=16 2>/dev/null
-    /bin/cat /tmp/file >/dev/null
-    /bin/stat /tmp/file >/dev/null
-done
+cat >workload <<'END'
+#!/bin/sh
+/bin/ls / >/dev/null
+/bin/dd if=/dev/zero of=/tmp/file bs=4k count=4 2>/dev/null
+/bin/cat /tmp/file /etc/passwd >/dev/null
+/bin/touch /tmp/file /tmp/other
 END
+chmod +x workload
 
-echo "$(uname -sr), a stock Debian kernel; $function has no symbol of its own that every call would pass:"
-grep -w "$function" /proc/kallsyms
+echo "$(uname -sr), as Debian ships it. $function is inlined wherever it is used: the symbol table has $(
+    grep -cw "$function" /proc/kallsyms) of it."
 
-show dtrace -dn "kinst::$function:entry { printf(\"\t%d\t%s\", pid, execname); }" -c 'sh workload.sh'
-show dtrace -n "kinst::$function:entry { @[probefunc, execname] = count(); }" -c 'sh workload.sh'
+show dtrace -dn "kinst::$function:entry { printf(\"\\t%d\\t%s\", pid, execname); }" -c ./workload
+show dtrace -n "kinst::$function:entry { @[probefunc] = count(); }" -c ./workload

@@ -17,7 +17,7 @@ pub struct Options {
 
 pub fn main(options: &Options) -> Result<ExitCode> {
     vm::main(&vm::Options {
-        guest: Guest { kernel: options.kernel, release: true, ..Guest::default() },
+        guest: Guest { kernel: options.kernel, ..Guest::default() },
         push: vec![workspace::root().join("tests/vm/demo.sh")],
         timeout: 300,
         allow_log: Vec::new(),

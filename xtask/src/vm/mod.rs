@@ -56,9 +56,9 @@ pub struct Guest {
     /// Do not build dtrace and inlinecall, and leave them out
     #[arg(long)]
     pub no_tools: bool,
-    /// Take dtrace and inlinecall from an optimised build
+    /// Take dtrace and inlinecall from a build without optimisation: quicker to build, several times slower to run
     #[arg(long)]
-    pub release: bool,
+    pub dev: bool,
 }
 
 impl Default for Guest {
@@ -73,7 +73,7 @@ impl Default for Guest {
             append: String::new(),
             no_module: false,
             no_tools: false,
-            release: false,
+            dev: false,
         }
     }
 }
@@ -151,7 +151,7 @@ fn verdict(machine: &mut Machine, end: End, timeout: u64) -> u8 {
 /// Our programs and the module, built for this guest.
 pub fn built(guest: &Guest) -> Result<Contents> {
     let kernel = setup::ensure(&[guest.kernel], false)?.remove(0);
-    let programs = if guest.no_tools { Vec::new() } else { programs::build(guest.release)? };
+    let programs = if guest.no_tools { Vec::new() } else { programs::build(guest.dev)? };
     let module = if guest.no_module { None } else { kmod::build(&kernel, kmod::Warnings::Shown)? };
     Ok(Contents { programs, module, ..Contents::default() })
 }

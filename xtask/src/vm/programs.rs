@@ -12,15 +12,17 @@ use crate::{exec, workspace};
 const PROGRAMS: [&str; 2] = ["dtrace", "inlinecall"];
 
 /// Builds the programs and returns the files to put into a guest.
-pub fn build(release: bool) -> Result<Vec<PathBuf>> {
+///
+/// An emulated CPU is ten times slower than a real one; it is not to run unoptimised code on top.
+pub fn build(dev: bool) -> Result<Vec<PathBuf>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
     command.current_dir(workspace::root()).args(["build", "--quiet", "--package", "kinst", "--bins"]);
-    if release {
+    if !dev {
         command.arg("--release");
     }
     exec::run(&mut command)?;
-    let profile = if release { "release" } else { "debug" };
+    let profile = if dev { "debug" } else { "release" };
     let target = workspace::target();
     let stripped = target.join("vm").join(profile);
     fs::create_dir_all(&stripped)?;

@@ -23,9 +23,9 @@ pub struct Options {
     /// The kernels to boot [default: stable]
     #[arg(long = "kernel", value_name = "KERNEL")]
     pub kernels: Vec<Name>,
-    /// Take dtrace and inlinecall from an optimised build
+    /// Take dtrace and inlinecall from a build without optimisation
     #[arg(long)]
-    pub release: bool,
+    pub dev: bool,
     /// Run each case this many times
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub repeat: usize,
@@ -52,7 +52,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     let kernels = if options.kernels.is_empty() { &[Name::Stable][..] } else { &options.kernels };
     let mut total = Tally::default();
     for &kernel in kernels {
-        let tally = run_all(&cases, kernel, options.release, options.repeat)?;
+        let tally = run_all(&cases, kernel, options.dev, options.repeat)?;
         total.passed += tally.passed;
         total.failed += tally.failed;
     }
@@ -88,7 +88,7 @@ fn select(mut cases: Vec<Case>, patterns: &[String]) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-fn run_all(cases: &[Case], kernel: Name, release: bool, repeat: usize) -> Result<Tally> {
+fn run_all(cases: &[Case], kernel: Name, dev: bool, repeat: usize) -> Result<Tally> {
     let wanted = cases.iter().filter(|c| c.kernels.contains(&kernel));
     let all: Vec<&Case> = wanted.flat_map(|c| std::iter::repeat_n(c, repeat)).collect();
     let guest = |shape: &Shape| Guest {
@@ -97,7 +97,7 @@ fn run_all(cases: &[Case], kernel: Name, release: bool, repeat: usize) -> Result
         mem: shape.mem,
         append: shape.append.clone(),
         no_module: !shape.module,
-        release,
+        dev,
         ..Guest::default()
     };
     let mut tally = Tally::default();
