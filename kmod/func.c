@@ -171,11 +171,12 @@ static u8 kinst_func_flags(const struct kinst_func *f, const struct kinst_arch_i
 	return 0;
 }
 
-/* Decodes as far as it goes. */
+/* Decodes as far as it goes, and cuts off the padding to the next function, which kallsyms counts in. */
 static void kinst_func_walk(struct kinst_func *f)
 {
 	struct kinst_arch_insn insn;
 	bool dead = true; /* nothing falls through to here */
+	u32 live = 0, end = 0; /* instructions and bytes without padding */
 	u32 off;
 
 	for (off = 0; off < f->size; off += insn.len) {
@@ -198,10 +199,16 @@ static void kinst_func_walk(struct kinst_func *f)
 		out->flags = kinst_func_flags(f, &insn);
 		out->reason = insn.reason;
 		f->ninsns++;
+		if (dead && off && (insn.nop || f->text[off] == KINST_BREAK))
+			continue;
+		live = f->ninsns;
+		end = off + insn.len;
 		dead = insn.flow == KINST_FLOW_JUMP || insn.flow == KINST_FLOW_JUMP_INDIRECT ||
 		       insn.flow == KINST_FLOW_RET || insn.flow == KINST_FLOW_STOP;
 	}
 	f->whole = true;
+	f->ninsns = live;
+	f->size = end;
 }
 
 /* Finds the function's range and takes its module. */

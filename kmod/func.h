@@ -18,7 +18,7 @@ struct kinst_func_insn {
 
 struct kinst_func {
 	unsigned long start;
-	unsigned long size; /* as kallsyms tells it: with the padding behind it */
+	unsigned long size; /* up to the padding behind it, once it is decoded */
 	unsigned long site; /* address of its ftrace site, or 0 */
 	struct module *mod; /* held; NULL: the kernel itself */
 	enum kinst_reason reason; /* why no instruction can be told; then there are none */
