@@ -1,1 +1,16 @@
-//! kinst for Linux.
+//! kinst for Linux: a D compiler and DTrace consumer that traces any kernel instruction, and inlined functions.
+//!
+//! The modules stand in the order of the data flow:
+//!
+//! ```text
+//! D text ─parser→ ast::Program ─sugar→ plain::Program ─typeck→ typed::Program ─codegen→ dif::Program ─kernel→ /dev/dtrace/kinst
+//!                                 │                       │                                                    │
+//!                         sites (where to probe)     types (BTF, DWARF, D)                  records ─consumer→ text | JSON
+//! ```
+
+pub mod diag;
+pub mod dif;
+pub mod parser;
+pub mod sites;
+pub mod source;
+pub mod sugar;

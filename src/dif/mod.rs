@@ -1,0 +1,290 @@
+//! dif/: the bytecode as a format: programs for the kernel, and what their records mean. Knows no D.
+
+use std::ops::Range;
+
+/// A compiled program: what the kernel runs, and how the consumer reads its records.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    pub difos: Vec<Difo>,
+    /// User variables of the whole program, one entry for each (scope, id).
+    pub variables: Vec<Variable>,
+    /// Index = id − 1.
+    pub aggregations: Vec<Aggregation>,
+    pub clauses: Vec<Clause>,
+}
+
+/// Index into [`Program::difos`].
+pub type DifoIndex = u32;
+
+/// A DIF object: one expression.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Difo {
+    /// Instruction words.
+    pub insns: Vec<u32>,
+    pub ints: Vec<u64>,
+    /// NUL-terminated strings; offset 0 is the empty string. Empty when no string is used.
+    pub strings: Vec<u8>,
+    /// The variables that this object reads or writes, in order of first use, for its listing.
+    pub variables: Vec<Variable>,
+    pub rtype: Type,
+}
+
+/// A D type as DIF knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Type {
+    pub kind: TypeKind,
+    pub ctf: CtfKind,
+    /// The value is an address; `size` bytes are there.
+    pub by_ref: bool,
+    pub by_user_ref: bool,
+    /// Bytes. By value 0 (void), 1, 2, 4 or 8; a string of size 0 has the option `strsize`.
+    pub size: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TypeKind {
+    #[default]
+    D,
+    String,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum CtfKind {
+    #[default]
+    Unknown = 0,
+    Integer = 1,
+    Float = 2,
+    Pointer = 3,
+    Array = 4,
+    Function = 5,
+    Struct = 6,
+    Union = 7,
+    Enum = 8,
+    Forward = 9,
+    Typedef = 10,
+    Volatile = 11,
+    Const = 12,
+    Restrict = 13,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    pub name: String,
+    pub id: u32,
+    pub kind: VariableKind,
+    pub scope: Scope,
+    pub read: bool,
+    pub written: bool,
+    pub ty: Type,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VariableKind {
+    Array = 0,
+    Scalar = 1,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    Global = 0,
+    Thread = 1,
+    Local = 2,
+}
+
+/// An aggregation variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Aggregation {
+    pub name: String,
+    /// One of the aggregating kinds.
+    pub function: ActionKind,
+    /// lquantize and llquantize: the packed parameters (dif.md §3.3).
+    pub arg: u64,
+    /// How to print each key.
+    pub keys: Vec<Display>,
+    /// Is the aggregated value signed? (count is not.)
+    pub signed: bool,
+}
+
+/// One clause after sugar: an enabling.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clause {
+    /// provider, module, function, name of each description, globs as text; or an id.
+    pub probes: Vec<ProbeDesc>,
+    pub predicate: Option<DifoIndex>,
+    pub actions: Vec<Action>,
+    /// In order; together they cover `actions`.
+    pub statements: Vec<Statement>,
+    /// A record is written even if no action records anything (a clause without actions; printf without arguments).
+    pub record: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProbeDesc {
+    Id(u32),
+    Fields { provider: String, module: String, function: String, name: String },
+}
+
+/// One step of a clause, as the kernel sees it (struct kinst_action).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Action {
+    pub kind: ActionKind,
+    pub difo: Option<DifoIndex>,
+    /// Aggregating: how many actions just before this one are its key.
+    pub ntuple: u16,
+    /// quantize family: the increment.
+    pub incr: Option<DifoIndex>,
+    /// Aggregating: id of the aggregation, from 1.
+    pub agg: u32,
+    pub arg: u64,
+}
+
+/// KINST_ACT_* of the ABI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u16)]
+pub enum ActionKind {
+    DifExpr = 0x0001,
+    Exit = 0x0002,
+    Printf = 0x0003,
+    Printa = 0x0004,
+    Libact = 0x0005,
+    Tracemem = 0x0006,
+    TracememDyn = 0x0007,
+    Ustack = 0x0101,
+    Usym = 0x0103,
+    Umod = 0x0104,
+    Uaddr = 0x0105,
+    Stop = 0x0201,
+    Raise = 0x0202,
+    System = 0x0203,
+    Freopen = 0x0204,
+    Stack = 0x0401,
+    Sym = 0x0402,
+    Mod = 0x0403,
+    Breakpoint = 0x0501,
+    Panic = 0x0502,
+    Chill = 0x0503,
+    Speculate = 0x0601,
+    Commit = 0x0602,
+    Discard = 0x0603,
+    Count = 0x0701,
+    Min = 0x0702,
+    Max = 0x0703,
+    Avg = 0x0704,
+    Sum = 0x0705,
+    Stddev = 0x0706,
+    Quantize = 0x0707,
+    Lquantize = 0x0708,
+    Llquantize = 0x0709,
+}
+
+/// One D statement: what the consumer does with the records of `actions`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// Into [`Clause::actions`].
+    pub actions: Range<usize>,
+    pub kind: StatementKind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum StatementKind {
+    /// Nothing to print: an assignment, an aggregation.
+    Silent,
+    /// trace(): one record.
+    Trace(Display),
+    /// print(): one record; the text of its type.
+    Print {
+        display: Display,
+        type_name: String,
+    },
+    Printf(Format),
+    /// system() and freopen(): the formatted text is run, or opened.
+    System(Format),
+    Freopen(Format),
+    /// One Printa action for each aggregation id.
+    Printa {
+        format: Option<Format>,
+        aggregations: Vec<u32>,
+    },
+    Stack,
+    Ustack,
+    /// sym func mod usym ufunc umod uaddr as statements.
+    Sym(Display),
+    Tracemem,
+    Exit,
+    /// Aggregation id.
+    Clear(u32),
+    /// Aggregation id; the action's record is the count when there is one.
+    Trunc {
+        aggregation: u32,
+        count: bool,
+    },
+    Normalize(u32),
+    Denormalize(u32),
+    Setopt {
+        name: String,
+        value: Option<String>,
+    },
+    Ftruncate,
+}
+
+/// How a recorded value is shown when no format says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Display {
+    /// By value, 1, 2, 4 or 8 bytes.
+    Int {
+        signed: bool,
+    },
+    String,
+    Bytes,
+    Stack,
+    Ustack,
+    /// `` module`symbol+0xoff ``
+    Sym,
+    Mod,
+    Usym,
+    Umod,
+    Uaddr,
+}
+
+/// A printf format, checked against its arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Format {
+    pub pieces: Vec<FormatPiece>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FormatPiece {
+    Text(String),
+    Conversion(Conversion),
+}
+
+/// `%[flags][width][.precision]conversion`; takes its arguments in order: width, precision, value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conversion {
+    pub alternate: bool,
+    pub plus: bool,
+    pub minus: bool,
+    pub space: bool,
+    pub zero: bool,
+    pub grouping: bool,
+    /// `@`: the value of an aggregation (printa).
+    pub aggregation: bool,
+    pub width: Count,
+    pub precision: Count,
+    /// The letter: a A c C d i u o x X p s S k T Y P I e f g …
+    pub letter: char,
+    /// The integer argument is signed: decides how d, i widen it.
+    pub signed: bool,
+    /// Bytes of the integer argument that count (hd 2, ld 8 …); 0: all of it.
+    pub size: u8,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Count {
+    #[default]
+    None,
+    Fixed(u32),
+    /// `*`: the next argument.
+    Argument,
+}

@@ -1,0 +1,291 @@
+//! parser/ast.rs: the tree of a D program as it was written.
+//!
+//! Macro arguments are substituted, comments are gone, literals keep their text; no node stands for
+//! parentheses. Names are not resolved.
+
+use crate::source::{Span, Spanned};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    pub items: Vec<Item>,
+}
+
+/// An external declaration.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    Clause(Clause),
+    Pragma(Pragma),
+    Declaration(Declaration),
+}
+
+/// `probes /predicate/ { body }`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clause {
+    pub probes: Vec<ProbeDesc>,
+    pub predicate: Option<Expr>,
+    /// `None`: no braces at all, as the command line allows.
+    pub body: Option<Vec<Stmt>>,
+    pub span: Span,
+}
+
+/// A probe description; an empty field matches anything. Macros are substituted, globs are kept as text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ProbeDesc {
+    pub kind: ProbeDescKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ProbeDescKind {
+    Id(u32),
+    Fields(ProbeFields),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProbeFields {
+    pub provider: String,
+    pub module: String,
+    pub function: String,
+    pub name: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stmt {
+    Expr(Expr),
+    If(If),
+}
+
+/// `if (condition) then else otherwise`; the blocks keep their statements, braces or not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct If {
+    pub condition: Expr,
+    pub then: Vec<Stmt>,
+    /// `else if` is a list of one `If`.
+    pub otherwise: Option<Vec<Stmt>>,
+    pub span: Span,
+}
+
+/// `#pragma D option name=value` and the other control lines that mean something.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pragma {
+    Option { name: Spanned<String>, value: Option<Spanned<String>>, span: Span },
+}
+
+/// A declaration of variables: `self int x;`, `int a[int, string];`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declaration {
+    pub storage: Option<Spanned<Storage>>,
+    pub specs: Vec<Spanned<TypeSpec>>,
+    pub declarators: Vec<Declarator>,
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    Auto,
+    Register,
+    Static,
+    Extern,
+    Typedef,
+    SelfThread,
+    This,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// `text` is the literal as written, suffix included.
+    Int {
+        value: u64,
+        text: String,
+    },
+    /// A character constant; `text` with its quotes.
+    Char {
+        value: i64,
+        text: String,
+    },
+    /// `value` after escapes; `text` with its quotes, as written.
+    Str {
+        value: String,
+        text: String,
+    },
+    Ident(String),
+    /// `@name`, without the `@`; a lone `@` is `_`.
+    Aggregation(String),
+    /// `self` or `this`: the base of a `Member`.
+    Scope(Scope),
+    Unary {
+        op: UnaryOp,
+        operand: Box<Expr>,
+    },
+    Postfix {
+        op: PostfixOp,
+        operand: Box<Expr>,
+    },
+    Binary {
+        op: BinaryOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    /// `left = right`, or `left op= right`.
+    Assign {
+        op: Option<BinaryOp>,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    Conditional {
+        condition: Box<Expr>,
+        then: Box<Expr>,
+        otherwise: Box<Expr>,
+    },
+    Comma {
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    Call {
+        callee: Spanned<String>,
+        args: Vec<Expr>,
+    },
+    Index {
+        base: Box<Expr>,
+        indices: Vec<Expr>,
+    },
+    Member {
+        base: Box<Expr>,
+        arrow: bool,
+        member: Spanned<String>,
+    },
+    Cast {
+        ty: TypeName,
+        operand: Box<Expr>,
+    },
+    SizeofType {
+        ty: TypeName,
+    },
+    Offsetof {
+        ty: TypeName,
+        member: Spanned<String>,
+    },
+    Xlate {
+        ty: TypeName,
+        operand: Box<Expr>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    SelfThread,
+    This,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnaryOp {
+    PreInc,
+    PreDec,
+    AddrOf,
+    Deref,
+    Plus,
+    Neg,
+    BitNot,
+    Not,
+    Sizeof,
+    Stringof,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PostfixOp {
+    Inc,
+    Dec,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinaryOp {
+    LogOr,
+    LogXor,
+    LogAnd,
+    BitOr,
+    BitXor,
+    BitAnd,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Shl,
+    Shr,
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+}
+
+/// A type as written, without a name declared: `struct file *`, `unsigned int [4]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TypeName {
+    pub specs: Vec<Spanned<TypeSpec>>,
+    /// From the outermost to the innermost: `char *[4]` is Array(4) of Pointer of char.
+    pub derived: Vec<Derived>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum TypeSpec {
+    /// `void char short int long float double signed unsigned string userland const volatile restrict`
+    Keyword(TypeKeyword),
+    /// A typedef's name, `` module`type `` included.
+    Name(String),
+    /// `struct name`, `union name`, `enum name`
+    Tag { kind: TagKind, name: String },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypeKeyword {
+    Void,
+    Char,
+    Short,
+    Int,
+    Long,
+    Float,
+    Double,
+    Signed,
+    Unsigned,
+    String,
+    Userland,
+    Const,
+    Volatile,
+    Restrict,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TagKind {
+    Struct,
+    Union,
+    Enum,
+}
+
+/// One step of a declarator.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Derived {
+    Pointer {
+        qualifiers: Vec<TypeKeyword>,
+    },
+    /// `[n]`, or `[]`
+    Array(Option<Box<Expr>>),
+    /// `[int, string]`: the keys of an associative array.
+    AssocArray(Vec<TypeName>),
+    Function(Vec<TypeName>),
+}
+
+/// A declared name and how its type derives from the specifiers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Declarator {
+    pub name: Spanned<String>,
+    pub derived: Vec<Derived>,
+}

@@ -1,0 +1,3 @@
+//! parser/: D text → [`ast::Program`].
+
+pub mod ast;

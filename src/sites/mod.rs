@@ -1,0 +1,94 @@
+//! sites/: where a probe can go.
+
+use crate::diag::Diagnostic;
+
+/// Where a copy of an inlined function is entered or left, as a probe description names it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Site {
+    /// `vmlinux`, or the module's name.
+    pub module: String,
+    /// The function symbol that contains the site; `name#2` where namesakes need telling apart.
+    pub caller: String,
+    /// Bytes from the symbol.
+    pub offset: u64,
+    /// The module must be written for the description to mean this site.
+    pub module_needed: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Boundary {
+    Entry,
+    Return,
+}
+
+/// What is known of one function of one module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FunctionSites {
+    pub module: String,
+    /// Empty: it is not inlined anywhere.
+    pub sites: Vec<Site>,
+    /// Names of the out-of-line instances that a probe of fbt can serve (`f`, `f.isra.0`); empty: none.
+    pub out_of_line: Vec<String>,
+}
+
+/// The sites of all the functions that a script asks for; the sugar pass knows no more than this.
+pub trait SiteIndex {
+    /// One entry for each module in which the function is known, in the order vmlinux first, then by name.
+    /// `module` is a glob or empty. An error is one cause: not found, debug information missing, …
+    fn inline_sites(
+        &self,
+        module: &str,
+        function: &str,
+        boundary: Boundary,
+    ) -> Result<Vec<FunctionSites>, Box<Diagnostic>>;
+}
+
+/// Kinds of probes, KINST_P_* of the ABI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum ProbeKind {
+    Begin = 0,
+    End = 1,
+    Error = 2,
+    Insn = 3,
+    Edge = 4,
+    FbtEntry = 5,
+    FbtReturn = 6,
+}
+
+/// A probe that exists: what a description matches, what `-l` lists, what the kernel is asked to arm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// The D variable `id`. Fixed for dtrace and fbt probes of one kernel; made on demand for kinst.
+    pub id: u32,
+    pub kind: ProbeKind,
+    pub provider: String,
+    pub module: String,
+    pub function: String,
+    pub name: String,
+    /// Run-time address of the function's symbol; 0 for the dtrace provider.
+    pub address: u64,
+    /// Of the instruction, from the symbol.
+    pub offset: u32,
+    /// Edge: where it goes.
+    pub to: u32,
+    /// The instruction's bytes where they are known and nothing patches them; else empty.
+    pub bytes: Vec<u8>,
+}
+
+/// All probes of a running kernel or of a sysroot. Implemented over kallsyms or symbol tables.
+pub trait ProbeCatalog {
+    /// The probes that the description's fields match, in order of id; globs in any field. No match is an empty list;
+    /// an error is a description that cannot be (an offset inside an instruction, an unknown function named
+    /// without globs: did you mean).
+    fn matches(
+        &self,
+        provider: &str,
+        module: &str,
+        function: &str,
+        name: &str,
+    ) -> Result<Vec<Probe>, Box<Diagnostic>>;
+
+    /// The probe of this id.
+    fn by_id(&self, id: u32) -> Option<Probe>;
+}

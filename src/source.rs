@@ -1,0 +1,92 @@
+//! source.rs: the D texts of a run, and spans into them.
+
+/// A text in [`Sources`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileId(pub u32);
+
+/// Bytes `start..end` of one source. Made-up nodes carry the span of what the user wrote.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Span {
+    pub file: FileId,
+    pub start: u32,
+    pub end: u32,
+}
+
+impl Span {
+    pub fn new(file: FileId, start: usize, end: usize) -> Span {
+        Span { file, start: start as u32, end: end as u32 }
+    }
+
+    /// From the start of `self` to the end of `other`.
+    pub fn to(self, other: Span) -> Span {
+        Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+}
+
+impl std::fmt::Debug for Span {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}..{}", self.start, self.end)
+    }
+}
+
+/// A value and where it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Spanned<T> {
+    pub node: T,
+    pub span: Span,
+}
+
+impl<T> Spanned<T> {
+    pub fn new(node: T, span: Span) -> Spanned<T> {
+        Spanned { node, span }
+    }
+}
+
+/// How a text came in; it decides the kind of a probe specifier's rightmost field and the shape of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// `-s FILE`
+    Script,
+    /// `-P`
+    Provider,
+    /// `-m`
+    Module,
+    /// `-f`
+    Function,
+    /// `-n`
+    Name,
+    /// `-i`
+    Id,
+    /// A D library file.
+    Library,
+}
+
+/// One D text.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The file's path, or the option's argument as typed.
+    pub name: String,
+    pub origin: Origin,
+    pub text: String,
+}
+
+/// All texts of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    files: Vec<Source>,
+}
+
+impl Sources {
+    pub fn add(&mut self, source: Source) -> FileId {
+        self.files.push(source);
+        FileId(self.files.len() as u32 - 1)
+    }
+
+    pub fn get(&self, id: FileId) -> &Source {
+        &self.files[id.0 as usize]
+    }
+
+    pub fn text(&self, span: Span) -> &str {
+        self.get(span.file).text.get(span.start as usize..span.end as usize).unwrap_or("")
+    }
+}

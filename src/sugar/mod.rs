@@ -1,0 +1,3 @@
+//! sugar/: [`ast::Program`](crate::parser::ast::Program) → [`plain::Program`].
+
+pub mod plain;
