@@ -2,6 +2,7 @@
 
 pub mod asm;
 pub mod disasm;
+pub mod dump;
 pub mod insn;
 pub mod layout;
 pub mod object;
