@@ -20,7 +20,8 @@ pub struct Key {
     pub scope: Scope,
     pub id: u32,
     pub thread: Option<u64>,
-    pub element: Option<Vec<Vec<u8>>>,
+    /// Size and bytes of each component.
+    pub element: Option<Vec<(u64, Vec<u8>)>>,
 }
 
 /// The memory of a session's programs.

@@ -25,7 +25,7 @@ pub trait Machine {
     fn argument(&mut self, index: u64) -> u64;
     /// `regs[index]` or `uregs[index]`.
     fn register(&mut self, space: Space, index: u64) -> Result<u64, Flt>;
-    /// A subroutine that asks about the system: rand, progenyof.
+    /// A subroutine that asks about the system: rand, progenyof, locks.
     fn system(&mut self, subr: Subr, arguments: &[u64]) -> Result<u64, Flt>;
     /// What tells the current thread from others.
     fn thread(&mut self) -> u64;
@@ -139,11 +139,12 @@ impl Flags {
     }
 }
 
-/// An entry of the tuple stack; `size` is there when it is by reference.
+/// An entry of the tuple stack.
 #[derive(Clone, Copy)]
 struct Pushed {
     value: u64,
-    size: Option<u64>,
+    /// Of what the value points at; 0: it is the value itself.
+    size: u64,
 }
 
 enum Next {
@@ -216,7 +217,7 @@ impl Cpu<'_> {
             Insn::PushRef { ty, size, rs } => self.push_ref(ty, self.get(size)?, self.get(rs)?)?,
             Insn::PushVal { rs, .. } => {
                 let value = self.get(rs)?;
-                self.push(Pushed { value, size: None })?;
+                self.push(Pushed { value, size: 0 })?;
             }
             Insn::Xlate { .. } => return Err(Flt::ILLOP.into()),
         }
@@ -339,12 +340,14 @@ impl Cpu<'_> {
         Ok(memory::Key { scope, id, thread, element })
     }
 
-    /// The bytes of one component of a key.
-    fn part(&mut self, pushed: Pushed) -> Result<Vec<u8>, Trouble> {
-        match pushed.size {
-            None => Ok(pushed.value.to_le_bytes().to_vec()),
-            Some(size) => self.memory.load(self.machine, Space::Kernel, pushed.value, size),
-        }
+    /// One component of a key: its size, and its bytes.
+    fn part(&mut self, pushed: Pushed) -> Result<(u64, Vec<u8>), Trouble> {
+        let Pushed { value, size } = pushed;
+        let bytes = match size {
+            0 => value.to_le_bytes().to_vec(),
+            _ => self.memory.load(self.machine, Space::Kernel, value, size)?,
+        };
+        Ok((size, bytes))
     }
 
     /// A string counts with its NUL, and no further than the limit, which 0 leaves at strsize.
@@ -359,7 +362,7 @@ impl Cpu<'_> {
             let text = self.memory.string(self.machine, Space::Kernel, value, limit)?;
             bytes = text.len() as u64 + 1;
         }
-        self.push(Pushed { value, size: Some(bytes) })
+        self.push(Pushed { value, size: bytes })
     }
 
     fn push(&mut self, pushed: Pushed) -> Result<(), Trouble> {

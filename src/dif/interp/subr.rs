@@ -6,6 +6,8 @@ use crate::dif::verify::subr_rule;
 use crate::kernel::uapi::Flt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+/// Bytes that memstr() makes a string of.
+const MEMSTR_MAX: u64 = 4096;
 /// Address families, as Linux numbers them.
 const AF_INET: u64 = 2;
 const AF_INET6: u64 = 10;
@@ -15,12 +17,21 @@ impl Cpu<'_> {
     pub(super) fn call(&mut self, subr: Subr) -> Result<u64, Trouble> {
         let rule = subr_rule(subr).ok_or(Flt::ILLOP)?;
         let arguments: Vec<u64> = self.tuple.iter().map(|pushed| pushed.value).collect();
-        if !(usize::from(rule.min)..=usize::from(rule.max)).contains(&arguments.len()) {
+        if arguments.len() < usize::from(rule.min) {
             return Err(Flt::ILLOP.into());
         }
         let first = arguments.first().copied().unwrap_or_default();
         match subr {
             Subr::Rand | Subr::Progenyof => Ok(self.machine.system(subr, &arguments)?),
+            Subr::MutexOwned | Subr::MutexOwner | Subr::MutexTypeAdaptive | Subr::MutexTypeSpin => {
+                Ok(self.machine.system(subr, &arguments)?)
+            }
+            Subr::RwReadHeld | Subr::RwWriteHeld | Subr::RwIswriter => {
+                Ok(self.machine.system(subr, &arguments)?)
+            }
+            // A dev_t as the kernel has it: 12 bits and 20 bits.
+            Subr::Getmajor => Ok(u64::from(first as u32 >> 20)),
+            Subr::Getminor => Ok(first & 0xf_ffff),
             Subr::Htons | Subr::Ntohs => Ok(u64::from((first as u16).to_be())),
             Subr::Htonl | Subr::Ntohl => Ok(u64::from((first as u32).to_be())),
             Subr::Htonll | Subr::Ntohll => Ok(first.to_be()),
@@ -33,7 +44,13 @@ impl Cpu<'_> {
                 self.searching(subr, &arguments)
             }
             Subr::Strtok => self.strtok(first, second(&arguments)),
-            Subr::Strlen => Ok(self.text(first)?.len() as u64),
+            Subr::Strlen => {
+                let strsize = u64::from(self.memory.strsize);
+                Ok(self.memory.string(self.machine, Space::Kernel, first, strsize)?.len() as u64)
+            }
+            Subr::Memstr => {
+                self.memstr(first, second(&arguments), arguments.get(2).copied().unwrap_or_default())
+            }
             Subr::Strtoll => {
                 let base = base(arguments.get(1))?;
                 Ok(parse_number(&self.text(first)?, base) as u64)
@@ -82,8 +99,7 @@ impl Cpu<'_> {
             Subr::Copyinstr => {
                 let strsize = u64::from(self.memory.strsize);
                 let limit = if arguments.len() > 1 { second.min(strsize) } else { strsize };
-                let room = limit.checked_sub(1).ok_or(Flt::ILLOP)?;
-                let text = self.memory.string(self.machine, Space::User, first, room)?;
+                let text = self.memory.string(self.machine, Space::User, first, limit.saturating_sub(1))?;
                 self.new_text(&text)
             }
             _ => {
@@ -94,6 +110,19 @@ impl Cpu<'_> {
         }
     }
 
+    /// The bytes as a string: each NUL but the last is replaced.
+    fn memstr(&mut self, from: u64, filler: u64, size: u64) -> Result<u64, Trouble> {
+        if size == 0 {
+            return Ok(0);
+        }
+        if size > MEMSTR_MAX {
+            return Err(Flt::ILLOP.into());
+        }
+        let mut text = self.memory.load(self.machine, Space::Kernel, from, size - 1)?;
+        text.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = filler as u8);
+        self.memory.new_string(&text)
+    }
+
     fn copying_out(&mut self, subr: Subr, arguments: &[u64]) -> Result<u64, Trouble> {
         let (from, to) = (arguments.first().copied().unwrap_or_default(), second(arguments));
         let size = arguments.get(2).copied().unwrap_or_default();
@@ -101,10 +130,11 @@ impl Cpu<'_> {
             self.memory.load(self.machine, Space::Kernel, from, size)?
         } else {
             let limit = size.min(u64::from(self.memory.strsize));
-            let mut text = self.memory.string(self.machine, Space::Kernel, from, limit)?;
-            if (text.len() as u64) < limit {
-                text.push(0);
+            if limit == 0 {
+                return Ok(0);
             }
+            let mut text = self.memory.string(self.machine, Space::Kernel, from, limit - 1)?;
+            text.push(0);
             text
         };
         if self.machine.write_user(to, &bytes) {
@@ -181,9 +211,9 @@ impl Cpu<'_> {
         self.new_text(&token)
     }
 
-    /// The string at an address, at most strsize bytes.
+    /// The string at an address; with its NUL it is at most strsize bytes.
     fn text(&mut self, address: u64) -> Result<Vec<u8>, Trouble> {
-        let limit = u64::from(self.memory.strsize);
+        let limit = u64::from(self.memory.strsize) - 1;
         self.memory.string(self.machine, Space::Kernel, address, limit)
     }
 
@@ -226,7 +256,8 @@ fn number_text(value: i64, base: u64) -> Vec<u8> {
 
 /// Blanks, a sign, 0x in base 16, and as many digits as there are; wraps.
 fn parse_number(text: &[u8], base: u64) -> i64 {
-    let text = text.trim_ascii_start();
+    let blanks = text.iter().take_while(|byte| matches!(byte, b' ' | 9..=13)).count();
+    let text = text.get(blanks..).unwrap_or_default();
     let (negative, text) = match text {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),
@@ -247,6 +278,8 @@ fn substring(text: &[u8], start: i64, length: Option<i64>) -> Vec<u8> {
     let from = if start < 0 { start.saturating_add(size) } else { start };
     let end = match length {
         None => size,
+        // Nothing starts before the string and ends relative to its end.
+        Some(length) if length < 0 && from < 0 => return Vec::new(),
         Some(length) if length < 0 => size.saturating_add(length),
         Some(length) => from.saturating_add(length).min(size),
     };
