@@ -8,9 +8,12 @@
 //!                         sites (where to probe)     types (BTF, DWARF, D)                  records ─consumer→ text | JSON
 //! ```
 
+pub mod codegen;
 pub mod diag;
 pub mod dif;
 pub mod parser;
 pub mod sites;
 pub mod source;
 pub mod sugar;
+pub mod typeck;
+pub mod types;
