@@ -11,6 +11,7 @@
 pub mod codegen;
 pub mod diag;
 pub mod dif;
+pub mod kernel;
 pub mod parser;
 pub mod sites;
 pub mod source;

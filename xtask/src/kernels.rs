@@ -87,8 +87,9 @@ impl Kernel {
 
     /// Like [`Kernel::find`], for a kernel that setup has brought.
     pub fn need(name: Name) -> Result<Kernel> {
-        Kernel::find(name)?
-            .with_context(|| format!("the {name} kernel is not there: run `cargo xtask setup --kernel {name}`"))
+        Kernel::find(name)?.with_context(|| {
+            format!("the {name} kernel is not there: run `cargo xtask setup --kernel {name}`")
+        })
     }
 
     /// KEY=PATH pairs for other programs.
@@ -114,7 +115,8 @@ impl Kernel {
         // A listed path may lack the compression's suffix.
         let line = order.lines().find(|l| module_name(l) == Some(name))?;
         let plain = line.rsplit_once(".ko").map_or(line, |(stem, _)| stem);
-        let candidates = [".ko", ".ko.xz", ".ko.zst", ".ko.gz"].map(|s| self.modules.join(format!("{plain}{s}")));
+        let candidates =
+            [".ko", ".ko.xz", ".ko.zst", ".ko.gz"].map(|s| self.modules.join(format!("{plain}{s}")));
         candidates.into_iter().find(|file| file.is_file())
     }
 }

@@ -60,15 +60,16 @@ fn one_line(line: &str) -> Option<Vec<Mirror>> {
     let signed_by = options.split_whitespace().find_map(|o| o.strip_prefix("signed-by="));
     let mut words = rest.split_whitespace();
     let (uri, suite) = (words.next()?, words.next()?);
-    words.any(|component| component == "main").then(|| {
-        vec![Mirror { uri: uri.into(), suite: suite.into(), signed_by: signed_by.map(Into::into) }]
-    })
+    words
+        .any(|component| component == "main")
+        .then(|| vec![Mirror { uri: uri.into(), suite: suite.into(), signed_by: signed_by.map(Into::into) }])
 }
 
 /// One stanza of a `.sources` file: every suite on every URI.
 fn stanza(text: &str) -> Vec<Mirror> {
     let fields = fields(text);
-    let get = |name: &str| fields.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str());
+    let get =
+        |name: &str| fields.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str());
     let words = |name: &str| get(name).unwrap_or("").split_whitespace();
     let off = get("Enabled").is_some_and(|v| v.trim() == "no");
     if off || !words("Types").any(|t| t == "deb") || !words("Components").any(|c| c == "main") {
@@ -76,7 +77,8 @@ fn stanza(text: &str) -> Vec<Mirror> {
     }
     let signed_by = get("Signed-By").map(|v| v.trim().to_owned());
     let of_suite = |suite: &str| -> Vec<Mirror> {
-        let of_uri = |uri: &str| Mirror { uri: uri.into(), suite: suite.into(), signed_by: signed_by.clone() };
+        let of_uri =
+            |uri: &str| Mirror { uri: uri.into(), suite: suite.into(), signed_by: signed_by.clone() };
         words("URIs").map(of_uri).collect()
     };
     words("Suites").flat_map(of_suite).collect()

@@ -17,7 +17,10 @@ pub fn is_there(kernel: &Kernel) -> Result<bool> {
     let made = image.modified()?;
     let parts = [Some(&kernel.vmlinuz), kernel.vmlinux.as_ref()];
     // A package's files keep the date of their build, so that newer ones are a kernel brought by hand and rebuilt.
-    Ok(parts.into_iter().flatten().all(|p| fs::metadata(p).and_then(|m| m.modified()).is_ok_and(|t| t <= made)))
+    Ok(parts
+        .into_iter()
+        .flatten()
+        .all(|p| fs::metadata(p).and_then(|m| m.modified()).is_ok_and(|t| t <= made)))
 }
 
 /// Makes the disk unless it is there. The caller holds the cache's lock.
@@ -62,7 +65,9 @@ fn stage(kernel: &Kernel, staging: &Path) -> Result<u64> {
         bytes += link_tree(&from, &staging.join(to))?;
     }
     if bytes == 0 {
-        bail!("the kernel {release} has neither modules nor debug files: set KINST_MODULES and KINST_VMLINUX");
+        bail!(
+            "the kernel {release} has neither modules nor debug files: set KINST_MODULES and KINST_VMLINUX"
+        );
     }
     Ok(bytes)
 }

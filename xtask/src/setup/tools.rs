@@ -49,7 +49,8 @@ impl Qemu {
 }
 
 fn library_path(root: &Path) -> String {
-    let dirs = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"].map(|d| root.join(d).display().to_string());
+    let dirs =
+        ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"].map(|d| root.join(d).display().to_string());
     dirs.join(":")
 }
 
