@@ -18,6 +18,8 @@ mod names;
 mod ops;
 mod order;
 mod printf;
+#[cfg(test)]
+pub(crate) mod tests;
 pub mod typed;
 
 use crate::sugar::plain;
@@ -73,11 +75,7 @@ struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     fn new(env: &'a Env) -> Checker<'a> {
-        Checker {
-            env,
-            layout: Layout { strsize: env.strsize },
-            names: names::Names::default(),
-        }
+        Checker { env, layout: Layout { strsize: env.strsize }, names: names::Names::default() }
     }
 
     /// The actions come first, so that the predicate may use what they assign. If they need a variable that
