@@ -9,6 +9,7 @@
 //! ```
 
 pub mod codegen;
+pub mod debuginfo;
 pub mod diag;
 pub mod dif;
 pub mod kernel;
