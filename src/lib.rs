@@ -8,10 +8,14 @@
 //!                         sites (where to probe)     types (BTF, DWARF, D)                  records ─consumer→ text | JSON
 //! ```
 
+pub mod codegen;
 pub mod debuginfo;
 pub mod diag;
 pub mod dif;
+pub mod kernel;
 pub mod parser;
 pub mod sites;
 pub mod source;
 pub mod sugar;
+pub mod typeck;
+pub mod types;

@@ -1,0 +1,3 @@
+//! kernel/: the programs go to the kernel module here, and their records come back.
+
+pub mod uapi;
