@@ -8,6 +8,7 @@
 //!                         sites (where to probe)     types (BTF, DWARF, D)                  records ─consumer→ text | JSON
 //! ```
 
+pub mod cli;
 pub mod codegen;
 pub mod debuginfo;
 pub mod diag;
