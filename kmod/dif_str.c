@@ -134,9 +134,9 @@ static notrace u64 substr(struct kinst_ctx *c)
 	if (n < 0)
 		return 0;
 	if (at < 0) {
-		at = at < -size ? -size - 1 : at + n; /* far below is far below */
-		if (at < 0 && rest > -at) {
-			rest = min(rest, 2 * size) + at;
+		at += n;
+		if (at < 0 && rest > 0 && rest + at > 0) {
+			rest += at;
 			at = 0;
 		}
 	}
