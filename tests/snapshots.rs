@@ -7,10 +7,15 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use kinst::codegen;
 use kinst::diag::render::{self, Style};
+use kinst::dif;
 use kinst::parser::{self, Macros, ParseError, ParseOptions, Parsed, Settings, ast};
 use kinst::source::{FileId, Origin, Source, Sources};
 use kinst::sugar;
+use kinst::typeck::{self, typed};
+use kinst::types::TypeSource;
+use kinst::types::intrinsic::Intrinsic;
 
 /// A stage's text for a case.
 type Stage = fn(&Case) -> String;
@@ -22,6 +27,9 @@ const STAGES: &[(&str, &str, Stage)] = &[
     ("sugar", "d", print_plain),
     ("errors", "stderr", stderr),
     ("json", "json", json),
+    ("check", "stderr", check_stderr),
+    ("typed", "typed", dump_typed),
+    ("dif", "dif", dump_dif),
 ];
 
 #[test]
@@ -131,10 +139,17 @@ impl Case {
     }
 
     fn parse(&self) -> Result<Parsed, ParseError> {
-        let is_type_name = |word: &str| self.types.iter().any(|name| name == word);
+        let is_type_name =
+            |word: &str| self.types.iter().any(|name| name == word) || Intrinsic.named(word).is_some();
         let options =
             ParseOptions { macros: &self.macros, is_type_name: &is_type_name, settings: self.settings };
         parser::parse(&self.sources, self.file, &options)
+    }
+
+    fn check(&self) -> Result<typed::Program, String> {
+        let (plain, _) = sugar::if_else::expand(self.program()?, sugar::Session::default());
+        typeck::check(&plain, &typeck::Env::default())
+            .map_err(|error| render::text(&self.sources, &error.diagnostic(), &self.style()))
     }
 
     fn style(&self) -> Style<'static> {
@@ -167,6 +182,30 @@ fn print_plain(case: &Case) -> String {
 
 fn stderr(case: &Case) -> String {
     case.program().map_or_else(|error| error, |_| "no error\n".to_owned())
+}
+
+fn check_stderr(case: &Case) -> String {
+    case.check().map_or_else(|error| error, |_| "no error\n".to_owned())
+}
+
+fn dump_typed(case: &Case) -> String {
+    case.check().map_or_else(|error| error, |program| typeck::dump(&program))
+}
+
+/// The actions and, object by object, the listing; all of it verified.
+fn dump_dif(case: &Case) -> String {
+    let program = match case.check() {
+        Ok(program) => program,
+        Err(error) => return error,
+    };
+    match codegen::generate(&program) {
+        Ok(program) => {
+            let options = dif::Options { destructive: true, ..dif::Options::default() };
+            dif::verify::verify_program(&program, &options).unwrap();
+            dif::dump::dump(&program)
+        }
+        Err(error) => render::text(&case.sources, &error.diagnostic(), &case.style()),
+    }
 }
 
 /// Without the rendered text, which the other snapshot shows.
