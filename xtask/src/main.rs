@@ -4,8 +4,12 @@ mod apt;
 mod cache;
 mod exec;
 mod kernels;
+mod kmod;
 mod setup;
+mod tidy;
 mod uapi;
+mod vm;
+mod vmtest;
 mod workspace;
 
 use std::process::ExitCode;
@@ -20,12 +24,24 @@ enum Command {
     Setup(setup::Options),
     /// Write src/kernel/uapi.rs from the module's header
     Uapi(uapi::Options),
+    /// Build the kernel module
+    Kmod(kmod::Options),
+    /// Run a command in a guest
+    Vm(vm::Options),
+    /// Check the rules of the house that a machine can check
+    Tidy(tidy::Options),
+    /// Run the cases of tests/vm in guests
+    VmTest(vmtest::Options),
 }
 
 fn main() -> ExitCode {
     let result = match Command::parse() {
         Command::Setup(options) => setup::main(&options).map(|()| ExitCode::SUCCESS),
         Command::Uapi(options) => uapi::main(&options).map(|()| ExitCode::SUCCESS),
+        Command::Kmod(options) => kmod::main(&options).map(|()| ExitCode::SUCCESS),
+        Command::Tidy(options) => tidy::main(&options),
+        Command::Vm(options) => vm::main(&options),
+        Command::VmTest(options) => vmtest::main(&options),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

@@ -3,7 +3,7 @@
 mod host;
 mod image;
 mod kernel;
-mod sid;
+pub mod sid;
 pub mod tools;
 
 use anyhow::Result;
