@@ -8,6 +8,9 @@
 //!                         sites (where to probe)     types (BTF, DWARF, D)                  records ─consumer→ text | JSON
 //! ```
 
+pub mod cli;
+pub mod codegen;
+pub mod debuginfo;
 pub mod diag;
 pub mod dif;
 pub mod kernel;
@@ -15,3 +18,5 @@ pub mod parser;
 pub mod sites;
 pub mod source;
 pub mod sugar;
+pub mod typeck;
+pub mod types;

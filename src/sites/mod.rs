@@ -1,5 +1,20 @@
 //! sites/: where a probe can go.
 
+pub mod calls;
+mod catalog;
+mod decode;
+pub mod dwarf;
+mod glob;
+mod index;
+mod kernel;
+mod naming;
+mod refusals;
+mod symtab;
+
+pub use catalog::{Catalog, LiveInsn, LiveText};
+pub use index::{DwarfIndex, InlineProbe};
+pub use kernel::{Kernel, Module, Symbolized};
+
 use crate::diag::Diagnostic;
 
 /// Where a copy of an inlined function is entered or left, as a probe description names it.

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::{exec, workspace};
 
@@ -36,6 +36,12 @@ pub struct Finding {
     pub message: String,
     /// Worth knowing, and no failure.
     pub soft: bool,
+}
+
+impl Finding {
+    fn shown(&self) -> String {
+        format!("{}:{}: {}", self.path, self.line, self.message)
+    }
 }
 
 impl Source {
@@ -75,10 +81,16 @@ fn in_string(line: &str, at: usize) -> bool {
 pub fn main(options: &Options) -> Result<ExitCode> {
     let findings = check()?;
     for f in findings.iter().filter(|f| options.soft || !f.soft) {
-        println!("{}:{}: {}", f.path, f.line, f.message);
+        println!("{}", f.shown());
     }
     let failed = findings.iter().any(|f| !f.soft);
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Fails with the findings, if there are any.
+pub fn expect_clean() -> Result<()> {
+    let findings: Vec<String> = check()?.iter().filter(|f| !f.soft).map(Finding::shown).collect();
+    if findings.is_empty() { Ok(()) } else { bail!("{}", findings.join("\n")) }
 }
 
 /// Everything that is wrong with the checkout, in the order of paths and lines.

@@ -1,0 +1,3 @@
+//! cli/: arguments → library calls → exit code.
+
+pub mod inlinecall;
