@@ -17,7 +17,7 @@ const RUN: u32 = 1;
 
 /// More with KINST_DIF_CASES, to look for trouble for longer.
 fn cases() -> u64 {
-    std::env::var("KINST_DIF_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(1500)
+    std::env::var("KINST_DIF_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(600)
 }
 
 fn encode(program: &Program, options: &Options) -> Vec<u8> {
@@ -95,101 +95,119 @@ fn compare(kernel: &mut Kernel, bytes: &[u8], seed: u64) -> bool {
 }
 
 fn damage(image: &mut Image, random: &mut Random) {
-    fn entry<'a, T>(table: &'a mut [T], random: &mut Random) -> Option<&'a mut T> {
-        let index = random.below(table.len().max(1));
-        table.get_mut(index)
-    }
     let odd = random.pick(&[0, 1, 2, 3, 4, 7, 8, 9, 127, 255, 4096, 65536, 1 << 24, u32::MAX - 1, u32::MAX]);
     match random.below(11) {
-        0 | 1 => {
-            let bits = 1u32 << random.below(32) | if random.one_in(2) { 1 << random.below(32) } else { 0 };
-            entry(&mut image.insns, random).map(|word| *word ^= bits);
+        0..=2 => damage_word(&mut image.insns, random),
+        3 => damage_variable(&mut image.vars, random, odd),
+        4 | 5 => damage_type(image, random, odd),
+        6 => damage_difo(&mut image.difos, random, odd),
+        7 | 8 => damage_action(&mut image.actions, random, odd),
+        9 => damage_clause(image, random, odd),
+        _ => damage_header(image, random, odd),
+    }
+}
+
+fn entry<'a, T>(table: &'a mut [T], random: &mut Random) -> Option<&'a mut T> {
+    let index = random.below(table.len().max(1));
+    table.get_mut(index)
+}
+
+fn damage_word(insns: &mut [u32], random: &mut Random) {
+    let bits = 1u32 << random.below(32) | if random.one_in(2) { 1 << random.below(32) } else { 0 };
+    let opcode = random.one_in(3).then(|| random.below(90) as u32);
+    if let Some(word) = entry(insns, random) {
+        match opcode {
+            Some(opcode) => *word = *word & 0xff_ffff | opcode << 24,
+            None => *word ^= bits,
         }
-        2 => {
-            let opcode = random.below(90) as u32;
-            entry(&mut image.insns, random).map(|word| *word = *word & 0xff_ffff | opcode << 24);
+    }
+}
+
+fn damage_variable(vars: &mut [uapi::Var], random: &mut Random, odd: u32) {
+    let which = random.below(5);
+    if let Some(var) = entry(vars, random) {
+        match which {
+            0 => var.id = odd,
+            1 => var.kind = odd as u8,
+            2 => var.scope = odd as u8,
+            3 => var.flags = odd as u16,
+            _ => var.name = odd,
         }
-        3 => {
-            let which = random.below(5);
-            entry(&mut image.vars, random).map(|var| match which {
-                0 => var.id = odd,
-                1 => var.kind = odd as u8,
-                2 => var.scope = odd as u8,
-                3 => var.flags = odd as u16,
-                _ => var.name = odd,
-            });
+    }
+}
+
+fn damage_type(image: &mut Image, random: &mut Random, odd: u32) {
+    let types = image.vars.iter_mut().map(|var| &mut var.ty);
+    let mut types: Vec<_> = types.chain(image.difos.iter_mut().map(|difo| &mut difo.rtype)).collect();
+    let which = random.below(4);
+    if let Some(ty) = entry(&mut types, random) {
+        match which {
+            0 => ty.kind = odd as u8,
+            1 => ty.flags = odd as u8,
+            2 => ty.reserved = odd as u8,
+            _ => ty.size = odd,
         }
-        4 | 5 => {
-            let types = image.vars.iter_mut().map(|var| &mut var.ty);
-            let mut types: Vec<_> = types.chain(image.difos.iter_mut().map(|difo| &mut difo.rtype)).collect();
-            let which = random.below(4);
-            entry(&mut types, random).map(|ty| match which {
-                0 => ty.kind = odd as u8,
-                1 => ty.flags = odd as u8,
-                2 => ty.reserved = odd as u8,
-                _ => ty.size = odd,
-            });
+    }
+}
+
+fn damage_difo(difos: &mut [uapi::Difo], random: &mut Random, odd: u32) {
+    let which = random.below(6);
+    if let Some(difo) = entry(difos, random) {
+        match which {
+            0 => difo.insn = odd,
+            1 => difo.ninsns = odd,
+            2 => difo.int0 = odd,
+            3 => difo.nints = odd,
+            4 => difo.str0 = odd,
+            _ => difo.strlen = odd,
         }
-        6 => {
-            let which = random.below(6);
-            entry(&mut image.difos, random).map(|difo| match which {
-                0 => difo.insn = odd,
-                1 => difo.ninsns = odd,
-                2 => difo.int0 = odd,
-                3 => difo.nints = odd,
-                4 => difo.str0 = odd,
-                _ => difo.strlen = odd,
-            });
+    }
+}
+
+fn damage_action(actions: &mut [uapi::Action], random: &mut Random, odd: u32) {
+    let recording =
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 0x101, 0x102, 0x103, 0x105, 0x201, 0x203, 0x204, 0x401, 0x402, 0x501];
+    let aggregating = 0x700 + random.below(12) as u16;
+    let kind = if random.one_in(2) { random.pick(&recording) } else { aggregating };
+    let wide =
+        random.pick(&[u64::from(odd), random.clone().next(), 3 << 48 | 3 << 32, 2 << 48 | 3 << 16 | 4]);
+    let which = random.below(7);
+    if let Some(action) = entry(actions, random) {
+        match which {
+            0 | 1 => action.kind = kind,
+            2 => action.ntuple = odd as u16,
+            3 => action.difo = odd,
+            4 => action.incr = odd,
+            5 => action.agg = odd,
+            _ => action.arg = wide,
         }
-        7 | 8 => {
-            let kinds = [
-                0, 1, 2, 3, 4, 5, 6, 7, 8, 0x101, 0x102, 0x103, 0x105, 0x201, 0x203, 0x204, 0x401, 0x402,
-                0x501,
-            ];
-            let kind = if random.one_in(2) { random.pick(&kinds) } else { 0x700 + random.below(12) as u16 };
-            let which = random.below(7);
-            let wide = random.pick(&[
-                u64::from(odd),
-                random.clone().next(),
-                3 << 48 | 3 << 32,
-                2 << 48 | 3 << 16 | 4,
-            ]);
-            entry(&mut image.actions, random).map(|action| match which {
-                0 | 1 => action.kind = kind,
-                2 => action.ntuple = odd as u16,
-                3 => action.difo = odd,
-                4 => action.incr = odd,
-                5 => action.agg = odd,
-                _ => action.arg = wide,
-            });
+    }
+}
+
+fn damage_clause(image: &mut Image, random: &mut Random, odd: u32) {
+    let which = random.below(5);
+    if let Some(clause) = entry(&mut image.clauses, random) {
+        match which {
+            0 => clause.predicate = odd,
+            1 => clause.action = odd,
+            2 => clause.nactions = odd,
+            3 => clause.flags = odd,
+            _ => image.ecbs[0] = uapi::Ecb { probe: odd & 1, clause: odd },
         }
-        9 => {
-            let which = random.below(6);
-            let clauses = image.clauses.iter_mut();
-            let mut clauses: Vec<_> = clauses.collect();
-            entry(&mut clauses, random).map(|clause| match which {
-                0 => clause.predicate = odd,
-                1 => clause.action = odd,
-                2 => clause.nactions = odd,
-                _ => clause.flags = odd,
-            });
-            if which > 3 {
-                image.ecbs[0] = uapi::Ecb { probe: odd & 1, clause: odd };
-            }
-        }
-        _ => {
-            let header = &mut image.header;
-            match random.below(8) {
-                0 => header.strsize = odd,
-                1 => header.bufsize = u64::from(odd),
-                2 => header.aggsize = u64::from(odd),
-                3 => header.dynvarsize = u64::from(odd),
-                4 => header.specsize = u64::from(odd) << 20,
-                5 => image.probes[0].kind = odd,
-                6 => image.probes[0].nbytes = odd as u8,
-                _ => image.probes.push(image.probes[0]),
-            }
-        }
+    }
+}
+
+fn damage_header(image: &mut Image, random: &mut Random, odd: u32) {
+    let header = &mut image.header;
+    match random.below(8) {
+        0 => header.strsize = odd,
+        1 => header.bufsize = u64::from(odd),
+        2 => header.aggsize = u64::from(odd),
+        3 => header.dynvarsize = u64::from(odd),
+        4 => header.specsize = u64::from(odd) << 20,
+        5 => image.probes[0].kind = odd,
+        6 => image.probes[0].nbytes = odd as u8,
+        _ => image.probes.push(image.probes[0]),
     }
 }
 

@@ -180,7 +180,7 @@ pub fn read_ring(program: &Program, options: &Options, mut ring: &[u8]) -> Vec<E
     let mut events = Vec::new();
     while let Some(len) = u32::read(ring) {
         let size = (len & uapi::REC_LEN) as usize;
-        assert!(size >= 8 && size % 8 == 0 && size <= ring.len(), "{len:#x} of {}", ring.len());
+        assert!(size >= 8 && size.is_multiple_of(8) && size <= ring.len(), "{len:#x} of {}", ring.len());
         if len & uapi::REC_PAD == 0 {
             events.push(read_record(program, options, &ring[..size]));
         }
