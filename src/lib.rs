@@ -8,8 +8,10 @@
 //!                         sites (where to probe)     types (BTF, DWARF, D)                  records ─consumer→ text | JSON
 //! ```
 
+pub mod consumer;
 pub mod diag;
 pub mod dif;
+pub mod options;
 pub mod parser;
 pub mod sites;
 pub mod source;
