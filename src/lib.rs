@@ -11,6 +11,7 @@
 pub mod consumer;
 pub mod diag;
 pub mod dif;
+pub mod kernel;
 pub mod options;
 pub mod parser;
 pub mod sites;

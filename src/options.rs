@@ -10,8 +10,14 @@ pub enum Kind {
     /// Bytes: a number with k, m, g or t.
     Size,
     /// A period: a number with ns us ms s m h d, or hz. Kept in nanoseconds.
-    Rate { min: u64, max: u64 },
-    Number { min: u64, max: u64 },
+    Rate {
+        min: u64,
+        max: u64,
+    },
+    Number {
+        min: u64,
+        max: u64,
+    },
     /// A number of no fixed meaning to the table: decimal, octal or 0x.
     Mask,
     Choice(&'static [&'static str]),

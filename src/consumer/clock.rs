@@ -14,7 +14,9 @@ pub fn rfc822(nanoseconds: i64) -> String {
 
 fn local(nanoseconds: i64) -> Zoned {
     // Every i64 of nanoseconds is within the years that a Timestamp holds.
-    Timestamp::from_nanosecond(nanoseconds.into()).unwrap_or(Timestamp::UNIX_EPOCH).to_zoned(TimeZone::system())
+    Timestamp::from_nanosecond(nanoseconds.into())
+        .unwrap_or(Timestamp::UNIX_EPOCH)
+        .to_zoned(TimeZone::system())
 }
 
 #[cfg(test)]

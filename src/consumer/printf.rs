@@ -14,12 +14,15 @@ pub struct Argument<'a> {
     pub user: bool,
 }
 
+/// Writes what `%@` shows.
+pub type PrintValue<'a> = dyn FnMut(&mut Text, &Conversion) + 'a;
+
 /// Where conversions find what is not in their argument.
 pub struct Context<'a> {
     pub symbols: &'a dyn Symbols,
     pub stackindent: usize,
-    /// Writes what `%@` shows: the next value of the entry that printa prints.
-    pub value: Option<&'a mut dyn FnMut(&mut Text, &Conversion)>,
+    /// The next value of the entry that printa prints.
+    pub value: Option<&'a mut PrintValue<'a>>,
 }
 
 /// Arguments that the record lacks print as nothing; the compiler has counted them.
@@ -365,7 +368,7 @@ mod tests {
     fn system_printf(format: &str, value: i64) -> Option<String> {
         let output = std::process::Command::new("/usr/bin/printf")
             .env("LC_ALL", "C")
-            .args([format, "--"])
+            .arg(format)
             .arg(value.to_string())
             .output()
             .ok()?;

@@ -1,5 +1,10 @@
 //! dif/: the bytecode as a format: programs for the kernel, and what their records mean. Knows no D.
 
+pub mod asm;
+pub mod insn;
+pub mod layout;
+pub mod object;
+
 use std::ops::Range;
 
 /// A compiled program: what the kernel runs, and how the consumer reads its records.
@@ -11,6 +16,39 @@ pub struct Program {
     /// Index = id − 1.
     pub aggregations: Vec<Aggregation>,
     pub clauses: Vec<Clause>,
+}
+
+/// What the kernel is told beside the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Bytes of one CPU's principal buffer.
+    pub bufsize: u64,
+    pub aggsize: u64,
+    pub dynvarsize: u64,
+    pub specsize: u64,
+    pub nspec: u32,
+    /// Bytes of a string whose type says no size.
+    pub strsize: u32,
+    /// Process id of `$target`, or 0.
+    pub target: u32,
+    /// Destructive actions are allowed.
+    pub destructive: bool,
+}
+
+impl Default for Options {
+    /// The defaults of the D language's options.
+    fn default() -> Options {
+        Options {
+            bufsize: 4 << 20,
+            aggsize: 4 << 20,
+            dynvarsize: 1 << 20,
+            specsize: 32 << 10,
+            nspec: 1,
+            strsize: 256,
+            target: 0,
+            destructive: false,
+        }
+    }
 }
 
 /// Index into [`Program::difos`].
@@ -41,6 +79,26 @@ pub struct Type {
     pub size: u32,
 }
 
+impl Type {
+    /// Of an object whose value nobody records.
+    pub const VOID: Type = Type::by_value(CtfKind::Unknown, 0);
+
+    /// `size` is 0, 1, 2, 4 or 8.
+    pub const fn by_value(ctf: CtfKind, size: u32) -> Type {
+        Type { kind: TypeKind::D, ctf, by_ref: false, by_user_ref: false, size }
+    }
+
+    /// A structure, union or array of `size` bytes.
+    pub const fn by_ref(ctf: CtfKind, size: u32) -> Type {
+        Type { kind: TypeKind::D, ctf, by_ref: true, by_user_ref: false, size }
+    }
+
+    /// `size` 0: as long as the option `strsize` says.
+    pub const fn string(size: u32) -> Type {
+        Type { kind: TypeKind::String, ctf: CtfKind::Unknown, by_ref: true, by_user_ref: false, size }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TypeKind {
     #[default]
@@ -66,6 +124,17 @@ pub enum CtfKind {
     Volatile = 11,
     Const = 12,
     Restrict = 13,
+}
+
+impl CtfKind {
+    pub fn from_number(number: u8) -> Option<CtfKind> {
+        use CtfKind::*;
+        let kinds = [
+            Unknown, Integer, Float, Pointer, Array, Function, Struct, Union, Enum, Forward, Typedef,
+            Volatile, Const, Restrict,
+        ];
+        kinds.get(usize::from(number)).copied()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

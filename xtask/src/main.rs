@@ -1,2 +1,34 @@
 //! xtask: the development commands of the project.
-fn main() {}
+
+mod apt;
+mod cache;
+mod exec;
+mod kernels;
+mod setup;
+mod uapi;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// The development commands of kinst
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask", max_term_width = 100)]
+enum Command {
+    /// Fetch what the other commands need: packages, QEMU, busybox, kernels with debug files
+    Setup(setup::Options),
+    /// Write src/kernel/uapi.rs from the module's header
+    Uapi(uapi::Options),
+}
+
+fn main() -> ExitCode {
+    let result = match Command::parse() {
+        Command::Setup(options) => setup::main(&options).map(|()| ExitCode::SUCCESS),
+        Command::Uapi(options) => uapi::main(&options).map(|()| ExitCode::SUCCESS),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,86 @@
+//! The cache outside the checkout: what setup fetches, shared by all checkouts of a user.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+/// The file written last into a finished folder: without it a folder is a torn download.
+const STAMP: &str = ".complete";
+
+/// The cache folder: KINST_CACHE, or kinst in the user's cache.
+pub fn dir() -> Result<PathBuf> {
+    if let Some(dir) = set("KINST_CACHE") {
+        return Ok(std::path::absolute(dir)?);
+    }
+    if let Some(dir) = set("XDG_CACHE_HOME") {
+        return Ok(PathBuf::from(dir).join("kinst"));
+    }
+    match set("HOME") {
+        Some(home) => Ok(PathBuf::from(home).join(".cache/kinst")),
+        None => bail!("neither KINST_CACHE, XDG_CACHE_HOME nor HOME is set: set KINST_CACHE to a folder"),
+    }
+}
+
+fn set(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Holds off every other setup on this cache until dropped.
+pub struct Lock(#[expect(dead_code, reason = "closing the file is what unlocks")] File);
+
+/// Waits for the cache's lock, saying so if another process has it.
+pub fn lock() -> Result<Lock> {
+    let dir = dir()?;
+    fs::create_dir_all(&dir).with_context(|| format!("cannot make the cache folder {}", dir.display()))?;
+    let file = File::create(dir.join("lock"))?;
+    if file.try_lock().is_err() {
+        eprintln!("setup: waiting for another setup on {}", dir.display());
+        file.lock()?;
+    }
+    Ok(Lock(file))
+}
+
+/// Whether `dir` was filled to the end.
+pub fn is_complete(dir: &Path) -> bool {
+    dir.join(STAMP).is_file()
+}
+
+/// Fills `dir` as a whole or not at all: `fill` works in a folder beside it, which takes its name at the end.
+pub fn fill(dir: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let mut name = dir.file_name().context("a cache folder has a name")?.to_os_string();
+    name.push(".part");
+    let part = dir.with_file_name(name);
+    remove(&part)?;
+    fs::create_dir_all(&part)?;
+    fill(&part)?;
+    fs::write(part.join(STAMP), "")?;
+    remove(dir)?;
+    fs::rename(&part, dir).with_context(|| format!("cannot rename {} to {}", part.display(), dir.display()))
+}
+
+/// Removes a folder if it is there.
+pub fn remove(dir: &Path) -> Result<()> {
+    match fs::remove_dir_all(dir) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(e).with_context(|| format!("cannot remove {}", dir.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Stops early, with a number, where the disk is too small for what comes.
+pub fn need_space(bytes: u64, what: &str) -> Result<()> {
+    let dir = dir()?;
+    let stat = rustix::fs::statvfs(&dir)?;
+    let free = stat.f_bavail * stat.f_frsize;
+    if free < bytes {
+        bail!(
+            "{what} needs {} MB in {}, and {} MB are free: make room, or set KINST_CACHE to another disk",
+            bytes >> 20,
+            dir.display(),
+            free >> 20
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! The kernels that the guests run, and where their files are.
+
+use std::fmt;
+use std::fs;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::cache;
+
+/// A kernel by the place that it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum Name {
+    /// The Debian release that this machine runs (or the kernel that KINST_VMLINUZ names)
+    Stable,
+    /// The release's backports
+    Backports,
+    /// Debian's development suite
+    Sid,
+}
+
+impl Name {
+    pub const ALL: [Name; 3] = [Name::Stable, Name::Backports, Name::Sid];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Name::Stable => "stable",
+            Name::Backports => "backports",
+            Name::Sid => "sid",
+        }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// One kernel's files.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    pub name: Name,
+    pub release: String,
+    pub vmlinuz: PathBuf,
+    /// The uncompressed kernel with its debug information.
+    pub vmlinux: Option<PathBuf>,
+    /// lib/modules/RELEASE: the modules as shipped.
+    pub modules: PathBuf,
+    /// What a module is built against: the folder for `make -C`.
+    pub headers: Option<PathBuf>,
+    /// A folder with boot/, lib/modules/ and usr/lib/debug/, as `dtrace --sysroot` wants it.
+    pub sysroot: Option<PathBuf>,
+    /// The root of a whole system in which its modules have to be built.
+    pub build_root: Option<PathBuf>,
+}
+
+impl Kernel {
+    /// The kernel of that name if its files are there.
+    pub fn find(name: Name) -> Result<Option<Kernel>> {
+        if name == Name::Stable && std::env::var_os("KINST_VMLINUZ").is_some() {
+            return from_environment().map(Some);
+        }
+        let link = slot(name)?;
+        let Ok(sysroot) = fs::canonicalize(&link) else { return Ok(None) };
+        if !cache::is_complete(&sysroot) {
+            return Ok(None);
+        }
+        let release = sysroot.file_name().context("a sysroot is named after its release")?;
+        let release = release.to_string_lossy().into_owned();
+        let vmlinux = sysroot.join(format!("usr/lib/debug/boot/vmlinux-{release}"));
+        let build_root = build_root(name, &release)?;
+        let headers = format!("usr/src/linux-headers-{release}");
+        let headers = build_root.as_deref().unwrap_or(&sysroot).join(headers);
+        Ok(Some(Kernel {
+            name,
+            vmlinuz: sysroot.join(format!("boot/vmlinuz-{release}")),
+            vmlinux: vmlinux.is_file().then_some(vmlinux),
+            modules: sysroot.join("lib/modules").join(&release),
+            headers: headers.join("Makefile").is_file().then_some(headers),
+            release,
+            sysroot: Some(sysroot),
+            build_root,
+        }))
+    }
+
+    /// Like [`Kernel::find`], for a kernel that setup has brought.
+    pub fn need(name: Name) -> Result<Kernel> {
+        Kernel::find(name)?.with_context(|| {
+            format!("the {name} kernel is not there: run `cargo xtask setup --kernel {name}`")
+        })
+    }
+
+    /// KEY=PATH pairs for other programs.
+    pub fn paths(&self) -> Vec<(&'static str, String)> {
+        let shown = |path: &Path| path.display().to_string();
+        let mut all = vec![("release", Some(self.release.clone())), ("vmlinuz", Some(shown(&self.vmlinuz)))];
+        all.push(("vmlinux", self.vmlinux.as_deref().map(shown)));
+        all.push(("modules", self.modules.is_dir().then(|| shown(&self.modules))));
+        all.push(("headers", self.headers.as_deref().map(shown)));
+        all.push(("sysroot", self.sysroot.as_deref().map(shown)));
+        all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
+
+    /// The read-only disk with modules and debug files that guests mount.
+    pub fn image(&self) -> Result<PathBuf> {
+        let own = if self.sysroot.is_some() { "" } else { "-own" };
+        Ok(cache::dir()?.join("images").join(format!("{}{own}.ext4", self.release)))
+    }
+
+    /// A shipped module's file by its name, compressed or not.
+    pub fn module(&self, name: &str) -> Option<PathBuf> {
+        let order = fs::read_to_string(self.modules.join("modules.order")).ok()?;
+        // A listed path may lack the compression's suffix.
+        let line = order.lines().find(|l| module_name(l) == Some(name))?;
+        let plain = line.rsplit_once(".ko").map_or(line, |(stem, _)| stem);
+        let candidates =
+            [".ko", ".ko.xz", ".ko.zst", ".ko.gz"].map(|s| self.modules.join(format!("{plain}{s}")));
+        candidates.into_iter().find(|file| file.is_file())
+    }
+}
+
+/// The name of the module in a file, where files write `-` for `_` at will.
+fn module_name(path: &str) -> Option<&str> {
+    let file = path.rsplit('/').next()?;
+    Some(file.split_once(".ko")?.0)
+}
+
+/// The link that points from a kernel's name to its sysroot.
+pub fn slot(name: Name) -> Result<PathBuf> {
+    Ok(cache::dir()?.join("kernels").join(name.as_str()))
+}
+
+/// The whole system for building sid's modules, once it is there.
+fn build_root(name: Name, release: &str) -> Result<Option<PathBuf>> {
+    if name != Name::Sid {
+        return Ok(None);
+    }
+    let root = cache::dir()?.join("roots").join(release);
+    Ok(cache::is_complete(&root).then_some(root))
+}
+
+/// Another distribution's kernel, brought in the environment.
+fn from_environment() -> Result<Kernel> {
+    let var = |name: &str| -> Result<Option<PathBuf>> {
+        let Some(value) = std::env::var_os(name).filter(|v| !v.is_empty()) else { return Ok(None) };
+        let path = std::path::absolute(value)?;
+        if !path.exists() {
+            bail!("{name} is {}, which is not there", path.display());
+        }
+        Ok(Some(path))
+    };
+    let vmlinuz = var("KINST_VMLINUZ")?.context("KINST_VMLINUZ is empty")?;
+    let release = release_of(&vmlinuz)?;
+    let modules = var("KINST_MODULES")?.unwrap_or_else(|| Path::new("/lib/modules").join(&release));
+    let build = modules.join("build");
+    Ok(Kernel {
+        name: Name::Stable,
+        vmlinux: var("KINST_VMLINUX")?,
+        headers: var("KINST_HEADERS")?.or_else(|| build.join("Makefile").is_file().then_some(build)),
+        sysroot: None,
+        build_root: None,
+        vmlinuz,
+        modules,
+        release,
+    })
+}
+
+/// The release that a bzImage says it is (Documentation/arch/x86/boot.rst: kernel_version at 0x20e).
+fn release_of(vmlinuz: &Path) -> Result<String> {
+    let read = || -> std::io::Result<Option<String>> {
+        let mut file = fs::File::open(vmlinuz)?;
+        let mut header = [0; 0x210];
+        file.read_exact(&mut header)?;
+        if header[0x202..0x206] != *b"HdrS" {
+            return Ok(None);
+        }
+        let at = u16::from_le_bytes([header[0x20e], header[0x20f]]);
+        let mut text = [0; 256];
+        file.seek(SeekFrom::Start(u64::from(at) + 0x200))?;
+        let length = file.read(&mut text)?;
+        let text = String::from_utf8_lossy(&text[..length]);
+        Ok(text.split([' ', '\0']).next().map(Into::into))
+    };
+    let release = read().with_context(|| format!("cannot read {}", vmlinuz.display()))?;
+    release.with_context(|| format!("{} is not an x86 kernel image (bzImage)", vmlinuz.display()))
+}

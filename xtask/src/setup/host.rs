@@ -1,0 +1,83 @@
+//! The Debian packages that have to be installed on this machine.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use crate::exec;
+use crate::kernels::{Kernel, Name};
+
+/// A program, the package that has it, and what asks for it.
+const PROGRAMS: [(&str, &str); 9] = [
+    ("apt-get", "apt"),
+    ("bc", "bc"),
+    ("gcc", "gcc"),
+    ("ldd", "libc-bin"),
+    ("make", "make"),
+    ("mkfs.ext4", "e2fsprogs"),
+    ("modinfo", "kmod"),
+    ("objdump", "binutils"),
+    ("xz", "xz-utils"),
+];
+
+/// A file that stands for a package without a program of its own.
+const FILES: [(&str, &str); 2] =
+    [("/usr/include/stdio.h", "libc6-dev"), ("/usr/lib/x86_64-linux-gnu/libelf.so.1", "libelf1")];
+
+/// The packages that are not there.
+pub fn missing(kernels: &[Name]) -> Vec<&'static str> {
+    let mut programs = PROGRAMS.to_vec();
+    // perf lists the inlined copies that it knows: a second opinion for tests.
+    programs.push(("perf", "linux-perf"));
+    if kernels.contains(&Name::Sid) {
+        programs.push(("mmdebstrap", "mmdebstrap"));
+    }
+    let programs = programs.into_iter().filter(|(program, _)| !exec::in_path(program));
+    let files = FILES.into_iter().filter(|(file, _)| !Path::new(file).exists());
+    programs.chain(files).map(|(_, package)| package).collect()
+}
+
+/// Installs the packages that are not there, or says how to.
+pub fn ensure(kernels: &[Name]) -> Result<()> {
+    install(&missing(kernels))
+}
+
+/// Installs the compiler that a kernel's headers name, if it is not there.
+pub fn ensure_compiler(kernel: &Kernel) -> Result<()> {
+    let (Some(headers), None) = (&kernel.headers, &kernel.build_root) else { return Ok(()) };
+    let variables = fs::read_to_string(headers.join(".kernelvariables")).unwrap_or_default();
+    // Debian writes `CC = … $(CROSS_COMPILE)gcc-12`.
+    let compiler = variables.lines().find_map(|l| l.strip_prefix("CC ")?.rsplit(')').next());
+    match compiler.map(str::trim) {
+        Some(name) if name.starts_with("gcc-") && !exec::in_path(name) => install(&[name]),
+        _ => Ok(()),
+    }
+}
+
+fn install(packages: &[&str]) -> Result<()> {
+    if packages.is_empty() {
+        return Ok(());
+    }
+    let list = packages.join(" ");
+    if !exec::in_path("apt-get") {
+        bail!("these Debian packages, or what this distribution calls them, are missing: {list}");
+    }
+    if !rustix::process::geteuid().is_root() {
+        bail!("packages are missing; as root, run\n  apt-get install --no-install-recommends {list}");
+    }
+    eprintln!("setup: installing {list}");
+    let apt = || {
+        let mut command = Command::new("apt-get");
+        command.env("DEBIAN_FRONTEND", "noninteractive").args(["-q", "-y"]);
+        command
+    };
+    let attempt = || exec::run(apt().args(["install", "--no-install-recommends"]).args(packages));
+    // Lists that are missing or older than the archive make the first attempt fail.
+    if attempt().is_err() {
+        exec::run(apt().arg("update"))?;
+        attempt()?;
+    }
+    Ok(())
+}

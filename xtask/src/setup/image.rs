@@ -1,0 +1,101 @@
+//! The read-only disk of a kernel's modules and debug files, made once and mounted by every guest.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::kernels::Kernel;
+use crate::{cache, exec};
+
+/// What a filesystem of this size needs for itself beside the files.
+const SLACK: u64 = 64 << 20;
+
+/// Whether the kernel's disk is there and newer than what it was made of.
+pub fn is_there(kernel: &Kernel) -> Result<bool> {
+    let Ok(image) = fs::metadata(kernel.image()?) else { return Ok(false) };
+    let made = image.modified()?;
+    let parts = [Some(&kernel.vmlinuz), kernel.vmlinux.as_ref()];
+    // A package's files keep the date of their build, so that newer ones are a kernel brought by hand and rebuilt.
+    Ok(parts
+        .into_iter()
+        .flatten()
+        .all(|p| fs::metadata(p).and_then(|m| m.modified()).is_ok_and(|t| t <= made)))
+}
+
+/// Makes the disk unless it is there. The caller holds the cache's lock.
+pub fn ensure(kernel: &Kernel) -> Result<()> {
+    if is_there(kernel)? {
+        return Ok(());
+    }
+    let image = kernel.image()?;
+    let folder = image.parent().context("an image is in a folder")?;
+    fs::create_dir_all(folder)?;
+    let staging = folder.join("staging");
+    cache::remove(&staging)?;
+    eprintln!("setup: making the guests' disk with the modules and debug files of {}", kernel.release);
+    let bytes = stage(kernel, &staging)?;
+    cache::need_space(bytes + SLACK, "the guests' disk")?;
+    let part = image.with_extension("part");
+    let _ = fs::remove_file(&part);
+    fs::File::create(&part)?.set_len((bytes + bytes / 16 + SLACK).next_multiple_of(1 << 20))?;
+    // No journal and no reserve: nobody writes to it.
+    let mut mkfs = exec::admin("mkfs.ext4");
+    mkfs.args(["-q", "-F", "-m", "0", "-O", "^has_journal", "-L", "kinst", "-d"]).arg(&staging).arg(&part);
+    exec::run(&mut mkfs)?;
+    cache::remove(&staging)?;
+    fs::rename(&part, &image)?;
+    Ok(())
+}
+
+/// Lays the files out as the guest sees them and returns their size. Links, not copies, where the disk allows.
+fn stage(kernel: &Kernel, staging: &Path) -> Result<u64> {
+    let release = &kernel.release;
+    let mut trees: Vec<(PathBuf, PathBuf)> = Vec::new();
+    if kernel.modules.is_dir() {
+        trees.push((kernel.modules.clone(), format!("lib/modules/{release}").into()));
+    }
+    if let Some(sysroot) = &kernel.sysroot {
+        trees.push((sysroot.join("usr/lib/debug"), "usr/lib/debug".into()));
+    } else if let Some(vmlinux) = &kernel.vmlinux {
+        trees.push((vmlinux.clone(), format!("usr/lib/debug/boot/vmlinux-{release}").into()));
+    }
+    let mut bytes = 0;
+    for (from, to) in trees {
+        bytes += link_tree(&from, &staging.join(to))?;
+    }
+    if bytes == 0 {
+        bail!(
+            "the kernel {release} has neither modules nor debug files: set KINST_MODULES and KINST_VMLINUX"
+        );
+    }
+    Ok(bytes)
+}
+
+fn link_tree(from: &Path, to: &Path) -> Result<u64> {
+    let kind = fs::symlink_metadata(from).with_context(|| format!("cannot read {}", from.display()))?;
+    if kind.is_symlink() {
+        let target = fs::read_link(from)?;
+        // A link out of the tree (build, source) would dangle in the guest.
+        if target.is_relative() {
+            std::os::unix::fs::symlink(target, to)?;
+        }
+        return Ok(0);
+    }
+    if kind.is_dir() {
+        fs::create_dir_all(to)?;
+        let mut bytes = 4096;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            bytes += link_tree(&entry.path(), &to.join(entry.file_name()))?;
+        }
+        return Ok(bytes);
+    }
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    if fs::hard_link(from, to).is_err() {
+        fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
+    }
+    Ok(kind.len().next_multiple_of(4096))
+}

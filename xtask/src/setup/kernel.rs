@@ -1,0 +1,151 @@
+//! A kernel's image, debug files and headers, unpacked as a sysroot.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::apt::{Archive, Package, Suite};
+use crate::kernels::{Kernel, Name, slot};
+use crate::{cache, exec};
+
+/// What the flavour is called in the names of Debian's packages. It is the smallest to fetch, and what virtual
+/// machines run.
+const FLAVOUR: &str = "cloud-amd64";
+
+/// Packages, what they unpack to, and the disk image made from it.
+const SPACE: u64 = 6 << 30;
+
+/// The packages of one kernel release.
+struct Release {
+    name: String,
+    packages: Vec<String>,
+}
+
+/// Brings the newest kernel of that name, unless one is there. The caller holds the cache's lock.
+pub fn ensure(name: Name, update: bool) -> Result<()> {
+    if Kernel::find(name)?.is_some() && (!update || std::env::var_os("KINST_VMLINUZ").is_some()) {
+        return Ok(());
+    }
+    cache::need_space(SPACE, "a kernel with its debug files")?;
+    let cache = cache::dir()?;
+    let archive = Archive::open(
+        &cache,
+        match name {
+            Name::Stable => Suite::Release,
+            Name::Backports => Suite::Backports,
+            Name::Sid => Suite::Sid,
+        },
+    )?;
+    let release = newest(&archive, name != Name::Sid)?;
+    let sysroot = cache.join("kernels").join(&release.name);
+    if !cache::is_complete(&sysroot) {
+        let downloads = cache.join("downloads");
+        cache::fill(&sysroot, |dir| {
+            archive.unpack(&release.packages, &downloads, dir)?;
+            debug_layout(dir, &release.name)?;
+            relocate(dir, &release.name)
+        })?;
+    }
+    point(name, &release.name)
+}
+
+/// The newest release of which image, debug files and (where wanted) headers are all in the archive.
+fn newest(archive: &Archive, with_headers: bool) -> Result<Release> {
+    // The signed image comes from a source of its own and can lag behind the rest.
+    let mut tried = Vec::new();
+    for meta in [format!("linux-image-{FLAVOUR}"), format!("linux-headers-{FLAVOUR}")] {
+        let package = archive.need(&meta)?;
+        let Some(release) = package.depends.iter().find_map(|d| release_in(d)) else { continue };
+        if let Some(packages) = packages_of(archive, release, with_headers)? {
+            return Ok(Release { name: release.into(), packages });
+        }
+        tried.push(release.to_owned());
+    }
+    anyhow::bail!("the archive lacks packages of {}: try again when it is consistent", tried.join(" and "))
+}
+
+/// `linux-image-6.1.0-56-cloud-amd64` → `6.1.0-56-cloud-amd64`
+fn release_in(package: &str) -> Option<&str> {
+    let rest = package.strip_prefix("linux-image-").or(package.strip_prefix("linux-headers-"))?;
+    let end = rest.find(FLAVOUR)? + FLAVOUR.len();
+    Some(&rest[..end])
+}
+
+fn packages_of(archive: &Archive, release: &str, with_headers: bool) -> Result<Option<Vec<String>>> {
+    let first = |names: [String; 2]| -> Result<Option<Package>> {
+        let [a, b] = names;
+        Ok(match archive.show(&a)? {
+            Some(package) => Some(package),
+            None => archive.show(&b)?,
+        })
+    };
+    let image = first([format!("linux-image-{release}"), format!("linux-image-{release}-unsigned")])?;
+    let debug = archive.show(&format!("linux-image-{release}-dbg"))?;
+    let (Some(image), Some(debug)) = (image, debug) else { return Ok(None) };
+    let mut packages = vec![image.name];
+    // From 6.17 on the modules have a package of their own.
+    packages.extend(image.depends.into_iter().filter(|d| d.starts_with("linux-modules-")));
+    packages.push(debug.name);
+    if with_headers {
+        let Some(headers) = archive.show(&format!("linux-headers-{release}"))? else { return Ok(None) };
+        let wanted = |d: &String| d.starts_with("linux-headers-") || d.starts_with("linux-kbuild-");
+        packages.extend(headers.depends.into_iter().filter(wanted));
+        packages.push(headers.name);
+    }
+    Ok(Some(packages))
+}
+
+/// Makes sure that the debug files are where the sysroot promises them.
+fn debug_layout(dir: &Path, release: &str) -> Result<()> {
+    let wanted = dir.join(format!("usr/lib/debug/boot/vmlinux-{release}"));
+    fs::metadata(&wanted).with_context(|| format!("the debug package has no boot/vmlinux-{release}"))?;
+    // Merged-/usr packages ship usr/lib/modules; the sysroot has lib/modules in any case.
+    let merged = dir.join("usr/lib/modules");
+    if merged.is_dir() && !dir.join("lib/modules").exists() {
+        fs::create_dir_all(dir.join("lib"))?;
+        symlink("../usr/lib/modules", dir.join("lib/modules"))?;
+    }
+    let merged = dir.join("usr/lib/debug/usr/lib/modules");
+    if merged.is_dir() && !dir.join("usr/lib/debug/lib/modules").exists() {
+        fs::create_dir_all(dir.join("usr/lib/debug/lib"))?;
+        symlink("../usr/lib/modules", dir.join("usr/lib/debug/lib/modules"))?;
+    }
+    Ok(())
+}
+
+/// Debian's headers name each other by absolute paths below /usr/src and /lib: makes them relative.
+fn relocate(dir: &Path, release: &str) -> Result<()> {
+    let source = dir.join("usr/src");
+    let makefile = source.join(format!("linux-headers-{release}/Makefile"));
+    if makefile.is_file() {
+        let text = fs::read_to_string(&makefile)?;
+        let here = "$(dir $(abspath $(lastword $(MAKEFILE_LIST))))../";
+        fs::write(&makefile, text.replace("/usr/src/", here))?;
+    }
+    let modules = dir.join("lib/modules").join(release);
+    for (link, target) in [("build", format!("linux-headers-{release}")), ("source", String::new())] {
+        let link = modules.join(link);
+        if fs::symlink_metadata(&link).is_ok() {
+            fs::remove_file(&link)?;
+        }
+        if !target.is_empty() && makefile.is_file() {
+            symlink(source.join(target), link)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the kernel's name stand for this release.
+fn point(name: Name, release: &str) -> Result<()> {
+    let link = slot(name)?;
+    let new = link.with_extension("new");
+    let _ = fs::remove_file(&new);
+    symlink(release, &new)?;
+    fs::rename(&new, &link).with_context(|| format!("cannot rename {}", exec_path(&new)))
+}
+
+fn exec_path(path: &Path) -> String {
+    path.display().to_string()
+}

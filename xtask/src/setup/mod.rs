@@ -1,0 +1,85 @@
+//! Fetching what the other commands need: packages, QEMU, busybox, kernels.
+
+mod host;
+mod image;
+mod kernel;
+mod sid;
+pub mod tools;
+
+use anyhow::Result;
+
+use crate::cache;
+use crate::kernels::{Kernel, Name};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// The kernels to bring [default: stable]
+    #[arg(long = "kernel", value_name = "KERNEL")]
+    pub kernels: Vec<Name>,
+    /// Print where the files that are there are, as KERNEL.KEY=PATH, and do nothing else
+    #[arg(long)]
+    pub paths: bool,
+    /// Look for newer kernels even though some are there
+    #[arg(long)]
+    pub update: bool,
+}
+
+pub fn main(options: &Options) -> Result<()> {
+    if options.paths {
+        return print_paths();
+    }
+    let kernels = if options.kernels.is_empty() { &[Name::Stable][..] } else { &options.kernels };
+    let found = ensure(kernels, options.update)?;
+    for kernel in found {
+        eprintln!("setup: {} is {}", kernel.name, kernel.release);
+    }
+    Ok(())
+}
+
+/// Brings what is missing for these kernels; quick when nothing is.
+pub fn ensure(names: &[Name], update: bool) -> Result<Vec<Kernel>> {
+    if !update && let Some(found) = all_there(names)? {
+        return Ok(found);
+    }
+    let _lock = cache::lock()?;
+    host::ensure(names)?;
+    tools::ensure()?;
+    let mut kernels = Vec::new();
+    for &name in names {
+        kernel::ensure(name, update)?;
+        if name == Name::Sid {
+            sid::ensure(&Kernel::need(name)?)?;
+        }
+        let kernel = Kernel::need(name)?;
+        host::ensure_compiler(&kernel)?;
+        image::ensure(&kernel)?;
+        kernels.push(kernel);
+    }
+    Ok(kernels)
+}
+
+/// The kernels, if nothing at all is missing.
+fn all_there(names: &[Name]) -> Result<Option<Vec<Kernel>>> {
+    if !host::missing(names).is_empty() || tools::Tools::find()?.is_none() {
+        return Ok(None);
+    }
+    let mut kernels = Vec::new();
+    for &name in names {
+        match Kernel::find(name)? {
+            Some(kernel) if kernel.headers.is_some() && image::is_there(&kernel)? => kernels.push(kernel),
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(kernels))
+}
+
+fn print_paths() -> Result<()> {
+    for name in Name::ALL {
+        if let Some(kernel) = Kernel::find(name)? {
+            for (key, value) in kernel.paths() {
+                println!("{name}.{key}={value}");
+            }
+        }
+    }
+    Ok(())
+}

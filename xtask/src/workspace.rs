@@ -1,0 +1,17 @@
+//! Where the checkout and its build output are.
+
+use std::path::PathBuf;
+
+/// The root of the checkout: the folder above this crate.
+pub fn root() -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("xtask/ is a folder of the checkout").to_path_buf()
+}
+
+/// Cargo's output folder, which may have been moved by the environment.
+pub fn target() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(dir) => root().join(dir),
+        None => root().join("target"),
+    }
+}
