@@ -9,6 +9,7 @@
 //! ```
 
 pub mod consumer;
+pub mod debuginfo;
 pub mod diag;
 pub mod dif;
 pub mod kernel;

@@ -61,6 +61,13 @@ pub enum Origin {
     Library,
 }
 
+impl Origin {
+    /// The text is a file, not an argument of the command line.
+    pub fn is_file(self) -> bool {
+        matches!(self, Origin::Script | Origin::Library)
+    }
+}
+
 /// One D text.
 #[derive(Clone, Debug)]
 pub struct Source {

@@ -2,6 +2,9 @@
 //!
 //! Every stage has its own error enum; each variant turns into one [`Diagnostic`].
 
+pub mod suggest;
+pub mod tags;
+
 use crate::source::Span;
 
 /// A stable tag, as dtrace's `-xerrtags` prints it: `D_SYNTAX`, `D_IDENT_UNDEF` …

@@ -1,9 +1,11 @@
 //! dif/: the bytecode as a format: programs for the kernel, and what their records mean. Knows no D.
 
 pub mod asm;
+pub mod disasm;
 pub mod insn;
 pub mod layout;
 pub mod object;
+pub mod verify;
 
 use std::ops::Range;
 
@@ -245,6 +247,56 @@ pub enum ActionKind {
     Quantize = 0x0707,
     Lquantize = 0x0708,
     Llquantize = 0x0709,
+}
+
+impl ActionKind {
+    pub fn from_number(number: u16) -> Option<ActionKind> {
+        ActionKind::ALL.iter().copied().find(|kind| *kind as u16 == number)
+    }
+
+    /// Its value goes into an aggregation and not into the clause's record.
+    pub fn is_aggregating(self) -> bool {
+        self as u16 & 0xff00 == 0x0700
+    }
+
+    pub const ALL: &'static [ActionKind] = {
+        use ActionKind::*;
+        &[
+            DifExpr,
+            Exit,
+            Printf,
+            Printa,
+            Libact,
+            Tracemem,
+            TracememDyn,
+            Ustack,
+            Usym,
+            Umod,
+            Uaddr,
+            Stop,
+            Raise,
+            System,
+            Freopen,
+            Stack,
+            Sym,
+            Mod,
+            Breakpoint,
+            Panic,
+            Chill,
+            Speculate,
+            Commit,
+            Discard,
+            Count,
+            Min,
+            Max,
+            Avg,
+            Sum,
+            Stddev,
+            Quantize,
+            Lquantize,
+            Llquantize,
+        ]
+    };
 }
 
 /// One D statement: what the consumer does with the records of `actions`.

@@ -115,11 +115,7 @@ pub enum DecodeError {
 /// The tables of an image.
 pub fn decode(bytes: &[u8]) -> Result<Image, DecodeError> {
     let header = uapi::Image::read(bytes).ok_or(DecodeError::Header)?;
-    let known = header.magic == uapi::IMAGE_MAGIC
-        && u32::from(header.version) == uapi::ABI_VERSION
-        && usize::from(header.hdr_len) == uapi::Image::SIZE
-        && header.len as usize == bytes.len();
-    if !known {
+    if !is_header(&header, bytes.len()) {
         return Err(DecodeError::Header);
     }
     let mut reader = TableReader { bytes, number: 0 };
@@ -135,6 +131,14 @@ pub fn decode(bytes: &[u8]) -> Result<Image, DecodeError> {
         probes: reader.table(header.probes)?,
         ecbs: reader.table(header.ecbs)?,
     })
+}
+
+/// Is this the header of an image of this ABI, of so many bytes?
+pub(super) fn is_header(header: &uapi::Image, len: usize) -> bool {
+    header.magic == uapi::IMAGE_MAGIC
+        && u32::from(header.version) == uapi::ABI_VERSION
+        && usize::from(header.hdr_len) == uapi::Image::SIZE
+        && header.len as usize == len
 }
 
 impl Image {
@@ -435,6 +439,10 @@ impl TableReader<'_> {
     fn table<T: Plain>(&mut self, table: uapi::Table) -> Result<Vec<T>, DecodeError> {
         let error = DecodeError::Table(self.number);
         self.number += 1;
+        // Where nothing is, is not looked at.
+        if table.count == 0 {
+            return Ok(Vec::new());
+        }
         let start = table.off as usize;
         let size = (table.count as usize).checked_mul(T::SIZE).ok_or(error)?;
         let end = start.checked_add(size).ok_or(error)?;

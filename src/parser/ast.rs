@@ -109,9 +109,9 @@ pub enum ExprKind {
         value: i64,
         text: String,
     },
-    /// `value` after escapes; `text` with its quotes, as written.
+    /// `value` are the bytes after escapes (`\xff` is one byte, not text); `text` with its quotes, as written.
     Str {
-        value: String,
+        value: Vec<u8>,
         text: String,
     },
     Ident(String),
@@ -261,6 +261,28 @@ pub enum TypeKeyword {
     Const,
     Volatile,
     Restrict,
+}
+
+impl TypeKeyword {
+    /// The keyword as it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            TypeKeyword::Void => "void",
+            TypeKeyword::Char => "char",
+            TypeKeyword::Short => "short",
+            TypeKeyword::Int => "int",
+            TypeKeyword::Long => "long",
+            TypeKeyword::Float => "float",
+            TypeKeyword::Double => "double",
+            TypeKeyword::Signed => "signed",
+            TypeKeyword::Unsigned => "unsigned",
+            TypeKeyword::String => "string",
+            TypeKeyword::Userland => "userland",
+            TypeKeyword::Const => "const",
+            TypeKeyword::Volatile => "volatile",
+            TypeKeyword::Restrict => "restrict",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,3 +1,182 @@
-//! parser/: D text → [`ast::Program`].
+//! parser/: D text → [`ast::Program`]. The only place that names lalrpop_util.
 
 pub mod ast;
+mod control;
+pub mod dump;
+mod error;
+mod lexer;
+mod literal;
+mod macros;
+mod node;
+pub mod pretty;
+mod probe;
+mod syntax;
+mod token;
+pub mod visit;
+
+lalrpop_util::lalrpop_mod!(
+    #[allow(clippy::all, clippy::pedantic, unused)]
+    d
+);
+
+use crate::diag::{Diagnostic, tags};
+use crate::source::{FileId, Sources, Span};
+
+pub use error::{ControlError, LiteralError, MacroError, ParseError, ProbeError, SyntaxError};
+pub use lexer::Settings;
+pub use literal::quote;
+pub use macros::{Macros, VARIABLES as MACRO_VARIABLES};
+
+use lexer::{ItemStart, Lexer, Mode};
+use token::Token;
+
+/// Levels of a tree that later stages, which recurse, may rely on.
+pub const MAX_DEPTH: usize = 500;
+
+/// What a compilation knows before it reads the text.
+pub struct ParseOptions<'a> {
+    pub macros: &'a Macros,
+    /// The lexer's only question. It must say no for the names of D's variables, functions and actions.
+    pub is_type_name: &'a dyn Fn(&str) -> bool,
+    pub settings: Settings,
+}
+
+/// A program, and what the text asked of the compilation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    pub program: ast::Program,
+    /// For each macro argument from `$0`: whether the text names it.
+    pub arguments_used: Vec<bool>,
+}
+
+/// Bytes from outside → text. D is written in UTF-8.
+pub fn decode(bytes: Vec<u8>) -> Result<String, Diagnostic> {
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = valid.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let byte = error.as_bytes().get(valid.len()).copied().unwrap_or_default();
+        Diagnostic::error(tags::SYNTAX, format!("line {line} is not UTF-8: byte 0x{byte:02x}"))
+            .help("save the program as UTF-8, or write the byte as an escape such as \"\\xff\"")
+    })
+}
+
+/// Reads one text, one external declaration after the other, up to the first mistake.
+pub fn parse(sources: &Sources, file: FileId, options: &ParseOptions<'_>) -> Result<Parsed, ParseError> {
+    let source = sources.get(file);
+    let mut lexer = Lexer::new(source, file, Mode::Outer, options);
+    let (clauses, declarations) = (d::ClauseParser::new(), d::DeclarationParser::new());
+    let mut items = Vec::new();
+    loop {
+        let start = lexer.start_item()?;
+        let item = match start {
+            ItemStart::Clause => {
+                let result = clauses.parse(file, Tokens::new(&mut lexer));
+                let clause = complete(result, &lexer)?;
+                if clause.body.is_none() && source.origin.is_file() {
+                    return Err(syntax::missing_body(clause.span));
+                }
+                Some(ast::Item::Clause(clause))
+            }
+            ItemStart::Declaration => {
+                let result = declarations.parse(file, Tokens::new(&mut lexer));
+                Some(ast::Item::Declaration(complete(result, &lexer)?))
+            }
+            ItemStart::End => None,
+        };
+        items.extend(lexer.pragmas.drain(..).map(ast::Item::Pragma));
+        let Some(item) = item else { break };
+        visit::check_depth(&item, MAX_DEPTH)?;
+        items.push(item);
+    }
+    let whole = Span::new(file, 0, source.text.len());
+    if !lexer.settings.empty && !items.iter().any(|item| !matches!(item, ast::Item::Pragma(_))) {
+        return Err(ParseError::Empty { span: whole });
+    }
+    check_last_argument(&lexer, options, whole)?;
+    Ok(Parsed { program: ast::Program { items }, arguments_used: lexer.arguments_used })
+}
+
+/// Reads a text that is one expression.
+pub fn parse_expression(
+    sources: &Sources,
+    file: FileId,
+    options: &ParseOptions<'_>,
+) -> Result<ast::Expr, ParseError> {
+    let mut lexer = Lexer::new(sources.get(file), file, Mode::Expression, options);
+    let result = d::ExprParser::new().parse(file, Tokens::new(&mut lexer));
+    let expr = complete(result, &lexer)?;
+    visit::check_expr_depth(&expr, MAX_DEPTH)?;
+    Ok(expr)
+}
+
+/// Reads a text that is the name of a type.
+pub fn parse_type_name(
+    sources: &Sources,
+    file: FileId,
+    options: &ParseOptions<'_>,
+) -> Result<ast::TypeName, ParseError> {
+    let mut lexer = Lexer::new(sources.get(file), file, Mode::TypeName, options);
+    let result = d::TypeNameParser::new().parse(file, Tokens::new(&mut lexer));
+    let ty = complete(result, &lexer)?;
+    visit::check_type_depth(&ty, MAX_DEPTH)?;
+    Ok(ty)
+}
+
+/// An argument that the text never names is probably meant for something else.
+fn check_last_argument(lexer: &Lexer<'_>, options: &ParseOptions<'_>, whole: Span) -> Result<(), ParseError> {
+    let index = options.macros.arguments.len();
+    if index == 0 || lexer.settings.argref || lexer.arguments_used[index] {
+        return Ok(());
+    }
+    let text = options.macros.arguments[index - 1].clone();
+    Err(ParseError::Macro { problem: MacroError::Unused { index, text }, span: whole })
+}
+
+type GrammarError = lalrpop_util::ParseError<usize, Token, ParseError>;
+
+/// How an action of the grammar fails.
+fn refuse(error: ParseError) -> GrammarError {
+    lalrpop_util::ParseError::User { error }
+}
+
+/// The lexer's tokens for one external declaration.
+struct Tokens<'l, 'a> {
+    lexer: &'l mut Lexer<'a>,
+}
+
+impl<'l, 'a> Tokens<'l, 'a> {
+    fn new(lexer: &'l mut Lexer<'a>) -> Tokens<'l, 'a> {
+        Tokens { lexer }
+    }
+}
+
+impl Iterator for Tokens<'_, '_> {
+    type Item = Result<lexer::Lexeme, ParseError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.lexer.next()
+    }
+}
+
+/// The grammar's result, its complaints turned into ours.
+fn complete<T>(result: Result<T, GrammarError>, lexer: &Lexer<'_>) -> Result<T, ParseError> {
+    result.map_err(|error| match error {
+        lalrpop_util::ParseError::User { error } => error,
+        lalrpop_util::ParseError::UnrecognizedToken { token: (start, token, end), expected } => {
+            syntax::unexpected(lexer, &token, Span::new(lexer.file, start, end), &expected)
+        }
+        lalrpop_util::ParseError::ExtraToken { token: (start, token, end) } => {
+            syntax::unexpected(lexer, &token, Span::new(lexer.file, start, end), &[])
+        }
+        lalrpop_util::ParseError::UnrecognizedEof { expected, .. } => {
+            syntax::unexpected_end(lexer, &expected)
+        }
+        lalrpop_util::ParseError::InvalidToken { location } => {
+            let span = Span::new(lexer.file, location, location);
+            syntax::unexpected_character(lexer.slice(span), lexer.mode, span)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! sites/: where a probe can go.
 
+pub mod dwarf;
+
 use crate::diag::Diagnostic;
 
 /// Where a copy of an inlined function is entered or left, as a probe description names it.

@@ -1,6 +1,6 @@
 //! sugar/plain.rs: the tree after the sugar pass: no `if`, no inline probes.
 
-use crate::parser::ast::{Declaration, Expr, Pragma, ProbeDesc};
+use crate::parser::ast::{self, Declaration, Expr, Pragma, ProbeDesc};
 use crate::source::Span;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -22,4 +22,21 @@ pub struct Clause {
     /// `None`: no braces at all, as the command line allows.
     pub body: Option<Vec<Expr>>,
     pub span: Span,
+}
+
+/// For what prints either tree: -d, -x dump=plain.
+impl From<&Program> for ast::Program {
+    fn from(program: &Program) -> ast::Program {
+        let items = program.items.iter().map(|item| match item {
+            Item::Clause(clause) => ast::Item::Clause(ast::Clause {
+                probes: clause.probes.clone(),
+                predicate: clause.predicate.clone(),
+                body: clause.body.as_ref().map(|body| body.iter().cloned().map(ast::Stmt::Expr).collect()),
+                span: clause.span,
+            }),
+            Item::Pragma(pragma) => ast::Item::Pragma(pragma.clone()),
+            Item::Declaration(declaration) => ast::Item::Declaration(declaration.clone()),
+        });
+        ast::Program { items: items.collect() }
+    }
 }

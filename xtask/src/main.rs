@@ -4,8 +4,11 @@ mod apt;
 mod cache;
 mod exec;
 mod kernels;
+mod kmod;
 mod setup;
 mod uapi;
+mod vm;
+mod vmtest;
 mod workspace;
 
 use std::process::ExitCode;
@@ -18,6 +21,12 @@ use clap::Parser;
 enum Command {
     /// Fetch what the other commands need: packages, QEMU, busybox, kernels with debug files
     Setup(setup::Options),
+    /// Build the kernel module
+    Kmod(kmod::Options),
+    /// Run a command in a guest
+    Vm(vm::Options),
+    /// Run the cases of tests/vm in guests
+    VmTest(vmtest::Options),
     /// Write src/kernel/uapi.rs from the module's header
     Uapi(uapi::Options),
 }
@@ -25,6 +34,9 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Command::parse() {
         Command::Setup(options) => setup::main(&options).map(|()| ExitCode::SUCCESS),
+        Command::Kmod(options) => kmod::main(&options).map(|()| ExitCode::SUCCESS),
+        Command::Vm(options) => vm::main(&options),
+        Command::VmTest(options) => vmtest::main(&options),
         Command::Uapi(options) => uapi::main(&options).map(|()| ExitCode::SUCCESS),
     };
     result.unwrap_or_else(|error| {

@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::apt::{Archive, Package, Suite};
+use crate::cache;
 use crate::kernels::{Kernel, Name, slot};
-use crate::{cache, exec};
 
 /// What the flavour is called in the names of Debian's packages. It is the smallest to fetch, and what virtual
 /// machines run.
@@ -143,9 +143,5 @@ fn point(name: Name, release: &str) -> Result<()> {
     let new = link.with_extension("new");
     let _ = fs::remove_file(&new);
     symlink(release, &new)?;
-    fs::rename(&new, &link).with_context(|| format!("cannot rename {}", exec_path(&new)))
-}
-
-fn exec_path(path: &Path) -> String {
-    path.display().to_string()
+    fs::rename(&new, &link).with_context(|| format!("cannot rename {}", new.display()))
 }

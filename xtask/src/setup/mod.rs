@@ -6,6 +6,8 @@ mod kernel;
 mod sid;
 pub mod tools;
 
+pub use sid::{in_build_root, path_in_build_root};
+
 use anyhow::Result;
 
 use crate::cache;

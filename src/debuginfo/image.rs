@@ -1,0 +1,204 @@
+//! debuginfo/image.rs: one ELF file: sections, symbols, debug sections ready to read.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use object::{Object, ObjectKind, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind, elf};
+
+use super::unpack::{self, Bytes};
+use super::{BuildId, Error, reloc};
+
+/// A section that is loaded. In a relocatable file (a module) sections have no addresses; they get some here, one
+/// after the other, so that an address tells section and offset.
+#[derive(Clone, Debug)]
+pub struct Section {
+    pub name: String,
+    pub address: u64,
+    pub size: u64,
+    pub executable: bool,
+    /// The bytes in the file; `None` where only the size is kept, as in files of debug information alone.
+    file: Option<Range<usize>>,
+}
+
+impl Section {
+    pub fn range(&self) -> Range<u64> {
+        self.address..self.address.saturating_add(self.size)
+    }
+}
+
+/// A symbol of an executable section.
+#[derive(Clone, Copy, Debug)]
+pub struct CodeSymbol<'a> {
+    pub name: &'a str,
+    pub address: u64,
+    pub size: u64,
+    /// STT_FUNC; else a label of assembly text.
+    pub function: bool,
+    pub global: bool,
+}
+
+/// An ELF file, mapped or unpacked.
+pub struct Image {
+    path: PathBuf,
+    bytes: Bytes,
+    sections: Vec<Section>,
+    /// By section index of the file: the address that the section got; 0 for those that are not loaded.
+    bases: Vec<u64>,
+    relocatable: bool,
+    build_id: Option<BuildId>,
+    x86_64: bool,
+}
+
+/// Where the first section of a relocatable file is put: not at 0, which is what relocations against discarded
+/// sections become.
+const FIRST_BASE: u64 = 0x1_0000;
+/// Room between two sections, so that the end of one is not the start of the next.
+const GAP: u64 = 0x1000;
+
+impl Image {
+    pub fn open(path: &Path) -> Result<Image, Error> {
+        Image::parse(path, unpack::read(path)?)
+    }
+
+    pub fn parse(path: &Path, bytes: Bytes) -> Result<Image, Error> {
+        let file = object::File::parse(&bytes[..]).map_err(|cause| Error::elf(path, cause))?;
+        if !file.is_little_endian() {
+            return Err(Error::Machine { path: path.to_owned(), machine: format!("big-endian {:?}", file.architecture()) });
+        }
+        let relocatable = file.kind() == ObjectKind::Relocatable;
+        let (sections, bases) = lay_out(&file, relocatable);
+        let build_id = file.build_id().ok().flatten().map(BuildId::new);
+        let x86_64 = file.architecture() == object::Architecture::X86_64;
+        Ok(Image { path: path.to_owned(), sections, bases, relocatable, build_id, x86_64, bytes })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn build_id(&self) -> Option<&BuildId> {
+        self.build_id.as_ref()
+    }
+
+    /// A module or an object file: its addresses are ours.
+    pub fn is_relocatable(&self) -> bool {
+        self.relocatable
+    }
+
+    /// The instruction set that the decoder knows.
+    pub fn is_x86_64(&self) -> bool {
+        self.x86_64
+    }
+
+    /// The loaded sections, in order of address.
+    pub fn sections(&self) -> &[Section] {
+        &self.sections
+    }
+
+    pub fn section(&self, name: &str) -> Option<&Section> {
+        self.sections.iter().find(|section| section.name == name)
+    }
+
+    pub fn section_at(&self, address: u64) -> Option<&Section> {
+        let after = self.sections.partition_point(|section| section.address <= address);
+        self.sections[..after].iter().rev().take(4).find(|section| section.range().contains(&address))
+    }
+
+    /// The bytes from `address` to the end of its section, as they are in the file.
+    pub fn code_at(&self, address: u64) -> Option<&[u8]> {
+        let section = self.section_at(address)?;
+        let bytes = self.bytes.get(section.file.clone()?)?;
+        bytes.get((address - section.address) as usize..)
+    }
+
+    pub fn has_code(&self) -> bool {
+        self.sections.iter().any(|section| section.executable && section.file.is_some())
+    }
+
+    pub fn has_dwarf(&self) -> bool {
+        self.file().is_ok_and(|file| file.section_by_name(".debug_info").is_some())
+    }
+
+    /// The symbols of executable sections, in the order of the file; names that are not UTF-8 are left out.
+    pub fn for_each_code_symbol(&self, mut visit: impl FnMut(CodeSymbol<'_>)) -> Result<(), Error> {
+        let file = self.file()?;
+        for symbol in file.symbols() {
+            let function = match symbol.kind() {
+                SymbolKind::Text => true,
+                SymbolKind::Unknown => false,
+                _ => continue,
+            };
+            let Some(index) = symbol.section_index() else { continue };
+            let base = self.bases.get(index.0).copied().unwrap_or(0);
+            let address = if self.relocatable { base.wrapping_add(symbol.address()) } else { symbol.address() };
+            let (Some(section), Ok(name)) = (self.section_at(address), symbol.name()) else { continue };
+            if section.executable && !name.is_empty() {
+                visit(CodeSymbol { name, address, size: symbol.size(), function, global: symbol.is_global() });
+            }
+        }
+        Ok(())
+    }
+
+    /// A debug section, unpacked and (in a relocatable file) relocated; empty if there is none.
+    pub fn debug_section(&self, name: &str) -> Result<Cow<'_, [u8]>, Error> {
+        let file = self.file()?;
+        let Some(section) = file.section_by_name(name) else { return Ok(Cow::Borrowed(&[])) };
+        let data = section.uncompressed_data().map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))?;
+        // The relocations of a linked file (vmlinux keeps them) are applied already.
+        if !self.relocatable {
+            return Ok(data);
+        }
+        reloc::apply(&file, &section, &self.bases, data).map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))
+    }
+
+    /// The file name and the CRC of `.gnu_debuglink`.
+    pub fn debug_link(&self) -> Option<(String, u32)> {
+        let file = self.file().ok()?;
+        let (name, crc) = file.gnu_debuglink().ok().flatten()?;
+        Some((String::from_utf8(name.to_vec()).ok()?, crc))
+    }
+
+    /// The CRC that a debug link compares.
+    pub fn crc(&self) -> u32 {
+        let mut crc = flate2::Crc::new();
+        crc.update(&self.bytes);
+        crc.sum()
+    }
+
+    fn file(&self) -> Result<object::File<'_>, Error> {
+        object::File::parse(&self.bytes[..]).map_err(|cause| Error::elf(&self.path, cause))
+    }
+}
+
+fn lay_out(file: &object::File<'_>, relocatable: bool) -> (Vec<Section>, Vec<u64>) {
+    let mut sections = Vec::new();
+    let mut bases = Vec::new();
+    let mut next = FIRST_BASE;
+    for section in file.sections() {
+        let SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
+        if !sh_flags.contains(elf::SHF_ALLOC) {
+            continue;
+        }
+        let mut address = section.address();
+        if relocatable {
+            let align = section.align().clamp(1, GAP).next_power_of_two();
+            address = next.next_multiple_of(align);
+            next = address.saturating_add(section.size()).saturating_add(GAP);
+        }
+        let index = section.index().0;
+        if bases.len() <= index {
+            bases.resize(index + 1, 0);
+        }
+        bases[index] = address;
+        sections.push(Section {
+            name: section.name().unwrap_or_default().to_owned(),
+            address,
+            size: section.size(),
+            executable: sh_flags.contains(elf::SHF_EXECINSTR),
+            file: section.file_range().map(|(start, size)| start as usize..(start.saturating_add(size)) as usize),
+        });
+    }
+    sections.sort_by_key(|section| section.address);
+    (sections, bases)
+}

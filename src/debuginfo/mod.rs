@@ -1,0 +1,15 @@
+//! debuginfo/: find, open and check ELF files of a kernel: build ids, separate debug files, compressed modules.
+
+mod buildid;
+mod error;
+mod image;
+mod reloc;
+mod root;
+mod search;
+mod unpack;
+
+pub use buildid::BuildId;
+pub use error::{D_DEBUGINFO, Error};
+pub use image::{CodeSymbol, Image, Section};
+pub use root::{ModuleFile, Root};
+pub use search::{Searched, debug_file_of, module_binary, module_debug, vmlinux_debug};

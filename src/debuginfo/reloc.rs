@@ -1,0 +1,64 @@
+//! debuginfo/reloc.rs: the relocations of a module's debug sections.
+
+use std::borrow::Cow;
+
+use object::{
+    Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationEncoding, RelocationKind, RelocationTarget, Section,
+};
+
+/// `data` with the section's relocations applied; `bases` are the addresses of the sections by index.
+pub fn apply<'a>(
+    file: &object::File<'a>,
+    section: &Section<'a, '_>,
+    bases: &[u64],
+    data: Cow<'a, [u8]>,
+) -> Result<Cow<'a, [u8]>, String> {
+    let mut relocations = section.relocations().peekable();
+    if relocations.peek().is_none() {
+        return Ok(data);
+    }
+    let values = symbol_values(file, bases);
+    let mut data = data.into_owned();
+    for (offset, relocation) in relocations {
+        let symbol = match relocation.target() {
+            RelocationTarget::Symbol(index) => values.get(index.0).copied().unwrap_or(0),
+            RelocationTarget::Section(index) => bases.get(index.0).copied().unwrap_or(0),
+            _ => 0,
+        };
+        // R_X86_64_NONE and its like.
+        if relocation.kind() == RelocationKind::Unknown && relocation.size() == 0 {
+            continue;
+        }
+        let mut value = symbol.wrapping_add_signed(relocation.addend());
+        match (relocation.kind(), relocation.encoding()) {
+            (RelocationKind::Absolute, RelocationEncoding::Generic | RelocationEncoding::X86Signed) => {}
+            (RelocationKind::Relative, RelocationEncoding::Generic) => value = value.wrapping_sub(offset),
+            (kind, _) => return Err(format!("a relocation that is not known ({kind:?}, {:?})", relocation.flags())),
+        }
+        let size = usize::from(relocation.size() / 8).min(8);
+        let at = offset as usize;
+        let field = at.checked_add(size).and_then(|end| data.get_mut(at..end)).ok_or("a relocation beyond the end")?;
+        if relocation.has_implicit_addend() {
+            let mut implicit = [0; 8];
+            implicit[..size].copy_from_slice(field);
+            value = value.wrapping_add(u64::from_le_bytes(implicit));
+        }
+        field.copy_from_slice(&value.to_le_bytes()[..size]);
+    }
+    Ok(Cow::Owned(data))
+}
+
+fn symbol_values(file: &object::File<'_>, bases: &[u64]) -> Vec<u64> {
+    let Some(table) = file.symbol_table() else { return Vec::new() };
+    let mut values = Vec::new();
+    for symbol in table.symbols() {
+        let index = symbol.index().0;
+        if values.len() <= index {
+            values.resize(index + 1, 0);
+        }
+        // A section that is not loaded (the debug sections) is at 0: offsets in it stay offsets.
+        let base = symbol.section_index().and_then(|section| bases.get(section.0)).copied().unwrap_or(0);
+        values[index] = base.wrapping_add(symbol.address());
+    }
+    values
+}

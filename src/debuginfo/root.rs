@@ -1,0 +1,217 @@
+//! debuginfo/root.rs: where the files of a kernel are: the running system, or a tree under `--sysroot`.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::Error;
+
+/// A kernel release and the tree that its files are in.
+#[derive(Clone, Debug)]
+pub struct Root {
+    prefix: Option<PathBuf>,
+    release: String,
+}
+
+/// A module as the tree has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModuleFile {
+    /// As the kernel writes it: `snd_hda_intel`, whatever the file is called.
+    pub name: String,
+    /// `x.ko`, `x.ko.xz` …
+    pub binary: Option<PathBuf>,
+    /// The file of debug information at the mirrored path.
+    pub debug: Option<PathBuf>,
+}
+
+impl Root {
+    pub fn running() -> Root {
+        let release = rustix::system::uname().release().to_string_lossy().into_owned();
+        Root { prefix: None, release }
+    }
+
+    /// The release that is named; else the only one there is, else the newest (one with debug information first).
+    pub fn sysroot(prefix: &Path, release: Option<&str>) -> Result<Root, Error> {
+        let releases = Releases::below(prefix);
+        let release = match release {
+            Some(name) if releases.all.contains(name) => name.to_owned(),
+            Some(name) if releases.all.is_empty() => {
+                return Err(Error::UnknownRelease { root: prefix.to_owned(), release: name.to_owned(), found: vec!["none".to_owned()] });
+            }
+            Some(name) => {
+                let found = releases.all.iter().cloned().collect();
+                return Err(Error::UnknownRelease { root: prefix.to_owned(), release: name.to_owned(), found });
+            }
+            None => {
+                let newest = |names: &BTreeSet<String>| names.iter().max_by(|a, b| by_version(a, b)).cloned();
+                newest(&releases.with_debug)
+                    .or_else(|| newest(&releases.all))
+                    .ok_or_else(|| Error::NoRelease { root: prefix.to_owned() })?
+            }
+        };
+        Ok(Root { prefix: Some(prefix.to_owned()), release })
+    }
+
+    pub fn release(&self) -> &str {
+        &self.release
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.prefix.is_none()
+    }
+
+    /// `path` is absolute, as the installed system has it.
+    pub fn path(&self, path: &str) -> PathBuf {
+        match &self.prefix {
+            Some(prefix) => prefix.join(path.trim_start_matches('/')),
+            None => PathBuf::from(path),
+        }
+    }
+
+    /// Where a vmlinux with debug information may be, the usual places of the distributions.
+    pub fn vmlinux_candidates(&self) -> Vec<PathBuf> {
+        let release = &self.release;
+        [
+            format!("/usr/lib/debug/boot/vmlinux-{release}"),
+            format!("/usr/lib/debug/lib/modules/{release}/vmlinux"),
+            format!("/usr/lib/debug/usr/lib/modules/{release}/vmlinux"),
+            format!("/usr/lib/debug/vmlinux-{release}"),
+            format!("/usr/lib/debug/boot/vmlinux-{release}.debug"),
+            format!("/lib/modules/{release}/build/vmlinux"),
+            format!("/lib/modules/{release}/vmlinux"),
+            format!("/boot/vmlinux-{release}"),
+        ]
+        .iter()
+        .map(|path| self.path(path))
+        .collect()
+    }
+
+    /// All modules that the tree has a file of, by name.
+    pub fn modules(&self) -> BTreeMap<String, ModuleFile> {
+        let mut modules = BTreeMap::new();
+        for (place, is_debug) in [
+            ("/lib/modules", false),
+            ("/usr/lib/modules", false),
+            ("/usr/lib/debug/lib/modules", true),
+            ("/usr/lib/debug/usr/lib/modules", true),
+        ] {
+            let dir = self.path(place).join(&self.release);
+            walk(&dir, 0, &mut |path| {
+                let Some(name) = module_name(path) else { return };
+                let module =
+                    modules.entry(name.clone()).or_insert_with(|| ModuleFile { name, binary: None, debug: None });
+                let slot = if is_debug { &mut module.debug } else { &mut module.binary };
+                slot.get_or_insert_with(|| path.to_owned());
+            });
+        }
+        modules
+    }
+
+    /// The loaded modules of the running kernel, by name.
+    pub fn loaded_modules() -> Vec<String> {
+        let text = std::fs::read_to_string("/proc/modules").unwrap_or_default();
+        let mut names: Vec<String> =
+            text.lines().filter_map(|line| line.split_ascii_whitespace().next()).map(str::to_owned).collect();
+        names.sort();
+        names
+    }
+}
+
+/// The module's name that a file name tells; the kernel has `_` where the file may have `-`.
+pub fn module_name(path: &Path) -> Option<String> {
+    let file = path.file_name()?.to_str()?;
+    let (stem, rest) = file.split_once(".ko")?;
+    matches!(rest, "" | ".xz" | ".zst" | ".gz" | ".debug").then(|| stem.replace('-', "_"))
+}
+
+struct Releases {
+    all: BTreeSet<String>,
+    with_debug: BTreeSet<String>,
+}
+
+impl Releases {
+    fn below(prefix: &Path) -> Releases {
+        let names = |dir: &str| -> Vec<String> {
+            let entries = std::fs::read_dir(prefix.join(dir)).into_iter().flatten().flatten();
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+        };
+        let files = |dir: &str, stem: &str| -> Vec<String> {
+            names(dir).iter().filter_map(|name| name.strip_prefix(stem)).map(str::to_owned).collect()
+        };
+        let mut with_debug: BTreeSet<String> = files("usr/lib/debug/boot", "vmlinux-").into_iter().collect();
+        for dir in ["usr/lib/debug/lib/modules", "usr/lib/debug/usr/lib/modules"] {
+            with_debug.extend(names(dir).into_iter().filter(|name| prefix.join(dir).join(name).join("vmlinux").exists()));
+        }
+        let mut all = with_debug.clone();
+        for dir in ["lib/modules", "usr/lib/modules", "usr/lib/debug/lib/modules", "usr/lib/debug/usr/lib/modules"] {
+            all.extend(names(dir));
+        }
+        all.extend(files("boot", "vmlinuz-"));
+        all.extend(files("boot", "vmlinux-"));
+        Releases { all, with_debug }
+    }
+}
+
+/// Digits compare as numbers: 6.10 is newer than 6.9.
+fn by_version(a: &str, b: &str) -> Ordering {
+    let parts = |text: &str| -> Vec<(u64, String)> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            let number = rest[..digits].parse().unwrap_or(0);
+            rest = &rest[digits..];
+            let word = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+            parts.push((number, rest[..word].to_owned()));
+            rest = &rest[word..];
+        }
+        parts
+    };
+    parts(a).cmp(&parts(b))
+}
+
+/// Visits the files below a directory; `build` and `source` lead to the headers.
+fn walk(dir: &Path, depth: usize, visit: &mut impl FnMut(&Path)) {
+    const MAX_DEPTH: usize = 12;
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() && depth < MAX_DEPTH {
+            walk(&entry.path(), depth + 1, visit);
+        } else if kind.is_file() {
+            visit(&entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn names_of_modules() {
+        assert_eq!(module_name(Path::new("a/snd-hda-intel.ko.xz")).as_deref(), Some("snd_hda_intel"));
+        assert_eq!(module_name(Path::new("ext4.ko")).as_deref(), Some("ext4"));
+        assert_eq!(module_name(Path::new("ext4.ko.debug")).as_deref(), Some("ext4"));
+        assert_eq!(module_name(Path::new("modules.dep")), None);
+        assert_eq!(module_name(Path::new("x.korea")), None);
+    }
+
+    #[test]
+    fn the_newest_release_with_debug_information_is_chosen() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let missing = Root::sysroot(dir.path(), None).expect_err("nothing there");
+        assert!(matches!(missing, Error::NoRelease { .. }));
+        for name in ["lib/modules/6.10.1", "lib/modules/6.9.7", "usr/lib/debug/boot"] {
+            std::fs::create_dir_all(dir.path().join(name)).expect("a directory");
+        }
+        assert_eq!(Root::sysroot(dir.path(), None).expect("a root").release(), "6.10.1");
+        std::fs::write(dir.path().join("usr/lib/debug/boot/vmlinux-6.9.7"), "").expect("a file");
+        assert_eq!(Root::sysroot(dir.path(), None).expect("a root").release(), "6.9.7");
+        assert_eq!(Root::sysroot(dir.path(), Some("6.10.1")).expect("a root").release(), "6.10.1");
+        let unknown = Root::sysroot(dir.path(), Some("5.0")).expect_err("not there");
+        assert!(matches!(unknown, Error::UnknownRelease { .. }));
+    }
+}

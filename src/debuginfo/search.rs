@@ -1,0 +1,98 @@
+//! debuginfo/search.rs: the file that has the debug information of a binary, matched by build id.
+
+use std::path::{Path, PathBuf};
+
+use super::{BuildId, Error, Image, ModuleFile, Root};
+
+/// What came of looking for one file.
+pub struct Searched {
+    pub found: Option<Image>,
+    /// The places that were looked at, in order.
+    pub places: Vec<PathBuf>,
+    /// Files that exist and were not taken, and why.
+    pub refused: Vec<Error>,
+}
+
+/// The vmlinux with debug information.
+pub fn vmlinux_debug(root: &Root, wanted: Option<&BuildId>) -> Searched {
+    let mut places = by_build_id(root, wanted);
+    places.extend(root.vmlinux_candidates());
+    first_match(places, wanted, "the running kernel", Image::has_dwarf)
+}
+
+/// The file with debug information of a module: a separate one, or the module itself.
+pub fn module_debug(root: &Root, module: &ModuleFile, wanted: Option<&BuildId>) -> Searched {
+    let mut places = by_build_id(root, wanted);
+    places.extend(module.debug.clone());
+    places.extend(module.binary.clone());
+    first_match(places, wanted, &format!("the loaded module {}", module.name), Image::has_dwarf)
+}
+
+/// The module as it is loaded, with its instructions.
+pub fn module_binary(module: &ModuleFile, wanted: Option<&BuildId>) -> Searched {
+    let places = module.binary.iter().chain(&module.debug).cloned().collect();
+    first_match(places, wanted, &format!("the module {}", module.name), Image::has_code)
+}
+
+/// The separate file of any binary: by build id, by debug link (its CRC checked), or at the mirrored path.
+pub fn debug_file_of(binary: &Image) -> Searched {
+    let root = Root::running();
+    let mut places = by_build_id(&root, binary.build_id());
+    let path = std::fs::canonicalize(binary.path()).unwrap_or_else(|_| binary.path().to_owned());
+    let dir = path.parent().unwrap_or(Path::new("/"));
+    let mirrored = Path::new("/usr/lib/debug").join(dir.strip_prefix("/").unwrap_or(dir));
+    let link = binary.debug_link();
+    if let Some((name, _)) = &link {
+        places.extend([dir.join(name), dir.join(".debug").join(name), mirrored.join(name)]);
+    }
+    if let Some(name) = path.file_name().and_then(|name| name.to_str()) {
+        let unpacked = [".xz", ".zst", ".gz"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+        places.extend([mirrored.join(unpacked), mirrored.join(format!("{unpacked}.debug"))]);
+    }
+    places.retain(|place| *place != path);
+    let crc = link.map(|(_, crc)| crc);
+    let of = binary.path().display().to_string();
+    let wanted = binary.build_id();
+    // Without a build id only a debug link's CRC tells that the file belongs to the binary.
+    first_match(places, wanted, &of, |image| image.has_dwarf() && (wanted.is_some() || crc == Some(image.crc())))
+}
+
+fn by_build_id(root: &Root, wanted: Option<&BuildId>) -> Vec<PathBuf> {
+    let Some(path) = wanted.and_then(BuildId::path) else { return Vec::new() };
+    vec![root.path(&format!("/usr/lib/debug/.build-id/{path}.debug"))]
+}
+
+fn first_match(
+    places: Vec<PathBuf>,
+    wanted: Option<&BuildId>,
+    of: &str,
+    serves: impl Fn(&Image) -> bool,
+) -> Searched {
+    let mut searched = Searched { found: None, places, refused: Vec::new() };
+    for path in &searched.places {
+        let image = match Image::open(path) {
+            Ok(image) => image,
+            Err(Error::Io { cause, .. }) if cause.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => {
+                searched.refused.push(error);
+                continue;
+            }
+        };
+        if !serves(&image) {
+            continue;
+        }
+        match wanted {
+            Some(id) if image.build_id() != Some(id) => searched.refused.push(Error::BuildId {
+                path: path.clone(),
+                file: image.build_id().cloned(),
+                wanted: id.clone(),
+                of: of.to_owned(),
+            }),
+            _ => {
+                searched.found = Some(image);
+                break;
+            }
+        }
+    }
+    searched
+}

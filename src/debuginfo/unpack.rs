@@ -1,0 +1,97 @@
+//! debuginfo/unpack.rs: files mapped, or unpacked when they are compressed.
+
+use std::fs::File;
+use std::io::Read;
+use std::ops::Deref;
+use std::path::Path;
+
+use memmap2::Mmap;
+
+use super::Error;
+
+/// The bytes of a file.
+pub enum Bytes {
+    Mapped(Mmap),
+    Owned(Vec<u8>),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Mapped(map) => map,
+            Bytes::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// A module is some megabytes; more than this is not one, whatever a compressed file says.
+const MAX_UNPACKED: u64 = 1 << 30;
+
+/// The file's contents; the first bytes say whether it is compressed.
+pub fn read(path: &Path) -> Result<Bytes, Error> {
+    let file = File::open(path).map_err(|cause| Error::io(path, cause))?;
+    let metadata = file.metadata().map_err(|cause| Error::io(path, cause))?;
+    if !metadata.is_file() {
+        return Err(Error::elf(path, "not a regular file"));
+    }
+    if metadata.len() == 0 {
+        return Ok(Bytes::Owned(Vec::new()));
+    }
+    // SAFETY: the map is only read. A file that another process cuts while it is mapped ends us with SIGBUS, as it
+    // does any debugger; kernels and debug files are replaced by rename, not rewritten.
+    let map = unsafe { Mmap::map(&file) }.map_err(|cause| Error::io(path, cause))?;
+    let unpacked = match &map[..] {
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => unpack(path, "xz", liblzma::read::XzDecoder::new_multi_decoder(&map[..])),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            let decoder = zstd::stream::read::Decoder::with_buffer(&map[..]);
+            unpack(path, "zstd", decoder.map_err(|cause| packed_error(path, "zstd", cause))?)
+        }
+        [0x1f, 0x8b, ..] => unpack(path, "gzip", flate2::read::MultiGzDecoder::new(&map[..])),
+        _ => return Ok(Bytes::Mapped(map)),
+    };
+    unpacked.map(Bytes::Owned)
+}
+
+fn unpack(path: &Path, format: &'static str, decoder: impl Read) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    decoder.take(MAX_UNPACKED).read_to_end(&mut bytes).map_err(|cause| packed_error(path, format, cause))?;
+    Ok(bytes)
+}
+
+fn packed_error(path: &Path, format: &'static str, cause: std::io::Error) -> Error {
+    Error::Unpack { path: path.to_owned(), format, cause }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::read;
+
+    #[test]
+    fn each_format_is_told_by_its_first_bytes() {
+        let text = b"\x7fELF and so on".repeat(100);
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&text).expect("gzip");
+        let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 1);
+        xz.write_all(&text).expect("xz");
+        let files = [
+            ("plain", text.clone()),
+            ("gz", gzip.finish().expect("gzip")),
+            ("xz", xz.finish().expect("xz")),
+            ("zst", zstd::encode_all(&text[..], 1).expect("zstd")),
+        ];
+        for (name, bytes) in files {
+            let path = dir.path().join(name);
+            std::fs::write(&path, &bytes).expect("a file");
+            assert_eq!(&read(&path).expect(name)[..], &text[..], "{name}");
+            if name != "plain" {
+                std::fs::write(&path, &bytes[..bytes.len() / 2]).expect("a file");
+                assert!(read(&path).is_err(), "half of {name}");
+            }
+        }
+    }
+}

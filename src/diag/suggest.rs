@@ -1,0 +1,89 @@
+//! diag/suggest.rs: "did you mean": the nearest of the known names.
+
+/// The candidate that is nearest to `name`, if one is near enough to be meant.
+///
+/// Near enough is one edit for each three letters, at least one; letter case does not count as an edit.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest_few(name, candidates, 1).into_iter().next()
+}
+
+/// Up to `limit` near candidates, the nearest first, ties in the order of the alphabet.
+pub fn nearest_few<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    limit: usize,
+) -> Vec<&'a str> {
+    let most = (name.chars().count() / 3).max(1);
+    let mut near: Vec<(usize, &str)> = candidates
+        .into_iter()
+        .filter(|candidate| *candidate != name)
+        .filter_map(|candidate| Some((distance(name, candidate, most)?, candidate)))
+        .collect();
+    near.sort_unstable();
+    near.dedup();
+    near.truncate(limit);
+    near.into_iter().map(|(_, candidate)| candidate).collect()
+}
+
+/// Damerau's distance with adjacent swaps (optimal string alignment), or nothing if it is above `most`.
+///
+/// Only a band of `most` cells beside the diagonal is computed, so that 100,000 symbols are searched in milliseconds.
+pub fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
+    let a: Vec<char> = a.chars().flat_map(char::to_lowercase).collect();
+    let b: Vec<char> = b.chars().flat_map(char::to_lowercase).collect();
+    if a.len().abs_diff(b.len()) > most {
+        return None;
+    }
+    let far = most + 1;
+    let mut before = vec![far; b.len() + 1];
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![far; b.len() + 1];
+        row[0] = i;
+        for j in i.saturating_sub(most).max(1)..=(i + most).min(b.len()) {
+            let substituted = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = substituted.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
+        }
+        if row.iter().all(|&cell| cell > most) {
+            return None;
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    (last[b.len()] <= most).then_some(last[b.len()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_swap_a_slip_and_a_missing_letter_are_near() {
+        let known = ["execname", "timestamp", "vfs_read", "vfs_write", "count"];
+        assert_eq!(nearest("excename", known), Some("execname"));
+        assert_eq!(nearest("timestmp", known), Some("timestamp"));
+        assert_eq!(nearest("vfs_raed", known), Some("vfs_read"));
+        assert_eq!(nearest("COUNT", known), Some("count"));
+        assert_eq!(nearest("x", known), None);
+        assert_eq!(nearest("tcp_sendmsg", known), None);
+    }
+
+    #[test]
+    fn distances() {
+        assert_eq!(distance("", "", 0), Some(0));
+        assert_eq!(distance("kitten", "sitting", 3), Some(3));
+        assert_eq!(distance("kitten", "sitting", 2), None);
+        assert_eq!(distance("ab", "ba", 1), Some(1));
+        assert_eq!(distance("", "abc", 3), Some(3));
+    }
+
+    #[test]
+    fn the_nearest_come_first() {
+        assert_eq!(
+            nearest_few("vfs_rea", ["vfs_write", "vfs_reab", "vfs_read"], 3),
+            ["vfs_reab", "vfs_read"]
+        );
+    }
+}

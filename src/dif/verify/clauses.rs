@@ -1,0 +1,260 @@
+//! clauses.rs: clauses and their actions: what each needs, and that its records have a place.
+
+use super::{MAX_ACTIONS, MAX_AGGREGATION, MAX_FRAMES, MAX_PAYLOAD, MAX_TRACEMEM, Refusal, bytes_of};
+use crate::dif::ActionKind;
+use crate::dif::layout::{Llquantize, Lquantize, value_words};
+use crate::dif::object::Image;
+use crate::kernel::uapi::{self, Plain, Verify};
+use std::collections::HashMap;
+
+/// Clauses take the actions in order, without gaps or overlaps.
+pub fn check_clauses(image: &Image) -> Result<(), Refusal> {
+    let mut checker = Checker { image, entries: HashMap::new(), largest: 0 };
+    let mut next = 0u32;
+    for (index, clause) in image.clauses.iter().enumerate() {
+        checker.clause(index as u32, clause, next)?;
+        next += clause.nactions;
+    }
+    if next != image.header.actions.count {
+        return Err(Refusal::at(Verify::INDEX, next));
+    }
+    if checker.largest > image.header.aggsize {
+        return Err(Refusal::at(Verify::OPTION, 1));
+    }
+    Ok(())
+}
+
+/// What is in the entries of an aggregation: the same wherever it is assigned.
+#[derive(Clone, PartialEq)]
+struct Entries {
+    kind: u16,
+    arg: u64,
+    keys: Vec<(u16, u64)>,
+}
+
+struct Checker<'a> {
+    image: &'a Image,
+    entries: HashMap<u32, Entries>,
+    /// Bytes of the largest entry, with its header.
+    largest: u64,
+}
+
+/// One action of a clause, once it was looked at.
+struct Seen {
+    size: u64,
+    /// Aggregates, or belongs to a key.
+    outside: bool,
+}
+
+/// What DIFO an action has.
+#[derive(Clone, Copy, PartialEq)]
+enum Wants {
+    Nothing,
+    Anything,
+    /// A number.
+    Value,
+    /// A number or nothing.
+    MaybeValue,
+}
+
+impl Checker<'_> {
+    fn clause(&mut self, index: u32, clause: &uapi::Clause, next: u32) -> Result<(), Refusal> {
+        let require = |holds, code| if holds { Ok(()) } else { Err(Refusal::at(code, index)) };
+        require(clause.flags & !uapi::CLAUSE_RECORD == 0, Verify::RESERVED)?;
+        if clause.predicate != uapi::NONE {
+            let difo = self.image.difos.get(clause.predicate as usize);
+            let difo = difo.ok_or(Refusal::at(Verify::INDEX, index))?;
+            if !is_by_value(&difo.rtype) {
+                return Err(Refusal { difo: Some(clause.predicate), ..Refusal::at(Verify::TYPE, index) });
+            }
+        }
+        require(clause.nactions <= MAX_ACTIONS, Verify::LIMIT)?;
+        let mut actions: &[uapi::Action] = &[];
+        if clause.nactions > 0 {
+            let end = next as usize + clause.nactions as usize;
+            let range = self.image.actions.get(next as usize..end).filter(|_| clause.action == next);
+            actions = range.ok_or(Refusal::at(Verify::INDEX, index))?;
+        }
+        let mut seen = Vec::with_capacity(actions.len());
+        for (nth, action) in (next..).zip(actions) {
+            self.action(actions, &mut seen, nth, action)?;
+        }
+        let mut end = 0;
+        for action in seen.iter().filter(|action| !action.outside) {
+            require(place(&mut end, action.size), Verify::LIMIT)?;
+        }
+        let record = end > 0 || clause.flags & uapi::CLAUSE_RECORD != 0;
+        let room = self.image.header.bufsize.next_power_of_two();
+        require(!record || uapi::Rec::SIZE as u64 + end.next_multiple_of(8) <= room, Verify::LIMIT)
+    }
+
+    /// `seen` holds the actions of the clause before this one.
+    fn action(
+        &mut self,
+        actions: &[uapi::Action],
+        seen: &mut Vec<Seen>,
+        nth: u32,
+        action: &uapi::Action,
+    ) -> Result<(), Refusal> {
+        let kind = ActionKind::from_number(action.kind).ok_or(Refusal::at(Verify::ACTION, nth))?;
+        self.difos(kind, action, nth)?;
+        if kind.is_aggregating() {
+            return self.aggregation(actions, seen, nth, kind, action);
+        }
+        let require = |holds, code| if holds { Ok(()) } else { Err(Refusal::at(code, nth)) };
+        require(action.ntuple == 0 && action.agg == 0, Verify::RESERVED)?;
+        let size = self.record_size(kind, action).ok_or(Refusal::at(Verify::ACTION, nth))?;
+        require(size <= MAX_PAYLOAD, Verify::LIMIT)?;
+        seen.push(Seen { size, outside: false });
+        Ok(())
+    }
+
+    fn difos(&self, kind: ActionKind, action: &uapi::Action, nth: u32) -> Result<(), Refusal> {
+        let refuse = |code| Err(Refusal::at(code, nth));
+        let Some(wants) = wants(kind) else {
+            return refuse(Verify::ACTION);
+        };
+        let allowed = self.image.header.flags & uapi::IMAGE_DESTRUCTIVE != 0;
+        if !allowed && matches!(kind, ActionKind::System | ActionKind::Freopen) {
+            return refuse(Verify::DESTRUCTIVE);
+        }
+        let none = action.difo == uapi::NONE;
+        let fits = match wants {
+            Wants::Nothing => none,
+            Wants::MaybeValue => true,
+            Wants::Anything | Wants::Value => !none,
+        };
+        if !fits {
+            return refuse(Verify::ACTION);
+        }
+        if !none {
+            self.number(action.difo, wants == Wants::Anything, nth)?;
+        }
+        if action.incr != uapi::NONE {
+            if !matches!(kind, ActionKind::Quantize | ActionKind::Lquantize | ActionKind::Llquantize) {
+                return refuse(Verify::ACTION);
+            }
+            self.number(action.incr, false, nth)?;
+        }
+        Ok(())
+    }
+
+    /// There is such a DIFO, and its value is a number unless anything goes.
+    fn number(&self, index: u32, anything: bool, nth: u32) -> Result<(), Refusal> {
+        let difo = self.image.difos.get(index as usize).ok_or(Refusal::at(Verify::INDEX, nth))?;
+        if anything || is_by_value(&difo.rtype) {
+            return Ok(());
+        }
+        Err(Refusal::in_difo(Verify::ACTION, index, Some(nth)))
+    }
+
+    fn aggregation(
+        &mut self,
+        actions: &[uapi::Action],
+        seen: &mut Vec<Seen>,
+        nth: u32,
+        kind: ActionKind,
+        action: &uapi::Action,
+    ) -> Result<(), Refusal> {
+        let require = |holds, code| if holds { Ok(()) } else { Err(Refusal::at(code, nth)) };
+        require(action.agg != 0, Verify::ACTION)?;
+        require(action.agg <= MAX_AGGREGATION, Verify::LIMIT)?;
+        let first = seen.len().checked_sub(usize::from(action.ntuple));
+        let first = first.ok_or(Refusal::at(Verify::TUPLE, nth))?;
+        let mut end = 0;
+        let mut keys = Vec::with_capacity(usize::from(action.ntuple));
+        for (key, seen) in actions.iter().zip(seen.iter_mut()).skip(first) {
+            require(can_be_key(key.kind) && seen.size > 0, Verify::TUPLE)?;
+            seen.outside = true;
+            require(place(&mut end, seen.size), Verify::LIMIT)?;
+            keys.push((key.kind, seen.size));
+        }
+        let words = value_words(kind, action.arg).filter(|_| is_aggregation_arg(kind, action.arg));
+        let value = 8 * words.ok_or(Refusal::at(Verify::ACTION, nth))?;
+        let entry = uapi::AggEntry::SIZE as u64 + end.next_multiple_of(8) + value;
+        require(entry <= MAX_PAYLOAD, Verify::LIMIT)?;
+        self.largest = self.largest.max(entry);
+        let entries = Entries { kind: action.kind, arg: action.arg, keys };
+        let first = self.entries.entry(action.agg).or_insert_with(|| entries.clone());
+        require(*first == entries, Verify::TUPLE)?;
+        seen.push(Seen { size: 0, outside: true });
+        Ok(())
+    }
+
+    /// Bytes of the action's record; `None`: its argument is not valid.
+    fn record_size(&self, kind: ActionKind, action: &uapi::Action) -> Option<u64> {
+        use ActionKind::*;
+        let within = |value: u64, most: u64| (1..=most).contains(&value).then_some(value);
+        match kind {
+            Exit => Some(4),
+            Printa | Libact | TracememDyn | Sym | Mod => Some(8),
+            Usym | Umod | Uaddr => Some(16),
+            Tracemem => within(action.arg, MAX_TRACEMEM),
+            Stack => within(action.arg, MAX_FRAMES).map(|frames| 8 * frames),
+            Ustack => within(action.arg & 0xffff_ffff, MAX_FRAMES).map(|frames| 8 + 8 * frames),
+            _ => {
+                let difo = self.image.difos.get(action.difo as usize)?;
+                Some(u64::from(bytes_of(&self.image.header, &difo.rtype)))
+            }
+        }
+    }
+}
+
+/// `None`: an action that the kernel module does not have yet.
+fn wants(kind: ActionKind) -> Option<Wants> {
+    use ActionKind::*;
+    match kind {
+        DifExpr | Printf | System | Freopen | Tracemem => Some(Wants::Anything),
+        Exit | TracememDyn | Usym | Umod | Uaddr | Sym | Mod => Some(Wants::Value),
+        Sum | Min | Max | Avg | Stddev | Quantize | Lquantize | Llquantize => Some(Wants::Value),
+        Libact => Some(Wants::MaybeValue),
+        Printa | Stack | Ustack | Count => Some(Wants::Nothing),
+        Stop | Raise | Breakpoint | Panic | Chill | Speculate | Commit | Discard => None,
+    }
+}
+
+fn can_be_key(kind: u16) -> bool {
+    use ActionKind::*;
+    matches!(ActionKind::from_number(kind), Some(DifExpr | Stack | Ustack | Sym | Mod | Usym | Umod | Uaddr))
+}
+
+/// Do the packed parameters make sense? The other functions have none.
+fn is_aggregation_arg(kind: ActionKind, arg: u64) -> bool {
+    match kind {
+        ActionKind::Lquantize => {
+            let linear = Lquantize::unpack(arg);
+            linear.step > 0 && linear.levels > 0
+        }
+        ActionKind::Llquantize => is_log_linear(Llquantize::unpack(arg)),
+        _ => arg == 0,
+    }
+}
+
+/// Every magnitude has buckets of one width, and its top fits 64 bits.
+fn is_log_linear(log: Llquantize) -> bool {
+    let factor = u64::from(log.factor);
+    if factor < 2 || log.low > log.high || log.steps < log.factor {
+        return false;
+    }
+    let tops = (u32::from(log.low)..=u32::from(log.high)).map(|order| factor.checked_pow(order + 1));
+    tops.take(64).all(|top| {
+        top.is_some_and(|top| {
+            let steps = top.min(u64::from(log.steps));
+            top % steps == 0 && steps % factor == 0
+        })
+    })
+}
+
+/// A number, and not nothing.
+fn is_by_value(ty: &uapi::Dtype) -> bool {
+    ty.flags == 0 && ty.size > 0
+}
+
+/// Puts a value at the next place that its size allows; false if that is too far.
+fn place(end: &mut u64, size: u64) -> bool {
+    if size > 0 {
+        let align = 1 << size.trailing_zeros().min(3);
+        *end = end.next_multiple_of(align) + size;
+    }
+    *end <= MAX_PAYLOAD
+}

@@ -1,0 +1,295 @@
+//! verify/: may this image run? The same questions, in the same order, as the kernel's verifier asks.
+//!
+//! The kernel trusts nothing of this. It is a second opinion: what user space sends is refused here first,
+//! with a name for the reason, and the two verifiers are tested against each other.
+
+mod clauses;
+mod insns;
+
+use super::insn::{FIRST_USER_VARIABLE, Subr};
+use super::object::{self, DecodeError, Image, Place, Probe};
+use super::{Options, Program};
+use crate::kernel::uapi::{self, Plain, Verify};
+use std::collections::HashMap;
+
+/// Bytes of an image.
+pub const MAX_IMAGE: usize = 64 << 20;
+/// Instructions of one DIFO.
+pub const MAX_DIFO_INSNS: u32 = 65536;
+/// Actions of one clause.
+pub const MAX_ACTIONS: u32 = 16384;
+/// Bytes of a variable by reference that is not a string.
+pub const MAX_VALUE: u32 = 16384;
+pub const MAX_TRACEMEM: u64 = 1 << 20;
+/// Bytes of one record.
+pub const MAX_PAYLOAD: u64 = 4 << 20;
+/// Frames of stack() and ustack().
+pub const MAX_FRAMES: u64 = 1024;
+/// The highest id of an aggregation.
+pub const MAX_AGGREGATION: u32 = 65535;
+pub const MIN_STRSIZE: u32 = 8;
+pub const MAX_STRSIZE: u32 = 65536;
+/// Bytes of any buffer that is there at all.
+pub const MIN_BUFFER: u64 = 4096;
+pub const MAX_BUFFER: u64 = 1 << 40;
+/// Bytes of all global variables, and of all clause-local ones.
+pub const MAX_STATIC: u64 = 64 << 20;
+
+/// What the module was told to allow (struct kinst_info).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    pub max_probes: u32,
+    pub max_insns: u32,
+}
+
+/// Why an image does not run, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.text())]
+pub struct Refusal {
+    pub code: Verify,
+    pub difo: Option<u32>,
+    /// Instruction of the DIFO, or the entry of a table.
+    pub index: Option<u32>,
+}
+
+/// The image's tables, if every rule holds.
+pub fn verify(bytes: &[u8], limits: &Limits) -> Result<Image, Refusal> {
+    check_header(bytes)?;
+    let image = object::decode(bytes).map_err(|error| match error {
+        DecodeError::Header => Refusal::of(Verify::HEADER),
+        DecodeError::Table(table) => Refusal::at(Verify::TABLE, table),
+    })?;
+    if !(image.strtab.first() == Some(&0) && image.strtab.last() == Some(&0)) {
+        return Err(Refusal::of(Verify::STRTAB));
+    }
+    if image.header.insns.count > limits.max_insns {
+        return Err(Refusal::at(Verify::LIMIT, image.header.insns.count));
+    }
+    check_options(&image.header)?;
+    let variables = check_variables(&image)?;
+    for index in 0..image.difos.len() {
+        insns::check_difo(&image, &variables, index as u32)?;
+    }
+    clauses::check_clauses(&image)?;
+    check_probes(&image, limits)?;
+    for (index, ecb) in image.ecbs.iter().enumerate() {
+        if ecb.probe as usize >= image.probes.len() || ecb.clause as usize >= image.clauses.len() {
+            return Err(Refusal::at(Verify::INDEX, index as u32));
+        }
+    }
+    Ok(image)
+}
+
+/// Verifies a program before its probes are known: as the image in which each clause is enabled at BEGIN.
+pub fn verify_program(program: &Program, options: &Options) -> Result<(), ProgramError> {
+    let begin = Probe {
+        id: 1,
+        place: Place::Begin,
+        provider: "dtrace".to_string(),
+        module: String::new(),
+        function: String::new(),
+        name: "BEGIN".to_string(),
+    };
+    let ecbs: Vec<_> = (0..program.clauses.len()).map(|clause| (0, clause as u32)).collect();
+    let image = object::encode(program, &[begin], &ecbs, options)?;
+    verify(&image, &Limits { max_probes: u32::MAX, max_insns: u32::MAX })?;
+    Ok(())
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProgramError {
+    #[error(transparent)]
+    Encode(#[from] object::EncodeError),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+}
+
+impl Refusal {
+    /// As the kernel reports it; `None` if it reports no refusal.
+    pub fn from_kernel(error: &uapi::Error) -> Option<Refusal> {
+        let known = |index: u32| (index != uapi::NONE).then_some(index);
+        let refusal =
+            Refusal { code: Verify(error.code), difo: known(error.difo), index: known(error.index) };
+        (refusal.code != Verify::OK).then_some(refusal)
+    }
+
+    fn of(code: Verify) -> Refusal {
+        Refusal { code, difo: None, index: None }
+    }
+
+    fn at(code: Verify, index: u32) -> Refusal {
+        Refusal { code, difo: None, index: Some(index) }
+    }
+
+    fn in_difo(code: Verify, difo: u32, index: Option<u32>) -> Refusal {
+        Refusal { code, difo: Some(difo), index }
+    }
+
+    fn text(&self) -> String {
+        let mut text = match self.code {
+            Verify::HEADER => "not an image of this ABI",
+            Verify::TABLE => "a table is misaligned or outside the image",
+            Verify::STRTAB => "the string table does not begin and end with NUL",
+            Verify::INDEX => "a reference to an entry that is not there",
+            Verify::RESERVED => "a reserved field is not zero",
+            Verify::OPCODE => "unknown instruction",
+            Verify::REGISTER => "no such register",
+            Verify::DEST_R0 => "%r0 cannot be the destination",
+            Verify::BRANCH => "a branch that does not go forward, or leaves the program",
+            Verify::INT => "no such integer constant",
+            Verify::STR => "no such string constant",
+            Verify::VARIABLE => "an unknown variable, or not of this scope or kind",
+            Verify::SUBR => "unknown or unsupported subroutine",
+            Verify::TYPE => "not a valid type",
+            Verify::NO_RET => "the last instruction is not ret",
+            Verify::ACTION => "an action that is not supported, or whose expression does not fit",
+            Verify::TUPLE => "not the key of an aggregation",
+            Verify::DESTRUCTIVE => "destructive, which was not allowed (-w)",
+            Verify::LIMIT => "a limit is exceeded",
+            Verify::PROBE => "not a valid probe",
+            Verify::OPTION => "an option is out of its range",
+            _ => "refused for a reason that is not known here",
+        }
+        .to_string();
+        let name = self.code.name().map_or_else(|| self.code.0.to_string(), |name| name.to_lowercase());
+        text.push_str(&format!(" ({name}"));
+        if let Some(difo) = self.difo {
+            text.push_str(&format!(", DIFO {difo:#x}"));
+        }
+        if let Some(index) = self.index {
+            text.push_str(&format!(", entry {index}"));
+        }
+        text + ")"
+    }
+}
+
+/// What is asked before the tables are read.
+fn check_header(bytes: &[u8]) -> Result<(), Refusal> {
+    let header = uapi::Image::read(bytes).ok_or(Refusal::of(Verify::HEADER))?;
+    if !object::is_header(&header, bytes.len()) || bytes.len() > MAX_IMAGE {
+        return Err(Refusal::of(Verify::HEADER));
+    }
+    if header.flags & !uapi::IMAGE_DESTRUCTIVE != 0 || header.reserved != 0 {
+        return Err(Refusal::of(Verify::RESERVED));
+    }
+    Ok(())
+}
+
+fn check_options(header: &uapi::Image) -> Result<(), Refusal> {
+    let refuse = |wrong: bool, option: u32| {
+        if wrong { Err(Refusal::at(Verify::OPTION, option)) } else { Ok(()) }
+    };
+    // None at all is fine for buffers that not every program needs.
+    let optional = |size: u64| size == 0 || (MIN_BUFFER..=MAX_BUFFER).contains(&size);
+    refuse(!(MIN_STRSIZE..=MAX_STRSIZE).contains(&header.strsize), 5)?;
+    refuse(!(MIN_BUFFER..=MAX_BUFFER).contains(&header.bufsize), 0)?;
+    refuse(!optional(header.aggsize), 1)?;
+    refuse(!optional(header.dynvarsize), 2)?;
+    refuse(header.specsize > MAX_BUFFER, 3)
+}
+
+/// The user variables, by scope and id; the value tells whether it is an associative array.
+type Variables = HashMap<(u8, u32), bool>;
+
+fn check_variables(image: &Image) -> Result<Variables, Refusal> {
+    let mut variables = Variables::new();
+    let mut blocks = [0u64; 3];
+    for (index, var) in image.vars.iter().enumerate() {
+        let refuse = |code| Err(Refusal::at(code, index as u32));
+        let array = var.kind == 0;
+        let valid = (var.name as usize) < image.strtab.len()
+            && (FIRST_USER_VARIABLE..=0xffff).contains(&var.id)
+            && var.kind <= 1
+            && var.scope <= 2
+            && var.flags & !3 == 0
+            && !(array && var.scope == 2);
+        if !valid {
+            return refuse(Verify::VARIABLE);
+        }
+        if !is_variable_type(&var.ty) {
+            return refuse(Verify::TYPE);
+        }
+        if variables.insert((var.scope, var.id), array).is_some() {
+            return refuse(Verify::VARIABLE);
+        }
+        // Thread-locals and elements live in dynamic memory; the rest has a fixed place.
+        if array || var.scope == 1 {
+            continue;
+        }
+        let behind = if var.ty.flags == 0 { 0 } else { bytes_of(&image.header, &var.ty) };
+        let block = &mut blocks[usize::from(var.scope)];
+        *block += 8 + u64::from(behind).next_multiple_of(8);
+        if *block > MAX_STATIC {
+            return refuse(Verify::LIMIT);
+        }
+    }
+    Ok(variables)
+}
+
+fn is_variable_type(ty: &uapi::Dtype) -> bool {
+    if ty.reserved != 0 || ty.kind > 1 || u32::from(ty.flags) & !uapi::T_BYREF != 0 {
+        return false;
+    }
+    match (ty.flags != 0, ty.kind == 1) {
+        (true, true) => ty.size <= MAX_STRSIZE,
+        (true, false) => (1..=MAX_VALUE).contains(&ty.size),
+        (false, true) => false,
+        (false, false) => matches!(ty.size, 1 | 2 | 4 | 8),
+    }
+}
+
+/// Bytes of a value of this type in a record.
+fn bytes_of(header: &uapi::Image, ty: &uapi::Dtype) -> u32 {
+    if ty.kind == 1 && ty.size == 0 { header.strsize } else { ty.size }
+}
+
+fn check_probes(image: &Image, limits: &Limits) -> Result<(), Refusal> {
+    if image.header.probes.count > limits.max_probes {
+        return Err(Refusal::at(Verify::LIMIT, image.header.probes.count));
+    }
+    let mut seen = [false; 3];
+    for (index, probe) in image.probes.iter().enumerate() {
+        let refuse = |code| Err(Refusal::at(code, index as u32));
+        let names = [probe.prov, probe.module, probe.name_func, probe.name];
+        let valid = probe.kind <= uapi::P_FBT_RETURN
+            && usize::from(probe.nbytes) <= probe.bytes.len()
+            && names.iter().all(|name| (*name as usize) < image.strtab.len());
+        if !valid {
+            return refuse(Verify::PROBE);
+        }
+        if probe.reserved != [0; 7] {
+            return refuse(Verify::RESERVED);
+        }
+        // BEGIN, END and ERROR are there once.
+        if let Some(seen) = seen.get_mut(probe.kind as usize)
+            && std::mem::replace(seen, true)
+        {
+            return refuse(Verify::PROBE);
+        }
+    }
+    Ok(())
+}
+
+/// What a subroutine asks for, or `None` if there is none on Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubrRule {
+    /// How many arguments, at least and at most.
+    pub min: u8,
+    pub max: u8,
+    pub destructive: bool,
+}
+
+pub fn subr_rule(subr: Subr) -> Option<SubrRule> {
+    use Subr::*;
+    let (min, max) = match subr {
+        Rand => (0, 0),
+        Strlen | Basename | Dirname | Cleanpath | Toupper | Tolower | Alloca => (1, 1),
+        Htons | Htonl | Htonll | Ntohs | Ntohl | Ntohll | InetNtoa | InetNtoa6 | Progenyof => (1, 1),
+        Copyinstr | Lltostr | Strtoll => (1, 2),
+        Copyin | Strjoin | Strchr | Strrchr | Strstr | Strtok | InetNtop | Json => (2, 2),
+        Substr | Index | Rindex => (2, 3),
+        Bcopy | Copyinto | Copyout | Copyoutstr | Memstr => (3, 3),
+        _ => return None,
+    };
+    Some(SubrRule { min, max, destructive: matches!(subr, Copyout | Copyoutstr) })
+}

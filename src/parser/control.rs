@@ -1,0 +1,113 @@
+//! parser/control.rs: control lines: pragmas, `#error`, line markers.
+
+use logos::Logos;
+
+use super::ast::Pragma;
+use super::error::{ControlError, ParseError};
+use super::token::ControlToken;
+use crate::source::{FileId, Span, Spanned};
+
+/// What a control line asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Control {
+    /// Nothing, or something that source.rs reads again where a message needs a line number.
+    Nothing,
+    Pragma(Pragma),
+}
+
+/// A word of the line, and how it was written.
+type Word<'a> = (ControlToken, &'a str, Span);
+
+/// Reads the control line from its `#` up to the newline or the end of the text.
+pub fn control_line(text: &str, file: FileId, start: usize) -> Result<Control, ParseError> {
+    let line = text[start..].split('\n').next().unwrap_or_default();
+    let whole = Span::new(file, start, start + line.trim_end().len());
+    let words: Vec<Word<'_>> = ControlToken::lexer(&line[1..])
+        .spanned()
+        .filter_map(|(token, range)| {
+            let span = Span::new(file, start + 1 + range.start, start + 1 + range.end);
+            Some((token.ok()?, &line[1..][range], span))
+        })
+        .collect();
+    if start + line.len() == text.len() {
+        return Err(ParseError::Control { problem: ControlError::NoNewline, span: whole });
+    }
+    match words.as_slice() {
+        [] | [(_, "ident", _), ..] => Ok(Control::Nothing),
+        [(_, "line", _), rest @ ..] => line_marker(rest, whole),
+        [(ControlToken::Number, ..), ..] => line_marker(&words, whole),
+        [(_, "error", _), rest @ ..] => Err(user_error(rest, whole)),
+        [(_, "pragma", _), rest @ ..] => pragma(rest, whole),
+        [(_, word, span), ..] => {
+            Err(ParseError::Control { problem: ControlError::UnknownLine((*word).to_owned()), span: *span })
+        }
+    }
+}
+
+/// `N ["file" flags]`
+fn line_marker(words: &[Word<'_>], whole: Span) -> Result<Control, ParseError> {
+    let number = |word: &&str| word.parse::<u32>().is_ok();
+    let fine = match words {
+        [(ControlToken::Number, n, _)] => number(n),
+        [(ControlToken::Number, n, _), (ControlToken::Str, ..), flags @ ..] => {
+            number(n) && flags.iter().all(|(token, ..)| *token == ControlToken::Number)
+        }
+        _ => false,
+    };
+    match fine {
+        true => Ok(Control::Nothing),
+        false => malformed("#line NUMBER \"FILE\"", whole),
+    }
+}
+
+fn pragma(words: &[Word<'_>], whole: Span) -> Result<Control, ParseError> {
+    match words {
+        [(_, "error", _), rest @ ..] => Err(user_error(rest, whole)),
+        [(_, "line", _), rest @ ..] => line_marker(rest, whole),
+        [(_, "D", _), rest @ ..] => d_pragma(rest, whole),
+        _ => Ok(Control::Nothing),
+    }
+}
+
+fn d_pragma(words: &[Word<'_>], whole: Span) -> Result<Control, ParseError> {
+    match words {
+        [] | [(_, "ident", _), ..] => Ok(Control::Nothing),
+        [(_, "error", _), rest @ ..] => Err(user_error(rest, whole)),
+        [(_, "line", _), rest @ ..] => line_marker(rest, whole),
+        [(_, "option", _), (_, setting, span)] if !setting.starts_with('=') => {
+            let (name, value) = match setting.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (*setting, None),
+            };
+            let name_end = span.start as usize + name.len();
+            Ok(Control::Pragma(Pragma::Option {
+                name: Spanned::new(name.to_owned(), Span::new(span.file, span.start as usize, name_end)),
+                value: value.map(|value| {
+                    Spanned::new(value.to_owned(), Span::new(span.file, name_end + 1, span.end as usize))
+                }),
+                span: whole,
+            }))
+        }
+        [(_, "option", _), ..] => malformed("#pragma D option NAME[=VALUE]", whole),
+        [(_, word @ ("attributes" | "binding" | "depends_on"), _), ..] => {
+            let what = match *word {
+                "attributes" => "`#pragma D attributes` is",
+                "binding" => "`#pragma D binding` is",
+                _ => "`#pragma D depends_on` is",
+            };
+            Err(ParseError::Unsupported { what, span: whole })
+        }
+        [(_, word, span), ..] => {
+            Err(ParseError::Control { problem: ControlError::UnknownPragma((*word).to_owned()), span: *span })
+        }
+    }
+}
+
+fn user_error(words: &[Word<'_>], whole: Span) -> ParseError {
+    let words: Vec<&str> = words.iter().map(|(_, text, _)| *text).collect();
+    ParseError::Control { problem: ControlError::User(words.join(" ")), span: whole }
+}
+
+fn malformed(shape: &'static str, span: Span) -> Result<Control, ParseError> {
+    Err(ParseError::Control { problem: ControlError::Malformed { shape }, span })
+}

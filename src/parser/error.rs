@@ -1,0 +1,368 @@
+//! parser/error.rs: what can be wrong with a D text, and the diagnostic of each case.
+
+use super::macros;
+use crate::diag::{Diagnostic, Tag, suggest, tags};
+use crate::source::Span;
+
+/// The first mistake of a text; it ends the compilation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParseError {
+    Syntax(Box<SyntaxError>),
+    Literal {
+        problem: LiteralError,
+        span: Span,
+    },
+    Macro {
+        problem: MacroError,
+        span: Span,
+    },
+    Control {
+        problem: ControlError,
+        span: Span,
+    },
+    Probe {
+        problem: ProbeError,
+        span: Span,
+    },
+    /// Part of the language that this compiler does not have yet.
+    Unsupported {
+        what: &'static str,
+        span: Span,
+    },
+    /// `(f + 1)(x)`
+    CalleeNotName {
+        span: Span,
+    },
+    /// `self extern int x;`
+    TwoClasses {
+        first: Span,
+        second: Span,
+    },
+    /// More levels than any person writes; deeper trees would exhaust the stack.
+    TooDeep {
+        limit: usize,
+        span: Span,
+    },
+    Empty {
+        span: Span,
+    },
+}
+
+/// Text that the grammar does not take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyntaxError {
+    pub title: String,
+    pub span: Span,
+    pub label: String,
+    /// Another place that explains, such as the bracket that is still open.
+    pub related: Option<(Span, String)>,
+    pub help: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LiteralError {
+    NoDigits,
+    Suffix(String),
+    OctalDigit,
+    TooLarge {
+        suffix_helps: bool,
+    },
+    Float,
+    NewlineInString,
+    NewlineInCharacter,
+    /// The text ends before this quote.
+    NotClosed(char),
+    EmptyCharacter,
+    /// Bytes of the constant.
+    LongCharacter(usize),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MacroError {
+    UndefinedVariable(String),
+    UndefinedArgument { index: usize, given: usize },
+    IndexTooLarge(String),
+    ValueTooLarge(String),
+    Unused { index: usize, text: String },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ControlError {
+    /// `#error` with its words.
+    User(String),
+    UnknownLine(String),
+    UnknownPragma(String),
+    Malformed {
+        shape: &'static str,
+    },
+    NoNewline,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProbeError {
+    TooManyFields { most: usize, rightmost: &'static str, given: usize },
+    FieldTooLong { field: &'static str, limit: usize },
+    IdNotAllowed { rightmost: &'static str },
+    NoSuchId(String),
+    TwoMacros(String),
+    UndefinedMacro(String),
+}
+
+impl ParseError {
+    pub fn is_overflow(&self) -> bool {
+        matches!(self, ParseError::Literal { problem: LiteralError::TooLarge { .. }, .. })
+    }
+
+    pub fn tag(&self) -> Tag {
+        match self {
+            ParseError::Syntax(_) | ParseError::TooDeep { .. } => tags::SYNTAX,
+            ParseError::Literal { problem, .. } => problem.tag(),
+            ParseError::Macro { problem, .. } => problem.tag(),
+            ParseError::Control { problem, .. } => problem.tag(),
+            ParseError::Probe { .. } => tags::PDESC_INVAL,
+            ParseError::Unsupported { .. } => tags::UNKNOWN,
+            ParseError::CalleeNotName { .. } => tags::FUNC_IDENT,
+            ParseError::TwoClasses { .. } => tags::DECL_CLASS,
+            ParseError::Empty { .. } => tags::EMPTY,
+        }
+    }
+
+    pub fn diagnostic(&self) -> Diagnostic {
+        let tag = self.tag();
+        match self {
+            ParseError::Syntax(error) => {
+                let mut d = Diagnostic::error(tag, &error.title).at(error.span, &error.label);
+                if let Some((span, text)) = &error.related {
+                    d = d.and(*span, text);
+                }
+                match &error.help {
+                    Some(help) => d.help(help),
+                    None => d,
+                }
+            }
+            ParseError::Literal { problem, span } => problem.diagnostic(*span),
+            ParseError::Macro { problem, span } => problem.diagnostic(*span),
+            ParseError::Control { problem, span } => problem.diagnostic(*span),
+            ParseError::Probe { problem, span } => problem.diagnostic(*span),
+            ParseError::Unsupported { what, span } => {
+                Diagnostic::error(tag, format!("{what} not supported yet"))
+                    .at(*span, "this part of D is missing")
+            }
+            ParseError::CalleeNotName { span } => {
+                Diagnostic::error(tag, "only a name can be called").at(*span, "not the name of a function")
+            }
+            ParseError::TwoClasses { first, second } => {
+                Diagnostic::error(tag, "two storage classes in one declaration")
+                    .at(*second, "the second one")
+                    .and(*first, "the first one")
+            }
+            ParseError::TooDeep { limit, span } => {
+                Diagnostic::error(tag, format!("nested more than {limit} levels deep"))
+                    .at(*span, "too many levels")
+                    .help("keep parts of the result in clause-local variables (this->x)")
+            }
+            ParseError::Empty { span } => Diagnostic::error(tag, "nothing to compile")
+                .at(*span, "no clause and no declaration")
+                .help("write a clause such as `BEGIN { trace(\"hello\"); }`, or allow this with -x empty"),
+        }
+    }
+}
+
+impl LiteralError {
+    fn tag(&self) -> Tag {
+        match self {
+            LiteralError::NoDigits
+            | LiteralError::Suffix(_)
+            | LiteralError::Float
+            | LiteralError::NotClosed(_) => tags::SYNTAX,
+            LiteralError::OctalDigit => tags::INT_DIGIT,
+            LiteralError::TooLarge { .. } => tags::INT_OFLOW,
+            LiteralError::NewlineInString => tags::STR_NL,
+            LiteralError::NewlineInCharacter => tags::CHR_NL,
+            LiteralError::EmptyCharacter => tags::CHR_NULL,
+            LiteralError::LongCharacter(_) => tags::CHR_OFLOW,
+        }
+    }
+
+    fn diagnostic(&self, span: Span) -> Diagnostic {
+        let error = |title: &str, label: &str| Diagnostic::error(self.tag(), title).at(span, label);
+        match self {
+            LiteralError::NoDigits => {
+                error("a hexadecimal constant without digits", "digits 0-9 a-f are missing")
+            }
+            LiteralError::Suffix(suffix) => {
+                error("not a number", &format!("`{suffix}` cannot follow the digits"))
+                    .note("an integer may end in u, l, ll, ul or ull")
+            }
+            LiteralError::OctalDigit => {
+                error("digit 8 or 9 in an octal constant", "a leading 0 makes it octal")
+                    .help("drop the leading 0 if the number is decimal")
+            }
+            LiteralError::TooLarge { suffix_helps: true } => {
+                error("integer constant is too large", "above 9223372036854775807, the largest signed value")
+                    .help("add a `u` to make it unsigned")
+            }
+            LiteralError::TooLarge { suffix_helps: false } => {
+                error("integer constant is too large", "does not fit 64 bits")
+            }
+            LiteralError::Float => error("floating-point constants are not permitted", "D has integers only"),
+            LiteralError::NewlineInString => {
+                error("newline in a string", "the string does not end on its line")
+                    .help("close it with `\"`; a newline inside a string is written `\\n`")
+            }
+            LiteralError::NewlineInCharacter => {
+                error("newline in a character constant", "the constant does not end on its line")
+                    .help("close it with `'`; a newline is written '\\n'")
+            }
+            LiteralError::NotClosed(quote) => {
+                error(&format!("the closing `{quote}` is missing"), "opened here, and the text ends")
+            }
+            LiteralError::EmptyCharacter => {
+                error("empty character constant", "no character between the quotes")
+            }
+            LiteralError::LongCharacter(bytes) => {
+                error("character constant is too long", &format!("{bytes} bytes; at most 8 fit"))
+                    .help("strings are written with double quotes")
+            }
+        }
+    }
+}
+
+impl MacroError {
+    fn tag(&self) -> Tag {
+        match self {
+            MacroError::UndefinedVariable(_) | MacroError::UndefinedArgument { .. } => tags::MACRO_UNDEF,
+            MacroError::IndexTooLarge(_) | MacroError::ValueTooLarge(_) => tags::MACRO_OFLOW,
+            MacroError::Unused { .. } => tags::MACRO_UNUSED,
+        }
+    }
+
+    fn diagnostic(&self, span: Span) -> Diagnostic {
+        let error = |title: String, label: String| Diagnostic::error(self.tag(), title).at(span, label);
+        match self {
+            MacroError::UndefinedVariable(name) => {
+                let d = error(format!("macro variable ${name} is not defined"), "no such variable".into());
+                match suggest::nearest(name, macros::VARIABLES) {
+                    Some(near) => d.help(format!("did you mean `${near}`?")),
+                    None => d.note(format!("there are ${}", macros::VARIABLES.join(" $"))),
+                }
+            }
+            MacroError::UndefinedArgument { index, given } => {
+                let label = match given {
+                    0 => "no argument was given".to_owned(),
+                    1 => "one argument was given".to_owned(),
+                    n => format!("{n} arguments were given"),
+                };
+                error(format!("macro argument ${index} is not defined"), label)
+                    .help("give it after the program, or use -x defaultargs, which makes it 0 or \"\"")
+            }
+            MacroError::IndexTooLarge(digits) => error(
+                format!("macro argument ${digits} is out of range"),
+                "no argument has this number".into(),
+            ),
+            MacroError::ValueTooLarge(text) => {
+                error(format!("macro argument `{text}` does not fit a 64-bit integer"), "used here".into())
+            }
+            MacroError::Unused { index, text } => {
+                error(format!("extra argument `{text}`: ${index} is never used"), "the whole program".into())
+                    .help(format!("use ${index}, leave the argument out, or allow this with -x argref"))
+            }
+        }
+    }
+}
+
+impl ControlError {
+    fn tag(&self) -> Tag {
+        match self {
+            ControlError::User(_) => tags::PRAGERR,
+            ControlError::UnknownLine(_) => tags::PRAGCTL_INVAL,
+            ControlError::UnknownPragma(_) => tags::PRAGMA_INVAL,
+            ControlError::Malformed { .. } => tags::PRAGMA_MALFORM,
+            ControlError::NoNewline => tags::SYNTAX,
+        }
+    }
+
+    fn diagnostic(&self, span: Span) -> Diagnostic {
+        let error = |title: String, label: &str| Diagnostic::error(self.tag(), title).at(span, label);
+        match self {
+            ControlError::User(words) => error(format!("#error: {words}"), "the program says so"),
+            ControlError::UnknownLine(word) => {
+                let d = error(format!("invalid control line: #{word}"), "not a control line of D");
+                match word.as_str() {
+                    "if" | "ifdef" | "ifndef" | "else" | "elif" | "endif" | "define" | "undef"
+                    | "include" => d.help("-C runs the C preprocessor over the program first"),
+                    word => match suggest::nearest(word, ["pragma", "error", "line", "ident"]) {
+                        Some(near) => d.help(format!("did you mean `#{near}`?")),
+                        None => d,
+                    },
+                }
+            }
+            ControlError::UnknownPragma(word) => {
+                let d = error(format!("invalid pragma: {word}"), "no such D pragma");
+                match suggest::nearest(word, ["option", "attributes", "binding", "depends_on"]) {
+                    Some(near) => d.help(format!("did you mean `#pragma D {near}`?")),
+                    None => d.help("options are set by `#pragma D option name=value`"),
+                }
+            }
+            ControlError::Malformed { shape } => {
+                error("malformed control line".into(), "wrong words").help(format!("the shape is `{shape}`"))
+            }
+            ControlError::NoNewline => {
+                error("the text ends inside a control line".into(), "no newline after it")
+                    .help("end the line with a newline")
+            }
+        }
+    }
+}
+
+impl ProbeError {
+    fn diagnostic(&self, span: Span) -> Diagnostic {
+        let error =
+            |title: String, label: String| Diagnostic::error(tags::PDESC_INVAL, title).at(span, label);
+        match self {
+            ProbeError::TooManyFields { most, rightmost, given } => {
+                let shape = [
+                    "provider",
+                    "provider:module",
+                    "provider:module:function",
+                    "provider:module:function:name",
+                ];
+                let d = error(
+                    "overspecified probe description".into(),
+                    format!("{given} fields, at most {most} here"),
+                );
+                match shape.get(most.wrapping_sub(1)) {
+                    Some(shape) => {
+                        d.note(format!("the shape here is {shape}; the rightmost field is the {rightmost}"))
+                    }
+                    None => d,
+                }
+            }
+            ProbeError::FieldTooLong { field, limit } => error(
+                format!("{field} in the probe description is too long"),
+                format!("a {field} has at most {limit} bytes"),
+            ),
+            ProbeError::IdNotAllowed { rightmost } => error(
+                "a probe id is not allowed here".into(),
+                format!("the {rightmost} of probes is expected"),
+            )
+            .help("use -i for ids"),
+            ProbeError::NoSuchId(digits) => {
+                error(format!("there is no probe with id {digits}"), "ids are 1 to 4294967295".into())
+            }
+            ProbeError::TwoMacros(field) => {
+                error(format!("two macros in the field `{field}`"), "one macro a field is possible".into())
+            }
+            ProbeError::UndefinedMacro(name) => {
+                let d = error(
+                    format!("macro {name} in the probe description is not defined"),
+                    "undefined macro variable".into(),
+                );
+                match suggest::nearest(name.trim_start_matches('$'), macros::VARIABLES) {
+                    Some(near) => d.help(format!("did you mean `${near}`?")),
+                    None => d,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! parser/node.rs: the constructors that the grammar calls.
+
+use super::ast::*;
+use super::error::ParseError;
+use crate::source::{Span, Spanned};
+
+impl Expr {
+    pub fn new(kind: ExprKind, span: Span) -> Expr {
+        Expr { kind, span }
+    }
+}
+
+pub fn clause(
+    probes: Vec<ProbeDesc>,
+    predicate: Option<Expr>,
+    body: Option<Vec<Stmt>>,
+    span: Span,
+) -> Clause {
+    Clause { probes, predicate, body, span }
+}
+
+/// Empty statements are dropped.
+pub fn block(list: Vec<Option<Stmt>>, last: Option<Expr>) -> Vec<Stmt> {
+    list.into_iter().flatten().chain(last.map(Stmt::Expr)).collect()
+}
+
+pub fn if_else(condition: Expr, then: Vec<Stmt>, otherwise: Option<Vec<Stmt>>, span: Span) -> Stmt {
+    Stmt::If(If { condition, then, otherwise, span })
+}
+
+pub fn comma(left: Expr, right: Expr) -> Expr {
+    let span = left.span.to(right.span);
+    Expr::new(ExprKind::Comma { left: Box::new(left), right: Box::new(right) }, span)
+}
+
+pub fn assign(op: Option<BinaryOp>, left: Expr, right: Expr) -> Expr {
+    let span = left.span.to(right.span);
+    Expr::new(ExprKind::Assign { op, left: Box::new(left), right: Box::new(right) }, span)
+}
+
+pub fn conditional(condition: Expr, then: Expr, otherwise: Expr) -> Expr {
+    let span = condition.span.to(otherwise.span);
+    let (condition, then, otherwise) = (Box::new(condition), Box::new(then), Box::new(otherwise));
+    Expr::new(ExprKind::Conditional { condition, then, otherwise }, span)
+}
+
+pub fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
+    let span = left.span.to(right.span);
+    Expr::new(ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) }, span)
+}
+
+pub fn cast(ty: TypeName, operand: Expr, start: usize) -> Expr {
+    let span = Span { start: start as u32, ..operand.span };
+    Expr::new(ExprKind::Cast { ty, operand: Box::new(operand) }, span)
+}
+
+pub fn unary(op: UnaryOp, operand: Expr, start: usize) -> Expr {
+    let span = Span { start: start as u32, ..operand.span };
+    Expr::new(ExprKind::Unary { op, operand: Box::new(operand) }, span)
+}
+
+pub fn negative(value: u64, text: String, span: Span) -> Expr {
+    unary(UnaryOp::Neg, Expr::new(ExprKind::Int { value, text }, span), span.start as usize)
+}
+
+pub fn postfix(op: PostfixOp, operand: Expr, end: usize) -> Expr {
+    let span = Span { end: end as u32, ..operand.span };
+    Expr::new(ExprKind::Postfix { op, operand: Box::new(operand) }, span)
+}
+
+pub fn index(base: Expr, indices: Vec<Expr>, end: usize) -> Expr {
+    let span = Span { end: end as u32, ..base.span };
+    Expr::new(ExprKind::Index { base: Box::new(base), indices }, span)
+}
+
+/// Only a name can be called.
+pub fn call(callee: Expr, args: Option<Vec<Expr>>, end: usize) -> Result<Expr, ParseError> {
+    let span = Span { end: end as u32, ..callee.span };
+    let ExprKind::Ident(name) = callee.kind else {
+        return Err(ParseError::CalleeNotName { span: callee.span });
+    };
+    let callee = Spanned::new(name, callee.span);
+    Ok(Expr::new(ExprKind::Call { callee, args: args.unwrap_or_default() }, span))
+}
+
+pub fn member(base: Expr, arrow: bool, member: Spanned<String>) -> Expr {
+    let span = base.span.to(member.span);
+    Expr::new(ExprKind::Member { base: Box::new(base), arrow, member }, span)
+}
+
+/// A word of a declaration before its declarators.
+pub enum DeclSpec {
+    Storage(Spanned<Storage>),
+    Type(Spanned<TypeSpec>),
+}
+
+/// At most one storage class.
+pub fn declaration(
+    words: Vec<DeclSpec>,
+    declarators: Option<Vec<Declarator>>,
+    span: Span,
+) -> Result<Declaration, ParseError> {
+    let mut storage: Option<Spanned<Storage>> = None;
+    let mut specs = Vec::new();
+    for word in words {
+        match (word, &storage) {
+            (DeclSpec::Type(spec), _) => specs.push(spec),
+            (DeclSpec::Storage(class), None) => storage = Some(class),
+            (DeclSpec::Storage(class), Some(first)) => {
+                return Err(ParseError::TwoClasses { first: first.span, second: class.span });
+            }
+        }
+    }
+    Ok(Declaration { storage, specs, declarators: declarators.unwrap_or_default(), span })
+}
+
+pub fn pointer_to(direct: Declarator, pointer: Option<Vec<Derived>>) -> Declarator {
+    Declarator { derived: chain(direct.derived, pointer.unwrap_or_default()), ..direct }
+}
+
+pub fn derive(direct: Declarator, suffix: Derived) -> Declarator {
+    Declarator { derived: chain(direct.derived, vec![suffix]), ..direct }
+}
+
+/// The outer steps of a type, then the inner ones.
+pub fn chain(mut outer: Vec<Derived>, inner: Vec<Derived>) -> Vec<Derived> {
+    outer.extend(inner);
+    outer
+}

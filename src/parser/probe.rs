@@ -1,0 +1,93 @@
+//! parser/probe.rs: a probe specifier's fields, which are cut at `:` from the right.
+
+use super::ast::{ProbeDescKind, ProbeFields};
+use super::error::{ParseError, ProbeError};
+use super::macros::Macros;
+use crate::source::{Origin, Span};
+
+/// The fields from the left, with their largest size in bytes without the closing NUL.
+const FIELDS: [(&str, usize); 4] = [("provider", 63), ("module", 63), ("function", 191), ("name", 63)];
+
+/// The fields that a specifier of this origin may have; the last of them is its rightmost one.
+fn field_count(origin: Origin) -> usize {
+    match origin {
+        Origin::Script | Origin::Library | Origin::Name | Origin::Id => 4,
+        Origin::Function => 3,
+        Origin::Module => 2,
+        Origin::Provider => 1,
+    }
+}
+
+/// What a specifier may ask of the compilation.
+pub struct Context<'a> {
+    pub origin: Origin,
+    pub macros: &'a Macros,
+    pub defaultargs: bool,
+}
+
+/// The description of a specifier; `used` is told the macro arguments that it names.
+pub fn describe(
+    text: &str,
+    span: Span,
+    context: &Context<'_>,
+    used: &mut dyn FnMut(usize),
+) -> Result<ProbeDescKind, ParseError> {
+    let fail = |problem| Err(ParseError::Probe { problem, span });
+    let most = field_count(context.origin);
+    let parts: Vec<&str> = text.split(':').collect();
+    if parts.len() > most {
+        return fail(ProbeError::TooManyFields { most, rightmost: FIELDS[most - 1].0, given: parts.len() });
+    }
+    let mut fields: [String; 4] = Default::default();
+    for (part, index) in parts.iter().rev().zip((0..most).rev()) {
+        let field = expand(part, context, used).map_err(|problem| ParseError::Probe { problem, span })?;
+        if field.len() > FIELDS[index].1 {
+            return fail(ProbeError::FieldTooLong { field: FIELDS[index].0, limit: FIELDS[index].1 });
+        }
+        fields[index] = field;
+    }
+    let [provider, module, function, name] = fields;
+    Ok(ProbeDescKind::Fields(ProbeFields { provider, module, function, name }))
+}
+
+/// The description of a plain number: a probe's id, where the rightmost field is a name.
+pub fn describe_id(digits: &str, span: Span, origin: Origin) -> Result<ProbeDescKind, ParseError> {
+    let fail = |problem| Err(ParseError::Probe { problem, span });
+    if field_count(origin) != FIELDS.len() {
+        return fail(ProbeError::IdNotAllowed { rightmost: FIELDS[field_count(origin) - 1].0 });
+    }
+    match digits.parse::<u32>() {
+        Ok(id) if id > 0 => Ok(ProbeDescKind::Id(id)),
+        _ => fail(ProbeError::NoSuchId(digits.to_owned())),
+    }
+}
+
+/// The field with its macro, if it has one, replaced by the macro's text.
+fn expand(field: &str, context: &Context<'_>, used: &mut dyn FnMut(usize)) -> Result<String, ProbeError> {
+    let Some((before, rest)) = field.split_once('$') else {
+        return Ok(field.to_owned());
+    };
+    let rest = rest.strip_prefix('$').unwrap_or(rest);
+    if rest.contains('$') {
+        return Err(ProbeError::TwoMacros(field.to_owned()));
+    }
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    if digits > 0 {
+        let (number, after) = rest.split_at(digits);
+        let undefined = || ProbeError::UndefinedMacro(format!("${number}"));
+        let index: usize = number.parse().map_err(|_| undefined())?;
+        used(index);
+        let value = match context.macros.argument(index) {
+            Some(value) => value,
+            None if context.defaultargs => "",
+            None => return Err(undefined()),
+        };
+        return Ok(format!("{before}{value}{after}"));
+    }
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+    let (name, after) = rest.split_at(end);
+    match context.macros.variable(name) {
+        Some(value) => Ok(format!("{before}{value}{after}")),
+        None => Err(ProbeError::UndefinedMacro(format!("${name}"))),
+    }
+}

@@ -1,0 +1,283 @@
+//! parser/token.rs: the tokens: what logos reads in each mode, and what the grammar sees.
+
+use logos::Logos;
+
+use super::ast::{Storage, TagKind, TypeKeyword};
+
+/// Between external declarations: probe specifiers, and the words that open a declaration.
+#[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OuterToken {
+    #[regex(r"[0-9]+", priority = 4)]
+    Number,
+    /// One token a specifier, colons and globs included; `#` and `@` tell namesakes apart (`f#2`, `f:file.c@12`).
+    #[regex(r"[\-$:A-Za-z_.?*\\\[\]!][\-$:A-Za-z0-9_.?*\\\[\]!`#@]*")]
+    Spec,
+    #[token(",")]
+    Comma,
+    #[token("/")]
+    Slash,
+    #[token("{")]
+    LBrace,
+}
+
+/// Predicates, bodies, declarations.
+#[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyToken {
+    #[regex(r"[A-Za-z_`][A-Za-z0-9_`]*")]
+    /// Modules whose name begins with a digit: `` 8021q`vlan_proto ``.
+    #[regex(r"[0-9][0-9A-Za-z_]*`[A-Za-z0-9_`]*")]
+    Word,
+    /// Digits and what sticks to them; literal.rs says which of them are numbers.
+    #[regex(r"[0-9][0-9A-Za-z_]*", priority = 3)]
+    Number,
+    #[regex(r"[0-9]+\.[0-9]*([eE][+\-]?[0-9]+)?", priority = 4)]
+    #[regex(r"\.[0-9]+([eE][+\-]?[0-9]+)?", priority = 4)]
+    #[regex(r"[0-9]+[eE][+\-]?[0-9]+", priority = 4)]
+    Float,
+    #[regex(r"@([A-Za-z_`][A-Za-z0-9_`]*)?")]
+    Aggregation,
+    #[regex(r"\$\$?[A-Za-z_][A-Za-z0-9_]*")]
+    MacroVariable,
+    #[regex(r"\$\$?[0-9]+")]
+    MacroArgument,
+    #[token("\"")]
+    DoubleQuote,
+    #[token("'")]
+    SingleQuote,
+    #[token("(")]
+    LParen,
+    #[token(")")]
+    RParen,
+    #[token("[")]
+    LBracket,
+    #[token("]")]
+    RBracket,
+    #[token("{")]
+    LBrace,
+    #[token("}")]
+    RBrace,
+    #[token(";")]
+    Semi,
+    #[token(",")]
+    Comma,
+    #[token(".")]
+    Dot,
+    #[token("...")]
+    Ellipsis,
+    #[token("->")]
+    Arrow,
+    #[token("++")]
+    Increment,
+    #[token("--")]
+    Decrement,
+    #[token("+")]
+    Plus,
+    #[token("-")]
+    Minus,
+    #[token("*")]
+    Star,
+    #[token("/")]
+    Slash,
+    #[token("%")]
+    Percent,
+    #[token("&")]
+    And,
+    #[token("|")]
+    Or,
+    #[token("^")]
+    Xor,
+    #[token("~")]
+    Tilde,
+    #[token("!")]
+    Not,
+    #[token("<<")]
+    Shl,
+    #[token(">>")]
+    Shr,
+    #[token("<")]
+    Lt,
+    #[token("<=")]
+    Le,
+    #[token(">")]
+    Gt,
+    #[token(">=")]
+    Ge,
+    #[token("==")]
+    Eq,
+    #[token("!=")]
+    Ne,
+    #[token("&&")]
+    AndAnd,
+    #[token("||")]
+    OrOr,
+    #[token("^^")]
+    XorXor,
+    #[token("?")]
+    Question,
+    #[token(":")]
+    Colon,
+    #[token("=")]
+    Assign,
+    #[token("+=")]
+    PlusAssign,
+    #[token("-=")]
+    MinusAssign,
+    #[token("*=")]
+    StarAssign,
+    #[token("/=")]
+    SlashAssign,
+    #[token("%=")]
+    PercentAssign,
+    #[token("&=")]
+    AndAssign,
+    #[token("|=")]
+    OrAssign,
+    #[token("^=")]
+    XorAssign,
+    #[token("<<=")]
+    ShlAssign,
+    #[token(">>=")]
+    ShrAssign,
+}
+
+/// The rest of a line that begins with `#`.
+#[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
+#[logos(skip r"[ \t\r\x0b\x0c]+")]
+pub enum ControlToken {
+    #[regex(r"[0-9]+", priority = 4)]
+    Number,
+    #[regex(r#""[^"\n]*""#, priority = 5)]
+    Str,
+    #[regex(r"[^ \t\r\x0b\x0c\n]+", priority = 1)]
+    Word,
+}
+
+/// What the grammar sees: macros are substituted, names are told from types.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Token {
+    /// A probe specifier as written.
+    Spec(super::ast::ProbeDescKind),
+    Ident(String),
+    TypeName(String),
+    Aggregation(String),
+    Int {
+        value: u64,
+        text: String,
+    },
+    /// A macro argument such as `-5`: one token, so that `x $1` does not turn into a subtraction.
+    NegativeInt {
+        value: u64,
+        text: String,
+    },
+    Char {
+        value: i64,
+        text: String,
+    },
+    Str {
+        value: Vec<u8>,
+        text: String,
+    },
+    /// The slash that ends a predicate; [`BodyToken::Slash`] divides.
+    PredicateEnd,
+    TypeKeyword(TypeKeyword),
+    Qualifier(TypeKeyword),
+    Storage(Storage),
+    Tag(TagKind),
+    SelfScope,
+    ThisScope,
+    If,
+    Else,
+    Sizeof,
+    Stringof,
+    Offsetof,
+    Xlate,
+    Probe,
+    Provider,
+    Translator,
+    /// A word that is kept for the language and means nothing.
+    Reserved(&'static str),
+    /// An operator or a bracket.
+    Op(BodyToken),
+}
+
+/// The token of a word that is a keyword inside a body or a declaration.
+pub fn keyword(word: &str) -> Option<Token> {
+    Some(match word {
+        "auto" => Token::Storage(Storage::Auto),
+        "register" => Token::Storage(Storage::Register),
+        "static" => Token::Storage(Storage::Static),
+        "extern" => Token::Storage(Storage::Extern),
+        "typedef" => Token::Storage(Storage::Typedef),
+        "void" => Token::TypeKeyword(TypeKeyword::Void),
+        "char" => Token::TypeKeyword(TypeKeyword::Char),
+        "short" => Token::TypeKeyword(TypeKeyword::Short),
+        "int" => Token::TypeKeyword(TypeKeyword::Int),
+        "long" => Token::TypeKeyword(TypeKeyword::Long),
+        "float" => Token::TypeKeyword(TypeKeyword::Float),
+        "double" => Token::TypeKeyword(TypeKeyword::Double),
+        "signed" => Token::TypeKeyword(TypeKeyword::Signed),
+        "unsigned" => Token::TypeKeyword(TypeKeyword::Unsigned),
+        "string" => Token::TypeKeyword(TypeKeyword::String),
+        "userland" => Token::TypeKeyword(TypeKeyword::Userland),
+        "const" => Token::Qualifier(TypeKeyword::Const),
+        "volatile" => Token::Qualifier(TypeKeyword::Volatile),
+        "restrict" => Token::Qualifier(TypeKeyword::Restrict),
+        "struct" => Token::Tag(TagKind::Struct),
+        "union" => Token::Tag(TagKind::Union),
+        "enum" => Token::Tag(TagKind::Enum),
+        "self" => Token::SelfScope,
+        "this" => Token::ThisScope,
+        "if" => Token::If,
+        "else" => Token::Else,
+        "sizeof" => Token::Sizeof,
+        "stringof" => Token::Stringof,
+        "offsetof" => Token::Offsetof,
+        "xlate" => Token::Xlate,
+        "probe" => Token::Probe,
+        "provider" => Token::Provider,
+        "translator" => Token::Translator,
+        _ => Token::Reserved(RESERVED.iter().find(|&&r| r == word)?),
+    })
+}
+
+/// Kept for the language, without a meaning in a body.
+const RESERVED: [&str; 13] = [
+    "break", "case", "continue", "counter", "default", "do", "for", "goto", "import", "inline", "return",
+    "switch", "while",
+];
+
+/// Whether the word opens a declaration when it stands between external declarations.
+pub fn opens_declaration(word: &str) -> bool {
+    matches!(
+        word,
+        "auto"
+            | "char"
+            | "const"
+            | "counter"
+            | "double"
+            | "enum"
+            | "extern"
+            | "float"
+            | "import"
+            | "inline"
+            | "int"
+            | "long"
+            | "provider"
+            | "register"
+            | "restrict"
+            | "self"
+            | "short"
+            | "signed"
+            | "static"
+            | "string"
+            | "struct"
+            | "this"
+            | "translator"
+            | "typedef"
+            | "union"
+            | "unsigned"
+            | "userland"
+            | "void"
+            | "volatile"
+    )
+}

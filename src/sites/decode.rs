@@ -1,0 +1,82 @@
+//! sites/decode.rs: instruction boundaries of a function, and its text for messages.
+
+use std::ops::Range;
+
+use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter, Instruction};
+
+/// One instruction of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Insn {
+    /// From the start of the code.
+    pub offset: u32,
+    pub len: u8,
+    pub bytes: Vec<u8>,
+}
+
+/// The instructions of `code`, up to the first bytes that are none. `address` is where the code runs.
+pub fn instructions(code: &[u8], address: u64) -> Vec<Insn> {
+    decode(code, address)
+        .map(|insn| {
+            let offset = (insn.ip() - address) as usize;
+            let bytes = code.get(offset..offset + insn.len()).unwrap_or_default().to_vec();
+            Insn { offset: offset as u32, len: insn.len() as u8, bytes }
+        })
+        .collect()
+}
+
+/// The address of the last instruction of a range; `None` if the range does not end with an instruction.
+pub fn last_instruction(code: &[u8], range: &Range<u64>) -> Option<u64> {
+    let len = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
+    let code = code.get(..len)?;
+    decode(code, range.start).last().filter(|insn| insn.next_ip() == range.end).map(|insn| insn.ip())
+}
+
+/// The instruction as AT&T text.
+pub fn text(bytes: &[u8], address: u64) -> String {
+    let Some(insn) = decode(bytes, address).next() else { return "(bad)".to_owned() };
+    let mut formatter = GasFormatter::new();
+    formatter.options_mut().set_hex_prefix("0x");
+    formatter.options_mut().set_hex_suffix("");
+    formatter.options_mut().set_space_after_operand_separator(true);
+    let mut text = String::new();
+    formatter.format(&insn, &mut text);
+    text
+}
+
+fn decode(code: &[u8], address: u64) -> impl Iterator<Item = Instruction> {
+    let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
+    std::iter::from_fn(move || {
+        let insn = decoder.can_decode().then(|| decoder.decode())?;
+        (!insn.is_invalid()).then_some(insn)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // push %rbp; mov %rsp,%rbp; nopl 0x0(%rax,%rax,1); ret
+    const CODE: [u8; 10] = [0x55, 0x48, 0x89, 0xe5, 0x0f, 0x1f, 0x44, 0x00, 0x00, 0xc3];
+
+    #[test]
+    fn boundaries() {
+        let offsets: Vec<u32> = instructions(&CODE, 0x1000).iter().map(|insn| insn.offset).collect();
+        assert_eq!(offsets, [0, 1, 4, 9]);
+        assert_eq!(instructions(&CODE[..6], 0x1000).len(), 2, "a cut instruction is none");
+    }
+
+    #[test]
+    fn the_last_instruction_of_a_range() {
+        assert_eq!(last_instruction(&CODE, &(0x1000..0x1009)), Some(0x1004));
+        assert_eq!(last_instruction(&CODE, &(0x1000..0x1001)), Some(0x1000));
+        assert_eq!(last_instruction(&CODE, &(0x1000..0x1007)), None, "ends inside an instruction");
+        assert_eq!(last_instruction(&CODE, &(0x1000..0x2000)), None, "beyond the code");
+    }
+
+    #[test]
+    fn the_text_is_as_objdump_has_it() {
+        assert_eq!(text(&CODE[1..], 0x1001), "mov %rsp, %rbp");
+        assert_eq!(text(&[0xe8, 0, 0, 0, 0], 0x1000), "call 0x1005");
+        assert_eq!(text(&[0x06], 0), "(bad)");
+    }
+}

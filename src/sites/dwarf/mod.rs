@@ -1,0 +1,181 @@
+//! sites/dwarf/: the inlined copies of the functions that a script names: one walk over all units.
+
+mod copies;
+mod scan;
+mod unit;
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+use gimli::{DwarfSections, EndianSlice, LittleEndian, SectionId};
+use rayon::prelude::*;
+
+use crate::debuginfo::{Error, Image};
+use copies::CopyFinder;
+use scan::Scan;
+use unit::Unit;
+
+type Slice<'a> = EndianSlice<'a, LittleEndian>;
+type Dwarf<'a> = gimli::Dwarf<Slice<'a>>;
+
+/// One DW_TAG_inlined_subroutine; addresses are those of the [`Image`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InlineCopy {
+    /// Offset of the entry in .debug_info: the order of copies.
+    pub die: u64,
+    pub entry: u64,
+    /// Sorted, disjoint, not empty; none are left of a copy whose instructions were all optimised away.
+    pub ranges: Vec<Range<u64>>,
+    /// Where the function is called, if the walk was asked for it.
+    pub call: Option<CallSite>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallSite {
+    pub file: String,
+    pub line: u64,
+}
+
+/// What the debug information says of one wanted name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Function {
+    /// There is a definition, not only declarations.
+    pub defined: bool,
+    /// A definition has been inlined, or could be.
+    pub inline: bool,
+    /// In the order of the debug information.
+    pub copies: Vec<InlineCopy>,
+    /// Second halves of a partly inlined function (`f.part.0` back in `f`): not calls of their own.
+    pub split_tails: usize,
+    /// Copies without any address.
+    pub without_address: usize,
+}
+
+/// The answer to one walk.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// In the order of the wanted names.
+    pub functions: Vec<Function>,
+    pub units: usize,
+    /// What could not be read, one line a unit.
+    pub damaged: Vec<String>,
+}
+
+/// Finds the copies of all `wanted` names. `call_sites`: also where each one is called.
+pub fn find(image: &Image, wanted: &[String], call_sites: bool) -> Result<Findings, Error> {
+    let sections = load(image)?;
+    let dwarf = borrow(&sections);
+    let names: HashMap<&[u8], usize> = wanted.iter().enumerate().map(|(index, name)| (name.as_bytes(), index)).collect();
+    let headers = headers(image, &dwarf)?;
+    let finder = CopyFinder { dwarf: &dwarf, names: &names, call_sites };
+    // A unit whose copies all have their origin in it is done at once; the others wait for all definitions.
+    let first: Vec<_> = headers
+        .par_iter()
+        .map(|header| {
+            let unit = Unit::new(&dwarf, *header)?;
+            let scan = Scan::of_unit(&dwarf, &unit, &names)?;
+            let found = if unit.has_foreign_origins { None } else { Some(finder.in_unit(&unit, &scan, None)?) };
+            Ok::<_, gimli::Error>((scan, found))
+        })
+        .collect();
+    let definitions = scan::definitions(first.iter().flatten().map(|(scan, _)| scan));
+    let outcomes: Vec<_> = first
+        .into_par_iter()
+        .zip(&headers)
+        .map(|(result, header)| match result? {
+            (scan, Some(found)) => Ok((scan, found)),
+            (scan, None) => {
+                let unit = Unit::new(&dwarf, *header)?;
+                let found = finder.in_unit(&unit, &scan, Some(&definitions))?;
+                Ok((scan, found))
+            }
+        })
+        .collect::<Vec<Result<_, gimli::Error>>>();
+    let mut findings = Findings { functions: vec![Function::default(); wanted.len()], units: headers.len(), damaged: Vec::new() };
+    for (outcome, header) in outcomes.into_iter().zip(&headers) {
+        match outcome {
+            Ok((scan, found)) => findings.add(&scan, found),
+            Err(cause) => findings.damaged.push(format!("unit at {:#x}: {cause}", header.offset().0)),
+        }
+    }
+    Ok(findings)
+}
+
+/// The names of all functions that have an inline definition: for suggestions.
+pub fn inline_names(image: &Image) -> Result<BTreeSet<String>, Error> {
+    let sections = load(image)?;
+    let dwarf = borrow(&sections);
+    let headers = headers(image, &dwarf)?;
+    let names = headers
+        .par_iter()
+        .map(|header| Unit::new(&dwarf, *header).and_then(|unit| scan::inline_names(&dwarf, &unit)).unwrap_or_default());
+    Ok(names.reduce(BTreeSet::new, |mut all, more| {
+        all.extend(more);
+        all
+    }))
+}
+
+/// Whether the file can know any of the names: each of them stands in .debug_str, unless it is so short that the
+/// compiler writes it in place.
+pub fn may_know(image: &Image, wanted: &[String]) -> bool {
+    const IN_PLACE: usize = 4;
+    if wanted.iter().any(|name| name.len() < IN_PLACE) {
+        return true;
+    }
+    let Ok(strings) = image.debug_section(".debug_str") else { return true };
+    wanted.iter().any(|name| {
+        let mut terminated = name.clone().into_bytes();
+        terminated.push(0);
+        memchr::memmem::find(&strings, &terminated).is_some()
+    })
+}
+
+impl Findings {
+    fn add(&mut self, scan: &Scan, found: Vec<copies::Found>) {
+        for definition in &scan.definitions {
+            let function = &mut self.functions[definition.name];
+            function.defined = true;
+            function.inline |= definition.inline;
+        }
+        for found in found {
+            match found {
+                copies::Found::Copy { name, copy } => {
+                    self.functions[name].inline = true;
+                    self.functions[name].copies.push(copy);
+                }
+                copies::Found::SplitTail { name } => self.functions[name].split_tails += 1,
+                copies::Found::WithoutAddress { name } => self.functions[name].without_address += 1,
+            }
+        }
+    }
+}
+
+fn load(image: &Image) -> Result<DwarfSections<Cow<'_, [u8]>>, Error> {
+    // Locations, macros and indices are not needed to find copies, and unpacking or relocating them costs time.
+    const USED: [SectionId; 9] = [
+        SectionId::DebugAbbrev,
+        SectionId::DebugAddr,
+        SectionId::DebugInfo,
+        SectionId::DebugLine,
+        SectionId::DebugLineStr,
+        SectionId::DebugStr,
+        SectionId::DebugStrOffsets,
+        SectionId::DebugRanges,
+        SectionId::DebugRngLists,
+    ];
+    DwarfSections::load(|id| if USED.contains(&id) { image.debug_section(id.name()) } else { Ok(Cow::Borrowed(&[][..])) })
+}
+
+fn borrow<'a>(sections: &'a DwarfSections<Cow<'_, [u8]>>) -> Dwarf<'a> {
+    sections.borrow(|section| EndianSlice::new(section, LittleEndian))
+}
+
+fn headers<'a>(image: &Image, dwarf: &Dwarf<'a>) -> Result<Vec<gimli::UnitHeader<Slice<'a>>>, Error> {
+    let mut headers = Vec::new();
+    let mut units = dwarf.units();
+    while let Some(header) = units.next().map_err(|cause| Error::dwarf(image.path(), cause))? {
+        headers.push(header);
+    }
+    Ok(headers)
+}

@@ -1,0 +1,268 @@
+//! sites/symtab.rs: address ↔ module, symbol, offset: over ELF symbol tables and over /proc/kallsyms.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use crate::debuginfo::{CodeSymbol, Error, Image};
+
+/// A name of a function, or of a label of assembly text.
+#[derive(Clone, Copy, Debug)]
+pub struct Symbol {
+    pub address: u64,
+    /// Bytes that belong to it; of a symbol without a size, up to the next one.
+    pub size: u64,
+    name_at: u32,
+    name_len: u32,
+    /// Lower is better, among the names of one address.
+    rank: u16,
+    /// In a section that is freed after boot, or after the module was initialised.
+    pub gone: bool,
+}
+
+/// The code symbols of one module.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    names: String,
+    /// By address, the preferred name of an address first.
+    symbols: Vec<Symbol>,
+    by_name: OnceLock<HashMap<Box<str>, Vec<u32>>>,
+}
+
+impl Symbols {
+    /// `vmlinux`: the kernel proper, whose .exit.text goes with its .init.text.
+    pub fn of_image(image: &Image, vmlinux: bool) -> Result<Symbols, Error> {
+        let mut symbols = Symbols::default();
+        let mut ends = Vec::new();
+        image.for_each_code_symbol(|symbol| {
+            if let Some(section) = image.section_at(symbol.address).filter(|_| !is_no_function(symbol.name)) {
+                let gone = section.name.starts_with(".init")
+                    || (vmlinux && (section.name.starts_with(".exit") || section.name.starts_with(".altinstr_aux")));
+                // Only vmlinux keeps the names of freed code (as kallsyms does).
+                if vmlinux || !gone {
+                    symbols.push(symbol, gone);
+                    ends.push(section.range().end);
+                }
+            }
+        })?;
+        symbols.finish(Some(ends));
+        Ok(symbols)
+    }
+
+    /// All modules' symbols of /proc/kallsyms; `vmlinux` is the kernel proper. Addresses are zero for those who may
+    /// not see them.
+    pub fn of_kallsyms(text: &str) -> HashMap<String, Symbols> {
+        let mut modules: HashMap<&str, Symbols> = HashMap::new();
+        let (mut init_start, mut init_end) = (0, 0);
+        for line in text.lines() {
+            let mut fields = line.split_ascii_whitespace();
+            let (Some(address), Some(kind), Some(name)) = (fields.next(), fields.next(), fields.next()) else { continue };
+            let Ok(address) = u64::from_str_radix(address, 16) else { continue };
+            match name {
+                "_sinittext" => init_start = address,
+                "__init_end" => init_end = address,
+                _ => {}
+            }
+            let module = fields.next().map_or("vmlinux", |module| module.trim_matches(['[', ']']));
+            if !matches!(kind, "t" | "T" | "w" | "W") || is_no_function(name) || is_no_module(module) {
+                continue;
+            }
+            let symbol = CodeSymbol { name, address, size: 0, function: true, global: kind != "t" };
+            modules.entry(module).or_default().push(symbol, false);
+        }
+        let mut modules: HashMap<String, Symbols> =
+            modules.into_iter().map(|(name, symbols)| (name.to_owned(), symbols)).collect();
+        if let Some(vmlinux) = modules.get_mut("vmlinux") {
+            for symbol in &mut vmlinux.symbols {
+                symbol.gone = (init_start..init_end).contains(&symbol.address);
+            }
+        }
+        modules.values_mut().for_each(|symbols| symbols.finish(None));
+        modules
+    }
+
+    pub fn name(&self, symbol: &Symbol) -> &str {
+        &self.names[symbol.name_at as usize..(symbol.name_at + symbol.name_len) as usize]
+    }
+
+    /// By address; aliases follow each other, the preferred one first.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Symbol)> {
+        self.symbols.iter().map(|symbol| (self.name(symbol), symbol))
+    }
+
+    /// The symbol that contains the address; `None` outside every one.
+    pub fn containing(&self, address: u64) -> Option<&Symbol> {
+        let after = self.symbols.partition_point(|symbol| symbol.address <= address);
+        let last = self.symbols[..after].last()?;
+        let first = self.symbols.partition_point(|symbol| symbol.address < last.address);
+        let aliases = &self.symbols[first..after];
+        let inside = |symbol: &Symbol| address - symbol.address < symbol.size;
+        aliases.iter().find(|symbol| inside(symbol))
+    }
+
+    /// The symbols of this name, by address; those that are gone count too, as they do in kallsyms.
+    pub fn named(&self, name: &str) -> impl Iterator<Item = &Symbol> {
+        let by_name = self.by_name.get_or_init(|| {
+            let mut by_name: HashMap<Box<str>, Vec<u32>> = HashMap::with_capacity(self.symbols.len());
+            for (index, symbol) in self.symbols.iter().enumerate() {
+                by_name.entry(self.name(symbol).into()).or_default().push(index as u32);
+            }
+            by_name
+        });
+        by_name.get(name).into_iter().flatten().map(|index| &self.symbols[*index as usize])
+    }
+
+    /// The names by which fbt knows the out-of-line instances of a function: itself and its clones that begin where
+    /// the function begins (`.isra.0`, `.constprop.0`), not its cut-off parts (`.part.0`, `.cold`).
+    pub fn instances(&self, function: &str) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        let mut last_address = None;
+        for symbol in &self.symbols {
+            let name = self.name(symbol);
+            if symbol.gone || !name.starts_with(function) || !is_clone_suffix(&name[function.len()..]) {
+                continue;
+            }
+            if last_address != Some(symbol.address) && !found.iter().any(|known| known == name) {
+                found.push(name.to_owned());
+            }
+            last_address = Some(symbol.address);
+        }
+        found.sort();
+        found
+    }
+
+    fn push(&mut self, symbol: CodeSymbol<'_>, gone: bool) {
+        let name_at = self.names.len() as u32;
+        self.names.push_str(symbol.name);
+        let underscores = symbol.name.len() - symbol.name.trim_start_matches('_').len();
+        let rank = u16::from(!symbol.function) << 12 | u16::from(!symbol.global) << 8 | underscores.min(0xff) as u16;
+        let (address, size) = (symbol.address, symbol.size);
+        self.symbols.push(Symbol { address, size, name_at, name_len: symbol.name.len() as u32, rank, gone });
+    }
+
+    /// Sorts; gives symbols without a size one. `ends`: for each symbol, the end of its section.
+    fn finish(&mut self, ends: Option<Vec<u64>>) {
+        let ends = ends.unwrap_or_else(|| vec![u64::MAX; self.symbols.len()]);
+        let mut keyed: Vec<(Symbol, u64)> = self.symbols.drain(..).zip(ends).collect();
+        let names = &self.names;
+        let name = |symbol: &Symbol| &names[symbol.name_at as usize..(symbol.name_at + symbol.name_len) as usize];
+        // A stable sort by address alone keeps the order of kallsyms where all addresses are zero.
+        let hidden = keyed.iter().all(|(symbol, _)| symbol.address == 0);
+        if !hidden {
+            keyed.sort_by(|(a, _), (b, _)| (a.address, a.rank, name(a)).cmp(&(b.address, b.rank, name(b))));
+        }
+        let mut next = None;
+        for index in (0..keyed.len()).rev() {
+            let (symbol, end) = keyed[index];
+            if let Some((following, _)) = keyed.get(index + 1).filter(|(following, _)| following.address > symbol.address) {
+                next = Some(following.address);
+            }
+            if symbol.size == 0 && !hidden {
+                // The last symbol of kallsyms has no end that is known; a page is enough to look at its instructions.
+                let end = if end == u64::MAX { symbol.address.saturating_add(4096) } else { end };
+                keyed[index].0.size = next.map_or(end, |next| next.min(end)) - symbol.address;
+            }
+        }
+        self.symbols = keyed.into_iter().map(|(symbol, _)| symbol).collect();
+    }
+}
+
+/// Marks in the text and what is put before functions: never the name of one.
+fn is_no_function(name: &str) -> bool {
+    const MARKS: [&str; 12] = [
+        "_text", "_stext", "_etext", "_sinittext", "_einittext", "__init_begin", "__init_end", "_sexittext", "_eexittext",
+        "__indirect_thunk_start", "__indirect_thunk_end", "__end_of_kernel_reserve",
+    ];
+    name.starts_with("__pfx_")
+        || name.starts_with("__cfi_")
+        || name.starts_with(".L")
+        || name.starts_with('$')
+        || name.ends_with("_text_start")
+        || name.ends_with("_text_end")
+        || MARKS.contains(&name)
+}
+
+/// The kernel lists generated code as modules.
+fn is_no_module(module: &str) -> bool {
+    module == "bpf" || module.starts_with("__builtin__")
+}
+
+/// What a compiler puts after the name of a copy of a whole function.
+fn is_clone_suffix(suffix: &str) -> bool {
+    let mut parts = suffix.split('.');
+    if parts.next() != Some("") {
+        return false;
+    }
+    let mut previous_is_kind = false;
+    for part in parts {
+        match part {
+            "isra" | "constprop" | "lto_priv" | "llvm" => previous_is_kind = true,
+            number if previous_is_kind && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                previous_is_kind = false;
+            }
+            _ => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KALLSYMS: &str = "\
+0000000000000000 A fixed_percpu_data
+ffffffff81000000 T _text
+ffffffff81000000 T startup_64
+ffffffff81000100 t show
+ffffffff81000140 T __x64_sys_getppid
+ffffffff81000140 T __se_sys_getppid
+ffffffff81000140 t aliased
+ffffffff81000180 t show
+ffffffff810001c0 t split.isra.0
+ffffffff810001e0 t split.part.0
+ffffffff810001f0 t split.cold
+ffffffff81000200 D some_data
+ffffffff82000000 T _sinittext
+ffffffff82000000 t early_setup
+ffffffff82001000 R __init_end
+ffffffffc0000000 t show\t[ext4]
+ffffffffc0001000 t bpf_prog_1\t[bpf]
+";
+
+    #[test]
+    fn kallsyms_are_sorted_by_module() {
+        let modules = Symbols::of_kallsyms(KALLSYMS);
+        assert_eq!(modules.len(), 2);
+        let vmlinux = &modules["vmlinux"];
+        let containing = |address| vmlinux.containing(address).map(|symbol| vmlinux.name(symbol));
+        assert_eq!(containing(0xffffffff81000013), Some("startup_64"));
+        assert_eq!(containing(0xffffffff80ffffff), None);
+        assert_eq!(containing(0xffffffff81000150), Some("__se_sys_getppid"));
+        let shows: Vec<u64> = vmlinux.named("show").map(|symbol| symbol.address).collect();
+        assert_eq!(shows, [0xffffffff81000100, 0xffffffff81000180]);
+        assert!(vmlinux.named("early_setup").all(|symbol| symbol.gone));
+        assert_eq!(vmlinux.named("some_data").count(), 0);
+        assert_eq!(modules["ext4"].named("show").count(), 1);
+    }
+
+    #[test]
+    fn parts_of_a_function_are_no_instances() {
+        let modules = Symbols::of_kallsyms(KALLSYMS);
+        assert_eq!(modules["vmlinux"].instances("split"), ["split.isra.0"]);
+        assert_eq!(modules["vmlinux"].instances("show"), ["show"]);
+        assert!(modules["vmlinux"].instances("early_setup").is_empty());
+        assert!(modules["vmlinux"].instances("sho").is_empty());
+        for (suffix, clone) in [("", true), (".isra.0.constprop.1", true), (".isra.0.cold", false), (".part.0", false), ("x", false)] {
+            assert_eq!(is_clone_suffix(suffix), clone, "{suffix}");
+        }
+    }
+
+    #[test]
+    fn hidden_addresses_keep_the_order() {
+        let text = "0000000000000000 T first\n0000000000000000 t again\n";
+        let modules = Symbols::of_kallsyms(text);
+        let names: Vec<&str> = modules["vmlinux"].iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["first", "again"]);
+        assert!(modules["vmlinux"].containing(0).is_none());
+    }
+}

@@ -1,0 +1,34 @@
+//! sugar/error_guard.rs: `self->%error`: after a fault the rest of the split clause is skipped.
+
+use super::plain::Clause;
+use super::synth;
+use crate::parser::ast::{ProbeDesc, ProbeDescKind, ProbeFields};
+use crate::source::Span;
+
+/// What the sugar passes of one run have already caused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Session {
+    /// The clause on `dtrace:::ERROR` stands once, however many programs need it.
+    pub error_guard_done: bool,
+}
+
+/// `dtrace:::ERROR { self->%error = 1; }`, unless the run has it already.
+pub fn on_error(session: &mut Session, origin: Span) -> Option<Clause> {
+    if std::mem::replace(&mut session.error_guard_done, true) {
+        return None;
+    }
+    let fields =
+        ProbeFields { provider: "dtrace".to_owned(), name: "ERROR".to_owned(), ..ProbeFields::default() };
+    let probes = vec![ProbeDesc { kind: ProbeDescKind::Fields(fields), span: origin }];
+    Some(set_flag(probes, 1, origin))
+}
+
+/// `P { self->%error = 0; }`: a new firing has not failed yet.
+pub fn reset(probes: Vec<ProbeDesc>, origin: Span) -> Clause {
+    set_flag(probes, 0, origin)
+}
+
+fn set_flag(probes: Vec<ProbeDesc>, value: u64, origin: Span) -> Clause {
+    let set = synth::assign(synth::error_flag(origin), synth::integer(value, origin), origin);
+    Clause { probes, predicate: None, body: Some(vec![set]), span: origin }
+}

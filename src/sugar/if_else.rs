@@ -1,0 +1,123 @@
+//! sugar/if_else.rs: a clause with `if` → clauses without: conditions are kept in clause-local variables.
+
+use super::error_guard::{self, Session};
+use super::plain::{self, Clause, Item};
+use super::synth;
+use crate::parser::ast::{self, Expr, If, ProbeDesc, Stmt};
+use crate::source::Span;
+
+/// Replaces each clause that has an `if` by its parts; other items stay as they are.
+pub fn expand(program: ast::Program, mut session: Session) -> (plain::Program, Session) {
+    let mut items = Vec::new();
+    for item in program.items {
+        match item {
+            ast::Item::Pragma(pragma) => items.push(Item::Pragma(pragma)),
+            ast::Item::Declaration(declaration) => items.push(Item::Declaration(declaration)),
+            ast::Item::Clause(clause) => {
+                items.extend(clauses(clause, &mut session).into_iter().map(Item::Clause))
+            }
+        }
+    }
+    (plain::Program { items }, session)
+}
+
+fn clauses(clause: ast::Clause, session: &mut Session) -> Vec<Clause> {
+    let ast::Clause { probes, predicate, body, span } = clause;
+    let body = match body.map(only_expressions) {
+        None => return vec![Clause { probes, predicate, body: None, span }],
+        Some(Ok(body)) => return vec![Clause { probes, predicate, body: Some(body), span }],
+        Some(Err(body)) => body,
+    };
+    let origin = probes.first().map_or(span, |first| first.span);
+    let mut split = Split { clauses: Vec::new(), probes, conditions: 0 };
+    split.clauses.extend(error_guard::on_error(session, origin));
+    split.clauses.push(error_guard::reset(split.probes.clone(), origin));
+    let outer = predicate.map(|predicate| {
+        let origin = predicate.span;
+        split.condition(None, predicate, origin)
+    });
+    split.block(body, outer);
+    split.clauses
+}
+
+/// The statements as expressions, or as they were if an `if` is among them.
+fn only_expressions(body: Vec<Stmt>) -> Result<Vec<Expr>, Vec<Stmt>> {
+    if body.iter().any(|stmt| matches!(stmt, Stmt::If(_))) {
+        return Err(body);
+    }
+    let expressions = body.into_iter().filter_map(|stmt| match stmt {
+        Stmt::Expr(expr) => Some(expr),
+        Stmt::If(_) => None,
+    });
+    Ok(expressions.collect())
+}
+
+/// The parts of one clause.
+struct Split {
+    clauses: Vec<Clause>,
+    probes: Vec<ProbeDesc>,
+    /// Conditions made so far; their numbers begin at 1.
+    conditions: u32,
+}
+
+impl Split {
+    /// The statements of a block that runs if condition `outer` holds.
+    fn block(&mut self, block: Vec<Stmt>, outer: Option<u32>) {
+        let mut run = Vec::new();
+        for stmt in block {
+            match stmt {
+                Stmt::Expr(expr) => run.push(expr),
+                Stmt::If(branch) => {
+                    self.run(std::mem::take(&mut run), outer);
+                    self.branch(branch, outer);
+                }
+            }
+        }
+        self.run(run, outer);
+    }
+
+    fn branch(&mut self, branch: If, outer: Option<u32>) {
+        let origin = branch.condition.span;
+        let taken = self.condition(outer, branch.condition, origin);
+        self.block(branch.then, Some(taken));
+        if let Some(otherwise) = branch.otherwise {
+            let not_taken = synth::not(synth::condition(taken, origin), origin);
+            let other = self.condition(outer, not_taken, origin);
+            self.block(otherwise, Some(other));
+        }
+    }
+
+    /// `P /!self->%error/ { this->%condition_N = outer && value; }`; the N.
+    fn condition(&mut self, outer: Option<u32>, value: Expr, origin: Span) -> u32 {
+        self.conditions += 1;
+        let outer = match outer {
+            Some(outer) => synth::condition(outer, origin),
+            None => synth::integer(1, origin),
+        };
+        let both = synth::and(outer, value, origin);
+        let set = synth::assign(synth::condition(self.conditions, origin), both, origin);
+        self.push(Some(no_error(origin)), vec![set], origin);
+        self.conditions
+    }
+
+    /// A run of statements without `if`.
+    fn run(&mut self, run: Vec<Expr>, outer: Option<u32>) {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else {
+            return;
+        };
+        let origin = first.span.to(last.span);
+        let predicate = match outer {
+            Some(outer) => Some(synth::and(no_error(origin), synth::condition(outer, origin), origin)),
+            None => (self.conditions > 0).then(|| no_error(origin)),
+        };
+        self.push(predicate, run, origin);
+    }
+
+    fn push(&mut self, predicate: Option<Expr>, body: Vec<Expr>, span: Span) {
+        self.clauses.push(Clause { probes: self.probes.clone(), predicate, body: Some(body), span });
+    }
+}
+
+fn no_error(origin: Span) -> Expr {
+    synth::not(synth::error_flag(origin), origin)
+}

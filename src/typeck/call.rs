@@ -1,0 +1,96 @@
+//! typeck/call.rs: subroutines in expressions.
+
+use super::builtin::{self, Entry, Prototype, What};
+use super::names::{Name, similar_function};
+use super::typed::{Expr, ExprKind, Scope};
+use super::{Checker, Error, Result};
+use crate::parser::ast;
+use crate::source::{Span, Spanned};
+
+impl Checker<'_> {
+    pub(super) fn check_call(
+        &mut self,
+        callee: &Spanned<String>,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Result<Expr> {
+        let entry = self.function(callee)?;
+        match entry.what {
+            What::Subroutine(prototype) => self.check_subroutine(entry, prototype, args, span),
+            What::Aggregating(_) => Err(Box::new(Error::AggregatingInExpression {
+                function: entry.name.to_string(),
+                span,
+            })),
+            _ => Err(Box::new(Error::ActionInExpression { action: entry.name.to_string(), span })),
+        }
+    }
+
+    /// The function of this name; what is not supported is refused here.
+    pub(super) fn function(&self, callee: &Spanned<String>) -> Result<&'static Entry> {
+        let (name, span) = (&callee.node, callee.span);
+        let Some(entry) = builtin::lookup(name) else {
+            let variable = Name { scope: Scope::Global, name, span };
+            return Err(Box::new(match self.names.find(&variable) {
+                Some(_) => Error::NotFunction { name: name.clone(), span },
+                None => {
+                    Error::FunctionUndefined { name: name.clone(), similar: similar_function(name), span }
+                }
+            }));
+        };
+        match entry.what {
+            What::Variable { .. } | What::Array(_) | What::Library => {
+                Err(Box::new(Error::NotFunction { name: name.clone(), span }))
+            }
+            _ if !entry.supported => {
+                Err(Box::new(Error::Unsupported { what: format!("{}()", entry.name), span }))
+            }
+            _ => Ok(entry),
+        }
+    }
+
+    fn check_subroutine(
+        &mut self,
+        entry: &Entry,
+        prototype: Prototype,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Result<Expr> {
+        let most = prototype.params.len();
+        let mut values = Vec::new();
+        for arg in args {
+            values.push(self.check_expr(arg)?);
+        }
+        self.require_count(entry.name, values.len(), most - prototype.optional, Some(most), span)?;
+        let mut converted = Vec::new();
+        for (number, (value, param)) in values.into_iter().zip(prototype.params).enumerate() {
+            let param = builtin::type_of(param);
+            if !self.is_compatible(&value, &param) {
+                return Err(Box::new(Error::ArgumentType {
+                    function: entry.name.to_string(),
+                    number: number + 1,
+                    expected: param.to_string(),
+                    found: value.ty,
+                    span: value.span,
+                }));
+            }
+            converted.push(self.convert(value, &param));
+        }
+        let kind = ExprKind::Call { subroutine: prototype.id, args: converted };
+        Ok(Expr::new(kind, builtin::type_of(prototype.returns), span))
+    }
+
+    /// `most` is `None` where any number of further arguments may follow.
+    pub(super) fn require_count(
+        &self,
+        function: &str,
+        found: usize,
+        least: usize,
+        most: Option<usize>,
+        span: Span,
+    ) -> Result<()> {
+        if found >= least && most.is_none_or(|most| found <= most) {
+            return Ok(());
+        }
+        Err(Box::new(Error::ArgumentCount { function: function.to_string(), found, least, most, span }))
+    }
+}

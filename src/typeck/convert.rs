@@ -1,0 +1,98 @@
+//! typeck/convert.rs: which type goes where, and the conversions that this takes.
+
+use super::typed::{Expr, ExprKind};
+use super::{Checker, Error, Result, fold};
+use crate::source::Span;
+use crate::types::{Type, promote};
+
+impl Checker<'_> {
+    /// Can `value` be passed, stored or used as a key where `to` is wanted?
+    pub(super) fn is_compatible(&self, value: &Expr, to: &Type) -> bool {
+        let from = &value.ty;
+        if from.is_integer() && to.is_integer() {
+            return true;
+        }
+        if from.is_string_compatible() && to.is_string_compatible() && from.is_user() == to.is_user() {
+            return true;
+        }
+        if to.is_record() || from.is_record() {
+            return from.same(to);
+        }
+        if to.is_pointer() { is_pointer_compatible(value, to) } else { from.same(to) && !from.is_void() }
+    }
+
+    /// The value as the type of a parameter or key: narrowed or widened where its own type differs.
+    pub(super) fn convert(&self, value: Expr, to: &Type) -> Expr {
+        if value.ty.is_scalar() && to.is_scalar() && !value.ty.same(to) {
+            return self.cast(value, to.clone(), None);
+        }
+        value
+    }
+
+    /// The value as `to`, which is known to be possible; a constant is folded.
+    pub(super) fn cast(&self, value: Expr, to: Type, span: Option<Span>) -> Expr {
+        let span = span.unwrap_or(value.span);
+        let bytes = self.layout.size(&to).unwrap_or(0);
+        match value.kind {
+            ExprKind::Int(constant) if to.is_scalar() => {
+                Expr::new(ExprKind::Int(fold::narrow(constant, bytes, to.is_signed())), to, span)
+            }
+            _ if value.ty == to => value,
+            _ => Expr::new(ExprKind::Convert(Box::new(value)), to, span),
+        }
+    }
+
+    /// The common type of the branches of `?:`.
+    pub(super) fn unify(&self, left: &Expr, right: &Expr) -> Option<Type> {
+        if left.ty.is_integer() && right.ty.is_integer() {
+            return Some(promote(&left.ty, &right.ty));
+        }
+        let strings = left.ty.is_string_compatible() && right.ty.is_string_compatible();
+        if strings && (left.ty.is_string() || right.ty.is_string()) {
+            return Some(Type::String);
+        }
+        if left.ty.same(&right.ty) {
+            return Some(left.ty.clone());
+        }
+        if left.ty.is_pointer() && is_pointer_compatible(right, &left.ty) {
+            return Some(left.ty.clone());
+        }
+        (right.ty.is_pointer() && is_pointer_compatible(left, &right.ty)).then(|| right.ty.clone())
+    }
+
+    /// `(to)value`
+    pub(super) fn check_cast(&self, value: Expr, to: Type, span: Span) -> Result<Expr> {
+        let from = &value.ty;
+        let dynamic = *from == Type::Dynamic;
+        let textual = from.is_scalar() || from.is_pointer() || from.is_string_compatible();
+        let possible = !dynamic
+            && (to.is_void()
+                || self.is_compatible(&value, &to)
+                || from.is_scalar() && to.is_scalar()
+                || matches!(from.resolved(), Type::Array { .. }) && to.is_pointer()
+                || from.is_string() && to.is_pointer()
+                || to.is_string() && textual);
+        if !possible {
+            let (from, to) = (value.ty, to);
+            return Err(Box::new(Error::Cast { from, to, span }));
+        }
+        // An array or struct is never the target of a real conversion.
+        Ok(self.cast(value, to, Some(span)))
+    }
+}
+
+/// Pointers to the same type, or one of them to void, in the same address space; or the constant 0.
+fn is_pointer_compatible(value: &Expr, to: &Type) -> bool {
+    if value.ty.is_integer() {
+        return value.constant() == Some(0);
+    }
+    if value.ty.is_string() {
+        return to.referent().is_some_and(Type::is_void);
+    }
+    match (value.ty.referent(), to.referent()) {
+        (Some(a), Some(b)) => {
+            value.ty.is_user() == to.is_user() && (a.same(b) || a.is_void() || b.is_void())
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,121 @@
+//! typeck/: [`plain::Program`] → [`typed::Program`].
+
+mod action;
+mod agg;
+mod aggregating;
+mod assign;
+mod builtin;
+mod call;
+mod constants;
+mod convert;
+mod decl;
+mod dump;
+mod error;
+mod expr;
+mod fold;
+mod format_args;
+mod names;
+mod ops;
+mod order;
+mod printf;
+pub mod typed;
+
+use crate::sugar::plain;
+use crate::types::Layout;
+
+pub use dump::dump;
+pub use error::Error;
+
+/// Why a program was refused: the first error found.
+pub type Result<T> = std::result::Result<T, Box<Error>>;
+
+/// What a program does not know by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Env {
+    /// Option strsize: bytes of a string.
+    pub strsize: u32,
+    /// Options stackframes and ustackframes: frames of stack() and ustack() without an argument.
+    pub stackframes: u32,
+    pub ustackframes: u32,
+}
+
+impl Default for Env {
+    fn default() -> Env {
+        Env { strsize: 256, stackframes: 20, ustackframes: 20 }
+    }
+}
+
+/// Checks a whole program: declarations first, then the clauses in their order, as a variable's type is
+/// fixed by the first assignment.
+pub fn check(program: &plain::Program, env: &Env) -> Result<typed::Program> {
+    let mut checker = Checker::new(env);
+    for item in &program.items {
+        if let plain::Item::Declaration(declaration) = item {
+            checker.declare(declaration)?;
+        }
+    }
+    let mut clauses = Vec::new();
+    for item in &program.items {
+        if let plain::Item::Clause(clause) = item {
+            clauses.push(checker.check_clause(clause)?);
+        }
+    }
+    let names::Names { variables, aggregations, .. } = checker.names;
+    Ok(typed::Program { layout: checker.layout, variables, aggregations, clauses })
+}
+
+/// The state of one check.
+struct Checker<'a> {
+    env: &'a Env,
+    layout: Layout,
+    names: names::Names,
+    /// Of the expression being checked.
+    depth: u32,
+}
+
+impl<'a> Checker<'a> {
+    fn new(env: &'a Env) -> Checker<'a> {
+        Checker {
+            env,
+            layout: Layout { strsize: env.strsize },
+            names: names::Names::default(),
+            depth: 0,
+        }
+    }
+
+    /// The actions come first, so that the predicate may use what they assign. If they need a variable that
+    /// nobody assigned, the predicate may be what assigns it: then it comes first.
+    fn check_clause(&mut self, clause: &plain::Clause) -> Result<typed::Clause> {
+        let before = self.names.clone();
+        let (predicate, body) = match self.check_body(clause) {
+            Ok(body) => (self.check_predicate(clause)?, body),
+            Err(error) if error.is_undefined() && clause.predicate.is_some() => {
+                self.names = before;
+                let predicate = self.check_predicate(clause)?;
+                (predicate, self.check_body(clause)?)
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(typed::Clause { probes: clause.probes.clone(), predicate, body, span: clause.span })
+    }
+
+    fn check_body(&mut self, clause: &plain::Clause) -> Result<Vec<typed::Stmt>> {
+        let mut order = order::Order::default();
+        let mut stmts = Vec::new();
+        for expr in clause.body.iter().flatten() {
+            let stmt = self.check_stmt(expr)?;
+            order.follow(&stmt)?;
+            stmts.push(stmt);
+        }
+        Ok(stmts)
+    }
+
+    fn check_predicate(&mut self, clause: &plain::Clause) -> Result<Option<typed::Expr>> {
+        let Some(predicate) = &clause.predicate else { return Ok(None) };
+        let checked = self.check_expr(predicate)?;
+        if !checked.ty.is_scalar() {
+            return Err(Box::new(Error::PredicateNotScalar { found: checked.ty, span: predicate.span }));
+        }
+        Ok(Some(checked))
+    }
+}

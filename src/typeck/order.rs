@@ -1,0 +1,104 @@
+//! typeck/order.rs: which actions may follow which in one clause.
+
+use super::typed::{Stmt, StmtKind};
+use super::{Error, Result};
+use crate::dif::ActionKind;
+use crate::source::Span;
+
+/// What a clause has done so far.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    speculate: Option<Span>,
+    commit: Option<Span>,
+    data: Option<Span>,
+}
+
+/// What a statement counts as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Speculate,
+    Commit,
+    Aggregation,
+    Destructive,
+    Exit,
+    Data,
+    Other,
+}
+
+impl Order {
+    pub fn follow(&mut self, stmt: &Stmt) -> Result<()> {
+        let role = role(&stmt.kind);
+        let span = stmt.span;
+        let refuse = |tag, title, before| Err(Box::new(Error::Order { tag, title, span, before }));
+        match role {
+            Role::Commit => {
+                if let Some(before) = self.commit {
+                    return refuse("D_COMM_COMM", "a clause commits only once", before);
+                }
+                if let Some(before) = self.data {
+                    return refuse("D_COMM_DREC", "commit() cannot follow actions that record data", before);
+                }
+                self.commit = Some(span);
+            }
+            Role::Speculate => {
+                if let Some(before) = self.speculate {
+                    return refuse("D_SPEC_SPEC", "a clause speculates only once", before);
+                }
+                if let Some(before) = self.commit {
+                    return refuse("D_SPEC_COMM", "speculate() cannot follow commit()", before);
+                }
+                if let Some(before) = self.data {
+                    return refuse("D_SPEC_DREC", "speculate() cannot follow actions that record data", before);
+                }
+                self.speculate = Some(span);
+            }
+            Role::Aggregation => {
+                if let Some(before) = self.commit {
+                    return refuse("D_AGG_COMM", "an aggregation cannot follow commit()", before);
+                }
+                if let Some(before) = self.speculate {
+                    return refuse("D_AGG_SPEC", "an aggregation cannot be speculative", before);
+                }
+                self.data = Some(span);
+            }
+            Role::Destructive | Role::Exit => {
+                if let Some(before) = self.speculate {
+                    return match role {
+                        Role::Exit => refuse("D_EXIT_SPEC", "exit() cannot be speculative", before),
+                        _ => refuse("D_ACT_SPEC", "a destructive action cannot be speculative", before),
+                    };
+                }
+                if role == Role::Exit {
+                    self.record(span)?;
+                }
+            }
+            Role::Data => self.record(span)?,
+            Role::Other => {}
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, span: Span) -> Result<()> {
+        if let Some(before) = self.commit {
+            let (tag, title) = ("D_DREC_COMM", "an action that records data cannot follow commit()");
+            return Err(Box::new(Error::Order { tag, title, span, before }));
+        }
+        self.data = Some(span);
+        Ok(())
+    }
+}
+
+fn role(stmt: &StmtKind) -> Role {
+    match stmt {
+        StmtKind::Speculation(ActionKind::Speculate, _) => Role::Speculate,
+        StmtKind::Speculation(ActionKind::Commit, _) => Role::Commit,
+        StmtKind::Speculation(..) | StmtKind::Expr(_) => Role::Other,
+        StmtKind::Aggregate { .. } => Role::Aggregation,
+        StmtKind::Destructive(..) => Role::Destructive,
+        StmtKind::Exit(_) => Role::Exit,
+        StmtKind::Printf { action, .. } if *action != super::typed::FormatAction::Printf => {
+            Role::Destructive
+        }
+        _ => Role::Data,
+    }
+}

@@ -1,0 +1,345 @@
+//! typeck/typed.rs: the tree after checking: names resolved, a type on every node, constants folded.
+//!
+//! Values are 64 bits wide, extended from their type; arithmetic does not narrow them. Where a value must be
+//! narrowed a `Convert` stands, pointer arithmetic is scaled, and `p->m`, `p[i]`, `&x` are loads and sums.
+
+use crate::dif::insn::{Builtin, Subr};
+use crate::dif::{ActionKind, Format};
+use crate::parser::ast::ProbeDesc;
+use crate::source::Span;
+use crate::types::{Layout, Type};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    pub layout: Layout,
+    pub variables: Vec<Variable>,
+    /// Index = id − 1.
+    pub aggregations: Vec<Aggregation>,
+    pub clauses: Vec<Clause>,
+}
+
+/// Index into [`Program::variables`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VariableId(pub usize);
+
+/// A variable of the program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variable {
+    pub scope: Scope,
+    pub name: String,
+    /// Its number in DIF, from 0x500 in each scope.
+    pub number: u32,
+    /// `Some`: an associative array with these key types.
+    pub keys: Option<Vec<Type>>,
+    /// Of the value, or of one element.
+    pub ty: Type,
+    /// Where its type was fixed.
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    Global,
+    /// `self->`
+    Thread,
+    /// `this->`
+    Clause,
+}
+
+/// Index into [`Program::aggregations`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AggregationId(pub usize);
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Aggregation {
+    pub name: String,
+    pub function: AggregatingFunction,
+    pub keys: Vec<KeyType>,
+    /// Where the function was fixed.
+    pub span: Span,
+    /// Where the keys were.
+    pub keys_span: Span,
+}
+
+/// An aggregating function with its constant parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AggregatingFunction {
+    Count,
+    Sum,
+    Avg,
+    Min,
+    Max,
+    Stddev,
+    Quantize,
+    Lquantize { base: i32, limit: i32, step: u16, levels: u16 },
+    Llquantize { factor: u16, low: u16, high: u16, steps: u16 },
+}
+
+/// What an aggregation's key is: a value, or what an action leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyType {
+    Value(Type),
+    Stack,
+    Ustack,
+    Symbol(SymbolAction),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clause {
+    pub probes: Vec<ProbeDesc>,
+    pub predicate: Option<Expr>,
+    pub body: Vec<Stmt>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stmt {
+    pub kind: StmtKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum StmtKind {
+    /// Evaluated for its effect.
+    Expr(Expr),
+    /// `@a[keys] = function(value, …, increment)`
+    Aggregate {
+        aggregation: AggregationId,
+        keys: Vec<Key>,
+        /// `None`: count().
+        value: Option<Expr>,
+        increment: Option<Expr>,
+    },
+    Trace(Expr),
+    Print(Expr),
+    Printf {
+        action: FormatAction,
+        format: Format,
+        args: Vec<Expr>,
+    },
+    Printa {
+        format: Option<Format>,
+        aggregations: Vec<AggregationId>,
+    },
+    Exit(Expr),
+    Stack(StackAction),
+    Symbol(SymbolAction, Expr),
+    Tracemem {
+        address: Expr,
+        size: u32,
+        length: Option<Expr>,
+    },
+    Clear(AggregationId),
+    Trunc {
+        aggregation: AggregationId,
+        count: Option<Expr>,
+    },
+    Normalize {
+        aggregation: AggregationId,
+        divisor: Expr,
+    },
+    Denormalize(AggregationId),
+    Setopt {
+        name: String,
+        value: Option<String>,
+    },
+    Ftruncate,
+    /// speculate commit discard
+    Speculation(ActionKind, Expr),
+    /// stop breakpoint panic, raise(signal), chill(ns)
+    Destructive(ActionKind, Option<Expr>),
+}
+
+/// One element of an aggregation's key.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Key {
+    Value(Expr),
+    Stack(StackAction),
+    Symbol(SymbolAction, Expr),
+}
+
+/// The actions that take a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FormatAction {
+    Printf,
+    System,
+    Freopen,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackAction {
+    Kernel { frames: u32 },
+    User { frames: u32, strsize: u32 },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SymbolAction {
+    Sym,
+    Mod,
+    Usym,
+    Umod,
+    Uaddr,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub ty: Type,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    Int(u64),
+    Str(Vec<u8>),
+    /// `pid`, `timestamp`, `arg0` …
+    Builtin(Builtin),
+    /// `args[i]`, `regs[i]`, `uregs[i]`
+    BuiltinElement {
+        array: Builtin,
+        index: Box<Expr>,
+    },
+    Place(Place),
+    /// `-x`
+    Negate(Box<Expr>),
+    /// `~x`
+    Complement(Box<Expr>),
+    /// `!x`
+    Not(Box<Expr>),
+    /// Division and right shift are signed if the type of the node is.
+    Arith {
+        op: ArithOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    Compare {
+        op: CompareOp,
+        class: CompareClass,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    Logic {
+        op: LogicOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    Conditional {
+        condition: Box<Expr>,
+        then: Box<Expr>,
+        otherwise: Box<Expr>,
+    },
+    Comma {
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    /// The operand as a value of the node's type.
+    Convert(Box<Expr>),
+    Call {
+        subroutine: Subr,
+        args: Vec<Expr>,
+    },
+    Assign {
+        place: Place,
+        value: Box<Expr>,
+    },
+    /// `place op= value`; the new value.
+    Update {
+        op: ArithOp,
+        place: Place,
+        value: Box<Expr>,
+    },
+    /// `++place`, `place--` …; `by` is what is added.
+    Step {
+        place: Place,
+        by: i64,
+        /// The old value is the result.
+        postfix: bool,
+    },
+}
+
+/// What can be read and, but for built-ins, written. Its type is that of the node around it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Place {
+    Variable(VariableId),
+    Element { array: VariableId, keys: Vec<Expr> },
+    Memory(Memory),
+}
+
+/// `*address`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Memory {
+    pub address: Box<Expr>,
+    /// In the memory of the current process.
+    pub user: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArithOp {
+    Or,
+    Xor,
+    And,
+    Shl,
+    Shr,
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompareOp {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompareClass {
+    Signed,
+    Unsigned,
+    /// By content.
+    String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogicOp {
+    Or,
+    Xor,
+    And,
+}
+
+impl Expr {
+    pub fn new(kind: ExprKind, ty: Type, span: Span) -> Expr {
+        Expr { kind, ty, span }
+    }
+
+    /// The value of a constant.
+    pub fn constant(&self) -> Option<u64> {
+        match self.kind {
+            ExprKind::Int(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+impl Scope {
+    /// What stands before a name of this scope.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Scope::Global => "",
+            Scope::Thread => "self->",
+            Scope::Clause => "this->",
+        }
+    }
+}
+
+impl Variable {
+    /// The name as the program writes it.
+    pub fn full_name(&self) -> String {
+        format!("{}{}", self.scope.prefix(), self.name)
+    }
+}

@@ -1,0 +1,252 @@
+//! types/: Type, layout, trait TypeSource.
+
+pub mod intrinsic;
+mod layout;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::parser::ast::TagKind;
+
+pub use layout::{Layout, promote};
+
+/// A D type. A struct, union or enum is a name and a handle: its members are asked of the [`TypeSource`]
+/// that made it, so a type is a finite value although the kernel's structures refer to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    Void,
+    Int(Int),
+    Float {
+        name: Cow<'static, str>,
+        bytes: u8,
+    },
+    Enum(Tagged),
+    /// Struct or union.
+    Record(Tagged),
+    Pointer {
+        to: Box<Type>,
+        /// It points into the memory of the current process.
+        user: bool,
+    },
+    /// `len` 0: `[]`.
+    Array {
+        of: Box<Type>,
+        len: u64,
+    },
+    /// D's own by-reference string of `strsize` bytes.
+    String,
+    Function,
+    /// Of an aggregation: there is no value, so no operator takes it.
+    Dynamic,
+    Typedef {
+        name: Cow<'static, str>,
+        to: Box<Type>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Int {
+    pub name: Cow<'static, str>,
+    pub bytes: u8,
+    pub signed: bool,
+}
+
+/// `struct name`, `union name` or `enum name`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tagged {
+    pub kind: TagKind,
+    /// Empty: it has no tag.
+    pub name: String,
+    /// What its source knows it by.
+    pub id: u32,
+    /// `None`: only declared forward.
+    pub bytes: Option<u64>,
+}
+
+/// A member of a struct or union.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    pub name: String,
+    pub ty: Type,
+    pub bit_offset: u64,
+    /// `Some`: a bit-field of so many bits.
+    pub bits: Option<u32>,
+}
+
+/// Where types come from by name: intrinsics, later BTF, DWARF and the program itself.
+pub trait TypeSource {
+    /// A base type or typedef: `int`, `unsigned long`, `pid_t`.
+    fn named(&self, name: &str) -> Option<Type>;
+
+    /// `struct name`, `union name`, `enum name`.
+    fn tagged(&self, kind: TagKind, name: &str) -> Option<Type>;
+
+    /// The members of a struct or union of this source; empty for a forward declaration.
+    fn members(&self, record: &Tagged) -> Vec<Member>;
+
+    /// All names that `named` knows and that a misspelt name may have meant.
+    fn names(&self) -> Vec<&str>;
+}
+
+impl Type {
+    pub fn pointer_to(to: Type) -> Type {
+        Type::Pointer { to: Box::new(to), user: false }
+    }
+
+    pub fn array_of(of: Type, len: u64) -> Type {
+        Type::Array { of: Box::new(of), len }
+    }
+
+    /// What the typedefs stand for.
+    pub fn resolved(&self) -> &Type {
+        let mut ty = self;
+        while let Type::Typedef { to, .. } = ty {
+            ty = to;
+        }
+        ty
+    }
+
+    /// Integer or enum.
+    pub fn is_integer(&self) -> bool {
+        matches!(self.resolved(), Type::Int(_) | Type::Enum(_))
+    }
+
+    /// Integer or pointer: what a condition can be.
+    pub fn is_scalar(&self) -> bool {
+        self.is_integer() || matches!(self.resolved(), Type::Pointer { .. })
+    }
+
+    /// Pointer or array.
+    pub fn is_pointer(&self) -> bool {
+        self.referent().is_some()
+    }
+
+    pub fn is_void(&self) -> bool {
+        matches!(self.resolved(), Type::Void)
+    }
+
+    pub fn is_string(&self) -> bool {
+        matches!(self.resolved(), Type::String)
+    }
+
+    pub fn is_record(&self) -> bool {
+        matches!(self.resolved(), Type::Record(_))
+    }
+
+    /// `string`, `char *`, `char []`.
+    pub fn is_string_compatible(&self) -> bool {
+        self.is_string() || self.referent().is_some_and(Type::is_char)
+    }
+
+    fn is_char(&self) -> bool {
+        matches!(self.resolved(), Type::Int(Int { bytes: 1, signed: true, .. }))
+    }
+
+    pub fn is_signed(&self) -> bool {
+        match self.resolved() {
+            Type::Int(int) => int.signed,
+            Type::Enum(_) => true,
+            _ => false,
+        }
+    }
+
+    /// What a pointer points to, or an array is made of.
+    pub fn referent(&self) -> Option<&Type> {
+        match self.resolved() {
+            Type::Pointer { to, .. } => Some(to),
+            Type::Array { of, .. } => Some(of),
+            _ => None,
+        }
+    }
+
+    pub fn is_user(&self) -> bool {
+        matches!(self.resolved(), Type::Pointer { user: true, .. })
+    }
+
+    /// A register holds the value's address, not the value.
+    pub fn is_by_ref(&self) -> bool {
+        matches!(self.resolved(), Type::String | Type::Array { .. } | Type::Record(_))
+    }
+
+    /// The same type, whatever the typedefs are called.
+    pub fn same(&self, other: &Type) -> bool {
+        match (self.resolved(), other.resolved()) {
+            (Type::Int(a), Type::Int(b)) => a.bytes == b.bytes && a.signed == b.signed,
+            (Type::Pointer { to: a, user: u }, Type::Pointer { to: b, user: v }) => u == v && a.same(b),
+            (Type::Array { of: a, len: m }, Type::Array { of: b, len: n }) => m == n && a.same(b),
+            (a, b) => a == b,
+        }
+    }
+}
+
+/// As C writes it: `unsigned int`, `pid_t`, `struct file *`, `char [16]`.
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut suffix = String::new();
+        let mut ty = self;
+        loop {
+            match ty {
+                Type::Pointer { to, .. } => {
+                    let star = if suffix.starts_with('[') { format!("(*){suffix}") } else { format!("*{suffix}") };
+                    suffix = star;
+                    ty = to;
+                }
+                Type::Array { of, len } => {
+                    suffix = match len {
+                        0 => format!("{suffix}[]"),
+                        len => format!("{suffix}[{len}]"),
+                    };
+                    ty = of;
+                }
+                _ => break,
+            }
+        }
+        match ty {
+            Type::Void => f.write_str("void")?,
+            Type::Int(int) => f.write_str(&int.name)?,
+            Type::Float { name, .. } | Type::Typedef { name, .. } => f.write_str(name)?,
+            Type::Enum(tagged) | Type::Record(tagged) => write!(f, "{tagged}")?,
+            Type::String => f.write_str("string")?,
+            Type::Function => f.write_str("function")?,
+            Type::Dynamic => f.write_str("aggregation")?,
+            Type::Pointer { .. } | Type::Array { .. } => {}
+        }
+        if suffix.is_empty() { Ok(()) } else { write!(f, " {suffix}") }
+    }
+}
+
+impl fmt::Display for Tagged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            TagKind::Struct => "struct",
+            TagKind::Union => "union",
+            TagKind::Enum => "enum",
+        };
+        match self.name.as_str() {
+            "" => write!(f, "{kind} (no name)"),
+            name => write!(f, "{kind} {name}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::intrinsic::{self, Intrinsic};
+    use super::*;
+
+    #[test]
+    fn types_are_written_as_in_c() {
+        let array = Type::array_of(intrinsic::CHAR, 16);
+        let cases = [
+            (Type::pointer_to(intrinsic::CHAR), "char *"),
+            (array.clone(), "char [16]"),
+            (Type::array_of(Type::pointer_to(intrinsic::INT), 4), "int *[4]"),
+            (Type::pointer_to(array), "char (*)[16]"),
+            (Type::pointer_to(Type::pointer_to(Type::Void)), "void **"),
+            (Intrinsic.named("pid_t").unwrap(), "pid_t"),
+        ];
+        for (ty, text) in cases {
+            assert_eq!(ty.to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Building the kernel module, outside the checkout, once for each kernel.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::UNIX_EPOCH;
+
+use anyhow::{Context, Result, bail};
+
+use crate::kernels::{Kernel, Name};
+use crate::{exec, setup, workspace};
+
+const MODULE: &str = "kinst.ko";
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// The kernel to build for
+    #[arg(long, default_value = "stable")]
+    pub kernel: Name,
+    /// Fail on any warning
+    #[arg(long)]
+    pub deny_warnings: bool,
+}
+
+/// What becomes of the compiler's warnings.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Warnings {
+    Shown,
+    Denied,
+}
+
+pub fn main(options: &Options) -> Result<()> {
+    let kernel = setup::ensure(&[options.kernel], false)?.remove(0);
+    let warnings = if options.deny_warnings { Warnings::Denied } else { Warnings::Shown };
+    match build(&kernel, warnings)? {
+        Some(module) => println!("{}", module.display()),
+        None => bail!("there is no kmod/Kbuild to build"),
+    }
+    Ok(())
+}
+
+/// Builds the module for this kernel unless it is up to date; None while the checkout has none.
+pub fn build(kernel: &Kernel, warnings: Warnings) -> Result<Option<PathBuf>> {
+    let source = workspace::root().join("kmod");
+    if !source.join("Kbuild").is_file() {
+        return Ok(None);
+    }
+    let headers = kernel.headers.as_deref().with_context(|| {
+        format!("there are no headers of {}: set KINST_HEADERS, or run `cargo xtask setup`", kernel.release)
+    })?;
+    let folder = workspace::target().join("kmod").join(&kernel.release);
+    fs::create_dir_all(&folder)?;
+    let _lock = lock(&folder)?;
+    let (work, stamp) = (folder.join("src"), folder.join("stamp"));
+    let module = work.join(MODULE);
+    let key = format!("{}\n{}", headers.display(), fingerprint(&source)?);
+    let done = fs::read_to_string(&stamp).unwrap_or_default();
+    // A module built without a warning serves both demands.
+    let clean = done == format!("clean\n{key}");
+    if module.is_file() && (clean || (warnings == Warnings::Shown && done == format!("\n{key}"))) {
+        return Ok(Some(module));
+    }
+    let _ = fs::remove_file(&stamp);
+    mirror(&source, &work)?;
+    let warned = make(kernel, headers, &work, warnings)?;
+    if warned && warnings == Warnings::Denied {
+        bail!("building the module for {} warned", kernel.release);
+    }
+    fs::metadata(&module).with_context(|| format!("the build left no {MODULE}"))?;
+    let grade = if warnings == Warnings::Denied { "clean" } else { "" };
+    fs::write(&stamp, format!("{grade}\n{key}"))?;
+    Ok(Some(module))
+}
+
+fn lock(folder: &Path) -> Result<fs::File> {
+    let file = fs::File::create(folder.join("lock"))?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// Runs kbuild, passing its messages on, and returns whether it warned.
+fn make(kernel: &Kernel, headers: &Path, work: &Path, warnings: Warnings) -> Result<bool> {
+    let mut command = match &kernel.build_root {
+        Some(root) => setup::in_build_root(root, work)?,
+        None => Command::new("make"),
+    };
+    let inside = |path: &Path| match &kernel.build_root {
+        Some(root) => setup::path_in_build_root(root, path),
+        None => path.to_path_buf(),
+    };
+    command.arg("-C").arg(inside(headers)).arg(format!("M={}", inside(work).display()));
+    command.args(["W=1", &format!("-j{}", jobs())]);
+    // BTF for a module needs pahole and the kernel's own BTF, and nothing here reads it.
+    command.arg("CONFIG_DEBUG_INFO_BTF_MODULES=");
+    if warnings == Warnings::Denied {
+        command.arg("KCFLAGS=-Werror");
+    }
+    command.arg("modules").stdin(Stdio::null());
+    let out = exec::captured(&mut command)?;
+    let messages = [String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr)].concat();
+    let interesting = |l: &&str| !l.starts_with("make[") && !l.starts_with("make:") && !l.starts_with("  ");
+    let warned = messages.lines().any(|l| l.to_ascii_lowercase().contains("warning:"));
+    if warned || !out.status.success() {
+        // Paths of the copy mean nothing to who edits the checkout.
+        let shown: Vec<_> = messages.lines().filter(interesting).collect();
+        let prefix = format!("{}/", inside(work).display());
+        eprintln!("{}", shown.join("\n").replace(&prefix, "kmod/"));
+    }
+    if !out.status.success() {
+        bail!("the module does not build for {} ({})", kernel.release, exec::shown(&command));
+    }
+    Ok(warned)
+}
+
+fn jobs() -> usize {
+    std::thread::available_parallelism().map_or(1, Into::into)
+}
+
+/// The names, sizes and dates of all source files.
+fn fingerprint(source: &Path) -> Result<String> {
+    let mut text = String::new();
+    for file in files(source)? {
+        let metadata = fs::metadata(source.join(&file))?;
+        let time = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        text += &format!("{} {} {time}\n", file.display(), metadata.len());
+    }
+    Ok(text)
+}
+
+/// The files below `source`, without what a build by hand leaves there.
+fn files(source: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        let full = source.join(&folder);
+        for entry in fs::read_dir(&full).with_context(|| format!("cannot read {}", full.display()))? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let kind = entry.file_type()?;
+            if kind.is_dir() && name != "tests" && !name.starts_with('.') {
+                folders.push(folder.join(&name));
+            } else if kind.is_file() && is_source(&name) {
+                found.push(folder.join(&name));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn is_source(name: &str) -> bool {
+    let extension = Path::new(name).extension().and_then(|e| e.to_str());
+    matches!(name, "Kbuild" | "Makefile") || matches!(extension, Some("c" | "h" | "S" | "lds" | "mk" | "inc"))
+}
+
+/// Makes the sources of `to` those of `from`, keeping what is built and the dates that make goes by.
+fn mirror(from: &Path, to: &Path) -> Result<()> {
+    let wanted = files(from)?;
+    if to.is_dir() {
+        for stale in
+            files(to)?.iter().filter(|f| !wanted.contains(f) && !f.to_string_lossy().contains(".mod."))
+        {
+            fs::remove_file(to.join(stale))?;
+        }
+    }
+    for file in wanted {
+        let (source, copy) = (from.join(&file), to.join(&file));
+        let modified = fs::metadata(&source)?.modified()?;
+        if fs::metadata(&copy).and_then(|m| m.modified()).is_ok_and(|time| time == modified) {
+            continue;
+        }
+        if let Some(parent) = copy.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::copy(&source, &copy).with_context(|| format!("cannot copy {}", source.display()))?;
+        fs::File::options().write(true).open(&copy)?.set_modified(modified)?;
+    }
+    Ok(())
+}

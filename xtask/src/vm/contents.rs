@@ -1,0 +1,144 @@
+//! What a guest's initramfs holds: busybox, our programs and their libraries, the module, the runs.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::exec;
+use crate::kernels::Kernel;
+use crate::vm::newc::Archive;
+
+const INIT: &str = include_str!("guest/init.sh");
+
+/// The drivers of the ports to the host, in the order of loading. Those that a kernel has built in are no files.
+const TRANSPORT: [&str; 6] = [
+    "virtio_ring",
+    "virtio",
+    "virtio_pci_legacy_dev",
+    "virtio_pci_modern_dev",
+    "virtio_pci",
+    "virtio_console",
+];
+
+/// What goes into a guest beside busybox.
+#[derive(Default)]
+pub struct Contents {
+    /// Host programs for the guest's /usr/bin.
+    pub programs: Vec<PathBuf>,
+    /// Host files for the guest's /root.
+    pub pushed: Vec<PathBuf>,
+    /// The module to load.
+    pub module: Option<PathBuf>,
+    /// Shell scripts by the number that runs them.
+    pub runs: Vec<String>,
+}
+
+/// The initramfs for a guest whose disk is `disk` and whose streams end a run with `mark`.
+pub fn initramfs(
+    contents: &Contents,
+    kernel: &Kernel,
+    busybox: &Path,
+    disk: Option<&str>,
+    mark: &str,
+) -> Result<Vec<u8>> {
+    let mut archive = Archive::default();
+    for dir in [
+        "proc", "sys", "dev", "tmp", "run", "root", "sysroot", "bin", "sbin", "usr/bin", "usr/sbin",
+        "var/tmp",
+    ] {
+        archive.directory(dir);
+    }
+    archive.file("init", 0o755, INIT.as_bytes());
+    archive.file("bin/busybox", 0o755, &read(busybox)?);
+    archive.file(
+        "etc/passwd",
+        0o644,
+        b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
+    );
+    archive.file("etc/group", 0o644, b"root:x:0:\nnogroup:x:65534:\n");
+    let conf = format!("MARK={mark}\nDISK={}\n", disk.unwrap_or_default());
+    archive.file("etc/guest.conf", 0o644, conf.as_bytes());
+    // The disk brings the trees that tools look for at these places.
+    archive.link(
+        &format!("lib/modules/{}", kernel.release),
+        &format!("/sysroot/lib/modules/{}", kernel.release),
+    );
+    archive.link("usr/lib/debug", "/sysroot/usr/lib/debug");
+    transport(&mut archive, kernel)?;
+    if let Some(module) = &contents.module {
+        archive.file("etc/module/kinst.ko", 0o644, &read(module)?);
+    }
+    for (id, script) in contents.runs.iter().enumerate() {
+        archive.file(&format!("etc/runs/{id}"), 0o755, script.as_bytes());
+    }
+    let mut libraries = BTreeSet::new();
+    let programs = contents.programs.iter().map(|p| ("usr/bin", p));
+    for (folder, path) in programs.chain(contents.pushed.iter().map(|p| ("root", p))) {
+        let name = path.file_name().with_context(|| format!("{} has no file name", path.display()))?;
+        let mode =
+            fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.permissions();
+        let data = read(path)?;
+        if data.starts_with(b"\x7fELF") {
+            libraries.extend(libraries_of(path)?);
+        }
+        archive.file(&format!("{folder}/{}", name.to_string_lossy()), mode.mode(), &data);
+    }
+    for library in libraries {
+        archive.file(&library, 0o755, &read(Path::new(&library))?);
+    }
+    Ok(archive.finish())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// The shipped modules that the ports need, uncompressed: busybox cannot load compressed ones everywhere.
+fn transport(archive: &mut Archive, kernel: &Kernel) -> Result<()> {
+    let mut found = false;
+    for (order, name) in TRANSPORT.iter().enumerate() {
+        let Some(file) = kernel.module(name) else { continue };
+        found = true;
+        let program = match file.extension().and_then(|e| e.to_str()) {
+            Some("xz") => Some("xz"),
+            Some("zst") => Some("zstd"),
+            Some("gz") => Some("gzip"),
+            _ => None,
+        };
+        let data = match program {
+            None => read(&file)?,
+            Some(program) => {
+                let out = exec::captured(Command::new(program).arg("-dc").arg(&file))?;
+                if !out.status.success() {
+                    bail!("{program} cannot unpack {}", file.display());
+                }
+                out.stdout
+            }
+        };
+        archive.file(&format!("etc/transport/{order}-{name}.ko"), 0o644, &data);
+    }
+    let builtin = fs::read_to_string(kernel.modules.join("modules.builtin")).unwrap_or_default();
+    if !found && !builtin.contains("/virtio_console.ko") {
+        bail!(
+            "{} has no virtio_console module: is this the modules folder of the kernel?",
+            kernel.modules.display()
+        );
+    }
+    Ok(())
+}
+
+/// The shared libraries of a program and its loader, by absolute path.
+fn libraries_of(program: &Path) -> Result<Vec<String>> {
+    let out = exec::captured(Command::new("ldd").env("LC_ALL", "C").arg(program))?;
+    let text = String::from_utf8_lossy(&out.stdout);
+    if let Some(line) = text.lines().find(|l| l.contains("not found")) {
+        bail!("{} wants a library that is not there: {}", program.display(), line.trim());
+    }
+    // `NAME => PATH (ADDRESS)` or `PATH (ADDRESS)`; a static program or an object file has none.
+    let path = |line: &str| line.split_whitespace().find(|w| w.starts_with('/')).map(Into::into);
+    Ok(text.lines().filter_map(path).collect())
+}

@@ -1,0 +1,186 @@
+//! Starting QEMU with a guest, and connecting the streams between the two sides.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::exec;
+use crate::setup::tools::Qemu;
+
+/// What it takes to start a guest.
+pub struct Config<'a> {
+    pub qemu: &'a Qemu,
+    pub vmlinuz: PathBuf,
+    pub initramfs: Vec<u8>,
+    /// A read-only disk, on nvme0n1.
+    pub disk: Option<PathBuf>,
+    pub smp: u32,
+    pub memory_mb: u32,
+    pub multi_threaded: bool,
+    pub accel: &'a str,
+    /// More words for the kernel's command line.
+    pub append: &'a str,
+    /// Where the kernel's log is copied to.
+    pub log: PathBuf,
+    /// Ends each run on the two output streams.
+    pub mark: String,
+}
+
+/// A stream between this process and the guest, or QEMU itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// The kernel's console, on the serial port: it works from the first line to the last words.
+    Log,
+    Out,
+    Err,
+    Pulse,
+    Control,
+    /// QEMU's own command line.
+    Monitor,
+}
+
+impl Stream {
+    pub const ALL: [Stream; 6] =
+        [Stream::Log, Stream::Out, Stream::Err, Stream::Pulse, Stream::Control, Stream::Monitor];
+    /// Those that the guest has a virtio port for, of the number that the variant has.
+    const PORTS: [Stream; 4] = [Stream::Out, Stream::Err, Stream::Pulse, Stream::Control];
+
+    fn name(self) -> &'static str {
+        ["log", "out", "err", "pulse", "control", "monitor"][self as usize]
+    }
+}
+
+/// Bytes that came on a stream.
+pub struct Event {
+    pub stream: Stream,
+    pub bytes: Vec<u8>,
+}
+
+/// A started QEMU.
+pub struct Started {
+    pub child: Child,
+    pub events: Receiver<Event>,
+    /// For writing, in the order of [`Stream::ALL`].
+    pub streams: Vec<UnixStream>,
+    pub initramfs: File,
+}
+
+/// Starts QEMU and takes its end of every stream.
+pub fn start(config: &Config) -> Result<Started> {
+    let initramfs = memory_file(&config.initramfs)?;
+    let base = format!("kinst-vm-{}-{}", std::process::id(), config.mark);
+    let mut listeners = Vec::new();
+    for stream in Stream::ALL {
+        // An abstract name leaves no file behind, however this process ends.
+        let address = SocketAddr::from_abstract_name(format!("{base}-{}", stream.name()))?;
+        listeners.push(UnixListener::bind_addr(&address)?);
+    }
+    let mut command = command_line(config, &initramfs, &base);
+    let mut child = command.spawn().with_context(|| format!("cannot run {}", exec::shown(&command)))?;
+    let (sender, events) = channel();
+    let mut streams = Vec::new();
+    for (stream, listener) in Stream::ALL.into_iter().zip(listeners) {
+        let connection = accept(&listener, &mut child)?;
+        forward(connection.try_clone()?, stream, sender.clone());
+        streams.push(connection);
+    }
+    Ok(Started { child, events, streams, initramfs })
+}
+
+fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
+    let mut command = config.qemu.command();
+    let thread = if config.multi_threaded { "multi" } else { "single" };
+    let accel = if config.accel == "tcg" { format!("tcg,thread={thread}") } else { config.accel.into() };
+    command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
+    command.args(["-machine", "pc", "-cpu", "max", "-accel", &accel]);
+    command.args(["-smp", &config.smp.to_string(), "-m", &config.memory_mb.to_string()]);
+    for stream in Stream::ALL.map(Stream::name) {
+        let options = format!("socket,id={stream},path={base}-{stream},abstract=on");
+        command.args(["-chardev", &options]);
+    }
+    command.args([
+        "-serial",
+        "chardev:log",
+        "-mon",
+        "chardev=monitor,mode=readline",
+        "-device",
+        "virtio-serial-pci",
+    ]);
+    for stream in Stream::PORTS {
+        let (port, name) = (stream as usize, stream.name());
+        command.args(["-device", &format!("virtserialport,nr={port},chardev={name},name={name}")]);
+    }
+    if let Some(disk) = &config.disk {
+        let file = disk.display().to_string().replace(',', ",,");
+        command.args(["-drive", &format!("if=none,id=disk,format=raw,readonly=on,cache=unsafe,file={file}")]);
+        command.args(["-device", "nvme,serial=kinst,drive=disk"]);
+    }
+    command.arg("-kernel").arg(&config.vmlinuz);
+    command.args(["-initrd", &format!("/proc/{}/fd/{}", std::process::id(), initramfs.as_raw_fd())]);
+    // Stalls and lockups are judged late: a busy host can keep a virtual CPU waiting for many seconds.
+    let quiet = "console=ttyS0 loglevel=7 panic=-1 printk.devkmsg=on rcupdate.rcu_cpu_stall_timeout=40 \
+                 watchdog_thresh=20";
+    command.arg("-append").arg(format!("{quiet} {}", config.append).trim_end());
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    // SAFETY: the closure makes one system call and touches no memory of the parent.
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+            Ok(())
+        });
+    }
+    command
+}
+
+fn memory_file(bytes: &[u8]) -> Result<File> {
+    // A file without a name: it goes when this process goes, however that happens.
+    let fd: OwnedFd = rustix::fs::memfd_create("initramfs", rustix::fs::MemfdFlags::CLOEXEC)?;
+    let mut file = File::from(fd);
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+/// Waits for QEMU to open a stream, or to give up.
+fn accept(listener: &UnixListener, child: &mut Child) -> Result<UnixStream> {
+    listener.set_nonblocking(true)?;
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                stream.set_nonblocking(false)?;
+                return Ok(stream);
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {}
+            Err(e) => return Err(e).context("cannot talk to QEMU"),
+        }
+        if let Some(status) = child.try_wait()? {
+            bail!("QEMU ended with {status} as soon as it was started");
+        }
+        if Instant::now() > deadline {
+            let _ = child.kill();
+            bail!("QEMU does not open its streams");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn forward(mut from: UnixStream, stream: Stream, sender: Sender<Event>) {
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(length @ 1..) = from.read(&mut buffer) {
+            let bytes = buffer[..length].to_vec();
+            if sender.send(Event { stream, bytes }).is_err() {
+                return;
+            }
+        }
+    });
+}

@@ -1,0 +1,284 @@
+//! One QEMU with a guest in it: started, asked to run things, watched, ended.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::process::Child;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::vm::klog::{KernelLog, Trouble};
+use crate::vm::launch::{self, Config, Event, Stream};
+use crate::vm::stream::Marked;
+
+/// From power-on to the agent's first word. A loaded host is slow.
+const BOOT_LIMIT: Duration = Duration::from_secs(90);
+/// How often a guest that runs something is asked for a sign of life, and how long it may owe one.
+const PULSE: Duration = Duration::from_secs(10);
+const PULSE_LIMIT: Duration = Duration::from_secs(60);
+/// What the rest of a dying kernel's log may take to arrive.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// With this status of the command.
+    Exit(i32),
+    /// The time was up, and the guest was still alive.
+    TimeOut,
+    /// The guest no longer answers.
+    Hang,
+    /// The kernel died, or QEMU ended.
+    Crash,
+}
+
+/// Where a run's output goes, as it comes.
+pub trait Sink {
+    fn out(&mut self, bytes: &[u8]);
+    fn err(&mut self, bytes: &[u8]);
+}
+
+pub struct Machine {
+    child: Child,
+    events: Receiver<Event>,
+    pulse: UnixStream,
+    control: UnixStream,
+    monitor: UnixStream,
+    control_text: String,
+    pub log: KernelLog,
+    /// The place in the log at which the latest run began.
+    pub run_start: usize,
+    mark: String,
+    /// The initramfs lives as long as QEMU may read it.
+    _initramfs: File,
+}
+
+impl Machine {
+    /// Starts a guest and waits until it takes orders.
+    pub fn boot(config: &Config) -> Result<Machine> {
+        let mut machine = Machine::start(config)?;
+        let deadline = Instant::now() + BOOT_LIMIT;
+        loop {
+            if let Some(line) = machine.control_line() {
+                if line == "ready" {
+                    return Ok(machine);
+                }
+                machine.drain_log(Duration::from_millis(200));
+                let what = line.strip_prefix("failed ").unwrap_or(&line);
+                bail!("the guest cannot start: {what}\n{}", machine.log.excerpt(0, 80));
+            }
+            machine.take_until(Instant::now() + Duration::from_millis(200), &mut Discard);
+            let ended = machine.child.try_wait()?;
+            if ended.is_some() || machine.log.worst(0) == Some(Trouble::Fatal) || Instant::now() > deadline {
+                machine.drain_log(LAST_WORDS);
+                let why = match ended {
+                    Some(status) => format!("QEMU ended with {status} before the guest was up"),
+                    None if machine.log.worst(0) == Some(Trouble::Fatal) => "the kernel died at boot".into(),
+                    None => format!("the guest was not up after {} s", BOOT_LIMIT.as_secs()),
+                };
+                bail!("{why}\n{}", machine.log.excerpt(0, 80));
+            }
+        }
+    }
+
+    fn start(config: &Config) -> Result<Machine> {
+        let log = KernelLog::new(&config.log)?;
+        let started = launch::start(config)?;
+        let connections = started.streams;
+        let take = |stream: Stream| connections[stream as usize].try_clone();
+        Ok(Machine {
+            child: started.child,
+            events: started.events,
+            pulse: take(Stream::Pulse)?,
+            control: take(Stream::Control)?,
+            monitor: take(Stream::Monitor)?,
+            control_text: String::new(),
+            log,
+            run_start: 0,
+            mark: config.mark.clone(),
+            _initramfs: started.initramfs,
+        })
+    }
+
+    /// Runs script number `id` of the guest, passing its output on as it comes.
+    pub fn run(&mut self, id: usize, limit: Duration, sink: &mut dyn Sink) -> Result<End> {
+        let from = self.log.position();
+        self.run_start = from;
+        let mut run = Run::new(&self.mark, sink);
+        let deadline = Instant::now() + limit;
+        let (mut next_pulse, mut last_sign) = (Instant::now() + PULSE, Instant::now());
+        writeln!(self.control, "run {id}")?;
+        loop {
+            if self.take_until(deadline.min(next_pulse), &mut run) {
+                last_sign = Instant::now();
+            }
+            while let Some(line) = self.control_line() {
+                if let Some(status) = line.strip_prefix(&format!("exit {id} ")) {
+                    run.status =
+                        Some(status.trim().parse().with_context(|| format!("the guest said {line:?}"))?);
+                }
+            }
+            // The mark in the kernel's log says that everything before it has arrived.
+            let logged = self.log.has(from, &format!("kinst-vm: end {id}"));
+            if let (Some(status), true, true) = (run.status, run.is_drained(), logged) {
+                return Ok(End::Exit(status));
+            }
+            let gone = self.child.try_wait()?.is_some();
+            if gone || self.log.worst(from) == Some(Trouble::Fatal) {
+                self.take_all(LAST_WORDS, &mut run);
+                run.flush();
+                return Ok(End::Crash);
+            }
+            let now = Instant::now();
+            if now >= deadline {
+                run.flush();
+                let alive = self.ask_for_stacks();
+                return Ok(if alive { End::TimeOut } else { End::Hang });
+            }
+            if now >= last_sign + PULSE_LIMIT {
+                run.flush();
+                return Ok(End::Hang);
+            }
+            if now >= next_pulse {
+                next_pulse = now + PULSE;
+                let _ = writeln!(self.pulse, "ping {id}");
+            }
+        }
+    }
+
+    /// Takes events until `deadline`, or until one has come. Returns whether one that shows life has come.
+    fn take_until(&mut self, deadline: Instant, taker: &mut dyn Taker) -> bool {
+        let wait = deadline.saturating_duration_since(Instant::now()).min(Duration::from_millis(500));
+        match self.events.recv_timeout(wait) {
+            Ok(event) => self.take(event, taker),
+            Err(RecvTimeoutError::Timeout) => false,
+            Err(RecvTimeoutError::Disconnected) => {
+                // QEMU has closed every stream; its exit status comes next.
+                std::thread::sleep(Duration::from_millis(20));
+                false
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event, taker: &mut dyn Taker) -> bool {
+        let bytes = &event.bytes;
+        match event.stream {
+            Stream::Log => self.log.push(bytes),
+            Stream::Out => taker.out(bytes),
+            Stream::Err => taker.err(bytes),
+            Stream::Pulse => {}
+            Stream::Control => self.control_text.push_str(&String::from_utf8_lossy(bytes)),
+            Stream::Monitor => taker.monitor(bytes),
+        }
+        // QEMU's own words say nothing about the guest.
+        event.stream != Stream::Monitor
+    }
+
+    /// Takes what still comes until nothing has come for a while.
+    fn take_all(&mut self, limit: Duration, taker: &mut dyn Taker) {
+        let deadline = Instant::now() + limit;
+        while let Some(left) = deadline.checked_duration_since(Instant::now()) {
+            match self.events.recv_timeout(left) {
+                Ok(event) => self.take(event, taker),
+                Err(_) => break,
+            };
+        }
+    }
+
+    fn drain_log(&mut self, limit: Duration) {
+        self.take_all(limit, &mut Discard);
+    }
+
+    fn control_line(&mut self) -> Option<String> {
+        let end = self.control_text.find('\n')?;
+        let rest = self.control_text.split_off(end + 1);
+        let line = std::mem::replace(&mut self.control_text, rest);
+        Some(line.trim_end().to_owned())
+    }
+
+    /// Has a live guest write where its CPUs and blocked tasks are into its log. False if it does not answer.
+    fn ask_for_stacks(&mut self) -> bool {
+        let from = self.log.position();
+        let _ = writeln!(self.pulse, "stacks 0");
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while Instant::now() < deadline {
+            self.take_until(deadline, &mut Discard);
+            if self.log.has(from, "sysrq: ") {
+                self.drain_log(Duration::from_secs(1));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Where the virtual CPUs are, by QEMU's account: for a guest that no longer says anything.
+    pub fn registers(&mut self) -> String {
+        let mut text = Monitor(Vec::new());
+        let _ = writeln!(self.monitor, "info registers -a");
+        self.take_all(Duration::from_secs(1), &mut text);
+        let text = String::from_utf8_lossy(&text.0).replace('\r', "");
+        let wanted = |line: &&str| ["CPU#", "RIP="].iter().any(|w| line.starts_with(w));
+        text.lines().filter(wanted).map(|l| format!("    {l}\n")).collect()
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // The guest has no state worth a tidy shutdown.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Who gets the bytes of the streams.
+trait Taker {
+    fn out(&mut self, _: &[u8]) {}
+    fn err(&mut self, _: &[u8]) {}
+    fn monitor(&mut self, _: &[u8]) {}
+}
+
+struct Discard;
+impl Taker for Discard {}
+
+struct Monitor(Vec<u8>);
+impl Taker for Monitor {
+    fn monitor(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+}
+
+/// A run in progress.
+struct Run<'a> {
+    sink: &'a mut dyn Sink,
+    out: Marked,
+    err: Marked,
+    status: Option<i32>,
+}
+
+impl<'a> Run<'a> {
+    fn new(mark: &str, sink: &'a mut dyn Sink) -> Self {
+        Run { sink, out: Marked::new(mark), err: Marked::new(mark), status: None }
+    }
+
+    fn is_drained(&self) -> bool {
+        self.out.is_ended() && self.err.is_ended()
+    }
+
+    /// Passes on what was held back in the hope of a mark.
+    fn flush(&mut self) {
+        self.sink.out(&self.out.rest());
+        self.sink.err(&self.err.rest());
+    }
+}
+
+impl Taker for Run<'_> {
+    fn out(&mut self, bytes: &[u8]) {
+        self.sink.out(&self.out.push(bytes));
+    }
+
+    fn err(&mut self, bytes: &[u8]) {
+        self.sink.err(&self.err.push(bytes));
+    }
+}

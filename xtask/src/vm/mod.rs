@@ -1,0 +1,228 @@
+//! Running a command in a guest.
+
+pub mod contents;
+pub mod klog;
+mod launch;
+pub mod machine;
+mod newc;
+pub mod programs;
+mod stream;
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use regex::Regex;
+
+use crate::kernels::{Kernel, Name};
+use crate::setup::{self, tools::Tools};
+use crate::{kmod, workspace};
+use contents::Contents;
+use launch::Config;
+use machine::{End, Machine, Sink};
+
+/// What the exit status says when the command has none of its own to pass on.
+const KERNEL_TROUBLE: u8 = 99;
+const TIME_OUT: u8 = 124;
+const NO_GUEST: u8 = 125;
+
+/// The guest as asked for on the command line.
+#[derive(clap::Args, Clone)]
+pub struct Guest {
+    /// The kernel to boot
+    #[arg(long, default_value = "stable")]
+    pub kernel: Name,
+    /// The number of CPUs
+    #[arg(long, default_value_t = 2)]
+    pub smp: u32,
+    /// Memory in megabytes
+    #[arg(long, value_name = "MB", default_value_t = 2048)]
+    pub mem: u32,
+    /// Run the CPUs on threads of their own or on one [default: multi with QEMU 10 or newer]
+    #[arg(long, value_name = "single|multi", value_parser = ["single", "multi"])]
+    pub thread: Option<String>,
+    /// QEMU's accelerator
+    #[arg(long, default_value = "tcg", value_parser = ["tcg", "kvm"])]
+    pub accel: String,
+    /// Words to add to the kernel's command line
+    #[arg(long, value_name = "WORDS", default_value = "", allow_hyphen_values = true)]
+    pub append: String,
+    /// Do not load the kernel module
+    #[arg(long)]
+    pub no_module: bool,
+    /// Do not build dtrace and inlinecall, and leave them out
+    #[arg(long)]
+    pub no_tools: bool,
+    /// Take dtrace and inlinecall from an optimised build
+    #[arg(long)]
+    pub release: bool,
+}
+
+impl Default for Guest {
+    /// The same as on a command line without options.
+    fn default() -> Guest {
+        Guest {
+            kernel: Name::Stable,
+            smp: 2,
+            mem: 2048,
+            thread: None,
+            accel: "tcg".into(),
+            append: String::new(),
+            no_module: false,
+            no_tools: false,
+            release: false,
+        }
+    }
+}
+
+#[derive(clap::Args)]
+pub struct Options {
+    #[command(flatten)]
+    pub guest: Guest,
+    /// Put a file of this machine into the guest's working directory, /root
+    #[arg(long, value_name = "FILE")]
+    pub push: Vec<PathBuf>,
+    /// End the guest after this time
+    #[arg(long, value_name = "SECS", default_value_t = 120)]
+    pub timeout: u64,
+    /// A line of the kernel's log that matches this is no failure
+    #[arg(long, value_name = "REGEX")]
+    pub allow_log: Vec<Regex>,
+    /// The command; a single word with blanks in it is a line for the shell
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+pub fn main(options: &Options) -> Result<ExitCode> {
+    let built = built(&options.guest)?;
+    let contents = Contents { pushed: options.push.clone(), runs: vec![script(&options.command)], ..built };
+    let mut machine = match boot(&options.guest, &contents) {
+        Ok(machine) => machine,
+        Err(error) => {
+            eprintln!("vm: {error:#}");
+            return Ok(ExitCode::from(NO_GUEST));
+        }
+    };
+    machine.log.allow(&options.allow_log);
+    let limit = Duration::from_secs(options.timeout);
+    let end = machine.run(0, limit, &mut Through)?;
+    Ok(ExitCode::from(verdict(&mut machine, end, options.timeout)))
+}
+
+/// Says what went wrong, if anything did, and returns the exit status.
+fn verdict(machine: &mut Machine, end: End, timeout: u64) -> u8 {
+    let failed = |what: &str, log: String| eprintln!("vm: {what}; the kernel's log:\n{log}");
+    let trouble = machine.log.first_trouble(0).map(str::to_owned);
+    // A kernel that was in trouble before the run explains more than the run.
+    let from = if trouble.is_some() { 0 } else { machine.run_start };
+    let log = machine.log.excerpt(from, 120);
+    match (end, trouble) {
+        (End::Exit(status), None) => status as u8,
+        (End::Exit(status), Some(line)) => {
+            let what =
+                format!("the command ended with {status}, but the guest's kernel is in trouble: {line}");
+            failed(&what, log);
+            KERNEL_TROUBLE
+        }
+        (End::Crash, Some(line)) => {
+            failed(&format!("the guest's kernel died: {line}"), log);
+            KERNEL_TROUBLE
+        }
+        (End::Crash, None) => {
+            failed("the guest ended before the command did", log);
+            KERNEL_TROUBLE
+        }
+        (End::TimeOut, _) => {
+            let what = format!("the command was still running after {timeout} s (--timeout)");
+            failed(&what, log);
+            TIME_OUT
+        }
+        (End::Hang, _) => {
+            failed("the guest no longer answers", log);
+            eprintln!("  its CPUs:\n{}", machine.registers());
+            TIME_OUT
+        }
+    }
+}
+
+/// Our programs and the module, built for this guest.
+pub fn built(guest: &Guest) -> Result<Contents> {
+    let kernel = setup::ensure(&[guest.kernel], false)?.remove(0);
+    let programs = if guest.no_tools { Vec::new() } else { programs::build(guest.release)? };
+    let module = if guest.no_module { None } else { kmod::build(&kernel, kmod::Warnings::Shown)? };
+    Ok(Contents { programs, module, ..Contents::default() })
+}
+
+/// Boots a guest with these contents.
+pub fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
+    let kernel = Kernel::need(guest.kernel)?;
+    let tools = Tools::need()?;
+    let multi_threaded = match guest.thread.as_deref() {
+        Some(choice) => choice == "multi",
+        None => tools.qemu.is_good(),
+    };
+    if !tools.qemu.is_good() {
+        eprintln!(
+            "vm: QEMU {} is old and can fail where the kernel does not: `cargo xtask setup`",
+            tools.qemu.major
+        );
+    }
+    let image = kernel.image()?;
+    let disk = image.is_file().then_some(image);
+    let mark = unique();
+    let disk_name = disk.is_some().then_some("nvme0n1");
+    let initramfs = contents::initramfs(contents, &kernel, &tools.busybox, disk_name, &mark)?;
+    let logs = workspace::target().join("vm");
+    fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
+    Machine::boot(&Config {
+        qemu: &tools.qemu,
+        vmlinuz: kernel.vmlinuz.clone(),
+        initramfs,
+        disk,
+        smp: guest.smp,
+        memory_mb: guest.mem,
+        multi_threaded,
+        accel: &guest.accel,
+        append: &guest.append,
+        log: logs.join(format!("{}-{}.log", guest.kernel, std::process::id())),
+        mark,
+    })
+}
+
+/// A word that no command's output has in it by chance.
+fn unique() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    format!("kinst-vm-end-{now:x}-{:x}", std::process::id())
+}
+
+/// One word is a line for the shell, several are a program and its arguments.
+fn script(command: &[String]) -> String {
+    match command {
+        [line] => format!("{line}\n"),
+        words => {
+            let quoted: Vec<_> = words.iter().map(|w| format!("'{}'", w.replace('\'', r"'\''"))).collect();
+            format!("exec {}\n", quoted.join(" "))
+        }
+    }
+}
+
+/// Passes a run's output on to our own.
+struct Through;
+
+impl Sink for Through {
+    fn out(&mut self, bytes: &[u8]) {
+        pass(&mut std::io::stdout().lock(), bytes);
+    }
+
+    fn err(&mut self, bytes: &[u8]) {
+        pass(&mut std::io::stderr().lock(), bytes);
+    }
+}
+
+/// A reader that has gone away is no reason to leave the guest unjudged.
+fn pass(to: &mut dyn Write, bytes: &[u8]) {
+    let _ = to.write_all(bytes).and_then(|()| to.flush());
+}

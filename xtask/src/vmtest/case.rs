@@ -1,0 +1,294 @@
+//! The notation of test cases: what to run in a guest and what to expect. Described in tests/vm/README.md.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use regex::Regex;
+
+use crate::kernels::Name;
+
+/// One case.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub file: String,
+    pub name: String,
+    pub kernels: Vec<Name>,
+    pub guest: Shape,
+    /// Wants a guest that nothing else has run in.
+    pub own_boot: bool,
+    pub timeout: Duration,
+    pub script: String,
+    pub ending: Ending,
+    pub expectations: Vec<Expectation>,
+    pub allowed_log: Vec<Regex>,
+}
+
+/// The guest that a case wants. Cases of the same shape share a boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    pub smp: u32,
+    pub mem: u32,
+    pub append: String,
+    pub module: bool,
+    /// Files of the checkout for the guest's /root; C sources are compiled.
+    pub push: Vec<PathBuf>,
+}
+
+/// How the run has to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Exit(i32),
+    /// With any status but 0.
+    Failure,
+    /// The kernel panics.
+    Panic,
+    TimeOut,
+}
+
+/// Where an expectation looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Stdout,
+    Stderr,
+    /// The lines that the kernel logged during the run.
+    Log,
+}
+
+/// Something that the output has to fulfil.
+#[derive(Clone, Debug)]
+pub struct Expectation {
+    pub place: Place,
+    pub rule: Rule,
+    /// As written, for the report.
+    pub text: String,
+    pub line: usize,
+}
+
+#[derive(Clone, Debug)]
+pub enum Rule {
+    /// The whole text.
+    Is(String),
+    /// Some line is exactly this.
+    Line(String),
+    /// The number of lines that match is in this range.
+    Count { at_least: usize, at_most: usize, pattern: Regex },
+}
+
+/// Parses a file of cases.
+pub fn parse(file: &Path, text: &str) -> Result<Vec<Case>> {
+    let shown = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut defaults = Case::empty(&shown);
+    let mut cases: Vec<Case> = Vec::new();
+    for directive in directives(text).with_context(|| shown.clone())? {
+        let at = || format!("{shown}:{}", directive.line);
+        if directive.key == "case" {
+            if directive.value.is_empty() {
+                bail!("{}: a case needs a name", at());
+            }
+            cases.push(Case { name: directive.value.clone(), ..defaults.clone() });
+        } else {
+            let case = cases.last_mut().unwrap_or(&mut defaults);
+            case.apply(&directive, file).with_context(at)?;
+        }
+    }
+    if let Some(case) = cases.iter().find(|c| c.script.is_empty()) {
+        bail!("{shown}: the case {:?} runs nothing: it needs `run:`", case.name);
+    }
+    Ok(cases)
+}
+
+struct Directive {
+    line: usize,
+    key: String,
+    /// The rest of the line, or the indented lines below it.
+    value: String,
+}
+
+fn directives(text: &str) -> Result<Vec<Directive>> {
+    let mut found: Vec<Directive> = Vec::new();
+    let mut block = false;
+    let mut gap = 0;
+    for (index, line) in text.lines().enumerate() {
+        if block && let Some(rest) = line.strip_prefix("    ") {
+            let directive = found.last_mut().context("a block belongs to a directive")?;
+            directive.value.push_str(&"\n".repeat(std::mem::take(&mut gap)));
+            directive.value.push_str(rest);
+            directive.value.push('\n');
+            continue;
+        }
+        if line.trim().is_empty() {
+            gap += 1;
+            continue;
+        }
+        gap = 0;
+        block = false;
+        if line.starts_with('#') {
+            continue;
+        }
+        let key_and_value = line.split_once(':').filter(|(key, _)| is_key(key));
+        let Some((key, value)) = key_and_value else {
+            bail!(
+                "line {}: neither `key: value`, an indented line of a block, nor a `#` remark: {line}",
+                index + 1
+            );
+        };
+        block = value.trim().is_empty();
+        found.push(Directive { line: index + 1, key: key.into(), value: value.trim().into() });
+    }
+    Ok(found)
+}
+
+fn is_key(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+}
+
+impl Case {
+    fn empty(file: &str) -> Case {
+        Case {
+            file: file.into(),
+            name: String::new(),
+            kernels: Name::ALL.to_vec(),
+            guest: Shape { smp: 2, mem: 2048, append: String::new(), module: true, push: Vec::new() },
+            own_boot: false,
+            timeout: Duration::from_secs(60),
+            script: String::new(),
+            ending: Ending::Exit(0),
+            expectations: Vec::new(),
+            allowed_log: Vec::new(),
+        }
+    }
+
+    fn apply(&mut self, directive: &Directive, file: &Path) -> Result<()> {
+        let value = directive.value.as_str();
+        let number = || value.parse::<u32>().with_context(|| format!("{value:?} is not a number"));
+        match directive.key.as_str() {
+            "run" => self.script = value.into(),
+            "kernel" => self.kernels = value.split_whitespace().map(kernel).collect::<Result<_>>()?,
+            "smp" => self.guest.smp = number()?,
+            "mem" => self.guest.mem = number()?,
+            "append" => self.guest.append = value.into(),
+            "timeout" => self.timeout = Duration::from_secs(number()?.into()),
+            "module" => self.guest.module = one_of(value, [("yes", true), ("no", false)])?,
+            "boot" => self.own_boot = one_of(value, [("shared", false), ("own", true)])?,
+            "push" => self.guest.push.extend(value.split_whitespace().map(|name| beside(file, name))),
+            "exit" if value == "failure" => self.ending = Ending::Failure,
+            "exit" => self.ending = Ending::Exit(number()? as i32),
+            "ends-by" => {
+                self.ending = one_of(value, [("panic", Ending::Panic), ("timeout", Ending::TimeOut)])?
+            }
+            "allow-log" => self.allowed_log.push(Regex::new(value)?),
+            key => {
+                let rule = expectation(key, value)?;
+                let Some((place, rule)) = rule else { bail!("there is no directive `{key}`") };
+                let text = format!("{key}: {value}");
+                self.expectations.push(Expectation { place, rule, text, line: directive.line });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn kernel(word: &str) -> Result<Name> {
+    let found = Name::ALL.into_iter().find(|name| name.as_str() == word);
+    found.with_context(|| format!("{word:?} is none of stable, backports, sid"))
+}
+
+fn one_of<T: Copy>(value: &str, choices: [(&str, T); 2]) -> Result<T> {
+    let found = choices.iter().find(|(word, _)| *word == value);
+    found.map(|(_, choice)| *choice).with_context(|| format!("neither {} nor {}", choices[0].0, choices[1].0))
+}
+
+/// tests/vm/cases/x.case names files of tests/vm/files.
+fn beside(file: &Path, name: &str) -> PathBuf {
+    let folder = file.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+    folder.join("files").join(name)
+}
+
+fn expectation(key: &str, value: &str) -> Result<Option<(Place, Rule)>> {
+    let (place, kind) = key.split_once('-').unwrap_or((key, ""));
+    let place = match place {
+        "stdout" => Place::Stdout,
+        "stderr" => Place::Stderr,
+        "log" => Place::Log,
+        _ => return Ok(None),
+    };
+    let count = |at_least, at_most, pattern: &str| -> Result<Rule> {
+        Ok(Rule::Count { at_least, at_most, pattern: Regex::new(pattern)? })
+    };
+    let rule = match kind {
+        "is" => Rule::Is(value.into()),
+        "" => Rule::Line(value.into()),
+        "regex" => count(1, usize::MAX, value)?,
+        "not" => count(0, 0, value)?,
+        "count" => {
+            let (range, pattern) = value.split_once(char::is_whitespace).context("`count: RANGE REGEX`")?;
+            let (at_least, at_most) = self::range(range)?;
+            count(at_least, at_most, pattern.trim_start())?
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some((place, rule)))
+}
+
+/// `3`, `3..`, `..3` or `3..5`, both ends included.
+fn range(text: &str) -> Result<(usize, usize)> {
+    let number = |t: &str, absent: usize| if t.is_empty() { Ok(absent) } else { t.parse() };
+    let parsed = match text.split_once("..") {
+        Some((low, high)) => number(low, 0).and_then(|low| Ok((low, number(high, usize::MAX)?))),
+        None => text.parse().map(|n| (n, n)),
+    };
+    parsed.with_context(|| format!("{text:?} is no number and no range such as 3..5, 3.. or ..3"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "\
+# a remark
+kernel: stable sid
+case: first
+run:
+    echo a
+
+      indented
+stdout-is:
+    a
+
+stderr-count: 2..3 ^x
+
+case: second
+smp: 4
+run: exit 3
+exit: 3
+";
+
+    fn parsed(text: &str) -> Result<Vec<Case>> {
+        parse(Path::new("tests/vm/cases/x.case"), text)
+    }
+
+    #[test]
+    fn a_file_holds_defaults_and_cases() {
+        let cases = parsed(FILE).unwrap();
+        let [first, second] = cases.as_slice() else { panic!("{cases:?}") };
+        assert_eq!(first.script, "echo a\n\n  indented\n");
+        assert_eq!(first.kernels, [Name::Stable, Name::Sid]);
+        assert!(matches!(&first.expectations[0].rule, Rule::Is(text) if text == "a\n"));
+        assert!(matches!(first.expectations[1].rule, Rule::Count { at_least: 2, at_most: 3, .. }));
+        assert_eq!((second.guest.smp, second.ending), (4, Ending::Exit(3)));
+        assert_eq!(second.kernels, [Name::Stable, Name::Sid]);
+    }
+
+    #[test]
+    fn mistakes_name_the_line() {
+        let message = |text: &str| format!("{:#}", parsed(text).unwrap_err());
+        assert_eq!(
+            message("case: x\nrun: a\nstdout-regxe: a"),
+            "x.case:3: there is no directive `stdout-regxe`"
+        );
+        assert_eq!(message("case: x"), "x.case: the case \"x\" runs nothing: it needs `run:`");
+        assert!(message("case: x\nrun: a\nexit: many").starts_with("x.case:3: \"many\" is not a number"));
+        assert!(message("case: x\nwhat is this").contains("line 2"));
+    }
+}

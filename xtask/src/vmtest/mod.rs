@@ -1,0 +1,226 @@
+//! Running the cases of tests/vm/cases in guests.
+
+mod case;
+mod judge;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::kernels::Name;
+use crate::vm::{self, Guest, contents::Contents, machine::Machine, machine::Sink};
+use crate::{exec, workspace};
+use case::{Case, Shape};
+use judge::{Outcome, judge};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Only the cases that have one of these in their file's name or their own
+    pub patterns: Vec<String>,
+    /// The kernels to boot [default: stable]
+    #[arg(long = "kernel", value_name = "KERNEL")]
+    pub kernels: Vec<Name>,
+    /// Take dtrace and inlinecall from an optimised build
+    #[arg(long)]
+    pub release: bool,
+    /// Run each case this many times
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub repeat: usize,
+    /// Print the names of the cases and run nothing
+    #[arg(long)]
+    pub list: bool,
+}
+
+/// How many cases went well.
+#[derive(Clone, Copy, Default)]
+pub struct Tally {
+    pub passed: usize,
+    pub failed: usize,
+}
+
+pub fn main(options: &Options) -> Result<ExitCode> {
+    let cases = select(load()?, &options.patterns)?;
+    if options.list {
+        for case in cases {
+            println!("{}: {}", case.file, case.name);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let kernels = if options.kernels.is_empty() { &[Name::Stable][..] } else { &options.kernels };
+    let mut total = Tally::default();
+    for &kernel in kernels {
+        let tally = run_all(&cases, kernel, options.release, options.repeat)?;
+        total.passed += tally.passed;
+        total.failed += tally.failed;
+    }
+    println!("{} passed, {} failed", total.passed, total.failed);
+    Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs every case on one kernel.
+pub fn run_everything(kernel: Name, release: bool) -> Result<Tally> {
+    run_all(&load()?, kernel, release, 1)
+}
+
+/// Every case of the checkout, in the order of the files' names.
+fn load() -> Result<Vec<Case>> {
+    let folder = workspace::root().join("tests/vm/cases");
+    let entries = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut files: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
+    files.retain(|f| f.extension().is_some_and(|e| e == "case"));
+    files.sort();
+    let mut cases = Vec::new();
+    for file in files {
+        cases.extend(case::parse(&file, &fs::read_to_string(&file)?)?);
+    }
+    Ok(cases)
+}
+
+fn select(mut cases: Vec<Case>, patterns: &[String]) -> Result<Vec<Case>> {
+    let wanted = |c: &Case| patterns.iter().any(|p| format!("{}: {}", c.file, c.name).contains(p.as_str()));
+    cases.retain(|c| patterns.is_empty() || wanted(c));
+    if cases.is_empty() {
+        bail!("no case matches {}", patterns.join(", "));
+    }
+    Ok(cases)
+}
+
+fn run_all(cases: &[Case], kernel: Name, release: bool, repeat: usize) -> Result<Tally> {
+    let wanted = cases.iter().filter(|c| c.kernels.contains(&kernel));
+    let all: Vec<&Case> = wanted.flat_map(|c| std::iter::repeat_n(c, repeat)).collect();
+    let guest = |shape: &Shape| Guest {
+        kernel,
+        smp: shape.smp,
+        mem: shape.mem,
+        append: shape.append.clone(),
+        no_module: !shape.module,
+        release,
+        ..Guest::default()
+    };
+    let mut tally = Tally::default();
+    for group in groups(&all) {
+        let shape = &group[0].guest;
+        let guest = guest(shape);
+        let built = vm::built(&guest)?;
+        let pushed = shape.push.iter().map(|f| built_file(f)).collect::<Result<_>>()?;
+        let runs = group.iter().map(|c| c.script.clone()).collect();
+        run_group(&guest, &Contents { pushed, runs, ..built }, &group, &mut tally);
+    }
+    Ok(tally)
+}
+
+/// Cases that can share a guest, each group in the order of the files.
+fn groups<'a>(cases: &[&'a Case]) -> Vec<Vec<&'a Case>> {
+    let mut groups: Vec<Vec<&Case>> = Vec::new();
+    for &case in cases {
+        let shared = groups.iter_mut().find(|g| !case.own_boot && !g[0].own_boot && g[0].guest == case.guest);
+        match shared {
+            Some(group) => group.push(case),
+            None => groups.push(vec![case]),
+        }
+    }
+    groups
+}
+
+/// Runs cases one after the other in one guest, or in as many as it takes: a broken one is replaced.
+fn run_group(guest: &Guest, contents: &Contents, cases: &[&Case], tally: &mut Tally) {
+    let mut machine: Option<Machine> = None;
+    for (id, case) in cases.iter().enumerate() {
+        let title = format!("{} {}: {}", guest.kernel, case.file, case.name);
+        let begin = Instant::now();
+        let result = match machine.take() {
+            Some(machine) => Ok(machine),
+            None => vm::boot(guest, contents),
+        };
+        let result = result.and_then(|mut running| {
+            let outcome = run_case(&mut running, id, case)?;
+            Ok((running, outcome))
+        });
+        let seconds = begin.elapsed().as_secs_f32();
+        let faults = match result {
+            Ok((mut running, outcome)) => {
+                let mut faults = judge(case, &outcome);
+                if !faults.is_empty() {
+                    faults.push(evidence(&mut running, &outcome));
+                }
+                // After a crash or a time-out, and after any trouble, the guest proves nothing any more.
+                let healthy = matches!(outcome.end, vm::machine::End::Exit(_)) && outcome.trouble.is_none();
+                machine = healthy.then_some(running);
+                faults
+            }
+            Err(error) => vec![format!("{error:#}")],
+        };
+        if faults.is_empty() {
+            tally.passed += 1;
+            println!("ok    {title} ({seconds:.1} s)");
+        } else {
+            tally.failed += 1;
+            println!("FAIL  {title} ({seconds:.1} s)");
+            faults.iter().for_each(|fault| println!("    {}", fault.replace('\n', "\n    ")));
+        }
+    }
+}
+
+fn run_case(machine: &mut Machine, id: usize, case: &Case) -> Result<Outcome> {
+    let from = machine.log.position();
+    machine.log.allow(&case.allowed_log);
+    let mut output = Captured::default();
+    let end = machine.run(id, case.timeout, &mut output)?;
+    let trouble = machine.log.first_trouble(from).map(Into::into);
+    let log = machine.log.since(from).to_vec();
+    Ok(Outcome { end, stdout: output.out, stderr: output.err, log, trouble })
+}
+
+/// What helps to understand a failure.
+fn evidence(machine: &mut Machine, outcome: &Outcome) -> String {
+    let mut text = String::new();
+    for (name, bytes) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
+        let lines = String::from_utf8_lossy(bytes);
+        let lines: Vec<_> = lines.lines().collect();
+        let shown = &lines[lines.len().saturating_sub(40)..];
+        let cut = if shown.len() < lines.len() { ", its end" } else { "" };
+        text += &format!("{name}{cut}:\n");
+        shown.iter().for_each(|line| text += &format!("    {line}\n"));
+    }
+    text += &format!("the kernel's log:\n{}", machine.log.excerpt(machine.run_start, 80));
+    if outcome.end == vm::machine::End::Hang {
+        text += &format!("\nthe CPUs:\n{}", machine.registers());
+    }
+    text
+}
+
+/// A file to push as it is, or the program that a C source makes.
+fn built_file(file: &Path) -> Result<PathBuf> {
+    if file.extension().is_none_or(|e| e != "c") {
+        return Ok(file.into());
+    }
+    let folder = workspace::target().join("vm/files");
+    fs::create_dir_all(&folder)?;
+    let program = folder.join(file.file_stem().context("a source has a name")?);
+    let modified = |path: &Path| fs::metadata(path).and_then(|m| m.modified()).ok();
+    if modified(&program).is_none_or(|built| modified(file).is_none_or(|source| source > built)) {
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&program).arg(file);
+        exec::run(&mut gcc)?;
+    }
+    Ok(program)
+}
+
+#[derive(Default)]
+struct Captured {
+    out: Vec<u8>,
+    err: Vec<u8>,
+}
+
+impl Sink for Captured {
+    fn out(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    fn err(&mut self, bytes: &[u8]) {
+        self.err.extend_from_slice(bytes);
+    }
+}
