@@ -1,5 +1,6 @@
 //! options.rs: the options of `-x`, `#pragma D option` and setopt(), as one table.
 
+use crate::diag::suggest::nearest;
 use std::time::Duration;
 
 /// What an option's value looks like.
@@ -76,7 +77,7 @@ pub const TABLE: &[Spec] = &[
     row("aggzoom", Kind::Flag, When::Refused, ""),
     row("amin", Kind::Text, When::Refused, ""),
     row("argref", Kind::Flag, When::Compile, ""),
-    row("bufpolicy", Kind::Choice(&["switch", "fill", "ring"]), When::Run, "switch"),
+    row("bufpolicy", Kind::Choice(&["switch"]), When::Run, "switch"),
     row("bufresize", Kind::Choice(&["auto", "manual"]), When::Run, "auto"),
     row("bufsize", Kind::Size, When::Run, "4m"),
     row("cleanrate", rate(200_000, 60 * SECOND), When::Run, "101hz"),
@@ -334,30 +335,6 @@ fn parse_integer(text: &str) -> Option<u64> {
     };
     // from_str_radix would take a sign.
     digits.bytes().all(|b| b.is_ascii_alphanumeric()).then(|| u64::from_str_radix(digits, radix).ok())?
-}
-
-/// The candidate that the user may have meant: at most a third of its letters differ.
-pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    candidates
-        .map(|candidate| (distance(name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= candidate.len().max(name.len()).div_ceil(3))
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-}
-
-/// Levenshtein's distance, row by row.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ pub mod message;
 pub mod output;
 pub mod printf;
 pub mod record;
+pub mod run;
 pub mod sink;
 pub mod symbols;
 pub mod text;
