@@ -8,6 +8,7 @@
 //!                         sites (where to probe)     types (BTF, DWARF, D)                  records ─consumer→ text | JSON
 //! ```
 
+pub mod codegen;
 pub mod consumer;
 pub mod debuginfo;
 pub mod diag;
@@ -18,3 +19,5 @@ pub mod parser;
 pub mod sites;
 pub mod source;
 pub mod sugar;
+pub mod typeck;
+pub mod types;

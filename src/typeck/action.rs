@@ -1,5 +1,6 @@
 //! typeck/action.rs: statements: actions, and expressions evaluated for their effect.
 
+use crate::diag::{Tag, tags};
 use super::assign::as_aggregation;
 use super::builtin::{Action, Entry, What};
 use super::decl::string_constant;
@@ -276,17 +277,17 @@ impl Checker<'_> {
 
 /// Tags of the actions that take an aggregation.
 struct ActionTags {
-    count: &'static str,
-    argument: &'static str,
-    unknown: &'static str,
-    scalar: &'static str,
+    count: Tag,
+    argument: Tag,
+    unknown: Tag,
+    scalar: Tag,
 }
 
 fn tags(action: Action) -> ActionTags {
     let (count, argument, unknown, scalar) = match action {
-        Action::Clear => ("D_CLEAR_PROTO", "D_CLEAR_AGGARG", "D_CLEAR_AGGBAD", "D_PROTO_ARG"),
-        Action::Trunc => ("D_TRUNC_PROTO", "D_TRUNC_AGGARG", "D_TRUNC_AGGBAD", "D_TRUNC_SCALAR"),
-        _ => ("D_NORMALIZE_PROTO", "D_NORMALIZE_AGGARG", "D_NORMALIZE_AGGBAD", "D_NORMALIZE_SCALAR"),
+        Action::Clear => (tags::CLEAR_PROTO, tags::CLEAR_AGGARG, tags::CLEAR_AGGBAD, tags::PROTO_ARG),
+        Action::Trunc => (tags::TRUNC_PROTO, tags::TRUNC_AGGARG, tags::TRUNC_AGGBAD, tags::TRUNC_SCALAR),
+        _ => (tags::NORMALIZE_PROTO, tags::NORMALIZE_AGGARG, tags::NORMALIZE_AGGBAD, tags::NORMALIZE_SCALAR),
     };
     ActionTags { count, argument, unknown, scalar }
 }

@@ -1,5 +1,6 @@
 //! typeck/format_args.rs: formats against their arguments: printf(), system(), freopen(), printa().
 
+use crate::diag::{Tag, tags};
 use std::ops::Range;
 
 use super::decl::string_constant;
@@ -120,12 +121,12 @@ impl Checker<'_> {
         first_span: Span,
     ) -> Result<AggregationId> {
         let ast::ExprKind::Aggregation(name) = &arg.kind else {
-            let tag = "D_PRINTA_AGGARG";
+            let tag = tags::PRINTA_AGGARG;
             return Err(Box::new(Error::NotAggregation { tag, name: "printa", span: arg.span }));
         };
         let Some(id) = self.names.find_aggregation(name) else {
             return Err(Box::new(Error::AggregationUndefined {
-                tag: "D_PRINTA_AGGBAD",
+                tag: tags::PRINTA_AGGBAD,
                 aggregation: name.clone(),
                 similar: self.names.similar_aggregation(name),
                 span: arg.span,
@@ -138,9 +139,9 @@ impl Checker<'_> {
             _ => a == b,
         };
         let (tag, title) = if a.keys.len() != b.keys.len() {
-            ("D_PRINTA_AGGKEY", "have different numbers of keys")
+            (tags::PRINTA_AGGKEY, "have different numbers of keys")
         } else if !a.keys.iter().zip(&b.keys).all(|(a, b)| same(a, b)) {
-            ("D_PRINTA_AGGPROTO", "have keys of different types")
+            (tags::PRINTA_AGGPROTO, "have keys of different types")
         } else {
             return Ok(id);
         };

@@ -69,8 +69,6 @@ struct Checker<'a> {
     env: &'a Env,
     layout: Layout,
     names: names::Names,
-    /// Of the expression being checked.
-    depth: u32,
 }
 
 impl<'a> Checker<'a> {
@@ -79,7 +77,6 @@ impl<'a> Checker<'a> {
             env,
             layout: Layout { strsize: env.strsize },
             names: names::Names::default(),
-            depth: 0,
         }
     }
 
