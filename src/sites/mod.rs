@@ -1,6 +1,16 @@
 //! sites/: where a probe can go.
 
+mod decode;
 pub mod dwarf;
+mod glob;
+mod index;
+mod kernel;
+mod naming;
+mod refusals;
+mod symtab;
+
+pub use index::{DwarfIndex, InlineProbe};
+pub use kernel::{Kernel, Module, Symbolized};
 
 use crate::diag::Diagnostic;
 

@@ -26,6 +26,8 @@ pub struct Symbols {
     /// By address, the preferred name of an address first.
     symbols: Vec<Symbol>,
     by_name: OnceLock<HashMap<Box<str>, Vec<u32>>>,
+    /// Address of `_text`, by which the running kernel is compared with the file.
+    text_start: Option<u64>,
 }
 
 impl Symbols {
@@ -34,9 +36,13 @@ impl Symbols {
         let mut symbols = Symbols::default();
         let mut ends = Vec::new();
         image.for_each_code_symbol(|symbol| {
+            if symbol.name == "_text" {
+                symbols.text_start = Some(symbol.address);
+            }
             if let Some(section) = image.section_at(symbol.address).filter(|_| !is_no_function(symbol.name)) {
                 let gone = section.name.starts_with(".init")
-                    || (vmlinux && (section.name.starts_with(".exit") || section.name.starts_with(".altinstr_aux")));
+                    || (vmlinux
+                        && (section.name.starts_with(".exit") || section.name.starts_with(".altinstr_aux")));
                 // Only vmlinux keeps the names of freed code (as kallsyms does).
                 if vmlinux || !gone {
                     symbols.push(symbol, gone);
@@ -55,7 +61,10 @@ impl Symbols {
         let (mut init_start, mut init_end) = (0, 0);
         for line in text.lines() {
             let mut fields = line.split_ascii_whitespace();
-            let (Some(address), Some(kind), Some(name)) = (fields.next(), fields.next(), fields.next()) else { continue };
+            let (Some(address), Some(kind), Some(name)) = (fields.next(), fields.next(), fields.next())
+            else {
+                continue;
+            };
             let Ok(address) = u64::from_str_radix(address, 16) else { continue };
             match name {
                 "_sinittext" => init_start = address,
@@ -78,6 +87,11 @@ impl Symbols {
         }
         modules.values_mut().for_each(|symbols| symbols.finish(None));
         modules
+    }
+
+    /// Address of `_text` in the file.
+    pub fn text_start(&self) -> Option<u64> {
+        self.text_start
     }
 
     pub fn name(&self, symbol: &Symbol) -> &str {
@@ -134,7 +148,8 @@ impl Symbols {
         let name_at = self.names.len() as u32;
         self.names.push_str(symbol.name);
         let underscores = symbol.name.len() - symbol.name.trim_start_matches('_').len();
-        let rank = u16::from(!symbol.function) << 12 | u16::from(!symbol.global) << 8 | underscores.min(0xff) as u16;
+        let rank =
+            u16::from(!symbol.function) << 12 | u16::from(!symbol.global) << 8 | underscores.min(0xff) as u16;
         let (address, size) = (symbol.address, symbol.size);
         self.symbols.push(Symbol { address, size, name_at, name_len: symbol.name.len() as u32, rank, gone });
     }
@@ -144,7 +159,8 @@ impl Symbols {
         let ends = ends.unwrap_or_else(|| vec![u64::MAX; self.symbols.len()]);
         let mut keyed: Vec<(Symbol, u64)> = self.symbols.drain(..).zip(ends).collect();
         let names = &self.names;
-        let name = |symbol: &Symbol| &names[symbol.name_at as usize..(symbol.name_at + symbol.name_len) as usize];
+        let name =
+            |symbol: &Symbol| &names[symbol.name_at as usize..(symbol.name_at + symbol.name_len) as usize];
         // A stable sort by address alone keeps the order of kallsyms where all addresses are zero.
         let hidden = keyed.iter().all(|(symbol, _)| symbol.address == 0);
         if !hidden {
@@ -153,7 +169,9 @@ impl Symbols {
         let mut next = None;
         for index in (0..keyed.len()).rev() {
             let (symbol, end) = keyed[index];
-            if let Some((following, _)) = keyed.get(index + 1).filter(|(following, _)| following.address > symbol.address) {
+            if let Some((following, _)) =
+                keyed.get(index + 1).filter(|(following, _)| following.address > symbol.address)
+            {
                 next = Some(following.address);
             }
             if symbol.size == 0 && !hidden {
@@ -169,8 +187,18 @@ impl Symbols {
 /// Marks in the text and what is put before functions: never the name of one.
 fn is_no_function(name: &str) -> bool {
     const MARKS: [&str; 12] = [
-        "_text", "_stext", "_etext", "_sinittext", "_einittext", "__init_begin", "__init_end", "_sexittext", "_eexittext",
-        "__indirect_thunk_start", "__indirect_thunk_end", "__end_of_kernel_reserve",
+        "_text",
+        "_stext",
+        "_etext",
+        "_sinittext",
+        "_einittext",
+        "__init_begin",
+        "__init_end",
+        "_sexittext",
+        "_eexittext",
+        "__indirect_thunk_start",
+        "__indirect_thunk_end",
+        "__end_of_kernel_reserve",
     ];
     name.starts_with("__pfx_")
         || name.starts_with("__cfi_")
@@ -196,7 +224,11 @@ fn is_clone_suffix(suffix: &str) -> bool {
     for part in parts {
         match part {
             "isra" | "constprop" | "lto_priv" | "llvm" => previous_is_kind = true,
-            number if previous_is_kind && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            number
+                if previous_is_kind
+                    && !number.is_empty()
+                    && number.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
                 previous_is_kind = false;
             }
             _ => return false,
@@ -252,7 +284,13 @@ ffffffffc0001000 t bpf_prog_1\t[bpf]
         assert_eq!(modules["vmlinux"].instances("show"), ["show"]);
         assert!(modules["vmlinux"].instances("early_setup").is_empty());
         assert!(modules["vmlinux"].instances("sho").is_empty());
-        for (suffix, clone) in [("", true), (".isra.0.constprop.1", true), (".isra.0.cold", false), (".part.0", false), ("x", false)] {
+        for (suffix, clone) in [
+            ("", true),
+            (".isra.0.constprop.1", true),
+            (".isra.0.cold", false),
+            (".part.0", false),
+            ("x", false),
+        ] {
             assert_eq!(is_clone_suffix(suffix), clone, "{suffix}");
         }
     }

@@ -42,7 +42,12 @@ struct Frame {
 
 impl<'a> CopyFinder<'_, 'a> {
     /// `definitions` are those of all units; `None`: the copies of this unit have their origin in it.
-    pub fn in_unit(&self, unit: &Unit<'a>, scan: &Scan, definitions: Option<&Definitions>) -> gimli::Result<Vec<Found>> {
+    pub fn in_unit(
+        &self,
+        unit: &Unit<'a>,
+        scan: &Scan,
+        definitions: Option<&Definitions>,
+    ) -> gimli::Result<Vec<Found>> {
         let local: Definitions;
         let definitions = match definitions {
             Some(all) => all,
@@ -60,7 +65,13 @@ impl<'a> CopyFinder<'_, 'a> {
         Ok(found)
     }
 
-    fn in_body(&self, unit: &Unit<'a>, body: &Body, definitions: &Definitions, found: &mut Vec<Found>) -> gimli::Result<()> {
+    fn in_body(
+        &self,
+        unit: &Unit<'a>,
+        body: &Body,
+        definitions: &Definitions,
+        found: &mut Vec<Found>,
+    ) -> gimli::Result<()> {
         let mut entries = unit.entries(body.first_child)?;
         let mut depth = 1usize;
         let mut frames = vec![Frame { depth, origin: Some(body.origin) }];
@@ -79,7 +90,8 @@ impl<'a> CopyFinder<'_, 'a> {
                     let parent = frames.last().and_then(|frame| frame.origin);
                     let origin = attributes.origin;
                     if let Some(definition) = origin.and_then(|origin| definitions.get(&origin)) {
-                        let parent = parent.map(|parent| definitions.get(&parent).map_or(parent, |of| of.offset));
+                        let parent =
+                            parent.map(|parent| definitions.get(&parent).map_or(parent, |of| of.offset));
                         found.push(self.copy(unit, offset, definition, parent, &attributes)?);
                     }
                     if abbreviation.has_children() {
