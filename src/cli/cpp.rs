@@ -82,7 +82,8 @@ mod tests {
     fn a_script_goes_through_cpp() {
         let mut options = Options::default();
         options.set("define", Some("WHAT=1"), From::CommandLine).unwrap();
-        let text = b"#!/usr/sbin/dtrace -Cs\n#if WHAT && defined(__linux) && !defined(__sun)\nBEGIN\n#endif\n";
+        let text =
+            b"#!/usr/sbin/dtrace -Cs\n#if WHAT && defined(__linux) && !defined(__sun)\nBEGIN\n#endif\n";
         match preprocess(text, "a\"b.d", &options) {
             Ok(output) => {
                 let output = String::from_utf8(output).unwrap();

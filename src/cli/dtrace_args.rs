@@ -100,14 +100,44 @@ const fn long(long: &'static str, value: &'static str, help: &'static str, does:
 }
 
 const TABLE: &[Row] = &[
-    row('n', "name", "PROBE", "Enable probes by name: [[[provider:]module:]function:]name, and [/predicate/] { actions }", Does::Program(Origin::Name)),
-    row('s', "script", "FILE", "Compile the D script FILE; operands are its $1, $2 …", Does::Program(Origin::Script)),
+    row(
+        'n',
+        "name",
+        "PROBE",
+        "Enable probes by name: [[[provider:]module:]function:]name, and [/predicate/] { actions }",
+        Does::Program(Origin::Name),
+    ),
+    row(
+        's',
+        "script",
+        "FILE",
+        "Compile the D script FILE; operands are its $1, $2 …",
+        Does::Program(Origin::Script),
+    ),
     row('P', "provider", "PROVIDER", "Enable a provider's probes", Does::Program(Origin::Provider)),
-    row('m', "module", "MODULE", "Enable a module's probes: [provider:]module", Does::Program(Origin::Module)),
-    row('f', "function", "FUNCTION", "Enable a function's probes: [[provider:]module:]function", Does::Program(Origin::Function)),
+    row(
+        'm',
+        "module",
+        "MODULE",
+        "Enable a module's probes: [provider:]module",
+        Does::Program(Origin::Module),
+    ),
+    row(
+        'f',
+        "function",
+        "FUNCTION",
+        "Enable a function's probes: [[provider:]module:]function",
+        Does::Program(Origin::Function),
+    ),
     row('i', "id", "ID", "Enable a probe by its number", Does::Program(Origin::Id)),
     row('d', "desugar", "", "Print the program as it is after syntactic sugar", Does::Desugared),
-    row('e', "execute-nothing", "", "Compile only: needs neither root nor the kernel module", Does::Mode(Mode::Compile)),
+    row(
+        'e',
+        "execute-nothing",
+        "",
+        "Compile only: needs neither root nor the kernel module",
+        Does::Mode(Mode::Compile),
+    ),
     row('l', "list", "", "List the probes that match, instead of enabling them", Does::Mode(Mode::List)),
     row('q', "quiet", "", "Print only what the program prints", Does::Set("quiet")),
     row('S', "disassemble", "", "Print the compiled code to standard error", Does::Set("verbose")),
@@ -300,7 +330,21 @@ mod tests {
 
     #[test]
     fn order_is_kept_over_letters_and_operands_are_mixed_in() {
-        let read = read(&["one", "-n", "BEGIN", "-qs", "a.d", "-P", "fbt", "two", "-nEND", "-x", "strsize=9", "-b4m"]).unwrap();
+        let read = read(&[
+            "one",
+            "-n",
+            "BEGIN",
+            "-qs",
+            "a.d",
+            "-P",
+            "fbt",
+            "two",
+            "-nEND",
+            "-x",
+            "strsize=9",
+            "-b4m",
+        ])
+        .unwrap();
         let expected = [
             program(Origin::Name, "BEGIN"),
             program(Origin::Script, "a.d"),
@@ -310,7 +354,10 @@ mod tests {
         assert_eq!(read.programs, expected);
         assert_eq!(read.operands, ["one", "two"]);
         let set = |name: &str, value: Option<&str>| (name.to_owned(), value.map(str::to_owned));
-        assert_eq!(read.settings, [set("quiet", None), set("strsize", Some("9")), set("bufsize", Some("4m"))]);
+        assert_eq!(
+            read.settings,
+            [set("quiet", None), set("strsize", Some("9")), set("bufsize", Some("4m"))]
+        );
     }
 
     #[test]
@@ -335,7 +382,9 @@ mod tests {
         assert!(matches!(read(&["-l", "-V"]), Err(Stop::Usage { .. })));
         assert!(matches!(read(&["-64", "-V"]).map(|read| read.mode), Ok(Mode::Version)));
         assert!(matches!(read(&["-32", "-V"]), Err(Stop::Usage { .. })));
-        assert!(matches!(read(&["-39", "-V"]), Err(Stop::Usage { message, .. }) if message == "illegal option -- 39"));
+        assert!(
+            matches!(read(&["-39", "-V"]), Err(Stop::Usage { message, .. }) if message == "illegal option -- 39")
+        );
     }
 
     #[test]

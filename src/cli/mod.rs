@@ -3,5 +3,7 @@
 pub mod cpp;
 pub mod dtrace;
 pub mod dtrace_args;
+pub mod dtrace_list;
+pub mod dtrace_trace;
 pub mod report;
 pub mod signals;

@@ -245,9 +245,7 @@ fn is_exact(value: &Expr, bytes: u64) -> bool {
         | ExprKind::Logic { .. }
         | ExprKind::Convert(_)
         | ExprKind::Call { .. } => true,
-        ExprKind::Conditional { then, otherwise, .. } => {
-            is_exact(then, bytes) && is_exact(otherwise, bytes)
-        }
+        ExprKind::Conditional { then, otherwise, .. } => is_exact(then, bytes) && is_exact(otherwise, bytes),
         ExprKind::Comma { right, .. } => is_exact(right, bytes),
         _ => false,
     }

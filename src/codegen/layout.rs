@@ -1,7 +1,7 @@
 //! codegen/layout.rs: types, variables and aggregations as DIF knows them, and how values are shown.
 
-use crate::dif::{ActionKind, CtfKind, Display, Scope, Type, Variable, VariableKind};
 use crate::dif;
+use crate::dif::{ActionKind, CtfKind, Display, Scope, Type, Variable, VariableKind};
 use crate::parser::ast::TagKind;
 use crate::typeck::typed::{self, AggregatingFunction, KeyType, SymbolAction};
 use crate::types::{self, Layout};
@@ -19,10 +19,9 @@ pub(super) fn dif_type(ty: &types::Type, layout: &Layout) -> Type {
             _ => Type::by_ref(CtfKind::Struct, size),
         },
         types::Type::String => Type::string(size),
-        types::Type::Void
-        | types::Type::Function
-        | types::Type::Dynamic
-        | types::Type::Typedef { .. } => Type::VOID,
+        types::Type::Void | types::Type::Function | types::Type::Dynamic | types::Type::Typedef { .. } => {
+            Type::VOID
+        }
     }
 }
 

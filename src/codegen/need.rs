@@ -43,10 +43,9 @@ pub(super) fn is_pure(expr: &Expr) -> bool {
         ExprKind::Conditional { condition, then, otherwise } => {
             is_pure(condition) && is_pure(then) && is_pure(otherwise)
         }
-        ExprKind::Call { .. }
-        | ExprKind::Assign { .. }
-        | ExprKind::Update { .. }
-        | ExprKind::Step { .. } => false,
+        ExprKind::Call { .. } | ExprKind::Assign { .. } | ExprKind::Update { .. } | ExprKind::Step { .. } => {
+            false
+        }
     }
 }
 

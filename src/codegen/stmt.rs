@@ -45,10 +45,7 @@ impl Generator<'_> {
             StmtKind::Print(value) => {
                 let difo = self.value(value)?;
                 actions.push(action(ActionKind::DifExpr, Some(difo), 0));
-                StatementKind::Print {
-                    display: layout::display(&value.ty),
-                    type_name: value.ty.to_string(),
-                }
+                StatementKind::Print { display: layout::display(&value.ty), type_name: value.ty.to_string() }
             }
             StmtKind::Printf { action: format_action, format, args } => {
                 let (kind, statement) = match format_action {

@@ -276,7 +276,7 @@ fn normal_key(
         }
         Display::Mod => match symbols.kernel(address()) {
             Some(symbol) => {
-                let known = modules.entry(symbol.module.to_owned()).or_insert(symbol.start);
+                let known = modules.entry(symbol.module).or_insert(symbol.start);
                 known.to_ne_bytes().into()
             }
             None => bytes.into(),

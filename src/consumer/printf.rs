@@ -279,8 +279,9 @@ mod tests {
 
     struct NoSymbols;
     impl Symbols for NoSymbols {
-        fn kernel(&self, address: u64) -> Option<KernelSymbol<'_>> {
-            (address >= 0x1000).then_some(KernelSymbol { module: "vmlinux", name: "f", start: 0x1000 })
+        fn kernel(&self, address: u64) -> Option<KernelSymbol> {
+            let symbol = KernelSymbol { module: "vmlinux".into(), name: "f".into(), start: 0x1000 };
+            (address >= 0x1000).then_some(symbol)
         }
         fn user(&self, _: u64, _: u64) -> Option<UserPlace> {
             None

@@ -193,7 +193,7 @@ impl Kernel for Session {
     }
 }
 
-fn matches(description: &ProbeDesc, catalog: &dyn ProbeCatalog) -> Result<Vec<Probe>, Box<Diagnostic>> {
+pub fn matches(description: &ProbeDesc, catalog: &dyn ProbeCatalog) -> Result<Vec<Probe>, Box<Diagnostic>> {
     match description {
         ProbeDesc::Id(id) => Ok(catalog.by_id(*id).into_iter().collect()),
         ProbeDesc::Fields { provider, module, function, name } => {

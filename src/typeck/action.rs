@@ -1,13 +1,11 @@
 //! typeck/action.rs: statements: actions, and expressions evaluated for their effect.
 
-use crate::diag::{Tag, tags};
 use super::assign::as_aggregation;
 use super::builtin::{Action, Entry, What};
 use super::decl::string_constant;
-use super::typed::{
-    AggregationId, Expr, FormatAction, StackAction, Stmt, StmtKind, SymbolAction,
-};
+use super::typed::{AggregationId, Expr, FormatAction, StackAction, Stmt, StmtKind, SymbolAction};
 use super::{Checker, Error, Result, builtin};
+use crate::diag::{Tag, tags};
 use crate::dif::ActionKind;
 use crate::parser::ast;
 use crate::source::Span;
@@ -136,7 +134,12 @@ impl Checker<'_> {
         Ok(StmtKind::Tracemem { address, size: bytes, length })
     }
 
-    pub(super) fn check_stack(&mut self, action: Action, args: &[ast::Expr], span: Span) -> Result<StackAction> {
+    pub(super) fn check_stack(
+        &mut self,
+        action: Action,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Result<StackAction> {
         let user = action == Action::Ustack;
         if args.len() > 1 + usize::from(user) {
             return Err(Box::new(Error::StackCount { user, found: args.len(), span }));

@@ -1,9 +1,9 @@
 //! typeck/aggregating.rs: the arguments of the aggregating functions (language §4.4).
 
-use crate::diag::{Tag, tags};
 use super::builtin::Aggregating;
 use super::typed::{AggregatingFunction, Expr};
 use super::{Checker, Error, Result};
+use crate::diag::{Tag, tags};
 use crate::parser::ast;
 use crate::source::Span;
 
@@ -90,7 +90,10 @@ impl Checker<'_> {
             None => (1, args[2].span),
             Some(arg) => {
                 let step = self.constant(arg, tags::LQUANT_STEPTYPE, "the step of lquantize()")?;
-                (in_range(step, 1, i32::from(u16::MAX), tags::LQUANT_STEPVAL, "the step", arg.span)?, arg.span)
+                (
+                    in_range(step, 1, i32::from(u16::MAX), tags::LQUANT_STEPVAL, "the step", arg.span)?,
+                    arg.span,
+                )
             }
         };
         let levels = (i64::from(limit) - i64::from(base)) / i64::from(step);

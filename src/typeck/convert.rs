@@ -90,9 +90,7 @@ fn is_pointer_compatible(value: &Expr, to: &Type) -> bool {
         return to.referent().is_some_and(Type::is_void);
     }
     match (value.ty.referent(), to.referent()) {
-        (Some(a), Some(b)) => {
-            value.ty.is_user() == to.is_user() && (a.same(b) || a.is_void() || b.is_void())
-        }
+        (Some(a), Some(b)) => value.ty.is_user() == to.is_user() && (a.same(b) || a.is_void() || b.is_void()),
         _ => false,
     }
 }

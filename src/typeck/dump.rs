@@ -2,8 +2,8 @@
 
 use super::agg::function_name;
 use super::typed::{
-    Aggregation, AggregatingFunction, Clause, Expr, ExprKind, Key, KeyType, Place, Program, StackAction, Stmt,
-    StmtKind, Variable, VariableId,
+    AggregatingFunction, Aggregation, Clause, Expr, ExprKind, Key, KeyType, Place, Program, StackAction,
+    Stmt, StmtKind, Variable, VariableId,
 };
 use crate::parser::ast::ProbeDescKind;
 
@@ -141,7 +141,9 @@ impl Dump<'_> {
                 self.nested(format!("{kind:?}").to_lowercase(), |dump| dump.expr(id));
             }
             StmtKind::Destructive(kind, arg) => {
-                self.nested(format!("{kind:?}").to_lowercase(), |dump| dump.optional("argument", arg.as_ref()));
+                self.nested(format!("{kind:?}").to_lowercase(), |dump| {
+                    dump.optional("argument", arg.as_ref())
+                });
             }
             _ => {}
         }
@@ -158,7 +160,9 @@ impl Dump<'_> {
             Key::Value(value) => self.nested("key", |dump| dump.expr(value)),
             Key::Stack(stack) => self.nested("key", |dump| dump.line(stack_text(stack))),
             Key::Symbol(symbol, address) => {
-                self.nested(format!("key {}", format!("{symbol:?}").to_lowercase()), |dump| dump.expr(address));
+                self.nested(format!("key {}", format!("{symbol:?}").to_lowercase()), |dump| {
+                    dump.expr(address)
+                });
             }
         }
     }
@@ -275,7 +279,9 @@ fn key_type_text(key: &KeyType) -> String {
 fn function_text(function: AggregatingFunction) -> String {
     let name = function_name(function);
     match function {
-        AggregatingFunction::Lquantize { base, limit, step, .. } => format!("{name}({base}, {limit}, {step})"),
+        AggregatingFunction::Lquantize { base, limit, step, .. } => {
+            format!("{name}({base}, {limit}, {step})")
+        }
         AggregatingFunction::Llquantize { factor, low, high, steps } => {
             format!("{name}({factor}, {low}, {high}, {steps})")
         }

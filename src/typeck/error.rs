@@ -248,9 +248,12 @@ impl Error {
             Error::NotInteger { op, found, span } => {
                 operand(tags::OP_INT, format!("`{op}` needs integers, not {found}"), found, *span)
             }
-            Error::NotScalar { op, found, span } => {
-                operand(tags::OP_SCALAR, format!("`{op}` needs an integer or a pointer, not {found}"), found, *span)
-            }
+            Error::NotScalar { op, found, span } => operand(
+                tags::OP_SCALAR,
+                format!("`{op}` needs an integer or a pointer, not {found}"),
+                found,
+                *span,
+            ),
             Error::ConditionNotScalar { found, span } => operand(
                 tags::OP_SCALAR,
                 format!("the condition of `if` must be an integer or a pointer, not {found}"),
@@ -293,12 +296,10 @@ impl Error {
                 let diagnostic = error(tags::TYPE_MEMBER, format!("{record} has no member `{member}`"));
                 did_you_mean(diagnostic.at(*span, "no such member"), similar)
             }
-            Error::AddressOfVariable { span } => {
-                error(tags::ADDROF_VAR, "a variable of D has no address").at(*span, "`&` is not possible here")
-            }
+            Error::AddressOfVariable { span } => error(tags::ADDROF_VAR, "a variable of D has no address")
+                .at(*span, "`&` is not possible here"),
             Error::AddressOfValue { span } => {
-                error(tags::ADDROF_LVAL, "only what is in memory has an address")
-                    .at(*span, "this is a value")
+                error(tags::ADDROF_LVAL, "only what is in memory has an address").at(*span, "this is a value")
             }
             Error::NoSize { found, span } => {
                 error(tags::SIZEOF_TYPE, format!("{found} has no size")).at(*span, "the size is not known")
@@ -326,11 +327,9 @@ impl Error {
             Error::NotLvalue { span } => {
                 error(tags::OP_LVAL, "this cannot be assigned").at(*span, "not a variable, nor memory")
             }
-            Error::ReadOnly { name, span } => {
-                error(tags::OP_WRITE, format!("`{name}` cannot be written"))
-                    .at(*span, "read only")
-                    .help("use a variable of your own, for example `this->value = …;`")
-            }
+            Error::ReadOnly { name, span } => error(tags::OP_WRITE, format!("`{name}` cannot be written"))
+                .at(*span, "read only")
+                .help("use a variable of your own, for example `this->value = …;`"),
             Error::ArrayAssign { found, span } => {
                 let diagnostic = error(tags::OP_ARRFUN, format!("{found} cannot be assigned"));
                 let diagnostic = diagnostic.at(*span, format!("this is {found}"));
@@ -350,7 +349,8 @@ impl Error {
                 }
             }
             Error::NoValue { found, span, .. } => {
-                let what = if found.is_void() { "this has no value (void)" } else { "an aggregation has no value" };
+                let what =
+                    if found.is_void() { "this has no value (void)" } else { "an aggregation has no value" };
                 error(tags::OP_INCOMPAT, format!("{what} to assign")).at(*span, "no value")
             }
             Error::StepVoid { op, found, span } => {
@@ -378,23 +378,29 @@ impl Error {
                     .help(format!("use a thread-local one: `{}`", name.replace("this->", "self->")))
             }
             Error::SeveralIndices { span } => {
-                error(tags::ARR_BADREF, "a pointer or a scalar array takes one index").at(*span, "several indices")
+                error(tags::ARR_BADREF, "a pointer or a scalar array takes one index")
+                    .at(*span, "several indices")
             }
             Error::OutOfBounds { index, len, span } => {
                 error(tags::ARR_BOUNDS, format!("index {index} is beyond an array of {len}"))
                     .at(*span, format!("0 to {} are possible", len - 1))
             }
-            Error::RegisterIndex { array, span } => {
-                error(tags::REGS_IDX, format!("the index of `{array}[]` must be an integer constant, 0 or more"))
-                    .at(*span, "not such a constant")
-            }
+            Error::RegisterIndex { array, span } => error(
+                tags::REGS_IDX,
+                format!("the index of `{array}[]` must be an integer constant, 0 or more"),
+            )
+            .at(*span, "not such a constant"),
             Error::KeyCount { name, expected, found, span, declared } => {
                 let title = format!("`{name}` has {expected} keys, not {found}");
-                error(tags::PROTO_LEN, title).at(*span, format!("{found} given")).and(*declared, "first used so")
+                error(tags::PROTO_LEN, title)
+                    .at(*span, format!("{found} given"))
+                    .and(*declared, "first used so")
             }
             Error::KeyType { name, number, expected, found, span, declared } => {
                 let title = format!("key {number} of `{name}` is {expected}, not {found}");
-                error(tags::PROTO_ARG, title).at(*span, format!("this is {found}")).and(*declared, "first used so")
+                error(tags::PROTO_ARG, title)
+                    .at(*span, format!("this is {found}"))
+                    .and(*declared, "first used so")
             }
             Error::KeyKind { name, number, span, declared } => {
                 let title = format!("key {number} of `{name}` was of another kind before");
@@ -402,9 +408,8 @@ impl Error {
                     .at(*span, "stack, symbol and value keys do not mix")
                     .and(*declared, "first used so")
             }
-            Error::KeyVoid { found, span } => {
-                error(tags::KEY_TYPE, format!("{found} cannot be a key")).at(*span, format!("this is {found}"))
-            }
+            Error::KeyVoid { found, span } => error(tags::KEY_TYPE, format!("{found} cannot be a key"))
+                .at(*span, format!("this is {found}")),
             _ => return None,
         })
     }
@@ -462,7 +467,8 @@ impl Error {
                 did_you_mean(diagnostic.at(*span, "not assigned so far"), &similar)
             }
             Error::AggregationArgCount { tag, action, expected, found, span } => {
-                error(*tag, format!("{action}() takes {expected}")).at(*span, format!("{} given", arguments(*found)))
+                error(*tag, format!("{action}() takes {expected}"))
+                    .at(*span, format!("{} given", arguments(*found)))
             }
             _ => return None,
         })
@@ -508,7 +514,9 @@ impl Error {
             ),
             Error::StackCount { user, found, span } => {
                 let (tag, title) = match user {
-                    true => (tags::USTACK_PROTO, "ustack() takes at most a number of frames and a string size"),
+                    true => {
+                        (tags::USTACK_PROTO, "ustack() takes at most a number of frames and a string size")
+                    }
                     false => (tags::STACK_PROTO, "stack() takes at most a number of frames"),
                 };
                 error(tag, title).at(*span, format!("{} given", arguments(*found)))
@@ -519,13 +527,17 @@ impl Error {
                 error(tag, format!("the number of frames of {name} must be a positive integer constant"))
                     .at(*span, "not such a constant")
             }
-            Error::UstackStrsize { span } => {
-                error(tags::USTACK_STRSIZE, "the string size of ustack() must be an integer constant, 0 or more")
-                    .at(*span, "not such a constant")
-            }
-            Error::ActionScalar { tag, action, found, span } => {
-                operand(*tag, format!("the number of {action}() must be an integer, not {found}"), found, *span)
-            }
+            Error::UstackStrsize { span } => error(
+                tags::USTACK_STRSIZE,
+                "the string size of ustack() must be an integer constant, 0 or more",
+            )
+            .at(*span, "not such a constant"),
+            Error::ActionScalar { tag, action, found, span } => operand(
+                *tag,
+                format!("the number of {action}() must be an integer, not {found}"),
+                found,
+                *span,
+            ),
             Error::PrintaCount { span } => error(tags::PRINTA_PROTO, "printa() needs an aggregation")
                 .at(*span, "no aggregation given")
                 .help("write `printa(@name)` or `printa(\"format\", @name)`"),
@@ -613,9 +625,8 @@ impl Error {
             Error::VoidObject { span } => {
                 error(tags::DECL_VOIDOBJ, "a variable cannot be void").at(*span, "declared void")
             }
-            Error::EmptyArray { name, span } => {
-                error(tags::DECL_ARRNULL, format!("`{name}` needs a length")).at(*span, "an array of no length")
-            }
+            Error::EmptyArray { name, span } => error(tags::DECL_ARRNULL, format!("`{name}` needs a length"))
+                .at(*span, "an array of no length"),
             Error::ArrayLength { span } => {
                 error(tags::DECL_ARRSUB, "the length of an array must be a positive integer constant")
                     .at(*span, "not such a constant")
@@ -696,12 +707,8 @@ fn incompatible_help(diagnostic: Diagnostic, op: &str, left: &Type, right: &Type
     let compares = matches!(op, "==" | "!=" | "<" | "<=" | ">" | ">=");
     let char_pointers = left.is_string_compatible() && right.is_string_compatible();
     match op {
-        "+" if left.is_string() && right.is_string() => {
-            diagnostic.help("join strings with `strjoin(a, b)`")
-        }
-        _ if compares && char_pointers => {
-            diagnostic.help("compare texts with `stringof(…)` on both sides")
-        }
+        "+" if left.is_string() && right.is_string() => diagnostic.help("join strings with `strjoin(a, b)`"),
+        _ if compares && char_pointers => diagnostic.help("compare texts with `stringof(…)` on both sides"),
         _ => diagnostic,
     }
 }

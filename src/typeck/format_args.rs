@@ -5,13 +5,13 @@ use std::ops::Range;
 
 use super::decl::string_constant;
 use super::printf::{self, Parsed, Piece, SizePrefix};
-use super::typed::{AggregationId, AggregatingFunction, FormatAction, KeyType, StmtKind, SymbolAction};
+use super::typed::{AggregatingFunction, AggregationId, FormatAction, KeyType, StmtKind, SymbolAction};
 use super::{Checker, Error, Result};
 use crate::dif::{Conversion, Count, Format};
 use crate::parser::ast;
 use crate::source::Span;
-use crate::types::intrinsic::{LONG, ULONG};
 use crate::types::Type;
+use crate::types::intrinsic::{LONG, ULONG};
 
 /// The name that stands for standard output inside freopen().
 const FREOPEN_SENTINEL: &[u8] = b"dtrace_freopen_restore_stdout";
@@ -91,9 +91,8 @@ impl Checker<'_> {
         if action == FormatAction::Freopen && text == FREOPEN_SENTINEL {
             return Err(Box::new(Error::FreopenName { span: format.span }));
         }
-        printf::parse(text).map_err(|bad| {
-            Box::new(Error::FormatSyntax { title: bad.title, span: within(format, &bad.at) })
-        })
+        printf::parse(text)
+            .map_err(|bad| Box::new(Error::FormatSyntax { title: bad.title, span: within(format, &bad.at) }))
     }
 
     pub(super) fn check_printa(&mut self, args: &[ast::Expr], span: Span) -> Result<StmtKind> {
@@ -157,7 +156,8 @@ impl Checker<'_> {
         span: Span,
     ) -> Result<Format> {
         let mut parsed = self.parse_format(FormatAction::Printf, "printa", format)?;
-        let mut keys = aggregations.first().map(|id| self.names.aggregation(*id)).into_iter().flat_map(|a| &a.keys);
+        let mut keys =
+            aggregations.first().map(|id| self.names.aggregation(*id)).into_iter().flat_map(|a| &a.keys);
         let mut printed = 0;
         for (piece, at) in &mut parsed.pieces {
             let Piece::Conversion { conversion, size } = piece else { continue };

@@ -73,11 +73,7 @@ struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     fn new(env: &'a Env) -> Checker<'a> {
-        Checker {
-            env,
-            layout: Layout { strsize: env.strsize },
-            names: names::Names::default(),
-        }
+        Checker { env, layout: Layout { strsize: env.strsize }, names: names::Names::default() }
     }
 
     /// The actions come first, so that the predicate may use what they assign. If they need a variable that

@@ -1,8 +1,8 @@
 //! typeck/order.rs: which actions may follow which in one clause.
 
-use crate::diag::{Tag, tags};
 use super::typed::{Stmt, StmtKind};
 use super::{Error, Result};
+use crate::diag::{Tag, tags};
 use crate::dif::ActionKind;
 use crate::source::Span;
 
@@ -37,7 +37,11 @@ impl Order {
                     return refuse(tags::COMM_COMM, "a clause commits only once", before);
                 }
                 if let Some(before) = self.data {
-                    return refuse(tags::COMM_DREC, "commit() cannot follow actions that record data", before);
+                    return refuse(
+                        tags::COMM_DREC,
+                        "commit() cannot follow actions that record data",
+                        before,
+                    );
                 }
                 self.commit = Some(span);
             }
@@ -49,7 +53,11 @@ impl Order {
                     return refuse(tags::SPEC_COMM, "speculate() cannot follow commit()", before);
                 }
                 if let Some(before) = self.data {
-                    return refuse(tags::SPEC_DREC, "speculate() cannot follow actions that record data", before);
+                    return refuse(
+                        tags::SPEC_DREC,
+                        "speculate() cannot follow actions that record data",
+                        before,
+                    );
                 }
                 self.speculate = Some(span);
             }
@@ -97,9 +105,7 @@ fn role(stmt: &StmtKind) -> Role {
         StmtKind::Aggregate { .. } => Role::Aggregation,
         StmtKind::Destructive(..) => Role::Destructive,
         StmtKind::Exit(_) => Role::Exit,
-        StmtKind::Printf { action, .. } if *action != super::typed::FormatAction::Printf => {
-            Role::Destructive
-        }
+        StmtKind::Printf { action, .. } if *action != super::typed::FormatAction::Printf => Role::Destructive,
         _ => Role::Data,
     }
 }

@@ -187,7 +187,8 @@ impl fmt::Display for Type {
         loop {
             match ty {
                 Type::Pointer { to, .. } => {
-                    let star = if suffix.starts_with('[') { format!("(*){suffix}") } else { format!("*{suffix}") };
+                    let star =
+                        if suffix.starts_with('[') { format!("(*){suffix}") } else { format!("*{suffix}") };
                     suffix = star;
                     ty = to;
                 }

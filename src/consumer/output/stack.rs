@@ -45,7 +45,7 @@ pub fn function(pc: u64, symbols: &dyn Symbols) -> String {
 }
 
 pub fn module(pc: u64, symbols: &dyn Symbols) -> String {
-    symbols.kernel(pc).map_or_else(|| format!("{pc:#x}"), |found| found.module.to_owned())
+    symbols.kernel(pc).map_or_else(|| format!("{pc:#x}"), |found| found.module)
 }
 
 /// `` object`0xoff ``: symbols of user programs are not read.
