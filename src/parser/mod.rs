@@ -1,6 +1,7 @@
 //! parser/: D text → [`ast::Program`]. The only place that names lalrpop_util.
 
 pub mod ast;
+mod brackets;
 mod control;
 pub mod dump;
 mod error;
@@ -13,6 +14,7 @@ mod probe;
 mod syntax;
 mod token;
 pub mod visit;
+mod words;
 
 lalrpop_util::lalrpop_mod!(
     #[allow(clippy::all, clippy::pedantic, unused)]
@@ -88,11 +90,10 @@ pub fn parse(sources: &Sources, file: FileId, options: &ParseOptions<'_>) -> Res
         visit::check_depth(&item, MAX_DEPTH)?;
         items.push(item);
     }
-    let whole = Span::new(file, 0, source.text.len());
     if !lexer.settings.empty && !items.iter().any(|item| !matches!(item, ast::Item::Pragma(_))) {
-        return Err(ParseError::Empty { span: whole });
+        return Err(ParseError::Empty);
     }
-    check_last_argument(&lexer, options, whole)?;
+    check_last_argument(&lexer, options)?;
     Ok(Parsed { program: ast::Program { items }, arguments_used: lexer.arguments_used })
 }
 
@@ -123,13 +124,13 @@ pub fn parse_type_name(
 }
 
 /// An argument that the text never names is probably meant for something else.
-fn check_last_argument(lexer: &Lexer<'_>, options: &ParseOptions<'_>, whole: Span) -> Result<(), ParseError> {
+fn check_last_argument(lexer: &Lexer<'_>, options: &ParseOptions<'_>) -> Result<(), ParseError> {
     let index = options.macros.arguments.len();
     if index == 0 || lexer.settings.argref || lexer.arguments_used[index] {
         return Ok(());
     }
     let text = options.macros.arguments[index - 1].clone();
-    Err(ParseError::Macro { problem: MacroError::Unused { index, text }, span: whole })
+    Err(ParseError::UnusedArgument { index, text })
 }
 
 type GrammarError = lalrpop_util::ParseError<usize, Token, ParseError>;
@@ -173,7 +174,7 @@ fn complete<T>(result: Result<T, GrammarError>, lexer: &Lexer<'_>) -> Result<T, 
         }
         lalrpop_util::ParseError::InvalidToken { location } => {
             let span = Span::new(lexer.file, location, location);
-            syntax::unexpected_character(lexer.slice(span), lexer.mode, span)
+            syntax::unexpected_character(lexer.slice(span), "", lexer.mode, span)
         }
     })
 }
