@@ -260,6 +260,27 @@ impl Options {
     }
 }
 
+/// The table for people: name, what it takes, default.
+pub fn describe() -> String {
+    let rows = TABLE.iter().filter(|spec| spec.when != When::Refused).map(|spec| {
+        let takes = match spec.kind {
+            Kind::Flag => String::new(),
+            Kind::Size => "SIZE".to_owned(),
+            Kind::Rate { .. } => "RATE".to_owned(),
+            Kind::Number { .. } | Kind::Mask => "N".to_owned(),
+            Kind::Choice(choices) => choices.join("|"),
+            Kind::Text | Kind::List => "TEXT".to_owned(),
+        };
+        let when = match spec.when {
+            When::Dynamic => "also by setopt()",
+            When::Context => "not by #pragma D option",
+            _ => "",
+        };
+        format!("{:<13} {takes:<24} {:<8} {when}", spec.name, spec.default).trim_end().to_owned() + "\n"
+    });
+    format!("{:<13} {:<24} DEFAULT\n", "OPTION", "VALUE") + &rows.collect::<String>()
+}
+
 fn parse(kind: Kind, value: Option<&str>) -> Result<Value, Error> {
     let expected = |text: &str| Error::Value { expected: text.to_owned() };
     if kind == Kind::Flag {

@@ -6,8 +6,8 @@ use super::{cpp, dtrace_list, dtrace_trace};
 use crate::diag::Diagnostic;
 use crate::dif;
 use crate::kernel::ioctl::Device;
-use crate::kernel::process::Process;
-use crate::options::{From as Setter, Options};
+use crate::kernel::process::{self, Process};
+use crate::options::{self, From as Setter, Options};
 use crate::parser::Macros;
 use crate::pipeline::{self, Compiled};
 use crate::sites::{DwarfIndex, InlineProbe, Kernel, SiteIndex};
@@ -68,6 +68,10 @@ impl Run {
     }
 
     fn run(&mut self) -> Result<u8, Failed> {
+        if self.invocation.settings.iter().any(|(name, _)| name == "help") {
+            print(&options::describe());
+            return Ok(0);
+        }
         if self.invocation.mode == Mode::Version {
             let (major, minor, _) = D_VERSION;
             let program = &self.report.program;
@@ -103,7 +107,7 @@ impl Run {
             let value = value.to_string_lossy();
             self.set_option(name, Some(&*value).filter(|value| !value.is_empty()))?;
         }
-        for (name, value) in self.invocation.settings.clone() {
+        for (name, value) in self.invocation.settings.clone().into_iter().filter(|(name, _)| name != "help") {
             self.set_option(&name, value.as_deref())?;
         }
         self.report.errtags = self.options.flag("errtags");
@@ -221,7 +225,7 @@ impl Run {
     /// -c and -p; the first is $target.
     pub fn processes(&self) -> Result<Vec<Process>, Failed> {
         let mut processes = Vec::new();
-        let mut add = |process: Result<Process, _>| match process {
+        let mut add = |process: Result<Process, process::Error>| match process {
             Ok(process) => {
                 processes.push(process);
                 Ok(())

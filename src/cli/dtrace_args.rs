@@ -84,6 +84,7 @@ enum Does {
 
 struct Row {
     short: Option<char>,
+    /// With a dot in front it is only a name for us: there is no long form.
     long: &'static str,
     /// Empty: it takes none.
     value: &'static str,
@@ -161,14 +162,14 @@ const TABLE: &[Row] = &[
     long("sysroot", "DIR", "Take vmlinux, modules and debug files from under DIR", Does::Set("sysroot")),
     long("message-format", "text|json", "How messages on standard error are written", Does::MessageFormat),
     long("help", "", "Print this help", Does::Help),
-    row('3', "", "2", "Data model -32", Does::DataModel),
-    row('6', "", "4", "Data model -64", Does::DataModel),
-    row('a', "", "", "", Does::Refused("anonymous tracing is not supported on Linux")),
-    row('A', "", "", "", Does::Refused("anonymous tracing is not supported on Linux")),
-    row('B', "", "", "", Does::Refused("it is for tests of another implementation")),
-    row('G', "", "", "", Does::Refused("programs with static probes are not supported yet")),
-    row('h', "", "", "", Does::Refused("headers of static probes are not supported yet; help is --help")),
-    row('O', "", "", "", Does::Refused("structured output is not supported yet")),
+    row('3', ".3", "2", "Data model -32", Does::DataModel),
+    row('6', ".6", "4", "Data model -64", Does::DataModel),
+    row('a', ".a", "", "", Does::Refused("anonymous tracing is not supported on Linux")),
+    row('A', ".A", "", "", Does::Refused("anonymous tracing is not supported on Linux")),
+    row('B', ".B", "", "", Does::Refused("it is for tests of another implementation")),
+    row('G', ".G", "", "", Does::Refused("programs with static probes are not supported yet")),
+    row('h', ".h", "", "", Does::Refused("headers of static probes are not supported yet; help is --help")),
+    row('O', ".O", "", "", Does::Refused("structured output is not supported yet")),
 ];
 
 /// Reads the arguments; the first is the command's name.
@@ -219,10 +220,11 @@ pub fn parse(arguments: &[String]) -> Result<Invocation, Stop> {
 /// For --help, and for the man page.
 pub fn command() -> Command {
     let options = TABLE.iter().map(|row| {
-        let arg = Arg::new(id(row)).short(row.short).help(row.help);
-        let arg = if row.long.is_empty() { arg.hide(true) } else { arg.long(row.long) };
+        let arg = Arg::new(row.long).short(row.short).help(row.help);
+        let arg = if row.long.starts_with('.') { arg.hide(true) } else { arg.long(row.long) };
         if row.value.is_empty() {
-            return arg.action(ArgAction::Count);
+            // Given twice is given once.
+            return arg.action(ArgAction::SetTrue).overrides_with(row.long);
         }
         // A value may begin with a dash: a probe name, a negative number, a compiler flag.
         let parser = ValueParser::string();
@@ -249,10 +251,6 @@ pub fn command() -> Command {
         )
 }
 
-fn id(row: &Row) -> String {
-    row.short.map_or_else(|| row.long.to_owned(), String::from)
-}
-
 fn shown(row: &Row) -> String {
     row.short.map_or_else(|| format!("--{}", row.long), |short| format!("-{short}"))
 }
@@ -261,13 +259,12 @@ fn shown(row: &Row) -> String {
 fn in_order(matches: &ArgMatches) -> Vec<(&'static Row, Option<String>)> {
     let mut given: Vec<(usize, &Row, Option<String>)> = Vec::new();
     for row in TABLE {
-        let id = id(row);
-        let indices = matches.indices_of(&id).into_iter().flatten();
+        let indices = matches.indices_of(row.long).into_iter().flatten();
         if row.value.is_empty() {
-            if matches.get_count(&id) > 0 {
+            if matches.get_flag(row.long) {
                 given.extend(indices.last().map(|index| (index, row, None)));
             }
-        } else if let Some(values) = matches.get_many::<String>(&id) {
+        } else if let Some(values) = matches.get_many::<String>(row.long) {
             given.extend(indices.zip(values).map(|(index, value)| (index, row, Some(value.clone()))));
         }
     }
@@ -306,6 +303,8 @@ fn data_model(row: &Row, value: &str) -> Result<(), String> {
 fn message(error: &clap::Error) -> String {
     let text = error.to_string();
     let end = text.find("\n\nUsage:").or(text.find("\n\nFor more")).unwrap_or(text.len());
+    // "use '-- -y' to pass it as a value" is not what a misspelt letter wants.
+    let end = text.find("\n\n  tip: to pass").map_or(end, |tip| tip.min(end));
     let text = text[..end].trim_end();
     text.strip_prefix("error: ").unwrap_or(text).to_owned()
 }

@@ -1,9 +1,10 @@
 //! cli/dtrace_list.rs: -l: the probes there are.
 
 use super::dtrace::{Failed, Run, print};
+use crate::diag::{Diagnostic, tags};
 use crate::dif::ProbeDesc;
 use crate::kernel::session::matches;
-use crate::sites::{Catalog, Probe, ProbeCatalog};
+use crate::sites::{Catalog, Probe};
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -27,12 +28,9 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
     let mut text = heading();
     for description in &descriptions {
         match matches(description, &catalog) {
-            Ok(probes) if probes.is_empty() => {
-                let shown = shown(description);
-                run.report.warning(&format!("failed to match {shown}: No probe matches description"));
-            }
+            Ok(probes) if probes.is_empty() => no_match(run, description, None),
             Ok(probes) => probes.iter().for_each(|probe| row(&mut text, probe, run.invocation.verbose)),
-            Err(diagnostic) => run.report.diagnostic(&run.sources, &diagnostic, None),
+            Err(reason) => no_match(run, description, Some(*reason)),
         }
     }
     let Some(path) = &run.invocation.output else {
@@ -44,6 +42,18 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
         Ok(()) => Ok(0),
         Err(error) => run.fail(&format!("failed to open {path}: {}", super::dtrace::reason(&error)), None),
     }
+}
+
+/// Said, but no failure: the others are listed.
+fn no_match(run: &Run, description: &ProbeDesc, reason: Option<Diagnostic>) {
+    let title = format!("failed to match {}: No probe matches description", shown(description));
+    let mut diagnostic = Diagnostic::error(tags::PDESC_ZERO, title);
+    if let Some(reason) = reason {
+        diagnostic.notes.push(reason.title);
+        diagnostic.notes.extend(reason.notes);
+        diagnostic.help = reason.help;
+    }
+    run.report.diagnostic(&run.sources, &diagnostic, None);
 }
 
 fn heading() -> String {
