@@ -28,7 +28,7 @@ impl Object<'_, '_> {
         self.before_branch(right)?;
         self.asm.tst(reg);
         self.asm.branch(Opcode::Be, no);
-        let reg = self.eval(right)?;
+        let reg = self.sometimes(right)?;
         self.asm.tst(reg);
         self.asm.branch(Opcode::Be, no);
         self.asm.setx(1, reg);
@@ -47,7 +47,7 @@ impl Object<'_, '_> {
         self.before_branch(right)?;
         self.asm.tst(reg);
         self.asm.branch(Opcode::Bne, yes);
-        let reg = self.eval(right)?;
+        let reg = self.sometimes(right)?;
         self.asm.tst(reg);
         self.asm.branch(Opcode::Be, no);
         self.asm.bind(yes);
@@ -84,11 +84,11 @@ impl Object<'_, '_> {
         self.before_branch(otherwise)?;
         self.asm.tst(reg);
         self.asm.branch(Opcode::Be, no);
-        let result = self.eval(then)?;
+        let result = self.sometimes(then)?;
         self.regs.free(result);
         self.asm.branch(Opcode::Ba, end);
         self.asm.bind(no);
-        let reg = self.eval(otherwise)?;
+        let reg = self.sometimes(otherwise)?;
         if reg != result {
             // Nothing else can be in it: what was held before the branches has not moved.
             self.asm.mov(reg, result);
@@ -98,5 +98,13 @@ impl Object<'_, '_> {
         self.asm.bind(end);
         self.asm.plain(Opcode::Nop);
         Ok(result)
+    }
+
+    /// An operand that may not run.
+    fn sometimes(&mut self, expr: &Expr) -> Result<Reg> {
+        let floor = self.regs.enter_branch();
+        let reg = self.eval(expr);
+        self.regs.leave_branch(floor);
+        reg
     }
 }

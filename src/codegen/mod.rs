@@ -10,6 +10,8 @@ mod need;
 mod place;
 mod regs;
 mod stmt;
+#[cfg(test)]
+mod tests;
 
 use crate::dif;
 use crate::dif::insn::FIRST_USER_VARIABLE;

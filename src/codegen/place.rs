@@ -13,7 +13,7 @@ use crate::types::Type;
 enum Open {
     Variable(Variable),
     Element(Variable, Vec<Entry>),
-    Memory { address: Held, user: bool },
+    Memory { address: Held },
 }
 
 impl Object<'_, '_> {
@@ -175,7 +175,7 @@ impl Object<'_, '_> {
                 let address = self.take(held)?;
                 self.load_memory(ty, memory.user, address, reg);
                 let address = self.regs.hold(address);
-                Ok((Open::Memory { address, user: memory.user }, reg))
+                Ok((Open::Memory { address }, reg))
             }
         }
     }
@@ -194,8 +194,7 @@ impl Object<'_, '_> {
                 self.asm.store_element(value, &variable);
                 Ok(value)
             }
-            // A store to the memory of a process faults; the kernel says so.
-            Open::Memory { address, user: _ } => {
+            Open::Memory { address } => {
                 let held = self.regs.hold(value);
                 self.store_memory(ty, held, address)
             }

@@ -12,6 +12,8 @@ pub(super) struct Registers {
     /// Held values in the order of their creation; released ones leave a gap.
     held: Vec<Option<Location>>,
     slots: Vec<bool>,
+    /// In code that runs only sometimes: what was held before it stays where it is.
+    floor: usize,
 }
 
 /// A value that is held.
@@ -69,15 +71,25 @@ impl Registers {
     }
 
     pub fn has_held_register(&self) -> bool {
-        self.held.iter().any(|location| matches!(location, Some(Location::Register(_))))
+        self.held.iter().skip(self.floor).any(|location| matches!(location, Some(Location::Register(_))))
+    }
+
+    /// Code that runs only sometimes begins; the result goes to [`Registers::leave_branch`].
+    pub fn enter_branch(&mut self) -> usize {
+        std::mem::replace(&mut self.floor, self.held.len())
+    }
+
+    pub fn leave_branch(&mut self, floor: usize) {
+        self.floor = floor;
     }
 
     /// Moves the oldest held value out of its register: what must be stored, and in which slot.
     pub fn spill(&mut self) -> Option<(Reg, usize)> {
-        let (index, reg) = self.held.iter().enumerate().find_map(|(index, location)| match location {
-            Some(Location::Register(reg)) => Some((index, *reg)),
-            _ => None,
-        })?;
+        let (index, reg) =
+            self.held.iter().enumerate().skip(self.floor).find_map(|(index, location)| match location {
+                Some(Location::Register(reg)) => Some((index, *reg)),
+                _ => None,
+            })?;
         let slot = match self.slots.iter().position(|used| !used) {
             Some(slot) => slot,
             None => {

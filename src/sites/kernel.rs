@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 
@@ -217,6 +218,15 @@ impl Kernel {
             Symbols::of_image(image, module == 0).map_err(|error| self.warn(error.warning())).ok()
         });
         symbols.as_ref()
+    }
+
+    /// Reads the symbols of many modules at once.
+    pub(super) fn load_symbols(&self, modules: Range<usize>) {
+        modules.into_par_iter().filter(|module| self.modules[*module].symbols.get().is_none()).for_each(
+            |module| {
+                self.symbols(module);
+            },
+        );
     }
 
     /// Where an address of [`Kernel::symbols`] is in the running kernel; in a sysroot, the address in the file.

@@ -1,5 +1,6 @@
 //! sites/: where a probe can go.
 
+mod catalog;
 mod decode;
 pub mod dwarf;
 mod glob;
@@ -9,6 +10,7 @@ mod naming;
 mod refusals;
 mod symtab;
 
+pub use catalog::{Catalog, LiveInsn, LiveText};
 pub use index::{DwarfIndex, InlineProbe};
 pub use kernel::{Kernel, Module, Symbolized};
 

@@ -31,8 +31,9 @@ impl Kernel {
         if self.namesakes(name) == 1 {
             return Some(FunctionRef { function: name.to_owned(), module_needed: false });
         }
-        let position = symbols.named(name).position(|namesake| namesake.address == symbol.address)?;
-        if symbols.named(name).nth(1).is_none() {
+        let here = symbols.named(name);
+        let position = here.iter().position(|namesake| namesake.address == symbol.address)?;
+        if here.len() == 1 {
             return Some(FunctionRef { function: name.to_owned(), module_needed: true });
         }
         Some(FunctionRef { function: format!("{name}#{}", position + 1), module_needed: module != 0 })

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use super::catalog::{LiveInsn, insn_text};
 use super::dwarf;
+use super::glob::is_glob;
 use super::index::Known;
 use super::kernel::{KERNEL_PROPER, Kernel};
+use super::naming::split_ordinal;
+use super::symtab::Symbol;
 use crate::debuginfo::D_DEBUGINFO;
 use crate::diag::{Diagnostic, suggest, tags};
 
@@ -71,17 +75,23 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
         tags::PDESC_ZERO,
         format!("there is no function `{function}`{}", place(kernel, modules)),
     );
-    let mut names: BTreeSet<String> = BTreeSet::new();
+    let mut names: Vec<&str> = Vec::new();
+    let mut inline: BTreeSet<String> = BTreeSet::new();
     for module in modules {
         if let Some(symbols) = kernel.symbols(*module) {
-            names.extend(symbols.iter().filter(|(_, symbol)| !symbol.gone).map(|(name, _)| name.to_owned()));
+            names.extend(symbols.iter().filter(|(_, symbol)| !symbol.gone).map(|(name, _)| name));
         }
         // Of the modules, the symbols are enough: their inline functions are mostly those of the kernel's headers.
         if let Some(image) = kernel.debug(*module).filter(|_| *module == 0 || modules.len() == 1) {
-            names.extend(dwarf::inline_names(image).unwrap_or_default());
+            inline.extend(dwarf::inline_names(image).unwrap_or_default());
         }
     }
-    with_suggestion(error, function, &names)
+    let near = suggest::nearest_few(function, names.into_iter().chain(inline.iter().map(String::as_str)), 3);
+    if near.is_empty() {
+        return error;
+    }
+    let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    error.help(format!("did you mean {}?", near.join(" or ")))
 }
 
 /// fbt or kinst with an offset: the function has no code of its own.
@@ -106,13 +116,111 @@ pub fn no_function(kernel: &Kernel, modules: &[usize], function: &str, name: &st
     no_sites(kernel, modules, function, &[])
 }
 
-fn with_suggestion(error: Diagnostic, function: &str, names: &BTreeSet<String>) -> Diagnostic {
-    let near = suggest::nearest_few(function, names.iter().map(String::as_str), 3);
-    if near.is_empty() {
-        return error;
+/// An empty answer that has a cause to tell: a name without globs that does not exist.
+pub fn nothing_matches(
+    kernel: &Kernel,
+    modules: &[usize],
+    provider: &str,
+    module: &str,
+    function: &str,
+    name: &str,
+) -> Result<(), Box<Diagnostic>> {
+    if !matches!(provider, "" | "fbt" | "kinst") {
+        let known = ["dtrace", "fbt", "kinst"];
+        let error = Diagnostic::error(tags::PDESC_ZERO, format!("there is no provider `{provider}`"));
+        return match suggest::nearest(provider, known) {
+            _ if is_glob(provider) || known.contains(&provider) => Ok(()),
+            Some(near) => Err(Box::new(error.help(format!("did you mean `{near}`?")))),
+            None => Err(Box::new(error.help("there are dtrace, fbt and kinst"))),
+        };
     }
-    let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
-    error.help(format!("did you mean {}?", near.join(" or ")))
+    if modules.is_empty() && !is_glob(module) && !function.is_empty() {
+        return Err(Box::new(no_module(kernel, module)));
+    }
+    if function.is_empty() || is_glob(function) {
+        return Ok(());
+    }
+    if kernel.functions_named(modules, function).is_empty() {
+        let (function, ordinal) = split_ordinal(function);
+        let namesakes = kernel.functions_named(modules, function).len();
+        if let Some(ordinal) = ordinal.filter(|_| namesakes > 0) {
+            return Err(Box::new(
+                Diagnostic::error(
+                    tags::PDESC_ZERO,
+                    format!("there is no function {ordinal} of the name `{function}`"),
+                )
+                .help(format!(
+                    "the ones that can be traced are among `{function}#1` to `{function}#{namesakes}`"
+                )),
+            ));
+        }
+        return Err(Box::new(no_function(kernel, modules, function, name)));
+    }
+    if provider == "fbt" && !is_glob(name) && !matches!(name, "" | "entry" | "return") {
+        return Err(Box::new(
+            Diagnostic::error(tags::PDESC_ZERO, format!("fbt has no probe `{name}`"))
+                .help(format!("it has fbt::{function}:entry and fbt::{function}:return")),
+        ));
+    }
+    Ok(())
+}
+
+/// The name of a kinst probe is an offset in decimal.
+pub fn decimal(name: &str) -> Option<u32> {
+    name.bytes().all(|byte| byte.is_ascii_digit()).then(|| name.parse().ok())?
+}
+
+/// `insns` are all of the function's.
+pub fn no_boundary(function: &str, symbol: &Symbol, offset: u32, insns: &[LiveInsn]) -> Diagnostic {
+    let before = insns.iter().rev().find(|insn| insn.offset < offset);
+    let after = insns.iter().find(|insn| insn.offset > offset);
+    let (title, offers) = match (before, after) {
+        (Some(before), Some(after)) => {
+            (format!("offset {offset} is inside an instruction of `{function}`"), vec![before, after])
+        }
+        (Some(last), None) if offset < last.offset + last.bytes.len() as u32 => {
+            (format!("offset {offset} is inside the last instruction of `{function}`"), vec![last])
+        }
+        (Some(last), None) => (format!("offset {offset} is beyond the end of `{function}`"), vec![last]),
+        (None, _) => (format!("no instruction of `{function}` is known at offset {offset}"), Vec::new()),
+    };
+    let error = Diagnostic::error(tags::PDESC_ZERO, title);
+    let text: Vec<String> = offers.iter().map(|insn| insn_text(symbol, insn)).collect();
+    match &text[..] {
+        [] => error,
+        [one] => error
+            .note(format!("the last one is {one}"))
+            .help(format!("try kinst::{function}:{}", offers[0].offset)),
+        [before, after, ..] => error.note(format!("the nearest ones are {before} and {after}")).help(
+            format!("try kinst::{function}:{} or kinst::{function}:{}", offers[0].offset, offers[1].offset),
+        ),
+    }
+}
+
+/// Not an offset.
+pub fn no_such_name(function: &str, name: &str) -> Diagnostic {
+    Diagnostic::error(tags::PDESC_ZERO, format!("kinst has no probe `{name}`")).help(format!(
+        "a name is an offset in bytes: kinst::{function}:0, or empty for all instructions: kinst::{function}:"
+    ))
+}
+
+/// The instructions are neither in memory nor in a file.
+pub fn no_text(kernel: &Kernel, function: &str, reason: Option<&str>) -> Diagnostic {
+    match reason {
+        Some(reason) => {
+            Diagnostic::error(tags::PDESC_ZERO, format!("`{function}` cannot be traced: {reason}"))
+        }
+        None => {
+            Diagnostic::error(tags::PDESC_ZERO, format!("the instructions of `{function}` are not known"))
+                .note("the kinst module is not asked, and there is no file of the kernel with its code")
+                .help(kernel.debug_package())
+        }
+    }
+}
+
+pub fn too_many(function: &str, most: usize) -> Diagnostic {
+    Diagnostic::error(tags::PDESC_ZERO, format!("`{function}` has more than {most} instructions"))
+        .help("name fewer functions")
 }
 
 fn place(kernel: &Kernel, modules: &[usize]) -> String {

@@ -103,6 +103,12 @@ impl Symbols {
         self.symbols.iter().map(|symbol| (self.name(symbol), symbol))
     }
 
+    /// The symbol at a place in the order of [`Symbols::iter`].
+    pub fn at(&self, index: usize) -> (&str, &Symbol) {
+        let symbol = &self.symbols[index];
+        (self.name(symbol), symbol)
+    }
+
     /// The symbol that contains the address; `None` outside every one.
     pub fn containing(&self, address: u64) -> Option<&Symbol> {
         let after = self.symbols.partition_point(|symbol| symbol.address <= address);
@@ -114,7 +120,12 @@ impl Symbols {
     }
 
     /// The symbols of this name, by address; those that are gone count too, as they do in kallsyms.
-    pub fn named(&self, name: &str) -> impl Iterator<Item = &Symbol> {
+    pub fn named(&self, name: &str) -> Vec<&Symbol> {
+        // A sysroot has a thousand modules with some hundred symbols each: maps would cost more than they save.
+        const SMALL: usize = 4096;
+        if self.symbols.len() < SMALL {
+            return self.symbols.iter().filter(|symbol| self.name(symbol) == name).collect();
+        }
         let by_name = self.by_name.get_or_init(|| {
             let mut by_name: HashMap<Box<str>, Vec<u32>> = HashMap::with_capacity(self.symbols.len());
             for (index, symbol) in self.symbols.iter().enumerate() {
@@ -122,7 +133,7 @@ impl Symbols {
             }
             by_name
         });
-        by_name.get(name).into_iter().flatten().map(|index| &self.symbols[*index as usize])
+        by_name.get(name).into_iter().flatten().map(|index| &self.symbols[*index as usize]).collect()
     }
 
     /// The names by which fbt knows the out-of-line instances of a function: itself and its clones that begin where
@@ -270,11 +281,11 @@ ffffffffc0001000 t bpf_prog_1\t[bpf]
         assert_eq!(containing(0xffffffff81000013), Some("startup_64"));
         assert_eq!(containing(0xffffffff80ffffff), None);
         assert_eq!(containing(0xffffffff81000150), Some("__se_sys_getppid"));
-        let shows: Vec<u64> = vmlinux.named("show").map(|symbol| symbol.address).collect();
+        let shows: Vec<u64> = vmlinux.named("show").iter().map(|symbol| symbol.address).collect();
         assert_eq!(shows, [0xffffffff81000100, 0xffffffff81000180]);
-        assert!(vmlinux.named("early_setup").all(|symbol| symbol.gone));
-        assert_eq!(vmlinux.named("some_data").count(), 0);
-        assert_eq!(modules["ext4"].named("show").count(), 1);
+        assert!(vmlinux.named("early_setup").iter().all(|symbol| symbol.gone));
+        assert_eq!(vmlinux.named("some_data").len(), 0);
+        assert_eq!(modules["ext4"].named("show").len(), 1);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! typeck/format_args.rs: formats against their arguments: printf(), system(), freopen(), printa().
 
-use crate::diag::{Tag, tags};
+use crate::diag::tags;
 use std::ops::Range;
 
 use super::decl::string_constant;

@@ -18,6 +18,8 @@ mod names;
 mod ops;
 mod order;
 mod printf;
+#[cfg(test)]
+pub(crate) mod tests;
 pub mod typed;
 
 use crate::sugar::plain;

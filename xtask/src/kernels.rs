@@ -70,7 +70,7 @@ impl Kernel {
         let release = sysroot.file_name().context("a sysroot is named after its release")?;
         let release = release.to_string_lossy().into_owned();
         let vmlinux = sysroot.join(format!("usr/lib/debug/boot/vmlinux-{release}"));
-        let build_root = build_root(name, &release)?;
+        let build_root = if name == Name::Sid { Some(build_root(&release)?) } else { None };
         let headers = format!("usr/src/linux-headers-{release}");
         let headers = build_root.as_deref().unwrap_or(&sysroot).join(headers);
         Ok(Some(Kernel {
@@ -132,13 +132,9 @@ pub fn slot(name: Name) -> Result<PathBuf> {
     Ok(cache::dir()?.join("kernels").join(name.as_str()))
 }
 
-/// The whole system for building sid's modules, once it is there.
-fn build_root(name: Name, release: &str) -> Result<Option<PathBuf>> {
-    if name != Name::Sid {
-        return Ok(None);
-    }
-    let root = cache::dir()?.join("roots").join(release);
-    Ok(cache::is_complete(&root).then_some(root))
+/// The whole system in which the modules of a sid kernel are built.
+pub fn build_root(release: &str) -> Result<PathBuf> {
+    Ok(cache::dir()?.join("roots").join(release))
 }
 
 /// Another distribution's kernel, brought in the environment.

@@ -8,7 +8,8 @@ use std::time::UNIX_EPOCH;
 use anyhow::{Context, Result, bail};
 
 use crate::kernels::{Kernel, Name};
-use crate::{exec, setup, workspace};
+use crate::setup::{self, sid};
+use crate::{exec, workspace};
 
 const MODULE: &str = "kinst.ko";
 
@@ -80,15 +81,11 @@ fn lock(folder: &Path) -> Result<fs::File> {
 
 /// Runs kbuild, passing its messages on, and returns whether it warned.
 fn make(kernel: &Kernel, headers: &Path, work: &Path, warnings: Warnings) -> Result<bool> {
-    let mut command = match &kernel.build_root {
-        Some(root) => setup::in_build_root(root, work)?,
-        None => Command::new("make"),
+    let (mut command, headers, work) = match &kernel.build_root {
+        Some(root) => (sid::make(root, work), sid::inside(root, headers), sid::inside(root, work)),
+        None => (Command::new("make"), headers.to_path_buf(), work.to_path_buf()),
     };
-    let inside = |path: &Path| match &kernel.build_root {
-        Some(root) => setup::path_in_build_root(root, path),
-        None => path.to_path_buf(),
-    };
-    command.arg("-C").arg(inside(headers)).arg(format!("M={}", inside(work).display()));
+    command.arg("-C").arg(headers).arg(format!("M={}", work.display()));
     command.args(["W=1", &format!("-j{}", jobs())]);
     // BTF for a module needs pahole and the kernel's own BTF, and nothing here reads it.
     command.arg("CONFIG_DEBUG_INFO_BTF_MODULES=");
@@ -103,11 +100,11 @@ fn make(kernel: &Kernel, headers: &Path, work: &Path, warnings: Warnings) -> Res
     if warned || !out.status.success() {
         // Paths of the copy mean nothing to who edits the checkout.
         let shown: Vec<_> = messages.lines().filter(interesting).collect();
-        let prefix = format!("{}/", inside(work).display());
+        let prefix = format!("{}/", work.display());
         eprintln!("{}", shown.join("\n").replace(&prefix, "kmod/"));
     }
     if !out.status.success() {
-        bail!("the module does not build for {} ({})", kernel.release, exec::shown(&command));
+        bail!("the module does not build for {}", kernel.release);
     }
     Ok(warned)
 }

@@ -2,10 +2,13 @@
 
 mod apt;
 mod cache;
+mod demo;
 mod exec;
 mod kernels;
 mod kmod;
 mod setup;
+mod test;
+mod tidy;
 mod uapi;
 mod vm;
 mod vmtest;
@@ -21,10 +24,16 @@ use clap::Parser;
 enum Command {
     /// Fetch what the other commands need: packages, QEMU, busybox, kernels with debug files
     Setup(setup::Options),
+    /// Trace an inlined function in a guest, to see it work
+    Demo(demo::Options),
+    /// Run all tests
+    Test(test::Options),
     /// Build the kernel module
     Kmod(kmod::Options),
     /// Run a command in a guest
     Vm(vm::Options),
+    /// Check the rules of the house that a machine can check
+    Tidy(tidy::Options),
     /// Run the cases of tests/vm in guests
     VmTest(vmtest::Options),
     /// Write src/kernel/uapi.rs from the module's header
@@ -34,7 +43,10 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Command::parse() {
         Command::Setup(options) => setup::main(&options).map(|()| ExitCode::SUCCESS),
+        Command::Demo(options) => demo::main(&options),
+        Command::Test(options) => test::main(&options),
         Command::Kmod(options) => kmod::main(&options).map(|()| ExitCode::SUCCESS),
+        Command::Tidy(options) => tidy::main(&options),
         Command::Vm(options) => vm::main(&options),
         Command::VmTest(options) => vmtest::main(&options),
         Command::Uapi(options) => uapi::main(&options).map(|()| ExitCode::SUCCESS),

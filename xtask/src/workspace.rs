@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 /// The root of the checkout: the folder above this crate.
 pub fn root() -> PathBuf {
-    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    // Cargo says where it runs this crate from: a binary may have been built for another checkout of a shared target.
+    let running =
+        std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).filter(|dir| dir.ends_with("xtask"));
+    let here = running.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
     here.parent().expect("xtask/ is a folder of the checkout").to_path_buf()
 }
 

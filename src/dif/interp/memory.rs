@@ -52,7 +52,8 @@ enum Value {
 impl State {
     pub fn new(variables: &[Variable], options: &Options) -> State {
         State {
-            strsize: options.strsize,
+            // A string has at least its NUL.
+            strsize: options.strsize.max(1),
             declared: variables.iter().map(|v| ((v.scope, v.id), v.clone())).collect(),
             values: BTreeMap::new(),
             cells: Vec::new(),
@@ -62,10 +63,15 @@ impl State {
         }
     }
 
-    /// A probe fires: scratch memory is empty again.
+    /// A probe fires: strtok() has no string yet.
     pub fn fire(&mut self) {
-        self.scratch.clear();
         self.token = None;
+        self.enable();
+    }
+
+    /// The next enabling of the probe runs: scratch memory is empty again.
+    pub fn enable(&mut self) {
+        self.scratch.clear();
     }
 
     pub(super) fn enter(&mut self, difo: &Difo) {

@@ -157,13 +157,13 @@ impl<'a> CopyFinder<'_, 'a> {
             return Ok(Found::SplitTail { name });
         }
         let listed = self.ranges(unit, attributes)?;
-        let low_pc = match attributes.low_pc.clone() {
+        let low_pc = match attributes.low_pc {
             Some(value) => self.dwarf.attr_address(&unit.inner, value)?,
             None => None,
         };
         let base = low_pc.or(listed.first().map(|range| range.start));
-        let entry = match attributes.entry_pc.clone() {
-            Some(value) => match self.dwarf.attr_address(&unit.inner, value.clone())? {
+        let entry = match attributes.entry_pc {
+            Some(value) => match self.dwarf.attr_address(&unit.inner, value)? {
                 Some(address) => Some(address),
                 // Of class constant: from where the copy begins.
                 None => value.udata_value().zip(base).map(|(distance, base)| base.wrapping_add(distance)),
@@ -182,16 +182,16 @@ impl<'a> CopyFinder<'_, 'a> {
     /// The ranges in the order of the list, the empty ones too.
     fn ranges(&self, unit: &Unit<'a>, attributes: &Attributes<'a>) -> gimli::Result<Vec<Range<u64>>> {
         let mut listed = Vec::new();
-        if let Some(value) = attributes.ranges.clone() {
+        if let Some(value) = attributes.ranges {
             if let Some(mut ranges) = self.dwarf.attr_ranges(&unit.inner, value)? {
                 while let Some(range) = ranges.next()? {
                     listed.push(range.begin..range.end);
                 }
             }
-        } else if let (Some(low), Some(high)) = (attributes.low_pc.clone(), attributes.high_pc.clone())
+        } else if let (Some(low), Some(high)) = (attributes.low_pc, attributes.high_pc)
             && let Some(start) = self.dwarf.attr_address(&unit.inner, low)?
         {
-            let end = match self.dwarf.attr_address(&unit.inner, high.clone())? {
+            let end = match self.dwarf.attr_address(&unit.inner, high)? {
                 Some(end) => end,
                 None => start.wrapping_add(high.udata_value().unwrap_or(0)),
             };

@@ -71,11 +71,6 @@ impl Archive {
         Ok(archive)
     }
 
-    /// The private sources list as one file, for tools that take one.
-    pub fn sources(&self) -> PathBuf {
-        self.dir.join("debian.sources")
-    }
-
     /// apt, told to keep its hands off the machine's own state. What is installed still counts.
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
@@ -98,11 +93,15 @@ impl Archive {
         command
     }
 
+    fn nothing_installed(&self) -> String {
+        format!("Dir::State::status={}/status", self.dir.display())
+    }
+
     /// The newest version of a package, or None if these suites do not have it.
     pub fn show(&self, package: &str) -> Result<Option<Package>> {
         let mut command = self.command("apt-cache");
         // Without the machine's status file an installed version cannot stand in for the archive's newest.
-        command.arg("-o").arg(format!("Dir::State::status={}/status", self.dir.display()));
+        command.arg("-o").arg(self.nothing_installed());
         let out = exec::captured(command.args(["show", "--no-all-versions", package]))?;
         if !out.status.success() {
             return Ok(None);
@@ -118,20 +117,16 @@ impl Archive {
         self.show(package)?.with_context(|| format!("the archive has no package {package} in {}", self.name))
     }
 
-    /// The packages that installing `package` would add to this machine, itself included, newest suite first.
+    /// The packages that installing `package` would add to this machine, itself included, backports preferred.
     pub fn missing_closure(&self, package: &str) -> Result<Vec<String>> {
         let target = format!("{}-backports", self.codename);
+        closure(self.command("apt-get").args(["-t", &target]), &[package])
+    }
+
+    /// These packages and everything that they depend on, for a machine on which nothing is installed.
+    pub fn whole_closure(&self, packages: &[&str]) -> Result<Vec<String>> {
         let mut command = self.command("apt-get");
-        command.args(["install", "--simulate", "--no-install-recommends", "-t", &target, package]);
-        let plan = exec::output(&mut command)?;
-        // A line of the plan is `Inst NAME [INSTALLED] (VERSION SUITE [ARCH])`.
-        let inst = plan.lines().filter_map(|l| l.strip_prefix("Inst "));
-        let named = inst.filter_map(|l| {
-            let name = l.split_whitespace().next()?;
-            let version = l.split_once('(')?.1.split_whitespace().next()?;
-            Some(format!("{name}={version}"))
-        });
-        Ok(named.collect())
+        closure(command.arg("-o").arg(self.nothing_installed()), packages)
     }
 
     /// What fetching these packages would download.
@@ -169,6 +164,19 @@ impl Archive {
         }
         Ok(())
     }
+}
+
+/// What `apt-get install` would install, as NAME=VERSION.
+fn closure(apt_get: &mut Command, packages: &[&str]) -> Result<Vec<String>> {
+    apt_get.args(["install", "--simulate", "--no-install-recommends"]).args(packages);
+    let plan = exec::output(apt_get)?;
+    // A line of the plan is `Inst NAME [INSTALLED] (VERSION SUITE [ARCH])`.
+    let named = plan.lines().filter_map(|l| l.strip_prefix("Inst ")).filter_map(|l| {
+        let name = l.split_whitespace().next()?;
+        let version = l.split_once('(')?.1.split_whitespace().next()?;
+        Some(format!("{name}={version}"))
+    });
+    Ok(named.collect())
 }
 
 fn release_suites(codename: &str) -> Vec<String> {

@@ -44,7 +44,7 @@ pub fn ensure(name: Name, update: bool) -> Result<()> {
         let downloads = cache.join("downloads");
         cache::fill(&sysroot, |dir| {
             archive.unpack(&release.packages, &downloads, dir)?;
-            debug_layout(dir, &release.name)?;
+            layout(dir, &release.name)?;
             relocate(dir, &release.name)
         })?;
     }
@@ -84,10 +84,9 @@ fn packages_of(archive: &Archive, release: &str, with_headers: bool) -> Result<O
     let image = first([format!("linux-image-{release}"), format!("linux-image-{release}-unsigned")])?;
     let debug = archive.show(&format!("linux-image-{release}-dbg"))?;
     let (Some(image), Some(debug)) = (image, debug) else { return Ok(None) };
-    let mut packages = vec![image.name];
-    // From 6.17 on the modules have a package of their own.
-    packages.extend(image.depends.into_iter().filter(|d| d.starts_with("linux-modules-")));
-    packages.push(debug.name);
+    let mut packages = vec![image.name, debug.name];
+    // Newer kernels come in several packages, which the image's depends on.
+    packages.extend(image.depends.into_iter().filter(|d| d.starts_with("linux-") && d.contains(release)));
     if with_headers {
         let Some(headers) = archive.show(&format!("linux-headers-{release}"))? else { return Ok(None) };
         let wanted = |d: &String| d.starts_with("linux-headers-") || d.starts_with("linux-kbuild-");
@@ -97,20 +96,25 @@ fn packages_of(archive: &Archive, release: &str, with_headers: bool) -> Result<O
     Ok(Some(packages))
 }
 
-/// Makes sure that the debug files are where the sysroot promises them.
-fn debug_layout(dir: &Path, release: &str) -> Result<()> {
-    let wanted = dir.join(format!("usr/lib/debug/boot/vmlinux-{release}"));
-    fs::metadata(&wanted).with_context(|| format!("the debug package has no boot/vmlinux-{release}"))?;
-    // Merged-/usr packages ship usr/lib/modules; the sysroot has lib/modules in any case.
-    let merged = dir.join("usr/lib/modules");
-    if merged.is_dir() && !dir.join("lib/modules").exists() {
-        fs::create_dir_all(dir.join("lib"))?;
-        symlink("../usr/lib/modules", dir.join("lib/modules"))?;
+/// Makes sure that the files are where a sysroot promises them, wherever the packages have them.
+fn layout(dir: &Path, release: &str) -> Result<()> {
+    for (old, new) in
+        [("usr/lib/modules", "lib/modules"), ("usr/lib/debug/usr/lib/modules", "usr/lib/debug/lib/modules")]
+    {
+        if dir.join(old).is_dir() && !dir.join(new).exists() {
+            let parent = Path::new(new).parent().context("a path of two names")?;
+            fs::create_dir_all(dir.join(parent))?;
+            let up = "../".repeat(parent.components().count());
+            symlink(format!("{up}{old}"), dir.join(new))?;
+        }
     }
-    let merged = dir.join("usr/lib/debug/usr/lib/modules");
-    if merged.is_dir() && !dir.join("usr/lib/debug/lib/modules").exists() {
-        fs::create_dir_all(dir.join("usr/lib/debug/lib"))?;
-        symlink("../usr/lib/modules", dir.join("usr/lib/debug/lib/modules"))?;
+    let vmlinuz = dir.join(format!("boot/vmlinuz-{release}"));
+    if !vmlinuz.exists() {
+        fs::create_dir_all(dir.join("boot"))?;
+        symlink(format!("../lib/modules/{release}/vmlinuz"), &vmlinuz)?;
+    }
+    for file in [vmlinuz, dir.join(format!("usr/lib/debug/boot/vmlinux-{release}"))] {
+        fs::metadata(&file).with_context(|| format!("the packages have no {}", file.display()))?;
     }
     Ok(())
 }

@@ -3,10 +3,8 @@
 mod host;
 mod image;
 mod kernel;
-mod sid;
+pub mod sid;
 pub mod tools;
-
-pub use sid::{in_build_root, path_in_build_root};
 
 use anyhow::Result;
 

@@ -1,23 +1,74 @@
-//! A whole sid system in a folder, in which sid's own compiler builds modules for sid's kernel.
+//! A small sid system in a folder: sid's own compiler, libraries and kernel headers, for building modules.
 
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 
-use crate::kernels::Kernel;
+use crate::apt::{Archive, Suite};
+use crate::kernels::{Kernel, build_root};
+use crate::{cache, exec};
+
+/// What a build runs beside the compiler and what the headers ask for.
+const TOOLS: [&str; 9] =
+    ["base-files", "coreutils", "dash", "diffutils", "findutils", "grep", "make", "mawk", "sed"];
 
 /// Makes the system for building modules of this kernel. The caller holds the cache's lock.
 pub fn ensure(kernel: &Kernel) -> Result<()> {
-    bail!("the build root for {} is not made yet", kernel.release)
+    let root = build_root(&kernel.release)?;
+    if cache::is_complete(&root) {
+        return Ok(());
+    }
+    cache::need_space(2 << 30, "the system that builds sid's modules")?;
+    let cache = cache::dir()?;
+    let archive = Archive::open(&cache, Suite::Sid)?;
+    let headers = archive.need(&format!("linux-headers-{}", kernel.release))?;
+    let mut wanted: Vec<&str> = TOOLS.to_vec();
+    wanted.push(&headers.name);
+    let packages = archive.whole_closure(&wanted)?;
+    cache::fill(&root, |dir| {
+        archive.unpack(&packages, &cache.join("downloads"), dir)?;
+        finish(dir)
+    })
 }
 
-pub fn in_build_root(root: &Path, _work: &Path) -> Result<Command> {
-    let mut command = Command::new("chroot");
-    command.arg(root).arg("make");
-    Ok(command)
+/// What the packages' scripts, which are not run, would have done.
+fn finish(root: &Path) -> Result<()> {
+    for folder in ["dev", "proc", "tmp", "build"] {
+        fs::create_dir_all(root.join(folder))?;
+    }
+    for (link, target) in
+        [("usr/bin/awk", "mawk"), ("usr/bin/sh", "dash"), ("usr/bin/which", "which.debianutils")]
+    {
+        let link = root.join(link);
+        if fs::symlink_metadata(&link).is_err() {
+            symlink(target, link)?;
+        }
+    }
+    let mut try_out = make(root, root);
+    exec::output(try_out.arg("--version")).context("the sid system does not start")?;
+    Ok(())
 }
 
-pub fn path_in_build_root(_root: &Path, path: &Path) -> PathBuf {
-    path.into()
+/// `make` inside the system, where `work` is /build. The mounts are private to the command and go with it.
+pub fn make(root: &Path, work: &Path) -> Command {
+    let mut command = Command::new("unshare");
+    if !rustix::process::geteuid().is_root() {
+        command.args(["--user", "--map-root-user"]);
+    }
+    let script = r#"root=$1 work=$2; shift 2
+for dir in dev proc; do mount --rbind /$dir "$root/$dir" || exit; done
+mount --bind "$work" "$root/build" && exec chroot "$root" make "$@""#;
+    command.args(["--mount", "sh", "-c", script, "make"]).arg(root).arg(work);
+    command.env_remove("MAKEFLAGS").env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C.UTF-8");
+    // The headers would ask dpkg, which is not worth having for that.
+    command.env("DEB_BUILD_ARCH", "amd64");
+    command
+}
+
+/// How `make` inside the system calls a file of it.
+pub fn inside(root: &Path, path: &Path) -> PathBuf {
+    path.strip_prefix(root).map_or_else(|_| "/build".into(), |rest| Path::new("/").join(rest))
 }

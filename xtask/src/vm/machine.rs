@@ -13,7 +13,7 @@ use crate::vm::klog::{KernelLog, Trouble};
 use crate::vm::launch::{self, Config, Event, Stream};
 use crate::vm::stream::Marked;
 
-/// From power-on to the agent's first word. A loaded host is slow.
+/// From power-on to the guest's first word. A loaded host is slow.
 const BOOT_LIMIT: Duration = Duration::from_secs(90);
 /// How often a guest that runs something is asked for a sign of life, and how long it may owe one.
 const PULSE: Duration = Duration::from_secs(10);

@@ -1,0 +1,119 @@
+//! All tests, step by step, to the end even if some fail.
+
+use std::ffi::OsString;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+
+use crate::kernels::{Kernel, Name};
+use crate::vmtest::{self, Tally};
+use crate::{exec, kmod, setup, tidy, uapi, workspace};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Leave out what needs a kernel: the module and the guests
+    #[arg(long)]
+    pub quick: bool,
+    /// The kernels to build the module for and to boot [default: stable]
+    #[arg(long = "kernel", value_name = "KERNEL")]
+    pub kernels: Vec<Name>,
+}
+
+pub fn main(options: &Options) -> Result<ExitCode> {
+    let kernels = if options.kernels.is_empty() { &[Name::Stable][..] } else { &options.kernels };
+    let mut all = Steps::default();
+    all.step("formatting", || cargo(&["fmt", "--all", "--check"]));
+    all.step("clippy", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
+    all.step("tidy", tidy::expect_clean);
+    all.step("the ABI in Rust is that of the header", || uapi::main(&uapi::Options { check: true }));
+    all.step("tests on the host", host_tests);
+    if workspace::root().join("kmod/tests/Makefile").is_file() {
+        all.step("the module's pure parts in user space", || {
+            exec::run(Command::new("make").current_dir(workspace::root()).args(["-C", "kmod/tests", "check"]))
+        });
+    }
+    if !options.quick {
+        for &name in kernels {
+            all.step(&format!("setup of the {name} kernel"), || setup::ensure(&[name], false).map(drop));
+            all.step(&format!("the module for the {name} kernel"), || {
+                match kmod::build(&Kernel::need(name)?, kmod::Warnings::Denied)? {
+                    Some(_) => Ok(()),
+                    None => bail!("there is no kmod/Kbuild to build"),
+                }
+            });
+            all.cases(name);
+        }
+    }
+    Ok(all.end())
+}
+
+/// What went well and what did not, so far.
+#[derive(Default)]
+struct Steps {
+    tally: Tally,
+    failures: Vec<String>,
+}
+
+impl Steps {
+    fn step(&mut self, name: &str, run: impl FnOnce() -> Result<()>) {
+        eprintln!("── {name}");
+        let begin = Instant::now();
+        let result = run();
+        let seconds = begin.elapsed().as_secs_f32();
+        match result {
+            Ok(()) => {
+                self.tally.passed += 1;
+                println!("ok    {name} ({seconds:.1} s)");
+            }
+            Err(error) => {
+                self.tally.failed += 1;
+                self.failures.push(name.into());
+                println!(
+                    "FAIL  {name} ({seconds:.1} s)\n    {}",
+                    format!("{error:#}").replace('\n', "\n    ")
+                );
+            }
+        }
+    }
+
+    fn cases(&mut self, kernel: Name) {
+        eprintln!("── cases in guests, {kernel} kernel");
+        match vmtest::run_everything(kernel) {
+            Ok(tally) => {
+                self.tally.passed += tally.passed;
+                self.tally.failed += tally.failed;
+                if tally.failed > 0 {
+                    self.failures.push(format!("{} cases in guests, {kernel} kernel", tally.failed));
+                }
+            }
+            Err(error) => self.step(&format!("cases in guests, {kernel} kernel"), || Err(error)),
+        }
+    }
+
+    fn end(self) -> ExitCode {
+        for failure in &self.failures {
+            println!("failed: {failure}");
+        }
+        println!("{} passed, {} failed", self.tally.passed, self.tally.failed);
+        if self.tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+}
+
+fn cargo(arguments: &[&str]) -> Result<()> {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(program);
+    // Tools that would ask or write snapshots behave on a machine that nobody sits at.
+    command.current_dir(workspace::root()).env("CI", "true").args(arguments);
+    exec::run(&mut command)
+}
+
+fn host_tests() -> Result<()> {
+    let has_nextest = exec::captured(Command::new("cargo-nextest").args(["nextest", "--version"]));
+    if !has_nextest.is_ok_and(|out| out.status.success()) {
+        return cargo(&["test", "--workspace"]);
+    }
+    cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--status-level", "fail"])?;
+    // nextest leaves the examples in the documentation to cargo.
+    cargo(&["test", "--workspace", "--doc"])
+}

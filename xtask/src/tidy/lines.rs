@@ -1,0 +1,146 @@
+//! What a line can tell: first lines, words, unfinished and impure code, version tests.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::table::{FOREIGN, IMPURE, PURE, UNFINISHED, VERSION_TESTS, WORDS};
+use super::{Finding, Source};
+use crate::workspace;
+
+static RULES: LazyLock<Rules> = LazyLock::new(Rules::new);
+
+struct Rules {
+    impure: Vec<(Regex, &'static str)>,
+    unfinished: Regex,
+    version: Regex,
+    /// In lower case.
+    words: Vec<String>,
+}
+
+impl Rules {
+    fn new() -> Rules {
+        let regex =
+            |pattern: &str| Regex::new(pattern).expect("the table's patterns are regular expressions");
+        let mut words: Vec<String> = WORDS.iter().map(|(a, b)| format!("{a}{b}")).collect();
+        words.extend(own_places(&workspace::root()));
+        Rules {
+            impure: IMPURE.iter().map(|(pattern, what)| (regex(pattern), *what)).collect(),
+            unfinished: regex(UNFINISHED),
+            version: regex(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION)\b"),
+            words,
+        }
+    }
+}
+
+/// The absolute paths of this checkout and of the folder that it is in, which mean nothing elsewhere.
+fn own_places(root: &Path) -> Vec<String> {
+    let shown = |path: &Path| path.display().to_string().to_lowercase();
+    let mut places = vec![shown(root)];
+    if let Some(parent) = root.parent() {
+        let generic = ["", "home", "mnt", "opt", "root", "src", "srv", "tmp", "usr", "var"];
+        let name = parent.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if parent.components().count() > 2 || !generic.contains(&name.as_str()) {
+            places.push(format!("{}/", shown(parent)));
+        }
+    }
+    places
+}
+
+pub fn check(source: &Source) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if source.is_in(FOREIGN) {
+        return findings;
+    }
+    findings.extend(first_line(source));
+    findings.extend(words(source));
+    findings.extend(rust(source));
+    findings.extend(module(source));
+    findings
+}
+
+fn first_line(source: &Source) -> Option<Finding> {
+    let first = source.text.lines().next().unwrap_or("");
+    if source.is_rust() && !first.starts_with("//! ") {
+        return Some(source.finding(1, "the first line does not say what the file is: `//! …`"));
+    }
+    let is_c = [".c", ".h", ".S"].iter().any(|end| source.path.ends_with(end));
+    if is_c && source.is_in(&["kmod"]) && !first.contains("SPDX-License-Identifier:") {
+        return Some(
+            source.finding(1, "the first line does not name the licence: `SPDX-License-Identifier: …`"),
+        );
+    }
+    None
+}
+
+fn words(source: &Source) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (index, line) in source.text.lines().enumerate() {
+        let line = line.to_lowercase();
+        for word in RULES.words.iter().filter(|word| line.contains(word.as_str())) {
+            findings.push(source.finding(index + 1, format!("{word:?} does not belong here")));
+        }
+    }
+    findings
+}
+
+fn rust(source: &Source) -> Vec<Finding> {
+    if !source.is_rust() || source.is_test() || !source.is_in(&["src", "xtask"]) {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for (index, line) in source.code().iter().enumerate() {
+        if RULES.unfinished.is_match(line) {
+            findings.push(source.finding(index + 1, "unfinished code"));
+        }
+        if !source.is_in(PURE) {
+            continue;
+        }
+        for (pattern, what) in &RULES.impure {
+            if pattern.is_match(line) {
+                findings.push(source.finding(index + 1, format!("{what} in a stage that is to be pure")));
+            }
+        }
+    }
+    findings
+}
+
+fn module(source: &Source) -> Vec<Finding> {
+    if !source.is_in(&["kmod"]) || source.is_in(&[VERSION_TESTS]) {
+        return Vec::new();
+    }
+    let lines = source.text.lines().enumerate().filter(|(_, line)| RULES.version.is_match(line));
+    lines
+        .map(|(index, _)| source.finding(index + 1, format!("a version test outside {VERSION_TESTS}")))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(path: &str, text: &str) -> Vec<String> {
+        let source = Source { path: path.into(), text: text.into() };
+        check(&source).into_iter().map(|f| format!("{}: {}", f.line, f.message)).collect()
+    }
+
+    #[test]
+    fn lines_are_judged_by_where_they_are() {
+        let pure = "//! x\nuse std::fs;\n";
+        assert_eq!(messages("src/dif/x.rs", pure), ["2: input and output in a stage that is to be pure"]);
+        assert_eq!(messages("src/cli/x.rs", pure), [""; 0]);
+        assert_eq!(messages("src/cli/x.rs", "fn f() {}").len(), 1, "no first line");
+        let version = "// SPDX-License-Identifier: GPL-2.0\n#if LINUX_VERSION_CODE\n";
+        assert_eq!(messages("kmod/x.c", version), ["2: a version test outside kmod/compat"]);
+        assert_eq!(messages("kmod/compat/x.h", version), [""; 0]);
+    }
+
+    #[test]
+    fn words_are_found_in_any_case() {
+        let (a, b) = WORDS[0];
+        assert_eq!(messages("docs/x.md", &format!("An {}{b}.", a.to_uppercase())).len(), 1);
+        assert_eq!(own_places(Path::new("/home/kinst")), ["/home/kinst"]);
+        assert_eq!(own_places(Path::new("/home/me/kinst")), ["/home/me/kinst", "/home/me/"]);
+    }
+}

@@ -1,0 +1,139 @@
+//! Checking what a machine can check of docs/STYLE.md and docs/ARCHITECTURE.md.
+
+mod imports;
+mod lines;
+mod sizes;
+mod table;
+mod usetree;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{exec, workspace};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Name also what is longer than it should be but still allowed
+    #[arg(long)]
+    pub soft: bool,
+}
+
+/// A file of the checkout.
+pub struct Source {
+    /// Relative to the root, with `/`.
+    pub path: String,
+    pub text: String,
+}
+
+/// Something that is not as the rules want it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub path: String,
+    pub line: usize,
+    pub message: String,
+    /// Worth knowing, and no failure.
+    pub soft: bool,
+}
+
+impl Finding {
+    fn shown(&self) -> String {
+        format!("{}:{}: {}", self.path, self.line, self.message)
+    }
+}
+
+impl Source {
+    pub fn finding(&self, line: usize, message: impl Into<String>) -> Finding {
+        Finding { path: self.path.clone(), line, message: message.into(), soft: false }
+    }
+
+    pub fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+
+    /// Whether the path is below one of these folders, or one of these files.
+    pub fn is_in(&self, places: &[&str]) -> bool {
+        places.iter().any(|place| {
+            let rest = self.path.strip_prefix(place.trim_end_matches('/'));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    }
+
+    /// Whether it is a test as a whole, which may use and do what the code beside it may not.
+    pub fn is_test(&self) -> bool {
+        self.path.ends_with("/tests.rs") || self.path.contains("/tests/")
+    }
+
+    /// Rust text without comments and without the tests at the file's end, line by line as in the file.
+    pub fn code(&self) -> Vec<&str> {
+        let lines = self.text.lines().take_while(|l| *l != "#[cfg(test)]");
+        lines.map(|l| l.find("//").filter(|at| !in_string(l, *at)).map_or(l, |at| &l[..at])).collect()
+    }
+}
+
+/// Whether a place in a line lies between quotes; exact enough for `"//"`.
+fn in_string(line: &str, at: usize) -> bool {
+    line[..at].matches('"').count() % 2 == 1
+}
+
+pub fn main(options: &Options) -> Result<ExitCode> {
+    let findings = check()?;
+    for f in findings.iter().filter(|f| options.soft || !f.soft) {
+        println!("{}", f.shown());
+    }
+    let failed = findings.iter().any(|f| !f.soft);
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Fails with the findings, if there are any.
+pub fn expect_clean() -> Result<()> {
+    let findings: Vec<String> = check()?.iter().filter(|f| !f.soft).map(Finding::shown).collect();
+    if findings.is_empty() { Ok(()) } else { bail!("{}", findings.join("\n")) }
+}
+
+/// Everything that is wrong with the checkout, in the order of paths and lines.
+fn check() -> Result<Vec<Finding>> {
+    let sources = sources()?;
+    let mut findings: Vec<Finding> = Vec::new();
+    for source in &sources {
+        findings.extend(imports::check(source, &sources));
+        findings.extend(lines::check(source));
+        findings.extend(sizes::check(source));
+    }
+    findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
+    Ok(findings)
+}
+
+/// The text files of the checkout: those that git has, and those that it would take.
+fn sources() -> Result<Vec<Source>> {
+    let mut git = Command::new("git");
+    git.current_dir(workspace::root()).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+    let list = exec::output(&mut git).context("tidy asks git for the files of the checkout")?;
+    let mut paths: Vec<PathBuf> = list.split_terminator('\0').map(Into::into).collect();
+    paths.sort();
+    paths.dedup();
+    let mut sources = Vec::new();
+    for path in paths {
+        // A file that is deleted but not committed is none, and a binary has no lines.
+        let Ok(bytes) = fs::read(workspace::root().join(&path)) else { continue };
+        if let Ok(text) = String::from_utf8(bytes) {
+            sources.push(Source { path: path.to_string_lossy().into_owned(), text });
+        }
+    }
+    Ok(sources)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_is_without_comments_and_tests() {
+        let text = "a(); // use logos\nlet s = \"//\";\n#[cfg(test)]\nmod tests {}\n".to_owned();
+        let source = Source { path: "src/x.rs".into(), text };
+        assert_eq!(source.code(), ["a(); ", "let s = \"//\";"]);
+        assert!(source.is_in(&["src"]) && source.is_in(&["src/x.rs"]) && !source.is_in(&["sr", "src/x"]));
+    }
+}
