@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 pub struct Options {
     /// Write nothing; fail if the file is not what would be written
     #[arg(long)]
-    check: bool,
+    pub check: bool,
 }
 
 pub fn main(options: &Options) -> Result<()> {
