@@ -51,8 +51,11 @@ pub struct Parsed {
     pub arguments_used: Vec<bool>,
 }
 
-/// Bytes from outside → text. D is written in UTF-8.
-pub fn decode(bytes: Vec<u8>) -> Result<String, Diagnostic> {
+/// Bytes from outside → text. D is written in UTF-8; a byte order mark is dropped.
+pub fn decode(mut bytes: Vec<u8>) -> Result<String, Diagnostic> {
+    if bytes.starts_with("\u{feff}".as_bytes()) {
+        bytes.drain(..'\u{feff}'.len_utf8());
+    }
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = valid.iter().filter(|&&byte| byte == b'\n').count() + 1;

@@ -138,7 +138,7 @@ fn plainly_expected(place: &Place<'_>) -> SyntaxError {
     } else if place.takes(";") {
         let wanted = if place.takes("}") { "`;` or `}`" } else { "`;`" };
         place
-            .expected(wanted, "not part of what stands before")
+            .expected(wanted, "not expected here")
             .with_related(place.lexer.before, "a `;` is missing after this")
     } else if place.takes(")") {
         let wanted = if place.takes(",") && place.after_expression() { "`)` or `,`" } else { "`)`" };

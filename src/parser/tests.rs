@@ -117,6 +117,7 @@ fn time_is_linear() {
 fn bytes_that_are_not_text_are_refused() {
     let error = decode(b"BEGIN { }\n\xff".to_vec()).unwrap_err();
     assert_eq!(error.title, "line 2 is not UTF-8: byte 0xff");
+    assert_eq!(decode("\u{feff}BEGIN".as_bytes().to_vec()).unwrap(), "BEGIN");
     assert_eq!(decode("BEGIN é".as_bytes().to_vec()).unwrap(), "BEGIN é");
 }
 
