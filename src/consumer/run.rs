@@ -71,6 +71,8 @@ struct State {
     next_aggregations: Instant,
     /// exit() was called: STOP is due.
     draining: bool,
+    /// The device was readable, and no record has come since.
+    woken: bool,
 }
 
 impl State {
@@ -82,6 +84,7 @@ impl State {
             next_status: now + consumer.options.period("statusrate"),
             next_aggregations: now + consumer.options.period("aggrate"),
             draining: false,
+            woken: false,
         }
     }
 
@@ -98,6 +101,7 @@ impl State {
             self.next_aggregations = now + consumer.options.period("aggrate");
         }
         let busy = self.print(kernel, consumer)?;
+        self.woken &= !busy;
         if now >= self.next_status {
             self.status(kernel, consumer)?;
             self.next_status = now + consumer.options.period("statusrate");
@@ -134,7 +138,7 @@ impl State {
         let tags = consumer.options.flag("droptags");
         let status = kernel.status()?;
         consumer.messages.extend(self.drops.status(&status, tags));
-        for (cpu, lost) in (0..).zip(kernel.drops()) {
+        for (cpu, lost) in kernel.drops() {
             consumer.messages.extend(self.drops.principal(cpu, lost, tags));
         }
         match uapi::State(status.state) {
@@ -148,8 +152,9 @@ impl State {
         Ok(())
     }
 
-    /// Until there is something to do.
-    fn wait(&self, kernel: &dyn Kernel, watch: &Watch<'_>, busy: bool) {
+    /// Until there is something to do. The device is readable for ever once the state is DRAINING; a cycle that
+    /// finds no record after a wake-up asks for the state.
+    fn wait(&mut self, kernel: &dyn Kernel, watch: &Watch<'_>, busy: bool) {
         let until = self.next_status.min(self.next_aggregations);
         let mut timeout = until.saturating_duration_since(Instant::now());
         let mut fds = vec![PollFd::from_borrowed_fd(watch.signal, PollFlags::IN)];
@@ -162,6 +167,10 @@ impl State {
         let timeout = Timespec::try_from(timeout).ok();
         // A signal ends the wait early, and that is all that can go wrong here.
         let _ = poll(&mut fds, timeout.as_ref());
+        let readable = !busy && fds.last().is_some_and(|device| !device.revents().is_empty());
+        if readable && std::mem::replace(&mut self.woken, true) {
+            self.next_status = Instant::now();
+        }
     }
 
     /// END runs; the last records, losses and aggregations are printed.

@@ -21,7 +21,7 @@ pub trait Kernel {
     /// Moves what the rings hold to `into`; a damaged ring is told and emptied.
     fn drain(&mut self, into: &mut Drain) -> Vec<Damaged>;
     /// Records lost so far, by CPU.
-    fn drops(&self) -> Vec<u64>;
+    fn drops(&self) -> Vec<(u32, u64)>;
     /// Takes the aggregations of each CPU: its number, the snapshot, losses so far.
     fn aggregations(&mut self, each: &mut dyn FnMut(u32, &[u8], u64)) -> Result<(), Error>;
     /// Readable as soon as there is something to drain.
@@ -123,7 +123,8 @@ pub struct Refused {
 /// A program in the kernel, armed.
 #[derive(Debug)]
 pub struct Session {
-    rings: Vec<MappedRing>,
+    /// By CPU; numbers between them may be missing.
+    rings: Vec<(u32, MappedRing)>,
     snapshot: Vec<u8>,
     device: Device,
 }
@@ -148,7 +149,7 @@ impl Session {
         let image = encode(program, &probes, &plan.enabled.ecbs, options)?;
         let results = device.load(&image, probes.len())?;
         let refused = refused(&plan.enabled.probes, &results);
-        let rings = (0..device.info.ncpus).map(|cpu| device.ring(cpu)).collect::<Result<_, _>>()?;
+        let rings = rings(&device)?;
         let size = usize::try_from(options.aggsize).unwrap_or(usize::MAX).min(1 << 30);
         let snapshot = if program.aggregations.is_empty() { Vec::new() } else { vec![0; size] };
         Ok((Session { rings, snapshot, device }, refused))
@@ -169,27 +170,42 @@ impl Kernel for Session {
     }
 
     fn drain(&mut self, into: &mut Drain) -> Vec<Damaged> {
-        let rings = (0..).zip(&self.rings);
-        rings.filter_map(|(cpu, mapped)| mapped.ring()?.drain(cpu, into).err()).collect()
+        self.rings.iter().filter_map(|(cpu, mapped)| mapped.ring()?.drain(*cpu, into).err()).collect()
     }
 
-    fn drops(&self) -> Vec<u64> {
-        self.rings.iter().map(MappedRing::drops).collect()
+    fn drops(&self) -> Vec<(u32, u64)> {
+        self.rings.iter().map(|(cpu, mapped)| (*cpu, mapped.drops())).collect()
     }
 
     fn aggregations(&mut self, each: &mut dyn FnMut(u32, &[u8], u64)) -> Result<(), Error> {
         if self.snapshot.is_empty() {
             return Ok(());
         }
-        for cpu in 0..self.device.info.ncpus {
-            let (used, drops) = self.device.aggregations(cpu, &mut self.snapshot)?;
-            each(cpu, &self.snapshot[..used], drops);
+        for (cpu, _) in &self.rings {
+            let (used, drops) = self.device.aggregations(*cpu, &mut self.snapshot)?;
+            each(*cpu, &self.snapshot[..used], drops);
         }
         Ok(())
     }
 
     fn readable(&self) -> BorrowedFd<'_> {
         self.device.as_fd()
+    }
+}
+
+/// The ring of each possible CPU. A number that no CPU has has no ring; a session without any cannot trace.
+fn rings(device: &Device) -> Result<Vec<(u32, MappedRing)>, Error> {
+    let mut rings = Vec::new();
+    let mut refused = None;
+    for cpu in 0..device.info.ncpus {
+        match device.ring(cpu) {
+            Ok(ring) => rings.push((cpu, ring)),
+            Err(error) => refused = Some(error),
+        }
+    }
+    match refused {
+        Some(error) if rings.is_empty() => Err(error),
+        _ => Ok(rings),
     }
 }
 

@@ -2,11 +2,7 @@
 
 use super::typed::{Stmt, StmtKind};
 use super::{Error, Result};
-<<<<<<< HEAD
-use crate::diag::{Tag, tags};
-=======
 use crate::diag::tags;
->>>>>>> main
 use crate::dif::ActionKind;
 use crate::source::Span;
 
