@@ -41,7 +41,7 @@ struct kinst_points; /* the places that one session has armed */
  * Prepares and arms the INSN, EDGE and FBT probes among probes[0..n); the others
  * are left alone (result OK). A place that is refused has its reason in res[i] and
  * the rest goes on. Returns the session's points, or an ERR_PTR when nothing
- * could be done at all. From here on kinst_fire(s, i, ...) may be called.
+ * could be done at all. kinst_fire(s, i, ...) may be called before it returns.
  */
 struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kinst_probe *probes, u32 n,
 				      struct kinst_result *res);

@@ -97,3 +97,62 @@ impl Sources {
         self.get(span.file).text.get(span.start as usize..span.end as usize).unwrap_or("")
     }
 }
+
+/// Where a byte of a text is, as a message says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file that a line marker (`# 12 "probe.h"`) names, if one does.
+    pub file: Option<String>,
+    /// From 1, after line markers.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+}
+
+impl Source {
+    pub fn place(&self, offset: usize) -> Place {
+        let before = self.text.get(..offset.min(self.text.len())).unwrap_or_default();
+        let (mut file, mut line) = (None, 1);
+        let mut column = 1;
+        for text in before.split_inclusive('\n') {
+            if !text.ends_with('\n') {
+                column = text.chars().count() + 1;
+            } else if let Some((number, name)) = line_marker(text) {
+                line = number;
+                file = name.map(str::to_owned).or(file);
+            } else {
+                line += 1;
+            }
+        }
+        Place { file, line, column }
+    }
+}
+
+/// `# N "file" …` or `#line N "file"`: the number of the next line and its file.
+fn line_marker(line: &str) -> Option<(usize, Option<&str>)> {
+    let rest = line.trim_start().strip_prefix('#')?.trim_start();
+    let rest = rest.strip_prefix("line").unwrap_or(rest).trim_start();
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let number = rest[..digits].parse().ok()?;
+    let name = rest[digits..].trim_start().strip_prefix('"').and_then(|name| name.split('"').next());
+    Some((number, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_markers_move_the_place() {
+        let text = "BEGIN\n# 7 \"a.h\" 1\nx\n  #line 40\né y".to_owned();
+        let source = Source { name: "t.d".to_owned(), origin: Origin::Script, text };
+        let place = |offset| {
+            let place = source.place(offset);
+            (place.file, place.line, place.column)
+        };
+        assert_eq!(place(2), (None, 1, 3));
+        assert_eq!(place(source.text.find('x').unwrap()), (Some("a.h".to_owned()), 7, 1));
+        assert_eq!(place(source.text.find('y').unwrap()), (Some("a.h".to_owned()), 40, 3));
+        assert_eq!(place(1000).1, 40);
+    }
+}

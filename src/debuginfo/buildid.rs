@@ -22,7 +22,8 @@ impl BuildId {
     pub fn from_notes(notes: &[u8]) -> Option<BuildId> {
         let mut rest = notes;
         while rest.len() >= 12 {
-            let word = |at: usize| u32::from_le_bytes([rest[at], rest[at + 1], rest[at + 2], rest[at + 3]]) as usize;
+            let word =
+                |at: usize| u32::from_le_bytes([rest[at], rest[at + 1], rest[at + 2], rest[at + 3]]) as usize;
             let (name_len, desc_len, kind) = (word(0), word(4), word(8));
             let desc_at = 12usize.checked_add(name_len)?.checked_next_multiple_of(4)?;
             let desc_end = desc_at.checked_add(desc_len)?;

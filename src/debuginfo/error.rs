@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::diag::{Diagnostic, Tag};
 use crate::debuginfo::BuildId;
+use crate::diag::{Diagnostic, Tag};
 
 /// Debug information is missing, damaged, or of another kernel.
 pub const D_DEBUGINFO: Tag = Tag("D_DEBUGINFO");

@@ -64,7 +64,10 @@ impl Image {
     pub fn parse(path: &Path, bytes: Bytes) -> Result<Image, Error> {
         let file = object::File::parse(&bytes[..]).map_err(|cause| Error::elf(path, cause))?;
         if !file.is_little_endian() {
-            return Err(Error::Machine { path: path.to_owned(), machine: format!("big-endian {:?}", file.architecture()) });
+            return Err(Error::Machine {
+                path: path.to_owned(),
+                machine: format!("big-endian {:?}", file.architecture()),
+            });
         }
         let relocatable = file.kind() == ObjectKind::Relocatable;
         let (sections, bases) = lay_out(&file, relocatable);
@@ -131,10 +134,17 @@ impl Image {
             };
             let Some(index) = symbol.section_index() else { continue };
             let base = self.bases.get(index.0).copied().unwrap_or(0);
-            let address = if self.relocatable { base.wrapping_add(symbol.address()) } else { symbol.address() };
+            let address =
+                if self.relocatable { base.wrapping_add(symbol.address()) } else { symbol.address() };
             let (Some(section), Ok(name)) = (self.section_at(address), symbol.name()) else { continue };
             if section.executable && !name.is_empty() {
-                visit(CodeSymbol { name, address, size: symbol.size(), function, global: symbol.is_global() });
+                visit(CodeSymbol {
+                    name,
+                    address,
+                    size: symbol.size(),
+                    function,
+                    global: symbol.is_global(),
+                });
             }
         }
         Ok(())
@@ -144,12 +154,15 @@ impl Image {
     pub fn debug_section(&self, name: &str) -> Result<Cow<'_, [u8]>, Error> {
         let file = self.file()?;
         let Some(section) = file.section_by_name(name) else { return Ok(Cow::Borrowed(&[])) };
-        let data = section.uncompressed_data().map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))?;
+        let data = section
+            .uncompressed_data()
+            .map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))?;
         // The relocations of a linked file (vmlinux keeps them) are applied already.
         if !self.relocatable {
             return Ok(data);
         }
-        reloc::apply(&file, &section, &self.bases, data).map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))
+        reloc::apply(&file, &section, &self.bases, data)
+            .map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))
     }
 
     /// The file name and the CRC of `.gnu_debuglink`.
@@ -196,7 +209,9 @@ fn lay_out(file: &object::File<'_>, relocatable: bool) -> (Vec<Section>, Vec<u64
             address,
             size: section.size(),
             executable: sh_flags.contains(elf::SHF_EXECINSTR),
-            file: section.file_range().map(|(start, size)| start as usize..(start.saturating_add(size)) as usize),
+            file: section
+                .file_range()
+                .map(|(start, size)| start as usize..(start.saturating_add(size)) as usize),
         });
     }
     sections.sort_by_key(|section| section.address);

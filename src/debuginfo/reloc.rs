@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use object::{
-    Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationEncoding, RelocationKind, RelocationTarget, Section,
+    Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationEncoding, RelocationKind,
+    RelocationTarget, Section,
 };
 
 /// `data` with the section's relocations applied; `bases` are the addresses of the sections by index.
@@ -33,11 +34,16 @@ pub fn apply<'a>(
         match (relocation.kind(), relocation.encoding()) {
             (RelocationKind::Absolute, RelocationEncoding::Generic | RelocationEncoding::X86Signed) => {}
             (RelocationKind::Relative, RelocationEncoding::Generic) => value = value.wrapping_sub(offset),
-            (kind, _) => return Err(format!("a relocation that is not known ({kind:?}, {:?})", relocation.flags())),
+            (kind, _) => {
+                return Err(format!("a relocation that is not known ({kind:?}, {:?})", relocation.flags()));
+            }
         }
         let size = usize::from(relocation.size() / 8).min(8);
         let at = offset as usize;
-        let field = at.checked_add(size).and_then(|end| data.get_mut(at..end)).ok_or("a relocation beyond the end")?;
+        let field = at
+            .checked_add(size)
+            .and_then(|end| data.get_mut(at..end))
+            .ok_or("a relocation beyond the end")?;
         if relocation.has_implicit_addend() {
             let mut implicit = [0; 8];
             implicit[..size].copy_from_slice(field);

@@ -36,11 +36,19 @@ impl Root {
         let release = match release {
             Some(name) if releases.all.contains(name) => name.to_owned(),
             Some(name) if releases.all.is_empty() => {
-                return Err(Error::UnknownRelease { root: prefix.to_owned(), release: name.to_owned(), found: vec!["none".to_owned()] });
+                return Err(Error::UnknownRelease {
+                    root: prefix.to_owned(),
+                    release: name.to_owned(),
+                    found: vec!["none".to_owned()],
+                });
             }
             Some(name) => {
                 let found = releases.all.iter().cloned().collect();
-                return Err(Error::UnknownRelease { root: prefix.to_owned(), release: name.to_owned(), found });
+                return Err(Error::UnknownRelease {
+                    root: prefix.to_owned(),
+                    release: name.to_owned(),
+                    found,
+                });
             }
             None => {
                 let newest = |names: &BTreeSet<String>| names.iter().max_by(|a, b| by_version(a, b)).cloned();
@@ -98,8 +106,11 @@ impl Root {
             let dir = self.path(place).join(&self.release);
             walk(&dir, 0, &mut |path| {
                 let Some(name) = module_name(path) else { return };
-                let module =
-                    modules.entry(name.clone()).or_insert_with(|| ModuleFile { name, binary: None, debug: None });
+                let module = modules.entry(name.clone()).or_insert_with(|| ModuleFile {
+                    name,
+                    binary: None,
+                    debug: None,
+                });
                 let slot = if is_debug { &mut module.debug } else { &mut module.binary };
                 slot.get_or_insert_with(|| path.to_owned());
             });
@@ -140,10 +151,14 @@ impl Releases {
         };
         let mut with_debug: BTreeSet<String> = files("usr/lib/debug/boot", "vmlinux-").into_iter().collect();
         for dir in ["usr/lib/debug/lib/modules", "usr/lib/debug/usr/lib/modules"] {
-            with_debug.extend(names(dir).into_iter().filter(|name| prefix.join(dir).join(name).join("vmlinux").exists()));
+            with_debug.extend(
+                names(dir).into_iter().filter(|name| prefix.join(dir).join(name).join("vmlinux").exists()),
+            );
         }
         let mut all = with_debug.clone();
-        for dir in ["lib/modules", "usr/lib/modules", "usr/lib/debug/lib/modules", "usr/lib/debug/usr/lib/modules"] {
+        for dir in
+            ["lib/modules", "usr/lib/modules", "usr/lib/debug/lib/modules", "usr/lib/debug/usr/lib/modules"]
+        {
             all.extend(names(dir));
         }
         all.extend(files("boot", "vmlinuz-"));

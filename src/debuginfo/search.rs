@@ -54,7 +54,9 @@ pub fn debug_file_of(binary: &Image) -> Searched {
     let of = binary.path().display().to_string();
     let wanted = binary.build_id();
     // Without a build id only a debug link's CRC tells that the file belongs to the binary.
-    first_match(places, wanted, &of, |image| image.has_dwarf() && (wanted.is_some() || crc == Some(image.crc())))
+    first_match(places, wanted, &of, |image| {
+        image.has_dwarf() && (wanted.is_some() || crc == Some(image.crc()))
+    })
 }
 
 fn by_build_id(root: &Root, wanted: Option<&BuildId>) -> Vec<PathBuf> {

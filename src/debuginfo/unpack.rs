@@ -43,7 +43,9 @@ pub fn read(path: &Path) -> Result<Bytes, Error> {
     // does any debugger; kernels and debug files are replaced by rename, not rewritten.
     let map = unsafe { Mmap::map(&file) }.map_err(|cause| Error::io(path, cause))?;
     let unpacked = match &map[..] {
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => unpack(path, "xz", liblzma::read::XzDecoder::new_multi_decoder(&map[..])),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
+            unpack(path, "xz", liblzma::read::XzDecoder::new_multi_decoder(&map[..]))
+        }
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {
             let decoder = zstd::stream::read::Decoder::with_buffer(&map[..]);
             unpack(path, "zstd", decoder.map_err(|cause| packed_error(path, "zstd", cause))?)

@@ -2,7 +2,9 @@
 
 pub mod asm;
 pub mod disasm;
+pub mod dump;
 pub mod insn;
+pub mod interp;
 pub mod layout;
 pub mod object;
 pub mod verify;

@@ -38,14 +38,17 @@ pub enum ParseError {
         first: Span,
         second: Span,
     },
+    /// The last macro argument was never named.
+    UnusedArgument {
+        index: usize,
+        text: String,
+    },
     /// More levels than any person writes; deeper trees would exhaust the stack.
     TooDeep {
         limit: usize,
         span: Span,
     },
-    Empty {
-        span: Span,
-    },
+    Empty,
 }
 
 /// Text that the grammar does not take.
@@ -83,7 +86,6 @@ pub enum MacroError {
     UndefinedArgument { index: usize, given: usize },
     IndexTooLarge(String),
     ValueTooLarge(String),
-    Unused { index: usize, text: String },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,7 +125,8 @@ impl ParseError {
             ParseError::Unsupported { .. } => tags::UNKNOWN,
             ParseError::CalleeNotName { .. } => tags::FUNC_IDENT,
             ParseError::TwoClasses { .. } => tags::DECL_CLASS,
-            ParseError::Empty { .. } => tags::EMPTY,
+            ParseError::UnusedArgument { .. } => tags::MACRO_UNUSED,
+            ParseError::Empty => tags::EMPTY,
         }
     }
 
@@ -161,8 +164,11 @@ impl ParseError {
                     .at(*span, "too many levels")
                     .help("keep parts of the result in clause-local variables (this->x)")
             }
-            ParseError::Empty { span } => Diagnostic::error(tag, "nothing to compile")
-                .at(*span, "no clause and no declaration")
+            ParseError::UnusedArgument { index, text } => {
+                Diagnostic::error(tag, format!("extra argument `{text}`: ${index} is never used"))
+                    .help(format!("use ${index}, leave the argument out, or allow this with -x argref"))
+            }
+            ParseError::Empty => Diagnostic::error(tag, "nothing to compile")
                 .help("write a clause such as `BEGIN { trace(\"hello\"); }`, or allow this with -x empty"),
         }
     }
@@ -233,7 +239,6 @@ impl MacroError {
         match self {
             MacroError::UndefinedVariable(_) | MacroError::UndefinedArgument { .. } => tags::MACRO_UNDEF,
             MacroError::IndexTooLarge(_) | MacroError::ValueTooLarge(_) => tags::MACRO_OFLOW,
-            MacroError::Unused { .. } => tags::MACRO_UNUSED,
         }
     }
 
@@ -262,10 +267,6 @@ impl MacroError {
             ),
             MacroError::ValueTooLarge(text) => {
                 error(format!("macro argument `{text}` does not fit a 64-bit integer"), "used here".into())
-            }
-            MacroError::Unused { index, text } => {
-                error(format!("extra argument `{text}`: ${index} is never used"), "the whole program".into())
-                    .help(format!("use ${index}, leave the argument out, or allow this with -x argref"))
             }
         }
     }
@@ -358,8 +359,12 @@ impl ProbeError {
                     format!("macro {name} in the probe description is not defined"),
                     "undefined macro variable".into(),
                 );
-                match suggest::nearest(name.trim_start_matches('$'), macros::VARIABLES) {
+                let word = name.trim_start_matches('$');
+                match suggest::nearest(word, macros::VARIABLES) {
                     Some(near) => d.help(format!("did you mean `${near}`?")),
+                    None if word.starts_with(|c: char| c.is_ascii_digit()) => d.help(
+                        "give the argument after the program, or use -x defaultargs, which makes it empty",
+                    ),
                     None => d,
                 }
             }

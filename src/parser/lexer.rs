@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use logos::Logos;
 
 use super::ast::Pragma;
+use super::brackets::Level;
 use super::control::{self, Control};
-use super::error::{LiteralError, MacroError, ParseError};
+use super::error::{LiteralError, ParseError};
 use super::token::{self, BodyToken, OuterToken, Token};
-use super::{ParseOptions, literal, macros, probe, syntax};
+use super::{ParseOptions, literal, probe, syntax};
 use crate::source::{FileId, Origin, Source, Span};
 
 /// A token between two byte offsets, as the grammar takes it.
@@ -36,29 +37,8 @@ pub enum Mode {
     TypeName,
 }
 
-/// Operators that may surround a token before the text is refused: a bound on the depth of any tree that the
-/// grammar can have built, so that dropping a half-built one cannot exhaust the stack.
-const MOST_OPERATORS: usize = 4000;
-
-/// An open bracket, or the item itself at the bottom.
-struct Level {
-    opener: Option<(BodyToken, Span)>,
-    /// Operators since the last separator; each is at most one level of the tree.
-    operators: usize,
-    /// Those of the statement before the separator: `else` continues it.
-    statement_before: usize,
-    /// A declaration's type is known, so that a further word is the declared name.
-    has_type: bool,
-}
-
-impl Level {
-    fn new(opener: Option<(BodyToken, Span)>) -> Level {
-        Level { opener, operators: 0, statement_before: 0, has_type: false }
-    }
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum After {
+pub(super) enum After {
     Other,
     Dot,
     Arrow,
@@ -76,10 +56,10 @@ pub struct Settings {
 }
 
 pub struct Lexer<'a> {
-    text: &'a str,
+    pub(super) text: &'a str,
     pub file: FileId,
-    origin: Origin,
-    options: &'a ParseOptions<'a>,
+    pub(super) origin: Origin,
+    pub(super) options: &'a ParseOptions<'a>,
     pub settings: Settings,
     /// Pragmas read since the last external declaration.
     pub pragmas: Vec<Pragma>,
@@ -87,17 +67,23 @@ pub struct Lexer<'a> {
     pub arguments_used: Vec<bool>,
     /// Where the last token is.
     pub previous: Span,
+    /// And the one before it: what stands before the token that the grammar refuses.
+    pub before: Span,
+    /// The last slash of this predicate that divides.
+    pub division: Option<Span>,
+    /// The first `{` of the item whose `}` is indented less than its line: it is probably another's.
+    pub misplaced: Option<Span>,
     pub mode: Mode,
-    at: usize,
-    levels: Vec<Level>,
-    operators: usize,
-    queued: Option<Lexeme>,
-    item_done: bool,
-    after: After,
+    pub(super) at: usize,
+    pub(super) levels: Vec<Level>,
+    pub(super) operators: usize,
+    pub(super) queued: Option<Lexeme>,
+    pub(super) item_done: bool,
+    pub(super) after: After,
     /// Words that were used as identifiers: they stay identifiers even where a type has that name.
-    identifiers: HashSet<&'a str>,
+    pub(super) identifiers: HashSet<&'a str>,
     /// No `` name.name` `` begins before this offset; keeps the search for one linear.
-    no_dotted_scope_before: usize,
+    pub(super) no_dotted_scope_before: usize,
 }
 
 impl<'a> Lexer<'a> {
@@ -111,6 +97,9 @@ impl<'a> Lexer<'a> {
             pragmas: Vec::new(),
             arguments_used: vec![false; options.macros.arguments.len() + 1],
             previous: Span::new(file, 0, 0),
+            before: Span::new(file, 0, 0),
+            division: None,
+            misplaced: None,
             mode,
             at: 0,
             levels: vec![Level::new(None)],
@@ -126,6 +115,7 @@ impl<'a> Lexer<'a> {
     /// Looks at what comes next between external declarations.
     pub fn start_item(&mut self) -> Result<ItemStart, ParseError> {
         self.mode = Mode::Outer;
+        self.misplaced = None;
         self.levels = vec![Level::new(None)];
         self.operators = 0;
         self.item_done = false;
@@ -155,6 +145,11 @@ impl<'a> Lexer<'a> {
         self.levels.last().and_then(|level| level.opener)
     }
 
+    /// The bracket around the innermost open one.
+    pub fn outer_opener(&self) -> Option<Span> {
+        self.levels.iter().rev().nth(1).and_then(|level| level.opener).map(|(_, span)| span)
+    }
+
     /// The end of the text, as a place to point at.
     pub fn end(&self) -> Span {
         let end = self.text.trim_end().len().max(self.previous.end as usize);
@@ -165,15 +160,15 @@ impl<'a> Lexer<'a> {
         self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
     }
 
-    fn rest_at(&self, span: Span) -> &'a str {
+    pub fn rest_at(&self, span: Span) -> &'a str {
         &self.text[span.start as usize..]
     }
 
-    fn rest(&self) -> &'a str {
+    pub(super) fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
 
-    fn span_from(&self, start: usize) -> Span {
+    pub(super) fn span_from(&self, start: usize) -> Span {
         Span::new(self.file, start, self.at)
     }
 
@@ -263,10 +258,10 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn unexpected_character(&self) -> ParseError {
+    pub(super) fn unexpected_character(&self) -> ParseError {
         let length = self.rest().chars().next().map_or(0, char::len_utf8);
         let span = Span::new(self.file, self.at, self.at + length);
-        syntax::unexpected_character(self.slice(span), self.mode, span)
+        syntax::unexpected_character(self.slice(span), self.slice(self.previous), self.mode, span)
     }
 
     fn probe_lexeme(&mut self, token: OuterToken, span: Span) -> Result<Lexeme, ParseError> {
@@ -289,6 +284,7 @@ impl<'a> Lexer<'a> {
             OuterToken::Comma => Token::Op(BodyToken::Comma),
             OuterToken::Slash => {
                 self.mode = Mode::Predicate;
+                self.division = None;
                 Token::Op(BodyToken::Slash)
             }
             OuterToken::LBrace => {
@@ -297,7 +293,6 @@ impl<'a> Lexer<'a> {
                 Token::Op(BodyToken::LBrace)
             }
         };
-        self.previous = span;
         Ok((span.start as usize, lexed, span.end as usize))
     }
 
@@ -327,14 +322,9 @@ impl<'a> Lexer<'a> {
         Ok(Some(ItemStart::Declaration))
     }
 
-    fn note_type(&mut self) {
-        if let Some(level) = self.levels.last_mut() {
-            level.has_type = true;
-        }
-    }
-
     fn next_lexeme(&mut self) -> Result<Option<Lexeme>, ParseError> {
         if let Some(queued) = self.queued.take() {
+            self.pass(Span::new(self.file, queued.0, queued.2));
             return Ok(Some(queued));
         }
         if self.item_done {
@@ -343,7 +333,11 @@ impl<'a> Lexer<'a> {
         self.skip_blank()?;
         if matches!(self.mode, Mode::Outer | Mode::Probes) {
             return match self.outer_token()? {
-                Some((token, span)) => Ok(Some(self.probe_lexeme(token, span)?)),
+                Some((token, span)) => {
+                    let lexeme = self.probe_lexeme(token, span)?;
+                    self.pass(span);
+                    Ok(Some(lexeme))
+                }
                 None => Ok(None),
             };
         }
@@ -351,8 +345,12 @@ impl<'a> Lexer<'a> {
         let Some(token) = self.body_token()? else {
             return Ok(None);
         };
-        self.previous = self.span_from(start);
+        self.pass(self.span_from(start));
         Ok(Some((start, token, self.at)))
+    }
+
+    fn pass(&mut self, span: Span) {
+        self.before = std::mem::replace(&mut self.previous, span);
     }
 
     fn body_token(&mut self) -> Result<Option<Token>, ParseError> {
@@ -397,79 +395,6 @@ impl<'a> Lexer<'a> {
         Ok(Some(lexed))
     }
 
-    /// `%name` after `->`: a variable that the sugar pass made, when its dump is read.
-    fn made_up_name(&mut self) -> Result<Token, ParseError> {
-        let name = &self.rest()[1..];
-        let length = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
-        if length == 0 {
-            return Err(self.unexpected_character());
-        }
-        let text = self.rest()[..length + 1].to_owned();
-        self.at += length + 1;
-        self.after = After::Other;
-        Ok(Token::Ident(text))
-    }
-
-    fn word(&mut self, span: Span) -> Token {
-        let text = self.slice(span);
-        if matches!(self.after, After::Dot | After::Arrow) {
-            return Token::Ident(text.to_owned());
-        }
-        if let Some(keyword) = token::keyword(text) {
-            if matches!(keyword, Token::TypeKeyword(_)) {
-                self.note_type();
-            }
-            return keyword;
-        }
-        let text = self.dotted_scope(span).unwrap_or(text);
-        if self.after == After::TagWord || self.mode == Mode::TypeName || self.is_type(text) {
-            self.note_type();
-            return Token::TypeName(text.to_owned());
-        }
-        Token::Ident(text.to_owned())
-    }
-
-    /// The rest of `` a.out`x ``: dots are part of a module's name if a backtick follows.
-    fn dotted_scope(&mut self, span: Span) -> Option<&'a str> {
-        let start = span.start as usize;
-        if !self.rest().starts_with('.')
-            || start < self.no_dotted_scope_before
-            || self.slice(span).contains('`')
-        {
-            return None;
-        }
-        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '`');
-        let from_start = &self.text[start..];
-        let run = &from_start[..from_start.find(|c| !is_part(c)).unwrap_or(from_start.len())];
-        let Some(tick) = run.find('`').filter(|&tick| !run[..tick].ends_with('.')) else {
-            self.no_dotted_scope_before = start + run.len();
-            return None;
-        };
-        let symbol = &run[tick..];
-        self.at = start + tick + symbol.find('.').unwrap_or(symbol.len());
-        Some(&self.text[start..self.at])
-    }
-
-    /// Whether the word, which ends here, is the name of a type rather than an identifier.
-    fn is_type(&mut self, word: &'a str) -> bool {
-        if self.identifiers.contains(word) {
-            return false;
-        }
-        let next = self.rest().trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
-        let assigned = next.starts_with('=') && !next.starts_with("==");
-        let listed = next.starts_with(',') && self.opener().is_none();
-        if assigned || listed || ["++", "--", "[", ";"].iter().any(|follow| next.starts_with(follow)) {
-            self.identifiers.insert(word);
-            return false;
-        }
-        if !(self.options.is_type_name)(word) {
-            return false;
-        }
-        let declared =
-            self.mode == Mode::Declaration && self.levels.last().is_some_and(|level| level.has_type);
-        !declared
-    }
-
     fn quoted(&mut self, quote: BodyToken, opener: Span) -> Result<Token, ParseError> {
         let start = opener.start as usize;
         let mark = if quote == BodyToken::DoubleQuote { '"' } else { '\'' };
@@ -481,41 +406,6 @@ impl<'a> Lexer<'a> {
             '"' => Token::Str { value: literal::unescape(&text[1..length - 1]), text },
             _ => Token::Char { value: literal::character(&text, span)?, text },
         })
-    }
-
-    fn macro_variable(&mut self, span: Span) -> Result<Token, ParseError> {
-        let text = self.slice(span);
-        let name = text.trim_start_matches('$');
-        let Some(value) = self.options.macros.variable(name) else {
-            return Err(ParseError::Macro { problem: MacroError::UndefinedVariable(name.to_owned()), span });
-        };
-        Ok(match text.starts_with("$$") {
-            true => macros::string_token(value.to_string().as_bytes()),
-            false => macros::number_token(value),
-        })
-    }
-
-    fn macro_argument(&mut self, span: Span) -> Result<Token, ParseError> {
-        let text = self.slice(span);
-        let as_string = text.starts_with("$$");
-        let index = macros::index(text.trim_start_matches('$'), span)?;
-        if let Some(flag) = self.arguments_used.get_mut(index) {
-            *flag = true;
-        }
-        match self.options.macros.argument(index) {
-            Some(argument) if as_string => Ok(macros::string_token(argument.as_bytes())),
-            Some(argument) => {
-                let is_type =
-                    |word: &str| !self.identifiers.contains(word) && (self.options.is_type_name)(word);
-                macros::argument_token(argument, is_type, span)
-            }
-            None if self.settings.defaultargs && as_string => Ok(macros::string_token(b"")),
-            None if self.settings.defaultargs => Ok(macros::number_token(0)),
-            None => {
-                let given = self.options.macros.arguments.len();
-                Err(ParseError::Macro { problem: MacroError::UndefinedArgument { index, given }, span })
-            }
-        }
     }
 
     /// Whether the slash before this place ends the predicate: the text ends, or `;`, `{` or `/` comes next.
@@ -531,84 +421,6 @@ impl<'a> Lexer<'a> {
         self.mode = Mode::Probes;
         self.end_statement();
         Ok(Token::PredicateEnd)
-    }
-
-    /// Brackets are counted here, so that the end of the external declaration is known.
-    fn operator(&mut self, token: BodyToken, span: Span) -> Result<Token, ParseError> {
-        match token {
-            BodyToken::LParen | BodyToken::LBracket | BodyToken::LBrace => {
-                if token == BodyToken::LBrace && self.mode == Mode::Declaration {
-                    return Err(ParseError::Unsupported {
-                        what: "definitions of struct, union and enum types are",
-                        span,
-                    });
-                }
-                self.levels.push(Level::new(Some((token, span))));
-            }
-            BodyToken::RParen | BodyToken::RBracket | BodyToken::RBrace => self.close(token, span)?,
-            BodyToken::Semi => {
-                self.end_statement();
-                self.item_done = self.mode == Mode::Declaration && self.levels.len() == 1;
-            }
-            BodyToken::Comma if self.levels.len() > 1 => {
-                if let Some(level) = self.levels.last_mut() {
-                    level.has_type = false;
-                }
-            }
-            _ => {}
-        }
-        Ok(Token::Op(token))
-    }
-
-    fn close(&mut self, token: BodyToken, span: Span) -> Result<(), ParseError> {
-        let wanted = match token {
-            BodyToken::RParen => BodyToken::LParen,
-            BodyToken::RBracket => BodyToken::LBracket,
-            _ => BodyToken::LBrace,
-        };
-        match self.opener() {
-            Some((opener, _)) if opener == wanted => {}
-            Some((_, opener)) => {
-                return Err(syntax::wrong_closer(self.slice(span), self.slice(opener), span, opener));
-            }
-            None => return Err(syntax::lone_closer(self.slice(span), span)),
-        }
-        if let Some(level) = self.levels.pop() {
-            self.operators -= level.operators;
-        }
-        if token == BodyToken::RBrace {
-            self.end_statement();
-            self.item_done = self.mode == Mode::Body && self.levels.len() == 1;
-        }
-        Ok(())
-    }
-
-    fn end_statement(&mut self) {
-        if let Some(level) = self.levels.last_mut() {
-            self.operators -= level.operators;
-            level.statement_before = std::mem::take(&mut level.operators);
-        }
-    }
-
-    /// Counts what may become a level of the tree.
-    fn weigh(&mut self, token: &Token, span: Span) -> Result<(), ParseError> {
-        let opens = matches!(token, Token::Op(BodyToken::LParen | BodyToken::LBracket | BodyToken::LBrace));
-        let weight = match token {
-            Token::Else => 1 + self.levels.last().map_or(0, |level| level.statement_before),
-            Token::Op(BodyToken::RParen | BodyToken::RBracket | BodyToken::RBrace | BodyToken::Semi) => 0,
-            Token::Op(_) | Token::If | Token::Sizeof | Token::Stringof | Token::Xlate => 1,
-            _ => 0,
-        };
-        // A bracket is an operator of the level around it.
-        let level = self.levels.len().saturating_sub(1 + usize::from(opens));
-        if let Some(level) = self.levels.get_mut(level) {
-            level.operators += weight;
-            self.operators += weight;
-        }
-        match self.operators > MOST_OPERATORS {
-            true => Err(ParseError::TooDeep { limit: super::MAX_DEPTH, span }),
-            false => Ok(()),
-        }
     }
 }
 

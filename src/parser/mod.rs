@@ -1,6 +1,7 @@
 //! parser/: D text → [`ast::Program`]. The only place that names lalrpop_util.
 
 pub mod ast;
+mod brackets;
 mod control;
 pub mod dump;
 mod error;
@@ -13,6 +14,7 @@ mod probe;
 mod syntax;
 mod token;
 pub mod visit;
+mod words;
 
 lalrpop_util::lalrpop_mod!(
     #[allow(clippy::all, clippy::pedantic, unused)]
@@ -30,8 +32,9 @@ pub use macros::{Macros, VARIABLES as MACRO_VARIABLES};
 use lexer::{ItemStart, Lexer, Mode};
 use token::Token;
 
-/// Levels of a tree that later stages, which recurse, may rely on.
-pub const MAX_DEPTH: usize = 500;
+/// Levels of a tree at most. Later stages recurse: in a debug build each level takes them some 8 kB of stack, and a
+/// thread of Rust has 2 MB.
+pub const MAX_DEPTH: usize = 200;
 
 /// What a compilation knows before it reads the text.
 pub struct ParseOptions<'a> {
@@ -49,8 +52,11 @@ pub struct Parsed {
     pub arguments_used: Vec<bool>,
 }
 
-/// Bytes from outside → text. D is written in UTF-8.
-pub fn decode(bytes: Vec<u8>) -> Result<String, Diagnostic> {
+/// Bytes from outside → text. D is written in UTF-8; a byte order mark is dropped.
+pub fn decode(mut bytes: Vec<u8>) -> Result<String, Diagnostic> {
+    if bytes.starts_with("\u{feff}".as_bytes()) {
+        bytes.drain(..'\u{feff}'.len_utf8());
+    }
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = valid.iter().filter(|&&byte| byte == b'\n').count() + 1;
@@ -88,11 +94,10 @@ pub fn parse(sources: &Sources, file: FileId, options: &ParseOptions<'_>) -> Res
         visit::check_depth(&item, MAX_DEPTH)?;
         items.push(item);
     }
-    let whole = Span::new(file, 0, source.text.len());
     if !lexer.settings.empty && !items.iter().any(|item| !matches!(item, ast::Item::Pragma(_))) {
-        return Err(ParseError::Empty { span: whole });
+        return Err(ParseError::Empty);
     }
-    check_last_argument(&lexer, options, whole)?;
+    check_last_argument(&lexer, options)?;
     Ok(Parsed { program: ast::Program { items }, arguments_used: lexer.arguments_used })
 }
 
@@ -123,13 +128,13 @@ pub fn parse_type_name(
 }
 
 /// An argument that the text never names is probably meant for something else.
-fn check_last_argument(lexer: &Lexer<'_>, options: &ParseOptions<'_>, whole: Span) -> Result<(), ParseError> {
+fn check_last_argument(lexer: &Lexer<'_>, options: &ParseOptions<'_>) -> Result<(), ParseError> {
     let index = options.macros.arguments.len();
     if index == 0 || lexer.settings.argref || lexer.arguments_used[index] {
         return Ok(());
     }
     let text = options.macros.arguments[index - 1].clone();
-    Err(ParseError::Macro { problem: MacroError::Unused { index, text }, span: whole })
+    Err(ParseError::UnusedArgument { index, text })
 }
 
 type GrammarError = lalrpop_util::ParseError<usize, Token, ParseError>;
@@ -173,7 +178,7 @@ fn complete<T>(result: Result<T, GrammarError>, lexer: &Lexer<'_>) -> Result<T, 
         }
         lalrpop_util::ParseError::InvalidToken { location } => {
             let span = Span::new(lexer.file, location, location);
-            syntax::unexpected_character(lexer.slice(span), lexer.mode, span)
+            syntax::unexpected_character(lexer.slice(span), "", lexer.mode, span)
         }
     })
 }

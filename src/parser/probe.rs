@@ -32,19 +32,23 @@ pub fn describe(
     context: &Context<'_>,
     used: &mut dyn FnMut(usize),
 ) -> Result<ProbeDescKind, ParseError> {
-    let fail = |problem| Err(ParseError::Probe { problem, span });
     let most = field_count(context.origin);
     let parts: Vec<&str> = text.split(':').collect();
     if parts.len() > most {
-        return fail(ProbeError::TooManyFields { most, rightmost: FIELDS[most - 1].0, given: parts.len() });
+        let problem = ProbeError::TooManyFields { most, rightmost: FIELDS[most - 1].0, given: parts.len() };
+        return Err(ParseError::Probe { problem, span });
     }
     let mut fields: [String; 4] = Default::default();
+    let mut end = span.end as usize;
     for (part, index) in parts.iter().rev().zip((0..most).rev()) {
-        let field = expand(part, context, used).map_err(|problem| ParseError::Probe { problem, span })?;
+        let span = Span::new(span.file, end - part.len(), end);
+        let refuse = |problem| ParseError::Probe { problem, span };
+        let field = expand(part, context, used).map_err(refuse)?;
         if field.len() > FIELDS[index].1 {
-            return fail(ProbeError::FieldTooLong { field: FIELDS[index].0, limit: FIELDS[index].1 });
+            return Err(refuse(ProbeError::FieldTooLong { field: FIELDS[index].0, limit: FIELDS[index].1 }));
         }
         fields[index] = field;
+        end = span.start.saturating_sub(1) as usize;
     }
     let [provider, module, function, name] = fields;
     Ok(ProbeDescKind::Fields(ProbeFields { provider, module, function, name }))

@@ -7,64 +7,221 @@ use crate::source::Span;
 
 /// A token that cannot stand where it stands. `expected` are the grammar's names of tokens that could.
 pub fn unexpected(lexer: &Lexer<'_>, token: &Token, span: Span, expected: &[String]) -> ParseError {
-    let text = lexer.slice(span);
-    let has = |name: &str| expected.iter().any(|e| e.trim_matches('"') == name);
-    let title = |wanted: &str| format!("expected {wanted}, found `{}`", shorten(text));
-    let mut error = SyntaxError {
-        title: format!("unexpected `{}`", shorten(text)),
-        span,
-        label: "not expected here".to_owned(),
-        related: None,
-        help: reserved_help(token, lexer.mode),
-    };
-    if error.help.is_some() {
-        return ParseError::Syntax(Box::new(error));
+    let place = Place { lexer, token, span, text: lexer.slice(span), expected };
+    let error = meant_otherwise(&place).unwrap_or_else(|| plainly_expected(&place));
+    ParseError::Syntax(Box::new(error))
+}
+
+/// A token, where it stands, and what could stand there.
+struct Place<'a> {
+    lexer: &'a Lexer<'a>,
+    token: &'a Token,
+    span: Span,
+    text: &'a str,
+    expected: &'a [String],
+}
+
+impl Place<'_> {
+    fn takes(&self, name: &str) -> bool {
+        self.expected.iter().any(|e| e.trim_matches('"') == name)
     }
-    let opener = lexer.opener().filter(|(_, at)| *at != span);
-    let statement = has(";") && has("}");
-    match (lexer.mode, token) {
-        (Mode::Body | Mode::Probes, Token::Op(BodyToken::LBrace)) if in_predicate(expected) => {
-            error = missing_slash(span);
+
+    /// An operand could stand here; where a statement could begin, that too.
+    fn takes_operand(&self) -> bool {
+        self.takes("integer") && self.takes("name")
+    }
+
+    fn takes_statement(&self) -> bool {
+        self.takes_operand() && self.takes("if")
+    }
+
+    /// A whole expression stands before.
+    fn after_expression(&self) -> bool {
+        self.takes("&&") && !self.takes_operand()
+    }
+
+    fn error(&self, title: impl Into<String>, label: &str) -> SyntaxError {
+        SyntaxError {
+            title: title.into(),
+            span: self.span,
+            label: label.to_owned(),
+            related: None,
+            help: None,
         }
-        (Mode::Predicate, Token::Op(BodyToken::LBrace | BodyToken::Semi)) => error = missing_slash(span),
-        (Mode::Predicate, Token::PredicateEnd) | (Mode::Probes, Token::PredicateEnd) => {
-            error.title = "the predicate is not a complete expression".to_owned();
-            error.label = "an operand is missing before this `/`".to_owned();
+    }
+
+    fn expected(&self, wanted: &str, label: &str) -> SyntaxError {
+        self.error(format!("expected {wanted}, found `{}`", shorten(self.text)), label)
+    }
+
+    fn before(&self) -> &str {
+        self.lexer.slice(self.lexer.before)
+    }
+}
+
+/// Mistakes that have a name: what was meant is clear from the token.
+fn meant_otherwise(place: &Place<'_>) -> Option<SyntaxError> {
+    let text = place.text;
+    if place.lexer.rest_at(place.span).starts_with("//") && !place.takes("end of predicate") {
+        let ParseError::Syntax(error) = double_slash(place.span) else { return None };
+        return Some(*error);
+    }
+    if let Some(help) = reserved_help(place) {
+        return Some(place.error(format!("unexpected `{text}`"), "not expected here").with_help(&help));
+    }
+    match place.token {
+        Token::Op(BodyToken::LBrace | BodyToken::Semi) if place.lexer.mode == Mode::Predicate => {
+            return Some(open_predicate(place));
         }
-        _ if statement => {
-            error.title = title("`;` or `}`");
-            error.label = "a `;` is missing before this".to_owned();
+        Token::Op(BodyToken::LBrace) if place.takes("end of predicate") => {
+            return Some(open_predicate(place));
         }
-        (Mode::Declaration, Token::Op(BodyToken::Assign)) => {
-            error.title = "a declaration cannot set a value".to_owned();
-            error.label = "no initialiser in D".to_owned();
-            error.help = Some("assign it in a clause: BEGIN { x = 0; }".to_owned());
+        Token::Op(BodyToken::LBrace) if place.takes(";") && place.lexer.mode == Mode::Body => {
+            let error = place.error("a clause cannot begin inside of a body", "not expected here");
+            return Some(match place.lexer.misplaced.or(place.lexer.outer_opener()) {
+                Some(open) => error.with_related(open, "this `{` is probably not closed"),
+                None => error,
+            });
         }
-        (Mode::Body, Token::TypeKeyword(_) | Token::Qualifier(_) | Token::Storage(_)) if has("name") => {
-            error.title = format!("`{text}` begins a declaration, and a body has statements only");
-            error.label = "a declaration inside a body".to_owned();
-            error.help = Some("declare the variable outside of clauses: this int x;".to_owned());
+        Token::PredicateEnd => {
+            let title = "the predicate is not a complete expression";
+            return Some(place.error(title, "an operand is missing before this `/`"));
         }
-        _ if has(")") && has(",") => error.title = title("`)` or `,`"),
-        _ if has(")") => error.title = title("`)`"),
-        _ if has("]") => error.title = title("`]` or `,`"),
-        _ if has(";") && !has("name") => error.title = title("`;`"),
-        _ if has("probe description") => error.title = title("a probe description"),
-        _ if has("{") => error.title = title("`{`"),
-        _ if has("(") && expected.len() == 1 => error.title = title("`(`"),
-        _ if has("integer") => {
-            error.title = title("an expression");
-            error.label = "an operand is missing here".to_owned();
+        Token::Op(BodyToken::Assign) if place.lexer.mode == Mode::Declaration => {
+            let error = place.error("a declaration cannot set a value", "no initialiser in D");
+            return Some(error.with_help("assign it in a clause: BEGIN { x = 0; }"));
         }
-        _ if has("name") => error.title = title("a name"),
-        _ if has("type name") => error.title = title("a type"),
+        Token::Op(operator) if is_assignment(*operator) && place.after_expression() => {
+            let error =
+                place.error("the left side of an assignment is an operation", "assigns to the result of it");
+            return Some(error.with_help("put the assignment in parentheses, or use == to compare"));
+        }
+        Token::Op(BodyToken::Assign) if place.before() == "==" => {
+            let error = place.error("unexpected `=` after `==`", "one `=` too many");
+            return Some(error.with_help("== compares; there is no ==="));
+        }
+        Token::Op(BodyToken::RParen) if place.takes_operand() => {
+            if let Some(name) = pointer_cast(place.lexer, place.span) {
+                let error =
+                    place.error(format!("no type `{name}` is known"), "the operand of `*` is missing");
+                return Some(
+                    error.with_help(&format!("a struct is written with its word: (struct {name} *)")),
+                );
+            }
+        }
+        Token::TypeName(_) if place.takes_operand() => {
+            return Some(place.error(format!("`{text}` is a type"), "an expression is needed here"));
+        }
         _ => {}
     }
-    let closes = has(")") || has("]");
-    if let (true, Some((_, at))) = (closes && error.related.is_none(), opener) {
-        error.related = Some((at, format!("this `{}` is open", lexer.slice(at))));
+    keyword_otherwise(place)
+}
+
+/// A keyword where an expression or a statement should be.
+fn keyword_otherwise(place: &Place<'_>) -> Option<SyntaxError> {
+    let text = place.text;
+    let declares = matches!(
+        place.token,
+        Token::TypeKeyword(_) | Token::Qualifier(_) | Token::Storage(_) | Token::Tag(_)
+    );
+    let scoped = matches!(place.before(), "self" | "this");
+    if declares && (place.takes_statement() || scoped) && place.lexer.mode == Mode::Body {
+        let title = format!("`{text}` begins a declaration, and a body has statements only");
+        let help = "declare the variable outside of clauses, such as: this int x;";
+        return Some(place.error(title, "a declaration inside a body").with_help(help));
     }
-    ParseError::Syntax(Box::new(error))
+    let keyword = declares || matches!(place.token, Token::Probe | Token::Provider | Token::Translator);
+    (keyword && place.takes_operand())
+        .then(|| place.error(format!("`{text}` is a keyword"), "an expression is needed here"))
+}
+
+/// What could have stood here, in a few words.
+fn plainly_expected(place: &Place<'_>) -> SyntaxError {
+    let missing = |what: &str| format!("{what} is missing before this");
+    let mut error = if place.takes_statement() {
+        place.expected("a statement", "begins no statement")
+    } else if place.takes_operand() {
+        place.expected("an expression", "an operand is missing here")
+    } else if place.takes("end of predicate") {
+        place.expected("an operator or `/`", &missing("an operator"))
+    } else if place.takes(":") && place.after_expression() {
+        place.expected("`:` of the conditional", &missing("`:`"))
+    } else if place.takes(";") && place.takes("name") {
+        place.expected("a name", "not expected here")
+    } else if place.takes(";") {
+        let wanted = if place.takes("}") { "`;` or `}`" } else { "`;`" };
+        place
+            .expected(wanted, "not expected here")
+            .with_related(place.lexer.before, "a `;` is missing after this")
+    } else if place.takes(")") {
+        let wanted = if place.takes(",") && place.after_expression() { "`)` or `,`" } else { "`)`" };
+        place.expected(wanted, &missing(wanted))
+    } else if place.takes("]") {
+        place.expected("`]` or `,`", &missing("`]` or `,`"))
+    } else if place.takes("probe description") {
+        place.expected("a probe description", "not expected here")
+    } else if place.takes("{") && place.takes(",") {
+        place
+            .expected("`,`, a predicate or a body", "not expected here")
+            .with_help("a clause is probes /predicate/ { statements }, with commas between the probes")
+    } else if place.takes("{") {
+        place.expected("`{`", "not expected here")
+    } else if place.takes("(") && place.expected.len() == 1 {
+        let condition = place.before() == "if";
+        let error = place.expected("`(`", &missing("`(`"));
+        if condition { error.with_help("the condition of an if stands in parentheses") } else { error }
+    } else if place.takes("<") && place.expected.len() == 1 {
+        place.expected("`<`", &missing("`<`"))
+    } else if place.takes("name") {
+        place.expected("a name", "not expected here")
+    } else if place.takes("type name") {
+        place.expected("a type", "not expected here")
+    } else {
+        place.error(format!("unexpected `{}`", shorten(place.text)), "not expected here")
+    };
+    let open = place.lexer.opener().filter(|(_, at)| *at != place.span);
+    if let Some((_, at)) = open.filter(|_| error.related.is_none() && (place.takes(")") || place.takes("]")))
+    {
+        error.related = Some((at, format!("this `{}` is open", place.lexer.slice(at))));
+    }
+    error
+}
+
+fn is_assignment(operator: BodyToken) -> bool {
+    matches!(
+        operator,
+        BodyToken::Assign
+            | BodyToken::PlusAssign
+            | BodyToken::MinusAssign
+            | BodyToken::StarAssign
+            | BodyToken::SlashAssign
+            | BodyToken::PercentAssign
+            | BodyToken::AndAssign
+            | BodyToken::OrAssign
+            | BodyToken::XorAssign
+            | BodyToken::ShlAssign
+            | BodyToken::ShrAssign
+    )
+}
+
+/// The `name` of `(name *)` that ends at `span`: a cast to a type that nobody knows.
+fn pointer_cast<'a>(lexer: &Lexer<'a>, span: Span) -> Option<&'a str> {
+    let before = lexer.slice(Span { start: 0, end: span.start, ..span }).trim_end();
+    let name = before.trim_end_matches(|c: char| c == '*' || c.is_ascii_whitespace());
+    let start = name.rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_')? + 1;
+    let called = name[..start].trim_end().ends_with('(') && name.len() < before.len();
+    Some(&name[start..]).filter(|name| called && !name.is_empty())
+}
+
+/// A predicate whose closing slash is missing, or was taken as a division.
+fn open_predicate(place: &Place<'_>) -> SyntaxError {
+    let error = place.error("the predicate is not closed", "a `/` is missing before this");
+    match place.lexer.division {
+        Some(slash) => error
+            .with_related(slash, "this `/` divides: it ends a predicate only before `{`")
+            .with_help("a clause with a predicate needs a body: /pid == 1/ { }"),
+        None => error.with_help("a predicate stands between slashes: /pid == 1/ { … }"),
+    }
 }
 
 /// The text ends inside an external declaration.
@@ -79,6 +236,8 @@ pub fn unexpected_end(lexer: &Lexer<'_>, expected: &[String]) -> ParseError {
         help: None,
     };
     if let Some((_, at)) = lexer.opener() {
+        // Where the indentation says so, an inner brace is the one that lacks its end.
+        let at = lexer.misplaced.filter(|_| lexer.slice(at) == "{").unwrap_or(at);
         let opener = lexer.slice(at);
         error.title = format!("`{opener}` is never closed");
         error.related = Some((at, format!("this `{opener}` is open")));
@@ -114,16 +273,6 @@ fn predicate_without_body(span: Span) -> ParseError {
         .help("write `{ }` after the predicate for the default action")
 }
 
-fn missing_slash(span: Span) -> SyntaxError {
-    SyntaxError {
-        title: "the predicate is not closed".to_owned(),
-        span,
-        label: "a `/` is missing before this".to_owned(),
-        related: None,
-        help: Some("a predicate stands between slashes: /pid == 1/ { … }".to_owned()),
-    }
-}
-
 /// What stands where a clause or a declaration should begin.
 pub fn no_probe_description(text: &str, rest: &str, span: Span) -> ParseError {
     if rest.starts_with("//") {
@@ -142,29 +291,38 @@ fn double_slash(span: Span) -> ParseError {
 }
 
 /// A character that begins no token.
-pub fn unexpected_character(text: &str, mode: Mode, span: Span) -> ParseError {
-    let shown: String = text.chars().flat_map(char::escape_debug).collect();
+pub fn unexpected_character(text: &str, after: &str, mode: Mode, span: Span) -> ParseError {
+    let printable = |c: char| !c.is_control();
+    let shown = if text.chars().all(printable) { text.to_owned() } else { text.escape_debug().to_string() };
     let title = format!("unexpected character `{shown}`");
     match (text, mode) {
         (";", Mode::Outer) => {
             simple("unexpected `;` between clauses", span, "no statement to end").help("remove it")
         }
+        (";", Mode::Probes) if after == "/" => predicate_without_body(span),
         (";", Mode::Probes) => simple("unexpected `;` after a probe description", span, "not expected here")
             .help("clauses follow each other without a separator; a clause without a body ends the text"),
         ("}", Mode::Outer | Mode::Probes) => lone_closer(text, span),
         ("(" | ")", Mode::Probes) => simple(&title, span, "not part of a probe description")
             .help("a predicate stands between slashes: /pid == 1/ { … }"),
+        ("=", Mode::Probes) => simple(&title, span, "statements stand inside of clauses")
+            .help("write a clause such as BEGIN { x = 1; }"),
+        ("$", _) => simple(&title, span, "neither a macro variable nor a macro argument")
+            .help("macros are $1, $$1, $pid, $target …"),
         ("#", _) => simple(&title, span, "a control line begins at the start of a line"),
         _ => simple(&title, span, "begins nothing in D"),
     }
 }
 
 pub fn lone_closer(closer: &str, span: Span) -> ParseError {
-    simple(&format!("`{closer}` closes nothing"), span, "no bracket is open here")
+    simple(&format!("`{closer}` closes nothing"), span, "nothing that it could close is open")
         .help("remove it, or add the opening one")
 }
 
 pub fn wrong_closer(closer: &str, opener: &str, span: Span, opened: Span) -> ParseError {
+    if opener == "{" {
+        return lone_closer(closer, span);
+    }
     simple(
         &format!("`{opener}` is closed by `{closer}`"),
         span,
@@ -189,6 +347,15 @@ pub fn open_comment(span: Span) -> ParseError {
     simple("the comment is never closed", span, "the comment begins here").help("add `*/`")
 }
 
+/// `{` in a declaration: a type's members, or the body of what C would call a function.
+pub fn brace_in_declaration(before: &str, span: Span) -> ParseError {
+    match before {
+        ")" => simple("D has no functions of its own", span, "a body of statements")
+            .help("clauses have bodies: BEGIN { … }; an inline gives an expression a name"),
+        _ => ParseError::Unsupported { what: "definitions of struct, union and enum types are", span },
+    }
+}
+
 /// Words that open declarations which the compiler does not have yet.
 pub fn unsupported_item(word: &str) -> Option<&'static str> {
     Some(match word {
@@ -202,26 +369,24 @@ pub fn unsupported_item(word: &str) -> Option<&'static str> {
     })
 }
 
-/// `/` that was meant as a comment, words of C that D keeps without a meaning.
-fn reserved_help(token: &Token, mode: Mode) -> Option<String> {
-    match token {
-        Token::Reserved("for" | "while" | "do" | "goto" | "break" | "continue") => Some(
+/// Words of C that D keeps without a meaning, and `if` and `else` in a wrong place.
+fn reserved_help(place: &Place<'_>) -> Option<String> {
+    let help = match place.token {
+        Token::Reserved("for" | "while" | "do" | "goto" | "break" | "continue") => {
             "D has no loops: the kernel must know that a program ends; use profile or tick probes, or aggregations"
-                .to_owned(),
-        ),
-        Token::Reserved("switch" | "case" | "default") => Some("use if and else if".to_owned()),
-        Token::Reserved("return") => Some("a clause returns nothing; use a predicate or if".to_owned()),
-        Token::Reserved(_) => Some("the word is reserved and has no meaning inside a clause".to_owned()),
-        Token::If if mode == Mode::Body => {
-            Some("`if` is a statement; inside an expression use condition ? a : b".to_owned())
         }
-        Token::Else => Some("no `if` stands before this `else`; a block of several statements needs braces".to_owned()),
-        _ => None,
-    }
-}
-
-fn in_predicate(expected: &[String]) -> bool {
-    expected.iter().any(|e| e.trim_matches('"') == "end of predicate")
+        Token::Reserved("switch" | "case" | "default") => "use if and else if",
+        Token::Reserved("return") => "a clause returns nothing; use a predicate or if",
+        Token::Reserved(_) => "the word is reserved and has no meaning inside a clause",
+        Token::If if place.takes_operand() => {
+            "`if` is a statement; inside an expression use condition ? a : b"
+        }
+        Token::Else if place.takes_statement() => {
+            "no `if` stands before this `else`; a block of several statements needs braces"
+        }
+        _ => return None,
+    };
+    Some(help.to_owned())
 }
 
 fn closer(opener: &str) -> &'static str {
@@ -242,6 +407,16 @@ fn shorten(text: &str) -> String {
 fn simple(title: &str, span: Span, label: &str) -> ParseError {
     let (title, label) = (title.to_owned(), label.to_owned());
     ParseError::Syntax(Box::new(SyntaxError { title, span, label, related: None, help: None }))
+}
+
+impl SyntaxError {
+    fn with_help(self, text: &str) -> SyntaxError {
+        SyntaxError { help: Some(text.to_owned()), ..self }
+    }
+
+    fn with_related(self, span: Span, text: &str) -> SyntaxError {
+        SyntaxError { related: Some((span, text.to_owned())), ..self }
+    }
 }
 
 impl ParseError {

@@ -35,8 +35,8 @@ pub fn last_instruction(code: &[u8], range: &Range<u64>) -> Option<u64> {
 pub fn text(bytes: &[u8], address: u64) -> String {
     let Some(insn) = decode(bytes, address).next() else { return "(bad)".to_owned() };
     let mut formatter = GasFormatter::new();
-    formatter.options_mut().set_hex_prefix("0x");
-    formatter.options_mut().set_hex_suffix("");
+    formatter.options_mut().set_branch_leading_zeros(false);
+    formatter.options_mut().set_uppercase_hex(false);
     formatter.options_mut().set_space_after_operand_separator(true);
     let mut text = String::new();
     formatter.format(&insn, &mut text);

@@ -1,6 +1,19 @@
 //! sites/: where a probe can go.
 
+pub mod calls;
+mod catalog;
+mod decode;
 pub mod dwarf;
+mod glob;
+mod index;
+mod kernel;
+mod naming;
+mod refusals;
+mod symtab;
+
+pub use catalog::{Catalog, LiveInsn, LiveText};
+pub use index::{DwarfIndex, InlineProbe};
+pub use kernel::{Kernel, Module, Symbolized};
 
 use crate::diag::Diagnostic;
 

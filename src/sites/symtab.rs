@@ -26,19 +26,44 @@ pub struct Symbols {
     /// By address, the preferred name of an address first.
     symbols: Vec<Symbol>,
     by_name: OnceLock<HashMap<Box<str>, Vec<u32>>>,
+    /// Address of `_text`, by which the running kernel is compared with the file.
+    text_start: Option<u64>,
+}
+
+/// What a file is to the kernel: it decides which code is gone after the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Its .exit.text goes with its .init.text.
+    Vmlinux,
+    Module,
+    /// A program, or a file by itself: all code counts.
+    Program,
+}
+
+impl Role {
+    fn is_freed(self, section: &str) -> bool {
+        match self {
+            Role::Vmlinux => {
+                [".init", ".exit", ".altinstr_aux"].iter().any(|freed| section.starts_with(freed))
+            }
+            Role::Module => section.starts_with(".init"),
+            Role::Program => false,
+        }
+    }
 }
 
 impl Symbols {
-    /// `vmlinux`: the kernel proper, whose .exit.text goes with its .init.text.
-    pub fn of_image(image: &Image, vmlinux: bool) -> Result<Symbols, Error> {
+    pub fn of_image(image: &Image, role: Role) -> Result<Symbols, Error> {
         let mut symbols = Symbols::default();
         let mut ends = Vec::new();
         image.for_each_code_symbol(|symbol| {
+            if symbol.name == "_text" {
+                symbols.text_start = Some(symbol.address);
+            }
             if let Some(section) = image.section_at(symbol.address).filter(|_| !is_no_function(symbol.name)) {
-                let gone = section.name.starts_with(".init")
-                    || (vmlinux && (section.name.starts_with(".exit") || section.name.starts_with(".altinstr_aux")));
+                let gone = role.is_freed(&section.name);
                 // Only vmlinux keeps the names of freed code (as kallsyms does).
-                if vmlinux || !gone {
+                if role == Role::Vmlinux || !gone {
                     symbols.push(symbol, gone);
                     ends.push(section.range().end);
                 }
@@ -55,7 +80,10 @@ impl Symbols {
         let (mut init_start, mut init_end) = (0, 0);
         for line in text.lines() {
             let mut fields = line.split_ascii_whitespace();
-            let (Some(address), Some(kind), Some(name)) = (fields.next(), fields.next(), fields.next()) else { continue };
+            let (Some(address), Some(kind), Some(name)) = (fields.next(), fields.next(), fields.next())
+            else {
+                continue;
+            };
             let Ok(address) = u64::from_str_radix(address, 16) else { continue };
             match name {
                 "_sinittext" => init_start = address,
@@ -80,6 +108,11 @@ impl Symbols {
         modules
     }
 
+    /// Address of `_text` in the file.
+    pub fn text_start(&self) -> Option<u64> {
+        self.text_start
+    }
+
     pub fn name(&self, symbol: &Symbol) -> &str {
         &self.names[symbol.name_at as usize..(symbol.name_at + symbol.name_len) as usize]
     }
@@ -87,6 +120,12 @@ impl Symbols {
     /// By address; aliases follow each other, the preferred one first.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Symbol)> {
         self.symbols.iter().map(|symbol| (self.name(symbol), symbol))
+    }
+
+    /// The symbol at a place in the order of [`Symbols::iter`].
+    pub fn at(&self, index: usize) -> (&str, &Symbol) {
+        let symbol = &self.symbols[index];
+        (self.name(symbol), symbol)
     }
 
     /// The symbol that contains the address; `None` outside every one.
@@ -100,7 +139,12 @@ impl Symbols {
     }
 
     /// The symbols of this name, by address; those that are gone count too, as they do in kallsyms.
-    pub fn named(&self, name: &str) -> impl Iterator<Item = &Symbol> {
+    pub fn named(&self, name: &str) -> Vec<&Symbol> {
+        // A sysroot has a thousand modules with some hundred symbols each: maps would cost more than they save.
+        const SMALL: usize = 4096;
+        if self.symbols.len() < SMALL {
+            return self.symbols.iter().filter(|symbol| self.name(symbol) == name).collect();
+        }
         let by_name = self.by_name.get_or_init(|| {
             let mut by_name: HashMap<Box<str>, Vec<u32>> = HashMap::with_capacity(self.symbols.len());
             for (index, symbol) in self.symbols.iter().enumerate() {
@@ -108,7 +152,7 @@ impl Symbols {
             }
             by_name
         });
-        by_name.get(name).into_iter().flatten().map(|index| &self.symbols[*index as usize])
+        by_name.get(name).into_iter().flatten().map(|index| &self.symbols[*index as usize]).collect()
     }
 
     /// The names by which fbt knows the out-of-line instances of a function: itself and its clones that begin where
@@ -134,7 +178,8 @@ impl Symbols {
         let name_at = self.names.len() as u32;
         self.names.push_str(symbol.name);
         let underscores = symbol.name.len() - symbol.name.trim_start_matches('_').len();
-        let rank = u16::from(!symbol.function) << 12 | u16::from(!symbol.global) << 8 | underscores.min(0xff) as u16;
+        let rank =
+            u16::from(!symbol.function) << 12 | u16::from(!symbol.global) << 8 | underscores.min(0xff) as u16;
         let (address, size) = (symbol.address, symbol.size);
         self.symbols.push(Symbol { address, size, name_at, name_len: symbol.name.len() as u32, rank, gone });
     }
@@ -144,7 +189,8 @@ impl Symbols {
         let ends = ends.unwrap_or_else(|| vec![u64::MAX; self.symbols.len()]);
         let mut keyed: Vec<(Symbol, u64)> = self.symbols.drain(..).zip(ends).collect();
         let names = &self.names;
-        let name = |symbol: &Symbol| &names[symbol.name_at as usize..(symbol.name_at + symbol.name_len) as usize];
+        let name =
+            |symbol: &Symbol| &names[symbol.name_at as usize..(symbol.name_at + symbol.name_len) as usize];
         // A stable sort by address alone keeps the order of kallsyms where all addresses are zero.
         let hidden = keyed.iter().all(|(symbol, _)| symbol.address == 0);
         if !hidden {
@@ -153,7 +199,9 @@ impl Symbols {
         let mut next = None;
         for index in (0..keyed.len()).rev() {
             let (symbol, end) = keyed[index];
-            if let Some((following, _)) = keyed.get(index + 1).filter(|(following, _)| following.address > symbol.address) {
+            if let Some((following, _)) =
+                keyed.get(index + 1).filter(|(following, _)| following.address > symbol.address)
+            {
                 next = Some(following.address);
             }
             if symbol.size == 0 && !hidden {
@@ -169,8 +217,18 @@ impl Symbols {
 /// Marks in the text and what is put before functions: never the name of one.
 fn is_no_function(name: &str) -> bool {
     const MARKS: [&str; 12] = [
-        "_text", "_stext", "_etext", "_sinittext", "_einittext", "__init_begin", "__init_end", "_sexittext", "_eexittext",
-        "__indirect_thunk_start", "__indirect_thunk_end", "__end_of_kernel_reserve",
+        "_text",
+        "_stext",
+        "_etext",
+        "_sinittext",
+        "_einittext",
+        "__init_begin",
+        "__init_end",
+        "_sexittext",
+        "_eexittext",
+        "__indirect_thunk_start",
+        "__indirect_thunk_end",
+        "__end_of_kernel_reserve",
     ];
     name.starts_with("__pfx_")
         || name.starts_with("__cfi_")
@@ -196,7 +254,11 @@ fn is_clone_suffix(suffix: &str) -> bool {
     for part in parts {
         match part {
             "isra" | "constprop" | "lto_priv" | "llvm" => previous_is_kind = true,
-            number if previous_is_kind && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            number
+                if previous_is_kind
+                    && !number.is_empty()
+                    && number.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
                 previous_is_kind = false;
             }
             _ => return false,
@@ -238,11 +300,11 @@ ffffffffc0001000 t bpf_prog_1\t[bpf]
         assert_eq!(containing(0xffffffff81000013), Some("startup_64"));
         assert_eq!(containing(0xffffffff80ffffff), None);
         assert_eq!(containing(0xffffffff81000150), Some("__se_sys_getppid"));
-        let shows: Vec<u64> = vmlinux.named("show").map(|symbol| symbol.address).collect();
+        let shows: Vec<u64> = vmlinux.named("show").iter().map(|symbol| symbol.address).collect();
         assert_eq!(shows, [0xffffffff81000100, 0xffffffff81000180]);
-        assert!(vmlinux.named("early_setup").all(|symbol| symbol.gone));
-        assert_eq!(vmlinux.named("some_data").count(), 0);
-        assert_eq!(modules["ext4"].named("show").count(), 1);
+        assert!(vmlinux.named("early_setup").iter().all(|symbol| symbol.gone));
+        assert_eq!(vmlinux.named("some_data").len(), 0);
+        assert_eq!(modules["ext4"].named("show").len(), 1);
     }
 
     #[test]
@@ -252,7 +314,13 @@ ffffffffc0001000 t bpf_prog_1\t[bpf]
         assert_eq!(modules["vmlinux"].instances("show"), ["show"]);
         assert!(modules["vmlinux"].instances("early_setup").is_empty());
         assert!(modules["vmlinux"].instances("sho").is_empty());
-        for (suffix, clone) in [("", true), (".isra.0.constprop.1", true), (".isra.0.cold", false), (".part.0", false), ("x", false)] {
+        for (suffix, clone) in [
+            ("", true),
+            (".isra.0.constprop.1", true),
+            (".isra.0.cold", false),
+            (".part.0", false),
+            ("x", false),
+        ] {
             assert_eq!(is_clone_suffix(suffix), clone, "{suffix}");
         }
     }

@@ -121,3 +121,59 @@ impl Split {
 fn no_error(origin: Span) -> Expr {
     synth::not(synth::error_flag(origin), origin)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parser::{Macros, ParseOptions, Settings, parse};
+    use crate::source::{Origin, Source, Sources};
+
+    fn expanded(text: &str, session: Session) -> (plain::Program, Session) {
+        let mut sources = Sources::default();
+        let source = Source { name: text.to_owned(), origin: Origin::Name, text: text.to_owned() };
+        let file = sources.add(source);
+        let (macros, settings) = (Macros::default(), Settings::default());
+        let options = ParseOptions { macros: &macros, is_type_name: &|_| false, settings };
+        expand(parse(&sources, file, &options).unwrap().program, session)
+    }
+
+    fn first_probe(program: &plain::Program) -> String {
+        match &program.items[0] {
+            Item::Clause(clause) => clause.probes[0].to_string(),
+            item => panic!("{item:?}"),
+        }
+    }
+
+    #[test]
+    fn the_error_clause_stands_once_in_a_session() {
+        let (first, session) = expanded("BEGIN { x = 1; }", Session::default());
+        assert_eq!((first.items.len(), session.error_guard_done), (1, false));
+        let (second, session) = expanded("BEGIN { if (x) y; } END { if (x) y; }", session);
+        assert_eq!((second.items.len(), session.error_guard_done), (7, true));
+        assert_eq!(first_probe(&second), "dtrace:::ERROR");
+        let (third, session) = expanded("END { if (x) y; }", session);
+        assert_eq!((third.items.len(), session.error_guard_done), (3, true));
+        assert_eq!(first_probe(&third), ":::END");
+    }
+
+    #[test]
+    fn made_up_nodes_point_at_what_the_user_wrote() {
+        let text = "BEGIN /pid/ { if (x > 1) trace(y); }";
+        let (program, _) = expanded(text, Session::default());
+        let spans: Vec<&str> = program
+            .items
+            .iter()
+            .map(|item| match item {
+                Item::Clause(clause) => &text[clause.span.start as usize..clause.span.end as usize],
+                item => panic!("{item:?}"),
+            })
+            .collect();
+        assert_eq!(spans, ["BEGIN", "BEGIN", "pid", "x > 1", "trace(y)"]);
+    }
+
+    #[test]
+    fn a_clause_without_braces_stays_so() {
+        let (program, _) = expanded("kinst::f:entry", Session::default());
+        assert!(matches!(&program.items[..], [Item::Clause(Clause { body: None, .. })]));
+    }
+}

@@ -2,6 +2,7 @@
 
 pub mod error_guard;
 pub mod if_else;
+pub mod inline_probes;
 pub mod plain;
 mod synth;
 
@@ -15,7 +16,7 @@ pub use error_guard::Session;
 type Pass = fn(plain::Program, &dyn SiteIndex) -> Result<plain::Program, Vec<Diagnostic>>;
 
 /// The passes that follow if_else, in their order: a row a pass.
-const PASSES: &[Pass] = &[];
+const PASSES: &[Pass] = &[inline_probes::expand];
 
 /// Runs every pass once over one program.
 ///

@@ -3,10 +3,9 @@
 use super::assign::as_aggregation;
 use super::builtin::{Action, Entry, What};
 use super::decl::string_constant;
-use super::typed::{
-    AggregationId, Expr, FormatAction, StackAction, Stmt, StmtKind, SymbolAction,
-};
+use super::typed::{AggregationId, Expr, FormatAction, StackAction, Stmt, StmtKind, SymbolAction};
 use super::{Checker, Error, Result, builtin};
+use crate::diag::{Tag, tags};
 use crate::dif::ActionKind;
 use crate::parser::ast;
 use crate::source::Span;
@@ -135,7 +134,12 @@ impl Checker<'_> {
         Ok(StmtKind::Tracemem { address, size: bytes, length })
     }
 
-    pub(super) fn check_stack(&mut self, action: Action, args: &[ast::Expr], span: Span) -> Result<StackAction> {
+    pub(super) fn check_stack(
+        &mut self,
+        action: Action,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Result<StackAction> {
         let user = action == Action::Ustack;
         if args.len() > 1 + usize::from(user) {
             return Err(Box::new(Error::StackCount { user, found: args.len(), span }));
@@ -276,17 +280,17 @@ impl Checker<'_> {
 
 /// Tags of the actions that take an aggregation.
 struct ActionTags {
-    count: &'static str,
-    argument: &'static str,
-    unknown: &'static str,
-    scalar: &'static str,
+    count: Tag,
+    argument: Tag,
+    unknown: Tag,
+    scalar: Tag,
 }
 
 fn tags(action: Action) -> ActionTags {
     let (count, argument, unknown, scalar) = match action {
-        Action::Clear => ("D_CLEAR_PROTO", "D_CLEAR_AGGARG", "D_CLEAR_AGGBAD", "D_PROTO_ARG"),
-        Action::Trunc => ("D_TRUNC_PROTO", "D_TRUNC_AGGARG", "D_TRUNC_AGGBAD", "D_TRUNC_SCALAR"),
-        _ => ("D_NORMALIZE_PROTO", "D_NORMALIZE_AGGARG", "D_NORMALIZE_AGGBAD", "D_NORMALIZE_SCALAR"),
+        Action::Clear => (tags::CLEAR_PROTO, tags::CLEAR_AGGARG, tags::CLEAR_AGGBAD, tags::PROTO_ARG),
+        Action::Trunc => (tags::TRUNC_PROTO, tags::TRUNC_AGGARG, tags::TRUNC_AGGBAD, tags::TRUNC_SCALAR),
+        _ => (tags::NORMALIZE_PROTO, tags::NORMALIZE_AGGARG, tags::NORMALIZE_AGGBAD, tags::NORMALIZE_SCALAR),
     };
     ActionTags { count, argument, unknown, scalar }
 }

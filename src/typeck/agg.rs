@@ -1,9 +1,7 @@
 //! typeck/agg.rs: `@name[keys] = function(…)`: one function and one key signature for each aggregation.
 
 use super::builtin::{self, Action, Aggregating, What};
-use super::typed::{
-    Aggregation, AggregationId, AggregatingFunction, Key, KeyType, StackAction, StmtKind,
-};
+use super::typed::{AggregatingFunction, Aggregation, AggregationId, Key, KeyType, StackAction, StmtKind};
 use super::{Checker, Error, Result};
 use crate::parser::ast;
 use crate::source::Span;

@@ -3,6 +3,7 @@
 use super::builtin::Aggregating;
 use super::typed::{AggregatingFunction, Expr};
 use super::{Checker, Error, Result};
+use crate::diag::{Tag, tags};
 use crate::parser::ast;
 use crate::source::Span;
 
@@ -77,34 +78,37 @@ impl Checker<'_> {
         args: &[ast::Expr],
         previous: Option<AggregatingFunction>,
     ) -> Result<AggregatingFunction> {
-        let base = self.constant(&args[1], "D_LQUANT_BASETYPE", "the base of lquantize()")?;
-        let base = in_range(base, i32::MIN, i32::MAX, "D_LQUANT_BASEVAL", "the base", args[1].span)?;
-        let limit = self.constant(&args[2], "D_LQUANT_LIMTYPE", "the limit of lquantize()")?;
-        let limit = in_range(limit, i32::MIN, i32::MAX, "D_LQUANT_LIMVAL", "the limit", args[2].span)?;
+        let base = self.constant(&args[1], tags::LQUANT_BASETYPE, "the base of lquantize()")?;
+        let base = in_range(base, i32::MIN, i32::MAX, tags::LQUANT_BASEVAL, "the base", args[1].span)?;
+        let limit = self.constant(&args[2], tags::LQUANT_LIMTYPE, "the limit of lquantize()")?;
+        let limit = in_range(limit, i32::MIN, i32::MAX, tags::LQUANT_LIMVAL, "the limit", args[2].span)?;
         if limit < base {
             let title = format!("the limit {limit} is below the base {base}");
-            return Err(quantize("D_LQUANT_MISMATCH", title, args[2].span));
+            return Err(quantize(tags::LQUANT_MISMATCH, title, args[2].span));
         }
         let (step, step_span) = match args.get(3) {
             None => (1, args[2].span),
             Some(arg) => {
-                let step = self.constant(arg, "D_LQUANT_STEPTYPE", "the step of lquantize()")?;
-                (in_range(step, 1, i32::from(u16::MAX), "D_LQUANT_STEPVAL", "the step", arg.span)?, arg.span)
+                let step = self.constant(arg, tags::LQUANT_STEPTYPE, "the step of lquantize()")?;
+                (
+                    in_range(step, 1, i32::from(u16::MAX), tags::LQUANT_STEPVAL, "the step", arg.span)?,
+                    arg.span,
+                )
             }
         };
         let levels = (i64::from(limit) - i64::from(base)) / i64::from(step);
         if levels == 0 {
             let title = format!("the step {step} is larger than the range from {base} to {limit}");
-            return Err(quantize("D_LQUANT_STEPLARGE", title, step_span));
+            return Err(quantize(tags::LQUANT_STEPLARGE, title, step_span));
         }
         let Ok(levels) = u16::try_from(levels) else {
             let title = format!("the step {step} makes {levels} buckets; {} are possible", u16::MAX);
-            return Err(quantize("D_LQUANT_STEPSMALL", title, step_span));
+            return Err(quantize(tags::LQUANT_STEPSMALL, title, step_span));
         };
         if let Some(AggregatingFunction::Lquantize { base: b, limit: l, step: s, .. }) = previous {
-            agree("D_LQUANT_MATCHBASE", "base", b, base, args[1].span)?;
-            agree("D_LQUANT_MATCHLIM", "limit", l, limit, args[2].span)?;
-            agree("D_LQUANT_MATCHSTEP", "step", i32::from(s), step, step_span)?;
+            agree(tags::LQUANT_MATCHBASE, "base", b, base, args[1].span)?;
+            agree(tags::LQUANT_MATCHLIM, "limit", l, limit, args[2].span)?;
+            agree(tags::LQUANT_MATCHSTEP, "step", i32::from(s), step, step_span)?;
         }
         Ok(AggregatingFunction::Lquantize { base, limit, step: step as u16, levels })
     }
@@ -115,19 +119,19 @@ impl Checker<'_> {
         previous: Option<AggregatingFunction>,
     ) -> Result<AggregatingFunction> {
         const NAMES: [&str; 4] = ["factor", "low magnitude", "high magnitude", "number of steps"];
-        const TYPES: [&str; 4] = [
-            "D_LLQUANT_FACTORTYPE",
-            "D_LLQUANT_LOWTYPE",
-            "D_LLQUANT_HIGHTYPE",
-            "D_LLQUANT_NSTEPTYPE",
+        const TYPES: [Tag; 4] = [
+            tags::LLQUANT_FACTORTYPE,
+            tags::LLQUANT_LOWTYPE,
+            tags::LLQUANT_HIGHTYPE,
+            tags::LLQUANT_NSTEPTYPE,
         ];
-        const VALUES: [&str; 4] =
-            ["D_LLQUANT_FACTORVAL", "D_LLQUANT_LOWVAL", "D_LLQUANT_HIGHVAL", "D_LLQUANT_NSTEPVAL"];
-        const MATCHES: [&str; 4] = [
-            "D_LLQUANT_FACTORMATCH",
-            "D_LLQUANT_LOWMATCH",
-            "D_LLQUANT_HIGHMATCH",
-            "D_LLQUANT_NSTEPMATCH",
+        const VALUES: [Tag; 4] =
+            [tags::LLQUANT_FACTORVAL, tags::LLQUANT_LOWVAL, tags::LLQUANT_HIGHVAL, tags::LLQUANT_NSTEPVAL];
+        const MATCHES: [Tag; 4] = [
+            tags::LLQUANT_FACTORMATCH,
+            tags::LLQUANT_LOWMATCH,
+            tags::LLQUANT_HIGHMATCH,
+            tags::LLQUANT_NSTEPMATCH,
         ];
         let mut values = [0_u16; 4];
         for (i, value) in values.iter_mut().enumerate() {
@@ -146,7 +150,7 @@ impl Checker<'_> {
         Ok(AggregatingFunction::Llquantize { factor, low, high, steps })
     }
 
-    fn constant(&mut self, arg: &ast::Expr, tag: &'static str, what: &str) -> Result<i128> {
+    fn constant(&mut self, arg: &ast::Expr, tag: Tag, what: &str) -> Result<i128> {
         let value = self.check_expr(arg)?;
         match value.constant().filter(|_| value.ty.is_integer()) {
             Some(constant) if value.ty.is_signed() => Ok(i128::from(constant as i64)),
@@ -161,15 +165,15 @@ fn check_magnitudes([factor, low, high, steps]: [u16; 4], args: &[ast::Expr]) ->
         (args[1].span, args[2].span, args[3].span, args[4].span);
     if factor < 2 {
         let title = format!("the factor {factor} of llquantize() is less than 2");
-        return Err(quantize("D_LLQUANT_FACTORSMALL", title, factor_span));
+        return Err(quantize(tags::LLQUANT_FACTORSMALL, title, factor_span));
     }
     if low >= high {
         let title = format!("the high magnitude {high} is not above the low magnitude {low}");
-        return Err(quantize("D_LLQUANT_MAGRANGE", title, low_span));
+        return Err(quantize(tags::LLQUANT_MAGRANGE, title, low_span));
     }
     if steps < factor {
         let title = format!("{steps} steps are fewer than the factor {factor}");
-        return Err(quantize("D_LLQUANT_FACTORNSTEPS", title, steps_span));
+        return Err(quantize(tags::LLQUANT_FACTORNSTEPS, title, steps_span));
     }
     let mut power = u128::from(factor);
     while power < u128::from(steps) {
@@ -177,29 +181,29 @@ fn check_magnitudes([factor, low, high, steps]: [u16; 4], args: &[ast::Expr]) ->
     }
     if steps % factor != 0 || power % u128::from(steps) != 0 {
         let title = format!("{steps} steps do not divide the powers of {factor} evenly");
-        return Err(quantize("D_LLQUANT_FACTOREVEN", title, steps_span));
+        return Err(quantize(tags::LLQUANT_FACTOREVEN, title, steps_span));
     }
     if u64::from(factor).checked_pow(u32::from(high) + 1).is_none() {
         let title = format!("{factor} to the power of {} does not fit 64 bits", u32::from(high) + 1);
-        return Err(quantize("D_LLQUANT_MAGTOOBIG", title, high_span));
+        return Err(quantize(tags::LLQUANT_MAGTOOBIG, title, high_span));
     }
     Ok(())
 }
 
-fn in_range(value: i128, min: i32, max: i32, tag: &'static str, what: &str, span: Span) -> Result<i32> {
+fn in_range(value: i128, min: i32, max: i32, tag: Tag, what: &str, span: Span) -> Result<i32> {
     match i32::try_from(value) {
         Ok(value) if (min..=max).contains(&value) => Ok(value),
         _ => Err(quantize(tag, format!("{what} is {value}, not in {min}..{max}"), span)),
     }
 }
 
-fn agree(tag: &'static str, what: &str, before: i32, now: i32, span: Span) -> Result<()> {
+fn agree(tag: Tag, what: &str, before: i32, now: i32, span: Span) -> Result<()> {
     if before == now {
         return Ok(());
     }
     Err(quantize(tag, format!("the {what} was {before} before and is {now} here"), span))
 }
 
-fn quantize(tag: &'static str, title: String, span: Span) -> Box<Error> {
+fn quantize(tag: Tag, title: String, span: Span) -> Box<Error> {
     Box::new(Error::Quantize { tag, title, span })
 }

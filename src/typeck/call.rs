@@ -17,10 +17,9 @@ impl Checker<'_> {
         let entry = self.function(callee)?;
         match entry.what {
             What::Subroutine(prototype) => self.check_subroutine(entry, prototype, args, span),
-            What::Aggregating(_) => Err(Box::new(Error::AggregatingInExpression {
-                function: entry.name.to_string(),
-                span,
-            })),
+            What::Aggregating(_) => {
+                Err(Box::new(Error::AggregatingInExpression { function: entry.name.to_string(), span }))
+            }
             _ => Err(Box::new(Error::ActionInExpression { action: entry.name.to_string(), span })),
         }
     }

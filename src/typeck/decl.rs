@@ -154,7 +154,10 @@ impl Checker<'_> {
         for spec in specs {
             match &spec.node {
                 TypeSpec::Keyword(
-                    TypeKeyword::Const | TypeKeyword::Volatile | TypeKeyword::Restrict | TypeKeyword::Userland,
+                    TypeKeyword::Const
+                    | TypeKeyword::Volatile
+                    | TypeKeyword::Restrict
+                    | TypeKeyword::Userland,
                 ) => {}
                 TypeSpec::Keyword(word) => words.push(*word),
                 TypeSpec::Name(_) | TypeSpec::Tag { .. } if named.is_some() => {
@@ -163,7 +166,8 @@ impl Checker<'_> {
                 TypeSpec::Name(name) => named = Some((self.named_type(name, spec.span)?, spec.span)),
                 TypeSpec::Tag { kind, name } => {
                     let Some(ty) = self.types().tagged(*kind, name) else {
-                        let tag = crate::types::Tagged { kind: *kind, name: name.clone(), id: 0, bytes: None };
+                        let tag =
+                            crate::types::Tagged { kind: *kind, name: name.clone(), id: 0, bytes: None };
                         let name = tag.to_string();
                         return Err(Box::new(Error::KernelType { name, span: spec.span }));
                     };

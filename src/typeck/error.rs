@@ -1,7 +1,7 @@
 //! typeck/error.rs: what can be wrong with a program that parses; one variant, one message.
 
 use super::builtin;
-use crate::diag::{Diagnostic, Tag};
+use crate::diag::{Diagnostic, Tag, tags};
 use crate::source::Span;
 use crate::types::Type;
 
@@ -50,7 +50,6 @@ pub enum Error {
     Stringof { found: Type, span: Span },
     Cast { from: Type, to: Type, span: Span },
     IntOverflow { span: Span },
-    TooDeep { span: Span },
     // Assignments.
     NotLvalue { span: Span },
     ReadOnly { name: String, span: Span },
@@ -76,12 +75,12 @@ pub enum Error {
     AggregationRedefined { name: String, function: String, before: &'static str, span: Span, declared: Span },
     NotAggregating { found: Option<String>, span: Span },
     AggregatedScalar { function: &'static str, found: Type, span: Span },
-    Quantize { tag: &'static str, title: String, span: Span },
-    NotAggregation { tag: &'static str, name: &'static str, span: Span },
-    AggregationUndefined { tag: &'static str, aggregation: String, similar: Option<String>, span: Span },
-    AggregationArgCount { tag: &'static str, action: &'static str, expected: &'static str, found: usize, span: Span },
+    Quantize { tag: Tag, title: String, span: Span },
+    NotAggregation { tag: Tag, name: &'static str, span: Span },
+    AggregationUndefined { tag: Tag, aggregation: String, similar: Option<String>, span: Span },
+    AggregationArgCount { tag: Tag, action: &'static str, expected: &'static str, found: usize, span: Span },
     // Actions.
-    Order { tag: &'static str, title: &'static str, span: Span, before: Span },
+    Order { tag: Tag, title: &'static str, span: Span, before: Span },
     TraceAggregation { action: &'static str, span: Span },
     TraceVoid { action: &'static str, span: Span },
     TracememCount { found: usize, span: Span },
@@ -91,9 +90,9 @@ pub enum Error {
     StackCount { user: bool, found: usize, span: Span },
     StackFrames { user: bool, span: Span },
     UstackStrsize { span: Span },
-    ActionScalar { tag: &'static str, action: &'static str, found: Type, span: Span },
+    ActionScalar { tag: Tag, action: &'static str, found: Type, span: Span },
     PrintaCount { span: Span },
-    PrintaKeys { tag: &'static str, title: &'static str, names: (String, String), span: Span, first: Span },
+    PrintaKeys { tag: Tag, title: &'static str, names: (String, String), span: Span, first: Span },
     // Formats.
     FormatConstant { action: &'static str, span: Span },
     FormatEmpty { action: &'static str, span: Span },
@@ -139,68 +138,69 @@ impl Error {
             .or_else(|| self.of_aggregations())
             .or_else(|| self.of_actions())
             .or_else(|| self.of_formats())
-            .unwrap_or_else(|| self.of_declarations())
+            .or_else(|| self.of_declarations())
+            .unwrap_or_else(|| error(tags::UNKNOWN, "the program is not valid"))
     }
 
     fn of_names(&self) -> Option<Diagnostic> {
         Some(match self {
             Error::Undefined { name, similar, span } => {
-                let diagnostic = error("D_IDENT_UNDEF", format!("`{name}` is not defined"));
+                let diagnostic = error(tags::IDENT_UNDEF, format!("`{name}` is not defined"));
                 let diagnostic = diagnostic.at(*span, "no variable of this name is assigned so far");
                 did_you_mean(diagnostic, similar).help(format!(
                     "a variable begins to exist where it is assigned, in the order of the program: `{name} = …;`"
                 ))
             }
             Error::Unassigned { name, similar, span } => {
-                let diagnostic = error("D_VAR_UNDEF", format!("`{name}` is read but nothing assigns it"));
+                let diagnostic = error(tags::VAR_UNDEF, format!("`{name}` is read but nothing assigns it"));
                 let diagnostic = diagnostic.at(*span, "not assigned or declared so far");
                 did_you_mean(diagnostic, similar)
                     .help("assign it in this clause or in one before it, in the order of the program")
             }
             Error::FunctionUndefined { name, similar, span } => {
-                let diagnostic = error("D_FUNC_UNDEF", format!("there is no function `{name}`"));
+                let diagnostic = error(tags::FUNC_UNDEF, format!("there is no function `{name}`"));
                 let diagnostic = diagnostic.at(*span, "unknown function");
                 let similar = similar.as_ref().map(|similar| format!("{similar}()"));
                 did_you_mean(diagnostic, &similar)
             }
             Error::NotFunction { name, span } => {
-                error("D_FUNC_IDKIND", format!("`{name}` is a variable, not a function"))
+                error(tags::FUNC_IDKIND, format!("`{name}` is a variable, not a function"))
                     .at(*span, "cannot be called")
             }
             Error::FunctionAsVariable { name, span } => {
-                error("D_IDENT_BADREF", format!("`{name}` is a function, not a variable"))
+                error(tags::IDENT_BADREF, format!("`{name}` is a function, not a variable"))
                     .at(*span, "used without being called")
                     .help(format!("call it: `{name}(…)`"))
             }
             Error::ArrayAsScalar { name, span } => {
-                error("D_IDENT_BADREF", format!("`{name}` is an array and needs an index"))
+                error(tags::IDENT_BADREF, format!("`{name}` is an array and needs an index"))
                     .at(*span, "used without an index")
                     .help(format!("name one element: `{name}[…]`"))
             }
             Error::BareScope { span } => {
-                error("D_IDENT_BADREF", "`self` and `this` are no values by themselves")
+                error(tags::IDENT_BADREF, "`self` and `this` are no values by themselves")
                     .at(*span, "a variable must follow")
                     .help("write `self->name` or `this->name`")
             }
             Error::TooManyVariables { span } => {
-                error("D_ID_OFLOW", "the program has more variables than DIF can number")
+                error(tags::ID_OFLOW, "the program has more variables than DIF can number")
                     .at(*span, "one variable too many")
                     .note("each scope has 64,256 numbers for variables")
             }
             Error::Unsupported { what, span } => {
-                error("D_UNKNOWN", format!("{what} is not supported yet")).at(*span, "not supported yet")
+                error(tags::UNKNOWN, format!("{what} is not supported yet")).at(*span, "not supported yet")
             }
             Error::KernelType { name, span } => {
-                error("D_UNKNOWN", format!("kernel types are not supported yet: {name}"))
+                error(tags::UNKNOWN, format!("kernel types are not supported yet: {name}"))
                     .at(*span, "needs the type information of the kernel")
                     .help("use integers and pointers to integers, such as `*(uint64_t *)(arg0 + 8)`")
             }
             Error::KernelSymbol { name, span } => {
-                error("D_UNKNOWN", format!("kernel symbols are not supported yet: {name}"))
+                error(tags::UNKNOWN, format!("kernel symbols are not supported yet: {name}"))
                     .at(*span, "needs the symbols and types of the kernel")
             }
             Error::TypedArguments { span } => {
-                error("D_ARGS_TYPE", "`args[]` needs the types of the kernel, which are not supported yet")
+                error(tags::ARGS_TYPE, "`args[]` needs the types of the kernel, which are not supported yet")
                     .at(*span, "the argument's type is not known")
                     .help("use the raw arguments `arg0` to `arg9`, which are 64-bit integers")
             }
@@ -217,25 +217,25 @@ impl Error {
                     Some(most) => format!("{least} to {}", arguments(*most)),
                 };
                 let title = format!("{function}() takes {expected}, not {found}");
-                usage(error("D_PROTO_LEN", title).at(*span, "wrong number of arguments"), function)
+                usage(error(tags::PROTO_LEN, title).at(*span, "wrong number of arguments"), function)
             }
             Error::ArgumentType { function, number, expected, found, span } => {
                 let title = format!("argument {number} of {function}() must be {expected}, not {found}");
-                usage(error("D_PROTO_ARG", title).at(*span, format!("this is {found}")), function)
+                usage(error(tags::PROTO_ARG, title).at(*span, format!("this is {found}")), function)
             }
             Error::ActionInExpression { action, span } => {
-                error("D_CG_EXPR", format!("the action {action}() cannot be part of an expression"))
+                error(tags::CG_EXPR, format!("the action {action}() cannot be part of an expression"))
                     .at(*span, "an action has no value")
                     .help(format!("make it a statement of its own: `{action}(…);`"))
             }
             Error::AggregatingInExpression { function, span } => {
                 let title = format!("the aggregating function {function}() has no value");
-                error("D_CG_EXPR", title)
+                error(tags::CG_EXPR, title)
                     .at(*span, "only an aggregation takes it")
                     .help(format!("assign it to an aggregation: `@name = {function}(…);`"))
             }
             Error::ActionOperand { op, action, span } => {
-                error("D_OP_ACT", format!("the action {action}() cannot be an operand of `{op}`"))
+                error(tags::OP_ACT, format!("the action {action}() cannot be an operand of `{op}`"))
                     .at(*span, "an action has no value")
                     .help("use `if`/`else`, or two clauses with predicates")
             }
@@ -246,80 +246,78 @@ impl Error {
     fn of_operators(&self) -> Option<Diagnostic> {
         Some(match self {
             Error::NotInteger { op, found, span } => {
-                operand("D_OP_INT", format!("`{op}` needs integers, not {found}"), found, *span)
+                operand(tags::OP_INT, format!("`{op}` needs integers, not {found}"), found, *span)
             }
-            Error::NotScalar { op, found, span } => {
-                operand("D_OP_SCALAR", format!("`{op}` needs an integer or a pointer, not {found}"), found, *span)
-            }
+            Error::NotScalar { op, found, span } => operand(
+                tags::OP_SCALAR,
+                format!("`{op}` needs an integer or a pointer, not {found}"),
+                found,
+                *span,
+            ),
             Error::ConditionNotScalar { found, span } => operand(
-                "D_OP_SCALAR",
+                tags::OP_SCALAR,
                 format!("the condition of `if` must be an integer or a pointer, not {found}"),
                 found,
                 *span,
             ),
             Error::NotArithmetic { op, found, span } => {
-                operand("D_OP_ARITH", format!("`{op}` needs integers, not {found}"), found, *span)
+                operand(tags::OP_ARITH, format!("`{op}` needs integers, not {found}"), found, *span)
             }
             Error::Incompatible { op, left, right, span } => {
                 let title = format!("`{op}` does not go with {left} and {right}");
-                let diagnostic = error("D_OP_INCOMPAT", title).at(*span, format!("{left} {op} {right}"));
+                let diagnostic = error(tags::OP_INCOMPAT, title).at(*span, format!("{left} {op} {right}"));
                 incompatible_help(diagnostic, op, left, right)
             }
             Error::DynamicOperand { op, span } => {
-                error("D_OP_DYN", format!("an aggregation cannot be an operand of `{op}`"))
+                error(tags::OP_DYN, format!("an aggregation cannot be an operand of `{op}`"))
                     .at(*span, "an aggregation has no value here")
             }
             Error::DivisionByZero { span } => {
-                error("D_DIV_ZERO", "division by zero").at(*span, "this is 0")
+                error(tags::DIV_ZERO, "division by zero").at(*span, "this is 0")
             }
             Error::NotPointer { found, span } => {
-                error("D_DEREF_NONPTR", format!("a pointer is needed here, not {found}"))
+                error(tags::DEREF_NONPTR, format!("a pointer is needed here, not {found}"))
                     .at(*span, format!("this is {found}"))
                     .help("cast an address first, for example `(int *)arg0`")
             }
             Error::DereferenceVoid { span } => {
-                error("D_DEREF_VOID", "what a `void *` points to has no type")
+                error(tags::DEREF_VOID, "what a `void *` points to has no type")
                     .at(*span, "cannot be loaded")
                     .help("cast the pointer first, for example `*(int *)p`")
             }
             Error::DereferenceFunction { span } => {
-                error("D_DEREF_FUNC", "a function cannot be loaded").at(*span, "points to a function")
+                error(tags::DEREF_FUNC, "a function cannot be loaded").at(*span, "points to a function")
             }
             Error::NotRecord { found, span } => {
-                error("D_OP_SOU", format!("only a struct or union has members, not {found}"))
+                error(tags::OP_SOU, format!("only a struct or union has members, not {found}"))
                     .at(*span, format!("this is {found}"))
             }
             Error::NoMember { member, record, similar, span } => {
-                let diagnostic = error("D_TYPE_MEMBER", format!("{record} has no member `{member}`"));
+                let diagnostic = error(tags::TYPE_MEMBER, format!("{record} has no member `{member}`"));
                 did_you_mean(diagnostic.at(*span, "no such member"), similar)
             }
-            Error::AddressOfVariable { span } => {
-                error("D_ADDROF_VAR", "a variable of D has no address").at(*span, "`&` is not possible here")
-            }
+            Error::AddressOfVariable { span } => error(tags::ADDROF_VAR, "a variable of D has no address")
+                .at(*span, "`&` is not possible here"),
             Error::AddressOfValue { span } => {
-                error("D_ADDROF_LVAL", "only what is in memory has an address")
-                    .at(*span, "this is a value")
+                error(tags::ADDROF_LVAL, "only what is in memory has an address").at(*span, "this is a value")
             }
             Error::NoSize { found, span } => {
-                error("D_SIZEOF_TYPE", format!("{found} has no size")).at(*span, "the size is not known")
+                error(tags::SIZEOF_TYPE, format!("{found} has no size")).at(*span, "the size is not known")
             }
             Error::OffsetofType { found, span } => {
-                error("D_OFFSETOF_TYPE", format!("only a struct or union has members, not {found}"))
+                error(tags::OFFSETOF_TYPE, format!("only a struct or union has members, not {found}"))
                     .at(*span, format!("this is {found}"))
             }
             Error::Stringof { found, span } => {
-                error("D_STRINGOF_TYPE", format!("{found} cannot be read as a string"))
+                error(tags::STRINGOF_TYPE, format!("{found} cannot be read as a string"))
                     .at(*span, format!("this is {found}"))
             }
             Error::Cast { from, to, span } => {
-                error("D_CAST_INVAL", format!("{from} cannot be cast to {to}")).at(*span, "invalid cast")
+                error(tags::CAST_INVAL, format!("{from} cannot be cast to {to}")).at(*span, "invalid cast")
             }
             Error::IntOverflow { span } => {
-                error("D_INT_OFLOW", "the constant does not fit 64 bits").at(*span, "too large")
+                error(tags::INT_OFLOW, "the constant does not fit 64 bits").at(*span, "too large")
             }
-            Error::TooDeep { span } => error("D_UNKNOWN", "the expression is nested too deeply")
-                .at(*span, "more than 1,000 levels")
-                .help("split it with variables: `this->part = …;`"),
             _ => return None,
         })
     }
@@ -327,15 +325,13 @@ impl Error {
     fn of_assignments(&self) -> Option<Diagnostic> {
         Some(match self {
             Error::NotLvalue { span } => {
-                error("D_OP_LVAL", "this cannot be assigned").at(*span, "not a variable, nor memory")
+                error(tags::OP_LVAL, "this cannot be assigned").at(*span, "not a variable, nor memory")
             }
-            Error::ReadOnly { name, span } => {
-                error("D_OP_WRITE", format!("`{name}` cannot be written"))
-                    .at(*span, "read only")
-                    .help("use a variable of your own, for example `this->value = …;`")
-            }
+            Error::ReadOnly { name, span } => error(tags::OP_WRITE, format!("`{name}` cannot be written"))
+                .at(*span, "read only")
+                .help("use a variable of your own, for example `this->value = …;`"),
             Error::ArrayAssign { found, span } => {
-                let diagnostic = error("D_OP_ARRFUN", format!("{found} cannot be assigned"));
+                let diagnostic = error(tags::OP_ARRFUN, format!("{found} cannot be assigned"));
                 let diagnostic = diagnostic.at(*span, format!("this is {found}"));
                 match found.is_string_compatible() {
                     true => diagnostic.help("to keep the text, assign `stringof(…)` of it"),
@@ -344,7 +340,7 @@ impl Error {
             }
             Error::AssignType { expected, found, span, declared } => {
                 let title = format!("{found} cannot be assigned to {expected}");
-                let diagnostic = error("D_OP_INCOMPAT", title).at(*span, format!("this is {found}"));
+                let diagnostic = error(tags::OP_INCOMPAT, title).at(*span, format!("this is {found}"));
                 match declared {
                     Some((name, at)) => {
                         diagnostic.and(*at, format!("`{name}` became {expected} here, for the whole program"))
@@ -353,17 +349,18 @@ impl Error {
                 }
             }
             Error::NoValue { found, span, .. } => {
-                let what = if found.is_void() { "this has no value (void)" } else { "an aggregation has no value" };
-                error("D_OP_INCOMPAT", format!("{what} to assign")).at(*span, "no value")
+                let what =
+                    if found.is_void() { "this has no value (void)" } else { "an aggregation has no value" };
+                error(tags::OP_INCOMPAT, format!("{what} to assign")).at(*span, "no value")
             }
             Error::StepVoid { op, found, span } => {
-                error("D_OP_VFPTR", format!("`{op}` cannot step a {found}: what it points to has no size"))
+                error(tags::OP_VFPTR, format!("`{op}` cannot step a {found}: what it points to has no size"))
                     .at(*span, format!("this is {found}"))
                     .help("cast the pointer to the type that it points to")
             }
             Error::PredicateNotScalar { found, span } => {
                 let title = format!("a predicate must be an integer or a pointer, not {found}");
-                let diagnostic = error("D_PRED_SCALAR", title).at(*span, format!("this is {found}"));
+                let diagnostic = error(tags::PRED_SCALAR, title).at(*span, format!("this is {found}"));
                 match found.is_string() {
                     true => diagnostic.help("compare it: `/ … != \"\"/`"),
                     false => diagnostic,
@@ -376,38 +373,43 @@ impl Error {
     fn of_arrays(&self) -> Option<Diagnostic> {
         Some(match self {
             Error::LocalArray { name, span } => {
-                error("D_ARR_LOCAL", format!("`{name}` cannot be an associative array"))
+                error(tags::ARR_LOCAL, format!("`{name}` cannot be an associative array"))
                     .at(*span, "`this->` has no associative arrays")
                     .help(format!("use a thread-local one: `{}`", name.replace("this->", "self->")))
             }
             Error::SeveralIndices { span } => {
-                error("D_ARR_BADREF", "a pointer or a scalar array takes one index").at(*span, "several indices")
+                error(tags::ARR_BADREF, "a pointer or a scalar array takes one index")
+                    .at(*span, "several indices")
             }
             Error::OutOfBounds { index, len, span } => {
-                error("D_ARR_BOUNDS", format!("index {index} is beyond an array of {len}"))
+                error(tags::ARR_BOUNDS, format!("index {index} is beyond an array of {len}"))
                     .at(*span, format!("0 to {} are possible", len - 1))
             }
-            Error::RegisterIndex { array, span } => {
-                error("D_REGS_IDX", format!("the index of `{array}[]` must be an integer constant, 0 or more"))
-                    .at(*span, "not such a constant")
-            }
+            Error::RegisterIndex { array, span } => error(
+                tags::REGS_IDX,
+                format!("the index of `{array}[]` must be an integer constant, 0 or more"),
+            )
+            .at(*span, "not such a constant"),
             Error::KeyCount { name, expected, found, span, declared } => {
                 let title = format!("`{name}` has {expected} keys, not {found}");
-                error("D_PROTO_LEN", title).at(*span, format!("{found} given")).and(*declared, "first used so")
+                error(tags::PROTO_LEN, title)
+                    .at(*span, format!("{found} given"))
+                    .and(*declared, "first used so")
             }
             Error::KeyType { name, number, expected, found, span, declared } => {
                 let title = format!("key {number} of `{name}` is {expected}, not {found}");
-                error("D_PROTO_ARG", title).at(*span, format!("this is {found}")).and(*declared, "first used so")
+                error(tags::PROTO_ARG, title)
+                    .at(*span, format!("this is {found}"))
+                    .and(*declared, "first used so")
             }
             Error::KeyKind { name, number, span, declared } => {
                 let title = format!("key {number} of `{name}` was of another kind before");
-                error("D_PROTO_ARG", title)
+                error(tags::PROTO_ARG, title)
                     .at(*span, "stack, symbol and value keys do not mix")
                     .and(*declared, "first used so")
             }
-            Error::KeyVoid { found, span } => {
-                error("D_KEY_TYPE", format!("{found} cannot be a key")).at(*span, format!("this is {found}"))
-            }
+            Error::KeyVoid { found, span } => error(tags::KEY_TYPE, format!("{found} cannot be a key"))
+                .at(*span, format!("this is {found}")),
             _ => return None,
         })
     }
@@ -415,25 +417,25 @@ impl Error {
     fn of_aggregations(&self) -> Option<Diagnostic> {
         Some(match self {
             Error::AggregationInExpression { span } => {
-                error("D_CG_EXPR", "assigning an aggregation is a statement, not an expression")
+                error(tags::CG_EXPR, "assigning an aggregation is a statement, not an expression")
                     .at(*span, "cannot be part of an expression")
             }
             Error::AggregationUpdate { span } => {
-                error("D_OP_INCOMPAT", "an aggregation is only assigned with `=`")
+                error(tags::OP_INCOMPAT, "an aggregation is only assigned with `=`")
                     .at(*span, "an aggregation")
                     .help("aggregating functions add up by themselves: `@name = sum(…);`")
             }
-            Error::BareAggregation { span } => error("D_AGG_NULL", "an aggregation alone does nothing")
+            Error::BareAggregation { span } => error(tags::AGG_NULL, "an aggregation alone does nothing")
                 .at(*span, "no function is applied")
                 .help("feed it with `@name = count();` or print it with `printa(@name);`"),
             Error::AggregationDimensions { span } => {
-                error("D_AGG_MDIM", "an aggregation has one list of keys")
+                error(tags::AGG_MDIM, "an aggregation has one list of keys")
                     .at(*span, "two pairs of brackets")
                     .help("write the keys in one list: `@name[a, b]`")
             }
             Error::AggregationRedefined { name, function, before, span, declared } => {
                 let title = format!("`@{name}` cannot have both {before}() and {function}()");
-                error("D_AGG_REDEF", title)
+                error(tags::AGG_REDEF, title)
                     .at(*span, format!("{function}() here"))
                     .and(*declared, format!("{before}() here"))
                     .help("use an aggregation of another name")
@@ -443,29 +445,30 @@ impl Error {
                     Some(function) => format!("{function}() is not an aggregating function"),
                     None => "an aggregation takes the call of an aggregating function".to_string(),
                 };
-                error("D_AGG_FUNC", title)
+                error(tags::AGG_FUNC, title)
                     .at(*span, "not an aggregating function")
                     .help("count() sum() avg() min() max() stddev() quantize() lquantize() llquantize()")
             }
             Error::AggregatedScalar { function, found, span } => operand(
-                "D_AGG_SCALAR",
+                tags::AGG_SCALAR,
                 format!("{function}() aggregates integers and pointers, not {found}"),
                 found,
                 *span,
             ),
-            Error::Quantize { tag, title, span } => error(tag, title.clone()).at(*span, "here"),
+            Error::Quantize { tag, title, span } => error(*tag, title.clone()).at(*span, "here"),
             Error::NotAggregation { tag, name, span } => {
-                error(tag, format!("{name}() needs an aggregation by its name, without keys"))
+                error(*tag, format!("{name}() needs an aggregation by its name, without keys"))
                     .at(*span, "not the name of an aggregation")
                     .help(format!("write `{name}(@name)`"))
             }
             Error::AggregationUndefined { tag, aggregation, similar, span } => {
-                let diagnostic = error(tag, format!("nothing is assigned to `@{aggregation}`"));
+                let diagnostic = error(*tag, format!("nothing is assigned to `@{aggregation}`"));
                 let similar = similar.as_ref().map(|similar| format!("@{similar}"));
                 did_you_mean(diagnostic.at(*span, "not assigned so far"), &similar)
             }
             Error::AggregationArgCount { tag, action, expected, found, span } => {
-                error(tag, format!("{action}() takes {expected}")).at(*span, format!("{} given", arguments(*found)))
+                error(*tag, format!("{action}() takes {expected}"))
+                    .at(*span, format!("{} given", arguments(*found)))
             }
             _ => return None,
         })
@@ -474,66 +477,72 @@ impl Error {
     fn of_actions(&self) -> Option<Diagnostic> {
         Some(match self {
             Error::Order { tag, title, span, before } => {
-                error(tag, *title).at(*span, "not possible here").and(*before, "after this").help(
+                error(*tag, *title).at(*span, "not possible here").and(*before, "after this").help(
                     "use several clauses for the same probe; their actions run in the order of the program",
                 )
             }
             Error::TraceAggregation { action, span } => {
-                let tag = if *action == "print" { "D_PRINT_AGG" } else { "D_TRACE_AGG" };
+                let tag = if *action == "print" { tags::PRINT_AGG } else { tags::TRACE_AGG };
                 error(tag, format!("{action}() cannot take an aggregation"))
                     .at(*span, "an aggregation")
                     .help("print it with `printa(@name)`")
             }
             Error::TraceVoid { action, span } => {
-                let tag = if *action == "print" { "D_PRINT_VOID" } else { "D_TRACE_VOID" };
+                let tag = if *action == "print" { tags::PRINT_VOID } else { tags::TRACE_VOID };
                 error(tag, format!("{action}() needs a value")).at(*span, "void has no value")
             }
             Error::TracememCount { found, span } => {
-                error("D_TRACEMEM_ARGS", "tracemem() takes an address, a size and, if wanted, a length")
+                error(tags::TRACEMEM_ARGS, "tracemem() takes an address, a size and, if wanted, a length")
                     .at(*span, format!("{} given", arguments(*found)))
             }
             Error::TracememAddress { found, span } => operand(
-                "D_TRACEMEM_ADDR",
+                tags::TRACEMEM_ADDR,
                 format!("tracemem() needs an address, not {found}"),
                 found,
                 *span,
             ),
             Error::TracememSize { span } => {
-                error("D_TRACEMEM_SIZE", "the size of tracemem() must be a positive integer constant")
+                error(tags::TRACEMEM_SIZE, "the size of tracemem() must be a positive integer constant")
                     .at(*span, "not such a constant")
                     .help("a length that varies is the third argument: `tracemem(address, 256, length)`")
             }
             Error::TracememLength { found, span } => operand(
-                "D_TRACEMEM_DYNSIZE",
+                tags::TRACEMEM_DYNSIZE,
                 format!("the length of tracemem() must be an integer, not {found}"),
                 found,
                 *span,
             ),
             Error::StackCount { user, found, span } => {
                 let (tag, title) = match user {
-                    true => ("D_USTACK_PROTO", "ustack() takes at most a number of frames and a string size"),
-                    false => ("D_STACK_PROTO", "stack() takes at most a number of frames"),
+                    true => {
+                        (tags::USTACK_PROTO, "ustack() takes at most a number of frames and a string size")
+                    }
+                    false => (tags::STACK_PROTO, "stack() takes at most a number of frames"),
                 };
                 error(tag, title).at(*span, format!("{} given", arguments(*found)))
             }
             Error::StackFrames { user, span } => {
                 let (tag, name) =
-                    if *user { ("D_USTACK_FRAMES", "ustack()") } else { ("D_STACK_SIZE", "stack()") };
+                    if *user { (tags::USTACK_FRAMES, "ustack()") } else { (tags::STACK_SIZE, "stack()") };
                 error(tag, format!("the number of frames of {name} must be a positive integer constant"))
                     .at(*span, "not such a constant")
             }
-            Error::UstackStrsize { span } => {
-                error("D_USTACK_STRSIZE", "the string size of ustack() must be an integer constant, 0 or more")
-                    .at(*span, "not such a constant")
-            }
-            Error::ActionScalar { tag, action, found, span } => {
-                operand(tag, format!("the number of {action}() must be an integer, not {found}"), found, *span)
-            }
-            Error::PrintaCount { span } => error("D_PRINTA_PROTO", "printa() needs an aggregation")
+            Error::UstackStrsize { span } => error(
+                tags::USTACK_STRSIZE,
+                "the string size of ustack() must be an integer constant, 0 or more",
+            )
+            .at(*span, "not such a constant"),
+            Error::ActionScalar { tag, action, found, span } => operand(
+                *tag,
+                format!("the number of {action}() must be an integer, not {found}"),
+                found,
+                *span,
+            ),
+            Error::PrintaCount { span } => error(tags::PRINTA_PROTO, "printa() needs an aggregation")
                 .at(*span, "no aggregation given")
                 .help("write `printa(@name)` or `printa(\"format\", @name)`"),
             Error::PrintaKeys { tag, title, names, span, first } => {
-                error(tag, format!("`@{}` and `@{}` {title}", names.0, names.1))
+                error(*tag, format!("`@{}` and `@{}` {title}", names.0, names.1))
                     .at(*span, "cannot be printed together")
                     .and(*first, "with this one")
             }
@@ -544,94 +553,93 @@ impl Error {
     fn of_formats(&self) -> Option<Diagnostic> {
         Some(match self {
             Error::FormatConstant { action, span } => {
-                error("D_PRINTF_ARG_FMT", format!("the format of {action}() must be a string constant"))
+                error(tags::PRINTF_ARG_FMT, format!("the format of {action}() must be a string constant"))
                     .at(*span, "not a string constant")
                     .help(format!("print it with `{action}(\"%s\", …)`"))
             }
             Error::FormatEmpty { action, span } => {
-                error("D_PRINTF_FMT_EMPTY", format!("the format of {action}() is empty")).at(*span, "empty")
+                error(tags::PRINTF_FMT_EMPTY, format!("the format of {action}() is empty")).at(*span, "empty")
             }
-            Error::FormatSyntax { title, span } => error("D_SYNTAX", title.clone())
+            Error::FormatSyntax { title, span } => error(tags::SYNTAX, title.clone())
                 .at(*span, "in this format")
                 .help("a percent sign itself is written `%%`"),
             Error::FormatMissing { letter, span, call } => {
-                error("D_PRINTF_ARG_PROTO", format!("there is no argument for `%{letter}`"))
+                error(tags::PRINTF_ARG_PROTO, format!("there is no argument for `%{letter}`"))
                     .at(*span, "takes an argument")
                     .and(*call, "too few arguments")
             }
             Error::FormatExtra { action, span, format } => {
-                error("D_PRINTF_ARG_EXTRA", format!("{action}() has more arguments than its format takes"))
+                error(tags::PRINTF_ARG_EXTRA, format!("{action}() has more arguments than its format takes"))
                     .at(*span, "not printed")
                     .and(*format, "all conversions have their arguments")
             }
             Error::FormatType { letter, expected, found, span, format } => {
                 let title = format!("`%{letter}` prints {expected}, not {found}");
-                let diagnostic = error("D_PRINTF_ARG_TYPE", title)
+                let diagnostic = error(tags::PRINTF_ARG_TYPE, title)
                     .at(*span, format!("this is {found}"))
                     .and(*format, format!("takes {expected}"));
                 format_help(diagnostic, *letter, found)
             }
             Error::FormatKeyType { letter, expected, span } => {
-                error("D_PRINTF_ARG_TYPE", format!("`%{letter}` prints {expected}, not what the key is"))
+                error(tags::PRINTF_ARG_TYPE, format!("`%{letter}` prints {expected}, not what the key is"))
                     .at(*span, format!("takes {expected}"))
                     .note("the conversions take the elements of the key in order; `%@…` takes the value")
             }
             Error::CountMissing { what, span, call } => {
-                error("D_PRINTF_DYN_PROTO", format!("there is no argument for the {what} `*`"))
+                error(tags::PRINTF_DYN_PROTO, format!("there is no argument for the {what} `*`"))
                     .at(*span, format!("the {what} is an argument"))
                     .and(*call, "too few arguments")
             }
             Error::CountType { what, found, span } => {
                 let title = format!("the {what} `*` must be an integer, not {found}");
-                operand("D_PRINTF_DYN_TYPE", title, found, *span)
+                operand(tags::PRINTF_DYN_TYPE, title, found, *span)
             }
             Error::AggregationConversion { action, span } => {
-                error("D_PRINTF_AGG_CONV", format!("`%@` is for printa(), not for {action}()"))
+                error(tags::PRINTF_AGG_CONV, format!("`%@` is for printa(), not for {action}()"))
                     .at(*span, "the value of an aggregation")
             }
             Error::FreopenName { span } => {
-                error("D_FREOPEN_INVALID", "this name is reserved").at(*span, "cannot be opened")
+                error(tags::FREOPEN_INVALID, "this name is reserved").at(*span, "cannot be opened")
             }
             _ => return None,
         })
     }
 
-    fn of_declarations(&self) -> Diagnostic {
-        match self {
+    fn of_declarations(&self) -> Option<Diagnostic> {
+        Some(match self {
             Error::BadStorage { span } => {
-                error("D_DECL_BADCLASS", "a variable of D is global, `self` or `this`")
+                error(tags::DECL_BADCLASS, "a variable of D is global, `self` or `this`")
                     .at(*span, "not a class of a D variable")
             }
             Error::UselessDeclaration { span } => {
-                error("D_DECL_USELESS", "the declaration declares nothing").at(*span, "a name is missing")
+                error(tags::DECL_USELESS, "the declaration declares nothing").at(*span, "a name is missing")
             }
             Error::ScopedDeclaration { span } => {
-                error("D_DECL_SCOPE", "a declared name has no scope").at(*span, "has a backtick")
+                error(tags::DECL_SCOPE, "a declared name has no scope").at(*span, "has a backtick")
             }
             Error::LocalArrayDeclared { name, span } => {
-                error("D_DECL_LOCASSC", format!("`{name}` cannot be an associative array"))
+                error(tags::DECL_LOCASSC, format!("`{name}` cannot be an associative array"))
                     .at(*span, "`this` has no associative arrays")
                     .help("declare it with `self`, or global")
             }
             Error::VoidObject { span } => {
-                error("D_DECL_VOIDOBJ", "a variable cannot be void").at(*span, "declared void")
+                error(tags::DECL_VOIDOBJ, "a variable cannot be void").at(*span, "declared void")
             }
-            Error::EmptyArray { name, span } => {
-                error("D_DECL_ARRNULL", format!("`{name}` needs a length")).at(*span, "an array of no length")
-            }
+            Error::EmptyArray { name, span } => error(tags::DECL_ARRNULL, format!("`{name}` needs a length"))
+                .at(*span, "an array of no length"),
             Error::ArrayLength { span } => {
-                error("D_DECL_ARRSUB", "the length of an array must be a positive integer constant")
+                error(tags::DECL_ARRSUB, "the length of an array must be a positive integer constant")
                     .at(*span, "not such a constant")
             }
             Error::ArrayTooBig { span } => {
-                error("D_DECL_ARRBIG", "the array is too large").at(*span, "more than 2^32 - 1 elements")
+                error(tags::DECL_ARRBIG, "the array is too large").at(*span, "more than 2^32 - 1 elements")
             }
             Error::ArrayObject { span } => {
-                error("D_DECL_DYNOBJ", "an associative array cannot be part of another type")
+                error(tags::DECL_DYNOBJ, "an associative array cannot be part of another type")
                     .at(*span, "only a variable can be one")
             }
             Error::Redeclared { name, declared, span } => {
-                let diagnostic = error("D_DECL_IDRED", format!("`{name}` is already there"));
+                let diagnostic = error(tags::DECL_IDRED, format!("`{name}` is already there"));
                 let diagnostic = diagnostic.at(*span, "declared again");
                 match declared {
                     Some((ty, at)) => diagnostic.and(*at, format!("here, as {ty}")),
@@ -639,37 +647,32 @@ impl Error {
                 }
             }
             Error::UnknownType { name, similar, span } => {
-                let diagnostic = error("D_UNKNOWN", format!("there is no type `{name}`"));
+                let diagnostic = error(tags::UNKNOWN, format!("there is no type `{name}`"));
                 did_you_mean(diagnostic.at(*span, "unknown type"), similar)
                     .note("kernel types are not supported yet")
             }
             Error::CharLength { span } => {
-                error("D_DECL_CHARATTR", "char is neither short nor long").at(*span, "this type")
+                error(tags::DECL_CHARATTR, "char is neither short nor long").at(*span, "this type")
             }
             Error::SignedNonInteger { span } => {
-                error("D_DECL_SIGNINT", "only an integer is signed or unsigned").at(*span, "this type")
+                error(tags::DECL_SIGNINT, "only an integer is signed or unsigned").at(*span, "this type")
             }
             Error::VoidModified { span } => {
-                error("D_DECL_VOIDATTR", "void is neither signed nor short nor long").at(*span, "this type")
+                error(tags::DECL_VOIDATTR, "void is neither signed nor short nor long").at(*span, "this type")
             }
-            // What remains is a mix of specifiers.
-            other => error("D_DECL_COMBO", "these words do not make a type").at(other.type_span(), "this type"),
-        }
-    }
-
-    fn type_span(&self) -> Span {
-        match self {
-            Error::BadTypeMix { span } => *span,
-            _ => Span::new(crate::source::FileId(0), 0, 0),
-        }
+            Error::BadTypeMix { span } => {
+                error(tags::DECL_COMBO, "these words do not make a type").at(*span, "this type")
+            }
+            _ => return None,
+        })
     }
 }
 
-fn error(tag: &'static str, title: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(Tag(tag), title)
+fn error(tag: Tag, title: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(tag, title)
 }
 
-fn operand(tag: &'static str, title: String, found: &Type, span: Span) -> Diagnostic {
+fn operand(tag: Tag, title: String, found: &Type, span: Span) -> Diagnostic {
     error(tag, title).at(span, format!("this is {found}"))
 }
 
@@ -704,12 +707,8 @@ fn incompatible_help(diagnostic: Diagnostic, op: &str, left: &Type, right: &Type
     let compares = matches!(op, "==" | "!=" | "<" | "<=" | ">" | ">=");
     let char_pointers = left.is_string_compatible() && right.is_string_compatible();
     match op {
-        "+" if left.is_string() && right.is_string() => {
-            diagnostic.help("join strings with `strjoin(a, b)`")
-        }
-        _ if compares && char_pointers => {
-            diagnostic.help("compare texts with `stringof(…)` on both sides")
-        }
+        "+" if left.is_string() && right.is_string() => diagnostic.help("join strings with `strjoin(a, b)`"),
+        _ if compares && char_pointers => diagnostic.help("compare texts with `stringof(…)` on both sides"),
         _ => diagnostic,
     }
 }

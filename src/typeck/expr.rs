@@ -10,21 +10,8 @@ use crate::source::{Span, Spanned};
 use crate::types::intrinsic::{INT, LONG, LONG_LONG, UINT, ULONG, ULONG_LONG};
 use crate::types::{Type, TypeSource};
 
-/// Deeper nesting is refused before it can exhaust the stack here or in code generation.
-const MAX_DEPTH: u32 = 1_000;
-
 impl Checker<'_> {
     pub(super) fn check_expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
-        self.depth += 1;
-        let checked = match self.depth > MAX_DEPTH {
-            true => Err(Box::new(Error::TooDeep { span: expr.span })),
-            false => self.check_kind(expr),
-        };
-        self.depth -= 1;
-        checked
-    }
-
-    fn check_kind(&mut self, expr: &ast::Expr) -> Result<Expr> {
         use ast::ExprKind as K;
         let span = expr.span;
         match &expr.kind {

@@ -1,7 +1,6 @@
 //! typeck/fold.rs: arithmetic on constants, as the DIF machine does it: 64 bits, wrapping, no narrowing.
 
 use super::typed::{ArithOp, CompareClass, CompareOp};
-use crate::types::Type;
 
 /// `None`: the divisor is zero.
 pub(super) fn arith(op: ArithOp, signed: bool, l: u64, r: u64) -> Option<u64> {
@@ -46,9 +45,4 @@ pub(super) fn narrow(value: u64, bytes: u64, signed: bool) -> u64 {
     }
     let shift = 64 - 8 * bytes as u32;
     if signed { (((value << shift) as i64) >> shift) as u64 } else { (value << shift) >> shift }
-}
-
-/// Is the constant a value of this type?
-pub(super) fn fits(value: u64, ty: &Type, bytes: u64) -> bool {
-    narrow(value, bytes, ty.is_signed()) == value
 }

@@ -1,16 +1,17 @@
 //! typeck/format_args.rs: formats against their arguments: printf(), system(), freopen(), printa().
 
+use crate::diag::tags;
 use std::ops::Range;
 
 use super::decl::string_constant;
 use super::printf::{self, Parsed, Piece, SizePrefix};
-use super::typed::{AggregationId, AggregatingFunction, FormatAction, KeyType, StmtKind, SymbolAction};
+use super::typed::{AggregatingFunction, AggregationId, FormatAction, KeyType, StmtKind, SymbolAction};
 use super::{Checker, Error, Result};
 use crate::dif::{Conversion, Count, Format};
 use crate::parser::ast;
 use crate::source::Span;
-use crate::types::intrinsic::{LONG, ULONG};
 use crate::types::Type;
+use crate::types::intrinsic::{LONG, ULONG};
 
 /// The name that stands for standard output inside freopen().
 const FREOPEN_SENTINEL: &[u8] = b"dtrace_freopen_restore_stdout";
@@ -90,9 +91,8 @@ impl Checker<'_> {
         if action == FormatAction::Freopen && text == FREOPEN_SENTINEL {
             return Err(Box::new(Error::FreopenName { span: format.span }));
         }
-        printf::parse(text).map_err(|bad| {
-            Box::new(Error::FormatSyntax { title: bad.title, span: within(format, &bad.at) })
-        })
+        printf::parse(text)
+            .map_err(|bad| Box::new(Error::FormatSyntax { title: bad.title, span: within(format, &bad.at) }))
     }
 
     pub(super) fn check_printa(&mut self, args: &[ast::Expr], span: Span) -> Result<StmtKind> {
@@ -120,12 +120,12 @@ impl Checker<'_> {
         first_span: Span,
     ) -> Result<AggregationId> {
         let ast::ExprKind::Aggregation(name) = &arg.kind else {
-            let tag = "D_PRINTA_AGGARG";
+            let tag = tags::PRINTA_AGGARG;
             return Err(Box::new(Error::NotAggregation { tag, name: "printa", span: arg.span }));
         };
         let Some(id) = self.names.find_aggregation(name) else {
             return Err(Box::new(Error::AggregationUndefined {
-                tag: "D_PRINTA_AGGBAD",
+                tag: tags::PRINTA_AGGBAD,
                 aggregation: name.clone(),
                 similar: self.names.similar_aggregation(name),
                 span: arg.span,
@@ -138,9 +138,9 @@ impl Checker<'_> {
             _ => a == b,
         };
         let (tag, title) = if a.keys.len() != b.keys.len() {
-            ("D_PRINTA_AGGKEY", "have different numbers of keys")
+            (tags::PRINTA_AGGKEY, "have different numbers of keys")
         } else if !a.keys.iter().zip(&b.keys).all(|(a, b)| same(a, b)) {
-            ("D_PRINTA_AGGPROTO", "have keys of different types")
+            (tags::PRINTA_AGGPROTO, "have keys of different types")
         } else {
             return Ok(id);
         };
@@ -156,7 +156,8 @@ impl Checker<'_> {
         span: Span,
     ) -> Result<Format> {
         let mut parsed = self.parse_format(FormatAction::Printf, "printa", format)?;
-        let mut keys = aggregations.first().map(|id| self.names.aggregation(*id)).into_iter().flat_map(|a| &a.keys);
+        let mut keys =
+            aggregations.first().map(|id| self.names.aggregation(*id)).into_iter().flat_map(|a| &a.keys);
         let mut printed = 0;
         for (piece, at) in &mut parsed.pieces {
             let Piece::Conversion { conversion, size } = piece else { continue };

@@ -18,6 +18,8 @@ mod names;
 mod ops;
 mod order;
 mod printf;
+#[cfg(test)]
+pub(crate) mod tests;
 pub mod typed;
 
 use crate::sugar::plain;
@@ -69,18 +71,11 @@ struct Checker<'a> {
     env: &'a Env,
     layout: Layout,
     names: names::Names,
-    /// Of the expression being checked.
-    depth: u32,
 }
 
 impl<'a> Checker<'a> {
     fn new(env: &'a Env) -> Checker<'a> {
-        Checker {
-            env,
-            layout: Layout { strsize: env.strsize },
-            names: names::Names::default(),
-            depth: 0,
-        }
+        Checker { env, layout: Layout { strsize: env.strsize }, names: names::Names::default() }
     }
 
     /// The actions come first, so that the predicate may use what they assign. If they need a variable that

@@ -272,9 +272,7 @@ fn scale(index: Expr, size: u64) -> Expr {
             let right = constant(size.trailing_zeros().into());
             ExprKind::Arith { op: ArithOp::Shl, left: Box::new(index), right }
         }
-        (None, size) => {
-            ExprKind::Arith { op: ArithOp::Mul, left: Box::new(index), right: constant(size) }
-        }
+        (None, size) => ExprKind::Arith { op: ArithOp::Mul, left: Box::new(index), right: constant(size) },
     };
     Expr::new(kind, ty, span)
 }
@@ -310,13 +308,7 @@ fn check_logic(op: LogicOp, left: Expr, right: Expr, span: Span) -> Result<Expr>
     Ok(Expr::new(kind, INT, span))
 }
 
-fn check_compare(
-    op: CompareOp,
-    text: &'static str,
-    left: Expr,
-    right: Expr,
-    span: Span,
-) -> Result<Expr> {
+fn check_compare(op: CompareOp, text: &'static str, left: Expr, right: Expr, span: Span) -> Result<Expr> {
     let (l, r) = (&left.ty, &right.ty);
     let strings = l.is_string_compatible() && r.is_string_compatible();
     let class = if l.is_integer() && r.is_integer() {

@@ -2,6 +2,7 @@
 
 use super::typed::{Stmt, StmtKind};
 use super::{Error, Result};
+use crate::diag::tags;
 use crate::dif::ActionKind;
 use crate::source::Span;
 
@@ -33,39 +34,47 @@ impl Order {
         match role {
             Role::Commit => {
                 if let Some(before) = self.commit {
-                    return refuse("D_COMM_COMM", "a clause commits only once", before);
+                    return refuse(tags::COMM_COMM, "a clause commits only once", before);
                 }
                 if let Some(before) = self.data {
-                    return refuse("D_COMM_DREC", "commit() cannot follow actions that record data", before);
+                    return refuse(
+                        tags::COMM_DREC,
+                        "commit() cannot follow actions that record data",
+                        before,
+                    );
                 }
                 self.commit = Some(span);
             }
             Role::Speculate => {
                 if let Some(before) = self.speculate {
-                    return refuse("D_SPEC_SPEC", "a clause speculates only once", before);
+                    return refuse(tags::SPEC_SPEC, "a clause speculates only once", before);
                 }
                 if let Some(before) = self.commit {
-                    return refuse("D_SPEC_COMM", "speculate() cannot follow commit()", before);
+                    return refuse(tags::SPEC_COMM, "speculate() cannot follow commit()", before);
                 }
                 if let Some(before) = self.data {
-                    return refuse("D_SPEC_DREC", "speculate() cannot follow actions that record data", before);
+                    return refuse(
+                        tags::SPEC_DREC,
+                        "speculate() cannot follow actions that record data",
+                        before,
+                    );
                 }
                 self.speculate = Some(span);
             }
             Role::Aggregation => {
                 if let Some(before) = self.commit {
-                    return refuse("D_AGG_COMM", "an aggregation cannot follow commit()", before);
+                    return refuse(tags::AGG_COMM, "an aggregation cannot follow commit()", before);
                 }
                 if let Some(before) = self.speculate {
-                    return refuse("D_AGG_SPEC", "an aggregation cannot be speculative", before);
+                    return refuse(tags::AGG_SPEC, "an aggregation cannot be speculative", before);
                 }
                 self.data = Some(span);
             }
             Role::Destructive | Role::Exit => {
                 if let Some(before) = self.speculate {
                     return match role {
-                        Role::Exit => refuse("D_EXIT_SPEC", "exit() cannot be speculative", before),
-                        _ => refuse("D_ACT_SPEC", "a destructive action cannot be speculative", before),
+                        Role::Exit => refuse(tags::EXIT_SPEC, "exit() cannot be speculative", before),
+                        _ => refuse(tags::ACT_SPEC, "a destructive action cannot be speculative", before),
                     };
                 }
                 if role == Role::Exit {
@@ -80,7 +89,7 @@ impl Order {
 
     fn record(&mut self, span: Span) -> Result<()> {
         if let Some(before) = self.commit {
-            let (tag, title) = ("D_DREC_COMM", "an action that records data cannot follow commit()");
+            let (tag, title) = (tags::DREC_COMM, "an action that records data cannot follow commit()");
             return Err(Box::new(Error::Order { tag, title, span, before }));
         }
         self.data = Some(span);
@@ -96,9 +105,7 @@ fn role(stmt: &StmtKind) -> Role {
         StmtKind::Aggregate { .. } => Role::Aggregation,
         StmtKind::Destructive(..) => Role::Destructive,
         StmtKind::Exit(_) => Role::Exit,
-        StmtKind::Printf { action, .. } if *action != super::typed::FormatAction::Printf => {
-            Role::Destructive
-        }
+        StmtKind::Printf { action, .. } if *action != super::typed::FormatAction::Printf => Role::Destructive,
         _ => Role::Data,
     }
 }

@@ -205,9 +205,14 @@ mod tests {
 
     #[test]
     fn bad_formats_are_told_where() {
-        for (format, at) in
-            [("%", 0..1), ("ab%z", 2..4), ("%1$d", 0..3), ("%**d", 0..3), ("%-%", 0..3), ("%99999999999d", 0..11)]
-        {
+        for (format, at) in [
+            ("%", 0..1),
+            ("ab%z", 2..4),
+            ("%1$d", 0..3),
+            ("%**d", 0..3),
+            ("%-%", 0..3),
+            ("%99999999999d", 0..11),
+        ] {
             assert_eq!(parse(format.as_bytes()).unwrap_err().at, at, "{format}");
         }
     }

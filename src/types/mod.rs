@@ -12,7 +12,7 @@ pub use layout::{Layout, promote};
 
 /// A D type. A struct, union or enum is a name and a handle: its members are asked of the [`TypeSource`]
 /// that made it, so a type is a finite value although the kernel's structures refer to each other.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
     Void,
     Int(Int),
@@ -44,7 +44,7 @@ pub enum Type {
     },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Int {
     pub name: Cow<'static, str>,
     pub bytes: u8,
@@ -52,7 +52,7 @@ pub struct Int {
 }
 
 /// `struct name`, `union name` or `enum name`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tagged {
     pub kind: TagKind,
     /// Empty: it has no tag.
@@ -187,11 +187,14 @@ impl fmt::Display for Type {
         loop {
             match ty {
                 Type::Pointer { to, .. } => {
-                    let star = if suffix.starts_with('[') { format!("(*){suffix}") } else { format!("*{suffix}") };
-                    suffix = star;
+                    suffix = format!("*{suffix}");
                     ty = to;
                 }
                 Type::Array { of, len } => {
+                    // An array binds closer than the star before it.
+                    if suffix.starts_with('*') {
+                        suffix = format!("({suffix})");
+                    }
                     suffix = match len {
                         0 => format!("{suffix}[]"),
                         len => format!("{suffix}[{len}]"),

@@ -270,7 +270,7 @@ fn check_probes(image: &Image, limits: &Limits) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What a subroutine asks for, or `None` if there is none on Linux.
+/// What a subroutine asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubrRule {
     /// How many arguments, at least and at most.
@@ -279,17 +279,22 @@ pub struct SubrRule {
     pub destructive: bool,
 }
 
+/// `None`: there is none on Linux, or not yet.
 pub fn subr_rule(subr: Subr) -> Option<SubrRule> {
     use Subr::*;
     let (min, max) = match subr {
         Rand => (0, 0),
         Strlen | Basename | Dirname | Cleanpath | Toupper | Tolower | Alloca => (1, 1),
-        Htons | Htonl | Htonll | Ntohs | Ntohl | Ntohll | InetNtoa | InetNtoa6 | Progenyof => (1, 1),
+        Htons | Htonl | Htonll | Ntohs | Ntohl | Ntohll | InetNtoa | InetNtoa6 => (1, 1),
+        Progenyof | Getmajor | Getminor => (1, 1),
+        MutexOwned | MutexOwner | MutexTypeAdaptive | MutexTypeSpin => (1, 1),
+        RwReadHeld | RwWriteHeld | RwIswriter => (1, 1),
         Copyinstr | Lltostr | Strtoll => (1, 2),
-        Copyin | Strjoin | Strchr | Strrchr | Strstr | Strtok | InetNtop | Json => (2, 2),
+        Copyin | Strjoin | Strchr | Strrchr | Strstr | Strtok | InetNtop => (2, 2),
         Substr | Index | Rindex => (2, 3),
         Bcopy | Copyinto | Copyout | Copyoutstr | Memstr => (3, 3),
-        _ => return None,
+        Speculation | Msgdsize | Msgsize | DdiPathname | Memref | Getf | Json => return None,
+        SxSharedHeld | SxExclusiveHeld | SxIsexclusive => return None,
     };
     Some(SubrRule { min, max, destructive: matches!(subr, Copyout | Copyoutstr) })
 }

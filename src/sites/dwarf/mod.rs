@@ -66,7 +66,8 @@ pub struct Findings {
 pub fn find(image: &Image, wanted: &[String], call_sites: bool) -> Result<Findings, Error> {
     let sections = load(image)?;
     let dwarf = borrow(&sections);
-    let names: HashMap<&[u8], usize> = wanted.iter().enumerate().map(|(index, name)| (name.as_bytes(), index)).collect();
+    let names: HashMap<&[u8], usize> =
+        wanted.iter().enumerate().map(|(index, name)| (name.as_bytes(), index)).collect();
     let headers = headers(image, &dwarf)?;
     let finder = CopyFinder { dwarf: &dwarf, names: &names, call_sites };
     // A unit whose copies all have their origin in it is done at once; the others wait for all definitions.
@@ -75,7 +76,8 @@ pub fn find(image: &Image, wanted: &[String], call_sites: bool) -> Result<Findin
         .map(|header| {
             let unit = Unit::new(&dwarf, *header)?;
             let scan = Scan::of_unit(&dwarf, &unit, &names)?;
-            let found = if unit.has_foreign_origins { None } else { Some(finder.in_unit(&unit, &scan, None)?) };
+            let found =
+                if unit.has_foreign_origins { None } else { Some(finder.in_unit(&unit, &scan, None)?) };
             Ok::<_, gimli::Error>((scan, found))
         })
         .collect();
@@ -92,7 +94,11 @@ pub fn find(image: &Image, wanted: &[String], call_sites: bool) -> Result<Findin
             }
         })
         .collect::<Vec<Result<_, gimli::Error>>>();
-    let mut findings = Findings { functions: vec![Function::default(); wanted.len()], units: headers.len(), damaged: Vec::new() };
+    let mut findings = Findings {
+        functions: vec![Function::default(); wanted.len()],
+        units: headers.len(),
+        damaged: Vec::new(),
+    };
     for (outcome, header) in outcomes.into_iter().zip(&headers) {
         match outcome {
             Ok((scan, found)) => findings.add(&scan, found),
@@ -107,9 +113,9 @@ pub fn inline_names(image: &Image) -> Result<BTreeSet<String>, Error> {
     let sections = load(image)?;
     let dwarf = borrow(&sections);
     let headers = headers(image, &dwarf)?;
-    let names = headers
-        .par_iter()
-        .map(|header| Unit::new(&dwarf, *header).and_then(|unit| scan::inline_names(&dwarf, &unit)).unwrap_or_default());
+    let names = headers.par_iter().map(|header| {
+        Unit::new(&dwarf, *header).and_then(|unit| scan::inline_names(&dwarf, &unit)).unwrap_or_default()
+    });
     Ok(names.reduce(BTreeSet::new, |mut all, more| {
         all.extend(more);
         all
@@ -164,7 +170,9 @@ fn load(image: &Image) -> Result<DwarfSections<Cow<'_, [u8]>>, Error> {
         SectionId::DebugRanges,
         SectionId::DebugRngLists,
     ];
-    DwarfSections::load(|id| if USED.contains(&id) { image.debug_section(id.name()) } else { Ok(Cow::Borrowed(&[][..])) })
+    DwarfSections::load(|id| {
+        if USED.contains(&id) { image.debug_section(id.name()) } else { Ok(Cow::Borrowed(&[][..])) }
+    })
 }
 
 fn borrow<'a>(sections: &'a DwarfSections<Cow<'_, [u8]>>) -> Dwarf<'a> {

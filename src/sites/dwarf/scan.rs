@@ -38,7 +38,11 @@ pub struct Scan {
 pub type Definitions = HashMap<u64, Definition>;
 
 impl Scan {
-    pub fn of_unit<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>, names: &HashMap<&[u8], usize>) -> gimli::Result<Scan> {
+    pub fn of_unit<'a>(
+        dwarf: &Dwarf<'a>,
+        unit: &Unit<'a>,
+        names: &HashMap<&[u8], usize>,
+    ) -> gimli::Result<Scan> {
         let mut scan = Scan::default();
         for_each_function(dwarf, unit, |function| {
             if function.declaration {
@@ -52,7 +56,9 @@ impl Scan {
                     decl_line: function.decl_line,
                 }),
                 None => {
-                    if let Some(target) = function.origin.filter(|target| unit.has_foreign_origins && !in_unit(unit, *target)) {
+                    if let Some(target) =
+                        function.origin.filter(|target| unit.has_foreign_origins && !in_unit(unit, *target))
+                    {
                         scan.aliases.push((function.offset, target));
                     }
                 }
@@ -69,8 +75,11 @@ impl Scan {
 
 /// The definitions of all units, and the entries that stand for one of them in another unit.
 pub fn definitions<'s>(scans: impl Iterator<Item = &'s Scan> + Clone) -> Definitions {
-    let mut all: Definitions =
-        scans.clone().flat_map(|scan| &scan.definitions).map(|definition| (definition.offset, *definition)).collect();
+    let mut all: Definitions = scans
+        .clone()
+        .flat_map(|scan| &scan.definitions)
+        .map(|definition| (definition.offset, *definition))
+        .collect();
     let mut aliases: Vec<(u64, u64)> = scans.flat_map(|scan| &scan.aliases).copied().collect();
     // An alias of an alias needs a second round; each round but the last takes at least one away.
     loop {
@@ -110,7 +119,11 @@ struct Function<'a> {
     first_child: Option<UnitOffset>,
 }
 
-fn for_each_function<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>, mut visit: impl FnMut(Function<'a>)) -> gimli::Result<()> {
+fn for_each_function<'a>(
+    dwarf: &Dwarf<'a>,
+    unit: &Unit<'a>,
+    mut visit: impl FnMut(Function<'a>),
+) -> gimli::Result<()> {
     let Some(first) = unit.first else { return Ok(()) };
     let mut entries = unit.entries(first)?;
     let mut depth = 1usize;

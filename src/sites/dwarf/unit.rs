@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use gimli::{
-    Abbreviation, AttributeValue, DebugAddrBase, DebugRngListsBase, DebugStrOffsetsBase, DwarfFileType, EntriesRaw,
-    UnitOffset, constants as dw,
+    Abbreviation, AttributeValue, DebugAddrBase, DebugRngListsBase, DebugStrOffsetsBase, DwarfFileType,
+    EntriesRaw, UnitOffset, constants as dw,
 };
 
 use super::{Dwarf, Slice};
@@ -57,15 +57,24 @@ impl<'a> Unit<'a> {
             match (attribute.name(), attribute.value()) {
                 (dw::DW_AT_low_pc, value) => low_pc = Some(value),
                 (dw::DW_AT_comp_dir, value) => comp_dir = Some(value),
-                (dw::DW_AT_str_offsets_base, AttributeValue::DebugStrOffsetsBase(base)) => self.inner.str_offsets_base = base,
+                (dw::DW_AT_str_offsets_base, AttributeValue::DebugStrOffsetsBase(base)) => {
+                    self.inner.str_offsets_base = base
+                }
                 (dw::DW_AT_addr_base | dw::DW_AT_GNU_addr_base, AttributeValue::DebugAddrBase(base)) => {
                     self.inner.addr_base = base;
                 }
-                (dw::DW_AT_rnglists_base | dw::DW_AT_GNU_ranges_base, AttributeValue::DebugRngListsBase(base)) => {
+                (
+                    dw::DW_AT_rnglists_base | dw::DW_AT_GNU_ranges_base,
+                    AttributeValue::DebugRngListsBase(base),
+                ) => {
                     self.inner.rnglists_base = base;
                 }
-                (dw::DW_AT_stmt_list, AttributeValue::DebugLineRef(offset)) => self.line_program = Some(offset),
-                (dw::DW_AT_language, AttributeValue::Language(language)) => self.nested_definitions = !is_c(language),
+                (dw::DW_AT_stmt_list, AttributeValue::DebugLineRef(offset)) => {
+                    self.line_program = Some(offset)
+                }
+                (dw::DW_AT_language, AttributeValue::Language(language)) => {
+                    self.nested_definitions = !is_c(language)
+                }
                 _ => {}
             }
         }
@@ -103,14 +112,19 @@ impl<'a> Unit<'a> {
     /// The path of a file of the unit's line program, as short as it is given there.
     pub fn file_path(&self, dwarf: &Dwarf<'a>, index: u64) -> Option<String> {
         let unit = &self.inner;
-        let program = dwarf.debug_line.program(self.line_program?, unit.header.address_size(), unit.comp_dir, None).ok()?;
+        let program = dwarf
+            .debug_line
+            .program(self.line_program?, unit.header.address_size(), unit.comp_dir, None)
+            .ok()?;
         let header = program.header();
         let file = header.file(index)?;
         let name = dwarf.attr_string(unit, file.path_name()).ok()?.to_string_lossy().into_owned();
         let directory = file.directory(header).and_then(|value| dwarf.attr_string(unit, value).ok());
         let directory = directory.filter(|directory| Some(*directory) != unit.comp_dir);
         let joined = match directory.map(|directory| directory.to_string_lossy().into_owned()) {
-            Some(directory) if !name.starts_with('/') && !directory.is_empty() => format!("{directory}/{name}"),
+            Some(directory) if !name.starts_with('/') && !directory.is_empty() => {
+                format!("{directory}/{name}")
+            }
             _ => name,
         };
         Some(joined.trim_start_matches("./").to_owned())
@@ -118,7 +132,10 @@ impl<'a> Unit<'a> {
 }
 
 /// Goes past the attributes of an entry and, if it has children, past them.
-pub fn skip_tree(entries: &mut EntriesRaw<'_, Slice<'_>>, abbreviation: &Abbreviation) -> gimli::Result<Option<UnitOffset>> {
+pub fn skip_tree(
+    entries: &mut EntriesRaw<'_, Slice<'_>>,
+    abbreviation: &Abbreviation,
+) -> gimli::Result<Option<UnitOffset>> {
     if !abbreviation.has_children() {
         entries.skip_attributes(abbreviation.attributes())?;
         return Ok(None);
@@ -164,7 +181,12 @@ pub fn after_children(
 fn is_c(language: gimli::DwLang) -> bool {
     matches!(
         language,
-        dw::DW_LANG_C | dw::DW_LANG_C89 | dw::DW_LANG_C99 | dw::DW_LANG_C11 | dw::DW_LANG_C17 | dw::DW_LANG_Mips_Assembler
+        dw::DW_LANG_C
+            | dw::DW_LANG_C89
+            | dw::DW_LANG_C99
+            | dw::DW_LANG_C11
+            | dw::DW_LANG_C17
+            | dw::DW_LANG_Mips_Assembler
     )
 }
 
@@ -172,10 +194,18 @@ fn abbreviations_with_foreign_origins(abbreviations: &gimli::Abbreviations) -> b
     // The codes of a unit are 1, 2, 3 … without a gap in all compilers; a gap only ends the quick check.
     (1..)
         .map_while(|code| abbreviations.get(code))
-        .filter(|abbreviation| matches!(abbreviation.tag(), dw::DW_TAG_inlined_subroutine | dw::DW_TAG_subprogram))
+        .filter(|abbreviation| {
+            matches!(abbreviation.tag(), dw::DW_TAG_inlined_subroutine | dw::DW_TAG_subprogram)
+        })
         .flat_map(Abbreviation::attributes)
         .any(|spec| {
             spec.name() == dw::DW_AT_abstract_origin
-                && matches!(spec.form(), dw::DW_FORM_ref_addr | dw::DW_FORM_GNU_ref_alt | dw::DW_FORM_ref_sup4 | dw::DW_FORM_ref_sup8)
+                && matches!(
+                    spec.form(),
+                    dw::DW_FORM_ref_addr
+                        | dw::DW_FORM_GNU_ref_alt
+                        | dw::DW_FORM_ref_sup4
+                        | dw::DW_FORM_ref_sup8
+                )
         })
 }

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * arch.h: what an architecture provides to the rest of the module.
+ *
+ * Pure, so that it also builds in user space: no memory is read but the bytes
+ * that are given, and nothing is written but the result.
+ */
+#ifndef _KINST_ARCH_H
+#define _KINST_ARCH_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#include "../include/uapi/kinst.h"
+#else
+#include "../tests/shim.h"
+#endif
+
+/* Bytes of one trampoline slot, room for the longest relocated instruction. */
+#define KINST_SLOT_SIZE 32
+
+#define KINST_BREAK 0xcc /* the breakpoint, one byte */
+
+/* Where control goes after an instruction. */
+enum kinst_flow {
+	KINST_FLOW_NEXT = 0,
+	KINST_FLOW_JUMP, /* to target */
+	KINST_FLOW_BRANCH, /* to target or to the next, by a condition */
+	KINST_FLOW_CALL, /* to target, and back */
+	KINST_FLOW_CALL_INDIRECT,
+	KINST_FLOW_JUMP_INDIRECT, /* to an address in a register or in memory */
+	KINST_FLOW_RET,
+	KINST_FLOW_STOP, /* a trap; what follows is not reached through it */
+};
+
+/* One decoded instruction. */
+struct kinst_arch_insn {
+	unsigned long addr;
+	unsigned long target; /* of a direct jump, branch or call */
+	u16 reason; /* why it cannot run in a slot, or KINST_OK */
+	u8 len;
+	u8 flow; /* enum kinst_flow */
+	u8 cond; /* of a BRANCH: its opcode, for kinst_arch_taken() */
+	u8 prefixes; /* bytes before the opcode */
+	u8 modrm_at; /* offset of ModRM in bytes, 0: none */
+	u8 nop; /* it does nothing: a place that the kernel may have patched */
+	u8 disp_at; /* offset of a displacement relative to the instruction pointer, 0: none */
+	u8 bytes[16];
+};
+
+/*
+ * Decodes the instruction at text, at most avail bytes, that runs at addr.
+ * False when the bytes are no instruction.
+ */
+bool kinst_arch_decode(struct kinst_arch_insn *insn, const u8 *text, size_t avail, unsigned long addr);
+
+/*
+ * Writes into out[KINST_SLOT_SIZE] what does at the address slot just what the
+ * instruction does at its own, and then goes on where it would. The rest of out
+ * are breakpoints. Returns KINST_OK or the reason why it cannot be done.
+ */
+enum kinst_reason kinst_arch_relocate(const struct kinst_arch_insn *insn, unsigned long slot, u8 *out);
+
+#ifdef __KERNEL__
+#include "x86/regs.h"
+#endif
+
+#endif /* _KINST_ARCH_H */

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * insn.c: tells x86-64 instructions apart and makes them run at another
+ * address. Pure: (bytes, address, slot) to (bytes or a reason).
+ *
+ * A slot replaces single-stepping: it holds the instruction, changed where its
+ * meaning depends on its address, and a jump to where it would have gone. A call
+ * pushes the return address of the original, so that stack traces, returns and
+ * whoever looks at its caller see no difference.
+ */
+#include "../arch.h"
+#include "decode.h"
+
+#ifdef __KERNEL__
+#include <linux/string.h>
+#endif
+
+#define OP_PUSH_IMM32 0x68
+#define OP_CALL 0xe8
+#define OP_JMP 0xe9
+#define OP_JMP8 0xeb
+#define JMP_LEN 5
+
+/* The last prefix that chooses among instructions of one opcode (66, f2, f3), or 0. */
+static u8 simd_prefix(const struct insn *insn)
+{
+	u8 found = 0;
+	int i;
+
+	for (i = 0; i < insn->prefixes.nbytes && i < 4; i++) {
+		u8 p = insn->prefixes.bytes[i];
+
+		/* f2 and f3 win over 66, wherever they stand. */
+		if (p == 0xf2 || p == 0xf3 || (p == 0x66 && !found))
+			found = p;
+	}
+	return found;
+}
+
+static bool has_prefix(const struct insn *insn, u8 prefix)
+{
+	int i;
+
+	for (i = 0; i < insn->prefixes.nbytes && i < 4; i++)
+		if (insn->prefixes.bytes[i] == prefix)
+			return true;
+	return false;
+}
+
+static u8 mod(u8 modrm)
+{
+	return modrm >> 6;
+}
+
+static u8 reg(u8 modrm)
+{
+	return (modrm >> 3) & 7;
+}
+
+/* 0f 01 with a register form: each ModRM byte is an instruction of its own. Only what is known to be harmless passes. */
+static enum kinst_reason refuse_0f01(u8 modrm, u8 prefix)
+{
+	if (mod(modrm) != 3 || reg(modrm) == 4 || reg(modrm) == 6)
+		return KINST_OK; /* sgdt, sidt, lgdt, lidt, smsw, lmsw, invlpg */
+	switch (modrm) {
+	case 0xc9: /* mwait */
+	case 0xfb: /* mwaitx */
+		return KINST_R_INSN_STI_HLT;
+	case 0xca: /* clac; with a prefix erets or eretu */
+		return prefix ? KINST_R_INSN_IRET : KINST_OK;
+	case 0xc8: /* monitor */
+	case 0xcb: /* stac */
+	case 0xd0: /* xgetbv */
+	case 0xd1: /* xsetbv */
+	case 0xe8: /* serialize */
+	case 0xee: /* rdpkru */
+	case 0xef: /* wrpkru */
+	case 0xf9: /* rdtscp */
+	case 0xfa: /* monitorx */
+		return prefix ? KINST_R_INSN_PRIV : KINST_OK;
+	}
+	return KINST_R_INSN_PRIV; /* swapgs, VMX, SVM, SGX, TDX and what is to come */
+}
+
+/* The two-byte map. */
+static enum kinst_reason refuse_0f(const struct insn *insn, u8 op, u8 modrm)
+{
+	u8 prefix = simd_prefix(insn);
+
+	switch (op) {
+	case 0x01:
+		return refuse_0f01(modrm, prefix);
+	case 0x05: /* syscall */
+	case 0x07: /* sysret */
+	case 0x34: /* sysenter */
+	case 0x35: /* sysexit */
+		return KINST_R_INSN_IRET;
+	case 0x0b: /* ud2 */
+	case 0xb9: /* ud1 */
+	case 0xff: /* ud0 */
+		return KINST_R_INSN_UD;
+	case 0x1e: /* endbr32 and endbr64; else a nop, or rdssp */
+		if (prefix == 0xf3 && (modrm == 0xfa || modrm == 0xfb))
+			return KINST_R_INSN_ENDBR;
+		return KINST_OK;
+	case 0x78: /* vmread; with a prefix SSE4a */
+	case 0x79: /* vmwrite */
+		return prefix ? KINST_OK : KINST_R_INSN_PRIV;
+	case 0xaa: /* rsm */
+		return KINST_R_INSN_PRIV;
+	case 0xb2: /* lss */
+		return KINST_R_INSN_SS;
+	case 0xc7: /* with memory vmptrld, vmclear, vmxon, vmptrst; else rdrand, rdseed, senduipi, rdpid */
+		if (mod(modrm) != 3 && reg(modrm) >= 6)
+			return KINST_R_INSN_PRIV;
+		if (mod(modrm) == 3 && reg(modrm) == 6 && prefix == 0xf3)
+			return KINST_R_INSN_PRIV;
+		return KINST_OK;
+	case 0x38:
+		/* invept and invvpid; 82 is invpcid, an ordinary one */
+		if (prefix == 0x66 && (insn->opcode.bytes[2] == 0x80 || insn->opcode.bytes[2] == 0x81))
+			return KINST_R_INSN_PRIV;
+		return KINST_OK;
+	}
+	return KINST_OK;
+}
+
+/* The one-byte map. */
+static enum kinst_reason refuse_op(u8 op, u8 modrm)
+{
+	switch (op) {
+	case 0x8e: /* mov to a segment register */
+		return reg(modrm) == 2 ? KINST_R_INSN_SS : KINST_OK;
+	case 0xc6: /* xabort */
+	case 0xc7: /* xbegin */
+		return modrm == 0xf8 ? KINST_R_INSN_PRIV : KINST_OK;
+	case 0xca: /* far ret */
+	case 0xcb:
+	case 0xcf: /* iret */
+		return KINST_R_INSN_IRET;
+	case 0xcc: /* int3 */
+	case 0xcd: /* int n */
+	case 0xce: /* into */
+	case 0xf1: /* int1 */
+		return KINST_R_INSN_INT;
+	case 0xd6: /* udb */
+		return KINST_R_INSN_UD;
+	case 0xf4: /* hlt */
+		return KINST_R_INSN_STI_HLT;
+	case 0xff: /* far call, far jmp */
+		return reg(modrm) == 3 || reg(modrm) == 5 ? KINST_R_INSN_IRET : KINST_OK;
+	}
+	return KINST_OK;
+}
+
+/* After sti the next instruction runs before an interrupt can come: with hlt or mwait that must stay so. */
+static bool sti_before_hlt(const u8 *text, size_t avail)
+{
+	return (avail >= 2 && text[1] == 0xf4) ||
+	       (avail >= 4 && text[1] == 0x0f && text[2] == 0x01 && (text[3] == 0xc9 || text[3] == 0xfb));
+}
+
+/* A direct jump, branch or call: its target, and an operand size that means different things to different makers. */
+static void decode_relative(struct kinst_arch_insn *out, const struct insn *insn, enum kinst_flow flow)
+{
+	out->flow = flow;
+	out->target = out->addr + out->len + (long)insn->immediate.value;
+	if (has_prefix(insn, 0x66))
+		out->reason = KINST_R_UNDECODABLE;
+}
+
+/* 90 with any prefix but f3 (pause), and 0f 1f. */
+static bool is_nop(const struct insn *insn)
+{
+	if (insn->opcode.bytes[0] == 0x90)
+		return !insn->rex_prefix.nbytes && simd_prefix(insn) != 0xf3;
+	return insn->opcode.bytes[0] == 0x0f && insn->opcode.bytes[1] == 0x1f;
+}
+
+static void decode_op(struct kinst_arch_insn *out, const struct insn *insn, u8 op, u8 modrm)
+{
+	out->reason = refuse_op(op, modrm);
+	if (op >= 0x70 && op <= 0x7f) {
+		decode_relative(out, insn, KINST_FLOW_BRANCH);
+		out->cond = op;
+	} else if (op >= 0xe0 && op <= 0xe3) {
+		decode_relative(out, insn, KINST_FLOW_BRANCH);
+		out->cond = op;
+		/* With 67 it counts in %ecx, which kinst_arch_taken() does not know. */
+		if (has_prefix(insn, 0x67))
+			out->reason = KINST_R_UNDECODABLE;
+	} else if (op == OP_CALL) {
+		decode_relative(out, insn, KINST_FLOW_CALL);
+	} else if (op == OP_JMP || op == OP_JMP8) {
+		decode_relative(out, insn, KINST_FLOW_JUMP);
+	} else if (op == 0xc2 || op == 0xc3) {
+		out->flow = KINST_FLOW_RET;
+	} else if (op == 0xff && reg(modrm) == 2) {
+		out->flow = KINST_FLOW_CALL_INDIRECT;
+		/* The push of the return address comes first and would change the operand. */
+		if (!insn->rex_prefix.nbytes || !(insn->rex_prefix.bytes[0] & 1)) {
+			if (mod(modrm) == 3 ? (modrm & 7) == 4 : ((modrm & 7) == 4 && (insn->sib.bytes[0] & 7) == 4))
+				out->reason = KINST_R_INSN_RSP;
+		}
+		if (has_prefix(insn, 0x66))
+			out->reason = KINST_R_UNDECODABLE;
+	} else if (op == 0xff && reg(modrm) == 4) {
+		out->flow = KINST_FLOW_JUMP_INDIRECT;
+		if (has_prefix(insn, 0x66))
+			out->reason = KINST_R_UNDECODABLE;
+	} else if (out->reason == KINST_R_INSN_IRET || out->reason == KINST_R_INSN_INT || out->reason == KINST_R_INSN_UD) {
+		out->flow = KINST_FLOW_STOP;
+	}
+}
+
+static void decode_0f(struct kinst_arch_insn *out, const struct insn *insn, u8 op, u8 modrm)
+{
+	out->reason = refuse_0f(insn, op, modrm);
+	if (op >= 0x80 && op <= 0x8f) {
+		decode_relative(out, insn, KINST_FLOW_BRANCH);
+		out->cond = op - 0x10;
+	} else if (out->reason == KINST_R_INSN_UD || out->reason == KINST_R_INSN_IRET) {
+		out->flow = KINST_FLOW_STOP;
+	}
+}
+
+bool kinst_arch_decode(struct kinst_arch_insn *out, const u8 *text, size_t avail, unsigned long addr)
+{
+	struct insn insn;
+	bool vex;
+	u8 modrm;
+
+	memset(out, 0, sizeof(*out));
+	if (!avail || kinst_insn_decode(&insn, text, avail > 15 ? 15 : (int)avail))
+		return false;
+	if (!insn.length || insn.length > 15 || insn.length > avail)
+		return false;
+
+	out->addr = addr;
+	out->len = insn.length;
+	memcpy(out->bytes, text, insn.length);
+
+	vex = insn.vex_prefix.nbytes;
+	out->prefixes = insn.emulate_prefix_size + insn.prefixes.nbytes + insn.rex_prefix.nbytes + insn.vex_prefix.nbytes;
+	modrm = insn.modrm.nbytes ? insn.modrm.bytes[0] : 0;
+	if (insn.modrm.nbytes)
+		out->modrm_at = out->prefixes + insn.opcode.nbytes;
+
+	/* The forced-emulation prefixes of Xen and KVM begin with ud2. */
+	if (insn.emulate_prefix_size) {
+		out->reason = KINST_R_INSN_UD;
+		return true;
+	}
+	if (insn.modrm.nbytes && (modrm & 0xc7) == 5) {
+		out->disp_at = out->modrm_at + 1;
+		if (has_prefix(&insn, 0x67))
+			out->reason = KINST_R_REACH;
+	}
+	if (vex || out->reason)
+		return true;
+	out->nop = is_nop(&insn);
+	if (insn.opcode.bytes[0] == 0x0f)
+		decode_0f(out, &insn, insn.opcode.bytes[1], modrm);
+	else
+		decode_op(out, &insn, insn.opcode.bytes[0], modrm);
+	if (insn.opcode.bytes[0] == 0xfb && sti_before_hlt(text, avail))
+		out->reason = KINST_R_INSN_STI_HLT;
+	return true;
+}
+
+/* ---- relocation ---- */
+
+/* A slot that is being written. */
+struct emit {
+	u8 *out;
+	unsigned long slot;
+	unsigned int len;
+	enum kinst_reason reason;
+};
+
+static void emit_byte(struct emit *e, u8 byte)
+{
+	e->out[e->len++] = byte;
+}
+
+/* A displacement to target, counted from the end of its four bytes plus tail. */
+static void emit_rel32(struct emit *e, unsigned long target, unsigned int tail)
+{
+	long rel = (long)(target - (e->slot + e->len + 4 + tail));
+	s32 rel32 = (s32)rel;
+
+	if (rel != rel32)
+		e->reason = KINST_R_REACH;
+	memcpy(e->out + e->len, &rel32, 4);
+	e->len += 4;
+}
+
+static void emit_jmp(struct emit *e, unsigned long target)
+{
+	emit_byte(e, OP_JMP);
+	emit_rel32(e, target, 0);
+}
+
+/* The immediate is sign-extended, which is right for all of the kernel's text. */
+static void emit_push(struct emit *e, unsigned long value)
+{
+	s32 imm = (s32)value;
+
+	if ((unsigned long)(long)imm != value)
+		e->reason = KINST_R_REACH;
+	emit_byte(e, OP_PUSH_IMM32);
+	memcpy(e->out + e->len, &imm, 4);
+	e->len += 4;
+}
+
+/* The instruction itself, its displacement counted from where it now is. Returns where it begins. */
+static unsigned int emit_copy(struct emit *e, const struct kinst_arch_insn *insn)
+{
+	unsigned int at = e->len;
+	unsigned int end = at + insn->len;
+
+	memcpy(e->out + at, insn->bytes, insn->len);
+	if (insn->disp_at) {
+		s32 disp;
+
+		memcpy(&disp, insn->bytes + insn->disp_at, 4);
+		e->len = at + insn->disp_at;
+		emit_rel32(e, insn->addr + insn->len + (long)disp, insn->len - insn->disp_at - 4);
+	}
+	e->len = end;
+	return at;
+}
+
+enum kinst_reason kinst_arch_relocate(const struct kinst_arch_insn *insn, unsigned long slot, u8 *out)
+{
+	struct emit e = { .out = out, .slot = slot, .reason = KINST_OK };
+	unsigned long next = insn->addr + insn->len;
+	unsigned int at;
+
+	memset(out, KINST_BREAK, KINST_SLOT_SIZE);
+	if (insn->reason)
+		return insn->reason;
+
+	switch (insn->flow) {
+	case KINST_FLOW_NEXT:
+		emit_copy(&e, insn);
+		emit_jmp(&e, next);
+		break;
+	case KINST_FLOW_JUMP:
+		emit_jmp(&e, insn->target);
+		break;
+	case KINST_FLOW_BRANCH:
+		if (insn->cond >= 0xe0) {
+			/* Only a short form exists: over a jump to the next, to a jump to the target. */
+			emit_byte(&e, insn->cond);
+			emit_byte(&e, JMP_LEN);
+			emit_jmp(&e, next);
+			emit_jmp(&e, insn->target);
+		} else {
+			emit_byte(&e, 0x0f);
+			emit_byte(&e, insn->cond + 0x10);
+			emit_rel32(&e, insn->target, 0);
+			emit_jmp(&e, next);
+		}
+		break;
+	case KINST_FLOW_CALL:
+		emit_push(&e, next);
+		emit_jmp(&e, insn->target);
+		break;
+	case KINST_FLOW_CALL_INDIRECT:
+		emit_push(&e, next);
+		at = emit_copy(&e, insn);
+		out[at + insn->modrm_at] += 2 << 3; /* ff /2 to ff /4 */
+		break;
+	case KINST_FLOW_JUMP_INDIRECT:
+	case KINST_FLOW_RET:
+		emit_copy(&e, insn);
+		break;
+	default:
+		return KINST_R_UNSUPPORTED;
+	}
+	return e.reason;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * regs.h: what is asked of the registers at a probe. Context: any, on the probe
+ * path; all inline, so that nothing here can be probed.
+ */
+#ifndef _KINST_X86_REGS_H
+#define _KINST_X86_REGS_H
+
+#include <linux/ptrace.h>
+#include <asm/processor-flags.h>
+
+/* The first six integer arguments at a function's entry. */
+static __always_inline void kinst_arch_args(const struct pt_regs *regs, u64 args[6])
+{
+	args[0] = regs->di;
+	args[1] = regs->si;
+	args[2] = regs->dx;
+	args[3] = regs->cx;
+	args[4] = regs->r8;
+	args[5] = regs->r9;
+}
+
+static __always_inline u64 kinst_arch_return_value(const struct pt_regs *regs)
+{
+	return regs->ax;
+}
+
+/* Address of the breakpoint that has just been hit. */
+static __always_inline unsigned long kinst_arch_break_addr(const struct pt_regs *regs)
+{
+	return regs->ip - 1;
+}
+
+/*
+ * Will the branch be taken? cond is its opcode: 0x70..0x7f for jcc (both
+ * sizes), 0xe0..0xe3 for loopne, loope, loop and jrcxz.
+ */
+static __always_inline bool kinst_arch_taken(u8 cond, const struct pt_regs *regs)
+{
+	unsigned long f = regs->flags;
+	bool less = !(f & X86_EFLAGS_SF) != !(f & X86_EFLAGS_OF);
+	bool yes = false;
+
+	switch (cond) {
+	case 0xe0: /* loopne */
+		return regs->cx - 1 != 0 && !(f & X86_EFLAGS_ZF);
+	case 0xe1: /* loope */
+		return regs->cx - 1 != 0 && (f & X86_EFLAGS_ZF);
+	case 0xe2: /* loop */
+		return regs->cx - 1 != 0;
+	case 0xe3: /* jrcxz */
+		return regs->cx == 0;
+	}
+	switch (cond & 0xe) {
+	case 0x0:
+		yes = f & X86_EFLAGS_OF;
+		break;
+	case 0x2:
+		yes = f & X86_EFLAGS_CF;
+		break;
+	case 0x4:
+		yes = f & X86_EFLAGS_ZF;
+		break;
+	case 0x6:
+		yes = f & (X86_EFLAGS_CF | X86_EFLAGS_ZF);
+		break;
+	case 0x8:
+		yes = f & X86_EFLAGS_SF;
+		break;
+	case 0xa:
+		yes = f & X86_EFLAGS_PF;
+		break;
+	case 0xc:
+		yes = less;
+		break;
+	case 0xe:
+		yes = (f & X86_EFLAGS_ZF) || less;
+		break;
+	}
+	return (cond & 1) ? !yes : yes;
+}
+
+#endif /* _KINST_X86_REGS_H */

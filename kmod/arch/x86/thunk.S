@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * thunk.S: one thunk for each function of ksym.h.
+ *
+ * A return goes where an indirect call may not: functions whose address the
+ * kernel never takes have lost their endbr64 at boot.
+ */
+#include <linux/linkage.h>
+#include <asm/nospec-branch.h>
+
+.macro KINST_THUNK name
+SYM_FUNC_START(kinst_sym_\name)
+	pushq	kinst_addr_\name(%rip)
+	RET
+SYM_FUNC_END(kinst_sym_\name)
+.endm
+
+	.text
+KINST_THUNK kallsyms_lookup_name
+KINST_THUNK kallsyms_lookup_size_offset
+KINST_THUNK insn_decode
+KINST_THUNK text_poke
+KINST_THUNK text_poke_sync
+KINST_THUNK within_kprobe_blacklist
+KINST_THUNK get_kprobe
+KINST_THUNK recover_probed_instruction
+KINST_THUNK ftrace_location_range
+KINST_THUNK search_exception_tables
+KINST_THUNK alternatives_text_reserved
+KINST_THUNK module_text_address
+KINST_THUNK synchronize_rcu_tasks_rude

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * buffer.c: the ring of one CPU.
+ *
+ * The consumer's position is in a page that user space writes: it is read once,
+ * and whatever it says, a record is only ever written inside the ring.
+ */
+#include "buffer.h"
+
+int kinst_ring_alloc(struct kinst_ring *r, u64 size)
+{
+	*r = (struct kinst_ring){ .size = size };
+	r->mem = vmalloc_user(2 * PAGE_SIZE + size); /* zeroed */
+	if (!r->mem)
+		return -ENOMEM;
+	r->cons = (struct kinst_ring_consumer *)r->mem;
+	r->prod = (struct kinst_ring_producer *)(r->mem + PAGE_SIZE);
+	r->data = r->mem + 2 * PAGE_SIZE;
+	r->prod->size = size;
+	return 0;
+}
+
+void kinst_ring_free(struct kinst_ring *r)
+{
+	vfree(r->mem);
+	*r = (struct kinst_ring){};
+}
+
+bool kinst_ring_has_data(const struct kinst_ring *r)
+{
+	smp_mb(); /* the consumer's store to its pos, then our load; pairs with the one in kinst_ring_commit() */
+	return READ_ONCE(r->prod->pos) != READ_ONCE(r->cons->pos);
+}
+
+notrace struct kinst_rec *kinst_ring_reserve(struct kinst_ring *r, u32 len)
+{
+	u64 used = r->pos - smp_load_acquire(&r->cons->pos), off = r->pos & (r->size - 1), left = r->size - off;
+	struct kinst_rec *rec = (struct kinst_rec *)(r->data + off);
+	u32 pad = left < len ? left : 0;
+
+	if (used > r->size || pad + (u64)len > r->size - used) {
+		WRITE_ONCE(r->prod->drops, r->prod->drops + 1);
+		return NULL;
+	}
+	r->pad = pad;
+	if (pad) {
+		rec->len = pad | KINST_REC_PAD; /* may be all there is room for */
+		rec = (struct kinst_rec *)r->data;
+	}
+	return rec;
+}
+NOKPROBE_SYMBOL(kinst_ring_reserve);
+
+notrace bool kinst_ring_commit(struct kinst_ring *r, struct kinst_rec *rec, u32 len)
+{
+	u64 old = r->pos, cons;
+
+	rec->len = len;
+	r->pos += r->pad + len;
+	smp_store_release(&r->prod->pos, r->pos);
+	smp_mb(); /* our pos, then the consumer's */
+	cons = READ_ONCE(r->cons->pos);
+	return cons == old || (old - cons < r->size / 2 && r->pos - cons >= r->size / 2);
+}
+NOKPROBE_SYMBOL(kinst_ring_commit);
+
+notrace void kinst_ring_error(struct kinst_ring *r)
+{
+	WRITE_ONCE(r->prod->errors, r->prod->errors + 1);
+}
+NOKPROBE_SYMBOL(kinst_ring_error);

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * builtin.c: what programs learn about the system: memory, built-in variables,
+ * and the subroutines that look at locks and processes.
+ *
+ * Context: probe; in the guard, interrupts off; NMI too. Tasks and locks are
+ * read without their locks, through no-fault copies where a pointer could be stale.
+ */
+#include <linux/cred.h>
+#include <linux/hardirq.h>
+#include <linux/kernel_stat.h>
+#include <linux/mm_types.h>
+#include <linux/mutex.h>
+#include <linux/random.h>
+#include <linux/rwsem.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/sched/task_stack.h>
+#include <linux/timekeeping.h>
+#include <linux/uaccess.h>
+#include <linux/uidgid.h>
+#include "session.h"
+#include "stack.h"
+
+/* ---- memory ---- */
+
+notrace bool kinst_env_read(void *dst, u64 addr, size_t n)
+{
+	return !copy_from_kernel_nofault(dst, (const void *)(uintptr_t)addr, n);
+}
+NOKPROBE_SYMBOL(kinst_env_read);
+
+notrace bool kinst_env_read_user(void *dst, u64 addr, size_t n)
+{
+	return current->mm && !copy_from_user_nofault(dst, (const void __user *)(uintptr_t)addr, n);
+}
+NOKPROBE_SYMBOL(kinst_env_read_user);
+
+notrace bool kinst_env_write_user(u64 addr, const void *src, size_t n)
+{
+	return current->mm && !(current->flags & (PF_KTHREAD | PF_EXITING)) &&
+	       !copy_to_user_nofault((void __user *)(uintptr_t)addr, src, n);
+}
+NOKPROBE_SYMBOL(kinst_env_write_user);
+
+u64 kinst_env_seed(void)
+{
+	return get_random_u64() | 1;
+}
+
+/* ---- time ---- */
+
+notrace u64 kinst_env_now(void)
+{
+	return ktime_get_mono_fast_ns();
+}
+NOKPROBE_SYMBOL(kinst_env_now);
+
+/*
+ * On-CPU time of the current thread: what the scheduler has accounted, and
+ * what has gone by since. The scheduler's clock leaves out the time of interrupts, if
+ * the kernel measures it.
+ */
+static notrace u64 vtimestamp(void)
+{
+	const struct sched_entity *se = &current->se;
+	s64 since = local_clock() - READ_ONCE(se->exec_start);
+
+#ifdef CONFIG_IRQ_TIME_ACCOUNTING
+	const u64 *spent = kcpustat_this_cpu->cpustat;
+
+	since -= READ_ONCE(spent[CPUTIME_IRQ]) + READ_ONCE(spent[CPUTIME_SOFTIRQ]);
+#endif
+	return READ_ONCE(se->sum_exec_runtime) + max_t(s64, since, 0);
+}
+NOKPROBE_SYMBOL(vtimestamp);
+
+/* ---- the thread ---- */
+
+/*
+ * 0 a thread, 1 a softirq, 2 an interrupt; of what a breakpoint or an NMI has
+ * interrupted: either of them counts as one interrupt itself.
+ */
+static notrace u32 context_level(void)
+{
+	u32 nmis = (preempt_count() & NMI_MASK) >> NMI_SHIFT;
+
+	return hardirq_count() >> HARDIRQ_SHIFT > nmis ? 2 : in_serving_softirq() ? 1 : 0;
+}
+NOKPROBE_SYMBOL(context_level);
+
+/*
+ * A task's address can come back with a new task, but not with the same start time. What interrupts it
+ * has variables of its own. Idle tasks are one for each CPU, so their addresses tell them apart.
+ */
+notrace void kinst_env_thread(u64 key[2])
+{
+	key[0] = (u64)(uintptr_t)current | context_level(); /* tasks are aligned */
+	key[1] = current->start_boottime;
+}
+NOKPROBE_SYMBOL(kinst_env_thread);
+
+notrace u64 kinst_env_tgid(void)
+{
+	return current->tgid;
+}
+NOKPROBE_SYMBOL(kinst_env_tgid);
+
+/* A parent exists as long as RCU readers may look, and we run with interrupts off. */
+static nokprobe_inline struct task_struct *parent_of(struct task_struct *t)
+{
+	return rcu_dereference_raw(t->real_parent);
+}
+
+static notrace u64 progenyof(u32 pid)
+{
+	struct task_struct *t = current;
+	u32 depth;
+
+	for (depth = 0; depth < 4096; depth++) {
+		struct task_struct *leader = READ_ONCE(t->group_leader), *parent = parent_of(leader);
+
+		if (leader->tgid == pid)
+			return 1;
+		if (!parent || parent == leader)
+			return 0;
+		t = parent;
+	}
+	return 0;
+}
+NOKPROBE_SYMBOL(progenyof);
+
+/* The arguments of the process as they are in its memory now, blanks between them. */
+static notrace u64 execargs(struct kinst_ctx *c)
+{
+	struct mm_struct *mm = current->mm;
+	u64 from = mm ? READ_ONCE(mm->arg_start) : 0, to = mm ? READ_ONCE(mm->arg_end) : 0;
+	u64 n = to > from ? min_t(u64, to - from, c->prog->strsize) : 0, i;
+	char *p = kinst_scratch(c, n + 1);
+
+	if (!p || (n && !kinst_load(c, p, from, n, true)))
+		return 0;
+	while (n && !p[n - 1])
+		n--;
+	for (i = 0; i < n; i++)
+		if (!p[i])
+			p[i] = ' ';
+	p[min_t(u64, n, c->prog->strsize - 1)] = 0;
+	return (u64)(uintptr_t)p;
+}
+NOKPROBE_SYMBOL(execargs);
+
+/* ---- built-in variables ---- */
+
+static const char zone[] = "global";
+
+static nokprobe_inline u64 name_at(const struct kinst_prog *p, u32 off)
+{
+	return (u64)(uintptr_t)(p->strtab + off);
+}
+
+notrace u64 kinst_env_var(struct kinst_ctx *c, u32 id)
+{
+	const struct kinst_probe *q = &c->prog->probes[c->probe];
+
+	switch (id) {
+	case VAR_CURTHREAD:
+		return (u64)(uintptr_t)current;
+	case VAR_TIMESTAMP:
+		return c->timestamp;
+	case VAR_VTIMESTAMP:
+		return vtimestamp();
+	case VAR_WALLTIMESTAMP:
+		return ktime_get_real_fast_ns();
+	case VAR_IPL:
+		return context_level();
+	case VAR_EPID:
+		return c->epid;
+	case VAR_ID:
+		return q->id;
+	case VAR_ARG0 ... VAR_ARG9:
+		return kinst_env_arg(c, id - VAR_ARG0);
+	case VAR_STACKDEPTH:
+		return kinst_stack_depth(c->hit->regs);
+	case VAR_CALLER:
+		return kinst_stack_caller(c->hit->regs);
+	case VAR_USTACKDEPTH:
+		return kinst_ustack_depth();
+	case VAR_UCALLER:
+		return kinst_ustack_caller();
+	case VAR_PROBEPROV:
+		return name_at(c->prog, q->prov);
+	case VAR_PROBEMOD:
+		return name_at(c->prog, q->mod);
+	case VAR_PROBEFUNC:
+		return name_at(c->prog, q->name_func);
+	case VAR_PROBENAME:
+		return name_at(c->prog, q->name);
+	case VAR_PID:
+		return current->tgid;
+	case VAR_TID:
+		return current->pid;
+	case VAR_PPID:
+		return parent_of(READ_ONCE(current->group_leader))->tgid;
+	case VAR_EXECNAME:
+		return (u64)(uintptr_t)current->comm;
+	case VAR_EXECARGS:
+		return execargs(c);
+	case VAR_ZONENAME:
+		return (u64)(uintptr_t)zone;
+	case VAR_UID:
+		return from_kuid(&init_user_ns, current_uid());
+	case VAR_GID:
+		return from_kgid(&init_user_ns, current_gid());
+	case VAR_CPU:
+		return c->cpu;
+	}
+	return 0; /* errno: Linux has none before a system call returns */
+}
+NOKPROBE_SYMBOL(kinst_env_var);
+
+/* Arguments beyond the registers are on the stack, above the return address, while a function is at its entry. */
+notrace u64 kinst_env_arg(struct kinst_ctx *c, u64 i)
+{
+	const struct kinst_hit *hit = c->hit;
+	u64 v = 0;
+
+	if (i < hit->nargs && i < ARRAY_SIZE(hit->args))
+		return hit->args[i];
+#ifdef CONFIG_X86_64
+	if (i >= 6 && i < 64 && hit->kind == KINST_P_FBT_ENTRY && hit->regs)
+		kinst_load(c, &v, hit->regs->sp + 8 * (i - 5), 8, false);
+#endif
+	return v;
+}
+NOKPROBE_SYMBOL(kinst_env_arg);
+
+/* Elements of regs[] and uregs[]: the R_* constants of regs.d, in the order of illumos's amd64. */
+static const s16 reg_offsets[] = {
+#ifdef CONFIG_X86_64
+#define REG(name) offsetof(struct pt_regs, name)
+	REG(r15), REG(r14), REG(r13), REG(r12), REG(r11), REG(r10), REG(r9), REG(r8), REG(di), REG(si),
+	REG(bp), REG(bx), REG(dx), REG(cx), REG(ax),
+	-1, /* R_TRAPNO */
+	REG(orig_ax), /* R_ERR */
+	REG(ip), REG(cs), REG(flags), REG(sp), REG(ss),
+#undef REG
+#endif
+};
+
+notrace u64 kinst_env_reg(struct kinst_ctx *c, u64 i, bool user)
+{
+	const struct pt_regs *regs = c->hit->regs;
+	u64 v;
+
+	if (user)
+		regs = current->mm ? task_pt_regs(current) : NULL;
+	if (i >= ARRAY_SIZE(reg_offsets) || reg_offsets[i] < 0) {
+		kinst_fault(c, KINST_FLT_ILLOP, i);
+		return 0;
+	}
+	if (!regs)
+		return 0; /* BEGIN, END; a kernel thread has no user registers */
+	memcpy(&v, (const u8 *)regs + reg_offsets[i], sizeof(v));
+	return v;
+}
+NOKPROBE_SYMBOL(kinst_env_reg);
+
+/* ---- locks ---- */
+
+/* The owner is in the upper bits of the word; the lower ones are flags. */
+static notrace u64 mutex_owner(struct kinst_ctx *c, u64 addr)
+{
+	unsigned long owner = 0;
+
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		kinst_load(c, &owner, addr + offsetof(struct mutex, owner), sizeof(owner), false);
+	return owner & ~7ul;
+}
+NOKPROBE_SYMBOL(mutex_owner);
+
+#define RWSEM_IS_WRITTEN 1ul
+#define RWSEM_READERS 8 /* shift of their number */
+
+static notrace u64 rwsem(struct kinst_ctx *c, u32 subr, u64 addr)
+{
+	unsigned long count = 0, owner = 0;
+
+#ifndef CONFIG_PREEMPT_RT
+	if (!kinst_load(c, &count, addr + offsetof(struct rw_semaphore, count), sizeof(count), false) ||
+	    !kinst_load(c, &owner, addr + offsetof(struct rw_semaphore, owner), sizeof(owner), false))
+		return 0;
+#endif
+	if (subr == SUBR_RW_READ_HELD)
+		return (long)count >= 0 && count >> RWSEM_READERS;
+	if (subr == SUBR_RW_WRITE_HELD)
+		return count & RWSEM_IS_WRITTEN;
+	return count & RWSEM_IS_WRITTEN && (owner & ~7ul) == (unsigned long)current;
+}
+NOKPROBE_SYMBOL(rwsem);
+
+static notrace u64 next_random(struct kinst_vcpu *v)
+{
+	v->rand ^= v->rand << 13; /* xorshift64 */
+	v->rand ^= v->rand >> 7;
+	v->rand ^= v->rand << 17;
+	return v->rand >> 33; /* an int that is not negative */
+}
+NOKPROBE_SYMBOL(next_random);
+
+notrace u64 kinst_env_subr(struct kinst_ctx *c, u32 subr)
+{
+	u64 arg = c->tuple[0].value;
+
+	switch (subr) {
+	case SUBR_RAND:
+		return next_random(c->vcpu);
+	case SUBR_PROGENYOF:
+		return progenyof(arg);
+	case SUBR_MUTEX_OWNER:
+		return mutex_owner(c, arg);
+	case SUBR_MUTEX_OWNED:
+		return mutex_owner(c, arg) == (u64)(uintptr_t)current;
+	case SUBR_MUTEX_TYPE_ADAPTIVE:
+		return 1; /* all mutexes of Linux are */
+	case SUBR_MUTEX_TYPE_SPIN:
+		return 0;
+	case SUBR_RW_READ_HELD:
+	case SUBR_RW_WRITE_HELD:
+	case SUBR_RW_ISWRITER:
+		return rwsem(c, subr, arg);
+	}
+	return 0;
+}
+NOKPROBE_SYMBOL(kinst_env_subr);

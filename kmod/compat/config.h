@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * config.h: options of the kernel's configuration that have changed their names.
+ */
+#ifndef _KINST_COMPAT_CONFIG_H
+#define _KINST_COMPAT_CONFIG_H
+
+#include <linux/kconfig.h>
+
+/* Indirect branches go through thunks. Renamed in 6.9. */
+#if IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) || IS_ENABLED(CONFIG_RETPOLINE)
+#define KINST_RETPOLINE 1
+#else
+#define KINST_RETPOLINE 0
+#endif
+
+#endif /* _KINST_COMPAT_CONFIG_H */

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fire.c: kinst_fire(), the door from the probe side to the programs.
+ *
+ * The guard: a CPU runs one program at a time. A hit inside a program, inside what
+ * it calls, or in an NMI on top of it, is counted and runs nothing. So all
+ * that a program uses on its CPU needs no lock, and no hit can recurse.
+ *
+ * Context: any, NMI included.
+ */
+#include <linux/irqflags.h>
+#include <linux/percpu.h>
+#include "session.h"
+
+static DEFINE_PER_CPU(u32, kinst_busy);
+
+notrace void kinst_fire(struct kinst_session *s, u32 probe, struct kinst_hit *hit)
+{
+	struct kinst_vcpu *v;
+	unsigned long flags;
+	u32 state = READ_ONCE(s->state);
+
+	if (state != KINST_STATE_ACTIVE && state != KINST_STATE_WARMUP && state != KINST_STATE_COOLDOWN)
+		return;
+	raw_local_irq_save(flags); /* the traced kind would be a probe's work of its own */
+	v = s->vcpus[raw_smp_processor_id()];
+	if (raw_cpu_read(kinst_busy)) {
+		WRITE_ONCE(v->nested, v->nested + 1);
+	} else {
+		/* An NMI between the test and this runs its program to the end, and clears the mark again. */
+		raw_cpu_write(kinst_busy, 1);
+		barrier();
+		kinst_run_probe(s, v, probe, hit);
+		barrier();
+		raw_cpu_write(kinst_busy, 0);
+	}
+	raw_local_irq_restore(flags);
+}
+NOKPROBE_SYMBOL(kinst_fire);

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ksym.c: finds the symbols of ksym.h. kallsyms_lookup_name() is itself not
+ * exported; a kprobe that is registered for a moment tells its address.
+ */
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/printk.h>
+#include <linux/uaccess.h>
+
+#include "kinst.h"
+#include "ksym.h"
+
+#define KINST_KSYM_DEFINE(name) unsigned long kinst_addr_##name;
+KINST_KSYM_FUNCTIONS(KINST_KSYM_DEFINE)
+KINST_KSYM_DATA(KINST_KSYM_DEFINE)
+#undef KINST_KSYM_DEFINE
+
+struct kinst_ksym_row {
+	unsigned long *addr;
+	bool optional;
+	const char *names[3]; /* what kernels call it, the last one NULL */
+};
+
+#define NEED(var, ...) { &kinst_addr_##var, false, { __VA_ARGS__ } }
+#define WANT(var, ...) { &kinst_addr_##var, true, { __VA_ARGS__ } }
+#define NEED_IF(config, var, ...) { &kinst_addr_##var, !IS_ENABLED(config), { __VA_ARGS__ } }
+
+static const struct kinst_ksym_row kinst_ksym_rows[] = {
+	NEED(kallsyms_lookup_size_offset, "kallsyms_lookup_size_offset"),
+	NEED(insn_decode, "insn_decode"),
+	NEED(text_poke, "text_poke"),
+	NEED(text_poke_sync, "text_poke_sync", "smp_text_poke_sync_each_cpu"),
+	NEED(within_kprobe_blacklist, "within_kprobe_blacklist"),
+	NEED(get_kprobe, "get_kprobe"),
+	NEED(ftrace_location_range, "ftrace_location_range"),
+	NEED(search_exception_tables, "search_exception_tables"),
+	NEED(module_text_address, "__module_text_address"),
+	NEED(text_mutex, "text_mutex"),
+	NEED(kprobe_mutex, "kprobe_mutex"),
+	NEED(die_chain, "die_chain"),
+	NEED(stext, "_stext"),
+	NEED(etext, "_etext"),
+	NEED(sinittext, "_sinittext"),
+	NEED(einittext, "_einittext"),
+	NEED_IF(CONFIG_JUMP_LABEL, start_jump_table, "__start___jump_table"),
+	NEED_IF(CONFIG_JUMP_LABEL, stop_jump_table, "__stop___jump_table"),
+	NEED_IF(CONFIG_HAVE_STATIC_CALL_INLINE, start_static_call_sites, "__start_static_call_sites"),
+	NEED_IF(CONFIG_HAVE_STATIC_CALL_INLINE, stop_static_call_sites, "__stop_static_call_sites"),
+	NEED_IF(CONFIG_HAVE_STATIC_CALL, static_call_text_start, "__static_call_text_start"),
+	NEED_IF(CONFIG_HAVE_STATIC_CALL, static_call_text_end, "__static_call_text_end"),
+	NEED_IF(CONFIG_SMP, alternatives_text_reserved, "alternatives_text_reserved"),
+	WANT(recover_probed_instruction, "recover_probed_instruction"),
+	WANT(synchronize_rcu_tasks_rude, "synchronize_rcu_tasks_rude"),
+	WANT(indirect_thunk_start, "__indirect_thunk_start"),
+	WANT(indirect_thunk_end, "__indirect_thunk_end"),
+};
+
+unsigned long kinst_ksym(const char *const *names)
+{
+	unsigned long addr;
+
+	for (; *names; names++) {
+		addr = kinst_sym_kallsyms_lookup_name(*names);
+		if (addr)
+			return addr;
+	}
+	return 0;
+}
+
+/* A kprobe on a function that begins with endbr64 is put behind it. */
+static unsigned long kinst_before_endbr(unsigned long addr)
+{
+#ifdef CONFIG_X86_KERNEL_IBT
+	u32 before;
+
+	if (!copy_from_kernel_nofault(&before, (void *)(addr - 4), sizeof(before)) &&
+	    (before == gen_endbr() || before == gen_endbr_poison()))
+		return addr - 4;
+#endif
+	return addr;
+}
+
+static int kinst_ksym_first(void)
+{
+	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name" };
+	int err = register_kprobe(&kp);
+
+	if (err) {
+		pr_err("kinst: this kernel has no kallsyms_lookup_name that a kprobe can find (%d)\n", err);
+		return err;
+	}
+	kinst_addr_kallsyms_lookup_name = kinst_before_endbr((unsigned long)kp.addr);
+	unregister_kprobe(&kp);
+	return 0;
+}
+
+int kinst_ksym_init(void)
+{
+	int i, err = kinst_ksym_first();
+
+	if (err)
+		return err;
+	for (i = 0; i < ARRAY_SIZE(kinst_ksym_rows); i++) {
+		const struct kinst_ksym_row *row = &kinst_ksym_rows[i];
+
+		*row->addr = kinst_ksym(row->names);
+		if (*row->addr || row->optional)
+			continue;
+		pr_err("kinst: this kernel has no symbol %s%s%s, which the module needs\n", row->names[0],
+		       row->names[1] ? " nor " : "", row->names[1] ?: "");
+		return -ENOENT;
+	}
+	return 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * ksym.h: the kernel's unexported functions and data that the module uses.
+ *
+ * A function is called as kinst_sym_NAME(), a thunk in arch/: the kernel may
+ * have sealed the function against indirect calls (IBT), so that a call through
+ * a pointer to it would trap.
+ */
+#ifndef _KINST_KSYM_H
+#define _KINST_KSYM_H
+
+#include <linux/types.h>
+
+struct exception_table_entry;
+struct insn;
+struct kprobe;
+struct module;
+struct mutex;
+
+/* X(name): the functions. Names that kernels call differently are in ksym.c. */
+#define KINST_KSYM_FUNCTIONS(X)      \
+	X(kallsyms_lookup_name)      \
+	X(kallsyms_lookup_size_offset) \
+	X(insn_decode)               \
+	X(text_poke)                 \
+	X(text_poke_sync)            \
+	X(within_kprobe_blacklist)   \
+	X(get_kprobe)                \
+	X(recover_probed_instruction) \
+	X(ftrace_location_range)     \
+	X(search_exception_tables)   \
+	X(alternatives_text_reserved) \
+	X(module_text_address)       \
+	X(synchronize_rcu_tasks_rude)
+
+/* X(name): the data. All are addresses. */
+#define KINST_KSYM_DATA(X)           \
+	X(text_mutex)                \
+	X(kprobe_mutex)              \
+	X(die_chain)                 \
+	X(stext)                     \
+	X(etext)                     \
+	X(sinittext)                 \
+	X(einittext)                 \
+	X(start_jump_table)          \
+	X(stop_jump_table)           \
+	X(start_static_call_sites)   \
+	X(stop_static_call_sites)    \
+	X(static_call_text_start)    \
+	X(static_call_text_end)      \
+	X(indirect_thunk_start)      \
+	X(indirect_thunk_end)
+
+#define KINST_KSYM_EXTERN(name) extern unsigned long kinst_addr_##name;
+KINST_KSYM_FUNCTIONS(KINST_KSYM_EXTERN)
+KINST_KSYM_DATA(KINST_KSYM_EXTERN)
+#undef KINST_KSYM_EXTERN
+
+unsigned long kinst_sym_kallsyms_lookup_name(const char *name);
+int kinst_sym_kallsyms_lookup_size_offset(unsigned long addr, unsigned long *size, unsigned long *offset);
+int kinst_sym_insn_decode(struct insn *insn, const void *text, int avail, int mode);
+void *kinst_sym_text_poke(void *addr, const void *bytes, size_t len);
+void kinst_sym_text_poke_sync(void);
+bool kinst_sym_within_kprobe_blacklist(unsigned long addr);
+struct kprobe *kinst_sym_get_kprobe(void *addr);
+unsigned long kinst_sym_recover_probed_instruction(u8 *buf, unsigned long addr);
+unsigned long kinst_sym_ftrace_location_range(unsigned long first, unsigned long last);
+const struct exception_table_entry *kinst_sym_search_exception_tables(unsigned long addr);
+int kinst_sym_alternatives_text_reserved(void *first, void *last);
+struct module *kinst_sym_module_text_address(unsigned long addr);
+void kinst_sym_synchronize_rcu_tasks_rude(void);
+
+#define kinst_text_mutex ((struct mutex *)kinst_addr_text_mutex)
+#define kinst_kprobe_mutex ((struct mutex *)kinst_addr_kprobe_mutex)
+
+/* Finds all of them; -ENOENT and a line in the log for the first that is missing. */
+int kinst_ksym_init(void);
+
+#endif /* _KINST_KSYM_H */

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * main.c: load and unload, as mirrors.
+ */
+#include <linux/init.h>
+#include <linux/module.h>
+#include <linux/printk.h>
+
+#include "kinst.h"
+#include "ksym.h"
+
+static int __init kinst_init(void)
+{
+	int err = kinst_ksym_init();
+
+	if (err)
+		return err;
+	err = kinst_points_init();
+	if (err)
+		return err;
+	err = kinst_chardev_init();
+	if (err)
+		goto points;
+	return 0;
+
+points:
+	kinst_points_exit();
+	return err;
+}
+
+static void __exit kinst_exit(void)
+{
+	kinst_chardev_exit();
+	kinst_points_exit();
+}
+
+module_init(kinst_init);
+module_exit(kinst_exit);
+
+MODULE_DESCRIPTION("DTrace's kinst provider: traces any instruction of the kernel");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * patch.h: changes one byte of the kernel's text, in batches.
+ */
+#ifndef _KINST_PATCH_H
+#define _KINST_PATCH_H
+
+#include <linux/types.h>
+
+/*
+ * From the look at live text to the change of it: no kprobe comes or goes, no
+ * CPU, and nobody else patches. May sleep inside.
+ */
+void kinst_patch_lock(void);
+void kinst_patch_unlock(void);
+
+/* All with the lock held. The change is seen everywhere after kinst_patch_sync(). */
+bool kinst_patch_arm(unsigned long addr, u8 original);
+void kinst_patch_restore(unsigned long addr, u8 original);
+void kinst_patch_write(void *addr, const void *bytes, size_t len);
+void kinst_patch_sync(void);
+
+#endif /* _KINST_PATCH_H */

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * pool.S: the trampoline slots, in the module's own text: within reach of the
+ * kernel's text, read-only, named in backtraces, and with exception-table
+ * entries that the kernel finds as it finds any module's.
+ *
+ * Every slot of the fault pool has an entry, in the order of the slots, so that
+ * the table is sorted as it stands. tramp.c writes its fixup and type when the
+ * slot is used.
+ */
+#include <linux/linkage.h>
+#include <asm/asm.h>
+#include "pool.h"
+
+	.section .text.kinst_pool, "ax", @progbits
+	.balign	4096
+	.globl	kinst_pool
+	.type	kinst_pool, @object
+kinst_pool:
+	.skip	KINST_POOL_SLOTS * KINST_POOL_SLOT_SIZE, 0xcc
+	.size	kinst_pool, . - kinst_pool
+
+	.globl	kinst_fault_pool
+	.type	kinst_fault_pool, @object
+kinst_fault_pool:
+	.skip	KINST_FAULT_SLOTS * KINST_POOL_SLOT_SIZE, 0xcc
+	.size	kinst_fault_pool, . - kinst_fault_pool
+
+	.section __ex_table, "a"
+	.balign	4
+	.globl	kinst_fault_entries
+kinst_fault_entries:
+	.set	slot, 0
+	.rept	KINST_FAULT_SLOTS
+	.long	(kinst_fault_pool + slot * KINST_POOL_SLOT_SIZE) - .
+	.long	0
+	.long	EX_TYPE_DEFAULT
+	.set	slot, slot + 1
+	.endr
+	.globl	kinst_fault_entries_end
+kinst_fault_entries_end:
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * probe.c: the probes of a session: prepares and arms them, disarms and removes
+ * them, and takes away those of a module that is unloaded.
+ */
+#include <linux/err.h>
+#include <linux/kallsyms.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include "func.h"
+#include "ksym.h"
+#include "patch.h"
+#include "refuse.h"
+#include "sites.h"
+#include "trap.h"
+
+/* Probes that are prepared and armed under one hold of the patch lock. */
+#define KINST_BATCH 8192
+
+/* ---- users ---- */
+
+static enum kinst_reason kinst_stage(struct kinst_want *want, struct kinst_site *site, unsigned long ip,
+				     struct kinst_user **out)
+{
+	struct kinst_user *user = kzalloc(sizeof(*user), GFP_KERNEL);
+
+	if (!user)
+		return KINST_R_LIMIT;
+	user->site = site;
+	user->points = want->points;
+	user->ip = ip;
+	user->probe = want->index;
+	user->kind = want->probe->kind;
+	list_add_tail(&user->mine, &want->users);
+	*out = user;
+	return KINST_OK;
+}
+
+enum kinst_reason kinst_want_break(struct kinst_want *want, const struct kinst_arch_insn *insn, struct kinst_user **user)
+{
+	enum kinst_reason reason;
+	struct kinst_site *site = kinst_site_break(insn, want->fresh, &reason);
+
+	return site ? kinst_stage(want, site, insn->addr, user) : reason;
+}
+
+enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr, unsigned long ip)
+{
+	enum kinst_reason reason;
+	struct kinst_user *user;
+	struct kinst_site *site = kinst_site_fentry(addr, want->fresh, &reason);
+
+	return site ? kinst_stage(want, site, ip, &user) : reason;
+}
+
+/* The staged users begin to listen. */
+static void kinst_want_commit(struct kinst_want *want)
+{
+	struct kinst_user *user;
+
+	list_for_each_entry(user, &want->users, mine)
+		list_add_tail_rcu(&user->node, &user->site->users);
+	list_splice_tail_init(&want->users, &want->points->users);
+}
+
+/* The mirror of staging; last is the newest site that was there before. */
+static void kinst_want_abort(struct kinst_want *want, struct list_head *last)
+{
+	struct kinst_user *user, *next;
+
+	list_for_each_entry_safe(user, next, &want->users, mine)
+		kfree(user);
+	while (want->fresh->prev != last)
+		kinst_site_drop(list_last_entry(want->fresh, struct kinst_site, batch));
+}
+
+/* ---- arm ---- */
+
+static bool kinst_is_place(u32 kind)
+{
+	return kind == KINST_P_INSN || kind == KINST_P_EDGE || kind == KINST_P_FBT_ENTRY || kind == KINST_P_FBT_RETURN;
+}
+
+static enum kinst_reason kinst_want_any(struct kinst_want *want, struct kinst_result *res)
+{
+	switch (want->probe->kind) {
+	case KINST_P_INSN:
+		return kinst_want_insn(want, res);
+	case KINST_P_EDGE:
+		return kinst_want_edge(want, res);
+	case KINST_P_FBT_ENTRY:
+		return kinst_want_entry(want);
+	case KINST_P_FBT_RETURN:
+		return kinst_want_return(want);
+	}
+	return KINST_R_UNSUPPORTED;
+}
+
+static void kinst_arm_one(struct kinst_points *points, struct kinst_func *f, const struct kinst_probe *probe, u32 index,
+			  struct kinst_result *res, struct list_head *fresh)
+{
+	struct kinst_want want = {
+		.points = points,
+		.probe = probe,
+		.index = index,
+		.func = f,
+		.fresh = fresh,
+	};
+	struct list_head *last = fresh->prev;
+
+	INIT_LIST_HEAD(&want.users);
+	res->reason = f ? kinst_want_any(&want, res) : KINST_R_LIMIT;
+	if (res->reason)
+		kinst_want_abort(&want, last);
+	else
+		kinst_want_commit(&want);
+}
+
+/* ftrace has refused: the probes that count on it have a reason now. */
+static void kinst_refuse_fentry(struct list_head *fresh, struct kinst_result *res)
+{
+	struct kinst_site *site, *next_site;
+	struct kinst_user *user;
+	LIST_HEAD(dead);
+
+	list_for_each_entry_safe(site, next_site, fresh, batch) {
+		if (!site->fentry || site->armed)
+			continue;
+		list_for_each_entry(user, &site->users, node) {
+			res[user->probe].reason = KINST_R_FTRACE;
+			user->site = NULL;
+		}
+		list_move_tail(&site->batch, &dead);
+	}
+	kinst_sites_remove(&dead);
+}
+
+/* Arms the probes that order names; all of a function stand together in it. */
+static void kinst_arm_batch(struct kinst_points *points, const struct kinst_probe *probes, const u32 *order, u32 n,
+			    struct kinst_result *res)
+{
+	struct kinst_site *site, *next;
+	struct kinst_func *f = NULL;
+	LIST_HEAD(fresh);
+	u32 i;
+
+	kinst_patch_lock();
+	for (i = 0; i < n; i++) {
+		const struct kinst_probe *probe = &probes[order[i]];
+
+		if (!f || f->start != probe->func) {
+			kinst_func_put(f);
+			f = kinst_func_get(probe->func);
+			cond_resched();
+		}
+		kinst_arm_one(points, f, probe, order[i], &res[order[i]], &fresh);
+	}
+	kinst_func_put(f);
+	kinst_sites_arm(&fresh);
+	kinst_patch_unlock();
+	if (kinst_sites_arm_fentry(&fresh))
+		kinst_refuse_fentry(&fresh, res);
+	list_for_each_entry_safe(site, next, &fresh, batch)
+		list_del_init(&site->batch);
+}
+
+static int kinst_by_place(const void *a, const void *b, const void *probes)
+{
+	const struct kinst_probe *x = (const struct kinst_probe *)probes + *(const u32 *)a;
+	const struct kinst_probe *y = (const struct kinst_probe *)probes + *(const u32 *)b;
+
+	if (x->func != y->func)
+		return x->func < y->func ? -1 : 1;
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return *(const u32 *)a < *(const u32 *)b ? -1 : 1;
+}
+
+/* The indices of those probes that are places, function by function. */
+static u32 *kinst_order(const struct kinst_probe *probes, u32 n, struct kinst_result *res, u32 *count)
+{
+	u32 *order = kvmalloc_array(max(n, 1U), sizeof(*order), GFP_KERNEL);
+	u32 i;
+
+	*count = 0;
+	if (!order)
+		return NULL;
+	for (i = 0; i < n; i++) {
+		memset(&res[i], 0, sizeof(res[i]));
+		if (kinst_is_place(probes[i].kind))
+			order[(*count)++] = i;
+	}
+	sort_r(order, *count, sizeof(*order), kinst_by_place, NULL, probes);
+	return order;
+}
+
+struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kinst_probe *probes, u32 n,
+				      struct kinst_result *res)
+{
+	struct kinst_points *points = kzalloc(sizeof(*points), GFP_KERNEL);
+	u32 *order, count, i;
+
+	if (!points)
+		return ERR_PTR(-ENOMEM);
+	points->session = s;
+	INIT_LIST_HEAD(&points->users);
+	order = kinst_order(probes, n, res, &count);
+	if (!order) {
+		kfree(points);
+		return ERR_PTR(-ENOMEM);
+	}
+
+	/* What was disarmed a moment ago has its slots still: they may be needed. */
+	if (count > KINST_BATCH / 8)
+		kinst_sites_reap();
+	mutex_lock(&kinst_sites_mutex);
+	for (i = 0; i < count; i += KINST_BATCH)
+		kinst_arm_batch(points, probes, order + i, min_t(u32, count - i, KINST_BATCH), res);
+	mutex_unlock(&kinst_sites_mutex);
+	kvfree(order);
+	return points;
+}
+
+void kinst_points_disarm(struct kinst_points *points)
+{
+	struct kinst_user *user, *next;
+	LIST_HEAD(dead);
+
+	mutex_lock(&kinst_sites_mutex);
+	list_for_each_entry(user, &points->users, mine) {
+		if (!user->site)
+			continue;
+		list_del_rcu(&user->node);
+		if (list_empty(&user->site->users))
+			list_add_tail(&user->site->batch, &dead);
+	}
+	kinst_sites_remove(&dead);
+	mutex_unlock(&kinst_sites_mutex);
+
+	/* At a site that others use as well a CPU may still be on its way to us. */
+	synchronize_rcu();
+	list_for_each_entry_safe(user, next, &points->users, mine)
+		kfree(user);
+	kfree(points);
+}
+
+int kinst_points_insns(u64 func, struct kinst_insn *buf, u32 count, struct kinst_insns *info)
+{
+	struct kinst_func *f;
+	u32 i;
+
+	mutex_lock(&kinst_sites_mutex);
+	kinst_patch_lock();
+	f = kinst_func_get(func);
+	kinst_patch_unlock();
+	mutex_unlock(&kinst_sites_mutex);
+	if (!f)
+		return -ENOMEM;
+	info->reason = f->reason;
+	info->size = f->size;
+	info->count = f->reason ? 0 : f->ninsns;
+	for (i = 0; i < info->count && i < count; i++) {
+		memset(&buf[i], 0, sizeof(buf[i]));
+		buf[i].offset = f->insns[i].offset;
+		buf[i].len = f->insns[i].len;
+		buf[i].flags = f->insns[i].flags;
+		buf[i].reason = kinst_func_is_fentry(f, &f->insns[i]) ? KINST_OK : f->insns[i].reason;
+		memcpy(buf[i].bytes, f->text + f->insns[i].offset, f->insns[i].len);
+	}
+	kinst_func_put(f);
+	return 0;
+}
+
+/* ---- modules that go ---- */
+
+struct kinst_going {
+	struct module *mod;
+	struct list_head dead;
+};
+
+/* The users stay with their sessions; they have no site any more. */
+static void kinst_site_goes(struct kinst_site *site, void *arg)
+{
+	struct kinst_going *going = arg;
+	struct kinst_user *user, *next;
+
+	if (!within_module(site->addr, going->mod))
+		return;
+	list_for_each_entry_safe(user, next, &site->users, node) {
+		list_del_rcu(&user->node);
+		user->site = NULL;
+	}
+	list_add_tail(&site->batch, &going->dead);
+}
+
+static int kinst_module_event(struct notifier_block *nb, unsigned long event, void *mod)
+{
+	struct kinst_going going = { .mod = mod };
+
+	if (event != MODULE_STATE_GOING)
+		return NOTIFY_DONE;
+	INIT_LIST_HEAD(&going.dead);
+	mutex_lock(&kinst_sites_mutex);
+	kinst_site_for_each(kinst_site_goes, &going);
+	kinst_sites_remove(&going.dead);
+	mutex_unlock(&kinst_sites_mutex);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block kinst_module_nb = {
+	.notifier_call = kinst_module_event,
+};
+
+/* ---- load and unload ---- */
+
+int kinst_points_init(void)
+{
+	int err = kinst_refuse_init();
+
+	if (err)
+		return err;
+	err = kinst_sites_init();
+	if (err)
+		goto refuse;
+	err = kinst_trap_init();
+	if (err)
+		goto sites;
+	err = register_module_notifier(&kinst_module_nb);
+	if (err)
+		goto trap;
+	return 0;
+
+trap:
+	kinst_trap_exit();
+sites:
+	kinst_sites_exit();
+refuse:
+	kinst_refuse_exit();
+	return err;
+}
+
+void kinst_points_exit(void)
+{
+	unregister_module_notifier(&kinst_module_nb);
+	kinst_trap_exit();
+	kinst_sites_exit();
+	kinst_refuse_exit();
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * probe.h: sites, and who listens at them.
+ *
+ * A site is a place in the text where we have put something: a breakpoint, or
+ * ftrace's callback. It is there once, however many probes of however many
+ * sessions want it; each of those is a user of the site.
+ */
+#ifndef _KINST_PROBE_H
+#define _KINST_PROBE_H
+
+#include <linux/list.h>
+#include <linux/rculist.h>
+#include <linux/rcupdate.h>
+#include <linux/types.h>
+
+#include "arch/arch.h"
+#include "kinst.h"
+
+struct kinst_func;
+
+struct kinst_site {
+	struct hlist_node node; /* in the hash of sites; RCU */
+	struct list_head users; /* RCU */
+	struct list_head batch; /* being armed, removed, or waiting for its slot to be free */
+	unsigned long addr;
+	unsigned long slot; /* 0: served by ftrace */
+	u8 original; /* the byte that the breakpoint replaced */
+	u8 cond; /* of a conditional branch, for kinst_arch_taken() */
+	bool fentry; /* served by ftrace */
+	bool armed;
+	struct rcu_head rcu;
+};
+
+/* When a user of a branch wants to hear of it. */
+enum kinst_when {
+	KINST_ALWAYS = 0,
+	KINST_TAKEN,
+	KINST_NOT_TAKEN,
+};
+
+struct kinst_user {
+	struct list_head node; /* in the site's users; RCU */
+	struct list_head mine; /* in the points' users */
+	struct kinst_site *site; /* NULL: its module is gone */
+	struct kinst_points *points;
+	unsigned long ip; /* what the programs see */
+	u32 probe; /* index in the session's image */
+	u32 kind; /* KINST_P_* */
+	u64 exit; /* FBT_RETURN: offset of the exit from the function's start */
+	u8 when; /* enum kinst_when */
+};
+
+struct kinst_points {
+	struct kinst_session *session;
+	struct list_head users;
+};
+
+/* A probe that is being armed: its users come all or none. */
+struct kinst_want {
+	struct kinst_points *points;
+	const struct kinst_probe *probe;
+	u32 index;
+	struct kinst_func *func;
+	struct list_head users; /* staged */
+	struct list_head *fresh; /* sites that were made for this batch */
+};
+
+/*
+ * Stages a user of the instruction (of the ftrace site at addr). The caller has
+ * looked at the reasons against it. With the patch lock held.
+ */
+enum kinst_reason kinst_want_break(struct kinst_want *want, const struct kinst_arch_insn *insn, struct kinst_user **user);
+enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr, unsigned long ip);
+
+/* Is the 0xcc at addr ours? Then *byte is what stood there before. */
+bool kinst_site_original(unsigned long addr, u8 *byte);
+
+/* The providers: KINST_OK when every place of the probe is staged. */
+enum kinst_reason kinst_want_insn(struct kinst_want *want, struct kinst_result *res);
+enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *res);
+enum kinst_reason kinst_want_entry(struct kinst_want *want);
+enum kinst_reason kinst_want_return(struct kinst_want *want);
+
+#endif /* _KINST_PROBE_H */

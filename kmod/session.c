@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * session.c: the memory that a session's programs run in, taken whole before
+ * anything is armed.
+ *
+ * Context: process.
+ */
+#include "session.h"
+
+static u64 vcpu_bytes(const struct kinst_prog *p)
+{
+	return sizeof(struct kinst_vcpu) + kinst_scratch_size(p) + p->block[SCOPE_LOCAL] + kinst_key_size(p) +
+	       p->max_entry + 2 * (u64)p->strsize + p->bufsize + kinst_agg_bytes(p);
+}
+
+u64 kinst_session_bytes(const struct kinst_prog *p, u32 ncpus)
+{
+	return p->hdr->len + kinst_vars_bytes(p, ncpus) + ncpus * vcpu_bytes(p);
+}
+
+static void free_vcpu(struct kinst_vcpu *v)
+{
+	if (!v)
+		return;
+	kinst_agg_free(&v->agg);
+	kinst_ring_free(&v->ring);
+	kvfree(v->str[1]);
+	kvfree(v->str[0]);
+	kvfree(v->entry);
+	kvfree(v->key);
+	kvfree(v->locals);
+	kvfree(v->scratch);
+	kvfree(v);
+}
+
+static struct kinst_vcpu *alloc_vcpu(const struct kinst_prog *p, u32 cpu)
+{
+	struct kinst_vcpu *v = kvzalloc(sizeof(*v), GFP_KERNEL);
+
+	if (!v)
+		return NULL;
+	v->cpu = cpu;
+	v->rand = kinst_env_seed();
+	v->scratch = kvzalloc(kinst_scratch_size(p), GFP_KERNEL);
+	v->locals = kvzalloc(p->block[SCOPE_LOCAL] + 8, GFP_KERNEL);
+	v->key = kvzalloc(kinst_key_size(p), GFP_KERNEL);
+	v->entry = kvzalloc(p->max_entry + 8, GFP_KERNEL);
+	v->str[0] = kvzalloc(p->strsize, GFP_KERNEL);
+	v->str[1] = kvzalloc(p->strsize, GFP_KERNEL);
+	if (!v->scratch || !v->locals || !v->key || !v->entry || !v->str[0] || !v->str[1])
+		goto fail;
+	if (kinst_ring_alloc(&v->ring, p->bufsize) || kinst_agg_alloc(&v->agg, p))
+		goto fail;
+	return v;
+fail:
+	free_vcpu(v);
+	return NULL;
+}
+
+int kinst_session_alloc(struct kinst_session *s, u32 ncpus)
+{
+	u32 cpu;
+	int ret;
+
+	ret = kinst_vars_alloc(&s->vars, &s->prog, ncpus);
+	if (ret)
+		return ret;
+	s->ncpus = ncpus;
+	s->vcpus = kvcalloc(ncpus, sizeof(*s->vcpus), GFP_KERNEL);
+	if (!s->vcpus)
+		goto fail;
+	for (cpu = 0; cpu < ncpus; cpu++) {
+		if (!cpu_possible(cpu))
+			continue;
+		s->vcpus[cpu] = alloc_vcpu(&s->prog, cpu);
+		if (!s->vcpus[cpu])
+			goto fail;
+	}
+	return 0;
+fail:
+	kinst_session_free(s);
+	return -ENOMEM;
+}
+
+void kinst_session_free(struct kinst_session *s)
+{
+	u32 cpu;
+
+	for (cpu = 0; s->vcpus && cpu < s->ncpus; cpu++)
+		free_vcpu(s->vcpus[cpu]);
+	kvfree(s->vcpus);
+	s->vcpus = NULL;
+	kinst_vars_free(&s->vars);
+}

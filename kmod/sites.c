@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * sites.c: makes sites and takes them away, in batches.
+ *
+ *   new -> (its users are staged) -> armed -> restored -> limbo -> freed
+ *
+ * Limbo: the breakpoint is gone, but a task that was preempted in the slot may
+ * still run what is in it. Only when every task has passed through the scheduler
+ * of its own will is the slot filled with breakpoints and given away again. That
+ * takes a while, so it is done in the background and for many at once.
+ */
+#include <linux/cpu.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "fentry.h"
+#include "ksym.h"
+#include "patch.h"
+#include "sites.h"
+#include "tramp.h"
+#include "trap.h"
+
+DEFINE_MUTEX(kinst_sites_mutex);
+
+static LIST_HEAD(kinst_limbo); /* under the mutex */
+
+bool kinst_site_original(unsigned long addr, u8 *byte)
+{
+	struct kinst_site *site = kinst_site_find(addr);
+
+	if (!site || site->fentry || !site->armed)
+		return false;
+	*byte = site->original;
+	return true;
+}
+
+static struct kinst_site *kinst_site_new(unsigned long addr, struct list_head *fresh)
+{
+	struct kinst_site *site = kzalloc(sizeof(*site), GFP_KERNEL);
+
+	if (!site)
+		return NULL;
+	INIT_LIST_HEAD(&site->users);
+	site->addr = addr;
+	list_add_tail(&site->batch, fresh);
+	return site;
+}
+
+struct kinst_site *kinst_site_break(const struct kinst_arch_insn *insn, struct list_head *fresh,
+				    enum kinst_reason *reason)
+{
+	struct kinst_site *site = kinst_site_find(insn->addr);
+	unsigned long slot;
+
+	*reason = KINST_OK;
+	if (site)
+		return site;
+	*reason = kinst_slot_get(insn, &slot);
+	if (*reason)
+		return NULL;
+	site = kinst_site_new(insn->addr, fresh);
+	if (!site) {
+		kinst_slot_put(slot);
+		*reason = KINST_R_LIMIT;
+		return NULL;
+	}
+	site->slot = slot;
+	site->original = insn->bytes[0];
+	site->cond = insn->flow == KINST_FLOW_BRANCH ? insn->cond : 0;
+	kinst_site_publish(site);
+	return site;
+}
+
+struct kinst_site *kinst_site_fentry(unsigned long addr, struct list_head *fresh, enum kinst_reason *reason)
+{
+	struct kinst_site *site = kinst_site_find(addr);
+
+	*reason = KINST_OK;
+	if (site)
+		return site;
+	site = kinst_site_new(addr, fresh);
+	if (!site) {
+		*reason = KINST_R_LIMIT;
+		return NULL;
+	}
+	site->fentry = true;
+	kinst_site_publish(site);
+	return site;
+}
+
+void kinst_site_drop(struct kinst_site *site)
+{
+	kinst_site_unpublish(site);
+	list_del(&site->batch);
+	kinst_slot_put(site->slot);
+	kfree_rcu(site, rcu);
+}
+
+void kinst_sites_arm(struct list_head *fresh)
+{
+	struct kinst_site *site;
+
+	/* Every CPU sees the slots before the first breakpoint leads there. */
+	kinst_slots_flush();
+	kinst_patch_sync();
+	list_for_each_entry(site, fresh, batch) {
+		if (site->fentry)
+			continue;
+		/* Nobody can have patched it since it was decoded: the lock has been held. */
+		site->armed = kinst_patch_arm(site->addr, site->original);
+		WARN_ONCE(!site->armed, "kinst: %pS changed under the lock\n", (void *)site->addr);
+	}
+	kinst_patch_sync();
+}
+
+/* ---- addresses for ftrace, as many at once as there is memory for ---- */
+
+#define KINST_FEW 64
+
+typedef int (*kinst_ips_fn)(unsigned long *ips, unsigned int n);
+
+static int kinst_fentry_each(struct list_head *sites, bool armed, kinst_ips_fn f)
+{
+	static unsigned long few[KINST_FEW]; /* under the mutex */
+	unsigned int count = 0, n = 0, room;
+	struct kinst_site *site;
+	unsigned long *ips;
+	int err = 0;
+
+	list_for_each_entry(site, sites, batch)
+		count += site->fentry && site->armed == armed;
+	if (!count)
+		return 0;
+	ips = kvmalloc_array(count, sizeof(*ips), GFP_KERNEL | __GFP_NOWARN);
+	room = ips ? count : KINST_FEW;
+	list_for_each_entry(site, sites, batch) {
+		if (!site->fentry || site->armed != armed)
+			continue;
+		(ips ?: few)[n++] = site->addr;
+		if (n == room && !err) {
+			err = f(ips ?: few, n);
+			n = 0;
+		}
+	}
+	if (n && !err)
+		err = f(ips ?: few, n);
+	kvfree(ips);
+	return err;
+}
+
+static int kinst_fentry_drop(unsigned long *ips, unsigned int n)
+{
+	kinst_fentry_remove(ips, n);
+	return 0;
+}
+
+int kinst_sites_arm_fentry(struct list_head *fresh)
+{
+	struct kinst_site *site;
+	int err = kinst_fentry_each(fresh, false, kinst_fentry_add);
+
+	if (err)
+		return err;
+	list_for_each_entry(site, fresh, batch)
+		if (site->fentry)
+			site->armed = true;
+	return 0;
+}
+
+/* ---- taking away ---- */
+
+static void kinst_reap(struct work_struct *work);
+static DECLARE_WORK(kinst_reaper, kinst_reap);
+
+void kinst_sites_remove(struct list_head *dead)
+{
+	struct kinst_site *site;
+
+	if (list_empty(dead))
+		return;
+	kinst_patch_lock();
+	list_for_each_entry(site, dead, batch)
+		if (!site->fentry && site->armed)
+			kinst_patch_restore(site->addr, site->original);
+	/* After this no CPU is in the handler for one of them, and none will be. */
+	kinst_patch_sync();
+	kinst_patch_unlock();
+	kinst_fentry_each(dead, true, kinst_fentry_drop);
+	list_for_each_entry(site, dead, batch)
+		kinst_site_unpublish(site);
+	list_splice_tail_init(dead, &kinst_limbo);
+	schedule_work(&kinst_reaper);
+}
+
+static long kinst_nothing(void *arg)
+{
+	return 0;
+}
+
+/* Every CPU switches to another task: what Tasks RCU does not see, the idle tasks, has left the slots too. */
+static void kinst_each_cpu_switches(void)
+{
+	int cpu;
+
+	if (kinst_addr_synchronize_rcu_tasks_rude) {
+		kinst_sym_synchronize_rcu_tasks_rude();
+		return;
+	}
+	cpus_read_lock();
+	for_each_online_cpu(cpu)
+		work_on_cpu(cpu, kinst_nothing, NULL);
+	cpus_read_unlock();
+}
+
+static void kinst_reap(struct work_struct *work)
+{
+	struct kinst_site *site, *next;
+	LIST_HEAD(reaped);
+
+	mutex_lock(&kinst_sites_mutex);
+	list_splice_init(&kinst_limbo, &reaped);
+	mutex_unlock(&kinst_sites_mutex);
+	if (list_empty(&reaped))
+		return;
+
+	synchronize_rcu();
+	synchronize_rcu_tasks();
+	kinst_each_cpu_switches();
+
+	mutex_lock(&kinst_sites_mutex);
+	kinst_patch_lock();
+	list_for_each_entry(site, &reaped, batch)
+		kinst_slot_put(site->slot);
+	kinst_slots_flush();
+	kinst_patch_sync();
+	kinst_patch_unlock();
+	mutex_unlock(&kinst_sites_mutex);
+
+	list_for_each_entry_safe(site, next, &reaped, batch)
+		kfree(site);
+}
+
+void kinst_sites_reap(void)
+{
+	flush_work(&kinst_reaper);
+}
+
+int kinst_sites_init(void)
+{
+	return kinst_tramp_init();
+}
+
+void kinst_sites_exit(void)
+{
+	kinst_sites_reap();
+	rcu_barrier();
+	kinst_tramp_exit();
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * stack.c: return addresses of the kernel (the kernel's own unwinder) and of
+ * user space (frame pointers).
+ *
+ * Context: probe; in the guard, interrupts off; NMI too. The unwinder takes no
+ * locks; user frames are read without faulting.
+ */
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/sched/task_stack.h>
+#include <linux/uaccess.h>
+#include <asm/unwind.h>
+#include "session.h"
+#include "stack.h"
+
+#define MAX_DEPTH 512
+
+/* The module's own frames, which are on the stack when there are no registers to start from. */
+static notrace bool is_own(unsigned long pc)
+{
+	return within_module_core(pc, THIS_MODULE);
+}
+NOKPROBE_SYMBOL(is_own);
+
+/* Fills pcs (may be NULL) with up to n addresses after skip; returns how many there are, at most n. */
+static notrace u32 walk(struct pt_regs *regs, u64 *pcs, u32 skip, u32 n)
+{
+	struct unwind_state state;
+	unsigned long pc;
+	u32 found = 0;
+
+	for (unwind_start(&state, current, regs, NULL); !unwind_done(&state); unwind_next_frame(&state)) {
+		pc = unwind_get_return_address(&state);
+		if (!pc)
+			break;
+		if (!regs && !found && !skip && is_own(pc))
+			continue;
+		if (skip) {
+			skip--;
+			continue;
+		}
+		if (found == n)
+			break;
+		if (pcs)
+			pcs[found] = pc;
+		found++;
+	}
+	return found;
+}
+NOKPROBE_SYMBOL(walk);
+
+notrace void kinst_env_stack(struct kinst_ctx *c, u64 *pcs, u32 n)
+{
+	u32 found = walk(c->hit->regs, pcs, 0, n);
+
+	memset(pcs + found, 0, (n - found) * sizeof(*pcs));
+}
+NOKPROBE_SYMBOL(kinst_env_stack);
+
+notrace u32 kinst_stack_depth(struct pt_regs *regs)
+{
+	return walk(regs, NULL, 0, MAX_DEPTH);
+}
+NOKPROBE_SYMBOL(kinst_stack_depth);
+
+/* Frame 0 is the probed function; the next is who called it. */
+notrace u64 kinst_stack_caller(struct pt_regs *regs)
+{
+	u64 pc = 0;
+
+	walk(regs, &pc, regs ? 1 : 0, 1);
+	return pc;
+}
+NOKPROBE_SYMBOL(kinst_stack_caller);
+
+/* ---- user space ---- */
+
+struct frame {
+	unsigned long next;
+	unsigned long ret;
+};
+
+/*
+ * The place it was at, then by frame pointers. A function without one hides its caller, a program
+ * without them shows little more than the first entry.
+ */
+static notrace u32 walk_user(u64 *pcs, u32 n)
+{
+	struct pt_regs *regs = task_pt_regs(current);
+	unsigned long fp;
+	struct frame f;
+	u32 found = 0;
+
+	if (!current->mm || current->flags & PF_KTHREAD || !n)
+		return 0;
+	if (pcs)
+		pcs[0] = instruction_pointer(regs);
+	for (found = 1, fp = frame_pointer(regs); found < n && fp; found++, fp = f.next) {
+		if (!kinst_env_read_user(&f, fp, sizeof(f)) || !f.ret)
+			break;
+		if (pcs)
+			pcs[found] = f.ret;
+		if (f.next <= fp) {
+			found++; /* the outermost frame, or nonsense: it cannot go on from here */
+			break;
+		}
+	}
+	return found;
+}
+NOKPROBE_SYMBOL(walk_user);
+
+notrace void kinst_env_ustack(struct kinst_ctx *c, u64 *pcs, u32 n)
+{
+	u32 found = walk_user(pcs, n);
+
+	memset(pcs + found, 0, (n - found) * sizeof(*pcs));
+}
+NOKPROBE_SYMBOL(kinst_env_ustack);
+
+notrace u32 kinst_ustack_depth(void)
+{
+	return walk_user(NULL, MAX_DEPTH);
+}
+NOKPROBE_SYMBOL(kinst_ustack_depth);
+
+notrace u64 kinst_ustack_caller(void)
+{
+	u64 pcs[2] = {};
+
+	walk_user(pcs, 2);
+	return pcs[1];
+}
+NOKPROBE_SYMBOL(kinst_ustack_caller);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* mock.h: the system that programs see in user space: whatever the test says. */
+#ifndef _KINST_MOCK_H
+#define _KINST_MOCK_H
+
+#include "../session.h"
+
+#define MOCK_NREGS 22
+
+struct mock {
+	u32 cpu;
+	u64 timestamp, vtimestamp, walltimestamp, curthread;
+	u64 ipl, pid, tid, ppid, uid, gid, errno_;
+	u64 caller, stackdepth, ucaller, ustackdepth;
+	u64 rand;
+	const char *execname, *execargs;
+	u64 regs[MOCK_NREGS], uregs[MOCK_NREGS];
+	u64 thread[2]; /* the key of thread-local variables */
+	u32 wakes; /* counted */
+};
+
+extern struct mock mock;
+
+#endif /* _KINST_MOCK_H */

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * tramp.c: the two pools of slots (pool.S) and what is written into them.
+ *
+ * The ordinary pool: a slot is used again once no task can be in it (probe.c
+ * waits for that). The fault pool: for instructions with an exception-table
+ * entry. Such a one can sleep in its page fault for as long as it likes with its
+ * address saved on the task's stack, so a slot stays with its instruction; arming
+ * that again finds it.
+ */
+#include <linux/bitmap.h>
+#include <linux/delay.h>
+#include <linux/extable.h>
+#include <linux/mm.h>
+#include <linux/printk.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task_stack.h>
+#include <linux/stop_machine.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#include "ksym.h"
+#include "patch.h"
+#include "pool.h"
+#include "tramp.h"
+
+extern u8 kinst_pool[]; /* pool.S */
+extern u8 kinst_fault_pool[];
+
+static_assert(KINST_SLOT_SIZE == KINST_POOL_SLOT_SIZE);
+
+static DECLARE_BITMAP(kinst_used, KINST_POOL_SLOTS);
+static unsigned int kinst_next; /* where to look for a free slot first */
+
+static unsigned long kinst_fault_owner[KINST_FAULT_SLOTS]; /* address of the instruction, or 0 */
+static unsigned int kinst_fault_count; /* slots that ever had an owner */
+
+#define KINST_OWNER_LOST 1 /* its instruction has changed; nobody gets the slot again */
+
+/* One page of a pool as it will be. */
+static u8 *kinst_staged;
+static unsigned long kinst_staged_at;
+
+void kinst_slots_flush(void)
+{
+	if (kinst_staged_at)
+		kinst_patch_write((void *)kinst_staged_at, kinst_staged, PAGE_SIZE);
+	kinst_staged_at = 0;
+}
+
+/* Slots next to each other are written with one change of the page: it is the change that costs. */
+static void kinst_slot_stage(unsigned long slot, const u8 *bytes)
+{
+	unsigned long page = slot & PAGE_MASK;
+
+	if (kinst_staged_at != page) {
+		kinst_slots_flush();
+		memcpy(kinst_staged, (void *)page, PAGE_SIZE);
+		kinst_staged_at = page;
+	}
+	memcpy(kinst_staged + (slot - page), bytes, KINST_SLOT_SIZE);
+}
+
+static bool kinst_slot_is_fault(unsigned long slot)
+{
+	return slot - (unsigned long)kinst_fault_pool < KINST_FAULT_SLOTS * KINST_SLOT_SIZE;
+}
+
+/* The slot's own exception-table entry does what the original's does. */
+static void kinst_fault_entry(unsigned long slot, const struct kinst_arch_insn *insn,
+			      const struct exception_table_entry *original)
+{
+	struct exception_table_entry *entry = (void *)kinst_sym_search_exception_tables(slot);
+	unsigned long fixup = (unsigned long)&original->fixup + original->fixup;
+	int word[2];
+
+	/*
+	 * A fixup to the next instruction stays inside the slot: one handler
+	 * (ZEROPAD) takes the distance to the fixup for the instruction's length.
+	 */
+	if (fixup == insn->addr + insn->len)
+		fixup = slot + insn->len;
+	word[0] = (int)(fixup - (unsigned long)&entry->fixup);
+	word[1] = original->data;
+	BUILD_BUG_ON(offsetof(struct exception_table_entry, data) !=
+		     offsetof(struct exception_table_entry, fixup) + sizeof(int));
+	kinst_patch_write(&entry->fixup, word, sizeof(word));
+}
+
+static enum kinst_reason kinst_fault_slot_get(const struct kinst_arch_insn *insn,
+					      const struct exception_table_entry *original, unsigned long *slot)
+{
+	u8 bytes[KINST_SLOT_SIZE];
+	enum kinst_reason reason;
+	unsigned int i;
+
+	/* Only an instruction that begins its slot has the slot's address when it faults. */
+	if (insn->flow != KINST_FLOW_NEXT)
+		return KINST_R_UNSUPPORTED;
+	kinst_slots_flush();
+	for (i = 0; i < kinst_fault_count; i++) {
+		if (kinst_fault_owner[i] != insn->addr)
+			continue;
+		*slot = (unsigned long)kinst_fault_pool + i * KINST_SLOT_SIZE;
+		reason = kinst_arch_relocate(insn, *slot, bytes);
+		if (reason)
+			return reason;
+		if (!memcmp(bytes, (void *)*slot, KINST_SLOT_SIZE)) {
+			/* The address is the same, but another module may have come to it. */
+			kinst_fault_entry(*slot, insn, original);
+			return KINST_OK;
+		}
+		kinst_fault_owner[i] = KINST_OWNER_LOST;
+	}
+	if (kinst_fault_count == KINST_FAULT_SLOTS)
+		return KINST_R_NOSLOT;
+	*slot = (unsigned long)kinst_fault_pool + kinst_fault_count * KINST_SLOT_SIZE;
+	reason = kinst_arch_relocate(insn, *slot, bytes);
+	if (reason)
+		return reason;
+	kinst_fault_owner[kinst_fault_count++] = insn->addr;
+	kinst_fault_entry(*slot, insn, original);
+	kinst_slot_stage(*slot, bytes);
+	return KINST_OK;
+}
+
+enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned long *slot)
+{
+	const struct exception_table_entry *original = kinst_sym_search_exception_tables(insn->addr);
+	u8 bytes[KINST_SLOT_SIZE];
+	enum kinst_reason reason;
+	unsigned int i;
+
+	if (original)
+		return kinst_fault_slot_get(insn, original, slot);
+
+	i = find_next_zero_bit(kinst_used, KINST_POOL_SLOTS, kinst_next);
+	if (i >= KINST_POOL_SLOTS)
+		i = find_first_zero_bit(kinst_used, KINST_POOL_SLOTS);
+	if (i >= KINST_POOL_SLOTS)
+		return KINST_R_NOSLOT;
+	*slot = (unsigned long)kinst_pool + i * KINST_SLOT_SIZE;
+	reason = kinst_arch_relocate(insn, *slot, bytes);
+	if (reason)
+		return reason;
+	__set_bit(i, kinst_used);
+	kinst_next = i + 1;
+	kinst_slot_stage(*slot, bytes);
+	return KINST_OK;
+}
+
+void kinst_slot_put(unsigned long slot)
+{
+	u8 bytes[KINST_SLOT_SIZE];
+
+	if (!slot || kinst_slot_is_fault(slot))
+		return;
+	memset(bytes, KINST_BREAK, sizeof(bytes));
+	kinst_slot_stage(slot, bytes);
+	__clear_bit((slot - (unsigned long)kinst_pool) / KINST_SLOT_SIZE, kinst_used);
+}
+
+/* Is an address inside the fault pool saved on the task's stack? */
+static bool kinst_task_in_fault_pool(struct task_struct *task)
+{
+	unsigned long *stack = task_stack_page(task);
+	unsigned long *sp = (unsigned long *)task->thread.sp;
+	unsigned long *end = (void *)stack + THREAD_SIZE;
+
+	if (!stack || sp < stack || sp > end)
+		return false;
+	for (; sp < end; sp++)
+		if (kinst_slot_is_fault(*sp))
+			return true;
+	return false;
+}
+
+/* Context: all CPUs are stopped, so that every task's stack pointer is saved. */
+static int kinst_scan_tasks(void *found)
+{
+	struct task_struct *group, *task;
+
+	for_each_process_thread(group, task) {
+		if (kinst_task_in_fault_pool(task))
+			*(bool *)found = true;
+	}
+	return 0;
+}
+
+int kinst_tramp_init(void)
+{
+	kinst_staged = vmalloc(PAGE_SIZE);
+	return kinst_staged ? 0 : -ENOMEM;
+}
+
+/* Waits until no task sleeps in the page fault of an instruction that was probed: it would wake in freed memory. */
+void kinst_tramp_exit(void)
+{
+	bool found = false;
+	bool told = false;
+
+	while (kinst_fault_count) {
+		found = false;
+		stop_machine(kinst_scan_tasks, &found, NULL);
+		if (!found)
+			break;
+		if (!told)
+			pr_info("kinst: unloading waits for a task that sleeps in a page fault of a probed instruction\n");
+		told = true;
+		msleep(100);
+	}
+	vfree(kinst_staged);
+}

@@ -1,0 +1,289 @@
+//! codegen/expr.rs: one expression → one DIF object.
+
+use super::need::{is_pure, need};
+use super::regs::{Held, Location, Registers};
+use super::{Error, Generator, Result, layout};
+use crate::dif::asm::Assembler;
+use crate::dif::insn::{Opcode, Reg};
+use crate::dif::{self, DifoIndex};
+use crate::source::Span;
+use crate::typeck::typed::{ArithOp, CompareClass, CompareOp, Expr, ExprKind, Place};
+use crate::types::Type;
+
+impl Generator<'_> {
+    /// An object whose value is that of the expression.
+    pub(super) fn value(&mut self, expr: &Expr) -> Result<DifoIndex> {
+        let rtype = layout::dif_type(&expr.ty, &self.program.layout);
+        self.object(expr, rtype)
+    }
+
+    /// An object that is run for its effect.
+    pub(super) fn effect(&mut self, expr: &Expr) -> Result<DifoIndex> {
+        self.object(expr, dif::Type::VOID)
+    }
+
+    fn object(&mut self, expr: &Expr, rtype: dif::Type) -> Result<DifoIndex> {
+        let mut object =
+            Object { generator: self, asm: Assembler::new(), regs: Registers::default(), span: expr.span };
+        let reg = object.eval(expr)?;
+        object.asm.ret(reg);
+        let finished = object.asm.finish(rtype);
+        let difo = finished.map_err(|error| Box::new(Error::Object { error, span: expr.span }))?;
+        self.difos.push(difo);
+        Ok(self.difos.len() as DifoIndex - 1)
+    }
+}
+
+/// A DIF object under construction.
+pub(super) struct Object<'g, 'p> {
+    pub generator: &'g mut Generator<'p>,
+    pub asm: Assembler,
+    pub regs: Registers,
+    /// The whole expression, for errors.
+    pub span: Span,
+}
+
+impl Object<'_, '_> {
+    /// The value in a register that the caller owns. No register is owned during the call: what the caller
+    /// still needs is held.
+    pub fn eval(&mut self, expr: &Expr) -> Result<Reg> {
+        match &expr.kind {
+            ExprKind::Int(value) => self.constant(*value),
+            ExprKind::Str(text) => {
+                let reg = self.allocate()?;
+                self.asm.sets(text, reg);
+                Ok(reg)
+            }
+            ExprKind::Builtin(builtin) => {
+                let ty = layout::dif_type(&expr.ty, &self.generator.program.layout);
+                let reg = self.allocate()?;
+                self.asm.load_scalar(&layout::builtin(*builtin, ty), reg);
+                Ok(reg)
+            }
+            ExprKind::BuiltinElement { array, index } => {
+                let ty = layout::dif_type(&expr.ty, &self.generator.program.layout);
+                let reg = self.eval(index)?;
+                self.asm.load_array(&layout::builtin(*array, ty), reg, reg);
+                Ok(reg)
+            }
+            ExprKind::Place(place) => self.load(place, &expr.ty),
+            ExprKind::Negate(value) => {
+                let reg = self.eval(value)?;
+                self.asm.three(Opcode::Sub, 0, reg, reg);
+                Ok(reg)
+            }
+            ExprKind::Complement(value) => {
+                let reg = self.eval(value)?;
+                self.asm.two(Opcode::Not, reg, reg);
+                Ok(reg)
+            }
+            ExprKind::Not(value) => self.not(value),
+            ExprKind::Arith { op, left, right } => {
+                let (left, right) = self.pair(left, right)?;
+                self.asm.three(opcode(*op, expr.ty.is_signed()), left, right, left);
+                self.regs.free(right);
+                Ok(left)
+            }
+            ExprKind::Compare { op, class, left, right } => self.compare(*op, *class, left, right),
+            ExprKind::Logic { op, left, right } => self.logic(*op, left, right),
+            ExprKind::Conditional { condition, then, otherwise } => {
+                self.conditional(condition, then, otherwise)
+            }
+            ExprKind::Comma { left, right } => {
+                let reg = self.eval(left)?;
+                self.regs.free(reg);
+                self.eval(right)
+            }
+            ExprKind::Convert(value) => self.convert(value, &expr.ty),
+            ExprKind::Call { subroutine, args } => {
+                let args = self.hold_all(args)?;
+                self.push_all(args)?;
+                let reg = self.allocate()?;
+                self.asm.call(*subroutine, reg);
+                Ok(reg)
+            }
+            ExprKind::Assign { place, value } => self.assign(place, value),
+            ExprKind::Update { op, place, value } => self.update(*op, place, value, &expr.ty),
+            ExprKind::Step { place, by, postfix } => self.step(place, *by, *postfix, &expr.ty),
+        }
+    }
+
+    pub fn constant(&mut self, value: u64) -> Result<Reg> {
+        let reg = self.allocate()?;
+        self.asm.setx(value, reg);
+        Ok(reg)
+    }
+
+    /// Both operands in owned registers. The left one is evaluated first, unless only the other order fits the
+    /// free registers and nobody can tell the difference.
+    pub fn pair(&mut self, left: &Expr, right: &Expr) -> Result<(Reg, Reg)> {
+        let (l, r) = (need(left), need(right));
+        if l.max(r + 1) > self.regs.free_count() && r > l && is_pure(left) && is_pure(right) {
+            let (right, left) = self.in_order(right, left)?;
+            return Ok((left, right));
+        }
+        self.in_order(left, right)
+    }
+
+    fn in_order(&mut self, first: &Expr, second: &Expr) -> Result<(Reg, Reg)> {
+        let first = self.eval(first)?;
+        let first = self.regs.hold(first);
+        let second = self.eval(second)?;
+        Ok((self.take(first)?, second))
+    }
+
+    /// A free register; if there is none, the oldest held value moves to its slot.
+    pub fn allocate(&mut self) -> Result<Reg> {
+        if let Some(reg) = self.regs.allocate() {
+            return Ok(reg);
+        }
+        self.spill()?;
+        self.regs.allocate().ok_or_else(|| Box::new(Error::NoRegisters { span: self.span }))
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        let Some((reg, slot)) = self.regs.spill() else {
+            return Err(Box::new(Error::NoRegisters { span: self.span }));
+        };
+        let slot = self.generator.slot(slot);
+        self.asm.store_scalar(reg, &slot);
+        Ok(())
+    }
+
+    /// The held value in an owned register.
+    pub fn take(&mut self, held: Held) -> Result<Reg> {
+        // The slot is given back only when the value has left it: finding a register may need another one.
+        let reg = match self.regs.location(held) {
+            Some(Location::Register(reg)) => reg,
+            Some(Location::Slot(slot)) => {
+                let slot = self.generator.slot(slot);
+                let reg = self.allocate()?;
+                self.asm.load_scalar(&slot, reg);
+                reg
+            }
+            None => return Err(Box::new(Error::NoRegisters { span: self.span })),
+        };
+        self.regs.release(held);
+        Ok(reg)
+    }
+
+    /// Makes sure that code that runs only sometimes moves no value that was held before it: on the other path
+    /// the value would not be in its slot.
+    pub fn before_branch(&mut self, conditional: &Expr) -> Result<()> {
+        let room = self.regs.free_count();
+        if need(conditional) <= room {
+            return Ok(());
+        }
+        while self.regs.has_held_register() {
+            self.spill()?;
+        }
+        Ok(())
+    }
+
+    fn compare(&mut self, op: CompareOp, class: CompareClass, left: &Expr, right: &Expr) -> Result<Reg> {
+        let (left, right) = self.pair(left, right)?;
+        let compare = if class == CompareClass::String { Opcode::Scmp } else { Opcode::Cmp };
+        self.asm.compare(compare, left, right);
+        self.regs.free(right);
+        self.truth(branch(op, class), left);
+        Ok(left)
+    }
+
+    /// rd = 1 if the branch is taken, else 0.
+    pub fn truth(&mut self, branch: Opcode, rd: Reg) {
+        let (yes, end) = (self.asm.label(), self.asm.label());
+        self.asm.branch(branch, yes);
+        self.asm.mov(0, rd);
+        self.asm.branch(Opcode::Ba, end);
+        self.asm.bind(yes);
+        self.asm.setx(1, rd);
+        self.asm.bind(end);
+        self.asm.plain(Opcode::Nop);
+    }
+
+    fn convert(&mut self, value: &Expr, to: &Type) -> Result<Reg> {
+        let reg = self.eval(value)?;
+        let layout = self.generator.program.layout;
+        if !value.ty.is_scalar() || !to.is_scalar() {
+            return Ok(reg);
+        }
+        let from_bytes = layout.size(&value.ty).unwrap_or(8);
+        let to_bytes = layout.size(to).unwrap_or(8);
+        let (from_signed, to_signed) = (value.ty.is_signed(), to.is_signed());
+        let exact = is_exact(value, from_bytes);
+        let (bytes, signed) = if to_bytes >= 8 {
+            // Widening: only what arithmetic left beyond the narrower type must go.
+            if exact || from_bytes >= 8 {
+                return Ok(reg);
+            }
+            (from_bytes, from_signed)
+        } else {
+            let same = from_bytes == to_bytes && from_signed == to_signed;
+            let wider = from_bytes < to_bytes && (!from_signed || to_signed);
+            if exact && (same || wider) {
+                return Ok(reg);
+            }
+            (to_bytes, to_signed)
+        };
+        let held = self.regs.hold(reg);
+        let shift = self.constant(64 - 8 * bytes)?;
+        let reg = self.take(held)?;
+        self.asm.three(Opcode::Sll, reg, shift, reg);
+        self.asm.three(if signed { Opcode::Sra } else { Opcode::Srl }, reg, shift, reg);
+        self.regs.free(shift);
+        Ok(reg)
+    }
+}
+
+/// Is the register's value always one of the type? Arithmetic does not narrow, and variables keep 64 bits.
+fn is_exact(value: &Expr, bytes: u64) -> bool {
+    match &value.kind {
+        _ if bytes >= 8 => true,
+        ExprKind::Int(_) => false,
+        ExprKind::Builtin(_)
+        | ExprKind::BuiltinElement { .. }
+        | ExprKind::Place(Place::Memory(_))
+        | ExprKind::Not(_)
+        | ExprKind::Compare { .. }
+        | ExprKind::Logic { .. }
+        | ExprKind::Convert(_)
+        | ExprKind::Call { .. } => true,
+        ExprKind::Conditional { then, otherwise, .. } => is_exact(then, bytes) && is_exact(otherwise, bytes),
+        ExprKind::Comma { right, .. } => is_exact(right, bytes),
+        _ => false,
+    }
+}
+
+pub(super) fn opcode(op: ArithOp, signed: bool) -> Opcode {
+    match op {
+        ArithOp::Or => Opcode::Or,
+        ArithOp::Xor => Opcode::Xor,
+        ArithOp::And => Opcode::And,
+        ArithOp::Shl => Opcode::Sll,
+        ArithOp::Shr if signed => Opcode::Sra,
+        ArithOp::Shr => Opcode::Srl,
+        ArithOp::Add => Opcode::Add,
+        ArithOp::Sub => Opcode::Sub,
+        ArithOp::Mul => Opcode::Mul,
+        ArithOp::Div if signed => Opcode::Sdiv,
+        ArithOp::Div => Opcode::Udiv,
+        ArithOp::Rem if signed => Opcode::Srem,
+        ArithOp::Rem => Opcode::Urem,
+    }
+}
+
+fn branch(op: CompareOp, class: CompareClass) -> Opcode {
+    let unsigned = class == CompareClass::Unsigned;
+    match op {
+        CompareOp::Eq => Opcode::Be,
+        CompareOp::Ne => Opcode::Bne,
+        CompareOp::Lt if unsigned => Opcode::Blu,
+        CompareOp::Lt => Opcode::Bl,
+        CompareOp::Le if unsigned => Opcode::Bleu,
+        CompareOp::Le => Opcode::Ble,
+        CompareOp::Gt if unsigned => Opcode::Bgu,
+        CompareOp::Gt => Opcode::Bg,
+        CompareOp::Ge if unsigned => Opcode::Bgeu,
+        CompareOp::Ge => Opcode::Bge,
+    }
+}

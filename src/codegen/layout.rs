@@ -1,0 +1,144 @@
+//! codegen/layout.rs: types, variables and aggregations as DIF knows them, and how values are shown.
+
+use crate::dif;
+use crate::dif::{ActionKind, CtfKind, Display, Scope, Type, Variable, VariableKind};
+use crate::parser::ast::TagKind;
+use crate::typeck::typed::{self, AggregatingFunction, KeyType, SymbolAction};
+use crate::types::{self, Layout};
+
+pub(super) fn dif_type(ty: &types::Type, layout: &Layout) -> Type {
+    let size = layout.size(ty).and_then(|size| u32::try_from(size).ok()).unwrap_or(0);
+    match ty.resolved() {
+        types::Type::Int(_) => Type::by_value(CtfKind::Integer, size),
+        types::Type::Enum(_) => Type::by_value(CtfKind::Enum, size),
+        types::Type::Float { .. } => Type::by_value(CtfKind::Float, size),
+        types::Type::Pointer { .. } => Type::by_value(CtfKind::Pointer, size),
+        types::Type::Array { .. } => Type::by_ref(CtfKind::Array, size),
+        types::Type::Record(tagged) => match tagged.kind {
+            TagKind::Union => Type::by_ref(CtfKind::Union, size),
+            _ => Type::by_ref(CtfKind::Struct, size),
+        },
+        types::Type::String => Type::string(size),
+        types::Type::Void | types::Type::Function | types::Type::Dynamic | types::Type::Typedef { .. } => {
+            Type::VOID
+        }
+    }
+}
+
+pub(super) fn variable(variable: &typed::Variable, layout: &Layout) -> Variable {
+    Variable {
+        name: variable.name.clone(),
+        id: variable.number,
+        kind: if variable.keys.is_some() { VariableKind::Array } else { VariableKind::Scalar },
+        scope: match variable.scope {
+            typed::Scope::Global => Scope::Global,
+            typed::Scope::Thread => Scope::Thread,
+            typed::Scope::Clause => Scope::Local,
+        },
+        read: false,
+        written: false,
+        ty: dif_type(&variable.ty, layout),
+    }
+}
+
+/// A clause-local variable for a value that found no register; its name cannot be typed by a user.
+pub(super) fn slot(number: usize, id: u32) -> Variable {
+    Variable {
+        name: format!("%spill_{number}"),
+        id,
+        kind: VariableKind::Scalar,
+        scope: Scope::Local,
+        read: false,
+        written: false,
+        ty: Type::by_value(CtfKind::Integer, 8),
+    }
+}
+
+/// A built-in variable or array, for the object's table.
+pub(super) fn builtin(builtin: dif::insn::Builtin, ty: Type) -> Variable {
+    let array = builtin.number() < 0x100;
+    Variable {
+        name: builtin.name().to_string(),
+        id: builtin.number(),
+        kind: if array { VariableKind::Array } else { VariableKind::Scalar },
+        scope: Scope::Global,
+        read: false,
+        written: false,
+        ty,
+    }
+}
+
+pub(super) fn aggregation(aggregation: &typed::Aggregation) -> dif::Aggregation {
+    dif::Aggregation {
+        name: aggregation.name.clone(),
+        function: action_kind(aggregation.function),
+        arg: argument(aggregation.function),
+        keys: aggregation.keys.iter().map(key_display).collect(),
+        signed: aggregation.function != AggregatingFunction::Count,
+    }
+}
+
+pub(super) fn action_kind(function: AggregatingFunction) -> ActionKind {
+    match function {
+        AggregatingFunction::Count => ActionKind::Count,
+        AggregatingFunction::Sum => ActionKind::Sum,
+        AggregatingFunction::Avg => ActionKind::Avg,
+        AggregatingFunction::Min => ActionKind::Min,
+        AggregatingFunction::Max => ActionKind::Max,
+        AggregatingFunction::Stddev => ActionKind::Stddev,
+        AggregatingFunction::Quantize => ActionKind::Quantize,
+        AggregatingFunction::Lquantize { .. } => ActionKind::Lquantize,
+        AggregatingFunction::Llquantize { .. } => ActionKind::Llquantize,
+    }
+}
+
+/// The packed parameters of dif.md §3.3.
+pub(super) fn argument(function: AggregatingFunction) -> u64 {
+    match function {
+        AggregatingFunction::Lquantize { base, step, levels, .. } => {
+            u64::from(step) << 48 | u64::from(levels) << 32 | u64::from(base as u32)
+        }
+        AggregatingFunction::Llquantize { factor, low, high, steps } => {
+            u64::from(factor) << 48 | u64::from(low) << 32 | u64::from(high) << 16 | u64::from(steps)
+        }
+        _ => 0,
+    }
+}
+
+/// How a value is shown without a format.
+pub(super) fn display(ty: &types::Type) -> Display {
+    match ty.resolved() {
+        types::Type::String => Display::String,
+        types::Type::Array { .. } | types::Type::Record(_) => Display::Bytes,
+        _ => Display::Int { signed: ty.is_signed() },
+    }
+}
+
+fn key_display(key: &KeyType) -> Display {
+    match key {
+        KeyType::Value(ty) => display(ty),
+        KeyType::Stack => Display::Stack,
+        KeyType::Ustack => Display::Ustack,
+        KeyType::Symbol(symbol) => symbol_display(*symbol),
+    }
+}
+
+pub(super) fn symbol_display(symbol: SymbolAction) -> Display {
+    match symbol {
+        SymbolAction::Sym => Display::Sym,
+        SymbolAction::Mod => Display::Mod,
+        SymbolAction::Usym => Display::Usym,
+        SymbolAction::Umod => Display::Umod,
+        SymbolAction::Uaddr => Display::Uaddr,
+    }
+}
+
+pub(super) fn symbol_kind(symbol: SymbolAction) -> ActionKind {
+    match symbol {
+        SymbolAction::Sym => ActionKind::Sym,
+        SymbolAction::Mod => ActionKind::Mod,
+        SymbolAction::Usym => ActionKind::Usym,
+        SymbolAction::Umod => ActionKind::Umod,
+        SymbolAction::Uaddr => ActionKind::Uaddr,
+    }
+}

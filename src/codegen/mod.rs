@@ -1,0 +1,75 @@
+//! codegen/: [`typed::Program`] → [`dif::Program`].
+
+mod agg;
+mod element;
+mod error;
+mod expr;
+mod layout;
+mod logic;
+mod need;
+mod place;
+#[cfg(test)]
+mod property;
+mod regs;
+mod stmt;
+#[cfg(test)]
+mod tests;
+
+use crate::dif;
+use crate::dif::insn::FIRST_USER_VARIABLE;
+use crate::typeck::typed::{self, Scope};
+
+pub use error::Error;
+
+pub type Result<T> = std::result::Result<T, Box<Error>>;
+
+/// Generates the DIF objects and actions of a whole program.
+pub fn generate(program: &typed::Program) -> Result<dif::Program> {
+    let mut generator = Generator::new(program);
+    let mut clauses = Vec::new();
+    for clause in &program.clauses {
+        clauses.push(generator.clause(clause)?);
+    }
+    let aggregations = program.aggregations.iter().map(layout::aggregation).collect();
+    let variables = generator.all_variables();
+    Ok(dif::Program { difos: generator.difos, variables, aggregations, clauses })
+}
+
+/// What the objects of a program share.
+struct Generator<'a> {
+    program: &'a typed::Program,
+    /// The program's variables as DIF sees them, by [`typed::VariableId`].
+    variables: Vec<dif::Variable>,
+    /// Clause-local variables for values that find no register, made on demand.
+    slots: Vec<dif::Variable>,
+    difos: Vec<dif::Difo>,
+}
+
+impl<'a> Generator<'a> {
+    fn new(program: &'a typed::Program) -> Generator<'a> {
+        let variables = program.variables.iter().map(|v| layout::variable(v, &program.layout)).collect();
+        Generator { program, variables, slots: Vec::new(), difos: Vec::new() }
+    }
+
+    /// The slot of this number; each is made once and serves every object.
+    fn slot(&mut self, number: usize) -> dif::Variable {
+        let own = self.program.variables.iter().filter(|v| v.scope == Scope::Clause).count();
+        while self.slots.len() <= number {
+            let index = self.slots.len();
+            self.slots.push(layout::slot(index, FIRST_USER_VARIABLE + (own + index) as u32));
+        }
+        self.slots[number].clone()
+    }
+
+    /// All user variables with what the program does to them.
+    fn all_variables(&self) -> Vec<dif::Variable> {
+        let mut all: Vec<dif::Variable> = self.variables.iter().chain(&self.slots).cloned().collect();
+        for used in self.difos.iter().flat_map(|difo| &difo.variables) {
+            if let Some(variable) = all.iter_mut().find(|v| v.scope == used.scope && v.id == used.id) {
+                variable.read |= used.read;
+                variable.written |= used.written;
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,108 @@
+//! codegen/regs.rs: which value is in which register, and which had to leave for a slot.
+
+use crate::dif::insn::{REGISTERS, Reg};
+
+/// The registers %r1 to %r7 and the values that wait while others are computed.
+///
+/// A register is *owned* by the code that allocated it until it is freed or held. A *held* value waits for its
+/// turn; it is what may be moved to a slot. No register is owned across the generation of a subexpression.
+#[derive(Debug, Default)]
+pub(super) struct Registers {
+    used: [bool; REGISTERS as usize],
+    /// Held values in the order of their creation; released ones leave a gap.
+    held: Vec<Option<Location>>,
+    slots: Vec<bool>,
+    /// In code that runs only sometimes: what was held before it stays where it is.
+    floor: usize,
+}
+
+/// A value that is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Held(usize);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Location {
+    Register(Reg),
+    Slot(usize),
+}
+
+impl Registers {
+    /// The first free register becomes owned.
+    pub fn allocate(&mut self) -> Option<Reg> {
+        let reg = (1..REGISTERS).find(|reg| !self.used[usize::from(*reg)])?;
+        self.used[usize::from(reg)] = true;
+        Some(reg)
+    }
+
+    /// This very register becomes owned; it must be free.
+    pub fn claim(&mut self, reg: Reg) {
+        if let Some(used) = self.used.get_mut(usize::from(reg)) {
+            *used = true;
+        }
+    }
+
+    pub fn free(&mut self, reg: Reg) {
+        if let Some(used) = self.used.get_mut(usize::from(reg)) {
+            *used = false;
+        }
+    }
+
+    pub fn free_count(&self) -> usize {
+        self.used[1..].iter().filter(|used| !**used).count()
+    }
+
+    pub fn hold(&mut self, reg: Reg) -> Held {
+        self.held.push(Some(Location::Register(reg)));
+        Held(self.held.len() - 1)
+    }
+
+    pub fn location(&self, held: Held) -> Option<Location> {
+        self.held.get(held.0).copied().flatten()
+    }
+
+    /// The value is no longer held: its register is owned by the caller, or its slot is free again.
+    pub fn release(&mut self, held: Held) {
+        let location = self.held.get_mut(held.0).and_then(Option::take);
+        if let Some(Location::Slot(slot)) = location
+            && let Some(used) = self.slots.get_mut(slot)
+        {
+            *used = false;
+        }
+        while let Some(None) = self.held.last() {
+            self.held.pop();
+        }
+    }
+
+    pub fn has_held_register(&self) -> bool {
+        self.held.iter().skip(self.floor).any(|location| matches!(location, Some(Location::Register(_))))
+    }
+
+    /// Code that runs only sometimes begins; the result goes to [`Registers::leave_branch`].
+    pub fn enter_branch(&mut self) -> usize {
+        std::mem::replace(&mut self.floor, self.held.len())
+    }
+
+    pub fn leave_branch(&mut self, floor: usize) {
+        self.floor = floor;
+    }
+
+    /// Moves the oldest held value out of its register: what must be stored, and in which slot.
+    pub fn spill(&mut self) -> Option<(Reg, usize)> {
+        let (index, reg) =
+            self.held.iter().enumerate().skip(self.floor).find_map(|(index, location)| match location {
+                Some(Location::Register(reg)) => Some((index, *reg)),
+                _ => None,
+            })?;
+        let slot = match self.slots.iter().position(|used| !used) {
+            Some(slot) => slot,
+            None => {
+                self.slots.push(false);
+                self.slots.len() - 1
+            }
+        };
+        self.slots[slot] = true;
+        self.held[index] = Some(Location::Slot(slot));
+        self.free(reg);
+        Some((reg, slot))
+    }
+}

@@ -1,0 +1,176 @@
+//! codegen/stmt.rs: clauses and statements → actions and what the consumer does with their records.
+
+use super::{Generator, Result, layout};
+use crate::dif::{self, Action, ActionKind, DifoIndex, ProbeDesc, Statement, StatementKind};
+use crate::parser::ast::{self, ProbeDescKind};
+use crate::typeck::typed::{AggregationId, Clause, Expr, FormatAction, StackAction, Stmt, StmtKind};
+
+impl Generator<'_> {
+    pub(super) fn clause(&mut self, clause: &Clause) -> Result<dif::Clause> {
+        let predicate = clause.predicate.as_ref().map(|predicate| self.value(predicate)).transpose()?;
+        let mut generated = dif::Clause {
+            probes: clause.probes.iter().map(probe).collect(),
+            predicate,
+            actions: Vec::new(),
+            statements: Vec::new(),
+            // The default action: only that the probe fired.
+            record: clause.body.is_empty(),
+        };
+        for stmt in &clause.body {
+            let start = generated.actions.len();
+            let kind = self.stmt(stmt, &mut generated)?;
+            let actions = start..generated.actions.len();
+            generated.statements.push(Statement { actions, kind });
+        }
+        Ok(generated)
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, clause: &mut dif::Clause) -> Result<StatementKind> {
+        let actions = &mut clause.actions;
+        Ok(match &stmt.kind {
+            StmtKind::Expr(expr) => {
+                let difo = self.effect(expr)?;
+                actions.push(action(ActionKind::DifExpr, Some(difo), 0));
+                StatementKind::Silent
+            }
+            StmtKind::Aggregate { aggregation, keys, value, increment } => {
+                self.aggregate(*aggregation, keys, value.as_ref(), increment.as_ref(), actions)?;
+                StatementKind::Silent
+            }
+            StmtKind::Trace(value) => {
+                let difo = self.value(value)?;
+                actions.push(action(ActionKind::DifExpr, Some(difo), 0));
+                StatementKind::Trace(layout::display(&value.ty))
+            }
+            StmtKind::Print(value) => {
+                let difo = self.value(value)?;
+                actions.push(action(ActionKind::DifExpr, Some(difo), 0));
+                StatementKind::Print { display: layout::display(&value.ty), type_name: value.ty.to_string() }
+            }
+            StmtKind::Printf { action: format_action, format, args } => {
+                let (kind, statement) = match format_action {
+                    FormatAction::Printf => (ActionKind::Printf, StatementKind::Printf(format.clone())),
+                    FormatAction::System => (ActionKind::System, StatementKind::System(format.clone())),
+                    FormatAction::Freopen => (ActionKind::Freopen, StatementKind::Freopen(format.clone())),
+                };
+                for arg in args {
+                    let difo = self.value(arg)?;
+                    actions.push(action(kind, Some(difo), 0));
+                }
+                // A format without arguments leaves no record of its own, yet must be printed.
+                clause.record |= args.is_empty();
+                statement
+            }
+            StmtKind::Printa { format, aggregations } => {
+                let aggregations: Vec<u32> = aggregations.iter().map(number).collect();
+                for id in &aggregations {
+                    actions.push(action(ActionKind::Printa, None, (*id).into()));
+                }
+                StatementKind::Printa { format: format.clone(), aggregations }
+            }
+            StmtKind::Exit(status) => {
+                let difo = self.value(status)?;
+                actions.push(action(ActionKind::Exit, Some(difo), 0));
+                StatementKind::Exit
+            }
+            StmtKind::Stack(stack) => {
+                actions.push(stack_action(*stack));
+                match stack {
+                    StackAction::Kernel { .. } => StatementKind::Stack,
+                    StackAction::User { .. } => StatementKind::Ustack,
+                }
+            }
+            StmtKind::Symbol(symbol, address) => {
+                let difo = self.value(address)?;
+                actions.push(action(layout::symbol_kind(*symbol), Some(difo), 0));
+                StatementKind::Sym(layout::symbol_display(*symbol))
+            }
+            StmtKind::Tracemem { address, size, length } => {
+                if let Some(length) = length {
+                    let difo = self.value(length)?;
+                    actions.push(action(ActionKind::TracememDyn, Some(difo), 0));
+                }
+                let difo = self.value(address)?;
+                actions.push(action(ActionKind::Tracemem, Some(difo), (*size).into()));
+                StatementKind::Tracemem
+            }
+            StmtKind::Speculation(kind, id) => {
+                let difo = self.value(id)?;
+                actions.push(action(*kind, Some(difo), 0));
+                StatementKind::Silent
+            }
+            StmtKind::Destructive(kind, arg) => {
+                let difo = arg.as_ref().map(|arg| self.value(arg)).transpose()?;
+                actions.push(action(*kind, difo, 0));
+                StatementKind::Silent
+            }
+            control => self.control(control, actions)?,
+        })
+    }
+
+    /// What is done by the consumer, in its place among the records.
+    fn control(&mut self, stmt: &StmtKind, actions: &mut Vec<Action>) -> Result<StatementKind> {
+        let mut libact = |generator: &mut Self, value: Option<&Expr>, arg: u32| -> Result<()> {
+            let difo = value.map(|value| generator.value(value)).transpose()?;
+            actions.push(action(ActionKind::Libact, difo, arg.into()));
+            Ok(())
+        };
+        Ok(match stmt {
+            StmtKind::Clear(id) => {
+                libact(self, None, number(id))?;
+                StatementKind::Clear(number(id))
+            }
+            StmtKind::Trunc { aggregation, count } => {
+                libact(self, count.as_ref(), number(aggregation))?;
+                StatementKind::Trunc { aggregation: number(aggregation), count: count.is_some() }
+            }
+            StmtKind::Normalize { aggregation, divisor } => {
+                libact(self, Some(divisor), number(aggregation))?;
+                StatementKind::Normalize(number(aggregation))
+            }
+            StmtKind::Denormalize(id) => {
+                libact(self, None, number(id))?;
+                StatementKind::Denormalize(number(id))
+            }
+            StmtKind::Setopt { name, value } => {
+                libact(self, None, 0)?;
+                StatementKind::Setopt { name: name.clone(), value: value.clone() }
+            }
+            StmtKind::Ftruncate => {
+                libact(self, None, 0)?;
+                StatementKind::Ftruncate
+            }
+            _ => StatementKind::Silent,
+        })
+    }
+}
+
+/// Ids of aggregations start at 1.
+pub(super) fn number(id: &AggregationId) -> u32 {
+    id.0 as u32 + 1
+}
+
+pub(super) fn action(kind: ActionKind, difo: Option<DifoIndex>, arg: u64) -> Action {
+    Action { kind, difo, ntuple: 0, incr: None, agg: 0, arg }
+}
+
+pub(super) fn stack_action(stack: StackAction) -> Action {
+    match stack {
+        StackAction::Kernel { frames } => action(ActionKind::Stack, None, frames.into()),
+        StackAction::User { frames, strsize } => {
+            action(ActionKind::Ustack, None, u64::from(strsize) << 32 | u64::from(frames))
+        }
+    }
+}
+
+fn probe(probe: &ast::ProbeDesc) -> ProbeDesc {
+    match &probe.kind {
+        ProbeDescKind::Id(id) => ProbeDesc::Id(*id),
+        ProbeDescKind::Fields(fields) => ProbeDesc::Fields {
+            provider: fields.provider.clone(),
+            module: fields.module.clone(),
+            function: fields.function.clone(),
+            name: fields.name.clone(),
+        },
+    }
+}

@@ -1,0 +1,121 @@
+//! parser/brackets.rs: open brackets: where an external declaration ends, and how deep its tree can be.
+
+use super::error::ParseError;
+use super::lexer::{Lexer, Mode};
+use super::syntax;
+use super::token::{BodyToken, Token};
+use crate::source::Span;
+
+/// Operators that may surround a token before the text is refused: a bound on the depth of any tree that the
+/// grammar can have built, so that dropping a half-built one cannot exhaust the stack.
+const MOST_OPERATORS: usize = 4000;
+
+/// An open bracket, or the item itself at the bottom.
+pub struct Level {
+    pub opener: Option<(BodyToken, Span)>,
+    /// Operators since the last separator; each is at most one level of the tree.
+    pub operators: usize,
+    /// Those of the statement before the separator: `else` continues it.
+    pub statement_before: usize,
+    /// A declaration's type is known, so that a further word is the declared name.
+    pub has_type: bool,
+}
+
+impl Level {
+    pub fn new(opener: Option<(BodyToken, Span)>) -> Level {
+        Level { opener, operators: 0, statement_before: 0, has_type: false }
+    }
+}
+
+impl Lexer<'_> {
+    /// Brackets are counted here, so that the end of the external declaration is known.
+    pub(super) fn operator(&mut self, token: BodyToken, span: Span) -> Result<Token, ParseError> {
+        match token {
+            BodyToken::LParen | BodyToken::LBracket | BodyToken::LBrace => {
+                if token == BodyToken::LBrace && self.mode == Mode::Declaration {
+                    return Err(syntax::brace_in_declaration(self.slice(self.previous), span));
+                }
+                self.levels.push(Level::new(Some((token, span))));
+            }
+            BodyToken::RParen | BodyToken::RBracket | BodyToken::RBrace => self.close(token, span)?,
+            BodyToken::Semi => {
+                self.end_statement();
+                self.item_done = self.mode == Mode::Declaration && self.levels.len() == 1;
+            }
+            BodyToken::Slash if self.mode == Mode::Predicate => self.division = Some(span),
+            BodyToken::Comma if self.levels.len() > 1 => {
+                if let Some(level) = self.levels.last_mut() {
+                    level.has_type = false;
+                }
+            }
+            _ => {}
+        }
+        Ok(Token::Op(token))
+    }
+
+    fn close(&mut self, token: BodyToken, span: Span) -> Result<(), ParseError> {
+        let wanted = match token {
+            BodyToken::RParen => BodyToken::LParen,
+            BodyToken::RBracket => BodyToken::LBracket,
+            _ => BodyToken::LBrace,
+        };
+        match self.opener() {
+            Some((opener, opened)) if opener == wanted => {
+                let here = self.indentation(span, true);
+                if self.misplaced.is_none()
+                    && here.is_some_and(|here| Some(here) < self.indentation(opened, false))
+                {
+                    self.misplaced = Some(opened);
+                }
+            }
+            Some((_, opener)) => {
+                return Err(syntax::wrong_closer(self.slice(span), self.slice(opener), span, opener));
+            }
+            None => return Err(syntax::lone_closer(self.slice(span), span)),
+        }
+        if let Some(level) = self.levels.pop() {
+            self.operators -= level.operators;
+        }
+        if token == BodyToken::RBrace {
+            self.end_statement();
+            self.item_done = self.mode == Mode::Body && self.levels.len() == 1;
+        }
+        Ok(())
+    }
+
+    pub(super) fn end_statement(&mut self) {
+        if let Some(level) = self.levels.last_mut() {
+            self.operators -= level.operators;
+            level.statement_before = std::mem::take(&mut level.operators);
+        }
+    }
+
+    /// Counts what may become a level of the tree.
+    pub(super) fn weigh(&mut self, token: &Token, span: Span) -> Result<(), ParseError> {
+        let opens = matches!(token, Token::Op(BodyToken::LParen | BodyToken::LBracket | BodyToken::LBrace));
+        let weight = match token {
+            Token::Else => 1 + self.levels.last().map_or(0, |level| level.statement_before),
+            Token::Op(BodyToken::RParen | BodyToken::RBracket | BodyToken::RBrace | BodyToken::Semi) => 0,
+            Token::Op(_) | Token::If | Token::Sizeof | Token::Stringof | Token::Xlate => 1,
+            _ => 0,
+        };
+        // A bracket is an operator of the level around it.
+        let level = self.levels.len().saturating_sub(1 + usize::from(opens));
+        if let Some(level) = self.levels.get_mut(level) {
+            level.operators += weight;
+            self.operators += weight;
+        }
+        match self.operators > MOST_OPERATORS {
+            true => Err(ParseError::TooDeep { limit: super::MAX_DEPTH, span }),
+            false => Ok(()),
+        }
+    }
+
+    /// The blanks that the line of `span` begins with; nothing if it has to stand first on its line and does not.
+    fn indentation(&self, span: Span, first: bool) -> Option<&str> {
+        let before = &self.text[..span.start as usize];
+        let line = &before[before.rfind('\n').map_or(0, |newline| newline + 1)..];
+        let blanks = &line[..line.len() - line.trim_start().len()];
+        (!first || blanks.len() == line.len()).then_some(blanks)
+    }
+}

@@ -1,0 +1,367 @@
+//! sites/kernel.rs: one kernel, running or under a sysroot: its modules, their symbols, their files. Everything is lazy.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Mutex, OnceLock};
+
+use rayon::prelude::*;
+
+use crate::debuginfo::{self, BuildId, D_DEBUGINFO, Image, ModuleFile, Root, Searched};
+use crate::diag::Diagnostic;
+use crate::sites::decode::{self, Insn};
+use crate::sites::glob::Pattern;
+use crate::sites::symtab::{Role, Symbol, Symbols};
+
+/// What `module` means in a description: `kernel` is another name of the kernel proper.
+pub const KERNEL_PROPER: &str = "vmlinux";
+
+/// A kernel that probes are looked for in.
+pub struct Kernel {
+    root: Root,
+    /// The kernel proper first, then the modules by name.
+    modules: Vec<Module>,
+    kallsyms: OnceLock<HashMap<String, Symbols>>,
+    slide: OnceLock<Option<u64>>,
+    /// The hashes of all names, sorted.
+    namesakes: OnceLock<Vec<u64>>,
+    warnings: Mutex<Vec<Diagnostic>>,
+    remarks: Mutex<Vec<String>>,
+}
+
+/// One module; the kernel proper is one too.
+pub struct Module {
+    pub name: String,
+    file: ModuleFile,
+    debug: OnceLock<Searched>,
+    binary: OnceLock<Option<Image>>,
+    symbols: OnceLock<Option<Symbols>>,
+    /// Load addresses of the sections of a loaded module, by name.
+    placement: OnceLock<HashMap<String, u64>>,
+}
+
+/// An address as stack() and sym() print it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbolized {
+    pub module: String,
+    pub function: String,
+    pub offset: u64,
+}
+
+impl Kernel {
+    /// The kernel that runs, with the modules that are loaded now.
+    pub fn running() -> Result<Kernel, Box<Diagnostic>> {
+        let root = Root::running();
+        let mut files = root.modules();
+        let loaded = Root::loaded_modules().into_iter().map(|name| {
+            let file = files.remove(&name);
+            file.unwrap_or(ModuleFile { name, binary: None, debug: None })
+        });
+        let modules = loaded.collect();
+        Ok(Kernel::new(root, modules))
+    }
+
+    /// The kernel whose files are under `path`; `release` may be left to us when there is only one, or the newest is
+    /// meant.
+    pub fn sysroot(path: &Path, release: Option<&str>) -> Result<Kernel, Box<Diagnostic>> {
+        let root = Root::sysroot(path, release).map_err(|error| Box::new(error.diagnostic()))?;
+        let modules = root.modules().into_values().collect();
+        Ok(Kernel::new(root, modules))
+    }
+
+    fn new(root: Root, files: Vec<ModuleFile>) -> Kernel {
+        let proper = ModuleFile { name: KERNEL_PROPER.to_owned(), binary: None, debug: None };
+        let modules = std::iter::once(proper).chain(files).map(Module::new).collect();
+        Kernel {
+            root,
+            modules,
+            kallsyms: OnceLock::new(),
+            slide: OnceLock::new(),
+            namesakes: OnceLock::new(),
+            warnings: Mutex::default(),
+            remarks: Mutex::default(),
+        }
+    }
+
+    pub fn release(&self) -> &str {
+        self.root.release()
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.root.is_running()
+    }
+
+    /// The kernel proper first, then the modules by name.
+    pub fn modules(&self) -> &[Module] {
+        &self.modules
+    }
+
+    /// The modules that a description's field names, by their place in [`Kernel::modules`].
+    pub fn modules_matching(&self, field: &str) -> Vec<usize> {
+        let field = if field == "kernel" { KERNEL_PROPER } else { field };
+        let pattern = Pattern::new(field);
+        (0..self.modules.len()).filter(|index| pattern.matches(&self.modules[*index].name)).collect()
+    }
+
+    /// Whether there is a file of the module, loaded or not.
+    pub(super) fn has_module_file(&self, name: &str) -> bool {
+        self.root.modules().contains_key(name)
+    }
+
+    /// Which package brings the debug information on this distribution.
+    pub(super) fn debug_package(&self) -> String {
+        let release = self.release();
+        let text = std::fs::read_to_string(self.root.path("/etc/os-release")).unwrap_or_default();
+        let id = text.lines().find_map(|line| line.strip_prefix("ID=")).unwrap_or("").trim_matches('"');
+        match id {
+            "ubuntu" => format!("install it: apt install linux-image-{release}-dbgsym"),
+            "fedora" | "rhel" | "centos" => {
+                format!("install it: dnf debuginfo-install kernel-core-{release}")
+            }
+            "arch" => "fetch it with debuginfod, or install a kernel with its vmlinux".to_owned(),
+            _ => format!("install it: apt install linux-image-{release}-dbg"),
+        }
+    }
+
+    /// Refuses a kernel that hides its addresses: nothing could be armed.
+    pub fn require_addresses(&self) -> Result<(), Box<Diagnostic>> {
+        let known = self.symbols(0).is_some_and(|symbols| {
+            symbols.iter().next().is_some_and(|(_, symbol)| self.run_time(0, symbol.address).is_some())
+        });
+        if known || !self.is_running() {
+            return Ok(());
+        }
+        Err(Box::new(
+            Diagnostic::error(D_DEBUGINFO, "the kernel does not show its addresses")
+                .note("/proc/kallsyms has only zeros (kernel.kptr_restrict)")
+                .help("run as root; if it is 2: sysctl -w kernel.kptr_restrict=1"),
+        ))
+    }
+
+    /// The function that an address of the running kernel is in.
+    pub fn symbolize(&self, address: u64) -> Option<Symbolized> {
+        let found = |module: &str, symbols: &Symbols, symbol: &Symbol, offset: u64| Symbolized {
+            module: module.to_owned(),
+            function: symbols.name(symbol).to_owned(),
+            offset,
+        };
+        if self.debug(0).is_some()
+            && let (Some(symbols), Some(slide)) = (self.symbols(0), self.slide())
+        {
+            let linked = address.wrapping_sub(slide);
+            if let Some(symbol) = symbols.containing(linked) {
+                return Some(found(KERNEL_PROPER, symbols, symbol, linked - symbol.address));
+            }
+        }
+        self.kallsyms().iter().find_map(|(module, symbols)| {
+            let symbol = symbols.containing(address)?;
+            Some(found(module, symbols, symbol, address - symbol.address))
+        })
+    }
+
+    /// What is wrong but not in the way: debug files of another build. Each is told once.
+    pub fn take_warnings(&self) -> Vec<Diagnostic> {
+        std::mem::take(&mut self.warnings.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    }
+
+    /// For `-v`: what was left out, and why.
+    pub fn take_remarks(&self) -> Vec<String> {
+        std::mem::take(&mut self.remarks.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    }
+
+    pub(super) fn warn(&self, warning: Diagnostic) {
+        self.warnings.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(warning);
+    }
+
+    pub(super) fn remark(&self, remark: String) {
+        self.remarks.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(remark);
+    }
+
+    /// The image with the debug information of a module.
+    pub fn debug(&self, module: usize) -> Option<&Image> {
+        self.debug_search(module).found.as_ref()
+    }
+
+    /// The same, with where it was looked for.
+    pub fn debug_search(&self, module: usize) -> &Searched {
+        let this = &self.modules[module];
+        this.debug.get_or_init(|| {
+            let wanted = self.build_id(module);
+            let searched = match module {
+                0 => debuginfo::vmlinux_debug(&self.root, wanted.as_ref()),
+                _ => debuginfo::module_debug(&self.root, &this.file, wanted.as_ref()),
+            };
+            searched.refused.iter().for_each(|error| self.warn(error.warning()));
+            searched
+        })
+    }
+
+    /// The build id that a file must have; a sysroot asks for none.
+    pub fn build_id(&self, module: usize) -> Option<BuildId> {
+        match module {
+            _ if !self.is_running() => None,
+            0 => BuildId::of_running_kernel(),
+            _ => BuildId::of_loaded_module(&self.modules[module].name),
+        }
+    }
+
+    /// The symbols of a module: from its file, with the file's addresses, or from the running kernel.
+    pub fn symbols(&self, module: usize) -> Option<&Symbols> {
+        let this = &self.modules[module];
+        let image = self.debug(module);
+        if image.is_none() && self.is_running() {
+            return self.kallsyms().get(&this.name);
+        }
+        let symbols = this.symbols.get_or_init(|| {
+            let image = image.or_else(|| self.binary(module))?;
+            Symbols::of_image(image, if module == 0 { Role::Vmlinux } else { Role::Module })
+                .map_err(|error| self.warn(error.warning()))
+                .ok()
+        });
+        symbols.as_ref()
+    }
+
+    /// Reads the symbols of many modules at once.
+    pub(super) fn load_symbols(&self, modules: Range<usize>) {
+        modules.into_par_iter().filter(|module| self.modules[*module].symbols.get().is_none()).for_each(
+            |module| {
+                self.symbols(module);
+            },
+        );
+    }
+
+    /// Where an address of [`Kernel::symbols`] is in the running kernel; in a sysroot, the address in the file.
+    /// `None`: the kernel does not show it.
+    pub fn run_time(&self, module: usize, address: u64) -> Option<u64> {
+        if !self.is_running() {
+            return Some(address);
+        }
+        match (self.debug(module), module) {
+            (None, _) => Some(address).filter(|address| *address != 0),
+            (Some(_), 0) => Some(address.wrapping_add(self.slide()?)),
+            (Some(image), _) => {
+                let section = image.section_at(address)?;
+                Some(self.placement(module).get(&section.name)? + (address - section.address))
+            }
+        }
+    }
+
+    /// The instructions of a function as the file has them; `None` without a file, or on a machine that is not x86-64.
+    pub fn instructions(&self, module: usize, symbol: &Symbol) -> Option<Vec<Insn>> {
+        let code = self.code(module, symbol.address, symbol.size)?;
+        Some(decode::instructions(code, symbol.address))
+    }
+
+    /// Bytes of the module's file at an address of [`Kernel::symbols`].
+    pub fn code(&self, module: usize, address: u64, len: u64) -> Option<&[u8]> {
+        let len = usize::try_from(len).ok()?;
+        let named = self.debug(module);
+        let image = match named {
+            Some(image) if image.has_code() => image,
+            _ => self.binary(module)?,
+        };
+        // A file of debug information alone and the module itself may lay out their sections differently.
+        let address = match named {
+            Some(named) if image.is_relocatable() && !std::ptr::eq(named, image) => {
+                let section = named.section_at(address)?;
+                image.section(&section.name)?.address + (address - section.address)
+            }
+            _ => address,
+        };
+        image.is_x86_64().then(|| image.code_at(address))?.and_then(|code| code.get(..len))
+    }
+
+    /// How many functions of the kernel have this name: those of the kernel proper and of all its modules.
+    pub fn namesakes(&self, name: &str) -> usize {
+        // By hash: with 600,000 names of a sysroot a map of strings takes longer than the walk. Two names with one hash
+        // are only told apart more than is needed.
+        let hashes = self.namesakes.get_or_init(|| {
+            let mut hashes: Vec<u64> = (0..self.modules.len())
+                .into_par_iter()
+                .flat_map_iter(|module| {
+                    self.symbols(module).into_iter().flat_map(Symbols::iter).map(|(name, _)| hash(name))
+                })
+                .collect();
+            hashes.par_sort_unstable();
+            hashes
+        });
+        let wanted = hash(name);
+        let first = hashes.partition_point(|hash| *hash < wanted);
+        hashes[first..].iter().take_while(|hash| **hash == wanted).count()
+    }
+
+    fn binary(&self, module: usize) -> Option<&Image> {
+        let this = &self.modules[module];
+        let image = this.binary.get_or_init(|| {
+            let searched = debuginfo::module_binary(&this.file, self.build_id(module).as_ref());
+            searched.refused.iter().for_each(|error| self.warn(error.warning()));
+            searched.found
+        });
+        image.as_ref()
+    }
+
+    fn kallsyms(&self) -> &HashMap<String, Symbols> {
+        self.kallsyms.get_or_init(|| {
+            let text =
+                if self.is_running() { std::fs::read_to_string("/proc/kallsyms") } else { Ok(String::new()) };
+            Symbols::of_kallsyms(&text.unwrap_or_default())
+        })
+    }
+
+    /// How far the kernel proper was moved when it was loaded (KASLR).
+    fn slide(&self) -> Option<u64> {
+        *self.slide.get_or_init(|| {
+            let linked = self.symbols(0)?.text_start()?;
+            let running = running_text_start().filter(|address| *address != 0)?;
+            Some(running.wrapping_sub(linked))
+        })
+    }
+
+    fn placement(&self, module: usize) -> &HashMap<String, u64> {
+        let this = &self.modules[module];
+        this.placement.get_or_init(|| {
+            let dir = Path::new("/sys/module").join(&this.name).join("sections");
+            let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+            entries
+                .filter_map(|entry| {
+                    let text = std::fs::read_to_string(entry.path()).ok()?;
+                    let address = u64::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok()?;
+                    Some((entry.file_name().into_string().ok()?, address)).filter(|_| address != 0)
+                })
+                .collect()
+        })
+    }
+}
+
+impl Module {
+    fn new(file: ModuleFile) -> Module {
+        Module {
+            name: file.name.clone(),
+            file,
+            debug: OnceLock::new(),
+            binary: OnceLock::new(),
+            symbols: OnceLock::new(),
+            placement: OnceLock::new(),
+        }
+    }
+}
+
+/// The kernel writes its list of symbols as it is read, and `_text` stands near the start: the rest is not asked for.
+fn running_text_start() -> Option<u64> {
+    use std::io::BufRead;
+    let file = std::fs::File::open("/proc/kallsyms").ok()?;
+    for line in std::io::BufReader::new(file).lines() {
+        let line = line.ok()?;
+        if let Some(address) = line.strip_suffix(" T _text") {
+            return u64::from_str_radix(address, 16).ok();
+        }
+    }
+    None
+}
+
+fn hash(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
+}

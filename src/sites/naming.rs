@@ -1,0 +1,100 @@
+//! sites/naming.rs: an address as a probe description names it, never a namesake's.
+
+use super::Site;
+use super::kernel::Kernel;
+use super::symtab::Symbol;
+
+/// How a function is written in a description.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionRef {
+    pub function: String,
+    pub module_needed: bool,
+}
+
+/// The name of a function in a description, split: `show#2` is the second of its namesakes in address order.
+pub fn split_ordinal(function: &str) -> (&str, Option<usize>) {
+    match function.rsplit_once('#') {
+        Some((name, ordinal)) if !name.is_empty() => match ordinal.parse() {
+            Ok(ordinal) if ordinal > 0 => (name, Some(ordinal)),
+            _ => (function, None),
+        },
+        _ => (function, None),
+    }
+}
+
+impl Kernel {
+    /// The shortest name by which only this function is meant. Among namesakes of one module it is the position in
+    /// address order, as livepatch counts; the kernel proper stands before all modules.
+    pub(super) fn function_ref(&self, module: usize, symbol: &Symbol) -> Option<FunctionRef> {
+        let symbols = self.symbols(module)?;
+        let name = symbols.name(symbol);
+        if self.namesakes(name) == 1 {
+            return Some(FunctionRef { function: name.to_owned(), module_needed: false });
+        }
+        let here = symbols.named(name);
+        let position = here.iter().position(|namesake| namesake.address == symbol.address)?;
+        if here.len() == 1 {
+            return Some(FunctionRef { function: name.to_owned(), module_needed: true });
+        }
+        Some(FunctionRef { function: format!("{name}#{}", position + 1), module_needed: module != 0 })
+    }
+
+    /// The functions that a description's fields name without globs, in order of module and address.
+    pub(super) fn functions_named(&self, modules: &[usize], function: &str) -> Vec<(usize, Symbol)> {
+        let (name, ordinal) = split_ordinal(function);
+        let all = modules.iter().flat_map(|module| {
+            let symbols = self.symbols(*module);
+            symbols.into_iter().flat_map(|symbols| symbols.named(name)).map(|symbol| (*module, *symbol))
+        });
+        match ordinal {
+            Some(ordinal) => all.skip(ordinal - 1).take(1).filter(|(_, symbol)| !symbol.gone).collect(),
+            None => all.filter(|(_, symbol)| !symbol.gone).collect(),
+        }
+    }
+
+    /// The site at an address; `None` outside every function and in freed code.
+    pub(super) fn site(&self, module: usize, address: u64) -> Result<Site, NoSite> {
+        let freed_section = self
+            .debug(module)
+            .and_then(|image| image.section_at(address))
+            .is_some_and(|section| section.name.starts_with(".init"));
+        if freed_section {
+            return Err(NoSite::Freed);
+        }
+        let symbol =
+            self.symbols(module).and_then(|symbols| symbols.containing(address)).ok_or(NoSite::Dead)?;
+        if symbol.gone {
+            return Err(NoSite::Freed);
+        }
+        let name = self.function_ref(module, symbol).ok_or(NoSite::Dead)?;
+        Ok(Site {
+            module: self.modules()[module].name.clone(),
+            caller: name.function,
+            offset: address - symbol.address,
+            module_needed: name.module_needed,
+        })
+    }
+}
+
+/// Why an address is no site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoSite {
+    /// In a section that is freed after boot.
+    Freed,
+    /// Outside every function: code that the linker took away.
+    Dead,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_ordinal;
+
+    #[test]
+    fn ordinals() {
+        assert_eq!(split_ordinal("show#2"), ("show", Some(2)));
+        assert_eq!(split_ordinal("show"), ("show", None));
+        assert_eq!(split_ordinal("show#0"), ("show#0", None));
+        assert_eq!(split_ordinal("#2"), ("#2", None));
+        assert_eq!(split_ordinal("show#x"), ("show#x", None));
+    }
+}

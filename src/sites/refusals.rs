@@ -1,0 +1,229 @@
+//! sites/refusals.rs: why there is no site: one cause, one message, and what to do next.
+
+use std::collections::BTreeSet;
+
+use super::catalog::{LiveInsn, insn_text};
+use super::dwarf;
+use super::glob::is_glob;
+use super::index::Known;
+use super::kernel::{KERNEL_PROPER, Kernel};
+use super::naming::split_ordinal;
+use super::symtab::Symbol;
+use crate::debuginfo::D_DEBUGINFO;
+use crate::diag::{Diagnostic, suggest, tags};
+
+/// The module field names no module of this kernel.
+pub fn no_module(kernel: &Kernel, module: &str) -> Diagnostic {
+    if kernel.has_module_file(module) {
+        return Diagnostic::error(tags::PDESC_ZERO, format!("the module `{module}` is not loaded"))
+            .help(format!("load it first: modprobe {module}"));
+    }
+    let names = kernel.modules().iter().map(|module| module.name.as_str());
+    let error = Diagnostic::error(tags::PDESC_ZERO, format!("there is no module `{module}`"));
+    match suggest::nearest(module, names) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.help(format!(
+            "the kernel proper is `{KERNEL_PROPER}`; leave the field empty to search all modules"
+        )),
+    }
+}
+
+/// Nothing tells the inlined copies.
+pub fn no_debug_information(kernel: &Kernel, module: usize, function: &str, out_of_line: bool) -> Diagnostic {
+    let searched = kernel.debug_search(module);
+    let name = &kernel.modules()[module].name;
+    let mut error = Diagnostic::error(
+        D_DEBUGINFO,
+        format!(
+            "no debug information of {name} ({}): the inlined copies of `{function}` cannot be told",
+            kernel.release()
+        ),
+    );
+    if let Some(id) = kernel.build_id(module) {
+        error = error.note(format!("wanted: build id {id}"));
+    }
+    for refused in &searched.refused {
+        error = error.note(refused.to_string());
+    }
+    let places: Vec<String> = searched.places.iter().map(|place| place.display().to_string()).collect();
+    error = error.note(format!("looked for: {}", places.join(", ")));
+    error = error.help(kernel.debug_package());
+    if out_of_line {
+        error = error.help(format!("`fbt::{function}:entry` traces the calls that are not inlined"));
+    }
+    error
+}
+
+/// The function is not known, or nothing of it can be probed.
+pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Known]) -> Diagnostic {
+    let copies: usize = known.iter().map(|known| known.dropped.copies).sum();
+    if copies > 0 {
+        let mut error = Diagnostic::error(
+            tags::PDESC_ZERO,
+            format!("none of the {copies} inlined copies of `{function}` can be traced"),
+        );
+        for known in known {
+            error = error.note(known.dropped.reasons());
+        }
+        return error;
+    }
+    if known.iter().any(|known| known.inline) {
+        return Diagnostic::error(tags::PDESC_ZERO, format!("no code is left of the function `{function}`"))
+            .note("it is defined, but no call of it was compiled");
+    }
+    let error = Diagnostic::error(
+        tags::PDESC_ZERO,
+        format!("there is no function `{function}`{}", place(kernel, modules)),
+    );
+    let mut names: Vec<&str> = Vec::new();
+    let mut inline: BTreeSet<String> = BTreeSet::new();
+    for module in modules {
+        if let Some(symbols) = kernel.symbols(*module) {
+            names.extend(symbols.iter().filter(|(_, symbol)| !symbol.gone).map(|(name, _)| name));
+        }
+        // Of the modules, the symbols are enough: their inline functions are mostly those of the kernel's headers.
+        if let Some(image) = kernel.debug(*module).filter(|_| *module == 0 || modules.len() == 1) {
+            inline.extend(dwarf::inline_names(image).unwrap_or_default());
+        }
+    }
+    let near = suggest::nearest_few(function, names.into_iter().chain(inline.iter().map(String::as_str)), 3);
+    if near.is_empty() {
+        return error;
+    }
+    let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    error.help(format!("did you mean {}?", near.join(" or ")))
+}
+
+/// fbt or kinst with an offset: the function has no code of its own.
+pub fn no_function(kernel: &Kernel, modules: &[usize], function: &str, name: &str) -> Diagnostic {
+    let wanted = [function.to_owned()];
+    let copies: usize = modules
+        .iter()
+        .filter_map(|module| Some((*module, kernel.debug(*module)?)))
+        .filter(|(module, image)| *module == 0 || dwarf::may_know(image, &wanted))
+        .filter_map(|(_, image)| dwarf::find(image, &wanted, false).ok())
+        .flat_map(|findings| findings.functions)
+        .map(|function| function.copies.len())
+        .sum();
+    if copies > 0 {
+        let boundary = if name == "return" { "return" } else { "entry" };
+        return Diagnostic::error(
+            tags::PDESC_ZERO,
+            format!("`{function}` is inlined everywhere ({copies} copies): it has no code of its own"),
+        )
+        .help(format!("trace the copies: kinst::{function}:{boundary}"));
+    }
+    no_sites(kernel, modules, function, &[])
+}
+
+/// An empty answer that has a cause to tell: a name without globs that does not exist.
+pub fn nothing_matches(
+    kernel: &Kernel,
+    modules: &[usize],
+    provider: &str,
+    module: &str,
+    function: &str,
+    name: &str,
+) -> Result<(), Box<Diagnostic>> {
+    if !matches!(provider, "" | "fbt" | "kinst") {
+        let known = ["dtrace", "fbt", "kinst"];
+        let error = Diagnostic::error(tags::PDESC_ZERO, format!("there is no provider `{provider}`"));
+        return match suggest::nearest(provider, known) {
+            _ if is_glob(provider) || known.contains(&provider) => Ok(()),
+            Some(near) => Err(Box::new(error.help(format!("did you mean `{near}`?")))),
+            None => Err(Box::new(error.help("there are dtrace, fbt and kinst"))),
+        };
+    }
+    if modules.is_empty() && !is_glob(module) && !function.is_empty() {
+        return Err(Box::new(no_module(kernel, module)));
+    }
+    if function.is_empty() || is_glob(function) {
+        return Ok(());
+    }
+    if kernel.functions_named(modules, function).is_empty() {
+        let (function, ordinal) = split_ordinal(function);
+        let namesakes = kernel.functions_named(modules, function).len();
+        if let Some(ordinal) = ordinal.filter(|_| namesakes > 0) {
+            return Err(Box::new(
+                Diagnostic::error(tags::PDESC_ZERO, format!("there is no function `{function}#{ordinal}`"))
+                    .help(format!(
+                        "the ones that can be traced are among `{function}#1` to `{function}#{namesakes}`"
+                    )),
+            ));
+        }
+        return Err(Box::new(no_function(kernel, modules, function, name)));
+    }
+    if provider == "fbt" && !is_glob(name) && !matches!(name, "" | "entry" | "return") {
+        return Err(Box::new(
+            Diagnostic::error(tags::PDESC_ZERO, format!("fbt has no probe `{name}`"))
+                .help(format!("it has fbt::{function}:entry and fbt::{function}:return")),
+        ));
+    }
+    Ok(())
+}
+
+/// The name of a kinst probe is an offset in decimal.
+pub fn decimal(name: &str) -> Option<u32> {
+    name.bytes().all(|byte| byte.is_ascii_digit()).then(|| name.parse().ok())?
+}
+
+/// `insns` are all of the function's.
+pub fn no_boundary(function: &str, symbol: &Symbol, offset: u32, insns: &[LiveInsn]) -> Diagnostic {
+    let before = insns.iter().rev().find(|insn| insn.offset < offset);
+    let after = insns.iter().find(|insn| insn.offset > offset);
+    let (title, offers) = match (before, after) {
+        (Some(before), Some(after)) => {
+            (format!("offset {offset} is inside an instruction of `{function}`"), vec![before, after])
+        }
+        (Some(last), None) if offset < last.offset + last.bytes.len() as u32 => {
+            (format!("offset {offset} is inside the last instruction of `{function}`"), vec![last])
+        }
+        (Some(last), None) => (format!("offset {offset} is beyond the end of `{function}`"), vec![last]),
+        (None, _) => (format!("no instruction of `{function}` is known at offset {offset}"), Vec::new()),
+    };
+    let error = Diagnostic::error(tags::PDESC_ZERO, title);
+    let text: Vec<String> = offers.iter().map(|insn| insn_text(symbol, insn)).collect();
+    match &text[..] {
+        [] => error,
+        [one] => error
+            .note(format!("the last one is {one}"))
+            .help(format!("try kinst::{function}:{}", offers[0].offset)),
+        [before, after, ..] => error.note(format!("the nearest ones are {before} and {after}")).help(
+            format!("try kinst::{function}:{} or kinst::{function}:{}", offers[0].offset, offers[1].offset),
+        ),
+    }
+}
+
+/// Not an offset.
+pub fn no_such_name(function: &str, name: &str) -> Diagnostic {
+    Diagnostic::error(tags::PDESC_ZERO, format!("kinst has no probe `{name}`")).help(format!(
+        "a name is an offset in bytes: kinst::{function}:0, or empty for all instructions: kinst::{function}:"
+    ))
+}
+
+/// The instructions are neither in memory nor in a file.
+pub fn no_text(kernel: &Kernel, function: &str, reason: Option<&str>) -> Diagnostic {
+    match reason {
+        Some(reason) => {
+            Diagnostic::error(tags::PDESC_ZERO, format!("`{function}` cannot be traced: {reason}"))
+        }
+        None => {
+            Diagnostic::error(tags::PDESC_ZERO, format!("the instructions of `{function}` are not known"))
+                .note("the kinst module is not asked, and there is no file of the kernel with its code")
+                .help(kernel.debug_package())
+        }
+    }
+}
+
+pub fn too_many(function: &str, most: usize) -> Diagnostic {
+    Diagnostic::error(tags::PDESC_ZERO, format!("`{function}` has more than {most} instructions"))
+        .help("name fewer functions")
+}
+
+fn place(kernel: &Kernel, modules: &[usize]) -> String {
+    match modules {
+        [one] => format!(" in {}", kernel.modules()[*one].name),
+        _ if kernel.is_running() => String::from(" in the kernel or a loaded module"),
+        _ => format!(" in the kernel {} or its modules", kernel.release()),
+    }
+}

@@ -1,0 +1,237 @@
+//! sugar/inline_probes.rs: `kinst::f:entry` and `:return` become the sites of f's inlined copies, and fbt probes.
+
+use crate::diag::Diagnostic;
+use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields};
+use crate::sites::{Boundary, FunctionSites, InlineProbe, Site, SiteIndex};
+use crate::sugar::plain;
+
+/// The pass. A description whose function the index does not know stays as it is if the index says so with an empty
+/// answer, and is an error if the index refuses it.
+pub fn expand(mut program: plain::Program, index: &dyn SiteIndex) -> Result<plain::Program, Vec<Diagnostic>> {
+    let mut errors: Vec<Diagnostic> = Vec::new();
+    for item in &mut program.items {
+        if let plain::Item::Clause(clause) = item {
+            expand_list(&mut clause.probes, index, &mut errors);
+        }
+    }
+    if errors.is_empty() { Ok(program) } else { Err(errors) }
+}
+
+/// The functions whose sites [`expand`] is going to ask for.
+pub fn wanted(program: &ast::Program) -> Vec<InlineProbe> {
+    let clauses = program.items.iter().filter_map(|item| match item {
+        ast::Item::Clause(clause) => Some(clause),
+        ast::Item::Pragma(_) | ast::Item::Declaration(_) => None,
+    });
+    let mut wanted: Vec<InlineProbe> = clauses
+        .flat_map(|clause| &clause.probes)
+        .filter_map(inline_probe)
+        .map(|(fields, _)| InlineProbe { module: fields.module.clone(), function: fields.function.clone() })
+        .collect();
+    wanted.sort();
+    wanted.dedup();
+    wanted
+}
+
+/// The first site takes the place of the description; the others follow the list, in the order of processing.
+fn expand_list(probes: &mut Vec<ProbeDesc>, index: &dyn SiteIndex, errors: &mut Vec<Diagnostic>) {
+    let mut appended = Vec::new();
+    for probe in probes.iter_mut() {
+        let Some((fields, boundary)) = inline_probe(probe) else { continue };
+        match index.inline_sites(&fields.module, &fields.function, boundary) {
+            Ok(functions) => {
+                let mut made = descriptions(fields, &functions).into_iter();
+                let span = probe.span;
+                if let Some(first) = made.next() {
+                    probe.kind = ProbeDescKind::Fields(first);
+                }
+                appended.extend(made.map(|fields| ProbeDesc { kind: ProbeDescKind::Fields(fields), span }));
+            }
+            Err(error) => {
+                let mut error = *error;
+                if error.labels.is_empty() {
+                    error = error.at(probe.span, "asked for here");
+                }
+                // The clauses that an `if` was taken apart into share one list of descriptions.
+                if !errors.contains(&error) {
+                    errors.push(error);
+                }
+            }
+        }
+    }
+    probes.append(&mut appended);
+}
+
+fn inline_probe(probe: &ProbeDesc) -> Option<(&ProbeFields, Boundary)> {
+    let ProbeDescKind::Fields(fields) = &probe.kind else { return None };
+    let boundary = match fields.name.as_str() {
+        "entry" => Boundary::Entry,
+        "return" => Boundary::Return,
+        _ => return None,
+    };
+    let names_one = !fields.function.is_empty() && !is_glob(&fields.function);
+    (fields.provider == "kinst" && names_one).then_some((fields, boundary))
+}
+
+/// For each module: the copies, then the instances that fbt can serve.
+fn descriptions(asked: &ProbeFields, functions: &[FunctionSites]) -> Vec<ProbeFields> {
+    let mut made: Vec<ProbeFields> = Vec::new();
+    for function in functions {
+        made.extend(function.sites.iter().map(|site| ProbeFields {
+            provider: "kinst".to_owned(),
+            module: module_field(asked, site),
+            function: site.caller.clone(),
+            name: site.offset.to_string(),
+        }));
+        for name in &function.out_of_line {
+            let instance = ProbeFields {
+                provider: "fbt".to_owned(),
+                module: asked.module.clone(),
+                function: name.clone(),
+                name: asked.name.clone(),
+            };
+            // One description serves the instances of this name in all the modules that were asked for.
+            if !made.contains(&instance) {
+                made.push(instance);
+            }
+        }
+    }
+    made
+}
+
+/// As the user wrote it, unless the caller's name alone means another function too.
+fn module_field(asked: &ProbeFields, site: &Site) -> String {
+    if site.module_needed && (asked.module.is_empty() || is_glob(&asked.module)) {
+        site.module.clone()
+    } else {
+        asked.module.clone()
+    }
+}
+
+fn is_glob(field: &str) -> bool {
+    field.contains(['*', '?', '[', '\\'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::tags;
+    use crate::source::{FileId, Span};
+
+    /// A table: (function, its sites).
+    struct Table(Vec<(&'static str, Vec<FunctionSites>)>);
+
+    impl SiteIndex for Table {
+        fn inline_sites(
+            &self,
+            _: &str,
+            function: &str,
+            boundary: Boundary,
+        ) -> Result<Vec<FunctionSites>, Box<Diagnostic>> {
+            let found = self.0.iter().find(|(name, _)| *name == function);
+            let (_, functions) =
+                found.ok_or_else(|| Box::new(Diagnostic::error(tags::PDESC_ZERO, "not found")))?;
+            let mut functions = functions.clone();
+            if boundary == Boundary::Return {
+                functions
+                    .iter_mut()
+                    .flat_map(|function| &mut function.sites)
+                    .for_each(|site| site.offset += 100);
+            }
+            Ok(functions)
+        }
+    }
+
+    fn site(module: &str, caller: &str, offset: u64, module_needed: bool) -> Site {
+        Site { module: module.to_owned(), caller: caller.to_owned(), offset, module_needed }
+    }
+
+    fn function(module: &str, sites: Vec<Site>, out_of_line: &[&str]) -> FunctionSites {
+        let out_of_line = out_of_line.iter().map(|name| (*name).to_owned()).collect();
+        FunctionSites { module: module.to_owned(), sites, out_of_line }
+    }
+
+    fn table() -> Table {
+        let inlined = vec![
+            site("vmlinux", "one", 13, false),
+            site("vmlinux", "show#2", 40, false),
+            site("ext4", "show", 7, true),
+        ];
+        let both = vec![site("vmlinux", "two", 25, false)];
+        Table(vec![
+            ("inlined", vec![function("vmlinux", inlined, &[])]),
+            ("both", vec![function("vmlinux", both, &["both", "both.isra.0"])]),
+            (
+                "regular",
+                vec![function("vmlinux", vec![], &["regular"]), function("ext4", vec![], &["regular"])],
+            ),
+            ("lenient", vec![]),
+        ])
+    }
+
+    /// Expands a list of descriptions in a clause of its own; the text has one description a line.
+    fn expanded(list: &str) -> Result<Vec<String>, Vec<Diagnostic>> {
+        let span = Span::new(FileId(0), 0, 0);
+        let probes = list.split(", ").map(|text| {
+            let [provider, module, function, name] = text.split(':').collect::<Vec<_>>()[..] else {
+                panic!("four fields")
+            };
+            let (provider, module) = (provider.to_owned(), module.to_owned());
+            let fields =
+                ProbeFields { provider, module, function: function.to_owned(), name: name.to_owned() };
+            ProbeDesc { kind: ProbeDescKind::Fields(fields), span }
+        });
+        let clause = plain::Clause { probes: probes.collect(), predicate: None, body: None, span };
+        let program = expand(plain::Program { items: vec![plain::Item::Clause(clause)] }, &table())?;
+        let [plain::Item::Clause(clause)] = &program.items[..] else { panic!("one clause") };
+        let text = clause.probes.iter().map(|probe| match &probe.kind {
+            ProbeDescKind::Fields(f) => format!("{}:{}:{}:{}", f.provider, f.module, f.function, f.name),
+            ProbeDescKind::Id(id) => id.to_string(),
+        });
+        Ok(text.collect())
+    }
+
+    #[test]
+    fn copies_take_the_place_and_follow() {
+        assert_eq!(
+            expanded("kinst::inlined:entry, fbt::x:entry").expect("sites"),
+            ["kinst::one:13", "fbt::x:entry", "kinst::show#2:40", "kinst:ext4:show:7"]
+        );
+        assert_eq!(
+            expanded("kinst:vmlinux:inlined:return").expect("sites"),
+            ["kinst:vmlinux:one:113", "kinst:vmlinux:show#2:140", "kinst:vmlinux:show:107"]
+        );
+    }
+
+    #[test]
+    fn out_of_line_instances_go_to_fbt() {
+        assert_eq!(
+            expanded("kinst::both:entry, kinst::regular:return").expect("sites"),
+            ["kinst::two:25", "fbt::regular:return", "fbt::both:entry", "fbt::both.isra.0:entry"]
+        );
+    }
+
+    #[test]
+    fn other_descriptions_are_left_alone() {
+        for text in [
+            "kinst::f:",
+            "kinst::f:4",
+            "kinst::f:*",
+            "fbt::f:entry",
+            "kin*::f:entry",
+            "kinst:::entry",
+            "kinst::f*:entry",
+        ] {
+            assert_eq!(expanded(text).expect("as it was"), [text]);
+        }
+        assert_eq!(expanded("kinst::lenient:entry").expect("as it was"), ["kinst::lenient:entry"]);
+    }
+
+    #[test]
+    fn each_unknown_function_is_one_error() {
+        let errors = expanded("kinst::nothing:entry, kinst::inlined:entry, kinst::nothing:entry")
+            .expect_err("not found");
+        assert_eq!(errors.len(), 1);
+        assert_eq!(errors[0].labels.len(), 1);
+    }
+}

@@ -1,0 +1,30 @@
+//! typeck/tests.rs: D texts that must check, and each way in which one must not.
+
+use super::{Env, check, typed};
+use crate::diag::Diagnostic;
+use crate::parser::{self, Macros, ParseOptions, Settings};
+use crate::source::{Origin, Source, Sources};
+use crate::sugar::{Session, if_else, plain};
+use crate::types::TypeSource;
+use crate::types::intrinsic::Intrinsic;
+
+/// The text as far as the typed tree.
+pub fn check_text(text: &str) -> Result<typed::Program, Diagnostic> {
+    check(&parse_text(text), &Env::default()).map_err(|error| error.diagnostic())
+}
+
+/// The text as far as the tree without sugar.
+pub fn parse_text(text: &str) -> plain::Program {
+    let mut sources = Sources::default();
+    let source = Source { name: "test.d".to_owned(), origin: Origin::Script, text: text.to_owned() };
+    let file = sources.add(source);
+    let is_type_name = |name: &str| Intrinsic.named(name).is_some();
+    let options = ParseOptions {
+        macros: &Macros::default(),
+        is_type_name: &is_type_name,
+        settings: Settings::default(),
+    };
+    let parsed = parser::parse(&sources, file, &options);
+    let parsed = parsed.unwrap_or_else(|error| panic!("{text}: {}", error.diagnostic().title));
+    if_else::expand(parsed.program, Session::default()).0
+}

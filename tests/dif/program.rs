@@ -1,0 +1,490 @@
+//! program.rs: random DIF programs that mean something: typed expressions over variables, strings and arguments.
+
+use kinst::dif::asm::Assembler;
+use kinst::dif::insn::{Builtin, Insn, Opcode, PUSH_STRING, Reg, Subr};
+use kinst::dif::{Action, ActionKind, Clause, CtfKind, Difo, Program, Scope, Type, Variable, VariableKind};
+
+/// A generator of numbers that is the same everywhere (splitmix64).
+#[derive(Clone)]
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+
+    pub fn number(&mut self) -> u64 {
+        match self.below(4) {
+            0 => self.pick(&[0, 1, u64::MAX, i64::MIN as u64, i64::MAX as u64, 0x8000_0000, 255]),
+            1 => self.next(),
+            2 => (self.below(40) as u64).wrapping_sub(20),
+            _ => self.below(16) as u64,
+        }
+    }
+
+    pub fn text(&mut self) -> Vec<u8> {
+        const WORDS: [&[u8]; 14] = [
+            b"",
+            b"a",
+            b"ab",
+            b"abcabc",
+            b"Hello, World",
+            b"/usr/lib/x.so",
+            b"//a//",
+            b"/",
+            b" -12z",
+            b"0x1f",
+            b"a,b;c",
+            b"\xff\x80",
+            b"zzzzzzzzzzzzzzzzzzzzzzzz",
+            b"bca",
+        ];
+        if self.one_in(5) {
+            return (0..self.below(30)).map(|_| 1 + self.below(255) as u8).collect();
+        }
+        self.pick(&WORDS).to_vec()
+    }
+}
+
+/// The variables that the programs use.
+pub fn variables() -> Vec<Variable> {
+    let number = Type::by_value(CtfKind::Integer, 8);
+    let string = Type::string(0);
+    let table = [
+        ("g", Scope::Global, VariableKind::Scalar, number),
+        ("gs", Scope::Global, VariableKind::Scalar, string),
+        ("ga", Scope::Global, VariableKind::Array, number),
+        ("gas", Scope::Global, VariableKind::Array, string),
+        ("t", Scope::Thread, VariableKind::Scalar, number),
+        ("ts", Scope::Thread, VariableKind::Scalar, string),
+        ("ta", Scope::Thread, VariableKind::Array, number),
+        ("l", Scope::Local, VariableKind::Scalar, number),
+        ("ls", Scope::Local, VariableKind::Scalar, string),
+    ];
+    let entries = (0x500u32..).zip(table);
+    entries
+        .map(|(id, (name, scope, kind, ty))| Variable {
+            name: name.to_string(),
+            id,
+            kind,
+            scope,
+            read: true,
+            written: true,
+            ty,
+        })
+        .collect()
+}
+
+/// Clauses of random statements, all meant for one probe.
+pub fn program(random: &mut Random) -> Program {
+    let mut program = Program { variables: variables(), ..Program::default() };
+    for _ in 0..1 + random.below(3) {
+        let clause = clause(random, &mut program);
+        program.clauses.push(clause);
+    }
+    program
+}
+
+fn clause(random: &mut Random, program: &mut Program) -> Clause {
+    let mut actions = Vec::new();
+    let predicate = random.one_in(3).then(|| add(program, number_object(random, 8)));
+    for _ in 0..1 + random.below(4) {
+        if random.one_in(4) {
+            aggregate(random, program, &mut actions);
+            continue;
+        }
+        let object = match random.below(4) {
+            0 => assignment(random),
+            1 => string_object(random),
+            _ => {
+                let size = random.pick(&[1, 2, 4, 8, 8]);
+                number_object(random, size)
+            }
+        };
+        let difo = add(program, object);
+        actions.push(action(ActionKind::DifExpr, Some(difo)));
+    }
+    let record = random.one_in(2);
+    Clause { probes: Vec::new(), predicate, actions, statements: Vec::new(), record }
+}
+
+fn add(program: &mut Program, object: Difo) -> u32 {
+    program.difos.push(object);
+    program.difos.len() as u32 - 1
+}
+
+fn action(kind: ActionKind, difo: Option<u32>) -> Action {
+    Action { kind, difo, ntuple: 0, incr: None, agg: 0, arg: 0 }
+}
+
+/// Each function has an aggregation of its own, with keys of its own types, so that all uses agree.
+fn aggregate(random: &mut Random, program: &mut Program, actions: &mut Vec<Action>) {
+    use ActionKind::*;
+    let functions = [Count, Sum, Min, Max, Avg, Stddev, Quantize, Lquantize, Llquantize];
+    let nth = random.below(functions.len());
+    let kind = functions[nth];
+    let keys: &[u32] = [&[][..], &[8], &[4, 0], &[0, 1, 8]][nth % 4];
+    for size in keys {
+        let object = if *size == 0 { string_object(random) } else { number_object(random, *size) };
+        let difo = add(program, object);
+        actions.push(action(DifExpr, Some(difo)));
+    }
+    let quantizes = matches!(kind, Quantize | Lquantize | Llquantize);
+    let value = (kind != Count).then(|| add(program, number_object(random, 8)));
+    let incr = (quantizes && random.one_in(3)).then(|| add(program, number_object(random, 8)));
+    let arg = match kind {
+        Lquantize => 3 << 48 | 5 << 32 | u64::from((-4i32) as u32),
+        Llquantize => 10 << 48 | 3 << 16 | 20,
+        _ => 0,
+    };
+    actions.push(Action { kind, difo: value, ntuple: keys.len() as u16, incr, agg: nth as u32 + 1, arg });
+}
+
+/// A number of `size` bytes.
+pub fn number_object(random: &mut Random, size: u32) -> Difo {
+    let mut writer = Writer::new(random);
+    writer.number(1, 3);
+    writer.asm.ret(1);
+    writer.asm.finish(Type::by_value(CtfKind::Integer, size)).expect("the expression fits")
+}
+
+pub fn string_object(random: &mut Random) -> Difo {
+    let mut writer = Writer::new(random);
+    writer.string(1, 3);
+    writer.asm.ret(1);
+    writer.asm.finish(Type::string(0)).expect("the expression fits")
+}
+
+fn assignment(random: &mut Random) -> Difo {
+    let mut writer = Writer::new(random);
+    let variable = writer.random.pick(&[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    writer.assign(variable);
+    writer.asm.ret(0);
+    writer.asm.finish(Type::VOID).expect("the assignment fits")
+}
+
+/// Writes expressions: the value of each comes in the register it is told, higher ones are free.
+struct Writer<'a> {
+    asm: Assembler,
+    random: &'a mut Random,
+    variables: Vec<Variable>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(random: &'a mut Random) -> Writer<'a> {
+        Writer { asm: Assembler::new(), random, variables: variables() }
+    }
+
+    fn number(&mut self, rd: Reg, depth: usize) {
+        if depth == 0 || rd > 4 {
+            return self.simple_number(rd);
+        }
+        match self.random.below(9) {
+            0 => self.simple_number(rd),
+            1..=3 => self.arithmetic(rd, depth),
+            4 => self.comparison(rd, depth),
+            5 => self.choice(rd, depth),
+            6 => self.element(rd, depth, &[2, 6]),
+            _ => self.number_call(rd, depth),
+        }
+    }
+
+    fn simple_number(&mut self, rd: Reg) {
+        match self.random.below(8) {
+            0..=2 => {
+                let value = self.random.number();
+                self.asm.setx(value, rd);
+            }
+            3..=5 => {
+                let variable = self.random.pick(&[0, 4, 7]);
+                self.asm.load_scalar(&self.variables[variable], rd);
+            }
+            6 => {
+                let index = self.random.below(6) as u64;
+                self.asm.setx(index, rd);
+                self.asm.emit(Insn::Array { op: Opcode::Ldga, var: Builtin::Args as u8, index: rd, rd });
+            }
+            _ => {
+                let value = self.random.below(4) as u64;
+                self.asm.setx(value, rd);
+                // Now and then an address that nobody can read.
+                if self.random.one_in(30) {
+                    let load = self.random.pick(&[Opcode::Ldub, Opcode::Uldsb, Opcode::Ldsb]);
+                    self.asm.load(load, rd, rd);
+                }
+            }
+        }
+    }
+
+    fn arithmetic(&mut self, rd: Reg, depth: usize) {
+        use Opcode::*;
+        self.number(rd, depth - 1);
+        if self.random.one_in(6) {
+            return self.asm.two(Not, rd, rd);
+        }
+        self.number(rd + 1, depth - 1);
+        let ops = [Or, Xor, And, Sll, Srl, Sra, Sub, Add, Mul, Sub, Add, Sdiv, Udiv, Srem, Urem];
+        let op = self.random.pick(&ops);
+        let divides = matches!(op, Sdiv | Udiv | Srem | Urem);
+        if divides && !self.random.one_in(10) {
+            self.asm.setx(1, rd + 2);
+            self.asm.three(Or, rd + 1, rd + 2, rd + 1);
+        }
+        self.asm.three(op, rd, rd + 1, rd);
+    }
+
+    fn comparison(&mut self, rd: Reg, depth: usize) {
+        use Opcode::*;
+        let strings = self.random.one_in(3);
+        for register in [rd, rd + 1] {
+            if strings { self.string(register, depth - 1) } else { self.number(register, depth - 1) }
+        }
+        let branches = [Be, Bne, Bg, Bge, Bl, Ble, Bgu, Bgeu, Blu, Bleu];
+        let branch = self.random.pick(if strings { &branches[..6] } else { &branches });
+        self.asm.compare(if strings { Scmp } else { Cmp }, rd, rd + 1);
+        self.truth(branch, rd);
+    }
+
+    /// rd = does the branch hold?
+    fn truth(&mut self, branch: Opcode, rd: Reg) {
+        let (yes, end) = (self.asm.label(), self.asm.label());
+        self.asm.branch(branch, yes);
+        self.asm.mov(0, rd);
+        self.asm.branch(Opcode::Ba, end);
+        self.asm.bind(yes);
+        self.asm.setx(1, rd);
+        self.asm.bind(end);
+        self.asm.plain(Opcode::Nop);
+    }
+
+    fn choice(&mut self, rd: Reg, depth: usize) {
+        self.number(rd, depth - 1);
+        self.asm.tst(rd);
+        let (no, end) = (self.asm.label(), self.asm.label());
+        self.asm.branch(Opcode::Be, no);
+        self.number(rd, depth - 1);
+        self.asm.branch(Opcode::Ba, end);
+        self.asm.bind(no);
+        self.number(rd, depth - 1);
+        self.asm.bind(end);
+        self.asm.plain(Opcode::Nop);
+    }
+
+    fn number_call(&mut self, rd: Reg, depth: usize) {
+        use Subr::*;
+        match self.random.below(5) {
+            0 => {
+                self.string(rd, depth - 1);
+                self.call(Strlen, rd, "s");
+            }
+            1 => {
+                let subr = self.random.pick(&[Index, Rindex]);
+                self.string(rd, depth - 1);
+                self.string(rd + 1, depth - 1);
+                if self.random.one_in(2) {
+                    return self.call(subr, rd, "ss");
+                }
+                let start = (self.random.below(40) as u64).wrapping_sub(10);
+                self.asm.setx(start, rd + 2);
+                self.call(subr, rd, "ssn");
+            }
+            2 => {
+                self.string(rd, depth - 1);
+                let base = self.random.pick(&[2, 8, 10, 16, 36]);
+                self.asm.setx(base, rd + 1);
+                self.call(Strtoll, rd, "sn");
+            }
+            _ => {
+                let subr =
+                    self.random.pick(&[Htons, Htonl, Htonll, Ntohs, Ntohl, Ntohll, Getmajor, Getminor]);
+                self.number(rd, depth - 1);
+                self.call(subr, rd, "n");
+            }
+        }
+    }
+
+    fn string(&mut self, rd: Reg, depth: usize) {
+        if depth == 0 || rd > 4 {
+            return self.simple_string(rd);
+        }
+        match self.random.below(8) {
+            0 => self.simple_string(rd),
+            1 => self.element(rd, depth, &[3]),
+            2 => self.address_text(rd),
+            _ => self.string_call(rd, depth),
+        }
+    }
+
+    fn simple_string(&mut self, rd: Reg) {
+        if self.random.one_in(3) {
+            let variable = self.random.pick(&[1, 8]);
+            return self.asm.load_scalar(&self.variables[variable], rd);
+        }
+        // NULL, and what a thread has not assigned yet, is rare: most uses of it fault.
+        match self.random.below(40) {
+            0 => self.asm.mov(0, rd),
+            1..=3 => self.asm.load_scalar(&self.variables[5], rd),
+            _ => {
+                let text = self.random.text();
+                self.asm.sets(&text, rd);
+            }
+        }
+    }
+
+    /// Four bytes in scratch memory as an address of the Internet.
+    fn address_text(&mut self, rd: Reg) {
+        self.asm.setx(16, rd);
+        self.asm.two(Opcode::Allocs, rd, rd);
+        let value = self.random.next();
+        self.asm.setx(value, rd + 1);
+        self.asm.store(Opcode::Stx, rd + 1, rd);
+        if self.random.one_in(2) {
+            return self.call(Subr::InetNtoa, rd, "n");
+        }
+        if self.random.one_in(2) {
+            // The other half, so that runs of zeros move about.
+            self.asm.setx(8, rd + 2);
+            self.asm.three(Opcode::Add, rd, rd + 2, rd + 2);
+            let value = self.random.next() & self.random.next() << 32;
+            self.asm.setx(value, rd + 1);
+            self.asm.store(Opcode::Stx, rd + 1, rd + 2);
+        }
+        self.call(Subr::InetNtoa6, rd, "n");
+    }
+
+    fn string_call(&mut self, rd: Reg, depth: usize) {
+        use Subr::*;
+        match self.random.below(6) {
+            0 => {
+                self.string(rd, depth - 1);
+                self.string(rd + 1, depth - 1);
+                self.call(Strjoin, rd, "ss");
+            }
+            1 => {
+                self.string(rd, depth - 1);
+                // Not below the start by more than the shortest strsize.
+                let start = (self.random.below(20) as u64).wrapping_sub(8);
+                self.asm.setx(start, rd + 1);
+                if self.random.one_in(2) {
+                    return self.call(Substr, rd, "sn");
+                }
+                let length = (self.random.below(20) as u64).wrapping_sub(6);
+                self.asm.setx(length, rd + 2);
+                self.call(Substr, rd, "snn");
+            }
+            2 => {
+                self.number(rd, depth - 1);
+                let base = self.random.pick(&[10, 10, 2, 8, 16, 36, 37]);
+                self.asm.setx(base, rd + 1);
+                self.call(Lltostr, rd, "nn");
+            }
+            3 => self.tokens(rd, depth),
+            4 => self.found(rd, depth),
+            _ => {
+                let subr = self.random.pick(&[Toupper, Tolower, Basename, Dirname]);
+                self.string(rd, depth - 1);
+                self.call(subr, rd, "s");
+            }
+        }
+    }
+
+    /// The first token, or the one behind it; what is not there becomes a constant.
+    fn tokens(&mut self, rd: Reg, depth: usize) {
+        self.string(rd, depth - 1);
+        self.asm.sets(b",;/ b", rd + 1);
+        self.call(Subr::Strtok, rd, "ss");
+        if self.random.one_in(2) {
+            self.asm.mov(0, rd);
+            self.call(Subr::Strtok, rd, "ns");
+        }
+        self.or_constant(rd);
+    }
+
+    fn found(&mut self, rd: Reg, depth: usize) {
+        self.string(rd, depth - 1);
+        if self.random.one_in(2) {
+            self.string(rd + 1, depth - 1);
+            self.call(Subr::Strstr, rd, "ss");
+        } else {
+            let subr = self.random.pick(&[Subr::Strchr, Subr::Strrchr]);
+            let wanted = self.random.pick(b"abc/ \0");
+            self.asm.setx(u64::from(wanted), rd + 1);
+            self.call(subr, rd, "sn");
+        }
+        self.or_constant(rd);
+    }
+
+    fn or_constant(&mut self, rd: Reg) {
+        let end = self.asm.label();
+        self.asm.tst(rd);
+        self.asm.branch(Opcode::Bne, end);
+        self.asm.sets(b"(none)", rd);
+        self.asm.bind(end);
+        self.asm.plain(Opcode::Nop);
+    }
+
+    /// An element of one of these arrays; a string that is not there becomes a constant.
+    fn element(&mut self, rd: Reg, depth: usize, arrays: &[usize]) {
+        let array = self.random.pick(arrays);
+        self.keys(rd, depth);
+        self.asm.load_element(&self.variables[array], rd);
+        if array == 3 {
+            self.or_constant(rd);
+        }
+    }
+
+    /// A number and a short string, from rd on; few different ones, so that elements are met again.
+    fn keys(&mut self, rd: Reg, depth: usize) {
+        let _ = depth;
+        let key = self.random.below(3) as u64;
+        self.asm.setx(key, rd);
+        let text = self.random.pick(&[&b"x"[..], b"y", b"longer than eight"]);
+        self.asm.sets(text, rd + 1);
+        self.asm.plain(Opcode::Flushts);
+        self.asm.push_value(rd);
+        self.asm.push_ref(PUSH_STRING, 0, rd + 1);
+    }
+
+    fn call(&mut self, subr: Subr, rd: Reg, arguments: &str) {
+        self.asm.plain(Opcode::Flushts);
+        for (register, kind) in (rd..).zip(arguments.chars()) {
+            match kind {
+                's' => self.asm.push_ref(PUSH_STRING, 0, register),
+                _ => self.asm.push_value(register),
+            }
+        }
+        self.asm.call(subr, rd);
+    }
+
+    fn assign(&mut self, index: usize) {
+        let variable = self.variables[index].clone();
+        let clears = self.random.one_in(8);
+        match (clears, variable.ty.by_ref) {
+            (true, _) => self.asm.mov(0, 1),
+            (false, true) => self.string(1, 3),
+            (false, false) => self.number(1, 3),
+        }
+        if variable.kind == VariableKind::Array {
+            self.keys(2, 1);
+            self.asm.store_element(1, &variable);
+        } else {
+            self.asm.store_scalar(1, &variable);
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! tests/snapshots.rs: one input file `<area>/<case>.d` fans out to `<case>.<stage>.snap`, one for each stage of its area.
+//!
+//! `UPDATE=1 cargo test --test snapshots` writes the files anew; their diff is what to review.
+//! The first line of an input may be a directive, which the program under test does not see:
+//! `/* test: -n, args: one two, defaultargs, argref, empty, type: foo_t */`.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use kinst::diag::render::{self, Style};
+use kinst::parser::{self, Macros, ParseError, ParseOptions, Parsed, Settings, ast};
+use kinst::source::{FileId, Origin, Source, Sources};
+use kinst::types::TypeSource as _;
+use kinst::types::intrinsic::Intrinsic;
+use kinst::{codegen, dif, sugar, typeck};
+
+/// A stage's text for a case.
+type Stage = fn(&Case) -> String;
+
+/// The stages of each area, by the middle part of their files' names: a row a stage.
+const STAGES: &[(&str, &str, Stage)] = &[
+    ("parse", "ast", dump_ast),
+    ("parse", "d", print_ast),
+    ("sugar", "d", print_plain),
+    ("errors", "stderr", stderr),
+    ("json", "json", json),
+    ("programs", "d", print_plain),
+    ("programs", "typed", typed),
+    ("programs", "dif", listing),
+    ("check", "stderr", check_stderr),
+    ("typed", "typed", typed),
+    ("dif", "dif", dump_dif),
+];
+
+#[test]
+fn every_case_matches_its_snapshots() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
+    let update = std::env::var_os("UPDATE").is_some();
+    let (mut report, mut expected, mut cases) = (String::new(), Vec::new(), 0);
+    for area in areas() {
+        for input in files(&root.join(area), "d") {
+            cases += 1;
+            let case = Case::read(&input);
+            for (_, stage, run) in STAGES.iter().filter(|row| row.0 == area) {
+                let path = input.with_extension(format!("{stage}.snap"));
+                compare(&path, &run(&case), update, &mut report);
+                expected.push(path);
+            }
+        }
+        for orphan in files(&root.join(area), "snap").into_iter().filter(|path| !expected.contains(path)) {
+            writeln!(report, "{}: no input makes this file", orphan.display()).unwrap();
+        }
+    }
+    assert!(cases >= 40, "only {cases} cases under {}", root.display());
+    assert!(report.is_empty(), "\n{report}\nreview, then UPDATE=1 cargo test --test snapshots");
+}
+
+/// Every case of the errors area fails, and each tag that the parser knows has a case.
+#[test]
+fn the_parsers_tags_have_a_case_each() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots/errors");
+    let mut seen: Vec<&str> = Vec::new();
+    for input in files(&root, "d") {
+        let case = Case::read(&input);
+        match case.parse() {
+            Ok(_) => panic!("{} is no error", input.display()),
+            Err(error) => seen.push(error.tag().0),
+        }
+    }
+    let missing: Vec<&str> = PARSER_TAGS.iter().copied().filter(|tag| !seen.contains(tag)).collect();
+    assert!(missing.is_empty(), "no case for {missing:?}");
+}
+
+/// The deepest trees that the parser lets through do not exhaust the stack of a later stage.
+#[test]
+fn the_deepest_trees_reach_the_end() {
+    let n = parser::MAX_DEPTH - 4;
+    for (name, expression) in [
+        ("sum", format!("{}1", "x + ".repeat(n))),
+        ("signs", format!("{}x", "- ".repeat(n))),
+        ("conditionals", format!("{}3", "x ? 1 : ".repeat(n))),
+        ("assignments", format!("{}1", "x = ".repeat(n))),
+        ("casts", format!("{}x", "(int)".repeat(n))),
+        ("logic", format!("{}x", "x && ".repeat(n))),
+        ("right", format!("{}x{}", "x - (".repeat(n), ")".repeat(n))),
+        ("commas", format!("{}x", "x, ".repeat(n))),
+        ("calls", format!("{}\"x\"{}", "strjoin(\"a\", ".repeat(n), ")".repeat(n))),
+    ] {
+        let case = Case::of(&format!("BEGIN {{ x = 1; y = ({expression}); }}\n"));
+        let done = generate(&case);
+        let told =
+            done.as_ref().err().is_none_or(|error| error.starts_with("dtrace: failed to compile script"));
+        assert!(told, "{name}: {done:?}");
+        assert!(!dump_ast(&case).starts_with("dtrace: "), "{name}");
+    }
+    let ifs = format!("BEGIN {{ x = 1; {}y = 1; }}\n", "if (x) ".repeat(n));
+    generate(&Case::of(&ifs)).unwrap();
+}
+
+const PARSER_TAGS: &[&str] = &[
+    "D_SYNTAX",
+    "D_EMPTY",
+    "D_INT_OFLOW",
+    "D_INT_DIGIT",
+    "D_STR_NL",
+    "D_CHR_NL",
+    "D_CHR_NULL",
+    "D_CHR_OFLOW",
+    "D_MACRO_UNDEF",
+    "D_MACRO_OFLOW",
+    "D_MACRO_UNUSED",
+    "D_PRAGERR",
+    "D_PRAGCTL_INVAL",
+    "D_PRAGMA_INVAL",
+    "D_PRAGMA_MALFORM",
+    "D_PDESC_INVAL",
+    "D_FUNC_IDENT",
+    "D_DECL_CLASS",
+    "D_UNKNOWN",
+];
+
+/// An input, and how the command line brought it in.
+struct Case {
+    sources: Sources,
+    file: FileId,
+    macros: Macros,
+    settings: Settings,
+    types: Vec<String>,
+}
+
+impl Case {
+    fn of(text: &str) -> Case {
+        let mut sources = Sources::default();
+        let source = Source { name: "test.d".to_owned(), origin: Origin::Script, text: text.to_owned() };
+        let file = sources.add(source);
+        Case { sources, file, macros: Macros::default(), settings: Settings::default(), types: Vec::new() }
+    }
+
+    fn read(path: &Path) -> Case {
+        let text = parser::decode(std::fs::read(path).unwrap()).unwrap();
+        let (directive, program) = match text.strip_prefix("/* test: ") {
+            Some(rest) => rest.split_once(" */\n").unwrap(),
+            None => ("", text.as_str()),
+        };
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let mut macros = Macros { script: name.clone(), arguments: Vec::new(), variables: Vec::new() };
+        for (variable, value) in [("pid", 4321), ("uid", 1000), ("target", 0)] {
+            macros.variables.push((variable.to_owned(), value));
+        }
+        let (mut settings, mut types, mut origin) = (Settings::default(), Vec::new(), Origin::Script);
+        for word in directive.split(", ").filter(|word| !word.is_empty()) {
+            match word.split_once(": ").unwrap_or((word, "")) {
+                ("-n", _) => origin = Origin::Name,
+                ("-f", _) => origin = Origin::Function,
+                ("-m", _) => origin = Origin::Module,
+                ("-P", _) => origin = Origin::Provider,
+                ("-i", _) => origin = Origin::Id,
+                ("args", list) => macros.arguments = list.split(' ').map(str::to_owned).collect(),
+                ("type", list) => types = list.split(' ').map(str::to_owned).collect(),
+                ("defaultargs", _) => settings.defaultargs = true,
+                ("argref", _) => settings.argref = true,
+                ("empty", _) => settings.empty = true,
+                ("pspec", _) => settings.pspec = true,
+                (other, _) => panic!("{}: unknown directive {other}", path.display()),
+            }
+        }
+        let mut sources = Sources::default();
+        let text = if origin == Origin::Script { program } else { program.trim_end_matches('\n') }.to_owned();
+        let name = if origin == Origin::Script { name } else { text.clone() };
+        let file = sources.add(Source { name, origin, text });
+        Case { sources, file, macros, settings, types }
+    }
+
+    fn parse(&self) -> Result<Parsed, ParseError> {
+        let is_type_name =
+            |word: &str| self.types.iter().any(|name| name == word) || Intrinsic.named(word).is_some();
+        let options =
+            ParseOptions { macros: &self.macros, is_type_name: &is_type_name, settings: self.settings };
+        parser::parse(&self.sources, self.file, &options)
+    }
+
+    fn style(&self) -> Style<'static> {
+        Style { program: "dtrace", color: false, errtags: true, subject: Some(self.file) }
+    }
+
+    fn program(&self) -> Result<ast::Program, String> {
+        let failed = |error: ParseError| render::text(&self.sources, &error.diagnostic(), &self.style());
+        self.parse().map(|parsed| parsed.program).map_err(failed)
+    }
+}
+
+/// A later stage fails with its own diagnostic, rendered like the parser's.
+fn check(case: &Case) -> Result<typeck::typed::Program, String> {
+    let (plain, _) = sugar::if_else::expand(case.program()?, sugar::Session::default());
+    typeck::check(&plain, &typeck::Env::default())
+        .map_err(|error| render::text(&case.sources, &error.diagnostic(), &case.style()))
+}
+
+fn generate(case: &Case) -> Result<dif::Program, String> {
+    codegen::generate(&check(case)?)
+        .map_err(|error| render::text(&case.sources, &error.diagnostic(), &case.style()))
+}
+
+fn typed(case: &Case) -> String {
+    check(case).map_or_else(|error| error, |program| typeck::dump(&program))
+}
+
+fn listing(case: &Case) -> String {
+    generate(case).map_or_else(|error| error, |program| dif::disasm::program(&program))
+}
+
+fn check_stderr(case: &Case) -> String {
+    check(case).map_or_else(|error| error, |_| "no error\n".to_owned())
+}
+
+/// The actions and, object by object, the listing; all of it verified.
+fn dump_dif(case: &Case) -> String {
+    match generate(case) {
+        Ok(program) => {
+            let options = dif::Options { destructive: true, ..dif::Options::default() };
+            dif::verify::verify_program(&program, &options).unwrap();
+            dif::dump::dump(&program)
+        }
+        Err(error) => error,
+    }
+}
+
+fn dump_ast(case: &Case) -> String {
+    case.program().map_or_else(|error| error, |program| parser::dump::program(&program))
+}
+
+fn print_ast(case: &Case) -> String {
+    case.program().map_or_else(|error| error, |program| parser::pretty::clauses(&program))
+}
+
+fn print_plain(case: &Case) -> String {
+    case.program().map_or_else(
+        |error| error,
+        |program| {
+            let (plain, _) = sugar::if_else::expand(program, sugar::Session::default());
+            parser::pretty::clauses(&ast::Program::from(&plain))
+        },
+    )
+}
+
+fn stderr(case: &Case) -> String {
+    case.program().map_or_else(|error| error, |_| "no error\n".to_owned())
+}
+
+/// Without the rendered text, which the other snapshot shows.
+fn json(case: &Case) -> String {
+    let Err(error) = case.parse() else { return "no error\n".to_owned() };
+    let line = render::json(&case.sources, &error.diagnostic(), &case.style());
+    assert!(!line.contains('\n'));
+    let mut object: serde_json::Value = serde_json::from_str(&line).unwrap();
+    object.as_object_mut().unwrap().remove("rendered");
+    format!("{}\n", serde_json::to_string_pretty(&object).unwrap())
+}
+
+fn areas() -> Vec<&'static str> {
+    let mut areas: Vec<&str> = STAGES.iter().map(|row| row.0).collect();
+    areas.dedup();
+    areas
+}
+
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == extension))
+        .collect();
+    files.sort();
+    files
+}
+
+fn compare(path: &Path, actual: &str, update: bool, report: &mut String) {
+    let expected = std::fs::read_to_string(path).unwrap_or_default();
+    if expected == actual {
+        return;
+    }
+    if update {
+        std::fs::write(path, actual).unwrap();
+        return;
+    }
+    writeln!(report, "{}", path.display()).unwrap();
+    let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), actual.lines().collect());
+    let first = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    for line in old.iter().skip(first).take(8) {
+        writeln!(report, "  - {line}").unwrap();
+    }
+    for line in new.iter().skip(first).take(8) {
+        writeln!(report, "  + {line}").unwrap();
+    }
+}

@@ -1,0 +1,6 @@
+BEGIN
+{
+	trace(1);
+	if (x) {
+		trace(2);
+}

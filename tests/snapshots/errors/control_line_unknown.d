@@ -1,0 +1,2 @@
+#pragm D option quiet
+BEGIN { }

@@ -1,0 +1,2 @@
+#line 100 "gen.d"
+BEGIN { x = ; }

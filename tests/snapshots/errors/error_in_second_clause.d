@@ -1,0 +1,6 @@
+BEGIN { trace(1); }
+
+END
+{
+	printf("%d\n" pid);
+}

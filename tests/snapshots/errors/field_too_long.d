@@ -1,0 +1,1 @@
+pppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppppp:::x { }

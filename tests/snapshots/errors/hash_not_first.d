@@ -1,0 +1,1 @@
+BEGIN { } #pragma D option quiet

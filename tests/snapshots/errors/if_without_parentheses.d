@@ -1,0 +1,1 @@
+BEGIN { if x { trace(1); } }

@@ -1,0 +1,1 @@
+BEGIN { for (i = 0; i < 10; i++) trace(i); }

@@ -1,0 +1,2 @@
+/* test: args: one */
+BEGIN { trace($1); trace($2); }

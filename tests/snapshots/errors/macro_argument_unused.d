@@ -1,0 +1,2 @@
+/* test: args: one two */
+BEGIN { trace($1); }

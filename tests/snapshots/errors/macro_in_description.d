@@ -1,0 +1,1 @@
+pid$targt:::entry { }

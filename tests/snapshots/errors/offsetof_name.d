@@ -1,0 +1,1 @@
+BEGIN { offsetof(x, y); }

@@ -1,0 +1,2 @@
+/* test: -P */
+fbt:vmlinux

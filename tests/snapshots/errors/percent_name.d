@@ -1,0 +1,1 @@
+BEGIN { %error = 1; }

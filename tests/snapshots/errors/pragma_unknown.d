@@ -1,0 +1,2 @@
+#pragma D optoin quiet
+BEGIN { }

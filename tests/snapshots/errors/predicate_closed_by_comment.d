@@ -1,0 +1,1 @@
+BEGIN /pid/* comment */ { trace(1); }

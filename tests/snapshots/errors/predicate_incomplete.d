@@ -1,0 +1,1 @@
+BEGIN /pid ==/ { trace(1); }

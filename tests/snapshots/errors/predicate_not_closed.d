@@ -1,0 +1,2 @@
+/* test: -n */
+BEGIN /pid == 1 { trace(1); }

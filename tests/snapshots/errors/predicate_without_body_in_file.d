@@ -1,0 +1,2 @@
+BEGIN /pid == 1/
+END { }

@@ -1,0 +1,1 @@
+self extern int x;

@@ -1,0 +1,2 @@
+/* test: type: foo_t */
+BEGIN { x = foo_t + 1; }

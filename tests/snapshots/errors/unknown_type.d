@@ -1,0 +1,1 @@
+BEGIN { x = (foo_t *)arg0; }

@@ -1,0 +1,1 @@
+translator foo_t < int v > { a = v; };

@@ -1,0 +1,2 @@
+#error this script needs two arguments
+BEGIN { }

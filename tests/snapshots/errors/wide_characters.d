@@ -1,0 +1,1 @@
+BEGIN { trace("日本語"); trace(; }

@@ -1,0 +1,2 @@
+/* test: -n */
+kinst::cam_strvis_flag:entry

@@ -1,0 +1,2 @@
+/* test: -f */
+fbt:vmlinux:vfs_read, vmlinux:vfs_write, vfs_* /pid/ { trace(arg0) }

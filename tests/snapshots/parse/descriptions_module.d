@@ -1,0 +1,2 @@
+/* test: -m */
+fbt:nf_tables, ext4

@@ -1,0 +1,2 @@
+/* test: empty */
+#pragma D option quiet

@@ -1,0 +1,1 @@
+self:::x, int::int:, struct-1 { }

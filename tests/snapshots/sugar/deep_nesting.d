@@ -1,0 +1,1 @@
+BEGIN { if (a) if (b) if (c) if (d) trace(1); }

@@ -1,0 +1,1 @@
+BEGIN { if (x) { trace(1); } else { trace(2); } trace(3); }

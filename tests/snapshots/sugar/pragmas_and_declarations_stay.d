@@ -1,0 +1,3 @@
+#pragma D option quiet
+int x;
+BEGIN { if (x) exit(0); }

@@ -1,0 +1,1 @@
+BEGIN /x/ { if (y > 1) trace("a"); else @c[execname] = count(); }

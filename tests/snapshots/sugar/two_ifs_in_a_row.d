@@ -1,0 +1,1 @@
+BEGIN { if (a) trace(1); if (b) trace(2); }
