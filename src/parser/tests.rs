@@ -445,7 +445,7 @@ fn survives(text: &str, origin: Origin) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::default())]
 
     #[test]
     fn a_printed_program_parses_back(program in program()) {
