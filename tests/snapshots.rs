@@ -27,6 +27,9 @@ const STAGES: &[(&str, &str, Stage)] = &[
     ("programs", "d", print_plain),
     ("programs", "typed", typed),
     ("programs", "dif", listing),
+    ("check", "stderr", check_stderr),
+    ("typed", "typed", typed),
+    ("dif", "dif", dump_dif),
 ];
 
 #[test]
@@ -204,6 +207,22 @@ fn typed(case: &Case) -> String {
 
 fn listing(case: &Case) -> String {
     generate(case).map_or_else(|error| error, |program| dif::disasm::program(&program))
+}
+
+fn check_stderr(case: &Case) -> String {
+    check(case).map_or_else(|error| error, |_| "no error\n".to_owned())
+}
+
+/// The actions and, object by object, the listing; all of it verified.
+fn dump_dif(case: &Case) -> String {
+    match generate(case) {
+        Ok(program) => {
+            let options = dif::Options { destructive: true, ..dif::Options::default() };
+            dif::verify::verify_program(&program, &options).unwrap();
+            dif::dump::dump(&program)
+        }
+        Err(error) => error,
+    }
 }
 
 fn dump_ast(case: &Case) -> String {

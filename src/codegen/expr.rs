@@ -152,16 +152,19 @@ impl Object<'_, '_> {
 
     /// The held value in an owned register.
     pub fn take(&mut self, held: Held) -> Result<Reg> {
-        match self.regs.release(held) {
-            Some(Location::Register(reg)) => Ok(reg),
+        // The slot is given back only when the value has left it: finding a register may need another one.
+        let reg = match self.regs.location(held) {
+            Some(Location::Register(reg)) => reg,
             Some(Location::Slot(slot)) => {
                 let slot = self.generator.slot(slot);
                 let reg = self.allocate()?;
                 self.asm.load_scalar(&slot, reg);
-                Ok(reg)
+                reg
             }
-            None => Err(Box::new(Error::NoRegisters { span: self.span })),
-        }
+            None => return Err(Box::new(Error::NoRegisters { span: self.span })),
+        };
+        self.regs.release(held);
+        Ok(reg)
     }
 
     /// Makes sure that code that runs only sometimes moves no value that was held before it: on the other path

@@ -8,6 +8,8 @@ mod layout;
 mod logic;
 mod need;
 mod place;
+#[cfg(test)]
+mod property;
 mod regs;
 mod stmt;
 #[cfg(test)]
@@ -28,7 +30,7 @@ pub fn generate(program: &typed::Program) -> Result<dif::Program> {
     for clause in &program.clauses {
         clauses.push(generator.clause(clause)?);
     }
-    let aggregations = program.aggregations.iter().map(|a| layout::aggregation(a)).collect();
+    let aggregations = program.aggregations.iter().map(layout::aggregation).collect();
     let variables = generator.all_variables();
     Ok(dif::Program { difos: generator.difos, variables, aggregations, clauses })
 }

@@ -56,9 +56,13 @@ impl Registers {
         Held(self.held.len() - 1)
     }
 
-    /// Where the value is; it is no longer held. Its register becomes owned, or its slot is free again.
-    pub fn release(&mut self, held: Held) -> Option<Location> {
-        let location = self.held.get_mut(held.0)?.take();
+    pub fn location(&self, held: Held) -> Option<Location> {
+        self.held.get(held.0).copied().flatten()
+    }
+
+    /// The value is no longer held: its register is owned by the caller, or its slot is free again.
+    pub fn release(&mut self, held: Held) {
+        let location = self.held.get_mut(held.0).and_then(Option::take);
         if let Some(Location::Slot(slot)) = location
             && let Some(used) = self.slots.get_mut(slot)
         {
@@ -67,7 +71,6 @@ impl Registers {
         while let Some(None) = self.held.last() {
             self.held.pop();
         }
-        location
     }
 
     pub fn has_held_register(&self) -> bool {

@@ -1,11 +1,14 @@
 //! codegen/tests.rs: whole programs to DIF: what they compile to, and what that computes.
 
 use super::generate;
-use crate::dif::{self, Options, disasm};
+use crate::dif::insn::{Builtin, Subr};
+use crate::dif::interp::{self, Machine, Space, State};
+use crate::dif::{self, ActionKind, Options, disasm};
+use crate::kernel::uapi::Flt;
 use crate::typeck::tests::check_text;
 
 /// The text as verified DIF.
-fn compile(text: &str) -> dif::Program {
+pub fn compile(text: &str) -> dif::Program {
     let typed = check_text(text).unwrap_or_else(|d| panic!("{text}: {} {}", d.tag.0, d.title));
     let program = generate(&typed).unwrap_or_else(|error| panic!("{text}: {error:?}"));
     if let Err(error) = dif::verify::verify_program(&program, &options()) {
@@ -18,18 +21,124 @@ fn options() -> Options {
     Options { destructive: true, ..Options::default() }
 }
 
-#[test]
-fn the_main_job() {
-    for text in [
-        r#"kinst::f:entry { printf("\t%d\t%s", pid, execname); }"#,
-        "kinst::f:entry { @a[execname, caller] = count(); }",
-        "kinst::f:entry { self->ts = timestamp; }",
-        "kinst::f:return /self->ts/ { }  ",
-        "kinst::f:entry { self->ts = timestamp; } kinst::f:return /self->ts/ { @[probefunc] = quantize(timestamp - self->ts); self->ts = 0; }",
-    ] {
-        match std::panic::catch_unwind(|| compile(text)) {
-            Ok(program) => println!("{text}\n{}", disasm::program(&program)),
-            Err(_) => println!("FAIL {text}"),
+/// A world in which every built-in has its own number as value.
+pub struct Still;
+
+impl Machine for Still {
+    fn read(&mut self, _: Space, _: u64, _: &mut [u8]) -> bool {
+        false
+    }
+    fn write_user(&mut self, _: u64, _: &[u8]) -> bool {
+        false
+    }
+    fn builtin(&mut self, variable: Builtin) -> Result<u64, Flt> {
+        Ok(variable.number().into())
+    }
+    fn argument(&mut self, index: u64) -> u64 {
+        index
+    }
+    fn register(&mut self, _: Space, index: u64) -> Result<u64, Flt> {
+        Ok(index)
+    }
+    fn system(&mut self, _: Subr, _: &[u64]) -> Result<u64, Flt> {
+        Ok(0)
+    }
+    fn thread(&mut self) -> u64 {
+        1
+    }
+}
+
+/// Runs every clause once, in order; the values of trace() and exit(), or the first fault.
+pub fn run(program: &dif::Program) -> Result<Vec<u64>, Flt> {
+    let mut state = State::new(&program.variables, &options());
+    let mut values = Vec::new();
+    state.fire();
+    for clause in &program.clauses {
+        for action in &clause.actions {
+            let Some(index) = action.difo else { continue };
+            let difo = &program.difos[index as usize];
+            let value = interp::run(difo, &mut state, &mut Still).map_err(|fault| fault.code)?;
+            let traced = action.kind == ActionKind::DifExpr && difo.rtype.size > 0;
+            if traced || action.kind == ActionKind::Exit {
+                values.push(value);
+            }
         }
     }
+    Ok(values)
+}
+
+#[test]
+fn the_main_job() {
+    let program = compile(r#"kinst::f:entry { printf("\t%d\t%s", pid, execname); }"#);
+    let kinds: Vec<_> = program.clauses[0].actions.iter().map(|action| action.kind).collect();
+    assert_eq!(kinds, [ActionKind::Printf, ActionKind::Printf]);
+    assert!(!program.clauses[0].record);
+}
+
+#[test]
+fn what_records_nothing_by_itself() {
+    let program = compile(r#"a:::x { } b:::x { printf("hello\n"); } c:::x { y = 1; } d:::x { stack(); }"#);
+    let records: Vec<bool> = program.clauses.iter().map(|clause| clause.record).collect();
+    assert_eq!(records, [true, true, false, false]);
+}
+
+#[test]
+fn values() {
+    for (body, value) in [
+        ("x = 3; y = x * 4; trace(y - 20);", -8),
+        ("x = 10; x += 5; x <<= 2; trace(x++); ", 60),
+        ("x = 1; trace(x ? 7 : 8);", 7),
+        ("x = 0; trace(x ? 7 : 8);", 8),
+        ("x = 2; trace((x > 1) ^^ (x > 5));", 1),
+        ("a[1, \"k\"] = 4; a[1, \"k\"]++; trace(a[1, \"k\"] + a[2, \"k\"]);", 5),
+        ("self->n--; trace(self->n);", -1),
+        ("self->n[3] += 7; trace(self->n[3]++ * 2);", 14),
+        ("this->c = (char)300; trace(this->c);", 44),
+        ("x = 0xffffffff; trace((int)x);", -1),
+        ("s = \"abc\"; trace(s == \"abc\" && s < \"abd\");", 1),
+        ("trace(strlen(strjoin(\"ab\", \"cde\")));", 5),
+        ("p = (int *)alloca(16); p[1] = 9; *(p + 1) += 1; trace(p[1] + (p + 2 - p));", 12),
+        ("x = 7; trace((x = 1, x + 1));", 2),
+        ("trace(sizeof (int) + sizeof \"ab\");", 7),
+        ("trace(-7 / 2 * 10 + -7 % 3);", -31),
+        ("x = (uint8_t)200; trace((int8_t)x);", -56),
+        ("trace(pid == 0x116);", 1),
+        ("x = 1; y = 2; trace(x++ + ++y - --x);", 3),
+    ] {
+        let program = compile(&format!("BEGIN {{ {body} }}"));
+        let values = run(&program).unwrap_or_else(|fault| panic!("{body}: {fault:?}"));
+        assert_eq!(values.last(), Some(&(value as i64 as u64)), "{body}\n{}", disasm::program(&program));
+    }
+}
+
+#[test]
+fn more_values_than_registers() {
+    // Each operand has an effect, so none may be evaluated before the one that stands before it.
+    let operands: Vec<String> = (0..40).map(|i| format!("(x++ * {i})")).collect();
+    let mut text = operands.last().unwrap().clone();
+    for operand in operands.iter().rev().skip(1) {
+        text = format!("({operand} - {text})");
+    }
+    let program = compile(&format!("BEGIN {{ x = 0; trace({text}); }}"));
+    let expected = (0..40).rev().fold(None, |right: Option<i64>, i| Some(i * i - right.unwrap_or(0)));
+    assert_eq!(run(&program).unwrap(), [expected.unwrap() as u64]);
+    let spilled = program.variables.iter().filter(|v| v.name.starts_with("%spill")).count();
+    assert!(spilled > 30, "{spilled} slots");
+
+    // Eight keys are one more than registers, and what is held must survive the other branch.
+    let program = compile(
+        "BEGIN { x = 1; a[1, 2, 3, 4, 5, 6, 7, 8] = 5;
+                 trace(a[x++, x++, x++, x++, x++, x++, x++, x++] + x); x = 3;
+                 trace((x++ + (x++ + (x++ + (x++ + (x++ + (x++ + (x > 100 ? a[x++, 2, 3, 4, 5, 6, 7, 8] : x++)))))))); }",
+    );
+    assert_eq!(run(&program).unwrap(), [14, 3 + 4 + 5 + 6 + 7 + 8 + 9]);
+
+    // Without effects the deeper operand comes first and nothing leaves its register.
+    let mut text = "y".to_string();
+    for _ in 0..40 {
+        text = format!("(y + {text})");
+    }
+    let program = compile(&format!("BEGIN {{ y = 2; trace({text}); }}"));
+    assert_eq!(run(&program).unwrap(), [82]);
+    assert!(!program.variables.iter().any(|v| v.name.starts_with("%spill")));
 }

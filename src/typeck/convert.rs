@@ -34,10 +34,15 @@ impl Checker<'_> {
         let span = span.unwrap_or(value.span);
         let bytes = self.layout.size(&to).unwrap_or(0);
         match value.kind {
-            ExprKind::Int(constant) if to.is_scalar() => {
-                Expr::new(ExprKind::Int(fold::narrow(constant, bytes, to.is_signed())), to, span)
+            ExprKind::Int(constant) if to.is_scalar() && value.ty.is_scalar() => {
+                // A constant too may hold more than its type: the wider type takes what the narrower can hold.
+                let from = self.layout.size(&value.ty).unwrap_or(8);
+                let (bytes, signed) =
+                    if bytes >= 8 { (from, value.ty.is_signed()) } else { (bytes, to.is_signed()) };
+                Expr::new(ExprKind::Int(fold::narrow(constant, bytes, signed)), to, span)
             }
-            _ if value.ty == to => value,
+            // A number of the same type may still hold more than it: arithmetic does not narrow.
+            _ if value.ty == to && !to.is_integer() => value,
             _ => Expr::new(ExprKind::Convert(Box::new(value)), to, span),
         }
     }

@@ -4,12 +4,17 @@ use super::{Env, check, typed};
 use crate::diag::Diagnostic;
 use crate::parser::{self, Macros, ParseOptions, Settings};
 use crate::source::{Origin, Source, Sources};
-use crate::sugar::{Session, if_else};
+use crate::sugar::{Session, if_else, plain};
 use crate::types::TypeSource;
 use crate::types::intrinsic::Intrinsic;
 
 /// The text as far as the typed tree.
 pub fn check_text(text: &str) -> Result<typed::Program, Diagnostic> {
+    check(&parse_text(text), &Env::default()).map_err(|error| error.diagnostic())
+}
+
+/// The text as far as the tree without sugar.
+pub fn parse_text(text: &str) -> plain::Program {
     let mut sources = Sources::default();
     let source = Source { name: "test.d".to_owned(), origin: Origin::Script, text: text.to_owned() };
     let file = sources.add(source);
@@ -21,6 +26,5 @@ pub fn check_text(text: &str) -> Result<typed::Program, Diagnostic> {
     };
     let parsed = parser::parse(&sources, file, &options);
     let parsed = parsed.unwrap_or_else(|error| panic!("{text}: {}", error.diagnostic().title));
-    let (plain, _) = if_else::expand(parsed.program, Session::default());
-    check(&plain, &Env::default()).map_err(|error| error.diagnostic())
+    if_else::expand(parsed.program, Session::default()).0
 }

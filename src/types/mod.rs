@@ -187,12 +187,14 @@ impl fmt::Display for Type {
         loop {
             match ty {
                 Type::Pointer { to, .. } => {
-                    let star =
-                        if suffix.starts_with('[') { format!("(*){suffix}") } else { format!("*{suffix}") };
-                    suffix = star;
+                    suffix = format!("*{suffix}");
                     ty = to;
                 }
                 Type::Array { of, len } => {
+                    // An array binds closer than the star before it.
+                    if suffix.starts_with('*') {
+                        suffix = format!("({suffix})");
+                    }
                     suffix = match len {
                         0 => format!("{suffix}[]"),
                         len => format!("{suffix}[{len}]"),
