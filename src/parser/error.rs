@@ -288,7 +288,7 @@ impl ControlError {
         match self {
             ControlError::User(words) => error(format!("#error: {words}"), "the program says so"),
             ControlError::UnknownLine(word) => {
-                let d = error(format!("invalid control line: #{word}"), "not a control line of D");
+                let d = error(format!("invalid control line `#{word}`"), "not a control line of D");
                 match word.as_str() {
                     "if" | "ifdef" | "ifndef" | "else" | "elif" | "endif" | "define" | "undef"
                     | "include" => d.help("-C runs the C preprocessor over the program first"),
@@ -299,7 +299,7 @@ impl ControlError {
                 }
             }
             ControlError::UnknownPragma(word) => {
-                let d = error(format!("invalid pragma: {word}"), "no such D pragma");
+                let d = error(format!("invalid pragma `{word}`"), "no such D pragma");
                 match suggest::nearest(word, ["option", "attributes", "binding", "depends_on"]) {
                     Some(near) => d.help(format!("did you mean `#pragma D {near}`?")),
                     None => d.help("options are set by `#pragma D option name=value`"),
