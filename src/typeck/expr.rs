@@ -64,15 +64,19 @@ impl Checker<'_> {
         Err(self.undefined(&wanted))
     }
 
-    pub(super) fn check_builtin(&self, entry: &builtin::Entry, span: Span) -> Result<Expr> {
+    pub(super) fn check_builtin(&mut self, entry: &builtin::Entry, span: Span) -> Result<Expr> {
         match entry.what {
-            What::Variable { .. } | What::Library if !entry.supported => {
+            What::Variable { id, ty } => {
+                if !entry.supported {
+                    self.not_yet(format!("the variable {}", entry.name), span);
+                }
+                Ok(Expr::new(ExprKind::Builtin(id), builtin::type_of(ty), span))
+            }
+            // Its type comes from the kernel: nothing can be said of what is done with it.
+            What::Library => {
                 Err(Box::new(Error::Unsupported { what: format!("the variable {}", entry.name), span }))
             }
-            What::Variable { id, ty } => Ok(Expr::new(ExprKind::Builtin(id), builtin::type_of(ty), span)),
-            What::Array(_) | What::Library => {
-                Err(Box::new(Error::ArrayAsScalar { name: entry.name.to_string(), span }))
-            }
+            What::Array(_) => Err(Box::new(Error::ArrayAsScalar { name: entry.name.to_string(), span })),
             What::Subroutine(_) | What::Action(_) | What::Aggregating(_) => {
                 Err(Box::new(Error::FunctionAsVariable { name: entry.name.to_string(), span }))
             }
