@@ -47,6 +47,14 @@ void kinst_func_decode(const struct kinst_func *f, const struct kinst_func_insn 
 /* Gives a reason to each instruction that overlaps [addr, addr + len) and has none yet. */
 void kinst_func_mark(struct kinst_func *f, unsigned long addr, unsigned long len, enum kinst_reason reason);
 
+/* At the ftrace site, or at the endbr64 before it, the breakpoint is ftrace's: hits come by way of it. */
+static inline bool kinst_func_is_fentry(const struct kinst_func *f, const struct kinst_func_insn *at)
+{
+	unsigned long addr = f->start + at->offset;
+
+	return f->site && !f->blanket && (addr == f->site || (!at->offset && addr + at->len == f->site));
+}
+
 static inline bool kinst_func_has(const struct kinst_func *f, unsigned long addr)
 {
 	return addr - f->start < f->size;

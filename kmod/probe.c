@@ -268,7 +268,7 @@ int kinst_points_insns(u64 func, struct kinst_insn *buf, u32 count, struct kinst
 		buf[i].offset = f->insns[i].offset;
 		buf[i].len = f->insns[i].len;
 		buf[i].flags = f->insns[i].flags;
-		buf[i].reason = f->insns[i].reason;
+		buf[i].reason = kinst_func_is_fentry(f, &f->insns[i]) ? KINST_OK : f->insns[i].reason;
 		memcpy(buf[i].bytes, f->text + f->insns[i].offset, f->insns[i].len);
 	}
 	kinst_func_put(f);

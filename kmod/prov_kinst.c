@@ -28,14 +28,6 @@ static bool kinst_mismatch(const struct kinst_arch_insn *insn, const struct kins
 	return !file.nop && file.flow == KINST_FLOW_NEXT;
 }
 
-/* At the ftrace site, or at the endbr64 before it, the breakpoint is ftrace's. */
-static bool kinst_served_by_ftrace(const struct kinst_func *f, const struct kinst_func_insn *at)
-{
-	unsigned long addr = f->start + at->offset;
-
-	return f->site && (addr == f->site || (!at->offset && addr + at->len == f->site));
-}
-
 enum kinst_reason kinst_want_insn(struct kinst_want *want, struct kinst_result *res)
 {
 	const struct kinst_func *f = want->func;
@@ -52,7 +44,7 @@ enum kinst_reason kinst_want_insn(struct kinst_want *want, struct kinst_result *
 	kinst_func_decode(f, at, &insn);
 	if (kinst_mismatch(&insn, want->probe))
 		return KINST_R_MISMATCH;
-	if (kinst_served_by_ftrace(f, at))
+	if (kinst_func_is_fentry(f, at))
 		return kinst_want_fentry(want, f->site, f->start + at->offset);
 	if (at->reason)
 		return at->reason;

@@ -7,15 +7,12 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use kinst::codegen;
 use kinst::diag::render::{self, Style};
-use kinst::dif;
 use kinst::parser::{self, Macros, ParseError, ParseOptions, Parsed, Settings, ast};
 use kinst::source::{FileId, Origin, Source, Sources};
-use kinst::sugar;
-use kinst::typeck::{self, typed};
-use kinst::types::TypeSource;
+use kinst::types::TypeSource as _;
 use kinst::types::intrinsic::Intrinsic;
+use kinst::{codegen, dif, sugar, typeck};
 
 /// A stage's text for a case.
 type Stage = fn(&Case) -> String;
@@ -27,8 +24,11 @@ const STAGES: &[(&str, &str, Stage)] = &[
     ("sugar", "d", print_plain),
     ("errors", "stderr", stderr),
     ("json", "json", json),
+    ("programs", "d", print_plain),
+    ("programs", "typed", typed),
+    ("programs", "dif", listing),
     ("check", "stderr", check_stderr),
-    ("typed", "typed", dump_typed),
+    ("typed", "typed", typed),
     ("dif", "dif", dump_dif),
 ];
 
@@ -77,7 +77,7 @@ fn the_checkers_tags_have_a_case_each() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots/check");
     let mut seen = String::new();
     for input in files(&root, "d") {
-        let Err(text) = Case::read(&input).check() else { panic!("{} is no error", input.display()) };
+        let Err(text) = check(&Case::read(&input)) else { panic!("{} is no error", input.display()) };
         seen += text.lines().next().unwrap();
     }
     let missing: Vec<&&str> = CHECKER_TAGS.iter().filter(|tag| !seen.contains(&format!("[{tag}]"))).collect();
@@ -131,7 +131,6 @@ const CHECKER_TAGS: &[&str] = &[
     "D_FUNC_UNDEF",
     "D_IDENT_BADREF",
     "D_IDENT_UNDEF",
-    "D_INT_OFLOW",
     "D_KEY_TYPE",
     "D_LLQUANT_FACTOREVEN",
     "D_LLQUANT_FACTORMATCH",
@@ -222,6 +221,32 @@ const CHECKER_TAGS: &[&str] = &[
     "D_VAR_UNDEF",
 ];
 
+/// The deepest trees that the parser lets through do not exhaust the stack of a later stage.
+#[test]
+fn the_deepest_trees_reach_the_end() {
+    let n = parser::MAX_DEPTH - 4;
+    for (name, expression) in [
+        ("sum", format!("{}1", "x + ".repeat(n))),
+        ("signs", format!("{}x", "- ".repeat(n))),
+        ("conditionals", format!("{}3", "x ? 1 : ".repeat(n))),
+        ("assignments", format!("{}1", "x = ".repeat(n))),
+        ("casts", format!("{}x", "(int)".repeat(n))),
+        ("logic", format!("{}x", "x && ".repeat(n))),
+        ("right", format!("{}x{}", "x - (".repeat(n), ")".repeat(n))),
+        ("commas", format!("{}x", "x, ".repeat(n))),
+        ("calls", format!("{}\"x\"{}", "strjoin(\"a\", ".repeat(n), ")".repeat(n))),
+    ] {
+        let case = Case::of(&format!("BEGIN {{ x = 1; y = ({expression}); }}\n"));
+        let done = generate(&case);
+        let told =
+            done.as_ref().err().is_none_or(|error| error.starts_with("dtrace: failed to compile script"));
+        assert!(told, "{name}: {done:?}");
+        assert!(!dump_ast(&case).starts_with("dtrace: "), "{name}");
+    }
+    let ifs = format!("BEGIN {{ x = 1; {}y = 1; }}\n", "if (x) ".repeat(n));
+    generate(&Case::of(&ifs)).unwrap();
+}
+
 const PARSER_TAGS: &[&str] = &[
     "D_SYNTAX",
     "D_EMPTY",
@@ -254,6 +279,13 @@ struct Case {
 }
 
 impl Case {
+    fn of(text: &str) -> Case {
+        let mut sources = Sources::default();
+        let source = Source { name: "test.d".to_owned(), origin: Origin::Script, text: text.to_owned() };
+        let file = sources.add(source);
+        Case { sources, file, macros: Macros::default(), settings: Settings::default(), types: Vec::new() }
+    }
+
     fn read(path: &Path) -> Case {
         let text = parser::decode(std::fs::read(path).unwrap()).unwrap();
         let (directive, program) = match text.strip_prefix("/* test: ") {
@@ -297,12 +329,6 @@ impl Case {
         parser::parse(&self.sources, self.file, &options)
     }
 
-    fn check(&self) -> Result<typed::Program, String> {
-        let (plain, _) = sugar::if_else::expand(self.program()?, sugar::Session::default());
-        typeck::check(&plain, &typeck::Env::default())
-            .map_err(|error| render::text(&self.sources, &error.diagnostic(), &self.style()))
-    }
-
     fn style(&self) -> Style<'static> {
         Style { program: "dtrace", color: false, errtags: true, subject: Some(self.file) }
     }
@@ -310,6 +336,42 @@ impl Case {
     fn program(&self) -> Result<ast::Program, String> {
         let failed = |error: ParseError| render::text(&self.sources, &error.diagnostic(), &self.style());
         self.parse().map(|parsed| parsed.program).map_err(failed)
+    }
+}
+
+/// A later stage fails with its own diagnostic, rendered like the parser's.
+fn check(case: &Case) -> Result<typeck::typed::Program, String> {
+    let (plain, _) = sugar::if_else::expand(case.program()?, sugar::Session::default());
+    typeck::check(&plain, &typeck::Env::default())
+        .map_err(|error| render::text(&case.sources, &error.diagnostic(), &case.style()))
+}
+
+fn generate(case: &Case) -> Result<dif::Program, String> {
+    codegen::generate(&check(case)?)
+        .map_err(|error| render::text(&case.sources, &error.diagnostic(), &case.style()))
+}
+
+fn typed(case: &Case) -> String {
+    check(case).map_or_else(|error| error, |program| typeck::dump(&program))
+}
+
+fn listing(case: &Case) -> String {
+    generate(case).map_or_else(|error| error, |program| dif::disasm::program(&program))
+}
+
+fn check_stderr(case: &Case) -> String {
+    check(case).map_or_else(|error| error, |_| "no error\n".to_owned())
+}
+
+/// The actions and, object by object, the listing; all of it verified.
+fn dump_dif(case: &Case) -> String {
+    match generate(case) {
+        Ok(program) => {
+            let options = dif::Options { destructive: true, ..dif::Options::default() };
+            dif::verify::verify_program(&program, &options).unwrap();
+            dif::dump::dump(&program)
+        }
+        Err(error) => error,
     }
 }
 
@@ -333,30 +395,6 @@ fn print_plain(case: &Case) -> String {
 
 fn stderr(case: &Case) -> String {
     case.program().map_or_else(|error| error, |_| "no error\n".to_owned())
-}
-
-fn check_stderr(case: &Case) -> String {
-    case.check().map_or_else(|error| error, |_| "no error\n".to_owned())
-}
-
-fn dump_typed(case: &Case) -> String {
-    case.check().map_or_else(|error| error, |program| typeck::dump(&program))
-}
-
-/// The actions and, object by object, the listing; all of it verified.
-fn dump_dif(case: &Case) -> String {
-    let program = match case.check() {
-        Ok(program) => program,
-        Err(error) => return error,
-    };
-    match codegen::generate(&program) {
-        Ok(program) => {
-            let options = dif::Options { destructive: true, ..dif::Options::default() };
-            dif::verify::verify_program(&program, &options).unwrap();
-            dif::dump::dump(&program)
-        }
-        Err(error) => render::text(&case.sources, &error.diagnostic(), &case.style()),
-    }
 }
 
 /// Without the rendered text, which the other snapshot shows.

@@ -60,7 +60,8 @@ static inline uint32_t ib_add(struct ib *b, int table, const void *entries, uint
 	uint32_t at = t->count;
 
 	t->mem = realloc(t->mem, (size_t)(t->count + n) * t->entsize + 8);
-	memcpy(t->mem + (size_t)at * t->entsize, entries, (size_t)n * t->entsize);
+	if (n)
+		memcpy(t->mem + (size_t)at * t->entsize, entries, (size_t)n * t->entsize);
 	t->count += n;
 	return at;
 }

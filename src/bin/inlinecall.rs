@@ -1,4 +1,5 @@
 //! bin/inlinecall.rs: the inlinecall command.
+
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::from(2)
+    kinst::cli::inlinecall::main()
 }

@@ -12,7 +12,7 @@ use crate::debuginfo::{self, BuildId, D_DEBUGINFO, Image, ModuleFile, Root, Sear
 use crate::diag::Diagnostic;
 use crate::sites::decode::{self, Insn};
 use crate::sites::glob::Pattern;
-use crate::sites::symtab::{Symbol, Symbols};
+use crate::sites::symtab::{Role, Symbol, Symbols};
 
 /// What `module` means in a description: `kernel` is another name of the kernel proper.
 pub const KERNEL_PROPER: &str = "vmlinux";
@@ -215,7 +215,9 @@ impl Kernel {
         }
         let symbols = this.symbols.get_or_init(|| {
             let image = image.or_else(|| self.binary(module))?;
-            Symbols::of_image(image, module == 0).map_err(|error| self.warn(error.warning())).ok()
+            Symbols::of_image(image, if module == 0 { Role::Vmlinux } else { Role::Module })
+                .map_err(|error| self.warn(error.warning()))
+                .ok()
         });
         symbols.as_ref()
     }

@@ -1,5 +1,6 @@
 //! sites/: where a probe can go.
 
+pub mod calls;
 mod catalog;
 mod decode;
 pub mod dwarf;

@@ -30,9 +30,30 @@ pub struct Symbols {
     text_start: Option<u64>,
 }
 
+/// What a file is to the kernel: it decides which code is gone after the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Its .exit.text goes with its .init.text.
+    Vmlinux,
+    Module,
+    /// A program, or a file by itself: all code counts.
+    Program,
+}
+
+impl Role {
+    fn is_freed(self, section: &str) -> bool {
+        match self {
+            Role::Vmlinux => {
+                [".init", ".exit", ".altinstr_aux"].iter().any(|freed| section.starts_with(freed))
+            }
+            Role::Module => section.starts_with(".init"),
+            Role::Program => false,
+        }
+    }
+}
+
 impl Symbols {
-    /// `vmlinux`: the kernel proper, whose .exit.text goes with its .init.text.
-    pub fn of_image(image: &Image, vmlinux: bool) -> Result<Symbols, Error> {
+    pub fn of_image(image: &Image, role: Role) -> Result<Symbols, Error> {
         let mut symbols = Symbols::default();
         let mut ends = Vec::new();
         image.for_each_code_symbol(|symbol| {
@@ -40,11 +61,9 @@ impl Symbols {
                 symbols.text_start = Some(symbol.address);
             }
             if let Some(section) = image.section_at(symbol.address).filter(|_| !is_no_function(symbol.name)) {
-                let gone = section.name.starts_with(".init")
-                    || (vmlinux
-                        && (section.name.starts_with(".exit") || section.name.starts_with(".altinstr_aux")));
+                let gone = role.is_freed(&section.name);
                 // Only vmlinux keeps the names of freed code (as kallsyms does).
-                if vmlinux || !gone {
+                if role == Role::Vmlinux || !gone {
                     symbols.push(symbol, gone);
                     ends.push(section.range().end);
                 }

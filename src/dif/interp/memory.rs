@@ -35,8 +35,8 @@ pub struct State {
     /// The string table of the object that runs, or ran last.
     strings: Vec<u8>,
     scratch: Vec<u8>,
-    /// Where strtok(NULL, …) goes on.
-    pub(super) token: Option<u64>,
+    /// Where strtok(NULL, …) goes on, and how many bytes of its string are left there.
+    pub(super) token: Option<(u64, u64)>,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -159,7 +159,8 @@ impl Cpu<'_> {
             (None, Some(bytes)) => Ipv4Addr::from(*bytes).to_string(),
             (None, None) => return Err(Flt::ILLOP.into()),
         };
-        self.new_text(text.as_bytes())
+        // An address is not cut, however short strings are.
+        self.memory.new_string(text.as_bytes())
     }
 
     /// strchr, strrchr and strstr give an address in the string that was searched.
@@ -194,12 +195,13 @@ impl Cpu<'_> {
 
     /// The next token; NULL goes on behind the last one, and is what comes when there are no more.
     fn strtok(&mut self, text: u64, delimiters: u64) -> Result<u64, Trouble> {
-        let start = if text == 0 { self.memory.token } else { Some(text) };
-        let Some(start) = start else {
+        let whole = u64::from(self.memory.strsize) - 1;
+        let start = if text == 0 { self.memory.token } else { Some((text, whole)) };
+        let Some((start, room)) = start else {
             return Ok(0);
         };
         let delimiters = self.text(delimiters)?;
-        let text = self.text(start)?;
+        let text = self.memory.string(self.machine, Space::Kernel, start, room)?;
         let is_delimiter = |byte: &u8| delimiters.contains(byte);
         let Some(from) = text.iter().position(|byte| !is_delimiter(byte)) else {
             self.memory.token = None;
@@ -207,7 +209,8 @@ impl Cpu<'_> {
         };
         let token: Vec<u8> = text.iter().skip(from).copied().take_while(|byte| !is_delimiter(byte)).collect();
         let end = from + token.len();
-        self.memory.token = (end < text.len()).then(|| start.wrapping_add(end as u64 + 1));
+        let behind = end as u64 + 1;
+        self.memory.token = (end < text.len()).then(|| (start.wrapping_add(behind), room - behind));
         self.new_text(&token)
     }
 

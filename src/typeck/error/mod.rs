@@ -56,7 +56,6 @@ pub enum Error {
     OffsetofType { found: Type, span: Span },
     Stringof { found: Type, span: Span },
     Cast { from: Type, to: Type, span: Span },
-    IntOverflow { span: Span },
     // Assignments.
     NotLvalue { span: Span },
     ReadOnly { name: String, span: Span },

@@ -77,9 +77,6 @@ impl Error {
             Error::Cast { from, to, span } => {
                 error(tags::CAST_INVAL, format!("{from} cannot be cast to {to}")).at(*span, "invalid cast")
             }
-            Error::IntOverflow { span } => {
-                error(tags::INT_OFLOW, "the constant does not fit 64 bits").at(*span, "too large")
-            }
             _ => return None,
         })
     }

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * load.c: a known amount of work for the kernel, in the guest.
+ *
+ *   load getppid N     N system calls
+ *   load read N        N reads of 64 bytes of /dev/zero
+ *   load fault N       N rounds of user copies that fault: pages that come on
+ *                      demand, pages that are not there, and addresses that never were
+ *   load fork N        N processes that come and go
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static long bad;
+
+static void expect(int cond)
+{
+	bad += !cond;
+}
+
+static void reads(long n)
+{
+	int fd = open("/dev/zero", O_RDONLY);
+	char b[64];
+
+	while (n--)
+		expect(read(fd, b, sizeof(b)) == sizeof(b));
+	close(fd);
+}
+
+static void one_fault(int fd[2], long i)
+{
+	char *m = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *volatile wild = (char *)8;
+	char buf[8192];
+	ssize_t r;
+
+	munmap(m + 4096, 4096);
+	memset(buf, (int)i, sizeof(buf));
+	/* the page comes while the kernel copies */
+	expect(write(fd[1], buf, 3000) == 3000);
+	r = read(fd[0], m + 100, 3000);
+	expect(r == 3000 && m[100] == (char)i && m[3099] == (char)i && !m[3100] && !m[99]);
+	/* the copy ends at a hole */
+	expect(write(fd[1], buf, 3000) == 3000);
+	r = read(fd[0], m + 4096 - 1000, 3000);
+	expect((r == -1 && errno == EFAULT) || r == 1000);
+	while (read(fd[0], buf, sizeof(buf)) > 0)
+		;
+	/* never mapped, and not even an address */
+	expect(write(fd[1], wild, 100) == -1 && errno == EFAULT);
+	expect(syscall(SYS_uname, (char *)16) == -1 && errno == EFAULT);
+	expect(syscall(SYS_uname, (char *)0x8000000000000000) == -1 && errno == EFAULT);
+	expect(syscall(SYS_openat, AT_FDCWD, (char *)16, O_RDONLY) == -1 && errno == EFAULT);
+	munmap(m, 4096);
+}
+
+static void faults(long n)
+{
+	int fd[2];
+	long i;
+
+	expect(pipe2(fd, O_NONBLOCK) == 0);
+	for (i = 0; i < n; i++)
+		one_fault(fd, i);
+}
+
+static void forks(long n)
+{
+	while (n--) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(7);
+		int status = 0;
+
+		expect(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	long n = argc == 3 ? atol(argv[2]) : 0, i;
+
+	if (!n)
+		return 2;
+	if (!strcmp(argv[1], "getppid"))
+		for (i = 0; i < n; i++)
+			syscall(SYS_getppid);
+	else if (!strcmp(argv[1], "read"))
+		reads(n);
+	else if (!strcmp(argv[1], "fault"))
+		faults(n);
+	else if (!strcmp(argv[1], "fork"))
+		forks(n);
+	else
+		return 2;
+	printf("%s %ld bad %ld\n", argv[1], n, bad);
+	return bad != 0;
+}

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * points.c: arms places of the kernel by hand and counts what fires, in the guest.
+ *
+ *   points [-q] [-n N] count KIND[:OFFSET[:TO]] FUNCTION... -- COMMAND...
+ *       arms, runs the command, disarms; prints "FUNCTION+OFFSET COUNT" for each
+ *       probe that was armed (-q: only the sums) and "armed A of B, hits H".
+ *       KIND is all (every instruction that may be traced), insn, edge, edges (every
+ *       conditional branch: itself, taken, not taken), entry or return.
+ *       A FUNCTION of - reads more names from standard input.
+ *   points reason KIND:OFFSET[:TO] FUNCTION   prints why, as a number
+ *   points list FUNCTION                      prints the live instructions
+ *   points sum                                a checksum of the kernel's text
+ *   points hold KIND FUNCTION...              arms and sleeps until it is killed
+ *
+ * Counting is @[epid] = count(): one clause, one ECB for each probe.
+ */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "../image_builder.h"
+
+#define VAR_EPID 0x0104
+#define MAX_PROBES 131072
+#define MAX_INSNS 65536
+
+static struct kinst_probe probes[MAX_PROBES];
+static struct kinst_result results[MAX_PROBES];
+static uint64_t counts[MAX_PROBES];
+static const char *names[MAX_PROBES];
+static uint32_t nprobes;
+static struct kinst_insn insns[MAX_INSNS];
+static int device;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "points: %s: %s\n", what, strerror(errno));
+	exit(2);
+}
+
+/* ---- symbols ---- */
+
+struct symbol {
+	uint64_t addr;
+	char name[120];
+};
+
+static struct symbol *symbols;
+static size_t nsymbols;
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct symbol *)a)->name, ((const struct symbol *)b)->name);
+}
+
+static void read_symbols(void)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	char line[1024], name[512], type;
+	unsigned long long addr;
+
+	if (!f)
+		die("/proc/kallsyms");
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx %c %511s", &addr, &type, name) != 3)
+			continue;
+		if (!(nsymbols & (nsymbols + 1)))
+			symbols = realloc(symbols, (2 * nsymbols + 2) * sizeof(*symbols));
+		symbols[nsymbols].addr = addr;
+		snprintf(symbols[nsymbols++].name, sizeof(symbols->name), "%.119s", name);
+	}
+	fclose(f);
+	qsort(symbols, nsymbols, sizeof(*symbols), by_name);
+}
+
+static uint64_t address_of(const char *name)
+{
+	struct symbol key = { 0 }, *found;
+
+	if (!strncmp(name, "0x", 2))
+		return strtoull(name, NULL, 16);
+	snprintf(key.name, sizeof(key.name), "%.119s", name);
+	found = bsearch(&key, symbols, nsymbols, sizeof(key), by_name);
+	if (!found)
+		fprintf(stderr, "points: no symbol %s\n", name);
+	return found ? found->addr : 0;
+}
+
+/* ---- probes ---- */
+
+static int live(uint64_t func, struct kinst_insns *info)
+{
+	*info = (struct kinst_insns){ .func = func, .buf = (uintptr_t)insns, .count = MAX_INSNS };
+	if (ioctl(device, KINST_IOC_INSNS, info))
+		die("INSNS");
+	return info->reason;
+}
+
+static void add(const char *name, uint64_t func, uint32_t kind, uint32_t offset, uint32_t to)
+{
+	if (nprobes == MAX_PROBES)
+		return;
+	probes[nprobes] = (struct kinst_probe){ .kind = kind, .func = func, .offset = offset, .to = to };
+	names[nprobes++] = name;
+}
+
+/* Each branch inside the function three times: the instruction, and its two edges. */
+static void add_edges(const char *name, uint64_t func, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct kinst_insn *b = &insns[i];
+		uint32_t next = b->offset + b->len;
+		int32_t rel = b->len == 2 ? (signed char)b->bytes[1] : 0;
+
+		if (!(b->flags & KINST_INSN_BRANCH) || b->reason || (b->flags & KINST_INSN_TAIL))
+			continue;
+		if (b->len == 6 && b->bytes[0] == 0x0f)
+			memcpy(&rel, b->bytes + 2, 4);
+		else if (b->len != 2)
+			continue;
+		add(name, func, KINST_P_INSN, b->offset, 0);
+		add(name, func, KINST_P_EDGE, b->offset, next + rel);
+		add(name, func, KINST_P_EDGE, b->offset, next);
+	}
+}
+
+static void add_kind(const char *kind, const char *name)
+{
+	uint64_t func = address_of(name);
+	uint32_t offset = 0, to = 0, i;
+	const char *colon = strchr(kind, ':');
+	struct kinst_insns info;
+
+	if (!func)
+		return;
+	if (colon) {
+		offset = strtoul(colon + 1, (char **)&colon, 0);
+		if (*colon == ':')
+			to = strtoul(colon + 1, NULL, 0);
+	}
+	if (!strncmp(kind, "insn", 4)) {
+		add(name, func, KINST_P_INSN, offset, 0);
+	} else if (!strcmp(kind, "edges")) {
+		if (!live(func, &info))
+			add_edges(name, func, info.count);
+	} else if (!strncmp(kind, "edge", 4)) {
+		add(name, func, KINST_P_EDGE, offset, to);
+	} else if (!strncmp(kind, "entry", 5)) {
+		add(name, func, KINST_P_FBT_ENTRY, 0, 0);
+	} else if (!strncmp(kind, "return", 6)) {
+		add(name, func, KINST_P_FBT_RETURN, 0, 0);
+	} else if (!strncmp(kind, "all", 3)) {
+		if (live(func, &info))
+			return;
+		for (i = 0; i < info.count; i++)
+			if (!insns[i].reason)
+				add(name, func, KINST_P_INSN, insns[i].offset, 0);
+	} else {
+		fprintf(stderr, "points: no kind %s\n", kind);
+		exit(2);
+	}
+}
+
+static int load(void)
+{
+	struct kinst_load l = { 0 };
+	struct ib b;
+	uint32_t key, clause, i;
+	void *image;
+
+	ib_init(&b);
+	b.h.aggsize = (uint64_t)nprobes * 64 + 65536;
+	key = ib_var_difo(&b, VAR_EPID, T_INT(4));
+	ib_act(&b, KINST_ACT_DIFEXPR, key, 0);
+	ib_agg(&b, KINST_ACT_COUNT, 1, 1, KINST_NONE, 0);
+	clause = ib_clause(&b, KINST_NONE, 0);
+	for (i = 0; i < nprobes; i++) {
+		probes[i].id = i + 1;
+		ib_add(&b, IB_PROBES, &probes[i], 1);
+		ib_ecb(&b, i, clause);
+	}
+	image = ib_finish(&b, &l.image_len);
+	l.image = (uintptr_t)image;
+	l.results = (uintptr_t)results;
+	l.nresults = nprobes;
+	if (ioctl(device, KINST_IOC_LOAD, &l)) {
+		fprintf(stderr, "points: LOAD: %s, code %u difo %d index %d\n", strerror(errno), l.error.code,
+			(int)l.error.difo, (int)l.error.index);
+		exit(2);
+	}
+	free(image);
+	return 0;
+}
+
+/* Adds up the aggregation of all CPUs: the key is the EPID, which is the probe's index + 1. */
+static void snapshot(void)
+{
+	struct kinst_info info;
+	uint32_t size = nprobes * 64 + 65536, cpu, at;
+	char *buf = malloc(size);
+
+	if (ioctl(device, KINST_IOC_INFO, &info))
+		die("INFO");
+	for (cpu = 0; cpu < info.ncpus; cpu++) {
+		struct kinst_aggsnap snap = { .buf = (uintptr_t)buf, .size = size, .cpu = cpu };
+
+		if (ioctl(device, KINST_IOC_AGGSNAP, &snap))
+			continue;
+		if (snap.drops)
+			printf("drops %llu\n", (unsigned long long)snap.drops);
+		for (at = 0; at < snap.used;) {
+			struct kinst_agg_entry *e = (void *)(buf + at);
+			uint32_t epid;
+			uint64_t value;
+
+			memcpy(&epid, e + 1, 4);
+			memcpy(&value, (char *)e + e->len - 8, 8);
+			if (epid >= 1 && epid <= nprobes)
+				counts[epid - 1] += value;
+			at += e->len;
+		}
+	}
+	free(buf);
+}
+
+static int run(char **command)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		execvp(command[0], command);
+		die(command[0]);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static void report(int quiet)
+{
+	struct kinst_status st;
+	uint64_t hits = 0;
+	uint32_t armed = 0, i;
+
+	for (i = 0; i < nprobes; i++) {
+		armed += !results[i].reason;
+		hits += counts[i];
+		if (quiet)
+			continue;
+		printf("%s+%#x", names[i], probes[i].offset);
+		if (probes[i].kind == KINST_P_EDGE)
+			printf("->%#x", probes[i].to);
+		if (results[i].reason)
+			printf(" refused %u\n", results[i].reason);
+		else
+			printf(" %llu\n", (unsigned long long)counts[i]);
+	}
+	if (ioctl(device, KINST_IOC_STATUS, &st))
+		die("STATUS");
+	printf("armed %u of %u, hits %llu, nested %llu\n", armed, nprobes, (unsigned long long)hits,
+	       (unsigned long long)st.nested);
+}
+
+static char *copy(const char *s)
+{
+	return strdup(s);
+}
+
+static char **add_all(const char *kind, char **arg)
+{
+	char line[512];
+
+	for (; *arg && strcmp(*arg, "--"); arg++) {
+		if (strcmp(*arg, "-")) {
+			add_kind(kind, *arg);
+			continue;
+		}
+		while (fgets(line, sizeof(line), stdin)) {
+			line[strcspn(line, "\n")] = '\0';
+			add_kind(kind, copy(line));
+		}
+	}
+	return *arg ? arg + 1 : arg;
+}
+
+static int count(int quiet, const char *kind, char **arg)
+{
+	char **command = add_all(kind, arg);
+	double t0 = now(), t1;
+	int status;
+
+	load();
+	t1 = now();
+	if (ioctl(device, KINST_IOC_GO))
+		die("GO");
+	status = run(command);
+	if (ioctl(device, KINST_IOC_STOP))
+		die("STOP");
+	snapshot();
+	report(quiet);
+	fprintf(stderr, "points: %u probes in %.3f s\n", nprobes, t1 - t0);
+	return status;
+}
+
+static __attribute__((noreturn)) int hold(const char *kind, char **arg)
+{
+	add_all(kind, arg);
+	load();
+	if (ioctl(device, KINST_IOC_GO))
+		die("GO");
+	report(1);
+	printf("held\n");
+	fflush(stdout);
+	for (;;) {
+		struct kinst_status st;
+
+		sleep(1);
+		ioctl(device, KINST_IOC_STATUS, &st);
+	}
+}
+
+/* ---- the kernel's text, by way of /proc/kcore ---- */
+
+static int sum(void)
+{
+	uint64_t start = address_of("_stext"), end = address_of("_etext"), h = 1469598103934665603ull;
+	int fd = open("/proc/kcore", O_RDONLY), i;
+	Elf64_Phdr ph[64];
+	Elf64_Ehdr eh;
+	char *text = malloc(end - start);
+
+	if (fd < 0 || read(fd, &eh, sizeof(eh)) != sizeof(eh) || eh.e_phnum > 64)
+		die("/proc/kcore");
+	if (pread(fd, ph, sizeof(*ph) * eh.e_phnum, eh.e_phoff) < 0)
+		die("/proc/kcore");
+	for (i = 0; i < eh.e_phnum; i++) {
+		uint64_t done = 0;
+
+		if (ph[i].p_type != PT_LOAD || start < ph[i].p_vaddr || end > ph[i].p_vaddr + ph[i].p_memsz)
+			continue;
+		while (done < end - start) {
+			ssize_t n = pread(fd, text + done, end - start - done, ph[i].p_offset + start - ph[i].p_vaddr + done);
+
+			if (n <= 0)
+				die("/proc/kcore");
+			done += n;
+		}
+		for (done = 0; done < end - start; done++)
+			h = (h ^ (unsigned char)text[done]) * 1099511628211ull;
+		printf("%016llx\n", (unsigned long long)h);
+		return 0;
+	}
+	errno = ENOENT;
+	die("the kernel's text in /proc/kcore");
+	return 2;
+}
+
+static int list(const char *name)
+{
+	struct kinst_insns info;
+	uint32_t i, j;
+
+	if (live(address_of(name), &info)) {
+		printf("refused %u\n", info.reason);
+		return 0;
+	}
+	printf("size %#x, %u instructions\n", info.size, info.count);
+	for (i = 0; i < info.count; i++) {
+		printf("+%#x %u %x ", insns[i].offset, insns[i].reason, insns[i].flags);
+		for (j = 0; j < insns[i].len; j++)
+			printf("%02x", insns[i].bytes[j]);
+		printf("\n");
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int quiet = 0;
+
+	if (argc > 1 && !strcmp(argv[1], "-q")) {
+		quiet = 1;
+		argv++;
+		argc--;
+	}
+	read_symbols();
+	if (argc == 2 && !strcmp(argv[1], "sum"))
+		return sum();
+	device = open(KINST_DEVICE, O_RDWR | O_CLOEXEC);
+	if (device < 0)
+		die(KINST_DEVICE);
+	if (argc > 3 && !strcmp(argv[1], "count"))
+		return count(quiet, argv[2], argv + 3);
+	if (argc > 3 && !strcmp(argv[1], "hold"))
+		return hold(argv[2], argv + 3);
+	if (argc == 3 && !strcmp(argv[1], "list"))
+		return list(argv[2]);
+	if (argc == 4 && !strcmp(argv[1], "reason")) {
+		add_kind(argv[2], argv[3]);
+		if (!nprobes)
+			return 2;
+		load();
+		printf("%s %s %u", argv[3], argv[2], results[0].reason);
+		if (results[0].reason == KINST_R_BOUNDARY)
+			printf(" between %#x and %#x", results[0].prev, results[0].next);
+		printf("\n");
+		return 0;
+	}
+	fprintf(stderr, "usage: see the source\n");
+	return 2;
+}

@@ -1,0 +1,148 @@
+//! cli/inlinecall.rs: the inlinecall command: call boundaries of inlined functions in ELF files.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use serde_json::{Value, json};
+
+use crate::diag::render::{self, Style};
+use crate::diag::{Diagnostic, tags};
+use crate::sites::calls::{self, Call, Place};
+use crate::source::Sources;
+
+/// Print where the inlined copies of a function begin and end.
+///
+/// One line for each copy: the address where it is entered, the addresses of the instructions where it is left
+/// (with commas), the function that it is inlined in with the offset of the entry in bytes, and the source line of the
+/// call. With several files, the file comes first. In a module or an object file, which have no addresses yet, an
+/// address is `section+offset`.
+#[derive(Parser)]
+#[command(
+    name = "inlinecall",
+    version,
+    after_help = "Examples:
+  inlinecall get_page /usr/lib/debug/boot/vmlinux-$(uname -r)
+  inlinecall btrfs_leaf_key /usr/lib/debug/lib/modules/$(uname -r)/kernel/fs/btrfs/btrfs.ko
+  inlinecall --json max ./a.out | jq .caller
+
+An entry printed as CALLER:OFFSET is the kernel probe kinst::CALLER:OFFSET of dtrace(1).
+
+Exit status: 0 copies were found, 1 there are none, 2 a file could not be used."
+)]
+struct Arguments {
+    /// One JSON object a line instead of text.
+    #[arg(long)]
+    json: bool,
+    /// The function's name, as the source has it.
+    #[arg(value_name = "FUNC")]
+    function: String,
+    /// ELF files with debug information (programs, objects, modules also compressed, vmlinux).
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    match run(&arguments, &mut io::stdout().lock()) {
+        Ok(status) => ExitCode::from(status),
+        // The reader of a pipe has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("inlinecall: cannot write: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &Arguments, out: &mut impl Write) -> io::Result<u8> {
+    let mut found = false;
+    let mut broken = false;
+    let mut without = Vec::new();
+    let many = arguments.files.len() > 1;
+    for path in &arguments.files {
+        let file = path.display().to_string();
+        match calls::in_file(path, &arguments.function) {
+            Ok(calls) => {
+                if !found && !arguments.json && io::stdout().is_terminal() {
+                    let prefix = if many { "FILE  " } else { "" };
+                    writeln!(out, "{prefix}ENTRY  RETURNS  CALLER:OFFSET  CALLED AT")?;
+                }
+                found = true;
+                for call in &calls {
+                    if arguments.json {
+                        writeln!(out, "{}", object(&arguments.function, &file, call))?;
+                    } else {
+                        let prefix = if many { format!("{file}  ") } else { String::new() };
+                        writeln!(out, "{prefix}{}", line(call))?;
+                    }
+                }
+            }
+            Err(error) if error.tag == tags::PDESC_ZERO => without.push(error),
+            Err(error) => {
+                broken = true;
+                report(&error);
+            }
+        }
+    }
+    out.flush()?;
+    // As with grep: files without a copy are worth a word only if all are.
+    if !found {
+        without.iter().for_each(|error| report(error));
+    }
+    Ok(if broken { 2 } else { u8::from(!found) })
+}
+
+fn line(call: &Call) -> String {
+    let returns: Vec<String> = call.returns.iter().map(address).collect();
+    let returns = if returns.is_empty() { "-".to_owned() } else { returns.join(",") };
+    format!("{}  {returns}  {}  {}:{}", address(&call.entry), caller(&call.entry), call.file, call.line)
+}
+
+fn object(function: &str, file: &str, call: &Call) -> Value {
+    json!({
+        "file": file,
+        "function": function,
+        "caller": call.entry.caller.as_ref().map(|(name, _)| name),
+        "entry": place(&call.entry),
+        "returns": call.returns.iter().map(place).collect::<Vec<_>>(),
+        "call": { "file": call.file, "line": call.line },
+    })
+}
+
+fn place(place: &Place) -> Value {
+    json!({
+        "address": place.address,
+        "section": place.section,
+        "caller": place.caller.as_ref().map(|(name, _)| name),
+        "offset": place.caller.as_ref().map(|(_, offset)| offset),
+    })
+}
+
+fn address(place: &Place) -> String {
+    match &place.section {
+        Some(section) => format!("{section}+{:#x}", place.address),
+        None => format!("{:#x}", place.address),
+    }
+}
+
+fn caller(place: &Place) -> String {
+    match &place.caller {
+        Some((name, offset)) => format!("{name}:{offset}"),
+        None => "?".to_owned(),
+    }
+}
+
+fn report(error: &Diagnostic) {
+    let color =
+        io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let style = Style { program: "inlinecall", color, errtags: false, subject: None };
+    eprint!("{}", render::text(&Sources::default(), error, &style));
+}
