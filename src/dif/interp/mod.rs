@@ -6,12 +6,13 @@
 mod memory;
 mod subr;
 
+/// What a fault is called; one table for the kernel, the interpreter and whoever compares them.
+pub use crate::kernel::uapi::Flt;
 pub use memory::State;
 
 use super::Difo;
 use super::insn::{Builtin, FIRST_USER_VARIABLE, Insn, Opcode, PUSH_STRING, REGISTERS, Subr, TUPLE_ENTRIES};
 use super::{Scope, Type, TypeKind};
-use crate::kernel::uapi::Flt;
 
 /// The world around a program.
 pub trait Machine {
