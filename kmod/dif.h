@@ -114,6 +114,7 @@ struct kinst_ctx {
 
 	u8 *scratch, *scratch_next, *scratch_end;
 	u64 strtok; /* where the next strtok(NULL, ...) goes on; 0: nowhere */
+	u64 strtok_limit; /* bytes of the string from there, of its strsize */
 	u32 fuel; /* steps left; a program of forward branches ends, but strings can make it long */
 
 	u32 ntuple;
@@ -154,6 +155,9 @@ static inline bool kinst_burn(struct kinst_ctx *c, u64 steps)
 
 /* n bytes of scratch memory, 8-aligned, not cleared; NULL and a NOSCRATCH fault if there is no room. */
 void *kinst_scratch(struct kinst_ctx *c, u64 n);
+
+/* A new string of n bytes in scratch memory, cut at strsize; its address, or 0 and a fault. */
+u64 kinst_new_string(struct kinst_ctx *c, const char *s, u64 n);
 
 /* Reads n bytes; on a fault false, and c has it. */
 bool kinst_load(struct kinst_ctx *c, void *dst, u64 addr, u64 n, bool user);

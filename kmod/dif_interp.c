@@ -9,8 +9,9 @@
  */
 #include "session.h"
 
+/* n is the signed order, what hardware's N and V say together: every signed branch asks for N^V. */
 struct flags {
-	bool n, z, c; /* V is always 0 */
+	bool n, z, c;
 };
 
 static nokprobe_inline u64 alu(struct kinst_ctx *c, u32 op, u64 a, u64 b)
@@ -268,7 +269,7 @@ notrace u64 kinst_dif_run(struct kinst_ctx *c, const struct kinst_dif *d)
 			r[DIF_RD(w)] = d->ints[DIF_INDEX(w)];
 			break;
 		case OP_CMP:
-			f.n = (s64)(r[DIF_R1(w)] - r[DIF_R2(w)]) < 0;
+			f.n = (s64)r[DIF_R1(w)] < (s64)r[DIF_R2(w)];
 			f.z = r[DIF_R1(w)] == r[DIF_R2(w)];
 			f.c = r[DIF_R1(w)] < r[DIF_R2(w)];
 			break;

@@ -26,6 +26,20 @@ notrace void *kinst_scratch(struct kinst_ctx *c, u64 n)
 }
 NOKPROBE_SYMBOL(kinst_scratch);
 
+notrace u64 kinst_new_string(struct kinst_ctx *c, const char *s, u64 n)
+{
+	char *p;
+
+	n = min_t(u64, n, c->prog->strsize - 1);
+	p = kinst_scratch(c, n + 1);
+	if (!p || !kinst_burn(c, n / 8))
+		return 0;
+	memcpy(p, s, n);
+	p[n] = 0;
+	return (u64)(uintptr_t)p;
+}
+NOKPROBE_SYMBOL(kinst_new_string);
+
 notrace bool kinst_load(struct kinst_ctx *c, void *dst, u64 addr, u64 n, bool user)
 {
 	if (!kinst_burn(c, n / 8))

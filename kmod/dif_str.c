@@ -21,21 +21,6 @@ static notrace s64 fetch(struct kinst_ctx *c, u32 i, char **s)
 }
 NOKPROBE_SYMBOL(fetch);
 
-/* A new string of n bytes, cut at strsize. */
-static notrace u64 new_string(struct kinst_ctx *c, const char *s, u64 n)
-{
-	char *p;
-
-	n = min_t(u64, n, c->prog->strsize - 1);
-	p = kinst_scratch(c, n + 1);
-	if (!p || !kinst_burn(c, n / 8))
-		return 0;
-	memcpy(p, s, n);
-	p[n] = 0;
-	return (u64)(uintptr_t)p;
-}
-NOKPROBE_SYMBOL(new_string);
-
 static notrace u64 strjoin(struct kinst_ctx *c)
 {
 	char *a, *b, *p;
@@ -62,7 +47,7 @@ static notrace u64 change_case(struct kinst_ctx *c, char from, char to)
 	for (i = 0; i < n; i++)
 		if (s[i] >= from && s[i] < from + 26)
 			s[i] += to - from;
-	return n < 0 ? 0 : new_string(c, s, n);
+	return n < 0 ? 0 : kinst_new_string(c, s, n);
 }
 NOKPROBE_SYMBOL(change_case);
 
@@ -146,14 +131,14 @@ static notrace u64 substr(struct kinst_ctx *c)
 		rest = rest < -n ? 0 : max_t(s64, rest + n - at, 0);
 	else
 		rest = min(rest, n - at);
-	return new_string(c, rest ? s + at : "", rest);
+	return kinst_new_string(c, rest ? s + at : "", rest);
 }
 NOKPROBE_SYMBOL(substr);
 
 /* The separators of this call; the place in the string is kept for the next. */
 static notrace u64 str_tok(struct kinst_ctx *c)
 {
-	u64 addr = c->tuple[0].value ?: c->strtok;
+	u64 addr = c->tuple[0].value ?: c->strtok, limit = c->tuple[0].value ? c->prog->strsize : c->strtok_limit;
 	u64 map[4] = {};
 	char *s, *t;
 	s64 n, nt, i, start;
@@ -167,7 +152,7 @@ static notrace u64 str_tok(struct kinst_ctx *c)
 		map[(u8)t[i] / 64] |= 1ull << (u8)t[i] % 64;
 #define IS_SEPARATOR(ch) (map[(u8)(ch) / 64] >> (u8)(ch) % 64 & 1)
 	s = c->vcpu->str[0];
-	n = kinst_load_str(c, s, addr, c->prog->strsize, false);
+	n = kinst_load_str(c, s, addr, limit, false);
 	if (c->faulted)
 		return 0;
 	for (i = 0; i < n && IS_SEPARATOR(s[i]); i++)
@@ -180,7 +165,8 @@ static notrace u64 str_tok(struct kinst_ctx *c)
 		;
 #undef IS_SEPARATOR
 	c->strtok = addr + i;
-	return new_string(c, s + start, i - start);
+	c->strtok_limit = limit - i;
+	return kinst_new_string(c, s + start, i - start);
 }
 NOKPROBE_SYMBOL(str_tok);
 
@@ -195,20 +181,20 @@ static notrace u64 split_path(struct kinst_ctx *c, bool dir)
 	if (n < 0)
 		return 0;
 	if (!n)
-		return new_string(c, ".", 1);
+		return kinst_new_string(c, ".", 1);
 	while (n > 1 && s[n - 1] == '/')
 		n--;
 	if (s[n - 1] == '/')
-		return new_string(c, "/", 1);
+		return kinst_new_string(c, "/", 1);
 	for (base = n; base && s[base - 1] != '/'; base--)
 		;
 	if (!dir)
-		return new_string(c, s + base, n - base);
+		return kinst_new_string(c, s + base, n - base);
 	if (!base)
-		return new_string(c, ".", 1);
+		return kinst_new_string(c, ".", 1);
 	for (n = base; n > 1 && s[n - 1] == '/'; n--)
 		;
-	return new_string(c, s, n);
+	return kinst_new_string(c, s, n);
 }
 NOKPROBE_SYMBOL(split_path);
 
@@ -244,7 +230,7 @@ static notrace u64 cleanpath(struct kinst_ctx *c)
 		memmove(s + j, s + i, end - i);
 		j += end - i;
 	}
-	return new_string(c, s, j);
+	return kinst_new_string(c, s, j);
 }
 NOKPROBE_SYMBOL(cleanpath);
 
@@ -281,7 +267,7 @@ static notrace u64 lltostr(struct kinst_ctx *c)
 		*--p = '0';
 	if (v < 0 && base == 10)
 		*--p = '-';
-	return new_string(c, p, text + sizeof(text) - p);
+	return kinst_new_string(c, p, text + sizeof(text) - p);
 }
 NOKPROBE_SYMBOL(lltostr);
 
@@ -321,9 +307,9 @@ static notrace u64 copyinstr(struct kinst_ctx *c)
 	if (c->ntuple > 1)
 		limit = min(limit, c->tuple[1].value);
 	if (!limit)
-		return new_string(c, "", 0);
+		return kinst_new_string(c, "", 0);
 	n = kinst_load_str(c, s, c->tuple[0].value, limit, true);
-	return c->faulted ? 0 : new_string(c, s, n);
+	return c->faulted ? 0 : kinst_new_string(c, s, n);
 }
 NOKPROBE_SYMBOL(copyinstr);
 

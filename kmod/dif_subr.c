@@ -219,14 +219,13 @@ NOKPROBE_SYMBOL(put_ipv6);
 
 static notrace u64 ntop(struct kinst_ctx *c, u64 addr, bool v6)
 {
-	u8 bytes[16], *p = kinst_scratch(c, NTOA_MAX);
-	char *end;
+	char text[NTOA_MAX], *end;
+	u8 bytes[16];
 
-	if (!p || !kinst_load(c, bytes, addr, v6 ? 16 : 4, false))
+	if (!kinst_load(c, bytes, addr, v6 ? 16 : 4, false))
 		return 0;
-	end = v6 ? put_ipv6((char *)p, bytes) : put_ipv4((char *)p, bytes);
-	*end = 0;
-	return (u64)(uintptr_t)p;
+	end = v6 ? put_ipv6(text, bytes) : put_ipv4(text, bytes);
+	return kinst_new_string(c, text, end - text);
 }
 NOKPROBE_SYMBOL(ntop);
 

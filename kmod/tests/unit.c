@@ -201,13 +201,13 @@ static u64 branch(u32 op, u64 a, u64 b)
 
 static void test_branches(void)
 {
-	static const u64 v[] = { 0, 1, 5, -1, -7, INT64_MAX };
+	static const u64 v[] = { 0, 1, INT64_MIN, -1, -7, INT64_MAX };
 	u32 i, j;
 
 	for (i = 0; i < 6; i++) {
 		for (j = 0; j < 6; j++) {
 			u64 a = v[i], b = v[j];
-			bool n = (s64)(a - b) < 0; /* V is always 0 */
+			bool n = (s64)a < (s64)b;
 
 			EXPECT(branch(OP_BE, a, b) == (a == b) && branch(OP_BNE, a, b) == (a != b));
 			EXPECT(branch(OP_BL, a, b) == n && branch(OP_BGE, a, b) == !n);

@@ -5,7 +5,8 @@
  *   points [-q] [-n N] count KIND[:OFFSET[:TO]] FUNCTION... -- COMMAND...
  *       arms, runs the command, disarms; prints "FUNCTION+OFFSET COUNT" for each
  *       probe that was armed (-q: only the sums) and "armed A of B, hits H".
- *       KIND is all (every instruction that may be traced), insn, edge, entry or return.
+ *       KIND is all (every instruction that may be traced), insn, edge, edges (every
+ *       conditional branch: itself, taken, not taken), entry or return.
  *       A FUNCTION of - reads more names from standard input.
  *   points reason KIND:OFFSET[:TO] FUNCTION   prints why, as a number
  *   points list FUNCTION                      prints the live instructions
@@ -109,6 +110,28 @@ static void add(const char *name, uint64_t func, uint32_t kind, uint32_t offset,
 	names[nprobes++] = name;
 }
 
+/* Each branch inside the function three times: the instruction, and its two edges. */
+static void add_edges(const char *name, uint64_t func, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct kinst_insn *b = &insns[i];
+		uint32_t next = b->offset + b->len;
+		int32_t rel = b->len == 2 ? (signed char)b->bytes[1] : 0;
+
+		if (!(b->flags & KINST_INSN_BRANCH) || b->reason || (b->flags & KINST_INSN_TAIL))
+			continue;
+		if (b->len == 6 && b->bytes[0] == 0x0f)
+			memcpy(&rel, b->bytes + 2, 4);
+		else if (b->len != 2)
+			continue;
+		add(name, func, KINST_P_INSN, b->offset, 0);
+		add(name, func, KINST_P_EDGE, b->offset, next + rel);
+		add(name, func, KINST_P_EDGE, b->offset, next);
+	}
+}
+
 static void add_kind(const char *kind, const char *name)
 {
 	uint64_t func = address_of(name);
@@ -125,6 +148,9 @@ static void add_kind(const char *kind, const char *name)
 	}
 	if (!strncmp(kind, "insn", 4)) {
 		add(name, func, KINST_P_INSN, offset, 0);
+	} else if (!strcmp(kind, "edges")) {
+		if (!live(func, &info))
+			add_edges(name, func, info.count);
 	} else if (!strncmp(kind, "edge", 4)) {
 		add(name, func, KINST_P_EDGE, offset, to);
 	} else if (!strncmp(kind, "entry", 5)) {
@@ -237,10 +263,13 @@ static void report(int quiet)
 		hits += counts[i];
 		if (quiet)
 			continue;
+		printf("%s+%#x", names[i], probes[i].offset);
+		if (probes[i].kind == KINST_P_EDGE)
+			printf("->%#x", probes[i].to);
 		if (results[i].reason)
-			printf("%s+%#x refused %u\n", names[i], probes[i].offset, results[i].reason);
+			printf(" refused %u\n", results[i].reason);
 		else
-			printf("%s+%#x %llu\n", names[i], probes[i].offset, (unsigned long long)counts[i]);
+			printf(" %llu\n", (unsigned long long)counts[i]);
 	}
 	if (ioctl(device, KINST_IOC_STATUS, &st))
 		die("STATUS");
