@@ -10,11 +10,14 @@
 
 pub mod cli;
 pub mod codegen;
+pub mod consumer;
 pub mod debuginfo;
 pub mod diag;
 pub mod dif;
 pub mod kernel;
+pub mod options;
 pub mod parser;
+pub mod pipeline;
 pub mod sites;
 pub mod source;
 pub mod sugar;

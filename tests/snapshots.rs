@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use kinst::diag::render::{self, Style};
 use kinst::parser::{self, Macros, ParseError, ParseOptions, Parsed, Settings, ast};
 use kinst::source::{FileId, Origin, Source, Sources};
-use kinst::sugar;
+use kinst::types::TypeSource as _;
+use kinst::types::intrinsic::Intrinsic;
+use kinst::{codegen, dif, sugar, typeck};
 
 /// A stage's text for a case.
 type Stage = fn(&Case) -> String;
@@ -22,6 +24,12 @@ const STAGES: &[(&str, &str, Stage)] = &[
     ("sugar", "d", print_plain),
     ("errors", "stderr", stderr),
     ("json", "json", json),
+    ("programs", "d", print_plain),
+    ("programs", "typed", typed),
+    ("programs", "dif", listing),
+    ("check", "stderr", check_stderr),
+    ("typed", "typed", typed),
+    ("dif", "dif", dump_dif),
 ];
 
 #[test]
@@ -63,6 +71,32 @@ fn the_parsers_tags_have_a_case_each() {
     assert!(missing.is_empty(), "no case for {missing:?}");
 }
 
+/// The deepest trees that the parser lets through do not exhaust the stack of a later stage.
+#[test]
+fn the_deepest_trees_reach_the_end() {
+    let n = parser::MAX_DEPTH - 4;
+    for (name, expression) in [
+        ("sum", format!("{}1", "x + ".repeat(n))),
+        ("signs", format!("{}x", "- ".repeat(n))),
+        ("conditionals", format!("{}3", "x ? 1 : ".repeat(n))),
+        ("assignments", format!("{}1", "x = ".repeat(n))),
+        ("casts", format!("{}x", "(int)".repeat(n))),
+        ("logic", format!("{}x", "x && ".repeat(n))),
+        ("right", format!("{}x{}", "x - (".repeat(n), ")".repeat(n))),
+        ("commas", format!("{}x", "x, ".repeat(n))),
+        ("calls", format!("{}\"x\"{}", "strjoin(\"a\", ".repeat(n), ")".repeat(n))),
+    ] {
+        let case = Case::of(&format!("BEGIN {{ x = 1; y = ({expression}); }}\n"));
+        let done = generate(&case);
+        let told =
+            done.as_ref().err().is_none_or(|error| error.starts_with("dtrace: failed to compile script"));
+        assert!(told, "{name}: {done:?}");
+        assert!(!dump_ast(&case).starts_with("dtrace: "), "{name}");
+    }
+    let ifs = format!("BEGIN {{ x = 1; {}y = 1; }}\n", "if (x) ".repeat(n));
+    generate(&Case::of(&ifs)).unwrap();
+}
+
 const PARSER_TAGS: &[&str] = &[
     "D_SYNTAX",
     "D_EMPTY",
@@ -95,6 +129,13 @@ struct Case {
 }
 
 impl Case {
+    fn of(text: &str) -> Case {
+        let mut sources = Sources::default();
+        let source = Source { name: "test.d".to_owned(), origin: Origin::Script, text: text.to_owned() };
+        let file = sources.add(source);
+        Case { sources, file, macros: Macros::default(), settings: Settings::default(), types: Vec::new() }
+    }
+
     fn read(path: &Path) -> Case {
         let text = parser::decode(std::fs::read(path).unwrap()).unwrap();
         let (directive, program) = match text.strip_prefix("/* test: ") {
@@ -131,7 +172,8 @@ impl Case {
     }
 
     fn parse(&self) -> Result<Parsed, ParseError> {
-        let is_type_name = |word: &str| self.types.iter().any(|name| name == word);
+        let is_type_name =
+            |word: &str| self.types.iter().any(|name| name == word) || Intrinsic.named(word).is_some();
         let options =
             ParseOptions { macros: &self.macros, is_type_name: &is_type_name, settings: self.settings };
         parser::parse(&self.sources, self.file, &options)
@@ -144,6 +186,42 @@ impl Case {
     fn program(&self) -> Result<ast::Program, String> {
         let failed = |error: ParseError| render::text(&self.sources, &error.diagnostic(), &self.style());
         self.parse().map(|parsed| parsed.program).map_err(failed)
+    }
+}
+
+/// A later stage fails with its own diagnostic, rendered like the parser's.
+fn check(case: &Case) -> Result<typeck::typed::Program, String> {
+    let (plain, _) = sugar::if_else::expand(case.program()?, sugar::Session::default());
+    typeck::check(&plain, &typeck::Env::default())
+        .map_err(|error| render::text(&case.sources, &error.diagnostic(), &case.style()))
+}
+
+fn generate(case: &Case) -> Result<dif::Program, String> {
+    codegen::generate(&check(case)?)
+        .map_err(|error| render::text(&case.sources, &error.diagnostic(), &case.style()))
+}
+
+fn typed(case: &Case) -> String {
+    check(case).map_or_else(|error| error, |program| typeck::dump(&program))
+}
+
+fn listing(case: &Case) -> String {
+    generate(case).map_or_else(|error| error, |program| dif::disasm::program(&program))
+}
+
+fn check_stderr(case: &Case) -> String {
+    check(case).map_or_else(|error| error, |_| "no error\n".to_owned())
+}
+
+/// The actions and, object by object, the listing; all of it verified.
+fn dump_dif(case: &Case) -> String {
+    match generate(case) {
+        Ok(program) => {
+            let options = dif::Options { destructive: true, ..dif::Options::default() };
+            dif::verify::verify_program(&program, &options).unwrap();
+            dif::dump::dump(&program)
+        }
+        Err(error) => error,
     }
 }
 

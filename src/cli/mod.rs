@@ -1,3 +1,10 @@
 //! cli/: arguments → library calls → exit code.
 
+pub mod cpp;
+pub mod dtrace;
+pub mod dtrace_args;
+pub mod dtrace_list;
+pub mod dtrace_trace;
 pub mod inlinecall;
+pub mod report;
+pub mod signals;

@@ -1,3 +1,84 @@
 //! kernel/: the programs go to the kernel module here, and their records come back.
 
+pub mod buffer;
+pub mod ioctl;
+pub mod process;
+pub mod reason;
+pub mod session;
 pub mod uapi;
+
+use crate::diag::{Diagnostic, Tag};
+
+/// Why the kernel cannot be asked, or what it answered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error("DTrace requires additional privileges")]
+    NotRoot,
+    #[error("DTrace device not available: the kernel module kinst is not loaded")]
+    NotLoaded,
+    #[error("the kernel refuses to be traced")]
+    Forbidden,
+    #[error("the kernel module speaks version {theirs} of its interface, this dtrace version {ours}")]
+    Abi { ours: u32, theirs: u32 },
+    #[error("the kernel module has no room for another session")]
+    Busy,
+    #[error("the kernel has not enough memory for the buffers")]
+    Memory,
+    #[error("the program is larger than the kernel module allows")]
+    Limit,
+    #[error("the kernel module refused the program: {}", verify_text(.0))]
+    Verify(uapi::Error),
+    #[error("{}: {errno}", uapi::DEVICE)]
+    Open { errno: String },
+    #[error("{}: {request}: {errno}", uapi::DEVICE)]
+    Request { request: &'static str, errno: String },
+}
+
+impl Error {
+    pub fn diagnostic(&self) -> Diagnostic {
+        let diagnostic = Diagnostic::error(Tag("D_KERNEL"), self.to_string());
+        match self.help() {
+            Some(help) => diagnostic.help(help),
+            None => diagnostic,
+        }
+    }
+
+    /// What to do next.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Error::NotRoot => Some("run it as root; dtrace -e and -d compile without"),
+            Error::NotLoaded => {
+                Some("load it with 'modprobe kinst' (or insmod kmod/kinst.ko); dtrace -e and -d need none")
+            }
+            Error::Forbidden => Some(
+                "CAP_SYS_ADMIN is needed, and kernel lockdown must be off: see /sys/kernel/security/lockdown",
+            ),
+            Error::Abi { .. } => Some("unload the module (rmmod kinst) and load the one of this version"),
+            Error::Busy => Some("end another dtrace, or wait a moment"),
+            Error::Memory => Some("lower the buffers: -b 256k, -x aggsize=256k"),
+            Error::Limit => Some(
+                "trace fewer places, lower the buffers, or raise the limits in /sys/module/kinst/parameters",
+            ),
+            Error::Verify(_) => Some("this is a bug of the compiler: -S shows the code; please report it"),
+            Error::Open { .. } | Error::Request { .. } => None,
+        }
+    }
+}
+
+fn verify_text(error: &uapi::Error) -> String {
+    let code = uapi::Verify(error.code).name().map_or_else(|| error.code.to_string(), str::to_owned);
+    let mut text = code;
+    if error.difo != uapi::NONE {
+        text += &format!(", DIF object {}", error.difo);
+    }
+    if error.index != uapi::NONE {
+        text += &format!(", entry {}", error.index);
+    }
+    text
+}
+
+/// The system's words for an error number, without Rust's "(os error 2)".
+fn errno_text(errno: rustix::io::Errno) -> String {
+    let text = std::io::Error::from(errno).to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}

@@ -60,7 +60,14 @@ impl Lexer<'_> {
             _ => BodyToken::LBrace,
         };
         match self.opener() {
-            Some((opener, _)) if opener == wanted => {}
+            Some((opener, opened)) if opener == wanted => {
+                let here = self.indentation(span, true);
+                if self.misplaced.is_none()
+                    && here.is_some_and(|here| Some(here) < self.indentation(opened, false))
+                {
+                    self.misplaced = Some(opened);
+                }
+            }
             Some((_, opener)) => {
                 return Err(syntax::wrong_closer(self.slice(span), self.slice(opener), span, opener));
             }
@@ -102,5 +109,13 @@ impl Lexer<'_> {
             true => Err(ParseError::TooDeep { limit: super::MAX_DEPTH, span }),
             false => Ok(()),
         }
+    }
+
+    /// The blanks that the line of `span` begins with; nothing if it has to stand first on its line and does not.
+    fn indentation(&self, span: Span, first: bool) -> Option<&str> {
+        let before = &self.text[..span.start as usize];
+        let line = &before[before.rfind('\n').map_or(0, |newline| newline + 1)..];
+        let blanks = &line[..line.len() - line.trim_start().len()];
+        (!first || blanks.len() == line.len()).then_some(blanks)
     }
 }

@@ -71,6 +71,8 @@ pub struct Lexer<'a> {
     pub before: Span,
     /// The last slash of this predicate that divides.
     pub division: Option<Span>,
+    /// The first `{` of the item whose `}` is indented less than its line: it is probably another's.
+    pub misplaced: Option<Span>,
     pub mode: Mode,
     pub(super) at: usize,
     pub(super) levels: Vec<Level>,
@@ -97,6 +99,7 @@ impl<'a> Lexer<'a> {
             previous: Span::new(file, 0, 0),
             before: Span::new(file, 0, 0),
             division: None,
+            misplaced: None,
             mode,
             at: 0,
             levels: vec![Level::new(None)],
@@ -112,6 +115,7 @@ impl<'a> Lexer<'a> {
     /// Looks at what comes next between external declarations.
     pub fn start_item(&mut self) -> Result<ItemStart, ParseError> {
         self.mode = Mode::Outer;
+        self.misplaced = None;
         self.levels = vec![Level::new(None)];
         self.operators = 0;
         self.item_done = false;
@@ -139,6 +143,11 @@ impl<'a> Lexer<'a> {
     /// The innermost open bracket.
     pub fn opener(&self) -> Option<(BodyToken, Span)> {
         self.levels.last().and_then(|level| level.opener)
+    }
+
+    /// The bracket around the innermost open one.
+    pub fn outer_opener(&self) -> Option<Span> {
+        self.levels.iter().rev().nth(1).and_then(|level| level.opener).map(|(_, span)| span)
     }
 
     /// The end of the text, as a place to point at.

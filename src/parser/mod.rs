@@ -32,8 +32,9 @@ pub use macros::{Macros, VARIABLES as MACRO_VARIABLES};
 use lexer::{ItemStart, Lexer, Mode};
 use token::Token;
 
-/// Levels of a tree that later stages, which recurse, may rely on.
-pub const MAX_DEPTH: usize = 500;
+/// Levels of a tree at most. Later stages recurse: in a debug build each level takes them some 8 kB of stack, and a
+/// thread of Rust has 2 MB.
+pub const MAX_DEPTH: usize = 200;
 
 /// What a compilation knows before it reads the text.
 pub struct ParseOptions<'a> {

@@ -69,17 +69,19 @@ fn meant_otherwise(place: &Place<'_>) -> Option<SyntaxError> {
     if let Some(help) = reserved_help(place) {
         return Some(place.error(format!("unexpected `{text}`"), "not expected here").with_help(&help));
     }
-    let declares = matches!(
-        place.token,
-        Token::TypeKeyword(_) | Token::Qualifier(_) | Token::Storage(_) | Token::Tag(_)
-    );
-    let scoped = matches!(place.before(), "self" | "this");
     match place.token {
         Token::Op(BodyToken::LBrace | BodyToken::Semi) if place.lexer.mode == Mode::Predicate => {
             return Some(open_predicate(place));
         }
         Token::Op(BodyToken::LBrace) if place.takes("end of predicate") => {
             return Some(open_predicate(place));
+        }
+        Token::Op(BodyToken::LBrace) if place.takes(";") && place.lexer.mode == Mode::Body => {
+            let error = place.error("a clause cannot begin inside of a body", "not expected here");
+            return Some(match place.lexer.misplaced.or(place.lexer.outer_opener()) {
+                Some(open) => error.with_related(open, "this `{` is probably not closed"),
+                None => error,
+            });
         }
         Token::PredicateEnd => {
             let title = "the predicate is not a complete expression";
@@ -112,6 +114,17 @@ fn meant_otherwise(place: &Place<'_>) -> Option<SyntaxError> {
         }
         _ => {}
     }
+    keyword_otherwise(place)
+}
+
+/// A keyword where an expression or a statement should be.
+fn keyword_otherwise(place: &Place<'_>) -> Option<SyntaxError> {
+    let text = place.text;
+    let declares = matches!(
+        place.token,
+        Token::TypeKeyword(_) | Token::Qualifier(_) | Token::Storage(_) | Token::Tag(_)
+    );
+    let scoped = matches!(place.before(), "self" | "this");
     if declares && (place.takes_statement() || scoped) && place.lexer.mode == Mode::Body {
         let title = format!("`{text}` begins a declaration, and a body has statements only");
         let help = "declare the variable outside of clauses, such as: this int x;";
@@ -223,6 +236,8 @@ pub fn unexpected_end(lexer: &Lexer<'_>, expected: &[String]) -> ParseError {
         help: None,
     };
     if let Some((_, at)) = lexer.opener() {
+        // Where the indentation says so, an inner brace is the one that lacks its end.
+        let at = lexer.misplaced.filter(|_| lexer.slice(at) == "{").unwrap_or(at);
         let opener = lexer.slice(at);
         error.title = format!("`{opener}` is never closed");
         error.related = Some((at, format!("this `{opener}` is open")));

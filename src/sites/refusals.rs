@@ -99,9 +99,9 @@ pub fn no_function(kernel: &Kernel, modules: &[usize], function: &str, name: &st
     let wanted = [function.to_owned()];
     let copies: usize = modules
         .iter()
-        .filter_map(|module| kernel.debug(*module))
-        .filter(|image| dwarf::may_know(image, &wanted))
-        .filter_map(|image| dwarf::find(image, &wanted, false).ok())
+        .filter_map(|module| Some((*module, kernel.debug(*module)?)))
+        .filter(|(module, image)| *module == 0 || dwarf::may_know(image, &wanted))
+        .filter_map(|(_, image)| dwarf::find(image, &wanted, false).ok())
         .flat_map(|findings| findings.functions)
         .map(|function| function.copies.len())
         .sum();
@@ -145,13 +145,10 @@ pub fn nothing_matches(
         let namesakes = kernel.functions_named(modules, function).len();
         if let Some(ordinal) = ordinal.filter(|_| namesakes > 0) {
             return Err(Box::new(
-                Diagnostic::error(
-                    tags::PDESC_ZERO,
-                    format!("there is no function {ordinal} of the name `{function}`"),
-                )
-                .help(format!(
-                    "the ones that can be traced are among `{function}#1` to `{function}#{namesakes}`"
-                )),
+                Diagnostic::error(tags::PDESC_ZERO, format!("there is no function `{function}#{ordinal}`"))
+                    .help(format!(
+                        "the ones that can be traced are among `{function}#1` to `{function}#{namesakes}`"
+                    )),
             ));
         }
         return Err(Box::new(no_function(kernel, modules, function, name)));

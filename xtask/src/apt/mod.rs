@@ -87,6 +87,8 @@ impl Archive {
             "APT::Sandbox::User=root".into(),
             "Acquire::Retries=3".into(),
             "Acquire::Languages=none".into(),
+            // Descriptions for graphical shops.
+            "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".into(),
         ] {
             command.arg("-o").arg(option);
         }

@@ -66,7 +66,13 @@ fn all_there(names: &[Name]) -> Result<Option<Vec<Kernel>>> {
     let mut kernels = Vec::new();
     for &name in names {
         match Kernel::find(name)? {
-            Some(kernel) if kernel.headers.is_some() && image::is_there(&kernel)? => kernels.push(kernel),
+            // Who brings a kernel may bring no headers with it.
+            Some(kernel) if kernel.headers.is_some() || kernel.sysroot.is_none() => {
+                if !image::is_there(&kernel)? {
+                    return Ok(None);
+                }
+                kernels.push(kernel);
+            }
             _ => return Ok(None),
         }
     }

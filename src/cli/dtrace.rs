@@ -1,0 +1,315 @@
+//! cli/dtrace.rs: the dtrace command: arguments → library calls → exit code.
+
+use super::dtrace_args::{self, D_VERSION, Invocation, Mode, ProgramArg, Stop};
+use super::report::Report;
+use super::{cpp, dtrace_list, dtrace_trace};
+use crate::diag::Diagnostic;
+use crate::dif;
+use crate::kernel::ioctl::Device;
+use crate::kernel::process::{self, Process};
+use crate::options::{self, From as Setter, Options};
+use crate::parser::Macros;
+use crate::pipeline::{self, Compiled};
+use crate::sites::{DwarfIndex, InlineProbe, Kernel, SiteIndex};
+use crate::source::{FileId, Origin, Source, Sources};
+use std::cell::OnceCell;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Exit statuses besides those of exit().
+pub const FAILURE: u8 = 1;
+pub const USAGE: u8 = 2;
+
+/// Runs the command; the first argument is its name.
+pub fn main(arguments: &[String]) -> ExitCode {
+    let name = arguments.first().and_then(|name| Path::new(name).file_name()?.to_str()).unwrap_or("dtrace");
+    let mut report = Report::new(name);
+    let status = match dtrace_args::parse(arguments) {
+        Ok(invocation) => {
+            report.json = invocation.json;
+            // What has been said is the reason.
+            Run::new(invocation, report).and_then(|mut run| run.run()).unwrap_or_else(|Failed| FAILURE)
+        }
+        Err(stop) => explain(&stop, &report),
+    };
+    ExitCode::from(status)
+}
+
+/// The reason has been reported.
+#[derive(Debug)]
+pub struct Failed;
+
+/// One run of the command.
+pub struct Run {
+    pub invocation: Invocation,
+    pub report: Report,
+    pub options: Options,
+    pub sources: Sources,
+    /// As [`Invocation::programs`].
+    pub files: Vec<FileId>,
+    /// Opened when something asks for it.
+    kernel: OnceCell<Arc<Kernel>>,
+}
+
+impl Run {
+    fn new(invocation: Invocation, report: Report) -> Result<Run, Failed> {
+        let mut run = Run {
+            invocation,
+            report,
+            options: Options::default(),
+            sources: Sources::default(),
+            files: Vec::new(),
+            kernel: OnceCell::new(),
+        };
+        run.set_options()?;
+        Ok(run)
+    }
+
+    fn run(&mut self) -> Result<u8, Failed> {
+        if self.invocation.settings.iter().any(|(name, _)| name == "help") {
+            print(&options::describe());
+            return Ok(0);
+        }
+        if self.invocation.mode == Mode::Version {
+            let (major, minor, _) = D_VERSION;
+            let program = &self.report.program;
+            print(&format!("{program}: Sun D {major}.{minor} (kinst {})\n", env!("CARGO_PKG_VERSION")));
+            return Ok(0);
+        }
+        self.read_programs()?;
+        if self.files.is_empty() && self.invocation.mode != Mode::List {
+            return self
+                .fail("no probes specified", Some("give a program: -n 'probe { actions }' or -s FILE"));
+        }
+        match self.invocation.mode {
+            Mode::Trace => dtrace_trace::trace(self),
+            Mode::List => dtrace_list::list(self),
+            Mode::Compile | Mode::Version => self.compile_only(),
+        }
+    }
+
+    /// -e: the compiler is all that is needed. Where the module is there, what matches nothing is an error too.
+    fn compile_only(&mut self) -> Result<u8, Failed> {
+        let compiled = self.compile(0)?;
+        if self.options.text("sysroot").is_none() && !self.options.flag("zdefs") && Device::open().is_ok() {
+            dtrace_trace::plan(self, &compiled)?;
+        }
+        Ok(0)
+    }
+
+    /// The environment first, then the command line, in its order.
+    fn set_options(&mut self) -> Result<(), Failed> {
+        for (name, value) in std::env::vars_os() {
+            let name = name.to_string_lossy().to_ascii_lowercase();
+            let Some(name) = name.strip_prefix("dtrace_opt_") else { continue };
+            let value = value.to_string_lossy();
+            self.set_option(name, Some(&*value).filter(|value| !value.is_empty()))?;
+        }
+        for (name, value) in self.invocation.settings.clone().into_iter().filter(|(name, _)| name != "help") {
+            self.set_option(&name, value.as_deref())?;
+        }
+        self.report.errtags = self.options.flag("errtags");
+        self.report.quiet = self.options.flag("quiet");
+        Ok(())
+    }
+
+    fn set_option(&mut self, name: &str, value: Option<&str>) -> Result<(), Failed> {
+        match self.options.set(name, value, Setter::CommandLine) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                self.fail(&format!("failed to set -x {name}: {error}"), error.help().as_deref()).map(drop)
+            }
+        }
+    }
+
+    fn read_programs(&mut self) -> Result<(), Failed> {
+        for ProgramArg { origin, text } in self.invocation.programs.clone() {
+            let text = match origin {
+                Origin::Script => Source { text: self.read_script(&text)?, name: text, origin },
+                _ => Source { name: text.clone(), text, origin },
+            };
+            self.files.push(self.sources.add(text));
+        }
+        Ok(())
+    }
+
+    fn read_script(&self, path: &str) -> Result<String, Failed> {
+        let read = match path {
+            "-" => std::io::read_to_string(std::io::stdin()).map(String::into_bytes),
+            _ => std::fs::read(path),
+        };
+        let mut bytes = match read {
+            Ok(bytes) => bytes,
+            Err(error) => return self.fail_as(&format!("failed to open {path}: {}", reason(&error)), None),
+        };
+        if self.options.flag("cpp") {
+            bytes = match cpp::preprocess(&bytes, path, &self.options) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    let text = format!("failed to compile script {path}: {error}");
+                    return self.fail_as(&text, None);
+                }
+            };
+        }
+        crate::parser::decode(bytes).or_else(|diagnostic| {
+            self.fail_as(&format!("failed to compile script {path}: {}", diagnostic.title), None)
+        })
+    }
+
+    /// All programs as one; -d, -S and the dumps are printed on the way.
+    pub fn compile(&mut self, target: u32) -> Result<Compiled, Failed> {
+        let macros = self.macros(target);
+        let mut options = self.options.clone();
+        let index = |wanted| self.index(wanted);
+        let compilation = pipeline::compile(&self.sources, &self.files, &macros, &mut options, &index);
+        if let Some(kernel) = self.kernel.get() {
+            for warning in kernel.take_warnings() {
+                self.report.diagnostic(&self.sources, &warning, None);
+            }
+            if self.invocation.verbose {
+                kernel.take_remarks().iter().for_each(|remark| self.report.notice(remark));
+            }
+        }
+        if self.invocation.desugared {
+            print(&compilation.desugared);
+        }
+        eprint(&compilation.dumps);
+        let compiled = match compilation.result {
+            Ok(compiled) => compiled,
+            Err(diagnostics) => {
+                let subject = self.files.first().copied();
+                diagnostics.iter().for_each(|d| self.report.diagnostic(&self.sources, d, subject));
+                return Err(Failed);
+            }
+        };
+        self.options = options;
+        self.report.quiet = self.options.flag("quiet");
+        if self.options.flag("verbose") {
+            eprint(&dif::disasm::program(&compiled.program));
+        }
+        Ok(compiled)
+    }
+
+    fn index(&self, wanted: Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> {
+        Ok(Box::new(DwarfIndex::new(self.open_kernel()?, wanted)))
+    }
+
+    /// The running kernel's files, or those of --sysroot.
+    pub fn open_kernel(&self) -> Result<Arc<Kernel>, Box<Diagnostic>> {
+        if let Some(kernel) = self.kernel.get() {
+            return Ok(Arc::clone(kernel));
+        }
+        let kernel = Arc::new(match self.options.text("sysroot") {
+            Some(path) => Kernel::sysroot(Path::new(path), None)?,
+            None => Kernel::running()?,
+        });
+        Ok(Arc::clone(self.kernel.get_or_init(|| kernel)))
+    }
+
+    /// As [`Run::open_kernel`], the reason reported.
+    pub fn kernel(&self) -> Result<Arc<Kernel>, Failed> {
+        self.open_kernel().map_err(|diagnostic| {
+            self.report.diagnostic(&self.sources, &diagnostic, None);
+            Failed
+        })
+    }
+
+    fn macros(&self, target: u32) -> Macros {
+        let scripts = self.invocation.programs.iter().filter(|program| program.origin == Origin::Script);
+        let script = scripts.last().map_or_else(|| self.report.program.clone(), |s| s.text.clone());
+        Macros { script, arguments: self.invocation.operands.clone(), variables: macro_variables(target) }
+    }
+
+    /// -c and -p; the first is $target.
+    pub fn processes(&self) -> Result<Vec<Process>, Failed> {
+        let mut processes = Vec::new();
+        let mut add = |process: Result<Process, process::Error>| match process {
+            Ok(process) => {
+                processes.push(process);
+                Ok(())
+            }
+            Err(error) => self.fail_as(&error.to_string(), None),
+        };
+        for command in &self.invocation.commands {
+            add(Process::start(command))?;
+        }
+        for pid in &self.invocation.pids {
+            match pid.parse() {
+                Ok(pid) => add(Process::grab(pid))?,
+                Err(_) => return self.fail_as(&format!("invalid pid: {pid}"), None),
+            }
+        }
+        Ok(processes)
+    }
+
+    pub fn fail(&self, text: &str, help: Option<&str>) -> Result<u8, Failed> {
+        self.fail_as(text, help)
+    }
+
+    pub fn fail_as<T>(&self, text: &str, help: Option<&str>) -> Result<T, Failed> {
+        self.report.error(text, help);
+        Err(Failed)
+    }
+}
+
+fn explain(stop: &Stop, report: &Report) -> u8 {
+    match stop {
+        Stop::Help(text) => {
+            print(text);
+            0
+        }
+        Stop::Usage { message, usage } => {
+            if !message.is_empty() {
+                report.error(message, None);
+            }
+            eprint(&format!("{}\n", usage.trim_end()));
+            if !message.is_empty() {
+                eprint("For more: --help\n");
+            }
+            USAGE
+        }
+        Stop::Refused { option, why } => {
+            report.error(&format!("{option}: {why}"), None);
+            FAILURE
+        }
+    }
+}
+
+fn macro_variables(target: u32) -> Vec<(String, i64)> {
+    use rustix::process as os;
+    let raw = |pid: rustix::process::Pid| i64::from(pid.as_raw_nonzero().get());
+    let group = os::getpgid(None).map_or(0, raw);
+    let session = os::getsid(None).map_or(0, raw);
+    let values = [
+        ("pid", raw(os::getpid())),
+        ("ppid", os::getppid().map_or(0, raw)),
+        ("pgid", group),
+        ("sid", session),
+        ("uid", os::getuid().as_raw().into()),
+        ("euid", os::geteuid().as_raw().into()),
+        ("gid", os::getgid().as_raw().into()),
+        ("egid", os::getegid().as_raw().into()),
+        ("projid", 0),
+        ("taskid", 0),
+        ("target", target.into()),
+    ];
+    values.map(|(name, value)| (name.to_owned(), value)).to_vec()
+}
+
+/// The system's words, without Rust's "(os error 2)".
+pub fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+/// Nobody left to read it is no reason to panic.
+pub fn print(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+pub fn eprint(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}

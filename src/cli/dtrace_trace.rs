@@ -1,0 +1,246 @@
+//! cli/dtrace_trace.rs: enable a program, and trace until it ends.
+
+use super::dtrace::{Failed, Run, reason};
+use super::signals::Signals;
+use crate::consumer::record::Layouts;
+use crate::consumer::run::{self, Watch};
+use crate::consumer::sink::Sink;
+use crate::consumer::symbols::System;
+use crate::consumer::text::Consumer;
+use crate::diag::{Diagnostic, tags};
+use crate::dif::{self, ActionKind, Program};
+use crate::kernel::ioctl::Device;
+use crate::kernel::process::Process;
+use crate::kernel::reason as refusal;
+use crate::kernel::session::{EnableError, Kernel as _, Plan, PlanError, Problem, Refused, Session};
+use crate::kernel::uapi;
+use crate::options::Options;
+use crate::pipeline::Compiled;
+use crate::sites::{Catalog, LiveInsn, LiveText, ProbeKind};
+use crate::source::Origin;
+use rustix::fd::AsFd;
+use std::io::ErrorKind;
+
+/// Refused places that are told one by one.
+const FOLD: usize = 5;
+
+pub fn trace(run: &mut Run) -> Result<u8, Failed> {
+    // Who may not trace is told so at once, before anything is read or started.
+    let device = match Device::open() {
+        Ok(device) => device,
+        Err(error) => return run.fail(&error.to_string(), error.help()),
+    };
+    let signals = match Signals::install() {
+        Ok(signals) => signals,
+        Err(error) => return run.fail(&format!("failed to watch for signals: {}", reason(&error)), None),
+    };
+    let mut processes = run.processes()?;
+    let target = processes.first().map_or(0, |process| process.pid);
+    let compiled = run.compile(target)?;
+    allow_destructive(run, &compiled.program)?;
+    let plan = plan(run, &compiled)?;
+    if plan.enabled.ecbs.is_empty() {
+        return run.fail("no probes matched", None);
+    }
+    let settings = settings(&run.options, target);
+    let (session, refused) = enable(run, device, &compiled, &plan, &settings)?;
+    report_refused(run, &plan, &refused)?;
+    report_matched(run, &compiled, &plan, &refused);
+    consume(run, session, &compiled.program, &plan, &settings, &mut processes, &signals)
+}
+
+/// The probes of each description.
+pub fn plan(run: &Run, compiled: &Compiled) -> Result<Plan, Failed> {
+    let kernel = run.kernel()?;
+    let catalog = Catalog::new(kernel.clone(), live_text());
+    let plan = Plan::new(&compiled.program, &catalog, run.options.flag("zdefs"));
+    let plan = plan.map_err(|error| {
+        run.report.diagnostic(&run.sources, &plan_diagnostic(error, compiled), run.files.first().copied());
+        Failed
+    })?;
+    let in_kernel = |kind| !matches!(kind, ProbeKind::Begin | ProbeKind::End | ProbeKind::Error);
+    if plan.enabled.probes.iter().any(|probe| in_kernel(probe.kind))
+        && let Err(diagnostic) = kernel.require_addresses()
+    {
+        run.report.diagnostic(&run.sources, &diagnostic, None);
+        return Err(Failed);
+    }
+    Ok(plan)
+}
+
+fn plan_diagnostic(error: PlanError, compiled: &Compiled) -> Diagnostic {
+    let written = compiled.descriptions.get(error.clause).and_then(|spans| spans.get(error.index));
+    let diagnostic = match error.problem {
+        Problem::Catalog(diagnostic) => *diagnostic,
+        Problem::Zero => {
+            let clause = compiled.program.clauses.get(error.clause);
+            let description = clause.and_then(|clause| clause.probes.get(error.index));
+            let shown = description.map(super::dtrace_list::shown).unwrap_or_default();
+            Diagnostic::error(
+                tags::PDESC_ZERO,
+                format!("probe description {shown} does not match any probes"),
+            )
+            .help("-l lists the probes that there are; -Z permits descriptions without probes")
+        }
+    };
+    match written {
+        Some(span) if diagnostic.labels.is_empty() => diagnostic.at(*span, "no such probe"),
+        _ => diagnostic,
+    }
+}
+
+fn allow_destructive(run: &Run, program: &Program) -> Result<(), Failed> {
+    if run.options.flag("destructive") {
+        run.report.notice("allowing destructive actions");
+        return Ok(());
+    }
+    let mut actions = program.clauses.iter().flat_map(|clause| &clause.actions);
+    match actions.find(|action| matches!(action.kind as u16 & 0xff00, 0x0200 | 0x0500)) {
+        Some(action) => run.fail_as(
+            &format!("failed to enable '{}': Destructive actions not allowed", subject(run)),
+            Some(&format!("{} changes the system: permit it with -w", action_name(action.kind))),
+        ),
+        None => Ok(()),
+    }
+}
+
+fn action_name(kind: ActionKind) -> String {
+    format!("{kind:?}()").to_ascii_lowercase()
+}
+
+fn settings(options: &Options, target: u32) -> dif::Options {
+    let small = |name| u32::try_from(options.number(name)).unwrap_or(u32::MAX);
+    dif::Options {
+        bufsize: options.number("bufsize"),
+        aggsize: options.number("aggsize"),
+        dynvarsize: options.number("dynvarsize"),
+        specsize: options.number("specsize"),
+        nspec: small("nspec"),
+        strsize: small("strsize"),
+        target,
+        destructive: options.flag("destructive"),
+    }
+}
+
+fn enable(
+    run: &Run,
+    device: Device,
+    compiled: &Compiled,
+    plan: &Plan,
+    settings: &dif::Options,
+) -> Result<(Session, Vec<Refused>), Failed> {
+    Session::enable(device, &compiled.program, plan, settings).or_else(|error| {
+        let help = match &error {
+            EnableError::Kernel(error) => error.help(),
+            EnableError::Encode(_) => None,
+        };
+        run.fail_as(&format!("failed to enable '{}': {error}", subject(run)), help)
+    })
+}
+
+/// A line for each refused place, folded; an error where nothing is left of a description.
+fn report_refused(run: &Run, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
+    let told = if run.invocation.verbose { refused.len() } else { FOLD };
+    refused.iter().take(told).for_each(|refused| run.report.warning(&refused.text));
+    if refused.len() > told {
+        run.report.warning(&format!("… and {} more; -v lists all", refused.len() - told));
+    }
+    let Some(lost) = plan.lost(refused).next() else { return Ok(()) };
+    let ecb = plan.enabled.ecbs.get(lost.ecbs.start);
+    let first = refused.iter().find(|refused| ecb.is_some_and(|(probe, _)| *probe as usize == refused.probe));
+    let places = lost.ecbs.len();
+    let text = match places {
+        1 => "its only place cannot be traced".to_owned(),
+        _ => format!("none of its {places} places can be traced"),
+    };
+    run.fail_as(
+        &format!("failed to enable '{}': {text}", subject(run)),
+        first.and_then(|refused| refused.help),
+    )
+}
+
+/// `description 'BEGIN ' matched 1 probe`, once all are armed.
+fn report_matched(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refused]) {
+    for (file, program) in run.files.iter().zip(&run.invocation.programs) {
+        let clauses = compiled.descriptions.iter().enumerate();
+        let of_file = clauses.filter(|(_, spans)| spans.first().is_some_and(|span| span.file == *file));
+        let matched: usize = of_file.map(|(clause, _)| plan.matched(clause, refused)).sum();
+        let plural = if matched == 1 { "" } else { "s" };
+        let what = match program.origin {
+            Origin::Script => format!("script '{}'", program.text),
+            _ => format!("description '{}'", specifier(&program.text)),
+        };
+        run.report.notice(&format!("{what} matched {matched} probe{plural}"));
+    }
+}
+
+/// A command-line program up to its predicate or body.
+fn specifier(text: &str) -> &str {
+    text.split(['{', '/', ';']).next().unwrap_or(text)
+}
+
+/// What messages about the whole enabling name.
+fn subject(run: &Run) -> String {
+    let program = run.invocation.programs.first();
+    program.map_or_else(String::new, |program| match program.origin {
+        Origin::Script => program.text.clone(),
+        _ => specifier(&program.text).to_owned(),
+    })
+}
+
+fn consume(
+    run: &Run,
+    mut session: Session,
+    program: &Program,
+    plan: &Plan,
+    settings: &dif::Options,
+    processes: &mut [Process],
+    signals: &Signals,
+) -> Result<u8, Failed> {
+    let layouts = match Layouts::new(program, settings) {
+        Ok(layouts) => layouts,
+        Err(error) => return run.fail(&format!("DIF program content is invalid: {error}"), None),
+    };
+    let sink = match &run.invocation.output {
+        Some(path) => Sink::file(path)
+            .or_else(|error| run.fail_as(&format!("failed to open {path}: {}", reason(&error)), None))?,
+        None => Sink::stdout(),
+    };
+    let symbols = System::new(run.kernel()?);
+    let mut consumer = Consumer::new(program, &plan.enabled, &layouts, &symbols, run.options.clone(), sink);
+    let report = &run.report;
+    let mut say = |message: &str| report.warning(message);
+    let mut watch = Watch { signal: signals.as_fd(), processes, say: &mut say };
+    match run::run(&mut session, &mut consumer, &mut watch) {
+        Ok(status) => Ok(status),
+        // Whoever read the output has seen enough.
+        Err(run::Error::Output(error)) if error.kind() == ErrorKind::BrokenPipe => {
+            let _ = session.stop();
+            Ok(0)
+        }
+        Err(error) => run.fail(&error.to_string(), None),
+    }
+}
+
+/// The instructions as the module sees them in memory, if it is there.
+pub fn live_text() -> Option<Box<dyn LiveText>> {
+    Some(Box::new(Live { device: Device::open().ok()? }))
+}
+
+struct Live {
+    device: Device,
+}
+
+impl LiveText for Live {
+    fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, String> {
+        let insns = self.device.instructions(function).map_err(|error| error.to_string())?;
+        let insns = insns.map_err(|reason| refusal::name(reason).to_owned())?;
+        let insn = |insn: &uapi::Insn| {
+            let reason = uapi::Reason(insn.reason.into());
+            let bytes = insn.bytes.get(..insn.len.into()).unwrap_or_default().to_vec();
+            let refused = (reason != uapi::Reason::OK).then(|| refusal::name(reason).to_owned());
+            LiveInsn { offset: insn.offset, bytes, refused }
+        };
+        Ok(insns.iter().map(insn).collect())
+    }
+}

@@ -1,0 +1,75 @@
+//! cli/report.rs: what is said on standard error.
+
+use crate::diag::Diagnostic;
+use crate::source::{FileId, Sources};
+use std::io::{IsTerminal, Write};
+
+/// How messages look.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The command's name, before each message.
+    pub program: String,
+    pub color: bool,
+    /// --message-format=json: one object a line.
+    pub json: bool,
+    /// -xerrtags
+    pub errtags: bool,
+    /// No notices.
+    pub quiet: bool,
+}
+
+impl Report {
+    pub fn new(program: &str) -> Report {
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let color = !no_color && std::io::stderr().is_terminal();
+        Report { program: program.to_owned(), color, json: false, errtags: false, quiet: false }
+    }
+
+    /// An error, and what to do next.
+    pub fn error(&self, text: &str, help: Option<&str>) {
+        if self.json {
+            return self.object("error", text, help);
+        }
+        let painted = if self.color { format!("\x1b[1;31m{text}\x1b[0m") } else { text.to_owned() };
+        self.line(&painted);
+        if let Some(help) = help {
+            write(&format!("  = help: {help}\n"));
+        }
+    }
+
+    /// A fact that is not an error: losses, faults, refused places.
+    pub fn warning(&self, text: &str) {
+        if self.json { self.object("warning", text, None) } else { self.line(text) }
+    }
+
+    /// A fact that a quiet run does not want.
+    pub fn notice(&self, text: &str) {
+        if self.quiet {
+            return;
+        }
+        if self.json { self.object("notice", text, None) } else { self.line(text) }
+    }
+
+    pub fn diagnostic(&self, sources: &Sources, diagnostic: &Diagnostic, subject: Option<FileId>) {
+        use crate::diag::render::{Style, json, text};
+        let style = Style { program: &self.program, color: self.color, errtags: self.errtags, subject };
+        match self.json {
+            true => write(&format!("{}\n", json(sources, diagnostic, &style))),
+            false => write(&text(sources, diagnostic, &style)),
+        }
+    }
+
+    fn line(&self, text: &str) {
+        write(&format!("{}: {text}\n", self.program));
+    }
+
+    fn object(&self, severity: &str, title: &str, help: Option<&str>) {
+        let help: Vec<&str> = help.into_iter().collect();
+        write(&format!("{}\n", serde_json::json!({ "severity": severity, "title": title, "help": help })));
+    }
+}
+
+/// Nobody left to read a message is no reason to stop.
+fn write(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}

@@ -1,0 +1,367 @@
+//! consumer/aggregate.rs: aggregations: merged over CPUs and snapshots, sorted, cleared, truncated.
+
+use super::output::quantize;
+use super::output::stack::words;
+use super::output::{Text, bytes};
+use super::record::Layouts;
+use super::symbols::Symbols;
+use crate::dif::layout::{Llquantize, Lquantize, value_words};
+use crate::dif::{ActionKind, Aggregation, Display, Program};
+use crate::kernel::uapi::{AggEntry, Plain};
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+/// The aggregations of a program, by id from 1.
+#[derive(Debug)]
+pub struct Aggregations<'p> {
+    all: Vec<State<'p>>,
+    /// An address in each module that mod() has met: it stands for the module in keys.
+    modules: HashMap<String, u64>,
+}
+
+#[derive(Debug)]
+struct State<'p> {
+    aggregation: &'p Aggregation,
+    entries: HashMap<Key, Value>,
+    normal: i64,
+    /// printa() has shown it.
+    printed: bool,
+    /// It has grown since the last clear().
+    fresh: bool,
+}
+
+/// The bytes of each key component, strings cut at their NUL.
+pub type Key = Vec<Box<[u8]>>;
+
+/// The words of an aggregated value, as the kernel lays them out.
+pub type Value = Box<[u64]>;
+
+/// One line of printa(): a key, and the value in each aggregation that is printed.
+#[derive(Debug)]
+pub struct Row<'a> {
+    pub key: &'a Key,
+    pub values: Vec<Shown<'a>>,
+}
+
+/// A value with what is needed to print it.
+#[derive(Clone, Debug)]
+pub struct Shown<'a> {
+    pub aggregation: &'a Aggregation,
+    pub value: Value,
+    pub normal: i64,
+}
+
+/// The options that order the rows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Order {
+    /// By key, and then by value.
+    pub by_key: bool,
+    pub reverse: bool,
+    /// The aggregation of several whose values decide first.
+    pub position: usize,
+    /// The component of the key that decides first.
+    pub key_position: usize,
+}
+
+impl<'p> Aggregations<'p> {
+    pub fn new(program: &'p Program) -> Aggregations<'p> {
+        let state = |aggregation| State {
+            aggregation,
+            entries: HashMap::new(),
+            normal: 1,
+            printed: false,
+            fresh: false,
+        };
+        Aggregations { all: program.aggregations.iter().map(state).collect(), modules: HashMap::new() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Adds one CPU's snapshot. Entries that do not fit the program are skipped.
+    pub fn absorb(&mut self, snapshot: &[u8], layouts: &Layouts, symbols: &dyn Symbols) {
+        let mut rest = snapshot;
+        while let Some(header) = AggEntry::read(rest) {
+            let length = header.len as usize;
+            let Some(body) = rest.get(AggEntry::SIZE..length) else { return };
+            self.add(body, header.action, layouts, symbols);
+            rest = &rest[length..];
+        }
+    }
+
+    fn add(&mut self, body: &[u8], action: u32, layouts: &Layouts, symbols: &dyn Symbols) -> Option<()> {
+        let entry = layouts.aggregation(action)?;
+        let state = self.all.get_mut((entry.aggregation as usize).checked_sub(1)?)?;
+        let slice = |record: &crate::dif::layout::Record| {
+            body.get(record.offset as usize..)?.get(..record.size as usize)
+        };
+        let mut key = Key::with_capacity(entry.layout.keys.len());
+        for (record, display) in entry.layout.keys.iter().zip(&state.aggregation.keys) {
+            key.push(normal_key(slice(record)?, display, symbols, &mut self.modules));
+        }
+        let value: Value = words(slice(&entry.layout.value)?).collect();
+        state.fresh = true;
+        let function = state.aggregation.function;
+        state.entries.entry(key).and_modify(|old| merge(function, old, &value)).or_insert(value);
+        Some(())
+    }
+
+    fn state(&mut self, id: u32) -> Option<&mut State<'p>> {
+        self.all.get_mut((id as usize).checked_sub(1)?)
+    }
+
+    /// Values go back to where they start, keys stay.
+    pub fn clear(&mut self, id: u32) {
+        if let Some(state) = self.state(id) {
+            state.fresh = false;
+            let function = state.aggregation.function;
+            state.entries.values_mut().for_each(|value| reset(function, value));
+        }
+    }
+
+    /// Keeps the `count` largest values, or with a negative count the smallest; none: removes all.
+    pub fn truncate(&mut self, id: u32, count: i64) {
+        let order = Order { reverse: count > 0, ..Order::default() };
+        let gone: Vec<Key> = self
+            .rows(&[id], order)
+            .iter()
+            .skip(usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX))
+            .map(|row| row.key.clone())
+            .collect();
+        if let Some(state) = self.state(id) {
+            gone.iter().for_each(|key| drop(state.entries.remove(key)));
+        }
+    }
+
+    /// Values are divided by `normal` when they are printed.
+    pub fn normalize(&mut self, id: u32, normal: i64) {
+        if let Some(state) = self.state(id) {
+            state.normal = normal.max(1);
+        }
+    }
+
+    pub fn mark_printed(&mut self, ids: &[u32]) {
+        for id in ids {
+            if let Some(state) = self.state(*id) {
+                state.printed = true;
+            }
+        }
+    }
+
+    /// Those that no printa() has shown and no clear() has emptied, in order of id.
+    pub fn unprinted(&self) -> Vec<u32> {
+        let ids = (1..).zip(&self.all);
+        ids.filter(|(_, state)| state.fresh && !state.printed).map(|(id, _)| id).collect()
+    }
+
+    /// The rows of these aggregations, joined by key; one that lacks a key has its starting value.
+    pub fn rows(&self, ids: &[u32], order: Order) -> Vec<Row<'_>> {
+        let states: Vec<&State<'p>> =
+            ids.iter().filter_map(|id| self.all.get((*id as usize).checked_sub(1)?)).collect();
+        let mut rows: Vec<Row<'_>> = Vec::new();
+        for (index, state) in states.iter().enumerate() {
+            let earlier = &states[..index];
+            let new =
+                state.entries.keys().filter(|key| !earlier.iter().any(|s| s.entries.contains_key(*key)));
+            rows.extend(
+                new.map(|key| Row { key, values: states.iter().map(|state| state.shown(key)).collect() }),
+            );
+        }
+        let keys = states.first().map_or(&[][..], |state| &state.aggregation.keys);
+        rows.sort_by(|a, b| {
+            let ordering = compare(a, b, keys, order);
+            if order.reverse { ordering.reverse() } else { ordering }
+        });
+        rows
+    }
+}
+
+impl State<'_> {
+    fn shown(&self, key: &Key) -> Shown<'_> {
+        let value = self.entries.get(key).cloned().unwrap_or_else(|| {
+            let (function, arg) = (self.aggregation.function, self.aggregation.arg);
+            let words = value_words(function, arg).unwrap_or(1);
+            let mut value: Value = vec![0; words as usize].into();
+            if matches!(function, ActionKind::Lquantize | ActionKind::Llquantize) {
+                value[0] = arg;
+            }
+            value
+        });
+        Shown { aggregation: self.aggregation, value, normal: self.normal }
+    }
+}
+
+impl Shown<'_> {
+    /// The one number that stands for the value; graphs have none.
+    pub fn number(&self) -> Option<i128> {
+        let word = |index: usize| self.value.get(index).copied().unwrap_or(0);
+        let normal = i128::from(self.normal.max(1));
+        let first = if self.aggregation.signed { i128::from(word(0) as i64) } else { i128::from(word(0)) };
+        match self.aggregation.function {
+            ActionKind::Count | ActionKind::Sum | ActionKind::Min | ActionKind::Max => Some(first / normal),
+            ActionKind::Avg => Some(i128::from(word(1) as i64) / normal / i128::from(word(0).max(1))),
+            ActionKind::Stddev => Some(i128::from(deviation(&self.value, self.normal.max(1) as u64))),
+            _ => None,
+        }
+    }
+
+    /// As without a format.
+    pub fn print(&self, out: &mut Text) {
+        match self.number() {
+            Some(number) => out.put(format_args!(" {number:>16}")),
+            None => self.graph(out),
+        }
+    }
+
+    pub fn graph(&self, out: &mut Text) {
+        let signed = |words: &[u64]| words.iter().map(|word| *word as i64).collect::<Vec<i64>>();
+        let (arg, buckets) = match self.value.split_first() {
+            Some((arg, buckets)) => (*arg, signed(buckets)),
+            None => return,
+        };
+        match self.aggregation.function {
+            ActionKind::Quantize => quantize::powers(out, &signed(&self.value), self.normal),
+            ActionKind::Lquantize => quantize::linear(out, &buckets, Lquantize::unpack(arg), self.normal),
+            ActionKind::Llquantize => {
+                quantize::log_linear(out, &buckets, Llquantize::unpack(arg), self.normal);
+            }
+            _ => {}
+        }
+    }
+
+    /// What the rows are sorted by.
+    fn weight(&self) -> (i128, i128) {
+        let buckets = |skip: usize| self.value.iter().skip(skip).map(|word| i128::from(*word as i64));
+        let arg = self.value.first().copied().unwrap_or(0);
+        match self.aggregation.function {
+            ActionKind::Quantize => {
+                let sum =
+                    buckets(0).enumerate().map(|(i, count)| i128::from(quantize::power(i)) * count).sum();
+                (sum, buckets(0).sum())
+            }
+            ActionKind::Lquantize => {
+                let parameters = Lquantize::unpack(arg);
+                let base = |index| i128::from(quantize::lower(parameters, index));
+                (buckets(1).enumerate().map(|(i, count)| base(i) * count).sum(), buckets(1).sum())
+            }
+            ActionKind::Llquantize => {
+                let (bounds, end) = quantize::bounds(Llquantize::unpack(arg));
+                let low = bounds.first().copied().unwrap_or(end) / 2;
+                let starts = std::iter::once(low).chain(bounds).chain([end]);
+                (
+                    buckets(1).zip(starts).map(|(count, start)| i128::from(start) * count).sum(),
+                    buckets(1).sum(),
+                )
+            }
+            _ => (self.number().unwrap_or(0), 0),
+        }
+    }
+}
+
+/// Symbols are counted by function and modules by module, strings by their text.
+fn normal_key(
+    bytes: &[u8],
+    display: &Display,
+    symbols: &dyn Symbols,
+    modules: &mut HashMap<String, u64>,
+) -> Box<[u8]> {
+    let address = || words(bytes).next().unwrap_or(0);
+    match display {
+        Display::String => bytes::until_nul(bytes).into(),
+        Display::Sym => {
+            let address = address();
+            let start = symbols.kernel(address).map_or(address, |symbol| symbol.start);
+            start.to_ne_bytes().into()
+        }
+        Display::Mod => match symbols.kernel(address()) {
+            Some(symbol) => {
+                let known = modules.entry(symbol.module).or_insert(symbol.start);
+                known.to_ne_bytes().into()
+            }
+            None => bytes.into(),
+        },
+        _ => bytes.into(),
+    }
+}
+
+fn merge(function: ActionKind, old: &mut Value, new: &Value) {
+    let both_squares = squares(old).wrapping_add(squares(new));
+    let pairs = old.iter_mut().zip(new.iter());
+    match function {
+        ActionKind::Min => pairs.for_each(|(old, new)| *old = (*old as i64).min(*new as i64) as u64),
+        ActionKind::Max => pairs.for_each(|(old, new)| *old = (*old as i64).max(*new as i64) as u64),
+        ActionKind::Lquantize | ActionKind::Llquantize => {
+            pairs.skip(1).for_each(|(old, new)| *old = old.wrapping_add(*new));
+        }
+        ActionKind::Stddev => {
+            pairs.take(2).for_each(|(old, new)| *old = old.wrapping_add(*new));
+            let halves = [both_squares as u64, (both_squares >> 64) as u64];
+            for (word, half) in old.iter_mut().skip(2).zip(halves) {
+                *word = half;
+            }
+        }
+        _ => pairs.for_each(|(old, new)| *old = old.wrapping_add(*new)),
+    }
+}
+
+fn reset(function: ActionKind, value: &mut Value) {
+    let start = match function {
+        ActionKind::Min => i64::MAX as u64,
+        ActionKind::Max => i64::MIN as u64,
+        _ => 0,
+    };
+    let keep = usize::from(matches!(function, ActionKind::Lquantize | ActionKind::Llquantize));
+    value.iter_mut().skip(keep).for_each(|word| *word = start);
+}
+
+/// The sum of the squares, in two words.
+fn squares(value: &[u64]) -> u128 {
+    let word = |index: usize| u128::from(value.get(index).copied().unwrap_or(0));
+    word(2) | word(3) << 64
+}
+
+/// sqrt(mean of the squares − square of the mean), in whole numbers.
+fn deviation(value: &[u64], normal: u64) -> u64 {
+    let word = |index: usize| value.get(index).copied().unwrap_or(0);
+    let count = u128::from(word(0).max(1));
+    let of_squares = squares(value) / u128::from(normal) / u128::from(normal) / count;
+    let mean = u128::from((word(1) as i64).unsigned_abs() / normal) / count;
+    of_squares.saturating_sub(mean * mean).isqrt() as u64
+}
+
+fn compare(a: &Row<'_>, b: &Row<'_>, keys: &[Display], order: Order) -> Ordering {
+    let by_value =
+        || rotated(a.values.len(), order.position).map(|i| compare_values(&a.values[i], &b.values[i]));
+    let by_key = || {
+        rotated(a.key.len().min(b.key.len()), order.key_position)
+            .map(|i| compare_keys(&a.key[i], &b.key[i], keys.get(i)))
+    };
+    let first = |mut orderings: Box<dyn Iterator<Item = Ordering> + '_>| {
+        orderings.find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
+    };
+    match order.by_key {
+        true => first(Box::new(by_key().chain(by_value()))),
+        false => first(Box::new(by_value().chain(by_key()))),
+    }
+}
+
+/// All of `0..count`, `first` (if there is one) in front of the others.
+fn rotated(count: usize, first: usize) -> impl Iterator<Item = usize> {
+    let first = if first < count { first } else { 0 };
+    (first..count).take(1).chain((0..count).filter(move |index| *index != first))
+}
+
+fn compare_values(a: &Shown<'_>, b: &Shown<'_>) -> Ordering {
+    a.weight().cmp(&b.weight())
+}
+
+fn compare_keys(a: &[u8], b: &[u8], display: Option<&Display>) -> Ordering {
+    match display {
+        Some(Display::Int { signed }) => {
+            super::printf::integer(a, *signed, 0).cmp(&super::printf::integer(b, *signed, 0))
+        }
+        Some(Display::String | Display::Bytes) | None => a.cmp(b),
+        Some(_) => words(a).cmp(words(b)),
+    }
+}

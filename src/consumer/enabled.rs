@@ -1,0 +1,26 @@
+//! consumer/enabled.rs: what an EPID means: a probe and a clause.
+
+use crate::dif::object::Ecb;
+use crate::sites::Probe;
+
+/// The enablings of a session. EPID n is the ECB n − 1.
+#[derive(Clone, Debug, Default)]
+pub struct Enabled {
+    pub probes: Vec<Probe>,
+    pub ecbs: Vec<Ecb>,
+}
+
+impl Enabled {
+    pub fn probe(&self, epid: u32) -> Option<&Probe> {
+        self.probes.get(self.ecb(epid)?.0 as usize)
+    }
+
+    /// Index of the clause in the program.
+    pub fn clause(&self, epid: u32) -> Option<usize> {
+        Some(self.ecb(epid)?.1 as usize)
+    }
+
+    fn ecb(&self, epid: u32) -> Option<Ecb> {
+        self.ecbs.get((epid as usize).checked_sub(1)?).copied()
+    }
+}

@@ -1,0 +1,72 @@
+//! consumer/output/flow.rs: the indentation of -F.
+
+use std::collections::HashMap;
+
+/// What a row of -F starts with, and how deep it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub indent: usize,
+    pub prefix: &'static str,
+    /// Not an entry or a return: the probe's name is shown too.
+    pub named: bool,
+}
+
+/// The depth of each CPU.
+#[derive(Debug, Default)]
+pub struct Flow {
+    cpus: HashMap<u32, Cpu>,
+}
+
+#[derive(Debug, Default)]
+struct Cpu {
+    indent: usize,
+    /// The probe of the record before, and its time: rows of one firing go deeper once.
+    last: Option<(u32, u64)>,
+}
+
+impl Flow {
+    /// `probe` numbers the probe, `timestamp` the firing; a clause after the first of a firing is not a step.
+    pub fn row(&mut self, cpu: u32, probe: u32, timestamp: u64, provider: &str, name: &str) -> Row {
+        let cpu = self.cpus.entry(cpu).or_default();
+        let again = cpu.last.is_some_and(|last| last == (probe, timestamp));
+        cpu.last = Some((probe, timestamp));
+        let syscall = provider == "syscall";
+        match (name.ends_with("entry"), name.ends_with("return")) {
+            (true, _) if !again => {
+                let row =
+                    Row { indent: cpu.indent, prefix: if syscall { " => " } else { " -> " }, named: false };
+                cpu.indent += 2;
+                row
+            }
+            (_, true) if !again => {
+                cpu.indent = cpu.indent.saturating_sub(2);
+                Row { indent: cpu.indent, prefix: if syscall { " <= " } else { " <- " }, named: false }
+            }
+            _ => Row { indent: cpu.indent, prefix: "| ", named: true },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_one_firing_step_once() {
+        let mut flow = Flow::default();
+        let mut row = |probe, timestamp, name| {
+            let row = flow.row(0, probe, timestamp, "fbt", name);
+            format!("{}{}", " ".repeat(row.indent), row.prefix)
+        };
+        let rows = [
+            row(1, 10, "entry"),
+            row(1, 10, "entry"),
+            row(2, 11, "8"),
+            row(3, 12, "entry"),
+            row(4, 13, "return"),
+            row(5, 14, "return"),
+            row(5, 15, "return"),
+        ];
+        assert_eq!(rows, [" -> ", "  | ", "  | ", "   -> ", "   <- ", " <- ", " <- "]);
+    }
+}

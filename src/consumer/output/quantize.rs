@@ -1,0 +1,207 @@
+//! consumer/output/quantize.rs: distributions as bar graphs.
+
+use super::Text;
+use crate::dif::layout::{Llquantize, Lquantize};
+
+/// Buckets of quantize(): 63 negative powers of two, zero, 63 positive ones.
+pub const BUCKETS: usize = 127;
+const ZERO: usize = 63;
+
+/// Where bucket `index` of lquantize() starts; bucket 0 is everything below the base.
+pub fn lower(parameters: Lquantize, index: usize) -> i64 {
+    i64::from(parameters.base) + (index as i64 - 1) * i64::from(parameters.step)
+}
+
+/// The lower bounds of llquantize()'s buckets between the first (below them all) and the last (above them all),
+/// and the bound of the last.
+pub fn bounds(parameters: Llquantize) -> (Vec<i64>, i64) {
+    const MOST: i128 = 1 << 64;
+    let (factor, steps) = (i128::from(parameters.factor.max(2)), i128::from(parameters.steps.max(1)));
+    let mut bounds = Vec::new();
+    // The compiler bounds factor^(high+1) by 64 bits; records are checked, not trusted.
+    let mut value = factor.checked_pow(parameters.low.into()).unwrap_or(MOST).min(MOST);
+    for _ in parameters.low..=parameters.high {
+        let next = value * factor;
+        if next > MOST {
+            break;
+        }
+        let step = if next > steps { next / steps } else { 1 };
+        while value < next {
+            bounds.push(value as i64);
+            value += step;
+        }
+        value = next;
+    }
+    (bounds, value as i64)
+}
+
+/// The smallest magnitude of bucket `index` of quantize().
+pub fn power(index: usize) -> i64 {
+    match index {
+        ..ZERO => -(1 << (ZERO - 1 - index)),
+        ZERO => 0,
+        _ => 1 << (index - ZERO - 1).min(62),
+    }
+}
+
+/// quantize(): one row a power of two.
+pub fn powers(out: &mut Text, buckets: &[i64], normal: i64) {
+    let shown = if buckets.iter().take(BUCKETS - 1).all(|count| *count == 0) && buckets.last() == Some(&0) {
+        // Only increments that cancel each other make this: show the middle.
+        ZERO - 1..=(ZERO + 1).min(buckets.len() - 1)
+    } else {
+        occupied(buckets)
+    };
+    graph(out, buckets, shown, normal, |index| power(index).to_string());
+}
+
+/// lquantize(): rows of one width between two open ends.
+pub fn linear(out: &mut Text, buckets: &[i64], parameters: Lquantize, normal: i64) {
+    let last = usize::from(parameters.levels) + 1;
+    let shown = if buckets.iter().all(|count| *count == 0) { 0..=last.min(2) } else { occupied(buckets) };
+    graph(out, buckets, shown, normal, |index| match index {
+        0 => format!("< {}", parameters.base),
+        _ if index == last => format!(">= {}", lower(parameters, last)),
+        _ => lower(parameters, index).to_string(),
+    });
+}
+
+/// llquantize(): rows that grow with the magnitude, between two open ends.
+pub fn log_linear(out: &mut Text, buckets: &[i64], parameters: Llquantize, normal: i64) {
+    let (bounds, end) = bounds(parameters);
+    let shown = if buckets.iter().all(|count| *count == 0) { 0..=1 } else { occupied(buckets) };
+    graph(out, buckets, shown, normal, |index| match index {
+        0 => format!("< {}", bounds.first().unwrap_or(&end)),
+        _ => bounds.get(index - 1).map_or_else(|| format!(">= {end}"), i64::to_string),
+    });
+}
+
+/// The buckets that hold something, and an empty one on either side.
+fn occupied(buckets: &[i64]) -> std::ops::RangeInclusive<usize> {
+    let first = buckets.iter().position(|count| *count != 0).unwrap_or(0);
+    let last = buckets.iter().rposition(|count| *count != 0).unwrap_or(0);
+    first.saturating_sub(1)..=(last + 1).min(buckets.len().saturating_sub(1))
+}
+
+fn graph(
+    out: &mut Text,
+    buckets: &[i64],
+    shown: std::ops::RangeInclusive<usize>,
+    normal: i64,
+    label: impl Fn(usize) -> String,
+) {
+    let Some(rows) = buckets.get(shown.clone()) else { return };
+    let total: f64 = rows.iter().map(|count| count.unsigned_abs() as f64).sum();
+    let bars =
+        Bars { total, positive: rows.iter().any(|c| *c > 0), negative: rows.iter().any(|c| *c < 0), normal };
+    out.put(format_args!(
+        "\n{:>16} {:>41} {:<9}\n",
+        "value", "------------- Distribution -------------", "count"
+    ));
+    for (index, count) in shown.zip(rows) {
+        out.put(format_args!("{:>16} ", label(index)));
+        bars.row(out, *count);
+    }
+}
+
+struct Bars {
+    total: f64,
+    positive: bool,
+    negative: bool,
+    normal: i64,
+}
+
+impl Bars {
+    /// Forty columns for one sign, twenty for each of both.
+    fn row(&self, out: &mut Text, count: i64) {
+        let width = if self.positive && self.negative { 20 } else { 40 };
+        let share = count.unsigned_abs() as f64 * width as f64 / self.total;
+        let marks = if self.total > 0.0 { ((share + 0.5) as usize).min(width) } else { 0 };
+        let (bar, rest) = ("@".repeat(marks), " ".repeat(width - marks));
+        match (self.positive, self.negative) {
+            (true, true) if count <= 0 => out.put(format_args!("{rest}{bar}|{:20}", "")),
+            (true, true) => out.put(format_args!("{:20}|{bar}{rest}", "")),
+            (false, true) => out.put(format_args!("{rest}{bar}|")),
+            _ => out.put(format_args!("|{bar}{rest}")),
+        }
+        out.put(format_args!(" {:<9}\n", count.wrapping_div(self.normal.max(1))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(draw: impl Fn(&mut Text)) -> String {
+        let mut out = Text::new();
+        draw(&mut out);
+        String::from_utf8(out.as_bytes().to_vec()).unwrap()
+    }
+
+    fn counts(len: usize, filled: &[(usize, i64)]) -> Vec<i64> {
+        let mut buckets = vec![0; len];
+        for (index, count) in filled {
+            buckets[*index] = *count;
+        }
+        buckets
+    }
+
+    #[test]
+    fn graphs() {
+        let mixed = counts(BUCKETS, &[(60, -3), (63, 2), (66, 5)]);
+        let linear_word = 10 << 48 | 5 << 32;
+        let log_word = 10 << 48 | 1 << 32 | 2 << 16 | 10;
+        let drawn = [
+            ("powers of two", text(|out| powers(out, &counts(BUCKETS, &[(64, 1), (67, 30), (68, 9)]), 1))),
+            ("both signs", text(|out| powers(out, &mixed, 1))),
+            ("negative only", text(|out| powers(out, &counts(BUCKETS, &[(0, -8), (1, -2)]), 1))),
+            ("nothing", text(|out| powers(out, &counts(BUCKETS, &[]), 1))),
+            ("normalised", text(|out| powers(out, &counts(BUCKETS, &[(64, 1000)]), 10))),
+            (
+                "linear",
+                text(|out| {
+                    linear(out, &counts(7, &[(0, 1), (3, 4), (6, 2)]), Lquantize::unpack(linear_word), 1)
+                }),
+            ),
+            ("linear, nothing", text(|out| linear(out, &counts(7, &[]), Lquantize::unpack(linear_word), 1))),
+            (
+                "log-linear",
+                text(|out| {
+                    log_linear(
+                        out,
+                        &counts(20, &[(0, 1), (1, 4), (10, 7), (19, 2)]),
+                        Llquantize::unpack(log_word),
+                        1,
+                    )
+                }),
+            ),
+        ]
+        .map(|(name, graph)| format!("{name}:{graph}"));
+        insta::with_settings!({ snapshot_path => "../../../tests/snapshots/consumer", prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!("graphs", drawn.join("\n"));
+        });
+    }
+
+    #[test]
+    fn bucket_counts() {
+        for (low, high, steps) in [(1, 2, 10), (0, 1, 20), (0, 5, 100), (2, 2, 10)] {
+            let parameters = Llquantize { factor: 10, low, high, steps };
+            assert_eq!(bounds(parameters).0.len() as u64 + 2, parameters.buckets());
+        }
+        assert_eq!(power(0), -(1 << 62));
+        assert_eq!(power(126), 1 << 62);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_word_and_any_counts_draw(word: u64, counts: Vec<i64>, normal: i64) {
+            let mut out = Text::new();
+            powers(&mut out, &counts, normal);
+            linear(&mut out, &counts, Lquantize::unpack(word), normal);
+            let parameters = Llquantize::unpack(word);
+            if parameters.steps < 1000 {
+                log_linear(&mut out, &counts, parameters, normal);
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! consumer/run.rs: one tracing from go to the last aggregation.
+
+use super::message::Drops;
+use super::text::Consumer;
+use crate::kernel::buffer::Drain;
+use crate::kernel::process::{self, Process};
+use crate::kernel::session::Kernel;
+use crate::kernel::{Error as KernelError, uapi};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::BorrowedFd;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// What ends the tracing, besides the program itself.
+pub struct Watch<'a> {
+    /// Readable once SIGINT or SIGTERM came.
+    pub signal: BorrowedFd<'a>,
+    /// -c and -p.
+    pub processes: &'a mut [Process],
+    /// Where messages go, a line each.
+    pub say: &'a mut dyn FnMut(&str),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("could not enable tracing: {0}")]
+    Go(KernelError),
+    #[error("processing aborted: {0}")]
+    Kernel(#[from] KernelError),
+    #[error("processing aborted: Abort due to systemic unresponsiveness")]
+    Unresponsive,
+    #[error(transparent)]
+    Process(#[from] process::Error),
+    #[error("failed to write the output: {0}")]
+    Output(#[from] io::Error),
+}
+
+/// Between two drains of a busy trace: each costs a round over all CPUs. The first record is not held up.
+const BREATH: Duration = Duration::from_millis(10);
+
+/// Traces until the program, the user or the processes end it. The exit status is the program's.
+pub fn run(kernel: &mut dyn Kernel, consumer: &mut Consumer<'_>, watch: &mut Watch<'_>) -> Result<u8, Error> {
+    kernel.go().map_err(Error::Go)?;
+    let mut state = State::new(consumer);
+    for process in watch.processes.iter_mut() {
+        process.release()?;
+    }
+    loop {
+        let busy = state.work(kernel, consumer, watch.say)?;
+        if consumer.exit.is_some() || state.draining {
+            break;
+        }
+        if watch.signalled() {
+            consumer.sink.text.str("\n");
+            break;
+        }
+        if watch.all_ended() {
+            break;
+        }
+        state.wait(kernel, watch, busy);
+    }
+    state.finish(kernel, consumer, watch.say)?;
+    Ok(consumer.exit.unwrap_or(0) as u8)
+}
+
+/// The clocks of a run, and what was said of losses.
+struct State {
+    drain: Drain,
+    drops: Drops,
+    next_status: Instant,
+    next_aggregations: Instant,
+    /// exit() was called: STOP is due.
+    draining: bool,
+    /// The device was readable, and no record has come since.
+    woken: bool,
+}
+
+impl State {
+    fn new(consumer: &Consumer<'_>) -> State {
+        let now = Instant::now();
+        State {
+            drain: Drain::default(),
+            drops: Drops::default(),
+            next_status: now + consumer.options.period("statusrate"),
+            next_aggregations: now + consumer.options.period("aggrate"),
+            draining: false,
+            woken: false,
+        }
+    }
+
+    /// One work cycle. True: there were records.
+    fn work(
+        &mut self,
+        kernel: &mut dyn Kernel,
+        consumer: &mut Consumer<'_>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<bool, Error> {
+        let now = Instant::now();
+        if now >= self.next_aggregations && !consumer.aggregations.is_empty() {
+            self.snapshot(kernel, consumer)?;
+            self.next_aggregations = now + consumer.options.period("aggrate");
+        }
+        let busy = self.print(kernel, consumer)?;
+        self.woken &= !busy;
+        if now >= self.next_status {
+            self.status(kernel, consumer)?;
+            self.next_status = now + consumer.options.period("statusrate");
+        }
+        // Messages refer to what was printed before them.
+        consumer.sink.flush()?;
+        consumer.messages.drain(..).for_each(|message| say(&message));
+        Ok(busy)
+    }
+
+    fn print(&mut self, kernel: &mut dyn Kernel, consumer: &mut Consumer<'_>) -> Result<bool, Error> {
+        self.drain.clear();
+        let damaged = kernel.drain(&mut self.drain);
+        consumer.messages.extend(damaged.iter().map(ToString::to_string));
+        self.drain.sort();
+        if self.drain.records().any(|record| consumer.needs_aggregations(&record)) {
+            self.snapshot(kernel, consumer)?;
+        }
+        self.drain.records().for_each(|record| consumer.record(&record));
+        Ok(!self.drain.is_empty())
+    }
+
+    fn snapshot(&mut self, kernel: &mut dyn Kernel, consumer: &mut Consumer<'_>) -> Result<(), Error> {
+        let tags = consumer.options.flag("droptags");
+        let Consumer { aggregations, messages, layouts, symbols, .. } = consumer;
+        kernel.aggregations(&mut |cpu, bytes, lost| {
+            aggregations.absorb(bytes, layouts, *symbols);
+            messages.extend(self.drops.aggregation(cpu, lost, tags));
+        })?;
+        Ok(())
+    }
+
+    fn status(&mut self, kernel: &mut dyn Kernel, consumer: &mut Consumer<'_>) -> Result<(), Error> {
+        let tags = consumer.options.flag("droptags");
+        let status = kernel.status()?;
+        consumer.messages.extend(self.drops.status(&status, tags));
+        for (cpu, lost) in kernel.drops() {
+            consumer.messages.extend(self.drops.principal(cpu, lost, tags));
+        }
+        match uapi::State(status.state) {
+            uapi::State::KILLED => return Err(Error::Unresponsive),
+            uapi::State::DRAINING => {
+                self.draining = true;
+                consumer.exit.get_or_insert(status.exit_status);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Until there is something to do. The device is readable for ever once the state is DRAINING; a cycle that
+    /// finds no record after a wake-up asks for the state.
+    fn wait(&mut self, kernel: &dyn Kernel, watch: &Watch<'_>, busy: bool) {
+        let until = self.next_status.min(self.next_aggregations);
+        let mut timeout = until.saturating_duration_since(Instant::now());
+        let mut fds = vec![PollFd::from_borrowed_fd(watch.signal, PollFlags::IN)];
+        fds.extend(watch.processes.iter().map(|process| PollFd::new(process, PollFlags::IN)));
+        if busy {
+            timeout = timeout.min(BREATH);
+        } else {
+            fds.push(PollFd::from_borrowed_fd(kernel.readable(), PollFlags::IN));
+        }
+        let timeout = Timespec::try_from(timeout).ok();
+        // A signal ends the wait early, and that is all that can go wrong here.
+        let _ = poll(&mut fds, timeout.as_ref());
+        let readable = !busy && fds.last().is_some_and(|device| !device.revents().is_empty());
+        if readable && std::mem::replace(&mut self.woken, true) {
+            self.next_status = Instant::now();
+        }
+    }
+
+    /// END runs; the last records, losses and aggregations are printed.
+    fn finish(
+        &mut self,
+        kernel: &mut dyn Kernel,
+        consumer: &mut Consumer<'_>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<(), Error> {
+        kernel.stop()?;
+        self.print(kernel, consumer)?;
+        self.snapshot(kernel, consumer)?;
+        self.status(kernel, consumer)?;
+        consumer.sink.text.str("\n");
+        consumer.finish();
+        consumer.sink.flush()?;
+        consumer.messages.drain(..).for_each(|message| say(&message));
+        Ok(())
+    }
+}
+
+impl Watch<'_> {
+    fn signalled(&self) -> bool {
+        let mut fds = [PollFd::from_borrowed_fd(self.signal, PollFlags::IN)];
+        poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) == Ok(1)
+    }
+
+    /// Have all processes ended? None to watch never end.
+    fn all_ended(&mut self) -> bool {
+        if self.processes.is_empty() {
+            return false;
+        }
+        let ended: Vec<_> = self.processes.iter_mut().map(Process::ended).collect();
+        if ended.iter().any(Option::is_none) {
+            return false;
+        }
+        for ended in ended.into_iter().flatten() {
+            let how = ended.how.unwrap_or_else(|| "has exited".to_owned());
+            (self.say)(&format!("pid {} {how}", ended.pid));
+        }
+        true
+    }
+}

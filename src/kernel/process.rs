@@ -1,0 +1,222 @@
+//! kernel/process.rs: the processes of -c and -p: started, watched, ended.
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+use std::thread::JoinHandle;
+
+/// A process whose end ends the tracing.
+#[derive(Debug)]
+pub struct Process {
+    pub pid: u32,
+    pidfd: OwnedFd,
+    started: Option<Started>,
+}
+
+/// The child of -c: it waits before its exec until it is released.
+#[derive(Debug)]
+struct Started {
+    command: String,
+    gate: Option<OwnedFd>,
+    /// spawn() returns after the exec, so it needs a thread of its own.
+    spawn: Option<JoinHandle<io::Result<Child>>>,
+    child: Option<Child>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("failed to execute {command}: {source}")]
+    Start { command: String, source: io::Error },
+    #[error("failed to grab pid {pid}: {}", super::errno_text(*.errno))]
+    Grab { pid: u32, errno: Errno },
+    #[error("the command of -c is empty")]
+    Empty,
+}
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    pub pid: u32,
+    /// As in `pid 12 exited with status 1`; `None`: it ended well, or is not our child.
+    pub how: Option<String>,
+}
+
+impl Process {
+    /// -p: an existing process.
+    pub fn grab(pid: u32) -> Result<Process, Error> {
+        let error = |errno| Error::Grab { pid, errno };
+        let id = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(error(Errno::SRCH))?;
+        let pidfd = pidfd_open(id, PidfdFlags::empty()).map_err(error)?;
+        Ok(Process { pid, pidfd, started: None })
+    }
+
+    /// -c: forks now, executes when released. Words are split on blanks, as dtrace does.
+    pub fn start(command: &str) -> Result<Process, Error> {
+        let failed = |source: io::Error| Error::Start { command: command.to_owned(), source };
+        let mut words = command.split_ascii_whitespace();
+        let mut process = Command::new(words.next().ok_or(Error::Empty)?);
+        process.args(words);
+        let (wait, gate) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| failed(errno.into()))?;
+        let (pid_read, pid_write) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| failed(errno.into()))?;
+        // SAFETY: between fork and exec only system calls are made: getpid, write, read. No allocation, no
+        // lock. The descriptors are moved in, and close on exec.
+        unsafe {
+            process.pre_exec(move || hold(&pid_write, &wait));
+        }
+        let spawn = std::thread::spawn(move || process.spawn());
+        let mut bytes = [0; 4];
+        let read = rustix::io::retry_on_intr(|| rustix::io::read(&pid_read, &mut bytes));
+        if read != Ok(bytes.len()) {
+            // The fork itself failed: the thread knows why.
+            let source = match spawn.join() {
+                Ok(Err(source)) => source,
+                _ => io::Error::other("it did not start"),
+            };
+            return Err(failed(source));
+        }
+        let mut grabbed = Process::grab(u32::from_ne_bytes(bytes))?;
+        let command = command.to_owned();
+        grabbed.started = Some(Started { command, gate: Some(gate), spawn: Some(spawn), child: None });
+        Ok(grabbed)
+    }
+
+    /// Lets the child of -c go on to its exec.
+    pub fn release(&mut self) -> Result<(), Error> {
+        let Some(started) = self.started.as_mut() else { return Ok(()) };
+        if let Some(gate) = started.gate.take() {
+            // If it is gone the spawn says so.
+            let _ = rustix::io::write(&gate, &[1]);
+        }
+        let Some(spawn) = started.spawn.take() else { return Ok(()) };
+        let failed = |source| Error::Start { command: started.command.clone(), source };
+        match spawn.join() {
+            Ok(Ok(child)) => started.child = Some(child),
+            Ok(Err(source)) => return Err(failed(source)),
+            Err(_) => return Err(failed(io::Error::other("it did not start"))),
+        }
+        Ok(())
+    }
+
+    /// Has it ended?
+    pub fn ended(&mut self) -> Option<Ended> {
+        if let Some(child) = self.started.as_mut().and_then(|started| started.child.as_mut()) {
+            let status = child.try_wait().ok()??;
+            return Some(Ended { pid: self.pid, how: how(status) });
+        }
+        let mut poll = [rustix::event::PollFd::new(&self.pidfd, rustix::event::PollFlags::IN)];
+        let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let gone = rustix::event::poll(&mut poll, Some(&now)) == Ok(1);
+        gone.then(|| Ended { pid: self.pid, how: None })
+    }
+}
+
+/// A command that still runs when tracing ends is ended, as the reference does; a grabbed process is left alone.
+impl Drop for Process {
+    fn drop(&mut self) {
+        let Some(started) = self.started.as_mut() else { return };
+        if let Some(child) = started.child.as_mut() {
+            if matches!(child.try_wait(), Ok(None)) {
+                let _ = pidfd_send_signal(&self.pidfd, Signal::TERM);
+            }
+        } else if let Some(spawn) = started.spawn.take() {
+            // It still waits, and spawn() with it.
+            let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
+            if let Ok(Ok(mut child)) = spawn.join() {
+                let _ = child.wait();
+            }
+        }
+    }
+}
+
+impl AsFd for Process {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pidfd.as_fd()
+    }
+}
+
+/// In the child, before its exec: says who it is, and waits.
+fn hold(pid_write: &OwnedFd, wait: &OwnedFd) -> io::Result<()> {
+    let pid = rustix::process::getpid().as_raw_nonzero().get() as u32;
+    rustix::io::write(pid_write, &pid.to_ne_bytes())?;
+    let mut byte = [0];
+    match rustix::io::retry_on_intr(|| rustix::io::read(wait, &mut byte))? {
+        // The tracer gave up.
+        0 => Err(Errno::CANCELED.into()),
+        _ => Ok(()),
+    }
+}
+
+fn how(status: ExitStatus) -> Option<String> {
+    match (status.code(), status.signal()) {
+        (Some(0), _) => None,
+        (Some(code), _) => Some(format!("exited with status {code}")),
+        (None, Some(signal)) => Some(format!("terminated by {}", signal_name(signal))),
+        (None, None) => None,
+    }
+}
+
+fn signal_name(number: i32) -> String {
+    const NAMES: [&str; 31] = [
+        "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE",
+        "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ",
+        "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
+    ];
+    let name = usize::try_from(number).ok().and_then(|number| NAMES.get(number.checked_sub(1)?));
+    name.map_or_else(|| format!("signal {number}"), |name| format!("SIG{name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(process: &mut Process) -> Ended {
+        loop {
+            if let Some(ended) = process.ended() {
+                return ended;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn a_command_waits_for_its_release() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("made");
+        let mut process = Process::start(&format!("touch {}", path.display())).unwrap();
+        assert_ne!(process.pid, 0);
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        assert!(!path.exists() && process.ended().is_none());
+        process.release().unwrap();
+        assert_eq!(wait(&mut process), Ended { pid: process.pid, how: None });
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn ends_are_told_apart() {
+        let mut process = Process::start("sh -c exit\t3").unwrap();
+        process.release().unwrap();
+        assert_eq!(wait(&mut process).how, None, "words are split on blanks: sh gets 'exit' alone");
+        let mut process = Process::start("false").unwrap();
+        process.release().unwrap();
+        assert_eq!(wait(&mut process).how.as_deref(), Some("exited with status 1"));
+        assert_eq!(signal_name(11), "SIGSEGV");
+    }
+
+    #[test]
+    fn an_unknown_command_and_an_unknown_pid_are_errors() {
+        let mut process = Process::start("/nowhere/at/all").unwrap();
+        assert!(matches!(process.release(), Err(Error::Start { .. })));
+        assert!(matches!(Process::grab(0), Err(Error::Grab { .. })));
+        assert!(matches!(Process::start(" "), Err(Error::Empty)));
+    }
+
+    #[test]
+    fn giving_up_ends_the_waiting_child() {
+        let process = Process::start("sleep 1000").unwrap();
+        drop(process);
+    }
+}

@@ -1,0 +1,105 @@
+//! kernel/reason.rs: why a place cannot be traced, in words.
+
+use super::uapi::{self, Reason};
+
+/// Words that follow `cannot be traced: `, and what to do instead where there is something.
+struct Row {
+    reason: Reason,
+    words: &'static str,
+    help: &'static str,
+}
+
+const fn row(reason: Reason, words: &'static str, help: &'static str) -> Row {
+    Row { reason, words, help }
+}
+
+const TABLE: &[Row] = &[
+    row(Reason::NOFUNC, "no function of the running kernel starts there", ""),
+    row(Reason::RANGE, "the offset is beyond the function", ""),
+    row(Reason::BOUNDARY, "the offset is inside an instruction", ""),
+    row(
+        Reason::MISMATCH,
+        "the running kernel has another instruction there",
+        "the debug file may be of another build: compare the build ids",
+    ),
+    row(Reason::BLACKLIST, "kprobe blacklist (noinstr or entry code)", ""),
+    row(Reason::FTRACE, "inside the ftrace site", "trace the function's entry through fbt"),
+    row(Reason::JUMP_LABEL, "jump label (the kernel rewrites it)", ""),
+    row(Reason::STATIC_CALL, "static call (the kernel rewrites it)", ""),
+    row(Reason::ALTERNATIVE, "alternative (the kernel rewrites it)", ""),
+    row(
+        Reason::KPROBE,
+        "a kprobe covers it",
+        "remove the kprobe first: /sys/kernel/debug/kprobes/list names it",
+    ),
+    row(Reason::INIT, "init code, gone after boot", ""),
+    row(Reason::SELF, "the kinst module itself", ""),
+    row(Reason::TRAP_PATH, "it runs on the way to our own trap handler", ""),
+    row(Reason::UNDECODABLE, "the instruction cannot be decoded", ""),
+    row(Reason::INSN_STI_HLT, "a hlt or mwait instruction", ""),
+    row(Reason::INSN_INT, "a software interrupt instruction", ""),
+    row(Reason::INSN_IRET, "an iret, far transfer or system call instruction", ""),
+    row(Reason::INSN_SS, "an instruction that loads %ss", ""),
+    row(Reason::INSN_UD, "an undefined instruction (ud2)", ""),
+    row(Reason::INSN_PRIV, "a privileged instruction that must run in its place", ""),
+    row(
+        Reason::INSN_ENDBR,
+        "an endbr instruction that indirect branches must find",
+        "trace the next instruction",
+    ),
+    row(Reason::INSN_RSP, "an indirect call through the stack pointer", ""),
+    row(Reason::REACH, "its operand is too far away for a copy of it", ""),
+    row(Reason::NOSLOT, "no room for more probes", "trace fewer places at once"),
+    row(Reason::FOREIGN, "another tracer's breakpoint or patch is in the function", ""),
+    row(Reason::GONE, "its module is being unloaded", ""),
+    row(Reason::NOT_BRANCH, "no branch there goes to the other offset", ""),
+    row(
+        Reason::LIMIT,
+        "too many probes",
+        "raise the module's limit: /sys/module/kinst/parameters/max_probes",
+    ),
+    row(
+        Reason::UNSUPPORTED,
+        "the loaded module cannot make this kind of probe",
+        "load the module of this version",
+    ),
+    row(
+        Reason::MODEL,
+        "not all of the function's exits can be told",
+        "trace its return instructions one by one",
+    ),
+];
+
+/// The words for a probe's result.
+pub fn words(result: &uapi::Result) -> String {
+    let reason = Reason(result.reason);
+    match TABLE.iter().find(|row| row.reason == reason) {
+        Some(row) if reason == Reason::BOUNDARY => {
+            format!("{}: the nearest are {} and {}", row.words, result.prev, result.next)
+        }
+        Some(row) => row.words.to_owned(),
+        None => format!("reason {}", result.reason),
+    }
+}
+
+/// What to do instead.
+pub fn help(reason: Reason) -> Option<&'static str> {
+    TABLE.iter().find(|row| row.reason == reason).map(|row| row.help).filter(|help| !help.is_empty())
+}
+
+/// Words without the facts of one result.
+pub fn name(reason: Reason) -> &'static str {
+    TABLE.iter().find(|row| row.reason == reason).map_or("unknown reason", |row| row.words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_words() {
+        for code in 1..Reason::MAX.0 {
+            assert_ne!(name(Reason(code)), "unknown reason", "{code}");
+        }
+    }
+}

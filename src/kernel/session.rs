@@ -1,0 +1,347 @@
+//! kernel/session.rs: one tracing session: what is enabled, armed, drained, ended.
+
+use super::buffer::{Damaged, Drain};
+use super::ioctl::{Device, MappedRing};
+use super::{Error, reason, uapi};
+use crate::consumer::enabled::Enabled;
+use crate::diag::Diagnostic;
+use crate::dif::object::{EncodeError, Place, Probe as WireProbe, encode};
+use crate::dif::{Options, ProbeDesc, Program};
+use crate::sites::{Probe, ProbeCatalog, ProbeKind};
+use rustix::fd::{AsFd, BorrowedFd};
+use std::collections::HashMap;
+
+/// What the consumer asks of the kernel while it traces.
+pub trait Kernel {
+    /// BEGIN fires, and tracing is on.
+    fn go(&mut self) -> Result<(), Error>;
+    /// END fires, and tracing is off.
+    fn stop(&mut self) -> Result<(), Error>;
+    fn status(&mut self) -> Result<uapi::Status, Error>;
+    /// Moves what the rings hold to `into`; a damaged ring is told and emptied.
+    fn drain(&mut self, into: &mut Drain) -> Vec<Damaged>;
+    /// Records lost so far, by CPU.
+    fn drops(&self) -> Vec<(u32, u64)>;
+    /// Takes the aggregations of each CPU: its number, the snapshot, losses so far.
+    fn aggregations(&mut self, each: &mut dyn FnMut(u32, &[u8], u64)) -> Result<(), Error>;
+    /// Readable as soon as there is something to drain.
+    fn readable(&self) -> BorrowedFd<'_>;
+}
+
+/// The probes that a program asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    pub enabled: Enabled,
+    /// In order of clause and description.
+    pub descriptions: Vec<Description>,
+}
+
+/// One probe description and its enablings.
+#[derive(Clone, Debug)]
+pub struct Description {
+    pub clause: usize,
+    /// Among the clause's descriptions.
+    pub index: usize,
+    /// Into [`Enabled::ecbs`].
+    pub ecbs: std::ops::Range<usize>,
+}
+
+/// A description that cannot be enabled.
+#[derive(Clone, Debug)]
+pub struct PlanError {
+    pub clause: usize,
+    pub index: usize,
+    pub problem: Problem,
+}
+
+#[derive(Clone, Debug)]
+pub enum Problem {
+    /// It matches nothing.
+    Zero,
+    Catalog(Box<Diagnostic>),
+}
+
+impl Plan {
+    /// Matches each clause's descriptions. A probe that several of them match is one probe with several enablings,
+    /// in the order of the program.
+    pub fn new(program: &Program, catalog: &dyn ProbeCatalog, zero_allowed: bool) -> Result<Plan, PlanError> {
+        let mut plan = Plan::default();
+        let mut known: HashMap<u32, u32> = HashMap::new();
+        for (clause, source) in program.clauses.iter().enumerate() {
+            for (index, description) in source.probes.iter().enumerate() {
+                let error = |problem| PlanError { clause, index, problem };
+                let probes = matches(description, catalog);
+                let probes = match probes {
+                    // What cannot be is as good as nothing where nothing is allowed.
+                    Err(_) if zero_allowed => Vec::new(),
+                    probes => probes.map_err(|diagnostic| error(Problem::Catalog(diagnostic)))?,
+                };
+                if probes.is_empty() && !zero_allowed {
+                    return Err(error(Problem::Zero));
+                }
+                let first = plan.enabled.ecbs.len();
+                for probe in probes {
+                    let next = plan.enabled.probes.len() as u32;
+                    let number = *known.entry(probe.id).or_insert(next);
+                    if number == next {
+                        plan.enabled.probes.push(probe);
+                    }
+                    plan.enabled.ecbs.push((number, clause as u32));
+                }
+                let ecbs = first..plan.enabled.ecbs.len();
+                plan.descriptions.push(Description { clause, index, ecbs });
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Enablings of the clause, refused places not counted.
+    pub fn matched(&self, clause: usize, refused: &[Refused]) -> usize {
+        let ecbs = self.enabled.ecbs.iter();
+        ecbs.filter(|(probe, of)| *of as usize == clause && !is_refused(*probe, refused)).count()
+    }
+
+    /// Descriptions whose places are all refused.
+    pub fn lost<'a>(&'a self, refused: &'a [Refused]) -> impl Iterator<Item = &'a Description> {
+        self.descriptions.iter().filter(|description| {
+            let ecbs = self.enabled.ecbs.get(description.ecbs.clone()).unwrap_or_default();
+            !ecbs.is_empty() && ecbs.iter().all(|(probe, _)| is_refused(*probe, refused))
+        })
+    }
+}
+
+/// A place that the kernel does not let us trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Into [`Enabled::probes`].
+    pub probe: usize,
+    /// `kinst::f:7 cannot be traced: jump label`
+    pub text: String,
+    pub help: Option<&'static str>,
+}
+
+/// A program in the kernel, armed.
+#[derive(Debug)]
+pub struct Session {
+    /// By CPU; numbers between them may be missing.
+    rings: Vec<(u32, MappedRing)>,
+    snapshot: Vec<u8>,
+    device: Device,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EnableError {
+    #[error(transparent)]
+    Kernel(#[from] Error),
+    #[error("DIF program content is invalid: {0}")]
+    Encode(#[from] EncodeError),
+}
+
+impl Session {
+    /// Arms the plan. Places that are refused are told, the others are armed.
+    pub fn enable(
+        device: Device,
+        program: &Program,
+        plan: &Plan,
+        options: &Options,
+    ) -> Result<(Session, Vec<Refused>), EnableError> {
+        let probes: Vec<WireProbe> = plan.enabled.probes.iter().map(wire_probe).collect();
+        let image = encode(program, &probes, &plan.enabled.ecbs, options)?;
+        let results = device.load(&image, probes.len())?;
+        let refused = refused(&plan.enabled.probes, &results);
+        let rings = rings(&device)?;
+        let size = usize::try_from(options.aggsize).unwrap_or(usize::MAX).min(1 << 30);
+        let snapshot = if program.aggregations.is_empty() { Vec::new() } else { vec![0; size] };
+        Ok((Session { rings, snapshot, device }, refused))
+    }
+}
+
+impl Kernel for Session {
+    fn go(&mut self) -> Result<(), Error> {
+        self.device.go()
+    }
+
+    fn stop(&mut self) -> Result<(), Error> {
+        self.device.stop()
+    }
+
+    fn status(&mut self) -> Result<uapi::Status, Error> {
+        self.device.status()
+    }
+
+    fn drain(&mut self, into: &mut Drain) -> Vec<Damaged> {
+        self.rings.iter().filter_map(|(cpu, mapped)| mapped.ring()?.drain(*cpu, into).err()).collect()
+    }
+
+    fn drops(&self) -> Vec<(u32, u64)> {
+        self.rings.iter().map(|(cpu, mapped)| (*cpu, mapped.drops())).collect()
+    }
+
+    fn aggregations(&mut self, each: &mut dyn FnMut(u32, &[u8], u64)) -> Result<(), Error> {
+        if self.snapshot.is_empty() {
+            return Ok(());
+        }
+        for (cpu, _) in &self.rings {
+            let (used, drops) = self.device.aggregations(*cpu, &mut self.snapshot)?;
+            each(*cpu, &self.snapshot[..used], drops);
+        }
+        Ok(())
+    }
+
+    fn readable(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+}
+
+/// The ring of each possible CPU. A number that no CPU has has no ring; a session without any cannot trace.
+fn rings(device: &Device) -> Result<Vec<(u32, MappedRing)>, Error> {
+    let mut rings = Vec::new();
+    let mut refused = None;
+    for cpu in 0..device.info.ncpus {
+        match device.ring(cpu) {
+            Ok(ring) => rings.push((cpu, ring)),
+            Err(error) => refused = Some(error),
+        }
+    }
+    match refused {
+        Some(error) if rings.is_empty() => Err(error),
+        _ => Ok(rings),
+    }
+}
+
+pub fn matches(description: &ProbeDesc, catalog: &dyn ProbeCatalog) -> Result<Vec<Probe>, Box<Diagnostic>> {
+    match description {
+        ProbeDesc::Id(id) => Ok(catalog.by_id(*id).into_iter().collect()),
+        ProbeDesc::Fields { provider, module, function, name } => {
+            catalog.matches(provider, module, function, name)
+        }
+    }
+}
+
+fn wire_probe(probe: &Probe) -> WireProbe {
+    let (func, offset) = (probe.address, probe.offset);
+    let place = match probe.kind {
+        ProbeKind::Begin => Place::Begin,
+        ProbeKind::End => Place::End,
+        ProbeKind::Error => Place::Error,
+        ProbeKind::Insn => Place::Insn { func, offset, bytes: probe.bytes.clone() },
+        ProbeKind::Edge => Place::Edge { func, offset, to: probe.to, bytes: probe.bytes.clone() },
+        ProbeKind::FbtEntry => Place::FbtEntry { func },
+        ProbeKind::FbtReturn => Place::FbtReturn { func },
+    };
+    WireProbe {
+        id: probe.id,
+        place,
+        provider: probe.provider.clone(),
+        module: probe.module.clone(),
+        function: probe.function.clone(),
+        name: probe.name.clone(),
+    }
+}
+
+fn refused(probes: &[Probe], results: &[uapi::Result]) -> Vec<Refused> {
+    let pairs = probes.iter().zip(results).enumerate();
+    pairs
+        .filter(|(_, (_, result))| result.reason != uapi::Reason::OK.0)
+        .map(|(index, (probe, result))| Refused {
+            probe: index,
+            text: format!("{} cannot be traced: {}", probe_name(probe), reason::words(result)),
+            help: reason::help(uapi::Reason(result.reason)),
+        })
+        .collect()
+}
+
+/// As a person writes it: the kernel proper needs no module.
+pub fn probe_name(probe: &Probe) -> String {
+    let module = if probe.module == "vmlinux" { "" } else { &probe.module };
+    format!("{}:{module}:{}:{}", probe.provider, probe.function, probe.name)
+}
+
+fn is_refused(probe: u32, refused: &[Refused]) -> bool {
+    refused.binary_search_by_key(&(probe as usize), |refused| refused.probe).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::Tag;
+    use crate::dif::Clause;
+
+    /// Three probes of one function, matched by name alone.
+    struct Three;
+
+    fn probe(id: u32, name: &str) -> Probe {
+        Probe {
+            id,
+            kind: ProbeKind::Insn,
+            provider: "kinst".into(),
+            module: "vmlinux".into(),
+            function: "f".into(),
+            name: name.into(),
+            address: 0x1000,
+            offset: id,
+            to: 0,
+            bytes: Vec::new(),
+        }
+    }
+
+    impl ProbeCatalog for Three {
+        fn matches(&self, _: &str, _: &str, _: &str, name: &str) -> Result<Vec<Probe>, Box<Diagnostic>> {
+            if name == "bad" {
+                return Err(Box::new(Diagnostic::error(Tag("D_PDESC_INVAL"), "no")));
+            }
+            let all = ["0", "4", "7"].into_iter().zip(1..);
+            Ok(all.filter(|(n, _)| name.is_empty() || *n == name).map(|(n, id)| probe(id, n)).collect())
+        }
+
+        fn by_id(&self, id: u32) -> Option<Probe> {
+            (id == 3).then(|| probe(3, "7"))
+        }
+    }
+
+    fn program(clauses: &[&[ProbeDesc]]) -> Program {
+        let clause = |probes: &&[ProbeDesc]| Clause {
+            probes: probes.to_vec(),
+            predicate: None,
+            actions: Vec::new(),
+            statements: Vec::new(),
+            record: true,
+        };
+        Program { clauses: clauses.iter().map(clause).collect(), ..Program::default() }
+    }
+
+    fn name(name: &str) -> ProbeDesc {
+        let empty = String::new;
+        ProbeDesc::Fields { provider: empty(), module: empty(), function: empty(), name: name.into() }
+    }
+
+    #[test]
+    fn one_probe_has_the_enablings_of_all_its_clauses() {
+        let program = program(&[&[name("4"), ProbeDesc::Id(3)], &[name("")]]);
+        let plan = Plan::new(&program, &Three, false).unwrap();
+        let names: Vec<_> = plan.enabled.probes.iter().map(|p| p.name.as_str()).collect();
+        assert_eq!(names, ["4", "7", "0"]);
+        assert_eq!(plan.enabled.ecbs, [(0, 0), (1, 0), (2, 1), (0, 1), (1, 1)]);
+        let results = [7, 0, 0].map(|reason| uapi::Result { reason, ..uapi::Result::default() });
+        let refused = refused(&plan.enabled.probes, &results);
+        assert_eq!(refused[0].text, "kinst::f:4 cannot be traced: jump label (the kernel rewrites it)");
+        assert_eq!((plan.matched(0, &refused), plan.matched(1, &refused)), (1, 2));
+        let lost: Vec<_> = plan.lost(&refused).map(|lost| (lost.clause, lost.index)).collect();
+        assert_eq!(lost, [(0, 0)]);
+    }
+
+    #[test]
+    fn what_matches_nothing_is_an_error_unless_allowed() {
+        let program = program(&[&[name("4")], &[name("4"), name("9")]]);
+        let error = Plan::new(&program, &Three, false).unwrap_err();
+        assert!(matches!(error, PlanError { clause: 1, index: 1, problem: Problem::Zero }));
+        assert!(Plan::new(&program, &Three, true).is_ok());
+    }
+
+    #[test]
+    fn the_catalogue_says_why() {
+        let program = program(&[&[name("bad")]]);
+        let error = Plan::new(&program, &Three, false).unwrap_err();
+        assert!(matches!(error.problem, Problem::Catalog(_)));
+    }
+}

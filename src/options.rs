@@ -1,0 +1,418 @@
+//! options.rs: the options of `-x`, `#pragma D option` and setopt(), as one table.
+
+use crate::diag::suggest::nearest;
+use std::time::Duration;
+
+/// What an option's value looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// No value, or yes/no, on/off, enable/disable, true/false, set/unset.
+    Flag,
+    /// Bytes: a number with k, m, g or t.
+    Size,
+    /// A period: a number with ns us ms s m h d, or hz. Kept in nanoseconds.
+    Rate {
+        min: u64,
+        max: u64,
+    },
+    Number {
+        min: u64,
+        max: u64,
+    },
+    /// A number of no fixed meaning to the table: decimal, octal or 0x.
+    Mask,
+    Choice(&'static [&'static str]),
+    Text,
+    /// Every use adds one.
+    List,
+}
+
+/// Who may set an option, and until when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Before compiling.
+    Compile,
+    /// Before compiling, and not from a D program.
+    Context,
+    /// Before tracing starts.
+    Run,
+    /// At any time, also by setopt().
+    Dynamic,
+    /// A name of dtrace that does nothing here yet.
+    Refused,
+}
+
+pub struct Spec {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub when: When,
+    /// As the user would write it; empty: unset.
+    pub default: &'static str,
+}
+
+const fn row(name: &'static str, kind: Kind, when: When, default: &'static str) -> Spec {
+    Spec { name, kind, when, default }
+}
+
+const SECOND: u64 = 1_000_000_000;
+const ANY: u64 = u64::MAX;
+const fn number(max: u64) -> Kind {
+    Kind::Number { min: 0, max }
+}
+const fn rate(min: u64, max: u64) -> Kind {
+    Kind::Rate { min, max }
+}
+
+/// All options, by name. (Spec: dtrace's options, the D language §8.)
+pub const TABLE: &[Spec] = &[
+    row("aggpercpu", Kind::Flag, When::Refused, ""),
+    row("aggrate", rate(1_000_000, ANY), When::Dynamic, "1s"),
+    row("aggsize", Kind::Size, When::Run, "4m"),
+    row("aggsortkey", Kind::Flag, When::Dynamic, ""),
+    row("aggsortkeypos", number(u32::MAX as u64), When::Dynamic, "0"),
+    row("aggsortpos", number(u32::MAX as u64), When::Dynamic, "0"),
+    row("aggsortrev", Kind::Flag, When::Dynamic, ""),
+    row("agghist", Kind::Flag, When::Refused, ""),
+    row("aggpack", Kind::Flag, When::Refused, ""),
+    row("aggzoom", Kind::Flag, When::Refused, ""),
+    row("amin", Kind::Text, When::Refused, ""),
+    row("argref", Kind::Flag, When::Compile, ""),
+    row("bufpolicy", Kind::Choice(&["switch"]), When::Run, "switch"),
+    row("bufresize", Kind::Choice(&["auto", "manual"]), When::Run, "auto"),
+    row("bufsize", Kind::Size, When::Run, "4m"),
+    row("cleanrate", rate(200_000, 60 * SECOND), When::Run, "101hz"),
+    row("core", Kind::Text, When::Refused, ""),
+    row("cpp", Kind::Flag, When::Context, ""),
+    row("cpphdrs", Kind::Flag, When::Context, ""),
+    row("cpppath", Kind::Text, When::Context, "cpp"),
+    row("cpu", number(u32::MAX as u64), When::Refused, ""),
+    row("ctypes", Kind::Text, When::Refused, ""),
+    row("debug", Kind::Flag, When::Compile, ""),
+    row("defaultargs", Kind::Flag, When::Compile, ""),
+    row("define", Kind::List, When::Context, ""),
+    row("destructive", Kind::Flag, When::Run, ""),
+    row("droptags", Kind::Flag, When::Compile, ""),
+    row("dtypes", Kind::Text, When::Refused, ""),
+    row("dump", Kind::Choice(&["ast", "plain", "typed", "dif"]), When::Compile, ""),
+    row("dynvarsize", Kind::Size, When::Run, "1m"),
+    row("empty", Kind::Flag, When::Compile, ""),
+    row("encoding", Kind::Choice(&["ascii", "utf8"]), When::Dynamic, "ascii"),
+    row("errtags", Kind::Flag, When::Compile, ""),
+    row("evaltime", Kind::Choice(&["exec"]), When::Compile, "exec"),
+    row("flowindent", Kind::Flag, When::Dynamic, ""),
+    row("grabanon", Kind::Flag, When::Refused, ""),
+    row("incdir", Kind::List, When::Context, ""),
+    row("iregs", Kind::Number { min: 1, max: 8 }, When::Refused, ""),
+    row("jstackframes", number(512), When::Refused, ""),
+    row("jstackstrsize", Kind::Size, When::Refused, ""),
+    row("kdefs", Kind::Flag, When::Refused, ""),
+    row("knodefs", Kind::Flag, When::Refused, ""),
+    row("late", Kind::Choice(&["static", "dynamic"]), When::Refused, ""),
+    row("lazyload", Kind::Flag, When::Refused, ""),
+    row("ldpath", Kind::Text, When::Refused, ""),
+    row("libdir", Kind::List, When::Refused, ""),
+    row("linkmode", Kind::Text, When::Refused, ""),
+    row("linktype", Kind::Text, When::Refused, ""),
+    row("nolibs", Kind::Flag, When::Compile, ""),
+    row("nspec", number(1024), When::Run, "1"),
+    row("pgmax", number(u32::MAX as u64), When::Refused, ""),
+    row("pspec", Kind::Flag, When::Compile, ""),
+    row("quiet", Kind::Flag, When::Dynamic, ""),
+    row("rawbytes", Kind::Flag, When::Dynamic, ""),
+    row("setenv", Kind::List, When::Refused, ""),
+    row("specsize", Kind::Size, When::Run, "32k"),
+    row("stackframes", number(512), When::Run, "20"),
+    row("stackindent", number(4096), When::Dynamic, "14"),
+    row("statusrate", rate(1_000_000, 10 * SECOND), When::Run, "1s"),
+    row("stdc", Kind::Choice(&["a", "c", "s", "t"]), When::Context, "a"),
+    row("strip", Kind::Flag, When::Refused, ""),
+    row("strsize", Kind::Size, When::Run, "256"),
+    row("switchrate", rate(1_000_000, ANY), When::Dynamic, "1s"),
+    row("sysroot", Kind::Text, When::Context, ""),
+    row("syslibdir", Kind::Text, When::Refused, ""),
+    row("temporal", Kind::Flag, When::Run, ""),
+    row("tregs", Kind::Number { min: 1, max: 8 }, When::Refused, ""),
+    row("tree", Kind::Mask, When::Compile, ""),
+    row("udefs", Kind::Flag, When::Refused, ""),
+    row("undef", Kind::List, When::Context, ""),
+    row("unodefs", Kind::Flag, When::Refused, ""),
+    row("unsetenv", Kind::List, When::Refused, ""),
+    row("ustackframes", number(512), When::Run, "20"),
+    row("verbose", Kind::Flag, When::Compile, ""),
+    row("version", Kind::Text, When::Compile, ""),
+    row("zdefs", Kind::Flag, When::Compile, ""),
+];
+
+/// The values of a run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// As [`TABLE`].
+    values: Vec<Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Value {
+    Unset,
+    Number(u64),
+    Text(String),
+    List(Vec<String>),
+}
+
+/// Where a setting comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum From {
+    CommandLine,
+    Program,
+    /// The action setopt(), while tracing.
+    Setopt,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error("Invalid option name")]
+    Unknown { nearest: Option<&'static str> },
+    #[error("Invalid value for specified option")]
+    Value { expected: String },
+    #[error("Option cannot be set by a D program")]
+    NotInProgram,
+    #[error("Option cannot be set while tracing")]
+    TooLate,
+    #[error("Option is not supported on Linux yet")]
+    Refused,
+}
+
+impl Error {
+    /// What to do next.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Error::Unknown { nearest } => nearest.map(|name| format!("did you mean '{name}'?")),
+            Error::Value { expected } => Some(format!("expected {expected}")),
+            Error::NotInProgram => Some("give it on the command line, with -x".to_owned()),
+            Error::TooLate | Error::Refused => None,
+        }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let value = |spec: &Spec| match spec.default {
+            "" => Value::Unset,
+            text => parse(spec.kind, Some(text)).unwrap_or(Value::Unset),
+        };
+        Options { values: TABLE.iter().map(value).collect() }
+    }
+}
+
+impl Options {
+    pub fn set(&mut self, name: &str, value: Option<&str>, from: From) -> Result<(), Error> {
+        let Some(index) = TABLE.iter().position(|spec| spec.name == name) else {
+            return Err(Error::Unknown { nearest: nearest(name, TABLE.iter().map(|spec| spec.name)) });
+        };
+        let spec = &TABLE[index];
+        match (spec.when, from) {
+            (When::Refused, _) => return Err(Error::Refused),
+            (When::Context, From::Program) => return Err(Error::NotInProgram),
+            (When::Context | When::Compile | When::Run, From::Setopt) => return Err(Error::TooLate),
+            _ => {}
+        }
+        let parsed = parse(spec.kind, value)?;
+        match (&mut self.values[index], parsed) {
+            (Value::List(list), Value::List(more)) => list.extend(more),
+            (slot, parsed) => *slot = parsed,
+        }
+        Ok(())
+    }
+
+    pub fn flag(&self, name: &str) -> bool {
+        matches!(self.value(name), Value::Number(1..))
+    }
+
+    /// A size in bytes, a rate in nanoseconds, a number; 0 when unset.
+    pub fn number(&self, name: &str) -> u64 {
+        match self.value(name) {
+            Value::Number(number) => *number,
+            _ => 0,
+        }
+    }
+
+    pub fn period(&self, name: &str) -> Duration {
+        Duration::from_nanos(self.number(name))
+    }
+
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.value(name) {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn list(&self, name: &str) -> &[String] {
+        match self.value(name) {
+            Value::List(list) => list,
+            _ => &[],
+        }
+    }
+
+    fn value(&self, name: &str) -> &Value {
+        let index = TABLE.iter().position(|spec| spec.name == name);
+        // A name that is not in the table is a slip in this program, not in its input.
+        &self.values[index.unwrap_or_else(|| panic!("no option is called {name}"))]
+    }
+}
+
+/// The table for people: name, what it takes, default.
+pub fn describe() -> String {
+    let rows = TABLE.iter().filter(|spec| spec.when != When::Refused).map(|spec| {
+        let takes = match spec.kind {
+            Kind::Flag => String::new(),
+            Kind::Size => "SIZE".to_owned(),
+            Kind::Rate { .. } => "RATE".to_owned(),
+            Kind::Number { .. } | Kind::Mask => "N".to_owned(),
+            Kind::Choice(choices) => choices.join("|"),
+            Kind::Text | Kind::List => "TEXT".to_owned(),
+        };
+        let when = match spec.when {
+            When::Dynamic => "also by setopt()",
+            When::Context => "not by #pragma D option",
+            _ => "",
+        };
+        format!("{:<13} {takes:<24} {:<8} {when}", spec.name, spec.default).trim_end().to_owned() + "\n"
+    });
+    format!("{:<13} {:<24} DEFAULT\n", "OPTION", "VALUE") + &rows.collect::<String>()
+}
+
+fn parse(kind: Kind, value: Option<&str>) -> Result<Value, Error> {
+    let expected = |text: &str| Error::Value { expected: text.to_owned() };
+    if kind == Kind::Flag {
+        return match value {
+            None | Some("yes" | "on" | "enable" | "enabled" | "true" | "set") => Ok(Value::Number(1)),
+            Some("no" | "off" | "disable" | "disabled" | "false" | "unset") => Ok(Value::Number(0)),
+            Some(_) => Err(expected("no value, or yes or no")),
+        };
+    }
+    let text = value.filter(|text| !text.is_empty());
+    match kind {
+        Kind::Flag | Kind::Size => text
+            .and_then(parse_size)
+            .map(Value::Number)
+            .ok_or_else(|| expected("a size such as 512, 64k, 4m or 1g")),
+        Kind::Rate { min, max } => text
+            .and_then(parse_rate)
+            .map(|period| Value::Number(period.clamp(min, max)))
+            .ok_or_else(|| expected("a rate such as 10hz, 100ms or 1s")),
+        Kind::Number { min, max } => text
+            .and_then(parse_integer)
+            .filter(|number| (min..=max).contains(number))
+            .map(Value::Number)
+            .ok_or_else(|| expected(&format!("a number from {min} to {max}"))),
+        Kind::Mask => text.and_then(parse_integer).map(Value::Number).ok_or_else(|| expected("a number")),
+        Kind::Choice(choices) => text
+            .filter(|text| choices.contains(text))
+            .map(|text| Value::Text(text.to_owned()))
+            .ok_or_else(|| expected(&format!("one of {}", choices.join(", ")))),
+        Kind::Text => text.map(|text| Value::Text(text.to_owned())).ok_or_else(|| expected("a value")),
+        Kind::List => text.map(|text| Value::List(vec![text.to_owned()])).ok_or_else(|| expected("a value")),
+    }
+}
+
+/// `4m`: bytes.
+pub fn parse_size(text: &str) -> Option<u64> {
+    let shift = match text.bytes().last()?.to_ascii_lowercase() {
+        b'k' => 10,
+        b'm' => 20,
+        b'g' => 30,
+        b't' => 40,
+        _ => return parse_integer(text),
+    };
+    let number = parse_integer(&text[..text.len() - 1])?;
+    number.checked_mul(1 << shift)
+}
+
+/// `10hz`, `100ms`, `1s`: nanoseconds. A number alone is nanoseconds, as in the reference.
+pub fn parse_rate(text: &str) -> Option<u64> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().ok()?;
+    let scale = match unit.to_ascii_lowercase().as_str() {
+        "hz" => return SECOND.checked_div(number),
+        "" | "ns" | "nsec" => 1,
+        "us" | "usec" => 1_000,
+        "ms" | "msec" => 1_000_000,
+        "s" | "sec" => SECOND,
+        "m" | "min" => 60 * SECOND,
+        "h" | "hour" => 3_600 * SECOND,
+        "d" | "day" => 86_400 * SECOND,
+        _ => return None,
+    };
+    number.checked_mul(scale)
+}
+
+/// Decimal, 0x hexadecimal or 0 octal.
+fn parse_integer(text: &str) -> Option<u64> {
+    let (digits, radix) = match text.as_bytes() {
+        [b'0', b'x' | b'X', _, ..] => (&text[2..], 16),
+        [b'0', _, ..] => (&text[1..], 8),
+        _ => (text, 10),
+    };
+    // from_str_radix would take a sign.
+    digits.bytes().all(|b| b.is_ascii_alphanumeric()).then(|| u64::from_str_radix(digits, radix).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_a_value_of_its_kind() {
+        for spec in TABLE.iter().filter(|spec| !spec.default.is_empty()) {
+            assert!(parse(spec.kind, Some(spec.default)).is_ok(), "{}", spec.name);
+        }
+    }
+
+    #[test]
+    fn the_table_has_no_name_twice() {
+        let mut names: Vec<_> = TABLE.iter().map(|spec| spec.name).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), TABLE.len());
+    }
+
+    #[test]
+    fn sizes_and_rates() {
+        assert_eq!(parse_size("4m"), Some(4 << 20));
+        assert_eq!(parse_size("0x10k"), Some(16 << 10));
+        assert_eq!(parse_size("99999999999999999999"), None);
+        assert_eq!(parse_size("18446744073709551615t"), None);
+        assert_eq!(parse_size("-1"), None);
+        assert_eq!(parse_size("k"), None);
+        assert_eq!(parse_rate("101hz"), Some(9_900_990));
+        assert_eq!(parse_rate("0hz"), None);
+        assert_eq!(parse_rate("2sec"), Some(2 * SECOND));
+        assert_eq!(parse_rate("5"), Some(5));
+        assert_eq!(parse_rate("s"), None);
+    }
+
+    #[test]
+    fn settings() {
+        let mut options = Options::default();
+        assert_eq!(options.number("bufsize"), 4 << 20);
+        assert!(!options.flag("quiet"));
+        options.set("quiet", None, From::Setopt).unwrap();
+        assert!(options.flag("quiet"));
+        options.set("quiet", Some("no"), From::Program).unwrap();
+        assert!(!options.flag("quiet"));
+        assert_eq!(
+            options.set("quite", None, From::CommandLine),
+            Err(Error::Unknown { nearest: Some("quiet") })
+        );
+        assert_eq!(options.set("bufsize", Some("1m"), From::Setopt), Err(Error::TooLate));
+        assert_eq!(options.set("cpppath", Some("x"), From::Program), Err(Error::NotInProgram));
+        assert_eq!(options.set("zonename", None, From::CommandLine), Err(Error::Unknown { nearest: None }));
+        assert!(matches!(options.set("nspec", Some("x"), From::Program), Err(Error::Value { .. })));
+        options.set("statusrate", Some("1h"), From::Program).unwrap();
+        assert_eq!(options.number("statusrate"), 10 * SECOND);
+        options.set("define", Some("A"), From::CommandLine).unwrap();
+        options.set("define", Some("B=1"), From::CommandLine).unwrap();
+        assert_eq!(options.list("define"), ["A", "B=1"]);
+    }
+}

@@ -1,0 +1,196 @@
+//! pipeline.rs: THE order: parse → desugar → check → generate.
+
+use crate::codegen;
+use crate::diag::{Diagnostic, tags};
+use crate::dif;
+use crate::options::{From as Setter, Options};
+use crate::parser::{self, Macros, ParseOptions, Settings, ast};
+use crate::sites::{Boundary, FunctionSites, InlineProbe, SiteIndex};
+use crate::source::{FileId, Sources, Span};
+use crate::sugar::{self, inline_probes, plain};
+use crate::typeck;
+use crate::types::{TypeSource, intrinsic::Intrinsic};
+
+/// Makes the index that knows these functions' inlined copies. Asked only if a program names one.
+pub type MakeIndex<'a> = dyn Fn(Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> + 'a;
+
+/// What a compilation made on its way, and its outcome.
+#[derive(Debug)]
+pub struct Compilation {
+    /// -d: the programs after sugar, as D text. Empty if that stage was not reached.
+    pub desugared: String,
+    /// -xtree and -x dump: the trees.
+    pub dumps: String,
+    pub result: Result<Compiled, Vec<Diagnostic>>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    pub program: dif::Program,
+    /// As the program's clauses: where each probe description was written.
+    pub descriptions: Vec<Vec<Span>>,
+}
+
+/// Compiles all programs of a run into one. `options` gains what their pragmas set.
+pub fn compile(
+    sources: &Sources,
+    programs: &[FileId],
+    macros: &Macros,
+    options: &mut Options,
+    index: &MakeIndex<'_>,
+) -> Compilation {
+    let mut stages = Stages { desugared: String::new(), dumps: String::new() };
+    let result = stages.run(sources, programs, macros, options, index);
+    Compilation { desugared: stages.desugared, dumps: stages.dumps, result }
+}
+
+struct Stages {
+    desugared: String,
+    dumps: String,
+}
+
+impl Stages {
+    fn run(
+        &mut self,
+        sources: &Sources,
+        programs: &[FileId],
+        macros: &Macros,
+        options: &mut Options,
+        index: &MakeIndex<'_>,
+    ) -> Result<Compiled, Vec<Diagnostic>> {
+        let trees = parse(sources, programs, macros, options)?;
+        let dump = Dump::new(options);
+        for tree in &trees {
+            self.dump(dump.ast, || parser::dump::program(tree));
+        }
+        let plain = self.desugar(trees, index, dump)?;
+        let typed = typeck::check(&plain, &environment(options)).map_err(|error| vec![error.diagnostic()])?;
+        self.dump(dump.typed, || typeck::dump(&typed));
+        let program = codegen::generate(&typed).map_err(|error| vec![error.diagnostic()])?;
+        self.dump(dump.dif, || dif::disasm::program(&program));
+        let clauses = plain.items.iter().filter_map(|item| match item {
+            plain::Item::Clause(clause) => Some(clause),
+            _ => None,
+        });
+        let descriptions = clauses.map(|clause| clause.probes.iter().map(|probe| probe.span).collect());
+        Ok(Compiled { program, descriptions: descriptions.collect() })
+    }
+
+    /// Every program by itself, then all as one: variables and aggregations are common to them.
+    fn desugar(
+        &mut self,
+        trees: Vec<ast::Program>,
+        index: &MakeIndex<'_>,
+        dump: Dump,
+    ) -> Result<plain::Program, Vec<Diagnostic>> {
+        let mut wanted: Vec<InlineProbe> = trees.iter().flat_map(inline_probes::wanted).collect();
+        wanted.sort();
+        wanted.dedup();
+        let index = match wanted.is_empty() {
+            true => Box::new(NothingWanted),
+            false => index(wanted).map_err(|diagnostic| vec![*diagnostic])?,
+        };
+        let mut session = sugar::Session::default();
+        let mut whole = plain::Program { items: Vec::new() };
+        for tree in trees {
+            let (plain, next) = sugar::desugar(tree, &*index, session)?;
+            session = next;
+            let tree = ast::Program::from(&plain);
+            let text = parser::pretty::clauses(&tree);
+            self.dump(dump.plain, || parser::dump::program(&tree));
+            self.dump(dump.text, || text.clone());
+            self.desugared.push_str(&text);
+            whole.items.extend(plain.items);
+        }
+        Ok(whole)
+    }
+
+    fn dump(&mut self, wanted: bool, text: impl FnOnce() -> String) {
+        if wanted {
+            self.dumps.push_str(&text());
+        }
+    }
+}
+
+/// Which trees are to be shown.
+#[derive(Clone, Copy)]
+struct Dump {
+    ast: bool,
+    plain: bool,
+    text: bool,
+    typed: bool,
+    dif: bool,
+}
+
+impl Dump {
+    /// Bits of -xtree: 1 the parse tree, 2 and 4 the checked one, 8 the D text after sugar.
+    fn new(options: &Options) -> Dump {
+        let (tree, dump) = (options.number("tree"), options.text("dump").unwrap_or_default());
+        Dump {
+            ast: tree & 1 != 0 || dump == "ast",
+            plain: dump == "plain",
+            text: tree & 8 != 0,
+            typed: tree & 6 != 0 || dump == "typed",
+            dif: dump == "dif",
+        }
+    }
+}
+
+fn parse(
+    sources: &Sources,
+    programs: &[FileId],
+    macros: &Macros,
+    options: &mut Options,
+) -> Result<Vec<ast::Program>, Vec<Diagnostic>> {
+    let mut trees = Vec::new();
+    for file in programs {
+        let settings = Settings {
+            defaultargs: options.flag("defaultargs"),
+            argref: options.flag("argref"),
+            empty: options.flag("empty"),
+            pspec: options.flag("pspec"),
+        };
+        let is_type_name = |word: &str| Intrinsic.named(word).is_some();
+        let parse_options = ParseOptions { macros, is_type_name: &is_type_name, settings };
+        let parsed = parser::parse(sources, *file, &parse_options);
+        let program = parsed.map_err(|error| vec![error.diagnostic()])?.program;
+        set_pragmas(&program, options)?;
+        trees.push(program);
+    }
+    Ok(trees)
+}
+
+/// `#pragma D option name=value`, in the order of the text.
+fn set_pragmas(program: &ast::Program, options: &mut Options) -> Result<(), Vec<Diagnostic>> {
+    for item in &program.items {
+        let ast::Item::Pragma(ast::Pragma::Option { name, value, span }) = item else { continue };
+        let value = value.as_ref().map(|value| value.node.as_str());
+        if let Err(error) = options.set(&name.node, value, Setter::Program) {
+            let title = format!("failed to set option '{}': {error}", name.node);
+            let diagnostic = Diagnostic::error(tags::PRAGMA_OPTSET, title).at(*span, "set here");
+            return Err(vec![match error.help() {
+                Some(help) => diagnostic.help(help),
+                None => diagnostic,
+            }]);
+        }
+    }
+    Ok(())
+}
+
+fn environment(options: &Options) -> typeck::Env {
+    let number = |name| u32::try_from(options.number(name)).unwrap_or(u32::MAX);
+    typeck::Env {
+        strsize: number("strsize"),
+        stackframes: number("stackframes"),
+        ustackframes: number("ustackframes"),
+    }
+}
+
+/// No program names an inlined function.
+struct NothingWanted;
+
+impl SiteIndex for NothingWanted {
+    fn inline_sites(&self, _: &str, _: &str, _: Boundary) -> Result<Vec<FunctionSites>, Box<Diagnostic>> {
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,1 @@
+BEGIN { @reads = count(); printa(@raeds); }

@@ -1,0 +1,1 @@
+char buf[16]; BEGIN { x = buf; }

@@ -1,0 +1,1 @@
+BEGIN { @a = count(); trace((1, @a)); }

@@ -1,0 +1,1 @@
+BEGIN { printf("\t%d %z", pid, pid); }

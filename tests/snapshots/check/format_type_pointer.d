@@ -1,0 +1,1 @@
+BEGIN { printf("%s", (char *)arg0); }

@@ -1,0 +1,1 @@
+BEGIN { freopen("dtrace_freopen_restore_stdout"); }

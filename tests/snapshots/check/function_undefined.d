@@ -1,0 +1,1 @@
+BEGIN { pritnf("%d", pid); }

@@ -1,0 +1,1 @@
+fbt::vfs_read:entry { trace(((struct file *)arg0)->f_flags); }

@@ -1,0 +1,2 @@
+BEGIN { @a[stack()] = count(); }
+END { @a[pid] = count(); }

@@ -1,0 +1,2 @@
+BEGIN { a["x", 2] = 1; }
+END { trace(a["x", "y"]); }

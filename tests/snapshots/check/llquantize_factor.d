@@ -1,0 +1,1 @@
+BEGIN { @a = llquantize(pid, 1, 0, 6, 20); }

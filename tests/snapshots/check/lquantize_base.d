@@ -1,0 +1,1 @@
+BEGIN { @a = lquantize(pid, pid, 10); }

@@ -1,0 +1,1 @@
+BEGIN { @a = lquantize(pid, 10, 0); }

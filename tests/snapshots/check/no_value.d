@@ -1,0 +1,1 @@
+BEGIN { x = bcopy(alloca(1), alloca(1), 1); }

@@ -1,0 +1,1 @@
+int a[4]; BEGIN { trace(a[4]); }

@@ -1,0 +1,1 @@
+BEGIN { @a[pid] = count(); @b = count(); printa(@a, @b); }

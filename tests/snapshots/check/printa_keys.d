@@ -1,0 +1,1 @@
+BEGIN { @a[pid] = count(); @b[execname] = count(); printa(@a, @b); }

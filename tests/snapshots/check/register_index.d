@@ -1,0 +1,1 @@
+kinst::f:0 { trace(regs[pid]); }

@@ -1,0 +1,1 @@
+BEGIN { p = (int *)arg0; trace(p[1, 2]); }

@@ -1,0 +1,1 @@
+long short x; BEGIN { }

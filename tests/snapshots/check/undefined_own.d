@@ -1,0 +1,1 @@
+BEGIN { counter1 = 1; trace(countre1); }

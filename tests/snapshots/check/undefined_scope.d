@@ -1,0 +1,1 @@
+BEGIN { self->start = 1; trace(start); }

@@ -1,0 +1,12 @@
+BEGIN
+{
+        x = 0;
+}
+
+BEGIN
+{
+        if (pid > 100 && execname != "init") {
+                x++;
+        } else
+                trace(x ? "some" : "none");
+}

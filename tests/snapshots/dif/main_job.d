@@ -1,0 +1,4 @@
+kinst::f:entry
+{
+        printf("\t%d\t%s", pid, execname);
+}

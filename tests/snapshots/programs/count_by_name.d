@@ -1,0 +1,2 @@
+/* test: -n */
+kinst::vfs_read:entry { @[execname] = count(); }

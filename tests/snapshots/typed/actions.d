@@ -1,0 +1,10 @@
+BEGIN
+{
+        stack(5);
+        sym(caller);
+        ustack();
+        tracemem(arg0, 64, arg1);
+        print(pid);
+        setopt("quiet", "yes");
+        exit(3);
+}

@@ -1,0 +1,11 @@
+kinst::f:entry
+{
+        self->ts = timestamp;
+}
+
+kinst::f:return
+/self->ts/
+{
+        @[probefunc, caller] = quantize(timestamp - self->ts);
+        self->ts = 0;
+}
