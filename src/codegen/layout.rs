@@ -3,7 +3,7 @@
 use crate::dif;
 use crate::dif::{ActionKind, CtfKind, Display, Scope, Type, Variable, VariableKind};
 use crate::parser::ast::TagKind;
-use crate::typeck::typed::{self, AggregatingFunction, KeyType, SymbolAction};
+use crate::typeck::typed::{self, AggregatingFunction, KeyType, StackAction, SymbolAction};
 use crate::types::{self, Layout};
 
 pub(super) fn dif_type(ty: &types::Type, layout: &Layout) -> Type {
@@ -117,8 +117,8 @@ pub(super) fn display(ty: &types::Type) -> Display {
 fn key_display(key: &KeyType) -> Display {
     match key {
         KeyType::Value(ty) => display(ty),
-        KeyType::Stack => Display::Stack,
-        KeyType::Ustack => Display::Ustack,
+        KeyType::Stack(StackAction::Kernel { .. }) => Display::Stack,
+        KeyType::Stack(StackAction::User { .. }) => Display::Ustack,
         KeyType::Symbol(symbol) => symbol_display(*symbol),
     }
 }

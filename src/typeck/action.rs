@@ -12,6 +12,10 @@ use crate::source::Span;
 use crate::types::Type;
 use crate::types::intrinsic::INT;
 
+/// Limits of the machine (dif/verify).
+const MAX_FRAMES: u32 = 1024;
+const MAX_TRACEMEM: u32 = 1 << 20;
+
 impl Checker<'_> {
     pub(super) fn check_stmt(&mut self, expr: &ast::Expr) -> Result<Stmt> {
         let span = expr.span;
@@ -118,7 +122,7 @@ impl Checker<'_> {
             return Err(Box::new(Error::TracememAddress { found: address.ty, span: address.span }));
         }
         let size = self.check_expr(&args[1])?;
-        let Some(bytes) = positive(&size) else {
+        let Some(bytes) = positive(&size).filter(|bytes| *bytes <= MAX_TRACEMEM) else {
             return Err(Box::new(Error::TracememSize { span: size.span }));
         };
         let length = match args.get(2) {
@@ -149,7 +153,8 @@ impl Checker<'_> {
             None => self.env.stackframes,
             Some(arg) => {
                 let value = self.check_expr(arg)?;
-                positive(&value).ok_or(Error::StackFrames { user, span: arg.span }).map_err(Box::new)?
+                let frames = positive(&value).filter(|frames| *frames <= MAX_FRAMES);
+                frames.ok_or(Error::StackFrames { user, span: arg.span }).map_err(Box::new)?
             }
         };
         if !user {

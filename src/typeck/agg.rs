@@ -1,7 +1,7 @@
 //! typeck/agg.rs: `@name[keys] = function(…)`: one function and one key signature for each aggregation.
 
 use super::builtin::{self, Action, Aggregating, What};
-use super::typed::{AggregatingFunction, Aggregation, AggregationId, Key, KeyType, StackAction, StmtKind};
+use super::typed::{AggregatingFunction, Aggregation, AggregationId, Key, KeyType, StmtKind};
 use super::{Checker, Error, Result};
 use crate::parser::ast;
 use crate::source::Span;
@@ -126,9 +126,6 @@ fn aggregating_call(right: &ast::Expr) -> Result<(&'static str, Aggregating, &[a
     };
     match builtin::lookup(&callee.node) {
         Some(entry) => match entry.what {
-            What::Aggregating(_) if !entry.supported => {
-                Err(Box::new(Error::Unsupported { what: format!("{}()", entry.name), span }))
-            }
             What::Aggregating(kind) => Ok((entry.name, kind, args)),
             _ => Err(Box::new(Error::NotAggregating { found: Some(callee.node.clone()), span })),
         },
@@ -143,8 +140,7 @@ fn aggregating_call(right: &ast::Expr) -> Result<(&'static str, Aggregating, &[a
 pub(super) fn key_type(key: &Key) -> KeyType {
     match key {
         Key::Value(value) => KeyType::Value(value.ty.clone()),
-        Key::Stack(StackAction::Kernel { .. }) => KeyType::Stack,
-        Key::Stack(StackAction::User { .. }) => KeyType::Ustack,
+        Key::Stack(stack) => KeyType::Stack(*stack),
         Key::Symbol(symbol, _) => KeyType::Symbol(*symbol),
     }
 }

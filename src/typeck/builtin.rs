@@ -137,7 +137,7 @@ pub const TABLE: &[Entry] = &[
     var(Builtin::Curthread, "curthread", "void *"),
     var(Builtin::Epid, "epid", "uint_t"),
     var(Builtin::Errno, "errno", "int"),
-    var(Builtin::Execargs, "execargs", "string").not_yet(),
+    var(Builtin::Execargs, "execargs", "string"),
     var(Builtin::Execname, "execname", "string"),
     var(Builtin::Gid, "gid", "gid_t"),
     var(Builtin::Id, "id", "uint_t"),
@@ -158,7 +158,7 @@ pub const TABLE: &[Entry] = &[
     var(Builtin::Ustackdepth, "ustackdepth", "uint32_t"),
     var(Builtin::Vtimestamp, "vtimestamp", "uint64_t"),
     var(Builtin::Walltimestamp, "walltimestamp", "int64_t"),
-    var(Builtin::Zonename, "zonename", "string").not_yet(),
+    var(Builtin::Zonename, "zonename", "string"),
     library("curcpu"),
     library("curlwpsinfo"),
     library("curpsinfo"),
@@ -178,18 +178,18 @@ pub const TABLE: &[Entry] = &[
     sub(Subr::DdiPathname, "ddi_pathname", "string", &["void *", "int64_t"], 0).not_yet(),
     sub(Subr::Dirname, "dirname", "string", &["char *"], 0),
     sub(Subr::Getf, "getf", "void *", &["int"], 0).not_yet(),
-    sub(Subr::Getmajor, "getmajor", "uint_t", &["uint64_t"], 0).not_yet(),
-    sub(Subr::Getminor, "getminor", "uint_t", &["uint64_t"], 0).not_yet(),
+    sub(Subr::Getmajor, "getmajor", "uint_t", &["uint64_t"], 0),
+    sub(Subr::Getminor, "getminor", "uint_t", &["uint64_t"], 0),
     sub(Subr::Htonl, "htonl", "uint32_t", &["uint32_t"], 0),
     sub(Subr::Htonll, "htonll", "uint64_t", &["uint64_t"], 0),
     sub(Subr::Htons, "htons", "uint16_t", &["uint16_t"], 0),
     sub(Subr::Index, "index", "int", &["char *", "char *", "int"], 1),
     sub(Subr::InetNtoa, "inet_ntoa", "string", &["void *"], 0),
-    sub(Subr::InetNtoa6, "inet_ntoa6", "string", &["void *", "int"], 1),
+    sub(Subr::InetNtoa6, "inet_ntoa6", "string", &["void *"], 0),
     sub(Subr::InetNtop, "inet_ntop", "string", &["int", "void *"], 0),
-    sub(Subr::Json, "json", "string", &["char *", "char *"], 0),
+    sub(Subr::Json, "json", "string", &["char *", "char *"], 0).not_yet(),
     sub(Subr::Lltostr, "lltostr", "string", &["int64_t", "int"], 1),
-    sub(Subr::Memref, "memref", "uintptr_t *", &["void *", "size_t"], 0),
+    sub(Subr::Memref, "memref", "uintptr_t *", &["void *", "size_t"], 0).not_yet(),
     sub(Subr::Memstr, "memstr", "string", &["void *", "char", "size_t"], 0),
     sub(Subr::Msgdsize, "msgdsize", "size_t", &["void *"], 0).not_yet(),
     sub(Subr::Msgsize, "msgsize", "size_t", &["void *"], 0).not_yet(),
@@ -206,7 +206,7 @@ pub const TABLE: &[Entry] = &[
     sub(Subr::RwIswriter, "rw_iswriter", "int", &["void *"], 0),
     sub(Subr::RwReadHeld, "rw_read_held", "int", &["void *"], 0),
     sub(Subr::RwWriteHeld, "rw_write_held", "int", &["void *"], 0),
-    sub(Subr::Speculation, "speculation", "int", &[], 0),
+    sub(Subr::Speculation, "speculation", "int", &[], 0).not_yet(),
     sub(Subr::Strchr, "strchr", "string", &["char *", "char"], 0),
     sub(Subr::Strjoin, "strjoin", "string", &["char *", "char *"], 0),
     sub(Subr::Strlen, "strlen", "size_t", &["char *"], 0),
@@ -240,14 +240,14 @@ pub const TABLE: &[Entry] = &[
     act(Action::Umod, "umod"),
     act(Action::Uaddr, "uaddr"),
     act(Action::Exit, "exit"),
-    act(Action::Speculate, "speculate"),
-    act(Action::Commit, "commit"),
-    act(Action::Discard, "discard"),
-    act(Action::Breakpoint, "breakpoint"),
-    act(Action::Panic, "panic"),
-    act(Action::Chill, "chill"),
-    act(Action::Stop, "stop"),
-    act(Action::Raise, "raise"),
+    act(Action::Speculate, "speculate").not_yet(),
+    act(Action::Commit, "commit").not_yet(),
+    act(Action::Discard, "discard").not_yet(),
+    act(Action::Breakpoint, "breakpoint").not_yet(),
+    act(Action::Panic, "panic").not_yet(),
+    act(Action::Chill, "chill").not_yet(),
+    act(Action::Stop, "stop").not_yet(),
+    act(Action::Raise, "raise").not_yet(),
     act(Action::Clear, "clear"),
     act(Action::Trunc, "trunc"),
     act(Action::Normalize, "normalize"),
@@ -294,6 +294,24 @@ mod tests {
             };
             for text in types {
                 assert_eq!(type_of(text).to_string(), text, "{}", entry.name);
+            }
+        }
+    }
+
+    #[test]
+    fn subroutines_are_those_of_the_machine() {
+        for entry in TABLE {
+            let What::Subroutine(prototype) = entry.what else { continue };
+            let rule = crate::dif::verify::subr_rule(prototype.id);
+            assert_eq!(rule.is_some(), entry.supported, "{}", entry.name);
+            if let Some(rule) = rule {
+                let most = prototype.params.len();
+                assert_eq!(
+                    (rule.min.into(), rule.max.into()),
+                    (most - prototype.optional, most),
+                    "{}",
+                    entry.name
+                );
             }
         }
     }

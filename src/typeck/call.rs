@@ -24,8 +24,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The function of this name; what is not supported is refused here.
-    pub(super) fn function(&self, callee: &Spanned<String>) -> Result<&'static Entry> {
+    /// The function of this name; what is not supported yet is noted.
+    pub(super) fn function(&mut self, callee: &Spanned<String>) -> Result<&'static Entry> {
         let (name, span) = (&callee.node, callee.span);
         let Some(entry) = builtin::lookup(name) else {
             let variable = Name { scope: Scope::Global, name, span };
@@ -40,11 +40,17 @@ impl Checker<'_> {
             What::Variable { .. } | What::Array(_) | What::Library => {
                 Err(Box::new(Error::NotFunction { name: name.clone(), span }))
             }
-            _ if !entry.supported => {
-                Err(Box::new(Error::Unsupported { what: format!("{}()", entry.name), span }))
+            _ => {
+                if !entry.supported {
+                    self.not_yet(format!("{}()", entry.name), span);
+                }
+                Ok(entry)
             }
-            _ => Ok(entry),
         }
+    }
+
+    pub(super) fn not_yet(&mut self, what: String, span: Span) {
+        self.unsupported.get_or_insert(Error::Unsupported { what, span });
     }
 
     fn check_subroutine(

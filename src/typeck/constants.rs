@@ -11,7 +11,7 @@ pub fn lookup(name: &str) -> Option<(i64, Type)> {
     TABLES.iter().flat_map(|table| table.iter()).find(|(n, _)| *n == name).map(|(_, value)| (*value, INT))
 }
 
-const TABLES: &[&[(&str, i64)]] = &[FAULTS, ERRNO, SIGNALS, CHILD];
+const TABLES: &[&[(&str, i64)]] = &[FAULTS, REGISTERS, ERRNO, SIGNALS, CHILD];
 
 /// dif.md §2.1.
 const FAULTS: &[(&str, i64)] = &[
@@ -25,6 +25,38 @@ const FAULTS: &[(&str, i64)] = &[
     ("DTRACEFLT_UPRIV", 7),
     ("DTRACEFLT_TUPOFLOW", 8),
     ("DTRACEFLT_BADSTACK", 9),
+];
+
+/// Indices of regs[] and uregs[] on x86-64, the numbers of illumos; the kernel module has the same table.
+const REGISTERS: &[(&str, i64)] = &[
+    ("R_R15", 0),
+    ("R_R14", 1),
+    ("R_R13", 2),
+    ("R_R12", 3),
+    ("R_R11", 4),
+    ("R_R10", 5),
+    ("R_R9", 6),
+    ("R_R8", 7),
+    ("R_RDI", 8),
+    ("R_RSI", 9),
+    ("R_RBP", 10),
+    ("R_RBX", 11),
+    ("R_RDX", 12),
+    ("R_RCX", 13),
+    ("R_RAX", 14),
+    ("R_TRAPNO", 15),
+    ("R_ERR", 16),
+    ("R_RIP", 17),
+    ("R_CS", 18),
+    ("R_RFL", 19),
+    ("R_RSP", 20),
+    ("R_SS", 21),
+    ("R_PC", 17),
+    ("R_FP", 10),
+    ("R_SP", 20),
+    ("R_PS", 19),
+    ("R_R0", 14),
+    ("R_R1", 11),
 ];
 
 /// Linux, asm-generic.

@@ -26,6 +26,10 @@ impl Checker<'_> {
         if value.ty.is_scalar() && to.is_scalar() && !value.ty.same(to) {
             return self.cast(value, to.clone(), None);
         }
+        // All keys of one array have one size.
+        if to.is_string() && !value.ty.is_string() {
+            return self.cast(value, Type::String, None);
+        }
         value
     }
 

@@ -270,8 +270,7 @@ fn aggregation_text(aggregation: &Aggregation) -> String {
 fn key_type_text(key: &KeyType) -> String {
     match key {
         KeyType::Value(ty) => ty.to_string(),
-        KeyType::Stack => "stack".into(),
-        KeyType::Ustack => "ustack".into(),
+        KeyType::Stack(stack) => stack_text(stack),
         KeyType::Symbol(symbol) => format!("{symbol:?}").to_lowercase(),
     }
 }

@@ -15,7 +15,7 @@ impl Checker<'_> {
         use ast::ExprKind as K;
         let span = expr.span;
         match &expr.kind {
-            K::Int { value, text } => check_int(*value, text, span),
+            K::Int { value, text } => Ok(check_int(*value, text, span)),
             K::Char { value, .. } => Ok(Expr::new(ExprKind::Int(*value as u64), INT, span)),
             K::Str { value, .. } => Ok(Expr::new(ExprKind::Str(value.clone()), Type::String, span)),
             K::Ident(name) => self.check_ident(name, span),
@@ -64,15 +64,19 @@ impl Checker<'_> {
         Err(self.undefined(&wanted))
     }
 
-    pub(super) fn check_builtin(&self, entry: &builtin::Entry, span: Span) -> Result<Expr> {
+    pub(super) fn check_builtin(&mut self, entry: &builtin::Entry, span: Span) -> Result<Expr> {
         match entry.what {
-            What::Variable { .. } | What::Library if !entry.supported => {
+            What::Variable { id, ty } => {
+                if !entry.supported {
+                    self.not_yet(format!("the variable {}", entry.name), span);
+                }
+                Ok(Expr::new(ExprKind::Builtin(id), builtin::type_of(ty), span))
+            }
+            // Its type comes from the kernel: nothing can be said of what is done with it.
+            What::Library => {
                 Err(Box::new(Error::Unsupported { what: format!("the variable {}", entry.name), span }))
             }
-            What::Variable { id, ty } => Ok(Expr::new(ExprKind::Builtin(id), builtin::type_of(ty), span)),
-            What::Array(_) | What::Library => {
-                Err(Box::new(Error::ArrayAsScalar { name: entry.name.to_string(), span }))
-            }
+            What::Array(_) => Err(Box::new(Error::ArrayAsScalar { name: entry.name.to_string(), span })),
             What::Subroutine(_) | What::Action(_) | What::Aggregating(_) => {
                 Err(Box::new(Error::FunctionAsVariable { name: entry.name.to_string(), span }))
             }
@@ -340,7 +344,7 @@ impl From<ast::Scope> for Scope {
 }
 
 /// The first type of C99's list that holds the value; decimal constants without `u` are never unsigned.
-fn check_int(value: u64, text: &str, span: Span) -> Result<Expr> {
+fn check_int(value: u64, text: &str, span: Span) -> Expr {
     let suffix = text.trim_start_matches(|c: char| c.is_ascii_hexdigit() || c == 'x' || c == 'X');
     let unsigned = suffix.contains(['u', 'U']);
     let longs = suffix.chars().filter(|c| matches!(c, 'l' | 'L')).count();
@@ -355,8 +359,8 @@ fn check_int(value: u64, text: &str, span: Span) -> Result<Expr> {
     ];
     let start = usize::from(unsigned) + 2 * longs;
     let step = if decimal || unsigned { 2 } else { 1 };
-    match types.into_iter().skip(start).step_by(step).find(|(_, max)| value <= *max) {
-        Some((ty, _)) => Ok(Expr::new(ExprKind::Int(value), ty, span)),
-        None => Err(Box::new(Error::IntOverflow { span })),
-    }
+    let fits = types.into_iter().skip(start).step_by(step).find(|(_, max)| value <= *max);
+    // The lexer refuses a constant that no type holds.
+    let ty = fits.map_or(ULONG_LONG, |(ty, _)| ty);
+    Expr::new(ExprKind::Int(value), ty, span)
 }

@@ -231,7 +231,7 @@ impl Checker<'_> {
 fn argument(key: &KeyType) -> Argument<'_> {
     match key {
         KeyType::Value(ty) => Argument::Value(ty),
-        KeyType::Stack | KeyType::Ustack => Argument::Stack,
+        KeyType::Stack(_) => Argument::Stack,
         KeyType::Symbol(SymbolAction::Sym | SymbolAction::Mod) => Argument::KernelSymbol,
         KeyType::Symbol(_) => Argument::UserSymbol,
     }

@@ -62,6 +62,9 @@ pub fn check(program: &plain::Program, env: &Env) -> Result<typed::Program> {
             clauses.push(checker.check_clause(clause)?);
         }
     }
+    if let Some(unsupported) = checker.unsupported {
+        return Err(Box::new(unsupported));
+    }
     let names::Names { variables, aggregations, .. } = checker.names;
     Ok(typed::Program { layout: checker.layout, variables, aggregations, clauses })
 }
@@ -71,11 +74,19 @@ struct Checker<'a> {
     env: &'a Env,
     layout: Layout,
     names: names::Names,
+    /// The first thing that the machine does not have yet. It is told last: what is wrong with the program
+    /// itself matters more.
+    unsupported: Option<Error>,
 }
 
 impl<'a> Checker<'a> {
     fn new(env: &'a Env) -> Checker<'a> {
-        Checker { env, layout: Layout { strsize: env.strsize }, names: names::Names::default() }
+        Checker {
+            env,
+            layout: Layout { strsize: env.strsize },
+            names: names::Names::default(),
+            unsupported: None,
+        }
     }
 
     /// The actions come first, so that the predicate may use what they assign. If they need a variable that

@@ -79,8 +79,7 @@ pub enum AggregatingFunction {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyType {
     Value(Type),
-    Stack,
-    Ustack,
+    Stack(StackAction),
     Symbol(SymbolAction),
 }
 

@@ -182,23 +182,20 @@ impl Type {
 /// As C writes it: `unsigned int`, `pid_t`, `struct file *`, `char [16]`.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut suffix = String::new();
+        // What C writes around the name, from the outermost type inwards.
+        let mut declarator = String::new();
         let mut ty = self;
         loop {
             match ty {
                 Type::Pointer { to, .. } => {
-                    suffix = format!("*{suffix}");
+                    declarator.insert(0, '*');
                     ty = to;
                 }
                 Type::Array { of, len } => {
-                    // An array binds closer than the star before it.
-                    if suffix.starts_with('*') {
-                        suffix = format!("({suffix})");
+                    if declarator.starts_with('*') {
+                        declarator = format!("({declarator})");
                     }
-                    suffix = match len {
-                        0 => format!("{suffix}[]"),
-                        len => format!("{suffix}[{len}]"),
-                    };
+                    declarator += &if *len == 0 { "[]".to_string() } else { format!("[{len}]") };
                     ty = of;
                 }
                 _ => break,
@@ -214,7 +211,7 @@ impl fmt::Display for Type {
             Type::Dynamic => f.write_str("aggregation")?,
             Type::Pointer { .. } | Type::Array { .. } => {}
         }
-        if suffix.is_empty() { Ok(()) } else { write!(f, " {suffix}") }
+        if declarator.is_empty() { Ok(()) } else { write!(f, " {declarator}") }
     }
 }
 

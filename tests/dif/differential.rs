@@ -26,7 +26,7 @@ fn encode(program: &Program, options: &Options) -> Vec<u8> {
 }
 
 fn options(random: &mut Random) -> Options {
-    Options { strsize: random.pick(&[32, 64, 256]), bufsize: 1 << 20, ..Options::default() }
+    Options { strsize: random.pick(&[8, 16, 64, 256]), bufsize: 1 << 20, ..Options::default() }
 }
 
 #[test]

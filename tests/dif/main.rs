@@ -1,6 +1,7 @@
 //! dif/: the bytecode: wire form, verifier and interpreter, alone and against the kernel module's.
 
 mod differential;
+mod listing;
 mod machine;
 mod model;
 mod program;

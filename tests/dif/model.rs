@@ -17,7 +17,7 @@ pub enum Event {
         action: u32,
         offset: i32,
         code: Flt,
-        /// The address, where there is one.
+        /// The address, where there is one and it is not in the program's own memory.
         value: Option<u64>,
     },
 }
@@ -39,18 +39,18 @@ pub fn fire(program: &Program, options: &Options, times: u32) -> (Vec<Event>, Ag
         for (epid, clause) in (1u32..).zip(&program.clauses) {
             model.state.enable();
             if let Err((action, fault)) = model.enabling(epid, clause) {
-                let has_address = matches!(fault.code, Flt::BADADDR | Flt::BADALIGN);
-                model.events.push(Event::Fault {
-                    epid,
-                    action,
-                    offset: fault.offset,
-                    code: fault.code,
-                    value: has_address.then_some(fault.value),
-                });
+                let Fault { code, offset, value } = fault;
+                let value = comparable(code, value);
+                model.events.push(Event::Fault { epid, action, offset, code, value });
             }
         }
     }
     (model.events, model.aggregations)
+}
+
+/// Own memory is at other addresses in each interpreter, but never at low ones.
+fn comparable(code: Flt, value: u64) -> Option<u64> {
+    (matches!(code, Flt::BADADDR | Flt::BADALIGN) && value < 0x1_0000).then_some(value)
 }
 
 struct Model<'a> {
@@ -195,8 +195,7 @@ fn read_record(program: &Program, options: &Options, bytes: &[u8]) -> Event {
     if header.epid == uapi::EPID_FAULT {
         let fault = uapi::Fault::read(payload).unwrap();
         let code = Flt(fault.fault);
-        let has_address = matches!(code, Flt::BADADDR | Flt::BADALIGN);
-        let value = has_address.then_some(fault.value);
+        let value = comparable(code, fault.value);
         return Event::Fault { epid: fault.epid, action: fault.action, offset: fault.offset, code, value };
     }
     let clause = &program.clauses[header.epid as usize - 1];

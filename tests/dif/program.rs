@@ -62,6 +62,9 @@ impl Random {
     }
 }
 
+/// A structure.
+const BYTES: Type = Type::by_ref(CtfKind::Struct, 16);
+
 /// The variables that the programs use.
 pub fn variables() -> Vec<Variable> {
     let number = Type::by_value(CtfKind::Integer, 8);
@@ -76,6 +79,9 @@ pub fn variables() -> Vec<Variable> {
         ("ta", Scope::Thread, VariableKind::Array, number),
         ("l", Scope::Local, VariableKind::Scalar, number),
         ("ls", Scope::Local, VariableKind::Scalar, string),
+        ("gb", Scope::Global, VariableKind::Scalar, BYTES),
+        ("gab", Scope::Global, VariableKind::Array, BYTES),
+        ("tb", Scope::Thread, VariableKind::Scalar, BYTES),
     ];
     let entries = (0x500u32..).zip(table);
     entries
@@ -109,9 +115,10 @@ fn clause(random: &mut Random, program: &mut Program) -> Clause {
             aggregate(random, program, &mut actions);
             continue;
         }
-        let object = match random.below(4) {
-            0 => assignment(random),
-            1 => string_object(random),
+        let object = match random.below(6) {
+            0 | 1 => assignment(random),
+            2 => string_object(random),
+            3 => bytes_object(random),
             _ => {
                 let size = random.pick(&[1, 2, 4, 8, 8]);
                 number_object(random, size)
@@ -171,9 +178,17 @@ pub fn string_object(random: &mut Random) -> Difo {
     writer.asm.finish(Type::string(0)).expect("the expression fits")
 }
 
+/// A structure, in scratch memory or a variable.
+fn bytes_object(random: &mut Random) -> Difo {
+    let mut writer = Writer::new(random);
+    writer.bytes(1, 2);
+    writer.asm.ret(1);
+    writer.asm.finish(BYTES).expect("the expression fits")
+}
+
 fn assignment(random: &mut Random) -> Difo {
     let mut writer = Writer::new(random);
-    let variable = writer.random.pick(&[0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    let variable = writer.random.below(12);
     writer.assign(variable);
     writer.asm.ret(0);
     writer.asm.finish(Type::VOID).expect("the assignment fits")
@@ -195,12 +210,13 @@ impl<'a> Writer<'a> {
         if depth == 0 || rd > 4 {
             return self.simple_number(rd);
         }
-        match self.random.below(9) {
+        match self.random.below(11) {
             0 => self.simple_number(rd),
+            9 | 10 => self.member(rd, depth),
             1..=3 => self.arithmetic(rd, depth),
             4 => self.comparison(rd, depth),
             5 => self.choice(rd, depth),
-            6 => self.element(rd, depth, &[2, 6]),
+            6 => self.element(rd, &[2, 6]),
             _ => self.number_call(rd, depth),
         }
     }
@@ -286,6 +302,92 @@ impl<'a> Writer<'a> {
         self.asm.plain(Opcode::Nop);
     }
 
+    /// rd = the address of 16 bytes.
+    fn bytes(&mut self, rd: Reg, depth: usize) {
+        match self.random.below(5) {
+            0 => self.asm.load_scalar(&self.variables[9], rd),
+            1 => {
+                self.keys(rd);
+                self.asm.load_element(&self.variables[10], rd);
+                self.or_zeros(rd);
+            }
+            2 => {
+                self.asm.load_scalar(&self.variables[11], rd);
+                self.or_zeros(rd);
+            }
+            _ => self.new_bytes(rd, depth),
+        }
+    }
+
+    fn or_zeros(&mut self, rd: Reg) {
+        let end = self.asm.label();
+        self.asm.tst(rd);
+        self.asm.branch(Opcode::Bne, end);
+        self.asm.setx(16, rd);
+        self.asm.two(Opcode::Allocs, rd, rd);
+        self.asm.bind(end);
+        self.asm.plain(Opcode::Nop);
+    }
+
+    /// Scratch memory with numbers stored into it, or copied from elsewhere.
+    fn new_bytes(&mut self, rd: Reg, depth: usize) {
+        use Opcode::*;
+        self.asm.setx(16, rd);
+        self.asm.two(Allocs, rd, rd);
+        for _ in 0..1 + self.random.below(3) {
+            let (store, size) = self.random.pick(&[(Stb, 1), (Sth, 2), (Stw, 4), (Stx, 8)]);
+            let count = 16 / size;
+            // Rarely beside the alignment of the store.
+            let beside = u64::from(self.random.one_in(40));
+            let offset = self.random.below(count - 1) as u64 * size as u64 + beside;
+            self.number(rd + 1, depth.saturating_sub(1));
+            self.asm.setx(offset, rd + 2);
+            self.asm.three(Add, rd, rd + 2, rd + 2);
+            self.asm.store(store, rd + 1, rd + 2);
+        }
+        if self.random.one_in(3) {
+            // The middle of the structure to a new one.
+            self.asm.setx(16, rd + 1);
+            self.asm.two(Allocs, rd + 1, rd + 1);
+            let (from, size) = (self.random.below(8) as u64, self.random.below(9) as u64);
+            self.asm.setx(from, rd + 2);
+            self.asm.three(Add, rd, rd + 2, rd);
+            self.asm.setx(size, rd + 2);
+            if self.random.one_in(2) {
+                self.asm.three(Copys, rd, rd + 2, rd + 1);
+                self.asm.mov(rd + 1, rd);
+            } else {
+                self.asm.mov(rd + 1, rd + 3);
+                self.asm.plain(Flushts);
+                [rd, rd + 1, rd + 2].iter().for_each(|register| self.asm.push_value(*register));
+                self.asm.call(Subr::Bcopy, rd);
+                self.asm.mov(rd + 3, rd);
+            }
+        }
+    }
+
+    /// rd = a part of a structure, sign-extended or not.
+    fn member(&mut self, rd: Reg, depth: usize) {
+        use Opcode::*;
+        self.bytes(rd, depth.saturating_sub(1));
+        let loads = [
+            (Ldsb, 1),
+            (Ldsh, 2),
+            (Ldsw, 4),
+            (Ldub, 1),
+            (Lduh, 2),
+            (Lduw, 4),
+            (Ldx, 8),
+            (Rldsw, 4),
+            (Rldx, 8),
+        ];
+        let (load, size) = self.random.pick(&loads);
+        let offset = self.random.below(16 / size) as u64 * size as u64;
+        self.asm.setx(offset, rd + 1);
+        self.asm.three(Add, rd, rd + 1, rd);
+        self.asm.load(load, rd, rd);
+    }
+
     fn number_call(&mut self, rd: Reg, depth: usize) {
         use Subr::*;
         match self.random.below(5) {
@@ -325,7 +427,7 @@ impl<'a> Writer<'a> {
         }
         match self.random.below(8) {
             0 => self.simple_string(rd),
-            1 => self.element(rd, depth, &[3]),
+            1 => self.element(rd, &[3]),
             2 => self.address_text(rd),
             _ => self.string_call(rd, depth),
         }
@@ -440,9 +542,9 @@ impl<'a> Writer<'a> {
     }
 
     /// An element of one of these arrays; a string that is not there becomes a constant.
-    fn element(&mut self, rd: Reg, depth: usize, arrays: &[usize]) {
+    fn element(&mut self, rd: Reg, arrays: &[usize]) {
         let array = self.random.pick(arrays);
-        self.keys(rd, depth);
+        self.keys(rd);
         self.asm.load_element(&self.variables[array], rd);
         if array == 3 {
             self.or_constant(rd);
@@ -450,8 +552,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A number and a short string, from rd on; few different ones, so that elements are met again.
-    fn keys(&mut self, rd: Reg, depth: usize) {
-        let _ = depth;
+    fn keys(&mut self, rd: Reg) {
         let key = self.random.below(3) as u64;
         self.asm.setx(key, rd);
         let text = self.random.pick(&[&b"x"[..], b"y", b"longer than eight"]);
@@ -477,11 +578,12 @@ impl<'a> Writer<'a> {
         let clears = self.random.one_in(8);
         match (clears, variable.ty.by_ref) {
             (true, _) => self.asm.mov(0, 1),
+            (false, true) if index > 8 => self.bytes(1, 2),
             (false, true) => self.string(1, 3),
             (false, false) => self.number(1, 3),
         }
         if variable.kind == VariableKind::Array {
-            self.keys(2, 1);
+            self.keys(2);
             self.asm.store_element(1, &variable);
         } else {
             self.asm.store_scalar(1, &variable);

@@ -6,12 +6,13 @@
 mod memory;
 mod subr;
 
+/// What a fault is called; one table for the kernel, the interpreter and whoever compares them.
+pub use crate::kernel::uapi::Flt;
 pub use memory::State;
 
 use super::Difo;
 use super::insn::{Builtin, FIRST_USER_VARIABLE, Insn, Opcode, PUSH_STRING, REGISTERS, Subr, TUPLE_ENTRIES};
 use super::{Scope, Type, TypeKind};
-use crate::kernel::uapi::Flt;
 
 /// The world around a program.
 pub trait Machine {
@@ -113,13 +114,13 @@ pub fn recorded(
 
 #[derive(Clone, Copy, Default)]
 struct Flags {
+    /// Less, as signed numbers: the sign and the overflow of the difference in one, as no branch asks for either alone.
     negative: bool,
     zero: bool,
     carry: bool,
 }
 
 impl Flags {
-    /// The overflow bit is never set, so that N alone is "less".
     fn holds(self, branch: Opcode) -> bool {
         let Flags { negative, zero, carry } = self;
         match branch {
@@ -250,7 +251,7 @@ impl Cpu<'_> {
             let order = self.memory.compare_strings(self.machine, a, b)?;
             Flags { negative: order.is_lt(), zero: order.is_eq(), carry: false }
         } else {
-            Flags { negative: (a.wrapping_sub(b) as i64) < 0, zero: a == b, carry: a < b }
+            Flags { negative: (a as i64) < (b as i64), zero: a == b, carry: a < b }
         };
         Ok(())
     }

@@ -159,8 +159,7 @@ impl Cpu<'_> {
             (None, Some(bytes)) => Ipv4Addr::from(*bytes).to_string(),
             (None, None) => return Err(Flt::ILLOP.into()),
         };
-        // An address is not cut, however short strings are.
-        self.memory.new_string(text.as_bytes())
+        self.new_text(text.as_bytes())
     }
 
     /// strchr, strrchr and strstr give an address in the string that was searched.

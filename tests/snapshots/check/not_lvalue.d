@@ -1,1 +1,1 @@
-BEGIN { pid + 1 = 2; }
+BEGIN { (pid + 1) = 2; }

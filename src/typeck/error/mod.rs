@@ -1,0 +1,173 @@
+//! typeck/error/: what can be wrong with a program that parses; one variant, one message.
+
+mod aggregations;
+mod calls;
+mod declarations;
+mod formats;
+mod names;
+mod operators;
+mod variables;
+
+use crate::diag::{Diagnostic, Tag, tags};
+use crate::source::Span;
+use crate::types::Type;
+
+/// Where a variable was declared, and its type there.
+type Declared<T> = Option<(T, Span)>;
+
+/// The tag is part of the variant, or a field where several tags have one message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Error {
+    // Names.
+    Undefined { name: String, similar: Option<String>, span: Span },
+    Unassigned { name: String, similar: Option<String>, span: Span },
+    FunctionUndefined { name: String, similar: Option<String>, span: Span },
+    NotFunction { name: String, span: Span },
+    FunctionAsVariable { name: String, span: Span },
+    ArrayAsScalar { name: String, span: Span },
+    BareScope { span: Span },
+    TooManyVariables { span: Span },
+    Unsupported { what: String, span: Span },
+    KernelType { name: String, span: Span },
+    KernelSymbol { name: String, span: Span },
+    TypedArguments { span: Span },
+    // Calls.
+    ArgumentCount { function: String, found: usize, least: usize, most: Option<usize>, span: Span },
+    ArgumentType { function: String, number: usize, expected: String, found: Type, span: Span },
+    ActionInExpression { action: String, span: Span },
+    AggregatingInExpression { function: String, span: Span },
+    ActionOperand { op: &'static str, action: String, span: Span },
+    // Operators.
+    NotInteger { op: &'static str, found: Type, span: Span },
+    NotScalar { op: &'static str, found: Type, span: Span },
+    ConditionNotScalar { found: Type, span: Span },
+    NotArithmetic { op: &'static str, found: Type, span: Span },
+    Incompatible { op: &'static str, left: Type, right: Type, span: Span },
+    DynamicOperand { op: &'static str, span: Span },
+    DivisionByZero { span: Span },
+    NotPointer { found: Type, span: Span },
+    DereferenceVoid { span: Span },
+    DereferenceFunction { span: Span },
+    NotRecord { found: Type, span: Span },
+    NoMember { member: String, record: Type, similar: Option<String>, span: Span },
+    AddressOfVariable { span: Span },
+    AddressOfValue { span: Span },
+    NoSize { found: Type, span: Span },
+    OffsetofType { found: Type, span: Span },
+    Stringof { found: Type, span: Span },
+    Cast { from: Type, to: Type, span: Span },
+    // Assignments.
+    NotLvalue { span: Span },
+    ReadOnly { name: String, span: Span },
+    ArrayAssign { found: Type, span: Span },
+    AssignType { expected: Type, found: Type, span: Span, declared: Option<(String, Span)> },
+    NoValue { found: Type, to: Type, span: Span },
+    StepVoid { op: &'static str, found: Type, span: Span },
+    PredicateNotScalar { found: Type, span: Span },
+    // Arrays.
+    LocalArray { name: String, span: Span },
+    SeveralIndices { span: Span },
+    OutOfBounds { index: u64, len: u64, span: Span },
+    RegisterIndex { array: &'static str, span: Span },
+    KeyCount { name: String, expected: usize, found: usize, span: Span, declared: Span },
+    KeyType { name: String, number: usize, expected: Type, found: Type, span: Span, declared: Span },
+    KeyKind { name: String, number: usize, span: Span, declared: Span },
+    KeyVoid { found: Type, span: Span },
+    // Aggregations.
+    AggregationInExpression { span: Span },
+    AggregationUpdate { span: Span },
+    BareAggregation { span: Span },
+    AggregationDimensions { span: Span },
+    AggregationRedefined { name: String, function: String, before: &'static str, span: Span, declared: Span },
+    NotAggregating { found: Option<String>, span: Span },
+    AggregatedScalar { function: &'static str, found: Type, span: Span },
+    Quantize { tag: Tag, title: String, span: Span },
+    NotAggregation { tag: Tag, name: &'static str, span: Span },
+    AggregationUndefined { tag: Tag, aggregation: String, similar: Option<String>, span: Span },
+    AggregationArgCount { tag: Tag, action: &'static str, expected: &'static str, found: usize, span: Span },
+    // Actions.
+    Order { tag: Tag, title: &'static str, span: Span, before: Span },
+    TraceAggregation { action: &'static str, span: Span },
+    TraceVoid { action: &'static str, span: Span },
+    TracememCount { found: usize, span: Span },
+    TracememAddress { found: Type, span: Span },
+    TracememSize { span: Span },
+    TracememLength { found: Type, span: Span },
+    StackCount { user: bool, found: usize, span: Span },
+    StackFrames { user: bool, span: Span },
+    UstackStrsize { span: Span },
+    ActionScalar { tag: Tag, action: &'static str, found: Type, span: Span },
+    PrintaCount { span: Span },
+    PrintaKeys { tag: Tag, title: &'static str, names: (String, String), span: Span, first: Span },
+    // Formats.
+    FormatConstant { action: &'static str, span: Span },
+    FormatEmpty { action: &'static str, span: Span },
+    FormatSyntax { title: String, span: Span },
+    FormatMissing { letter: char, span: Span, call: Span },
+    FormatExtra { action: &'static str, span: Span, format: Span },
+    FormatType { letter: char, expected: &'static str, found: Type, span: Span, format: Span },
+    FormatKeyType { letter: char, expected: &'static str, span: Span },
+    CountMissing { what: &'static str, span: Span, call: Span },
+    CountType { what: &'static str, found: Type, span: Span },
+    AggregationConversion { action: &'static str, span: Span },
+    FreopenName { span: Span },
+    // Declarations and types.
+    BadStorage { span: Span },
+    UselessDeclaration { span: Span },
+    ScopedDeclaration { span: Span },
+    LocalArrayDeclared { name: String, span: Span },
+    VoidObject { span: Span },
+    EmptyArray { name: String, span: Span },
+    ArrayLength { span: Span },
+    ArrayTooBig { span: Span },
+    ArrayObject { span: Span },
+    Redeclared { name: String, declared: Declared<Type>, span: Span },
+    UnknownType { name: String, similar: Option<String>, span: Span },
+    BadTypeMix { span: Span },
+    CharLength { span: Span },
+    SignedNonInteger { span: Span },
+    VoidModified { span: Span },
+}
+
+impl Error {
+    /// A name that nobody assigned so far.
+    pub fn is_undefined(&self) -> bool {
+        matches!(self, Error::Undefined { .. } | Error::Unassigned { .. })
+    }
+
+    pub fn diagnostic(&self) -> Diagnostic {
+        self.of_names()
+            .or_else(|| self.of_calls())
+            .or_else(|| self.of_operators())
+            .or_else(|| self.of_assignments())
+            .or_else(|| self.of_arrays())
+            .or_else(|| self.of_aggregations())
+            .or_else(|| self.of_actions())
+            .or_else(|| self.of_formats())
+            .or_else(|| self.of_declarations())
+            .unwrap_or_else(|| error(tags::UNKNOWN, "the program is not valid"))
+    }
+}
+
+fn error(tag: Tag, title: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(tag, title)
+}
+
+fn operand(tag: Tag, title: String, found: &Type, span: Span) -> Diagnostic {
+    error(tag, title).at(span, format!("this is {found}"))
+}
+
+fn did_you_mean(diagnostic: Diagnostic, similar: &Option<String>) -> Diagnostic {
+    match similar {
+        Some(similar) => diagnostic.help(format!("did you mean `{similar}`?")),
+        None => diagnostic,
+    }
+}
+
+fn arguments(count: usize) -> String {
+    match count {
+        0 => "no arguments".into(),
+        1 => "1 argument".into(),
+        count => format!("{count} arguments"),
+    }
+}

@@ -1,0 +1,72 @@
+//! typeck/error/names.rs: messages about names that mean nothing, or something else.
+
+use super::{Error, did_you_mean, error};
+use crate::diag::{Diagnostic, tags};
+
+impl Error {
+    pub(super) fn of_names(&self) -> Option<Diagnostic> {
+        Some(match self {
+            Error::Undefined { name, similar, span } => {
+                let diagnostic = error(tags::IDENT_UNDEF, format!("`{name}` is not defined"));
+                let diagnostic = diagnostic.at(*span, "no variable of this name is assigned so far");
+                did_you_mean(diagnostic, similar).help(format!(
+                    "a variable begins to exist where it is assigned, in the order of the program: `{name} = …;`"
+                ))
+            }
+            Error::Unassigned { name, similar, span } => {
+                let diagnostic = error(tags::VAR_UNDEF, format!("`{name}` is read but nothing assigns it"));
+                let diagnostic = diagnostic.at(*span, "not assigned or declared so far");
+                did_you_mean(diagnostic, similar)
+                    .help("assign it in this clause or in one before it, in the order of the program")
+            }
+            Error::FunctionUndefined { name, similar, span } => {
+                let diagnostic = error(tags::FUNC_UNDEF, format!("there is no function `{name}`"));
+                let diagnostic = diagnostic.at(*span, "unknown function");
+                let similar = similar.as_ref().map(|similar| format!("{similar}()"));
+                did_you_mean(diagnostic, &similar)
+            }
+            Error::NotFunction { name, span } => {
+                error(tags::FUNC_IDKIND, format!("`{name}` is a variable, not a function"))
+                    .at(*span, "cannot be called")
+            }
+            Error::FunctionAsVariable { name, span } => {
+                error(tags::IDENT_BADREF, format!("`{name}` is a function, not a variable"))
+                    .at(*span, "used without being called")
+                    .help(format!("call it: `{name}(…)`"))
+            }
+            Error::ArrayAsScalar { name, span } => {
+                error(tags::IDENT_BADREF, format!("`{name}` is an array and needs an index"))
+                    .at(*span, "used without an index")
+                    .help(format!("name one element: `{name}[…]`"))
+            }
+            Error::BareScope { span } => {
+                error(tags::IDENT_BADREF, "`self` and `this` are no values by themselves")
+                    .at(*span, "a variable must follow")
+                    .help("write `self->name` or `this->name`")
+            }
+            Error::TooManyVariables { span } => {
+                error(tags::ID_OFLOW, "the program has more variables than DIF can number")
+                    .at(*span, "one variable too many")
+                    .note("each scope has 64,256 numbers for variables")
+            }
+            Error::Unsupported { what, span } => {
+                error(tags::UNKNOWN, format!("{what} is not supported yet")).at(*span, "not supported yet")
+            }
+            Error::KernelType { name, span } => {
+                error(tags::UNKNOWN, format!("kernel types are not supported yet: {name}"))
+                    .at(*span, "needs the type information of the kernel")
+                    .help("use integers and pointers to integers, such as `*(uint64_t *)(arg0 + 8)`")
+            }
+            Error::KernelSymbol { name, span } => {
+                error(tags::UNKNOWN, format!("kernel symbols are not supported yet: {name}"))
+                    .at(*span, "needs the symbols and types of the kernel")
+            }
+            Error::TypedArguments { span } => {
+                error(tags::ARGS_TYPE, "`args[]` needs the types of the kernel, which are not supported yet")
+                    .at(*span, "the argument's type is not known")
+                    .help("use the raw arguments `arg0` to `arg9`, which are 64-bit integers")
+            }
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,1 @@
+BEGIN { strlen = 1; }

@@ -1,0 +1,2 @@
+BEGIN { @a = llquantize(pid, 10, 0, 6, 20); }
+END { @a = llquantize(pid, 20, 0, 6, 20); }

@@ -1,0 +1,1 @@
+BEGIN { @a = llquantize(pid, pid, 0, 6, 20); }

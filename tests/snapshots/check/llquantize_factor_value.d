@@ -1,0 +1,1 @@
+BEGIN { @a = llquantize(pid, 70000, 0, 6, 20); }

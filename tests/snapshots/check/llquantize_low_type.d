@@ -1,0 +1,1 @@
+BEGIN { @a = llquantize(pid, 10, pid, 6, 20); }

@@ -1,0 +1,1 @@
+BEGIN { @a = llquantize(pid, 10, 70000, 6, 20); }

@@ -1,0 +1,1 @@
+BEGIN { @a = llquantize(pid, 10, 0, 6, pid); }

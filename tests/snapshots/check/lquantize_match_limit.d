@@ -1,0 +1,2 @@
+BEGIN { @a = lquantize(pid, 0, 10); }
+END { @a = lquantize(pid, 0, 20); }

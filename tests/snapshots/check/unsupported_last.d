@@ -1,0 +1,1 @@
+BEGIN { self->spec = speculation(); speculate(self->spec); printf("%d", pid); }
