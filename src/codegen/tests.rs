@@ -2,9 +2,9 @@
 
 use super::generate;
 use crate::dif::insn::{Builtin, Subr};
+use crate::dif::interp::Flt;
 use crate::dif::interp::{self, Machine, Space, State};
 use crate::dif::{self, ActionKind, Options, disasm};
-use crate::kernel::uapi::Flt;
 use crate::typeck::tests::check_text;
 
 /// The text as verified DIF.
