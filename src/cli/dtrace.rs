@@ -30,7 +30,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
         Ok(invocation) => {
             report.json = invocation.json;
             // What has been said is the reason.
-            Run::new(invocation, report).and_then(|mut run| run.run()).unwrap_or_else(|Failed| FAILURE)
+            Run::new(invocation, report).and_then(|mut run| run.run()).unwrap_or(FAILURE)
         }
         Err(stop) => explain(&stop, &report),
     };
@@ -217,8 +217,8 @@ impl Run {
     }
 
     fn macros(&self, target: u32) -> Macros {
-        let scripts = self.invocation.programs.iter().filter(|program| program.origin == Origin::Script);
-        let script = scripts.last().map_or_else(|| self.report.program.clone(), |s| s.text.clone());
+        let mut scripts = self.invocation.programs.iter().filter(|program| program.origin == Origin::Script);
+        let script = scripts.next_back().map_or_else(|| self.report.program.clone(), |s| s.text.clone());
         Macros { script, arguments: self.invocation.operands.clone(), variables: macro_variables(target) }
     }
 

@@ -221,7 +221,8 @@ fn float(out: &mut Text, conversion: &Conversion, bytes: &[u8]) {
         _ => f64::from_bits(integer(bytes, false, 0) as u64),
     };
     let places = match conversion.precision {
-        Count::Fixed(precision) => precision as usize,
+        // The standard library counts places in 16 bits, and one more than asked.
+        Count::Fixed(precision) => (precision as usize).min(u16::MAX as usize - 1),
         _ => 6,
     };
     let shown = match conversion.letter {

@@ -153,13 +153,16 @@ mod tests {
         data: Vec<AtomicU64>,
     }
 
+    /// Its program, time and payload.
+    type Drained = (u32, u64, Vec<u8>);
+
     impl Memory {
         fn new(words: &[u64], produced: u64) -> Memory {
             let data = words.iter().map(|word| AtomicU64::new(*word)).collect();
             Memory { consumed: AtomicU64::new(0), produced: AtomicU64::new(produced), data }
         }
 
-        fn drain(&self) -> (Vec<(u32, u64, Vec<u8>)>, Result<(), Damaged>) {
+        fn drain(&self) -> (Vec<Drained>, Result<(), Damaged>) {
             let ring = Ring { consumed: &self.consumed, produced: &self.produced, data: &self.data };
             let mut drain = Drain::default();
             let result = ring.drain(0, &mut drain);

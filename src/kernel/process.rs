@@ -110,7 +110,7 @@ impl Process {
         let mut poll = [rustix::event::PollFd::new(&self.pidfd, rustix::event::PollFlags::IN)];
         let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
         let gone = rustix::event::poll(&mut poll, Some(&now)) == Ok(1);
-        gone.then(|| Ended { pid: self.pid, how: None })
+        gone.then_some(Ended { pid: self.pid, how: None })
     }
 }
 
