@@ -7,116 +7,11 @@
  * devtmpfs on /dev. Static, so that it can be all of an initramfs besides a shell.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
-#include "../image_builder.h"
-
-static int passed, failed;
-static char why[512];
-
-#define FAIL(...) do { snprintf(why, sizeof(why), __VA_ARGS__); return -1; } while (0)
-#define CHECK(cond) do { if (!(cond)) FAIL("line %d: %s (errno %d)", __LINE__, #cond, errno); } while (0)
-
-/* ---- a session ---- */
-
-#define MAX_CPUS 64
-
-struct session {
-	int fd;
-	uint32_t ncpus;
-	uint64_t size;
-	struct kinst_ring_consumer *cons[MAX_CPUS];
-	const struct kinst_ring_producer *prod[MAX_CPUS];
-	const char *data[MAX_CPUS];
-	struct kinst_error error;
-};
-
-static int open_image(struct session *s, struct ib *b)
-{
-	struct kinst_info info;
-	uint32_t len, nprobes = b->t[IB_PROBES].count, i;
-	struct kinst_result *res = calloc(nprobes + 1, sizeof(*res));
-	void *image = ib_finish(b, &len);
-	struct kinst_load l = { .image = (uintptr_t)image, .image_len = len, .results = (uintptr_t)res,
-				.nresults = nprobes };
-	int ret;
-
-	memset(s, 0, sizeof(*s));
-	s->fd = open(KINST_DEVICE, O_RDWR | O_CLOEXEC);
-	CHECK(s->fd >= 0);
-	CHECK(!ioctl(s->fd, KINST_IOC_INFO, &info));
-	CHECK(info.abi == KINST_ABI_VERSION);
-	s->ncpus = info.ncpus < MAX_CPUS ? info.ncpus : MAX_CPUS;
-	ret = ioctl(s->fd, KINST_IOC_LOAD, &l);
-	s->error = l.error;
-	free(image);
-	for (i = 0; !ret && i < nprobes; i++)
-		if (res[i].reason)
-			FAIL("probe %u refused: %u", i, res[i].reason);
-	free(res);
-	if (ret)
-		FAIL("LOAD: errno %d, code %u difo %d index %d", errno, l.error.code, l.error.difo, l.error.index);
-	for (i = 0; i < s->ncpus; i++) {
-		off_t at = (off_t)i * KINST_RING_PAGES * 4096;
-
-		s->cons[i] = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, at);
-		s->prod[i] = mmap(NULL, 4096, PROT_READ, MAP_SHARED, s->fd, at + 4096);
-		CHECK(s->cons[i] != MAP_FAILED && s->prod[i] != MAP_FAILED);
-		s->size = s->prod[i]->size;
-		s->data[i] = mmap(NULL, s->size, PROT_READ, MAP_SHARED, s->fd, at + 8192);
-		CHECK(s->data[i] != MAP_FAILED);
-	}
-	return 0;
-}
-
-static void close_session(struct session *s)
-{
-	uint32_t i;
-
-	for (i = 0; i < s->ncpus; i++) {
-		munmap(s->cons[i], 4096);
-		munmap((void *)s->prod[i], 4096);
-		munmap((void *)s->data[i], s->size);
-	}
-	close(s->fd);
-}
-
-/* The next record of any CPU, consumed by the call after it; NULL: none. */
-static const struct kinst_rec *next_record(struct session *s)
-{
-	static uint64_t taken[MAX_CPUS];
-	uint32_t i;
-
-	for (i = 0; i < s->ncpus; i++) {
-		uint64_t pos = s->cons[i]->pos;
-		const struct kinst_rec *r;
-
-		for (;;) {
-			if (pos == __atomic_load_n(&s->prod[i]->pos, __ATOMIC_ACQUIRE))
-				break;
-			r = (void *)(s->data[i] + (pos & (s->size - 1)));
-			taken[i] = r->len & KINST_REC_LEN;
-			__atomic_store_n(&s->cons[i]->pos, pos + taken[i], __ATOMIC_RELEASE);
-			if (!(r->len & KINST_REC_PAD))
-				return r; /* these tests do not overrun it meanwhile */
-			pos += taken[i];
-		}
-	}
-	return NULL;
-}
-
-static int get_status(struct session *s, struct kinst_status *st)
-{
-	return ioctl(s->fd, KINST_IOC_STATUS, st);
-}
+#include "driver.h"
 
 /* ---- tests ---- */
 
@@ -156,21 +51,6 @@ static int test_records(void)
 	CHECK(!get_status(&s, &st) && st.state == KINST_STATE_STOPPED && st.exit_status == 42 && st.hits == 2);
 	close_session(&s);
 	return 0;
-}
-
-/* Takes the aggregations of all CPUs into buf; the bytes. */
-static int64_t snap(struct session *s, char *buf, uint32_t room)
-{
-	uint32_t cpu, used = 0;
-
-	for (cpu = 0; cpu < s->ncpus; cpu++) {
-		struct kinst_aggsnap a = { .buf = (uintptr_t)buf + used, .size = room - used, .cpu = cpu };
-
-		if (ioctl(s->fd, KINST_IOC_AGGSNAP, &a))
-			return -1;
-		used += a.used;
-	}
-	return used;
 }
 
 /* count, sum, quantize with keys; a snapshot takes what it shows. */
@@ -501,27 +381,12 @@ static int test_subroutines(void)
 
 int main(void)
 {
-	static const struct {
-		const char *name;
-		int (*run)(void);
-	} tests[] = {
+	static const struct test tests[] = {
 		{ "records", test_records }, { "aggregations", test_aggregations }, { "variables", test_variables },
 		{ "faults", test_faults }, { "builtins", test_builtins }, { "ring", test_ring },
 		{ "poll and mmap", test_poll_mmap }, { "refusals", test_refusals }, { "kill -9", test_kill },
 		{ "subroutines", test_subroutines },
 	};
-	size_t i;
 
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-		if (tests[i].run()) {
-			printf("FAILED %s: %s\n", tests[i].name, why);
-			failed++;
-		} else {
-			printf("ok %s\n", tests[i].name);
-			passed++;
-		}
-	}
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed;
+	return run_tests(tests, sizeof(tests) / sizeof(tests[0]));
 }
