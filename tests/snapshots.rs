@@ -266,7 +266,6 @@ const PARSER_TAGS: &[&str] = &[
     "D_PDESC_INVAL",
     "D_FUNC_IDENT",
     "D_DECL_CLASS",
-    "D_UNKNOWN",
 ];
 
 /// An input, and how the command line brought it in.

@@ -16,6 +16,9 @@ pub enum Item {
     Clause(Clause),
     Pragma(Pragma),
     Declaration(Declaration),
+    Inline(Inline),
+    Translator(Translator),
+    Provider(Provider),
 }
 
 /// `probes /predicate/ { body }`
@@ -68,16 +71,82 @@ pub struct If {
 /// `#pragma D option name=value` and the other control lines that mean something.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pragma {
-    Option { name: Spanned<String>, value: Option<Spanned<String>>, span: Span },
+    Option {
+        name: Spanned<String>,
+        value: Option<Spanned<String>>,
+        span: Span,
+    },
+    /// `attributes N/D/C identifier`, or of a part of a provider: `attributes N/D/C provider name args`.
+    Attributes {
+        attributes: Spanned<String>,
+        of: PragmaSubject,
+        span: Span,
+    },
+    /// `binding "1.2" identifier`
+    Binding {
+        version: Spanned<String>,
+        name: Spanned<String>,
+        span: Span,
+    },
+    /// `depends_on class name`
+    DependsOn {
+        class: Spanned<String>,
+        name: Spanned<String>,
+        span: Span,
+    },
 }
 
-/// A declaration of variables: `self int x;`, `int a[int, string];`.
+/// What attributes are given to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PragmaSubject {
+    Identifier(Spanned<String>),
+    Provider { name: Spanned<String>, part: Spanned<String> },
+}
+
+/// A declaration of variables, types or both: `self int x;`, `typedef struct s { int m; } s_t;`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declaration {
     pub storage: Option<Spanned<Storage>>,
     pub specs: Vec<Spanned<TypeSpec>>,
     pub declarators: Vec<Declarator>,
     pub span: Span,
+}
+
+/// `inline T name = value;`, `inline T name[T a, T b] = value;`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inline {
+    pub storage: Option<Spanned<Storage>>,
+    pub specs: Vec<Spanned<TypeSpec>>,
+    /// Its parameters are the keys of an associative array.
+    pub declarator: Declarator,
+    pub value: Expr,
+    pub span: Span,
+}
+
+/// `translator output < input parameter > { member = value; … };`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Translator {
+    pub output: TypeName,
+    pub input: TypeName,
+    pub parameter: Spanned<String>,
+    pub members: Vec<(Spanned<String>, Expr)>,
+    pub span: Span,
+}
+
+/// `provider name { probe … };`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Provider {
+    pub name: Spanned<String>,
+    pub probes: Vec<ProviderProbe>,
+    pub span: Span,
+}
+
+/// `probe name(native) : (translated);`
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProviderProbe {
+    pub name: Spanned<String>,
+    pub native: Params,
+    pub translated: Option<Params>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,7 +311,42 @@ pub enum TypeSpec {
     /// A typedef's name, `` module`type `` included.
     Name(String),
     /// `struct name`, `union name`, `enum name`
-    Tag { kind: TagKind, name: String },
+    Tag {
+        kind: TagKind,
+        name: String,
+    },
+    Record(Box<RecordDefinition>),
+    Enum(Box<EnumDefinition>),
+}
+
+/// `struct name { members }`, `union { members }`
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordDefinition {
+    pub kind: TagKind,
+    pub name: Option<Spanned<String>>,
+    pub members: Vec<MemberDeclaration>,
+}
+
+/// `int a, *b, c : 3;`
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemberDeclaration {
+    pub specs: Vec<Spanned<TypeSpec>>,
+    pub members: Vec<MemberDeclarator>,
+    pub span: Span,
+}
+
+/// A member; one without a declarator is the space of a bit-field: `int : 3;`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemberDeclarator {
+    pub declarator: Option<Declarator>,
+    pub bits: Option<Expr>,
+}
+
+/// `enum name { A, B = 2 }`
+#[derive(Clone, Debug, PartialEq)]
+pub struct EnumDefinition {
+    pub name: Option<Spanned<String>>,
+    pub enumerators: Vec<(Spanned<String>, Option<Expr>)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -301,8 +405,23 @@ pub enum Derived {
     /// `[n]`, or `[]`
     Array(Option<Box<Expr>>),
     /// `[int, string]`: the keys of an associative array.
-    AssocArray(Vec<TypeName>),
-    Function(Vec<TypeName>),
+    AssocArray(Params),
+    Function(Params),
+}
+
+/// `(int a, char *, ...)`
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Params {
+    pub list: Vec<Param>,
+    /// It ends with `...`.
+    pub variadic: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Param {
+    pub storage: Option<Spanned<Storage>>,
+    pub ty: TypeName,
+    pub name: Option<Spanned<String>>,
 }
 
 /// A declared name and how its type derives from the specifiers.

@@ -19,11 +19,13 @@ pub struct Level {
     pub statement_before: usize,
     /// A declaration's type is known, so that a further word is the declared name.
     pub has_type: bool,
+    /// The braces of an enum: what they list are names, even where a type has that name.
+    pub enumerates: bool,
 }
 
 impl Level {
     pub fn new(opener: Option<(BodyToken, Span)>) -> Level {
-        Level { opener, operators: 0, statement_before: 0, has_type: false }
+        Level { opener, operators: 0, statement_before: 0, has_type: false, enumerates: false }
     }
 }
 
@@ -32,22 +34,32 @@ impl Lexer<'_> {
     pub(super) fn operator(&mut self, token: BodyToken, span: Span) -> Result<Token, ParseError> {
         match token {
             BodyToken::LParen | BodyToken::LBracket | BodyToken::LBrace => {
-                if token == BodyToken::LBrace && self.mode == Mode::Declaration {
-                    return Err(syntax::brace_in_declaration(self.slice(self.previous), span));
+                let before = self.slice(self.previous);
+                if token == BodyToken::LBrace && self.mode == Mode::Declaration && before == ")" {
+                    return Err(syntax::function_body(span));
                 }
-                self.levels.push(Level::new(Some((token, span))));
+                let enumerates =
+                    token == BodyToken::LBrace && (before == "enum" || self.slice(self.before) == "enum");
+                self.levels.push(Level {
+                    has_type: enumerates,
+                    enumerates,
+                    ..Level::new(Some((token, span)))
+                });
             }
             BodyToken::RParen | BodyToken::RBracket | BodyToken::RBrace => self.close(token, span)?,
             BodyToken::Semi => {
                 self.end_statement();
+                self.forget_type();
                 self.item_done = self.mode == Mode::Declaration && self.levels.len() == 1;
             }
             BodyToken::Slash if self.mode == Mode::Predicate => self.division = Some(span),
-            BodyToken::Comma if self.levels.len() > 1 => {
-                if let Some(level) = self.levels.last_mut() {
-                    level.has_type = false;
-                }
+            BodyToken::Comma if self.levels.last().is_some_and(|level| level.enumerates) => self.note_type(),
+            // A parameter follows; in other braces another name of the same type does.
+            BodyToken::Comma if self.opener().is_some_and(|(opener, _)| opener != BodyToken::LBrace) => {
+                self.forget_type();
             }
+            // An expression follows, or a translator's input.
+            BodyToken::Assign | BodyToken::Lt => self.forget_type(),
             _ => {}
         }
         Ok(Token::Op(token))
@@ -78,6 +90,7 @@ impl Lexer<'_> {
         }
         if token == BodyToken::RBrace {
             self.end_statement();
+            self.note_type();
             self.item_done = self.mode == Mode::Body && self.levels.len() == 1;
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use logos::Logos;
 
-use super::ast::Pragma;
+use super::ast::{Pragma, PragmaSubject};
 use super::error::{ControlError, ParseError};
 use super::token::ControlToken;
 use crate::source::{FileId, Span, Spanned};
@@ -89,18 +89,37 @@ fn d_pragma(words: &[Word<'_>], whole: Span) -> Result<Control, ParseError> {
             }))
         }
         [(_, "option", _), ..] => malformed("#pragma D option NAME[=VALUE]", whole),
-        [(_, word @ ("attributes" | "binding" | "depends_on"), _), ..] => {
-            let what = match *word {
-                "attributes" => "`#pragma D attributes` is",
-                "binding" => "`#pragma D binding` is",
-                _ => "`#pragma D depends_on` is",
-            };
-            Err(ParseError::Unsupported { what, span: whole })
+        [(_, "attributes", _), attributes, (_, "provider", _), name, part] => {
+            let of = PragmaSubject::Provider { name: spanned(name), part: spanned(part) };
+            Ok(Control::Pragma(Pragma::Attributes { attributes: spanned(attributes), of, span: whole }))
         }
+        [(_, "attributes", _), attributes, name] => {
+            let of = PragmaSubject::Identifier(spanned(name));
+            Ok(Control::Pragma(Pragma::Attributes { attributes: spanned(attributes), of, span: whole }))
+        }
+        [(_, "attributes", _), ..] => malformed("#pragma D attributes NAME/DATA/CLASS IDENTIFIER", whole),
+        [(_, "binding", _), version @ (ControlToken::Str, ..), name] => {
+            Ok(Control::Pragma(Pragma::Binding {
+                version: spanned(version),
+                name: spanned(name),
+                span: whole,
+            }))
+        }
+        [(_, "binding", _), ..] => malformed("#pragma D binding \"VERSION\" IDENTIFIER", whole),
+        [(_, "depends_on", _), class, name] => {
+            Ok(Control::Pragma(Pragma::DependsOn { class: spanned(class), name: spanned(name), span: whole }))
+        }
+        [(_, "depends_on", _), ..] => malformed("#pragma D depends_on provider|module|library NAME", whole),
         [(_, word, span), ..] => {
             Err(ParseError::Control { problem: ControlError::UnknownPragma((*word).to_owned()), span: *span })
         }
     }
+}
+
+/// A word; a string goes without its quotes.
+fn spanned((_, text, span): &Word<'_>) -> Spanned<String> {
+    let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    Spanned::new(inner.to_owned(), *span)
 }
 
 fn user_error(words: &[Word<'_>], whole: Span) -> ParseError {

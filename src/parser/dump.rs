@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::ast::*;
+use crate::source::Spanned;
 
 /// A program's tree.
 pub fn program(program: &Program) -> String {
@@ -14,7 +15,11 @@ pub fn program(program: &Program) -> String {
                 Some(value) => out.line(0, format_args!("option {} = {}", name.node, value.node)),
                 None => out.line(0, format_args!("option {}", name.node)),
             },
+            Item::Pragma(pragma) => out.line(0, format_args!("{pragma}")),
             Item::Declaration(declaration) => out.declaration(declaration),
+            Item::Inline(inline) => out.inline(inline),
+            Item::Translator(translator) => out.translator(translator),
+            Item::Provider(provider) => out.provider(provider),
         }
     }
     out.text
@@ -62,12 +67,97 @@ impl Dump {
         if let Some(storage) = &declaration.storage {
             self.line(1, format_args!("storage {}", storage.node.text()));
         }
-        for spec in &declaration.specs {
-            self.line(1, format_args!("type {}", spec.node));
-        }
+        self.specs(1, &declaration.specs);
         for declarator in &declaration.declarators {
-            self.line(1, format_args!("name {}", declarator.name.node));
-            self.derived(2, &declarator.derived);
+            self.declarator(1, declarator);
+        }
+    }
+
+    fn inline(&mut self, inline: &Inline) {
+        self.line(0, format_args!("inline"));
+        if let Some(storage) = &inline.storage {
+            self.line(1, format_args!("storage {}", storage.node.text()));
+        }
+        self.specs(1, &inline.specs);
+        self.declarator(1, &inline.declarator);
+        self.line(1, format_args!("value"));
+        self.expr(2, &inline.value);
+    }
+
+    fn translator(&mut self, translator: &Translator) {
+        self.line(0, format_args!("translator"));
+        self.ty(1, "output", &translator.output);
+        self.ty(1, "input", &translator.input);
+        self.line(1, format_args!("name {}", translator.parameter.node));
+        for (name, value) in &translator.members {
+            self.line(1, format_args!("member {}", name.node));
+            self.expr(2, value);
+        }
+    }
+
+    fn provider(&mut self, provider: &Provider) {
+        self.line(0, format_args!("provider {}", provider.name.node));
+        for probe in &provider.probes {
+            self.line(1, format_args!("probe {}", probe.name.node));
+            self.params(2, "parameter", &probe.native);
+            if let Some(translated) = &probe.translated {
+                self.params(2, "translated", translated);
+            }
+        }
+    }
+
+    fn declarator(&mut self, depth: usize, declarator: &Declarator) {
+        self.line(depth, format_args!("name {}", declarator.name.node));
+        self.derived(depth + 1, &declarator.derived);
+    }
+
+    fn specs(&mut self, depth: usize, specs: &[Spanned<TypeSpec>]) {
+        for spec in specs {
+            match &spec.node {
+                TypeSpec::Record(record) => self.record(depth, record),
+                TypeSpec::Enum(definition) => self.enumeration(depth, definition),
+                spec => self.line(depth, format_args!("type {spec}")),
+            }
+        }
+    }
+
+    fn record(&mut self, depth: usize, record: &RecordDefinition) {
+        let name = record.name.as_ref().map_or("", |name| &name.node);
+        self.line(depth, format_args!("{} {name}", record.kind.text()));
+        for declaration in &record.members {
+            self.line(depth + 1, format_args!("members"));
+            self.specs(depth + 2, &declaration.specs);
+            for member in &declaration.members {
+                match &member.declarator {
+                    Some(declarator) => self.declarator(depth + 2, declarator),
+                    None => self.line(depth + 2, format_args!("no name")),
+                }
+                if let Some(bits) = &member.bits {
+                    self.line(depth + 3, format_args!("bits"));
+                    self.expr(depth + 4, bits);
+                }
+            }
+        }
+    }
+
+    fn enumeration(&mut self, depth: usize, definition: &EnumDefinition) {
+        let name = definition.name.as_ref().map_or("", |name| &name.node);
+        self.line(depth, format_args!("enum {name}"));
+        for (name, value) in &definition.enumerators {
+            self.line(depth + 1, format_args!("name {}", name.node));
+            if let Some(value) = value {
+                self.expr(depth + 2, value);
+            }
+        }
+    }
+
+    fn params(&mut self, depth: usize, what: &str, params: &Params) {
+        for param in &params.list {
+            let name = param.name.as_ref().map(|name| format!("{what} {}: type", name.node));
+            self.ty(depth, name.as_deref().unwrap_or(what), &param.ty);
+        }
+        if params.variadic {
+            self.line(depth, format_args!("{what} ..."));
         }
     }
 
@@ -144,11 +234,11 @@ impl Dump {
                 }
                 Derived::AssocArray(keys) => {
                     self.line(depth, format_args!("associative array"));
-                    keys.iter().for_each(|key| self.ty(depth + 1, "key", key));
+                    self.params(depth + 1, "key", keys);
                 }
                 Derived::Function(params) => {
                     self.line(depth, format_args!("function"));
-                    params.iter().for_each(|param| self.ty(depth + 1, "parameter", param));
+                    self.params(depth + 1, "parameter", params);
                 }
             }
         }

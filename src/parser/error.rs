@@ -24,11 +24,6 @@ pub enum ParseError {
         problem: ProbeError,
         span: Span,
     },
-    /// Part of the language that this compiler does not have yet.
-    Unsupported {
-        what: &'static str,
-        span: Span,
-    },
     /// `(f + 1)(x)`
     CalleeNotName {
         span: Span,
@@ -122,7 +117,6 @@ impl ParseError {
             ParseError::Macro { problem, .. } => problem.tag(),
             ParseError::Control { problem, .. } => problem.tag(),
             ParseError::Probe { .. } => tags::PDESC_INVAL,
-            ParseError::Unsupported { .. } => tags::UNKNOWN,
             ParseError::CalleeNotName { .. } => tags::FUNC_IDENT,
             ParseError::TwoClasses { .. } => tags::DECL_CLASS,
             ParseError::UnusedArgument { .. } => tags::MACRO_UNUSED,
@@ -147,10 +141,6 @@ impl ParseError {
             ParseError::Macro { problem, span } => problem.diagnostic(*span),
             ParseError::Control { problem, span } => problem.diagnostic(*span),
             ParseError::Probe { problem, span } => problem.diagnostic(*span),
-            ParseError::Unsupported { what, span } => {
-                Diagnostic::error(tag, format!("{what} not supported yet"))
-                    .at(*span, "this part of D is missing")
-            }
             ParseError::CalleeNotName { span } => {
                 Diagnostic::error(tag, "only a name can be called").at(*span, "not the name of a function")
             }

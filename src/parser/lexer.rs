@@ -82,6 +82,10 @@ pub struct Lexer<'a> {
     pub(super) after: After,
     /// Words that were used as identifiers: they stay identifiers even where a type has that name.
     pub(super) identifiers: HashSet<&'a str>,
+    /// The types that the text has defined so far.
+    typedefs: HashSet<String>,
+    /// The declaration defines types: the words that it names are no variables.
+    pub(super) in_typedef: bool,
     /// No `` name.name` `` begins before this offset; keeps the search for one linear.
     pub(super) no_dotted_scope_before: usize,
 }
@@ -108,6 +112,8 @@ impl<'a> Lexer<'a> {
             item_done: false,
             after: After::Other,
             identifiers: HashSet::new(),
+            typedefs: HashSet::new(),
+            in_typedef: false,
             no_dotted_scope_before: 0,
         }
     }
@@ -120,6 +126,7 @@ impl<'a> Lexer<'a> {
         self.operators = 0;
         self.item_done = false;
         self.after = After::Other;
+        self.in_typedef = false;
         self.skip_blank()?;
         let Some((token, span)) = self.outer_token()? else {
             return Ok(ItemStart::End);
@@ -232,7 +239,7 @@ impl<'a> Lexer<'a> {
 
     /// Some options change how the text after them is read.
     fn apply(&mut self, pragma: &Pragma) {
-        let Pragma::Option { name, value, .. } = pragma;
+        let Pragma::Option { name, value, .. } = pragma else { return };
         let on = !value.as_ref().is_some_and(|value| {
             matches!(value.node.as_str(), "no" | "off" | "disable" | "disabled" | "false" | "unset")
         });
@@ -302,9 +309,6 @@ impl<'a> Lexer<'a> {
         let word = text.split('*').next().unwrap_or_default();
         let word_span = Span::new(self.file, span.start as usize, span.start as usize + word.len());
         if token::opens_declaration(word) {
-            if let Some(what) = syntax::unsupported_item(word) {
-                return Err(ParseError::Unsupported { what, span: word_span });
-            }
             self.at = span.start as usize;
             self.mode = Mode::Declaration;
             return Ok(Some(ItemStart::Declaration));
@@ -312,7 +316,7 @@ impl<'a> Lexer<'a> {
         let file = matches!(self.origin, Origin::Script | Origin::Library);
         let plain =
             !text.contains([':', '-', '.', '?', '!', '`']) && !matches!(text, "BEGIN" | "END" | "ERROR");
-        if self.settings.pspec || !file || !plain || !(self.options.is_type_name)(word) {
+        if self.settings.pspec || !file || !plain || !self.names_type(word) {
             return Ok(None);
         }
         self.at = word_span.end as usize;
@@ -320,6 +324,18 @@ impl<'a> Lexer<'a> {
         self.queued = Some((word_span.start as usize, Token::TypeName(word.to_owned()), self.at));
         self.note_type();
         Ok(Some(ItemStart::Declaration))
+    }
+
+    /// What the text defines from here on.
+    pub fn define_types<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
+        for name in names {
+            self.identifiers.remove(name);
+            self.typedefs.insert(name.to_owned());
+        }
+    }
+
+    pub(super) fn names_type(&self, word: &str) -> bool {
+        self.typedefs.contains(word) || (self.options.is_type_name)(word)
     }
 
     fn next_lexeme(&mut self) -> Result<Option<Lexeme>, ParseError> {
@@ -389,7 +405,7 @@ impl<'a> Lexer<'a> {
         self.after = match lexed {
             Token::Op(BodyToken::Dot) => After::Dot,
             Token::Op(BodyToken::Arrow) => After::Arrow,
-            Token::Tag(_) => After::TagWord,
+            Token::Tag(_) | Token::Enum => After::TagWord,
             _ => After::Other,
         };
         Ok(Some(lexed))

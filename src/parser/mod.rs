@@ -85,7 +85,11 @@ pub fn parse(sources: &Sources, file: FileId, options: &ParseOptions<'_>) -> Res
             }
             ItemStart::Declaration => {
                 let result = declarations.parse(file, Tokens::new(&mut lexer));
-                Some(ast::Item::Declaration(complete(result, &lexer)?))
+                let item = complete(result, &lexer)?;
+                if let ast::Item::Declaration(declaration) = &item {
+                    lexer.define_types(declaration.type_names());
+                }
+                Some(item)
             }
             ItemStart::End => None,
         };

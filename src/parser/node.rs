@@ -10,6 +10,14 @@ impl Expr {
     }
 }
 
+impl Declaration {
+    /// The names of the types that it defines.
+    pub fn type_names(&self) -> impl Iterator<Item = &str> {
+        let defines = self.storage.as_ref().is_some_and(|storage| storage.node == Storage::Typedef);
+        self.declarators.iter().filter(move |_| defines).map(|declarator| declarator.name.node.as_str())
+    }
+}
+
 pub fn clause(
     probes: Vec<ProbeDesc>,
     predicate: Option<Expr>,
@@ -89,29 +97,57 @@ pub fn member(base: Expr, arrow: bool, member: Spanned<String>) -> Expr {
 }
 
 /// A word of a declaration before its declarators.
-pub enum DeclSpec {
+pub enum DeclWord {
     Storage(Spanned<Storage>),
     Type(Spanned<TypeSpec>),
 }
 
-/// At most one storage class.
 pub fn declaration(
-    words: Vec<DeclSpec>,
+    words: Vec<DeclWord>,
     declarators: Option<Vec<Declarator>>,
     span: Span,
-) -> Result<Declaration, ParseError> {
+) -> Result<Item, ParseError> {
+    let (storage, specs) = sort_words(words)?;
+    let declarators = declarators.unwrap_or_default();
+    Ok(Item::Declaration(Declaration { storage, specs, declarators, span }))
+}
+
+pub fn inline(
+    words: Vec<DeclWord>,
+    declarator: Declarator,
+    value: Expr,
+    span: Span,
+) -> Result<Item, ParseError> {
+    let (storage, specs) = sort_words(words)?;
+    Ok(Item::Inline(Inline { storage, specs, declarator, value, span }))
+}
+
+pub fn param(
+    words: Vec<DeclWord>,
+    name: Option<Spanned<String>>,
+    derived: Vec<Derived>,
+    span: Span,
+) -> Result<Param, ParseError> {
+    let (storage, specs) = sort_words(words)?;
+    Ok(Param { storage, ty: TypeName { specs, derived, span }, name })
+}
+
+type Words = (Option<Spanned<Storage>>, Vec<Spanned<TypeSpec>>);
+
+/// At most one storage class.
+fn sort_words(words: Vec<DeclWord>) -> Result<Words, ParseError> {
     let mut storage: Option<Spanned<Storage>> = None;
     let mut specs = Vec::new();
     for word in words {
         match (word, &storage) {
-            (DeclSpec::Type(spec), _) => specs.push(spec),
-            (DeclSpec::Storage(class), None) => storage = Some(class),
-            (DeclSpec::Storage(class), Some(first)) => {
+            (DeclWord::Type(spec), _) => specs.push(spec),
+            (DeclWord::Storage(class), None) => storage = Some(class),
+            (DeclWord::Storage(class), Some(first)) => {
                 return Err(ParseError::TwoClasses { first: first.span, second: class.span });
             }
         }
     }
-    Ok(Declaration { storage, specs, declarators: declarators.unwrap_or_default(), span })
+    Ok((storage, specs))
 }
 
 pub fn pointer_to(direct: Declarator, pointer: Option<Vec<Derived>>) -> Declarator {

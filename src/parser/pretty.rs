@@ -6,12 +6,13 @@
 use std::fmt::{self, Write as _};
 
 use super::ast::*;
+use crate::source::Spanned;
 
 /// The clauses of a program, each followed by an empty line; what `-d` shows.
 pub fn clauses(program: &Program) -> String {
     let clauses = program.items.iter().filter_map(|item| match item {
         Item::Clause(clause) => Some(clause),
-        Item::Pragma(_) | Item::Declaration(_) => None,
+        _ => None,
     });
     clauses.map(|clause| format!("{clause}\n")).collect()
 }
@@ -311,7 +312,9 @@ impl fmt::Display for Listed<'_> {
 
 impl fmt::Display for TypeName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_type(f, &self.specs, "", &self.derived)
+        let declarator = declarator_text("", &self.derived);
+        let blank = if declarator.is_empty() { "" } else { " " };
+        write!(f, "{}{blank}{declarator}", words(None, &self.specs))
     }
 }
 
@@ -321,15 +324,49 @@ impl fmt::Display for TypeSpec {
             TypeSpec::Keyword(keyword) => f.write_str(keyword.word()),
             TypeSpec::Name(name) => f.write_str(name),
             TypeSpec::Tag { kind, name } => write!(f, "{} {name}", kind.text()),
+            TypeSpec::Record(record) => {
+                write!(f, "{}{} {{ ", record.kind.text(), tag(&record.name))?;
+                record.members.iter().try_for_each(|member| write!(f, "{member} "))?;
+                f.write_str("}")
+            }
+            TypeSpec::Enum(definition) => {
+                let enumerators = definition.enumerators.iter().map(|(name, value)| match value {
+                    Some(value) => format!("{} = {}", name.node, At(value, CONDITIONAL)),
+                    None => name.node.clone(),
+                });
+                let enumerators: Vec<String> = enumerators.collect();
+                write!(f, "enum{} {{ {} }}", tag(&definition.name), enumerators.join(", "))
+            }
         }
+    }
+}
+
+fn tag(name: &Option<Spanned<String>>) -> String {
+    name.as_ref().map(|name| format!(" {}", name.node)).unwrap_or_default()
+}
+
+/// `int a, b : 3;`
+impl fmt::Display for MemberDeclaration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let members = self.members.iter().map(|member| {
+            let mut text = member
+                .declarator
+                .as_ref()
+                .map(|declarator| declarator_text(&declarator.name.node, &declarator.derived))
+                .unwrap_or_default();
+            if let Some(bits) = &member.bits {
+                text += if text.is_empty() { ": " } else { " : " };
+                text += &At(bits, CONDITIONAL).to_string();
+            }
+            text
+        });
+        write!(f, "{} {};", words(None, &self.specs), members.collect::<Vec<_>>().join(", "))
     }
 }
 
 impl fmt::Display for Declaration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let storage = self.storage.iter().map(|storage| storage.node.text().to_owned());
-        let words: Vec<String> = storage.chain(self.specs.iter().map(|spec| spec.node.to_string())).collect();
-        f.write_str(&words.join(" "))?;
+        f.write_str(&words(self.storage.as_ref(), &self.specs))?;
         for (at, declarator) in self.declarators.iter().enumerate() {
             let comma = if at > 0 { ", " } else { " " };
             write!(f, "{comma}{}", declarator_text(&declarator.name.node, &declarator.derived))?;
@@ -338,28 +375,85 @@ impl fmt::Display for Declaration {
     }
 }
 
-impl fmt::Display for Pragma {
+/// A storage class and the specifiers after it.
+fn words(storage: Option<&Spanned<Storage>>, specs: &[Spanned<TypeSpec>]) -> String {
+    let storage = storage.into_iter().map(|storage| storage.node.text().to_owned());
+    storage.chain(specs.iter().map(|spec| spec.node.to_string())).collect::<Vec<_>>().join(" ")
+}
+
+impl fmt::Display for Inline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Pragma::Option { name, value, .. } = self;
-        write!(f, "#pragma D option {}", name.node)?;
-        value.as_ref().map_or(Ok(()), |value| write!(f, "={}", value.node))
+        let declarator = declarator_text(&self.declarator.name.node, &self.declarator.derived);
+        let words = words(self.storage.as_ref(), &self.specs);
+        write!(f, "inline {words} {declarator} = {};", At(&self.value, ASSIGNMENT))
     }
 }
 
-fn write_type(
-    f: &mut fmt::Formatter<'_>,
-    specs: &[crate::source::Spanned<TypeSpec>],
-    name: &str,
-    derived: &[Derived],
-) -> fmt::Result {
-    for (at, spec) in specs.iter().enumerate() {
-        let blank = if at > 0 { " " } else { "" };
-        write!(f, "{blank}{}", spec.node)?;
+impl fmt::Display for Translator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let input = declarator_text(&self.parameter.node, &self.input.derived);
+        writeln!(f, "translator {} < {} {input} > {{", self.output, words(None, &self.input.specs))?;
+        for (name, value) in &self.members {
+            indent(f, 1)?;
+            writeln!(f, "{} = {};", name.node, At(value, ASSIGNMENT))?;
+        }
+        f.write_str("};")
     }
-    let declarator = declarator_text(name, derived);
-    match declarator.is_empty() {
-        true => Ok(()),
-        false => write!(f, " {declarator}"),
+}
+
+impl fmt::Display for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "provider {} {{", self.name.node)?;
+        for probe in &self.probes {
+            indent(f, 1)?;
+            write!(f, "probe {}({})", probe.name.node, probe.native)?;
+            if let Some(translated) = &probe.translated {
+                write!(f, " : ({translated})")?;
+            }
+            f.write_str(";\n")?;
+        }
+        f.write_str("};")
+    }
+}
+
+impl fmt::Display for Params {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dots = self.variadic.then(|| "...".to_owned());
+        let list: Vec<String> = self.list.iter().map(Param::to_string).chain(dots).collect();
+        f.write_str(&list.join(", "))
+    }
+}
+
+impl fmt::Display for Param {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name.as_ref().map(|name| name.node.as_str()).unwrap_or_default();
+        let declarator = declarator_text(name, &self.ty.derived);
+        let blank = if declarator.is_empty() { "" } else { " " };
+        write!(f, "{}{blank}{declarator}", words(self.storage.as_ref(), &self.ty.specs))
+    }
+}
+
+impl fmt::Display for Pragma {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("#pragma D ")?;
+        match self {
+            Pragma::Option { name, value: None, .. } => write!(f, "option {}", name.node),
+            Pragma::Option { name, value: Some(value), .. } => {
+                write!(f, "option {}={}", name.node, value.node)
+            }
+            Pragma::Attributes { attributes, of, .. } => match of {
+                PragmaSubject::Identifier(name) => {
+                    write!(f, "attributes {} {}", attributes.node, name.node)
+                }
+                PragmaSubject::Provider { name, part } => {
+                    write!(f, "attributes {} provider {} {}", attributes.node, name.node, part.node)
+                }
+            },
+            Pragma::Binding { version, name, .. } => {
+                write!(f, "binding \"{}\" {}", version.node, name.node)
+            }
+            Pragma::DependsOn { class, name, .. } => write!(f, "depends_on {} {}", class.node, name.node),
+        }
     }
 }
 
@@ -381,15 +475,11 @@ fn declarator_text(name: &str, derived: &[Derived]) -> String {
             Derived::Pointer { .. } => Ok(()),
             Derived::Array(None) => write!(text, "[]"),
             Derived::Array(Some(size)) => write!(text, "[{}]", At(size, CONDITIONAL)),
-            Derived::AssocArray(keys) => write!(text, "[{}]", types(keys)),
-            Derived::Function(params) => write!(text, "({})", types(params)),
+            Derived::AssocArray(keys) => write!(text, "[{keys}]"),
+            Derived::Function(params) => write!(text, "({params})"),
         };
         // Writing to a String does not fail.
         debug_assert!(written.is_ok());
     }
     text
-}
-
-fn types(list: &[TypeName]) -> String {
-    list.iter().map(TypeName::to_string).collect::<Vec<_>>().join(", ")
 }

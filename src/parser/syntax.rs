@@ -122,7 +122,7 @@ fn keyword_otherwise(place: &Place<'_>) -> Option<SyntaxError> {
     let text = place.text;
     let declares = matches!(
         place.token,
-        Token::TypeKeyword(_) | Token::Qualifier(_) | Token::Storage(_) | Token::Tag(_)
+        Token::TypeKeyword(_) | Token::Qualifier(_) | Token::Storage(_) | Token::Tag(_) | Token::Enum
     );
     let scoped = matches!(place.before(), "self" | "this");
     if declares && (place.takes_statement() || scoped) && place.lexer.mode == Mode::Body {
@@ -347,26 +347,10 @@ pub fn open_comment(span: Span) -> ParseError {
     simple("the comment is never closed", span, "the comment begins here").help("add `*/`")
 }
 
-/// `{` in a declaration: a type's members, or the body of what C would call a function.
-pub fn brace_in_declaration(before: &str, span: Span) -> ParseError {
-    match before {
-        ")" => simple("D has no functions of its own", span, "a body of statements")
-            .help("clauses have bodies: BEGIN { … }; an inline gives an expression a name"),
-        _ => ParseError::Unsupported { what: "definitions of struct, union and enum types are", span },
-    }
-}
-
-/// Words that open declarations which the compiler does not have yet.
-pub fn unsupported_item(word: &str) -> Option<&'static str> {
-    Some(match word {
-        "inline" => "inline definitions are",
-        "translator" => "translators are",
-        "provider" => "provider definitions are",
-        "typedef" => "type definitions are",
-        "counter" => "counter definitions are",
-        "import" => "`import` is",
-        _ => return None,
-    })
+/// `{` after the parameters of what C would call a function.
+pub fn function_body(span: Span) -> ParseError {
+    simple("D has no functions of its own", span, "a body of statements")
+        .help("clauses have bodies: BEGIN { … }; an inline gives an expression a name")
 }
 
 /// Words of C that D keeps without a meaning, and `if` and `else` in a wrong place.

@@ -218,11 +218,19 @@ fn type_name() -> impl Strategy<Value = TypeName> {
         let derived = if named && !pointer { Vec::new() } else { derived };
         TypeName { specs: specs.into_iter().map(spanned).collect(), derived, span: nowhere() }
     });
-    let params = prop::collection::vec(simple.clone(), 0..3);
+    let name = prop::option::of(Just(spanned("p".to_owned())));
+    // `name [` again: a typedef's name and a declared array.
+    let param = (simple.clone(), name).prop_map(|(ty, name)| Param {
+        storage: None,
+        name: name.filter(|_| ty.derived.is_empty()),
+        ty,
+    });
+    let params = (prop::collection::vec(param, 0..3), any::<bool>())
+        .prop_map(|(list, variadic)| Params { list, variadic });
     (simple, prop::option::weighted(0.2, params), any::<bool>()).prop_map(|(mut ty, params, keys)| {
         let pointer = Derived::Pointer { qualifiers: Vec::new() };
         match params {
-            Some(keys_of) if keys && !keys_of.is_empty() => {
+            Some(keys_of) if keys && keys_of != Params::default() => {
                 ty.derived.splice(0..0, [pointer, Derived::AssocArray(keys_of)]).for_each(drop)
             }
             Some(params) => ty.derived.splice(0..0, [pointer, Derived::Function(params)]).for_each(drop),

@@ -182,7 +182,9 @@ pub enum Token {
     TypeKeyword(TypeKeyword),
     Qualifier(TypeKeyword),
     Storage(Storage),
+    /// `struct` or `union`
     Tag(TagKind),
+    Enum,
     SelfScope,
     ThisScope,
     If,
@@ -194,6 +196,7 @@ pub enum Token {
     Probe,
     Provider,
     Translator,
+    Inline,
     /// A word that is kept for the language and means nothing.
     Reserved(&'static str),
     /// An operator or a bracket.
@@ -224,7 +227,7 @@ pub fn keyword(word: &str) -> Option<Token> {
         "restrict" => Token::Qualifier(TypeKeyword::Restrict),
         "struct" => Token::Tag(TagKind::Struct),
         "union" => Token::Tag(TagKind::Union),
-        "enum" => Token::Tag(TagKind::Enum),
+        "enum" => Token::Enum,
         "self" => Token::SelfScope,
         "this" => Token::ThisScope,
         "if" => Token::If,
@@ -236,14 +239,15 @@ pub fn keyword(word: &str) -> Option<Token> {
         "probe" => Token::Probe,
         "provider" => Token::Provider,
         "translator" => Token::Translator,
+        "inline" => Token::Inline,
         _ => Token::Reserved(RESERVED.iter().find(|&&r| r == word)?),
     })
 }
 
 /// Kept for the language, without a meaning in a body.
-const RESERVED: [&str; 13] = [
-    "break", "case", "continue", "counter", "default", "do", "for", "goto", "import", "inline", "return",
-    "switch", "while",
+const RESERVED: [&str; 12] = [
+    "break", "case", "continue", "counter", "default", "do", "for", "goto", "import", "return", "switch",
+    "while",
 ];
 
 /// Whether the word opens a declaration when it stands between external declarations.

@@ -2,13 +2,14 @@
 
 use super::ast::*;
 use super::error::ParseError;
-use crate::source::Span;
+use crate::source::{Span, Spanned};
 
 /// A node on the way down; the walk keeps them on the heap, so that no depth exhausts the stack.
 enum Node<'a> {
     Expr(&'a Expr),
     Stmt(&'a Stmt),
     Type(&'a TypeName),
+    Members(&'a MemberDeclaration),
 }
 
 /// No part of the item is nested more than `limit` levels deep.
@@ -20,7 +21,26 @@ pub fn check_depth(item: &Item, limit: usize) -> Result<(), ParseError> {
         }
         Item::Declaration(declaration) => {
             let steps = declaration.declarators.iter().flat_map(|d| &d.derived);
-            check(steps.flat_map(derived_nodes).collect(), limit)
+            let nodes = steps.flat_map(derived_nodes).chain(specs_nodes(&declaration.specs));
+            check(nodes.collect(), limit)
+        }
+        Item::Inline(inline) => {
+            let steps = inline.declarator.derived.iter().flat_map(derived_nodes);
+            let nodes = steps.chain(specs_nodes(&inline.specs)).chain([Node::Expr(&inline.value)]);
+            check(nodes.collect(), limit)
+        }
+        Item::Translator(translator) => {
+            let types = [&translator.output, &translator.input].map(Node::Type);
+            let values = translator.members.iter().map(|(_, value)| Node::Expr(value));
+            check(types.into_iter().chain(values).collect(), limit)
+        }
+        Item::Provider(provider) => {
+            let lists =
+                provider.probes.iter().flat_map(|probe| [Some(&probe.native), probe.translated.as_ref()]);
+            check(
+                lists.flatten().flat_map(|params| params.list.iter().map(|p| Node::Type(&p.ty))).collect(),
+                limit,
+            )
         }
         Item::Pragma(_) => Ok(()),
     }
@@ -51,6 +71,7 @@ fn span_of(node: &Node<'_>) -> Span {
         Node::Stmt(Stmt::Expr(expr)) => expr.span,
         Node::Stmt(Stmt::If(branch)) => branch.span,
         Node::Type(ty) => ty.span,
+        Node::Members(members) => members.span,
     }
 }
 
@@ -65,7 +86,22 @@ fn each_child<'a>(node: &Node<'a>, visit: &mut dyn FnMut(Node<'a>)) {
                 .chain(branch.otherwise.iter().flatten())
                 .for_each(|stmt| visit(Node::Stmt(stmt)));
         }
-        Node::Type(ty) => ty.derived.iter().flat_map(derived_nodes).for_each(visit),
+        Node::Type(ty) => {
+            let steps = ty.derived.iter().flat_map(derived_nodes);
+            steps.chain(specs_nodes(&ty.specs)).for_each(visit);
+        }
+        Node::Members(members) => {
+            specs_nodes(&members.specs).into_iter().for_each(&mut *visit);
+            for member in &members.members {
+                member
+                    .declarator
+                    .iter()
+                    .flat_map(|d| &d.derived)
+                    .flat_map(derived_nodes)
+                    .for_each(&mut *visit);
+                member.bits.iter().map(Node::Expr).for_each(&mut *visit);
+            }
+        }
         Node::Expr(expr) => {
             each_operand(expr, &mut |operand| visit(Node::Expr(operand)));
             match &expr.kind {
@@ -83,8 +119,21 @@ fn derived_nodes(derived: &Derived) -> Vec<Node<'_>> {
     match derived {
         Derived::Pointer { .. } | Derived::Array(None) => Vec::new(),
         Derived::Array(Some(size)) => vec![Node::Expr(size)],
-        Derived::AssocArray(types) | Derived::Function(types) => types.iter().map(Node::Type).collect(),
+        Derived::AssocArray(params) | Derived::Function(params) => {
+            params.list.iter().map(|param| Node::Type(&param.ty)).collect()
+        }
     }
+}
+
+fn specs_nodes(specs: &[Spanned<TypeSpec>]) -> Vec<Node<'_>> {
+    let nodes = specs.iter().map(|spec| match &spec.node {
+        TypeSpec::Record(record) => record.members.iter().map(Node::Members).collect(),
+        TypeSpec::Enum(definition) => {
+            definition.enumerators.iter().filter_map(|(_, value)| value.as_ref().map(Node::Expr)).collect()
+        }
+        TypeSpec::Keyword(_) | TypeSpec::Name(_) | TypeSpec::Tag { .. } => Vec::new(),
+    });
+    nodes.flatten().collect()
 }
 
 /// Calls `visit` with each expression directly inside `expr`, from left to right.

@@ -1,5 +1,6 @@
 //! parser/words.rs: what a word or a macro of a body is: keyword, identifier, type name, number, string.
 
+use super::ast::Storage;
 use super::error::{MacroError, ParseError};
 use super::lexer::{After, Lexer, Mode};
 use super::macros;
@@ -26,8 +27,10 @@ impl<'a> Lexer<'a> {
             return Token::Ident(text.to_owned());
         }
         if let Some(keyword) = token::keyword(text) {
-            if matches!(keyword, Token::TypeKeyword(_)) {
-                self.note_type();
+            match keyword {
+                Token::TypeKeyword(_) => self.note_type(),
+                Token::Storage(Storage::Typedef) => self.in_typedef = true,
+                _ => {}
             }
             return keyword;
         }
@@ -69,15 +72,15 @@ impl<'a> Lexer<'a> {
         let assigned = next.starts_with('=') && !next.starts_with("==");
         let listed = next.starts_with(',') && self.opener().is_none();
         if assigned || listed || ["++", "--", "[", ";"].iter().any(|follow| next.starts_with(follow)) {
-            self.identifiers.insert(word);
-            return false;
-        }
-        if !(self.options.is_type_name)(word) {
+            // Members and types do not share their names with variables.
+            if self.mode != Mode::Declaration || self.opener().is_none() && !self.in_typedef {
+                self.identifiers.insert(word);
+            }
             return false;
         }
         let declared =
             self.mode == Mode::Declaration && self.levels.last().is_some_and(|level| level.has_type);
-        !declared
+        !declared && self.names_type(word)
     }
 
     pub(super) fn macro_variable(&mut self, span: Span) -> Result<Token, ParseError> {
@@ -102,8 +105,7 @@ impl<'a> Lexer<'a> {
         match self.options.macros.argument(index) {
             Some(argument) if as_string => Ok(macros::string_token(argument.as_bytes())),
             Some(argument) => {
-                let is_type =
-                    |word: &str| !self.identifiers.contains(word) && (self.options.is_type_name)(word);
+                let is_type = |word: &str| !self.identifiers.contains(word) && self.names_type(word);
                 macros::argument_token(argument, is_type, span)
             }
             None if self.settings.defaultargs && as_string => Ok(macros::string_token(b"")),
@@ -118,6 +120,12 @@ impl<'a> Lexer<'a> {
     pub(super) fn note_type(&mut self) {
         if let Some(level) = self.levels.last_mut() {
             level.has_type = true;
+        }
+    }
+
+    pub(super) fn forget_type(&mut self) {
+        if let Some(level) = self.levels.last_mut() {
+            level.has_type = false;
         }
     }
 }

@@ -13,6 +13,9 @@ pub fn expand(program: ast::Program, mut session: Session) -> (plain::Program, S
         match item {
             ast::Item::Pragma(pragma) => items.push(Item::Pragma(pragma)),
             ast::Item::Declaration(declaration) => items.push(Item::Declaration(declaration)),
+            ast::Item::Inline(inline) => items.push(Item::Inline(inline)),
+            ast::Item::Translator(translator) => items.push(Item::Translator(translator)),
+            ast::Item::Provider(provider) => items.push(Item::Provider(provider)),
             ast::Item::Clause(clause) => {
                 items.extend(clauses(clause, &mut session).into_iter().map(Item::Clause))
             }

@@ -21,7 +21,7 @@ pub fn expand(mut program: plain::Program, index: &dyn SiteIndex) -> Result<plai
 pub fn wanted(program: &ast::Program) -> Vec<InlineProbe> {
     let clauses = program.items.iter().filter_map(|item| match item {
         ast::Item::Clause(clause) => Some(clause),
-        ast::Item::Pragma(_) | ast::Item::Declaration(_) => None,
+        _ => None,
     });
     let mut wanted: Vec<InlineProbe> = clauses
         .flat_map(|clause| &clause.probes)

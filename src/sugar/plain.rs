@@ -1,6 +1,6 @@
 //! sugar/plain.rs: the tree after the sugar pass: no `if`, no inline probes.
 
-use crate::parser::ast::{self, Declaration, Expr, Pragma, ProbeDesc};
+use crate::parser::ast::{self, Declaration, Expr, Inline, Pragma, ProbeDesc, Provider, Translator};
 use crate::source::Span;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +13,9 @@ pub enum Item {
     Clause(Clause),
     Pragma(Pragma),
     Declaration(Declaration),
+    Inline(Inline),
+    Translator(Translator),
+    Provider(Provider),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +39,9 @@ impl From<&Program> for ast::Program {
             }),
             Item::Pragma(pragma) => ast::Item::Pragma(pragma.clone()),
             Item::Declaration(declaration) => ast::Item::Declaration(declaration.clone()),
+            Item::Inline(inline) => ast::Item::Inline(inline.clone()),
+            Item::Translator(translator) => ast::Item::Translator(translator.clone()),
+            Item::Provider(provider) => ast::Item::Provider(provider.clone()),
         });
         ast::Program { items: items.collect() }
     }

@@ -82,7 +82,9 @@ impl Checker<'_> {
         }
         let keys = match keys {
             None => None,
-            Some(keys) => Some(keys.iter().map(|key| self.key_type(key)).collect::<Result<Vec<Type>>>()?),
+            Some(keys) => {
+                Some(keys.list.iter().map(|key| self.key_type(&key.ty)).collect::<Result<Vec<Type>>>()?)
+            }
         };
         self.declare_variable(&name, keys, ty)
     }
@@ -172,6 +174,10 @@ impl Checker<'_> {
                         return Err(Box::new(Error::KernelType { name, span: spec.span }));
                     };
                     named = Some((ty, spec.span));
+                }
+                TypeSpec::Record(_) | TypeSpec::Enum(_) => {
+                    let what = "definitions of struct, union and enum types".into();
+                    return Err(Box::new(Error::Unsupported { what, span: spec.span }));
                 }
             }
         }

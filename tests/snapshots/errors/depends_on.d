@@ -1,2 +1,0 @@
-#pragma D depends_on provider x
-BEGIN { }

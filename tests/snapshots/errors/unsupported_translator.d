@@ -1,1 +1,0 @@
-translator foo_t < int v > { a = v; };

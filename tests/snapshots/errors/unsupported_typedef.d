@@ -1,1 +1,0 @@
-typedef int foo_t;
