@@ -9,10 +9,18 @@ use crate::sites::{Boundary, FunctionSites, InlineProbe, SiteIndex};
 use crate::source::{FileId, Sources, Span};
 use crate::sugar::{self, inline_probes, plain};
 use crate::typeck;
-use crate::types::{TypeSource, intrinsic::Intrinsic};
+use crate::types::Kernel;
 
 /// Makes the index that knows these functions' inlined copies. Asked only if a program names one.
 pub type MakeIndex<'a> = dyn Fn(Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> + 'a;
+
+/// What a compilation is given besides its texts.
+#[derive(Clone, Copy)]
+pub struct Given<'a> {
+    pub macros: &'a Macros,
+    pub kernel: &'a dyn Kernel,
+    pub index: &'a MakeIndex<'a>,
+}
 
 /// What a compilation made on its way, and its outcome.
 #[derive(Debug)]
@@ -35,12 +43,11 @@ pub struct Compiled {
 pub fn compile(
     sources: &Sources,
     programs: &[FileId],
-    macros: &Macros,
+    given: Given<'_>,
     options: &mut Options,
-    index: &MakeIndex<'_>,
 ) -> Compilation {
     let mut stages = Stages { desugared: String::new(), dumps: String::new() };
-    let result = stages.run(sources, programs, macros, options, index);
+    let result = stages.run(sources, programs, given, options);
     Compilation { desugared: stages.desugared, dumps: stages.dumps, result }
 }
 
@@ -54,17 +61,17 @@ impl Stages {
         &mut self,
         sources: &Sources,
         programs: &[FileId],
-        macros: &Macros,
+        given: Given<'_>,
         options: &mut Options,
-        index: &MakeIndex<'_>,
     ) -> Result<Compiled, Vec<Diagnostic>> {
-        let trees = parse(sources, programs, macros, options)?;
+        let trees = parse(sources, programs, given, options)?;
         let dump = Dump::new(options);
         for tree in &trees {
             self.dump(dump.ast, || parser::dump::program(tree));
         }
-        let plain = self.desugar(trees, index, dump)?;
-        let typed = typeck::check(&plain, &environment(options)).map_err(|error| vec![error.diagnostic()])?;
+        let plain = self.desugar(trees, given.index, dump)?;
+        let typed = typeck::check(&plain, &environment(options, given.kernel))
+            .map_err(|error| vec![error.diagnostic()])?;
         self.dump(dump.typed, || typeck::dump(&typed));
         let program = codegen::generate(&typed).map_err(|error| vec![error.diagnostic()])?;
         self.dump(dump.dif, || dif::disasm::program(&program));
@@ -139,7 +146,7 @@ impl Dump {
 fn parse(
     sources: &Sources,
     programs: &[FileId],
-    macros: &Macros,
+    given: Given<'_>,
     options: &mut Options,
 ) -> Result<Vec<ast::Program>, Vec<Diagnostic>> {
     let mut trees = Vec::new();
@@ -150,8 +157,8 @@ fn parse(
             empty: options.flag("empty"),
             pspec: options.flag("pspec"),
         };
-        let is_type_name = |word: &str| Intrinsic.named(word).is_some();
-        let parse_options = ParseOptions { macros, is_type_name: &is_type_name, settings };
+        let is_type_name = |word: &str| given.kernel.named(word).is_some();
+        let parse_options = ParseOptions { macros: given.macros, is_type_name: &is_type_name, settings };
         let parsed = parser::parse(sources, *file, &parse_options);
         let program = parsed.map_err(|error| vec![error.diagnostic()])?.program;
         set_pragmas(&program, options)?;
@@ -177,9 +184,10 @@ fn set_pragmas(program: &ast::Program, options: &mut Options) -> Result<(), Vec<
     Ok(())
 }
 
-fn environment(options: &Options) -> typeck::Env {
+fn environment<'a>(options: &Options, kernel: &'a dyn Kernel) -> typeck::Env<'a> {
     let number = |name| u32::try_from(options.number(name)).unwrap_or(u32::MAX);
     typeck::Env {
+        kernel,
         strsize: number("strsize"),
         stackframes: number("stackframes"),
         ustackframes: number("ustackframes"),

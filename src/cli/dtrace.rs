@@ -12,6 +12,7 @@ use crate::parser::Macros;
 use crate::pipeline::{self, Compiled};
 use crate::sites::{DwarfIndex, InlineProbe, Kernel, SiteIndex};
 use crate::source::{FileId, Origin, Source, Sources};
+use crate::types::intrinsic::Intrinsic;
 use std::cell::OnceCell;
 use std::io::Write;
 use std::path::Path;
@@ -163,7 +164,8 @@ impl Run {
         let macros = self.macros(target);
         let mut options = self.options.clone();
         let index = |wanted| self.index(wanted);
-        let compilation = pipeline::compile(&self.sources, &self.files, &macros, &mut options, &index);
+        let given = pipeline::Given { macros: &macros, kernel: &Intrinsic, index: &index };
+        let compilation = pipeline::compile(&self.sources, &self.files, given, &mut options);
         if let Some(kernel) = self.kernel.get() {
             for warning in kernel.take_warnings() {
                 self.report.diagnostic(&self.sources, &warning, None);

@@ -9,12 +9,11 @@ use crate::parser::ast::{
     Declaration, Declarator, Derived, Expr, ExprKind, Storage, TypeKeyword, TypeName, TypeSpec,
 };
 use crate::source::{Span, Spanned};
-use crate::types::intrinsic::Intrinsic;
-use crate::types::{Type, TypeSource};
+use crate::types::{Kernel, Type};
 
 impl Checker<'_> {
-    pub(super) fn types(&self) -> impl TypeSource + use<> {
-        Intrinsic
+    pub(super) fn types(&self) -> &dyn Kernel {
+        self.env.kernel
     }
 
     pub(super) fn resolve_type(&self, name: &TypeName) -> Result<Type> {
@@ -168,9 +167,7 @@ impl Checker<'_> {
                 TypeSpec::Name(name) => named = Some((self.named_type(name, spec.span)?, spec.span)),
                 TypeSpec::Tag { kind, name } => {
                     let Some(ty) = self.types().tagged(*kind, name) else {
-                        let tag =
-                            crate::types::Tagged { kind: *kind, name: name.clone(), id: 0, bytes: None };
-                        let name = tag.to_string();
+                        let name = format!("{} {name}", kind.text());
                         return Err(Box::new(Error::KernelType { name, span: spec.span }));
                     };
                     named = Some((ty, spec.span));

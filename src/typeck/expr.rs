@@ -7,8 +7,8 @@ use super::{Checker, Error, Result, constants};
 use crate::dif::insn::Builtin;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
+use crate::types::Type;
 use crate::types::intrinsic::{INT, LONG, LONG_LONG, UINT, ULONG, ULONG_LONG};
-use crate::types::{Type, TypeSource};
 
 impl Checker<'_> {
     pub(super) fn check_expr(&mut self, expr: &ast::Expr) -> Result<Expr> {

@@ -23,7 +23,8 @@ pub(crate) mod tests;
 pub mod typed;
 
 use crate::sugar::plain;
-use crate::types::Layout;
+use crate::types::intrinsic::Intrinsic;
+use crate::types::{Kernel, Layout};
 
 pub use dump::dump;
 pub use error::Error;
@@ -32,8 +33,9 @@ pub use error::Error;
 pub type Result<T> = std::result::Result<T, Box<Error>>;
 
 /// What a program does not know by itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Env {
+#[derive(Clone, Copy)]
+pub struct Env<'a> {
+    pub kernel: &'a dyn Kernel,
     /// Option strsize: bytes of a string.
     pub strsize: u32,
     /// Options stackframes and ustackframes: frames of stack() and ustack() without an argument.
@@ -41,15 +43,15 @@ pub struct Env {
     pub ustackframes: u32,
 }
 
-impl Default for Env {
-    fn default() -> Env {
-        Env { strsize: 256, stackframes: 20, ustackframes: 20 }
+impl Default for Env<'_> {
+    fn default() -> Self {
+        Env { kernel: &Intrinsic, strsize: 256, stackframes: 20, ustackframes: 20 }
     }
 }
 
 /// Checks a whole program: declarations first, then the clauses in their order, as a variable's type is
 /// fixed by the first assignment.
-pub fn check(program: &plain::Program, env: &Env) -> Result<typed::Program> {
+pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> {
     let mut checker = Checker::new(env);
     for item in &program.items {
         if let plain::Item::Declaration(declaration) = item {
@@ -71,7 +73,7 @@ pub fn check(program: &plain::Program, env: &Env) -> Result<typed::Program> {
 
 /// The state of one check.
 struct Checker<'a> {
-    env: &'a Env,
+    env: &'a Env<'a>,
     layout: Layout,
     names: names::Names,
     /// The first thing that the machine does not have yet. It is told last: what is wrong with the program
@@ -80,7 +82,7 @@ struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    fn new(env: &'a Env) -> Checker<'a> {
+    fn new(env: &'a Env<'a>) -> Checker<'a> {
         Checker {
             env,
             layout: Layout { strsize: env.strsize },

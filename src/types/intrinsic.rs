@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Int, Member, Tagged, Type, TypeSource};
+use super::{Int, Kernel, Member, Prototype, Symbol, Tagged, Type, TypeSource};
 use crate::parser::ast::TagKind;
 
 const fn int(name: &'static str, bytes: u8, signed: bool) -> Type {
@@ -80,12 +80,35 @@ impl TypeSource for Intrinsic {
         None
     }
 
+    fn complete(&self, tagged: &Tagged) -> Tagged {
+        tagged.clone()
+    }
+
     fn members(&self, _: &Tagged) -> Vec<Member> {
+        Vec::new()
+    }
+
+    fn enumerators(&self, _: &Tagged) -> Vec<(String, i64)> {
         Vec::new()
     }
 
     fn names(&self) -> Vec<&str> {
         TYPEDEFS.iter().map(|(name, _)| *name).collect()
+    }
+}
+
+/// No kernel: only what every program has.
+impl Kernel for Intrinsic {
+    fn symbol(&self, _: &str) -> Option<Symbol> {
+        None
+    }
+
+    fn prototype(&self, _: &str, _: &str) -> Option<Prototype> {
+        None
+    }
+
+    fn without_types(&self) -> Option<String> {
+        Some("no kernel was looked at".to_owned())
     }
 }
 

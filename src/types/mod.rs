@@ -57,10 +57,23 @@ pub struct Tagged {
     pub kind: TagKind,
     /// Empty: it has no tag.
     pub name: String,
-    /// What its source knows it by.
-    pub id: u32,
+    pub id: TypeId,
     /// `None`: only declared forward.
     pub bytes: Option<u64>,
+}
+
+/// Which source a struct, union or enum comes from, and what that source knows it by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TypeId {
+    pub origin: TypeOrigin,
+    pub index: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TypeOrigin {
+    Program,
+    /// One of the kernel's files of types, by number: the kernel proper, then modules.
+    Kernel(u16),
 }
 
 /// A member of a struct or union.
@@ -73,19 +86,54 @@ pub struct Member {
     pub bits: Option<u32>,
 }
 
-/// Where types come from by name: intrinsics, later BTF, DWARF and the program itself.
+/// Where types come from by name: intrinsics, the kernel's BTF or DWARF, the program itself.
 pub trait TypeSource {
-    /// A base type or typedef: `int`, `unsigned long`, `pid_t`.
+    /// A base type or typedef: `int`, `unsigned long`, `pid_t`; `` module`pid_t `` in that module only.
     fn named(&self, name: &str) -> Option<Type>;
 
-    /// `struct name`, `union name`, `enum name`.
+    /// `struct name`, `union name`, `enum name`; the name may have a module too.
     fn tagged(&self, kind: TagKind, name: &str) -> Option<Type>;
+
+    /// What is known by now of a type that was perhaps only declared forward where it was met.
+    fn complete(&self, tagged: &Tagged) -> Tagged;
 
     /// The members of a struct or union of this source; empty for a forward declaration.
     fn members(&self, record: &Tagged) -> Vec<Member>;
 
+    /// Names and values of an enum of this source.
+    fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)>;
+
     /// All names that `named` knows and that a misspelt name may have meant.
     fn names(&self) -> Vec<&str>;
+}
+
+/// What a kernel knows of itself. Nothing is loaded before it is asked for.
+pub trait Kernel: TypeSource {
+    /// A variable or function, `name` or `` module`name ``; a leading backtick asks all modules.
+    fn symbol(&self, name: &str) -> Option<Symbol>;
+
+    /// The type of a function, for `args[]`. An empty module is any.
+    fn prototype(&self, module: &str, function: &str) -> Option<Prototype>;
+
+    /// Why there are no types of the kernel, if there are none: what to do about it.
+    fn without_types(&self) -> Option<String>;
+}
+
+/// A variable or function of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    pub module: String,
+    pub name: String,
+    pub address: u64,
+    pub bytes: u64,
+    /// `None`: nothing says what its type is.
+    pub ty: Option<Type>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prototype {
+    pub params: Vec<(String, Type)>,
+    pub returns: Type,
 }
 
 impl Type {
