@@ -1,5 +1,6 @@
 //! types/: Type, layout, trait TypeSource.
 
+pub mod declared;
 pub mod intrinsic;
 mod layout;
 
@@ -222,8 +223,17 @@ impl Type {
             (Type::Int(a), Type::Int(b)) => a.bytes == b.bytes && a.signed == b.signed,
             (Type::Pointer { to: a, user: u }, Type::Pointer { to: b, user: v }) => u == v && a.same(b),
             (Type::Array { of: a, len: m }, Type::Array { of: b, len: n }) => m == n && a.same(b),
+            (Type::Record(a), Type::Record(b)) | (Type::Enum(a), Type::Enum(b)) => a.same(b),
             (a, b) => a == b,
         }
+    }
+}
+
+impl Tagged {
+    /// A forward declaration is the type of its name, wherever that is defined.
+    pub fn same(&self, other: &Tagged) -> bool {
+        let named = self.kind == other.kind && self.name == other.name && !self.name.is_empty();
+        self.id == other.id || named && (self.bytes.is_none() || other.bytes.is_none())
     }
 }
 
