@@ -14,17 +14,26 @@ mod error;
 mod expr;
 mod fold;
 mod format_args;
+mod inline;
 mod names;
 mod ops;
 mod order;
 mod printf;
+mod provider;
+mod record;
+mod specs;
 #[cfg(test)]
 pub(crate) mod tests;
+mod translator;
 pub mod typed;
 
+use std::collections::HashMap;
+
+use crate::source::Span;
 use crate::sugar::plain;
+use crate::types::declared::Declared;
 use crate::types::intrinsic::Intrinsic;
-use crate::types::{Kernel, Layout};
+use crate::types::{Kernel, Layout, Type};
 
 pub use dump::dump;
 pub use error::Error;
@@ -54,14 +63,19 @@ impl Default for Env<'_> {
 pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> {
     let mut checker = Checker::new(env);
     for item in &program.items {
-        if let plain::Item::Declaration(declaration) = item {
-            checker.declare(declaration)?;
+        match item {
+            plain::Item::Declaration(declaration) => checker.declare(declaration)?,
+            plain::Item::Inline(inline) => checker.define_inline(inline)?,
+            plain::Item::Translator(translator) => checker.define_translator(translator)?,
+            plain::Item::Provider(_) | plain::Item::Clause(_) | plain::Item::Pragma(_) => {}
         }
     }
     let mut clauses = Vec::new();
     for item in &program.items {
-        if let plain::Item::Clause(clause) = item {
-            clauses.push(checker.check_clause(clause)?);
+        match item {
+            plain::Item::Clause(clause) => clauses.push(checker.check_clause(clause)?),
+            plain::Item::Provider(provider) => checker.define_provider(provider)?,
+            _ => {}
         }
     }
     if let Some(unsupported) = checker.unsupported {
@@ -76,6 +90,15 @@ struct Checker<'a> {
     env: &'a Env<'a>,
     layout: Layout,
     names: names::Names,
+    /// What the program declares besides variables.
+    declared: Declared,
+    externs: HashMap<String, (Type, Span)>,
+    inlines: HashMap<String, inline::Inline>,
+    translators: Vec<translator::Translator>,
+    providers: Vec<provider::Provider>,
+    /// The parameters of the inlines and translators that are being expanded; only the last frame is visible.
+    frames: Vec<inline::Frame>,
+    expansions: u32,
     /// The first thing that the machine does not have yet. It is told last: what is wrong with the program
     /// itself matters more.
     unsupported: Option<Error>,
@@ -87,6 +110,13 @@ impl<'a> Checker<'a> {
             env,
             layout: Layout { strsize: env.strsize },
             names: names::Names::default(),
+            declared: Declared::default(),
+            externs: HashMap::new(),
+            inlines: HashMap::new(),
+            translators: Vec::new(),
+            providers: Vec::new(),
+            frames: Vec::new(),
+            expansions: 0,
             unsupported: None,
         }
     }

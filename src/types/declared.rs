@@ -214,7 +214,8 @@ mod tests {
     /// The figures are gcc's.
     #[test]
     fn members_stand_where_c_puts_them() {
-        let list = [("a", CHAR, None), ("b", LONG, None), ("c", Type::array_of(CHAR, 3), None), ("d", INT, None)];
+        let list =
+            [("a", CHAR, None), ("b", LONG, None), ("c", Type::array_of(CHAR, 3), None), ("d", INT, None)];
         assert_eq!(offsets(TagKind::Struct, &list), (vec![0, 64, 128, 160], 24));
         assert_eq!(offsets(TagKind::Union, &list), (vec![0, 0, 0, 0], 8));
         let fields = [
