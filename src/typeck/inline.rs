@@ -74,7 +74,7 @@ impl Checker<'_> {
 
     /// Checks the body once where it is defined: its parameters are unknown values of their types.
     fn try_inline(&mut self, inline: &Inline) -> Result<()> {
-        let before = self.names.clone();
+        let before = self.names.mark();
         let mut frame = Frame::new();
         for (name, ty) in inline.params.iter().flatten() {
             // A name that no program can write.
@@ -83,7 +83,7 @@ impl Checker<'_> {
             frame.insert(name.clone(), self.read_scalar(id, inline.span)?);
         }
         let result = self.expand(inline, frame, inline.span);
-        self.names = before;
+        self.names.reset(&before);
         result.map(drop)
     }
 

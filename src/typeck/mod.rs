@@ -18,6 +18,7 @@ mod inline;
 mod names;
 mod ops;
 mod order;
+mod pragma;
 mod printf;
 mod provider;
 mod record;
@@ -67,7 +68,13 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
             plain::Item::Declaration(declaration) => checker.declare(declaration)?,
             plain::Item::Inline(inline) => checker.define_inline(inline)?,
             plain::Item::Translator(translator) => checker.define_translator(translator)?,
-            plain::Item::Provider(_) | plain::Item::Clause(_) | plain::Item::Pragma(_) => {}
+            plain::Item::Pragma(pragma) => checker.check_pragma(pragma)?,
+            plain::Item::Provider(_) | plain::Item::Clause(_) => {}
+        }
+    }
+    for item in &program.items {
+        if let plain::Item::Pragma(pragma) = item {
+            checker.require_used(pragma)?;
         }
     }
     let mut clauses = Vec::new();
@@ -124,11 +131,11 @@ impl<'a> Checker<'a> {
     /// The actions come first, so that the predicate may use what they assign. If they need a variable that
     /// nobody assigned, the predicate may be what assigns it: then it comes first.
     fn check_clause(&mut self, clause: &plain::Clause) -> Result<typed::Clause> {
-        let before = self.names.clone();
+        let before = self.names.mark();
         let (predicate, body) = match self.check_body(clause) {
             Ok(body) => (self.check_predicate(clause)?, body),
             Err(error) if error.is_undefined() && clause.predicate.is_some() => {
-                self.names = before;
+                self.names.reset(&before);
                 let predicate = self.check_predicate(clause)?;
                 (predicate, self.check_body(clause)?)
             }

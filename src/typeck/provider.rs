@@ -23,6 +23,10 @@ struct Probe {
 }
 
 impl Checker<'_> {
+    pub(super) fn has_provider(&self, name: &str) -> bool {
+        self.providers.iter().any(|provider| provider.name == name)
+    }
+
     pub(super) fn define_provider(&mut self, definition: &ast::Provider) -> Result<()> {
         let (name, span) = (&definition.name.node, definition.name.span);
         let fits = name.len() < NAME_BYTES && !name.contains('`');

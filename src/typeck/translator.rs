@@ -47,7 +47,7 @@ impl Checker<'_> {
 
     /// Checks every member once where it is defined, over an unknown value of the input's type.
     fn try_translator(&mut self, translator: &Translator, output: &Type) -> Result<()> {
-        let before = self.names.clone();
+        let before = self.names.mark();
         let unknown = super::names::Name {
             scope: super::typed::Scope::Global,
             name: &format!("%{}", translator.parameter),
@@ -65,7 +65,7 @@ impl Checker<'_> {
             };
             self.translate(translator, member, value, source.clone(), name.span).map(drop)
         });
-        self.names = before;
+        self.names.reset(&before);
         result
     }
 

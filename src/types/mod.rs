@@ -116,6 +116,11 @@ pub trait Kernel: TypeSource {
     /// The type of a function, for `args[]`. An empty module is any.
     fn prototype(&self, module: &str, function: &str) -> Option<Prototype>;
 
+    /// Whether a module of this name is there; the kernel proper is one too.
+    fn has_module(&self, name: &str) -> bool {
+        matches!(name, "vmlinux" | "kernel")
+    }
+
     /// Why there are no types of the kernel, if there are none: what to do about it.
     fn without_types(&self) -> Option<String>;
 }

@@ -5,7 +5,10 @@ use crate::diag::{Diagnostic, tags};
 
 impl Error {
     pub(super) fn of_definitions(&self) -> Option<Diagnostic> {
-        self.of_records().or_else(|| self.of_parameters()).or_else(|| self.of_translators())
+        self.of_records()
+            .or_else(|| self.of_parameters())
+            .or_else(|| self.of_pragmas())
+            .or_else(|| self.of_translators())
     }
 
     fn of_records(&self) -> Option<Diagnostic> {
@@ -97,6 +100,35 @@ impl Error {
             Error::LongNonArithmetic { span } => {
                 error(tags::DECL_LONGINT, "only an integer or floating-point type is long")
                     .at(*span, "this type")
+            }
+            _ => return None,
+        })
+    }
+
+    fn of_pragmas(&self) -> Option<Diagnostic> {
+        Some(match self {
+            Error::PragmaWord { what, found, similar, span } => {
+                let diagnostic = error(tags::PRAGMA_INVAL, format!("`{found}` is no {what}"));
+                did_you_mean(diagnostic.at(*span, format!("unknown {what}")), similar)
+            }
+            Error::PragmaScope { name, span } => {
+                error(tags::PRAGMA_SCOPE, format!("`{name}` is not defined by this program"))
+                    .at(*span, "the name belongs to D itself")
+            }
+            Error::PragmaUnused { name, span } => {
+                error(tags::PRAGMA_UNUSED, format!("the pragma names `{name}`, which nothing declares"))
+                    .at(*span, "never declared")
+            }
+            Error::PragmaDependency { class, name, span } => {
+                let diagnostic = error(
+                    tags::PRAGMA_DEPEND,
+                    format!("the program depends on {class} `{name}`, which is not there"),
+                )
+                .at(*span, "the dependency");
+                match class.as_str() {
+                    "library" => diagnostic.note("only a library can depend on a library"),
+                    _ => diagnostic,
+                }
             }
             _ => return None,
         })

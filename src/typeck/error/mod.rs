@@ -146,6 +146,11 @@ pub enum Error {
     ParameterType { kind: &'static str, found: Type, span: Span },
     ParameterName { kind: &'static str, span: Span },
     ParameterVariadic { kind: &'static str, span: Span },
+    // Pragmas.
+    PragmaWord { what: &'static str, found: String, similar: Option<String>, span: Span },
+    PragmaScope { name: String, span: Span },
+    PragmaUnused { name: String, span: Span },
+    PragmaDependency { class: String, name: String, span: Span },
     // Inlines, translators, providers.
     InlineType { expected: Type, found: Type, span: Span },
     TooManyExpansions { most: u32, span: Span },
