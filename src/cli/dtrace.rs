@@ -149,7 +149,7 @@ impl Run {
                 Ok(bytes) => bytes,
                 Err(error) => {
                     let text = format!("failed to compile script {path}: {error}");
-                    return self.fail_as(&text, None);
+                    return self.fail_as(&text, error.help());
                 }
             };
         }

@@ -210,7 +210,8 @@ fn consume(
     let mut consumer = Consumer::new(program, &plan.enabled, &layouts, &symbols, run.options.clone(), sink);
     let report = &run.report;
     let mut say = |message: &str| report.warning(message);
-    let mut watch = Watch { signal: signals.as_fd(), processes, say: &mut say };
+    let mut notice = |message: &str| report.notice(message);
+    let mut watch = Watch { signal: signals.as_fd(), processes, say: &mut say, notice: &mut notice };
     match run::run(&mut session, &mut consumer, &mut watch) {
         Ok(status) => Ok(status),
         // Whoever read the output has seen enough.

@@ -19,6 +19,8 @@ pub struct Watch<'a> {
     pub processes: &'a mut [Process],
     /// Where messages go, a line each.
     pub say: &'a mut dyn FnMut(&str),
+    /// Where those go that a quiet run does not want.
+    pub notice: &'a mut dyn FnMut(&str),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -209,7 +211,7 @@ impl Watch<'_> {
         }
         for ended in ended.into_iter().flatten() {
             let how = ended.how.unwrap_or_else(|| "has exited".to_owned());
-            (self.say)(&format!("pid {} {how}", ended.pid));
+            (self.notice)(&format!("pid {} {how}", ended.pid));
         }
         true
     }

@@ -59,13 +59,25 @@ impl Error {
             Error::Limit => Some(
                 "trace fewer places, lower the buffers, or raise the limits in /sys/module/kinst/parameters",
             ),
+            Error::Verify(error) if option(error).is_some() => Some("raise it with -x"),
             Error::Verify(_) => Some("this is a bug of the compiler: -S shows the code; please report it"),
             Error::Open { .. } | Error::Request { .. } => None,
         }
     }
 }
 
+/// The module names an option by its number when the program does not fit into it.
+fn option(error: &uapi::Error) -> Option<&'static str> {
+    if uapi::Verify(error.code) != uapi::Verify::OPTION {
+        return None;
+    }
+    ["bufsize", "aggsize", "dynvarsize", "specsize", "nspec", "strsize"].get(error.index as usize).copied()
+}
+
 fn verify_text(error: &uapi::Error) -> String {
+    if let Some(option) = option(error) {
+        return format!("{option} is too small for it");
+    }
     let code = uapi::Verify(error.code).name().map_or_else(|| error.code.to_string(), str::to_owned);
     let mut text = code;
     if error.difo != uapi::NONE {
@@ -79,6 +91,10 @@ fn verify_text(error: &uapi::Error) -> String {
 
 /// The system's words for an error number, without Rust's "(os error 2)".
 fn errno_text(errno: rustix::io::Errno) -> String {
-    let text = std::io::Error::from(errno).to_string();
+    io_text(&std::io::Error::from(errno))
+}
+
+fn io_text(error: &std::io::Error) -> String {
+    let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }

@@ -134,7 +134,7 @@ pub fn nothing_matches(
             None => Err(Box::new(error.help("there are dtrace, fbt and kinst"))),
         };
     }
-    if modules.is_empty() && !is_glob(module) && !function.is_empty() {
+    if modules.is_empty() && !is_glob(module) {
         return Err(Box::new(no_module(kernel, module)));
     }
     if function.is_empty() || is_glob(function) {
