@@ -8,7 +8,7 @@ use crate::consumer::sink::Sink;
 use crate::consumer::symbols::System;
 use crate::consumer::text::Consumer;
 use crate::diag::{Diagnostic, tags};
-use crate::dif::{self, ActionKind, Program};
+use crate::dif::{self, Program, StatementKind};
 use crate::kernel::ioctl::Device;
 use crate::kernel::process::Process;
 use crate::kernel::reason as refusal;
@@ -94,18 +94,28 @@ fn allow_destructive(run: &Run, program: &Program) -> Result<(), Failed> {
         run.report.notice("allowing destructive actions");
         return Ok(());
     }
-    let mut actions = program.clauses.iter().flat_map(|clause| &clause.actions);
-    match actions.find(|action| matches!(action.kind as u16 & 0xff00, 0x0200 | 0x0500)) {
-        Some(action) => run.fail_as(
+    match destructive(program) {
+        Some(name) => run.fail_as(
             &format!("failed to enable '{}': Destructive actions not allowed", subject(run)),
-            Some(&format!("{} changes the system: permit it with -w", action_name(action.kind))),
+            Some(&format!("{name} changes the system: permit it with -w")),
         ),
         None => Ok(()),
     }
 }
 
-fn action_name(kind: ActionKind) -> String {
-    format!("{kind:?}()").to_ascii_lowercase()
+/// The first action that needs -w. system() and freopen() are the consumer's: without arguments they have no action in
+/// the kernel.
+fn destructive(program: &Program) -> Option<String> {
+    program.clauses.iter().find_map(|clause| {
+        let by_kernel =
+            clause.actions.iter().find(|action| matches!(action.kind as u16 & 0xff00, 0x0200 | 0x0500));
+        let by_consumer = clause.statements.iter().find_map(|statement| match statement.kind {
+            StatementKind::System(_) => Some("system()".to_owned()),
+            StatementKind::Freopen(_) => Some("freopen()".to_owned()),
+            _ => None,
+        });
+        by_consumer.or_else(|| by_kernel.map(|action| format!("{:?}()", action.kind).to_ascii_lowercase()))
+    })
 }
 
 fn settings(options: &Options, target: u32) -> dif::Options {
