@@ -24,6 +24,8 @@ pub enum Error {
     Busy,
     #[error("the kernel has not enough memory for the buffers")]
     Memory,
+    #[error("the buffers are larger than the kernel module allows")]
+    Buffers,
     #[error("the program is larger than the kernel module allows")]
     Limit,
     #[error("the kernel module refused the program: {}", verify_text(.0))]
@@ -55,7 +57,7 @@ impl Error {
             ),
             Error::Abi { .. } => Some("unload the module (rmmod kinst) and load the one of this version"),
             Error::Busy => Some("end another dtrace, or wait a moment"),
-            Error::Memory => Some("lower the buffers: -b 256k, -x aggsize=256k"),
+            Error::Memory | Error::Buffers => Some("lower the buffers: -b 256k, -x aggsize=256k"),
             Error::Limit => Some(
                 "trace fewer places, lower the buffers, or raise the limits in /sys/module/kinst/parameters",
             ),
