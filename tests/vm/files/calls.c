@@ -78,14 +78,21 @@ static void id(char **ids)
 	syscall(SYS_getppid, 11, 22, 33, 44, 55, 66);
 }
 
-static void spin(long ms)
+static long used(void)
 {
 	struct timespec now;
 
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void spin(long ms)
+{
+	long end;
+
 	getppids((void *)1);
-	do
-		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < ms);
+	for (end = used() + ms; used() < end;)
+		;
 	getppids((void *)1);
 }
 
