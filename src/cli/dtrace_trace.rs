@@ -150,6 +150,12 @@ fn enable(
 
 /// A line for each refused place, folded; an error where nothing is left of a description.
 fn report_refused(run: &Run, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
+    // One cause, one message.
+    if let ([only], Some(lost)) = (refused, plan.lost(refused).next())
+        && lost.ecbs.len() == 1
+    {
+        return run.fail_as(&only.text, only.help);
+    }
     let told = if run.invocation.verbose { refused.len() } else { FOLD };
     refused.iter().take(told).for_each(|refused| run.report.warning(&refused.text));
     if refused.len() > told {

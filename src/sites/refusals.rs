@@ -71,6 +71,13 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
         return Diagnostic::error(tags::PDESC_ZERO, format!("no code is left of the function `{function}`"))
             .note("it is defined, but no call of it was compiled");
     }
+    let named = modules.iter().filter_map(|module| kernel.symbols(*module));
+    if named.flat_map(|symbols| symbols.named(function)).any(|symbol| symbol.gone) {
+        return Diagnostic::error(
+            tags::PDESC_ZERO,
+            format!("`{function}` is code of the boot, which the kernel has freed"),
+        );
+    }
     let error = Diagnostic::error(
         tags::PDESC_ZERO,
         format!("there is no function `{function}`{}", place(kernel, modules)),
@@ -92,6 +99,14 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
     }
     let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
     error.help(format!("did you mean {}?", near.join(" or ")))
+}
+
+/// kinst with all instructions, and the kernel lets us trace none of them.
+pub fn all_refused(function: &str, reason: &str) -> Diagnostic {
+    Diagnostic::error(
+        tags::PDESC_ZERO,
+        format!("no instruction of `{function}` can be traced; the first: {reason}"),
+    )
 }
 
 /// fbt or kinst with an offset: the function has no code of its own.
