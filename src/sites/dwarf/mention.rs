@@ -13,7 +13,7 @@ const IN_PLACE: usize = 4;
 const LARGE: usize = 16 << 20;
 
 /// A search for more strings than this takes as long as the walk that it saves.
-const MOST_STRINGS: usize = 8;
+const MOST_STRINGS: usize = 24;
 
 /// Whether the file can know any of the names.
 pub fn in_file(strings: &[u8], wanted: &[String]) -> bool {
