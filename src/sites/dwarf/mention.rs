@@ -12,8 +12,8 @@ const IN_PLACE: usize = 4;
 /// Below this size a walk over all units costs nothing worth saving.
 const LARGE: usize = 16 << 20;
 
-/// A search for more strings than this takes as long as the walk that it saves.
-const MOST_STRINGS: usize = 24;
+/// A search for more strings than this takes longer than the walk that it saves, on slow machines first.
+const MOST_STRINGS: usize = 6;
 
 /// Whether the file can know any of the names.
 pub fn in_file(strings: &[u8], wanted: &[String]) -> bool {
