@@ -185,7 +185,8 @@ impl Error {
     /// What to do next.
     pub fn help(&self) -> Option<String> {
         match self {
-            Error::Unknown { nearest } => nearest.map(|name| format!("did you mean '{name}'?")),
+            Error::Unknown { nearest: Some(name) } => Some(format!("did you mean '{name}'?")),
+            Error::Unknown { nearest: None } => Some("-x help lists the options".to_owned()),
             Error::Value { expected } => Some(format!("expected {expected}")),
             Error::NotInProgram => Some("give it on the command line, with -x".to_owned()),
             Error::TooLate | Error::Refused => None,
