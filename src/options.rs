@@ -192,7 +192,7 @@ impl Error {
     pub fn help(&self) -> Option<String> {
         match self {
             Error::Unknown { nearest: Some(name) } => Some(format!("did you mean '{name}'?")),
-            Error::Unknown { nearest: None } => Some("-x help lists them".to_owned()),
+            Error::Unknown { nearest: None } => Some("-x help lists the options".to_owned()),
             Error::Value { expected } => Some(format!("expected {expected}")),
             Error::NotInProgram => Some("give it on the command line, with -x".to_owned()),
             Error::TooLate | Error::Refused => None,

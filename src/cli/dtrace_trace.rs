@@ -7,8 +7,8 @@ use crate::consumer::run::{self, Watch};
 use crate::consumer::sink::Sink;
 use crate::consumer::symbols::System;
 use crate::consumer::text::Consumer;
-use crate::diag::{Diagnostic, tags};
-use crate::dif::{self, Program, StatementKind};
+use crate::diag::{Diagnostic, suggest, tags};
+use crate::dif::{self, ProbeDesc, Program, StatementKind};
 use crate::kernel::ioctl::Device;
 use crate::kernel::process::Process;
 use crate::kernel::reason as refusal;
@@ -80,13 +80,27 @@ fn plan_diagnostic(error: PlanError, compiled: &Compiled) -> Diagnostic {
                 tags::PDESC_ZERO,
                 format!("probe description {shown} does not match any probes"),
             )
-            .help("-l lists the probes that there are; -Z permits descriptions without probes")
+            .help(match description.and_then(misspelt) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => {
+                    "-l lists the probes that there are; -Z permits descriptions without probes".to_owned()
+                }
+            })
         }
     };
     match written {
         Some(span) if diagnostic.labels.is_empty() => diagnostic.at(*span, "no such probe"),
         _ => diagnostic,
     }
+}
+
+/// `begin` for BEGIN.
+fn misspelt(description: &ProbeDesc) -> Option<&'static str> {
+    let ProbeDesc::Fields { module, function, name, .. } = description else { return None };
+    let known = ["BEGIN", "END", "ERROR"];
+    let upper = name.to_ascii_uppercase();
+    let found = known.into_iter().find(|known| *known == upper).or_else(|| suggest::nearest(name, known));
+    found.filter(|_| module.is_empty() && function.is_empty())
 }
 
 fn allow_destructive(run: &Run, program: &Program) -> Result<(), Failed> {

@@ -98,8 +98,11 @@ impl State {
         say: &mut dyn FnMut(&str),
     ) -> Result<bool, Error> {
         let now = Instant::now();
-        if now >= self.next_aggregations && !consumer.aggregations.is_empty() {
-            self.snapshot(kernel, consumer)?;
+        if now >= self.next_aggregations {
+            if !consumer.aggregations.is_empty() {
+                self.snapshot(kernel, consumer)?;
+            }
+            // Without aggregations too: a time in the past would make the wait none at all.
             self.next_aggregations = now + consumer.options.period("aggrate");
         }
         let busy = self.print(kernel, consumer)?;

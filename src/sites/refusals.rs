@@ -9,11 +9,14 @@ use super::index::Known;
 use super::kernel::{KERNEL_PROPER, Kernel};
 use super::naming::split_ordinal;
 use super::symtab::Symbol;
-use crate::debuginfo::D_DEBUGINFO;
+use crate::debuginfo::{D_DEBUGINFO, OWN_MODULE};
 use crate::diag::{Diagnostic, suggest, tags};
 
 /// The module field names no module of this kernel.
 pub fn no_module(kernel: &Kernel, module: &str) -> Diagnostic {
+    if module == OWN_MODULE {
+        return Diagnostic::error(tags::PDESC_ZERO, format!("the module `{module}` does not trace itself"));
+    }
     if kernel.has_module_file(module) {
         return Diagnostic::error(tags::PDESC_ZERO, format!("the module `{module}` is not loaded"))
             .help(format!("load it first: modprobe {module}"));
