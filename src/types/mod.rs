@@ -1,6 +1,8 @@
 //! types/: Type, layout, trait TypeSource.
 
+pub mod btf;
 pub mod intrinsic;
+pub mod kernel;
 mod layout;
 
 use std::borrow::Cow;

@@ -1,0 +1,1 @@
+//! types/btf/tests.rs: real and damaged files.
