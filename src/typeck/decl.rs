@@ -168,7 +168,11 @@ impl Checker<'_> {
                 TypeSpec::Tag { kind, name } => {
                     let Some(ty) = self.types().tagged(*kind, name) else {
                         let name = format!("{} {name}", kind.text());
-                        return Err(Box::new(Error::KernelType { name, span: spec.span }));
+                        return Err(Box::new(Error::KernelType {
+                            name,
+                            why: self.types().without_types(),
+                            span: spec.span,
+                        }));
                     };
                     named = Some((ty, spec.span));
                 }
@@ -190,8 +194,9 @@ impl Checker<'_> {
         if let Some(ty) = types.named(name) {
             return Ok(ty);
         }
-        if let Some((_, name)) = name.split_once('`') {
-            return Err(Box::new(Error::KernelType { name: name.to_string(), span }));
+        if name.contains('`') {
+            let (name, why) = (name.to_string(), types.without_types());
+            return Err(Box::new(Error::KernelType { name, why, span }));
         }
         let similar = suggest::nearest(name, types.names()).map(str::to_string);
         Err(Box::new(Error::UnknownType { name: name.to_string(), similar, span }))

@@ -14,6 +14,8 @@ mod error;
 mod expr;
 mod fold;
 mod format_args;
+mod kernel;
+mod member;
 mod names;
 mod ops;
 mod order;
@@ -22,6 +24,7 @@ mod printf;
 pub(crate) mod tests;
 pub mod typed;
 
+use crate::parser::ast::ProbeDesc;
 use crate::sugar::plain;
 use crate::types::intrinsic::Intrinsic;
 use crate::types::{Kernel, Layout};
@@ -76,6 +79,8 @@ struct Checker<'a> {
     env: &'a Env<'a>,
     layout: Layout,
     names: names::Names,
+    /// Those of the clause that is checked; `None` outside of all clauses.
+    probes: Option<Vec<ProbeDesc>>,
     /// The first thing that the machine does not have yet. It is told last: what is wrong with the program
     /// itself matters more.
     unsupported: Option<Error>,
@@ -87,6 +92,7 @@ impl<'a> Checker<'a> {
             env,
             layout: Layout { strsize: env.strsize },
             names: names::Names::default(),
+            probes: None,
             unsupported: None,
         }
     }
@@ -94,6 +100,7 @@ impl<'a> Checker<'a> {
     /// The actions come first, so that the predicate may use what they assign. If they need a variable that
     /// nobody assigned, the predicate may be what assigns it: then it comes first.
     fn check_clause(&mut self, clause: &plain::Clause) -> Result<typed::Clause> {
+        self.probes = Some(clause.probes.clone());
         let before = self.names.clone();
         let (predicate, body) = match self.check_body(clause) {
             Ok(body) => (self.check_predicate(clause)?, body),

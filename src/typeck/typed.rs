@@ -262,6 +262,7 @@ pub enum Place {
     Variable(VariableId),
     Element { array: VariableId, keys: Vec<Expr> },
     Memory(Memory),
+    Bits(Bits),
 }
 
 /// `*address`
@@ -270,6 +271,16 @@ pub struct Memory {
     pub address: Box<Expr>,
     /// In the memory of the current process.
     pub user: bool,
+}
+
+/// A bit-field: `bits` bits, from bit `shift` on, of the integer in memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bits {
+    pub memory: Memory,
+    /// An unsigned integer type of 1, 2, 4 or 8 bytes.
+    pub unit: Type,
+    pub shift: u32,
+    pub bits: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -224,8 +224,18 @@ impl Type {
             (Type::Int(a), Type::Int(b)) => a.bytes == b.bytes && a.signed == b.signed,
             (Type::Pointer { to: a, user: u }, Type::Pointer { to: b, user: v }) => u == v && a.same(b),
             (Type::Array { of: a, len: m }, Type::Array { of: b, len: n }) => m == n && a.same(b),
+            (Type::Record(a), Type::Record(b)) | (Type::Enum(a), Type::Enum(b)) => a.same(b),
             (a, b) => a == b,
         }
+    }
+}
+
+impl Tagged {
+    /// A module may declare forward what the kernel proper defines: in the kernel one name is one type.
+    fn same(&self, other: &Tagged) -> bool {
+        let of_kernel = |tagged: &Tagged| matches!(tagged.id.origin, TypeOrigin::Kernel(_));
+        let named = !self.name.is_empty() && self.name == other.name && self.kind == other.kind;
+        self.id == other.id || named && of_kernel(self) && of_kernel(other)
     }
 }
 

@@ -170,9 +170,11 @@ impl<'a> Reader<'a> {
             }
             Kind::Pointer => Record::Pointer(word),
             Kind::Array => Record::Array { of: u32_at(tail, 0)?, len: u32_at(tail, 8)? },
-            kind @ (Kind::Struct | Kind::Union) => {
-                Record::Struct { union: kind == Kind::Union, bytes: word, fields: Fields { tail, bits: flag } }
-            }
+            kind @ (Kind::Struct | Kind::Union) => Record::Struct {
+                union: kind == Kind::Union,
+                bytes: word,
+                fields: Fields { tail, bits: flag },
+            },
             Kind::Enum => Record::Enum { bytes: word, values: Values { tail, wide: false, signed: flag } },
             Kind::Enum64 => Record::Enum { bytes: word, values: Values { tail, wide: true, signed: flag } },
             Kind::Forward => Record::Forward { union: flag },

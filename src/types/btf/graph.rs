@@ -87,10 +87,7 @@ impl Btf {
             }
             Record::Typedef(to) => match Intrinsic.named(name) {
                 Some(known @ Type::Typedef { .. }) => known,
-                _ => Type::Typedef {
-                    name: Cow::Owned(name.to_owned()),
-                    to: Box::new(self.ty_at(to, depth)),
-                },
+                _ => Type::Typedef { name: Cow::Owned(name.to_owned()), to: Box::new(self.ty_at(to, depth)) },
             },
             Record::Modifier(to) | Record::Variable(to) => self.ty_at(to, depth),
             Record::Function(_) | Record::Prototype { .. } => Type::Function,

@@ -35,8 +35,7 @@ pub(super) struct Index(Vec<(u32, u32)>);
 
 impl Index {
     pub fn new(btf: &Btf, group: Group) -> Index {
-        let mut entries: Vec<(u32, u32)> =
-            btf.members_of(group).map(|(id, name)| (hash(name), id)).collect();
+        let mut entries: Vec<(u32, u32)> = btf.members_of(group).map(|(id, name)| (hash(name), id)).collect();
         entries.sort_unstable();
         Index(entries)
     }

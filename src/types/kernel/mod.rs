@@ -59,12 +59,7 @@ impl<'a> Scope<'a> {
 
 impl<F: Files> KernelTypes<F> {
     pub fn new(files: F) -> KernelTypes<F> {
-        KernelTypes {
-            files,
-            proper: OnceLock::new(),
-            modules: Mutex::default(),
-            words: Mutex::default(),
-        }
+        KernelTypes { files, proper: OnceLock::new(), modules: Mutex::default(), words: Mutex::default() }
     }
 
     fn proper(&self) -> Option<&Arc<Btf>> {

@@ -18,9 +18,8 @@ impl Kallsyms {
         while let Some(at) = finder.find(rest.as_bytes()) {
             let start = rest[..at].rfind('\n').map_or(0, |at| at + 1);
             let end = rest[at..].find('\n').map_or(rest.len(), |length| at + length);
-            let located = Line::parse(&rest[start..end]).filter(|line| {
-                line.name == name && module.is_none_or(|module| module == line.module)
-            });
+            let located = Line::parse(&rest[start..end])
+                .filter(|line| line.name == name && module.is_none_or(|module| module == line.module));
             if let Some(located) = located {
                 return Some(located.into());
             }
@@ -43,7 +42,8 @@ impl<'a> Line<'a> {
         let mut fields = line.split_ascii_whitespace();
         let address = u64::from_str_radix(fields.next()?, 16).ok()?;
         let (kind, name) = (fields.next()?, fields.next()?);
-        let module = fields.next().map_or(crate::sites::KERNEL_PROPER, |module| module.trim_matches(['[', ']']));
+        let module =
+            fields.next().map_or(crate::sites::KERNEL_PROPER, |module| module.trim_matches(['[', ']']));
         Some(Line { address, kind, name, module })
     }
 }
