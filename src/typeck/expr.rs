@@ -119,7 +119,7 @@ impl Checker<'_> {
             }
             return self.check_aggregation_operand(name, span);
         }
-        if let Some(name) = as_name(base) {
+        if let Some(name) = as_name(base).filter(|name| !name.name.contains('`')) {
             if let Some(id) = self.names.find(&name) {
                 if self.names.variable(id).keys.is_some() {
                     let keys = self.check_keys(id, indices, span)?;

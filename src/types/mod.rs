@@ -1,6 +1,7 @@
 //! types/: Type, layout, trait TypeSource.
 
-pub mod btf;
+mod btf;
+mod dwarf;
 pub mod intrinsic;
 pub mod kernel;
 mod layout;

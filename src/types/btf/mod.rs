@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use format::{Header, Malformed, Record};
 use format::{Kind, Reader};
+pub(super) use graph::integer;
 use index::{Group, Index};
 
 /// One file of types: of the kernel proper, or of a module, whose types continue those of the kernel proper.
@@ -50,15 +51,6 @@ impl Btf {
             offsets,
             indices: Default::default(),
         })
-    }
-
-    /// How many types the file itself has.
-    pub fn len(&self) -> usize {
-        self.offsets.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.offsets.is_empty()
     }
 
     /// The number behind the last type.

@@ -12,6 +12,7 @@ use crate::sites;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {
     pub module: String,
+    pub name: String,
     /// In the running kernel; of a sysroot, in the file.
     pub address: u64,
     /// 0: not told.
@@ -32,6 +33,9 @@ pub trait Files {
 
     /// The file with the debug information of a module, or of the kernel proper.
     fn debug(&self, module: &str) -> Option<&Image>;
+
+    /// Where a symbol is in the file with the debug information of its module.
+    fn linked(&self, symbol: &Located) -> Option<u64>;
 
     /// What to do when there are no types at all.
     fn without_types(&self) -> String;
@@ -110,6 +114,7 @@ impl Files for Installed<'_> {
         let found = self.image(module)?.symbol(name)?;
         Some(Located {
             module: module.to_owned(),
+            name: name.to_owned(),
             address: found.address,
             bytes: found.size,
             function: found.function,
@@ -119,6 +124,20 @@ impl Files for Installed<'_> {
     fn debug(&self, module: &str) -> Option<&Image> {
         let (kernel, place) = self.place(module)?;
         kernel.debug(place)
+    }
+
+    fn linked(&self, symbol: &Located) -> Option<u64> {
+        if !self.running {
+            return Some(symbol.address);
+        }
+        let image = self.debug(&symbol.module)?;
+        if symbol.module != sites::KERNEL_PROPER {
+            return Some(image.symbol(&symbol.name)?.address);
+        }
+        // The kernel was moved as a whole when it was loaded (KASLR).
+        let running = self.kallsyms.get_or_init(Kallsyms::read).find(Some(&symbol.module), "_text")?;
+        let moved = running.address.wrapping_sub(image.symbol("_text")?.address);
+        Some(symbol.address.wrapping_sub(moved))
     }
 
     fn without_types(&self) -> String {

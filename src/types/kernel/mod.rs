@@ -9,9 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 pub use files::{Files, Installed, Located};
 
 use super::btf::Btf;
+use super::dwarf;
 use super::intrinsic::Intrinsic;
 use super::{Kernel, Member, Prototype, Symbol, Tagged, Type, TypeOrigin, TypeSource};
 use crate::parser::ast::TagKind;
+use crate::sites;
 
 /// The intrinsic types first, then those of the kernel proper, then those of the modules. Nothing is read before a
 /// name is asked for that is not intrinsic.
@@ -19,6 +21,8 @@ pub struct KernelTypes<F> {
     files: F,
     proper: OnceLock<Option<Arc<Btf>>>,
     modules: Mutex<Modules>,
+    /// The modules whose debug information was asked: the handle of a type has the place in this list.
+    debugged: Mutex<Vec<String>>,
     /// What words were found to be: the lexer asks for the same ones again and again.
     words: Mutex<HashMap<String, Option<Type>>>,
 }
@@ -30,6 +34,9 @@ struct Modules {
     /// The first has number 1.
     by_number: Vec<Arc<Btf>>,
 }
+
+/// Types from debug information have this in the number of their file.
+const DEBUGGED: u16 = 0x8000;
 
 /// The module that is named before a backtick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +66,13 @@ impl<'a> Scope<'a> {
 
 impl<F: Files> KernelTypes<F> {
     pub fn new(files: F) -> KernelTypes<F> {
-        KernelTypes { files, proper: OnceLock::new(), modules: Mutex::default(), words: Mutex::default() }
+        KernelTypes {
+            files,
+            proper: OnceLock::new(),
+            modules: Mutex::default(),
+            debugged: Mutex::default(),
+            words: Mutex::default(),
+        }
     }
 
     fn proper(&self) -> Option<&Arc<Btf>> {
@@ -88,6 +101,43 @@ impl<F: Files> KernelTypes<F> {
             None => self.proper().cloned(),
             Some(index) => lock(&self.modules).by_number.get(usize::from(index)).cloned(),
         }
+    }
+
+    /// Asks the debug information of a module.
+    fn ask_debug<T>(&self, module: &str, ask: impl Fn(&dwarf::Types<'_>) -> Option<T>) -> Option<T> {
+        let sections = dwarf::Sections::load(self.files.debug(module)?)?;
+        let number = {
+            let mut debugged = lock(&self.debugged);
+            let place = debugged.iter().position(|name| name == module).unwrap_or_else(|| {
+                debugged.push(module.to_owned());
+                debugged.len() - 1
+            });
+            DEBUGGED | u16::try_from(place).ok()?
+        };
+        let defined = |kind, name: &str| {
+            self.search(Scope::of(module), |btf| btf.tagged(kind, name).filter(is_complete))
+                .or_else(|| self.search(Scope::Proper, |btf| btf.tagged(kind, name).filter(is_complete)))
+        };
+        ask(&sections.types(number, &defined))
+    }
+
+    /// Asks the debug information of a scope that has no BTF.
+    fn ask_instead<T>(&self, scope: Scope<'_>, ask: impl Fn(&dwarf::Types<'_>) -> Option<T>) -> Option<T> {
+        match scope {
+            Scope::Module(name) if self.module(name).is_none() => self.ask_debug(name, ask),
+            Scope::Any | Scope::Proper if self.proper().is_none() => {
+                self.ask_debug(sites::KERNEL_PROPER, ask)
+            }
+            _ => None,
+        }
+    }
+
+    /// Asks the debug information that a handle is of.
+    fn ask_owner<T>(&self, tagged: &Tagged, ask: impl Fn(&dwarf::Types<'_>) -> T) -> Option<T> {
+        let TypeOrigin::Kernel(number) = tagged.id.origin else { return None };
+        let place = usize::from(number.checked_sub(DEBUGGED)?);
+        let module = lock(&self.debugged).get(place).cloned()?;
+        self.ask_debug(&module, |types| Some(ask(types)))
     }
 
     /// The first answer in a scope.
@@ -123,7 +173,9 @@ impl<F: Files> TypeSource for KernelTypes<F> {
         let (scope, plain) = Scope::split(name);
         let found = match Intrinsic.named(plain).filter(|_| scope != Scope::Any) {
             Some(base @ (Type::Void | Type::String)) => Some(base),
-            _ => self.search(scope, |btf| btf.named(plain)),
+            _ => self
+                .search(scope, |btf| btf.named(plain))
+                .or_else(|| self.ask_instead(scope, |types| types.named(plain))),
         };
         lock(&self.words).insert(name.to_owned(), found.clone());
         found
@@ -132,7 +184,9 @@ impl<F: Files> TypeSource for KernelTypes<F> {
     fn tagged(&self, kind: TagKind, name: &str) -> Option<Type> {
         let (scope, name) = Scope::split(name);
         let defined = |btf: &Btf| btf.tagged(kind, name).filter(is_complete);
-        self.search(scope, defined).or_else(|| self.search(scope, |btf| btf.tagged(kind, name)))
+        self.search(scope, defined)
+            .or_else(|| self.search(scope, |btf| btf.tagged(kind, name)))
+            .or_else(|| self.ask_instead(scope, |types| types.tagged(kind, name)))
     }
 
     fn complete(&self, tagged: &Tagged) -> Tagged {
@@ -150,12 +204,18 @@ impl<F: Files> TypeSource for KernelTypes<F> {
 
     fn members(&self, record: &Tagged) -> Vec<Member> {
         let record = self.complete(record);
-        self.file_of(&record).map_or_else(Vec::new, |btf| btf.members(record.id.index))
+        match self.file_of(&record) {
+            Some(btf) => btf.members(record.id.index),
+            None => self.ask_owner(&record, |types| types.members(&record)).unwrap_or_default(),
+        }
     }
 
     fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)> {
         let tagged = self.complete(tagged);
-        self.file_of(&tagged).map_or_else(Vec::new, |btf| btf.enumerators(tagged.id.index))
+        match self.file_of(&tagged) {
+            Some(btf) => btf.enumerators(tagged.id.index),
+            None => self.ask_owner(&tagged, |types| types.enumerators(&tagged)).unwrap_or_default(),
+        }
     }
 
     fn names(&self) -> Vec<&str> {
@@ -172,23 +232,31 @@ impl<F: Files> Kernel for KernelTypes<F> {
             Scope::Proper => Some("vmlinux"),
             Scope::Module(module) => Some(module),
         };
-        let Located { module, address, bytes, function } = self.files.symbol(module, name)?;
-        let ty = if function { Some(Type::Function) } else { self.variable(&module, name) };
+        let found = self.files.symbol(module, name)?;
+        let ty = if found.function { Some(Type::Function) } else { self.variable(&found) };
+        let Located { module, address, bytes, .. } = found;
         Some(Symbol { module, name: name.to_owned(), address, bytes, ty })
     }
 
     fn prototype(&self, module: &str, function: &str) -> Option<Prototype> {
-        self.search(Scope::of(module), |btf| btf.prototype(function))
+        let scope = Scope::of(module);
+        self.search(scope, |btf| btf.prototype(function))
+            .or_else(|| self.ask_instead(scope, |types| types.prototype(function)))
     }
 
     fn without_types(&self) -> Option<String> {
-        if self.proper().is_some() { None } else { Some(self.files.without_types()) }
+        let some = self.proper().is_some() || self.files.debug(sites::KERNEL_PROPER).is_some();
+        (!some).then(|| self.files.without_types())
     }
 }
 
 impl<F: Files> KernelTypes<F> {
-    fn variable(&self, module: &str, name: &str) -> Option<Type> {
-        self.search(Scope::of(module), |btf| btf.variable(name))
+    /// BTF has few variables; debug information has all.
+    fn variable(&self, symbol: &Located) -> Option<Type> {
+        self.search(Scope::of(&symbol.module), |btf| btf.variable(&symbol.name)).or_else(|| {
+            let address = self.files.linked(symbol)?;
+            self.ask_debug(&symbol.module, |types| types.variable(address))
+        })
     }
 }
 

@@ -52,6 +52,7 @@ impl From<Line<'_>> for Located {
     fn from(line: Line<'_>) -> Located {
         Located {
             module: line.module.to_owned(),
+            name: line.name.to_owned(),
             address: line.address,
             bytes: 0,
             function: matches!(line.kind, "t" | "T" | "w" | "W" | "i"),
