@@ -10,6 +10,8 @@ pub enum Error {
     NoRegisters { span: Span },
     /// The keys of an array or the arguments of a subroutine do not fit the tuple stack.
     TooManyKeys { found: usize, most: usize, span: Span },
+    /// What a translator makes is no value; the checker lets none through.
+    Translated { span: Span },
     /// A limit of the object: its size or its tables.
     Object { error: AsmError, span: Span },
 }
@@ -27,6 +29,8 @@ impl Error {
                     .at(*span, "too many keys")
                     .help("join some of them into one, for example with strjoin()")
             }
+            Error::Translated { span } => Diagnostic::error(tags::CG_DYN, "a translated object is no value")
+                .at(*span, "has members only"),
             Error::Object { error, span } => {
                 Diagnostic::error(tags::UNKNOWN, format!("the expression does not fit a DIF object: {error}"))
                     .at(*span, "too large")

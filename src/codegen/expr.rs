@@ -95,6 +95,7 @@ impl Object<'_, '_> {
                 self.eval(right)
             }
             ExprKind::Convert(value) => self.convert(value, &expr.ty),
+            ExprKind::Translated { .. } => Err(Box::new(Error::Translated { span: expr.span })),
             ExprKind::Call { subroutine, args } => {
                 let args = self.hold_all(args)?;
                 self.push_all(args)?;

@@ -389,7 +389,7 @@ impl TypeKeyword {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TagKind {
     Struct,
     Union,

@@ -106,7 +106,10 @@ impl Checker<'_> {
         if args.first().is_some_and(|arg| as_aggregation(arg).is_some()) {
             return Err(Box::new(Error::TraceAggregation { action: name, span: args[0].span }));
         }
-        let value = self.check_expr(&args[0])?;
+        let value = self.check_operand(&args[0])?;
+        if value.is_dynamic() {
+            return Err(Box::new(Error::TraceDynamic { action: name, found: value.ty, span: value.span }));
+        }
         if value.ty.is_void() {
             return Err(Box::new(Error::TraceVoid { action: name, span: value.span }));
         }

@@ -186,7 +186,9 @@ impl Checker<'_> {
     /// No variable of the program, and no name that every program knows.
     fn is_free(&self, name: &Name<'_>) -> bool {
         let known = name.scope == Scope::Global
-            && (builtin::lookup(name.name).is_some() || constants::lookup(name.name).is_some());
+            && (builtin::lookup(name.name).is_some()
+                || constants::lookup(name.name).is_some()
+                || self.inlines.contains_key(name.name));
         self.names.find(name).is_none() && !known && !name.name.contains('`')
     }
 
@@ -203,7 +205,7 @@ impl Checker<'_> {
                 _ => Box::new(Error::FunctionAsVariable { name: name.name.to_string(), span: name.span }),
             });
         }
-        if constants::lookup(name.name).is_some() {
+        if constants::lookup(name.name).is_some() || self.inlines.contains_key(name.name) {
             return Err(Box::new(Error::NotLvalue { span: name.span }));
         }
         if name.name.contains('`') {

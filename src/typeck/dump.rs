@@ -200,6 +200,9 @@ impl Dump<'_> {
             }
             ExprKind::Comma { left, right } => self.pair(format!(",: {ty}"), left, right),
             ExprKind::Convert(value) => self.nested(format!("convert: {ty}"), |dump| dump.expr(value)),
+            ExprKind::Translated { source, .. } => {
+                self.nested(format!("translated: {ty}"), |dump| dump.expr(source))
+            }
             ExprKind::Call { subroutine, args } => {
                 self.nested(format!("{}(): {ty}", subroutine.name()), |dump| {
                     args.iter().for_each(|arg| dump.expr(arg));

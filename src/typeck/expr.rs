@@ -7,12 +7,23 @@ use super::typed::{ArithOp, Expr, ExprKind, Memory, Place, Scope, VariableId};
 use super::{Checker, Error, Result, constants};
 use crate::dif::insn::Builtin;
 use crate::parser::ast;
-use crate::source::Span;
+use crate::source::{Span, Spanned};
 use crate::types::Type;
 use crate::types::intrinsic::{INT, LONG, LONG_LONG, UINT, ULONG, ULONG_LONG};
 
 impl Checker<'_> {
     pub(super) fn check_expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        let value = self.check_operand(expr)?;
+        match value.kind {
+            ExprKind::Translated { .. } => {
+                Err(Box::new(Error::TranslatedValue { found: value.ty, span: expr.span }))
+            }
+            _ => Ok(value),
+        }
+    }
+
+    /// An expression that may also be a translated value, which has members only.
+    pub(super) fn check_operand(&mut self, expr: &ast::Expr) -> Result<Expr> {
         use ast::ExprKind as K;
         let span = expr.span;
         match &expr.kind {
@@ -44,12 +55,23 @@ impl Checker<'_> {
                 self.sizeof(&ty, span)
             }
             K::Offsetof { ty, member } => self.check_offsetof(ty, member, span),
-            K::Xlate { .. } => Err(Box::new(Error::Unsupported { what: "xlate".into(), span })),
+            K::Xlate { ty, operand } => self.check_xlate(ty, operand, span),
         }
     }
 
+    /// A parameter of the inline or translator that is being expanded.
+    fn is_bound(&self, name: &Name<'_>) -> bool {
+        name.scope == Scope::Global && self.frames.last().is_some_and(|frame| frame.contains_key(name.name))
+    }
+
     fn check_ident(&mut self, name: &str, span: Span) -> Result<Expr> {
+        if let Some(bound) = self.frames.last().and_then(|frame| frame.get(name)) {
+            return Ok(Expr { span, ..bound.clone() });
+        }
         let wanted = Name { scope: Scope::Global, name, span };
+        if let Some(inline) = self.check_inline(name, span) {
+            return inline;
+        }
         if let Some(id) = self.names.find(&wanted) {
             return self.read_scalar(id, span);
         }
@@ -119,7 +141,14 @@ impl Checker<'_> {
             }
             return self.check_aggregation_operand(name, span);
         }
-        if let Some(name) = as_name(base).filter(|name| !name.name.contains('`')) {
+        if let ast::ExprKind::Ident(name) = &base.kind {
+            let name = Spanned::new(name.clone(), base.span);
+            if let Some(value) = self.check_inline_call(&name, indices, span) {
+                return value;
+            }
+        }
+        let plain = as_name(base).filter(|name| !self.is_bound(name) && !name.name.contains('`'));
+        if let Some(name) = plain {
             if let Some(id) = self.names.find(&name) {
                 if self.names.variable(id).keys.is_some() {
                     let keys = self.check_keys(id, indices, span)?;
@@ -219,8 +248,8 @@ impl Checker<'_> {
 
     /// A value that can be a key of an array or aggregation.
     pub(super) fn check_key(&mut self, index: &ast::Expr) -> Result<Expr> {
-        let key = self.check_expr(index)?;
-        if key.ty.is_void() || key.ty == Type::Dynamic {
+        let key = self.check_operand(index)?;
+        if key.ty.is_void() || key.is_dynamic() {
             return Err(Box::new(Error::KeyVoid { found: key.ty, span: index.span }));
         }
         Ok(key)
@@ -242,11 +271,11 @@ impl Checker<'_> {
         }
         let user = address.ty.is_user();
         let memory = Memory { address: Box::new(address), user };
-        Ok(Expr::new(ExprKind::Place(Place::Memory(memory)), to, span))
+        Ok(Expr::new(ExprKind::Place(Place::Memory(memory)), self.complete(to), span))
     }
 
     pub(super) fn sizeof(&self, ty: &Type, span: Span) -> Result<Expr> {
-        match self.layout.size(ty) {
+        match self.layout.size(&self.complete(ty.clone())) {
             Some(size) if size > 0 => Ok(Expr::new(ExprKind::Int(size), builtin::type_of("size_t"), span)),
             _ => Err(Box::new(Error::NoSize { found: ty.clone(), span })),
         }

@@ -6,7 +6,7 @@ use crate::dif::insn::Builtin;
 use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, TagKind};
 use crate::source::Span;
 use crate::types::intrinsic::{INT, ULONG};
-use crate::types::{Prototype, Type};
+use crate::types::{Prototype, Type, TypeSource as _};
 
 /// arg0 to arg9.
 const ARGUMENTS: [Builtin; 10] = [
@@ -25,11 +25,11 @@ const ARGUMENTS: [Builtin; 10] = [
 impl Checker<'_> {
     /// `` module`name ``: a variable is loaded from its address, a function is its address.
     pub(super) fn check_symbol_read(&self, name: &str, span: Span) -> Result<Expr> {
-        let Some(symbol) = self.types().symbol(name) else {
+        let Some(symbol) = self.env.kernel.symbol(name) else {
             return Err(Box::new(Error::SymbolUndefined { name: name.to_string(), span }));
         };
         let Some(ty) = symbol.ty else {
-            let why = self.types().without_types();
+            let why = self.env.kernel.without_types();
             return Err(Box::new(Error::SymbolWithoutType { name: name.to_string(), why, span }));
         };
         let function = ty == Type::Function;
@@ -40,7 +40,7 @@ impl Checker<'_> {
     /// A built-in variable's type, which may be one of the kernel.
     pub(super) fn builtin_type(&self, id: Builtin, ty: &'static str) -> Type {
         match id {
-            Builtin::Curthread => match self.types().tagged(TagKind::Struct, "task_struct") {
+            Builtin::Curthread => match self.env.kernel.tagged(TagKind::Struct, "task_struct") {
                 Some(task) => Type::pointer_to(task),
                 None => builtin::type_of(ty),
             },
@@ -101,8 +101,8 @@ impl Checker<'_> {
             return Err(Box::new(Error::ArgumentsUnstable { span, probe: probe.span }));
         }
         let module = if exact(&fields.module) { fields.module.as_str() } else { "" };
-        let Some(Prototype { params, returns }) = self.types().prototype(module, &fields.function) else {
-            let (function, why) = (fields.function.clone(), self.types().without_types());
+        let Some(Prototype { params, returns }) = self.env.kernel.prototype(module, &fields.function) else {
+            let (function, why) = (fields.function.clone(), self.env.kernel.without_types());
             return Err(Box::new(Error::ArgumentWithoutType { function, why, span }));
         };
         let by_value = |ty: Type| {
@@ -168,7 +168,7 @@ impl Checker<'_> {
 
     /// Bytes of a kernel symbol; of one without a type those that the symbol table tells.
     pub(super) fn symbol_size(&self, name: &str, span: Span) -> Option<Expr> {
-        let symbol = self.types().symbol(name).filter(|symbol| symbol.bytes > 0)?;
+        let symbol = self.env.kernel.symbol(name).filter(|symbol| symbol.bytes > 0)?;
         let typed = symbol.ty.as_ref().is_some_and(|ty| self.layout.size(ty).is_some_and(|size| size > 0));
         (!typed).then(|| Expr::new(ExprKind::Int(symbol.bytes), ULONG, span))
     }

@@ -8,7 +8,7 @@ use crate::diag::suggest;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
 use crate::types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
-use crate::types::{Member, Tagged, Type};
+use crate::types::{Member, Tagged, Type, TypeSource as _};
 
 impl Checker<'_> {
     pub(super) fn check_member(
@@ -28,7 +28,10 @@ impl Checker<'_> {
                 None => Err(self.undefined(&name)),
             };
         }
-        let base = self.check_expr(base)?;
+        let base = self.check_operand(base)?;
+        if let Some(value) = self.check_translated_member(&base, member, span) {
+            return value;
+        }
         let record = match arrow {
             true => match base.ty.referent() {
                 Some(record) => record.clone(),
@@ -72,7 +75,7 @@ impl Checker<'_> {
             self.require_record(&record, ty.span, |found, span| Error::OffsetofType { found, span })?;
         let found = self.find_member(&tagged, &record, member)?;
         if found.bits.is_some() {
-            return Err(Box::new(Error::BitField { what: "offsetof", span: member.span }));
+            return Err(Box::new(Error::OffsetofBits { span: member.span }));
         }
         Ok(Expr::new(ExprKind::Int(found.bit_offset / 8), INT, span))
     }
@@ -87,15 +90,15 @@ impl Checker<'_> {
         let tagged = match record.resolved() {
             Type::Record(tagged) => self.types().complete(tagged),
             // What a built-in variable points to where there are no kernel types.
-            Type::Void if self.types().without_types().is_some() => {
-                let why = self.types().without_types();
+            Type::Void if self.env.kernel.without_types().is_some() => {
+                let why = self.env.kernel.without_types();
                 return Err(Box::new(Error::KernelType { name: "a struct of the kernel".into(), why, span }));
             }
             _ => return Err(Box::new(error(record.clone(), span))),
         };
         if tagged.bytes.is_none() {
-            let why = self.types().without_types();
-            return Err(Box::new(Error::Incomplete { found: record.clone(), why, span }));
+            let why = self.env.kernel.without_types();
+            return Err(Box::new(Error::IncompleteMember { found: record.clone(), why, span }));
         }
         Ok(tagged)
     }

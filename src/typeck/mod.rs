@@ -14,20 +14,30 @@ mod error;
 mod expr;
 mod fold;
 mod format_args;
+mod inline;
 mod kernel;
 mod member;
 mod names;
 mod ops;
 mod order;
+mod pragma;
 mod printf;
+mod provider;
+mod record;
+mod specs;
 #[cfg(test)]
 pub(crate) mod tests;
+mod translator;
 pub mod typed;
 
+use std::collections::HashMap;
+
 use crate::parser::ast::ProbeDesc;
+use crate::source::Span;
 use crate::sugar::plain;
+use crate::types::declared::Declared;
 use crate::types::intrinsic::Intrinsic;
-use crate::types::{Kernel, Layout};
+use crate::types::{Kernel, Layout, Type};
 
 pub use dump::dump;
 pub use error::Error;
@@ -57,14 +67,25 @@ impl Default for Env<'_> {
 pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> {
     let mut checker = Checker::new(env);
     for item in &program.items {
-        if let plain::Item::Declaration(declaration) = item {
-            checker.declare(declaration)?;
+        match item {
+            plain::Item::Declaration(declaration) => checker.declare(declaration)?,
+            plain::Item::Inline(inline) => checker.define_inline(inline)?,
+            plain::Item::Translator(translator) => checker.define_translator(translator)?,
+            plain::Item::Pragma(pragma) => checker.check_pragma(pragma)?,
+            plain::Item::Provider(_) | plain::Item::Clause(_) => {}
+        }
+    }
+    for item in &program.items {
+        if let plain::Item::Pragma(pragma) = item {
+            checker.require_used(pragma)?;
         }
     }
     let mut clauses = Vec::new();
     for item in &program.items {
-        if let plain::Item::Clause(clause) = item {
-            clauses.push(checker.check_clause(clause)?);
+        match item {
+            plain::Item::Clause(clause) => clauses.push(checker.check_clause(clause)?),
+            plain::Item::Provider(provider) => checker.define_provider(provider)?,
+            _ => {}
         }
     }
     if let Some(unsupported) = checker.unsupported {
@@ -81,6 +102,15 @@ struct Checker<'a> {
     names: names::Names,
     /// Those of the clause that is checked; `None` outside of all clauses.
     probes: Option<Vec<ProbeDesc>>,
+    /// What the program declares besides variables.
+    declared: Declared,
+    externs: HashMap<String, (Type, Span)>,
+    inlines: HashMap<String, inline::Inline>,
+    translators: Vec<translator::Translator>,
+    providers: Vec<provider::Provider>,
+    /// The parameters of the inlines and translators that are being expanded; only the last frame is visible.
+    frames: Vec<inline::Frame>,
+    expansions: u32,
     /// The first thing that the machine does not have yet. It is told last: what is wrong with the program
     /// itself matters more.
     unsupported: Option<Error>,
@@ -93,6 +123,13 @@ impl<'a> Checker<'a> {
             layout: Layout { strsize: env.strsize },
             names: names::Names::default(),
             probes: None,
+            declared: Declared::default(),
+            externs: HashMap::new(),
+            inlines: HashMap::new(),
+            translators: Vec::new(),
+            providers: Vec::new(),
+            frames: Vec::new(),
+            expansions: 0,
             unsupported: None,
         }
     }
@@ -101,11 +138,11 @@ impl<'a> Checker<'a> {
     /// nobody assigned, the predicate may be what assigns it: then it comes first.
     fn check_clause(&mut self, clause: &plain::Clause) -> Result<typed::Clause> {
         self.probes = Some(clause.probes.clone());
-        let before = self.names.clone();
+        let before = self.names.mark();
         let (predicate, body) = match self.check_body(clause) {
             Ok(body) => (self.check_predicate(clause)?, body),
             Err(error) if error.is_undefined() && clause.predicate.is_some() => {
-                self.names = before;
+                self.names.reset(&before);
                 let predicate = self.check_predicate(clause)?;
                 (predicate, self.check_body(clause)?)
             }

@@ -22,6 +22,13 @@ pub(super) struct Names {
     counts: [u32; 3],
 }
 
+/// How many names there were at a time.
+pub(super) struct Mark {
+    variables: usize,
+    aggregations: usize,
+    counts: [u32; 3],
+}
+
 /// A name in a scope, and where it was written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Name<'a> {
@@ -63,6 +70,22 @@ impl Names {
         });
         self.by_name.insert((name.scope, name.name.to_string()), id);
         Ok(id)
+    }
+
+    /// To come back to after a trial.
+    pub fn mark(&self) -> Mark {
+        Mark { variables: self.variables.len(), aggregations: self.aggregations.len(), counts: self.counts }
+    }
+
+    /// Forgets what came to be since the mark.
+    pub fn reset(&mut self, mark: &Mark) {
+        for variable in self.variables.drain(mark.variables..) {
+            self.by_name.remove(&(variable.scope, variable.name));
+        }
+        for aggregation in self.aggregations.drain(mark.aggregations..) {
+            self.aggregation_by_name.remove(&aggregation.name);
+        }
+        self.counts = mark.counts;
     }
 
     pub fn aggregation(&self, id: AggregationId) -> &Aggregation {

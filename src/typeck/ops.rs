@@ -190,10 +190,10 @@ impl Checker<'_> {
         })?;
         self.refuse_action(then, "?:")?;
         self.refuse_action(otherwise, "?:")?;
-        let then = self.check_expr(then)?;
-        let otherwise = self.check_expr(otherwise)?;
+        let then = self.check_operand(then)?;
+        let otherwise = self.check_operand(otherwise)?;
         for branch in [&then, &otherwise] {
-            if branch.ty == Type::Dynamic {
+            if branch.is_dynamic() {
                 return Err(Box::new(Error::DynamicOperand { op: "?:", span: branch.span }));
             }
         }
@@ -214,10 +214,10 @@ impl Checker<'_> {
     pub(super) fn check_comma(&mut self, left: &ast::Expr, right: &ast::Expr, span: Span) -> Result<Expr> {
         self.refuse_action(left, ",")?;
         self.refuse_action(right, ",")?;
-        let left = self.check_expr(left)?;
-        let right = self.check_expr(right)?;
+        let left = self.check_operand(left)?;
+        let right = self.check_operand(right)?;
         for operand in [&left, &right] {
-            if operand.ty == Type::Dynamic {
+            if operand.is_dynamic() {
                 return Err(Box::new(Error::DynamicOperand { op: ",", span: operand.span }));
             }
         }

@@ -233,6 +233,11 @@ pub enum ExprKind {
     },
     /// The operand as a value of the node's type.
     Convert(Box<Expr>),
+    /// What a translator makes of its input: it has members and is no value. Only the checker sees it.
+    Translated {
+        translator: usize,
+        source: Box<Expr>,
+    },
     Call {
         subroutine: Subr,
         args: Vec<Expr>,
@@ -325,6 +330,11 @@ pub enum LogicOp {
 impl Expr {
     pub fn new(kind: ExprKind, ty: Type, span: Span) -> Expr {
         Expr { kind, ty, span }
+    }
+
+    /// An aggregation or a translated object: there is no value.
+    pub fn is_dynamic(&self) -> bool {
+        self.ty == Type::Dynamic || matches!(self.kind, ExprKind::Translated { .. })
     }
 
     /// The value of a constant.

@@ -1,6 +1,7 @@
 //! types/: Type, layout, trait TypeSource.
 
 mod btf;
+pub mod declared;
 mod dwarf;
 pub mod intrinsic;
 pub mod kernel;
@@ -118,6 +119,11 @@ pub trait Kernel: TypeSource {
     /// The type of a function, for `args[]`. An empty module is any.
     fn prototype(&self, module: &str, function: &str) -> Option<Prototype>;
 
+    /// Whether a module of this name is there; the kernel proper is one too.
+    fn has_module(&self, name: &str) -> bool {
+        matches!(name, "vmlinux" | "kernel")
+    }
+
     /// Why there are no types of the kernel, if there are none: what to do about it.
     fn without_types(&self) -> Option<String>;
 }
@@ -232,11 +238,12 @@ impl Type {
 }
 
 impl Tagged {
-    /// A module may declare forward what the kernel proper defines: in the kernel one name is one type.
-    fn same(&self, other: &Tagged) -> bool {
+    /// A forward declaration is the type of its name, wherever that is defined; in the kernel one name is one type.
+    pub fn same(&self, other: &Tagged) -> bool {
+        let named = self.kind == other.kind && self.name == other.name && !self.name.is_empty();
         let of_kernel = |tagged: &Tagged| matches!(tagged.id.origin, TypeOrigin::Kernel(_));
-        let named = !self.name.is_empty() && self.name == other.name && self.kind == other.kind;
-        self.id == other.id || named && of_kernel(self) && of_kernel(other)
+        let forward = self.bytes.is_none() || other.bytes.is_none();
+        self.id == other.id || named && (forward || of_kernel(self) && of_kernel(other))
     }
 }
 

@@ -53,6 +53,12 @@ impl Error {
                     .at(*span, "an aggregation")
                     .help("print it with `printa(@name)`")
             }
+            Error::TraceDynamic { action, found, span } => {
+                let tag = if *action == "print" { tags::PRINT_DYN } else { tags::TRACE_DYN };
+                error(tag, format!("{action}() cannot take a translated object"))
+                    .at(*span, format!("a translated {found}"))
+                    .help("trace a member of it")
+            }
             Error::TraceVoid { action, span } => {
                 let tag = if *action == "print" { tags::PRINT_VOID } else { tags::TRACE_VOID };
                 error(tag, format!("{action}() needs a value")).at(*span, "void has no value")

@@ -48,7 +48,6 @@ impl Error {
             Error::UnknownType { name, similar, span } => {
                 let diagnostic = error(tags::UNKNOWN, format!("there is no type `{name}`"));
                 did_you_mean(diagnostic.at(*span, "unknown type"), similar)
-                    .note("kernel types are not supported yet")
             }
             Error::CharLength { span } => {
                 error(tags::DECL_CHARATTR, "char is neither short nor long").at(*span, "this type")

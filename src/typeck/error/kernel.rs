@@ -16,9 +16,9 @@ impl Error {
                     None => diagnostic,
                 }
             }
-            Error::Incomplete { found, why, span } => {
+            Error::IncompleteMember { found, why, span } => {
                 let diagnostic = error(tags::OP_INCOMPLETE, format!("the members of {found} are not known"));
-                because(diagnostic.at(*span, "only declared, not defined"), why)
+                because(diagnostic.at(*span, format!("this is {found}, which is only declared")), why)
             }
             Error::SymbolUndefined { name, span } => {
                 error(tags::IDENT_UNDEF, format!("the kernel has no symbol `{}`", plain(name)))
@@ -70,8 +70,7 @@ impl Error {
             Error::BitField { what, span } => {
                 let (tag, title) = match *what {
                     "&" => (tags::ADDROF_BITFIELD, "a bit-field has no address"),
-                    "sizeof" => (tags::SIZEOF_BITFIELD, "a bit-field has no size in bytes"),
-                    _ => (tags::OFFSETOF_BITFIELD, "a bit-field has no offset in bytes"),
+                    _ => (tags::SIZEOF_BITFIELD, "a bit-field has no size in bytes"),
                 };
                 error(tag, title).at(*span, "a bit-field")
             }

@@ -3,6 +3,7 @@
 mod aggregations;
 mod calls;
 mod declarations;
+mod definitions;
 mod formats;
 mod kernel;
 mod names;
@@ -57,7 +58,6 @@ pub enum Error {
     DereferenceVoid { span: Span },
     DereferenceFunction { span: Span },
     NotRecord { found: Type, span: Span },
-    Incomplete { found: Type, why: Option<String>, span: Span },
     BitField { what: &'static str, span: Span },
     NoMember { member: String, record: Type, similar: Option<String>, span: Span },
     AddressOfVariable { span: Span },
@@ -98,6 +98,7 @@ pub enum Error {
     // Actions.
     Order { tag: Tag, title: &'static str, span: Span, before: Span },
     TraceAggregation { action: &'static str, span: Span },
+    TraceDynamic { action: &'static str, found: Type, span: Span },
     TraceVoid { action: &'static str, span: Span },
     TracememCount { found: usize, span: Span },
     TracememAddress { found: Type, span: Span },
@@ -137,6 +138,44 @@ pub enum Error {
     CharLength { span: Span },
     SignedNonInteger { span: Span },
     VoidModified { span: Span },
+    LongNonArithmetic { span: Span },
+    TagRedefined { name: String, span: Span, declared: Span },
+    MemberTwice { name: String, span: Span },
+    Incomplete { found: Type, span: Span },
+    BitsConstant { span: Span },
+    BitsType { found: Type, span: Span },
+    BitsSize { bits: u64, most: u64, found: Type, span: Span },
+    EnumeratorConstant { span: Span },
+    EnumeratorRange { span: Span },
+    EnumeratorTwice { name: String, span: Span },
+    IncompleteMember { found: Type, why: Option<String>, span: Span },
+    OffsetofBits { span: Span },
+    ParameterStorage { span: Span },
+    ParameterVoid { kind: &'static str, span: Span },
+    ParameterType { kind: &'static str, found: Type, span: Span },
+    ParameterName { kind: &'static str, span: Span },
+    ParameterVariadic { kind: &'static str, span: Span },
+    // Pragmas.
+    PragmaWord { what: &'static str, found: String, similar: Option<String>, span: Span },
+    PragmaScope { name: String, span: Span },
+    PragmaUnused { name: String, span: Span },
+    PragmaDependency { class: String, name: String, span: Span },
+    // Inlines, translators, providers.
+    InlineType { expected: Type, found: Type, span: Span },
+    TooManyExpansions { most: u32, span: Span },
+    TranslatorOutput { found: Type, span: Span },
+    TranslatorRedefined { output: Type, input: Type, span: Span, declared: Span },
+    TranslatorMember { member: String, record: Type, similar: Option<String>, span: Span },
+    TranslatorType { member: String, expected: Type, found: Type, span: Span },
+    NoTranslator { output: Type, input: Type, span: Span },
+    NotTranslated { member: String, record: Type, span: Span, declared: Span },
+    TranslatedValue { found: Type, span: Span },
+    ProviderName { name: String, span: Span },
+    ProbeTwice { name: String, span: Span },
+    ProbeArguments { most: usize, span: Span },
+    TranslatedParameter { name: String, span: Span },
+    ProbeTranslator { input: Type, output: Type, span: Span },
+    ProviderRedefined { name: String, span: Span },
 }
 
 impl Error {
@@ -156,6 +195,7 @@ impl Error {
             .or_else(|| self.of_actions())
             .or_else(|| self.of_formats())
             .or_else(|| self.of_declarations())
+            .or_else(|| self.of_definitions())
             .unwrap_or_else(|| error(tags::UNKNOWN, "the program is not valid"))
     }
 }

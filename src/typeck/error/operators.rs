@@ -31,8 +31,8 @@ impl Error {
                 incompatible_help(diagnostic, op, left, right)
             }
             Error::DynamicOperand { op, span } => {
-                error(tags::OP_DYN, format!("an aggregation cannot be an operand of `{op}`"))
-                    .at(*span, "an aggregation has no value here")
+                error(tags::OP_DYN, format!("an operand of `{op}` must have a value"))
+                    .at(*span, "an aggregation or a translated object has none")
             }
             Error::DivisionByZero { span } => {
                 error(tags::DIV_ZERO, "division by zero").at(*span, "this is 0")

@@ -1,0 +1,109 @@
+//! typeck/provider.rs: definitions of providers: the types of their probes' arguments.
+
+use super::specs::Allowed;
+use super::{Checker, Error, Result};
+use crate::parser::ast;
+use crate::types::{Type, TypeSource};
+
+/// Bytes of a provider's name, its end included.
+const NAME_BYTES: usize = 64;
+const MOST_ARGUMENTS: usize = 255;
+
+#[derive(Clone, Debug)]
+pub(super) struct Provider {
+    name: String,
+    probes: Vec<Probe>,
+}
+
+#[derive(Clone, Debug)]
+struct Probe {
+    name: String,
+    native: Vec<Type>,
+    translated: Vec<Type>,
+}
+
+impl Checker<'_> {
+    pub(super) fn has_provider(&self, name: &str) -> bool {
+        self.providers.iter().any(|provider| provider.name == name)
+    }
+
+    pub(super) fn define_provider(&mut self, definition: &ast::Provider) -> Result<()> {
+        let (name, span) = (&definition.name.node, definition.name.span);
+        let fits = name.len() < NAME_BYTES && !name.contains('`');
+        if !fits || name.ends_with(|c: char| c.is_ascii_digit()) {
+            return Err(Box::new(Error::ProviderName { name: name.clone(), span }));
+        }
+        let mut probes: Vec<Probe> = Vec::new();
+        for probe in &definition.probes {
+            let name = probe.name.node.replace("__", "-");
+            if probes.iter().any(|other| other.name == name) {
+                return Err(Box::new(Error::ProbeTwice { name, span: probe.name.span }));
+            }
+            let (native, translated) = self.check_probe(probe)?;
+            probes.push(Probe { name, native, translated });
+        }
+        if let Some(known) = self.providers.iter().find(|provider| provider.name == *name) {
+            if !same(&known.probes, &probes) {
+                return Err(Box::new(Error::ProviderRedefined { name: name.clone(), span }));
+            }
+            return Ok(());
+        }
+        self.providers.push(Provider { name: name.clone(), probes });
+        Ok(())
+    }
+
+    /// The types of the probe's arguments as it passes them, and as programs see them.
+    fn check_probe(&mut self, probe: &ast::ProviderProbe) -> Result<(Vec<Type>, Vec<Type>)> {
+        let longest = [Some(&probe.native), probe.translated.as_ref()].into_iter().flatten();
+        if longest.map(|params| params.list.len()).max() > Some(MOST_ARGUMENTS) {
+            return Err(Box::new(Error::ProbeArguments { most: MOST_ARGUMENTS, span: probe.name.span }));
+        }
+        let native = self.parameters(&probe.native, "probe input", Allowed::PROBE)?;
+        let Some(output) = &probe.translated else { return Ok((native.clone(), native)) };
+        let translated = self.parameters(output, "probe output", Allowed::TRANSLATED)?;
+        for (param, ty) in output.list.iter().zip(&translated) {
+            let Some(name) = &param.name else { continue };
+            let named = |input: &ast::Param| input.name.as_ref().is_some_and(|n| n.node == name.node);
+            let Some(input) = probe.native.list.iter().position(named) else {
+                return Err(Box::new(Error::TranslatedParameter {
+                    name: name.node.clone(),
+                    span: name.span,
+                }));
+            };
+            let input = &native[input];
+            if !self.is_translatable(input, ty) {
+                let (input, output) = (input.clone(), ty.clone());
+                return Err(Box::new(Error::ProbeTranslator { input, output, span: param.ty.span }));
+            }
+        }
+        Ok((native, translated))
+    }
+
+    /// The same type, or one that a translator makes of it.
+    fn is_translatable(&self, input: &Type, output: &Type) -> bool {
+        let scalars = input.is_integer() && output.is_integer();
+        let strings = input.is_string_compatible() && output.is_string_compatible();
+        if scalars || strings || input.same(output) {
+            return true;
+        }
+        let record = match output.resolved() {
+            Type::Pointer { to, .. } => (**to).clone(),
+            _ => output.clone(),
+        };
+        match self.complete(record).resolved() {
+            Type::Record(tagged) => self.has_translator(&self.types().complete(tagged), input),
+            _ => false,
+        }
+    }
+}
+
+fn same(known: &[Probe], probes: &[Probe]) -> bool {
+    let equal = |a: &[Type], b: &[Type]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b));
+    probes.iter().all(|probe| {
+        known.iter().any(|other| {
+            other.name == probe.name
+                && equal(&other.native, &probe.native)
+                && equal(&other.translated, &probe.translated)
+        })
+    })
+}

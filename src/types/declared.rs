@@ -1,0 +1,233 @@
+//! types/declared.rs: the types that a program defines.
+
+use std::collections::HashMap;
+
+use super::{Layout, Member, Tagged, Type, TypeId, TypeOrigin, TypeSource};
+use crate::parser::ast::TagKind;
+use crate::source::Span;
+
+/// Typedefs by name; structs, unions and enums in the order in which the program met them.
+#[derive(Clone, Debug, Default)]
+pub struct Declared {
+    typedefs: HashMap<String, (Type, Span)>,
+    tags: HashMap<(TagKind, String), u32>,
+    definitions: Vec<Definition>,
+}
+
+#[derive(Clone, Debug)]
+struct Definition {
+    tagged: Tagged,
+    body: Option<Body>,
+    span: Span,
+}
+
+#[derive(Clone, Debug)]
+enum Body {
+    Record(Vec<Member>),
+    Enum(Vec<(String, i64)>),
+}
+
+impl Declared {
+    pub fn define_type(&mut self, name: &str, ty: Type, span: Span) {
+        self.typedefs.insert(name.to_string(), (ty, span));
+    }
+
+    pub fn typedef(&self, name: &str) -> Option<&(Type, Span)> {
+        self.typedefs.get(name)
+    }
+
+    /// The tag's type: a forward declaration unless it is known. Without a name it is always a new one.
+    pub fn declare_tag(&mut self, kind: TagKind, name: Option<&str>, span: Span) -> Tagged {
+        if let Some(index) = name.and_then(|name| self.tags.get(&(kind, name.to_string()))) {
+            return self.definitions[*index as usize].tagged.clone();
+        }
+        let index = self.definitions.len() as u32;
+        let id = TypeId { origin: TypeOrigin::Program, index };
+        let tagged = Tagged { kind, name: name.unwrap_or_default().to_string(), id, bytes: None };
+        self.definitions.push(Definition { tagged: tagged.clone(), body: None, span });
+        if let Some(name) = name {
+            self.tags.insert((kind, name.to_string()), index);
+        }
+        tagged
+    }
+
+    /// Where the tag was defined, if it was, and not only declared.
+    pub fn defined_at(&self, kind: TagKind, name: &str) -> Option<Span> {
+        let definition = &self.definitions[*self.tags.get(&(kind, name.to_string()))? as usize];
+        definition.body.as_ref().map(|_| definition.span)
+    }
+
+    pub fn define_record(&mut self, tagged: &Tagged, members: Vec<Member>, bytes: u64, span: Span) -> Tagged {
+        self.define(tagged, Body::Record(members), bytes, span)
+    }
+
+    /// An enum has the size of an int.
+    pub fn define_enum(&mut self, tagged: &Tagged, enumerators: Vec<(String, i64)>, span: Span) -> Tagged {
+        self.define(tagged, Body::Enum(enumerators), 4, span)
+    }
+
+    fn define(&mut self, tagged: &Tagged, body: Body, bytes: u64, span: Span) -> Tagged {
+        let tagged = Tagged { bytes: Some(bytes), ..tagged.clone() };
+        if let Some(definition) = self.definitions.get_mut(tagged.id.index as usize) {
+            *definition = Definition { tagged: tagged.clone(), body: Some(body), span };
+        }
+        tagged
+    }
+
+    fn body(&self, tagged: &Tagged) -> Option<&Body> {
+        match tagged.id.origin {
+            TypeOrigin::Program => self.definitions.get(tagged.id.index as usize)?.body.as_ref(),
+            TypeOrigin::Kernel(_) => None,
+        }
+    }
+}
+
+impl TypeSource for Declared {
+    fn named(&self, name: &str) -> Option<Type> {
+        let (to, _) = self.typedefs.get(name)?;
+        Some(Type::Typedef { name: name.to_string().into(), to: Box::new(to.clone()) })
+    }
+
+    fn tagged(&self, kind: TagKind, name: &str) -> Option<Type> {
+        let index = self.tags.get(&(kind, name.to_string()))?;
+        let tagged = self.definitions[*index as usize].tagged.clone();
+        Some(if kind == TagKind::Enum { Type::Enum(tagged) } else { Type::Record(tagged) })
+    }
+
+    fn complete(&self, tagged: &Tagged) -> Tagged {
+        let known = match tagged.id.origin {
+            TypeOrigin::Program => self.definitions.get(tagged.id.index as usize),
+            TypeOrigin::Kernel(_) => None,
+        };
+        known.map_or_else(|| tagged.clone(), |definition| definition.tagged.clone())
+    }
+
+    fn members(&self, record: &Tagged) -> Vec<Member> {
+        match self.body(record) {
+            Some(Body::Record(members)) => members.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)> {
+        match self.body(tagged) {
+            Some(Body::Enum(enumerators)) => enumerators.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.typedefs.keys().map(String::as_str).collect()
+    }
+}
+
+/// Places one member after the other as the C ABI of x86-64 does.
+pub struct Placement<'a> {
+    types: &'a dyn TypeSource,
+    layout: Layout,
+    union: bool,
+    members: Vec<Member>,
+    /// In bits: where the next member can begin, and the end of the largest.
+    next: u64,
+    end: u64,
+    align: u64,
+}
+
+impl<'a> Placement<'a> {
+    pub fn new(kind: TagKind, layout: Layout, types: &'a dyn TypeSource) -> Placement<'a> {
+        let union = kind == TagKind::Union;
+        Placement { types, layout, union, members: Vec::new(), next: 0, end: 0, align: 1 }
+    }
+
+    /// `None`: the type has no size.
+    pub fn member(&mut self, name: &str, ty: Type) -> Option<()> {
+        let bits = self.layout.size(&ty)?.checked_mul(8)?;
+        let align = align(self.types, &ty);
+        self.align = self.align.max(align);
+        let offset = if self.union { 0 } else { self.next.checked_next_multiple_of(align * 8)? };
+        self.place(offset, bits)?;
+        self.members.push(Member { name: name.to_string(), ty, bit_offset: offset, bits: None });
+        Some(())
+    }
+
+    /// A bit-field does not cross a unit of its type; one of no bits ends the unit.
+    pub fn bit_field(&mut self, name: &str, ty: Type, bits: u32) -> Option<()> {
+        let unit = self.layout.size(&ty)?.checked_mul(8)?;
+        let mut offset = if self.union { 0 } else { self.next };
+        if bits == 0 || offset / unit != (offset + u64::from(bits) - 1) / unit {
+            offset = offset.checked_next_multiple_of(unit)?;
+        }
+        self.place(offset, bits.into())?;
+        if !name.is_empty() {
+            self.align = self.align.max(align(self.types, &ty));
+            self.members.push(Member { name: name.to_string(), ty, bit_offset: offset, bits: Some(bits) });
+        }
+        Some(())
+    }
+
+    fn place(&mut self, offset: u64, bits: u64) -> Option<()> {
+        self.next = offset.checked_add(bits)?;
+        self.end = self.end.max(self.next);
+        Some(())
+    }
+
+    /// The members and the bytes of the whole.
+    pub fn finish(self) -> (Vec<Member>, u64) {
+        let bytes = self.end.div_ceil(8).next_multiple_of(self.align);
+        (self.members, bytes)
+    }
+}
+
+/// Bytes that the address of such an object is a multiple of.
+fn align(types: &dyn TypeSource, ty: &Type) -> u64 {
+    match ty.resolved() {
+        Type::Int(int) => int.bytes.into(),
+        Type::Float { bytes, .. } => (*bytes).into(),
+        Type::Enum(tagged) => tagged.bytes.unwrap_or(4).clamp(1, 8),
+        Type::Pointer { .. } => 8,
+        Type::Array { of, .. } => align(types, of),
+        Type::Record(tagged) => {
+            types.members(tagged).iter().map(|member| align(types, &member.ty)).max().unwrap_or(1)
+        }
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::intrinsic::{CHAR, INT, Intrinsic, LONG, UINT};
+
+    fn offsets(kind: TagKind, list: &[(&str, Type, Option<u32>)]) -> (Vec<u64>, u64) {
+        let mut placement = Placement::new(kind, Layout { strsize: 256 }, &Intrinsic);
+        for (name, ty, bits) in list {
+            match bits {
+                Some(bits) => placement.bit_field(name, ty.clone(), *bits),
+                None => placement.member(name, ty.clone()),
+            }
+            .unwrap();
+        }
+        let (members, bytes) = placement.finish();
+        (members.iter().map(|member| member.bit_offset).collect(), bytes)
+    }
+
+    /// The figures are gcc's.
+    #[test]
+    fn members_stand_where_c_puts_them() {
+        let list =
+            [("a", CHAR, None), ("b", LONG, None), ("c", Type::array_of(CHAR, 3), None), ("d", INT, None)];
+        assert_eq!(offsets(TagKind::Struct, &list), (vec![0, 64, 128, 160], 24));
+        assert_eq!(offsets(TagKind::Union, &list), (vec![0, 0, 0, 0], 8));
+        let fields = [
+            ("a", UINT, Some(3)),
+            ("", INT, Some(5)),
+            ("b", UINT, Some(25)),
+            ("c", CHAR, None),
+            ("d", CHAR, Some(7)),
+            ("e", CHAR, Some(2)),
+            ("", INT, Some(0)),
+            ("f", INT, Some(1)),
+        ];
+        assert_eq!(offsets(TagKind::Struct, &fields), (vec![0, 32, 64, 72, 80, 96], 16));
+    }
+}

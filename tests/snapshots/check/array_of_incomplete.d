@@ -1,0 +1,1 @@
+struct never n[4]; BEGIN { }

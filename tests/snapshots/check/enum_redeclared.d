@@ -1,0 +1,1 @@
+enum { A }; enum { B, A }; BEGIN { }

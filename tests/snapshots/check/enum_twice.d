@@ -1,0 +1,1 @@
+enum { A, B, A }; BEGIN { }

@@ -1,0 +1,1 @@
+inline int n[int a] = a; BEGIN { trace(n["x"]); }

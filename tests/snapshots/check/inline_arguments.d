@@ -1,0 +1,1 @@
+inline int n[int a, int b] = a + b; BEGIN { trace(n[1]); }

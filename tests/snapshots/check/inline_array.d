@@ -1,0 +1,1 @@
+inline int n[4] = 1; BEGIN { }

@@ -1,0 +1,1 @@
+inline int n = 1; BEGIN { n = 2; }

@@ -1,0 +1,1 @@
+inline static int n = 1; BEGIN { }

@@ -1,0 +1,1 @@
+inline int a = pid + pid; inline int b = a + a + a + a + a + a + a + a; inline int c = b + b + b + b + b + b + b + b; inline int d = c + c + c + c + c + c + c + c; inline int e = d + d + d + d + d + d + d + d; inline int f = e + e + e + e + e + e + e + e; inline int g = f + f + f + f + f + f + f + f; BEGIN { trace(g); }

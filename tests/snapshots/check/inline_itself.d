@@ -1,0 +1,1 @@
+inline int n = n + 1; BEGIN { }

@@ -1,0 +1,1 @@
+inline int n[int] = 1; BEGIN { }

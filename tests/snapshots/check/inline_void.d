@@ -1,0 +1,1 @@
+inline void n = 1; BEGIN { }

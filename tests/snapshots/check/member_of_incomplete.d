@@ -1,0 +1,1 @@
+struct never *n; BEGIN { trace(n->x); }

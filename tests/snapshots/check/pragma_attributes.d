@@ -1,0 +1,2 @@
+#pragma D attributes Stable/Foo/Common x
+int x; BEGIN { }

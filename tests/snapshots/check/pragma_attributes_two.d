@@ -1,0 +1,2 @@
+#pragma D attributes Stable/Common x
+int x; BEGIN { }

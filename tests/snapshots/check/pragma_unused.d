@@ -1,0 +1,2 @@
+#pragma D attributes Stable/Stable/Common x
+BEGIN { x = 1; }

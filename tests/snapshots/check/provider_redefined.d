@@ -1,0 +1,1 @@
+provider p { probe a(); }; provider p { probe a(int); }; BEGIN { }

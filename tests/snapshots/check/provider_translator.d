@@ -1,0 +1,1 @@
+struct o { int a; }; provider p { probe a(int x) : (struct o *x); }; BEGIN { }

@@ -1,0 +1,1 @@
+struct o { int apple; }; translator struct o < int v > { appel = v; }; BEGIN { }

@@ -1,0 +1,1 @@
+struct o { int a; }; translator struct o < int v > { a = "text"; }; BEGIN { }

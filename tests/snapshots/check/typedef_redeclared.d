@@ -1,0 +1,1 @@
+typedef int t; typedef long t; BEGIN { }
