@@ -81,7 +81,7 @@ impl Dump<'_> {
                 });
             }
             StmtKind::Trace(value) => self.nested("trace", |dump| dump.expr(value)),
-            StmtKind::Print(value) => self.nested("print", |dump| dump.expr(value)),
+            StmtKind::Print(value, _) => self.nested("print", |dump| dump.expr(value)),
             StmtKind::Printf { action, format, args } => {
                 let name = format!("{action:?}").to_lowercase();
                 self.nested(name, |dump| {

@@ -89,11 +89,6 @@ impl Checker<'_> {
     ) -> Result<Tagged> {
         let tagged = match record.resolved() {
             Type::Record(tagged) => self.types().complete(tagged),
-            // What a built-in variable points to where there are no kernel types.
-            Type::Void if self.env.kernel.without_types().is_some() => {
-                let why = self.env.kernel.without_types();
-                return Err(Box::new(Error::KernelType { name: "a struct of the kernel".into(), why, span }));
-            }
             _ => return Err(Box::new(error(record.clone(), span))),
         };
         if tagged.bytes.is_none() {

@@ -24,6 +24,7 @@ mod pragma;
 mod printf;
 mod provider;
 mod record;
+mod shape;
 mod specs;
 #[cfg(test)]
 pub(crate) mod tests;

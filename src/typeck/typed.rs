@@ -4,6 +4,7 @@
 //! narrowed a `Convert` stands, pointer arithmetic is scaled, and `p->m`, `p[i]`, `&x` are loads and sums.
 
 use crate::dif::insn::{Builtin, Subr};
+use crate::dif::shape::Shape;
 use crate::dif::{ActionKind, Format};
 use crate::parser::ast::ProbeDesc;
 use crate::source::Span;
@@ -110,7 +111,7 @@ pub enum StmtKind {
         increment: Option<Expr>,
     },
     Trace(Expr),
-    Print(Expr),
+    Print(Expr, Shape),
     Printf {
         action: FormatAction,
         format: Format,
