@@ -2,6 +2,7 @@
 
 use super::typed::{Expr, ExprKind};
 use super::{Checker, Error, Result, builtin, constants};
+use crate::diag::tags;
 use crate::dif::insn::Builtin;
 use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, TagKind};
 use crate::source::Span;
@@ -51,14 +52,11 @@ impl Checker<'_> {
     /// `args[i]`: what the probes of the clause say that it is.
     pub(super) fn check_typed_argument(&mut self, indices: &[ast::Expr], span: Span) -> Result<Expr> {
         let [index] = indices else {
-            let (function, found) = ("args[]".to_string(), indices.len());
-            return Err(Box::new(Error::ArgumentCount { function, found, least: 1, most: Some(1), span }));
+            return Err(Box::new(Error::ArgumentsSubscript { tag: tags::PROTO_LEN, span }));
         };
         let index = self.check_expr(index)?;
         let Some(number) = index.constant().filter(|_| index.ty.is_integer()) else {
-            let (function, expected) = ("args[]".to_string(), "an integer constant".to_string());
-            let (found, span) = (index.ty, index.span);
-            return Err(Box::new(Error::ArgumentType { function, number: 1, expected, found, span }));
+            return Err(Box::new(Error::ArgumentsSubscript { tag: tags::PROTO_ARG, span: index.span }));
         };
         let Some(probes) = self.probes.clone() else {
             return Err(Box::new(Error::ArgumentsOutside { span }));
@@ -94,7 +92,8 @@ impl Checker<'_> {
             return Err(Box::new(Error::ArgumentsUnstable { span, probe: probe.span }));
         };
         let exact = |field: &str| !field.is_empty() && !field.contains(['*', '?', '[', '\\']);
-        if exact(&fields.provider) && fields.provider != "fbt" {
+        let own = matches!(fields.name.as_str(), "BEGIN" | "END" | "ERROR");
+        if own || exact(&fields.provider) && fields.provider != "fbt" {
             return Err(outside(0));
         }
         if !exact(&fields.provider) || !exact(&fields.function) || !exact(&fields.name) {

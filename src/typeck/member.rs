@@ -5,6 +5,7 @@ use super::names::Name;
 use super::typed::{Bits, Expr, ExprKind, Memory, Place};
 use super::{Checker, Error, Result};
 use crate::diag::suggest;
+use crate::dif::insn::Builtin;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
 use crate::types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
@@ -39,6 +40,10 @@ impl Checker<'_> {
             },
             false => base.ty.clone(),
         };
+        if matches!(base.kind, ExprKind::Builtin(Builtin::Curthread)) && record.is_void() {
+            let (name, why) = ("struct task_struct".to_string(), self.env.kernel.without_types());
+            return Err(Box::new(Error::KernelType { name, why, span: base.span }));
+        }
         let tagged =
             self.require_record(&record, base.span, |found, span| Error::NotRecord { found, span })?;
         let found = self.find_member(&tagged, &record, member)?;

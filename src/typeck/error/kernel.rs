@@ -38,6 +38,9 @@ impl Error {
                     .at(*span, "which one is meant?")
                     .help("rename the variable, or compare with the number of the value")
             }
+            Error::ArgumentsSubscript { tag, span } => {
+                error(*tag, "the index of `args[]` must be one integer constant").at(*span, "not such a constant")
+            }
             Error::ArgumentsOutside { span } => {
                 error(tags::ARGS_NONE, "`args[]` belongs to the probes of a clause")
                     .at(*span, "not in a clause")

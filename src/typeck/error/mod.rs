@@ -35,6 +35,7 @@ pub enum Error {
     SymbolWithoutType { name: String, why: Option<String>, span: Span },
     Ambiguous { name: String, ty: Type, span: Span },
     // args[].
+    ArgumentsSubscript { tag: Tag, span: Span },
     ArgumentsOutside { span: Span },
     ArgumentsUnstable { span: Span, probe: Span },
     ArgumentsDiffer { span: Span, probe: Span },

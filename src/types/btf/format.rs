@@ -175,8 +175,8 @@ impl<'a> Reader<'a> {
                 bytes: word,
                 fields: Fields { tail, bits: flag },
             },
-            Kind::Enum => Record::Enum { bytes: word, values: Values { tail, wide: false, signed: flag } },
-            Kind::Enum64 => Record::Enum { bytes: word, values: Values { tail, wide: true, signed: flag } },
+            Kind::Enum => Record::Enum { bytes: word, values: Values { tail, wide: false } },
+            Kind::Enum64 => Record::Enum { bytes: word, values: Values { tail, wide: true } },
             Kind::Forward => Record::Forward { union: flag },
             Kind::Typedef => Record::Typedef(word),
             Kind::Modifier => Record::Modifier(word),
@@ -264,7 +264,6 @@ impl<'a> Fields<'a> {
 pub struct Values<'a> {
     tail: &'a [u8],
     wide: bool,
-    signed: bool,
 }
 
 impl<'a> Values<'a> {
@@ -272,10 +271,10 @@ impl<'a> Values<'a> {
     pub fn iter(self) -> impl Iterator<Item = (u32, i64)> + 'a {
         self.tail.chunks_exact(if self.wide { 12 } else { 8 }).filter_map(move |chunk| {
             let low = u32_at(chunk, 4)?;
-            let value = match (self.wide, self.signed) {
-                (true, _) => i64::from(u32_at(chunk, 8)?) << 32 | i64::from(low),
-                (false, true) => i64::from(low as i32),
-                (false, false) => i64::from(low),
+            // An enum of four bytes is an int, as D sees it. Whether it has negative values BTF tells only since 6.0.
+            let value = match self.wide {
+                true => i64::from(u32_at(chunk, 8)?) << 32 | i64::from(low),
+                false => i64::from(low as i32),
             };
             Some((u32_at(chunk, 0)?, value))
         })

@@ -3,8 +3,6 @@
 mod format;
 mod graph;
 mod index;
-#[cfg(test)]
-mod tests;
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,1 +1,0 @@
-//! types/btf/tests.rs: real and damaged files.
