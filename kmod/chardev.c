@@ -141,6 +141,13 @@ static bool needs_points(const struct kinst_prog *p)
 	return false;
 }
 
+static void disarm(struct kinst_file *f)
+{
+	if (f->points)
+		kinst_points_disarm(f->points);
+	f->points = NULL;
+}
+
 /* Arms the probes and reports what became of each. */
 static int arm(struct kinst_file *f, const struct kinst_load *l)
 {
@@ -163,8 +170,7 @@ static int arm(struct kinst_file *f, const struct kinst_load *l)
 		}
 	}
 	if (copy_to_user(u64_to_user_ptr(l->results), res, n * sizeof(*res))) {
-		kinst_points_disarm(f->points);
-		f->points = NULL;
+		disarm(f);
 		ret = -EFAULT;
 	}
 out:
@@ -234,13 +240,6 @@ static long ioctl_go(struct kinst_file *f)
 	cmpxchg(&f->s.state, KINST_STATE_WARMUP, KINST_STATE_ACTIVE); /* unless BEGIN called exit() */
 	schedule_delayed_work(&f->deadman, HZ);
 	return 0;
-}
-
-static void disarm(struct kinst_file *f)
-{
-	if (f->points)
-		kinst_points_disarm(f->points);
-	f->points = NULL;
 }
 
 static long ioctl_stop(struct kinst_file *f)

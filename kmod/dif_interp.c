@@ -82,17 +82,16 @@ static nokprobe_inline bool taken(u32 op, struct flags f)
 	}
 }
 
-/* The seven loads of a family, in the order of their opcodes: sb sh sw ub uh uw x. */
+/*
+ * The seven loads of a family, in the order of their opcodes: sb sh sw ub uh uw x.
+ * Of any address: members of packed structures are not aligned.
+ */
 static notrace u64 load(struct kinst_ctx *c, u32 nth, u64 addr, bool user)
 {
 	static const u8 sizes[] = { 1, 2, 4, 1, 2, 4, 8 };
 	u32 size = sizes[nth], bits = 64 - 8 * size;
 	u64 v = 0;
 
-	if (addr & (size - 1)) {
-		kinst_fault(c, KINST_FLT_BADALIGN, addr);
-		return 0;
-	}
 	if (!kinst_load(c, &v, addr, size, user)) /* little-endian: the low bytes */
 		return 0;
 	return nth < 3 ? (u64)((s64)(v << bits) >> bits) : v;

@@ -203,10 +203,18 @@ NOKPROBE_SYMBOL(split_path);
  * very end an empty one and "." stay as they are. Works in place: the result
  * is never ahead of what is read.
  */
+/* Is .. the last component of the j bytes at s? */
+static nokprobe_inline bool ends_in_parent(const char *s, s64 j)
+{
+	return j >= 2 && s[j - 1] == '.' && s[j - 2] == '.' && (j == 2 || s[j - 3] == '/');
+}
+
+/* What is left of a relative path stays relative. */
 static notrace u64 cleanpath(struct kinst_ctx *c)
 {
 	char *s;
 	s64 n = fetch(c, 0, &s), i = 0, j = 0, end;
+	bool relative = n > 0 && s[0] != '/';
 
 	if (n < 0)
 		return 0;
@@ -220,13 +228,15 @@ static notrace u64 cleanpath(struct kinst_ctx *c)
 		len = end - i - 1;
 		if (end < n && (!len || (len == 1 && s[i + 1] == '.')))
 			continue;
-		if (len == 2 && s[i + 1] == '.' && s[i + 2] == '.') {
+		if (len == 2 && s[i + 1] == '.' && s[i + 2] == '.' && !(relative && (!j || ends_in_parent(s, j)))) {
 			while (j && s[--j] != '/')
 				;
-			if (end == n && s[j] == '/')
+			if (end == n && s[j] == '/' && !(relative && !j))
 				j++; /* the root, or the directory with its slash */
 			continue;
 		}
+		if (relative && !j)
+			i++;
 		memmove(s + j, s + i, end - i);
 		j += end - i;
 	}

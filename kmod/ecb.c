@@ -187,8 +187,7 @@ static notrace bool run_ecb(struct kinst_session *s, struct kinst_ctx *c, u32 e,
 		rec = kinst_ring_reserve(&c->vcpu->ring, len);
 		if (!rec)
 			return false; /* a drop: nothing of the clause happens */
-		if (cl->payload)
-			*(u64 *)((u8 *)rec + len - 8) = 0; /* what rounding leaves at the end */
+		memset(rec + 1, 0, cl->payload); /* nothing of an older record shows in the gaps */
 	}
 	c->fault_off = -1;
 	*action = run_actions(s, c, cl, (u8 *)(rec + 1));

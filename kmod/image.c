@@ -448,7 +448,7 @@ static int check_clause(struct kinst_prog *p, u32 ci, u32 *next, u32 *owners, st
 		*next += cl->nactions;
 	/* Up to as much again is lost to padding: a larger record might never find room. */
 	if (cl->record && sizeof(struct kinst_rec) + cl->payload > p->bufsize / 2)
-		return kinst_refuse(err, KINST_V_LIMIT, KINST_NONE, ci);
+		return kinst_refuse(err, KINST_V_OPTION, KINST_NONE, 0);
 	return 0;
 }
 

@@ -6,9 +6,12 @@
  *
  * Every slot of the fault pool has an entry, in the order of the slots, so that
  * the table is sorted as it stands. tramp.c writes its fixup and type when the
- * slot is used.
+ * slot is used. Until then the fixup is a breakpoint of nobody's: objtool wants
+ * an instruction there, and to go on in an unused slot would be a bug. Nobody
+ * comes to a slot by an indirect branch, so none begins with endbr64.
  */
 #include <linux/linkage.h>
+#include <linux/objtool.h>
 #include <asm/asm.h>
 #include "pool.h"
 
@@ -17,14 +20,21 @@
 	.globl	kinst_pool
 	.type	kinst_pool, @object
 kinst_pool:
+	ANNOTATE_NOENDBR
 	.skip	KINST_POOL_SLOTS * KINST_POOL_SLOT_SIZE, 0xcc
 	.size	kinst_pool, . - kinst_pool
 
 	.globl	kinst_fault_pool
 	.type	kinst_fault_pool, @object
 kinst_fault_pool:
+	ANNOTATE_NOENDBR
 	.skip	KINST_FAULT_SLOTS * KINST_POOL_SLOT_SIZE, 0xcc
 	.size	kinst_fault_pool, . - kinst_fault_pool
+
+	.type	kinst_fault_unused, @object
+kinst_fault_unused:
+	.skip	KINST_POOL_SLOT_SIZE, 0xcc
+	.size	kinst_fault_unused, . - kinst_fault_unused
 
 	.section __ex_table, "a"
 	.balign	4
@@ -33,7 +43,7 @@ kinst_fault_entries:
 	.set	slot, 0
 	.rept	KINST_FAULT_SLOTS
 	.long	(kinst_fault_pool + slot * KINST_POOL_SLOT_SIZE) - .
-	.long	0
+	.long	kinst_fault_unused - .
 	.long	EX_TYPE_DEFAULT
 	.set	slot, slot + 1
 	.endr

@@ -23,8 +23,8 @@ static notrace bool is_own(unsigned long pc)
 }
 NOKPROBE_SYMBOL(is_own);
 
-/* Fills pcs (may be NULL) with up to n addresses after skip; returns how many there are, at most n. */
-static notrace u32 walk(struct pt_regs *regs, u64 *pcs, u32 skip, u32 n)
+/* Fills pcs (may be NULL) with up to n addresses; returns how many there are, at most n. */
+static notrace u32 walk(struct pt_regs *regs, u64 *pcs, u32 n)
 {
 	struct unwind_state state;
 	unsigned long pc;
@@ -34,12 +34,8 @@ static notrace u32 walk(struct pt_regs *regs, u64 *pcs, u32 skip, u32 n)
 		pc = unwind_get_return_address(&state);
 		if (!pc)
 			break;
-		if (!regs && !found && !skip && is_own(pc))
+		if (!regs && !found && is_own(pc))
 			continue;
-		if (skip) {
-			skip--;
-			continue;
-		}
 		if (found == n)
 			break;
 		if (pcs)
@@ -52,7 +48,7 @@ NOKPROBE_SYMBOL(walk);
 
 notrace void kinst_env_stack(struct kinst_ctx *c, u64 *pcs, u32 n)
 {
-	u32 found = walk(c->hit->regs, pcs, 0, n);
+	u32 found = walk(c->hit->regs, pcs, n);
 
 	memset(pcs + found, 0, (n - found) * sizeof(*pcs));
 }
@@ -60,16 +56,16 @@ NOKPROBE_SYMBOL(kinst_env_stack);
 
 notrace u32 kinst_stack_depth(struct pt_regs *regs)
 {
-	return walk(regs, NULL, 0, MAX_DEPTH);
+	return walk(regs, NULL, MAX_DEPTH);
 }
 NOKPROBE_SYMBOL(kinst_stack_depth);
 
-/* Frame 0 is the probed function; the next is who called it. */
+/* The unwinder starts behind the frame of the registers: the first address is in who called the probed function. */
 notrace u64 kinst_stack_caller(struct pt_regs *regs)
 {
 	u64 pc = 0;
 
-	walk(regs, &pc, regs ? 1 : 0, 1);
+	walk(regs, &pc, 1);
 	return pc;
 }
 NOKPROBE_SYMBOL(kinst_stack_caller);

@@ -218,10 +218,12 @@ void kinst_vars_release(struct kinst_vars *v)
 
 /* ---- keys and buckets ---- */
 
-/* Puts n bytes from a program's address behind the key; false (and a fault, or not) if that fails. */
-static notrace bool add_bytes(struct kinst_ctx *c, u64 *len, u64 addr, u64 n)
+/*
+ * Puts n bytes from a program's address behind the key; false (and a fault, or not) if that fails.
+ * One of them may be longer than a string if others are shorter.
+ */
+static notrace bool add_bytes(struct kinst_ctx *c, u64 *len, u64 room, u64 addr, u64 n)
 {
-	u64 room = kinst_key_size(c->prog) - *len - 16; /* the thread comes last */
 	u8 *at = c->vcpu->key + *len;
 
 	if (n > room || roundup(n, 8) > room)
@@ -237,20 +239,22 @@ NOKPROBE_SYMBOL(add_bytes);
 static notrace s64 make_key(struct kinst_ctx *c, u32 scope, bool key)
 {
 	u64 *words = (u64 *)c->vcpu->key, len = 0;
+	const u64 end = kinst_key_size(c->prog) - 16; /* the thread comes last */
 	u32 i;
 
 	for (i = 0; key && i < c->ntuple; i++) {
 		const struct kinst_tuple *t = &c->tuple[i];
 
+		/* The sizes are the program's own: a long entry may have left no room for those behind it. */
+		if (end - len < 16)
+			goto drop;
 		words[len / 8] = t->size;
 		len += 8;
 		if (!t->size) {
 			words[len / 8] = t->value;
 			len += 8;
-		} else if (!add_bytes(c, &len, t->value, t->size)) {
-			if (!c->faulted)
-				c->vars->cpus[c->cpu].drops++;
-			return -1;
+		} else if (!add_bytes(c, &len, end - len, t->value, t->size)) {
+			goto drop;
 		}
 	}
 	if (scope == SCOPE_THREAD) {
@@ -258,6 +262,11 @@ static notrace s64 make_key(struct kinst_ctx *c, u32 scope, bool key)
 		len += 16;
 	}
 	return len;
+
+drop:
+	if (!c->faulted)
+		c->vars->cpus[c->cpu].drops++;
+	return -1;
 }
 NOKPROBE_SYMBOL(make_key);
 

@@ -8,8 +8,11 @@ use std::time::Duration;
 pub enum Kind {
     /// No value, or yes/no, on/off, enable/disable, true/false, set/unset.
     Flag,
-    /// Bytes: a number with k, m, g or t.
-    Size,
+    /// Bytes: a number with k, m, g or t. One below the least is raised to it, as the kernel rounds anyway.
+    Size {
+        min: u64,
+        max: u64,
+    },
     /// A period: a number with ns us ms s m h d, or hz. Kept in nanoseconds.
     Rate {
         min: u64,
@@ -59,6 +62,9 @@ const ANY: u64 = u64::MAX;
 const fn number(max: u64) -> Kind {
     Kind::Number { min: 0, max }
 }
+/// A buffer: the least and the most are the kernel module's.
+const BUFFER: Kind = Kind::Size { min: 4096, max: 1 << 40 };
+const STRING: Kind = Kind::Size { min: 8, max: 65536 };
 const fn rate(min: u64, max: u64) -> Kind {
     Kind::Rate { min, max }
 }
@@ -67,7 +73,7 @@ const fn rate(min: u64, max: u64) -> Kind {
 pub const TABLE: &[Spec] = &[
     row("aggpercpu", Kind::Flag, When::Refused, ""),
     row("aggrate", rate(1_000_000, ANY), When::Dynamic, "1s"),
-    row("aggsize", Kind::Size, When::Run, "4m"),
+    row("aggsize", BUFFER, When::Run, "4m"),
     row("aggsortkey", Kind::Flag, When::Dynamic, ""),
     row("aggsortkeypos", number(u32::MAX as u64), When::Dynamic, "0"),
     row("aggsortpos", number(u32::MAX as u64), When::Dynamic, "0"),
@@ -79,7 +85,7 @@ pub const TABLE: &[Spec] = &[
     row("argref", Kind::Flag, When::Compile, ""),
     row("bufpolicy", Kind::Choice(&["switch"]), When::Run, "switch"),
     row("bufresize", Kind::Choice(&["auto", "manual"]), When::Run, "auto"),
-    row("bufsize", Kind::Size, When::Run, "4m"),
+    row("bufsize", BUFFER, When::Run, "4m"),
     row("cleanrate", rate(200_000, 60 * SECOND), When::Run, "101hz"),
     row("core", Kind::Text, When::Refused, ""),
     row("cpp", Kind::Flag, When::Context, ""),
@@ -94,7 +100,7 @@ pub const TABLE: &[Spec] = &[
     row("droptags", Kind::Flag, When::Compile, ""),
     row("dtypes", Kind::Text, When::Refused, ""),
     row("dump", Kind::Choice(&["ast", "plain", "typed", "dif"]), When::Compile, ""),
-    row("dynvarsize", Kind::Size, When::Run, "1m"),
+    row("dynvarsize", BUFFER, When::Run, "1m"),
     row("empty", Kind::Flag, When::Compile, ""),
     row("encoding", Kind::Choice(&["ascii", "utf8"]), When::Dynamic, "ascii"),
     row("errtags", Kind::Flag, When::Compile, ""),
@@ -104,7 +110,7 @@ pub const TABLE: &[Spec] = &[
     row("incdir", Kind::List, When::Context, ""),
     row("iregs", Kind::Number { min: 1, max: 8 }, When::Refused, ""),
     row("jstackframes", number(512), When::Refused, ""),
-    row("jstackstrsize", Kind::Size, When::Refused, ""),
+    row("jstackstrsize", STRING, When::Refused, ""),
     row("kdefs", Kind::Flag, When::Refused, ""),
     row("knodefs", Kind::Flag, When::Refused, ""),
     row("late", Kind::Choice(&["static", "dynamic"]), When::Refused, ""),
@@ -120,13 +126,13 @@ pub const TABLE: &[Spec] = &[
     row("quiet", Kind::Flag, When::Dynamic, ""),
     row("rawbytes", Kind::Flag, When::Dynamic, ""),
     row("setenv", Kind::List, When::Refused, ""),
-    row("specsize", Kind::Size, When::Run, "32k"),
+    row("specsize", BUFFER, When::Run, "32k"),
     row("stackframes", number(512), When::Run, "20"),
     row("stackindent", number(4096), When::Dynamic, "14"),
     row("statusrate", rate(1_000_000, 10 * SECOND), When::Run, "1s"),
     row("stdc", Kind::Choice(&["a", "c", "s", "t"]), When::Context, "a"),
     row("strip", Kind::Flag, When::Refused, ""),
-    row("strsize", Kind::Size, When::Run, "256"),
+    row("strsize", STRING, When::Run, "256"),
     row("switchrate", rate(1_000_000, ANY), When::Dynamic, "1s"),
     row("sysroot", Kind::Text, When::Context, ""),
     row("syslibdir", Kind::Text, When::Refused, ""),
@@ -185,7 +191,8 @@ impl Error {
     /// What to do next.
     pub fn help(&self) -> Option<String> {
         match self {
-            Error::Unknown { nearest } => nearest.map(|name| format!("did you mean '{name}'?")),
+            Error::Unknown { nearest: Some(name) } => Some(format!("did you mean '{name}'?")),
+            Error::Unknown { nearest: None } => Some("-x help lists the options".to_owned()),
             Error::Value { expected } => Some(format!("expected {expected}")),
             Error::NotInProgram => Some("give it on the command line, with -x".to_owned()),
             Error::TooLate | Error::Refused => None,
@@ -265,7 +272,7 @@ pub fn describe() -> String {
     let rows = TABLE.iter().filter(|spec| spec.when != When::Refused).map(|spec| {
         let takes = match spec.kind {
             Kind::Flag => String::new(),
-            Kind::Size => "SIZE".to_owned(),
+            Kind::Size { .. } => "SIZE".to_owned(),
             Kind::Rate { .. } => "RATE".to_owned(),
             Kind::Number { .. } | Kind::Mask => "N".to_owned(),
             Kind::Choice(choices) => choices.join("|"),
@@ -283,19 +290,18 @@ pub fn describe() -> String {
 
 fn parse(kind: Kind, value: Option<&str>) -> Result<Value, Error> {
     let expected = |text: &str| Error::Value { expected: text.to_owned() };
-    if kind == Kind::Flag {
-        return match value {
+    let text = value.filter(|text| !text.is_empty());
+    match kind {
+        Kind::Flag => match value {
             None | Some("yes" | "on" | "enable" | "enabled" | "true" | "set") => Ok(Value::Number(1)),
             Some("no" | "off" | "disable" | "disabled" | "false" | "unset") => Ok(Value::Number(0)),
             Some(_) => Err(expected("no value, or yes or no")),
-        };
-    }
-    let text = value.filter(|text| !text.is_empty());
-    match kind {
-        Kind::Flag | Kind::Size => text
-            .and_then(parse_size)
-            .map(Value::Number)
-            .ok_or_else(|| expected("a size such as 512, 64k, 4m or 1g")),
+        },
+        Kind::Size { min, max } => match text.and_then(parse_size) {
+            Some(size) if size <= max => Ok(Value::Number(size.max(min))),
+            Some(_) => Err(expected(&format!("a size of no more than {max} bytes"))),
+            None => Err(expected("a size such as 512, 64k, 4m or 1g")),
+        },
         Kind::Rate { min, max } => text
             .and_then(parse_rate)
             .map(|period| Value::Number(period.clamp(min, max)))
@@ -409,6 +415,9 @@ mod tests {
         assert_eq!(options.set("cpppath", Some("x"), From::Program), Err(Error::NotInProgram));
         assert_eq!(options.set("zonename", None, From::CommandLine), Err(Error::Unknown { nearest: None }));
         assert!(matches!(options.set("nspec", Some("x"), From::Program), Err(Error::Value { .. })));
+        options.set("bufsize", Some("1k"), From::Program).unwrap();
+        assert_eq!(options.number("bufsize"), 4096);
+        assert!(matches!(options.set("strsize", Some("1g"), From::Program), Err(Error::Value { .. })));
         options.set("statusrate", Some("1h"), From::Program).unwrap();
         assert_eq!(options.number("statusrate"), 10 * SECOND);
         options.set("define", Some("A"), From::CommandLine).unwrap();

@@ -74,7 +74,7 @@ impl Stages {
             .map_err(|error| vec![error.diagnostic()])?;
         self.dump(dump.typed, || typeck::dump(&typed));
         let program = codegen::generate(&typed).map_err(|error| vec![error.diagnostic()])?;
-        self.dump(dump.dif, || dif::disasm::program(&program));
+        self.dump(dump.dif, || dif::dump::dump(&program));
         let clauses = plain.items.iter().filter_map(|item| match item {
             plain::Item::Clause(clause) => Some(clause),
             _ => None,

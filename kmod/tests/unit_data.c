@@ -95,6 +95,34 @@ static void test_dynvars(void)
 	fixture_close(&f);
 }
 
+/* A program says how long its key's parts are: whatever it says, the key stays in its buffer. */
+static void test_long_keys(void)
+{
+	struct fixture f;
+	struct ib b;
+	static char text[4096];
+	u64 limit, size, i, kept = 0;
+
+	memset(text, 'x', sizeof(text));
+	ib_init(&b);
+	b.h.dynvarsize = 1 << 20;
+	ib_user_var(&b, VAR_INT, SCOPE_GLOBAL, 0, T_INT(8));
+	ib_const(&b, 0, 8);
+	EXPECT(fixture_open(&f, &b) == KINST_V_OK);
+	limit = kinst_key_size(&f.s.prog);
+	for (size = limit - 200; size < limit + 40; size++) {
+		fixture_run(&f, 0);
+		f.c->tuple[0] = (struct kinst_tuple){ .value = (u64)(uintptr_t)text, .size = size };
+		for (i = 1; i < DIF_NTUPLE; i++)
+			f.c->tuple[i] = (struct kinst_tuple){ .value = i };
+		f.c->ntuple = DIF_NTUPLE;
+		kinst_dyn_store(f.c, SCOPE_GLOBAL, VAR_INT, true, size);
+		kept += kinst_dyn_load(f.c, SCOPE_GLOBAL, VAR_INT, true) == size;
+	}
+	EXPECT(kept > 30 && kept < 120 && f.s.vars.cpus[0].drops == 2 * (240 - kept) && !f.c->faulted);
+	fixture_close(&f);
+}
+
 static void test_statics(void)
 {
 	struct fixture f;
@@ -279,6 +307,7 @@ static void test_ring(void)
 void unit_data(void)
 {
 	test_dynvars();
+	test_long_keys();
 	test_statics();
 	test_buckets();
 	test_stddev();

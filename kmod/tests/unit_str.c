@@ -108,6 +108,11 @@ static void test_strings(void)
 		{ SUBR_CLEANPATH, 1, { S("a/b/") }, "a/b/" },
 		{ SUBR_CLEANPATH, 1, { S("/..x/...") }, "/..x/..." },
 		{ SUBR_CLEANPATH, 1, { S("") }, "" },
+		{ SUBR_CLEANPATH, 1, { S("a/../b") }, "b" },
+		{ SUBR_CLEANPATH, 1, { S("a/..") }, "" },
+		{ SUBR_CLEANPATH, 1, { S("a/../../b") }, "../b" },
+		{ SUBR_CLEANPATH, 1, { S("../../b/./c") }, "../../b/c" },
+		{ SUBR_CLEANPATH, 1, { S("x../../b") }, "b" },
 		{ SUBR_INET_NTOA, 1, { S("\x7f\x01\x01\xff") }, "127.1.1.255" },
 	};
 	char out[4096];

@@ -6,10 +6,20 @@ use std::process::{Command, Stdio};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("failed to run the preprocessor {path}: {source}")]
+    #[error("failed to run the preprocessor {path}: {}", super::dtrace::reason(.source))]
     Run { path: String, source: std::io::Error },
     #[error("Preprocessor failed to process input program")]
     Failed,
+}
+
+impl Error {
+    /// What to do next.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Error::Run { .. } => Some("install cpp, or name a preprocessor with -x cpppath=PATH"),
+            Error::Failed => None,
+        }
+    }
 }
 
 /// The preprocessed text; its line markers tell the compiler where lines came from.

@@ -79,6 +79,10 @@ impl Run {
             print(&format!("{program}: Sun D {major}.{minor} (kinst {})\n", env!("CARGO_PKG_VERSION")));
             return Ok(0);
         }
+        // What is wrong with the command line is told before what is wrong with the system.
+        if let Some(pid) = self.invocation.pids.iter().find(|pid| pid.parse::<u32>().is_err()) {
+            return self.fail(&format!("invalid pid: {pid}"), None);
+        }
         self.read_programs()?;
         if self.files.is_empty() && self.invocation.mode != Mode::List {
             return self
@@ -150,7 +154,7 @@ impl Run {
                 Ok(bytes) => bytes,
                 Err(error) => {
                     let text = format!("failed to compile script {path}: {error}");
-                    return self.fail_as(&text, None);
+                    return self.fail_as(&text, error.help());
                 }
             };
         }

@@ -192,6 +192,9 @@ pub fn parse(arguments: &[String]) -> Result<Invocation, Stop> {
         let value = value.unwrap_or_default();
         let bad = |message: String| Stop::Usage { message, usage: usage.clone() };
         match row.does {
+            Does::Program(Origin::Id) if !starts_with_id(&value) => {
+                return Err(bad(format!("-i {value}: a probe's number is expected; -l lists them")));
+            }
             Does::Program(origin) => invocation.programs.push(ProgramArg { origin, text: value }),
             Does::Set(name) => {
                 let value = (!row.value.is_empty()).then_some(value);
@@ -280,6 +283,11 @@ fn one_mode(modes: &[(Mode, String)]) -> Result<Mode, String> {
         [(mode, _)] => Ok(*mode),
         _ => Err("only one of -l and -V can be given: they cannot be combined".to_owned()),
     }
+}
+
+/// A number, or a macro that stands for one.
+fn starts_with_id(text: &str) -> bool {
+    text.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '$')
 }
 
 fn message_format(value: &str) -> Result<bool, String> {

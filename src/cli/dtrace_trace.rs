@@ -7,8 +7,8 @@ use crate::consumer::run::{self, Watch};
 use crate::consumer::sink::Sink;
 use crate::consumer::symbols::System;
 use crate::consumer::text::Consumer;
-use crate::diag::{Diagnostic, tags};
-use crate::dif::{self, ActionKind, Program};
+use crate::diag::{Diagnostic, suggest, tags};
+use crate::dif::{self, ProbeDesc, Program, StatementKind};
 use crate::kernel::ioctl::Device;
 use crate::kernel::process::Process;
 use crate::kernel::reason as refusal;
@@ -80,7 +80,12 @@ fn plan_diagnostic(error: PlanError, compiled: &Compiled) -> Diagnostic {
                 tags::PDESC_ZERO,
                 format!("probe description {shown} does not match any probes"),
             )
-            .help("-l lists the probes that there are; -Z permits descriptions without probes")
+            .help(match description.and_then(misspelt) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => {
+                    "-l lists the probes that there are; -Z permits descriptions without probes".to_owned()
+                }
+            })
         }
     };
     match written {
@@ -89,23 +94,42 @@ fn plan_diagnostic(error: PlanError, compiled: &Compiled) -> Diagnostic {
     }
 }
 
+/// `begin` for BEGIN.
+fn misspelt(description: &ProbeDesc) -> Option<&'static str> {
+    let ProbeDesc::Fields { module, function, name, .. } = description else { return None };
+    let known = ["BEGIN", "END", "ERROR"];
+    let upper = name.to_ascii_uppercase();
+    let found = known.into_iter().find(|known| *known == upper).or_else(|| suggest::nearest(name, known));
+    found.filter(|_| module.is_empty() && function.is_empty())
+}
+
 fn allow_destructive(run: &Run, program: &Program) -> Result<(), Failed> {
     if run.options.flag("destructive") {
         run.report.notice("allowing destructive actions");
         return Ok(());
     }
-    let mut actions = program.clauses.iter().flat_map(|clause| &clause.actions);
-    match actions.find(|action| matches!(action.kind as u16 & 0xff00, 0x0200 | 0x0500)) {
-        Some(action) => run.fail_as(
+    match destructive(program) {
+        Some(name) => run.fail_as(
             &format!("failed to enable '{}': Destructive actions not allowed", subject(run)),
-            Some(&format!("{} changes the system: permit it with -w", action_name(action.kind))),
+            Some(&format!("{name} changes the system: permit it with -w")),
         ),
         None => Ok(()),
     }
 }
 
-fn action_name(kind: ActionKind) -> String {
-    format!("{kind:?}()").to_ascii_lowercase()
+/// The first action that needs -w. system() and freopen() are the consumer's: without arguments they have no action in
+/// the kernel.
+fn destructive(program: &Program) -> Option<String> {
+    program.clauses.iter().find_map(|clause| {
+        let by_kernel =
+            clause.actions.iter().find(|action| matches!(action.kind as u16 & 0xff00, 0x0200 | 0x0500));
+        let by_consumer = clause.statements.iter().find_map(|statement| match statement.kind {
+            StatementKind::System(_) => Some("system()".to_owned()),
+            StatementKind::Freopen(_) => Some("freopen()".to_owned()),
+            _ => None,
+        });
+        by_consumer.or_else(|| by_kernel.map(|action| format!("{:?}()", action.kind).to_ascii_lowercase()))
+    })
 }
 
 fn settings(options: &Options, target: u32) -> dif::Options {
@@ -140,6 +164,12 @@ fn enable(
 
 /// A line for each refused place, folded; an error where nothing is left of a description.
 fn report_refused(run: &Run, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
+    // One cause, one message.
+    if let ([only], Some(lost)) = (refused, plan.lost(refused).next())
+        && lost.ecbs.len() == 1
+    {
+        return run.fail_as(&only.text, only.help);
+    }
     let told = if run.invocation.verbose { refused.len() } else { FOLD };
     refused.iter().take(told).for_each(|refused| run.report.warning(&refused.text));
     if refused.len() > told {
@@ -210,7 +240,8 @@ fn consume(
     let mut consumer = Consumer::new(program, &plan.enabled, &layouts, &symbols, run.options.clone(), sink);
     let report = &run.report;
     let mut say = |message: &str| report.warning(message);
-    let mut watch = Watch { signal: signals.as_fd(), processes, say: &mut say };
+    let mut notice = |message: &str| report.notice(message);
+    let mut watch = Watch { signal: signals.as_fd(), processes, say: &mut say, notice: &mut notice };
     match run::run(&mut session, &mut consumer, &mut watch) {
         Ok(status) => Ok(status),
         // Whoever read the output has seen enough.

@@ -19,6 +19,8 @@ pub struct Watch<'a> {
     pub processes: &'a mut [Process],
     /// Where messages go, a line each.
     pub say: &'a mut dyn FnMut(&str),
+    /// Where those go that a quiet run does not want.
+    pub notice: &'a mut dyn FnMut(&str),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -96,8 +98,11 @@ impl State {
         say: &mut dyn FnMut(&str),
     ) -> Result<bool, Error> {
         let now = Instant::now();
-        if now >= self.next_aggregations && !consumer.aggregations.is_empty() {
-            self.snapshot(kernel, consumer)?;
+        if now >= self.next_aggregations {
+            if !consumer.aggregations.is_empty() {
+                self.snapshot(kernel, consumer)?;
+            }
+            // Without aggregations too: a time in the past would make the wait none at all.
             self.next_aggregations = now + consumer.options.period("aggrate");
         }
         let busy = self.print(kernel, consumer)?;
@@ -209,7 +214,7 @@ impl Watch<'_> {
         }
         for ended in ended.into_iter().flatten() {
             let how = ended.how.unwrap_or_else(|| "has exited".to_owned());
-            (self.say)(&format!("pid {} {how}", ended.pid));
+            (self.notice)(&format!("pid {} {how}", ended.pid));
         }
         true
     }

@@ -7,22 +7,25 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     nearest_few(name, candidates, 1).into_iter().next()
 }
 
-/// Up to `limit` near candidates, the nearest first, ties in the order of the alphabet.
+/// Up to `limit` near candidates, the nearest first, ties by length, then in the order of the alphabet.
 pub fn nearest_few<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
     limit: usize,
 ) -> Vec<&'a str> {
     let most = (name.chars().count() / 3).max(1);
-    let mut near: Vec<(usize, &str)> = candidates
+    // Of two as near, two swapped letters (prinft) are a likelier slip than one too many.
+    let mut near: Vec<(usize, usize, &str)> = candidates
         .into_iter()
         .filter(|candidate| *candidate != name)
-        .filter_map(|candidate| Some((distance(name, candidate, most)?, candidate)))
+        .filter_map(|candidate| {
+            Some((distance(name, candidate, most)?, candidate.len().abs_diff(name.len()), candidate))
+        })
         .collect();
     near.sort_unstable();
     near.dedup();
     near.truncate(limit);
-    near.into_iter().map(|(_, candidate)| candidate).collect()
+    near.into_iter().map(|(_, _, candidate)| candidate).collect()
 }
 
 /// Damerau's distance with adjacent swaps (optimal string alignment), or nothing if it is above `most`.

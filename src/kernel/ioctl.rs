@@ -58,7 +58,7 @@ impl Device {
         };
         match done {
             Ok(()) => Ok(results),
-            Err(_) if load.error.code != 0 => Err(Error::Verify(load.error)),
+            Err(_) if load.error.code != 0 => Err(refusal(load.error)),
             Err(errno) => Err(load_error(errno)),
         }
     }
@@ -227,6 +227,15 @@ fn open_error(errno: Errno) -> Error {
         Errno::ACCESS | Errno::PERM => Error::Forbidden,
         Errno::BUSY => Error::Busy,
         _ => Error::Open { errno: errno_text(errno) },
+    }
+}
+
+/// A program that is too large is no bug of the compiler; where no part of it is named, its buffers are.
+fn refusal(error: uapi::Error) -> Error {
+    match (uapi::Verify(error.code), error.difo, error.index) {
+        (uapi::Verify::LIMIT, uapi::NONE, uapi::NONE) => Error::Buffers,
+        (uapi::Verify::LIMIT, ..) => Error::Limit,
+        _ => Error::Verify(error),
     }
 }
 

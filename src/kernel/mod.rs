@@ -24,6 +24,8 @@ pub enum Error {
     Busy,
     #[error("the kernel has not enough memory for the buffers")]
     Memory,
+    #[error("the buffers are larger than the kernel module allows")]
+    Buffers,
     #[error("the program is larger than the kernel module allows")]
     Limit,
     #[error("the kernel module refused the program: {}", verify_text(.0))]
@@ -55,17 +57,29 @@ impl Error {
             ),
             Error::Abi { .. } => Some("unload the module (rmmod kinst) and load the one of this version"),
             Error::Busy => Some("end another dtrace, or wait a moment"),
-            Error::Memory => Some("lower the buffers: -b 256k, -x aggsize=256k"),
+            Error::Memory | Error::Buffers => Some("lower the buffers: -b 256k, -x aggsize=256k"),
             Error::Limit => Some(
                 "trace fewer places, lower the buffers, or raise the limits in /sys/module/kinst/parameters",
             ),
+            Error::Verify(error) if option(error).is_some() => Some("raise it with -x"),
             Error::Verify(_) => Some("this is a bug of the compiler: -S shows the code; please report it"),
             Error::Open { .. } | Error::Request { .. } => None,
         }
     }
 }
 
+/// The module names an option by its number when the program does not fit into it.
+fn option(error: &uapi::Error) -> Option<&'static str> {
+    if uapi::Verify(error.code) != uapi::Verify::OPTION {
+        return None;
+    }
+    ["bufsize", "aggsize", "dynvarsize", "specsize", "nspec", "strsize"].get(error.index as usize).copied()
+}
+
 fn verify_text(error: &uapi::Error) -> String {
+    if let Some(option) = option(error) {
+        return format!("{option} is too small for it");
+    }
     let code = uapi::Verify(error.code).name().map_or_else(|| error.code.to_string(), str::to_owned);
     let mut text = code;
     if error.difo != uapi::NONE {
@@ -79,6 +93,10 @@ fn verify_text(error: &uapi::Error) -> String {
 
 /// The system's words for an error number, without Rust's "(os error 2)".
 fn errno_text(errno: rustix::io::Errno) -> String {
-    let text = std::io::Error::from(errno).to_string();
+    io_text(&std::io::Error::from(errno))
+}
+
+fn io_text(error: &std::io::Error) -> String {
+    let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }

@@ -29,7 +29,7 @@ struct Started {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("failed to execute {command}: {source}")]
+    #[error("failed to execute {command}: {}", super::io_text(.source))]
     Start { command: String, source: io::Error },
     #[error("failed to grab pid {pid}: {}", super::errno_text(*.errno))]
     Grab { pid: u32, errno: Errno },

@@ -232,6 +232,8 @@ impl fmt::Display for Expr {
                 f.write_str(text)
             }
             ExprKind::Ident(name) => f.write_str(name),
+            // The aggregation without a name is `_` in the tree.
+            ExprKind::Aggregation(name) if name == "_" => f.write_str("@"),
             ExprKind::Aggregation(name) => write!(f, "@{name}"),
             ExprKind::Scope(scope) => f.write_str(scope.text()),
             ExprKind::Unary { op, operand } => write_unary(f, *op, operand),

@@ -180,7 +180,15 @@ impl Catalog {
                 let wanted = insns
                     .iter()
                     .filter(|insn| insn.refused.is_none() && pattern.matches(&insn.offset.to_string()));
-                Ok(wanted.map(|insn| self.make(module, symbol, function, insn.offset)).collect())
+                let probes: Vec<Probe> =
+                    wanted.map(|insn| self.make(module, symbol, function, insn.offset)).collect();
+                let mut reasons = insns.iter().filter_map(|insn| insn.refused.as_deref());
+                match reasons.next() {
+                    Some(reason) if probes.is_empty() && insns.iter().all(|insn| insn.refused.is_some()) => {
+                        Err(Box::new(refusals::all_refused(function, reason)))
+                    }
+                    _ => Ok(probes),
+                }
             }
             (Text::Unknown { reason }, _) => {
                 Err(Box::new(refusals::no_text(&self.kernel, function, reason.as_deref())))

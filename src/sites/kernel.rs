@@ -1,7 +1,6 @@
 //! sites/kernel.rs: one kernel, running or under a sysroot: its modules, their symbols, their files. Everything is lazy.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
@@ -12,7 +11,7 @@ use crate::debuginfo::{self, BuildId, D_DEBUGINFO, Image, ModuleFile, Root, Sear
 use crate::diag::Diagnostic;
 use crate::sites::decode::{self, Insn};
 use crate::sites::glob::Pattern;
-use crate::sites::symtab::{Role, Symbol, Symbols};
+use crate::sites::symtab::{Role, Symbol, Symbols, hash};
 
 /// What `module` means in a description: `kernel` is another name of the kernel proper.
 pub const KERNEL_PROPER: &str = "vmlinux";
@@ -53,12 +52,7 @@ impl Kernel {
     /// The kernel that runs, with the modules that are loaded now.
     pub fn running() -> Result<Kernel, Box<Diagnostic>> {
         let root = Root::running();
-        let mut files = root.modules();
-        let loaded = Root::loaded_modules().into_iter().map(|name| {
-            let file = files.remove(&name);
-            file.unwrap_or(ModuleFile { name, binary: None, debug: None })
-        });
-        let modules = loaded.collect();
+        let modules = root.loaded_modules();
         Ok(Kernel::new(root, modules))
     }
 
@@ -306,7 +300,8 @@ impl Kernel {
         self.kallsyms.get_or_init(|| {
             let text =
                 if self.is_running() { std::fs::read_to_string("/proc/kallsyms") } else { Ok(String::new()) };
-            Symbols::of_kallsyms(&text.unwrap_or_default())
+            // Of the kernel proper its file tells more.
+            Symbols::of_kallsyms(&text.unwrap_or_default(), self.debug(0).is_none())
         })
     }
 
@@ -359,10 +354,4 @@ fn running_text_start() -> Option<u64> {
         }
     }
     None
-}
-
-fn hash(name: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
-    hasher.finish()
 }

@@ -9,11 +9,14 @@ use super::index::Known;
 use super::kernel::{KERNEL_PROPER, Kernel};
 use super::naming::split_ordinal;
 use super::symtab::Symbol;
-use crate::debuginfo::D_DEBUGINFO;
+use crate::debuginfo::{D_DEBUGINFO, OWN_MODULE};
 use crate::diag::{Diagnostic, suggest, tags};
 
 /// The module field names no module of this kernel.
 pub fn no_module(kernel: &Kernel, module: &str) -> Diagnostic {
+    if module == OWN_MODULE {
+        return Diagnostic::error(tags::PDESC_ZERO, format!("the module `{module}` does not trace itself"));
+    }
     if kernel.has_module_file(module) {
         return Diagnostic::error(tags::PDESC_ZERO, format!("the module `{module}` is not loaded"))
             .help(format!("load it first: modprobe {module}"));
@@ -71,6 +74,13 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
         return Diagnostic::error(tags::PDESC_ZERO, format!("no code is left of the function `{function}`"))
             .note("it is defined, but no call of it was compiled");
     }
+    let named = modules.iter().filter_map(|module| kernel.symbols(*module));
+    if named.flat_map(|symbols| symbols.named(function)).any(|symbol| symbol.gone) {
+        return Diagnostic::error(
+            tags::PDESC_ZERO,
+            format!("`{function}` is code of the boot, which the kernel has freed"),
+        );
+    }
     let error = Diagnostic::error(
         tags::PDESC_ZERO,
         format!("there is no function `{function}`{}", place(kernel, modules)),
@@ -92,6 +102,14 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
     }
     let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
     error.help(format!("did you mean {}?", near.join(" or ")))
+}
+
+/// kinst with all instructions, and the kernel lets us trace none of them.
+pub fn all_refused(function: &str, reason: &str) -> Diagnostic {
+    Diagnostic::error(
+        tags::PDESC_ZERO,
+        format!("no instruction of `{function}` can be traced; the first: {reason}"),
+    )
 }
 
 /// fbt or kinst with an offset: the function has no code of its own.
@@ -134,7 +152,7 @@ pub fn nothing_matches(
             None => Err(Box::new(error.help("there are dtrace, fbt and kinst"))),
         };
     }
-    if modules.is_empty() && !is_glob(module) && !function.is_empty() {
+    if modules.is_empty() && !is_glob(module) {
         return Err(Box::new(no_module(kernel, module)));
     }
     if function.is_empty() || is_glob(function) {

@@ -1,7 +1,9 @@
 //! sites/symtab.rs: address ↔ module, symbol, offset: over ELF symbol tables and over /proc/kallsyms.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::debuginfo::{CodeSymbol, Error, Image};
 
@@ -25,7 +27,9 @@ pub struct Symbols {
     names: String,
     /// By address, the preferred name of an address first.
     symbols: Vec<Symbol>,
-    by_name: OnceLock<HashMap<Box<str>, Vec<u32>>>,
+    /// Hash of a name and place in `symbols`, sorted; made when it pays.
+    by_name: OnceLock<Vec<(u32, u32)>>,
+    asked: AtomicU32,
     /// Address of `_text`, by which the running kernel is compared with the file.
     text_start: Option<u64>,
 }
@@ -74,11 +78,11 @@ impl Symbols {
     }
 
     /// All modules' symbols of /proc/kallsyms; `vmlinux` is the kernel proper. Addresses are zero for those who may
-    /// not see them.
-    pub fn of_kallsyms(text: &str) -> HashMap<String, Symbols> {
+    /// not see them. `proper`: the kernel proper is wanted too, which is most of the text.
+    pub fn of_kallsyms(text: &str, proper: bool) -> HashMap<String, Symbols> {
         let mut modules: HashMap<&str, Symbols> = HashMap::new();
         let (mut init_start, mut init_end) = (0, 0);
-        for line in text.lines() {
+        for line in text.lines().filter(|line| proper || line.ends_with(']')) {
             let mut fields = line.split_ascii_whitespace();
             let (Some(address), Some(kind), Some(name)) = (fields.next(), fields.next(), fields.next())
             else {
@@ -140,19 +144,24 @@ impl Symbols {
 
     /// The symbols of this name, by address; those that are gone count too, as they do in kallsyms.
     pub fn named(&self, name: &str) -> Vec<&Symbol> {
-        // A sysroot has a thousand modules with some hundred symbols each: maps would cost more than they save.
-        const SMALL: usize = 4096;
-        if self.symbols.len() < SMALL {
+        // Most scripts ask for one name or two, which are found sooner than an index is made.
+        const FEW: u32 = 16;
+        if self.by_name.get().is_none() && self.asked.fetch_add(1, Ordering::Relaxed) < FEW {
             return self.symbols.iter().filter(|symbol| self.name(symbol) == name).collect();
         }
         let by_name = self.by_name.get_or_init(|| {
-            let mut by_name: HashMap<Box<str>, Vec<u32>> = HashMap::with_capacity(self.symbols.len());
-            for (index, symbol) in self.symbols.iter().enumerate() {
-                by_name.entry(self.name(symbol).into()).or_default().push(index as u32);
-            }
+            let places = (0..).zip(&self.symbols);
+            let mut by_name: Vec<(u32, u32)> =
+                places.map(|(place, symbol)| (hash(self.name(symbol)) as u32, place)).collect();
+            by_name.sort_unstable();
             by_name
         });
-        by_name.get(name).into_iter().flatten().map(|index| &self.symbols[*index as usize]).collect()
+        let wanted = hash(name) as u32;
+        let first = by_name.partition_point(|(hash, _)| *hash < wanted);
+        let same = by_name[first..].iter().take_while(|(hash, _)| *hash == wanted);
+        same.map(|(_, place)| &self.symbols[*place as usize])
+            .filter(|symbol| self.name(symbol) == name)
+            .collect()
     }
 
     /// The names by which fbt knows the out-of-line instances of a function: itself and its clones that begin where
@@ -187,15 +196,22 @@ impl Symbols {
     /// Sorts; gives symbols without a size one. `ends`: for each symbol, the end of its section.
     fn finish(&mut self, ends: Option<Vec<u64>>) {
         let ends = ends.unwrap_or_else(|| vec![u64::MAX; self.symbols.len()]);
-        let mut keyed: Vec<(Symbol, u64)> = self.symbols.drain(..).zip(ends).collect();
         let names = &self.names;
         let name =
             |symbol: &Symbol| &names[symbol.name_at as usize..(symbol.name_at + symbol.name_len) as usize];
-        // A stable sort by address alone keeps the order of kallsyms where all addresses are zero.
-        let hidden = keyed.iter().all(|(symbol, _)| symbol.address == 0);
+        let symbols = &self.symbols;
+        let mut order: Vec<(u64, u16, u32)> =
+            (0..).zip(symbols).map(|(place, symbol)| (symbol.address, symbol.rank, place)).collect();
+        // Where all addresses are zero, the order of kallsyms is all there is.
+        let hidden = symbols.iter().all(|symbol| symbol.address == 0);
         if !hidden {
-            keyed.sort_by(|(a, _), (b, _)| (a.address, a.rank, name(a)).cmp(&(b.address, b.rank, name(b))));
+            order.sort_unstable_by(|a, b| {
+                let by_name = || name(&symbols[a.2 as usize]).cmp(name(&symbols[b.2 as usize]));
+                (a.0, a.1).cmp(&(b.0, b.1)).then_with(by_name).then(a.2.cmp(&b.2))
+            });
         }
+        let mut keyed: Vec<(Symbol, u64)> =
+            order.iter().map(|(_, _, place)| (symbols[*place as usize], ends[*place as usize])).collect();
         let mut next = None;
         for index in (0..keyed.len()).rev() {
             let (symbol, end) = keyed[index];
@@ -212,6 +228,13 @@ impl Symbols {
         }
         self.symbols = keyed.into_iter().map(|(symbol, _)| symbol).collect();
     }
+}
+
+/// Of a name, for indices.
+pub(super) fn hash(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Marks in the text and what is put before functions: never the name of one.
@@ -293,7 +316,7 @@ ffffffffc0001000 t bpf_prog_1\t[bpf]
 
     #[test]
     fn kallsyms_are_sorted_by_module() {
-        let modules = Symbols::of_kallsyms(KALLSYMS);
+        let modules = Symbols::of_kallsyms(KALLSYMS, true);
         assert_eq!(modules.len(), 2);
         let vmlinux = &modules["vmlinux"];
         let containing = |address| vmlinux.containing(address).map(|symbol| vmlinux.name(symbol));
@@ -309,7 +332,7 @@ ffffffffc0001000 t bpf_prog_1\t[bpf]
 
     #[test]
     fn parts_of_a_function_are_no_instances() {
-        let modules = Symbols::of_kallsyms(KALLSYMS);
+        let modules = Symbols::of_kallsyms(KALLSYMS, true);
         assert_eq!(modules["vmlinux"].instances("split"), ["split.isra.0"]);
         assert_eq!(modules["vmlinux"].instances("show"), ["show"]);
         assert!(modules["vmlinux"].instances("early_setup").is_empty());
@@ -328,7 +351,7 @@ ffffffffc0001000 t bpf_prog_1\t[bpf]
     #[test]
     fn hidden_addresses_keep_the_order() {
         let text = "0000000000000000 T first\n0000000000000000 t again\n";
-        let modules = Symbols::of_kallsyms(text);
+        let modules = Symbols::of_kallsyms(text, true);
         let names: Vec<&str> = modules["vmlinux"].iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["first", "again"]);
         assert!(modules["vmlinux"].containing(0).is_none());

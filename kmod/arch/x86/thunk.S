@@ -3,14 +3,17 @@
  * thunk.S: one thunk for each function of ksym.h.
  *
  * A return goes where an indirect call may not: functions whose address the
- * kernel never takes have lost their endbr64 at boot.
+ * kernel never takes have lost their endbr64 at boot. To the unwinder the return
+ * is the first instruction of the function: what lies on the stack is its caller.
  */
 #include <linux/linkage.h>
 #include <asm/nospec-branch.h>
+#include <asm/unwind_hints.h>
 
 .macro KINST_THUNK name
 SYM_FUNC_START(kinst_sym_\name)
 	pushq	kinst_addr_\name(%rip)
+	UNWIND_HINT_FUNC
 	RET
 SYM_FUNC_END(kinst_sym_\name)
 .endm

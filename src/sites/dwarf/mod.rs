@@ -1,6 +1,7 @@
 //! sites/dwarf/: the inlined copies of the functions that a script names: one walk over all units.
 
 mod copies;
+mod mention;
 mod scan;
 mod unit;
 
@@ -68,7 +69,7 @@ pub fn find(image: &Image, wanted: &[String], call_sites: bool) -> Result<Findin
     let dwarf = borrow(&sections);
     let names: HashMap<&[u8], usize> =
         wanted.iter().enumerate().map(|(index, name)| (name.as_bytes(), index)).collect();
-    let headers = headers(image, &dwarf)?;
+    let headers = mention::retain(&dwarf, headers(image, &dwarf)?, wanted);
     let finder = CopyFinder { dwarf: &dwarf, names: &names, call_sites };
     // A unit whose copies all have their origin in it is done at once; the others wait for all definitions.
     let first: Vec<_> = headers
@@ -125,16 +126,8 @@ pub fn inline_names(image: &Image) -> Result<BTreeSet<String>, Error> {
 /// Whether the file can know any of the names: each of them stands in .debug_str, unless it is so short that the
 /// compiler writes it in place.
 pub fn may_know(image: &Image, wanted: &[String]) -> bool {
-    const IN_PLACE: usize = 4;
-    if wanted.iter().any(|name| name.len() < IN_PLACE) {
-        return true;
-    }
     let Ok(strings) = image.debug_section(".debug_str") else { return true };
-    wanted.iter().any(|name| {
-        let mut terminated = name.clone().into_bytes();
-        terminated.push(0);
-        memchr::memmem::find(&strings, &terminated).is_some()
-    })
+    mention::in_file(&strings, wanted)
 }
 
 impl Findings {

@@ -1,0 +1,22 @@
+# badinput.sh: what the cases of badinput.case share.
+export PATH=/root:$PATH
+
+# armed LOG: waits until the dtrace that writes LOG has said what it matched.
+armed() {
+	i=0
+	until grep -q ' matched ' $1; do
+		i=$((i + 1))
+		[ $i -lt 150 ] || { echo "not armed:"; cat $1; return 1; }
+		sleep 0.2
+	done
+}
+
+# healthy: no probe is left, nobody has the module, tracing works.
+healthy() {
+	sum=$(points sum)
+	[ "$sum" = "$before" ] && echo text is the same || echo TEXT DIFFERS
+	lsmod | awk '$1 == "kinst" { print "users " $3 }'
+	dtrace -qn 'fbt::__do_sys_getppid:entry /execname == "load"/ { @ = count(); }' -c '/root/load getppid 10' 2>/dev/null | awk 'NF == 1 { print "counts " $1 }'
+}
+
+before=$(points sum)

@@ -1,0 +1,335 @@
+//! tests/vmlinux.rs: a kernel's inlined copies against `perf probe -D` and `objdump -d`, and each site as a probe. Skipped
+//! where there is no vmlinux; the comparison with perf also where there is no perf.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use kinst::debuginfo::Image;
+use kinst::sites::dwarf::{self, InlineCopy};
+use kinst::sites::{Boundary, Catalog, DwarfIndex, InlineProbe, Kernel, ProbeCatalog, SiteIndex};
+
+/// From one copy to more than two thousand.
+const FUNCTIONS: [&str; 20] = [
+    "rw_verify_area",
+    "mmget_not_zero",
+    "file_start_write",
+    "fsnotify_access",
+    "fsnotify_modify",
+    "fput_light",
+    "fdget_pos",
+    "vma_pages",
+    "path_put",
+    "get_page_unless_zero",
+    "dget",
+    "get_page",
+    "page_zone",
+    "cpu_to_node",
+    "i_size_read",
+    "put_page",
+    "file_inode",
+    "list_del",
+    "kmalloc",
+    "spin_lock",
+];
+
+/// A vmlinux, and what its debug information says of the functions: one walk for all tests.
+struct Subject {
+    path: PathBuf,
+    copies: BTreeMap<&'static str, Vec<InlineCopy>>,
+}
+
+fn subject() -> Option<&'static Subject> {
+    static SUBJECT: OnceLock<Option<Subject>> = OnceLock::new();
+    let subject = SUBJECT.get_or_init(|| {
+        let path = vmlinux()?;
+        let image = Image::open(&path).expect("a vmlinux");
+        let wanted = FUNCTIONS.map(str::to_owned);
+        let findings = dwarf::find(&image, &wanted, false).expect("debug information");
+        assert_eq!(findings.damaged, Vec::<String>::new());
+        let copies = FUNCTIONS.into_iter().zip(findings.functions);
+        Some(Subject { path, copies: copies.map(|(name, function)| (name, function.copies)).collect() })
+    });
+    if subject.is_none() {
+        eprintln!("skipped: no vmlinux (KINST_VMLINUX, or cargo xtask setup)");
+    }
+    subject.as_ref()
+}
+
+/// `KINST_VMLINUX`, or what `cargo xtask setup` has unpacked.
+fn vmlinux() -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os("KINST_VMLINUX") {
+        return Some(PathBuf::from(path)).filter(|path| path.exists());
+    }
+    let cache = std::env::var_os("KINST_CACHE").map(PathBuf::from).or_else(|| {
+        let home = PathBuf::from(std::env::var_os("HOME")?);
+        let base = std::env::var_os("XDG_CACHE_HOME").map_or(home.join(".cache"), PathBuf::from);
+        Some(base.join("kinst"))
+    })?;
+    let boot = cache.join("kernels/stable/usr/lib/debug/boot");
+    let mut files = std::fs::read_dir(boot).ok()?.flatten().map(|entry| entry.path());
+    files.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinux-")))
+}
+
+/// Addresses of all symbols, by name.
+fn symbols(vmlinux: &Path) -> BTreeMap<String, Vec<u64>> {
+    let output = Command::new("nm").arg(vmlinux).output().expect("nm");
+    let mut symbols: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        if let [address, _, name] = fields[..]
+            && let Ok(address) = u64::from_str_radix(address, 16)
+        {
+            symbols.entry(name.to_owned()).or_default().push(address);
+        }
+    }
+    symbols
+}
+
+/// What perf would put probes on: how many of its lines say `symbol+offset`. `None`: there is no perf.
+fn perf(vmlinux: &Path, function: &str) -> Option<BTreeMap<(String, u64), usize>> {
+    let arguments = ["probe", "-k", vmlinux.to_str()?, "--max-probes", "100000", "-D", function];
+    let output = Command::new("perf").args(arguments).output().ok()?;
+    let mut lines = BTreeMap::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let place = line.split_ascii_whitespace().nth(1)?;
+        let (symbol, offset) = place.split_once('+').unwrap_or((place, "0"));
+        *lines.entry((symbol.to_owned(), offset.parse().ok()?)).or_insert(0) += 1;
+    }
+    Some(lines)
+}
+
+/// A function's own name, or that of a clone of all of it.
+fn is_instance(symbol: &str, function: &str) -> bool {
+    let suffix = symbol.strip_prefix(function);
+    suffix.is_some_and(|suffix| {
+        ["", ".isra.", ".constprop."].iter().any(|clone| match *clone {
+            "" => suffix.is_empty(),
+            clone => suffix.starts_with(clone) && !suffix.contains(".part.") && !suffix.contains(".cold"),
+        })
+    })
+}
+
+/// The addresses that a line of perf may mean: those of the symbol, and those of its clones, since perf names the
+/// function of the debug information.
+fn places(symbols: &BTreeMap<String, Vec<u64>>, symbol: &str, offset: u64) -> [BTreeSet<u64>; 2] {
+    let range = symbols.range(symbol.to_owned()..).take_while(|(name, _)| name.starts_with(symbol));
+    let at = |wanted: &dyn Fn(&str) -> bool| -> BTreeSet<u64> {
+        let of_name = range.clone().filter(|(name, _)| wanted(name));
+        of_name.flat_map(|(_, addresses)| addresses.iter().map(|address| address + offset)).collect()
+    };
+    [at(&|name| name == symbol), at(&|name| name != symbol && is_instance(name, symbol))]
+}
+
+/// Why one side has a place that the other has not, or says it in another way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    /// perf lists the function's own code too, which fbt serves.
+    OutOfLine,
+    /// Functions of one name: perf has a line for each, the same one.
+    Namesakes,
+    /// perf begins at another instruction of the copy than its DW_AT_entry_pc.
+    ElsewhereInCopy,
+    /// Several copies begin at one address.
+    SameAddress,
+}
+
+impl Class {
+    fn text(self) -> &'static str {
+        match self {
+            Class::OutOfLine => "the out-of-line function (fbt)",
+            Class::Namesakes => "namesakes with the same line",
+            Class::ElsewhereInCopy => "elsewhere in the copy",
+            Class::SameAddress => "copies at one address",
+        }
+    }
+}
+
+/// One function of the table.
+#[derive(Default)]
+struct Comparison {
+    /// Addresses.
+    ours: usize,
+    /// Different lines, and all.
+    perf: usize,
+    perf_lines: usize,
+    common: usize,
+    only_ours: BTreeMap<Class, usize>,
+    only_perf: BTreeMap<Class, usize>,
+    unexplained: Vec<String>,
+}
+
+/// Every line of perf and every copy is common or has its class.
+fn compare(
+    function: &str,
+    copies: &[InlineCopy],
+    perf: &BTreeMap<(String, u64), usize>,
+    symbols: &BTreeMap<String, Vec<u64>>,
+) -> Comparison {
+    let addresses: BTreeSet<u64> = copies.iter().map(|copy| copy.entry).collect();
+    let mut comparison = Comparison {
+        ours: addresses.len(),
+        perf: perf.len(),
+        perf_lines: perf.values().sum(),
+        ..Comparison::default()
+    };
+    let mut left = addresses.clone();
+    let mut unmatched = Vec::new();
+    for ((symbol, offset), lines) in perf {
+        // The name alone first; a clone's symbol only if that is none of our places.
+        let (places, found) = places(symbols, symbol, *offset)
+            .map(|places| {
+                let found: Vec<u64> = places.intersection(&left).copied().collect();
+                (places, found)
+            })
+            .into_iter()
+            .reduce(|exact, clones| if exact.1.is_empty() && !clones.1.is_empty() { clones } else { exact })
+            .expect("two tries");
+        for place in &found {
+            left.remove(place);
+        }
+        // Of a line, one address counts as common; the others are namesakes that the text does not tell.
+        comparison.common += usize::from(!found.is_empty());
+        if found.len() > *lines {
+            comparison.unexplained.push(format!("{} places of ours are {symbol}+{offset}", found.len()));
+        } else if found.len() > 1 {
+            *comparison.only_ours.entry(Class::Namesakes).or_default() += found.len() - 1;
+        }
+        if found.is_empty() && *offset == 0 && is_instance(symbol, function) && !places.is_empty() {
+            *comparison.only_perf.entry(Class::OutOfLine).or_default() += 1;
+        } else if found.is_empty() {
+            unmatched.push((symbol, offset, places));
+        }
+    }
+    // What is left over on both sides may be the same copy, begun at different instructions.
+    for (symbol, offset, places) in unmatched {
+        let inside = |copy: &&InlineCopy| {
+            left.contains(&copy.entry)
+                && copy.ranges.iter().any(|range| places.iter().any(|place| range.contains(place)))
+        };
+        match copies.iter().find(inside) {
+            Some(copy) => {
+                left.remove(&copy.entry);
+                *comparison.only_ours.entry(Class::ElsewhereInCopy).or_default() += 1;
+                *comparison.only_perf.entry(Class::ElsewhereInCopy).or_default() += 1;
+            }
+            None => comparison.unexplained.push(format!("only perf has {symbol}+{offset}")),
+        }
+    }
+    comparison.unexplained.extend(left.iter().map(|address| format!("only ours has {address:#x}")));
+    if copies.len() > addresses.len() {
+        comparison.only_ours.insert(Class::SameAddress, copies.len() - addresses.len());
+    }
+    comparison
+}
+
+fn classes(classes: &BTreeMap<Class, usize>) -> String {
+    let texts: Vec<String> =
+        classes.iter().map(|(class, count)| format!("{count} {}", class.text())).collect();
+    if texts.is_empty() { "-".to_owned() } else { texts.join(", ") }
+}
+
+#[test]
+fn the_copies_are_those_of_perf() {
+    let Some(subject) = subject() else { return };
+    if Command::new("perf").arg("--version").output().is_err() {
+        return eprintln!("skipped: no perf (Debian: linux-perf)");
+    }
+    let symbols = symbols(&subject.path);
+    let mut table = String::from(
+        "| function | copies | our addresses | perf (sort -u) | perf (lines) | common | only ours | only perf |\n|---|--:|--:|--:|--:|--:|---|---|\n",
+    );
+    let mut unexplained = Vec::new();
+    for function in FUNCTIONS {
+        let copies = &subject.copies[function];
+        let perf = perf(&subject.path, function).expect("perf's answer");
+        assert!(!copies.is_empty() && !perf.is_empty(), "{function} is not there: choose another one");
+        let row = compare(function, copies, &perf, &symbols);
+        writeln!(
+            table,
+            "| {function} | {} | {} | {} | {} | {} | {} | {} |",
+            copies.len(),
+            row.ours,
+            row.perf,
+            row.perf_lines,
+            row.common,
+            classes(&row.only_ours),
+            classes(&row.only_perf)
+        )
+        .expect("text");
+        unexplained.extend(row.unexplained.into_iter().map(|what| format!("{function}: {what}")));
+    }
+    println!("{table}");
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("perf-table.txt");
+    std::fs::write(&path, &table).expect("a file");
+    assert!(unexplained.is_empty(), "{unexplained:#?}");
+}
+
+#[test]
+fn every_entry_is_an_instruction_of_objdump() {
+    let Some(subject) = subject() else { return };
+    let mut wanted: HashSet<u64> = subject.copies.values().flatten().map(|copy| copy.entry).collect();
+    let all = wanted.len();
+    let mut objdump = Command::new("objdump")
+        .args(["-d", "--no-show-raw-insn"])
+        .arg(&subject.path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("objdump");
+    let mut lines = BufReader::with_capacity(1 << 20, objdump.stdout.take().expect("a pipe"));
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line).expect("lines") > 0 {
+        // `ffffffff81000000:\t…` is an instruction, `ffffffff81000000 <…>:` a symbol.
+        if line.get(16) == Some(&b':')
+            && let Ok(address) = std::str::from_utf8(&line[..16])
+        {
+            wanted.remove(&u64::from_str_radix(address, 16).expect("an address"));
+        }
+        line.clear();
+    }
+    assert!(objdump.wait().expect("objdump").success());
+    assert!(wanted.is_empty(), "inside an instruction: {wanted:x?}");
+    println!("{all} entries, all at the start of an instruction");
+}
+
+#[test]
+fn every_site_is_a_probe_at_an_instruction() {
+    let Some(subject) = subject() else { return };
+    let Some(root) = subject.path.ancestors().nth(5).filter(|root| root.join("usr/lib/debug/boot").exists())
+    else {
+        return eprintln!("skipped: vmlinux is not in a sysroot");
+    };
+    let kernel = Arc::new(Kernel::sysroot(root, None).expect("a kernel"));
+    let wanted =
+        FUNCTIONS.map(|function| InlineProbe { module: "vmlinux".to_owned(), function: function.to_owned() });
+    let start = Instant::now();
+    let index = DwarfIndex::new(kernel.clone(), wanted);
+    let catalog = Catalog::new(kernel.clone(), None);
+    for function in FUNCTIONS {
+        let addresses: BTreeSet<u64> = subject.copies[function].iter().map(|copy| copy.entry).collect();
+        for boundary in [Boundary::Entry, Boundary::Return] {
+            let found = index.inline_sites("vmlinux", function, boundary).expect("sites");
+            assert_eq!(found.len(), 1);
+            let mut seen = BTreeSet::new();
+            for site in &found[0].sites {
+                let module = if site.module_needed { site.module.as_str() } else { "" };
+                let probes = catalog
+                    .matches("kinst", module, &site.caller, &site.offset.to_string())
+                    .unwrap_or_else(|error| panic!("{site:?}: {} {:?}", error.title, error.notes));
+                assert_eq!(probes.len(), 1, "{site:?} is not one place: {probes:?}");
+                let address = probes[0].address + site.offset;
+                assert!(seen.insert(address), "{site:?} twice");
+                assert!(
+                    boundary == Boundary::Return || addresses.contains(&address),
+                    "{site:?} is elsewhere"
+                );
+            }
+        }
+    }
+    println!("{} functions, entries and returns, every site a probe: {:?}", FUNCTIONS.len(), start.elapsed());
+    kernel.take_remarks().iter().for_each(|remark| println!("{remark}"));
+}
