@@ -96,6 +96,11 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
     Ok(typed::Program { layout: checker.layout, variables, aggregations, clauses })
 }
 
+/// A variable, constant or function that every program knows.
+pub fn is_known_name(word: &str) -> bool {
+    builtin::lookup(word).is_some() || constants::lookup(word).is_some()
+}
+
 /// The state of one check.
 struct Checker<'a> {
     env: &'a Env<'a>,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use kinst::debuginfo::Image;
+use kinst::debuginfo::{Bytes, Image};
 use kinst::types::kernel::{Files, KernelTypes, Located};
 
 /// The object file that gcc makes of types.c, with BTF or with DWARF.
@@ -59,10 +59,13 @@ const SYMBOLS: &[(&str, u64, bool)] = &[
 ];
 
 impl Files for Fixture {
-    fn btf(&self, module: Option<&str>) -> Option<Vec<u8>> {
+    fn btf(&self, module: Option<&str>) -> Option<Bytes> {
         match module {
-            None => self.btf.clone(),
-            Some(name) => self.modules.iter().find(|module| module.0 == name).map(|module| module.1.clone()),
+            None => self.btf.clone().map(Bytes::Owned),
+            Some(name) => {
+                let module = self.modules.iter().find(|module| module.0 == name)?;
+                Some(Bytes::Owned(module.1.clone()))
+            }
         }
     }
 
