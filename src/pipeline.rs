@@ -157,7 +157,8 @@ fn parse(
             empty: options.flag("empty"),
             pspec: options.flag("pspec"),
         };
-        let is_type_name = |word: &str| given.kernel.named(word).is_some();
+        // The kernel is asked last: its types are read for the first word that nobody else knows.
+        let is_type_name = |word: &str| !typeck::is_known_name(word) && given.kernel.named(word).is_some();
         let parse_options = ParseOptions { macros: given.macros, is_type_name: &is_type_name, settings };
         let parsed = parser::parse(sources, *file, &parse_options);
         let program = parsed.map_err(|error| vec![error.diagnostic()])?.program;
