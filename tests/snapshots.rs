@@ -2,7 +2,10 @@
 //!
 //! `UPDATE=1 cargo test --test snapshots` writes the files anew; their diff is what to review.
 //! The first line of an input may be a directive, which the program under test does not see:
-//! `/* test: -n, args: one two, defaultargs, argref, empty, type: foo_t */`.
+//! `/* test: -n, args: one two, defaultargs, argref, empty, type: foo_t, kernel */`.
+
+#[path = "support/kernel.rs"]
+mod kernel;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,7 +13,7 @@ use std::path::{Path, PathBuf};
 use kinst::diag::render::{self, Style};
 use kinst::parser::{self, Macros, ParseError, ParseOptions, Parsed, Settings, ast};
 use kinst::source::{FileId, Origin, Source, Sources};
-use kinst::types::TypeSource as _;
+use kinst::types::Kernel;
 use kinst::types::intrinsic::Intrinsic;
 use kinst::{codegen, dif, sugar, typeck};
 
@@ -308,6 +311,8 @@ struct Case {
     macros: Macros,
     settings: Settings,
     types: Vec<String>,
+    /// That of the fixture, or none.
+    kernel: Box<dyn Kernel>,
 }
 
 impl Case {
@@ -315,7 +320,8 @@ impl Case {
         let mut sources = Sources::default();
         let source = Source { name: "test.d".to_owned(), origin: Origin::Script, text: text.to_owned() };
         let file = sources.add(source);
-        Case { sources, file, macros: Macros::default(), settings: Settings::default(), types: Vec::new() }
+        let (macros, settings, kernel) = (Macros::default(), Settings::default(), Box::new(Intrinsic));
+        Case { sources, file, macros, settings, types: Vec::new(), kernel }
     }
 
     fn read(path: &Path) -> Case {
@@ -330,6 +336,7 @@ impl Case {
             macros.variables.push((variable.to_owned(), value));
         }
         let (mut settings, mut types, mut origin) = (Settings::default(), Vec::new(), Origin::Script);
+        let mut kernel: Box<dyn Kernel> = Box::new(Intrinsic);
         for word in directive.split(", ").filter(|word| !word.is_empty()) {
             match word.split_once(": ").unwrap_or((word, "")) {
                 ("-n", _) => origin = Origin::Name,
@@ -339,6 +346,7 @@ impl Case {
                 ("-i", _) => origin = Origin::Id,
                 ("args", list) => macros.arguments = list.split(' ').map(str::to_owned).collect(),
                 ("type", list) => types = list.split(' ').map(str::to_owned).collect(),
+                ("kernel", _) => kernel = Box::new(kernel::Fixture::with_btf().types()),
                 ("defaultargs", _) => settings.defaultargs = true,
                 ("argref", _) => settings.argref = true,
                 ("empty", _) => settings.empty = true,
@@ -350,12 +358,12 @@ impl Case {
         let text = if origin == Origin::Script { program } else { program.trim_end_matches('\n') }.to_owned();
         let name = if origin == Origin::Script { name } else { text.clone() };
         let file = sources.add(Source { name, origin, text });
-        Case { sources, file, macros, settings, types }
+        Case { sources, file, macros, settings, types, kernel }
     }
 
     fn parse(&self) -> Result<Parsed, ParseError> {
         let is_type_name =
-            |word: &str| self.types.iter().any(|name| name == word) || Intrinsic.named(word).is_some();
+            |word: &str| self.types.iter().any(|name| name == word) || self.kernel.named(word).is_some();
         let options =
             ParseOptions { macros: &self.macros, is_type_name: &is_type_name, settings: self.settings };
         parser::parse(&self.sources, self.file, &options)
@@ -374,7 +382,7 @@ impl Case {
 /// A later stage fails with its own diagnostic, rendered like the parser's.
 fn check(case: &Case) -> Result<typeck::typed::Program, String> {
     let (plain, _) = sugar::if_else::expand(case.program()?, sugar::Session::default());
-    typeck::check(&plain, &typeck::Env::default())
+    typeck::check(&plain, &typeck::Env { kernel: &*case.kernel, ..typeck::Env::default() })
         .map_err(|error| render::text(&case.sources, &error.diagnostic(), &case.style()))
 }
 

@@ -9,10 +9,10 @@ use crate::kernel::ioctl::Device;
 use crate::kernel::process::{self, Process};
 use crate::options::{self, From as Setter, Options};
 use crate::parser::Macros;
-use crate::pipeline::{self, Compiled};
+use crate::pipeline::{self, Compilation, Compiled};
 use crate::sites::{DwarfIndex, InlineProbe, Kernel, SiteIndex};
 use crate::source::{FileId, Origin, Source, Sources};
-use crate::types::intrinsic::Intrinsic;
+use crate::types::kernel::{Installed, KernelTypes};
 use std::cell::OnceCell;
 use std::io::Write;
 use std::path::Path;
@@ -165,11 +165,8 @@ impl Run {
 
     /// All programs as one; -d, -S and the dumps are printed on the way.
     pub fn compile(&mut self, target: u32) -> Result<Compiled, Failed> {
-        let macros = self.macros(target);
         let mut options = self.options.clone();
-        let index = |wanted| self.index(wanted);
-        let given = pipeline::Given { macros: &macros, kernel: &Intrinsic, index: &index };
-        let compilation = pipeline::compile(&self.sources, &self.files, given, &mut options);
+        let compilation = self.compilation(target, &mut options);
         if let Some(kernel) = self.kernel.get() {
             for warning in kernel.take_warnings() {
                 self.report.diagnostic(&self.sources, &warning, None);
@@ -196,6 +193,15 @@ impl Run {
             eprint(&dif::disasm::program(&compiled.program));
         }
         Ok(compiled)
+    }
+
+    fn compilation(&self, target: u32, options: &mut Options) -> Compilation {
+        let macros = self.macros(target);
+        let index = |wanted| self.index(wanted);
+        let running = self.options.text("sysroot").is_none();
+        let kernel = KernelTypes::new(Installed::new(running, Box::new(|| self.open_kernel())));
+        let given = pipeline::Given { macros: &macros, kernel: &kernel, index: &index };
+        pipeline::compile(&self.sources, &self.files, given, options)
     }
 
     fn index(&self, wanted: Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> {

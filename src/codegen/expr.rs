@@ -103,7 +103,7 @@ impl Object<'_, '_> {
                 self.asm.call(*subroutine, reg);
                 Ok(reg)
             }
-            ExprKind::Assign { place, value } => self.assign(place, value),
+            ExprKind::Assign { place, value } => self.assign(place, value, &expr.ty),
             ExprKind::Update { op, place, value } => self.update(*op, place, value, &expr.ty),
             ExprKind::Step { place, by, postfix } => self.step(place, *by, *postfix, &expr.ty),
         }
@@ -243,7 +243,7 @@ fn is_exact(value: &Expr, bytes: u64) -> bool {
         ExprKind::Int(_) => false,
         ExprKind::Builtin(_)
         | ExprKind::BuiltinElement { .. }
-        | ExprKind::Place(Place::Memory(_))
+        | ExprKind::Place(Place::Memory(_) | Place::Bits(_))
         | ExprKind::Not(_)
         | ExprKind::Compare { .. }
         | ExprKind::Logic { .. }

@@ -1,6 +1,7 @@
 //! codegen/: [`typed::Program`] → [`dif::Program`].
 
 mod agg;
+mod bits;
 mod element;
 mod error;
 mod expr;

@@ -1,6 +1,6 @@
 //! codegen/need.rs: how many registers an expression takes, at most, when nothing is spilled.
 
-use crate::typeck::typed::{Expr, ExprKind, Place};
+use crate::typeck::typed::{Bits, Expr, ExprKind, Place};
 
 /// The number of Sethi and Ullman for the order in which expr.rs evaluates, with the temporary registers of keys,
 /// conversions and copies counted.
@@ -32,7 +32,7 @@ pub(super) fn is_pure(expr: &Expr) -> bool {
         ExprKind::BuiltinElement { index, .. } => is_pure(index),
         ExprKind::Place(Place::Variable(_)) => true,
         ExprKind::Place(Place::Element { keys, .. }) => keys.iter().all(is_pure),
-        ExprKind::Place(Place::Memory(memory)) => is_pure(&memory.address),
+        ExprKind::Place(Place::Memory(memory) | Place::Bits(Bits { memory, .. })) => is_pure(&memory.address),
         ExprKind::Negate(value)
         | ExprKind::Complement(value)
         | ExprKind::Not(value)
@@ -67,6 +67,8 @@ fn place_need(place: &Place) -> usize {
         Place::Variable(_) => 1,
         Place::Element { keys, .. } => keys_need(keys),
         Place::Memory(memory) => need(&memory.address),
+        // The integer around it, and a mask or a number of bits.
+        Place::Bits(Bits { memory, .. }) => need(&memory.address).max(2) + 1,
     }
 }
 
@@ -75,6 +77,6 @@ fn place_held(place: &Place) -> usize {
     match place {
         Place::Variable(_) => 0,
         Place::Element { keys, .. } => keys.len(),
-        Place::Memory(_) => 1,
+        Place::Memory(_) | Place::Bits(_) => 1,
     }
 }

@@ -6,7 +6,7 @@ use super::expr::{Object, opcode};
 use super::regs::Held;
 use crate::dif::Variable;
 use crate::dif::insn::{Opcode, Reg};
-use crate::typeck::typed::{ArithOp, Expr, Place, Scope, VariableId};
+use crate::typeck::typed::{ArithOp, Bits, Expr, Place, Scope, VariableId};
 use crate::types::Type;
 
 /// A place whose keys or address are evaluated, to be read and then written.
@@ -14,6 +14,7 @@ enum Open {
     Variable(Variable),
     Element(Variable, Vec<Entry>),
     Memory { address: Held },
+    Bits { bits: Bits, address: Held },
 }
 
 impl Object<'_, '_> {
@@ -39,6 +40,10 @@ impl Object<'_, '_> {
                 let reg = self.eval(&memory.address)?;
                 self.load_memory(ty, memory.user, reg, reg);
                 Ok(reg)
+            }
+            Place::Bits(bits) => {
+                let reg = self.eval(&bits.memory.address)?;
+                self.load_bits(bits, ty, reg)
             }
         }
     }
@@ -78,7 +83,7 @@ impl Object<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn assign(&mut self, place: &Place, value: &Expr) -> Result<Reg> {
+    pub(super) fn assign(&mut self, place: &Place, value: &Expr, ty: &Type) -> Result<Reg> {
         let reg = self.eval(value)?;
         match place {
             Place::Variable(id) => {
@@ -100,6 +105,12 @@ impl Object<'_, '_> {
                 let address = self.eval(&memory.address)?;
                 let address = self.regs.hold(address);
                 self.store_memory(&value.ty, held, address)
+            }
+            Place::Bits(bits) => {
+                let held = self.regs.hold(reg);
+                let address = self.eval(&bits.memory.address)?;
+                let address = self.regs.hold(address);
+                self.store_bits(bits, ty, held, address)
             }
         }
     }
@@ -177,6 +188,16 @@ impl Object<'_, '_> {
                 let address = self.regs.hold(address);
                 Ok((Open::Memory { address }, reg))
             }
+            Place::Bits(bits) => {
+                let address = self.eval(&bits.memory.address)?;
+                let held = self.regs.hold(address);
+                let reg = self.allocate()?;
+                let address = self.take(held)?;
+                self.asm.mov(address, reg);
+                let address = self.regs.hold(address);
+                let reg = self.load_bits(bits, ty, reg)?;
+                Ok((Open::Bits { bits: bits.clone(), address }, reg))
+            }
         }
     }
 
@@ -198,6 +219,10 @@ impl Object<'_, '_> {
                 let held = self.regs.hold(value);
                 self.store_memory(ty, held, address)
             }
+            Open::Bits { bits, address } => {
+                let held = self.regs.hold(value);
+                self.store_bits(&bits, ty, held, address)
+            }
         }
     }
 
@@ -218,7 +243,7 @@ impl Object<'_, '_> {
     }
 }
 
-fn load_opcode(size: u64, signed: bool, user: bool) -> Opcode {
+pub(super) fn load_opcode(size: u64, signed: bool, user: bool) -> Opcode {
     match (size, signed, user) {
         (1, true, false) => Opcode::Ldsb,
         (1, false, false) => Opcode::Ldub,
@@ -237,7 +262,7 @@ fn load_opcode(size: u64, signed: bool, user: bool) -> Opcode {
     }
 }
 
-fn store_opcode(size: u64) -> Opcode {
+pub(super) fn store_opcode(size: u64) -> Opcode {
     match size {
         1 => Opcode::Stb,
         2 => Opcode::Sth,

@@ -42,10 +42,10 @@ impl Generator<'_> {
                 actions.push(action(ActionKind::DifExpr, Some(difo), 0));
                 StatementKind::Trace(layout::display(&value.ty))
             }
-            StmtKind::Print(value) => {
+            StmtKind::Print(value, shape) => {
                 let difo = self.value(value)?;
                 actions.push(action(ActionKind::DifExpr, Some(difo), 0));
-                StatementKind::Print { display: layout::display(&value.ty), type_name: value.ty.to_string() }
+                StatementKind::Print { shape: shape.clone(), type_name: value.ty.to_string() }
             }
             StmtKind::Printf { action: format_action, format, args } => {
                 let (kind, statement) = match format_action {

@@ -5,11 +5,12 @@ use super::enabled::Enabled;
 use super::message;
 use super::output::bytes::Style;
 use super::output::flow::Flow;
-use super::output::{Text, bytes, stack};
+use super::output::{Text, bytes, shape, stack};
 use super::printf::{self, Argument, Context};
 use super::record::{Layouts, Record};
 use super::sink::Sink;
 use super::symbols::Symbols;
+use crate::dif::shape::Shape;
 use crate::dif::{Action, ActionKind, Conversion, Display, Format, Program, Statement, StatementKind};
 use crate::kernel::uapi::{self, Fault, Plain};
 use crate::options::{From, Options};
@@ -135,7 +136,7 @@ impl<'p> Consumer<'p> {
         match &statement.kind {
             Kind::Silent => {}
             Kind::Trace(display) => self.value(first(), display),
-            Kind::Print { display, type_name } => self.print(first(), display, type_name),
+            Kind::Print { shape, type_name } => self.print(first(), shape, type_name),
             Kind::Printf(format) => self.printf(format, values()),
             Kind::System(format) => self.system(format, values()),
             Kind::Freopen(format) => self.freopen(format, values()),
@@ -179,18 +180,10 @@ impl<'p> Consumer<'p> {
     }
 
     /// print(): with the name of the type.
-    fn print(&mut self, value: &[u8], display: &Display, type_name: &str) {
+    fn print(&mut self, value: &[u8], shape: &Shape, type_name: &str) {
         let out = &mut self.sink.text;
         out.put(format_args!(" {type_name} "));
-        match display {
-            Display::Int { .. } => out.put(format_args!("{:#x}", printf::integer(value, false, 0))),
-            Display::String => {
-                out.str("\"");
-                out.raw(bytes::until_nul(value));
-                out.str("\"");
-            }
-            _ => self.value(value, display),
-        }
+        shape::value(out, value, shape);
     }
 
     fn printf<'a>(&mut self, format: &Format, values: impl Iterator<Item = (&'a Action, &'a [u8])>) {

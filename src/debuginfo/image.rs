@@ -38,6 +38,14 @@ pub struct CodeSymbol<'a> {
     pub global: bool,
 }
 
+/// A function or variable by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundSymbol {
+    pub address: u64,
+    pub size: u64,
+    pub function: bool,
+}
+
 /// An ELF file, mapped or unpacked.
 pub struct Image {
     path: PathBuf,
@@ -148,6 +156,20 @@ impl Image {
             }
         }
         Ok(())
+    }
+
+    /// The function or variable of this name; a global one goes before those of single files.
+    pub fn symbol(&self, name: &str) -> Option<FoundSymbol> {
+        let file = self.file().ok()?;
+        let named = file.symbols().filter(|symbol| {
+            matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Data | SymbolKind::Unknown)
+                && symbol.name_bytes().is_ok_and(|bytes| bytes == name.as_bytes())
+                && symbol.section_index().is_some()
+        });
+        let symbol = named.min_by_key(|symbol| !symbol.is_global())?;
+        let base = symbol.section_index().and_then(|index| self.bases.get(index.0)).copied().unwrap_or(0);
+        let address = if self.relocatable { base.wrapping_add(symbol.address()) } else { symbol.address() };
+        Some(FoundSymbol { address, size: symbol.size(), function: symbol.kind() == SymbolKind::Text })
     }
 
     /// A debug section, unpacked and (in a relocatable file) relocated; empty if there is none.

@@ -7,6 +7,7 @@ pub mod insn;
 pub mod interp;
 pub mod layout;
 pub mod object;
+pub mod shape;
 pub mod verify;
 
 use std::ops::Range;
@@ -317,7 +318,7 @@ pub enum StatementKind {
     Trace(Display),
     /// print(): one record; the text of its type.
     Print {
-        display: Display,
+        shape: shape::Shape,
         type_name: String,
     },
     Printf(Format),

@@ -104,7 +104,7 @@ impl Kernel {
     }
 
     /// Which package brings the debug information on this distribution.
-    pub(super) fn debug_package(&self) -> String {
+    pub fn debug_package(&self) -> String {
         let release = self.release();
         let text = std::fs::read_to_string(self.root.path("/etc/os-release")).unwrap_or_default();
         let id = text.lines().find_map(|line| line.strip_prefix("ID=")).unwrap_or("").trim_matches('"');
@@ -285,7 +285,8 @@ impl Kernel {
         hashes[first..].iter().take_while(|hash| **hash == wanted).count()
     }
 
-    fn binary(&self, module: usize) -> Option<&Image> {
+    /// The module as it is loaded, with its instructions; its symbols where there is no file of debug information.
+    pub fn binary(&self, module: usize) -> Option<&Image> {
         let this = &self.modules[module];
         let image = this.binary.get_or_init(|| {
             let searched = debuginfo::module_binary(&this.file, self.build_id(module).as_ref());

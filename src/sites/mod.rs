@@ -13,7 +13,7 @@ mod symtab;
 
 pub use catalog::{Catalog, LiveInsn, LiveText};
 pub use index::{DwarfIndex, InlineProbe};
-pub use kernel::{Kernel, Module, Symbolized};
+pub use kernel::{KERNEL_PROPER, Kernel, Module, Symbolized};
 
 use crate::diag::Diagnostic;
 

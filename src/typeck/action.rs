@@ -52,7 +52,11 @@ impl Checker<'_> {
         let name = entry.name;
         Ok(match action {
             Action::Trace => StmtKind::Trace(self.check_traced(name, args, span)?),
-            Action::Print => StmtKind::Print(self.check_traced(name, args, span)?),
+            Action::Print => {
+                let value = self.check_traced(name, args, span)?;
+                let shape = self.shape(&value.ty);
+                StmtKind::Print(value, shape)
+            }
             Action::Printf => self.check_printf(FormatAction::Printf, name, args, span)?,
             Action::System => self.check_printf(FormatAction::System, name, args, span)?,
             Action::Freopen => self.check_printf(FormatAction::Freopen, name, args, span)?,

@@ -4,7 +4,7 @@ use super::builtin::{self, What};
 use super::expr::as_name;
 use super::names::Name;
 use super::ops::arith_op;
-use super::typed::{ArithOp, Expr, ExprKind, Place, Scope};
+use super::typed::{ArithOp, Bits, Expr, ExprKind, Place, Scope};
 use super::{Checker, Error, Result, constants};
 use crate::parser::ast::{self, BinaryOp};
 use crate::source::Span;
@@ -170,7 +170,9 @@ impl Checker<'_> {
         }
         let value = self.check_expr(left)?;
         match value.kind {
-            ExprKind::Place(Place::Memory(memory)) if !is_writable(&memory.address) => {
+            ExprKind::Place(Place::Memory(memory) | Place::Bits(Bits { memory, .. }))
+                if !is_writable(&memory.address) =>
+            {
                 Err(Box::new(Error::ReadOnly { name: "this memory".into(), span: left.span }))
             }
             ExprKind::Place(place) => Ok(Target::Known { place, ty: value.ty }),
@@ -207,7 +209,7 @@ impl Checker<'_> {
             return Err(Box::new(Error::NotLvalue { span: name.span }));
         }
         if name.name.contains('`') {
-            return Err(Box::new(Error::KernelSymbol { name: name.name.to_string(), span: name.span }));
+            return Err(Box::new(Error::ReadOnly { name: name.name.to_string(), span: name.span }));
         }
         Ok(())
     }
@@ -219,7 +221,7 @@ impl Checker<'_> {
                 let variable = self.names.variable(*id);
                 Some((variable.full_name(), variable.span))
             }
-            Place::Memory(_) => None,
+            Place::Memory(_) | Place::Bits(_) => None,
         }
     }
 }

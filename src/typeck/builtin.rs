@@ -119,7 +119,7 @@ impl Entry {
 /// Language §4.1 to §4.4. A kernel pointer in a prototype stands for any pointer until kernel types are there.
 pub const TABLE: &[Entry] = &[
     // Variables.
-    Entry { name: "args", what: What::Array(Builtin::Args), supported: false },
+    Entry { name: "args", what: What::Array(Builtin::Args), supported: true },
     Entry { name: "regs", what: What::Array(Builtin::Regs), supported: true },
     Entry { name: "uregs", what: What::Array(Builtin::Uregs), supported: true },
     var(Builtin::Arg0, "arg0", "int64_t"),

@@ -2,8 +2,8 @@
 
 use super::agg::function_name;
 use super::typed::{
-    AggregatingFunction, Aggregation, Clause, Expr, ExprKind, Key, KeyType, Place, Program, StackAction,
-    Stmt, StmtKind, Variable, VariableId,
+    AggregatingFunction, Aggregation, Bits, Clause, Expr, ExprKind, Key, KeyType, Place, Program,
+    StackAction, Stmt, StmtKind, Variable, VariableId,
 };
 use crate::parser::ast::ProbeDescKind;
 
@@ -81,7 +81,7 @@ impl Dump<'_> {
                 });
             }
             StmtKind::Trace(value) => self.nested("trace", |dump| dump.expr(value)),
-            StmtKind::Print(value) => self.nested("print", |dump| dump.expr(value)),
+            StmtKind::Print(value, _) => self.nested("print", |dump| dump.expr(value)),
             StmtKind::Printf { action, format, args } => {
                 let name = format!("{action:?}").to_lowercase();
                 self.nested(name, |dump| {
@@ -246,6 +246,11 @@ impl Dump<'_> {
             Place::Memory(memory) => {
                 let user = if memory.user { " user" } else { "" };
                 self.nested(format!("{what}{user} memory: {ty}"), |dump| dump.expr(&memory.address));
+            }
+            Place::Bits(Bits { memory, unit, shift, bits }) => {
+                let user = if memory.user { " user" } else { "" };
+                let text = format!("{what}{user} bits {shift}+{bits} of {unit}: {ty}");
+                self.nested(text, |dump| dump.expr(&memory.address));
             }
         }
     }

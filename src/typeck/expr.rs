@@ -1,14 +1,15 @@
 //! typeck/expr.rs: expressions: names, constants, members, elements.
 
 use super::builtin::{self, What};
+use super::member::in_user_memory;
 use super::names::Name;
 use super::typed::{ArithOp, Expr, ExprKind, Memory, Place, Scope, VariableId};
 use super::{Checker, Error, Result, constants};
 use crate::dif::insn::Builtin;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
+use crate::types::Type;
 use crate::types::intrinsic::{INT, LONG, LONG_LONG, UINT, ULONG, ULONG_LONG};
-use crate::types::{Type, TypeSource as _};
 
 impl Checker<'_> {
     pub(super) fn check_expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
@@ -81,7 +82,7 @@ impl Checker<'_> {
             return Ok(Expr::new(ExprKind::Int(value as u64), ty, span));
         }
         if name.contains('`') {
-            return Err(Box::new(Error::KernelSymbol { name: name.to_string(), span }));
+            return self.check_symbol_read(name, span);
         }
         Err(self.undefined(&wanted))
     }
@@ -92,7 +93,7 @@ impl Checker<'_> {
                 if !entry.supported {
                     self.not_yet(format!("the variable {}", entry.name), span);
                 }
-                Ok(Expr::new(ExprKind::Builtin(id), builtin::type_of(ty), span))
+                Ok(Expr::new(ExprKind::Builtin(id), self.builtin_type(id, ty), span))
             }
             // Its type comes from the kernel: nothing can be said of what is done with it.
             What::Library => {
@@ -146,7 +147,8 @@ impl Checker<'_> {
                 return value;
             }
         }
-        if let Some(name) = as_name(base).filter(|name| !self.is_bound(name)) {
+        let plain = as_name(base).filter(|name| !self.is_bound(name) && !name.name.contains('`'));
+        if let Some(name) = plain {
             if let Some(id) = self.names.find(&name) {
                 if self.names.variable(id).keys.is_some() {
                     let keys = self.check_keys(id, indices, span)?;
@@ -179,13 +181,17 @@ impl Checker<'_> {
         };
         let base = self.check_expr(base)?;
         let index = self.check_expr(index)?;
+        let user = in_user_memory(&base);
         if let (Type::Array { len, .. }, Some(i)) = (base.ty.resolved(), index.constant())
             && *len > 1
             && i >= *len
         {
             return Err(Box::new(Error::OutOfBounds { index: i, len: *len, span: index.span }));
         }
-        let address = self.arith(ArithOp::Add, "[]", base, index, span)?;
+        let mut address = self.arith(ArithOp::Add, "[]", base, index, span)?;
+        if let (Type::Pointer { to, .. }, true) = (&address.ty, user) {
+            address.ty = Type::Pointer { to: to.clone(), user };
+        }
         self.dereference(address, span)
     }
 
@@ -196,8 +202,8 @@ impl Checker<'_> {
         indices: &[ast::Expr],
         span: Span,
     ) -> Result<Expr> {
-        if !entry.supported {
-            return Err(Box::new(Error::TypedArguments { span }));
+        if array == Builtin::Args {
+            return self.check_typed_argument(indices, span);
         }
         let [index] = indices else {
             return Err(Box::new(Error::RegisterIndex { array: entry.name, span }));
@@ -249,62 +255,6 @@ impl Checker<'_> {
         Ok(key)
     }
 
-    fn check_member(
-        &mut self,
-        base: &ast::Expr,
-        arrow: bool,
-        member: &Spanned<String>,
-        span: Span,
-    ) -> Result<Expr> {
-        if let ast::ExprKind::Scope(scope) = base.kind {
-            if !arrow {
-                return Err(Box::new(Error::BareScope { span: base.span }));
-            }
-            let name = Name { scope: scope.into(), name: &member.node, span };
-            return match self.names.find(&name) {
-                Some(id) => self.read_scalar(id, span),
-                None => Err(self.undefined(&name)),
-            };
-        }
-        let base = self.check_operand(base)?;
-        if let Some(value) = self.check_translated_member(&base, member, span) {
-            return value;
-        }
-        let record = match arrow {
-            true => match base.ty.referent() {
-                Some(record) => record.clone(),
-                None => return Err(Box::new(Error::NotPointer { found: base.ty, span: base.span })),
-            },
-            false => base.ty.clone(),
-        };
-        let record = self.complete(record);
-        if matches!(base.kind, ExprKind::Builtin(Builtin::Curthread)) {
-            let name = "struct task_struct".to_string();
-            return Err(Box::new(Error::KernelType { name, span: base.span }));
-        }
-        let Type::Record(tagged) = record.resolved() else {
-            return Err(Box::new(Error::NotRecord { found: record, span: base.span }));
-        };
-        if tagged.bytes.is_none() {
-            return Err(Box::new(Error::IncompleteMember { found: record, span: base.span }));
-        }
-        let members = self.types().members(tagged);
-        let Some(found) = members.iter().find(|m| m.name == member.node) else {
-            let names = members.iter().map(|m| m.name.as_str());
-            let similar = crate::diag::suggest::nearest(&member.node, names).map(str::to_string);
-            let (member, record, span) = (member.node.clone(), record, member.span);
-            return Err(Box::new(Error::NoMember { member, record, similar, span }));
-        };
-        if found.bits.is_some() {
-            return Err(Box::new(Error::Unsupported { what: "a bit-field".into(), span }));
-        }
-        let user = base.ty.is_user();
-        let offset = Expr::new(ExprKind::Int(found.bit_offset / 8), LONG, span);
-        let to = Type::Pointer { to: Box::new(found.ty.clone()), user };
-        let address = sum(base, offset, to, span);
-        self.dereference(address, span)
-    }
-
     /// `*address`
     pub(super) fn dereference(&self, address: Expr, span: Span) -> Result<Expr> {
         let to = match address.ty.resolved() {
@@ -328,22 +278,6 @@ impl Checker<'_> {
         match self.layout.size(&self.complete(ty.clone())) {
             Some(size) if size > 0 => Ok(Expr::new(ExprKind::Int(size), builtin::type_of("size_t"), span)),
             _ => Err(Box::new(Error::NoSize { found: ty.clone(), span })),
-        }
-    }
-
-    fn check_offsetof(&mut self, ty: &ast::TypeName, member: &Spanned<String>, span: Span) -> Result<Expr> {
-        let record = self.resolve_type(ty)?;
-        let record = self.complete(record);
-        let Type::Record(tagged) = record.resolved() else {
-            return Err(Box::new(Error::OffsetofType { found: record, span: ty.span }));
-        };
-        match self.types().members(tagged).into_iter().find(|m| m.name == member.node) {
-            Some(found) if found.bits.is_some() => Err(Box::new(Error::OffsetofBits { span: member.span })),
-            Some(found) => Ok(Expr::new(ExprKind::Int(found.bit_offset / 8), INT, span)),
-            None => {
-                let (member, span) = (member.node.clone(), member.span);
-                Err(Box::new(Error::NoMember { member, record, similar: None, span }))
-            }
         }
     }
 }

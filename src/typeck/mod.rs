@@ -15,6 +15,8 @@ mod expr;
 mod fold;
 mod format_args;
 mod inline;
+mod kernel;
+mod member;
 mod names;
 mod ops;
 mod order;
@@ -22,6 +24,7 @@ mod pragma;
 mod printf;
 mod provider;
 mod record;
+mod shape;
 mod specs;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -30,6 +33,7 @@ pub mod typed;
 
 use std::collections::HashMap;
 
+use crate::parser::ast::ProbeDesc;
 use crate::source::Span;
 use crate::sugar::plain;
 use crate::types::declared::Declared;
@@ -97,6 +101,8 @@ struct Checker<'a> {
     env: &'a Env<'a>,
     layout: Layout,
     names: names::Names,
+    /// Those of the clause that is checked; `None` outside of all clauses.
+    probes: Option<Vec<ProbeDesc>>,
     /// What the program declares besides variables.
     declared: Declared,
     externs: HashMap<String, (Type, Span)>,
@@ -117,6 +123,7 @@ impl<'a> Checker<'a> {
             env,
             layout: Layout { strsize: env.strsize },
             names: names::Names::default(),
+            probes: None,
             declared: Declared::default(),
             externs: HashMap::new(),
             inlines: HashMap::new(),
@@ -131,6 +138,7 @@ impl<'a> Checker<'a> {
     /// The actions come first, so that the predicate may use what they assign. If they need a variable that
     /// nobody assigned, the predicate may be what assigns it: then it comes first.
     fn check_clause(&mut self, clause: &plain::Clause) -> Result<typed::Clause> {
+        self.probes = Some(clause.probes.clone());
         let before = self.names.mark();
         let (predicate, body) = match self.check_body(clause) {
             Ok(body) => (self.check_predicate(clause)?, body),

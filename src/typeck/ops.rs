@@ -15,6 +15,12 @@ impl Checker<'_> {
             UnaryOp::PreDec => return self.check_step(operand, false, false, span),
             _ => {}
         }
+        if let (UnaryOp::Sizeof, ast::ExprKind::Ident(name)) = (op, &operand.kind)
+            && name.contains('`')
+            && let Some(size) = self.symbol_size(name, span)
+        {
+            return Ok(size);
+        }
         let value = self.check_expr(operand)?;
         match op {
             UnaryOp::Plus | UnaryOp::Neg => {
@@ -46,8 +52,12 @@ impl Checker<'_> {
                 Ok(Expr { ty: INT, ..not })
             }
             UnaryOp::Deref => self.dereference(value, span),
+            UnaryOp::AddrOf if Self::is_function_address(&value) => Ok(value),
             UnaryOp::AddrOf => check_address_of(value, span),
             UnaryOp::Sizeof => match &value.kind {
+                ExprKind::Place(Place::Bits(_)) => {
+                    Err(Box::new(Error::BitField { what: "sizeof", span: value.span }))
+                }
                 ExprKind::Str(text) => {
                     let size = ExprKind::Int(text.len() as u64 + 1);
                     Ok(Expr::new(size, builtin::type_of("size_t"), span))
@@ -73,7 +83,14 @@ impl Checker<'_> {
         span: Span,
     ) -> Result<Expr> {
         let left = self.check_expr(left)?;
-        let right = self.check_expr(right)?;
+        let enumerator = match compare_op(op) {
+            Some(_) => self.check_enumerator(&left.ty, right)?,
+            None => None,
+        };
+        let right = match enumerator {
+            Some(value) => value,
+            None => self.check_expr(right)?,
+        };
         if let Some(op) = logic_op(op) {
             return check_logic(op, left, right, span);
         }
@@ -241,6 +258,7 @@ fn check_address_of(value: Expr, span: Span) -> Result<Expr> {
             let to = Type::Pointer { to: Box::new(value.ty), user };
             Ok(Expr::new(ExprKind::Convert(address), to, span))
         }
+        ExprKind::Place(Place::Bits(_)) => Err(Box::new(Error::BitField { what: "&", span: value.span })),
         ExprKind::Place(_) | ExprKind::Builtin(_) | ExprKind::BuiltinElement { .. } => {
             Err(Box::new(Error::AddressOfVariable { span }))
         }

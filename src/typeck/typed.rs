@@ -4,6 +4,7 @@
 //! narrowed a `Convert` stands, pointer arithmetic is scaled, and `p->m`, `p[i]`, `&x` are loads and sums.
 
 use crate::dif::insn::{Builtin, Subr};
+use crate::dif::shape::Shape;
 use crate::dif::{ActionKind, Format};
 use crate::parser::ast::ProbeDesc;
 use crate::source::Span;
@@ -110,7 +111,7 @@ pub enum StmtKind {
         increment: Option<Expr>,
     },
     Trace(Expr),
-    Print(Expr),
+    Print(Expr, Shape),
     Printf {
         action: FormatAction,
         format: Format,
@@ -267,6 +268,7 @@ pub enum Place {
     Variable(VariableId),
     Element { array: VariableId, keys: Vec<Expr> },
     Memory(Memory),
+    Bits(Bits),
 }
 
 /// `*address`
@@ -275,6 +277,16 @@ pub struct Memory {
     pub address: Box<Expr>,
     /// In the memory of the current process.
     pub user: bool,
+}
+
+/// A bit-field: `bits` bits, from bit `shift` on, of the integer in memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bits {
+    pub memory: Memory,
+    /// An unsigned integer type of 1, 2, 4 or 8 bytes.
+    pub unit: Type,
+    pub shift: u32,
+    pub bits: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

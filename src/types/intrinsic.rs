@@ -10,6 +10,8 @@ const fn int(name: &'static str, bytes: u8, signed: bool) -> Type {
 }
 
 pub const CHAR: Type = int("char", 1, true);
+pub const UCHAR: Type = int("unsigned char", 1, false);
+pub const USHORT: Type = int("unsigned short", 2, false);
 pub const INT: Type = int("int", 4, true);
 pub const UINT: Type = int("unsigned int", 4, false);
 pub const LONG: Type = int("long", 8, true);
@@ -21,10 +23,10 @@ pub const ULONG_LONG: Type = int("unsigned long long", 8, false);
 const BASE: &[Type] = &[
     CHAR,
     int("signed char", 1, true),
-    int("unsigned char", 1, false),
+    UCHAR,
     int("_Bool", 1, false),
     int("short", 2, true),
-    int("unsigned short", 2, false),
+    USHORT,
     INT,
     UINT,
     LONG,

@@ -1,7 +1,10 @@
 //! types/: Type, layout, trait TypeSource.
 
+mod btf;
 pub mod declared;
+mod dwarf;
 pub mod intrinsic;
+pub mod kernel;
 mod layout;
 
 use std::borrow::Cow;
@@ -235,10 +238,12 @@ impl Type {
 }
 
 impl Tagged {
-    /// A forward declaration is the type of its name, wherever that is defined.
+    /// A forward declaration is the type of its name, wherever that is defined; in the kernel one name is one type.
     pub fn same(&self, other: &Tagged) -> bool {
         let named = self.kind == other.kind && self.name == other.name && !self.name.is_empty();
-        self.id == other.id || named && (self.bytes.is_none() || other.bytes.is_none())
+        let of_kernel = |tagged: &Tagged| matches!(tagged.id.origin, TypeOrigin::Kernel(_));
+        let forward = self.bytes.is_none() || other.bytes.is_none();
+        self.id == other.id || named && (forward || of_kernel(self) && of_kernel(other))
     }
 }
 

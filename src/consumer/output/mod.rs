@@ -3,6 +3,7 @@
 pub mod bytes;
 pub mod flow;
 pub mod quantize;
+pub mod shape;
 pub mod stack;
 
 /// Text on its way out. Bytes, not a `String`: what a program traces need not be UTF-8.

@@ -49,10 +49,6 @@ impl Error {
                 error(tags::UNKNOWN, format!("two enumerators are called `{name}`"))
                     .at(*span, "the second one")
             }
-            Error::IncompleteMember { found, span } => {
-                error(tags::OP_INCOMPLETE, format!("the members of {found} are not known"))
-                    .at(*span, format!("this is {found}, which is only declared"))
-            }
             Error::OffsetofBits { span } => {
                 error(tags::OFFSETOF_BITFIELD, "a bit-field has no offset in bytes")
                     .at(*span, "this member is a bit-field")

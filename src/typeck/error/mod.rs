@@ -5,6 +5,7 @@ mod calls;
 mod declarations;
 mod definitions;
 mod formats;
+mod kernel;
 mod names;
 mod operators;
 mod variables;
@@ -29,9 +30,17 @@ pub enum Error {
     BareScope { span: Span },
     TooManyVariables { span: Span },
     Unsupported { what: String, span: Span },
-    KernelType { name: String, span: Span },
-    KernelSymbol { name: String, span: Span },
-    TypedArguments { span: Span },
+    KernelType { name: String, why: Option<String>, span: Span },
+    SymbolUndefined { name: String, span: Span },
+    SymbolWithoutType { name: String, why: Option<String>, span: Span },
+    Ambiguous { name: String, ty: Type, span: Span },
+    // args[].
+    ArgumentsSubscript { tag: Tag, span: Span },
+    ArgumentsOutside { span: Span },
+    ArgumentsUnstable { span: Span, probe: Span },
+    ArgumentsDiffer { span: Span, probe: Span },
+    ArgumentIndex { number: u64, count: u64, span: Span },
+    ArgumentWithoutType { function: String, why: Option<String>, span: Span },
     // Calls.
     ArgumentCount { function: String, found: usize, least: usize, most: Option<usize>, span: Span },
     ArgumentType { function: String, number: usize, expected: String, found: Type, span: Span },
@@ -50,6 +59,7 @@ pub enum Error {
     DereferenceVoid { span: Span },
     DereferenceFunction { span: Span },
     NotRecord { found: Type, span: Span },
+    BitField { what: &'static str, span: Span },
     NoMember { member: String, record: Type, similar: Option<String>, span: Span },
     AddressOfVariable { span: Span },
     AddressOfValue { span: Span },
@@ -139,7 +149,7 @@ pub enum Error {
     EnumeratorConstant { span: Span },
     EnumeratorRange { span: Span },
     EnumeratorTwice { name: String, span: Span },
-    IncompleteMember { found: Type, span: Span },
+    IncompleteMember { found: Type, why: Option<String>, span: Span },
     OffsetofBits { span: Span },
     ParameterStorage { span: Span },
     ParameterVoid { kind: &'static str, span: Span },
@@ -177,6 +187,7 @@ impl Error {
 
     pub fn diagnostic(&self) -> Diagnostic {
         self.of_names()
+            .or_else(|| self.of_kernel())
             .or_else(|| self.of_calls())
             .or_else(|| self.of_operators())
             .or_else(|| self.of_assignments())

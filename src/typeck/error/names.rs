@@ -52,20 +52,6 @@ impl Error {
             Error::Unsupported { what, span } => {
                 error(tags::UNKNOWN, format!("{what} is not supported yet")).at(*span, "not supported yet")
             }
-            Error::KernelType { name, span } => {
-                error(tags::UNKNOWN, format!("kernel types are not supported yet: {name}"))
-                    .at(*span, "needs the type information of the kernel")
-                    .help("use integers and pointers to integers, such as `*(uint64_t *)(arg0 + 8)`")
-            }
-            Error::KernelSymbol { name, span } => {
-                error(tags::UNKNOWN, format!("kernel symbols are not supported yet: {name}"))
-                    .at(*span, "needs the symbols and types of the kernel")
-            }
-            Error::TypedArguments { span } => {
-                error(tags::ARGS_TYPE, "`args[]` needs the types of the kernel, which are not supported yet")
-                    .at(*span, "the argument's type is not known")
-                    .help("use the raw arguments `arg0` to `arg9`, which are 64-bit integers")
-            }
             _ => return None,
         })
     }

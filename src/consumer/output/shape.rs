@@ -1,0 +1,199 @@
+//! consumer/output/shape.rs: print(): a value with its members, as C would initialise it.
+
+use super::{Text, bytes};
+use crate::dif::shape::{Part, Shape};
+
+/// Columns of one level.
+const INDENT: usize = 4;
+
+/// The value; its type stands before it.
+pub fn value(out: &mut Text, value: &[u8], shape: &Shape) {
+    show(out, value, shape, 0);
+}
+
+fn show(out: &mut Text, value: &[u8], shape: &Shape, depth: usize) {
+    match shape {
+        Shape::Number { bytes } => out.put(format_args!("{:#x}", number(value, *bytes))),
+        Shape::Enum { bytes, values } => {
+            let raw = number(value, *bytes);
+            enumerator(out, signed(raw, bytes.saturating_mul(8)), raw, values);
+        }
+        Shape::Text { bytes } => {
+            out.str("\"");
+            out.raw(bytes::until_nul(field(value, 0, *bytes)));
+            out.str("\"");
+        }
+        Shape::Array { of, stride, len } => array(out, value, of, (*stride, *len), depth),
+        Shape::Record(parts) => record(out, value, parts, depth),
+        Shape::Bytes { bytes } => {
+            out.str("[");
+            field(value, 0, *bytes).iter().for_each(|byte| out.put(format_args!(" {byte:#x}")));
+            out.str(" ]");
+        }
+    }
+}
+
+fn record(out: &mut Text, value: &[u8], parts: &[Part], depth: usize) {
+    out.str("{\n");
+    for part in parts {
+        indent(out, depth + 1);
+        out.put(format_args!("{} {}", part.type_name, part.name));
+        let rest = field(value, part.offset, u64::MAX);
+        match part.bits {
+            None => {
+                out.str(" = ");
+                show(out, rest, &part.shape, depth + 1);
+            }
+            Some((shift, bits)) => {
+                out.put(format_args!(" : {bits} = "));
+                bit_field(out, rest, shift, bits, &part.shape);
+            }
+        }
+        out.str("\n");
+    }
+    indent(out, depth);
+    out.str("}");
+}
+
+fn bit_field(out: &mut Text, value: &[u8], shift: u32, bits: u32, shape: &Shape) {
+    // Up to 7 bits before it, and 64 of its own.
+    let whole = value.iter().take(9).rev().fold(0u128, |whole, byte| whole << 8 | u128::from(*byte));
+    let bits = bits.clamp(1, 64);
+    let raw = (whole >> shift.min(7)) as u64 & (u64::MAX >> (64 - bits));
+    match shape {
+        Shape::Enum { values, .. } => enumerator(out, raw as i64, raw, values),
+        _ => out.put(format_args!("{raw:#x}")),
+    }
+}
+
+/// On one line if the elements are numbers.
+fn array(out: &mut Text, value: &[u8], of: &Shape, (stride, len): (u64, u64), depth: usize) {
+    let flat = matches!(of, Shape::Number { .. } | Shape::Enum { .. } | Shape::Text { .. });
+    out.str("[");
+    for index in 0..len {
+        let offset = index.saturating_mul(stride);
+        let element = field(value, offset, stride);
+        // What was not recorded cannot be shown.
+        if element.is_empty() {
+            break;
+        }
+        if flat {
+            out.str(if index == 0 { " " } else { ", " });
+        } else {
+            out.str("\n");
+            indent(out, depth + 1);
+        }
+        show(out, element, of, depth + 1);
+    }
+    if flat {
+        out.str(" ]");
+    } else {
+        out.str("\n");
+        indent(out, depth);
+        out.str("]");
+    }
+}
+
+fn enumerator(out: &mut Text, value: i64, raw: u64, values: &[(String, i64)]) {
+    match values.iter().find(|(_, candidate)| *candidate == value || *candidate as u64 == raw) {
+        Some((name, _)) => out.str(name),
+        None => out.put(format_args!("{raw:#x}")),
+    }
+}
+
+fn indent(out: &mut Text, depth: usize) {
+    out.put(format_args!("{:1$}", "", depth * INDENT));
+}
+
+/// As much as there is of `len` bytes from an offset on.
+fn field(value: &[u8], offset: u64, len: u64) -> &[u8] {
+    let rest = usize::try_from(offset).ok().and_then(|offset| value.get(offset..)).unwrap_or_default();
+    &rest[..usize::try_from(len).unwrap_or(usize::MAX).min(rest.len())]
+}
+
+fn number(value: &[u8], bytes: u32) -> u64 {
+    let bytes = field(value, 0, u64::from(bytes.min(8)));
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+fn signed(raw: u64, bits: u32) -> i64 {
+    let shift = 64u32.saturating_sub(bits).min(63);
+    ((raw << shift) as i64) >> shift
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(type_name: &str, name: &str, offset: u64, bits: Option<(u32, u32)>, shape: Shape) -> Part {
+        Part { type_name: type_name.into(), name: name.into(), offset, bits, shape }
+    }
+
+    fn rendered(bytes: &[u8], shape: &Shape) -> String {
+        let mut out = Text::new();
+        value(&mut out, bytes, shape);
+        String::from_utf8_lossy(out.as_bytes()).into_owned()
+    }
+
+    #[test]
+    fn a_struct_is_shown_member_by_member() {
+        let number = |bytes| Shape::Number { bytes };
+        let colour = Shape::Enum { bytes: 4, values: vec![("RED".into(), 0), ("NONE".into(), -1)] };
+        let inner = Shape::Record(vec![part("short", "s", 0, None, number(2))]);
+        let shape = Shape::Record(vec![
+            part("int", "a", 0, None, number(4)),
+            part("char [4]", "name", 4, None, Shape::Text { bytes: 4 }),
+            part("enum colour", "c", 8, None, colour.clone()),
+            part("unsigned int", "bits", 12, Some((3, 2)), number(4)),
+            part("enum colour", "d", 12, Some((0, 1)), colour),
+            part("short [2]", "two", 16, None, Shape::Array { of: Box::new(number(2)), stride: 2, len: 2 }),
+            part(
+                "struct s [2]",
+                "ss",
+                16,
+                None,
+                Shape::Array { of: Box::new(inner.clone()), stride: 2, len: 2 },
+            ),
+            part("struct s", "one", 18, None, inner),
+        ]);
+        let bytes = [7, 0, 0, 0, b'a', b'b', 0, b'x', 255, 255, 255, 255, 0b1_0000, 0, 0, 0, 1, 0, 2, 0];
+        let expected = "{
+    int a = 0x7
+    char [4] name = \"ab\"
+    enum colour c = NONE
+    unsigned int bits : 2 = 0x2
+    enum colour d : 1 = RED
+    short [2] two = [ 0x1, 0x2 ]
+    struct s [2] ss = [
+        {
+            short s = 0x1
+        }
+        {
+            short s = 0x2
+        }
+    ]
+    struct s one = {
+        short s = 0x2
+    }
+}";
+        assert_eq!(rendered(&bytes, &shape), expected);
+    }
+
+    #[test]
+    fn a_short_record_is_no_reason_to_panic() {
+        let whole = Shape::Record(vec![
+            part("long", "a", u64::MAX, Some((200, 200)), Shape::Number { bytes: 900 }),
+            part(
+                "x",
+                "b",
+                4,
+                None,
+                Shape::Array { of: Box::new(Shape::Record(Vec::new())), stride: 0, len: 9 },
+            ),
+            part("y", "c", 0, None, Shape::Bytes { bytes: u64::MAX }),
+        ]);
+        for length in 0..12 {
+            rendered(&[0xff; 12][..length], &whole);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! typeck/member.rs: members of structs and unions: `.`, `->`, offsetof; bit-fields.
+
+use super::expr::sum;
+use super::names::Name;
+use super::typed::{Bits, Expr, ExprKind, Memory, Place};
+use super::{Checker, Error, Result};
+use crate::diag::suggest;
+use crate::dif::insn::Builtin;
+use crate::parser::ast;
+use crate::source::{Span, Spanned};
+use crate::types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
+use crate::types::{Member, Tagged, Type, TypeSource as _};
+
+impl Checker<'_> {
+    pub(super) fn check_member(
+        &mut self,
+        base: &ast::Expr,
+        arrow: bool,
+        member: &Spanned<String>,
+        span: Span,
+    ) -> Result<Expr> {
+        if let ast::ExprKind::Scope(scope) = base.kind {
+            if !arrow {
+                return Err(Box::new(Error::BareScope { span: base.span }));
+            }
+            let name = Name { scope: scope.into(), name: &member.node, span };
+            return match self.names.find(&name) {
+                Some(id) => self.read_scalar(id, span),
+                None => Err(self.undefined(&name)),
+            };
+        }
+        let base = self.check_operand(base)?;
+        if let Some(value) = self.check_translated_member(&base, member, span) {
+            return value;
+        }
+        let record = match arrow {
+            true => match base.ty.referent() {
+                Some(record) => record.clone(),
+                None => return Err(Box::new(Error::NotPointer { found: base.ty, span: base.span })),
+            },
+            false => base.ty.clone(),
+        };
+        if matches!(base.kind, ExprKind::Builtin(Builtin::Curthread)) && record.is_void() {
+            let (name, why) = ("struct task_struct".to_string(), self.env.kernel.without_types());
+            return Err(Box::new(Error::KernelType { name, why, span: base.span }));
+        }
+        let tagged =
+            self.require_record(&record, base.span, |found, span| Error::NotRecord { found, span })?;
+        let found = self.find_member(&tagged, &record, member)?;
+        let user = in_user_memory(&base);
+        self.load_member(base, found, user, span)
+    }
+
+    fn load_member(&self, base: Expr, member: Member, user: bool, span: Span) -> Result<Expr> {
+        let at = |base: Expr, offset: u64, ty: Type| {
+            let offset = Expr::new(ExprKind::Int(offset), LONG, span);
+            sum(base, offset, Type::Pointer { to: Box::new(ty), user }, span)
+        };
+        let Some(bits) = member.bits else {
+            let address = at(base, member.bit_offset / 8, member.ty);
+            return self.dereference(address, span);
+        };
+        let Some((offset, unit, shift)) = unit_of(member.bit_offset, bits) else {
+            let what = format!("the bit-field `{}` over more than eight bytes", member.name);
+            return Err(Box::new(Error::Unsupported { what, span }));
+        };
+        let memory = Memory { address: Box::new(at(base, offset, unit.clone())), user };
+        let place = Place::Bits(Bits { memory, unit, shift, bits });
+        Ok(Expr::new(ExprKind::Place(place), member.ty, span))
+    }
+
+    pub(super) fn check_offsetof(
+        &mut self,
+        ty: &ast::TypeName,
+        member: &Spanned<String>,
+        span: Span,
+    ) -> Result<Expr> {
+        let record = self.resolve_type(ty)?;
+        let tagged =
+            self.require_record(&record, ty.span, |found, span| Error::OffsetofType { found, span })?;
+        let found = self.find_member(&tagged, &record, member)?;
+        if found.bits.is_some() {
+            return Err(Box::new(Error::OffsetofBits { span: member.span }));
+        }
+        Ok(Expr::new(ExprKind::Int(found.bit_offset / 8), INT, span))
+    }
+
+    /// The struct or union that a type is, defined by now.
+    fn require_record(
+        &self,
+        record: &Type,
+        span: Span,
+        error: impl Fn(Type, Span) -> Error,
+    ) -> Result<Tagged> {
+        let tagged = match record.resolved() {
+            Type::Record(tagged) => self.types().complete(tagged),
+            _ => return Err(Box::new(error(record.clone(), span))),
+        };
+        if tagged.bytes.is_none() {
+            let why = self.env.kernel.without_types();
+            return Err(Box::new(Error::IncompleteMember { found: record.clone(), why, span }));
+        }
+        Ok(tagged)
+    }
+
+    fn find_member(&self, tagged: &Tagged, record: &Type, member: &Spanned<String>) -> Result<Member> {
+        let members = self.types().members(tagged);
+        let names = members.iter().map(|candidate| candidate.name.as_str());
+        let similar = suggest::nearest(&member.node, names).map(str::to_string);
+        members.into_iter().find(|candidate| candidate.name == member.node).ok_or_else(|| {
+            let (member, record, span) = (member.node.clone(), record.clone(), member.span);
+            Box::new(Error::NoMember { member, record, similar, span })
+        })
+    }
+}
+
+/// A pointer to the memory of the current process, or what is there and not loaded.
+pub(super) fn in_user_memory(value: &Expr) -> bool {
+    let there = matches!(&value.kind, ExprKind::Place(Place::Memory(memory)) if memory.user);
+    value.ty.is_user() || there && value.ty.is_by_ref()
+}
+
+/// The smallest aligned integer that has all the bits: its offset in bytes, its type, and the first bit in it.
+fn unit_of(bit_offset: u64, bits: u32) -> Option<(u64, Type, u32)> {
+    let units = [(8, UCHAR), (16, USHORT), (32, UINT), (64, ULONG)];
+    units.into_iter().find_map(|(width, unit)| {
+        let shift = bit_offset % width;
+        let fits = bits > 0 && shift + u64::from(bits) <= width;
+        fits.then(|| (bit_offset / width * (width / 8), unit, shift as u32))
+    })
+}

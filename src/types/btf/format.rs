@@ -1,0 +1,300 @@
+//! types/btf/format.rs: the bytes of a BTF file: header, records, what follows each kind of record.
+//!
+//! As Documentation/bpf/btf.rst of the kernel describes it, little-endian.
+
+use std::fmt;
+use std::ops::Range;
+
+const MAGIC: u16 = 0xeb9f;
+/// Of a record: name, info, size or type.
+const HEAD: usize = 12;
+
+/// Why a file is no BTF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// Other first bytes, or the other byte order.
+    Magic,
+    Version(u8),
+    /// The sections that the header tells are not in the file.
+    Truncated,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Malformed::Magic => f.write_str("it does not begin as BTF does"),
+            Malformed::Version(version) => write!(f, "it has version {version} of BTF; 1 is known"),
+            Malformed::Truncated => f.write_str("it is cut short"),
+        }
+    }
+}
+
+/// Where the two sections are in the file.
+#[derive(Clone, Debug)]
+pub struct Header {
+    types: Range<usize>,
+    strings: Range<usize>,
+}
+
+impl Header {
+    pub fn read(bytes: &[u8]) -> Result<Header, Malformed> {
+        let word = |at: usize| u32_at(bytes, at).map(|word| word as usize).ok_or(Malformed::Truncated);
+        match bytes {
+            [low, high, ..] if u16::from_le_bytes([*low, *high]) != MAGIC => return Err(Malformed::Magic),
+            [_, _, version, ..] if *version != 1 => return Err(Malformed::Version(*version)),
+            _ => {}
+        }
+        let length = word(4)?;
+        let section = |at: usize| -> Result<Range<usize>, Malformed> {
+            let start = length.checked_add(word(at)?).ok_or(Malformed::Truncated)?;
+            let end = start.checked_add(word(at + 4)?).ok_or(Malformed::Truncated)?;
+            if end > bytes.len() { Err(Malformed::Truncated) } else { Ok(start..end) }
+        };
+        Ok(Header { types: section(8)?, strings: section(16)? })
+    }
+
+    pub fn types<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        bytes.get(self.types.clone()).unwrap_or_default()
+    }
+
+    pub fn strings<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        bytes.get(self.strings.clone()).unwrap_or_default()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Int,
+    Pointer,
+    Array,
+    Struct,
+    Union,
+    Enum,
+    Forward,
+    Typedef,
+    /// const, volatile, restrict or a tag of a type: says nothing about how a value is read.
+    Modifier,
+    Function,
+    Prototype,
+    Variable,
+    /// A section of variables, or a tag of a declaration: no type.
+    Other,
+    Float,
+    Enum64,
+}
+
+impl Kind {
+    pub fn of(info: u32) -> Option<Kind> {
+        Some(match info >> 24 & 0x1f {
+            1 => Kind::Int,
+            2 => Kind::Pointer,
+            3 => Kind::Array,
+            4 => Kind::Struct,
+            5 => Kind::Union,
+            6 => Kind::Enum,
+            7 => Kind::Forward,
+            8 => Kind::Typedef,
+            9..=11 | 18 => Kind::Modifier,
+            12 => Kind::Function,
+            13 => Kind::Prototype,
+            14 => Kind::Variable,
+            15 | 17 => Kind::Other,
+            16 => Kind::Float,
+            19 => Kind::Enum64,
+            _ => return None,
+        })
+    }
+}
+
+/// Bytes behind the head of a record.
+fn tail(info: u32) -> Option<usize> {
+    let count = (info & 0xffff) as usize;
+    Some(match info >> 24 & 0x1f {
+        1 | 14 | 17 => 4,
+        3 => 12,
+        4 | 5 | 15 | 19 => count * 12,
+        6 | 13 => count * 8,
+        2 | 7..=12 | 16 | 18 => 0,
+        _ => return None,
+    })
+}
+
+/// Where each record begins, as far as the section makes sense.
+pub fn record_offsets(types: &[u8]) -> Vec<u32> {
+    let mut offsets = Vec::with_capacity(types.len() / 24);
+    let mut at = 0;
+    while let Some(info) = u32_at(types, at + 4)
+        && let Some(tail) = tail(info)
+        && at + HEAD + tail <= types.len()
+    {
+        offsets.push(at as u32);
+        at += HEAD + tail;
+    }
+    offsets
+}
+
+/// One record.
+#[derive(Clone, Copy)]
+pub struct Reader<'a> {
+    head: &'a [u8],
+    tail: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub fn at(types: &'a [u8], at: usize) -> Option<Reader<'a>> {
+        let head = types.get(at..at.checked_add(HEAD)?)?;
+        let length = tail(u32_at(head, 4)?)?;
+        let tail = types.get(at + HEAD..(at + HEAD).checked_add(length)?)?;
+        Some(Reader { head, tail })
+    }
+
+    pub fn name(&self) -> u32 {
+        u32_at(self.head, 0).unwrap_or(0)
+    }
+
+    pub fn info(&self) -> u32 {
+        u32_at(self.head, 4).unwrap_or(0)
+    }
+
+    /// The offset of the name, and what the record says.
+    pub fn record(&self) -> Option<(u32, Record<'a>)> {
+        let info = self.info();
+        let flag = info >> 31 != 0;
+        let word = u32_at(self.head, 8)?;
+        let tail = self.tail;
+        let record = match Kind::of(info)? {
+            Kind::Int => {
+                let data = u32_at(tail, 0)?;
+                let signed = data >> 24 & 1 != 0;
+                Record::Int { bytes: word, signed, bit_offset: data >> 16 & 0xff, bits: data & 0xff }
+            }
+            Kind::Pointer => Record::Pointer(word),
+            Kind::Array => Record::Array { of: u32_at(tail, 0)?, len: u32_at(tail, 8)? },
+            kind @ (Kind::Struct | Kind::Union) => Record::Struct {
+                union: kind == Kind::Union,
+                bytes: word,
+                fields: Fields { tail, bits: flag },
+            },
+            Kind::Enum => Record::Enum { bytes: word, values: Values { tail, wide: false } },
+            Kind::Enum64 => Record::Enum { bytes: word, values: Values { tail, wide: true } },
+            Kind::Forward => Record::Forward { union: flag },
+            Kind::Typedef => Record::Typedef(word),
+            Kind::Modifier => Record::Modifier(word),
+            Kind::Function => Record::Function(word),
+            Kind::Prototype => Record::Prototype { returns: word, params: Params { tail } },
+            Kind::Variable => Record::Variable(word),
+            Kind::Float => Record::Float { bytes: word },
+            Kind::Other => Record::Other,
+        };
+        Some((self.name(), record))
+    }
+}
+
+/// What a type is. Numbers are those of other types, 0 for void.
+#[derive(Clone, Debug)]
+pub enum Record<'a> {
+    /// `bits` from `bit_offset` on are its value.
+    Int {
+        bytes: u32,
+        signed: bool,
+        bit_offset: u32,
+        bits: u32,
+    },
+    Pointer(u32),
+    Array {
+        of: u32,
+        len: u32,
+    },
+    Struct {
+        union: bool,
+        bytes: u32,
+        fields: Fields<'a>,
+    },
+    Enum {
+        bytes: u32,
+        values: Values<'a>,
+    },
+    /// A struct or union that this file does not define.
+    Forward {
+        union: bool,
+    },
+    Typedef(u32),
+    Modifier(u32),
+    Function(u32),
+    Prototype {
+        returns: u32,
+        params: Params<'a>,
+    },
+    Variable(u32),
+    Float {
+        bytes: u32,
+    },
+    Other,
+}
+
+/// The members of a struct or union.
+#[derive(Clone, Copy, Debug)]
+pub struct Fields<'a> {
+    tail: &'a [u8],
+    /// Offsets have the length of a bit-field in their upper byte.
+    bits: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    pub name: u32,
+    pub ty: u32,
+    pub bit_offset: u32,
+    /// 0: no bit-field, as far as the record says.
+    pub bits: u32,
+}
+
+impl<'a> Fields<'a> {
+    pub fn iter(self) -> impl Iterator<Item = Field> + 'a {
+        self.tail.chunks_exact(12).filter_map(move |chunk| {
+            let offset = u32_at(chunk, 8)?;
+            let (bit_offset, bits) = if self.bits { (offset & 0xff_ffff, offset >> 24) } else { (offset, 0) };
+            Some(Field { name: u32_at(chunk, 0)?, ty: u32_at(chunk, 4)?, bit_offset, bits })
+        })
+    }
+}
+
+/// The enumerators of an enum.
+#[derive(Clone, Copy, Debug)]
+pub struct Values<'a> {
+    tail: &'a [u8],
+    wide: bool,
+}
+
+impl<'a> Values<'a> {
+    /// Offset of the name, and value.
+    pub fn iter(self) -> impl Iterator<Item = (u32, i64)> + 'a {
+        self.tail.chunks_exact(if self.wide { 12 } else { 8 }).filter_map(move |chunk| {
+            let low = u32_at(chunk, 4)?;
+            // An enum of four bytes is an int, as D sees it. Whether it has negative values BTF tells only since 6.0.
+            let value = match self.wide {
+                true => i64::from(u32_at(chunk, 8)?) << 32 | i64::from(low),
+                false => i64::from(low as i32),
+            };
+            Some((u32_at(chunk, 0)?, value))
+        })
+    }
+}
+
+/// The parameters of a function.
+#[derive(Clone, Copy, Debug)]
+pub struct Params<'a> {
+    tail: &'a [u8],
+}
+
+impl<'a> Params<'a> {
+    /// Offset of the name, and type; both 0: `...`.
+    pub fn iter(self) -> impl Iterator<Item = (u32, u32)> + 'a {
+        self.tail.chunks_exact(8).filter_map(|chunk| Some((u32_at(chunk, 0)?, u32_at(chunk, 4)?)))
+    }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    let word = bytes.get(at..at.checked_add(4)?)?;
+    Some(u32::from_le_bytes(word.try_into().ok()?))
+}

@@ -1,0 +1,122 @@
+//! types/btf/: the kernel's own format of types (BTF), read on demand.
+
+mod format;
+mod graph;
+mod index;
+
+use std::sync::{Arc, OnceLock};
+
+pub use format::{Header, Malformed, Record};
+use format::{Kind, Reader};
+pub(super) use graph::integer;
+use index::{Group, Index};
+
+/// One file of types: of the kernel proper, or of a module, whose types continue those of the kernel proper.
+///
+/// Everything that is in the file is doubted: an offset or number that leads nowhere is as good as no type.
+pub struct Btf {
+    bytes: Box<dyn AsRef<[u8]> + Send + Sync>,
+    header: Header,
+    base: Option<Arc<Btf>>,
+    /// Which of the kernel's files it is, for the handles of its types.
+    number: u16,
+    first_type: u32,
+    first_string: u32,
+    /// By number of the type, from `first_type`: where its record begins in the section of types.
+    offsets: Vec<u32>,
+    indices: [OnceLock<Index>; Group::COUNT],
+}
+
+impl Btf {
+    /// Only the heads of the records are looked at. Where a record is of an unknown kind the file ends for us, as
+    /// nothing says how long that record is.
+    pub fn parse(
+        bytes: impl AsRef<[u8]> + Send + Sync + 'static,
+        base: Option<Arc<Btf>>,
+        number: u16,
+    ) -> Result<Btf, Malformed> {
+        let header = Header::read(bytes.as_ref())?;
+        let offsets = format::record_offsets(header.types(bytes.as_ref()));
+        // Type 0 is void and has no record.
+        let (first_type, first_string) = base.as_ref().map_or((1, 0), |base| (base.end(), base.string_end()));
+        Ok(Btf {
+            bytes: Box::new(bytes),
+            header,
+            base,
+            number,
+            first_type,
+            first_string,
+            offsets,
+            indices: Default::default(),
+        })
+    }
+
+    /// The number behind the last type.
+    fn end(&self) -> u32 {
+        self.first_type.saturating_add(self.offsets.len() as u32)
+    }
+
+    fn string_end(&self) -> u32 {
+        self.first_string.saturating_add(self.strings().len() as u32)
+    }
+
+    fn strings(&self) -> &[u8] {
+        self.header.strings((*self.bytes).as_ref())
+    }
+
+    /// The file that has the type: this one, or the one that it continues.
+    fn owner(&self, id: u32) -> &Btf {
+        match &self.base {
+            Some(base) if id < self.first_type => base,
+            _ => self,
+        }
+    }
+
+    /// Name and contents of a type; `None` for void and for a number that no type has.
+    pub fn record(&self, id: u32) -> Option<(&str, Record<'_>)> {
+        let owner = self.owner(id);
+        let (name, record) = owner.reader(id)?.record()?;
+        Some((self.string(name), record))
+    }
+
+    fn reader(&self, id: u32) -> Option<Reader<'_>> {
+        let at = *self.offsets.get(id.checked_sub(self.first_type)? as usize)?;
+        Reader::at(self.header.types((*self.bytes).as_ref()), at as usize)
+    }
+
+    /// A name; empty where there is none, or what is there is no text.
+    pub fn string(&self, offset: u32) -> &str {
+        match &self.base {
+            Some(base) if offset < self.first_string => base.string(offset),
+            _ => {
+                let rest = self.strings().get((offset.wrapping_sub(self.first_string)) as usize..);
+                let text = rest.and_then(|rest| rest.split(|byte| *byte == 0).next()).unwrap_or_default();
+                std::str::from_utf8(text).unwrap_or_default()
+            }
+        }
+    }
+
+    /// The types of this file alone that have this name, in their order.
+    fn find<'a>(&'a self, group: Group, name: &'a str) -> impl Iterator<Item = (u32, Record<'a>)> + 'a {
+        let index = self.indices[group as usize].get_or_init(|| Index::new(self, group));
+        index.candidates(name).filter_map(move |id| {
+            let (found, record) = self.record(id)?;
+            (found == name).then_some((id, record))
+        })
+    }
+
+    /// All types of a group: number and kind.
+    fn members_of(&self, group: Group) -> impl Iterator<Item = (u32, &str)> {
+        (self.first_type..self.end()).filter_map(move |id| {
+            let reader = self.reader(id)?;
+            let name = group.has(Kind::of(reader.info())?).then(|| self.string(reader.name()))?;
+            (!name.is_empty()).then_some((id, name))
+        })
+    }
+}
+
+impl std::fmt::Debug for Btf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Btf {{ number: {}, types: {}..{} }}", self.number, self.first_type, self.end())
+    }
+}

@@ -1,0 +1,150 @@
+//! types/kernel/files.rs: where a kernel's BTF, symbols and debug information are: the running system, or a sysroot.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use super::symbols::Kallsyms;
+use crate::debuginfo::Image;
+use crate::diag::Diagnostic;
+use crate::sites;
+
+/// What is known of one symbol without its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Located {
+    pub module: String,
+    pub name: String,
+    /// In the running kernel; of a sysroot, in the file.
+    pub address: u64,
+    /// 0: not told.
+    pub bytes: u64,
+    pub function: bool,
+}
+
+/// The files of one kernel. Every question opens what it needs, and nothing else does.
+pub trait Files {
+    /// The BTF of a module, or of the kernel proper.
+    fn btf(&self, module: Option<&str>) -> Option<Vec<u8>>;
+
+    /// The modules that a name without a module is looked for in.
+    fn modules(&self) -> Vec<String>;
+
+    /// A symbol of a module, of the kernel proper (`vmlinux`), or of any.
+    fn symbol(&self, module: Option<&str>, name: &str) -> Option<Located>;
+
+    /// The file with the debug information of a module, or of the kernel proper.
+    fn debug(&self, module: &str) -> Option<&Image>;
+
+    /// Where a symbol is in the file with the debug information of its module.
+    fn linked(&self, symbol: &Located) -> Option<u64>;
+
+    /// What to do when there are no types at all.
+    fn without_types(&self) -> String;
+}
+
+/// Opens a kernel: [`sites::Kernel::running`], or one of a sysroot.
+pub type Open<'a> = Box<dyn Fn() -> Result<Arc<sites::Kernel>, Box<Diagnostic>> + 'a>;
+
+/// The running kernel, or one whose files are under a sysroot.
+pub struct Installed<'a> {
+    open: Open<'a>,
+    running: bool,
+    kernel: OnceLock<Option<Arc<sites::Kernel>>>,
+    kallsyms: OnceLock<Kallsyms>,
+}
+
+/// Where the running kernel shows its BTF.
+const BTF: &str = "/sys/kernel/btf";
+
+impl<'a> Installed<'a> {
+    /// `running`: `open` opens the running kernel, whose BTF is found without its files.
+    pub fn new(running: bool, open: Open<'a>) -> Installed<'a> {
+        Installed { open, running, kernel: OnceLock::new(), kallsyms: OnceLock::new() }
+    }
+
+    /// A kernel that cannot be opened has no types; why not is said when its probes are asked for.
+    fn kernel(&self) -> Option<&sites::Kernel> {
+        self.kernel.get_or_init(|| (self.open)().ok()).as_deref()
+    }
+
+    /// The place of a module in the opened kernel.
+    fn place(&self, module: &str) -> Option<(&sites::Kernel, usize)> {
+        let kernel = self.kernel()?;
+        let place = kernel.modules().iter().position(|candidate| candidate.name == module)?;
+        Some((kernel, place))
+    }
+
+    fn image(&self, module: &str) -> Option<&Image> {
+        let (kernel, place) = self.place(module)?;
+        kernel.debug(place).or_else(|| kernel.binary(place))
+    }
+}
+
+impl Files for Installed<'_> {
+    fn btf(&self, module: Option<&str>) -> Option<Vec<u8>> {
+        let module = module.unwrap_or(sites::KERNEL_PROPER);
+        if self.running && !module.contains('/') {
+            return std::fs::read(Path::new(BTF).join(module)).ok();
+        }
+        let image = self.image(module)?;
+        // Types that continue a summary of the kernel's, not the kernel's own, have other numbers.
+        if image.debug_section(".BTF.base").is_ok_and(|base| !base.is_empty()) {
+            return None;
+        }
+        let bytes = image.debug_section(".BTF").ok()?;
+        (!bytes.is_empty()).then(|| bytes.into_owned())
+    }
+
+    /// A sysroot has thousands of modules: there only a module that is named is opened.
+    fn modules(&self) -> Vec<String> {
+        if !self.running {
+            return Vec::new();
+        }
+        let entries = std::fs::read_dir(BTF).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.filter(|name| name != sites::KERNEL_PROPER).collect();
+        names.sort();
+        names
+    }
+
+    fn symbol(&self, module: Option<&str>, name: &str) -> Option<Located> {
+        if self.running {
+            return self.kallsyms.get_or_init(Kallsyms::read).find(module, name);
+        }
+        let module = module.unwrap_or(sites::KERNEL_PROPER);
+        let found = self.image(module)?.symbol(name)?;
+        Some(Located {
+            module: module.to_owned(),
+            name: name.to_owned(),
+            address: found.address,
+            bytes: found.size,
+            function: found.function,
+        })
+    }
+
+    fn debug(&self, module: &str) -> Option<&Image> {
+        let (kernel, place) = self.place(module)?;
+        kernel.debug(place)
+    }
+
+    fn linked(&self, symbol: &Located) -> Option<u64> {
+        if !self.running {
+            return Some(symbol.address);
+        }
+        let image = self.debug(&symbol.module)?;
+        if symbol.module != sites::KERNEL_PROPER {
+            return Some(image.symbol(&symbol.name)?.address);
+        }
+        // The kernel was moved as a whole when it was loaded (KASLR).
+        let running = self.kallsyms.get_or_init(Kallsyms::read).find(Some(&symbol.module), "_text")?;
+        let moved = running.address.wrapping_sub(image.symbol("_text")?.address);
+        Some(symbol.address.wrapping_sub(moved))
+    }
+
+    fn without_types(&self) -> String {
+        let package = self.kernel().map(sites::Kernel::debug_package).unwrap_or_default();
+        match self.running {
+            true => format!("the kernel has neither BTF ({BTF}/vmlinux) nor debug information; {package}"),
+            false => format!("the sysroot has no vmlinux with BTF or debug information; {package}"),
+        }
+    }
+}

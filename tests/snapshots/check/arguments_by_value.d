@@ -1,0 +1,2 @@
+/* test: kernel */
+fbt::after_pair:entry { trace(args[0]); }

@@ -1,0 +1,2 @@
+/* test: kernel */
+inline long first = args[0]; BEGIN { trace(first); }

@@ -1,0 +1,2 @@
+/* test: kernel */
+fbt::vfs_*:entry { trace(args[0]); }

@@ -1,0 +1,2 @@
+/* test: kernel */
+fbt::vfs_write:entry { trace(args[0]); }

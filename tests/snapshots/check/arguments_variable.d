@@ -1,0 +1,2 @@
+/* test: kernel */
+fbt::vfs_read:entry { x = 1; trace(args[x]); }

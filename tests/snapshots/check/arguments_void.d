@@ -1,0 +1,2 @@
+/* test: kernel */
+fbt::after_pair:return { trace(args[0]); trace(args[1]); }

@@ -1,0 +1,2 @@
+/* test: kernel */
+BEGIN { trace(offsetof(struct task_struct, delta)); }

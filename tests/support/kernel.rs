@@ -1,0 +1,95 @@
+//! tests/support/kernel.rs: a kernel without a machine: its BTF and debug information are those of types.c, as gcc makes them.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::LazyLock;
+
+use kinst::debuginfo::Image;
+use kinst::types::kernel::{Files, KernelTypes, Located};
+
+/// The object file that gcc makes of types.c, with BTF or with DWARF.
+fn object(format: &str) -> Image {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/types.c");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("types.o");
+    let output = Command::new("gcc").arg(format).args(["-c", "-o"]).args([&path, &source]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Image::open(&path).unwrap()
+}
+
+static BTF: LazyLock<Vec<u8>> = LazyLock::new(|| object("-gbtf").debug_section(".BTF").unwrap().into_owned());
+
+/// The BTF of types.c.
+pub fn btf() -> Vec<u8> {
+    BTF.clone()
+}
+
+/// A kernel that has what is filled in here.
+#[derive(Default)]
+pub struct Fixture {
+    pub btf: Option<Vec<u8>>,
+    pub modules: Vec<(String, Vec<u8>)>,
+    pub debug: Option<Image>,
+}
+
+impl Fixture {
+    pub fn with_btf() -> Fixture {
+        Fixture { btf: Some(btf()), ..Fixture::default() }
+    }
+
+    /// `format` is gcc's: -gdwarf-5, -gdwarf-4.
+    #[allow(dead_code, reason = "the snapshots need no debug information")]
+    pub fn with_debug(format: &str) -> Fixture {
+        Fixture { debug: Some(object(format)), ..Fixture::default() }
+    }
+
+    pub fn types(self) -> KernelTypes<Fixture> {
+        KernelTypes::new(self)
+    }
+}
+
+/// Name, address, and whether it is a function; the last one is not in types.c.
+const SYMBOLS: &[(&str, u64, bool)] = &[
+    ("init_task", 0xffff_ffff_8200_0000, false),
+    ("jiffies", 0xffff_ffff_8200_1000, false),
+    ("linux_banner", 0xffff_ffff_8200_2000, false),
+    ("per_thing", 0xffff_ffff_8200_3000, false),
+    ("vfs_read", 0xffff_ffff_8100_0000, true),
+    ("untyped", 0xffff_ffff_8200_4000, false),
+];
+
+impl Files for Fixture {
+    fn btf(&self, module: Option<&str>) -> Option<Vec<u8>> {
+        match module {
+            None => self.btf.clone(),
+            Some(name) => self.modules.iter().find(|module| module.0 == name).map(|module| module.1.clone()),
+        }
+    }
+
+    fn modules(&self) -> Vec<String> {
+        self.modules.iter().map(|module| module.0.clone()).collect()
+    }
+
+    fn symbol(&self, module: Option<&str>, name: &str) -> Option<Located> {
+        let (name, address, function) = *SYMBOLS.iter().find(|symbol| symbol.0 == name)?;
+        module.is_none_or(|module| module == "vmlinux").then(|| Located {
+            module: "vmlinux".to_owned(),
+            name: name.to_owned(),
+            address,
+            bytes: if name == "untyped" { 24 } else { 0 },
+            function,
+        })
+    }
+
+    fn debug(&self, module: &str) -> Option<&Image> {
+        self.debug.as_ref().filter(|_| module == "vmlinux")
+    }
+
+    fn linked(&self, symbol: &Located) -> Option<u64> {
+        Some(self.debug.as_ref()?.symbol(&symbol.name)?.address)
+    }
+
+    fn without_types(&self) -> String {
+        "this kernel has no types".to_owned()
+    }
+}
