@@ -8,6 +8,7 @@
 //!                         sites (where to probe)     types (BTF, DWARF, D)                  records ─consumer→ text | JSON
 //! ```
 
+pub mod attributes;
 pub mod cli;
 pub mod codegen;
 pub mod consumer;

@@ -158,7 +158,12 @@ fn parse(
             pspec: options.flag("pspec"),
         };
         let is_type_name = |word: &str| given.kernel.named(word).is_some();
-        let parse_options = ParseOptions { macros: given.macros, is_type_name: &is_type_name, settings };
+        let parse_options = ParseOptions {
+            macros: given.macros,
+            is_type_name: &is_type_name,
+            check_call: &typeck::check_call,
+            settings,
+        };
         let parsed = parser::parse(sources, *file, &parse_options);
         let program = parsed.map_err(|error| vec![error.diagnostic()])?.program;
         set_pragmas(&program, options)?;

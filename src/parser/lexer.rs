@@ -383,7 +383,7 @@ impl<'a> Lexer<'a> {
         self.at += logos.span().end;
         let span = self.span_from(start);
         let lexed = match token {
-            BodyToken::Word => self.word(span),
+            BodyToken::Word => self.word(span)?,
             BodyToken::Number => Token::Int {
                 value: literal::integer(self.slice(span), span)?,
                 text: self.slice(span).to_owned(),

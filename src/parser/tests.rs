@@ -22,7 +22,7 @@ fn read(text: &str, origin: Origin) -> Result<Program, ParseError> {
     let (sources, file) = sources(text, origin);
     let macros = Macros { arguments: vec!["word".to_owned(), "-5".to_owned()], ..Macros::default() };
     let settings = Settings { empty: true, argref: true, ..Settings::default() };
-    let options = ParseOptions { macros: &macros, is_type_name: &is_type, settings };
+    let options = ParseOptions { macros: &macros, is_type_name: &is_type, check_call: &any_call, settings };
     parse(&sources, file, &options).map(|parsed| parsed.program)
 }
 
@@ -123,8 +123,12 @@ fn bytes_that_are_not_text_are_refused() {
 
 #[test]
 fn an_expression_and_a_type_name_alone() {
-    let options =
-        ParseOptions { macros: &Macros::default(), is_type_name: &is_type, settings: Settings::default() };
+    let options = ParseOptions {
+        macros: &Macros::default(),
+        is_type_name: &is_type,
+        check_call: &any_call,
+        settings: Settings::default(),
+    };
     let (texts, file) = sources("x + 1 * 2", Origin::Script);
     assert_eq!(parse_expression(&texts, file, &options).unwrap().to_string(), "x + 1 * 2");
     let (texts, file) = sources("x +", Origin::Script);
@@ -141,7 +145,7 @@ fn an_expression_and_a_type_name_alone() {
 fn the_arguments_that_a_text_names_are_reported() {
     let macros = Macros { arguments: ["a", "b", "c"].map(str::to_owned).to_vec(), ..Macros::default() };
     let settings = Settings::default();
-    let options = ParseOptions { macros: &macros, is_type_name: &is_type, settings };
+    let options = ParseOptions { macros: &macros, is_type_name: &is_type, check_call: &any_call, settings };
     let (texts, file) = sources("fbt::$1:entry { trace($$3); }", Origin::Script);
     assert_eq!(parse(&texts, file, &options).unwrap().arguments_used, [false, true, false, true]);
 }
@@ -270,6 +274,11 @@ fn unary_op() -> impl Strategy<Value = UnaryOp> {
     prop::sample::select(vec![PreInc, PreDec, AddrOf, Deref, Plus, Neg, BitNot, Not, Sizeof, Stringof])
 }
 
+/// A division by zero is not read.
+fn readable(op: BinaryOp, right: &Expr) -> BinaryOp {
+    if constant::check_divisor(op, right).is_ok() { op } else { BinaryOp::Sub }
+}
+
 fn expr() -> impl Strategy<Value = Expr> {
     leaf().prop_recursive(7, 60, 4, |inner| {
         let boxed = inner.clone().prop_map(Box::new);
@@ -281,9 +290,12 @@ fn expr() -> impl Strategy<Value = Expr> {
                 node(ExprKind::Postfix { op: if inc { PostfixOp::Inc } else { PostfixOp::Dec }, operand })
             }),
             6 => (binary_op(), boxed.clone(), boxed.clone())
-                .prop_map(|(op, left, right)| node(ExprKind::Binary { op, left, right })),
+                .prop_map(|(op, left, right)| node(ExprKind::Binary { op: readable(op, &right), left, right })),
             2 => (assign_op(), boxed.clone(), boxed.clone())
-                .prop_map(|(op, left, right)| node(ExprKind::Assign { op, left, right })),
+                .prop_map(|(op, left, right)| {
+                    let op = op.map(|op| readable(op, &right));
+                    node(ExprKind::Assign { op, left, right })
+                }),
             2 => (boxed.clone(), boxed.clone(), boxed.clone())
                 .prop_map(|(condition, then, otherwise)| node(ExprKind::Conditional { condition, then, otherwise })),
             1 => (boxed.clone(), boxed.clone()).prop_map(|(left, right)| node(ExprKind::Comma { left, right })),

@@ -91,7 +91,9 @@ impl Checker<'_> {
         if keys.is_some() && scope == Scope::Clause {
             return Err(Box::new(Error::LocalArrayDeclared { name: name.full(), span: name.span }));
         }
-        let keys = keys.map(|keys| self.parameters(keys, "associative array", Allowed::KEYS)).transpose()?;
+        let keys = keys
+            .map(|keys| self.parameters(keys, "associative array", Allowed::KEYS, name.span))
+            .transpose()?;
         let ty = self.derive(base, derived, user, name.span)?;
         let ty = self.complete(ty);
         self.require_object(&ty, name.span)?;

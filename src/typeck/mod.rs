@@ -40,6 +40,7 @@ use crate::types::declared::Declared;
 use crate::types::intrinsic::Intrinsic;
 use crate::types::{Kernel, Layout, Type};
 
+pub use call::check_call;
 pub use dump::dump;
 pub use error::Error;
 
@@ -76,9 +77,10 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
             plain::Item::Provider(_) | plain::Item::Clause(_) => {}
         }
     }
+    let providers: Vec<&str> = program.items.iter().filter_map(provider_name).collect();
     for item in &program.items {
         if let plain::Item::Pragma(pragma) = item {
-            checker.require_used(pragma)?;
+            checker.require_used(pragma, &providers)?;
         }
     }
     let mut clauses = Vec::new();
@@ -94,6 +96,13 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
     }
     let names::Names { variables, aggregations, .. } = checker.names;
     Ok(typed::Program { layout: checker.layout, variables, aggregations, clauses })
+}
+
+fn provider_name(item: &plain::Item) -> Option<&str> {
+    match item {
+        plain::Item::Provider(provider) => Some(&provider.name.node),
+        _ => None,
+    }
 }
 
 /// The state of one check.
@@ -153,10 +162,20 @@ impl<'a> Checker<'a> {
     }
 
     fn check_body(&mut self, clause: &plain::Clause) -> Result<Vec<typed::Stmt>> {
+        let body: Vec<_> = clause.body.iter().flatten().collect();
+        let mut checked = Vec::new();
+        for expr in &body {
+            checked.push(match self.check_stmt(expr) {
+                Ok(stmt) => Some(stmt),
+                // A later statement of the clause may assign it.
+                Err(error) if error.is_unassigned_aggregation() => None,
+                Err(error) => return Err(error),
+            });
+        }
         let mut order = order::Order::default();
         let mut stmts = Vec::new();
-        for expr in clause.body.iter().flatten() {
-            let stmt = self.check_stmt(expr)?;
+        for (stmt, expr) in checked.into_iter().zip(body) {
+            let stmt = stmt.map_or_else(|| self.check_stmt(expr), Ok)?;
             order.follow(&stmt)?;
             stmts.push(stmt);
         }

@@ -58,9 +58,9 @@ impl Checker<'_> {
         if longest.map(|params| params.list.len()).max() > Some(MOST_ARGUMENTS) {
             return Err(Box::new(Error::ProbeArguments { most: MOST_ARGUMENTS, span: probe.name.span }));
         }
-        let native = self.parameters(&probe.native, "probe input", Allowed::PROBE)?;
+        let native = self.parameters(&probe.native, "probe input", Allowed::PROBE, probe.name.span)?;
         let Some(output) = &probe.translated else { return Ok((native.clone(), native)) };
-        let translated = self.parameters(output, "probe output", Allowed::TRANSLATED)?;
+        let translated = self.parameters(output, "probe output", Allowed::TRANSLATED, probe.name.span)?;
         for (param, ty) in output.list.iter().zip(&translated) {
             let Some(name) = &param.name else { continue };
             let named = |input: &ast::Param| input.name.as_ref().is_some_and(|n| n.node == name.node);

@@ -76,8 +76,12 @@ impl Error {
                     .at(*span, "no object can be void")
             }
             Error::ParameterType { kind, found, span } => {
-                let title = format!("a parameter of this {kind} cannot be {found}");
-                operand(tags::DECL_PROTO_TYPE, title, found, *span)
+                let found = match found {
+                    Type::Dynamic => "an associative array".to_string(),
+                    found => found.to_string(),
+                };
+                error(tags::DECL_PROTO_TYPE, format!("a parameter of this {kind} cannot be {found}"))
+                    .at(*span, format!("this is {found}"))
             }
             Error::ParameterName { kind, span } => {
                 error(tags::DECL_PROTO_NAME, format!("a parameter of this {kind} needs a name"))
