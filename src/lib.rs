@@ -15,6 +15,7 @@ pub mod consumer;
 pub mod debuginfo;
 pub mod diag;
 pub mod dif;
+pub mod dlib;
 pub mod kernel;
 pub mod options;
 pub mod parser;

@@ -1,5 +1,7 @@
 //! pipeline.rs: THE order: parse → desugar → check → generate.
 
+use std::collections::HashSet;
+
 use crate::codegen;
 use crate::diag::{Diagnostic, tags};
 use crate::dif;
@@ -20,6 +22,16 @@ pub struct Given<'a> {
     pub macros: &'a Macros,
     pub kernel: &'a dyn Kernel,
     pub index: &'a MakeIndex<'a>,
+    /// In the order to read them.
+    pub libraries: &'a [LibraryFile],
+}
+
+/// A D library among the sources.
+#[derive(Clone, Copy, Debug)]
+pub struct LibraryFile {
+    pub file: FileId,
+    /// It comes with the compiler: what the kernel has no types for is left out.
+    pub own: bool,
 }
 
 /// What a compilation made on its way, and its outcome.
@@ -64,13 +76,22 @@ impl Stages {
         given: Given<'_>,
         options: &mut Options,
     ) -> Result<Compiled, Vec<Diagnostic>> {
-        let trees = parse(sources, programs, given, options)?;
+        let mut types = HashSet::new();
+        let libraries = parse_libraries(sources, given, &mut types)?;
+        let trees = parse(sources, programs, given, options, &mut types)?;
         let dump = Dump::new(options);
         for tree in &trees {
             self.dump(dump.ast, || parser::dump::program(tree));
         }
         let plain = self.desugar(trees, given.index, dump)?;
-        let typed = typeck::check(&plain, &environment(options, given.kernel))
+        let libraries: Vec<typeck::Library<'_>> = libraries
+            .iter()
+            .map(|(library, program)| {
+                let name = &sources.get(library.file).name;
+                typeck::Library { name: name.rsplit('/').next().unwrap_or(name), program, own: library.own }
+            })
+            .collect();
+        let typed = typeck::check(&plain, &environment(options, given.kernel, &libraries))
             .map_err(|error| vec![error.diagnostic()])?;
         self.dump(dump.typed, || typeck::dump(&typed));
         let program = codegen::generate(&typed).map_err(|error| vec![error.diagnostic()])?;
@@ -148,6 +169,7 @@ fn parse(
     programs: &[FileId],
     given: Given<'_>,
     options: &mut Options,
+    types: &mut HashSet<String>,
 ) -> Result<Vec<ast::Program>, Vec<Diagnostic>> {
     let mut trees = Vec::new();
     for file in programs {
@@ -157,7 +179,7 @@ fn parse(
             empty: options.flag("empty"),
             pspec: options.flag("pspec"),
         };
-        let is_type_name = |word: &str| given.kernel.named(word).is_some();
+        let is_type_name = |word: &str| types.contains(word) || given.kernel.named(word).is_some();
         let parse_options = ParseOptions {
             macros: given.macros,
             is_type_name: &is_type_name,
@@ -167,9 +189,47 @@ fn parse(
         let parsed = parser::parse(sources, *file, &parse_options);
         let program = parsed.map_err(|error| vec![error.diagnostic()])?.program;
         set_pragmas(&program, options)?;
+        note_types(&program, types);
         trees.push(program);
     }
     Ok(trees)
+}
+
+/// Of the libraries that come with the compiler, those that this kernel's types do not read are left out.
+fn parse_libraries(
+    sources: &Sources,
+    given: Given<'_>,
+    types: &mut HashSet<String>,
+) -> Result<Vec<(LibraryFile, plain::Program)>, Vec<Diagnostic>> {
+    let mut programs = Vec::new();
+    for library in given.libraries {
+        let is_type_name = |word: &str| types.contains(word) || given.kernel.named(word).is_some();
+        let parse_options = ParseOptions {
+            macros: given.macros,
+            is_type_name: &is_type_name,
+            check_call: &typeck::check_call,
+            settings: Settings { argref: true, empty: true, ..Settings::default() },
+        };
+        match parser::parse(sources, library.file, &parse_options) {
+            Ok(parsed) => {
+                note_types(&parsed.program, types);
+                let session = sugar::Session::default();
+                programs.push((*library, sugar::if_else::expand(parsed.program, session).0));
+            }
+            Err(_) if library.own => {}
+            Err(error) => return Err(vec![error.diagnostic()]),
+        }
+    }
+    Ok(programs)
+}
+
+/// The texts that follow know the types of this one.
+fn note_types(program: &ast::Program, types: &mut HashSet<String>) {
+    for item in &program.items {
+        if let ast::Item::Declaration(declaration) = item {
+            types.extend(declaration.type_names().map(str::to_owned));
+        }
+    }
 }
 
 /// `#pragma D option name=value`, in the order of the text.
@@ -189,13 +249,18 @@ fn set_pragmas(program: &ast::Program, options: &mut Options) -> Result<(), Vec<
     Ok(())
 }
 
-fn environment<'a>(options: &Options, kernel: &'a dyn Kernel) -> typeck::Env<'a> {
+fn environment<'a>(
+    options: &Options,
+    kernel: &'a dyn Kernel,
+    libraries: &'a [typeck::Library<'a>],
+) -> typeck::Env<'a> {
     let number = |name| u32::try_from(options.number(name)).unwrap_or(u32::MAX);
     typeck::Env {
         kernel,
         strsize: number("strsize"),
         stackframes: number("stackframes"),
         ustackframes: number("ustackframes"),
+        libraries,
     }
 }
 

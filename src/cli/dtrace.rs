@@ -9,7 +9,7 @@ use crate::kernel::ioctl::Device;
 use crate::kernel::process::{self, Process};
 use crate::options::{self, From as Setter, Options};
 use crate::parser::Macros;
-use crate::pipeline::{self, Compilation, Compiled};
+use crate::pipeline::{self, Compilation, Compiled, LibraryFile};
 use crate::sites::{DwarfIndex, InlineProbe, Kernel, SiteIndex};
 use crate::source::{FileId, Origin, Source, Sources};
 use crate::types::kernel::{Installed, KernelTypes};
@@ -50,6 +50,7 @@ pub struct Run {
     pub sources: Sources,
     /// As [`Invocation::programs`].
     pub files: Vec<FileId>,
+    pub libraries: Vec<LibraryFile>,
     /// Opened when something asks for it.
     kernel: OnceCell<Arc<Kernel>>,
 }
@@ -62,6 +63,7 @@ impl Run {
             options: Options::default(),
             sources: Sources::default(),
             files: Vec::new(),
+            libraries: Vec::new(),
             kernel: OnceCell::new(),
         };
         run.set_options()?;
@@ -137,7 +139,7 @@ impl Run {
             };
             self.files.push(self.sources.add(text));
         }
-        Ok(())
+        self.read_libraries()
     }
 
     fn read_script(&self, path: &str) -> Result<String, Failed> {
@@ -200,7 +202,8 @@ impl Run {
         let index = |wanted| self.index(wanted);
         let running = self.options.text("sysroot").is_none();
         let kernel = KernelTypes::new(Installed::new(running, Box::new(|| self.open_kernel())));
-        let given = pipeline::Given { macros: &macros, kernel: &kernel, index: &index };
+        let libraries = &self.libraries;
+        let given = pipeline::Given { macros: &macros, kernel: &kernel, index: &index, libraries };
         pipeline::compile(&self.sources, &self.files, given, options)
     }
 

@@ -6,5 +6,6 @@ pub mod dtrace_args;
 pub mod dtrace_list;
 pub mod dtrace_trace;
 pub mod inlinecall;
+mod libraries;
 pub mod report;
 pub mod signals;

@@ -81,7 +81,8 @@ impl Checker<'_> {
         let met = match class.node.as_str() {
             "provider" => PROVIDERS.contains(&name.node.as_str()) || self.has_provider(&name.node),
             "module" => self.env.kernel.has_module(&name.node),
-            _ => false,
+            // Only libraries are read in an order of their dependencies.
+            _ => self.in_library && self.loaded.contains(&name.node),
         };
         match met {
             true => Ok(()),

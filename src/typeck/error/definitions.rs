@@ -2,6 +2,7 @@
 
 use super::{Error, did_you_mean, error, operand};
 use crate::diag::{Diagnostic, tags};
+use crate::types::Type;
 
 impl Error {
     pub(super) fn of_definitions(&self) -> Option<Diagnostic> {
