@@ -8,7 +8,7 @@ use crate::dif;
 use crate::options::{From as Setter, Options};
 use crate::parser::{self, Macros, ParseOptions, Settings, ast};
 use crate::sites::{Boundary, FunctionSites, InlineProbe, SiteIndex};
-use crate::source::{FileId, Sources, Span};
+use crate::source::{FileId, Source, Sources, Span};
 use crate::sugar::{self, inline_probes, plain};
 use crate::typeck;
 use crate::types::Kernel;
@@ -61,6 +61,37 @@ pub fn compile(
     let mut stages = Stages { desugared: String::new(), dumps: String::new() };
     let result = stages.run(sources, programs, given, options);
     Compilation { desugared: stages.desugared, dumps: stages.dumps, result }
+}
+
+/// The text in its canonical layout; its tree is that of what was written, or nothing is returned.
+pub fn format(source: &Source, given: Given<'_>, sources: &Sources) -> Result<String, Vec<Diagnostic>> {
+    let mut types = HashSet::new();
+    parse_libraries(sources, given, &mut types)?;
+    let is_type_name = |word: &str| types.contains(word) || given.kernel.named(word).is_some();
+    // Arguments are not given, and what the preprocessor defines is not known.
+    let settings =
+        Settings { defaultargs: true, argref: true, empty: true, directives: true, ..Settings::default() };
+    let options = ParseOptions {
+        macros: given.macros,
+        is_type_name: &is_type_name,
+        check_call: &parser::any_call,
+        settings,
+    };
+    let read = |text: &str| -> Result<(String, String), Vec<Diagnostic>> {
+        let mut sources = Sources::default();
+        let file = sources.add(Source { text: text.to_owned(), ..source.clone() });
+        let (text, parsed) =
+            parser::format(&sources, file, &options).map_err(|error| vec![error.diagnostic()])?;
+        Ok((text, parser::dump::program(&parsed.program)))
+    };
+    let (text, tree) = read(&source.text)?;
+    match read(&text) {
+        Ok((again, same)) if again == text && same == tree => Ok(text),
+        _ => {
+            let title = "the canonical layout of this program would not be the same program";
+            Err(vec![Diagnostic::error(tags::UNKNOWN, title).help("please report it; the file is unchanged")])
+        }
+    }
 }
 
 struct Stages {
@@ -178,6 +209,7 @@ fn parse(
             argref: options.flag("argref"),
             empty: options.flag("empty"),
             pspec: options.flag("pspec"),
+            directives: false,
         };
         let is_type_name = |word: &str| types.contains(word) || given.kernel.named(word).is_some();
         let parse_options = ParseOptions {

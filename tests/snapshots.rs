@@ -33,6 +33,7 @@ const STAGES: &[(&str, &str, Stage)] = &[
     ("check", "stderr", check_stderr),
     ("typed", "typed", typed),
     ("dif", "dif", dump_dif),
+    ("fmt", "d", format),
 ];
 
 #[test]
@@ -398,6 +399,23 @@ fn check(case: &Case) -> Result<typeck::typed::Program, String> {
 fn generate(case: &Case) -> Result<dif::Program, String> {
     codegen::generate(&check(case)?)
         .map_err(|error| render::text(&case.sources, &error.diagnostic(), &case.style()))
+}
+
+/// The canonical layout; the preprocessor's lines stay.
+fn format(case: &Case) -> String {
+    let settings = Settings { defaultargs: true, argref: true, empty: true, directives: true, pspec: false };
+    let is_type_name =
+        |word: &str| case.types.iter().any(|name| name == word) || case.kernel.named(word).is_some();
+    let options = ParseOptions {
+        macros: &case.macros,
+        is_type_name: &is_type_name,
+        check_call: &parser::any_call,
+        settings,
+    };
+    match parser::format(&case.sources, case.file, &options) {
+        Ok((text, _)) => text,
+        Err(error) => render::text(&case.sources, &error.diagnostic(), &case.style()),
+    }
 }
 
 fn typed(case: &Case) -> String {

@@ -7,6 +7,7 @@ mod constant;
 mod control;
 pub mod dump;
 mod error;
+mod layout;
 mod lexer;
 mod literal;
 mod macros;
@@ -78,6 +79,27 @@ pub fn decode(mut bytes: Vec<u8>) -> Result<String, Diagnostic> {
 
 /// Reads one text, one external declaration after the other, up to the first mistake.
 pub fn parse(sources: &Sources, file: FileId, options: &ParseOptions<'_>) -> Result<Parsed, ParseError> {
+    read(sources, file, options, &mut None)
+}
+
+/// The text in its canonical layout, and what it says.
+pub fn format(
+    sources: &Sources,
+    file: FileId,
+    options: &ParseOptions<'_>,
+) -> Result<(String, Parsed), ParseError> {
+    let mut tape = Some(Vec::new());
+    let parsed = read(sources, file, options, &mut tape)?;
+    Ok((layout::layout(&sources.get(file).text, &tape.unwrap_or_default()), parsed))
+}
+
+/// `tape` gets the tokens, if they are wanted.
+fn read(
+    sources: &Sources,
+    file: FileId,
+    options: &ParseOptions<'_>,
+    tape: &mut Option<Vec<layout::ItemTokens>>,
+) -> Result<Parsed, ParseError> {
     let source = sources.get(file);
     let mut lexer = Lexer::new(source, file, Mode::Outer, options);
     let (clauses, declarations) = (d::ClauseParser::new(), d::DeclarationParser::new());
@@ -85,6 +107,7 @@ pub fn parse(sources: &Sources, file: FileId, options: &ParseOptions<'_>) -> Res
     let mut items = Vec::new();
     loop {
         let start = lexer.start_item()?;
+        lexer.tape = tape.is_some().then(Vec::new);
         let item = match start {
             ItemStart::Clause => {
                 let result = clauses.parse(file, &calls, Tokens::new(&mut lexer));
@@ -106,6 +129,9 @@ pub fn parse(sources: &Sources, file: FileId, options: &ParseOptions<'_>) -> Res
         };
         items.extend(lexer.pragmas.drain(..).map(ast::Item::Pragma));
         let Some(item) = item else { break };
+        if let (Some(tape), Some(tokens)) = (tape.as_mut(), lexer.tape.take()) {
+            tape.push(layout::ItemTokens { start, tokens });
+        }
         visit::check_depth(&item, MAX_DEPTH)?;
         calls.note(&item);
         items.push(item);

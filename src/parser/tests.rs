@@ -499,3 +499,73 @@ proptest! {
         survives(&text[..at], Origin::Name);
     }
 }
+
+/// The layout of a text, and the shape of its tree.
+fn laid_out(text: &str) -> (String, String) {
+    let (sources, file) = sources(text, Origin::Script);
+    let macros = Macros { arguments: vec!["word".to_owned(), "-5".to_owned()], ..Macros::default() };
+    let settings = Settings { empty: true, argref: true, directives: true, ..Settings::default() };
+    let options = ParseOptions { macros: &macros, is_type_name: &is_type, check_call: &any_call, settings };
+    let (text, parsed) = format(&sources, file, &options).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+    (text, shape(&parsed.program))
+}
+
+fn layout_is_canonical(text: &str) {
+    let (once, tree) = laid_out(text);
+    let (twice, same) = laid_out(&once);
+    assert_eq!(tree, same, "{text}\n----\n{once}");
+    assert_eq!(once, twice, "{text}");
+}
+
+#[test]
+fn the_layout_of_the_snapshots_programs_is_canonical() {
+    for area in ["parse", "programs", "sugar", "typed", "dif", "check", "fmt"] {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(area);
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            if path.extension().is_some_and(|ext| ext == "d") && read(&text, Origin::Script).is_ok() {
+                layout_is_canonical(&text);
+            }
+        }
+    }
+}
+
+/// What may stand between two tokens.
+fn gap() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        " ",
+        "\n",
+        "\n\n\n",
+        "\t",
+        " /* c */ ",
+        "\n/* a\n   * b\nc */\n",
+        " /* d\n*/ ",
+        "\n\n/* e */\n\n",
+        "\n#pragma x\n",
+    ])
+}
+
+proptest! {
+    /// Whatever blanks and comments stand between the tokens of a program, its tree stays, and its layout is one.
+    #[test]
+    fn layouts_are_canonical(program in program(), gaps in prop::collection::vec(gap(), 1..40)) {
+        let text = pretty::clauses(&program);
+        let (texts, file) = sources(&text, Origin::Script);
+        let settings = Settings { empty: true, ..Settings::default() };
+        let macros = Macros::default();
+        let options =
+            ParseOptions { macros: &macros, is_type_name: &is_type, check_call: &any_call, settings };
+        let mut tape = Some(Vec::new());
+        super::read(&texts, file, &options, &mut tape).unwrap();
+        let mut spread = String::new();
+        let tokens = tape.iter().flatten().flat_map(|item| &item.tokens);
+        for ((_, span), gap) in tokens.zip(gaps.iter().cycle()) {
+            // A control line or comment behind a slash makes another thing of it.
+            spread += if spread.ends_with('/') { "\n" } else { gap };
+            spread += &text[span.start as usize..span.end as usize];
+            spread += if spread.ends_with('/') { "" } else { " " };
+        }
+        layout_is_canonical(&(spread + "\n"));
+    }
+}
