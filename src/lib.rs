@@ -8,12 +8,14 @@
 //!                         sites (where to probe)     types (BTF, DWARF, D)                  records ─consumer→ text | JSON
 //! ```
 
+pub mod attributes;
 pub mod cli;
 pub mod codegen;
 pub mod consumer;
 pub mod debuginfo;
 pub mod diag;
 pub mod dif;
+pub mod dlib;
 pub mod kernel;
 pub mod options;
 pub mod parser;

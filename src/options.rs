@@ -1,5 +1,6 @@
 //! options.rs: the options of `-x`, `#pragma D option` and setopt(), as one table.
 
+use crate::attributes;
 use crate::diag::suggest::nearest;
 use std::time::Duration;
 
@@ -28,6 +29,10 @@ pub enum Kind {
     Text,
     /// Every use adds one.
     List,
+    /// `1.9.2`
+    Version,
+    /// `Evolving/Evolving/Common`
+    Attributes,
 }
 
 /// Who may set an option, and until when.
@@ -41,7 +46,7 @@ pub enum When {
     Run,
     /// At any time, also by setopt().
     Dynamic,
-    /// A name of dtrace that does nothing here yet.
+    /// A name of dtrace that does nothing here yet: programs that set it compile, and cannot be enabled.
     Refused,
 }
 
@@ -71,7 +76,7 @@ const fn rate(min: u64, max: u64) -> Kind {
 
 /// All options, by name. (Spec: dtrace's options, the D language §8.)
 pub const TABLE: &[Spec] = &[
-    row("aggpercpu", Kind::Flag, When::Refused, ""),
+    row("aggpercpu", Kind::Flag, When::Compile, ""),
     row("aggrate", rate(1_000_000, ANY), When::Dynamic, "1s"),
     row("aggsize", BUFFER, When::Run, "4m"),
     row("aggsortkey", Kind::Flag, When::Dynamic, ""),
@@ -81,71 +86,71 @@ pub const TABLE: &[Spec] = &[
     row("agghist", Kind::Flag, When::Refused, ""),
     row("aggpack", Kind::Flag, When::Refused, ""),
     row("aggzoom", Kind::Flag, When::Refused, ""),
-    row("amin", Kind::Text, When::Refused, ""),
+    row("amin", Kind::Attributes, When::Compile, ""),
     row("argref", Kind::Flag, When::Compile, ""),
-    row("bufpolicy", Kind::Choice(&["switch"]), When::Run, "switch"),
+    row("bufpolicy", Kind::Choice(&["switch", "ring", "fill"]), When::Run, "switch"),
     row("bufresize", Kind::Choice(&["auto", "manual"]), When::Run, "auto"),
     row("bufsize", BUFFER, When::Run, "4m"),
     row("cleanrate", rate(200_000, 60 * SECOND), When::Run, "101hz"),
-    row("core", Kind::Text, When::Refused, ""),
+    row("core", Kind::Text, When::Compile, ""),
     row("cpp", Kind::Flag, When::Context, ""),
     row("cpphdrs", Kind::Flag, When::Context, ""),
     row("cpppath", Kind::Text, When::Context, "cpp"),
     row("cpu", number(u32::MAX as u64), When::Refused, ""),
-    row("ctypes", Kind::Text, When::Refused, ""),
+    row("ctypes", Kind::Text, When::Compile, ""),
     row("debug", Kind::Flag, When::Compile, ""),
     row("defaultargs", Kind::Flag, When::Compile, ""),
     row("define", Kind::List, When::Context, ""),
     row("destructive", Kind::Flag, When::Run, ""),
     row("droptags", Kind::Flag, When::Compile, ""),
-    row("dtypes", Kind::Text, When::Refused, ""),
+    row("dtypes", Kind::Text, When::Compile, ""),
     row("dump", Kind::Choice(&["ast", "plain", "typed", "dif"]), When::Compile, ""),
     row("dynvarsize", BUFFER, When::Run, "1m"),
     row("empty", Kind::Flag, When::Compile, ""),
     row("encoding", Kind::Choice(&["ascii", "utf8"]), When::Dynamic, "ascii"),
     row("errtags", Kind::Flag, When::Compile, ""),
-    row("evaltime", Kind::Choice(&["exec"]), When::Compile, "exec"),
+    row("evaltime", Kind::Choice(&["exec", "preinit", "postinit", "main"]), When::Compile, "exec"),
     row("flowindent", Kind::Flag, When::Dynamic, ""),
     row("grabanon", Kind::Flag, When::Refused, ""),
     row("incdir", Kind::List, When::Context, ""),
-    row("iregs", Kind::Number { min: 1, max: 8 }, When::Refused, ""),
-    row("jstackframes", number(512), When::Refused, ""),
-    row("jstackstrsize", STRING, When::Refused, ""),
-    row("kdefs", Kind::Flag, When::Refused, ""),
-    row("knodefs", Kind::Flag, When::Refused, ""),
-    row("late", Kind::Choice(&["static", "dynamic"]), When::Refused, ""),
-    row("lazyload", Kind::Flag, When::Refused, ""),
-    row("ldpath", Kind::Text, When::Refused, ""),
-    row("libdir", Kind::List, When::Refused, ""),
-    row("linkmode", Kind::Text, When::Refused, ""),
-    row("linktype", Kind::Text, When::Refused, ""),
+    row("iregs", Kind::Number { min: 1, max: 8 }, When::Compile, ""),
+    row("jstackframes", number(512), When::Run, ""),
+    row("jstackstrsize", STRING, When::Run, ""),
+    row("kdefs", Kind::Flag, When::Compile, ""),
+    row("knodefs", Kind::Flag, When::Compile, ""),
+    row("late", Kind::Choice(&["static", "dynamic"]), When::Compile, ""),
+    row("lazyload", Kind::Flag, When::Compile, ""),
+    row("ldpath", Kind::Text, When::Context, ""),
+    row("libdir", Kind::List, When::Compile, ""),
+    row("linkmode", Kind::Text, When::Compile, ""),
+    row("linktype", Kind::Text, When::Compile, ""),
     row("nolibs", Kind::Flag, When::Compile, ""),
     row("nspec", number(1024), When::Run, "1"),
-    row("pgmax", number(u32::MAX as u64), When::Refused, ""),
+    row("pgmax", number(u32::MAX as u64), When::Compile, ""),
     row("pspec", Kind::Flag, When::Compile, ""),
     row("quiet", Kind::Flag, When::Dynamic, ""),
     row("rawbytes", Kind::Flag, When::Dynamic, ""),
-    row("setenv", Kind::List, When::Refused, ""),
+    row("setenv", Kind::List, When::Context, ""),
     row("specsize", BUFFER, When::Run, "32k"),
     row("stackframes", number(512), When::Run, "20"),
     row("stackindent", number(4096), When::Dynamic, "14"),
     row("statusrate", rate(1_000_000, 10 * SECOND), When::Run, "1s"),
     row("stdc", Kind::Choice(&["a", "c", "s", "t"]), When::Context, "a"),
-    row("strip", Kind::Flag, When::Refused, ""),
+    row("strip", Kind::Flag, When::Compile, ""),
     row("strsize", STRING, When::Run, "256"),
     row("switchrate", rate(1_000_000, ANY), When::Dynamic, "1s"),
     row("sysroot", Kind::Text, When::Context, ""),
-    row("syslibdir", Kind::Text, When::Refused, ""),
+    row("syslibdir", Kind::Text, When::Compile, ""),
     row("temporal", Kind::Flag, When::Run, ""),
-    row("tregs", Kind::Number { min: 1, max: 8 }, When::Refused, ""),
+    row("tregs", Kind::Number { min: 1, max: 8 }, When::Compile, ""),
     row("tree", Kind::Mask, When::Compile, ""),
-    row("udefs", Kind::Flag, When::Refused, ""),
+    row("udefs", Kind::Flag, When::Compile, ""),
     row("undef", Kind::List, When::Context, ""),
-    row("unodefs", Kind::Flag, When::Refused, ""),
-    row("unsetenv", Kind::List, When::Refused, ""),
+    row("unodefs", Kind::Flag, When::Compile, ""),
+    row("unsetenv", Kind::List, When::Context, ""),
     row("ustackframes", number(512), When::Run, "20"),
     row("verbose", Kind::Flag, When::Compile, ""),
-    row("version", Kind::Text, When::Compile, ""),
+    row("version", Kind::Version, When::Compile, ""),
     row("zdefs", Kind::Flag, When::Compile, ""),
 ];
 
@@ -154,6 +159,8 @@ pub const TABLE: &[Spec] = &[
 pub struct Options {
     /// As [`TABLE`].
     values: Vec<Value>,
+    /// The first setting that tracing cannot honour yet.
+    unsupported: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,7 +213,7 @@ impl Default for Options {
             "" => Value::Unset,
             text => parse(spec.kind, Some(text)).unwrap_or(Value::Unset),
         };
-        Options { values: TABLE.iter().map(value).collect() }
+        Options { values: TABLE.iter().map(value).collect(), unsupported: None }
     }
 }
 
@@ -217,17 +224,26 @@ impl Options {
         };
         let spec = &TABLE[index];
         match (spec.when, from) {
-            (When::Refused, _) => return Err(Error::Refused),
+            (When::Refused, From::Setopt) => return Err(Error::Refused),
             (When::Context, From::Program) => return Err(Error::NotInProgram),
             (When::Context | When::Compile | When::Run, From::Setopt) => return Err(Error::TooLate),
             _ => {}
         }
         let parsed = parse(spec.kind, value)?;
+        if spec.when == When::Refused || is_unsupported(name, &parsed) {
+            let setting = value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
+            self.unsupported.get_or_insert(setting);
+        }
         match (&mut self.values[index], parsed) {
             (Value::List(list), Value::List(more)) => list.extend(more),
             (slot, parsed) => *slot = parsed,
         }
         Ok(())
+    }
+
+    /// The first setting that tracing cannot honour yet.
+    pub fn unsupported(&self) -> Option<&str> {
+        self.unsupported.as_deref()
     }
 
     pub fn flag(&self, name: &str) -> bool {
@@ -276,6 +292,8 @@ pub fn describe() -> String {
             Kind::Rate { .. } => "RATE".to_owned(),
             Kind::Number { .. } | Kind::Mask => "N".to_owned(),
             Kind::Choice(choices) => choices.join("|"),
+            Kind::Version => "N.N".to_owned(),
+            Kind::Attributes => "NAME/DATA/CLASS".to_owned(),
             Kind::Text | Kind::List => "TEXT".to_owned(),
         };
         let when = match spec.when {
@@ -286,6 +304,15 @@ pub fn describe() -> String {
         format!("{:<13} {takes:<24} {:<8} {when}", spec.name, spec.default).trim_end().to_owned() + "\n"
     });
     format!("{:<13} {:<24} DEFAULT\n", "OPTION", "VALUE") + &rows.collect::<String>()
+}
+
+/// Values of which only one can be honoured.
+fn is_unsupported(name: &str, value: &Value) -> bool {
+    let Value::Text(text) = value else { return false };
+    matches!(
+        (name, text.as_str()),
+        ("bufpolicy", "ring" | "fill") | ("evaltime", "preinit" | "postinit" | "main")
+    )
 }
 
 fn parse(kind: Kind, value: Option<&str>) -> Result<Value, Error> {
@@ -317,8 +344,22 @@ fn parse(kind: Kind, value: Option<&str>) -> Result<Value, Error> {
             .map(|text| Value::Text(text.to_owned()))
             .ok_or_else(|| expected(&format!("one of {}", choices.join(", ")))),
         Kind::Text => text.map(|text| Value::Text(text.to_owned())).ok_or_else(|| expected("a value")),
+        Kind::Version => text
+            .filter(|text| is_version(text))
+            .map(|text| Value::Text(text.to_owned()))
+            .ok_or_else(|| expected("a version such as 1.9")),
+        Kind::Attributes => text
+            .filter(|text| attributes::parse(text).is_ok())
+            .map(|text| Value::Text(text.to_owned()))
+            .ok_or_else(|| expected("attributes such as Evolving/Evolving/Common")),
         Kind::List => text.map(|text| Value::List(vec![text.to_owned()])).ok_or_else(|| expected("a value")),
     }
+}
+
+/// `1.9` or `1.9.2`
+pub fn is_version(text: &str) -> bool {
+    let numbers: Vec<&str> = text.split('.').collect();
+    (2..=3).contains(&numbers.len()) && numbers.iter().all(|number| number.parse::<u8>().is_ok())
 }
 
 /// `4m`: bytes.

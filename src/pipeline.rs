@@ -1,12 +1,14 @@
 //! pipeline.rs: THE order: parse → desugar → check → generate.
 
+use std::collections::HashSet;
+
 use crate::codegen;
 use crate::diag::{Diagnostic, tags};
 use crate::dif;
 use crate::options::{From as Setter, Options};
 use crate::parser::{self, Macros, ParseOptions, Settings, ast};
 use crate::sites::{Boundary, FunctionSites, InlineProbe, SiteIndex};
-use crate::source::{FileId, Sources, Span};
+use crate::source::{FileId, Source, Sources, Span};
 use crate::sugar::{self, inline_probes, plain};
 use crate::typeck;
 use crate::types::Kernel;
@@ -20,6 +22,16 @@ pub struct Given<'a> {
     pub macros: &'a Macros,
     pub kernel: &'a dyn Kernel,
     pub index: &'a MakeIndex<'a>,
+    /// In the order to read them.
+    pub libraries: &'a [LibraryFile],
+}
+
+/// A D library among the sources.
+#[derive(Clone, Copy, Debug)]
+pub struct LibraryFile {
+    pub file: FileId,
+    /// It comes with the compiler: what the kernel has no types for is left out.
+    pub own: bool,
 }
 
 /// What a compilation made on its way, and its outcome.
@@ -51,6 +63,37 @@ pub fn compile(
     Compilation { desugared: stages.desugared, dumps: stages.dumps, result }
 }
 
+/// The text in its canonical layout; its tree is that of what was written, or nothing is returned.
+pub fn format(source: &Source, given: Given<'_>, sources: &Sources) -> Result<String, Vec<Diagnostic>> {
+    let mut types = HashSet::new();
+    parse_libraries(sources, given, &mut types)?;
+    let is_type_name = |word: &str| types.contains(word) || given.kernel.named(word).is_some();
+    // Arguments are not given, and what the preprocessor defines is not known.
+    let settings =
+        Settings { defaultargs: true, argref: true, empty: true, directives: true, ..Settings::default() };
+    let options = ParseOptions {
+        macros: given.macros,
+        is_type_name: &is_type_name,
+        check_call: &parser::any_call,
+        settings,
+    };
+    let read = |text: &str| -> Result<(String, String), Vec<Diagnostic>> {
+        let mut sources = Sources::default();
+        let file = sources.add(Source { text: text.to_owned(), ..source.clone() });
+        let (text, parsed) =
+            parser::format(&sources, file, &options).map_err(|error| vec![error.diagnostic()])?;
+        Ok((text, parser::dump::program(&parsed.program)))
+    };
+    let (text, tree) = read(&source.text)?;
+    match read(&text) {
+        Ok((again, same)) if again == text && same == tree => Ok(text),
+        _ => {
+            let title = "the canonical layout of this program would not be the same program";
+            Err(vec![Diagnostic::error(tags::UNKNOWN, title).help("please report it; the file is unchanged")])
+        }
+    }
+}
+
 struct Stages {
     desugared: String,
     dumps: String,
@@ -64,13 +107,22 @@ impl Stages {
         given: Given<'_>,
         options: &mut Options,
     ) -> Result<Compiled, Vec<Diagnostic>> {
-        let trees = parse(sources, programs, given, options)?;
+        let mut types = HashSet::new();
+        let libraries = parse_libraries(sources, given, &mut types)?;
+        let trees = parse(sources, programs, given, options, &mut types)?;
         let dump = Dump::new(options);
         for tree in &trees {
             self.dump(dump.ast, || parser::dump::program(tree));
         }
         let plain = self.desugar(trees, given.index, dump)?;
-        let typed = typeck::check(&plain, &environment(options, given.kernel))
+        let libraries: Vec<typeck::Library<'_>> = libraries
+            .iter()
+            .map(|(library, program)| {
+                let name = &sources.get(library.file).name;
+                typeck::Library { name: name.rsplit('/').next().unwrap_or(name), program, own: library.own }
+            })
+            .collect();
+        let typed = typeck::check(&plain, &environment(options, given.kernel, &libraries))
             .map_err(|error| vec![error.diagnostic()])?;
         self.dump(dump.typed, || typeck::dump(&typed));
         let program = codegen::generate(&typed).map_err(|error| vec![error.diagnostic()])?;
@@ -148,6 +200,7 @@ fn parse(
     programs: &[FileId],
     given: Given<'_>,
     options: &mut Options,
+    types: &mut HashSet<String>,
 ) -> Result<Vec<ast::Program>, Vec<Diagnostic>> {
     let mut trees = Vec::new();
     for file in programs {
@@ -156,16 +209,65 @@ fn parse(
             argref: options.flag("argref"),
             empty: options.flag("empty"),
             pspec: options.flag("pspec"),
+            directives: false,
         };
         // The kernel is asked last: its types are read for the first word that nobody else knows.
-        let is_type_name = |word: &str| !typeck::is_known_name(word) && given.kernel.named(word).is_some();
-        let parse_options = ParseOptions { macros: given.macros, is_type_name: &is_type_name, settings };
+        let is_type_name = |word: &str| {
+            types.contains(word) || !typeck::is_known_name(word) && given.kernel.named(word).is_some()
+        };
+        let parse_options = ParseOptions {
+            macros: given.macros,
+            is_type_name: &is_type_name,
+            check_call: &typeck::check_call,
+            settings,
+        };
         let parsed = parser::parse(sources, *file, &parse_options);
         let program = parsed.map_err(|error| vec![error.diagnostic()])?.program;
         set_pragmas(&program, options)?;
+        note_types(&program, types);
         trees.push(program);
     }
     Ok(trees)
+}
+
+/// Of the libraries that come with the compiler, those that this kernel's types do not read are left out.
+fn parse_libraries(
+    sources: &Sources,
+    given: Given<'_>,
+    types: &mut HashSet<String>,
+) -> Result<Vec<(LibraryFile, plain::Program)>, Vec<Diagnostic>> {
+    let mut programs = Vec::new();
+    for library in given.libraries {
+        // The kernel is asked last: its types are read for the first word that nobody else knows.
+        let is_type_name = |word: &str| {
+            types.contains(word) || !typeck::is_known_name(word) && given.kernel.named(word).is_some()
+        };
+        let parse_options = ParseOptions {
+            macros: given.macros,
+            is_type_name: &is_type_name,
+            check_call: &typeck::check_call,
+            settings: Settings { argref: true, empty: true, ..Settings::default() },
+        };
+        match parser::parse(sources, library.file, &parse_options) {
+            Ok(parsed) => {
+                note_types(&parsed.program, types);
+                let session = sugar::Session::default();
+                programs.push((*library, sugar::if_else::expand(parsed.program, session).0));
+            }
+            Err(_) if library.own => {}
+            Err(error) => return Err(vec![error.diagnostic()]),
+        }
+    }
+    Ok(programs)
+}
+
+/// The texts that follow know the types of this one.
+fn note_types(program: &ast::Program, types: &mut HashSet<String>) {
+    for item in &program.items {
+        if let ast::Item::Declaration(declaration) = item {
+            types.extend(declaration.type_names().map(str::to_owned));
+        }
+    }
 }
 
 /// `#pragma D option name=value`, in the order of the text.
@@ -185,13 +287,18 @@ fn set_pragmas(program: &ast::Program, options: &mut Options) -> Result<(), Vec<
     Ok(())
 }
 
-fn environment<'a>(options: &Options, kernel: &'a dyn Kernel) -> typeck::Env<'a> {
+fn environment<'a>(
+    options: &Options,
+    kernel: &'a dyn Kernel,
+    libraries: &'a [typeck::Library<'a>],
+) -> typeck::Env<'a> {
     let number = |name| u32::try_from(options.number(name)).unwrap_or(u32::MAX);
     typeck::Env {
         kernel,
         strsize: number("strsize"),
         stackframes: number("stackframes"),
         ustackframes: number("ustackframes"),
+        libraries,
     }
 }
 

@@ -111,7 +111,6 @@ fn every_option_works_or_is_refused() {
     for option in ["-a", "-A", "-B", "-G", "-h", "-O"] {
         refused(&[option, "-n", "BEGIN"], 1, &[&format!("{option}: ")]);
     }
-    refused(&["-L", "/tmp", "-e", "-n", "BEGIN"], 1, &["libdir", "not supported on Linux yet"]);
     refused(&["-e"], 1, &["no probes specified", "-s FILE"]);
     refused(&["-p", "self", "-e", "-n", "BEGIN"], 1, &["invalid pid: self"]);
     refused(&["-x", "nosuchoption", "-n", "BEGIN"], 1, &["Invalid option name", "-x help"]);
@@ -120,6 +119,36 @@ fn every_option_works_or_is_refused() {
     refused(&["-x", "dump=all", "-n", "BEGIN"], 1, &["one of ast, plain, typed, dif"]);
     refused(&["-s", "/nowhere/s.d"], 1, &["failed to open /nowhere/s.d: No such file or directory"]);
     refused(&["-e", "-n", "BEGIN { panic(); }"], 1, &["panic() is not supported yet"]);
+}
+
+/// -L and syslibdir: in the order of their dependencies; what is not met is left out, what is wrong is named.
+#[test]
+fn libraries_of_a_directory_are_read() {
+    let (dir, path) = file("b.d", "#pragma D depends_on library a.d\ninline int twice[int x] = x + one;\n");
+    let folder = path.trim_end_matches("/b.d");
+    std::fs::write(dir.path().join("a.d"), "inline int one = 1;\ntypedef int own_t;\n").unwrap();
+    let unmet = "#pragma D depends_on module nosuchmodule\ninline int one = 2;\n";
+    std::fs::write(dir.path().join("c.d"), unmet).unwrap();
+    std::fs::write(dir.path().join("README"), "not D").unwrap();
+    accepted(&["-L", folder, "-e", "-n", "BEGIN { trace((own_t)twice[pid]); }"]);
+    accepted(&["-x", &format!("syslibdir={folder}"), "-e", "-n", "BEGIN { trace(twice[pid]); }"]);
+    refused(&["-xnolibs", "-L", folder, "-e", "-n", "BEGIN { trace(one); }"], 1, &["`one` is not defined"]);
+    refused(&["-xnolibs", "-e", "-n", "BEGIN { trace(AF_INET); }"], 1, &["`AF_INET` is not defined"]);
+    accepted(&["-e", "-n", "BEGIN { trace(AF_INET); trace(curcpu->cpu_id); }"]);
+    std::fs::write(dir.path().join("d.d"), "inline int wrong = \"text\";\n").unwrap();
+    refused(&["-L", folder, "-e", "-n", "BEGIN"], 1, &["failed to compile library", "d.d\", line 1: "]);
+}
+
+/// A file is rewritten only if it reads; what it says stays.
+#[test]
+fn fmt_rewrites_a_script() {
+    let (_dir, script) = file("s.d", "BEGIN{x=1;/* one */exit(0)}\n");
+    accepted(&["--fmt", &script]);
+    let text = std::fs::read_to_string(&script).unwrap();
+    assert_eq!(text, "BEGIN\n{\n\tx = 1; /* one */\n\texit(0);\n}\n");
+    std::fs::write(&script, "BEGIN { x = ; }\n").unwrap();
+    refused(&["--fmt", &script], 1, &["line 1: expected an expression"]);
+    assert_eq!(std::fs::read_to_string(&script).unwrap(), "BEGIN { x = ; }\n");
 }
 
 /// What a newcomer gets wrong first: the place, the reason, and what to write instead.

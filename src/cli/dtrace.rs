@@ -9,12 +9,12 @@ use crate::kernel::ioctl::Device;
 use crate::kernel::process::{self, Process};
 use crate::options::{self, From as Setter, Options};
 use crate::parser::Macros;
-use crate::pipeline::{self, Compilation, Compiled};
+use crate::pipeline::{self, Compilation, Compiled, LibraryFile};
 use crate::sites::{DwarfIndex, InlineProbe, Kernel, SiteIndex};
 use crate::source::{FileId, Origin, Source, Sources};
 use crate::types::kernel::{Installed, KernelTypes};
 use std::cell::OnceCell;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -50,6 +50,7 @@ pub struct Run {
     pub sources: Sources,
     /// As [`Invocation::programs`].
     pub files: Vec<FileId>,
+    pub libraries: Vec<LibraryFile>,
     /// Opened when something asks for it.
     kernel: OnceCell<Arc<Kernel>>,
 }
@@ -62,6 +63,7 @@ impl Run {
             options: Options::default(),
             sources: Sources::default(),
             files: Vec::new(),
+            libraries: Vec::new(),
             kernel: OnceCell::new(),
         };
         run.set_options()?;
@@ -82,6 +84,9 @@ impl Run {
         // What is wrong with the command line is told before what is wrong with the system.
         if let Some(pid) = self.invocation.pids.iter().find(|pid| pid.parse::<u32>().is_err()) {
             return self.fail(&format!("invalid pid: {pid}"), None);
+        }
+        if !self.invocation.formatted.is_empty() {
+            return self.format(&self.invocation.formatted.clone());
         }
         self.read_programs()?;
         if self.files.is_empty() && self.invocation.mode != Mode::List {
@@ -137,18 +142,11 @@ impl Run {
             };
             self.files.push(self.sources.add(text));
         }
-        Ok(())
+        self.read_libraries()
     }
 
     fn read_script(&self, path: &str) -> Result<String, Failed> {
-        let read = match path {
-            "-" => std::io::read_to_string(std::io::stdin()).map(String::into_bytes),
-            _ => std::fs::read(path),
-        };
-        let mut bytes = match read {
-            Ok(bytes) => bytes,
-            Err(error) => return self.fail_as(&format!("failed to open {path}: {}", reason(&error)), None),
-        };
+        let mut bytes = self.read_bytes(path)?;
         if self.options.flag("cpp") {
             bytes = match cpp::preprocess(&bytes, path, &self.options) {
                 Ok(bytes) => bytes,
@@ -158,6 +156,27 @@ impl Run {
                 }
             };
         }
+        self.decode(bytes, path)
+    }
+
+    /// A script as it is written.
+    pub fn read_file(&self, path: &str) -> Result<String, Failed> {
+        self.decode(self.read_bytes(path)?, path)
+    }
+
+    fn read_bytes(&self, path: &str) -> Result<Vec<u8>, Failed> {
+        let mut bytes = Vec::new();
+        let read = match path {
+            "-" => std::io::stdin().read_to_end(&mut bytes),
+            _ => std::fs::File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
+        };
+        match read {
+            Ok(_) => Ok(bytes),
+            Err(error) => self.fail_as(&format!("failed to open {path}: {}", reason(&error)), None),
+        }
+    }
+
+    fn decode(&self, bytes: Vec<u8>, path: &str) -> Result<String, Failed> {
         crate::parser::decode(bytes).or_else(|diagnostic| {
             self.fail_as(&format!("failed to compile script {path}: {}", diagnostic.title), None)
         })
@@ -196,12 +215,18 @@ impl Run {
     }
 
     fn compilation(&self, target: u32, options: &mut Options) -> Compilation {
+        self.with_given(target, |given| pipeline::compile(&self.sources, &self.files, given, options))
+    }
+
+    /// What the compiler is given by a run.
+    pub fn with_given<T>(&self, target: u32, compile: impl FnOnce(pipeline::Given<'_>) -> T) -> T {
         let macros = self.macros(target);
         let index = |wanted| self.index(wanted);
         let running = self.options.text("sysroot").is_none();
         let kernel = KernelTypes::new(Installed::new(running, Box::new(|| self.open_kernel())));
-        let given = pipeline::Given { macros: &macros, kernel: &kernel, index: &index };
-        pipeline::compile(&self.sources, &self.files, given, options)
+        let libraries = &self.libraries;
+        let given = pipeline::Given { macros: &macros, kernel: &kernel, index: &index, libraries };
+        compile(given)
     }
 
     fn index(&self, wanted: Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> {

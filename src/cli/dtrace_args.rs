@@ -26,6 +26,8 @@ pub struct Invocation {
     pub commands: Vec<String>,
     /// -p
     pub pids: Vec<String>,
+    /// --fmt
+    pub formatted: Vec<String>,
     /// $1 …
     pub operands: Vec<String>,
     /// --message-format=json
@@ -76,6 +78,8 @@ enum Does {
     Output,
     Command,
     Pid,
+    /// --fmt
+    Format,
     MessageFormat,
     DataModel,
     Help,
@@ -160,6 +164,12 @@ const TABLE: &[Row] = &[
     row('L', "libdir", "DIR", "Search DIR for D libraries too", Does::Set("libdir")),
     row('V', "version", "", "Print the version of the D language", Does::Mode(Mode::Version)),
     long("sysroot", "DIR", "Take vmlinux, modules and debug files from under DIR", Does::Set("sysroot")),
+    long(
+        "fmt",
+        "FILE",
+        "Rewrite the D script FILE in its canonical layout; - is standard input",
+        Does::Format,
+    ),
     long("message-format", "text|json", "How messages on standard error are written", Does::MessageFormat),
     long("help", "", "Print this help", Does::Help),
     row('3', ".3", "2", "Data model -32", Does::DataModel),
@@ -210,6 +220,7 @@ pub fn parse(arguments: &[String]) -> Result<Invocation, Stop> {
             Does::Output => invocation.output = Some(value),
             Does::Command => invocation.commands.push(value),
             Does::Pid => invocation.pids.push(value),
+            Does::Format => invocation.formatted.push(value),
             Does::MessageFormat => invocation.json = message_format(&value).map_err(bad)?,
             Does::DataModel => data_model(row, &value).map_err(bad)?,
             Does::Help => return Err(Stop::Help(command.render_help().to_string())),

@@ -37,6 +37,9 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
     let mut processes = run.processes()?;
     let target = processes.first().map_or(0, |process| process.pid);
     let compiled = run.compile(target)?;
+    if let Some(setting) = run.options.unsupported() {
+        return run.fail(&format!("option {setting} is not supported on Linux yet"), None);
+    }
     allow_destructive(run, &compiled.program)?;
     let plan = plan(run, &compiled)?;
     if plan.enabled.ecbs.is_empty() {

@@ -5,6 +5,8 @@ pub mod dtrace;
 pub mod dtrace_args;
 pub mod dtrace_list;
 pub mod dtrace_trace;
+mod fmt;
 pub mod inlinecall;
+mod libraries;
 pub mod report;
 pub mod signals;

@@ -318,7 +318,7 @@ fn expr_text() -> impl Strategy<Value = String> {
 
 /// The trees of the statement's expression, as it was parsed.
 fn expression(text: &str) -> Expr {
-    let plain = parse_text(text);
+    let plain = parse_text(text).unwrap();
     let Some(plain::Item::Clause(clause)) = plain.items.last() else { panic!("no clause") };
     let Some(last) = clause.body.as_ref().and_then(|body| body.last()) else { panic!("no statement") };
     match &last.kind {

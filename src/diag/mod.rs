@@ -54,6 +54,11 @@ impl Diagnostic {
         }
     }
 
+    /// The parser sees it in a constant, the checker in a name for one.
+    pub fn division_by_zero(span: Span) -> Diagnostic {
+        Diagnostic::error(tags::DIV_ZERO, "division by zero").at(span, "this is 0")
+    }
+
     pub fn warning(tag: Tag, title: impl Into<String>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(tag, title) }
     }

@@ -44,6 +44,16 @@ pub fn control_line(text: &str, file: FileId, start: usize) -> Result<Control, P
     }
 }
 
+/// Whether the control line is one for the C preprocessor.
+pub fn is_directive(line: &str) -> bool {
+    let rest = line.trim_start_matches(['#', ' ', '\t']);
+    let word = rest.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    matches!(
+        word,
+        "include" | "define" | "undef" | "if" | "ifdef" | "ifndef" | "elif" | "else" | "endif" | "warning"
+    )
+}
+
 /// `N ["file" flags]`
 fn line_marker(words: &[Word<'_>], whole: Span) -> Result<Control, ParseError> {
     let number = |word: &&str| word.parse::<u32>().is_ok();

@@ -28,6 +28,11 @@ pub enum ParseError {
     CalleeNotName {
         span: Span,
     },
+    /// A name that cannot be called.
+    Call(Box<Diagnostic>),
+    DivisionByZero {
+        span: Span,
+    },
     /// `self extern int x;`
     TwoClasses {
         first: Span,
@@ -118,6 +123,8 @@ impl ParseError {
             ParseError::Control { problem, .. } => problem.tag(),
             ParseError::Probe { .. } => tags::PDESC_INVAL,
             ParseError::CalleeNotName { .. } => tags::FUNC_IDENT,
+            ParseError::Call(diagnostic) => diagnostic.tag,
+            ParseError::DivisionByZero { .. } => tags::DIV_ZERO,
             ParseError::TwoClasses { .. } => tags::DECL_CLASS,
             ParseError::UnusedArgument { .. } => tags::MACRO_UNUSED,
             ParseError::Empty => tags::EMPTY,
@@ -144,6 +151,8 @@ impl ParseError {
             ParseError::CalleeNotName { span } => {
                 Diagnostic::error(tag, "only a name can be called").at(*span, "not the name of a function")
             }
+            ParseError::Call(diagnostic) => (**diagnostic).clone(),
+            ParseError::DivisionByZero { span } => Diagnostic::division_by_zero(*span),
             ParseError::TwoClasses { first, second } => {
                 Diagnostic::error(tag, "two storage classes in one declaration")
                     .at(*second, "the second one")

@@ -9,7 +9,7 @@ use super::brackets::Level;
 use super::control::{self, Control};
 use super::error::{LiteralError, ParseError};
 use super::token::{self, BodyToken, OuterToken, Token};
-use super::{ParseOptions, literal, probe, syntax};
+use super::{ParseOptions, layout, literal, probe, syntax};
 use crate::source::{FileId, Origin, Source, Span};
 
 /// A token between two byte offsets, as the grammar takes it.
@@ -53,6 +53,8 @@ pub struct Settings {
     pub argref: bool,
     pub empty: bool,
     pub pspec: bool,
+    /// The preprocessor's directives are comments.
+    pub directives: bool,
 }
 
 pub struct Lexer<'a> {
@@ -61,6 +63,8 @@ pub struct Lexer<'a> {
     pub(super) origin: Origin,
     pub(super) options: &'a ParseOptions<'a>,
     pub settings: Settings,
+    /// The tokens of this item, where they are wanted.
+    pub tape: Option<Vec<(Token, Span)>>,
     /// Pragmas read since the last external declaration.
     pub pragmas: Vec<Pragma>,
     /// For each macro argument from `$0`: whether the text names it.
@@ -98,6 +102,7 @@ impl<'a> Lexer<'a> {
             origin: source.origin,
             options,
             settings: options.settings,
+            tape: None,
             pragmas: Vec::new(),
             arguments_used: vec![false; options.macros.arguments.len() + 1],
             previous: Span::new(file, 0, 0),
@@ -226,6 +231,10 @@ impl<'a> Lexer<'a> {
 
     fn control_line(&mut self) -> Result<(), ParseError> {
         let rest = self.rest();
+        if self.settings.directives && control::is_directive(rest) {
+            self.at += layout::control_length(rest);
+            return Ok(());
+        }
         let length = rest.find('\n').unwrap_or(rest.len());
         if !rest.starts_with("#!")
             && let Control::Pragma(pragma) = control::control_line(self.text, self.file, self.at)?
@@ -383,7 +392,7 @@ impl<'a> Lexer<'a> {
         self.at += logos.span().end;
         let span = self.span_from(start);
         let lexed = match token {
-            BodyToken::Word => self.word(span),
+            BodyToken::Word => self.word(span)?,
             BodyToken::Number => Token::Int {
                 value: literal::integer(self.slice(span), span)?,
                 text: self.slice(span).to_owned(),
@@ -444,6 +453,10 @@ impl Iterator for Lexer<'_> {
     type Item = Result<Lexeme, ParseError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.next_lexeme().transpose()
+        let lexeme = self.next_lexeme();
+        if let (Some(tape), Ok(Some((start, token, end)))) = (&mut self.tape, &lexeme) {
+            tape.push((token.clone(), Span::new(self.file, *start, *end)));
+        }
+        lexeme.transpose()
     }
 }

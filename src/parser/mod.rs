@@ -2,9 +2,12 @@
 
 pub mod ast;
 mod brackets;
+mod calls;
+mod constant;
 mod control;
 pub mod dump;
 mod error;
+mod layout;
 mod lexer;
 mod literal;
 mod macros;
@@ -24,11 +27,13 @@ lalrpop_util::lalrpop_mod!(
 use crate::diag::{Diagnostic, tags};
 use crate::source::{FileId, Sources, Span};
 
+pub use calls::CheckCall;
 pub use error::{ControlError, LiteralError, MacroError, ParseError, ProbeError, SyntaxError};
 pub use lexer::Settings;
 pub use literal::quote;
 pub use macros::{Macros, VARIABLES as MACRO_VARIABLES};
 
+use calls::Calls;
 use lexer::{ItemStart, Lexer, Mode};
 use token::Token;
 
@@ -41,7 +46,13 @@ pub struct ParseOptions<'a> {
     pub macros: &'a Macros,
     /// The lexer's only question. It must say no for the names of D's variables, functions and actions.
     pub is_type_name: &'a dyn Fn(&str) -> bool,
+    pub check_call: &'a CheckCall<'a>,
     pub settings: Settings,
+}
+
+/// Lets a text call any name.
+pub fn any_call(_: &str, _: Span, _: bool) -> Option<Box<Diagnostic>> {
+    None
 }
 
 /// A program, and what the text asked of the compilation.
@@ -68,15 +79,38 @@ pub fn decode(mut bytes: Vec<u8>) -> Result<String, Diagnostic> {
 
 /// Reads one text, one external declaration after the other, up to the first mistake.
 pub fn parse(sources: &Sources, file: FileId, options: &ParseOptions<'_>) -> Result<Parsed, ParseError> {
+    read(sources, file, options, &mut None)
+}
+
+/// The text in its canonical layout, and what it says.
+pub fn format(
+    sources: &Sources,
+    file: FileId,
+    options: &ParseOptions<'_>,
+) -> Result<(String, Parsed), ParseError> {
+    let mut tape = Some(Vec::new());
+    let parsed = read(sources, file, options, &mut tape)?;
+    Ok((layout::layout(&sources.get(file).text, &tape.unwrap_or_default()), parsed))
+}
+
+/// `tape` gets the tokens, if they are wanted.
+fn read(
+    sources: &Sources,
+    file: FileId,
+    options: &ParseOptions<'_>,
+    tape: &mut Option<Vec<layout::ItemTokens>>,
+) -> Result<Parsed, ParseError> {
     let source = sources.get(file);
     let mut lexer = Lexer::new(source, file, Mode::Outer, options);
     let (clauses, declarations) = (d::ClauseParser::new(), d::DeclarationParser::new());
+    let mut calls = Calls::new(options.check_call);
     let mut items = Vec::new();
     loop {
         let start = lexer.start_item()?;
+        lexer.tape = tape.is_some().then(Vec::new);
         let item = match start {
             ItemStart::Clause => {
-                let result = clauses.parse(file, Tokens::new(&mut lexer));
+                let result = clauses.parse(file, &calls, Tokens::new(&mut lexer));
                 let clause = complete(result, &lexer)?;
                 if clause.body.is_none() && source.origin.is_file() {
                     return Err(syntax::missing_body(clause.span));
@@ -84,7 +118,7 @@ pub fn parse(sources: &Sources, file: FileId, options: &ParseOptions<'_>) -> Res
                 Some(ast::Item::Clause(clause))
             }
             ItemStart::Declaration => {
-                let result = declarations.parse(file, Tokens::new(&mut lexer));
+                let result = declarations.parse(file, &calls, Tokens::new(&mut lexer));
                 let item = complete(result, &lexer)?;
                 if let ast::Item::Declaration(declaration) = &item {
                     lexer.define_types(declaration.type_names());
@@ -95,7 +129,11 @@ pub fn parse(sources: &Sources, file: FileId, options: &ParseOptions<'_>) -> Res
         };
         items.extend(lexer.pragmas.drain(..).map(ast::Item::Pragma));
         let Some(item) = item else { break };
+        if let (Some(tape), Some(tokens)) = (tape.as_mut(), lexer.tape.take()) {
+            tape.push(layout::ItemTokens { start, tokens });
+        }
         visit::check_depth(&item, MAX_DEPTH)?;
+        calls.note(&item);
         items.push(item);
     }
     if !lexer.settings.empty && !items.iter().any(|item| !matches!(item, ast::Item::Pragma(_))) {
@@ -112,7 +150,7 @@ pub fn parse_expression(
     options: &ParseOptions<'_>,
 ) -> Result<ast::Expr, ParseError> {
     let mut lexer = Lexer::new(sources.get(file), file, Mode::Expression, options);
-    let result = d::ExprParser::new().parse(file, Tokens::new(&mut lexer));
+    let result = d::ExprParser::new().parse(file, &Calls::new(options.check_call), Tokens::new(&mut lexer));
     let expr = complete(result, &lexer)?;
     visit::check_expr_depth(&expr, MAX_DEPTH)?;
     Ok(expr)
@@ -125,7 +163,8 @@ pub fn parse_type_name(
     options: &ParseOptions<'_>,
 ) -> Result<ast::TypeName, ParseError> {
     let mut lexer = Lexer::new(sources.get(file), file, Mode::TypeName, options);
-    let result = d::TypeNameParser::new().parse(file, Tokens::new(&mut lexer));
+    let result =
+        d::TypeNameParser::new().parse(file, &Calls::new(options.check_call), Tokens::new(&mut lexer));
     let ty = complete(result, &lexer)?;
     visit::check_type_depth(&ty, MAX_DEPTH)?;
     Ok(ty)

@@ -1,6 +1,7 @@
 //! parser/node.rs: the constructors that the grammar calls.
 
 use super::ast::*;
+use super::constant;
 use super::error::ParseError;
 use crate::source::{Span, Spanned};
 
@@ -41,9 +42,10 @@ pub fn comma(left: Expr, right: Expr) -> Expr {
     Expr::new(ExprKind::Comma { left: Box::new(left), right: Box::new(right) }, span)
 }
 
-pub fn assign(op: Option<BinaryOp>, left: Expr, right: Expr) -> Expr {
+pub fn assign(op: Option<BinaryOp>, left: Expr, right: Expr) -> Result<Expr, ParseError> {
+    op.map_or(Ok(()), |op| constant::check_divisor(op, &right))?;
     let span = left.span.to(right.span);
-    Expr::new(ExprKind::Assign { op, left: Box::new(left), right: Box::new(right) }, span)
+    Ok(Expr::new(ExprKind::Assign { op, left: Box::new(left), right: Box::new(right) }, span))
 }
 
 pub fn conditional(condition: Expr, then: Expr, otherwise: Expr) -> Expr {
@@ -52,9 +54,10 @@ pub fn conditional(condition: Expr, then: Expr, otherwise: Expr) -> Expr {
     Expr::new(ExprKind::Conditional { condition, then, otherwise }, span)
 }
 
-pub fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
+pub fn binary(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr, ParseError> {
+    constant::check_divisor(op, &right)?;
     let span = left.span.to(right.span);
-    Expr::new(ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) }, span)
+    Ok(Expr::new(ExprKind::Binary { op, left: Box::new(left), right: Box::new(right) }, span))
 }
 
 pub fn cast(ty: TypeName, operand: Expr, start: usize) -> Expr {
@@ -79,16 +82,6 @@ pub fn postfix(op: PostfixOp, operand: Expr, end: usize) -> Expr {
 pub fn index(base: Expr, indices: Vec<Expr>, end: usize) -> Expr {
     let span = Span { end: end as u32, ..base.span };
     Expr::new(ExprKind::Index { base: Box::new(base), indices }, span)
-}
-
-/// Only a name can be called.
-pub fn call(callee: Expr, args: Option<Vec<Expr>>, end: usize) -> Result<Expr, ParseError> {
-    let span = Span { end: end as u32, ..callee.span };
-    let ExprKind::Ident(name) = callee.kind else {
-        return Err(ParseError::CalleeNotName { span: callee.span });
-    };
-    let callee = Spanned::new(name, callee.span);
-    Ok(Expr::new(ExprKind::Call { callee, args: args.unwrap_or_default() }, span))
 }
 
 pub fn member(base: Expr, arrow: bool, member: Spanned<String>) -> Expr {

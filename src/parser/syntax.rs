@@ -290,6 +290,12 @@ fn double_slash(span: Span) -> ParseError {
     simple("D has no `//` comments", span, "not the start of a comment").help("comments are written /* … */")
 }
 
+/// A module without the name of something in it.
+pub fn symbol_missing(span: Span) -> ParseError {
+    simple("a symbol's name is missing after the backtick", span, "no name follows")
+        .help("a symbol of the kernel is `name, or module`name")
+}
+
 /// A character that begins no token.
 pub fn unexpected_character(text: &str, after: &str, mode: Mode, span: Span) -> ParseError {
     let printable = |c: char| !c.is_control();

@@ -22,7 +22,7 @@ fn read(text: &str, origin: Origin) -> Result<Program, ParseError> {
     let (sources, file) = sources(text, origin);
     let macros = Macros { arguments: vec!["word".to_owned(), "-5".to_owned()], ..Macros::default() };
     let settings = Settings { empty: true, argref: true, ..Settings::default() };
-    let options = ParseOptions { macros: &macros, is_type_name: &is_type, settings };
+    let options = ParseOptions { macros: &macros, is_type_name: &is_type, check_call: &any_call, settings };
     parse(&sources, file, &options).map(|parsed| parsed.program)
 }
 
@@ -123,8 +123,12 @@ fn bytes_that_are_not_text_are_refused() {
 
 #[test]
 fn an_expression_and_a_type_name_alone() {
-    let options =
-        ParseOptions { macros: &Macros::default(), is_type_name: &is_type, settings: Settings::default() };
+    let options = ParseOptions {
+        macros: &Macros::default(),
+        is_type_name: &is_type,
+        check_call: &any_call,
+        settings: Settings::default(),
+    };
     let (texts, file) = sources("x + 1 * 2", Origin::Script);
     assert_eq!(parse_expression(&texts, file, &options).unwrap().to_string(), "x + 1 * 2");
     let (texts, file) = sources("x +", Origin::Script);
@@ -141,7 +145,7 @@ fn an_expression_and_a_type_name_alone() {
 fn the_arguments_that_a_text_names_are_reported() {
     let macros = Macros { arguments: ["a", "b", "c"].map(str::to_owned).to_vec(), ..Macros::default() };
     let settings = Settings::default();
-    let options = ParseOptions { macros: &macros, is_type_name: &is_type, settings };
+    let options = ParseOptions { macros: &macros, is_type_name: &is_type, check_call: &any_call, settings };
     let (texts, file) = sources("fbt::$1:entry { trace($$3); }", Origin::Script);
     assert_eq!(parse(&texts, file, &options).unwrap().arguments_used, [false, true, false, true]);
 }
@@ -270,6 +274,11 @@ fn unary_op() -> impl Strategy<Value = UnaryOp> {
     prop::sample::select(vec![PreInc, PreDec, AddrOf, Deref, Plus, Neg, BitNot, Not, Sizeof, Stringof])
 }
 
+/// A division by zero is not read.
+fn readable(op: BinaryOp, right: &Expr) -> BinaryOp {
+    if constant::check_divisor(op, right).is_ok() { op } else { BinaryOp::Sub }
+}
+
 fn expr() -> impl Strategy<Value = Expr> {
     leaf().prop_recursive(7, 60, 4, |inner| {
         let boxed = inner.clone().prop_map(Box::new);
@@ -281,9 +290,12 @@ fn expr() -> impl Strategy<Value = Expr> {
                 node(ExprKind::Postfix { op: if inc { PostfixOp::Inc } else { PostfixOp::Dec }, operand })
             }),
             6 => (binary_op(), boxed.clone(), boxed.clone())
-                .prop_map(|(op, left, right)| node(ExprKind::Binary { op, left, right })),
+                .prop_map(|(op, left, right)| node(ExprKind::Binary { op: readable(op, &right), left, right })),
             2 => (assign_op(), boxed.clone(), boxed.clone())
-                .prop_map(|(op, left, right)| node(ExprKind::Assign { op, left, right })),
+                .prop_map(|(op, left, right)| {
+                    let op = op.map(|op| readable(op, &right));
+                    node(ExprKind::Assign { op, left, right })
+                }),
             2 => (boxed.clone(), boxed.clone(), boxed.clone())
                 .prop_map(|(condition, then, otherwise)| node(ExprKind::Conditional { condition, then, otherwise })),
             1 => (boxed.clone(), boxed.clone()).prop_map(|(left, right)| node(ExprKind::Comma { left, right })),
@@ -485,5 +497,75 @@ proptest! {
         let text = pretty::clauses(&program);
         let at = (0..=at.index(text.len() + 1)).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
         survives(&text[..at], Origin::Name);
+    }
+}
+
+/// The layout of a text, and the shape of its tree.
+fn laid_out(text: &str) -> (String, String) {
+    let (sources, file) = sources(text, Origin::Script);
+    let macros = Macros { arguments: vec!["word".to_owned(), "-5".to_owned()], ..Macros::default() };
+    let settings = Settings { empty: true, argref: true, directives: true, ..Settings::default() };
+    let options = ParseOptions { macros: &macros, is_type_name: &is_type, check_call: &any_call, settings };
+    let (text, parsed) = format(&sources, file, &options).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+    (text, shape(&parsed.program))
+}
+
+fn layout_is_canonical(text: &str) {
+    let (once, tree) = laid_out(text);
+    let (twice, same) = laid_out(&once);
+    assert_eq!(tree, same, "{text}\n----\n{once}");
+    assert_eq!(once, twice, "{text}");
+}
+
+#[test]
+fn the_layout_of_the_snapshots_programs_is_canonical() {
+    for area in ["parse", "programs", "sugar", "typed", "dif", "check", "fmt"] {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(area);
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            if path.extension().is_some_and(|ext| ext == "d") && read(&text, Origin::Script).is_ok() {
+                layout_is_canonical(&text);
+            }
+        }
+    }
+}
+
+/// What may stand between two tokens.
+fn gap() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        " ",
+        "\n",
+        "\n\n\n",
+        "\t",
+        " /* c */ ",
+        "\n/* a\n   * b\nc */\n",
+        " /* d\n*/ ",
+        "\n\n/* e */\n\n",
+        "\n#pragma x\n",
+    ])
+}
+
+proptest! {
+    /// Whatever blanks and comments stand between the tokens of a program, its tree stays, and its layout is one.
+    #[test]
+    fn layouts_are_canonical(program in program(), gaps in prop::collection::vec(gap(), 1..40)) {
+        let text = pretty::clauses(&program);
+        let (texts, file) = sources(&text, Origin::Script);
+        let settings = Settings { empty: true, ..Settings::default() };
+        let macros = Macros::default();
+        let options =
+            ParseOptions { macros: &macros, is_type_name: &is_type, check_call: &any_call, settings };
+        let mut tape = Some(Vec::new());
+        super::read(&texts, file, &options, &mut tape).unwrap();
+        let mut spread = String::new();
+        let tokens = tape.iter().flatten().flat_map(|item| &item.tokens);
+        for ((_, span), gap) in tokens.zip(gaps.iter().cycle()) {
+            // A control line or comment behind a slash makes another thing of it.
+            spread += if spread.ends_with('/') { "\n" } else { gap };
+            spread += &text[span.start as usize..span.end as usize];
+            spread += if spread.ends_with('/') { "" } else { " " };
+        }
+        layout_is_canonical(&(spread + "\n"));
     }
 }

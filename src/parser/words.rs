@@ -4,6 +4,7 @@ use super::ast::Storage;
 use super::error::{MacroError, ParseError};
 use super::lexer::{After, Lexer, Mode};
 use super::macros;
+use super::syntax;
 use super::token::{self, Token};
 use crate::source::Span;
 
@@ -21,10 +22,10 @@ impl<'a> Lexer<'a> {
         Ok(Token::Ident(text))
     }
 
-    pub(super) fn word(&mut self, span: Span) -> Token {
+    pub(super) fn word(&mut self, span: Span) -> Result<Token, ParseError> {
         let text = self.slice(span);
         if matches!(self.after, After::Dot | After::Arrow) {
-            return Token::Ident(text.to_owned());
+            return Ok(Token::Ident(text.to_owned()));
         }
         if let Some(keyword) = token::keyword(text) {
             match keyword {
@@ -32,14 +33,17 @@ impl<'a> Lexer<'a> {
                 Token::Storage(Storage::Typedef) => self.in_typedef = true,
                 _ => {}
             }
-            return keyword;
+            return Ok(keyword);
         }
         let text = self.dotted_scope(span).unwrap_or(text);
+        if text.ends_with('`') {
+            return Err(syntax::symbol_missing(span));
+        }
         if self.after == After::TagWord || self.mode == Mode::TypeName || self.is_type(text) {
             self.note_type();
-            return Token::TypeName(text.to_owned());
+            return Ok(Token::TypeName(text.to_owned()));
         }
-        Token::Ident(text.to_owned())
+        Ok(Token::Ident(text.to_owned()))
     }
 
     /// The rest of `` a.out`x ``: dots are part of a module's name if a backtick follows.

@@ -4,7 +4,7 @@ pub mod calls;
 mod catalog;
 mod decode;
 pub mod dwarf;
-mod glob;
+pub mod glob;
 mod index;
 mod kernel;
 mod naming;

@@ -3,9 +3,25 @@
 use super::builtin::{self, Entry, Prototype, What};
 use super::names::{Name, similar_function};
 use super::typed::{Expr, ExprKind, Scope};
-use super::{Checker, Error, Result};
+use super::{Checker, Error, Result, constants};
+use crate::diag::Diagnostic;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
+
+/// Why this name cannot be called, if it cannot.
+pub fn check_call(name: &str, span: Span, declared: bool) -> Option<Box<Diagnostic>> {
+    let callable = builtin::lookup(name)
+        .map(|entry| !matches!(entry.what, What::Variable { .. } | What::Array(_) | What::Library));
+    let name = name.to_string();
+    let error = match callable {
+        Some(true) => return None,
+        None if !declared && constants::lookup(&name).is_none() => {
+            Error::FunctionUndefined { similar: similar_function(&name), name, span }
+        }
+        _ => Error::NotFunction { name, span },
+    };
+    Some(Box::new(error.diagnostic()))
+}
 
 impl Checker<'_> {
     pub(super) fn check_call(

@@ -12,6 +12,10 @@ impl Checker<'_> {
         if from.is_integer() && to.is_integer() {
             return true;
         }
+        // 0 gives back what a string variable holds.
+        if to.is_string() && from.is_integer() && value.constant() == Some(0) {
+            return true;
+        }
         if from.is_string_compatible() && to.is_string_compatible() && from.is_user() == to.is_user() {
             return true;
         }

@@ -1,6 +1,6 @@
 //! typeck/decl.rs: declarations of variables, typedefs and symbols of the kernel.
 
-use super::builtin;
+use super::builtin::{self, What};
 use super::names::Name;
 use super::specs::{Allowed, has_user};
 use super::typed::Scope;
@@ -91,7 +91,9 @@ impl Checker<'_> {
         if keys.is_some() && scope == Scope::Clause {
             return Err(Box::new(Error::LocalArrayDeclared { name: name.full(), span: name.span }));
         }
-        let keys = keys.map(|keys| self.parameters(keys, "associative array", Allowed::KEYS)).transpose()?;
+        let keys = keys
+            .map(|keys| self.parameters(keys, "associative array", Allowed::KEYS, name.span))
+            .transpose()?;
         let ty = self.derive(base, derived, user, name.span)?;
         let ty = self.complete(ty);
         self.require_object(&ty, name.span)?;
@@ -129,7 +131,8 @@ impl Checker<'_> {
     /// The name of a variable, constant, function or inline.
     pub(super) fn global_is_taken(&self, name: &str, span: Span) -> bool {
         let wanted = Name { scope: Scope::Global, name, span };
-        builtin::lookup(name).is_some()
+        // A library is what defines some of the names that every program knows.
+        builtin::lookup(name).is_some_and(|entry| !self.in_library || !matches!(entry.what, What::Library))
             || constants::lookup(name).is_some()
             || self.names.find(&wanted).is_some()
             || self.inlines.contains_key(name)

@@ -49,7 +49,7 @@ impl Checker<'_> {
         };
         let params = match params {
             Some(params) => {
-                let types = self.parameters(params, "inline", Allowed::INLINE)?;
+                let types = self.parameters(params, "inline", Allowed::INLINE, span)?;
                 let names = params.list.iter().filter_map(|param| Some(param.name.as_ref()?.node.clone()));
                 Some(names.zip(types).collect::<Vec<_>>())
             }

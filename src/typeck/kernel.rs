@@ -1,5 +1,6 @@
 //! typeck/kernel.rs: what of a program the kernel gives the meaning of: symbols, args[], curthread, names of enumerators.
 
+use super::provider::Argument;
 use super::typed::{Expr, ExprKind};
 use super::{Checker, Error, Result, builtin, constants};
 use crate::diag::tags;
@@ -61,6 +62,9 @@ impl Checker<'_> {
         let Some(probes) = self.probes.clone() else {
             return Err(Box::new(Error::ArgumentsOutside { span }));
         };
+        if let Some(value) = self.check_declared_argument(&probes, number, index.span, span) {
+            return value;
+        }
         let mut argument: Option<(Builtin, Type)> = None;
         for probe in &probes {
             let found = self.argument_of(probe, number, index.span, span)?;
@@ -77,6 +81,43 @@ impl Checker<'_> {
         };
         let raw = Expr::new(ExprKind::Builtin(raw), builtin::type_of("int64_t"), span);
         Ok(Expr::new(ExprKind::Convert(Box::new(raw)), ty, span))
+    }
+
+    /// `args[number]` of probes whose provider was defined, by the program or a library; `None`: it was not.
+    fn check_declared_argument(
+        &mut self,
+        probes: &[ProbeDesc],
+        number: u64,
+        index: Span,
+        span: Span,
+    ) -> Option<Result<Expr>> {
+        let mut argument: Option<Argument> = None;
+        for probe in probes {
+            let ProbeDescKind::Fields(fields) = &probe.kind else { return None };
+            let differ = || Some(Err(Box::new(Error::ArgumentsDiffer { span, probe: probe.span })));
+            let found = match self.declared_argument(fields, number)? {
+                Ok(found) => found,
+                Err(Some(count)) => {
+                    return Some(Err(Box::new(Error::ArgumentIndex { number, count, span: index })));
+                }
+                Err(None) => return differ(),
+            };
+            match &argument {
+                Some(first) if first.0 != found.0 || !first.2.same(&found.2) => return differ(),
+                _ => argument = Some(found),
+            }
+        }
+        let (raw, native, ty) = argument?;
+        let Some(raw) = ARGUMENTS.get(raw) else {
+            let count = ARGUMENTS.len() as u64;
+            return Some(Err(Box::new(Error::ArgumentIndex { number, count, span: index })));
+        };
+        let raw = Expr::new(ExprKind::Builtin(*raw), builtin::type_of("int64_t"), span);
+        let value = Expr::new(ExprKind::Convert(Box::new(raw)), native.clone(), span);
+        if self.is_compatible(&value, &ty) {
+            return Some(Ok(Expr { ty, ..value }));
+        }
+        Some(self.translated(ty, value, span))
     }
 
     /// The raw argument of a probe that holds `args[number]`, and the type of it.

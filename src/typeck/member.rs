@@ -36,7 +36,7 @@ impl Checker<'_> {
         let record = match arrow {
             true => match base.ty.referent() {
                 Some(record) => record.clone(),
-                None => return Err(Box::new(Error::NotPointer { found: base.ty, span: base.span })),
+                None => return Err(Box::new(Error::ArrowNotPointer { found: base.ty, span: base.span })),
             },
             false => base.ty.clone(),
         };

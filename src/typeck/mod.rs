@@ -16,6 +16,7 @@ mod fold;
 mod format_args;
 mod inline;
 mod kernel;
+mod library;
 mod member;
 mod names;
 mod ops;
@@ -40,8 +41,10 @@ use crate::types::declared::Declared;
 use crate::types::intrinsic::Intrinsic;
 use crate::types::{Kernel, Layout, Type};
 
+pub use call::check_call;
 pub use dump::dump;
 pub use error::Error;
+pub use library::Library;
 
 /// Why a program was refused: the first error found.
 pub type Result<T> = std::result::Result<T, Box<Error>>;
@@ -55,11 +58,13 @@ pub struct Env<'a> {
     /// Options stackframes and ustackframes: frames of stack() and ustack() without an argument.
     pub stackframes: u32,
     pub ustackframes: u32,
+    /// Each after those that it depends on.
+    pub libraries: &'a [Library<'a>],
 }
 
 impl Default for Env<'_> {
     fn default() -> Self {
-        Env { kernel: &Intrinsic, strsize: 256, stackframes: 20, ustackframes: 20 }
+        Env { kernel: &Intrinsic, strsize: 256, stackframes: 20, ustackframes: 20, libraries: &[] }
     }
 }
 
@@ -67,18 +72,16 @@ impl Default for Env<'_> {
 /// fixed by the first assignment.
 pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> {
     let mut checker = Checker::new(env);
-    for item in &program.items {
-        match item {
-            plain::Item::Declaration(declaration) => checker.declare(declaration)?,
-            plain::Item::Inline(inline) => checker.define_inline(inline)?,
-            plain::Item::Translator(translator) => checker.define_translator(translator)?,
-            plain::Item::Pragma(pragma) => checker.check_pragma(pragma)?,
-            plain::Item::Provider(_) | plain::Item::Clause(_) => {}
-        }
+    for library in env.libraries {
+        checker.load(library)?;
     }
     for item in &program.items {
+        checker.check_item(item)?;
+    }
+    let providers: Vec<&str> = program.items.iter().filter_map(provider_name).collect();
+    for item in &program.items {
         if let plain::Item::Pragma(pragma) = item {
-            checker.require_used(pragma)?;
+            checker.require_used(pragma, &providers)?;
         }
     }
     let mut clauses = Vec::new();
@@ -101,6 +104,13 @@ pub fn is_known_name(word: &str) -> bool {
     builtin::lookup(word).is_some() || constants::lookup(word).is_some()
 }
 
+fn provider_name(item: &plain::Item) -> Option<&str> {
+    match item {
+        plain::Item::Provider(provider) => Some(&provider.name.node),
+        _ => None,
+    }
+}
+
 /// The state of one check.
 struct Checker<'a> {
     env: &'a Env<'a>,
@@ -114,6 +124,9 @@ struct Checker<'a> {
     inlines: HashMap<String, inline::Inline>,
     translators: Vec<translator::Translator>,
     providers: Vec<provider::Provider>,
+    /// The names of the libraries that are there; a program that is none may not depend on one.
+    loaded: Vec<String>,
+    in_library: bool,
     /// The parameters of the inlines and translators that are being expanded; only the last frame is visible.
     frames: Vec<inline::Frame>,
     expansions: u32,
@@ -134,9 +147,22 @@ impl<'a> Checker<'a> {
             inlines: HashMap::new(),
             translators: Vec::new(),
             providers: Vec::new(),
+            loaded: Vec::new(),
+            in_library: false,
             frames: Vec::new(),
             expansions: 0,
             unsupported: None,
+        }
+    }
+
+    /// Declarations, where they stand.
+    fn check_item(&mut self, item: &plain::Item) -> Result<()> {
+        match item {
+            plain::Item::Declaration(declaration) => self.declare(declaration),
+            plain::Item::Inline(inline) => self.define_inline(inline),
+            plain::Item::Translator(translator) => self.define_translator(translator),
+            plain::Item::Pragma(pragma) => self.check_pragma(pragma),
+            plain::Item::Provider(_) | plain::Item::Clause(_) => Ok(()),
         }
     }
 
@@ -158,10 +184,20 @@ impl<'a> Checker<'a> {
     }
 
     fn check_body(&mut self, clause: &plain::Clause) -> Result<Vec<typed::Stmt>> {
+        let body: Vec<_> = clause.body.iter().flatten().collect();
+        let mut checked = Vec::new();
+        for expr in &body {
+            checked.push(match self.check_stmt(expr) {
+                Ok(stmt) => Some(stmt),
+                // A later statement of the clause may assign it.
+                Err(error) if error.is_unassigned_aggregation() => None,
+                Err(error) => return Err(error),
+            });
+        }
         let mut order = order::Order::default();
         let mut stmts = Vec::new();
-        for expr in clause.body.iter().flatten() {
-            let stmt = self.check_stmt(expr)?;
+        for (stmt, expr) in checked.into_iter().zip(body) {
+            let stmt = stmt.map_or_else(|| self.check_stmt(expr), Ok)?;
             order.follow(&stmt)?;
             stmts.push(stmt);
         }

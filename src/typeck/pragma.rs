@@ -3,13 +3,11 @@
 use super::names::Name;
 use super::typed::Scope;
 use super::{Checker, Error, Result, builtin, constants};
+use crate::attributes::{self, CLASSES, STABILITIES, Trouble};
 use crate::diag::suggest;
 use crate::parser::ast::{Pragma, PragmaSubject};
 use crate::source::Spanned;
 
-const STABILITIES: [&str; 8] =
-    ["Internal", "Private", "Obsolete", "External", "Unstable", "Evolving", "Stable", "Standard"];
-const CLASSES: [&str; 6] = ["Unknown", "CPU", "Platform", "Group", "ISA", "Common"];
 /// The parts of a provider that have attributes of their own.
 const PARTS: [&str; 5] = ["provider", "module", "function", "name", "args"];
 /// The providers of the kernel module.
@@ -55,7 +53,14 @@ impl Checker<'_> {
     }
 
     /// After all declarations: the name must be one of theirs.
-    pub(super) fn require_used(&self, pragma: &Pragma) -> Result<()> {
+    pub(super) fn require_used(&self, pragma: &Pragma, providers: &[&str]) -> Result<()> {
+        if let Pragma::Attributes { of: PragmaSubject::Provider { name, .. }, .. } = pragma {
+            let there = PROVIDERS.contains(&name.node.as_str()) || providers.contains(&name.node.as_str());
+            return match there {
+                true => Ok(()),
+                false => Err(Box::new(Error::PragmaUnused { name: name.node.clone(), span: name.span })),
+            };
+        }
         let (Pragma::Attributes { of: PragmaSubject::Identifier(name), .. } | Pragma::Binding { name, .. }) =
             pragma
         else {
@@ -76,7 +81,8 @@ impl Checker<'_> {
         let met = match class.node.as_str() {
             "provider" => PROVIDERS.contains(&name.node.as_str()) || self.has_provider(&name.node),
             "module" => self.env.kernel.has_module(&name.node),
-            _ => false,
+            // Only libraries are read in an order of their dependencies.
+            _ => self.in_library && self.loaded.contains(&name.node),
         };
         match met {
             true => Ok(()),
@@ -90,17 +96,13 @@ impl Checker<'_> {
 
 /// `name/data/class`
 fn check_attributes(attributes: &Spanned<String>) -> Result<()> {
-    let parts: Vec<&str> = attributes.node.split('/').collect();
-    let [name, data, class] = parts[..] else {
-        let (what, found) = ("attribute", attributes.node.clone());
-        return Err(Box::new(Error::PragmaWord { what, found, similar: None, span: attributes.span }));
+    let (word, words, what) = match attributes::parse(&attributes.node) {
+        Ok(_) => return Ok(()),
+        Err(Trouble::Shape) => (attributes.node.clone(), &[][..], "attribute"),
+        Err(Trouble::Stability(word)) => (word, &STABILITIES[..], "stability"),
+        Err(Trouble::Class(word)) => (word, &CLASSES[..], "class"),
     };
-    for (word, words, what) in
-        [(name, &STABILITIES[..], "stability"), (data, &STABILITIES, "stability"), (class, &CLASSES, "class")]
-    {
-        known(words, &Spanned::new(word.to_string(), attributes.span), what)?;
-    }
-    Ok(())
+    known(words, &Spanned::new(word, attributes.span), what)
 }
 
 /// Upper and lower case mean the same.

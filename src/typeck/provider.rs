@@ -3,6 +3,7 @@
 use super::specs::Allowed;
 use super::{Checker, Error, Result};
 use crate::parser::ast;
+use crate::sites::glob::Pattern;
 use crate::types::{Type, TypeSource};
 
 /// Bytes of a provider's name, its end included.
@@ -19,8 +20,12 @@ pub(super) struct Provider {
 struct Probe {
     name: String,
     native: Vec<Type>,
-    translated: Vec<Type>,
+    /// As programs see them, and which of the native arguments each is made of.
+    translated: Vec<(Type, usize)>,
 }
+
+/// `args[i]` of a probe: the native argument's number and type, and the type that programs see.
+pub(super) type Argument = (usize, Type, Type);
 
 impl Checker<'_> {
     pub(super) fn has_provider(&self, name: &str) -> bool {
@@ -53,30 +58,58 @@ impl Checker<'_> {
     }
 
     /// The types of the probe's arguments as it passes them, and as programs see them.
-    fn check_probe(&mut self, probe: &ast::ProviderProbe) -> Result<(Vec<Type>, Vec<Type>)> {
+    fn check_probe(&mut self, probe: &ast::ProviderProbe) -> Result<(Vec<Type>, Vec<(Type, usize)>)> {
         let longest = [Some(&probe.native), probe.translated.as_ref()].into_iter().flatten();
         if longest.map(|params| params.list.len()).max() > Some(MOST_ARGUMENTS) {
             return Err(Box::new(Error::ProbeArguments { most: MOST_ARGUMENTS, span: probe.name.span }));
         }
-        let native = self.parameters(&probe.native, "probe input", Allowed::PROBE)?;
-        let Some(output) = &probe.translated else { return Ok((native.clone(), native)) };
-        let translated = self.parameters(output, "probe output", Allowed::TRANSLATED)?;
-        for (param, ty) in output.list.iter().zip(&translated) {
+        let native = self.parameters(&probe.native, "probe input", Allowed::PROBE, probe.name.span)?;
+        let Some(output) = &probe.translated else {
+            let same = native.iter().cloned().zip(0..).collect();
+            return Ok((native, same));
+        };
+        let translated = self.parameters(output, "probe output", Allowed::TRANSLATED, probe.name.span)?;
+        let mut arguments = Vec::new();
+        for (param, ty) in output.list.iter().zip(translated) {
             let Some(name) = &param.name else { continue };
             let named = |input: &ast::Param| input.name.as_ref().is_some_and(|n| n.node == name.node);
-            let Some(input) = probe.native.list.iter().position(named) else {
+            let Some(index) = probe.native.list.iter().position(named) else {
                 return Err(Box::new(Error::TranslatedParameter {
                     name: name.node.clone(),
                     span: name.span,
                 }));
             };
-            let input = &native[input];
-            if !self.is_translatable(input, ty) {
-                let (input, output) = (input.clone(), ty.clone());
+            let input = &native[index];
+            if !self.is_translatable(input, &ty) {
+                let (input, output) = (input.clone(), ty);
                 return Err(Box::new(Error::ProbeTranslator { input, output, span: param.ty.span }));
             }
+            arguments.push((ty, index));
         }
-        Ok((native, translated))
+        Ok((native, arguments))
+    }
+
+    /// `args[number]` of the probes that a description matches, if its provider was defined; `Err` is the number
+    /// of arguments that there are, or `None` where the probes differ.
+    pub(super) fn declared_argument(
+        &self,
+        fields: &ast::ProbeFields,
+        number: u64,
+    ) -> Option<std::result::Result<Argument, Option<u64>>> {
+        let provider = self.providers.iter().find(|provider| provider.name == fields.provider)?;
+        let pattern = Pattern::new(&fields.name);
+        let mut matching = provider.probes.iter().filter(|probe| pattern.matches(&probe.name));
+        let first = matching.next()?;
+        if !matching.all(|probe| {
+            same(std::slice::from_ref(first), &[Probe { name: first.name.clone(), ..probe.clone() }])
+        }) {
+            return Some(Err(None));
+        }
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        Some(match first.translated.get(number) {
+            Some((ty, index)) => Ok((*index, first.native[*index].clone(), ty.clone())),
+            None => Err(Some(first.translated.len() as u64)),
+        })
     }
 
     /// The same type, or one that a translator makes of it.
@@ -99,11 +132,12 @@ impl Checker<'_> {
 
 fn same(known: &[Probe], probes: &[Probe]) -> bool {
     let equal = |a: &[Type], b: &[Type]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b));
+    let seen = |probe: &Probe| probe.translated.iter().map(|(ty, _)| ty.clone()).collect::<Vec<_>>();
     probes.iter().all(|probe| {
         known.iter().any(|other| {
             other.name == probe.name
                 && equal(&other.native, &probe.native)
-                && equal(&other.translated, &probe.translated)
+                && equal(&seen(other), &seen(probe))
         })
     })
 }

@@ -105,7 +105,7 @@ impl Checker<'_> {
                 }
                 Derived::AssocArray(_) => return Err(Box::new(Error::ArrayObject { span })),
                 Derived::Function(params) => {
-                    self.parameters(params, "function", Allowed::FUNCTION)?;
+                    self.parameters(params, "function", Allowed::FUNCTION, span)?;
                     Type::Function
                 }
             };
@@ -130,6 +130,7 @@ impl Checker<'_> {
         params: &Params,
         kind: &'static str,
         allowed: Allowed,
+        span: Span,
     ) -> Result<Vec<Type>> {
         let mut types = Vec::new();
         for param in &params.list {
@@ -137,6 +138,10 @@ impl Checker<'_> {
                 && storage.node != Storage::Register
             {
                 return Err(Box::new(Error::ParameterStorage { span: storage.span }));
+            }
+            if let Some(Derived::AssocArray(_)) = param.ty.derived.first() {
+                let found = Type::Dynamic;
+                return Err(Box::new(Error::ParameterType { kind, found, span: param.ty.span }));
             }
             let ty = self.resolve_type(&param.ty)?;
             let sole = params.list.len() == 1 && !params.variadic;
@@ -154,12 +159,11 @@ impl Checker<'_> {
                 _ => types.push(ty),
             }
         }
-        match params.list.last() {
-            Some(last) if params.variadic && !allowed.variadic => {
-                Err(Box::new(Error::ParameterVariadic { kind, span: last.ty.span }))
-            }
-            _ => Ok(types),
+        if params.variadic && !allowed.variadic {
+            let span = params.list.last().map_or(span, |last| last.ty.span);
+            return Err(Box::new(Error::ParameterVariadic { kind, span }));
         }
+        Ok(types)
     }
 
     /// A positive integer constant.

@@ -10,11 +10,11 @@ use crate::types::intrinsic::Intrinsic;
 
 /// The text as far as the typed tree.
 pub fn check_text(text: &str) -> Result<typed::Program, Diagnostic> {
-    check(&parse_text(text), &Env::default()).map_err(|error| error.diagnostic())
+    check(&parse_text(text)?, &Env::default()).map_err(|error| error.diagnostic())
 }
 
 /// The text as far as the tree without sugar.
-pub fn parse_text(text: &str) -> plain::Program {
+pub fn parse_text(text: &str) -> Result<plain::Program, Diagnostic> {
     let mut sources = Sources::default();
     let source = Source { name: "test.d".to_owned(), origin: Origin::Script, text: text.to_owned() };
     let file = sources.add(source);
@@ -22,9 +22,9 @@ pub fn parse_text(text: &str) -> plain::Program {
     let options = ParseOptions {
         macros: &Macros::default(),
         is_type_name: &is_type_name,
+        check_call: &super::check_call,
         settings: Settings::default(),
     };
-    let parsed = parser::parse(&sources, file, &options);
-    let parsed = parsed.unwrap_or_else(|error| panic!("{text}: {}", error.diagnostic().title));
-    if_else::expand(parsed.program, Session::default()).0
+    let parsed = parser::parse(&sources, file, &options).map_err(|error| error.diagnostic())?;
+    Ok(if_else::expand(parsed.program, Session::default()).0)
 }

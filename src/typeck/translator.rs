@@ -107,6 +107,10 @@ impl Checker<'_> {
     ) -> Result<Expr> {
         let ty = self.resolve_type(ty)?;
         let source = self.check_expr(operand)?;
+        self.translated(ty, source, span)
+    }
+
+    pub(super) fn translated(&self, ty: Type, source: Expr, span: Span) -> Result<Expr> {
         let record = match ty.resolved() {
             Type::Pointer { to, .. } => self.complete((**to).clone()),
             _ => self.complete(ty.clone()),

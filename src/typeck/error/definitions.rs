@@ -2,6 +2,7 @@
 
 use super::{Error, did_you_mean, error, operand};
 use crate::diag::{Diagnostic, tags};
+use crate::types::Type;
 
 impl Error {
     pub(super) fn of_definitions(&self) -> Option<Diagnostic> {
@@ -76,8 +77,12 @@ impl Error {
                     .at(*span, "no object can be void")
             }
             Error::ParameterType { kind, found, span } => {
-                let title = format!("a parameter of this {kind} cannot be {found}");
-                operand(tags::DECL_PROTO_TYPE, title, found, *span)
+                let found = match found {
+                    Type::Dynamic => "an associative array".to_string(),
+                    found => found.to_string(),
+                };
+                error(tags::DECL_PROTO_TYPE, format!("a parameter of this {kind} cannot be {found}"))
+                    .at(*span, format!("this is {found}"))
             }
             Error::ParameterName { kind, span } => {
                 error(tags::DECL_PROTO_NAME, format!("a parameter of this {kind} needs a name"))

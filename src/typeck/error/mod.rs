@@ -56,6 +56,7 @@ pub enum Error {
     DynamicOperand { op: &'static str, span: Span },
     DivisionByZero { span: Span },
     NotPointer { found: Type, span: Span },
+    ArrowNotPointer { found: Type, span: Span },
     DereferenceVoid { span: Span },
     DereferenceFunction { span: Span },
     NotRecord { found: Type, span: Span },
@@ -183,6 +184,11 @@ impl Error {
     /// A name that nobody assigned so far.
     pub fn is_undefined(&self) -> bool {
         matches!(self, Error::Undefined { .. } | Error::Unassigned { .. })
+    }
+
+    /// An action on an aggregation that nothing is assigned to so far.
+    pub fn is_unassigned_aggregation(&self) -> bool {
+        matches!(self, Error::AggregationUndefined { .. })
     }
 
     pub fn diagnostic(&self) -> Diagnostic {

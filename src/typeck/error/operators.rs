@@ -34,13 +34,19 @@ impl Error {
                 error(tags::OP_DYN, format!("an operand of `{op}` must have a value"))
                     .at(*span, "an aggregation or a translated object has none")
             }
-            Error::DivisionByZero { span } => {
-                error(tags::DIV_ZERO, "division by zero").at(*span, "this is 0")
-            }
+            Error::DivisionByZero { span } => Diagnostic::division_by_zero(*span),
             Error::NotPointer { found, span } => {
                 error(tags::DEREF_NONPTR, format!("a pointer is needed here, not {found}"))
                     .at(*span, format!("this is {found}"))
                     .help("cast an address first, for example `(int *)arg0`")
+            }
+            Error::ArrowNotPointer { found, span } => {
+                let diagnostic = error(tags::OP_PTR, format!("`->` needs a pointer, not {found}"))
+                    .at(*span, format!("this is {found}"));
+                match found.is_record() {
+                    true => diagnostic.help("a struct's members follow a `.`"),
+                    false => diagnostic.help("cast an address first, for example `((struct s *)arg0)->m`"),
+                }
             }
             Error::DereferenceVoid { span } => {
                 error(tags::DEREF_VOID, "what a `void *` points to has no type")

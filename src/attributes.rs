@@ -1,0 +1,70 @@
+//! attributes.rs: stability attributes: how much of a name may be relied on.
+
+use std::fmt;
+
+/// From the least stable to the most.
+pub const STABILITIES: [&str; 8] =
+    ["Internal", "Private", "Obsolete", "External", "Unstable", "Evolving", "Stable", "Standard"];
+/// From the least common dependency to the most.
+pub const CLASSES: [&str; 6] = ["Unknown", "CPU", "Platform", "Group", "ISA", "Common"];
+
+/// Of a name, of the data behind it, and what both depend on; indices of [`STABILITIES`] and [`CLASSES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributes {
+    pub name: usize,
+    pub data: usize,
+    pub class: usize,
+}
+
+/// What a program defines, and most of what D offers.
+pub const STABLE: Attributes = Attributes { name: 6, data: 6, class: 5 };
+pub const EVOLVING: Attributes = Attributes { name: 5, data: 5, class: 5 };
+/// A symbol or type of the kernel.
+pub const KERNEL: Attributes = Attributes { name: 1, data: 1, class: 0 };
+
+impl Attributes {
+    /// The less stable of both, part by part.
+    pub fn min(self, other: Attributes) -> Attributes {
+        Attributes {
+            name: self.name.min(other.name),
+            data: self.data.min(other.data),
+            class: self.class.min(other.class),
+        }
+    }
+
+    /// Every part is at least that of `least`.
+    pub fn reaches(self, least: Attributes) -> bool {
+        self.min(least) == least
+    }
+}
+
+impl fmt::Display for Attributes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", STABILITIES[self.name], STABILITIES[self.data], CLASSES[self.class])
+    }
+}
+
+/// Why a text is no attributes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// Not three words with slashes between them.
+    Shape,
+    Stability(String),
+    Class(String),
+}
+
+/// `Evolving/Evolving/Common`; upper and lower case mean the same.
+pub fn parse(text: &str) -> Result<Attributes, Trouble> {
+    let words: Vec<&str> = text.split('/').collect();
+    let [name, data, class] = words[..] else { return Err(Trouble::Shape) };
+    let stability = |word: &str| {
+        let found = STABILITIES.iter().position(|known| known.eq_ignore_ascii_case(word));
+        found.ok_or_else(|| Trouble::Stability(word.to_owned()))
+    };
+    let found = CLASSES.iter().position(|known| known.eq_ignore_ascii_case(class));
+    Ok(Attributes {
+        name: stability(name)?,
+        data: stability(data)?,
+        class: found.ok_or_else(|| Trouble::Class(class.to_owned()))?,
+    })
+}

@@ -1,0 +1,64 @@
+//! cli/libraries.rs: which D libraries a run reads: those of -L, of the system's directory, and those that come with the compiler.
+
+use super::dtrace::{Failed, Run, reason};
+use crate::dlib;
+use crate::pipeline::LibraryFile;
+use crate::source::{Origin, Source};
+
+impl Run {
+    /// -L comes first, as it may be meant to provide what others build on.
+    pub fn read_libraries(&mut self) -> Result<(), Failed> {
+        if self.options.flag("nolibs") {
+            return Ok(());
+        }
+        for directory in self.options.list("libdir").to_vec() {
+            self.read_directory(&directory)?;
+        }
+        match self.options.text("syslibdir").map(str::to_owned) {
+            Some(directory) => self.read_directory(&directory),
+            None => {
+                self.add_own_libraries();
+                Ok(())
+            }
+        }
+    }
+
+    fn add_own_libraries(&mut self) {
+        let texts = self.files.iter().chain(self.libraries.iter().map(|library| &library.file));
+        let wanted = dlib::wanted(texts.map(|file| self.sources.get(*file).text.as_str()));
+        for library in wanted {
+            let text = library.text.to_owned();
+            let source = Source { name: library.name.to_owned(), text, origin: Origin::Library };
+            self.libraries.push(LibraryFile { file: self.sources.add(source), own: true });
+        }
+    }
+
+    /// All files that end in `.d`; a directory that is not there has none.
+    fn read_directory(&mut self, directory: &str) -> Result<(), Failed> {
+        let Ok(entries) = std::fs::read_dir(directory) else { return Ok(()) };
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut names: Vec<String> = names.filter(|name| name.ends_with(".d")).collect();
+        names.sort();
+        let mut files = Vec::new();
+        for name in names {
+            let path = format!("{}/{name}", directory.trim_end_matches('/'));
+            let bytes = match std::fs::read(&path) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    return self.fail_as(&format!("failed to open {path}: {}", reason(&error)), None);
+                }
+            };
+            let text = crate::parser::decode(bytes).or_else(|diagnostic| {
+                self.fail_as(&format!("failed to compile library {path}: {}", diagnostic.title), None)
+            })?;
+            files.push((name, text));
+        }
+        for index in dlib::order(&files) {
+            let (name, text) = files[index].clone();
+            let name = format!("{}/{name}", directory.trim_end_matches('/'));
+            let file = self.sources.add(Source { name, text, origin: Origin::Library });
+            self.libraries.push(LibraryFile { file, own: false });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+/* psinfo_t and lwpsinfo_t: a process and a thread of it are each a task. */
+
+#pragma D depends_on module vmlinux
+
+typedef struct psinfo {
+	int pr_nlwp;
+	pid_t pr_pid;
+	pid_t pr_ppid;
+	pid_t pr_pgid;
+	pid_t pr_sid;
+	uid_t pr_uid;
+	uid_t pr_euid;
+	gid_t pr_gid;
+	gid_t pr_egid;
+	uintptr_t pr_addr;
+	uint64_t pr_start;
+	string pr_fname;
+	string pr_psargs;
+	uint_t pr_arglen;
+	int pr_jailid;
+	int pr_projid;
+	int pr_taskid;
+	int pr_poolid;
+	int pr_zoneid;
+	int pr_wstat;
+	char pr_dmodel;
+} psinfo_t;
+
+translator psinfo_t < struct task_struct *T > {
+	pr_nlwp = T->signal->nr_threads;
+	pr_pid = T->tgid;
+	pr_ppid = T->real_parent->tgid;
+	pr_pgid = T->signal->pids[2]->numbers[0].nr;
+	pr_sid = T->signal->pids[3]->numbers[0].nr;
+	pr_uid = T->cred->uid.val;
+	pr_euid = T->cred->euid.val;
+	pr_gid = T->cred->gid.val;
+	pr_egid = T->cred->egid.val;
+	pr_addr = (uintptr_t)T;
+	pr_start = T->start_time;
+	pr_fname = stringof(T->group_leader->comm);
+	pr_psargs = T == curthread ? execargs : stringof(T->group_leader->comm);
+	pr_arglen = strlen(T == curthread ? execargs : stringof(T->group_leader->comm));
+	pr_jailid = 0;
+	pr_projid = 0;
+	pr_taskid = 0;
+	pr_poolid = 0;
+	pr_zoneid = 0;
+	pr_wstat = T->exit_code;
+	pr_dmodel = 2;
+};
+
+typedef struct lwpsinfo {
+	int pr_flag;
+	id_t pr_lwpid;
+	uintptr_t pr_addr;
+	uintptr_t pr_wchan;
+	char pr_stype;
+	char pr_state;
+	char pr_sname;
+	int pr_nice;
+	short pr_syscall;
+	int pr_pri;
+	int pr_onpro;
+	int pr_bindpro;
+	int pr_bindpset;
+	string pr_name;
+} lwpsinfo_t;
+
+inline char SSLEEP = 1;
+inline char SRUN = 2;
+inline char SZOMB = 3;
+inline char SSTOP = 4;
+inline char SIDL = 5;
+inline char SONPROC = 6;
+inline int PR_STOPPED = 1;
+inline int PR_ISTOP = 2;
+inline int PR_ASLEEP = 0x20;
+inline int PR_MODEL_ILP32 = 1;
+inline int PR_MODEL_LP64 = 2;
+
+translator lwpsinfo_t < struct task_struct *T > {
+	pr_flag = T->__state & 3 ? PR_ASLEEP : T->__state & 12 ? PR_STOPPED : 0;
+	pr_lwpid = T->pid;
+	pr_addr = (uintptr_t)T;
+	pr_wchan = 0;
+	pr_stype = 0;
+	pr_state = T->on_cpu ? SONPROC : T->__state & 3 ? SSLEEP : T->__state & 12 ? SSTOP : SRUN;
+	pr_sname = T->on_cpu ? 'O' : T->__state & 3 ? 'S' : T->__state & 12 ? 'T' : 'R';
+	pr_nice = T->static_prio - 120;
+	pr_syscall = 0;
+	pr_pri = T->prio;
+	pr_onpro = T->thread_info.cpu;
+	pr_bindpro = -1;
+	pr_bindpset = -1;
+	pr_name = stringof(T->comm);
+};
+
+inline psinfo_t *curpsinfo = xlate <psinfo_t *> (curthread);
+inline lwpsinfo_t *curlwpsinfo = xlate <lwpsinfo_t *> (curthread);

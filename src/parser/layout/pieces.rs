@@ -1,0 +1,79 @@
+//! parser/layout/pieces.rs: tokens, and what stands between them: comments and control lines.
+
+use super::ItemTokens;
+use crate::parser::lexer::ItemStart;
+use crate::parser::token::Token;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Piece<'a> {
+    pub text: &'a str,
+    pub kind: Kind<'a>,
+    /// Newlines between the piece before and this one.
+    pub newlines: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Kind<'a> {
+    Token(&'a Token),
+    Comment,
+    /// A line that begins with `#`.
+    Control,
+}
+
+/// Each item with what stands before its tokens; the last is what follows all items.
+pub fn of_items<'a>(text: &'a str, items: &'a [ItemTokens]) -> Vec<(ItemStart, Vec<Piece<'a>>)> {
+    let mut all = Vec::new();
+    let mut at = 0;
+    for item in items {
+        let mut pieces = Vec::new();
+        for (token, span) in &item.tokens {
+            let (start, end) = (span.start as usize, span.end as usize);
+            let newlines = between(&text[at..start], &mut pieces);
+            pieces.push(Piece { text: &text[start..end], kind: Kind::Token(token), newlines });
+            at = end;
+        }
+        all.push((item.start, pieces));
+    }
+    let mut rest = Vec::new();
+    between(&text[at..], &mut rest);
+    all.push((ItemStart::End, rest));
+    all
+}
+
+/// Adds the comments and control lines of a gap; the newlines after the last of them.
+fn between<'a>(mut gap: &'a str, pieces: &mut Vec<Piece<'a>>) -> usize {
+    let mut newlines = 0;
+    loop {
+        let blank =
+            gap.len() - gap.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\x0b').len();
+        newlines += gap[..blank].matches('\n').count();
+        gap = &gap[blank..];
+        let (length, kind) = if gap.starts_with("/*") {
+            (gap.find("*/").map_or(gap.len(), |end| end + 2), Kind::Comment)
+        } else if gap.starts_with('#') {
+            (control_length(gap), Kind::Control)
+        } else if gap.starts_with('\\') {
+            // A newline that a backslash takes away.
+            gap = &gap[1..];
+            continue;
+        } else {
+            return newlines;
+        };
+        pieces.push(Piece { text: gap[..length].trim_end(), kind, newlines });
+        newlines = 0;
+        gap = &gap[length..];
+    }
+}
+
+/// Up to the newline that no backslash takes away.
+pub fn control_length(text: &str) -> usize {
+    let mut at = 0;
+    loop {
+        let Some(newline) = text[at..].find('\n') else { return text.len() };
+        let line = text[at..at + newline].trim_end_matches('\r');
+        if !line.ends_with('\\') {
+            return at + newline;
+        }
+        at += newline + 1;
+    }
+}

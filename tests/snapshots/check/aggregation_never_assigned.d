@@ -1,0 +1,2 @@
+BEGIN { clear(@a); @b = count(); }
+END { @a = count(); }

@@ -1,0 +1,1 @@
+BEGIN { trace(nowhere); x = y / (2 - 2); }

@@ -1,0 +1,1 @@
+BEGIN { prinft("x"); 3 3; }

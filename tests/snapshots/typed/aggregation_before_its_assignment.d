@@ -1,0 +1,1 @@
+BEGIN { printa("%d %@d\n", @a); trunc(@a, 5); @a[pid] = count(); }

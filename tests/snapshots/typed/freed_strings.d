@@ -1,0 +1,2 @@
+BEGIN { self->s = "a"; x["k"] = "b"; y = execname; }
+END { self->s = 0; x["k"] = NULL; y = 0; }
