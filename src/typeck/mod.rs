@@ -32,7 +32,7 @@ pub(crate) mod tests;
 mod translator;
 pub mod typed;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::parser::ast::ProbeDesc;
 use crate::source::Span;
@@ -78,7 +78,7 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
     for item in &program.items {
         checker.check_item(item)?;
     }
-    let providers: Vec<&str> = program.items.iter().filter_map(provider_name).collect();
+    let providers: HashSet<&str> = program.items.iter().filter_map(provider_name).collect();
     for item in &program.items {
         if let plain::Item::Pragma(pragma) = item {
             checker.require_used(pragma, &providers)?;
@@ -117,8 +117,8 @@ struct Checker<'a> {
     declared: Declared,
     externs: HashMap<String, (Type, Span)>,
     inlines: HashMap<String, inline::Inline>,
-    translators: Vec<translator::Translator>,
-    providers: Vec<provider::Provider>,
+    translators: translator::Translators,
+    providers: HashMap<String, provider::Provider>,
     /// The names of the libraries that are there; a program that is none may not depend on one.
     loaded: Vec<String>,
     in_library: bool,
@@ -140,8 +140,8 @@ impl<'a> Checker<'a> {
             declared: Declared::default(),
             externs: HashMap::new(),
             inlines: HashMap::new(),
-            translators: Vec::new(),
-            providers: Vec::new(),
+            translators: translator::Translators::default(),
+            providers: HashMap::new(),
             loaded: Vec::new(),
             in_library: false,
             frames: Vec::new(),
