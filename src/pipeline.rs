@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::attributes;
 use crate::codegen;
 use crate::diag::{Diagnostic, tags};
 use crate::dif;
@@ -292,6 +293,7 @@ fn environment<'a>(
         strsize: number("strsize"),
         stackframes: number("stackframes"),
         ustackframes: number("ustackframes"),
+        amin: options.text("amin").and_then(|text| attributes::parse(text).ok()),
         libraries,
     }
 }

@@ -27,6 +27,7 @@ mod provider;
 mod record;
 mod shape;
 mod specs;
+mod stability;
 #[cfg(test)]
 pub(crate) mod tests;
 mod translator;
@@ -34,6 +35,7 @@ pub mod typed;
 
 use std::collections::{HashMap, HashSet};
 
+use crate::attributes::Attributes;
 use crate::parser::ast::ProbeDesc;
 use crate::source::Span;
 use crate::sugar::plain;
@@ -58,13 +60,15 @@ pub struct Env<'a> {
     /// Options stackframes and ustackframes: frames of stack() and ustack() without an argument.
     pub stackframes: u32,
     pub ustackframes: u32,
+    /// Option amin: everything that a clause uses is at least so stable.
+    pub amin: Option<Attributes>,
     /// Each after those that it depends on.
     pub libraries: &'a [Library<'a>],
 }
 
 impl Default for Env<'_> {
     fn default() -> Self {
-        Env { kernel: &Intrinsic, strsize: 256, stackframes: 20, ustackframes: 20, libraries: &[] }
+        Env { kernel: &Intrinsic, strsize: 256, stackframes: 20, ustackframes: 20, amin: None, libraries: &[] }
     }
 }
 
@@ -119,6 +123,8 @@ struct Checker<'a> {
     inlines: HashMap<String, inline::Inline>,
     translators: translator::Translators,
     providers: HashMap<String, provider::Provider>,
+    /// Of names of the program, as its pragmas say.
+    attributes: HashMap<String, Attributes>,
     /// The names of the libraries that are there; a program that is none may not depend on one.
     loaded: Vec<String>,
     in_library: bool,
@@ -142,6 +148,7 @@ impl<'a> Checker<'a> {
             inlines: HashMap::new(),
             translators: translator::Translators::default(),
             providers: HashMap::new(),
+            attributes: HashMap::new(),
             loaded: Vec::new(),
             in_library: false,
             frames: Vec::new(),
@@ -156,7 +163,10 @@ impl<'a> Checker<'a> {
             plain::Item::Declaration(declaration) => self.declare(declaration),
             plain::Item::Inline(inline) => self.define_inline(inline),
             plain::Item::Translator(translator) => self.define_translator(translator),
-            plain::Item::Pragma(pragma) => self.check_pragma(pragma),
+            plain::Item::Pragma(pragma) => {
+                self.note_attributes(pragma);
+                self.check_pragma(pragma)
+            }
             plain::Item::Provider(_) | plain::Item::Clause(_) => Ok(()),
         }
     }
@@ -175,6 +185,7 @@ impl<'a> Checker<'a> {
             }
             Err(error) => return Err(error),
         };
+        self.check_stability(clause)?;
         Ok(typed::Clause { probes: clause.probes.clone(), predicate, body, span: clause.span })
     }
 
