@@ -3,6 +3,8 @@
 #[path = "support/kernel.rs"]
 mod kernel;
 
+use std::sync::LazyLock;
+
 use kernel::Fixture;
 use kinst::parser::ast::TagKind;
 use kinst::types::kernel::{Files, KernelTypes};
@@ -243,8 +245,10 @@ fn exhaust(types: &KernelTypes<impl Files>) {
     }
 }
 
+static OBJECT: LazyLock<Vec<u8>> = LazyLock::new(|| kernel::object("-gdwarf-5"));
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn damaged_btf_is_no_reason_to_panic(
@@ -267,6 +271,18 @@ proptest! {
         let module = btf.clone();
         exhaust(&Fixture { btf: Some(btf), ..Fixture::default() }.types());
         exhaust(&Fixture { modules: vec![("m".into(), module)], ..Fixture::with_btf() }.types());
+    }
+
+    #[test]
+    fn damaged_debug_information_is_no_reason_to_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..24),
+    ) {
+        let mut object = OBJECT.clone();
+        for (index, byte) in changes {
+            let at = index.index(object.len());
+            object[at] = byte;
+        }
+        exhaust(&Fixture { debug: kernel::image(object), ..Fixture::default() }.types());
     }
 
     #[test]

@@ -59,3 +59,59 @@ impl Object<'_, '_> {
         self.generator.program.layout.size(&bits.unit).unwrap_or(8)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::codegen::tests::{compile, run};
+
+    /// Declarations with their lengths and signedness, as gcc takes them.
+    const FIELDS: &[(&str, u32, bool)] = &[
+        ("unsigned int a : 3", 3, false),
+        ("int b : 5", 5, true),
+        ("unsigned short c : 9", 9, false),
+        ("long d : 33", 33, true),
+        ("unsigned char e : 1", 1, false),
+        ("unsigned long f : 64", 64, false),
+        ("char g : 7", 7, true),
+    ];
+
+    /// What a bit-field holds after the value was put into it.
+    fn held(value: i64, bits: u32, signed: bool) -> i64 {
+        let shift = 64 - bits;
+        if signed { (value << shift) >> shift } else { ((value as u64) << shift >> shift) as i64 }
+    }
+
+    proptest! {
+        /// Stores touch no neighbour, and a load gives what was stored.
+        #[test]
+        fn a_struct_of_bit_fields_is_an_array_of_numbers(
+            stores in prop::collection::vec((0..FIELDS.len(), -(1i64 << 40)..(1i64 << 40), 0..4), 1..12)
+        ) {
+            let members: String = FIELDS.iter().map(|(text, ..)| format!("{text}; ")).collect();
+            let name = |index: usize| char::from(b'a' + index as u8);
+            let (mut body, mut model) = (String::new(), vec![0i64; FIELDS.len()]);
+            for (index, value, how) in stores {
+                let (_, bits, signed) = FIELDS[index];
+                let (field, old) = (name(index), model[index]);
+                let new = match how {
+                    0 => { body += &format!("p->{field} += {value}; "); old.wrapping_add(value) }
+                    1 => { body += &format!("p->{field}++; "); old.wrapping_add(1) }
+                    2 => { body += &format!("--p->{field}; "); old.wrapping_sub(1) }
+                    _ => { body += &format!("p->{field} = {value}; "); value }
+                };
+                model[index] = held(new, bits, signed);
+            }
+            for index in 0..FIELDS.len() {
+                body += &format!("trace((int64_t)p->{}); ", name(index));
+            }
+            let program = compile(&format!(
+                "struct s {{ {members} }}; BEGIN {{ p = (struct s *)alloca(sizeof (struct s)); {body} }}"
+            ));
+            let values = run(&program).unwrap();
+            let seen: Vec<i64> = values[values.len() - FIELDS.len()..].iter().map(|v| *v as i64).collect();
+            prop_assert_eq!(seen, model, "{}", body);
+        }
+    }
+}

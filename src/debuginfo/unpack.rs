@@ -5,7 +5,7 @@ use std::io::Read;
 use std::ops::Deref;
 use std::path::Path;
 
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions};
 
 use super::Error;
 
@@ -23,6 +23,23 @@ impl Deref for Bytes {
             Bytes::Mapped(map) => map,
             Bytes::Owned(bytes) => bytes,
         }
+    }
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+/// A file that the kernel shows of itself in /sys: mapped, which is one call for millions of bytes, where the kernel
+/// can (the BTF since 6.16); else read page by page.
+pub fn read_shown(path: &Path) -> Option<Bytes> {
+    let file = File::open(path).ok()?;
+    // SAFETY: the map is only read, and the kernel neither cuts nor changes what it shows there.
+    match unsafe { MmapOptions::new().map_copy_read_only(&file) } {
+        Ok(map) if !map.is_empty() => Some(Bytes::Mapped(map)),
+        _ => std::fs::read(path).ok().map(Bytes::Owned),
     }
 }
 

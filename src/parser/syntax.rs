@@ -292,7 +292,8 @@ fn double_slash(span: Span) -> ParseError {
 
 /// A string ends at its first NUL: what stands behind it would be lost.
 pub fn nul_in_literal(span: Span) -> ParseError {
-    simple("NUL character in a constant", span, "the text would end here").help("write it as \\0, or remove it")
+    simple("NUL character in a constant", span, "the text would end here")
+        .help("write it as \\0, or remove it")
 }
 
 /// A module without the name of something in it.

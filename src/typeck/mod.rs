@@ -68,7 +68,14 @@ pub struct Env<'a> {
 
 impl Default for Env<'_> {
     fn default() -> Self {
-        Env { kernel: &Intrinsic, strsize: 256, stackframes: 20, ustackframes: 20, amin: None, libraries: &[] }
+        Env {
+            kernel: &Intrinsic,
+            strsize: 256,
+            stackframes: 20,
+            ustackframes: 20,
+            amin: None,
+            libraries: &[],
+        }
     }
 }
 
@@ -108,6 +115,11 @@ fn provider_name(item: &plain::Item) -> Option<&str> {
         plain::Item::Provider(provider) => Some(&provider.name.node),
         _ => None,
     }
+}
+
+/// A variable, constant or function that every program knows.
+pub fn is_known_name(word: &str) -> bool {
+    builtin::lookup(word).is_some() || constants::lookup(word).is_some()
 }
 
 /// The state of one check.

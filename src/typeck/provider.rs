@@ -25,6 +25,9 @@ struct Probe {
     translated: Vec<(Type, usize)>,
 }
 
+/// Those that a probe passes, and those that programs see.
+type Arguments = (Vec<Type>, Vec<(Type, usize)>);
+
 /// `args[i]` of a probe: the native argument's number and type, and the type that programs see.
 pub(super) type Argument = (usize, Type, Type);
 
@@ -60,7 +63,7 @@ impl Checker<'_> {
     }
 
     /// The types of the probe's arguments as it passes them, and as programs see them.
-    fn check_probe(&mut self, probe: &ast::ProviderProbe) -> Result<(Vec<Type>, Vec<(Type, usize)>)> {
+    fn check_probe(&mut self, probe: &ast::ProviderProbe) -> Result<Arguments> {
         let longest = [Some(&probe.native), probe.translated.as_ref()].into_iter().flatten();
         if longest.map(|params| params.list.len()).max() > Some(MOST_ARGUMENTS) {
             return Err(Box::new(Error::ProbeArguments { most: MOST_ARGUMENTS, span: probe.name.span }));
@@ -137,9 +140,8 @@ fn same(known: &[Probe], probes: &[Probe]) -> bool {
     let seen = |probe: &Probe| probe.translated.iter().map(|(ty, _)| ty.clone()).collect::<Vec<_>>();
     let known: HashMap<&str, &Probe> = known.iter().map(|probe| (probe.name.as_str(), probe)).collect();
     probes.iter().all(|probe| {
-        known.get(probe.name.as_str()).is_some_and(|other| {
-            equal(&other.native, &probe.native)
-                && equal(&seen(other), &seen(probe))
-        })
+        known
+            .get(probe.name.as_str())
+            .is_some_and(|other| equal(&other.native, &probe.native) && equal(&seen(other), &seen(probe)))
     })
 }

@@ -75,7 +75,8 @@ impl Checker<'_> {
     fn attributes_of_type(&self, ty: &ast::TypeName) -> Attributes {
         let own = |spec: &TypeSpec| match spec {
             TypeSpec::Name(name) => {
-                self.declared.named(name).is_some() || crate::types::intrinsic::Intrinsic.named(name).is_some()
+                self.declared.named(name).is_some()
+                    || crate::types::intrinsic::Intrinsic.named(name).is_some()
             }
             TypeSpec::Tag { kind, name } => self.declared.tagged(*kind, name).is_some(),
             _ => true,

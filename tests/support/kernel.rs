@@ -4,20 +4,26 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use kinst::debuginfo::Image;
+use kinst::debuginfo::{Bytes, Image};
 use kinst::types::kernel::{Files, KernelTypes, Located};
 
-/// The object file that gcc makes of types.c, with BTF or with DWARF.
-fn object(format: &str) -> Image {
+/// The object file that gcc makes of types.c, with BTF (-gbtf) or with DWARF (-gdwarf-5).
+pub fn object(format: &str) -> Vec<u8> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/types.c");
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("types.o");
     let output = Command::new("gcc").arg(format).args(["-c", "-o"]).args([&path, &source]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Image::open(&path).unwrap()
+    std::fs::read(&path).unwrap()
 }
 
-static BTF: LazyLock<Vec<u8>> = LazyLock::new(|| object("-gbtf").debug_section(".BTF").unwrap().into_owned());
+/// None where the file makes no sense at all.
+pub fn image(object: Vec<u8>) -> Option<Image> {
+    Image::parse(Path::new("types.o"), Bytes::Owned(object)).ok()
+}
+
+static BTF: LazyLock<Vec<u8>> =
+    LazyLock::new(|| image(object("-gbtf")).unwrap().debug_section(".BTF").unwrap().into_owned());
 
 /// The BTF of types.c.
 pub fn btf() -> Vec<u8> {
@@ -40,7 +46,7 @@ impl Fixture {
     /// `format` is gcc's: -gdwarf-5, -gdwarf-4.
     #[allow(dead_code, reason = "the snapshots need no debug information")]
     pub fn with_debug(format: &str) -> Fixture {
-        Fixture { debug: Some(object(format)), ..Fixture::default() }
+        Fixture { debug: image(object(format)), ..Fixture::default() }
     }
 
     pub fn types(self) -> KernelTypes<Fixture> {
@@ -59,10 +65,13 @@ const SYMBOLS: &[(&str, u64, bool)] = &[
 ];
 
 impl Files for Fixture {
-    fn btf(&self, module: Option<&str>) -> Option<Vec<u8>> {
+    fn btf(&self, module: Option<&str>) -> Option<Bytes> {
         match module {
-            None => self.btf.clone(),
-            Some(name) => self.modules.iter().find(|module| module.0 == name).map(|module| module.1.clone()),
+            None => self.btf.clone().map(Bytes::Owned),
+            Some(name) => {
+                let module = self.modules.iter().find(|module| module.0 == name)?;
+                Some(Bytes::Owned(module.1.clone()))
+            }
         }
     }
 

@@ -133,6 +133,11 @@ pub fn record_offsets(types: &[u8]) -> Vec<u32> {
     offsets
 }
 
+/// Name and info of the record at an offset.
+pub fn head(types: &[u8], at: usize) -> Option<(u32, u32)> {
+    Some((u32_at(types, at)?, u32_at(types, at + 4)?))
+}
+
 /// One record.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {

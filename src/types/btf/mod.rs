@@ -90,7 +90,8 @@ impl Btf {
             Some(base) if offset < self.first_string => base.string(offset),
             _ => {
                 let rest = self.strings().get((offset.wrapping_sub(self.first_string)) as usize..);
-                let text = rest.and_then(|rest| rest.split(|byte| *byte == 0).next()).unwrap_or_default();
+                let end = rest.and_then(|rest| memchr::memchr(0, rest));
+                let text = rest.zip(end).and_then(|(rest, end)| rest.get(..end)).unwrap_or_default();
                 std::str::from_utf8(text).unwrap_or_default()
             }
         }
@@ -105,11 +106,12 @@ impl Btf {
         })
     }
 
-    /// All types of a group: number and kind.
+    /// The types of a group that have a name: number and name.
     fn members_of(&self, group: Group) -> impl Iterator<Item = (u32, &str)> {
-        (self.first_type..self.end()).filter_map(move |id| {
-            let reader = self.reader(id)?;
-            let name = group.has(Kind::of(reader.info())?).then(|| self.string(reader.name()))?;
+        let types = self.header.types((*self.bytes).as_ref());
+        self.offsets.iter().zip(self.first_type..).filter_map(move |(at, id)| {
+            let (name, info) = format::head(types, *at as usize)?;
+            let name = group.has(Kind::of(info)?).then(|| self.string(name))?;
             (!name.is_empty()).then_some((id, name))
         })
     }

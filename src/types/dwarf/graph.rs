@@ -61,9 +61,7 @@ impl Types<'_> {
             | dw::DW_TAG_restrict_type
             | dw::DW_TAG_atomic_type => to(),
             dw::DW_TAG_typedef => Type::Typedef { name: Cow::Owned(name()), to: Box::new(to()) },
-            dw::DW_TAG_array_type => {
-                lengths(&unit, entry).into_iter().rev().fold(to(), |of, len| Type::array_of(of, len))
-            }
+            dw::DW_TAG_array_type => lengths(&unit, entry).into_iter().rev().fold(to(), Type::array_of),
             dw::DW_TAG_subroutine_type | dw::DW_TAG_subprogram => Type::Function,
             tag => match kind_of(tag) {
                 Some(kind) => self.tagged_at(&unit, entry, kind),

@@ -44,7 +44,7 @@ impl<'a> Units<'a> {
     pub fn containing(&self, place: u64) -> Option<Unit<'_, 'a>> {
         let after = self.headers.partition_point(|(start, _)| *start <= place);
         let (start, header) = self.headers.get(after.checked_sub(1)?)?;
-        self.open(*start, header.clone())
+        self.open(*start, *header)
     }
 
     /// The first entry of a unit's top level with the name that defines something.
@@ -52,16 +52,14 @@ impl<'a> Units<'a> {
         // Most words that are asked for are no names of the kernel at all.
         let mut needle = name.as_bytes().to_vec();
         needle.push(0);
-        let strings = |section: Slice<'a>| memchr::memmem::find(section.slice(), &needle).is_some();
-        // A name of up to three letters may stand in the entry itself.
-        if name.len() > 3
-            && !strings(*self.dwarf.debug_str.reader())
-            && !strings(self.dwarf.debug_info.reader().to_owned())
-        {
+        let known = [self.dwarf.debug_str.reader(), self.dwarf.debug_info.reader()]
+            .into_iter()
+            .any(|section| memchr::memmem::find(section.slice(), &needle).is_some());
+        if !known {
             return None;
         }
         self.headers.iter().find_map(|(start, header)| {
-            let unit = self.open(*start, header.clone())?;
+            let unit = self.open(*start, *header)?;
             let entry = unit.top_level(name, &is_wanted)?;
             Some((unit, entry))
         })

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::symbols::Kallsyms;
-use crate::debuginfo::Image;
+use crate::debuginfo::{Bytes, Image, read_shown};
 use crate::diag::Diagnostic;
 use crate::sites;
 
@@ -23,7 +23,7 @@ pub struct Located {
 /// The files of one kernel. Every question opens what it needs, and nothing else does.
 pub trait Files {
     /// The BTF of a module, or of the kernel proper.
-    fn btf(&self, module: Option<&str>) -> Option<Vec<u8>>;
+    fn btf(&self, module: Option<&str>) -> Option<Bytes>;
 
     /// The modules that a name without a module is looked for in.
     fn modules(&self) -> Vec<String>;
@@ -80,10 +80,10 @@ impl<'a> Installed<'a> {
 }
 
 impl Files for Installed<'_> {
-    fn btf(&self, module: Option<&str>) -> Option<Vec<u8>> {
+    fn btf(&self, module: Option<&str>) -> Option<Bytes> {
         let module = module.unwrap_or(sites::KERNEL_PROPER);
         if self.running && !module.contains('/') {
-            return std::fs::read(Path::new(BTF).join(module)).ok();
+            return read_shown(&Path::new(BTF).join(module));
         }
         let image = self.image(module)?;
         // Types that continue a summary of the kernel's, not the kernel's own, have other numbers.
@@ -91,7 +91,7 @@ impl Files for Installed<'_> {
             return None;
         }
         let bytes = image.debug_section(".BTF").ok()?;
-        (!bytes.is_empty()).then(|| bytes.into_owned())
+        (!bytes.is_empty()).then(|| Bytes::Owned(bytes.into_owned()))
     }
 
     /// A sysroot has thousands of modules: there only a module that is named is opened.
