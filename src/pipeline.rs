@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::attributes;
 use crate::codegen;
 use crate::diag::{Diagnostic, tags};
 use crate::dif;
@@ -67,7 +68,7 @@ pub fn compile(
 pub fn format(source: &Source, given: Given<'_>, sources: &Sources) -> Result<String, Vec<Diagnostic>> {
     let mut types = HashSet::new();
     parse_libraries(sources, given, &mut types)?;
-    let is_type_name = |word: &str| types.contains(word) || given.kernel.named(word).is_some();
+    let is_type_name = |word: &str| is_type(word, &types, given.kernel);
     // Arguments are not given, and what the preprocessor defines is not known.
     let settings =
         Settings { defaultargs: true, argref: true, empty: true, directives: true, ..Settings::default() };
@@ -211,10 +212,7 @@ fn parse(
             pspec: options.flag("pspec"),
             directives: false,
         };
-        // The kernel is asked last: its types are read for the first word that nobody else knows.
-        let is_type_name = |word: &str| {
-            types.contains(word) || !typeck::is_known_name(word) && given.kernel.named(word).is_some()
-        };
+        let is_type_name = |word: &str| is_type(word, types, given.kernel);
         let parse_options = ParseOptions {
             macros: given.macros,
             is_type_name: &is_type_name,
@@ -230,6 +228,11 @@ fn parse(
     Ok(trees)
 }
 
+/// The kernel is asked last: its types are read for the first word that nobody else knows.
+fn is_type(word: &str, types: &HashSet<String>, kernel: &dyn Kernel) -> bool {
+    types.contains(word) || !typeck::is_known_name(word) && kernel.named(word).is_some()
+}
+
 /// Of the libraries that come with the compiler, those that this kernel's types do not read are left out.
 fn parse_libraries(
     sources: &Sources,
@@ -238,10 +241,7 @@ fn parse_libraries(
 ) -> Result<Vec<(LibraryFile, plain::Program)>, Vec<Diagnostic>> {
     let mut programs = Vec::new();
     for library in given.libraries {
-        // The kernel is asked last: its types are read for the first word that nobody else knows.
-        let is_type_name = |word: &str| {
-            types.contains(word) || !typeck::is_known_name(word) && given.kernel.named(word).is_some()
-        };
+        let is_type_name = |word: &str| is_type(word, types, given.kernel);
         let parse_options = ParseOptions {
             macros: given.macros,
             is_type_name: &is_type_name,
@@ -298,6 +298,7 @@ fn environment<'a>(
         strsize: number("strsize"),
         stackframes: number("stackframes"),
         ustackframes: number("ustackframes"),
+        amin: options.text("amin").and_then(|text| attributes::parse(text).ok()),
         libraries,
     }
 }

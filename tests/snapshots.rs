@@ -10,6 +10,7 @@ mod kernel;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use kinst::attributes::{self, Attributes};
 use kinst::diag::render::{self, Style};
 use kinst::parser::{self, Macros, ParseError, ParseOptions, Parsed, Settings, ast};
 use kinst::source::{FileId, Origin, Source, Sources};
@@ -102,6 +103,7 @@ const CHECKER_TAGS: &[&str] = &[
     "D_AGG_SPEC",
     "D_ARGS_TYPE",
     "D_ARR_BADREF",
+    "D_ATTR_MIN",
     "D_ARR_BOUNDS",
     "D_ARR_LOCAL",
     "D_CAST_INVAL",
@@ -314,6 +316,8 @@ struct Case {
     types: Vec<String>,
     /// That of the fixture, or none.
     kernel: Box<dyn Kernel>,
+    /// Option amin.
+    amin: Option<Attributes>,
     check_call: &'static parser::CheckCall<'static>,
 }
 
@@ -324,7 +328,7 @@ impl Case {
         let file = sources.add(source);
         let (macros, settings, kernel) = (Macros::default(), Settings::default(), Box::new(Intrinsic));
         let check_call = &typeck::check_call;
-        Case { sources, file, macros, settings, types: Vec::new(), kernel, check_call }
+        Case { sources, file, macros, settings, types: Vec::new(), kernel, check_call, amin: None }
     }
 
     fn read(path: &Path) -> Case {
@@ -340,6 +344,7 @@ impl Case {
         }
         let (mut settings, mut types, mut origin) = (Settings::default(), Vec::new(), Origin::Script);
         let mut kernel: Box<dyn Kernel> = Box::new(Intrinsic);
+        let mut amin = None;
         for word in directive.split(", ").filter(|word| !word.is_empty()) {
             match word.split_once(": ").unwrap_or((word, "")) {
                 ("-n", _) => origin = Origin::Name,
@@ -350,6 +355,7 @@ impl Case {
                 ("args", list) => macros.arguments = list.split(' ').map(str::to_owned).collect(),
                 ("type", list) => types = list.split(' ').map(str::to_owned).collect(),
                 ("kernel", _) => kernel = Box::new(kernel::Fixture::with_btf().types()),
+                ("amin", text) => amin = attributes::parse(text).ok(),
                 ("defaultargs", _) => settings.defaultargs = true,
                 ("argref", _) => settings.argref = true,
                 ("empty", _) => settings.empty = true,
@@ -364,7 +370,7 @@ impl Case {
         // What a tree looks like does not depend on which names can be called.
         let any: &'static parser::CheckCall<'static> = &parser::any_call;
         let check_call = if path.parent().unwrap().ends_with("parse") { any } else { &typeck::check_call };
-        Case { sources, file, macros, settings, types, kernel, check_call }
+        Case { sources, file, macros, settings, types, kernel, check_call, amin }
     }
 
     fn parse(&self) -> Result<Parsed, ParseError> {
@@ -392,7 +398,7 @@ impl Case {
 /// A later stage fails with its own diagnostic, rendered like the parser's.
 fn check(case: &Case) -> Result<typeck::typed::Program, String> {
     let (plain, _) = sugar::if_else::expand(case.program()?, sugar::Session::default());
-    typeck::check(&plain, &typeck::Env { kernel: &*case.kernel, ..typeck::Env::default() })
+    typeck::check(&plain, &typeck::Env { kernel: &*case.kernel, amin: case.amin, ..typeck::Env::default() })
         .map_err(|error| render::text(&case.sources, &error.diagnostic(), &case.style()))
 }
 

@@ -166,9 +166,11 @@ impl Run {
 
     fn read_bytes(&self, path: &str) -> Result<Vec<u8>, Failed> {
         let mut bytes = Vec::new();
+        // One more than is taken tells that there is more.
+        let most = crate::parser::MAX_TEXT as u64 + 1;
         let read = match path {
-            "-" => std::io::stdin().read_to_end(&mut bytes),
-            _ => std::fs::File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)),
+            "-" => std::io::stdin().take(most).read_to_end(&mut bytes),
+            _ => std::fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)),
         };
         match read {
             Ok(_) => Ok(bytes),

@@ -53,7 +53,10 @@ impl Lexer<'_> {
                 self.item_done = self.mode == Mode::Declaration && self.levels.len() == 1;
             }
             BodyToken::Slash if self.mode == Mode::Predicate => self.division = Some(span),
-            BodyToken::Comma if self.levels.last().is_some_and(|level| level.enumerates) => self.note_type(),
+            BodyToken::Comma if self.levels.last().is_some_and(|level| level.enumerates) => {
+                self.end_statement();
+                self.note_type();
+            }
             // A parameter follows; in other braces another name of the same type does.
             BodyToken::Comma if self.opener().is_some_and(|(opener, _)| opener != BodyToken::LBrace) => {
                 self.forget_type();

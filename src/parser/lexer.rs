@@ -427,6 +427,10 @@ impl<'a> Lexer<'a> {
         self.at = start + length;
         let span = self.span_from(start);
         let text = self.slice(span).to_owned();
+        if let Some(nul) = text.find('\0') {
+            let at = start + nul;
+            return Err(syntax::nul_in_literal(Span::new(self.file, at, at + 1)));
+        }
         Ok(match mark {
             '"' => Token::Str { value: literal::unescape(&text[1..length - 1]), text },
             _ => Token::Char { value: literal::character(&text, span)?, text },

@@ -63,8 +63,15 @@ pub struct Parsed {
     pub arguments_used: Vec<bool>,
 }
 
+/// Bytes of a text at most; the places in it are numbers of 32 bits.
+pub const MAX_TEXT: usize = 256 << 20;
+
 /// Bytes from outside → text. D is written in UTF-8; a byte order mark is dropped.
 pub fn decode(mut bytes: Vec<u8>) -> Result<String, Diagnostic> {
+    if bytes.len() > MAX_TEXT {
+        let title = format!("the program is larger than {} MB", MAX_TEXT >> 20);
+        return Err(Diagnostic::error(tags::SYNTAX, title));
+    }
     if bytes.starts_with("\u{feff}".as_bytes()) {
         bytes.drain(..'\u{feff}'.len_utf8());
     }

@@ -290,6 +290,12 @@ fn double_slash(span: Span) -> ParseError {
     simple("D has no `//` comments", span, "not the start of a comment").help("comments are written /* … */")
 }
 
+/// A string ends at its first NUL: what stands behind it would be lost.
+pub fn nul_in_literal(span: Span) -> ParseError {
+    simple("NUL character in a constant", span, "the text would end here")
+        .help("write it as \\0, or remove it")
+}
+
 /// A module without the name of something in it.
 pub fn symbol_missing(span: Span) -> ParseError {
     simple("a symbol's name is missing after the backtick", span, "no name follows")

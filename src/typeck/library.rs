@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::inline::Inline;
+use super::provider::Provider;
 use super::{Checker, Error, Result};
 use crate::source::Span;
 use crate::sugar::plain;
@@ -25,7 +26,7 @@ struct Before {
     externs: HashMap<String, (Type, Span)>,
     inlines: HashMap<String, Inline>,
     translators: usize,
-    providers: usize,
+    providers: HashMap<String, Provider>,
 }
 
 impl Checker<'_> {
@@ -37,7 +38,7 @@ impl Checker<'_> {
             externs: self.externs.clone(),
             inlines: self.inlines.clone(),
             translators: self.translators.len(),
-            providers: self.providers.len(),
+            providers: self.providers.clone(),
         };
         self.in_library = true;
         let result = self.define_library(library.program);
@@ -67,6 +68,6 @@ impl Checker<'_> {
         self.externs = before.externs;
         self.inlines = before.inlines;
         self.translators.truncate(before.translators);
-        self.providers.truncate(before.providers);
+        self.providers = before.providers;
     }
 }

@@ -27,13 +27,15 @@ mod provider;
 mod record;
 mod shape;
 mod specs;
+mod stability;
 #[cfg(test)]
 pub(crate) mod tests;
 mod translator;
 pub mod typed;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use crate::attributes::Attributes;
 use crate::parser::ast::ProbeDesc;
 use crate::source::Span;
 use crate::sugar::plain;
@@ -58,13 +60,22 @@ pub struct Env<'a> {
     /// Options stackframes and ustackframes: frames of stack() and ustack() without an argument.
     pub stackframes: u32,
     pub ustackframes: u32,
+    /// Option amin: everything that a clause uses is at least so stable.
+    pub amin: Option<Attributes>,
     /// Each after those that it depends on.
     pub libraries: &'a [Library<'a>],
 }
 
 impl Default for Env<'_> {
     fn default() -> Self {
-        Env { kernel: &Intrinsic, strsize: 256, stackframes: 20, ustackframes: 20, libraries: &[] }
+        Env {
+            kernel: &Intrinsic,
+            strsize: 256,
+            stackframes: 20,
+            ustackframes: 20,
+            amin: None,
+            libraries: &[],
+        }
     }
 }
 
@@ -78,7 +89,7 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
     for item in &program.items {
         checker.check_item(item)?;
     }
-    let providers: Vec<&str> = program.items.iter().filter_map(provider_name).collect();
+    let providers: HashSet<&str> = program.items.iter().filter_map(provider_name).collect();
     for item in &program.items {
         if let plain::Item::Pragma(pragma) = item {
             checker.require_used(pragma, &providers)?;
@@ -99,16 +110,16 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
     Ok(typed::Program { layout: checker.layout, variables, aggregations, clauses })
 }
 
-/// A variable, constant or function that every program knows.
-pub fn is_known_name(word: &str) -> bool {
-    builtin::lookup(word).is_some() || constants::lookup(word).is_some()
-}
-
 fn provider_name(item: &plain::Item) -> Option<&str> {
     match item {
         plain::Item::Provider(provider) => Some(&provider.name.node),
         _ => None,
     }
+}
+
+/// A variable, constant or function that every program knows.
+pub fn is_known_name(word: &str) -> bool {
+    builtin::lookup(word).is_some() || constants::lookup(word).is_some()
 }
 
 /// The state of one check.
@@ -122,8 +133,10 @@ struct Checker<'a> {
     declared: Declared,
     externs: HashMap<String, (Type, Span)>,
     inlines: HashMap<String, inline::Inline>,
-    translators: Vec<translator::Translator>,
-    providers: Vec<provider::Provider>,
+    translators: translator::Translators,
+    providers: HashMap<String, provider::Provider>,
+    /// Of names of the program, as its pragmas say.
+    attributes: HashMap<String, Attributes>,
     /// The names of the libraries that are there; a program that is none may not depend on one.
     loaded: Vec<String>,
     in_library: bool,
@@ -145,8 +158,9 @@ impl<'a> Checker<'a> {
             declared: Declared::default(),
             externs: HashMap::new(),
             inlines: HashMap::new(),
-            translators: Vec::new(),
-            providers: Vec::new(),
+            translators: translator::Translators::default(),
+            providers: HashMap::new(),
+            attributes: HashMap::new(),
             loaded: Vec::new(),
             in_library: false,
             frames: Vec::new(),
@@ -161,7 +175,10 @@ impl<'a> Checker<'a> {
             plain::Item::Declaration(declaration) => self.declare(declaration),
             plain::Item::Inline(inline) => self.define_inline(inline),
             plain::Item::Translator(translator) => self.define_translator(translator),
-            plain::Item::Pragma(pragma) => self.check_pragma(pragma),
+            plain::Item::Pragma(pragma) => {
+                self.note_attributes(pragma);
+                self.check_pragma(pragma)
+            }
             plain::Item::Provider(_) | plain::Item::Clause(_) => Ok(()),
         }
     }
@@ -180,6 +197,7 @@ impl<'a> Checker<'a> {
             }
             Err(error) => return Err(error),
         };
+        self.check_stability(clause)?;
         Ok(typed::Clause { probes: clause.probes.clone(), predicate, body, span: clause.span })
     }
 

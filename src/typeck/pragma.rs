@@ -1,5 +1,7 @@
 //! typeck/pragma.rs: the pragmas about names, and what a text depends on.
 
+use std::collections::HashSet;
+
 use super::names::Name;
 use super::typed::Scope;
 use super::{Checker, Error, Result, builtin, constants};
@@ -53,9 +55,9 @@ impl Checker<'_> {
     }
 
     /// After all declarations: the name must be one of theirs.
-    pub(super) fn require_used(&self, pragma: &Pragma, providers: &[&str]) -> Result<()> {
+    pub(super) fn require_used(&self, pragma: &Pragma, providers: &HashSet<&str>) -> Result<()> {
         if let Pragma::Attributes { of: PragmaSubject::Provider { name, .. }, .. } = pragma {
-            let there = PROVIDERS.contains(&name.node.as_str()) || providers.contains(&name.node.as_str());
+            let there = PROVIDERS.contains(&name.node.as_str()) || providers.contains(name.node.as_str());
             return match there {
                 true => Ok(()),
                 false => Err(Box::new(Error::PragmaUnused { name: name.node.clone(), span: name.span })),

@@ -1,5 +1,7 @@
 //! typeck/provider.rs: definitions of providers: the types of their probes' arguments.
 
+use std::collections::{HashMap, HashSet};
+
 use super::specs::Allowed;
 use super::{Checker, Error, Result};
 use crate::parser::ast;
@@ -12,7 +14,6 @@ const MOST_ARGUMENTS: usize = 255;
 
 #[derive(Clone, Debug)]
 pub(super) struct Provider {
-    name: String,
     probes: Vec<Probe>,
 }
 
@@ -24,12 +25,15 @@ struct Probe {
     translated: Vec<(Type, usize)>,
 }
 
+/// Those that a probe passes, and those that programs see.
+type Arguments = (Vec<Type>, Vec<(Type, usize)>);
+
 /// `args[i]` of a probe: the native argument's number and type, and the type that programs see.
 pub(super) type Argument = (usize, Type, Type);
 
 impl Checker<'_> {
     pub(super) fn has_provider(&self, name: &str) -> bool {
-        self.providers.iter().any(|provider| provider.name == name)
+        self.providers.contains_key(name)
     }
 
     pub(super) fn define_provider(&mut self, definition: &ast::Provider) -> Result<()> {
@@ -39,26 +43,27 @@ impl Checker<'_> {
             return Err(Box::new(Error::ProviderName { name: name.clone(), span }));
         }
         let mut probes: Vec<Probe> = Vec::new();
+        let mut seen = HashSet::new();
         for probe in &definition.probes {
             let name = probe.name.node.replace("__", "-");
-            if probes.iter().any(|other| other.name == name) {
+            if !seen.insert(name.clone()) {
                 return Err(Box::new(Error::ProbeTwice { name, span: probe.name.span }));
             }
             let (native, translated) = self.check_probe(probe)?;
             probes.push(Probe { name, native, translated });
         }
-        if let Some(known) = self.providers.iter().find(|provider| provider.name == *name) {
+        if let Some(known) = self.providers.get(name) {
             if !same(&known.probes, &probes) {
                 return Err(Box::new(Error::ProviderRedefined { name: name.clone(), span }));
             }
             return Ok(());
         }
-        self.providers.push(Provider { name: name.clone(), probes });
+        self.providers.insert(name.clone(), Provider { probes });
         Ok(())
     }
 
     /// The types of the probe's arguments as it passes them, and as programs see them.
-    fn check_probe(&mut self, probe: &ast::ProviderProbe) -> Result<(Vec<Type>, Vec<(Type, usize)>)> {
+    fn check_probe(&mut self, probe: &ast::ProviderProbe) -> Result<Arguments> {
         let longest = [Some(&probe.native), probe.translated.as_ref()].into_iter().flatten();
         if longest.map(|params| params.list.len()).max() > Some(MOST_ARGUMENTS) {
             return Err(Box::new(Error::ProbeArguments { most: MOST_ARGUMENTS, span: probe.name.span }));
@@ -96,7 +101,7 @@ impl Checker<'_> {
         fields: &ast::ProbeFields,
         number: u64,
     ) -> Option<std::result::Result<Argument, Option<u64>>> {
-        let provider = self.providers.iter().find(|provider| provider.name == fields.provider)?;
+        let provider = self.providers.get(&fields.provider)?;
         let pattern = Pattern::new(&fields.name);
         let mut matching = provider.probes.iter().filter(|probe| pattern.matches(&probe.name));
         let first = matching.next()?;
@@ -133,11 +138,10 @@ impl Checker<'_> {
 fn same(known: &[Probe], probes: &[Probe]) -> bool {
     let equal = |a: &[Type], b: &[Type]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b));
     let seen = |probe: &Probe| probe.translated.iter().map(|(ty, _)| ty.clone()).collect::<Vec<_>>();
+    let known: HashMap<&str, &Probe> = known.iter().map(|probe| (probe.name.as_str(), probe)).collect();
     probes.iter().all(|probe| {
-        known.iter().any(|other| {
-            other.name == probe.name
-                && equal(&other.native, &probe.native)
-                && equal(&seen(other), &seen(probe))
-        })
+        known
+            .get(probe.name.as_str())
+            .is_some_and(|other| equal(&other.native, &probe.native) && equal(&seen(other), &seen(probe)))
     })
 }

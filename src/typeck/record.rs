@@ -1,5 +1,7 @@
 //! typeck/record.rs: definitions of structs, unions and enums.
 
+use std::collections::HashSet;
+
 use super::inline::{Inline, Value};
 use super::specs::has_user;
 use super::{Checker, Error, Result};
@@ -25,13 +27,12 @@ impl Checker<'_> {
         for declaration in &record.members {
             self.check_members(declaration, &mut parts)?;
         }
-        let mut seen: Vec<&str> = Vec::new();
+        let mut seen: HashSet<&str> = HashSet::new();
         for part in &parts {
             let (Part::Member(name, _, span) | Part::BitField(name, _, _, span)) = part;
-            if !name.is_empty() && seen.contains(&name.as_str()) {
+            if !name.is_empty() && !seen.insert(name) {
                 return Err(Box::new(Error::MemberTwice { name: name.clone(), span: *span }));
             }
-            seen.push(name);
         }
         let types = self.types();
         let mut placement = Placement::new(record.kind, self.layout, &types);
@@ -122,6 +123,7 @@ impl Checker<'_> {
     pub(super) fn define_enum(&mut self, definition: &EnumDefinition, span: Span) -> Result<Type> {
         let tagged = self.new_tag(TagKind::Enum, definition.name.as_ref(), span)?;
         let mut enumerators: Vec<(String, i64)> = Vec::new();
+        let mut seen: HashSet<&str> = HashSet::new();
         for (name, value) in &definition.enumerators {
             if name.node.contains('`') {
                 return Err(Box::new(Error::ScopedDeclaration { span: name.span }));
@@ -134,7 +136,7 @@ impl Checker<'_> {
                 let span = value.as_ref().map_or(name.span, |value| value.span);
                 return Err(Box::new(Error::EnumeratorRange { span }));
             };
-            if enumerators.iter().any(|(other, _)| *other == name.node) {
+            if !seen.insert(&name.node) {
                 return Err(Box::new(Error::EnumeratorTwice { name: name.node.clone(), span: name.span }));
             }
             if self.global_is_taken(&name.node, name.span) {

@@ -1,5 +1,7 @@
 //! typeck/translator.rs: translators: structures made of expressions over another type.
 
+use std::collections::HashMap;
+
 use super::inline::Frame;
 use super::typed::{Expr, ExprKind};
 use super::{Checker, Error, Result};
@@ -17,6 +19,36 @@ pub(super) struct Translator {
     span: Span,
 }
 
+/// In the order of their definition; by the output's name too, as there may be many.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Translators {
+    list: Vec<Translator>,
+    by_output: HashMap<String, Vec<usize>>,
+}
+
+impl Translators {
+    fn push(&mut self, translator: Translator) {
+        self.by_output.entry(translator.output.name.clone()).or_default().push(self.list.len());
+        self.list.push(translator);
+    }
+
+    /// Those that make this type, with their numbers.
+    fn making(&self, output: &Tagged) -> impl Iterator<Item = (usize, &Translator)> {
+        let indices = self.by_output.get(&output.name).into_iter().flatten();
+        let all = indices.map(|&index| (index, &self.list[index]));
+        all.filter(move |(_, translator)| translator.output.same(output))
+    }
+
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub fn truncate(&mut self, len: usize) {
+        self.list.truncate(len);
+        self.by_output.values_mut().for_each(|indices| indices.retain(|&index| index < len));
+    }
+}
+
 impl Checker<'_> {
     pub(super) fn define_translator(&mut self, definition: &ast::Translator) -> Result<()> {
         let input = self.resolve_type(&definition.input)?;
@@ -28,8 +60,7 @@ impl Checker<'_> {
             return Err(Box::new(Error::TranslatorOutput { found: output, span: definition.output.span }));
         };
         let tagged = tagged.clone();
-        if let Some(before) = self.translators.iter().find(|t| t.output.same(&tagged) && t.input.same(&input))
-        {
+        if let Some((_, before)) = self.translators.making(&tagged).find(|(_, t)| t.input.same(&input)) {
             let (input, declared) = (input, before.span);
             return Err(Box::new(Error::TranslatorRedefined { output, input, declared, span }));
         }
@@ -121,7 +152,7 @@ impl Checker<'_> {
         let Some(index) = self.find_translator(output, &source) else {
             return Err(Box::new(Error::NoTranslator { output: ty, input: source.ty, span }));
         };
-        let input = self.translators[index].input.clone();
+        let input = self.translators.list[index].input.clone();
         let source = self.convert(source, &input);
         let source = Box::new(Expr { ty: input, ..source });
         Ok(Expr::new(ExprKind::Translated { translator: index, source }, ty, span))
@@ -129,15 +160,13 @@ impl Checker<'_> {
 
     /// The translator for exactly this type, or one that takes it.
     fn find_translator(&self, output: &Tagged, source: &Expr) -> Option<usize> {
-        let makes = |t: &Translator| t.output.same(output);
-        let exact = self.translators.iter().position(|t| makes(t) && t.input.same(&source.ty));
-        exact.or_else(|| {
-            self.translators.iter().position(|t| makes(t) && self.is_compatible(source, &t.input))
-        })
+        let exact = self.translators.making(output).find(|(_, t)| t.input.same(&source.ty));
+        let any = || self.translators.making(output).find(|(_, t)| self.is_compatible(source, &t.input));
+        exact.or_else(any).map(|(index, _)| index)
     }
 
     pub(super) fn has_translator(&self, output: &Tagged, input: &Type) -> bool {
-        self.translators.iter().any(|t| t.output.same(output) && t.input.same(input))
+        self.translators.making(output).any(|(_, t)| t.input.same(input))
     }
 
     /// `translated.member` or `translated->member`; `None` if the base is no translated value.
@@ -148,7 +177,7 @@ impl Checker<'_> {
         span: Span,
     ) -> Option<Result<Expr>> {
         let ExprKind::Translated { translator: index, source } = &base.kind else { return None };
-        let translator = self.translators[*index].clone();
+        let translator = self.translators.list[*index].clone();
         let members = self.types().members(&translator.output);
         let record = Type::Record(translator.output.clone());
         let Some(found) = members.iter().find(|m| m.name == member.node) else {

@@ -45,8 +45,10 @@ impl<'a> Writer<'a> {
 
     /// What stands before an item's first token.
     fn leading(&mut self, apart: bool, clause: bool) {
+        // A comment on the line of the item before belongs to that.
         if let Some(first) = self.pieces.first()
-            && (apart && !(first.newlines == 0 && !matches!(first.kind, Kind::Token(_))))
+            && apart
+            && (first.newlines > 0 || matches!(first.kind, Kind::Token(_)))
         {
             self.empty_line();
         }

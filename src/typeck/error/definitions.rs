@@ -116,6 +116,11 @@ impl Error {
                 error(tags::PRAGMA_SCOPE, format!("`{name}` is not defined by this program"))
                     .at(*span, "the name belongs to D itself")
             }
+            Error::Unstable { what, found, least, span } => {
+                error(tags::ATTR_MIN, format!("{what} is less stable than amin asks for"))
+                    .at(*span, format!("this is {found}"))
+                    .help(format!("use something that is {least} at least, or set a lower -x amin"))
+            }
             Error::PragmaUnused { name, span } => {
                 error(tags::PRAGMA_UNUSED, format!("the pragma names `{name}`, which nothing declares"))
                     .at(*span, "never declared")

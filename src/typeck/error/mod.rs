@@ -10,6 +10,7 @@ mod names;
 mod operators;
 mod variables;
 
+use crate::attributes::Attributes;
 use crate::diag::{Diagnostic, Tag, tags};
 use crate::source::Span;
 use crate::types::Type;
@@ -161,6 +162,7 @@ pub enum Error {
     PragmaWord { what: &'static str, found: String, similar: Option<String>, span: Span },
     PragmaScope { name: String, span: Span },
     PragmaUnused { name: String, span: Span },
+    Unstable { what: String, found: Attributes, least: Attributes, span: Span },
     PragmaDependency { class: String, name: String, span: Span },
     // Inlines, translators, providers.
     InlineType { expected: Type, found: Type, span: Span },

@@ -33,7 +33,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("src/debuginfo", &["diag", "source"]),
     ("src/types", &["debuginfo", "diag", "parser", "sites", "source"]),
     ("src/sites", &["debuginfo", "diag", "source", "types"]),
-    ("src/typeck", &["diag", "dif", "parser", "sites", "source", "sugar", "types"]),
+    ("src/typeck", &["attributes", "diag", "dif", "parser", "sites", "source", "sugar", "types"]),
     ("src/codegen", &["diag", "dif", "parser", "source", "sugar", "typeck", "types"]),
     // The wire form is that of the ABI's header.
     ("src/dif", &["kernel::uapi"]),

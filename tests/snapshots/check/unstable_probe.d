@@ -1,0 +1,2 @@
+/* test: amin: Evolving/Evolving/Common */
+BEGIN, fbt::vfs_read:entry { trace(timestamp); }
