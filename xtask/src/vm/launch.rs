@@ -128,7 +128,7 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
     command.args(["-initrd", &format!("/proc/{}/fd/{}", std::process::id(), initramfs.as_raw_fd())]);
     // Stalls and lockups are judged late: a busy host can keep a virtual CPU waiting for many seconds.
     let quiet = "console=ttyS0 loglevel=7 panic=-1 printk.devkmsg=on rcupdate.rcu_cpu_stall_timeout=40 \
-                 watchdog_thresh=20";
+                 watchdog_thresh=20 tsc=reliable";
     command.arg("-append").arg(format!("{quiet} {}", config.append).trim_end());
     command.stdin(Stdio::null()).stdout(Stdio::null());
     // SAFETY: the closure makes one system call and touches no memory of the parent.
