@@ -180,7 +180,9 @@ impl Run {
 
     fn decode(&self, bytes: Vec<u8>, path: &str) -> Result<String, Failed> {
         crate::parser::decode(bytes).or_else(|diagnostic| {
-            self.fail_as(&format!("failed to compile script {path}: {}", diagnostic.title), None)
+            let tag = if self.report.errtags { format!("[{}] ", diagnostic.tag.0) } else { String::new() };
+            let help = diagnostic.help.first().map(String::as_str);
+            self.fail_as(&format!("failed to compile script {path}: {tag}{}", diagnostic.title), help)
         })
     }
 

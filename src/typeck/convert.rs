@@ -67,6 +67,10 @@ impl Checker<'_> {
         if left.ty.same(&right.ty) {
             return Some(left.ty.clone());
         }
+        let nothing = |value: &Expr| value.ty.is_integer() && value.constant() == Some(0);
+        if left.ty.is_string() && nothing(right) || nothing(left) && right.ty.is_string() {
+            return Some(Type::String);
+        }
         if left.ty.is_pointer() && is_pointer_compatible(right, &left.ty) {
             return Some(left.ty.clone());
         }
