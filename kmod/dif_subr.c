@@ -27,7 +27,7 @@ static const struct kinst_subr_args table[SUBR_MAX] = {
 	[SUBR_RW_ISWRITER] = ARGS(1, 1),
 	[SUBR_COPYIN] = ARGS(2, 2),
 	[SUBR_COPYINSTR] = ARGS(1, 2),
-	[SUBR_SPECULATION] = REFUSED,
+	[SUBR_SPECULATION] = ARGS(0, 0),
 	[SUBR_PROGENYOF] = ARGS(1, 1),
 	[SUBR_STRLEN] = ARGS(1, 1),
 	[SUBR_COPYOUT] = { 3, 3, true },
@@ -63,13 +63,13 @@ static const struct kinst_subr_args table[SUBR_MAX] = {
 	[SUBR_INET_NTOA6] = ARGS(1, 1),
 	[SUBR_TOUPPER] = ARGS(1, 1),
 	[SUBR_TOLOWER] = ARGS(1, 1),
-	[SUBR_MEMREF] = REFUSED,
+	[SUBR_MEMREF] = ARGS(2, 2),
 	[SUBR_SX_SHARED_HELD] = REFUSED,
 	[SUBR_SX_EXCLUSIVE_HELD] = REFUSED,
 	[SUBR_SX_ISEXCLUSIVE] = REFUSED,
 	[SUBR_MEMSTR] = ARGS(3, 3),
 	[SUBR_GETF] = REFUSED,
-	[SUBR_JSON] = REFUSED,
+	[SUBR_JSON] = ARGS(2, 2),
 	[SUBR_STRTOLL] = ARGS(1, 2),
 };
 
@@ -152,6 +152,19 @@ static notrace u64 memstr(struct kinst_ctx *c, u64 mem, char filler, u64 n)
 	return (u64)(uintptr_t)p;
 }
 NOKPROBE_SYMBOL(memstr);
+
+/* An address and a length, as printm() takes them. */
+static notrace u64 memref(struct kinst_ctx *c, u64 addr, u64 n)
+{
+	u64 *p = kinst_scratch(c, 2 * sizeof(*p));
+
+	if (!p)
+		return 0;
+	p[0] = addr;
+	p[1] = n;
+	return (u64)(uintptr_t)p;
+}
+NOKPROBE_SYMBOL(memref);
 
 /* ---- network addresses ---- */
 
@@ -264,6 +277,12 @@ notrace u64 kinst_dif_subr(struct kinst_ctx *c, u32 subr)
 	case SUBR_COPYOUTSTR:
 		copyout(c, t[0].value, t[1].value, t[2].value, subr == SUBR_COPYOUTSTR);
 		return 0;
+	case SUBR_SPECULATION:
+		return kinst_spec_new(c);
+	case SUBR_JSON:
+		return kinst_json(c);
+	case SUBR_MEMREF:
+		return memref(c, t[0].value, t[1].value);
 	case SUBR_MEMSTR:
 		return memstr(c, t[0].value, t[1].value, t[2].value);
 	case SUBR_HTONS:

@@ -83,7 +83,7 @@ pub const TABLE: &[Spec] = &[
     row("aggzoom", Kind::Flag, When::Refused, ""),
     row("amin", Kind::Text, When::Refused, ""),
     row("argref", Kind::Flag, When::Compile, ""),
-    row("bufpolicy", Kind::Choice(&["switch"]), When::Run, "switch"),
+    row("bufpolicy", Kind::Choice(&["ring", "fill", "switch"]), When::Run, "switch"),
     row("bufresize", Kind::Choice(&["auto", "manual"]), When::Run, "auto"),
     row("bufsize", BUFFER, When::Run, "4m"),
     row("cleanrate", rate(200_000, 60 * SECOND), When::Run, "101hz"),
@@ -91,7 +91,7 @@ pub const TABLE: &[Spec] = &[
     row("cpp", Kind::Flag, When::Context, ""),
     row("cpphdrs", Kind::Flag, When::Context, ""),
     row("cpppath", Kind::Text, When::Context, "cpp"),
-    row("cpu", number(u32::MAX as u64), When::Refused, ""),
+    row("cpu", number(u32::MAX as u64 - 1), When::Run, ""),
     row("ctypes", Kind::Text, When::Refused, ""),
     row("debug", Kind::Flag, When::Compile, ""),
     row("defaultargs", Kind::Flag, When::Compile, ""),
@@ -109,8 +109,8 @@ pub const TABLE: &[Spec] = &[
     row("grabanon", Kind::Flag, When::Refused, ""),
     row("incdir", Kind::List, When::Context, ""),
     row("iregs", Kind::Number { min: 1, max: 8 }, When::Refused, ""),
-    row("jstackframes", number(512), When::Refused, ""),
-    row("jstackstrsize", STRING, When::Refused, ""),
+    row("jstackframes", number(512), When::Run, "50"),
+    row("jstackstrsize", STRING, When::Run, "512"),
     row("kdefs", Kind::Flag, When::Refused, ""),
     row("knodefs", Kind::Flag, When::Refused, ""),
     row("late", Kind::Choice(&["static", "dynamic"]), When::Refused, ""),
@@ -240,6 +240,11 @@ impl Options {
             Value::Number(number) => *number,
             _ => 0,
         }
+    }
+
+    /// Was it given, or has it a default?
+    pub fn is_set(&self, name: &str) -> bool {
+        *self.value(name) != Value::Unset
     }
 
     pub fn period(&self, name: &str) -> Duration {

@@ -191,6 +191,8 @@ fn environment<'a>(options: &Options, kernel: &'a dyn Kernel) -> typeck::Env<'a>
         strsize: number("strsize"),
         stackframes: number("stackframes"),
         ustackframes: number("ustackframes"),
+        jstackframes: number("jstackframes"),
+        jstackstrsize: number("jstackstrsize"),
     }
 }
 

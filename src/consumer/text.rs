@@ -144,6 +144,7 @@ impl<'p> Consumer<'p> {
             Kind::Ustack => stack::user(&mut self.sink.text, first(), indent, self.symbols),
             Kind::Sym(display) => self.value(first(), display),
             Kind::Tracemem => tracemem(&mut self.sink.text, values()),
+            Kind::Printm => printm(&mut self.sink.text, first()),
             Kind::Exit => self.exit = Some(argument() as u32),
             Kind::Clear(id) => self.aggregations.clear(*id),
             Kind::Trunc { aggregation, count } => {
@@ -347,6 +348,13 @@ fn tracemem<'a>(out: &mut Text, values: impl Iterator<Item = (&'a Action, &'a [u
             _ => bytes::dump(out, &value[..value.len().min(most)]),
         }
     }
+}
+
+/// A dump of the bytes behind the length.
+fn printm(out: &mut Text, value: &[u8]) {
+    let Some((length, value)) = value.split_first_chunk::<8>() else { return };
+    let length = usize::try_from(u64::from_ne_bytes(*length)).unwrap_or(usize::MAX);
+    bytes::dump(out, &value[..value.len().min(length)]);
 }
 
 fn argument<'a>((action, bytes): (&'a Action, &'a [u8])) -> Argument<'a> {

@@ -51,11 +51,21 @@ pub struct Env<'a> {
     /// Options stackframes and ustackframes: frames of stack() and ustack() without an argument.
     pub stackframes: u32,
     pub ustackframes: u32,
+    /// Options jstackframes and jstackstrsize: the same of jstack().
+    pub jstackframes: u32,
+    pub jstackstrsize: u32,
 }
 
 impl Default for Env<'_> {
     fn default() -> Self {
-        Env { kernel: &Intrinsic, strsize: 256, stackframes: 20, ustackframes: 20 }
+        Env {
+            kernel: &Intrinsic,
+            strsize: 256,
+            stackframes: 20,
+            ustackframes: 20,
+            jstackframes: 50,
+            jstackstrsize: 512,
+        }
     }
 }
 

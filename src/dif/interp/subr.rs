@@ -1,6 +1,6 @@
 //! subr.rs: the subroutines of `call` (dif.md §1.4): strings, numbers, addresses.
 
-use super::{Cpu, Space, Trouble};
+use super::{Cpu, Space, Trouble, json};
 use crate::dif::insn::Subr;
 use crate::dif::verify::subr_rule;
 use crate::kernel::uapi::Flt;
@@ -22,7 +22,7 @@ impl Cpu<'_> {
         }
         let first = arguments.first().copied().unwrap_or_default();
         match subr {
-            Subr::Rand | Subr::Progenyof => Ok(self.machine.system(subr, &arguments)?),
+            Subr::Rand | Subr::Progenyof | Subr::Speculation => Ok(self.machine.system(subr, &arguments)?),
             Subr::MutexOwned | Subr::MutexOwner | Subr::MutexTypeAdaptive | Subr::MutexTypeSpin => {
                 Ok(self.machine.system(subr, &arguments)?)
             }
@@ -44,6 +44,15 @@ impl Cpu<'_> {
                 self.searching(subr, &arguments)
             }
             Subr::Strtok => self.strtok(first, second(&arguments)),
+            Subr::Memref => {
+                let room = self.memory.allocate(16)?;
+                let pair = [first.to_le_bytes(), second(&arguments).to_le_bytes()].concat();
+                self.memory.store(room, &pair).map(|()| room)
+            }
+            Subr::Json => {
+                let (text, path) = (self.text(first)?, self.text(second(&arguments))?);
+                json::find(&text, &path).map_or(Ok(0), |value| self.new_text(value))
+            }
             Subr::Strlen => {
                 let strsize = u64::from(self.memory.strsize);
                 Ok(self.memory.string(self.machine, Space::Kernel, first, strsize)?.len() as u64)

@@ -95,6 +95,8 @@ pub enum Error {
     TracememAddress { found: Type, span: Span },
     TracememSize { span: Span },
     TracememLength { found: Type, span: Span },
+    PrintmSize { span: Span },
+    PrintmAddress { found: Type, span: Span },
     StackCount { user: bool, found: usize, span: Span },
     StackFrames { user: bool, span: Span },
     UstackStrsize { span: Span },
