@@ -22,7 +22,9 @@ impl Cpu<'_> {
         }
         let first = arguments.first().copied().unwrap_or_default();
         match subr {
-            Subr::Rand | Subr::Progenyof | Subr::Speculation => Ok(self.machine.system(subr, &arguments)?),
+            Subr::Rand | Subr::Progenyof | Subr::Speculation | Subr::DPath => {
+                Ok(self.machine.system(subr, &arguments)?)
+            }
             Subr::MutexOwned | Subr::MutexOwner | Subr::MutexTypeAdaptive | Subr::MutexTypeSpin => {
                 Ok(self.machine.system(subr, &arguments)?)
             }
@@ -40,6 +42,7 @@ impl Cpu<'_> {
             }
             Subr::Copyout | Subr::Copyoutstr => self.copying_out(subr, &arguments),
             Subr::InetNtop | Subr::InetNtoa | Subr::InetNtoa6 => self.internet(subr, &arguments),
+            Subr::LinkNtop => self.link(first, second(&arguments)),
             Subr::Strchr | Subr::Strrchr | Subr::Strstr | Subr::Index | Subr::Rindex => {
                 self.searching(subr, &arguments)
             }
@@ -169,6 +172,18 @@ impl Cpu<'_> {
             (None, None) => return Err(Flt::ILLOP.into()),
         };
         self.new_text(text.as_bytes())
+    }
+
+    /// The address of an Ethernet or InfiniBand interface, as ARPHRD_* number them.
+    fn link(&mut self, kind: u64, address: u64) -> Result<u64, Trouble> {
+        let size = match kind as u32 {
+            1 => 6,
+            32 => 20,
+            _ => return Err(Flt::ILLOP.into()),
+        };
+        let bytes = self.memory.load(self.machine, Space::Kernel, address, size)?;
+        let text: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.new_text(text.join(":").as_bytes())
     }
 
     /// strchr, strrchr and strstr give an address in the string that was searched.
