@@ -103,7 +103,7 @@ impl Object<'_, '_> {
                 self.asm.call(*subroutine, reg);
                 Ok(reg)
             }
-            ExprKind::Assign { place, value } => self.assign(place, value),
+            ExprKind::Assign { place, value } => self.assign(place, value, &expr.ty),
             ExprKind::Update { op, place, value } => self.update(*op, place, value, &expr.ty),
             ExprKind::Step { place, by, postfix } => self.step(place, *by, *postfix, &expr.ty),
         }

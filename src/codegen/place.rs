@@ -78,7 +78,7 @@ impl Object<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn assign(&mut self, place: &Place, value: &Expr) -> Result<Reg> {
+    pub(super) fn assign(&mut self, place: &Place, value: &Expr, ty: &Type) -> Result<Reg> {
         let reg = self.eval(value)?;
         match place {
             Place::Variable(id) => {
@@ -99,7 +99,7 @@ impl Object<'_, '_> {
                 let held = self.regs.hold(reg);
                 let address = self.eval(&memory.address)?;
                 let address = self.regs.hold(address);
-                self.store_memory(&value.ty, held, address)
+                self.store_memory(ty, held, address)
             }
         }
     }

@@ -86,7 +86,10 @@ impl Checker<'_> {
         let record = end > 0 || clause.flags & uapi::CLAUSE_RECORD != 0;
         // Half a ring, so that one that does not wrap always finds room.
         let room = self.image.header.bufsize.next_power_of_two() / 2;
-        require(!record || uapi::Rec::SIZE as u64 + end.next_multiple_of(8) <= room, Verify::LIMIT)
+        if record && uapi::Rec::SIZE as u64 + end.next_multiple_of(8) > room {
+            return Err(Refusal::at(Verify::OPTION, 0));
+        }
+        Ok(())
     }
 
     /// `seen` holds the actions of the clause before this one.
