@@ -41,8 +41,8 @@ pub enum When {
     Run,
     /// At any time, also by setopt().
     Dynamic,
-    /// A name of dtrace that does nothing here yet.
-    Refused,
+    /// A name of dtrace that does nothing here, and why.
+    Refused(&'static str),
 }
 
 pub struct Spec {
@@ -71,34 +71,39 @@ const fn rate(min: u64, max: u64) -> Kind {
 
 /// All options, by name. (Spec: dtrace's options, the D language §8.)
 pub const TABLE: &[Spec] = &[
-    row("aggpercpu", Kind::Flag, When::Refused, ""),
+    row(
+        "aggpercpu",
+        Kind::Flag,
+        When::Refused("aggregations are merged over all CPUs; use `cpu` as a key to keep them apart"),
+        "",
+    ),
     row("aggrate", rate(1_000_000, ANY), When::Dynamic, "1s"),
     row("aggsize", BUFFER, When::Run, "4m"),
     row("aggsortkey", Kind::Flag, When::Dynamic, ""),
     row("aggsortkeypos", number(u32::MAX as u64), When::Dynamic, "0"),
     row("aggsortpos", number(u32::MAX as u64), When::Dynamic, "0"),
     row("aggsortrev", Kind::Flag, When::Dynamic, ""),
-    row("agghist", Kind::Flag, When::Refused, ""),
-    row("aggpack", Kind::Flag, When::Refused, ""),
-    row("aggzoom", Kind::Flag, When::Refused, ""),
-    row("amin", Kind::Text, When::Refused, ""),
+    row("agghist", Kind::Flag, When::Dynamic, ""),
+    row("aggpack", Kind::Flag, When::Refused("it is not there yet"), ""),
+    row("aggzoom", Kind::Flag, When::Dynamic, ""),
+    row("amin", Kind::Text, When::Refused("it is not there yet"), ""),
     row("argref", Kind::Flag, When::Compile, ""),
     row("bufpolicy", Kind::Choice(&["ring", "fill", "switch"]), When::Run, "switch"),
     row("bufresize", Kind::Choice(&["auto", "manual"]), When::Run, "auto"),
     row("bufsize", BUFFER, When::Run, "4m"),
     row("cleanrate", rate(200_000, 60 * SECOND), When::Run, "101hz"),
-    row("core", Kind::Text, When::Refused, ""),
+    row("core", Kind::Text, When::Refused("there is no core file of a tracing"), ""),
     row("cpp", Kind::Flag, When::Context, ""),
     row("cpphdrs", Kind::Flag, When::Context, ""),
     row("cpppath", Kind::Text, When::Context, "cpp"),
     row("cpu", number(u32::MAX as u64 - 1), When::Run, ""),
-    row("ctypes", Kind::Text, When::Refused, ""),
+    row("ctypes", Kind::Text, When::Refused("types are not written to files"), ""),
     row("debug", Kind::Flag, When::Compile, ""),
     row("defaultargs", Kind::Flag, When::Compile, ""),
     row("define", Kind::List, When::Context, ""),
     row("destructive", Kind::Flag, When::Run, ""),
     row("droptags", Kind::Flag, When::Compile, ""),
-    row("dtypes", Kind::Text, When::Refused, ""),
+    row("dtypes", Kind::Text, When::Refused("types are not written to files"), ""),
     row("dump", Kind::Choice(&["ast", "plain", "typed", "dif"]), When::Compile, ""),
     row("dynvarsize", BUFFER, When::Run, "1m"),
     row("empty", Kind::Flag, When::Compile, ""),
@@ -106,43 +111,43 @@ pub const TABLE: &[Spec] = &[
     row("errtags", Kind::Flag, When::Compile, ""),
     row("evaltime", Kind::Choice(&["exec"]), When::Compile, "exec"),
     row("flowindent", Kind::Flag, When::Dynamic, ""),
-    row("grabanon", Kind::Flag, When::Refused, ""),
+    row("grabanon", Kind::Flag, When::Refused("there is no anonymous tracing"), ""),
     row("incdir", Kind::List, When::Context, ""),
-    row("iregs", Kind::Number { min: 1, max: 8 }, When::Refused, ""),
+    row("iregs", Kind::Number { min: 1, max: 8 }, When::Refused("the machine has eight registers"), ""),
     row("jstackframes", number(512), When::Run, "50"),
     row("jstackstrsize", STRING, When::Run, "512"),
-    row("kdefs", Kind::Flag, When::Refused, ""),
-    row("knodefs", Kind::Flag, When::Refused, ""),
-    row("late", Kind::Choice(&["static", "dynamic"]), When::Refused, ""),
-    row("lazyload", Kind::Flag, When::Refused, ""),
-    row("ldpath", Kind::Text, When::Refused, ""),
-    row("libdir", Kind::List, When::Refused, ""),
-    row("linkmode", Kind::Text, When::Refused, ""),
-    row("linktype", Kind::Text, When::Refused, ""),
+    row("kdefs", Kind::Flag, When::Refused("nothing is linked"), ""),
+    row("knodefs", Kind::Flag, When::Refused("nothing is linked"), ""),
+    row("late", Kind::Choice(&["static", "dynamic"]), When::Refused("nothing is linked"), ""),
+    row("lazyload", Kind::Flag, When::Refused("nothing is linked"), ""),
+    row("ldpath", Kind::Text, When::Refused("nothing is linked"), ""),
+    row("libdir", Kind::List, When::Refused("it is not there yet"), ""),
+    row("linkmode", Kind::Text, When::Refused("nothing is linked"), ""),
+    row("linktype", Kind::Text, When::Refused("nothing is linked"), ""),
     row("nolibs", Kind::Flag, When::Compile, ""),
     row("nspec", number(1024), When::Run, "1"),
-    row("pgmax", number(u32::MAX as u64), When::Refused, ""),
+    row("pgmax", number(u32::MAX as u64), When::Refused("processes are not kept stopped"), ""),
     row("pspec", Kind::Flag, When::Compile, ""),
     row("quiet", Kind::Flag, When::Dynamic, ""),
     row("rawbytes", Kind::Flag, When::Dynamic, ""),
-    row("setenv", Kind::List, When::Refused, ""),
+    row("setenv", Kind::List, When::Refused("give it to the command: `-c \"env NAME=value command\"`"), ""),
     row("specsize", BUFFER, When::Run, "32k"),
     row("stackframes", number(512), When::Run, "20"),
     row("stackindent", number(4096), When::Dynamic, "14"),
     row("statusrate", rate(1_000_000, 10 * SECOND), When::Run, "1s"),
     row("stdc", Kind::Choice(&["a", "c", "s", "t"]), When::Context, "a"),
-    row("strip", Kind::Flag, When::Refused, ""),
+    row("strip", Kind::Flag, When::Refused("nothing is linked"), ""),
     row("strsize", STRING, When::Run, "256"),
     row("switchrate", rate(1_000_000, ANY), When::Dynamic, "1s"),
     row("sysroot", Kind::Text, When::Context, ""),
-    row("syslibdir", Kind::Text, When::Refused, ""),
+    row("syslibdir", Kind::Text, When::Refused("it is not there yet"), ""),
     row("temporal", Kind::Flag, When::Run, ""),
-    row("tregs", Kind::Number { min: 1, max: 8 }, When::Refused, ""),
+    row("tregs", Kind::Number { min: 1, max: 8 }, When::Refused("the machine has eight tuple registers"), ""),
     row("tree", Kind::Mask, When::Compile, ""),
-    row("udefs", Kind::Flag, When::Refused, ""),
+    row("udefs", Kind::Flag, When::Refused("nothing is linked"), ""),
     row("undef", Kind::List, When::Context, ""),
-    row("unodefs", Kind::Flag, When::Refused, ""),
-    row("unsetenv", Kind::List, When::Refused, ""),
+    row("unodefs", Kind::Flag, When::Refused("nothing is linked"), ""),
+    row("unsetenv", Kind::List, When::Refused("give it to the command: `-c \"env -u NAME command\"`"), ""),
     row("ustackframes", number(512), When::Run, "20"),
     row("verbose", Kind::Flag, When::Compile, ""),
     row("version", Kind::Text, When::Compile, ""),
@@ -183,8 +188,8 @@ pub enum Error {
     NotInProgram,
     #[error("Option cannot be set while tracing")]
     TooLate,
-    #[error("Option is not supported on Linux yet")]
-    Refused,
+    #[error("Option is not supported on Linux")]
+    Refused(&'static str),
 }
 
 impl Error {
@@ -195,7 +200,8 @@ impl Error {
             Error::Unknown { nearest: None } => Some("-x help lists the options".to_owned()),
             Error::Value { expected } => Some(format!("expected {expected}")),
             Error::NotInProgram => Some("give it on the command line, with -x".to_owned()),
-            Error::TooLate | Error::Refused => None,
+            Error::Refused(reason) => Some((*reason).to_owned()),
+            Error::TooLate => None,
         }
     }
 }
@@ -217,7 +223,7 @@ impl Options {
         };
         let spec = &TABLE[index];
         match (spec.when, from) {
-            (When::Refused, _) => return Err(Error::Refused),
+            (When::Refused(reason), _) => return Err(Error::Refused(reason)),
             (When::Context, From::Program) => return Err(Error::NotInProgram),
             (When::Context | When::Compile | When::Run, From::Setopt) => return Err(Error::TooLate),
             _ => {}
@@ -274,7 +280,7 @@ impl Options {
 
 /// The table for people: name, what it takes, default.
 pub fn describe() -> String {
-    let rows = TABLE.iter().filter(|spec| spec.when != When::Refused).map(|spec| {
+    let rows = TABLE.iter().filter(|spec| !matches!(spec.when, When::Refused(_))).map(|spec| {
         let takes = match spec.kind {
             Kind::Flag => String::new(),
             Kind::Size { .. } => "SIZE".to_owned(),

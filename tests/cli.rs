@@ -111,7 +111,7 @@ fn every_option_works_or_is_refused() {
     for option in ["-a", "-A", "-B", "-G", "-h", "-O"] {
         refused(&[option, "-n", "BEGIN"], 1, &[&format!("{option}: ")]);
     }
-    refused(&["-L", "/tmp", "-e", "-n", "BEGIN"], 1, &["libdir", "not supported on Linux yet"]);
+    refused(&["-L", "/tmp", "-e", "-n", "BEGIN"], 1, &["libdir", "not supported on Linux"]);
     refused(&["-e"], 1, &["no probes specified", "-s FILE"]);
     refused(&["-p", "self", "-e", "-n", "BEGIN"], 1, &["invalid pid: self"]);
     refused(&["-x", "nosuchoption", "-n", "BEGIN"], 1, &["Invalid option name", "-x help"]);

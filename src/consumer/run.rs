@@ -46,6 +46,7 @@ pub fn run(kernel: &mut dyn Kernel, consumer: &mut Consumer<'_>, watch: &mut Wat
     let mut state = State::new(consumer);
     for process in watch.processes.iter_mut() {
         process.release()?;
+        consumer.symbols.look(process.pid.into());
     }
     loop {
         let busy = state.work(kernel, consumer, watch.say)?;

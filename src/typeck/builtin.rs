@@ -272,6 +272,22 @@ pub fn lookup(name: &str) -> Option<&'static Entry> {
     TABLE.iter().find(|entry| entry.name == name)
 }
 
+/// Why a name that other systems' DTrace knows means nothing on Linux; `None`: it does, or will.
+pub fn absent(name: &str) -> Option<&'static str> {
+    match name {
+        "jid" | "jailname" => Some("FreeBSD has jails; a container is told by `curthread`'s namespaces"),
+        "getf" => Some(
+            "it reads the file table without the locks that Linux needs; `arg0` of most functions is a file",
+        ),
+        "msgdsize" | "msgsize" => Some("message blocks belong to STREAMS, which Linux does not have"),
+        "ddi_pathname" => Some("devinfo nodes belong to Solaris; a device's name is in its `struct device`"),
+        "sx_shared_held" | "sx_exclusive_held" | "sx_isexclusive" => {
+            Some("sx locks belong to FreeBSD; use rw_read_held(), rw_write_held() and rw_iswriter()")
+        }
+        _ => None,
+    }
+}
+
 /// A type as the table writes it: a base type or typedef, and stars.
 pub fn type_of(text: &str) -> Type {
     let name = text.trim_end_matches([' ', '*']);

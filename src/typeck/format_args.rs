@@ -77,6 +77,14 @@ impl Checker<'_> {
             if !self.fit(conversion, *size, &argument(&key)) {
                 let (found, span) = (type_of(value), *span);
                 let expected = expected(letter, *size);
+                let left = match key {
+                    KeyType::Value(_) => None,
+                    KeyType::Stack(_) => Some("a stack"),
+                    KeyType::Symbol(_) => Some("a symbol"),
+                };
+                if let Some(found) = left {
+                    return Err(Box::new(Error::FormatLeft { letter, expected, found, span, format: place }));
+                }
                 return Err(Box::new(Error::FormatType { letter, expected, found, span, format: place }));
             }
         }

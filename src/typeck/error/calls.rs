@@ -84,6 +84,11 @@ impl Error {
                 found,
                 *span,
             ),
+            Error::Absent { what, reason, span } => {
+                error(tags::UNKNOWN, format!("{what} does not exist on Linux"))
+                    .at(*span, "not on this system")
+                    .note(*reason)
+            }
             Error::PrintmSize { span } => {
                 error(tags::PRINTM_SIZE, "the size of printm() must be an integer constant, 1 to 1048576")
                     .at(*span, "not such a constant")
