@@ -44,6 +44,10 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
         return run.fail("no probes matched", None);
     }
     let mut settings = settings(&run.options, target);
+    let ncpus = device.info.ncpus;
+    if let Some(cpu) = settings.cpu.filter(|cpu| *cpu >= ncpus) {
+        return run.fail(&format!("failed to set -x cpu: there is no CPU {cpu}"), None);
+    }
     let (session, refused) = enable(run, device, &compiled, &plan, &mut settings)?;
     report_refused(run, &plan, &refused)?;
     report_matched(run, &compiled, &plan, &refused);
