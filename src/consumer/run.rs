@@ -46,7 +46,7 @@ pub fn run(kernel: &mut dyn Kernel, consumer: &mut Consumer<'_>, watch: &mut Wat
     let mut state = State::new(consumer);
     for process in watch.processes.iter_mut() {
         process.release()?;
-        consumer.symbols.look(process.pid.into());
+        look(consumer, process);
     }
     loop {
         let busy = state.work(kernel, consumer, watch.say)?;
@@ -79,6 +79,17 @@ enum Policy {
 
 /// How often exit() and full buffers are looked for where records do not tell.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// The command of -c counts as started a moment before its program is in memory.
+fn look(consumer: &Consumer<'_>, process: &Process) {
+    const TRIES: u32 = 20;
+    for _ in 0..TRIES {
+        if consumer.symbols.look(process.pid.into()) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
 
 /// The clocks of a run, and what was said of losses.
 struct State {

@@ -30,8 +30,10 @@ pub struct UserPlace {
 pub trait Symbols {
     fn kernel(&self, address: u64) -> Option<KernelSymbol>;
     fn user(&self, pid: u64, address: u64) -> Option<UserPlace>;
-    /// The process may end before its addresses are asked for.
-    fn look(&self, _pid: u64) {}
+    /// The process may end before its addresses are asked for. False: its program is not in memory yet, or not any more.
+    fn look(&self, _pid: u64) -> bool {
+        true
+    }
 }
 
 /// Those of the running system. Nothing is read before the first question.
@@ -90,16 +92,19 @@ impl Symbols for System {
         Some(UserPlace { object, base: found.range.start, function })
     }
 
-    fn look(&self, pid: u64) {
+    fn look(&self, pid: u64) -> bool {
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
         let mappings = parse_maps(&maps.unwrap_or_default());
         let mut processes = self.processes.borrow_mut();
         let looked = Instant::now();
         let space = processes.entry(pid).or_insert_with(|| Space { mappings: Vec::new(), looked });
         space.looked = looked;
-        if !mappings.is_empty() {
+        // [stack] and its like are there before the program is.
+        let there = mappings.iter().any(|mapping| mapping.path.starts_with('/'));
+        if there {
             space.mappings = mappings;
         }
+        there
     }
 }
 
