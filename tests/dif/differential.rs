@@ -302,18 +302,23 @@ fn build() -> PathBuf {
     let tests = std::env::var_os("KINST_KMOD_TESTS").map_or_else(|| root.join("kmod/tests"), PathBuf::from);
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kmod");
     let library = out.join("libkinst.a");
+    // Each test may be a process of its own: they build one after the other, and none runs what another one writes.
+    std::fs::create_dir_all(&out).expect("a folder for the C side");
+    let lock = std::fs::File::create(out.join("lock")).expect("the lock of the folder");
+    lock.lock().expect("the lock is free some time");
     let mut make = Command::new("make");
     make.arg("-s").arg("-C").arg(&tests).arg(format!("OUT={}", out.display())).arg(&library);
     assert!(make.status().is_ok_and(|status| status.success()), "make libkinst.a");
-    let program = out.join("serve");
+    let (program, written) = (out.join("serve"), out.join("serve.new"));
     let mut compile = Command::new("gcc");
     compile
         .args(["-g", "-O1", "-std=gnu11", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I"])
         .arg(&tests)
         .arg("-o")
-        .arg(&program)
+        .arg(&written)
         .arg(root.join("tests/dif/serve.c"))
         .arg(&library);
     assert!(compile.status().is_ok_and(|status| status.success()), "gcc serve.c");
+    std::fs::rename(&written, &program).expect("the program is in its place");
     program
 }

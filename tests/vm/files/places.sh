@@ -6,9 +6,10 @@ export PATH=/root:$PATH
 
 # hold KIND FUNCTION...: arms in the background and returns when it is done; $held is its process.
 hold() {
+	rm -f /tmp/held
 	points hold "$@" >/tmp/held 2>&1 &
 	held=$!
-	while ! grep -q ^held /tmp/held; do
+	until grep -q ^held /tmp/held 2>/dev/null; do
 		kill -0 $held || { cat /tmp/held; return 1; }
 		sleep 0.1
 	done

@@ -7,6 +7,7 @@ pub mod sid;
 pub mod tools;
 
 use anyhow::Result;
+use std::io::{ErrorKind, Write as _};
 
 use crate::cache;
 use crate::kernels::{Kernel, Name};
@@ -80,12 +81,17 @@ fn all_there(names: &[Name]) -> Result<Option<Vec<Kernel>>> {
 }
 
 fn print_paths() -> Result<()> {
+    let mut text = String::new();
     for name in Name::ALL {
         if let Some(kernel) = Kernel::find(name)? {
             for (key, value) in kernel.paths() {
-                println!("{name}.{key}={value}");
+                text += &format!("{name}.{key}={value}\n");
             }
         }
     }
-    Ok(())
+    match std::io::stdout().write_all(text.as_bytes()) {
+        // Who reads has read enough.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => Ok(result?),
+    }
 }
