@@ -7,9 +7,9 @@
  */
 #include "buffer.h"
 
-int kinst_ring_alloc(struct kinst_ring *r, u64 size)
+int kinst_ring_alloc(struct kinst_ring *r, u64 size, bool overwrite)
 {
-	*r = (struct kinst_ring){ .size = size };
+	*r = (struct kinst_ring){ .size = size, .overwrite = overwrite };
 	r->mem = vmalloc_user(2 * PAGE_SIZE + size); /* zeroed */
 	if (!r->mem)
 		return -ENOMEM;
@@ -32,12 +32,30 @@ bool kinst_ring_has_data(const struct kinst_ring *r)
 	return READ_ONCE(r->prod->pos) != READ_ONCE(r->cons->pos);
 }
 
+/* Gives up the oldest records until there is room for need bytes. A record is at most half a ring. */
+static notrace void overwrite(struct kinst_ring *r, u64 need)
+{
+	while (need > r->size - (r->pos - r->tail)) {
+		const struct kinst_rec *old = (struct kinst_rec *)(r->data + (r->tail & (r->size - 1)));
+
+		r->tail += old->len & KINST_REC_LEN;
+	}
+	WRITE_ONCE(r->prod->tail, r->tail);
+}
+NOKPROBE_SYMBOL(overwrite);
+
 notrace struct kinst_rec *kinst_ring_reserve(struct kinst_ring *r, u32 len)
 {
 	u64 used = r->pos - smp_load_acquire(&r->cons->pos), off = r->pos & (r->size - 1), left = r->size - off;
 	struct kinst_rec *rec = (struct kinst_rec *)(r->data + off);
 	u32 pad = left < len ? left : 0;
 
+	if (r->overwrite) {
+		if (pad + (u64)len > r->size)
+			return NULL;
+		overwrite(r, pad + (u64)len);
+		used = r->pos - r->tail;
+	}
 	if (used > r->size || pad + (u64)len > r->size - used) {
 		WRITE_ONCE(r->prod->drops, r->prod->drops + 1);
 		return NULL;

@@ -20,11 +20,13 @@ struct kinst_ring {
 	u8 *data;
 	u64 size; /* the kernel's own copy: prod is only read by user space, but by the mapping's grace */
 	u64 pos;
+	u64 tail; /* of the oldest record, if old ones are overwritten */
+	bool overwrite;
 	u32 pad; /* bytes of padding before the record that is reserved */
 };
 
 /* Process context. */
-int kinst_ring_alloc(struct kinst_ring *r, u64 size);
+int kinst_ring_alloc(struct kinst_ring *r, u64 size, bool overwrite);
 void kinst_ring_free(struct kinst_ring *r);
 bool kinst_ring_has_data(const struct kinst_ring *r);
 

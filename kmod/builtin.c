@@ -7,10 +7,13 @@
  * read without their locks, through no-fault copies where a pointer could be stale.
  */
 #include <linux/cred.h>
+#include <linux/dcache.h>
 #include <linux/hardirq.h>
 #include <linux/kernel_stat.h>
 #include <linux/mm_types.h>
+#include <linux/mount.h>
 #include <linux/mutex.h>
+#include <linux/path.h>
 #include <linux/random.h>
 #include <linux/rwsem.h>
 #include <linux/sched.h>
@@ -266,6 +269,74 @@ notrace u64 kinst_env_reg(struct kinst_ctx *c, u64 i, bool user)
 }
 NOKPROBE_SYMBOL(kinst_env_reg);
 
+/* ---- paths ---- */
+
+#define PATH_DEPTH 256 /* components, mounts included */
+#define MOUNT_OF_VFSMOUNT (sizeof(struct hlist_node) + offsetof(struct mount_head, mnt)) /* struct vfsmount in struct mount */
+
+/* What stands before the struct vfsmount that a path has, in the kernel's private struct mount. */
+struct mount_head {
+	u64 parent; /* struct mount; the topmost is its own parent */
+	u64 mountpoint; /* struct dentry in the parent */
+	struct vfsmount mnt;
+};
+
+/* Puts the name of a dentry and a slash before s, which has room for it down to start; NULL: no room, or a fault. */
+static notrace char *prepend(struct kinst_ctx *c, char *start, char *s, const struct dentry *d)
+{
+	u64 name = (u64)(uintptr_t)d->d_name.name, n = min_t(u64, d->d_name.len, s - start);
+
+	if (n + 1 > s - start || !kinst_burn(c, 1 + n / 8))
+		return NULL;
+	s -= n;
+	if (!kinst_load(c, s, name, n, false))
+		return NULL;
+	*--s = '/';
+	return s;
+}
+NOKPROBE_SYMBOL(prepend);
+
+/*
+ * d_path(), seen from the topmost mount. Without the locks of the kernel's own: a rename in this
+ * moment can show as a mixture, never as a fault that is not reported.
+ */
+static notrace u64 path_name(struct kinst_ctx *c, u64 addr)
+{
+	char *start = c->vcpu->str[0], *s = start + c->prog->strsize - 1, *end = s;
+	struct mount_head mount;
+	struct dentry d;
+	struct path path;
+	u64 dentry, vfsmnt;
+	u32 depth;
+
+	if (!kinst_load(c, &path, addr, sizeof(path), false))
+		return 0;
+	dentry = (u64)(uintptr_t)path.dentry;
+	vfsmnt = (u64)(uintptr_t)path.mnt;
+	for (depth = 0; depth < PATH_DEPTH; depth++) {
+		u64 head = vfsmnt - offsetof(struct mount_head, mnt);
+		char *next;
+
+		if (!kinst_load(c, &d, dentry, sizeof(d), false) ||
+		    !kinst_load(c, &mount, head, sizeof(mount), false))
+			return 0;
+		if (dentry == (u64)(uintptr_t)mount.mnt.mnt_root || dentry == (u64)(uintptr_t)d.d_parent) {
+			if (mount.parent == vfsmnt - MOUNT_OF_VFSMOUNT)
+				break;
+			dentry = mount.mountpoint;
+			vfsmnt = mount.parent + MOUNT_OF_VFSMOUNT;
+			continue;
+		}
+		next = prepend(c, start, s, &d);
+		if (!next)
+			break;
+		s = next;
+		dentry = (u64)(uintptr_t)d.d_parent;
+	}
+	return c->faulted ? 0 : s == end ? kinst_new_string(c, "/", 1) : kinst_new_string(c, s, end - s);
+}
+NOKPROBE_SYMBOL(path_name);
+
 /* ---- locks ---- */
 
 /* The owner is in the upper bits of the word; the lower ones are flags. */
@@ -315,6 +386,8 @@ notrace u64 kinst_env_subr(struct kinst_ctx *c, u32 subr)
 	switch (subr) {
 	case SUBR_RAND:
 		return next_random(c->vcpu);
+	case SUBR_D_PATH:
+		return path_name(c, arg);
 	case SUBR_PROGENYOF:
 		return progenyof(arg);
 	case SUBR_MUTEX_OWNER:

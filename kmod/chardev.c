@@ -43,7 +43,7 @@ static unsigned int deadman = 30;
 module_param(deadman, uint, 0644);
 MODULE_PARM_DESC(deadman, "seconds without an ioctl from the consumer after which its session is killed (0: never)");
 
-#define CLEAN_INTERVAL (HZ / 100 ?: 1) /* cleanrate: 100 a second */
+#define CLEAN_US 10000 /* between two cleanings, if the image does not say */
 
 struct kinst_file {
 	struct kinst_session s;
@@ -56,6 +56,8 @@ struct kinst_file {
 	struct irq_work wake;
 	struct delayed_work deadman;
 	struct delayed_work cleaner;
+	struct mutex clean_lock; /* one cleaner at a time */
+	u32 *noted; /* states of the speculations that are being cleaned */
 };
 
 static u64 memory_limit(void)
@@ -94,6 +96,46 @@ static void check_deadman(struct work_struct *work)
 	schedule_delayed_work(&f->deadman, HZ);
 }
 
+static unsigned long clean_interval(const struct kinst_file *f)
+{
+	return usecs_to_jiffies(f->s.prog.hdr->clean_us ?: CLEAN_US) ?: 1;
+}
+
+struct spec_clean {
+	struct kinst_file *f;
+	struct kinst_vcpu *v;
+};
+
+/* On v's CPU, in an interrupt: no program is in the middle of anything, and the guard keeps those of NMIs out. */
+static void clean_specs_here(void *info)
+{
+	struct spec_clean *sc = info;
+	u32 busy = kinst_guard_enter();
+
+	kinst_spec_clean(&sc->f->s, sc->v, sc->f->noted);
+	kinst_guard_exit(busy);
+}
+
+/* Commits and discards what other CPUs than the deciding one have. */
+static void clean_specs(struct kinst_file *f)
+{
+	struct spec_clean sc = { .f = f };
+	u32 cpu;
+
+	mutex_lock(&f->clean_lock);
+	if (kinst_spec_clean_start(&f->s, f->noted)) {
+		cpus_read_lock();
+		for (cpu = 0; cpu < f->s.ncpus; cpu++) {
+			sc.v = f->s.vcpus[cpu];
+			if (sc.v && smp_call_function_single(cpu, clean_specs_here, &sc, true))
+				kinst_spec_clean(&f->s, sc.v, f->noted); /* the CPU is off */
+		}
+		cpus_read_unlock();
+		kinst_spec_clean_end(&f->s, f->noted);
+	}
+	mutex_unlock(&f->clean_lock);
+}
+
 static void clean(struct work_struct *work)
 {
 	struct kinst_file *f = container_of(to_delayed_work(work), struct kinst_file, cleaner);
@@ -102,12 +144,17 @@ static void clean(struct work_struct *work)
 		synchronize_rcu(); /* programs run with interrupts off: all that ran at collect() have ended */
 		kinst_vars_release(&f->s.vars);
 	}
-	schedule_delayed_work(&f->cleaner, CLEAN_INTERVAL);
+	if (kinst_spec_dirty(&f->s))
+		clean_specs(f);
+	schedule_delayed_work(&f->cleaner, clean_interval(f));
 }
 
-static bool has_dynamic_vars(const struct kinst_prog *p)
+static bool needs_cleaner(const struct kinst_prog *p)
 {
 	u32 i;
+
+	if (p->speculates)
+		return true;
 
 	for (i = 0; i < p->hdr->vars.count; i++)
 		if (!p->vars[i].kind || p->vars[i].scope == SCOPE_THREAD)
@@ -196,14 +243,21 @@ static int load(struct kinst_file *f, struct kinst_load *l)
 	ret = kinst_session_alloc(&f->s, nr_cpu_ids);
 	if (ret)
 		goto free_prog;
-	ret = arm(f, l);
+	f->noted = kvcalloc(f->s.prog.hdr->nspec + 1, sizeof(*f->noted), GFP_KERNEL);
+	ret = f->noted ? 0 : -ENOMEM;
 	if (ret)
 		goto free_session;
-	if (has_dynamic_vars(&f->s.prog))
-		schedule_delayed_work(&f->cleaner, CLEAN_INTERVAL);
+	ret = arm(f, l);
+	if (ret)
+		goto free_noted;
+	if (needs_cleaner(&f->s.prog))
+		schedule_delayed_work(&f->cleaner, clean_interval(f));
 	smp_store_release(&f->loaded, true);
 	return 0;
 
+free_noted:
+	kvfree(f->noted);
+	f->noted = NULL;
 free_session:
 	kinst_session_free(&f->s);
 free_prog:
@@ -252,6 +306,7 @@ static long ioctl_stop(struct kinst_file *f)
 	xchg(&f->s.state, KINST_STATE_COOLDOWN);
 	disarm(f); /* now no program runs, and END is the last */
 	kinst_dtrace_end(&f->s);
+	clean_specs(f); /* what is committed is complete when the state says STOPPED */
 	WRITE_ONCE(f->s.state, KINST_STATE_STOPPED);
 	wake_up_interruptible(&f->wait);
 	return 0;
@@ -275,6 +330,9 @@ static long ioctl_status(struct kinst_file *f, void __user *arg)
 		st.dyn_drops += READ_ONCE(d->drops);
 		st.dyn_drops_dirty += READ_ONCE(d->drops_dirty);
 		st.dyn_drops_rinsing += READ_ONCE(d->drops_rinsing);
+		st.spec_drops += READ_ONCE(v->spec_drops);
+		st.spec_busy += READ_ONCE(v->spec_busy);
+		st.spec_unavail += READ_ONCE(v->spec_unavail);
 		st.dblerrors += READ_ONCE(v->dblerrors);
 		st.nested += READ_ONCE(v->nested);
 		st.hits += READ_ONCE(v->hits);
@@ -477,6 +535,7 @@ static int kinst_open(struct inode *inode, struct file *file)
 	if (!f)
 		return -ENOMEM;
 	mutex_init(&f->lock);
+	mutex_init(&f->clean_lock);
 	init_waitqueue_head(&f->wait);
 	init_irq_work(&f->wake, wake_consumer);
 	INIT_DELAYED_WORK(&f->deadman, check_deadman);
@@ -497,10 +556,12 @@ static int kinst_release(struct inode *inode, struct file *file)
 	cancel_delayed_work_sync(&f->cleaner);
 	irq_work_sync(&f->wake);
 	if (f->loaded) {
+		kvfree(f->noted);
 		kinst_session_free(&f->s);
 		kinst_image_free(&f->s.prog);
 		kvfree(f->image);
 	}
+	mutex_destroy(&f->clean_lock);
 	mutex_destroy(&f->lock);
 	kfree(f);
 	return 0;

@@ -54,6 +54,7 @@ enum kinst_subr {
 	SUBR_HTONS, SUBR_HTONL, SUBR_HTONLL, SUBR_NTOHS, SUBR_NTOHL, SUBR_NTOHLL, SUBR_INET_NTOP,
 	SUBR_INET_NTOA, SUBR_INET_NTOA6, SUBR_TOUPPER, SUBR_TOLOWER, SUBR_MEMREF, SUBR_SX_SHARED_HELD,
 	SUBR_SX_EXCLUSIVE_HELD, SUBR_SX_ISEXCLUSIVE, SUBR_MEMSTR, SUBR_GETF, SUBR_JSON, SUBR_STRTOLL,
+	SUBR_D_PATH, SUBR_LINK_NTOP,
 	SUBR_MAX,
 };
 
@@ -84,6 +85,7 @@ int kinst_dif_verify(struct kinst_prog *p, u32 difo, struct kinst_error *err);
 
 /* ---- a program that runs (dif_interp.c, dif_subr.c) ---- */
 
+struct kinst_session;
 struct kinst_vcpu;
 struct kinst_vars;
 
@@ -99,6 +101,7 @@ struct kinst_tuple {
  */
 struct kinst_ctx {
 	const struct kinst_prog *prog;
+	struct kinst_session *session;
 	struct kinst_vars *vars;
 	struct kinst_vcpu *vcpu;
 	struct kinst_hit *hit;
@@ -115,6 +118,7 @@ struct kinst_ctx {
 	u8 *scratch, *scratch_next, *scratch_end;
 	u64 strtok; /* where the next strtok(NULL, ...) goes on; 0: nowhere */
 	u64 strtok_limit; /* bytes of the string from there, of its strsize */
+	u32 spec; /* the speculation that the ECB's record goes to */
 	u32 fuel; /* steps left; a program of forward branches ends, but strings can make it long */
 
 	u32 ntuple;
@@ -128,6 +132,7 @@ struct kinst_ctx {
 u64 kinst_dif_run(struct kinst_ctx *c, const struct kinst_dif *d);
 u64 kinst_dif_subr(struct kinst_ctx *c, u32 subr); /* dif_subr.c */
 u64 kinst_str_subr(struct kinst_ctx *c, u32 subr); /* dif_str.c: those on strings */
+u64 kinst_json(struct kinst_ctx *c); /* dif_json.c */
 
 /* The first fault counts. */
 static inline void kinst_fault(struct kinst_ctx *c, u32 fault, u64 value)

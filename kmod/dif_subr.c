@@ -27,7 +27,7 @@ static const struct kinst_subr_args table[SUBR_MAX] = {
 	[SUBR_RW_ISWRITER] = ARGS(1, 1),
 	[SUBR_COPYIN] = ARGS(2, 2),
 	[SUBR_COPYINSTR] = ARGS(1, 2),
-	[SUBR_SPECULATION] = REFUSED,
+	[SUBR_SPECULATION] = ARGS(0, 0),
 	[SUBR_PROGENYOF] = ARGS(1, 1),
 	[SUBR_STRLEN] = ARGS(1, 1),
 	[SUBR_COPYOUT] = { 3, 3, true },
@@ -63,14 +63,16 @@ static const struct kinst_subr_args table[SUBR_MAX] = {
 	[SUBR_INET_NTOA6] = ARGS(1, 1),
 	[SUBR_TOUPPER] = ARGS(1, 1),
 	[SUBR_TOLOWER] = ARGS(1, 1),
-	[SUBR_MEMREF] = REFUSED,
+	[SUBR_MEMREF] = ARGS(2, 2),
 	[SUBR_SX_SHARED_HELD] = REFUSED,
 	[SUBR_SX_EXCLUSIVE_HELD] = REFUSED,
 	[SUBR_SX_ISEXCLUSIVE] = REFUSED,
 	[SUBR_MEMSTR] = ARGS(3, 3),
 	[SUBR_GETF] = REFUSED,
-	[SUBR_JSON] = REFUSED,
+	[SUBR_JSON] = ARGS(2, 2),
 	[SUBR_STRTOLL] = ARGS(1, 2),
+	[SUBR_D_PATH] = ARGS(1, 1),
+	[SUBR_LINK_NTOP] = ARGS(2, 2),
 };
 
 const struct kinst_subr_args *kinst_subr_args(u32 subr)
@@ -152,6 +154,19 @@ static notrace u64 memstr(struct kinst_ctx *c, u64 mem, char filler, u64 n)
 	return (u64)(uintptr_t)p;
 }
 NOKPROBE_SYMBOL(memstr);
+
+/* An address and a length, as printm() takes them. */
+static notrace u64 memref(struct kinst_ctx *c, u64 addr, u64 n)
+{
+	u64 *p = kinst_scratch(c, 2 * sizeof(*p));
+
+	if (!p)
+		return 0;
+	p[0] = addr;
+	p[1] = n;
+	return (u64)(uintptr_t)p;
+}
+NOKPROBE_SYMBOL(memref);
 
 /* ---- network addresses ---- */
 
@@ -239,6 +254,31 @@ static notrace u64 inet_ntop(struct kinst_ctx *c, u64 family, u64 addr)
 }
 NOKPROBE_SYMBOL(inet_ntop);
 
+#define ARPHRD_ETHER 1
+#define ARPHRD_INFINIBAND 32
+#define LINK_ADDR_MAX 20
+
+static notrace u64 link_ntop(struct kinst_ctx *c, u64 type, u64 addr)
+{
+	u32 n = (u32)type == ARPHRD_ETHER ? 6 : (u32)type == ARPHRD_INFINIBAND ? LINK_ADDR_MAX : 0, i;
+	char text[3 * LINK_ADDR_MAX];
+	u8 bytes[LINK_ADDR_MAX];
+
+	if (!n) {
+		kinst_fault(c, KINST_FLT_ILLOP, type);
+		return 0;
+	}
+	if (!kinst_load(c, bytes, addr, n, false))
+		return 0;
+	for (i = 0; i < n; i++) {
+		text[3 * i] = "0123456789abcdef"[bytes[i] >> 4];
+		text[3 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+		text[3 * i + 2] = ':';
+	}
+	return kinst_new_string(c, text, 3 * n - 1);
+}
+NOKPROBE_SYMBOL(link_ntop);
+
 /* ---- all of them ---- */
 
 notrace u64 kinst_dif_subr(struct kinst_ctx *c, u32 subr)
@@ -264,6 +304,12 @@ notrace u64 kinst_dif_subr(struct kinst_ctx *c, u32 subr)
 	case SUBR_COPYOUTSTR:
 		copyout(c, t[0].value, t[1].value, t[2].value, subr == SUBR_COPYOUTSTR);
 		return 0;
+	case SUBR_SPECULATION:
+		return kinst_spec_new(c);
+	case SUBR_JSON:
+		return kinst_json(c);
+	case SUBR_MEMREF:
+		return memref(c, t[0].value, t[1].value);
 	case SUBR_MEMSTR:
 		return memstr(c, t[0].value, t[1].value, t[2].value);
 	case SUBR_HTONS:
@@ -279,6 +325,8 @@ notrace u64 kinst_dif_subr(struct kinst_ctx *c, u32 subr)
 		return (u32)t[0].value >> 20;
 	case SUBR_GETMINOR:
 		return (u32)t[0].value & 0xfffff;
+	case SUBR_LINK_NTOP:
+		return link_ntop(c, t[0].value, t[1].value);
 	case SUBR_INET_NTOP:
 		return inet_ntop(c, t[0].value, t[1].value);
 	case SUBR_INET_NTOA:
@@ -293,6 +341,7 @@ notrace u64 kinst_dif_subr(struct kinst_ctx *c, u32 subr)
 	case SUBR_RW_WRITE_HELD:
 	case SUBR_RW_ISWRITER:
 	case SUBR_PROGENYOF:
+	case SUBR_D_PATH:
 		return kinst_env_subr(c, subr);
 	default:
 		return kinst_str_subr(c, subr);

@@ -61,7 +61,7 @@ NOKPROBE_SYMBOL(do_exit_action);
 static notrace void record(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_act *act, u8 *dst, u64 *dyn)
 {
 	const struct kinst_dtype *t = NULL;
-	u64 value = act->a.arg, *words = (u64 *)dst;
+	u64 value = act->a.arg, *words = (u64 *)dst, ref[2];
 	u32 status;
 
 	if (act->a.difo != KINST_NONE) {
@@ -80,6 +80,29 @@ static notrace void record(struct kinst_session *s, struct kinst_ctx *c, const s
 		if (kinst_load(c, dst, value, *dyn, t->flags & KINST_T_BYUREF))
 			memset(dst + *dyn, 0, act->size - *dyn);
 		*dyn = U64_MAX;
+		break;
+	case KINST_ACT_PRINTM:
+		if (!kinst_load(c, ref, value, sizeof(ref), false))
+			break;
+		words[0] = min_t(u64, ref[1], act->size - 8);
+		if (kinst_load(c, words + 1, ref[0], words[0], false))
+			memset(dst + 8 + words[0], 0, act->size - 8 - words[0]);
+		break;
+	case KINST_ACT_SPECULATE:
+		kinst_spec_speculate(c, value);
+		break;
+	case KINST_ACT_COMMIT:
+		kinst_spec_commit(c, value);
+		break;
+	case KINST_ACT_DISCARD:
+		kinst_spec_discard(c, value);
+		break;
+	case KINST_ACT_STOP:
+	case KINST_ACT_RAISE:
+	case KINST_ACT_BREAKPOINT:
+	case KINST_ACT_PANIC:
+	case KINST_ACT_CHILL:
+		kinst_env_destroy(c, act->a.kind, value);
 		break;
 	case KINST_ACT_TRACEMEM_DYN:
 		*dyn = value;
@@ -163,6 +186,25 @@ static notrace void publish(struct kinst_session *s, struct kinst_ctx *c, struct
 }
 NOKPROBE_SYMBOL(publish);
 
+/* The record that was staged goes to the speculation that the clause named, or to the ring if it named none. */
+static notrace void unstage(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_cl *cl, u32 len)
+{
+	struct kinst_rec *rec;
+
+	if (!cl->record)
+		return;
+	if (cl->speculates) {
+		kinst_spec_add(c, len);
+		return;
+	}
+	rec = kinst_ring_reserve(&c->vcpu->ring, len);
+	if (!rec)
+		return;
+	memcpy(rec, c->vcpu->staged, len);
+	publish(s, c, rec, len, c->epid);
+}
+NOKPROBE_SYMBOL(unstage);
+
 /* Runs ECB number e in c; returns true if it faulted, with the number of the action in *action. */
 static notrace bool run_ecb(struct kinst_session *s, struct kinst_ctx *c, u32 e, u32 *action)
 {
@@ -183,7 +225,11 @@ static notrace bool run_ecb(struct kinst_session *s, struct kinst_ctx *c, u32 e,
 		if (!go)
 			return false;
 	}
-	if (cl->record) {
+	c->spec = 0;
+	if (cl->staged) {
+		rec = (struct kinst_rec *)c->vcpu->staged;
+		memset(rec, 0, len);
+	} else if (cl->record) {
 		rec = kinst_ring_reserve(&c->vcpu->ring, len);
 		if (!rec)
 			return false; /* a drop: nothing of the clause happens */
@@ -193,7 +239,9 @@ static notrace bool run_ecb(struct kinst_session *s, struct kinst_ctx *c, u32 e,
 	*action = run_actions(s, c, cl, (u8 *)(rec + 1));
 	if (*action)
 		return true;
-	if (rec)
+	if (cl->staged)
+		unstage(s, c, cl, len);
+	else if (rec)
 		publish(s, c, rec, len, c->epid);
 	return false;
 }
@@ -203,6 +251,7 @@ static nokprobe_inline void start(struct kinst_session *s, struct kinst_vcpu *v,
 				  struct kinst_hit *hit)
 {
 	c->prog = &s->prog;
+	c->session = s;
 	c->vars = &s->vars;
 	c->vcpu = v;
 	c->cpu = v->cpu;

@@ -47,6 +47,9 @@ u64 kinst_env_arg(struct kinst_ctx *c, u64 idx);
 /* A subroutine that asks about the system: locks, processes, rand. */
 u64 kinst_env_subr(struct kinst_ctx *c, u32 subr);
 
+/* stop(), raise(), chill(), breakpoint(), panic(); value: the signal, or nanoseconds. */
+void kinst_env_destroy(struct kinst_ctx *c, u32 kind, u64 value);
+
 /* A seed for rand(); process context. */
 u64 kinst_env_seed(void);
 

@@ -14,6 +14,32 @@
 
 static DEFINE_PER_CPU(u32, kinst_busy);
 
+/* Context: any, interrupts off. Until the exit, hits on this CPU run nothing. Returns what exit wants back. */
+notrace u32 kinst_guard_enter(void)
+{
+	u32 busy = raw_cpu_read(kinst_busy);
+
+	raw_cpu_write(kinst_busy, 1);
+	barrier();
+	return busy;
+}
+NOKPROBE_SYMBOL(kinst_guard_enter);
+
+notrace void kinst_guard_exit(u32 busy)
+{
+	barrier();
+	raw_cpu_write(kinst_busy, busy);
+}
+NOKPROBE_SYMBOL(kinst_guard_exit);
+
+/* With the option cpu, places are traced on one CPU; BEGIN and END fire wherever the consumer is. */
+static nokprobe_inline bool elsewhere(const struct kinst_session *s, const struct kinst_vcpu *v, u32 kind)
+{
+	u32 only = s->prog.hdr->cpu;
+
+	return only != KINST_NONE && v->cpu != only && kind >= KINST_P_INSN;
+}
+
 notrace void kinst_fire(struct kinst_session *s, u32 probe, struct kinst_hit *hit)
 {
 	struct kinst_vcpu *v;
@@ -24,7 +50,9 @@ notrace void kinst_fire(struct kinst_session *s, u32 probe, struct kinst_hit *hi
 		return;
 	raw_local_irq_save(flags); /* the traced kind would be a probe's work of its own */
 	v = s->vcpus[raw_smp_processor_id()];
-	if (raw_cpu_read(kinst_busy)) {
+	if (elsewhere(s, v, hit->kind)) {
+		/* not traced */
+	} else if (raw_cpu_read(kinst_busy)) {
 		WRITE_ONCE(v->nested, v->nested + 1);
 	} else {
 		/* An NMI between the test and this runs its program to the end, and clears the mark again. */

@@ -64,6 +64,10 @@ static int check_options(struct kinst_prog *p, struct kinst_error *err)
 		return kinst_refuse(err, KINST_V_OPTION, KINST_NONE, 2);
 	if (h->specsize > KINST_MAX_SIZE)
 		return kinst_refuse(err, KINST_V_OPTION, KINST_NONE, 3);
+	if (h->nspec > KINST_MAX_NSPEC)
+		return kinst_refuse(err, KINST_V_OPTION, KINST_NONE, 4);
+	if (h->clean_us > KINST_MAX_CLEAN_US)
+		return kinst_refuse(err, KINST_V_OPTION, KINST_NONE, 6);
 	p->strsize = h->strsize;
 	p->bufsize = roundup_pow_of_two(h->bufsize);
 	return 0;
@@ -214,6 +218,12 @@ static int wanted_difo(u32 kind)
 	case KINST_ACT_UADDR:
 	case KINST_ACT_SYM:
 	case KINST_ACT_MOD:
+	case KINST_ACT_PRINTM:
+	case KINST_ACT_RAISE:
+	case KINST_ACT_CHILL:
+	case KINST_ACT_SPECULATE:
+	case KINST_ACT_COMMIT:
+	case KINST_ACT_DISCARD:
 	case KINST_ACT_SUM:
 	case KINST_ACT_MIN:
 	case KINST_ACT_MAX:
@@ -229,9 +239,17 @@ static int wanted_difo(u32 kind)
 	case KINST_ACT_STACK:
 	case KINST_ACT_USTACK:
 	case KINST_ACT_COUNT:
+	case KINST_ACT_STOP:
+	case KINST_ACT_BREAKPOINT:
+	case KINST_ACT_PANIC:
 		return WANT_NONE;
 	}
-	return -1; /* stop, raise, chill, breakpoint, panic, speculations: not yet */
+	return -1;
+}
+
+static bool is_destructive(u32 kind)
+{
+	return (kind & 0xff00) == 0x0200 || (kind & 0xff00) == 0x0500;
 }
 
 /* Bytes of the record of a recording action; -1: its argument is not valid. */
@@ -252,6 +270,17 @@ static s64 record_size(const struct kinst_prog *p, const struct kinst_action *a)
 	case KINST_ACT_UMOD:
 	case KINST_ACT_UADDR:
 		return 16;
+	case KINST_ACT_STOP:
+	case KINST_ACT_RAISE:
+	case KINST_ACT_BREAKPOINT:
+	case KINST_ACT_PANIC:
+	case KINST_ACT_CHILL:
+	case KINST_ACT_SPECULATE:
+	case KINST_ACT_COMMIT:
+	case KINST_ACT_DISCARD:
+		return 0;
+	case KINST_ACT_PRINTM:
+		return a->arg && a->arg <= KINST_MAX_TRACEMEM ? 8 + (s64)a->arg : -1;
 	case KINST_ACT_TRACEMEM:
 		return a->arg && a->arg <= KINST_MAX_TRACEMEM ? (s64)a->arg : -1;
 	case KINST_ACT_STACK:
@@ -271,8 +300,7 @@ static int check_difo_of(const struct kinst_prog *p, const struct kinst_action *
 
 	if (want < 0)
 		return kinst_refuse(err, KINST_V_ACTION, KINST_NONE, i);
-	if ((a->kind == KINST_ACT_SYSTEM || a->kind == KINST_ACT_FREOPEN) &&
-	    !(p->hdr->flags & KINST_IMAGE_DESTRUCTIVE))
+	if (is_destructive(a->kind) && !(p->hdr->flags & KINST_IMAGE_DESTRUCTIVE))
 		return kinst_refuse(err, KINST_V_DESTRUCTIVE, KINST_NONE, i);
 	if (a->difo == KINST_NONE ? want != WANT_NONE && want != WANT_MAYBE : want == WANT_NONE)
 		return kinst_refuse(err, KINST_V_ACTION, KINST_NONE, i);
@@ -437,6 +465,9 @@ static int check_clause(struct kinst_prog *p, u32 ci, u32 *next, u32 *owners, st
 	for (i = c->action; i < c->action + c->nactions; i++) {
 		struct kinst_act *act = &p->acts[i];
 
+		if (act->a.kind == KINST_ACT_SPECULATE || act->a.kind == KINST_ACT_COMMIT)
+			cl->staged = true;
+		cl->speculates |= act->a.kind == KINST_ACT_SPECULATE;
 		if (act->tuple || kinst_is_agg(act->a.kind))
 			continue;
 		if (!place(act, &end))
@@ -444,6 +475,9 @@ static int check_clause(struct kinst_prog *p, u32 ci, u32 *next, u32 *owners, st
 	}
 	cl->payload = roundup(end, 8);
 	cl->record = end || c->flags & KINST_CLAUSE_RECORD;
+	p->speculates |= cl->speculates;
+	if (cl->staged)
+		p->max_staged = max_t(u32, p->max_staged, sizeof(struct kinst_rec) + cl->payload);
 	if (cl->nactions)
 		*next += cl->nactions;
 	/* Up to as much again is lost to padding: a larger record might never find room. */
@@ -538,7 +572,7 @@ static int parse(struct kinst_prog *p, size_t len, const struct kinst_limits *li
 	if (len < sizeof(*h) || h->magic != KINST_IMAGE_MAGIC || h->version != KINST_ABI_VERSION ||
 	    h->hdr_len != sizeof(*h) || h->len != len || len > KINST_MAX_IMAGE)
 		return kinst_refuse(err, KINST_V_HEADER, KINST_NONE, KINST_NONE);
-	if (h->flags & ~KINST_IMAGE_DESTRUCTIVE || h->reserved)
+	if (h->flags & ~(KINST_IMAGE_DESTRUCTIVE | KINST_IMAGE_RING) || h->reserved)
 		return kinst_refuse(err, KINST_V_RESERVED, KINST_NONE, KINST_NONE);
 	ret = check_tables(p, len, err);
 	if (ret)

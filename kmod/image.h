@@ -23,6 +23,8 @@
 #define KINST_MIN_AGGSIZE 4096
 #define KINST_MIN_DYNVARSIZE 4096
 #define KINST_MAX_SIZE (1ull << 40) /* of any of the buffers */
+#define KINST_MAX_NSPEC 1024
+#define KINST_MAX_CLEAN_US 60000000
 #define KINST_MAX_STATIC (64u << 20) /* all globals, and all clause-locals of one CPU */
 
 struct kinst_limits {
@@ -61,6 +63,8 @@ struct kinst_cl {
 	u32 action, nactions;
 	u32 payload; /* bytes, a multiple of 8 */
 	bool record; /* a record is written */
+	bool speculates; /* its record goes to a speculation */
+	bool staged; /* into memory of its own first: it speculates, or a commit() writes to the ring in its midst */
 };
 
 struct kinst_prog {
@@ -89,6 +93,8 @@ struct kinst_prog {
 	u32 begin, end, error; /* probes, or KINST_NONE */
 	u32 strsize;
 	u32 max_entry; /* bytes of the largest aggregation entry, key and value */
+	u32 max_staged; /* bytes of the largest record that is staged, with its header */
+	bool speculates; /* speculations need buffers */
 	u64 bufsize; /* rounded up */
 };
 

@@ -6,6 +6,7 @@
 #include <linux/module.h>
 #include <linux/printk.h>
 
+#include "destroy.h"
 #include "kinst.h"
 #include "ksym.h"
 
@@ -18,12 +19,14 @@ static int __init kinst_init(void)
 	err = kinst_points_init();
 	if (err)
 		return err;
+	kinst_destroy_init();
 	err = kinst_chardev_init();
 	if (err)
-		goto points;
+		goto destroy;
 	return 0;
 
-points:
+destroy:
+	kinst_destroy_exit();
 	kinst_points_exit();
 	return err;
 }
@@ -31,6 +34,7 @@ points:
 static void __exit kinst_exit(void)
 {
 	kinst_chardev_exit();
+	kinst_destroy_exit();
 	kinst_points_exit();
 }
 

@@ -10,7 +10,8 @@
 static u64 vcpu_bytes(const struct kinst_prog *p)
 {
 	return sizeof(struct kinst_vcpu) + kinst_scratch_size(p) + p->block[SCOPE_LOCAL] + kinst_key_size(p) +
-	       p->max_entry + 2 * (u64)p->strsize + p->bufsize + kinst_agg_bytes(p);
+	       p->max_entry + 2 * (u64)p->strsize + p->bufsize + kinst_agg_bytes(p) + p->max_staged +
+	       kinst_spec_bytes(p);
 }
 
 u64 kinst_session_bytes(const struct kinst_prog *p, u32 ncpus)
@@ -22,10 +23,12 @@ static void free_vcpu(struct kinst_vcpu *v)
 {
 	if (!v)
 		return;
+	kinst_spec_free(v);
 	kinst_agg_free(&v->agg);
 	kinst_ring_free(&v->ring);
 	kvfree(v->str[1]);
 	kvfree(v->str[0]);
+	kvfree(v->staged);
 	kvfree(v->entry);
 	kvfree(v->key);
 	kvfree(v->locals);
@@ -45,11 +48,13 @@ static struct kinst_vcpu *alloc_vcpu(const struct kinst_prog *p, u32 cpu)
 	v->locals = kvzalloc(p->block[SCOPE_LOCAL] + 8, GFP_KERNEL);
 	v->key = kvzalloc(kinst_key_size(p), GFP_KERNEL);
 	v->entry = kvzalloc(p->max_entry + 8, GFP_KERNEL);
+	v->staged = kvzalloc(p->max_staged + 8, GFP_KERNEL);
 	v->str[0] = kvzalloc(p->strsize, GFP_KERNEL);
 	v->str[1] = kvzalloc(p->strsize, GFP_KERNEL);
-	if (!v->scratch || !v->locals || !v->key || !v->entry || !v->str[0] || !v->str[1])
+	if (!v->scratch || !v->locals || !v->key || !v->entry || !v->staged || !v->str[0] || !v->str[1])
 		goto fail;
-	if (kinst_ring_alloc(&v->ring, p->bufsize) || kinst_agg_alloc(&v->agg, p))
+	if (kinst_ring_alloc(&v->ring, p->bufsize, p->hdr->flags & KINST_IMAGE_RING) ||
+	    kinst_agg_alloc(&v->agg, p) || kinst_spec_alloc(v, p))
 		goto fail;
 	return v;
 fail:
@@ -68,6 +73,9 @@ int kinst_session_alloc(struct kinst_session *s, u32 ncpus)
 	s->ncpus = ncpus;
 	s->vcpus = kvcalloc(ncpus, sizeof(*s->vcpus), GFP_KERNEL);
 	if (!s->vcpus)
+		goto fail;
+	s->specs = kvcalloc(s->prog.hdr->nspec + 1, sizeof(*s->specs), GFP_KERNEL);
+	if (!s->specs)
 		goto fail;
 	for (cpu = 0; cpu < ncpus; cpu++) {
 		if (!cpu_possible(cpu))
@@ -88,6 +96,8 @@ void kinst_session_free(struct kinst_session *s)
 
 	for (cpu = 0; s->vcpus && cpu < s->ncpus; cpu++)
 		free_vcpu(s->vcpus[cpu]);
+	kvfree(s->specs);
+	s->specs = NULL;
 	kvfree(s->vcpus);
 	s->vcpus = NULL;
 	kinst_vars_free(&s->vars);

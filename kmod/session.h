@@ -10,6 +10,7 @@
 #include "buffer.h"
 #include "dif.h"
 #include "image.h"
+#include "spec.h"
 #include "vars.h"
 
 #define KINST_SCRATCH (64u << 10) /* bytes for one ECB, and a few strings more */
@@ -24,11 +25,15 @@ struct kinst_vcpu {
 	u8 *locals; /* clause-local variables */
 	u8 *key; /* of the dynamic variable at hand */
 	u8 *entry; /* the key of the aggregation entry at hand */
+	u8 *staged; /* the record at hand, if it does not go to the ring at once */
+	struct kinst_specbuf *specs; /* by speculation */
+	u32 nspecs;
 	char *str[2]; /* operands of a string subroutine, strsize each */
 	u64 rand;
 	struct kinst_ctx ctx[2]; /* [1]: the ERROR probe's, when [0] has faulted */
 	struct kinst_hit error_hit;
 	u64 hits, dblerrors;
+	u64 spec_drops, spec_busy, spec_unavail;
 	u64 nested; /* counted by nested hits, so not exclusive */
 };
 
@@ -36,6 +41,7 @@ struct kinst_session {
 	struct kinst_prog prog;
 	struct kinst_vars vars;
 	struct kinst_vcpu **vcpus; /* by CPU number; NULL where there is no such CPU */
+	u32 *specs; /* enum kinst_spec_state, by speculation */
 	u32 ncpus;
 	u32 state; /* enum kinst_state */
 	u32 exiting; /* somebody has called exit(), exit_status is or will be his */
@@ -58,6 +64,10 @@ int kinst_session_alloc(struct kinst_session *s, u32 ncpus);
 void kinst_session_free(struct kinst_session *s);
 /* Bytes that alloc takes. */
 u64 kinst_session_bytes(const struct kinst_prog *p, u32 ncpus);
+
+/* Turns the hits on this CPU away, as while a program runs (fire.c); any context, interrupts off. */
+u32 kinst_guard_enter(void);
+void kinst_guard_exit(u32 busy);
 
 /* Wakes the consumer; any context (chardev.c). */
 void kinst_session_wake(struct kinst_session *s, u32 cpu);

@@ -46,8 +46,8 @@ pub enum When {
     Run,
     /// At any time, also by setopt().
     Dynamic,
-    /// A name of dtrace that does nothing here yet: programs that set it compile, and cannot be enabled.
-    Refused,
+    /// A name of dtrace that does nothing here, and why: programs that set it compile, and cannot be enabled.
+    Refused(&'static str),
 }
 
 pub struct Spec {
@@ -83,9 +83,9 @@ pub const TABLE: &[Spec] = &[
     row("aggsortkeypos", number(u32::MAX as u64), When::Dynamic, "0"),
     row("aggsortpos", number(u32::MAX as u64), When::Dynamic, "0"),
     row("aggsortrev", Kind::Flag, When::Dynamic, ""),
-    row("agghist", Kind::Flag, When::Refused, ""),
-    row("aggpack", Kind::Flag, When::Refused, ""),
-    row("aggzoom", Kind::Flag, When::Refused, ""),
+    row("agghist", Kind::Flag, When::Dynamic, ""),
+    row("aggpack", Kind::Flag, When::Refused("it is not there yet"), ""),
+    row("aggzoom", Kind::Flag, When::Dynamic, ""),
     row("amin", Kind::Attributes, When::Compile, ""),
     row("argref", Kind::Flag, When::Compile, ""),
     row("bufpolicy", Kind::Choice(&["switch", "ring", "fill"]), When::Run, "switch"),
@@ -96,7 +96,7 @@ pub const TABLE: &[Spec] = &[
     row("cpp", Kind::Flag, When::Context, ""),
     row("cpphdrs", Kind::Flag, When::Context, ""),
     row("cpppath", Kind::Text, When::Context, "cpp"),
-    row("cpu", number(u32::MAX as u64), When::Refused, ""),
+    row("cpu", number(u32::MAX as u64 - 1), When::Run, ""),
     row("ctypes", Kind::Text, When::Compile, ""),
     row("debug", Kind::Flag, When::Compile, ""),
     row("defaultargs", Kind::Flag, When::Compile, ""),
@@ -111,11 +111,11 @@ pub const TABLE: &[Spec] = &[
     row("errtags", Kind::Flag, When::Compile, ""),
     row("evaltime", Kind::Choice(&["exec", "preinit", "postinit", "main"]), When::Compile, "exec"),
     row("flowindent", Kind::Flag, When::Dynamic, ""),
-    row("grabanon", Kind::Flag, When::Refused, ""),
+    row("grabanon", Kind::Flag, When::Refused("there is no anonymous tracing"), ""),
     row("incdir", Kind::List, When::Context, ""),
     row("iregs", Kind::Number { min: 1, max: 8 }, When::Compile, ""),
-    row("jstackframes", number(512), When::Run, ""),
-    row("jstackstrsize", STRING, When::Run, ""),
+    row("jstackframes", number(512), When::Run, "50"),
+    row("jstackstrsize", STRING, When::Run, "512"),
     row("kdefs", Kind::Flag, When::Compile, ""),
     row("knodefs", Kind::Flag, When::Compile, ""),
     row("late", Kind::Choice(&["static", "dynamic"]), When::Compile, ""),
@@ -190,8 +190,8 @@ pub enum Error {
     NotInProgram,
     #[error("Option cannot be set while tracing")]
     TooLate,
-    #[error("Option is not supported on Linux yet")]
-    Refused,
+    #[error("Option is not supported on Linux")]
+    Refused(&'static str),
 }
 
 impl Error {
@@ -202,7 +202,8 @@ impl Error {
             Error::Unknown { nearest: None } => Some("-x help lists the options".to_owned()),
             Error::Value { expected } => Some(format!("expected {expected}")),
             Error::NotInProgram => Some("give it on the command line, with -x".to_owned()),
-            Error::TooLate | Error::Refused => None,
+            Error::Refused(reason) => Some((*reason).to_owned()),
+            Error::TooLate => None,
         }
     }
 }
@@ -224,13 +225,13 @@ impl Options {
         };
         let spec = &TABLE[index];
         match (spec.when, from) {
-            (When::Refused, From::Setopt) => return Err(Error::Refused),
+            (When::Refused(reason), From::Setopt) => return Err(Error::Refused(reason)),
             (When::Context, From::Program) => return Err(Error::NotInProgram),
             (When::Context | When::Compile | When::Run, From::Setopt) => return Err(Error::TooLate),
             _ => {}
         }
         let parsed = parse(spec.kind, value)?;
-        if spec.when == When::Refused || is_unsupported(name, &parsed) {
+        if matches!(spec.when, When::Refused(_)) || is_unsupported(name, &parsed) {
             let setting = value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
             self.unsupported.get_or_insert(setting);
         }
@@ -256,6 +257,11 @@ impl Options {
             Value::Number(number) => *number,
             _ => 0,
         }
+    }
+
+    /// Was it given, or has it a default?
+    pub fn is_set(&self, name: &str) -> bool {
+        *self.value(name) != Value::Unset
     }
 
     pub fn period(&self, name: &str) -> Duration {
@@ -285,7 +291,7 @@ impl Options {
 
 /// The table for people: name, what it takes, default.
 pub fn describe() -> String {
-    let rows = TABLE.iter().filter(|spec| spec.when != When::Refused).map(|spec| {
+    let rows = TABLE.iter().filter(|spec| !matches!(spec.when, When::Refused(_))).map(|spec| {
         let takes = match spec.kind {
             Kind::Flag => String::new(),
             Kind::Size { .. } => "SIZE".to_owned(),
@@ -309,10 +315,7 @@ pub fn describe() -> String {
 /// Values of which only one can be honoured.
 fn is_unsupported(name: &str, value: &Value) -> bool {
     let Value::Text(text) = value else { return false };
-    matches!(
-        (name, text.as_str()),
-        ("bufpolicy", "ring" | "fill") | ("evaltime", "preinit" | "postinit" | "main")
-    )
+    matches!((name, text.as_str()), ("evaltime", "preinit" | "postinit" | "main"))
 }
 
 fn parse(kind: Kind, value: Option<&str>) -> Result<Value, Error> {

@@ -300,6 +300,8 @@ fn environment<'a>(
         ustackframes: number("ustackframes"),
         amin: options.text("amin").and_then(|text| attributes::parse(text).ok()),
         libraries,
+        jstackframes: number("jstackframes"),
+        jstackstrsize: number("jstackstrsize"),
     }
 }
 

@@ -118,7 +118,7 @@ fn every_option_works_or_is_refused() {
     refused(&["-x", "strsize=much", "-n", "BEGIN"], 1, &["Invalid value", "a size such as"]);
     refused(&["-x", "dump=all", "-n", "BEGIN"], 1, &["one of ast, plain, typed, dif"]);
     refused(&["-s", "/nowhere/s.d"], 1, &["failed to open /nowhere/s.d: No such file or directory"]);
-    refused(&["-e", "-n", "BEGIN { panic(); }"], 1, &["panic() is not supported yet"]);
+    refused(&["-e", "-n", "BEGIN { getf(1); }"], 1, &["getf() does not exist on Linux"]);
 }
 
 /// -L and syslibdir: in the order of their dependencies; what is not met is left out, what is wrong is named.

@@ -217,6 +217,8 @@ const CHECKER_TAGS: &[&str] = &[
     "D_PRINTF_DYN_PROTO",
     "D_PRINTF_DYN_TYPE",
     "D_PRINTF_FMT_EMPTY",
+    "D_PRINTM_ADDR",
+    "D_PRINTM_SIZE",
     "D_PRINT_AGG",
     "D_PRINT_DYN",
     "D_PRINT_VOID",

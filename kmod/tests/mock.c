@@ -136,6 +136,13 @@ u64 kinst_env_subr(struct kinst_ctx *c, u32 subr)
 	return 0;
 }
 
+/* Nothing is destroyed here; a chill beyond the limit faults as in the kernel. */
+void kinst_env_destroy(struct kinst_ctx *c, u32 kind, u64 value)
+{
+	if (kind == KINST_ACT_CHILL && value > 500000000)
+		kinst_fault(c, KINST_FLT_ILLOP, 0);
+}
+
 void kinst_session_wake(struct kinst_session *s, u32 cpu)
 {
 	(void)s;

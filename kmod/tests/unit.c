@@ -369,7 +369,7 @@ static u32 build_bad(int kind)
 	else if (kind == 4)
 		ib_agg(&b, KINST_ACT_SUM, 1, 1, 0, 0);
 	else if (kind == 5)
-		ib_act(&b, KINST_ACT_PANIC, KINST_NONE, 0);
+		ib_act(&b, KINST_ACT_COMMIT, KINST_NONE, 0);
 	else if (kind == 6)
 		ib_act(&b, KINST_ACT_SYSTEM, 0, 0);
 	else if (kind == 7)

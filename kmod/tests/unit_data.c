@@ -265,7 +265,7 @@ static void test_ring(void)
 	u64 put = 0, got = 0, drops = 0, i, reads = 0;
 	bool same = true;
 
-	EXPECT(!kinst_ring_alloc(&r, 4096));
+	EXPECT(!kinst_ring_alloc(&r, 4096, false));
 	for (i = 0; i < 100000; i++) {
 		u32 len = 16 + 8 * rnd(60);
 		struct kinst_rec *rec = kinst_ring_reserve(&r, len), *first;

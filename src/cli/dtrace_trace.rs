@@ -9,6 +9,7 @@ use crate::consumer::symbols::System;
 use crate::consumer::text::Consumer;
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::dif::{self, ProbeDesc, Program, StatementKind};
+use crate::kernel::Error as KernelError;
 use crate::kernel::ioctl::Device;
 use crate::kernel::process::Process;
 use crate::kernel::reason as refusal;
@@ -45,8 +46,12 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
     if plan.enabled.ecbs.is_empty() {
         return run.fail("no probes matched", None);
     }
-    let settings = settings(&run.options, target);
-    let (session, refused) = enable(run, device, &compiled, &plan, &settings)?;
+    let mut settings = settings(&run.options, target);
+    let ncpus = device.info.ncpus;
+    if let Some(cpu) = settings.cpu.filter(|cpu| *cpu >= ncpus) {
+        return run.fail(&format!("failed to set -x cpu: there is no CPU {cpu}"), None);
+    }
+    let (session, refused) = enable(run, device, &compiled, &plan, &mut settings)?;
     report_refused(run, &plan, &refused)?;
     report_matched(run, &compiled, &plan, &refused);
     consume(run, session, &compiled.program, &plan, &settings, &mut processes, &signals)
@@ -146,23 +151,86 @@ fn settings(options: &Options, target: u32) -> dif::Options {
         strsize: small("strsize"),
         target,
         destructive: options.flag("destructive"),
+        clean_us: u32::try_from(options.number("cleanrate") / 1000).unwrap_or(u32::MAX),
+        cpu: options.is_set("cpu").then(|| small("cpu")),
+        overwrite: options.text("bufpolicy") == Some("ring"),
     }
 }
 
+/// Buffers that are too large for the machine are halved until they fit, unless bufresize=manual forbids it.
 fn enable(
     run: &Run,
-    device: Device,
+    mut device: Device,
     compiled: &Compiled,
     plan: &Plan,
-    settings: &dif::Options,
+    settings: &mut dif::Options,
 ) -> Result<(Session, Vec<Refused>), Failed> {
-    Session::enable(device, &compiled.program, plan, settings).or_else(|error| {
+    let given = settings.clone();
+    loop {
+        let error = match Session::enable(device, &compiled.program, plan, settings) {
+            Ok(enabled) => {
+                report_lowered(run, &given, settings);
+                return Ok(enabled);
+            }
+            Err(error) => error,
+        };
+        let memory = matches!(error, EnableError::Kernel(KernelError::Buffers | KernelError::Memory));
+        let manual = run.options.text("bufresize") == Some("manual");
+        if memory
+            && !manual
+            && halve(settings)
+            && let Ok(again) = Device::open()
+        {
+            device = again;
+            continue;
+        }
         let help = match &error {
             EnableError::Kernel(error) => error.help(),
             EnableError::Encode(_) => None,
         };
-        run.fail_as(&format!("failed to enable '{}': {error}", subject(run)), help)
-    })
+        return run.fail_as(&format!("failed to enable '{}': {error}", subject(run)), help);
+    }
+}
+
+/// The largest buffer; false if all are small.
+fn halve(settings: &mut dif::Options) -> bool {
+    const LEAST: u64 = 8192;
+    let speculations = settings.specsize.saturating_mul(settings.nspec.into());
+    let most = settings.bufsize.max(settings.aggsize).max(settings.dynvarsize).max(speculations);
+    let size = if most == settings.bufsize {
+        &mut settings.bufsize
+    } else if most == settings.aggsize {
+        &mut settings.aggsize
+    } else if most == settings.dynvarsize {
+        &mut settings.dynvarsize
+    } else {
+        &mut settings.specsize
+    };
+    let lower = *size >= LEAST;
+    if lower {
+        *size /= 2;
+    }
+    lower
+}
+
+fn report_lowered(run: &Run, given: &dif::Options, settings: &dif::Options) {
+    let rows = [
+        ("buffer size", given.bufsize, settings.bufsize),
+        ("aggregation size", given.aggsize, settings.aggsize),
+        ("speculation size", given.specsize, settings.specsize),
+        ("dynamic variable size", given.dynvarsize, settings.dynvarsize),
+    ];
+    for (what, given, lowered) in rows {
+        if lowered < given {
+            let (number, unit) = match lowered {
+                n if n % (1 << 30) == 0 => (n >> 30, "g"),
+                n if n % (1 << 20) == 0 => (n >> 20, "m"),
+                n if n % (1 << 10) == 0 => (n >> 10, "k"),
+                n => (n, ""),
+            };
+            run.report.notice(&format!("{what} lowered to {number}{unit}"));
+        }
+    }
 }
 
 /// A line for each refused place, folded; an error where nothing is left of a description.

@@ -104,7 +104,7 @@ impl Object<'_, '_> {
                 let held = self.regs.hold(reg);
                 let address = self.eval(&memory.address)?;
                 let address = self.regs.hold(address);
-                self.store_memory(&value.ty, held, address)
+                self.store_memory(ty, held, address)
             }
             Place::Bits(bits) => {
                 let held = self.regs.hold(reg);

@@ -3,7 +3,7 @@
 use super::{Generator, Result, layout};
 use crate::dif::{self, Action, ActionKind, DifoIndex, ProbeDesc, Statement, StatementKind};
 use crate::parser::ast::{self, ProbeDescKind};
-use crate::typeck::typed::{AggregationId, Clause, Expr, FormatAction, StackAction, Stmt, StmtKind};
+use crate::typeck::typed::{AggregationId, Clause, Expr, FormatAction, Key, StackAction, Stmt, StmtKind};
 
 impl Generator<'_> {
     pub(super) fn clause(&mut self, clause: &Clause) -> Result<dif::Clause> {
@@ -54,8 +54,14 @@ impl Generator<'_> {
                     FormatAction::Freopen => (ActionKind::Freopen, StatementKind::Freopen(format.clone())),
                 };
                 for arg in args {
-                    let difo = self.value(arg)?;
-                    actions.push(action(kind, Some(difo), 0));
+                    let recorded = match arg {
+                        Key::Value(value) => action(kind, Some(self.value(value)?), 0),
+                        Key::Stack(stack) => stack_action(*stack),
+                        Key::Symbol(symbol, address) => {
+                            action(layout::symbol_kind(*symbol), Some(self.value(address)?), 0)
+                        }
+                    };
+                    actions.push(recorded);
                 }
                 // A format without arguments leaves no record of its own, yet must be printed.
                 clause.record |= args.is_empty();
@@ -94,8 +100,16 @@ impl Generator<'_> {
                 actions.push(action(ActionKind::Tracemem, Some(difo), (*size).into()));
                 StatementKind::Tracemem
             }
+            StmtKind::Printm { size, reference } => {
+                let difo = self.value(reference)?;
+                actions.push(action(ActionKind::Printm, Some(difo), (*size).into()));
+                StatementKind::Printm
+            }
             StmtKind::Speculation(kind, id) => {
                 let difo = self.value(id)?;
+                // Alone in its clause it traces, speculatively, that the probe fired.
+                clause.record |= *kind == ActionKind::Speculate;
+                let actions = &mut clause.actions;
                 actions.push(action(*kind, Some(difo), 0));
                 StatementKind::Silent
             }

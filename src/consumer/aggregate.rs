@@ -1,7 +1,7 @@
 //! consumer/aggregate.rs: aggregations: merged over CPUs and snapshots, sorted, cleared, truncated.
 
 use super::output::quantize;
-use super::output::stack::words;
+use super::output::stack::{user_pair, words};
 use super::output::{Text, bytes};
 use super::record::Layouts;
 use super::symbols::Symbols;
@@ -207,24 +207,25 @@ impl Shown<'_> {
     }
 
     /// As without a format.
-    pub fn print(&self, out: &mut Text) {
+    pub fn print(&self, out: &mut Text, zoom: bool) {
         match self.number() {
             Some(number) => out.put(format_args!(" {number:>16}")),
-            None => self.graph(out),
+            None => self.graph(out, zoom),
         }
     }
 
-    pub fn graph(&self, out: &mut Text) {
+    pub fn graph(&self, out: &mut Text, zoom: bool) {
+        let scale = quantize::Scale { normal: self.normal, zoom };
         let signed = |words: &[u64]| words.iter().map(|word| *word as i64).collect::<Vec<i64>>();
         let (arg, buckets) = match self.value.split_first() {
             Some((arg, buckets)) => (*arg, signed(buckets)),
             None => return,
         };
         match self.aggregation.function {
-            ActionKind::Quantize => quantize::powers(out, &signed(&self.value), self.normal),
-            ActionKind::Lquantize => quantize::linear(out, &buckets, Lquantize::unpack(arg), self.normal),
+            ActionKind::Quantize => quantize::powers(out, &signed(&self.value), scale),
+            ActionKind::Lquantize => quantize::linear(out, &buckets, Lquantize::unpack(arg), scale),
             ActionKind::Llquantize => {
-                quantize::log_linear(out, &buckets, Llquantize::unpack(arg), self.normal);
+                quantize::log_linear(out, &buckets, Llquantize::unpack(arg), scale);
             }
             _ => {}
         }
@@ -281,6 +282,16 @@ fn normal_key(
             }
             None => bytes.into(),
         },
+        Display::Usym | Display::Umod => {
+            let (pid, address) = user_pair(bytes);
+            let found = symbols.user(pid, address);
+            let start = found.map(|found| match (display, found.function) {
+                (Display::Usym, Some(function)) => address - function.offset,
+                (Display::Umod, _) => found.base,
+                _ => address,
+            });
+            [pid.to_ne_bytes(), start.unwrap_or(address).to_ne_bytes()].concat().into()
+        }
         _ => bytes.into(),
     }
 }

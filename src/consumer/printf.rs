@@ -76,6 +76,7 @@ fn convert(out: &mut Text, conversion: &Conversion, argument: Argument<'_>, cont
     let word = || integer(bytes, false, 0) as u64;
     match conversion.letter {
         'd' | 'i' | 'u' | 'o' | 'x' | 'X' | 'p' => number(out, conversion, bytes),
+        'c' | 's' if conversion.size == 4 => text(out, conversion, &wide(bytes)),
         's' => text(out, conversion, until_nul(bytes)),
         'S' => text(out, conversion, &escaped(until_nul(bytes))),
         'c' => text(out, conversion, &[word() as u8]),
@@ -94,7 +95,7 @@ fn convert(out: &mut Text, conversion: &Conversion, argument: Argument<'_>, cont
         'T' => text(out, conversion, clock::rfc822(word() as i64).as_bytes()),
         'P' => text(out, conversion, service(word() as u16).as_bytes()),
         'e' | 'E' | 'f' | 'g' | 'G' => float(out, conversion, bytes),
-        // %I: a name would need a resolver, which can hang for minutes; the address is the fact.
+        'I' => text(out, conversion, &host(until_nul(bytes))),
         _ => text(out, conversion, until_nul(bytes)),
     }
 }
@@ -193,6 +194,14 @@ fn text(out: &mut Text, conversion: &Conversion, text: &[u8]) {
     out.padded(shown, width(conversion).unwrap_or(0), conversion.minus);
 }
 
+/// wchar_t as UTF-8, up to the first NUL.
+fn wide(bytes: &[u8]) -> Vec<u8> {
+    let letters = bytes.chunks(4).map(|letter| integer(letter, false, 0) as u32);
+    let letters = letters.take_while(|letter| *letter != 0);
+    let text: String = letters.map(|letter| char::from_u32(letter).unwrap_or('\u{fffd}')).collect();
+    text.into_bytes()
+}
+
 /// The escapes of a D string, octal for what has none.
 fn escaped(text: &[u8]) -> Vec<u8> {
     let mut shown = Vec::with_capacity(text.len());
@@ -259,6 +268,20 @@ fn general(value: f64, significant: usize) -> String {
     }
     let places = (significant as i32 - 1 - power).max(0) as usize;
     trim(&format!("{value:.places$}"))
+}
+
+/// The name of an address in /etc/hosts, or the address: a resolver could hang for minutes.
+fn host(address: &[u8]) -> Vec<u8> {
+    let Ok(wanted) = String::from_utf8_lossy(address).parse::<std::net::IpAddr>() else {
+        return address.to_vec();
+    };
+    let hosts = std::fs::read_to_string("/etc/hosts").unwrap_or_default();
+    let named = hosts.lines().find_map(|line| {
+        let mut words = line.split('#').next()?.split_ascii_whitespace();
+        let of = words.next()?.parse::<std::net::IpAddr>().ok()?;
+        (of == wanted).then(|| words.next())?
+    });
+    named.map_or_else(|| address.to_vec(), |name| name.as_bytes().to_vec())
 }
 
 /// The name of a port in /etc/services, or its number.

@@ -46,6 +46,7 @@ pub fn run(kernel: &mut dyn Kernel, consumer: &mut Consumer<'_>, watch: &mut Wat
     let mut state = State::new(consumer);
     for process in watch.processes.iter_mut() {
         process.release()?;
+        look(consumer, process);
     }
     loop {
         let busy = state.work(kernel, consumer, watch.say)?;
@@ -65,8 +66,34 @@ pub fn run(kernel: &mut dyn Kernel, consumer: &mut Consumer<'_>, watch: &mut Wat
     Ok(consumer.exit.unwrap_or(0) as u8)
 }
 
+/// The option bufpolicy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Policy {
+    /// Records are printed as they come.
+    Switch,
+    /// Tracing ends when a buffer is full; then all is printed.
+    Fill,
+    /// New records take the place of old ones; what is left is printed at the end.
+    Ring,
+}
+
+/// How often exit() and full buffers are looked for where records do not tell.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The command of -c counts as started a moment before its program is in memory.
+fn look(consumer: &Consumer<'_>, process: &Process) {
+    const TRIES: u32 = 20;
+    for _ in 0..TRIES {
+        if consumer.symbols.look(process.pid.into()) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// The clocks of a run, and what was said of losses.
 struct State {
+    policy: Policy,
     drain: Drain,
     drops: Drops,
     next_status: Instant,
@@ -81,6 +108,11 @@ impl State {
     fn new(consumer: &Consumer<'_>) -> State {
         let now = Instant::now();
         State {
+            policy: match consumer.options.text("bufpolicy") {
+                Some("fill") => Policy::Fill,
+                Some("ring") => Policy::Ring,
+                _ => Policy::Switch,
+            },
             drain: Drain::default(),
             drops: Drops::default(),
             next_status: now + consumer.options.period("statusrate"),
@@ -105,11 +137,12 @@ impl State {
             // Without aggregations too: a time in the past would make the wait none at all.
             self.next_aggregations = now + consumer.options.period("aggrate");
         }
-        let busy = self.print(kernel, consumer)?;
+        let busy = self.policy == Policy::Switch && self.print(kernel, consumer)?;
         self.woken &= !busy;
         if now >= self.next_status {
             self.status(kernel, consumer)?;
-            self.next_status = now + consumer.options.period("statusrate");
+            let period = consumer.options.period("statusrate");
+            self.next_status = now + if self.policy == Policy::Switch { period } else { period.min(LOOK) };
         }
         // Messages refer to what was printed before them.
         consumer.sink.flush()?;
@@ -144,6 +177,10 @@ impl State {
         let status = kernel.status()?;
         consumer.messages.extend(self.drops.status(&status, tags));
         for (cpu, lost) in kernel.drops() {
+            if self.policy == Policy::Fill {
+                self.draining |= lost > 0;
+                continue;
+            }
             consumer.messages.extend(self.drops.principal(cpu, lost, tags));
         }
         match uapi::State(status.state) {
@@ -166,13 +203,15 @@ impl State {
         fds.extend(watch.processes.iter().map(|process| PollFd::new(process, PollFlags::IN)));
         if busy {
             timeout = timeout.min(BREATH);
-        } else {
+        } else if self.policy == Policy::Switch {
             fds.push(PollFd::from_borrowed_fd(kernel.readable(), PollFlags::IN));
         }
         let timeout = Timespec::try_from(timeout).ok();
         // A signal ends the wait early, and that is all that can go wrong here.
         let _ = poll(&mut fds, timeout.as_ref());
-        let readable = !busy && fds.last().is_some_and(|device| !device.revents().is_empty());
+        let readable = !busy
+            && self.policy == Policy::Switch
+            && fds.last().is_some_and(|device| !device.revents().is_empty());
         if readable && std::mem::replace(&mut self.woken, true) {
             self.next_status = Instant::now();
         }
@@ -185,6 +224,10 @@ impl State {
         consumer: &mut Consumer<'_>,
         say: &mut dyn FnMut(&str),
     ) -> Result<(), Error> {
+        if self.policy == Policy::Fill {
+            // What END records needs room.
+            self.print(kernel, consumer)?;
+        }
         kernel.stop()?;
         self.print(kernel, consumer)?;
         self.snapshot(kernel, consumer)?;

@@ -1,9 +1,11 @@
 //! consumer/symbols.rs: addresses → names, for stacks, %a and sym().
 
-use crate::sites::Kernel;
+use crate::sites::{InFunction, Kernel, Program};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// A kernel function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,13 +21,19 @@ pub struct KernelSymbol {
 pub struct UserPlace {
     /// The file's last component.
     pub object: String,
-    /// Within the file.
-    pub offset: u64,
+    /// Where the mapping begins.
+    pub base: u64,
+    /// The function, if the file names it.
+    pub function: Option<InFunction>,
 }
 
 pub trait Symbols {
     fn kernel(&self, address: u64) -> Option<KernelSymbol>;
     fn user(&self, pid: u64, address: u64) -> Option<UserPlace>;
+    /// The process may end before its addresses are asked for. False: its program is not in memory yet, or not any more.
+    fn look(&self, _pid: u64) -> bool {
+        true
+    }
 }
 
 /// Those of the running system. Nothing is read before the first question.
@@ -33,12 +41,25 @@ pub struct System {
     kernel: Arc<Kernel>,
     /// A trace shows the same addresses again and again.
     known: RefCell<HashMap<u64, Option<KernelSymbol>>>,
-    processes: RefCell<HashMap<u64, Vec<Mapping>>>,
+    processes: RefCell<HashMap<u64, Space>>,
+    /// By path; `None`: it cannot be read.
+    files: RefCell<HashMap<String, Option<Program>>>,
 }
+
+/// What a process had mapped when it was last looked at.
+#[derive(Debug)]
+struct Space {
+    mappings: Vec<Mapping>,
+    looked: Instant,
+}
+
+/// A process maps libraries as it goes on, and at its end all is gone.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 impl System {
     pub fn new(kernel: Arc<Kernel>) -> System {
-        System { kernel, known: RefCell::default(), processes: RefCell::default() }
+        let (known, processes, files) = Default::default();
+        System { kernel, known, processes, files }
     }
 }
 
@@ -53,14 +74,37 @@ impl Symbols for System {
     }
 
     fn user(&self, pid: u64, address: u64) -> Option<UserPlace> {
-        let mut processes = self.processes.borrow_mut();
-        let mappings = processes.entry(pid).or_insert_with(|| {
-            let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
-            parse_maps(&maps.unwrap_or_default())
-        });
+        let stale = self.processes.borrow().get(&pid).is_none_or(|space| space.looked.elapsed() > LOOK_AGAIN);
+        if stale {
+            self.look(pid);
+        }
+        let processes = self.processes.borrow();
+        let mappings = &processes.get(&pid)?.mappings;
         let found = mappings.iter().find(|mapping| mapping.range.contains(&address))?;
         let offset = found.offset.wrapping_add(address - found.range.start);
-        Some(UserPlace { object: found.object.clone(), offset })
+        let mut files = self.files.borrow_mut();
+        let program = files.entry(found.path.clone()).or_insert_with(|| {
+            let inside = format!("/proc/{pid}/root{}", found.path);
+            Program::open(Path::new(&inside)).or_else(|| Program::open(Path::new(&found.path)))
+        });
+        let function = program.as_ref().and_then(|program| program.symbolize(offset));
+        let object = found.path.rsplit('/').next().unwrap_or(&found.path).to_owned();
+        Some(UserPlace { object, base: found.range.start, function })
+    }
+
+    fn look(&self, pid: u64) -> bool {
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
+        let mappings = parse_maps(&maps.unwrap_or_default());
+        let mut processes = self.processes.borrow_mut();
+        let looked = Instant::now();
+        let space = processes.entry(pid).or_insert_with(|| Space { mappings: Vec::new(), looked });
+        space.looked = looked;
+        // [stack] and its like are there before the program is.
+        let there = mappings.iter().any(|mapping| mapping.path.starts_with('/'));
+        if there {
+            space.mappings = mappings;
+        }
+        there
     }
 }
 
@@ -68,7 +112,7 @@ impl Symbols for System {
 struct Mapping {
     range: std::ops::Range<u64>,
     offset: u64,
-    object: String,
+    path: String,
 }
 
 fn parse_maps(text: &str) -> Vec<Mapping> {
@@ -79,8 +123,7 @@ fn parse_maps(text: &str) -> Vec<Mapping> {
             let range = u64::from_str_radix(start, 16).ok()?..u64::from_str_radix(end, 16).ok()?;
             let offset = u64::from_str_radix(words.nth(1)?, 16).ok()?;
             let path = words.nth(2)?;
-            let object = path.rsplit('/').next().unwrap_or(path).to_owned();
-            Some(Mapping { range, offset, object })
+            Some(Mapping { range, offset, path: path.to_owned() })
         })
         .collect()
 }
@@ -94,6 +137,6 @@ mod tests {
         let maps = "55d0c0000000-55d0c0010000 r-xp 00002000 08:01 131 /usr/bin/cat\n7f0000000000-7f0000001000 rw-p 00000000 00:00 0\nbroken\n";
         let found = parse_maps(maps);
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].object.as_str(), found[0].offset), ("cat", 0x2000));
+        assert_eq!((found[0].path.as_str(), found[0].offset), ("/usr/bin/cat", 0x2000));
     }
 }

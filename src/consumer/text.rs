@@ -5,7 +5,7 @@ use super::enabled::Enabled;
 use super::message;
 use super::output::bytes::Style;
 use super::output::flow::Flow;
-use super::output::{Text, bytes, shape, stack};
+use super::output::{Text, bytes, quantize, shape, stack};
 use super::printf::{self, Argument, Context};
 use super::record::{Layouts, Record};
 use super::sink::Sink;
@@ -145,6 +145,7 @@ impl<'p> Consumer<'p> {
             Kind::Ustack => stack::user(&mut self.sink.text, first(), indent, self.symbols),
             Kind::Sym(display) => self.value(first(), display),
             Kind::Tracemem => tracemem(&mut self.sink.text, values()),
+            Kind::Printm => printm(&mut self.sink.text, first()),
             Kind::Exit => self.exit = Some(argument() as u32),
             Kind::Clear(id) => self.aggregations.clear(*id),
             Kind::Trunc { aggregation, count } => {
@@ -239,16 +240,24 @@ impl<'p> Consumer<'p> {
         let (symbols, indent) = (self.symbols, self.indent());
         let index = (first as usize).saturating_sub(1);
         let keys = self.program.aggregations.get(index).map_or(&[][..], |aggregation| &aggregation.keys);
-        for row in self.aggregations.rows(ids, order) {
+        let zoom = self.options.flag("aggzoom");
+        let rows = self.aggregations.rows(ids, order);
+        if format.is_none()
+            && self.options.flag("agghist")
+            && print_bars(&mut self.sink.text, &rows, keys, zoom, symbols)
+        {
+            return;
+        }
+        for row in rows {
             let out = &mut self.sink.text;
             if let Some(format) = format {
-                print_row(out, format, &row, keys, symbols, indent);
+                print_row(out, format, &row, keys, (symbols, indent, zoom));
                 continue;
             }
             for (part, display) in row.key.iter().zip(keys) {
                 show(out, part, display, KEY_WIDTH, style, indent, symbols);
             }
-            row.values.iter().for_each(|value| value.print(out));
+            row.values.iter().for_each(|value| value.print(out, zoom));
             out.str("\n");
         }
     }
@@ -260,14 +269,36 @@ impl<'p> Consumer<'p> {
     }
 }
 
+/// The option agghist: one bar for each key of one aggregation whose values are numbers; false: it is not such.
+fn print_bars(out: &mut Text, rows: &[Row<'_>], keys: &[Display], zoom: bool, symbols: &dyn Symbols) -> bool {
+    let mut bars = Vec::new();
+    let mut normal = 1;
+    for row in rows {
+        let [value] = &row.values[..] else { return false };
+        let Some(number) = value.number() else { return false };
+        normal = value.normal;
+        let mut text = Text::new();
+        for (part, display) in row.key.iter().zip(keys) {
+            text.str(" ");
+            show(&mut text, part, display, 0, Style { quiet: true, ..Style::default() }, 0, symbols);
+        }
+        let key = String::from_utf8_lossy(text.as_bytes()).split_whitespace().collect::<Vec<_>>().join(" ");
+        bars.push((key, i64::try_from(number * i128::from(normal)).unwrap_or(i64::MAX)));
+    }
+    if keys.is_empty() || bars.is_empty() {
+        return false;
+    }
+    quantize::by_key(out, &bars, quantize::Scale { normal, zoom });
+    true
+}
+
 /// One line of printa() with a format: keys in order, `%@` the values in order.
 fn print_row(
     out: &mut Text,
     format: &Format,
     row: &Row<'_>,
     keys: &[Display],
-    symbols: &dyn Symbols,
-    stackindent: usize,
+    (symbols, stackindent, zoom): (&dyn Symbols, usize, bool),
 ) {
     let arguments =
         row.key.iter().zip(keys).map(|(part, display)| Argument { bytes: part, user: is_user(display) });
@@ -280,7 +311,7 @@ fn print_row(
                 out.str(&printf::format_integer(i128::from(number as u64), conversion));
             }
             Some(number) => out.str(&printf::format_integer(number, conversion)),
-            None => shown.graph(out),
+            None => shown.graph(out, zoom),
         }
     };
     let mut context = Context { symbols, stackindent, value: Some(&mut value) };
@@ -318,7 +349,11 @@ fn show(
         Display::Ustack => stack::user(out, value, indent, symbols),
         Display::Sym => named(out, stack::function(word(), symbols)),
         Display::Mod => named(out, stack::module(word(), symbols)),
-        Display::Usym | Display::Uaddr => {
+        Display::Usym => {
+            let (pid, address) = pair();
+            named(out, stack::user_function(pid, address, symbols));
+        }
+        Display::Uaddr => {
             let (pid, address) = pair();
             named(out, stack::user_address(pid, address, symbols));
         }
@@ -340,6 +375,13 @@ fn tracemem<'a>(out: &mut Text, values: impl Iterator<Item = (&'a Action, &'a [u
             _ => bytes::dump(out, &value[..value.len().min(most)]),
         }
     }
+}
+
+/// A dump of the bytes behind the length.
+fn printm(out: &mut Text, value: &[u8]) {
+    let Some((length, value)) = value.split_first_chunk::<8>() else { return };
+    let length = usize::try_from(u64::from_ne_bytes(*length)).unwrap_or(usize::MAX);
+    bytes::dump(out, &value[..value.len().min(length)]);
 }
 
 fn argument<'a>((action, bytes): (&'a Action, &'a [u8])) -> Argument<'a> {

@@ -123,6 +123,15 @@ impl Image {
         bytes.get((address - section.address) as usize..)
     }
 
+    /// The address of a byte of the file that is loaded.
+    pub fn address_of(&self, file_offset: u64) -> Option<u64> {
+        self.sections.iter().find_map(|section| {
+            let file = section.file.clone()?;
+            let inside = (file.start as u64..file.end as u64).contains(&file_offset);
+            inside.then(|| section.address + (file_offset - file.start as u64))
+        })
+    }
+
     pub fn has_code(&self) -> bool {
         self.sections.iter().any(|section| section.executable && section.file.is_some())
     }
@@ -134,7 +143,8 @@ impl Image {
     /// The symbols of executable sections, in the order of the file; names that are not UTF-8 are left out.
     pub fn for_each_code_symbol(&self, mut visit: impl FnMut(CodeSymbol<'_>)) -> Result<(), Error> {
         let file = self.file()?;
-        for symbol in file.symbols() {
+        let exported = file.symbols().next().is_none().then(|| file.dynamic_symbols());
+        for symbol in file.symbols().chain(exported.into_iter().flatten()) {
             let function = match symbol.kind() {
                 SymbolKind::Text => true,
                 SymbolKind::Unknown => false,

@@ -359,11 +359,11 @@ numbered! {
     44 Toupper "toupper", 45 Tolower "tolower", 46 Memref "memref",
     47 SxSharedHeld "sx_shared_held", 48 SxExclusiveHeld "sx_exclusive_held",
     49 SxIsexclusive "sx_isexclusive", 50 Memstr "memstr", 51 Getf "getf", 52 Json "json",
-    53 Strtoll "strtoll",
+    53 Strtoll "strtoll", 54 DPath "d_path", 55 LinkNtop "link_ntop",
 }
 
 /// The highest subroutine number.
-pub const LAST_SUBR: u32 = Subr::Strtoll as u32;
+pub const LAST_SUBR: u32 = Subr::LinkNtop as u32;
 
 #[cfg(test)]
 mod tests {

@@ -178,6 +178,7 @@ fn record_size(
         Exit => 4,
         Printa | Libact | TracememDyn | Sym | Mod => 8,
         Tracemem => action.arg,
+        Printm => action.arg.saturating_add(8),
         Ustack => 8 + (action.arg & 0xffff_ffff) * 8,
         Usym | Umod | Uaddr => 16,
         Stack => action.arg.saturating_mul(8),

@@ -38,6 +38,12 @@ pub struct Options {
     pub target: u32,
     /// Destructive actions are allowed.
     pub destructive: bool,
+    /// Microseconds between two cleanings of dynamic variables and speculations; 0: the module's own.
+    pub clean_us: u32,
+    /// The only CPU to trace.
+    pub cpu: Option<u32>,
+    /// The oldest records of a full buffer make room for new ones.
+    pub overwrite: bool,
 }
 
 impl Default for Options {
@@ -52,6 +58,9 @@ impl Default for Options {
             strsize: 256,
             target: 0,
             destructive: false,
+            clean_us: 0,
+            cpu: None,
+            overwrite: false,
         }
     }
 }
@@ -224,6 +233,7 @@ pub enum ActionKind {
     Libact = 0x0005,
     Tracemem = 0x0006,
     TracememDyn = 0x0007,
+    Printm = 0x0008,
     Ustack = 0x0101,
     Usym = 0x0103,
     Umod = 0x0104,
@@ -272,6 +282,7 @@ impl ActionKind {
             Libact,
             Tracemem,
             TracememDyn,
+            Printm,
             Ustack,
             Usym,
             Umod,
@@ -335,6 +346,8 @@ pub enum StatementKind {
     /// sym func mod usym ufunc umod uaddr as statements.
     Sym(Display),
     Tracemem,
+    /// printm(): a length, and the bytes.
+    Printm,
     Exit,
     /// Aggregation id.
     Clear(u32),

@@ -133,6 +133,10 @@ pub fn decode(bytes: &[u8]) -> Result<Image, DecodeError> {
     })
 }
 
+fn flag(set: bool, bit: u32) -> u32 {
+    if set { bit } else { 0 }
+}
+
 /// Is this the header of an image of this ABI, of so many bytes?
 pub(super) fn is_header(header: &uapi::Image, len: usize) -> bool {
     header.magic == uapi::IMAGE_MAGIC
@@ -369,7 +373,8 @@ impl Tables {
             magic: uapi::IMAGE_MAGIC,
             version: uapi::ABI_VERSION as u16,
             hdr_len: uapi::Image::SIZE as u16,
-            flags: if options.destructive { uapi::IMAGE_DESTRUCTIVE } else { 0 },
+            flags: flag(options.destructive, uapi::IMAGE_DESTRUCTIVE)
+                | flag(options.overwrite, uapi::IMAGE_RING),
             bufsize: options.bufsize,
             aggsize: options.aggsize,
             dynvarsize: options.dynvarsize,
@@ -377,6 +382,8 @@ impl Tables {
             nspec: options.nspec,
             strsize: options.strsize,
             target: options.target,
+            clean_us: options.clean_us,
+            cpu: options.cpu.unwrap_or(uapi::NONE),
             ..uapi::Image::default()
         };
         Image {

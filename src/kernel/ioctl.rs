@@ -180,11 +180,11 @@ pub struct MappedRing {
 impl MappedRing {
     /// `None` if the pages were too small, which map() excludes.
     pub fn ring(&self) -> Option<Ring<'_>> {
-        Some(Ring {
-            consumed: self.consumer.words().first()?,
-            produced: self.producer.words().first()?,
-            data: self.data.words(),
-        })
+        let consumed = self.consumer.words().first()?;
+        // What was overwritten counts as consumed.
+        let tail = self.producer.words().get(4)?.load(std::sync::atomic::Ordering::Acquire);
+        consumed.fetch_max(tail, std::sync::atomic::Ordering::Relaxed);
+        Some(Ring { consumed, produced: self.producer.words().first()?, data: self.data.words() })
     }
 
     /// Records that found no room since LOAD.

@@ -93,6 +93,9 @@ pub const IMAGE_MAGIC: u32 = 0x54534e4b;
 /// -w
 pub const IMAGE_DESTRUCTIVE: u32 = 0x1;
 
+/// bufpolicy=ring: the oldest records make room for new ones
+pub const IMAGE_RING: u32 = 0x2;
+
 pub const T_BYREF: u32 = 0x1;
 
 pub const T_BYUREF: u32 = 0x2;
@@ -117,6 +120,9 @@ pub const ACT_TRACEMEM: u32 = 0x6;
 
 /// 8: the length for the TRACEMEM after it
 pub const ACT_TRACEMEM_DYN: u32 = 0x7;
+
+/// 8 + arg: length, and up to arg bytes, of the memref that difo gives
+pub const ACT_PRINTM: u32 = 0x8;
 
 /// 8 (pid) + 8 * (arg & 0xffffffff)
 pub const ACT_USTACK: u32 = 0x101;
@@ -920,11 +926,15 @@ pub struct Image {
     pub strsize: u32,
     /// pid of $target, or 0
     pub target: u32,
+    /// between two cleanings of variables and speculations; 0: 10 ms
+    pub clean_us: u32,
+    /// only this one is traced; KINST_NONE: all
+    pub cpu: u32,
     pub reserved: u32,
 }
 
 impl Plain for Image {
-    const SIZE: usize = 136;
+    const SIZE: usize = 144;
 
     fn read(bytes: &[u8]) -> Option<Self> {
         Some(Image {
@@ -949,7 +959,9 @@ impl Plain for Image {
             nspec: Plain::read(bytes.get(120..)?)?,
             strsize: Plain::read(bytes.get(124..)?)?,
             target: Plain::read(bytes.get(128..)?)?,
-            reserved: Plain::read(bytes.get(132..)?)?,
+            clean_us: Plain::read(bytes.get(132..)?)?,
+            cpu: Plain::read(bytes.get(136..)?)?,
+            reserved: Plain::read(bytes.get(140..)?)?,
         })
     }
 
@@ -975,12 +987,14 @@ impl Plain for Image {
         self.nspec.write(out);
         self.strsize.write(out);
         self.target.write(out);
+        self.clean_us.write(out);
+        self.cpu.write(out);
         self.reserved.write(out);
     }
 }
 
 const _: () = {
-    assert!(size_of::<Image>() == 136);
+    assert!(size_of::<Image>() == 144);
     assert!(offset_of!(Image, magic) == 0);
     assert!(offset_of!(Image, version) == 4);
     assert!(offset_of!(Image, hdr_len) == 6);
@@ -1002,7 +1016,9 @@ const _: () = {
     assert!(offset_of!(Image, nspec) == 120);
     assert!(offset_of!(Image, strsize) == 124);
     assert!(offset_of!(Image, target) == 128);
-    assert!(offset_of!(Image, reserved) == 132);
+    assert!(offset_of!(Image, clean_us) == 132);
+    assert!(offset_of!(Image, cpu) == 136);
+    assert!(offset_of!(Image, reserved) == 140);
 };
 
 /// A D type as DIF knows it: a return type or a variable's type.
@@ -1386,10 +1402,12 @@ pub struct RingProducer {
     pub drops: u64,
     /// faults
     pub errors: u64,
+    /// KINST_IMAGE_RING: all before was overwritten; to be read once the session has STOPPED
+    pub tail: u64,
 }
 
 impl Plain for RingProducer {
-    const SIZE: usize = 32;
+    const SIZE: usize = 40;
 
     fn read(bytes: &[u8]) -> Option<Self> {
         Some(RingProducer {
@@ -1397,6 +1415,7 @@ impl Plain for RingProducer {
             size: Plain::read(bytes.get(8..)?)?,
             drops: Plain::read(bytes.get(16..)?)?,
             errors: Plain::read(bytes.get(24..)?)?,
+            tail: Plain::read(bytes.get(32..)?)?,
         })
     }
 
@@ -1405,15 +1424,17 @@ impl Plain for RingProducer {
         self.size.write(out);
         self.drops.write(out);
         self.errors.write(out);
+        self.tail.write(out);
     }
 }
 
 const _: () = {
-    assert!(size_of::<RingProducer>() == 32);
+    assert!(size_of::<RingProducer>() == 40);
     assert!(offset_of!(RingProducer, pos) == 0);
     assert!(offset_of!(RingProducer, size) == 8);
     assert!(offset_of!(RingProducer, drops) == 16);
     assert!(offset_of!(RingProducer, errors) == 24);
+    assert!(offset_of!(RingProducer, tail) == 32);
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

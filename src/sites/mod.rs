@@ -8,12 +8,14 @@ pub mod glob;
 mod index;
 mod kernel;
 mod naming;
+mod program;
 mod refusals;
 mod symtab;
 
 pub use catalog::{Catalog, LiveInsn, LiveText};
 pub use index::{DwarfIndex, InlineProbe};
 pub use kernel::{KERNEL_PROPER, Kernel, Module, Symbolized};
+pub use program::{InFunction, Program};
 
 use crate::diag::Diagnostic;
 

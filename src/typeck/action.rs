@@ -62,7 +62,10 @@ impl Checker<'_> {
             Action::Freopen => self.check_printf(FormatAction::Freopen, name, args, span)?,
             Action::Printa => self.check_printa(args, span)?,
             Action::Tracemem => self.check_tracemem(args, span)?,
-            Action::Stack | Action::Ustack => StmtKind::Stack(self.check_stack(action, args, span)?),
+            Action::Printm => self.check_printm(name, args, span)?,
+            Action::Stack | Action::Ustack | Action::Jstack => {
+                StmtKind::Stack(self.check_stack(action, args, span)?)
+            }
             Action::Sym | Action::Mod | Action::Usym | Action::Umod | Action::Uaddr => {
                 let (symbol, address) = self.check_symbol(action, name, args, span)?;
                 StmtKind::Symbol(symbol, address)
@@ -97,9 +100,6 @@ impl Checker<'_> {
             Action::Ftruncate => {
                 self.require_count(name, args.len(), 0, Some(0), span)?;
                 StmtKind::Ftruncate
-            }
-            Action::Printm | Action::Jstack => {
-                return Err(Box::new(Error::Unsupported { what: format!("{name}()"), span }));
             }
         })
     }
@@ -145,17 +145,32 @@ impl Checker<'_> {
         Ok(StmtKind::Tracemem { address, size: bytes, length })
     }
 
+    /// printm(size, memref(address, length)): no more than `size` bytes of what the pair says.
+    fn check_printm(&mut self, name: &'static str, args: &[ast::Expr], span: Span) -> Result<StmtKind> {
+        self.require_count(name, args.len(), 2, Some(2), span)?;
+        let size = self.check_expr(&args[0])?;
+        let Some(bytes) = positive(&size).filter(|bytes| *bytes <= MAX_TRACEMEM) else {
+            return Err(Box::new(Error::PrintmSize { span: size.span }));
+        };
+        let reference = self.check_expr(&args[1])?;
+        if !matches!(reference.ty.resolved(), Type::Pointer { .. }) {
+            return Err(Box::new(Error::PrintmAddress { found: reference.ty, span: reference.span }));
+        }
+        Ok(StmtKind::Printm { size: bytes, reference })
+    }
+
     pub(super) fn check_stack(
         &mut self,
         action: Action,
         args: &[ast::Expr],
         span: Span,
     ) -> Result<StackAction> {
-        let user = action == Action::Ustack;
+        let user = action != Action::Stack;
         if args.len() > 1 + usize::from(user) {
             return Err(Box::new(Error::StackCount { user, found: args.len(), span }));
         }
         let frames = match args.first() {
+            None if action == Action::Jstack => self.env.jstackframes,
             None if user => self.env.ustackframes,
             None => self.env.stackframes,
             Some(arg) => {
@@ -168,6 +183,7 @@ impl Checker<'_> {
             return Ok(StackAction::Kernel { frames });
         }
         let strsize = match args.get(1) {
+            None if action == Action::Jstack => self.env.jstackstrsize,
             None => 0,
             Some(arg) => {
                 let value = self.check_expr(arg)?;

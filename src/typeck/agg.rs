@@ -50,24 +50,32 @@ impl Checker<'_> {
 
     /// A key is a value, or what stack(), ustack(), sym() and their like leave.
     fn check_aggregation_key(&mut self, index: &ast::Expr) -> Result<Key> {
+        match self.check_left_by_action(index)? {
+            Some(key) => Ok(key),
+            None => Ok(Key::Value(self.check_key(index)?)),
+        }
+    }
+
+    /// What an action leaves, where one of these stands in the place of a value.
+    pub(super) fn check_left_by_action(&mut self, index: &ast::Expr) -> Result<Option<Key>> {
         if let ast::ExprKind::Call { callee, args } = &index.kind
             && let Some(entry) = builtin::lookup(&callee.node)
             && let What::Action(action) = entry.what
         {
             match action {
-                Action::Stack | Action::Ustack => {
+                Action::Stack | Action::Ustack | Action::Jstack => {
                     self.function(callee)?;
-                    return Ok(Key::Stack(self.check_stack(action, args, index.span)?));
+                    return Ok(Some(Key::Stack(self.check_stack(action, args, index.span)?)));
                 }
                 Action::Sym | Action::Mod | Action::Usym | Action::Umod | Action::Uaddr => {
                     self.function(callee)?;
                     let (symbol, address) = self.check_symbol(action, entry.name, args, index.span)?;
-                    return Ok(Key::Symbol(symbol, address));
+                    return Ok(Some(Key::Symbol(symbol, address)));
                 }
                 _ => {}
             }
         }
-        Ok(Key::Value(self.check_key(index)?))
+        Ok(None)
     }
 
     fn require_function(

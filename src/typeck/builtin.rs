@@ -175,6 +175,7 @@ pub const TABLE: &[Entry] = &[
     sub(Subr::Copyinto, "copyinto", "void", &["uintptr_t", "size_t", "void *"], 0),
     sub(Subr::Copyout, "copyout", "void", &["void *", "uintptr_t", "size_t"], 0),
     sub(Subr::Copyoutstr, "copyoutstr", "void", &["char *", "uintptr_t", "size_t"], 0),
+    sub(Subr::DPath, "d_path", "string", &["void *"], 0),
     sub(Subr::DdiPathname, "ddi_pathname", "string", &["void *", "int64_t"], 0).not_yet(),
     sub(Subr::Dirname, "dirname", "string", &["char *"], 0),
     sub(Subr::Getf, "getf", "void *", &["int"], 0).not_yet(),
@@ -187,9 +188,10 @@ pub const TABLE: &[Entry] = &[
     sub(Subr::InetNtoa, "inet_ntoa", "string", &["void *"], 0),
     sub(Subr::InetNtoa6, "inet_ntoa6", "string", &["void *"], 0),
     sub(Subr::InetNtop, "inet_ntop", "string", &["int", "void *"], 0),
-    sub(Subr::Json, "json", "string", &["char *", "char *"], 0).not_yet(),
+    sub(Subr::Json, "json", "string", &["char *", "char *"], 0),
+    sub(Subr::LinkNtop, "link_ntop", "string", &["int", "void *"], 0),
     sub(Subr::Lltostr, "lltostr", "string", &["int64_t", "int"], 1),
-    sub(Subr::Memref, "memref", "uintptr_t *", &["void *", "size_t"], 0).not_yet(),
+    sub(Subr::Memref, "memref", "uintptr_t *", &["void *", "size_t"], 0),
     sub(Subr::Memstr, "memstr", "string", &["void *", "char", "size_t"], 0),
     sub(Subr::Msgdsize, "msgdsize", "size_t", &["void *"], 0).not_yet(),
     sub(Subr::Msgsize, "msgsize", "size_t", &["void *"], 0).not_yet(),
@@ -206,7 +208,7 @@ pub const TABLE: &[Entry] = &[
     sub(Subr::RwIswriter, "rw_iswriter", "int", &["void *"], 0),
     sub(Subr::RwReadHeld, "rw_read_held", "int", &["void *"], 0),
     sub(Subr::RwWriteHeld, "rw_write_held", "int", &["void *"], 0),
-    sub(Subr::Speculation, "speculation", "int", &[], 0).not_yet(),
+    sub(Subr::Speculation, "speculation", "int", &[], 0),
     sub(Subr::Strchr, "strchr", "string", &["char *", "char"], 0),
     sub(Subr::Strjoin, "strjoin", "string", &["char *", "char *"], 0),
     sub(Subr::Strlen, "strlen", "size_t", &["char *"], 0),
@@ -228,10 +230,10 @@ pub const TABLE: &[Entry] = &[
     act(Action::Freopen, "freopen"),
     act(Action::Printa, "printa"),
     act(Action::Tracemem, "tracemem"),
-    act(Action::Printm, "printm").not_yet(),
+    act(Action::Printm, "printm"),
     act(Action::Stack, "stack"),
     act(Action::Ustack, "ustack"),
-    act(Action::Jstack, "jstack").not_yet(),
+    act(Action::Jstack, "jstack"),
     act(Action::Sym, "sym"),
     act(Action::Sym, "func"),
     act(Action::Mod, "mod"),
@@ -240,14 +242,14 @@ pub const TABLE: &[Entry] = &[
     act(Action::Umod, "umod"),
     act(Action::Uaddr, "uaddr"),
     act(Action::Exit, "exit"),
-    act(Action::Speculate, "speculate").not_yet(),
-    act(Action::Commit, "commit").not_yet(),
-    act(Action::Discard, "discard").not_yet(),
-    act(Action::Breakpoint, "breakpoint").not_yet(),
-    act(Action::Panic, "panic").not_yet(),
-    act(Action::Chill, "chill").not_yet(),
-    act(Action::Stop, "stop").not_yet(),
-    act(Action::Raise, "raise").not_yet(),
+    act(Action::Speculate, "speculate"),
+    act(Action::Commit, "commit"),
+    act(Action::Discard, "discard"),
+    act(Action::Breakpoint, "breakpoint"),
+    act(Action::Panic, "panic"),
+    act(Action::Chill, "chill"),
+    act(Action::Stop, "stop"),
+    act(Action::Raise, "raise"),
     act(Action::Clear, "clear"),
     act(Action::Trunc, "trunc"),
     act(Action::Normalize, "normalize"),
@@ -268,6 +270,22 @@ pub const TABLE: &[Entry] = &[
 
 pub fn lookup(name: &str) -> Option<&'static Entry> {
     TABLE.iter().find(|entry| entry.name == name)
+}
+
+/// Why a name that other systems' DTrace knows means nothing on Linux; `None`: it does, or will.
+pub fn absent(name: &str) -> Option<&'static str> {
+    match name {
+        "jid" | "jailname" => Some("FreeBSD has jails; a container is told by `curthread`'s namespaces"),
+        "getf" => Some(
+            "it reads the file table without the locks that Linux needs; `arg0` of most functions is a file",
+        ),
+        "msgdsize" | "msgsize" => Some("message blocks belong to STREAMS, which Linux does not have"),
+        "ddi_pathname" => Some("devinfo nodes belong to Solaris; a device's name is in its `struct device`"),
+        "sx_shared_held" | "sx_exclusive_held" | "sx_isexclusive" => {
+            Some("sx locks belong to FreeBSD; use rw_read_held(), rw_write_held() and rw_iswriter()")
+        }
+        _ => None,
+    }
 }
 
 /// A type as the table writes it: a base type or typedef, and stars.

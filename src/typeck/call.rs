@@ -57,12 +57,18 @@ impl Checker<'_> {
                 Err(Box::new(Error::NotFunction { name: name.clone(), span }))
             }
             _ => {
-                if !entry.supported {
+                if let Some(reason) = builtin::absent(entry.name) {
+                    self.absent(format!("{}()", entry.name), reason, span);
+                } else if !entry.supported {
                     self.not_yet(format!("{}()", entry.name), span);
                 }
                 Ok(entry)
             }
         }
+    }
+
+    pub(super) fn absent(&mut self, what: String, reason: &'static str, span: Span) {
+        self.unsupported.get_or_insert(Error::Absent { what, reason, span });
     }
 
     pub(super) fn not_yet(&mut self, what: String, span: Span) {

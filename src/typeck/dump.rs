@@ -89,7 +89,10 @@ impl Dump<'_> {
                         dump.line(format!("format {}", piece_text(piece)));
                     }
                     for arg in args {
-                        dump.expr(arg);
+                        match arg {
+                            Key::Value(value) => dump.expr(value),
+                            other => dump.key(other),
+                        }
                     }
                 });
             }
@@ -108,6 +111,9 @@ impl Dump<'_> {
             StmtKind::Stack(stack) => self.line(stack_text(stack)),
             StmtKind::Symbol(symbol, address) => {
                 self.nested(format!("{symbol:?}").to_lowercase(), |dump| dump.expr(address));
+            }
+            StmtKind::Printm { size, reference } => {
+                self.nested(format!("printm {size}"), |dump| dump.expr(reference));
             }
             StmtKind::Tracemem { address, size, length } => {
                 self.nested(format!("tracemem {size}"), |dump| {

@@ -90,7 +90,9 @@ impl Checker<'_> {
     pub(super) fn check_builtin(&mut self, entry: &builtin::Entry, span: Span) -> Result<Expr> {
         match entry.what {
             What::Variable { id, ty } => {
-                if !entry.supported {
+                if let Some(reason) = builtin::absent(entry.name) {
+                    self.absent(format!("the variable {}", entry.name), reason, span);
+                } else if !entry.supported {
                     self.not_yet(format!("the variable {}", entry.name), span);
                 }
                 Ok(Expr::new(ExprKind::Builtin(id), self.builtin_type(id, ty), span))

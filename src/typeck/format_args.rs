@@ -3,9 +3,10 @@
 use crate::diag::tags;
 use std::ops::Range;
 
+use super::agg::key_type;
 use super::decl::string_constant;
 use super::printf::{self, Parsed, Piece, SizePrefix};
-use super::typed::{AggregatingFunction, AggregationId, FormatAction, KeyType, StmtKind, SymbolAction};
+use super::typed::{AggregatingFunction, AggregationId, FormatAction, Key, KeyType, StmtKind, SymbolAction};
 use super::{Checker, Error, Result};
 use crate::dif::{Conversion, Count, Format};
 use crate::parser::ast;
@@ -44,7 +45,11 @@ impl Checker<'_> {
         let mut parsed = self.parse_format(action, name, format)?;
         let mut values = Vec::new();
         for arg in rest {
-            values.push(self.check_expr(arg)?);
+            let value = match self.check_left_by_action(arg)? {
+                Some(value) => value,
+                None => Key::Value(self.check_expr(arg)?),
+            };
+            values.push((value, arg.span));
         }
         let mut given = values.iter();
         for (piece, at) in &mut parsed.pieces {
@@ -55,29 +60,39 @@ impl Checker<'_> {
             }
             for (count, what) in [(conversion.width, "width"), (conversion.precision, "precision")] {
                 if count == Count::Argument {
-                    let Some(value) = given.next() else {
+                    let Some((value, span_of)) = given.next() else {
                         return Err(Box::new(Error::CountMissing { what, span: place, call: span }));
                     };
-                    if !value.ty.is_integer() {
-                        let (found, span) = (value.ty.clone(), value.span);
-                        return Err(Box::new(Error::CountType { what, found, span }));
+                    let found = type_of(value);
+                    if !found.is_integer() {
+                        return Err(Box::new(Error::CountType { what, found, span: *span_of }));
                     }
                 }
             }
             let letter = conversion.letter;
-            let Some(value) = given.next() else {
+            let Some((value, span)) = given.next() else {
                 return Err(Box::new(Error::FormatMissing { letter, span: place, call: span }));
             };
-            if !self.fit(conversion, *size, &Argument::Value(&value.ty)) {
-                let (found, span) = (value.ty.clone(), value.span);
+            let key = key_type(value);
+            if !self.fit(conversion, *size, &argument(&key)) {
+                let (found, span) = (type_of(value), *span);
                 let expected = expected(letter, *size);
+                let left = match key {
+                    KeyType::Value(_) => None,
+                    KeyType::Stack(_) => Some("a stack"),
+                    KeyType::Symbol(_) => Some("a symbol"),
+                };
+                if let Some(found) = left {
+                    return Err(Box::new(Error::FormatLeft { letter, expected, found, span, format: place }));
+                }
                 return Err(Box::new(Error::FormatType { letter, expected, found, span, format: place }));
             }
         }
-        if let Some(extra) = given.next() {
-            return Err(Box::new(Error::FormatExtra { action: name, span: extra.span, format: format.span }));
+        if let Some((_, span)) = given.next() {
+            return Err(Box::new(Error::FormatExtra { action: name, span: *span, format: format.span }));
         }
-        Ok(StmtKind::Printf { action, format: parsed.into_format(), args: values })
+        let args = values.into_iter().map(|(value, _)| value).collect();
+        Ok(StmtKind::Printf { action, format: parsed.into_format(), args })
     }
 
     fn parse_format(&self, action: FormatAction, name: &'static str, format: &ast::Expr) -> Result<Parsed> {
@@ -199,7 +214,16 @@ impl Checker<'_> {
         let letter = conversion.letter;
         match letter {
             'a' | 'A' | 'p' => ty.is_integer() || matches!(ty.resolved(), Type::Pointer { .. }),
-            'c' if matches!(size, SizePrefix::Long | SizePrefix::Wide) => ty.is_integer() && bytes <= 4,
+            'c' | 's' if matches!(size, SizePrefix::Long | SizePrefix::Wide) => {
+                // wint_t and wchar_t are int.
+                conversion.size = 4;
+                match ty.resolved() {
+                    Type::Array { of, .. } => {
+                        letter == 's' && of.is_integer() && self.layout.size(of) == Some(4)
+                    }
+                    ty => letter == 'c' && ty.is_integer() && bytes <= 4,
+                }
+            }
             'c' | 'C' => ty.is_integer() && bytes <= 4,
             'd' | 'i' | 'o' | 'u' | 'x' | 'X' => {
                 let wanted = match size {
@@ -225,6 +249,14 @@ impl Checker<'_> {
             'T' | 'Y' => ty.is_integer() && bytes == 8,
             _ => false,
         }
+    }
+}
+
+/// For messages: what an action leaves has no type that a program can name.
+fn type_of(value: &Key) -> Type {
+    match value {
+        Key::Value(value) => value.ty.clone(),
+        _ => Type::Dynamic,
     }
 }
 
@@ -255,6 +287,7 @@ fn expected(letter: char, size: SizePrefix) -> &'static str {
         ('d' | 'i' | 'o' | 'u' | 'x' | 'X', SizePrefix::LongLong) => "a long long or int64_t",
         ('d' | 'i' | 'o' | 'u' | 'x' | 'X', _) => "an integer",
         ('a' | 'A' | 'p', _) => "a pointer or an integer",
+        ('s', SizePrefix::Long | SizePrefix::Wide) => "an array of wchar_t (int)",
         ('c' | 'C', _) => "an integer of at most 4 bytes",
         ('k', _) => "a stack",
         ('P', _) => "a uint16_t",

@@ -64,6 +64,9 @@ pub struct Env<'a> {
     pub amin: Option<Attributes>,
     /// Each after those that it depends on.
     pub libraries: &'a [Library<'a>],
+    /// Options jstackframes and jstackstrsize: the same of jstack().
+    pub jstackframes: u32,
+    pub jstackstrsize: u32,
 }
 
 impl Default for Env<'_> {
@@ -75,6 +78,8 @@ impl Default for Env<'_> {
             ustackframes: 20,
             amin: None,
             libraries: &[],
+            jstackframes: 50,
+            jstackstrsize: 512,
         }
     }
 }

@@ -115,7 +115,7 @@ pub enum StmtKind {
     Printf {
         action: FormatAction,
         format: Format,
-        args: Vec<Expr>,
+        args: Vec<Key>,
     },
     Printa {
         format: Option<Format>,
@@ -128,6 +128,11 @@ pub enum StmtKind {
         address: Expr,
         size: u32,
         length: Option<Expr>,
+    },
+    Printm {
+        size: u32,
+        /// To an address and a length.
+        reference: Expr,
     },
     Clear(AggregationId),
     Trunc {
@@ -150,7 +155,7 @@ pub enum StmtKind {
     Destructive(ActionKind, Option<Expr>),
 }
 
-/// One element of an aggregation's key.
+/// One element of an aggregation's key, or one argument of printf().
 #[derive(Clone, Debug, PartialEq)]
 pub enum Key {
     Value(Expr),

@@ -26,7 +26,14 @@ fn encode(program: &Program, options: &Options) -> Vec<u8> {
 }
 
 fn options(random: &mut Random) -> Options {
-    Options { strsize: random.pick(&[8, 16, 64, 256]), bufsize: 1 << 20, ..Options::default() }
+    let (nspec, specsize) = (random.below(4) as u32, random.pick(&[100, 4096]));
+    Options {
+        strsize: random.pick(&[8, 16, 64, 256]),
+        bufsize: 1 << 20,
+        nspec,
+        specsize,
+        ..Options::default()
+    }
 }
 
 #[test]
@@ -165,8 +172,10 @@ fn damage_difo(difos: &mut [uapi::Difo], random: &mut Random, odd: u32) {
 }
 
 fn damage_action(actions: &mut [uapi::Action], random: &mut Random, odd: u32) {
-    let recording =
-        [0, 1, 2, 3, 4, 5, 6, 7, 8, 0x101, 0x102, 0x103, 0x105, 0x201, 0x203, 0x204, 0x401, 0x402, 0x501];
+    let recording = [
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 0x101, 0x102, 0x103, 0x105, 0x201, 0x202, 0x203, 0x204, 0x401, 0x402,
+        0x501, 0x503, 0x601, 0x602, 0x603,
+    ];
     let aggregating = 0x700 + random.below(12) as u16;
     let kind = if random.one_in(2) { random.pick(&recording) } else { aggregating };
     let wide =
@@ -199,7 +208,10 @@ fn damage_clause(image: &mut Image, random: &mut Random, odd: u32) {
 
 fn damage_header(image: &mut Image, random: &mut Random, odd: u32) {
     let header = &mut image.header;
-    match random.below(8) {
+    match random.below(11) {
+        8 => header.nspec = odd,
+        9 => header.clean_us = odd,
+        10 => header.flags = odd & 7,
         0 => header.strsize = odd,
         1 => header.bufsize = u64::from(odd),
         2 => header.aggsize = u64::from(odd),

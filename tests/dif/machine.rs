@@ -1,5 +1,6 @@
 //! machine.rs: the world in which test programs run: nothing to read, and arguments that are known.
 
+use crate::model::Event;
 use kinst::dif::insn::{Builtin, Subr};
 use kinst::dif::interp::{Machine, Space};
 use kinst::dif::object::{Place, Probe};
@@ -35,6 +36,55 @@ impl Machine for Quiet {
 
     fn thread(&mut self) -> u64 {
         1
+    }
+}
+
+/// Quiet, but for speculations.
+pub struct World {
+    /// `None`: free; else the records that wait, with their sizes.
+    pub speculations: Vec<Option<Vec<(u64, Event)>>>,
+}
+
+impl World {
+    pub fn speculation(&mut self, id: u64) -> Option<&mut Option<Vec<(u64, Event)>>> {
+        self.speculations.get_mut((id as usize).checked_sub(1)?)
+    }
+}
+
+impl Machine for World {
+    fn read(&mut self, space: Space, address: u64, out: &mut [u8]) -> bool {
+        Quiet.read(space, address, out)
+    }
+
+    fn write_user(&mut self, address: u64, bytes: &[u8]) -> bool {
+        Quiet.write_user(address, bytes)
+    }
+
+    fn builtin(&mut self, variable: Builtin) -> Result<u64, Flt> {
+        Quiet.builtin(variable)
+    }
+
+    fn argument(&mut self, index: u64) -> u64 {
+        Quiet.argument(index)
+    }
+
+    fn register(&mut self, space: Space, index: u64) -> Result<u64, Flt> {
+        Quiet.register(space, index)
+    }
+
+    fn system(&mut self, subr: Subr, arguments: &[u64]) -> Result<u64, Flt> {
+        if subr != Subr::Speculation {
+            return Quiet.system(subr, arguments);
+        }
+        let free = self.speculations.iter().position(Option::is_none);
+        if let Some(free) = free {
+            self.speculations[free] = Some(Vec::new());
+        }
+        Ok(free.map_or(0, |free| free as u64 + 1))
+    }
+
+    fn thread(&mut self) -> u64 {
+        Quiet.thread()
     }
 }
 

@@ -1,6 +1,6 @@
 //! model.rs: what a program must record when its probe fires, worked out with the reference interpreter.
 
-use crate::machine::Quiet;
+use crate::machine::World;
 use kinst::dif::interp::{self, Fault, State};
 use kinst::dif::layout::{Llquantize, Lquantize, aggregation_layout, clause_layout, value_words};
 use kinst::dif::{Action, ActionKind, Clause, Options, Program};
@@ -31,6 +31,7 @@ pub fn fire(program: &Program, options: &Options, times: u32) -> (Vec<Event>, Ag
         program,
         options,
         state: State::new(&program.variables, options),
+        world: World { speculations: vec![None; options.nspec as usize] },
         events: Vec::new(),
         aggregations: Aggregations::new(),
     };
@@ -57,6 +58,7 @@ struct Model<'a> {
     program: &'a Program,
     options: &'a Options,
     state: State,
+    world: World,
     events: Vec<Event>,
     aggregations: Aggregations,
 }
@@ -65,7 +67,7 @@ impl Model<'_> {
     fn run(&mut self, difo: Option<u32>) -> Result<u64, Fault> {
         match difo {
             None => Ok(0),
-            Some(difo) => interp::run(&self.program.difos[difo as usize], &mut self.state, &mut Quiet),
+            Some(difo) => interp::run(&self.program.difos[difo as usize], &mut self.state, &mut self.world),
         }
     }
 
@@ -75,6 +77,7 @@ impl Model<'_> {
             return Ok(());
         }
         let layout = clause_layout(self.program, clause, self.options).unwrap();
+        let mut speculation = None;
         let mut values: Vec<Vec<u8>> = Vec::new();
         let mut keys = Vec::new();
         for (index, action) in clause.actions.iter().enumerate() {
@@ -84,8 +87,24 @@ impl Model<'_> {
                 continue;
             }
             let value = self.run(action.difo).map_err(at)?;
+            match action.kind {
+                ActionKind::Speculate => speculation = Some(self.valid(value).map_err(at)?),
+                ActionKind::Commit => {
+                    let id = self.valid(value).map_err(at)?;
+                    let records = self.world.speculation(id).and_then(Option::take);
+                    self.events.extend(records.into_iter().flatten().map(|(_, event)| event));
+                }
+                ActionKind::Discard => {
+                    let id = self.valid(value).map_err(at)?;
+                    self.world.speculation(id).map(Option::take);
+                }
+                _ => {}
+            }
+            if action.kind != ActionKind::DifExpr {
+                continue;
+            }
             let ty = self.program.difos[action.difo.unwrap() as usize].rtype;
-            let bytes = interp::recorded(&ty, value, &mut self.state, &mut Quiet);
+            let bytes = interp::recorded(&ty, value, &mut self.state, &mut self.world);
             let bytes = if ty.size == 0 && !ty.by_ref { Vec::new() } else { bytes.map_err(at)? };
             if layout.records[index].is_some() {
                 values.push(bytes);
@@ -94,9 +113,29 @@ impl Model<'_> {
             }
         }
         if layout.size > 0 || clause.record {
-            self.events.push(Event::Record { epid, values });
+            let event = Event::Record { epid, values };
+            let len = uapi::Rec::SIZE as u64 + u64::from(layout.size);
+            match speculation {
+                None => self.events.push(event),
+                Some(id) => {
+                    let size = self.options.specsize;
+                    if let Some(Some(records)) = self.world.speculation(id)
+                        && records.iter().map(|(len, _)| len).sum::<u64>() + len <= size
+                    {
+                        records.push((len, event));
+                    }
+                }
+            }
         }
         Ok(())
+    }
+
+    /// The number of a speculation; one that cannot be is a fault.
+    fn valid(&self, id: u64) -> Result<u64, Fault> {
+        match id <= u64::from(self.options.nspec) {
+            true => Ok(id),
+            false => Err(Fault { code: Flt::ILLOP, offset: -1, value: 0 }),
+        }
     }
 
     fn aggregate(&mut self, clause: &Clause, index: usize, keys: Vec<Vec<u8>>) -> Result<(), Fault> {

@@ -115,6 +115,10 @@ fn clause(random: &mut Random, program: &mut Program) -> Clause {
             aggregate(random, program, &mut actions);
             continue;
         }
+        if random.one_in(4) {
+            speculation(random, program, &mut actions);
+            continue;
+        }
         let object = match random.below(6) {
             0 | 1 => assignment(random),
             2 => string_object(random),
@@ -161,6 +165,24 @@ fn aggregate(random: &mut Random, program: &mut Program, actions: &mut Vec<Actio
         _ => 0,
     };
     actions.push(Action { kind, difo: value, ntuple: keys.len() as u16, incr, agg: nth as u32 + 1, arg });
+}
+
+/// speculation(), or an action on one of the few that there are, or are not.
+fn speculation(random: &mut Random, program: &mut Program, actions: &mut Vec<Action>) {
+    use ActionKind::*;
+    let mut asm = Assembler::new();
+    if random.one_in(3) {
+        asm.plain(Opcode::Flushts);
+        asm.call(Subr::Speculation, 1);
+    } else {
+        let id = random.below(3) as u64 + u64::from(random.one_in(10));
+        asm.setx(id, 1);
+    }
+    asm.ret(1);
+    let object = asm.finish(Type::by_value(CtfKind::Integer, 4)).expect("it is short");
+    let difo = add(program, object);
+    let kind = random.pick(&[DifExpr, Speculate, Speculate, Commit, Discard]);
+    actions.push(action(kind, Some(difo)));
 }
 
 /// A number of `size` bytes.
@@ -390,7 +412,16 @@ impl<'a> Writer<'a> {
 
     fn number_call(&mut self, rd: Reg, depth: usize) {
         use Subr::*;
-        match self.random.below(5) {
+        match self.random.below(6) {
+            5 => {
+                self.number(rd, depth - 1);
+                self.number(rd + 1, depth - 1);
+                self.call(Memref, rd, "nn");
+                let offset = self.random.below(2) as u64 * 8;
+                self.asm.setx(offset, rd + 1);
+                self.asm.three(Opcode::Add, rd, rd + 1, rd);
+                self.asm.load(Opcode::Ldx, rd, rd);
+            }
             0 => {
                 self.string(rd, depth - 1);
                 self.call(Strlen, rd, "s");
@@ -472,7 +503,14 @@ impl<'a> Writer<'a> {
 
     fn string_call(&mut self, rd: Reg, depth: usize) {
         use Subr::*;
-        match self.random.below(6) {
+        match self.random.below(8) {
+            6 => self.json(rd, depth),
+            7 => {
+                self.bytes(rd + 1, depth - 1);
+                let kind = self.random.pick(&[1, 1, 1, 1, 2]);
+                self.asm.setx(kind, rd);
+                self.call(LinkNtop, rd, "nn");
+            }
             0 => {
                 self.string(rd, depth - 1);
                 self.string(rd + 1, depth - 1);
@@ -504,6 +542,45 @@ impl<'a> Writer<'a> {
                 self.call(subr, rd, "s");
             }
         }
+    }
+
+    /// A value of a text that is JSON, mostly; what is not there becomes a constant.
+    fn json(&mut self, rd: Reg, depth: usize) {
+        const TEXTS: [&[u8]; 5] = [
+            br#"{"a":1,"b":{"c":[10,{"a":"x\"}"},[3]]}}"#,
+            br#" [ {"a" : null , "b":"" }, -2.5e3, "]" ]"#,
+            br#"{"a":{"a":{"a":[[[7]]]}}}"#,
+            br#"{"a":"b"#,
+            br#"{"":5,"a" 6}"#,
+        ];
+        const PATHS: [&[u8]; 12] = [
+            b"a",
+            b"b.c[1].a",
+            b"b.c[2]",
+            b"[0].a",
+            b"[1]",
+            b"[2]",
+            b"a.a.a[0][0][0]",
+            b"",
+            b"[3]",
+            b"b",
+            b"a.]",
+            b"[x]",
+        ];
+        if self.random.one_in(6) {
+            self.string(rd, depth - 1);
+        } else {
+            let mut text = self.random.pick(&TEXTS).to_vec();
+            if self.random.one_in(4) {
+                let place = self.random.below(text.len());
+                text[place] = self.random.pick(b"{}[]\",:\\ a1");
+            }
+            self.asm.sets(&text, rd);
+        }
+        let path = self.random.pick(&PATHS);
+        self.asm.sets(path, rd + 1);
+        self.call(Subr::Json, rd, "ss");
+        self.or_constant(rd);
     }
 
     /// The first token, or the one behind it; what is not there becomes a constant.

@@ -80,11 +80,13 @@ fn word(at: usize, insn: Insn) -> Verify {
 fn the_header_and_options() {
     assert_eq!(code(|image| image.header.magic += 1), Verify::HEADER);
     assert_eq!(code(|image| image.header.version += 1), Verify::HEADER);
-    assert_eq!(code(|image| image.header.flags = 2), Verify::RESERVED);
+    assert_eq!(code(|image| image.header.flags = 4), Verify::RESERVED);
     assert_eq!(code(|image| image.header.reserved = 1), Verify::RESERVED);
     assert_eq!(code(|image| image.header.strsize = 7), Verify::OPTION);
     assert_eq!(code(|image| image.header.bufsize = 1), Verify::OPTION);
     assert_eq!(code(|image| image.header.aggsize = 0), Verify::OPTION);
+    assert_eq!(code(|image| image.header.nspec = 1025), Verify::OPTION);
+    assert_eq!(code(|image| image.header.clean_us = 60_000_001), Verify::OPTION);
     assert_eq!(code(|image| image.strtab[0] = b'x'), Verify::STRTAB);
     assert_eq!(verify(b"short", &LIMITS).unwrap_err().code, Verify::HEADER);
     let mut bytes = image().to_bytes().unwrap();
@@ -109,7 +111,7 @@ fn instructions() {
     assert_eq!(word(0, Insn::LoadVar { op: Opcode::Ldgs, var: 0x501, rd: 1 }), Verify::VARIABLE);
     assert_eq!(word(0, Insn::LoadVar { op: Opcode::Ldts, var: 0x500, rd: 1 }), Verify::VARIABLE);
     assert_eq!(word(0, Insn::StoreVar { op: Opcode::Stgs, var: 0x101, rs: 1 }), Verify::VARIABLE);
-    assert_eq!(word(0, Insn::Call { subr: 54, rd: 1 }), Verify::SUBR);
+    assert_eq!(word(0, Insn::Call { subr: 56, rd: 1 }), Verify::SUBR);
     assert_eq!(word(0, Insn::Call { subr: 13, rd: 1 }), Verify::DESTRUCTIVE);
     assert_eq!(word(0, Insn::PushRef { ty: 2, size: 0, rs: 1 }), Verify::TYPE);
     let refusal = verdict(|image| image.insns[4] = 0x2400_0000);
@@ -132,7 +134,8 @@ fn variables_and_types() {
 #[test]
 fn actions_probes_and_enablings() {
     assert_eq!(code(|image| image.actions[0].kind = 0x0303), Verify::ACTION);
-    assert_eq!(code(|image| image.actions[0].kind = 0x0501), Verify::ACTION);
+    assert_eq!(code(|image| image.actions[0].kind = 0x0501), Verify::DESTRUCTIVE);
+    assert_eq!(code(|image| image.actions[0].kind = 0x0602), Verify::ACTION);
     assert_eq!(code(|image| image.actions[0].kind = 0x0203), Verify::DESTRUCTIVE);
     assert_eq!(code(|image| image.actions[0].difo = 2), Verify::INDEX);
     assert_eq!(code(|image| image.actions[0].agg = 1), Verify::RESERVED);

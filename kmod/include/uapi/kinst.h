@@ -196,10 +196,13 @@ struct kinst_image {
 	__u32 nspec;
 	__u32 strsize; /* 8 .. 64 KiB */
 	__u32 target; /* pid of $target, or 0 */
+	__u32 clean_us; /* between two cleanings of variables and speculations; 0: 10 ms */
+	__u32 cpu; /* only this one is traced; KINST_NONE: all */
 	__u32 reserved;
 };
 
 #define KINST_IMAGE_DESTRUCTIVE 0x1 /* -w */
+#define KINST_IMAGE_RING 0x2 /* bufpolicy=ring: the oldest records make room for new ones */
 
 /* A D type as DIF knows it: a return type or a variable's type. */
 struct kinst_dtype {
@@ -259,6 +262,7 @@ struct kinst_action {
 #define KINST_ACT_LIBACT 0x0005 /* 8: value of difo, or arg if none */
 #define KINST_ACT_TRACEMEM 0x0006 /* arg bytes from the address that difo gives */
 #define KINST_ACT_TRACEMEM_DYN 0x0007 /* 8: the length for the TRACEMEM after it */
+#define KINST_ACT_PRINTM 0x0008 /* 8 + arg: length, and up to arg bytes, of the memref that difo gives */
 #define KINST_ACT_USTACK 0x0101 /* 8 (pid) + 8 * (arg & 0xffffffff) */
 #define KINST_ACT_USYM 0x0103 /* 16: pid, address */
 #define KINST_ACT_UMOD 0x0104 /* 16 */
@@ -373,6 +377,7 @@ struct kinst_ring_producer {
 	__u64 size; /* of the data, a power of two */
 	__u64 drops; /* records that found no room */
 	__u64 errors; /* faults */
+	__u64 tail; /* KINST_IMAGE_RING: all before was overwritten; to be read once the session has STOPPED */
 };
 
 #define KINST_REC_BUSY 0x80000000

@@ -7,6 +7,21 @@ use crate::dif::layout::{Llquantize, Lquantize};
 pub const BUCKETS: usize = 127;
 const ZERO: usize = 63;
 
+/// How counts become numbers and bars.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    /// Counts are divided by it when they are printed.
+    pub normal: i64,
+    /// The option aggzoom: the longest bar takes 95 % of the columns, whatever its share is.
+    pub zoom: bool,
+}
+
+impl From<i64> for Scale {
+    fn from(normal: i64) -> Scale {
+        Scale { normal, zoom: false }
+    }
+}
+
 /// Where bucket `index` of lquantize() starts; bucket 0 is everything below the base.
 pub fn lower(parameters: Lquantize, index: usize) -> i64 {
     i64::from(parameters.base) + (index as i64 - 1) * i64::from(parameters.step)
@@ -45,21 +60,21 @@ pub fn power(index: usize) -> i64 {
 }
 
 /// quantize(): one row a power of two.
-pub fn powers(out: &mut Text, buckets: &[i64], normal: i64) {
+pub fn powers(out: &mut Text, buckets: &[i64], scale: impl Into<Scale>) {
     let shown = if buckets.iter().take(BUCKETS - 1).all(|count| *count == 0) && buckets.last() == Some(&0) {
         // Only increments that cancel each other make this: show the middle.
         ZERO - 1..=(ZERO + 1).min(buckets.len() - 1)
     } else {
         occupied(buckets)
     };
-    graph(out, buckets, shown, normal, |index| power(index).to_string());
+    graph(out, buckets, shown, scale.into(), |index| power(index).to_string());
 }
 
 /// lquantize(): rows of one width between two open ends.
-pub fn linear(out: &mut Text, buckets: &[i64], parameters: Lquantize, normal: i64) {
+pub fn linear(out: &mut Text, buckets: &[i64], parameters: Lquantize, scale: impl Into<Scale>) {
     let last = usize::from(parameters.levels) + 1;
     let shown = if buckets.iter().all(|count| *count == 0) { 0..=last.min(2) } else { occupied(buckets) };
-    graph(out, buckets, shown, normal, |index| match index {
+    graph(out, buckets, shown, scale.into(), |index| match index {
         0 => format!("< {}", parameters.base),
         _ if index == last => format!(">= {}", lower(parameters, last)),
         _ => lower(parameters, index).to_string(),
@@ -67,10 +82,10 @@ pub fn linear(out: &mut Text, buckets: &[i64], parameters: Lquantize, normal: i6
 }
 
 /// llquantize(): rows that grow with the magnitude, between two open ends.
-pub fn log_linear(out: &mut Text, buckets: &[i64], parameters: Llquantize, normal: i64) {
+pub fn log_linear(out: &mut Text, buckets: &[i64], parameters: Llquantize, scale: impl Into<Scale>) {
     let (bounds, end) = bounds(parameters);
     let shown = if buckets.iter().all(|count| *count == 0) { 0..=1 } else { occupied(buckets) };
-    graph(out, buckets, shown, normal, |index| match index {
+    graph(out, buckets, shown, scale.into(), |index| match index {
         0 => format!("< {}", bounds.first().unwrap_or(&end)),
         _ => bounds.get(index - 1).map_or_else(|| format!(">= {end}"), i64::to_string),
     });
@@ -87,20 +102,33 @@ fn graph(
     out: &mut Text,
     buckets: &[i64],
     shown: std::ops::RangeInclusive<usize>,
-    normal: i64,
+    scale: Scale,
     label: impl Fn(usize) -> String,
 ) {
     let Some(rows) = buckets.get(shown.clone()) else { return };
-    let total: f64 = rows.iter().map(|count| count.unsigned_abs() as f64).sum();
-    let bars =
-        Bars { total, positive: rows.iter().any(|c| *c > 0), negative: rows.iter().any(|c| *c < 0), normal };
-    out.put(format_args!(
-        "\n{:>16} {:>41} {:<9}\n",
-        "value", "------------- Distribution -------------", "count"
-    ));
+    let bars = Bars::new(rows, scale);
+    heading(out, "value", 16);
     for (index, count) in shown.zip(rows) {
         out.put(format_args!("{:>16} ", label(index)));
         bars.row(out, *count);
+    }
+}
+
+fn heading(out: &mut Text, what: &str, width: usize) {
+    const BARS: &str = "------------- Distribution -------------";
+    out.put(format_args!("\n{what:>width$} {BARS:>41} {:<9}\n", "count"));
+}
+
+/// The option agghist: a bar for each key.
+pub fn by_key(out: &mut Text, rows: &[(String, i64)], scale: Scale) {
+    const LEAST: usize = 16;
+    let width = rows.iter().map(|(key, _)| key.chars().count()).fold(LEAST, usize::max);
+    let values: Vec<i64> = rows.iter().map(|(_, value)| *value).collect();
+    let bars = Bars::new(&values, scale);
+    heading(out, "key", width);
+    for (key, value) in rows {
+        out.put(format_args!("{key:>width$} "));
+        bars.row(out, *value);
     }
 }
 
@@ -112,6 +140,14 @@ struct Bars {
 }
 
 impl Bars {
+    fn new(rows: &[i64], scale: Scale) -> Bars {
+        const ZOOMED: f64 = 0.95;
+        let sizes = rows.iter().map(|count| count.unsigned_abs() as f64);
+        let total = if scale.zoom { sizes.fold(0.0, f64::max) / ZOOMED } else { sizes.sum() };
+        let (positive, negative) = (rows.iter().any(|c| *c > 0), rows.iter().any(|c| *c < 0));
+        Bars { total, positive, negative, normal: scale.normal }
+    }
+
     /// Forty columns for one sign, twenty for each of both.
     fn row(&self, out: &mut Text, count: i64) {
         let width = if self.positive && self.negative { 20 } else { 40 };

@@ -48,11 +48,24 @@ pub fn module(pc: u64, symbols: &dyn Symbols) -> String {
     symbols.kernel(pc).map_or_else(|| format!("{pc:#x}"), |found| found.module)
 }
 
-/// `` object`0xoff ``: symbols of user programs are not read.
+/// `` object`symbol+0xoff ``, or `` object`0xaddress `` where the file names no function there.
 pub fn user_address(pid: u64, pc: u64, symbols: &dyn Symbols) -> String {
-    match symbols.user(pid, pc) {
-        Some(found) => format!("{}`{:#x}", found.object, found.offset),
-        None => format!("{pc:#x}"),
+    let Some(found) = symbols.user(pid, pc) else { return format!("{pc:#x}") };
+    match found.function {
+        Some(function) if function.offset > 0 => {
+            format!("{}`{}+{:#x}", found.object, function.name, function.offset)
+        }
+        Some(function) => format!("{}`{}", found.object, function.name),
+        None => format!("{}`{pc:#x}", found.object),
+    }
+}
+
+/// `` object`symbol ``
+pub fn user_function(pid: u64, pc: u64, symbols: &dyn Symbols) -> String {
+    let Some(found) = symbols.user(pid, pc) else { return format!("{pc:#x}") };
+    match found.function {
+        Some(function) => format!("{}`{}", found.object, function.name),
+        None => format!("{}`{pc:#x}", found.object),
     }
 }
 

@@ -3,6 +3,7 @@
 //! It runs nothing in production. It is the second opinion on the kernel's interpreter and on the code
 //! generator, so it prefers the plainest way to the fastest.
 
+mod json;
 mod memory;
 mod subr;
 
@@ -26,7 +27,7 @@ pub trait Machine {
     fn argument(&mut self, index: u64) -> u64;
     /// `regs[index]` or `uregs[index]`.
     fn register(&mut self, space: Space, index: u64) -> Result<u64, Flt>;
-    /// A subroutine that asks about the system: rand, progenyof, locks.
+    /// A subroutine that asks about the system: rand, progenyof, locks, speculation.
     fn system(&mut self, subr: Subr, arguments: &[u64]) -> Result<u64, Flt>;
     /// What tells the current thread from others.
     fn thread(&mut self) -> u64;

@@ -1,6 +1,6 @@
 //! subr.rs: the subroutines of `call` (dif.md §1.4): strings, numbers, addresses.
 
-use super::{Cpu, Space, Trouble};
+use super::{Cpu, Space, Trouble, json};
 use crate::dif::insn::Subr;
 use crate::dif::verify::subr_rule;
 use crate::kernel::uapi::Flt;
@@ -22,7 +22,9 @@ impl Cpu<'_> {
         }
         let first = arguments.first().copied().unwrap_or_default();
         match subr {
-            Subr::Rand | Subr::Progenyof => Ok(self.machine.system(subr, &arguments)?),
+            Subr::Rand | Subr::Progenyof | Subr::Speculation | Subr::DPath => {
+                Ok(self.machine.system(subr, &arguments)?)
+            }
             Subr::MutexOwned | Subr::MutexOwner | Subr::MutexTypeAdaptive | Subr::MutexTypeSpin => {
                 Ok(self.machine.system(subr, &arguments)?)
             }
@@ -40,10 +42,20 @@ impl Cpu<'_> {
             }
             Subr::Copyout | Subr::Copyoutstr => self.copying_out(subr, &arguments),
             Subr::InetNtop | Subr::InetNtoa | Subr::InetNtoa6 => self.internet(subr, &arguments),
+            Subr::LinkNtop => self.link(first, second(&arguments)),
             Subr::Strchr | Subr::Strrchr | Subr::Strstr | Subr::Index | Subr::Rindex => {
                 self.searching(subr, &arguments)
             }
             Subr::Strtok => self.strtok(first, second(&arguments)),
+            Subr::Memref => {
+                let room = self.memory.allocate(16)?;
+                let pair = [first.to_le_bytes(), second(&arguments).to_le_bytes()].concat();
+                self.memory.store(room, &pair).map(|()| room)
+            }
+            Subr::Json => {
+                let (text, path) = (self.text(first)?, self.text(second(&arguments))?);
+                json::find(&text, &path).map_or(Ok(0), |value| self.new_text(value))
+            }
             Subr::Strlen => {
                 let strsize = u64::from(self.memory.strsize);
                 Ok(self.memory.string(self.machine, Space::Kernel, first, strsize)?.len() as u64)
@@ -160,6 +172,18 @@ impl Cpu<'_> {
             (None, None) => return Err(Flt::ILLOP.into()),
         };
         self.new_text(text.as_bytes())
+    }
+
+    /// The address of an Ethernet or InfiniBand interface, as ARPHRD_* number them.
+    fn link(&mut self, kind: u64, address: u64) -> Result<u64, Trouble> {
+        let size = match kind as u32 {
+            1 => 6,
+            32 => 20,
+            _ => return Err(Flt::ILLOP.into()),
+        };
+        let bytes = self.memory.load(self.machine, Space::Kernel, address, size)?;
+        let text: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.new_text(text.join(":").as_bytes())
     }
 
     /// strchr, strrchr and strstr give an address in the string that was searched.

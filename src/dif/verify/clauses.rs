@@ -86,7 +86,10 @@ impl Checker<'_> {
         let record = end > 0 || clause.flags & uapi::CLAUSE_RECORD != 0;
         // Half a ring, so that one that does not wrap always finds room.
         let room = self.image.header.bufsize.next_power_of_two() / 2;
-        require(!record || uapi::Rec::SIZE as u64 + end.next_multiple_of(8) <= room, Verify::LIMIT)
+        if record && uapi::Rec::SIZE as u64 + end.next_multiple_of(8) > room {
+            return Err(Refusal::at(Verify::OPTION, 0));
+        }
+        Ok(())
     }
 
     /// `seen` holds the actions of the clause before this one.
@@ -112,11 +115,9 @@ impl Checker<'_> {
 
     fn difos(&self, kind: ActionKind, action: &uapi::Action, nth: u32) -> Result<(), Refusal> {
         let refuse = |code| Err(Refusal::at(code, nth));
-        let Some(wants) = wants(kind) else {
-            return refuse(Verify::ACTION);
-        };
+        let wants = wants(kind);
         let allowed = self.image.header.flags & uapi::IMAGE_DESTRUCTIVE != 0;
-        if !allowed && matches!(kind, ActionKind::System | ActionKind::Freopen) {
+        if !allowed && matches!(kind as u16 & 0xff00, 0x0200 | 0x0500) {
             return refuse(Verify::DESTRUCTIVE);
         }
         let none = action.difo == uapi::NONE;
@@ -190,6 +191,8 @@ impl Checker<'_> {
             Exit => Some(4),
             Printa | Libact | TracememDyn | Sym | Mod => Some(8),
             Usym | Umod | Uaddr => Some(16),
+            Printm => within(action.arg, MAX_TRACEMEM).map(|size| 8 + size),
+            Stop | Raise | Breakpoint | Panic | Chill | Speculate | Commit | Discard => Some(0),
             Tracemem => within(action.arg, MAX_TRACEMEM),
             Stack => within(action.arg, MAX_FRAMES).map(|frames| 8 * frames),
             Ustack => within(action.arg & 0xffff_ffff, MAX_FRAMES).map(|frames| 8 + 8 * frames),
@@ -201,16 +204,15 @@ impl Checker<'_> {
     }
 }
 
-/// `None`: an action that the kernel module does not have yet.
-fn wants(kind: ActionKind) -> Option<Wants> {
+fn wants(kind: ActionKind) -> Wants {
     use ActionKind::*;
     match kind {
-        DifExpr | Printf | System | Freopen | Tracemem => Some(Wants::Anything),
-        Exit | TracememDyn | Usym | Umod | Uaddr | Sym | Mod => Some(Wants::Value),
-        Sum | Min | Max | Avg | Stddev | Quantize | Lquantize | Llquantize => Some(Wants::Value),
-        Libact => Some(Wants::MaybeValue),
-        Printa | Stack | Ustack | Count => Some(Wants::Nothing),
-        Stop | Raise | Breakpoint | Panic | Chill | Speculate | Commit | Discard => None,
+        DifExpr | Printf | System | Freopen | Tracemem => Wants::Anything,
+        Exit | TracememDyn | Printm | Usym | Umod | Uaddr | Sym | Mod => Wants::Value,
+        Raise | Chill | Speculate | Commit | Discard => Wants::Value,
+        Sum | Min | Max | Avg | Stddev | Quantize | Lquantize | Llquantize => Wants::Value,
+        Libact => Wants::MaybeValue,
+        Printa | Stack | Ustack | Count | Stop | Breakpoint | Panic => Wants::Nothing,
     }
 }
 

@@ -32,6 +32,9 @@ pub const MAX_STRSIZE: u32 = 65536;
 /// Bytes of any buffer that is there at all.
 pub const MIN_BUFFER: u64 = 4096;
 pub const MAX_BUFFER: u64 = 1 << 40;
+pub const MAX_SPECULATIONS: u32 = 1024;
+/// A minute.
+pub const MAX_CLEAN_US: u32 = 60_000_000;
 /// Bytes of all global variables, and of all clause-local ones.
 pub const MAX_STATIC: u64 = 64 << 20;
 
@@ -169,7 +172,7 @@ fn check_header(bytes: &[u8]) -> Result<(), Refusal> {
     if !object::is_header(&header, bytes.len()) || bytes.len() > MAX_IMAGE {
         return Err(Refusal::of(Verify::HEADER));
     }
-    if header.flags & !uapi::IMAGE_DESTRUCTIVE != 0 || header.reserved != 0 {
+    if header.flags & !(uapi::IMAGE_DESTRUCTIVE | uapi::IMAGE_RING) != 0 || header.reserved != 0 {
         return Err(Refusal::of(Verify::RESERVED));
     }
     Ok(())
@@ -185,7 +188,9 @@ fn check_options(header: &uapi::Image) -> Result<(), Refusal> {
     refuse(!(MIN_BUFFER..=MAX_BUFFER).contains(&header.bufsize), 0)?;
     refuse(!optional(header.aggsize), 1)?;
     refuse(!optional(header.dynvarsize), 2)?;
-    refuse(header.specsize > MAX_BUFFER, 3)
+    refuse(header.specsize > MAX_BUFFER, 3)?;
+    refuse(header.nspec > MAX_SPECULATIONS, 4)?;
+    refuse(header.clean_us > MAX_CLEAN_US, 6)
 }
 
 /// The user variables, by scope and id; the value tells whether it is an associative array.
@@ -283,17 +288,17 @@ pub struct SubrRule {
 pub fn subr_rule(subr: Subr) -> Option<SubrRule> {
     use Subr::*;
     let (min, max) = match subr {
-        Rand => (0, 0),
+        Rand | Speculation => (0, 0),
         Strlen | Basename | Dirname | Cleanpath | Toupper | Tolower | Alloca => (1, 1),
         Htons | Htonl | Htonll | Ntohs | Ntohl | Ntohll | InetNtoa | InetNtoa6 => (1, 1),
-        Progenyof | Getmajor | Getminor => (1, 1),
+        Progenyof | DPath | Getmajor | Getminor => (1, 1),
         MutexOwned | MutexOwner | MutexTypeAdaptive | MutexTypeSpin => (1, 1),
         RwReadHeld | RwWriteHeld | RwIswriter => (1, 1),
         Copyinstr | Lltostr | Strtoll => (1, 2),
-        Copyin | Strjoin | Strchr | Strrchr | Strstr | Strtok | InetNtop => (2, 2),
+        Copyin | Strjoin | Strchr | Strrchr | Strstr | Strtok | InetNtop | LinkNtop | Memref | Json => (2, 2),
         Substr | Index | Rindex => (2, 3),
         Bcopy | Copyinto | Copyout | Copyoutstr | Memstr => (3, 3),
-        Speculation | Msgdsize | Msgsize | DdiPathname | Memref | Getf | Json => return None,
+        Msgdsize | Msgsize | DdiPathname | Getf => return None,
         SxSharedHeld | SxExclusiveHeld | SxIsexclusive => return None,
     };
     Some(SubrRule { min, max, destructive: matches!(subr, Copyout | Copyoutstr) })

@@ -84,6 +84,21 @@ impl Error {
                 found,
                 *span,
             ),
+            Error::Absent { what, reason, span } => {
+                error(tags::UNKNOWN, format!("{what} does not exist on Linux"))
+                    .at(*span, "not on this system")
+                    .note(*reason)
+            }
+            Error::PrintmSize { span } => {
+                error(tags::PRINTM_SIZE, "the size of printm() must be an integer constant, 1 to 1048576")
+                    .at(*span, "not such a constant")
+                    .help("the length is that of the memref: `printm(256, memref(address, length))`")
+            }
+            Error::PrintmAddress { found, span } => {
+                error(tags::PRINTM_ADDR, format!("printm() prints what a memref() names, not {found}"))
+                    .at(*span, format!("this is {found}"))
+                    .help("pass an address and a length: `memref(address, length)`")
+            }
             Error::StackCount { user, found, span } => {
                 let (tag, title) = match user {
                     true => {

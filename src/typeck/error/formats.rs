@@ -35,6 +35,12 @@ impl Error {
                     .and(*format, format!("takes {expected}"));
                 format_help(diagnostic, *letter, found)
             }
+            Error::FormatLeft { letter, expected, found, span, format } => {
+                error(tags::PRINTF_ARG_TYPE, format!("`%{letter}` prints {expected}, not {found}"))
+                    .at(*span, format!("this is {found}"))
+                    .and(*format, format!("takes {expected}"))
+                    .help("`%k` prints stacks, `%a` addresses of the kernel and `%A` those of programs")
+            }
             Error::FormatKeyType { letter, expected, span } => {
                 error(tags::PRINTF_ARG_TYPE, format!("`%{letter}` prints {expected}, not what the key is"))
                     .at(*span, format!("takes {expected}"))

@@ -1,1 +1,1 @@
-BEGIN { self->spec = speculation(); speculate(self->spec); printf("%d", pid); }
+BEGIN { self->f = getf(1); printf("%d", pid); }

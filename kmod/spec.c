@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * spec.c: speculations (spec.h says how they work).
+ */
+#include "session.h"
+
+/* ---- memory; context: process ---- */
+
+u64 kinst_spec_bytes(const struct kinst_prog *p)
+{
+	return p->speculates ? p->hdr->nspec * (p->hdr->specsize + sizeof(struct kinst_specbuf)) : 0;
+}
+
+int kinst_spec_alloc(struct kinst_vcpu *v, const struct kinst_prog *p)
+{
+	u32 i;
+
+	v->nspecs = 0;
+	if (!p->speculates)
+		return 0;
+	v->specs = kvcalloc(p->hdr->nspec + 1, sizeof(*v->specs), GFP_KERNEL);
+	if (!v->specs)
+		return -ENOMEM;
+	for (i = 0; i < p->hdr->nspec; i++) {
+		v->specs[i].mem = vzalloc(p->hdr->specsize + 8);
+		if (!v->specs[i].mem)
+			return -ENOMEM; /* the caller frees what there is */
+		v->nspecs++;
+	}
+	return 0;
+}
+
+void kinst_spec_free(struct kinst_vcpu *v)
+{
+	while (v->nspecs)
+		vfree(v->specs[--v->nspecs].mem);
+	kvfree(v->specs);
+	v->specs = NULL;
+}
+
+/* ---- what programs do; context: probe, in the guard, interrupts off ---- */
+
+notrace u64 kinst_spec_new(struct kinst_ctx *c)
+{
+	struct kinst_vcpu *v = c->vcpu;
+	u32 *states = c->session->specs, i, state, n = c->prog->hdr->nspec;
+	bool busy = false;
+
+	for (i = 0; i < n; i++) {
+		state = cmpxchg(&states[i], SPEC_INACTIVE, SPEC_ACTIVE);
+		if (state == SPEC_INACTIVE)
+			return i + 1;
+		busy |= state >= SPEC_COMMITTING;
+	}
+	if (busy)
+		WRITE_ONCE(v->spec_busy, v->spec_busy + 1);
+	else
+		WRITE_ONCE(v->spec_unavail, v->spec_unavail + 1);
+	return 0;
+}
+NOKPROBE_SYMBOL(kinst_spec_new);
+
+/* 0 is the speculation that speculation() did not find; it is nothing, but no fault. */
+static notrace bool valid(struct kinst_ctx *c, u64 which)
+{
+	if (which > c->prog->hdr->nspec)
+		kinst_fault(c, KINST_FLT_ILLOP, 0);
+	return which && !c->faulted;
+}
+NOKPROBE_SYMBOL(valid);
+
+notrace void kinst_spec_speculate(struct kinst_ctx *c, u64 which)
+{
+	c->spec = valid(c, which) ? which : 0;
+}
+NOKPROBE_SYMBOL(kinst_spec_speculate);
+
+/* May a record with room in b be added? The state then says that this CPU has records. */
+static notrace bool enter(u32 *state, const struct kinst_specbuf *b)
+{
+	u32 old = READ_ONCE(*state), was;
+
+	for (;; old = was) {
+		if (old == SPEC_ACTIVE_MANY || (old == SPEC_ACTIVE_ONE && b->used))
+			return true;
+		if (old != SPEC_ACTIVE && old != SPEC_ACTIVE_ONE)
+			return false;
+		was = cmpxchg(state, old, old + 1); /* ACTIVE, ACTIVE_ONE, ACTIVE_MANY */
+		if (was == old)
+			return true;
+	}
+}
+NOKPROBE_SYMBOL(enter);
+
+notrace void kinst_spec_add(struct kinst_ctx *c, u32 len)
+{
+	struct kinst_vcpu *v = c->vcpu;
+	struct kinst_rec *rec = (struct kinst_rec *)v->staged;
+	struct kinst_specbuf *b;
+
+	if (!c->spec || c->spec > v->nspecs)
+		return;
+	b = &v->specs[c->spec - 1];
+	if (len > c->prog->hdr->specsize - b->used) {
+		WRITE_ONCE(v->spec_drops, v->spec_drops + 1);
+		return;
+	}
+	if (!enter(&c->session->specs[c->spec - 1], b))
+		return;
+	rec->len = len;
+	rec->epid = c->epid;
+	memcpy(b->mem + b->used, rec, len);
+	b->used += len;
+}
+NOKPROBE_SYMBOL(kinst_spec_add);
+
+/* Moves the records to the ring; they have the time of the commit, so that they come where it stands. */
+static notrace void move(struct kinst_session *s, struct kinst_vcpu *v, struct kinst_specbuf *b, u64 now)
+{
+	bool wake = false;
+	u64 pos;
+	u32 len;
+
+	for (pos = 0; pos < b->used; pos += len) {
+		const struct kinst_rec *from = (struct kinst_rec *)(b->mem + pos);
+		struct kinst_rec *to;
+
+		len = from->len;
+		to = kinst_ring_reserve(&v->ring, len);
+		if (!to)
+			continue; /* a drop */
+		memcpy(to, from, len);
+		to->timestamp = now;
+		wake |= kinst_ring_commit(&v->ring, to, len);
+	}
+	b->used = 0;
+	if (wake)
+		kinst_session_wake(s, v->cpu);
+}
+NOKPROBE_SYMBOL(move);
+
+notrace void kinst_spec_commit(struct kinst_ctx *c, u64 which)
+{
+	struct kinst_specbuf none = {}, *b = &none;
+	u32 *state, old, was, new;
+
+	if (!valid(c, which))
+		return;
+	if (which <= c->vcpu->nspecs)
+		b = &c->vcpu->specs[which - 1];
+	state = &c->session->specs[which - 1];
+	for (old = READ_ONCE(*state);; old = was) {
+		if (old == SPEC_ACTIVE || (old == SPEC_ACTIVE_ONE && b->used))
+			new = SPEC_COMMITTING;
+		else if (old == SPEC_ACTIVE_ONE || old == SPEC_ACTIVE_MANY)
+			new = SPEC_COMMITTING_MANY;
+		else
+			return; /* somebody else has decided, or nobody has asked for it */
+		was = cmpxchg(state, old, new);
+		if (was == old)
+			break;
+	}
+	move(c->session, c->vcpu, b, c->timestamp);
+	if (new == SPEC_COMMITTING)
+		smp_store_release(state, SPEC_INACTIVE);
+}
+NOKPROBE_SYMBOL(kinst_spec_commit);
+
+notrace void kinst_spec_discard(struct kinst_ctx *c, u64 which)
+{
+	struct kinst_specbuf none = {}, *b = &none;
+	u32 *state, old, was, new;
+
+	if (!valid(c, which))
+		return;
+	if (which <= c->vcpu->nspecs)
+		b = &c->vcpu->specs[which - 1];
+	state = &c->session->specs[which - 1];
+	for (old = READ_ONCE(*state);; old = was) {
+		if (old == SPEC_ACTIVE || (old == SPEC_ACTIVE_ONE && b->used))
+			new = SPEC_INACTIVE;
+		else if (old == SPEC_ACTIVE_ONE || old == SPEC_ACTIVE_MANY)
+			new = SPEC_DISCARDING;
+		else
+			return;
+		was = cmpxchg(state, old, new);
+		if (was == old)
+			break;
+	}
+	b->used = 0;
+}
+NOKPROBE_SYMBOL(kinst_spec_discard);
+
+/* ---- the cleaner ---- */
+
+bool kinst_spec_dirty(const struct kinst_session *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->prog.hdr->nspec; i++)
+		if (READ_ONCE(s->specs[i]) >= SPEC_COMMITTING_MANY)
+			return true;
+	return false;
+}
+
+/* Context: process. Nothing but the cleaner leads away from these two states. */
+bool kinst_spec_clean_start(struct kinst_session *s, u32 *noted)
+{
+	bool any = false;
+	u32 i;
+
+	for (i = 0; i < s->prog.hdr->nspec; i++) {
+		noted[i] = READ_ONCE(s->specs[i]);
+		any |= noted[i] >= SPEC_COMMITTING_MANY;
+	}
+	return any;
+}
+
+/* Context: an interrupt on v's CPU, in the guard; or process, and v's CPU is off. */
+notrace void kinst_spec_clean(struct kinst_session *s, struct kinst_vcpu *v, const u32 *noted)
+{
+	u64 now = kinst_env_now();
+	u32 i;
+
+	for (i = 0; i < v->nspecs; i++) {
+		if (noted[i] == SPEC_COMMITTING_MANY)
+			move(s, v, &v->specs[i], now);
+		else if (noted[i] == SPEC_DISCARDING)
+			v->specs[i].used = 0;
+	}
+}
+NOKPROBE_SYMBOL(kinst_spec_clean);
+
+void kinst_spec_clean_end(struct kinst_session *s, const u32 *noted)
+{
+	u32 i;
+
+	for (i = 0; i < s->prog.hdr->nspec; i++)
+		if (noted[i] >= SPEC_COMMITTING_MANY)
+			smp_store_release(&s->specs[i], SPEC_INACTIVE);
+}

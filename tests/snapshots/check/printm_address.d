@@ -1,0 +1,1 @@
+BEGIN { printm(4, 5); }

@@ -1,0 +1,1 @@
+BEGIN { printm(0, memref((void *)4, 5)); }

@@ -1,0 +1,22 @@
+/*
+ * frames.c: getppid, called from middle(), which main() calls, with frame pointers; then it ends at once.
+ */
+#include <sys/syscall.h>
+
+#define FRAMES __attribute__((noinline, optimize("no-omit-frame-pointer")))
+
+static long FRAMES middle(void)
+{
+	long ret;
+
+	__asm__ volatile("syscall" : "=a"(ret) : "0"((long)SYS_getppid), "r"(__builtin_frame_address(0)) : "rcx", "r11", "memory");
+	return ret + 1;
+}
+
+int FRAMES main(void)
+{
+	long n;
+
+	n = middle();
+	return n < 0;
+}
