@@ -159,8 +159,8 @@ pub const TABLE: &[Spec] = &[
 pub struct Options {
     /// As [`TABLE`].
     values: Vec<Value>,
-    /// The first setting that tracing cannot honour yet.
-    unsupported: Option<String>,
+    /// The first setting that tracing cannot honour, and why.
+    unsupported: Option<(String, &'static str)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -231,9 +231,13 @@ impl Options {
             _ => {}
         }
         let parsed = parse(spec.kind, value)?;
-        if matches!(spec.when, When::Refused(_)) || is_unsupported(name, &parsed) {
+        let refused = match spec.when {
+            When::Refused(reason) => Some(reason),
+            _ => refused_value(name, &parsed),
+        };
+        if let Some(reason) = refused {
             let setting = value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
-            self.unsupported.get_or_insert(setting);
+            self.unsupported.get_or_insert((setting, reason));
         }
         match (&mut self.values[index], parsed) {
             (Value::List(list), Value::List(more)) => list.extend(more),
@@ -242,9 +246,9 @@ impl Options {
         Ok(())
     }
 
-    /// The first setting that tracing cannot honour yet.
-    pub fn unsupported(&self) -> Option<&str> {
-        self.unsupported.as_deref()
+    /// The first setting that tracing cannot honour, and why.
+    pub fn unsupported(&self) -> Option<(&str, &'static str)> {
+        self.unsupported.as_ref().map(|(setting, reason)| (setting.as_str(), *reason))
     }
 
     pub fn flag(&self, name: &str) -> bool {
@@ -312,10 +316,11 @@ pub fn describe() -> String {
     format!("{:<13} {:<24} DEFAULT\n", "OPTION", "VALUE") + &rows.collect::<String>()
 }
 
-/// Values of which only one can be honoured.
-fn is_unsupported(name: &str, value: &Value) -> bool {
-    let Value::Text(text) = value else { return false };
-    matches!((name, text.as_str()), ("evaltime", "preinit" | "postinit" | "main"))
+/// Of some options only one value can be honoured.
+fn refused_value(name: &str, value: &Value) -> Option<&'static str> {
+    let Value::Text(text) = value else { return None };
+    (name == "evaltime" && text != "exec")
+        .then_some("a command is stopped where its program begins: evaltime=exec")
 }
 
 fn parse(kind: Kind, value: Option<&str>) -> Result<Value, Error> {

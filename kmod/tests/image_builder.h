@@ -49,7 +49,7 @@ static inline void ib_init(struct ib *b)
 		b->t[i].entsize = sizes[i];
 	b->h = (struct kinst_image){
 		.magic = KINST_IMAGE_MAGIC, .version = KINST_ABI_VERSION, .hdr_len = sizeof(b->h),
-		.bufsize = 1 << 16, .aggsize = 1 << 16, .dynvarsize = 1 << 16, .strsize = 256,
+		.bufsize = 1 << 16, .aggsize = 1 << 16, .dynvarsize = 1 << 16, .strsize = 256, .cpu = KINST_NONE,
 	};
 }
 

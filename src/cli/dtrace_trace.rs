@@ -38,8 +38,9 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
     let mut processes = run.processes()?;
     let target = processes.first().map_or(0, |process| process.pid);
     let compiled = run.compile(target)?;
-    if let Some(setting) = run.options.unsupported() {
-        return run.fail(&format!("option {setting} is not supported on Linux yet"), None);
+    if let Some((setting, reason)) = run.options.unsupported() {
+        return run
+            .fail(&format!("failed to set -x {setting}: Option is not supported on Linux"), Some(reason));
     }
     allow_destructive(run, &compiled.program)?;
     let plan = plan(run, &compiled)?;
