@@ -51,6 +51,8 @@ pub struct System {
 struct Space {
     mappings: Vec<Mapping>,
     looked: Instant,
+    /// It was looked at for an address that was not there.
+    missed: bool,
 }
 
 /// A process maps libraries as it goes on, and at its end all is gone.
@@ -74,10 +76,7 @@ impl Symbols for System {
     }
 
     fn user(&self, pid: u64, address: u64) -> Option<UserPlace> {
-        let stale = self.processes.borrow().get(&pid).is_none_or(|space| space.looked.elapsed() > LOOK_AGAIN);
-        if stale {
-            self.look(pid);
-        }
+        self.refresh(pid, address);
         let processes = self.processes.borrow();
         let mappings = &processes.get(&pid)?.mappings;
         let found = mappings.iter().find(|mapping| mapping.range.contains(&address))?;
@@ -97,14 +96,34 @@ impl Symbols for System {
         let mappings = parse_maps(&maps.unwrap_or_default());
         let mut processes = self.processes.borrow_mut();
         let looked = Instant::now();
-        let space = processes.entry(pid).or_insert_with(|| Space { mappings: Vec::new(), looked });
-        space.looked = looked;
+        let space =
+            processes.entry(pid).or_insert_with(|| Space { mappings: Vec::new(), looked, missed: false });
+        (space.looked, space.missed) = (looked, false);
         // [stack] and its like are there before the program is.
         let there = mappings.iter().any(|mapping| mapping.path.starts_with('/'));
         if there {
             space.mappings = mappings;
         }
         there
+    }
+}
+
+impl System {
+    /// Looks at the process again if that was long ago, and once more for an address that was not there.
+    fn refresh(&self, pid: u64, address: u64) {
+        let (stale, missed) = match self.processes.borrow().get(&pid) {
+            None => (true, false),
+            Some(space) => {
+                let there = space.mappings.iter().any(|mapping| mapping.range.contains(&address));
+                (space.looked.elapsed() > LOOK_AGAIN, !there && !space.missed)
+            }
+        };
+        if stale || missed {
+            self.look(pid);
+        }
+        if missed && let Some(space) = self.processes.borrow_mut().get_mut(&pid) {
+            space.missed = !stale;
+        }
     }
 }
 
