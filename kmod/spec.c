@@ -139,27 +139,37 @@ static notrace void move(struct kinst_session *s, struct kinst_vcpu *v, struct k
 }
 NOKPROBE_SYMBOL(move);
 
+/* The state that ends the speculation: here, if no other CPU has records, else everywhere; false if it was not active. */
+static notrace bool decide(u32 *state, const struct kinst_specbuf *b, u32 here, u32 everywhere, u32 *new)
+{
+	u32 old, was;
+
+	for (old = READ_ONCE(*state);; old = was) {
+		if (old == SPEC_ACTIVE || (old == SPEC_ACTIVE_ONE && b->used))
+			*new = here;
+		else if (old == SPEC_ACTIVE_ONE || old == SPEC_ACTIVE_MANY)
+			*new = everywhere;
+		else
+			return false; /* somebody else has decided, or nobody has asked for it */
+		was = cmpxchg(state, old, *new);
+		if (was == old)
+			return true;
+	}
+}
+NOKPROBE_SYMBOL(decide);
+
 notrace void kinst_spec_commit(struct kinst_ctx *c, u64 which)
 {
 	struct kinst_specbuf none = {}, *b = &none;
-	u32 *state, old, was, new;
+	u32 *state, new;
 
 	if (!valid(c, which))
 		return;
 	if (which <= c->vcpu->nspecs)
 		b = &c->vcpu->specs[which - 1];
 	state = &c->session->specs[which - 1];
-	for (old = READ_ONCE(*state);; old = was) {
-		if (old == SPEC_ACTIVE || (old == SPEC_ACTIVE_ONE && b->used))
-			new = SPEC_COMMITTING;
-		else if (old == SPEC_ACTIVE_ONE || old == SPEC_ACTIVE_MANY)
-			new = SPEC_COMMITTING_MANY;
-		else
-			return; /* somebody else has decided, or nobody has asked for it */
-		was = cmpxchg(state, old, new);
-		if (was == old)
-			break;
-	}
+	if (!decide(state, b, SPEC_COMMITTING, SPEC_COMMITTING_MANY, &new))
+		return;
 	move(c->session, c->vcpu, b, c->timestamp);
 	if (new == SPEC_COMMITTING)
 		smp_store_release(state, SPEC_INACTIVE);
@@ -169,25 +179,14 @@ NOKPROBE_SYMBOL(kinst_spec_commit);
 notrace void kinst_spec_discard(struct kinst_ctx *c, u64 which)
 {
 	struct kinst_specbuf none = {}, *b = &none;
-	u32 *state, old, was, new;
+	u32 new;
 
 	if (!valid(c, which))
 		return;
 	if (which <= c->vcpu->nspecs)
 		b = &c->vcpu->specs[which - 1];
-	state = &c->session->specs[which - 1];
-	for (old = READ_ONCE(*state);; old = was) {
-		if (old == SPEC_ACTIVE || (old == SPEC_ACTIVE_ONE && b->used))
-			new = SPEC_INACTIVE;
-		else if (old == SPEC_ACTIVE_ONE || old == SPEC_ACTIVE_MANY)
-			new = SPEC_DISCARDING;
-		else
-			return;
-		was = cmpxchg(state, old, new);
-		if (was == old)
-			break;
-	}
-	b->used = 0;
+	if (decide(&c->session->specs[which - 1], b, SPEC_INACTIVE, SPEC_DISCARDING, &new))
+		b->used = 0;
 }
 NOKPROBE_SYMBOL(kinst_spec_discard);
 

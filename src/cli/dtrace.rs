@@ -320,14 +320,18 @@ fn explain(stop: &Stop, report: &Report) -> u8 {
 
 fn macro_variables(target: u32) -> Vec<(String, i64)> {
     use rustix::process as os;
-    let raw = |pid: rustix::process::Pid| i64::from(pid.as_raw_nonzero().get());
-    let group = os::getpgid(None).map_or(0, raw);
-    let session = os::getsid(None).map_or(0, raw);
+    // Not by getsid() and its like: rustix panics at 0, which the kernel says of a session begun outside of the process's
+    // PID namespace.
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let field = |number: usize| {
+        after_name.split_whitespace().nth(number - 3).and_then(|f| f.parse().ok()).unwrap_or(0)
+    };
     let values = [
-        ("pid", raw(os::getpid())),
-        ("ppid", os::getppid().map_or(0, raw)),
-        ("pgid", group),
-        ("sid", session),
+        ("pid", std::process::id().into()),
+        ("ppid", field(4)),
+        ("pgid", field(5)),
+        ("sid", field(6)),
         ("uid", os::getuid().as_raw().into()),
         ("euid", os::geteuid().as_raw().into()),
         ("gid", os::getgid().as_raw().into()),
