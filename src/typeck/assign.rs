@@ -39,6 +39,7 @@ impl Checker<'_> {
             };
             return Err(Box::new(Error::NoValue { found: value.ty, to: left, span: value.span }));
         }
+        self.require_sized(&value)?;
         let (place, ty) = match target {
             Target::Known { place, ty } => (place, ty),
             Target::New { name, keys } => {
