@@ -3,6 +3,7 @@
 pub mod ast;
 mod brackets;
 mod calls;
+mod chain;
 mod constant;
 mod control;
 pub mod dump;
@@ -122,7 +123,7 @@ fn read(
                 if clause.body.is_none() && source.origin.is_file() {
                     return Err(syntax::missing_body(clause.span));
                 }
-                Some(ast::Item::Clause(clause))
+                Some(ast::Item::Clause(*clause))
             }
             ItemStart::Declaration => {
                 let result = declarations.parse(file, &calls, Tokens::new(&mut lexer));
