@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use kinst::debuginfo::{Bytes, Image};
 use kinst::diag::{Diagnostic, tags};
 use kinst::options::Options;
 use kinst::parser::{self, Macros, ParseOptions, Settings, ast::TagKind};
@@ -13,7 +14,7 @@ use kinst::pipeline::{self, Given};
 use kinst::sites::Kernel;
 use kinst::source::{FileId, Origin, Source, Sources};
 use kinst::types::intrinsic::Intrinsic;
-use kinst::types::kernel::{Installed, KernelTypes};
+use kinst::types::kernel::{Files, Installed, KernelTypes, Located};
 use kinst::types::{Type, TypeSource};
 
 const SCRIPT: &str = include_str!("script.d");
@@ -87,37 +88,95 @@ fn children() -> Duration {
     Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second())
 }
 
-/// `struct task_struct` and its members, and for comparison all that there is.
+/// `struct task_struct` and its members, from BTF that is read as from /sys/kernel/btf/vmlinux; and for comparison the
+/// members of all structs that have a name.
 fn types(criterion: &mut Criterion) {
     let Some(sysroot) = std::env::var_os("KINST_BENCH_SYSROOT").map(PathBuf::from) else {
         eprintln!("types: left out, as KINST_BENCH_SYSROOT names no kernel");
         return;
     };
-    let open = || {
-        let sysroot = sysroot.clone();
-        let kernel = move || Kernel::sysroot(&sysroot, None).map(Arc::new);
-        KernelTypes::new(Installed::new(false, Box::new(kernel)))
+    let kernel = move || Kernel::sysroot(&sysroot, None).map(Arc::new);
+    let installed = Installed::new(false, Box::new(kernel));
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("btf");
+    std::fs::write(&path, &*installed.btf(None).unwrap()).unwrap();
+    let members = |types: &KernelTypes<Vmlinux<'_>>, name: &str| match types.tagged(TagKind::Struct, name) {
+        Some(Type::Record(tagged)) => types.members(&tagged).len(),
+        _ => 0,
     };
     let mut group = criterion.benchmark_group("types");
     group.sample_size(20);
     group.bench_function("first", |bencher| {
         bencher.iter(|| {
-            let types = open();
-            let Some(Type::Record(task)) = types.tagged(TagKind::Struct, "task_struct") else {
-                panic!("no task")
-            };
-            types.members(&task).len()
+            let count = members(&KernelTypes::new(Vmlinux(&path)), "task_struct");
+            assert!(count > 100, "{count} members");
         });
     });
+    let all: Vec<String> = structs(&std::fs::read(&path).unwrap());
+    assert!(all.len() > 1000, "{} structs", all.len());
     group.sample_size(10);
     group.bench_function("whole", |bencher| {
         bencher.iter(|| {
-            let types = open();
-            let names: Vec<&str> = types.names();
-            let types = names.iter().filter_map(|name| types.named(name));
-            types.map(|ty| ty.to_string().len()).sum::<usize>()
+            let types = KernelTypes::new(Vmlinux(&path));
+            all.iter().map(|name| members(&types, name)).sum::<usize>()
         });
     });
+}
+
+/// The tags of the kernel's structs.
+fn structs(btf: &[u8]) -> Vec<String> {
+    const STRUCT: u32 = 4;
+    let word = |at: usize| u32::from_le_bytes(btf[at..at + 4].try_into().unwrap());
+    let (start, bytes) = ((word(4) + word(8)) as usize, word(12) as usize);
+    let strings = (word(4) + word(16)) as usize;
+    let (mut at, mut names) = (start, Vec::new());
+    while at < start + bytes {
+        let (name, info) = (strings + word(at) as usize, word(at + 4));
+        let (kind, count) = (info >> 24 & 0x1f, (info & 0xffff) as usize);
+        let name = btf[name..].split(|byte| *byte == 0).next().unwrap();
+        if kind == STRUCT && !name.is_empty() {
+            names.push(String::from_utf8(name.to_vec()).unwrap());
+        }
+        // What follows a record, by the kernel's documentation of BTF.
+        at += 12
+            + match kind {
+                1 | 14 | 17 => 4,
+                3 => 12,
+                4 | 5 | 15 | 19 => 12 * count,
+                6 | 13 => 8 * count,
+                _ => 0,
+            };
+    }
+    names
+}
+
+/// A kernel of which there is nothing but its own types.
+struct Vmlinux<'a>(&'a Path);
+
+impl Files for Vmlinux<'_> {
+    fn btf(&self, module: Option<&str>) -> Option<Bytes> {
+        module.is_none().then(|| Bytes::Owned(std::fs::read(self.0).unwrap()))
+    }
+
+    fn modules(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn symbol(&self, _: Option<&str>, _: &str) -> Option<Located> {
+        None
+    }
+
+    fn debug(&self, _: &str) -> Option<&Image> {
+        None
+    }
+
+    fn linked(&self, _: &Located) -> Option<u64> {
+        None
+    }
+
+    fn without_types(&self) -> String {
+        String::new()
+    }
 }
 
 criterion_group!(benches, parse, compile, types);

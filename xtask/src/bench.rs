@@ -52,7 +52,7 @@ pub fn main(options: &Options) -> Result<()> {
         println!("{name:<18} {shown:>14}   {aim}");
     }
     if let (Some(first), Some(whole)) = (median("types/first")?, median("types/whole")?) {
-        println!("all types of the kernel take {:.0} times as long as the first", whole / first);
+        println!("all structs of the kernel take {:.0} times as long as the first", whole / first);
     }
     Ok(())
 }
