@@ -61,7 +61,7 @@ fn files_that_include_each_other() {
     std::fs::write(dir.path().join("b.h"), "#include \"a.h\"\n").unwrap();
     let script = dir.path().join("cycle.d");
     std::fs::write(&script, "#include \"a.h\"\nBEGIN { exit(0); }\n").unwrap();
-    assert!(compile(&script, &["-C"]).contains("nested"));
+    assert!(compile(&script, &["-C", "-I", dir.path().to_str().unwrap()]).contains("nested"));
 }
 
 #[test]
