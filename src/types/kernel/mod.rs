@@ -12,7 +12,7 @@ use super::btf::Btf;
 use super::dwarf;
 use super::intrinsic::Intrinsic;
 use super::{Kernel, Member, Prototype, Symbol, Tagged, Type, TypeOrigin, TypeSource};
-use crate::parser::ast::TagKind;
+use crate::parser::ast::{ProbeDescKind, ProbeFields, TagKind};
 use crate::sites;
 
 /// The intrinsic types first, then those of the kernel proper, then those of the modules. Nothing is read before a
@@ -242,6 +242,14 @@ impl<F: Files> Kernel for KernelTypes<F> {
         let scope = Scope::of(module);
         self.search(scope, |btf| btf.prototype(function))
             .or_else(|| self.ask_instead(scope, |types| types.prototype(function)))
+    }
+
+    fn probes(&self, description: &ProbeDescKind) -> Vec<ProbeFields> {
+        self.files.probes(description)
+    }
+
+    fn has_module(&self, name: &str) -> bool {
+        Scope::of(name) == Scope::Proper || self.files.has_module(name)
     }
 
     fn without_types(&self) -> Option<String> {
