@@ -139,6 +139,38 @@ fn libraries_of_a_directory_are_read() {
     refused(&["-L", folder, "-e", "-n", "BEGIN"], 1, &["failed to compile library", "d.d\", line 1: "]);
 }
 
+/// Those that come with the compiler, read from a directory, where nothing is left out quietly.
+#[test]
+fn every_library_fits_every_kernel() {
+    let Some((stable, _)) = kernel() else {
+        return eprintln!("skipped: no kernel (cargo xtask setup)");
+    };
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dlib");
+    // Of these two one fits a kernel.
+    let alternatives = ["iofile.d", "iofile_union.d"];
+    for kernel in ["stable", "backports", "sid"] {
+        let root = stable.with_file_name(kernel);
+        if !root.exists() {
+            continue;
+        }
+        let fits = alternatives.map(|left_out| {
+            let dir = tempfile::tempdir().expect("a directory");
+            for entry in std::fs::read_dir(&own).expect("the libraries") {
+                let (path, name) = entry.map(|entry| (entry.path(), entry.file_name())).expect("an entry");
+                if path.extension().is_some_and(|end| end == "d") && name != left_out {
+                    std::fs::copy(path, dir.path().join(name)).expect("a copy");
+                }
+            }
+            let libraries = format!("syslibdir={}", dir.path().display());
+            let root = root.to_str().expect("UTF-8");
+            dtrace(&["--sysroot", root, "-x", &libraries, "-e", "-n", "BEGIN"])
+        });
+        let failed: Vec<&Ran> = fits.iter().filter(|ran| ran.status != 0).collect();
+        assert_eq!(failed.len(), 1, "{kernel}: {}{}", fits[0].stderr, fits[1].stderr);
+        assert!(failed[0].stderr.contains("/iofile"), "{kernel}: {}", failed[0].stderr);
+    }
+}
+
 /// A file is rewritten only if it reads; what it says stays.
 #[test]
 fn fmt_rewrites_a_script() {
