@@ -1,12 +1,12 @@
 //! typeck/kernel.rs: what of a program the kernel gives the meaning of: symbols, curthread, names of enumerators.
 
-use super::typed::{Expr, ExprKind};
+use super::typed::{ArithOp, Expr, ExprKind};
 use super::{Checker, Error, Result, builtin, constants};
 use crate::dif::insn::Builtin;
 use crate::parser::ast::{self, TagKind};
 use crate::source::Span;
-use crate::types::intrinsic::ULONG;
-use crate::types::{Type, TypeSource as _};
+use crate::types::intrinsic::{INT, ULONG};
+use crate::types::{Symbol, Type, TypeSource as _};
 
 impl Checker<'_> {
     /// `` module`name ``: a variable is loaded from its address, a function is its address.
@@ -14,13 +14,36 @@ impl Checker<'_> {
         let Some(symbol) = self.env.kernel.symbol(name) else {
             return Err(Box::new(Error::SymbolUndefined { name: name.to_string(), span }));
         };
-        let Some(ty) = symbol.ty else {
+        let Some(ty) = symbol.ty.clone() else {
             let why = self.env.kernel.without_types();
             return Err(Box::new(Error::SymbolWithoutType { name: name.to_string(), why, span }));
         };
         let function = ty == Type::Function;
-        let address = Expr::new(ExprKind::Int(symbol.address), Type::pointer_to(ty), span);
+        let pointer = Type::pointer_to(ty);
+        let address = match symbol.per_cpu {
+            true => self.own_address(&symbol, pointer, span)?,
+            false => Expr::new(ExprKind::Int(symbol.address), pointer, span),
+        };
         if function { Ok(address) } else { self.dereference(address, span) }
+    }
+
+    /// Of the variable of the processor that the probe fires on, if each has one of its own.
+    fn own_address(&self, symbol: &Symbol, pointer: Type, span: Span) -> Result<Expr> {
+        let Some(offsets) = self.env.kernel.symbol("vmlinux`__per_cpu_offset") else {
+            let (name, why) =
+                (symbol.name.clone(), "where each processor has its own is not known".to_string());
+            return Err(Box::new(Error::SymbolWithoutType { name, why: Some(why), span }));
+        };
+        let value = |kind| Expr::new(kind, ULONG, span);
+        let arith =
+            |op, left, right| value(ExprKind::Arith { op, left: Box::new(left), right: Box::new(right) });
+        let cpu = Expr::new(ExprKind::Builtin(Builtin::Cpu), INT, span);
+        let index = arith(ArithOp::Shl, cpu, value(ExprKind::Int(3)));
+        let place = arith(ArithOp::Add, value(ExprKind::Int(offsets.address)), index);
+        let place = Expr { ty: Type::pointer_to(ULONG), ..place };
+        let offset = self.dereference(place, span)?;
+        let address = arith(ArithOp::Add, value(ExprKind::Int(symbol.address)), offset);
+        Ok(Expr { ty: pointer, ..address })
     }
 
     /// A built-in variable's type, which may be one of the kernel.

@@ -140,6 +140,8 @@ pub struct Symbol {
     pub name: String,
     pub address: u64,
     pub bytes: u64,
+    /// Each processor has its own: at the address stands none of them, but what they began as.
+    pub per_cpu: bool,
     /// `None`: nothing says what its type is.
     pub ty: Option<Type>,
 }

@@ -234,8 +234,9 @@ impl<F: Files> Kernel for KernelTypes<F> {
         };
         let found = self.files.symbol(module, name)?;
         let ty = if found.function { Some(Type::Function) } else { self.variable(&found) };
+        let per_cpu = self.is_per_cpu(&found);
         let Located { module, address, bytes, .. } = found;
-        Some(Symbol { module, name: name.to_owned(), address, bytes, ty })
+        Some(Symbol { module, name: name.to_owned(), address, bytes, per_cpu, ty })
     }
 
     fn prototype(&self, module: &str, function: &str) -> Option<Prototype> {
@@ -259,6 +260,14 @@ impl<F: Files> Kernel for KernelTypes<F> {
 }
 
 impl<F: Files> KernelTypes<F> {
+    /// The linker puts such variables of the kernel proper between two symbols.
+    fn is_per_cpu(&self, symbol: &Located) -> bool {
+        let bound = |name| Some(self.files.symbol(Some(sites::KERNEL_PROPER), name)?.address);
+        let bounds = || Some(bound("__per_cpu_start")?..bound("__per_cpu_end")?);
+        let variable = !symbol.function && symbol.module == sites::KERNEL_PROPER;
+        variable && bounds().is_some_and(|bounds| bounds.contains(&symbol.address))
+    }
+
     /// BTF has few variables; debug information has all.
     fn variable(&self, symbol: &Located) -> Option<Type> {
         self.search(Scope::of(&symbol.module), |btf| btf.variable(&symbol.name)).or_else(|| {
