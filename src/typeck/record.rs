@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::inline::{Inline, Value};
 use super::specs::has_user;
 use super::{Checker, Error, Result};
+use crate::attributes::STABLE;
 use crate::parser::ast::{
     EnumDefinition, Expr, MemberDeclaration, MemberDeclarator, RecordDefinition, TagKind,
 };
@@ -146,7 +147,8 @@ impl Checker<'_> {
                 return Err(Box::new(Error::Redeclared { name, declared, span }));
             }
             enumerators.push((name.node.clone(), number));
-            let inline = Inline { params: None, ty: INT, value: Value::Constant(small), span: name.span };
+            let (value, attributes) = (Value::Constant(small), STABLE);
+            let inline = Inline { params: None, ty: INT, value, attributes, span: name.span };
             self.inlines.insert(name.node.clone(), inline);
         }
         Ok(Type::Enum(self.declared.define_enum(&tagged, enumerators, span)))

@@ -356,20 +356,41 @@ fn trim_slashes(path: &[u8]) -> &[u8] {
     path.get(..end).unwrap_or_default()
 }
 
-/// Without `//`, `/./` and `/x/../`; what is left of a relative path stays relative.
+/// Without empty components and `.`, and with `..` without the component before; at the very end an empty one and `.` stay
+/// as they are. What is left of a relative path stays relative.
 fn cleanpath(path: &[u8]) -> Vec<u8> {
-    let absolute = path.first() == Some(&b'/');
-    let mut parts: Vec<&[u8]> = Vec::new();
-    for part in path.split(|byte| *byte == b'/') {
-        match part {
-            b"" | b"." => {}
-            b".." if parts.last().is_some_and(|last| *last != b"..") => drop(parts.pop()),
-            b".." if absolute => {}
-            part => parts.push(part),
+    let relative = path.first().is_some_and(|first| *first != b'/');
+    let mut at = path.iter().position(|byte| *byte == b'/').unwrap_or(path.len());
+    let mut clean = path[..at].to_vec();
+    // A slash is at `at`, a component behind it.
+    while at < path.len() {
+        let rest = &path[at + 1..];
+        let length = rest.iter().position(|byte| *byte == b'/').unwrap_or(rest.len());
+        let (component, last) = (&rest[..length], length == rest.len());
+        let start = at;
+        at += 1 + length;
+        if !last && matches!(component, b"" | b".") {
+            continue;
+        }
+        let parent = component == b".." && !(relative && (clean.is_empty() || ends_in_parent(&clean)));
+        if !parent {
+            let slash = usize::from(relative && clean.is_empty());
+            clean.extend_from_slice(&path[start + slash..at]);
+            continue;
+        }
+        let slash = clean.iter().rposition(|byte| *byte == b'/');
+        clean.truncate(slash.unwrap_or(0));
+        // The root, or the directory with its slash.
+        let rooted = slash.is_some() || !relative;
+        if last && rooted && !(relative && clean.is_empty()) {
+            clean.push(b'/');
         }
     }
-    let joined = parts.join(&b'/');
-    if absolute { [b"/", joined.as_slice()].concat() } else { joined }
+    clean
+}
+
+fn ends_in_parent(path: &[u8]) -> bool {
+    path == b".." || path.ends_with(b"/..")
 }
 
 #[cfg(test)]
@@ -421,5 +442,24 @@ mod tests {
         }
         assert_eq!(cleanpath(b"/a/./b//../c"), b"/a/c");
         assert_eq!(cleanpath(b"/../a"), b"/a");
+        // As the kernel module's: see kmod/tests/unit_str.c.
+        let cases: [(&[u8], &[u8]); 13] = [
+            (b"/foo/../bar", b"/bar"),
+            (b"//a/./b//c/../d", b"/a/b/d"),
+            (b"/a/b/..", b"/a/"),
+            (b"/..", b"/"),
+            (b"a/b/", b"a/b/"),
+            (b"/a/.", b"/a/."),
+            (b"/..x/...", b"/..x/..."),
+            (b"", b""),
+            (b"a/../b", b"b"),
+            (b"a/..", b""),
+            (b"a/../../b", b"../b"),
+            (b"../../b/./c", b"../../b/c"),
+            (b"x../../b", b"b"),
+        ];
+        for (path, clean) in cases {
+            assert_eq!(cleanpath(path), clean, "{}", String::from_utf8_lossy(path));
+        }
     }
 }
