@@ -121,14 +121,15 @@ impl Checker<'_> {
     }
 
     fn check_tracemem(&mut self, args: &[ast::Expr], span: Span) -> Result<StmtKind> {
-        if !(2..=3).contains(&args.len()) {
+        self.require_count("tracemem", args.len(), 2, None, span)?;
+        if args.len() > 3 {
             return Err(Box::new(Error::TracememCount { found: args.len(), span }));
         }
         let address = self.check_expr(&args[0])?;
         if !address.ty.is_integer() && !address.ty.is_pointer() {
             return Err(Box::new(Error::TracememAddress { found: address.ty, span: address.span }));
         }
-        let size = self.check_expr(&args[1])?;
+        let size = self.check_prototype("tracemem", 2, &args[1], "size_t")?;
         let Some(bytes) = positive(&size).filter(|bytes| *bytes <= MAX_TRACEMEM) else {
             return Err(Box::new(Error::TracememSize { span: size.span }));
         };
@@ -148,15 +149,27 @@ impl Checker<'_> {
     /// printm(size, memref(address, length)): no more than `size` bytes of what the pair says.
     fn check_printm(&mut self, name: &'static str, args: &[ast::Expr], span: Span) -> Result<StmtKind> {
         self.require_count(name, args.len(), 2, Some(2), span)?;
-        let size = self.check_expr(&args[0])?;
+        let size = self.check_prototype(name, 1, &args[0], "size_t")?;
+        let reference = self.check_prototype(name, 2, &args[1], "uintptr_t *")?;
         let Some(bytes) = positive(&size).filter(|bytes| *bytes <= MAX_TRACEMEM) else {
             return Err(Box::new(Error::PrintmSize { span: size.span }));
         };
-        let reference = self.check_expr(&args[1])?;
         if !matches!(reference.ty.resolved(), Type::Pointer { .. }) {
             return Err(Box::new(Error::PrintmAddress { found: reference.ty, span: reference.span }));
         }
         Ok(StmtKind::Printm { size: bytes, reference })
+    }
+
+    /// An argument of an action whose type the prototype says.
+    fn check_prototype(&mut self, name: &str, number: usize, arg: &ast::Expr, param: &str) -> Result<Expr> {
+        let value = self.check_expr(arg)?;
+        let to = builtin::type_of(param);
+        if self.is_compatible(&value, &to) {
+            return Ok(value);
+        }
+        let (function, expected) = (name.to_string(), to.to_string());
+        let (found, span) = (value.ty, arg.span);
+        Err(Box::new(Error::ArgumentType { function, number, expected, found, span }))
     }
 
     pub(super) fn check_stack(

@@ -272,6 +272,10 @@ pub fn lookup(name: &str) -> Option<&'static Entry> {
     TABLE.iter().find(|entry| entry.name == name)
 }
 
+pub fn is_subroutine(name: &str) -> bool {
+    lookup(name).is_some_and(|entry| matches!(entry.what, What::Subroutine(_)))
+}
+
 /// Why a name that other systems' DTrace knows means nothing on Linux; `None`: it does, or will.
 pub fn absent(name: &str) -> Option<&'static str> {
     match name {

@@ -64,7 +64,7 @@ impl Checker<'_> {
         name.scope == Scope::Global && self.frames.last().is_some_and(|frame| frame.contains_key(name.name))
     }
 
-    fn check_ident(&mut self, name: &str, span: Span) -> Result<Expr> {
+    pub(super) fn check_ident(&mut self, name: &str, span: Span) -> Result<Expr> {
         if let Some(bound) = self.frames.last().and_then(|frame| frame.get(name)) {
             return Ok(Expr { span, ..bound.clone() });
         }

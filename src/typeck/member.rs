@@ -51,7 +51,7 @@ impl Checker<'_> {
         self.load_member(base, found, user, span)
     }
 
-    fn load_member(&self, base: Expr, member: Member, user: bool, span: Span) -> Result<Expr> {
+    pub(super) fn load_member(&self, base: Expr, member: Member, user: bool, span: Span) -> Result<Expr> {
         let at = |base: Expr, offset: u64, ty: Type| {
             let offset = Expr::new(ExprKind::Int(offset), LONG, span);
             sum(base, offset, Type::Pointer { to: Box::new(ty), user }, span)

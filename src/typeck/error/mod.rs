@@ -159,6 +159,7 @@ pub enum Error {
     OffsetofBits { span: Span },
     ParameterStorage { span: Span },
     ParameterVoid { kind: &'static str, span: Span },
+    ParameterVoidName { kind: &'static str, span: Span },
     ParameterType { kind: &'static str, found: Type, span: Span },
     ParameterName { kind: &'static str, span: Span },
     ParameterVariadic { kind: &'static str, span: Span },
@@ -192,9 +193,55 @@ impl Error {
         matches!(self, Error::Undefined { .. } | Error::Unassigned { .. })
     }
 
+    pub fn is_undefined_aggregation(&self) -> bool {
+        matches!(self, Error::Undefined { name, .. } if name.starts_with('@'))
+    }
+
     /// An action on an aggregation that nothing is assigned to so far.
     pub fn is_unassigned_aggregation(&self) -> bool {
         matches!(self, Error::AggregationUndefined { .. })
+    }
+
+    /// What an action or aggregating function has to say of its arguments. All expressions of the clause are looked
+    /// at before.
+    pub fn is_of_action(&self) -> bool {
+        matches!(
+            self,
+            Error::BareAggregation { .. }
+                | Error::AggregatedScalar { .. }
+                | Error::Quantize { .. }
+                | Error::NotAggregation { .. }
+                | Error::AggregationUndefined { .. }
+                | Error::AggregationArgCount { .. }
+                | Error::Order { .. }
+                | Error::TraceAggregation { .. }
+                | Error::TraceDynamic { .. }
+                | Error::TraceVoid { .. }
+                | Error::PrintmSize { .. }
+                | Error::PrintmAddress { .. }
+                | Error::TracememCount { .. }
+                | Error::TracememAddress { .. }
+                | Error::TracememSize { .. }
+                | Error::TracememLength { .. }
+                | Error::StackCount { .. }
+                | Error::StackFrames { .. }
+                | Error::UstackStrsize { .. }
+                | Error::ActionScalar { .. }
+                | Error::PrintaCount { .. }
+                | Error::PrintaKeys { .. }
+                | Error::FormatConstant { .. }
+                | Error::FormatEmpty { .. }
+                | Error::FormatSyntax { .. }
+                | Error::FormatMissing { .. }
+                | Error::FormatExtra { .. }
+                | Error::FormatType { .. }
+                | Error::FormatLeft { .. }
+                | Error::FormatKeyType { .. }
+                | Error::CountMissing { .. }
+                | Error::CountType { .. }
+                | Error::AggregationConversion { .. }
+                | Error::FreopenName { .. }
+        )
     }
 
     pub fn diagnostic(&self) -> Diagnostic {
