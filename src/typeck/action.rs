@@ -117,6 +117,7 @@ impl Checker<'_> {
         if value.ty.is_void() {
             return Err(Box::new(Error::TraceVoid { action: name, span: value.span }));
         }
+        self.require_sized(&value)?;
         Ok(value)
     }
 

@@ -58,6 +58,7 @@ impl Checker<'_> {
             };
             return Err(Box::new(Error::NoValue { found: value.ty, to: left, span: value.span }));
         }
+        self.require_sized(&value)?;
         let (place, ty) = self.require_target(target, &value)?;
         refuse_array(&ty, left.span)?;
         Ok(Expr::new(ExprKind::Assign { place, value: Box::new(value) }, ty, span))

@@ -254,6 +254,7 @@ impl Checker<'_> {
         if key.ty.is_void() || key.is_dynamic() {
             return Err(Box::new(Error::KeyVoid { found: key.ty, span: index.span }));
         }
+        self.require_sized(&key)?;
         Ok(key)
     }
 

@@ -103,6 +103,17 @@ impl Checker<'_> {
         Ok(tagged)
     }
 
+    /// A struct or union as a value has bytes.
+    pub(super) fn require_sized(&self, value: &Expr) -> Result<()> {
+        match value.ty.resolved() {
+            Type::Record(tagged) if tagged.bytes.unwrap_or(0) == 0 => {
+                let why = self.env.kernel.without_types().filter(|_| tagged.bytes.is_none());
+                Err(Box::new(Error::IncompleteValue { found: value.ty.clone(), why, span: value.span }))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn find_member(&self, tagged: &Tagged, record: &Type, member: &Spanned<String>) -> Result<Member> {
         let members = self.types().members(tagged);
         let names = members.iter().map(|candidate| candidate.name.as_str());

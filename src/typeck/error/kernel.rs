@@ -20,6 +20,10 @@ impl Error {
                 let diagnostic = error(tags::OP_INCOMPLETE, format!("the members of {found} are not known"));
                 because(diagnostic.at(*span, format!("this is {found}, which is only declared")), why)
             }
+            Error::IncompleteValue { found, why, span } => {
+                let diagnostic = error(tags::OP_INCOMPLETE, format!("a value of {found} has no known size"));
+                because(diagnostic.at(*span, format!("this is {found}")), why)
+            }
             Error::SymbolUndefined { name, span } => {
                 error(tags::IDENT_UNDEF, format!("the kernel has no symbol `{}`", plain(name)))
                     .at(*span, "unknown symbol")

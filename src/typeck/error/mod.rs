@@ -156,6 +156,7 @@ pub enum Error {
     EnumeratorRange { span: Span },
     EnumeratorTwice { name: String, span: Span },
     IncompleteMember { found: Type, why: Option<String>, span: Span },
+    IncompleteValue { found: Type, why: Option<String>, span: Span },
     OffsetofBits { span: Span },
     ParameterStorage { span: Span },
     ParameterVoid { kind: &'static str, span: Span },
