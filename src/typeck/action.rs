@@ -18,6 +18,23 @@ const MAX_TRACEMEM: u32 = 1 << 20;
 
 impl Checker<'_> {
     pub(super) fn check_stmt(&mut self, expr: &ast::Expr) -> Result<Stmt> {
+        let stmt = self.check_statement(expr);
+        self.in_its_place(stmt)
+    }
+
+    /// The result, if no action stood in the place of a value.
+    pub(super) fn in_its_place<T>(&mut self, result: Result<T>) -> Result<T> {
+        let Some(misplaced) = self.misplaced.take() else { return result };
+        match result {
+            Ok(_) => Err(Box::new(misplaced)),
+            Err(error) if error.is_about_void() => {
+                Err(Box::new(Error::OfAction { error, action: Box::new(misplaced) }))
+            }
+            error => error,
+        }
+    }
+
+    fn check_statement(&mut self, expr: &ast::Expr) -> Result<Stmt> {
         let span = expr.span;
         let kind = match &expr.kind {
             ast::ExprKind::Assign { op, left, right } if is_aggregating(left) => {
@@ -117,7 +134,8 @@ impl Checker<'_> {
         if value.ty.is_void() {
             return Err(Box::new(Error::TraceVoid { action: name, span: value.span }));
         }
-        self.require_sized(&value)?;
+        let print = name == "print";
+        self.require_sized(&value, if print { tags::PRINT_SIZE } else { tags::OP_INCOMPLETE })?;
         Ok(value)
     }
 

@@ -90,6 +90,10 @@ impl Checker<'_> {
             None => (1, args[2].span),
             Some(arg) => {
                 let step = self.constant(arg, tags::LQUANT_STEPTYPE, "the step of lquantize()")?;
+                if step <= 0 {
+                    let title = format!("the step {step} of lquantize() is not positive");
+                    return Err(quantize(tags::LQUANT_STEPTYPE, title, arg.span));
+                }
                 (
                     in_range(step, 1, i32::from(u16::MAX), tags::LQUANT_STEPVAL, "the step", arg.span)?,
                     arg.span,

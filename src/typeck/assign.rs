@@ -6,6 +6,7 @@ use super::names::Name;
 use super::ops::arith_op;
 use super::typed::{ArithOp, Bits, Expr, ExprKind, Place, Scope};
 use super::{Checker, Error, Result, constants};
+use crate::diag::tags;
 use crate::dif::insn::Builtin;
 use crate::parser::ast::{self, BinaryOp};
 use crate::source::Span;
@@ -58,7 +59,7 @@ impl Checker<'_> {
             };
             return Err(Box::new(Error::NoValue { found: value.ty, to: left, span: value.span }));
         }
-        self.require_sized(&value)?;
+        self.require_sized(&value, tags::OP_INCOMPLETE)?;
         let (place, ty) = self.require_target(target, &value)?;
         refuse_array(&ty, left.span)?;
         Ok(Expr::new(ExprKind::Assign { place, value: Box::new(value) }, ty, span))
@@ -284,6 +285,11 @@ pub(super) fn as_aggregation(expr: &ast::Expr) -> Option<(&str, &[ast::Expr])> {
 pub(super) fn is_argument(expr: &ast::Expr) -> bool {
     let ast::ExprKind::Index { base, .. } = &expr.kind else { return false };
     matches!(&base.kind, ast::ExprKind::Ident(name) if name == "args")
+}
+
+/// `@a = …` or `@a[…] = …`
+pub(super) fn is_aggregating(expr: &ast::Expr) -> bool {
+    matches!(&expr.kind, ast::ExprKind::Assign { left, .. } if as_aggregation(left).is_some())
 }
 
 fn is_element(expr: &ast::Expr) -> bool {

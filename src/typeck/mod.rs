@@ -153,6 +153,8 @@ struct Checker<'a> {
     /// The parameters of the inlines and translators that are being expanded; only the last frame is visible.
     frames: Vec<inline::Frame>,
     expansions: u32,
+    /// The first action of the statement that stands where a value should.
+    misplaced: Option<Error>,
     /// The first thing that the machine does not have yet. It is told last: what is wrong with the program
     /// itself matters more.
     unsupported: Option<Error>,
@@ -175,6 +177,7 @@ impl<'a> Checker<'a> {
             in_library: false,
             frames: Vec::new(),
             expansions: 0,
+            misplaced: None,
             unsupported: None,
         }
     }
@@ -264,7 +267,13 @@ impl<'a> Checker<'a> {
         for expr in clause.body.iter().flatten() {
             let stmt = self.check_stmt(expr);
             match &stmt {
-                Err(error) if error.is_of_action() => self.check_operands(expr)?,
+                Err(error) if error.is_of_action() => match &expr.kind {
+                    ast::ExprKind::Assign { right, .. } if assign::is_aggregating(expr) => {
+                        self.check_operands(right)?;
+                    }
+                    ast::ExprKind::Call { .. } => self.check_operands(expr)?,
+                    _ => {}
+                },
                 // What the statement before was to assign is not there.
                 Err(error) if error.is_undefined_aggregation() && checked.iter().any(Result::is_err) => {}
                 Err(error) => return Err(error.clone()),
@@ -294,10 +303,10 @@ impl<'a> Checker<'a> {
 
     fn check_predicate(&mut self, clause: &plain::Clause) -> Result<Option<typed::Expr>> {
         let Some(predicate) = &clause.predicate else { return Ok(None) };
-        let checked = self.check_expr(predicate)?;
-        if !checked.ty.is_scalar() {
-            return Err(Box::new(Error::PredicateNotScalar { found: checked.ty, span: predicate.span }));
-        }
-        Ok(Some(checked))
+        let checked = self.check_expr(predicate).and_then(|checked| match checked.ty.is_scalar() {
+            true => Ok(Some(checked)),
+            false => Err(Box::new(Error::PredicateNotScalar { found: checked.ty, span: predicate.span })),
+        });
+        self.in_its_place(checked)
     }
 }

@@ -148,7 +148,7 @@ impl Checker<'_> {
             _ => self.complete(ty.clone()),
         };
         let Type::Record(output) = record.resolved() else {
-            return Err(Box::new(Error::TranslatorOutput { found: ty, span }));
+            return Err(Box::new(Error::NoTranslator { output: ty, input: source.ty, span }));
         };
         let Some(index) = self.find_translator(output, &source) else {
             return Err(Box::new(Error::NoTranslator { output: ty, input: source.ty, span }));
