@@ -58,7 +58,13 @@ fn compile(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("compile");
     group.bench_function("stages", |bencher| {
         bencher.iter(|| {
-            let given = Given { macros: &macros, kernel: &Intrinsic, index: &index, libraries: &[] };
+            let given = Given {
+                macros: &macros,
+                kernel: &Intrinsic,
+                index: &index,
+                libraries: &[],
+                stability: false,
+            };
             pipeline::compile(&sources, &[file], given, &mut Options::default()).result.unwrap()
         });
     });

@@ -18,8 +18,7 @@ use crate::kernel::session::{EnableError, Kernel as _, Plan, PlanError, Problem,
 use crate::kernel::uapi;
 use crate::options::Options;
 use crate::pipeline::Compiled;
-use crate::sites::{Catalog, LiveInsn, LiveText, ProbeKind};
-use crate::source::Origin;
+use crate::sites::{Catalog, LiveInsn, LiveText};
 use rustix::fd::AsFd;
 use std::io::ErrorKind;
 

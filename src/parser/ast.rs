@@ -304,6 +304,20 @@ pub struct TypeName {
     pub span: Span,
 }
 
+impl TypeName {
+    /// A struct, union or enum is defined by it.
+    pub fn defines(&self) -> bool {
+        let params = |derived: &Derived| match derived {
+            Derived::AssocArray(params) | Derived::Function(params) => {
+                params.list.iter().any(|param| param.ty.defines())
+            }
+            Derived::Pointer { .. } | Derived::Array(_) => false,
+        };
+        let body = |spec: &Spanned<TypeSpec>| matches!(spec.node, TypeSpec::Record(_) | TypeSpec::Enum(_));
+        self.specs.iter().any(body) || self.derived.iter().any(params)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum TypeSpec {
     /// `void char short int long float double signed unsigned string userland const volatile restrict`

@@ -49,6 +49,11 @@ impl Error {
                     .at(*span, "one variable too many")
                     .note("each scope has 64,256 numbers for variables")
             }
+            Error::LibraryVariable { name, why, span } => {
+                let title = format!("`{name}` needs types of the kernel that are not there");
+                let diagnostic = error(tags::VAR_UNSUP, title).at(*span, "defined over the kernel's types");
+                why.iter().fold(diagnostic, Diagnostic::note)
+            }
             Error::Unsupported { what, span } => {
                 error(tags::UNKNOWN, format!("{what} is not supported yet")).at(*span, "not supported yet")
             }
