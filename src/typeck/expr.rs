@@ -99,7 +99,8 @@ impl Checker<'_> {
             }
             // Its type comes from the kernel: nothing can be said of what is done with it.
             What::Library => {
-                Err(Box::new(Error::Unsupported { what: format!("the variable {}", entry.name), span }))
+                let (name, why) = (entry.name, self.env.kernel.without_types());
+                Err(Box::new(Error::LibraryVariable { name, why, span }))
             }
             What::Array(_) => Err(Box::new(Error::ArrayAsScalar { name: entry.name.to_string(), span })),
             What::Subroutine(_) | What::Action(_) | What::Aggregating(_) => {

@@ -31,6 +31,7 @@ pub enum Error {
     BareScope { span: Span },
     TooManyVariables { span: Span },
     Unsupported { what: String, span: Span },
+    LibraryVariable { name: &'static str, why: Option<String>, span: Span },
     Absent { what: String, reason: &'static str, span: Span },
     KernelType { name: String, why: Option<String>, span: Span },
     SymbolUndefined { name: String, span: Span },
