@@ -46,26 +46,41 @@ static notrace u32 walk(struct pt_regs *regs, u64 *pcs, u32 n)
 }
 NOKPROBE_SYMBOL(walk);
 
+/* Where the walk begins. A system call has the program's registers, and no kernel stack yet but that of its entry. */
+static nokprobe_inline struct pt_regs *start_of(const struct kinst_hit *hit)
+{
+	return hit->kind == KINST_P_SYSCALL_ENTRY || hit->kind == KINST_P_SYSCALL_RETURN ? NULL : hit->regs;
+}
+
+/* At a timer the place that was interrupted is news, and part of the stack; at others the probe's name tells it. */
+static nokprobe_inline bool shows_place(const struct kinst_hit *hit)
+{
+	return kinst_is_timer(hit->kind) && hit->regs && !user_mode(hit->regs);
+}
+
 notrace void kinst_env_stack(struct kinst_ctx *c, u64 *pcs, u32 n)
 {
-	u32 found = walk(c->hit->regs, pcs, n);
+	u32 found = 0;
 
+	if (n && shows_place(c->hit))
+		pcs[found++] = instruction_pointer(c->hit->regs);
+	found += walk(start_of(c->hit), pcs + found, n - found);
 	memset(pcs + found, 0, (n - found) * sizeof(*pcs));
 }
 NOKPROBE_SYMBOL(kinst_env_stack);
 
-notrace u32 kinst_stack_depth(struct pt_regs *regs)
+notrace u32 kinst_stack_depth(const struct kinst_hit *hit)
 {
-	return walk(regs, NULL, MAX_DEPTH);
+	return shows_place(hit) + walk(start_of(hit), NULL, MAX_DEPTH);
 }
 NOKPROBE_SYMBOL(kinst_stack_depth);
 
 /* The unwinder starts behind the frame of the registers: the first address is in who called the probed function. */
-notrace u64 kinst_stack_caller(struct pt_regs *regs)
+notrace u64 kinst_stack_caller(const struct kinst_hit *hit)
 {
 	u64 pc = 0;
 
-	walk(regs, &pc, 1);
+	walk(start_of(hit), &pc, 1);
 	return pc;
 }
 NOKPROBE_SYMBOL(kinst_stack_caller);

@@ -127,13 +127,17 @@ impl Stages {
     ) -> Result<Compiled, Vec<Diagnostic>> {
         let mut types = HashSet::new();
         let libraries = parse_libraries(sources, given, &mut types)?;
-        let trees = parse(sources, programs, given, options, &mut types)?;
+        let libraries = named(sources, &libraries);
+        let trees = parse(sources, programs, given, options, &mut types).map_err(|stopped| {
+            let Interrupted { before, read, whole, errors } = *stopped;
+            let env = environment(options, given.kernel, &libraries);
+            earlier_error(before, read, whole, &env).map_or(errors, |earlier| vec![earlier])
+        })?;
         let dump = Dump::new(options);
         for tree in &trees {
             self.dump(dump.ast, || parser::dump::program(tree));
         }
         let plain = self.desugar(trees, given.index, dump)?;
-        let libraries = named(sources, &libraries);
         let env =
             typeck::Env { stability: given.stability, ..environment(options, given.kernel, &libraries) };
         let typed = typeck::check(&plain, &env).map_err(|error| vec![error.diagnostic()])?;
@@ -212,7 +216,7 @@ fn parse(
     given: Given<'_>,
     options: &mut Options,
     types: &mut HashSet<String>,
-) -> Result<Vec<ast::Program>, Vec<Diagnostic>> {
+) -> Result<Vec<ast::Program>, Box<Interrupted>> {
     let mut trees = Vec::new();
     for file in programs {
         let settings = Settings {
@@ -229,13 +233,56 @@ fn parse(
             check_call: &typeck::check_call,
             settings,
         };
-        let parsed = parser::parse(sources, *file, &parse_options);
-        let program = parsed.map_err(|error| vec![error.diagnostic()])?.program;
-        set_pragmas(&program, options)?;
-        note_types(&program, types);
-        trees.push(program);
+        let (mut read, mut whole, mut errors) = match parser::parse_until(sources, *file, &parse_options) {
+            Ok(parsed) => (parsed.program, true, Vec::new()),
+            Err(stopped) => (stopped.read, stopped.at_end, vec![stopped.error.diagnostic()]),
+        };
+        if let Err((item, diagnostic)) = set_pragmas(&read, options) {
+            read.items.truncate(item);
+            (whole, errors) = (false, vec![*diagnostic]);
+        }
+        if !errors.is_empty() {
+            return Err(Box::new(Interrupted { before: trees, read, whole, errors }));
+        }
+        note_types(&read, types);
+        trees.push(read);
     }
     Ok(trees)
+}
+
+/// A text that could not be read to its end, or holds a pragma that is refused.
+struct Interrupted {
+    /// The programs before it.
+    before: Vec<ast::Program>,
+    /// What came before the mistake, and whether that is all.
+    read: ast::Program,
+    whole: bool,
+    errors: Vec<Diagnostic>,
+}
+
+/// What is wrong with the programs before a mistake: each is checked before the next one is read, and declarations
+/// while they are read.
+fn earlier_error(
+    before: Vec<ast::Program>,
+    read: ast::Program,
+    whole: bool,
+    env: &typeck::Env<'_>,
+) -> Option<Diagnostic> {
+    let mut items = Vec::new();
+    let mut session = sugar::Session::default();
+    for tree in before {
+        let (plain, next) = sugar::if_else::expand(tree, session);
+        session = next;
+        items.extend(plain.items);
+    }
+    let mut program = plain::Program { items };
+    if !program.items.is_empty()
+        && let Err(error) = typeck::check(&program, env)
+    {
+        return Some(error.diagnostic());
+    }
+    program.items.extend(sugar::if_else::expand(read, session).0.items);
+    typeck::check_read(&program, env, whole).err().map(|error| error.diagnostic())
 }
 
 /// The kernel is asked last: its types are read for the first word that nobody else knows.
@@ -292,18 +339,15 @@ fn note_types(program: &ast::Program, types: &mut HashSet<String>) {
     }
 }
 
-/// `#pragma D option name=value`, in the order of the text.
-fn set_pragmas(program: &ast::Program, options: &mut Options) -> Result<(), Vec<Diagnostic>> {
-    for item in &program.items {
+/// `#pragma D option name=value`, in the order of the text; which item is refused, and why.
+fn set_pragmas(program: &ast::Program, options: &mut Options) -> Result<(), (usize, Box<Diagnostic>)> {
+    for (index, item) in program.items.iter().enumerate() {
         let ast::Item::Pragma(ast::Pragma::Option { name, value, span }) = item else { continue };
         let value = value.as_ref().map(|value| value.node.as_str());
         if let Err(error) = options.set(&name.node, value, Setter::Program) {
             let title = format!("failed to set option '{}': {error}", name.node);
             let diagnostic = Diagnostic::error(tags::PRAGMA_OPTSET, title).at(*span, "set here");
-            return Err(vec![match error.help() {
-                Some(help) => diagnostic.help(help),
-                None => diagnostic,
-            }]);
+            return Err((index, Box::new(error.help().into_iter().fold(diagnostic, Diagnostic::help))));
         }
     }
     Ok(())

@@ -387,6 +387,19 @@ fn stability_is_reported() {
     }
 }
 
+/// What a user reads of a probe that is not there.
+#[test]
+fn no_such_probe() {
+    let dir = sysroot();
+    let root = dir.path().to_str().expect("UTF-8");
+    let ran = dtrace(&["--sysroot", root, "-xerrtags", "-e", "-n", "kinst::laef:entry"]);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots/cli/no_such_probe.stderr.snap");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &ran.stderr).expect("the snapshot");
+    }
+    assert_eq!(ran.stderr, std::fs::read_to_string(path).expect("the snapshot"));
+}
+
 #[test]
 fn lists() {
     let dir = sysroot();

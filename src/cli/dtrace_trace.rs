@@ -18,7 +18,7 @@ use crate::kernel::session::{EnableError, Kernel as _, Plan, PlanError, Problem,
 use crate::kernel::uapi;
 use crate::options::Options;
 use crate::pipeline::Compiled;
-use crate::sites::{Catalog, LiveInsn, LiveText, ProbeKind};
+use crate::sites::{Catalog, LiveInsn, LiveText};
 use rustix::fd::AsFd;
 use std::io::ErrorKind;
 
@@ -67,8 +67,7 @@ pub fn plan(run: &Run, compiled: &Compiled) -> Result<Plan, Failed> {
         run.report.diagnostic(&run.sources, &plan_diagnostic(error, compiled), run.files.first().copied());
         Failed
     })?;
-    let in_kernel = |kind| !matches!(kind, ProbeKind::Begin | ProbeKind::End | ProbeKind::Error);
-    if plan.enabled.probes.iter().any(|probe| in_kernel(probe.kind))
+    if plan.enabled.probes.iter().any(|probe| probe.kind.is_place())
         && let Err(diagnostic) = kernel.require_addresses()
     {
         run.report.diagnostic(&run.sources, &diagnostic, None);
@@ -315,7 +314,7 @@ fn consume(
     }
 }
 
-/// The instructions as the module sees them in memory, if it is there.
+/// What the module sees in memory, if it is there.
 pub fn live_text() -> Option<Box<dyn LiveText>> {
     Some(Box::new(Live { device: Device::open().ok()? }))
 }
@@ -335,5 +334,9 @@ impl LiveText for Live {
             LiveInsn { offset: insn.offset, bytes, refused }
         };
         Ok(insns.iter().map(insn).collect())
+    }
+
+    fn syscalls(&self) -> Vec<u64> {
+        self.device.syscalls().unwrap_or_default()
     }
 }

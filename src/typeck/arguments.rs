@@ -108,17 +108,17 @@ impl Checker<'_> {
         let ProbeDescKind::Fields(fields) = probe else { return self.env.kernel.probes(probe) };
         let own = matches!(fields.name.as_str(), "BEGIN" | "END" | "ERROR");
         if own && matches!(fields.provider.as_str(), "" | "dtrace") {
-            return vec![ProbeFields { provider: "dtrace".to_string(), ..fields.clone() }];
+            return vec![ProbeFields { provider: "dtrace".to_string(), ..ProbeFields::clone(fields) }];
         }
         let declared = self.declared_probes(fields);
         if !declared.is_empty() {
-            let named = |name| ProbeFields { name, ..fields.clone() };
+            let named = |name| ProbeFields { name, ..ProbeFields::clone(fields) };
             return declared.into_iter().map(named).collect();
         }
         let exact = |field: &str| !field.is_empty() && !is_glob(field);
         let place = exact(&fields.function) && exact(&fields.name);
         match exact(&fields.provider) && (fields.provider != "fbt" || place) {
-            true => vec![fields.clone()],
+            true => vec![ProbeFields::clone(fields)],
             false => self.env.kernel.probes(probe),
         }
     }

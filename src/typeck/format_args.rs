@@ -111,6 +111,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn check_printa(&mut self, args: &[ast::Expr], span: Span) -> Result<StmtKind> {
+        self.require_count("printa", args.len(), 1, None, span)?;
         let format = args.first().filter(|arg| string_constant(arg).is_some());
         let rest = if format.is_some() { &args[1..] } else { args };
         if rest.is_empty() {

@@ -12,6 +12,9 @@ impl Checker<'_> {
     /// `` module`name ``: a variable is loaded from its address, a function is its address.
     pub(super) fn check_symbol_read(&self, name: &str, span: Span) -> Result<Expr> {
         let Some(symbol) = self.env.kernel.symbol(name) else {
+            if name.contains("``") && self.env.kernel.symbol(&name.replace("``", "`")).is_some() {
+                return Err(Box::new(Error::UserSymbol { name: name.to_string(), span }));
+            }
             return Err(Box::new(Error::SymbolUndefined { name: name.to_string(), span }));
         };
         let Some(ty) = symbol.ty.clone() else {

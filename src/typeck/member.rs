@@ -4,7 +4,7 @@ use super::expr::sum;
 use super::names::Name;
 use super::typed::{ArithOp, Bits, Expr, ExprKind, Memory, Place};
 use super::{Checker, Error, Result};
-use crate::diag::suggest;
+use crate::diag::{Tag, suggest};
 use crate::dif::insn::Builtin;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
@@ -51,7 +51,7 @@ impl Checker<'_> {
         self.load_member(base, found, user, span)
     }
 
-    fn load_member(&self, base: Expr, member: Member, user: bool, span: Span) -> Result<Expr> {
+    pub(super) fn load_member(&self, base: Expr, member: Member, user: bool, span: Span) -> Result<Expr> {
         let at = |base: Expr, offset: u64, ty: Type| {
             let offset = Expr::new(ExprKind::Int(offset), LONG, span);
             sum(base, offset, Type::Pointer { to: Box::new(ty), user }, span)
@@ -116,6 +116,18 @@ impl Checker<'_> {
             return Err(Box::new(Error::IncompleteMember { found: record.clone(), why, span }));
         }
         Ok(tagged)
+    }
+
+    /// A struct or union as a value has bytes.
+    pub(super) fn require_sized(&self, value: &Expr, tag: Tag) -> Result<()> {
+        match value.ty.resolved() {
+            Type::Record(tagged) if tagged.bytes.unwrap_or(0) == 0 => {
+                let why = self.env.kernel.without_types().filter(|_| tagged.bytes.is_none());
+                let (found, span) = (value.ty.clone(), value.span);
+                Err(Box::new(Error::IncompleteValue { tag, found, why, span }))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn find_member(&self, tagged: &Tagged, record: &Type, member: &Spanned<String>) -> Result<Member> {

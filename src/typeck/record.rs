@@ -24,6 +24,7 @@ impl Checker<'_> {
     pub(super) fn define_record(&mut self, record: &RecordDefinition, span: Span) -> Result<Type> {
         // The tag can be named inside of the braces, behind a pointer.
         let tagged = self.new_tag(record.kind, record.name.as_ref(), span)?;
+        self.declared.begin(&tagged);
         let mut parts = Vec::new();
         for declaration in &record.members {
             self.check_members(declaration, &mut parts)?;

@@ -65,7 +65,7 @@ impl Checker<'_> {
             // A number is one probe.
             id => self.env.kernel.probes(id).pop(),
         };
-        let probe = found.map_or_else(|| probe.clone(), ProbeDescKind::Fields);
+        let probe = found.map_or_else(|| probe.clone(), |fields| ProbeDescKind::Fields(Box::new(fields)));
         let (description, arguments) = match &probe {
             ProbeDescKind::Fields(fields) => {
                 (self.attributes_of_description(fields), self.provider_of(&fields.provider).args)
@@ -84,7 +84,7 @@ impl Checker<'_> {
             let ProbeDescKind::Fields(fields) = &probe.kind else { continue };
             let own = fields.provider.is_empty() && matches!(fields.name.as_str(), "BEGIN" | "END" | "ERROR");
             let provider = if own { "dtrace" } else { fields.provider.as_str() };
-            let fields = ProbeFields { provider: provider.to_string(), ..fields.clone() };
+            let fields = ProbeFields { provider: provider.to_string(), ..ProbeFields::clone(fields) };
             arguments = arguments.min(self.provider_of(provider).args);
             let found = self.attributes_of_description(&fields);
             if !found.reaches(least) {

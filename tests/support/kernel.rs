@@ -11,9 +11,9 @@ use kinst::types::kernel::{Files, KernelTypes, Located};
 
 /// The object file that gcc makes of types.c, with BTF (-gbtf) or with DWARF (-gdwarf-5).
 pub fn object(format: &str) -> Vec<u8> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/types.c");
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("types.o");
+    let (source, path) = (dir.path().join("types.c"), dir.path().join("types.o"));
+    std::fs::write(&source, include_str!("types.c")).unwrap();
     let output = Command::new("gcc").arg(format).args(["-c", "-o"]).args([&path, &source]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     std::fs::read(&path).unwrap()

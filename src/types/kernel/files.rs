@@ -137,7 +137,8 @@ impl Files for Installed<'_> {
         let Some(catalog) = self.catalog.get_or_init(open) else { return Vec::new() };
         let probes = match description {
             ProbeDescKind::Id(id) => catalog.by_id(*id).into_iter().collect(),
-            ProbeDescKind::Fields(ProbeFields { provider, module, function, name }) => {
+            ProbeDescKind::Fields(fields) => {
+                let ProbeFields { provider, module, function, name } = &**fields;
                 catalog.matches(provider, module, function, name).unwrap_or_default()
             }
         };
