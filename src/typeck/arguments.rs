@@ -116,8 +116,12 @@ impl Checker<'_> {
             return declared.into_iter().map(named).collect();
         }
         let exact = |field: &str| !field.is_empty() && !is_glob(field);
-        let place = exact(&fields.function) && exact(&fields.name);
-        match exact(&fields.provider) && (fields.provider != "fbt" || place) {
+        let written_out = match fields.provider.as_str() {
+            "fbt" => exact(&fields.function) && exact(&fields.name),
+            "sdt" => exact(&fields.name),
+            provider => exact(provider),
+        };
+        match written_out {
             true => vec![ProbeFields::clone(fields)],
             false => self.env.kernel.probes(probe),
         }
@@ -132,7 +136,7 @@ impl Checker<'_> {
             let count = arguments.len() as u64;
             return arguments.into_iter().nth(number).ok_or_else(|| outside(count));
         }
-        if fields.provider != "fbt" {
+        if !has_prototypes(fields) {
             return Err(outside(0));
         }
         let untyped =
@@ -141,7 +145,7 @@ impl Checker<'_> {
             return Err(untyped(self.env.kernel.without_types()));
         };
         let by_value = |ty: &Type| untyped(Some(format!("{ty} is passed by value")));
-        if fields.name == "return" {
+        if is_return(fields) {
             let returns = prototype.returns;
             return match number {
                 0 => Ok((0, INT, INT)),
@@ -164,9 +168,16 @@ impl Checker<'_> {
         }
     }
 
+    /// Of the function that a probe of fbt is in. Of a tracepoint, which sdt's probes are, that of the function which calls all
+    /// who listen: what it is told for itself comes first.
     fn prototype_of(&self, fields: &ProbeFields) -> Option<Prototype> {
         let module = if is_glob(&fields.module) { "" } else { fields.module.as_str() };
-        self.env.kernel.prototype(module, &fields.function)
+        if fields.provider != "sdt" {
+            return self.env.kernel.prototype(module, &fields.function);
+        }
+        let caller = self.env.kernel.prototype(module, &format!("__traceiter_{}", fields.name))?;
+        let params = caller.params.into_iter().skip(1).collect();
+        Some(Prototype { params, ..caller })
     }
 
     /// The types of all arguments of a description's probes; none, if they are not known or not the same.
@@ -182,9 +193,9 @@ impl Checker<'_> {
         if let Some(arguments) = self.declared_arguments(fields) {
             return arguments.into_iter().map(|(_, _, ty)| ty).collect();
         }
-        match self.prototype_of(fields).filter(|_| fields.provider == "fbt") {
+        match has_prototypes(fields).then(|| self.prototype_of(fields)).flatten() {
             None => Vec::new(),
-            Some(prototype) if fields.name == "return" => match prototype.returns.is_void() {
+            Some(prototype) if is_return(fields) => match prototype.returns.is_void() {
                 true => vec![INT],
                 false => vec![INT, prototype.returns],
             },
@@ -205,6 +216,15 @@ impl Checker<'_> {
 /// The same place and the same types.
 fn same(a: &Argument, b: &Argument) -> bool {
     a.0 == b.0 && a.1.same(&b.1) && a.2.same(&b.2)
+}
+
+/// The probes of these providers have the arguments of functions.
+fn has_prototypes(fields: &ProbeFields) -> bool {
+    matches!(fields.provider.as_str(), "fbt" | "sdt")
+}
+
+fn is_return(fields: &ProbeFields) -> bool {
+    fields.provider == "fbt" && fields.name == "return"
 }
 
 fn is_untyped(found: &Result<Argument>) -> bool {
