@@ -81,14 +81,14 @@ NOKPROBE_SYMBOL(vtimestamp);
 /* ---- the thread ---- */
 
 /*
- * 0 a thread, 1 a softirq, 2 an interrupt; of what a breakpoint or an NMI has
- * interrupted: either of them counts as one interrupt itself.
+ * 0 a thread, 1 a softirq, 2 an interrupt; of what a breakpoint, an NMI or our timer has
+ * interrupted: each of them counts as one interrupt itself.
  */
-static notrace u32 context_level(void)
+static notrace u32 context_level(const struct kinst_hit *hit)
 {
-	u32 nmis = (preempt_count() & NMI_MASK) >> NMI_SHIFT;
+	u32 own = ((preempt_count() & NMI_MASK) >> NMI_SHIFT) + kinst_is_timer(hit->kind);
 
-	return hardirq_count() >> HARDIRQ_SHIFT > nmis ? 2 : in_serving_softirq() ? 1 : 0;
+	return hardirq_count() >> HARDIRQ_SHIFT > own ? 2 : in_serving_softirq() ? 1 : 0;
 }
 NOKPROBE_SYMBOL(context_level);
 
@@ -96,9 +96,9 @@ NOKPROBE_SYMBOL(context_level);
  * A task's address can come back with a new task, but not with the same start time. What interrupts it
  * has variables of its own. Idle tasks are one for each CPU, so their addresses tell them apart.
  */
-notrace void kinst_env_thread(u64 key[2])
+notrace void kinst_env_thread(struct kinst_ctx *c, u64 key[2])
 {
-	key[0] = (u64)(uintptr_t)current | context_level(); /* tasks are aligned */
+	key[0] = (u64)(uintptr_t)current | context_level(c->hit); /* tasks are aligned */
 	key[1] = current->start_boottime;
 }
 NOKPROBE_SYMBOL(kinst_env_thread);
@@ -162,6 +162,16 @@ static nokprobe_inline u64 name_at(const struct kinst_prog *p, u32 off)
 	return (u64)(uintptr_t)(p->strtab + off);
 }
 
+#define LAST_ERROR 4095 /* the kernel's errors are -1 .. -4095 */
+
+/* Linux has no error number but at the return of a system call. */
+static nokprobe_inline u64 error_of(const struct kinst_hit *hit)
+{
+	bool failed = hit->kind == KINST_P_SYSCALL_RETURN && hit->args[1] >= (u64)-LAST_ERROR;
+
+	return failed ? -hit->args[1] : 0;
+}
+
 notrace u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 {
 	const struct kinst_probe *q = &c->prog->probes[c->probe];
@@ -176,7 +186,7 @@ notrace u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 	case VAR_WALLTIMESTAMP:
 		return ktime_get_real_fast_ns();
 	case VAR_IPL:
-		return context_level();
+		return context_level(c->hit);
 	case VAR_EPID:
 		return c->epid;
 	case VAR_ID:
@@ -184,9 +194,9 @@ notrace u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 	case VAR_ARG0 ... VAR_ARG9:
 		return kinst_env_arg(c, id - VAR_ARG0);
 	case VAR_STACKDEPTH:
-		return kinst_stack_depth(c->hit->regs);
+		return kinst_stack_depth(c->hit);
 	case VAR_CALLER:
-		return kinst_stack_caller(c->hit->regs);
+		return kinst_stack_caller(c->hit);
 	case VAR_USTACKDEPTH:
 		return kinst_ustack_depth();
 	case VAR_UCALLER:
@@ -217,8 +227,10 @@ notrace u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 		return from_kgid(&init_user_ns, current_gid());
 	case VAR_CPU:
 		return c->cpu;
+	case VAR_ERRNO:
+		return error_of(c->hit);
 	}
-	return 0; /* errno: Linux has none before a system call returns */
+	return 0;
 }
 NOKPROBE_SYMBOL(kinst_env_var);
 

@@ -26,6 +26,7 @@
 #include "compat/vma.h"
 #include "prov_dtrace.h"
 #include "session.h"
+#include "sources.h"
 
 static unsigned int max_probes = 131072;
 module_param(max_probes, uint, 0644);
@@ -50,7 +51,7 @@ struct kinst_file {
 	struct mutex lock;
 	bool loaded; /* published with release: s.vcpus may be mapped */
 	void *image;
-	struct kinst_points *points;
+	struct kinst_sources sources;
 	unsigned long last_call; /* jiffies of the last ioctl */
 	wait_queue_head_t wait;
 	struct irq_work wake;
@@ -178,49 +179,23 @@ static int copy_image(struct kinst_file *f, const struct kinst_load *l)
 	return -EFAULT;
 }
 
-static bool needs_points(const struct kinst_prog *p)
-{
-	u32 i;
-
-	for (i = 0; i < p->hdr->probes.count; i++)
-		if (p->probes[i].kind >= KINST_P_INSN)
-			return true;
-	return false;
-}
-
-static void disarm(struct kinst_file *f)
-{
-	if (f->points)
-		kinst_points_disarm(f->points);
-	f->points = NULL;
-}
-
 /* Arms the probes and reports what became of each. */
 static int arm(struct kinst_file *f, const struct kinst_load *l)
 {
-	const struct kinst_prog *p = &f->s.prog;
-	u32 n = p->hdr->probes.count;
+	u32 n = f->s.prog.hdr->probes.count;
 	struct kinst_result *res;
-	int ret = 0;
+	int ret;
 
 	if (l->nresults != n)
 		return -EINVAL;
 	res = kvcalloc((size_t)n + 1, sizeof(*res), GFP_KERNEL);
 	if (!res)
 		return -ENOMEM;
-	if (needs_points(p)) {
-		f->points = kinst_points_arm(&f->s, p->probes, n, res);
-		if (IS_ERR(f->points)) {
-			ret = PTR_ERR(f->points);
-			f->points = NULL;
-			goto out;
-		}
-	}
-	if (copy_to_user(u64_to_user_ptr(l->results), res, n * sizeof(*res))) {
-		disarm(f);
+	ret = kinst_sources_arm(&f->sources, &f->s, res);
+	if (!ret && copy_to_user(u64_to_user_ptr(l->results), res, n * sizeof(*res))) {
+		kinst_sources_disarm(&f->sources);
 		ret = -EFAULT;
 	}
-out:
 	kvfree(res);
 	return ret;
 }
@@ -291,7 +266,9 @@ static long ioctl_go(struct kinst_file *f)
 	if (!f->loaded || cmpxchg(&f->s.state, KINST_STATE_INACTIVE, KINST_STATE_WARMUP) != KINST_STATE_INACTIVE)
 		return -EINVAL;
 	kinst_dtrace_begin(&f->s);
-	cmpxchg(&f->s.state, KINST_STATE_WARMUP, KINST_STATE_ACTIVE); /* unless BEGIN called exit() */
+	/* Unless BEGIN called exit(). */
+	if (cmpxchg(&f->s.state, KINST_STATE_WARMUP, KINST_STATE_ACTIVE) == KINST_STATE_WARMUP)
+		kinst_sources_start(&f->sources);
 	schedule_delayed_work(&f->deadman, HZ);
 	return 0;
 }
@@ -304,7 +281,7 @@ static long ioctl_stop(struct kinst_file *f)
 		return -EINVAL;
 	/* exit() on another CPU may still turn ACTIVE into DRAINING, but nothing leads away from COOLDOWN. */
 	xchg(&f->s.state, KINST_STATE_COOLDOWN);
-	disarm(f); /* now no program runs, and END is the last */
+	kinst_sources_disarm(&f->sources); /* now no program runs, and END is the last */
 	kinst_dtrace_end(&f->s);
 	clean_specs(f); /* what is committed is complete when the state says STOPPED */
 	WRITE_ONCE(f->s.state, KINST_STATE_STOPPED);
@@ -442,6 +419,24 @@ static long ioctl_insns(void __user *arg)
 	return ret;
 }
 
+static long ioctl_syscalls(void __user *arg)
+{
+	struct kinst_syscalls info;
+	u64 __user *buf;
+	u32 i, count = kinst_syscall_count();
+
+	if (copy_from_user(&info, arg, sizeof(info)))
+		return -EFAULT;
+	if (info.reserved)
+		return -EINVAL;
+	buf = u64_to_user_ptr(info.buf);
+	for (i = 0; i < count && i < info.count; i++)
+		if (put_user(kinst_syscall_function(i), &buf[i]))
+			return -EFAULT;
+	info.count = count;
+	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
+}
+
 /* ---- the file ---- */
 
 static long kinst_ioctl(struct file *file, unsigned int cmd, unsigned long param)
@@ -476,6 +471,9 @@ static long kinst_ioctl(struct file *file, unsigned int cmd, unsigned long param
 		break;
 	case KINST_IOC_AGGSNAP:
 		ret = ioctl_aggsnap(f, arg);
+		break;
+	case KINST_IOC_SYSCALLS:
+		ret = ioctl_syscalls(arg);
 		break;
 	default:
 		ret = -ENOTTY;
@@ -551,7 +549,7 @@ static int kinst_release(struct inode *inode, struct file *file)
 	struct kinst_file *f = file->private_data;
 
 	WRITE_ONCE(f->s.state, KINST_STATE_STOPPED);
-	disarm(f);
+	kinst_sources_disarm(&f->sources);
 	cancel_delayed_work_sync(&f->deadman);
 	cancel_delayed_work_sync(&f->cleaner);
 	irq_work_sync(&f->wake);

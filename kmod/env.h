@@ -56,8 +56,8 @@ u64 kinst_env_seed(void);
 /* The clock of the D variable timestamp. */
 u64 kinst_env_now(void);
 
-/* What tells the current thread from every other one, past ones included. */
-void kinst_env_thread(u64 key[2]);
+/* What tells the thread at the probe from every other one, past ones included. */
+void kinst_env_thread(struct kinst_ctx *c, u64 key[2]);
 
 /* Return addresses from the probed one on; fills n entries, zeroes behind the last. */
 void kinst_env_stack(struct kinst_ctx *c, u64 *pcs, u32 n);

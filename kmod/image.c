@@ -507,6 +507,18 @@ static int check_clauses(struct kinst_prog *p, struct kinst_error *err)
 
 /* ---- probes and ECBs ---- */
 
+/* Is the kind known, and func what it takes? What places need is looked at when they are armed. */
+static bool valid_source(const struct kinst_probe *q)
+{
+	if (kinst_is_timer(q->kind))
+		return q->func >= KINST_MIN_INTERVAL && q->func <= KINST_MAX_INTERVAL;
+	if (q->kind == KINST_P_SYSCALL_ENTRY || q->kind == KINST_P_SYSCALL_RETURN)
+		return q->func < KINST_MAX_SYSCALLS;
+	if (q->kind == KINST_P_EVENT)
+		return q->func < KINST_E_MAX;
+	return q->kind < KINST_P_KINDS;
+}
+
 static int check_probes(struct kinst_prog *p, const struct kinst_limits *lim, struct kinst_error *err)
 {
 	u32 i, k, n = p->hdr->probes.count, nstr = p->hdr->strtab.count;
@@ -519,7 +531,7 @@ static int check_probes(struct kinst_prog *p, const struct kinst_limits *lim, st
 		u32 *only = q->kind == KINST_P_BEGIN ? &p->begin : q->kind == KINST_P_END ? &p->end :
 			    q->kind == KINST_P_ERROR ? &p->error : NULL;
 
-		if (q->kind > KINST_P_FBT_RETURN || q->nbytes > sizeof(q->bytes) || q->prov >= nstr ||
+		if (!valid_source(q) || q->nbytes > sizeof(q->bytes) || q->prov >= nstr ||
 		    q->mod >= nstr || q->name_func >= nstr || q->name >= nstr)
 			return kinst_refuse(err, KINST_V_PROBE, KINST_NONE, i);
 		for (k = 0; k < sizeof(q->reserved); k++)

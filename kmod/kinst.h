@@ -3,7 +3,8 @@
  * kinst.h: what the two halves of the module know of each other.
  *
  * The probe side (probe.c, trap.c, patch.c, tramp.c, refuse.c, prov_kinst.c, prov_fbt.c)
- * knows places in the kernel's text and calls kinst_fire() when one is reached.
+ * knows places in the kernel's text, prov_profile.c timers, prov_syscall.c system calls; they call kinst_fire()
+ * when one is reached.
  * The program side (chardev.c, image.c, ecb.c, dif_*.c, vars.c, agg.c, buffer.c,
  * prov_dtrace.c) knows sessions and programs, and asks for places to be armed.
  */
@@ -18,11 +19,22 @@ struct kinst_session;
 
 /* One firing of a probe, as its programs see it. */
 struct kinst_hit {
-	struct pt_regs *regs; /* at the probed instruction, ip its address; NULL for the dtrace provider */
+	/*
+	 * At the probed instruction, ip its address. Timers: of what was interrupted. System calls: the
+	 * program's. NULL for the dtrace provider.
+	 */
+	struct pt_regs *regs;
 	u32 kind; /* KINST_P_* */
 	u32 nargs; /* arguments in args; further ones come from regs for FBT_ENTRY */
 	u64 args[6];
+	/* Without registers a stack begins below us, and below the kernel's function that called us. */
+	unsigned long via, via_size;
 };
+
+static inline bool kinst_is_timer(u32 kind)
+{
+	return kind == KINST_P_PROFILE || kind == KINST_P_TICK;
+}
 
 /*
  * Runs the ECBs of one probe of one session. The only call from the probe side
@@ -54,6 +66,31 @@ int kinst_points_insns(u64 func, struct kinst_insn *buf, u32 count, struct kinst
 
 int kinst_points_init(void); /* module load: symbols, notifiers, pools */
 void kinst_points_exit(void);
+
+/*
+ * The providers whose probes are no places. arm() takes those of its kinds among
+ * probes[0..n), as kinst_points_arm() does; without any of them NULL. The mirror
+ * is as kinst_points_disarm().
+ */
+struct kinst_timers *kinst_profile_arm(struct kinst_session *s, const struct kinst_probe *probes, u32 n,
+				       struct kinst_result *res);
+void kinst_profile_start(struct kinst_timers *timers); /* tracing is on: the intervals begin */
+void kinst_profile_disarm(struct kinst_timers *timers);
+int kinst_profile_init(void);
+void kinst_profile_exit(void);
+
+struct kinst_calls *kinst_syscall_arm(struct kinst_session *s, const struct kinst_probe *probes, u32 n,
+				      struct kinst_result *res);
+void kinst_syscall_disarm(struct kinst_calls *calls);
+void kinst_syscall_init(void);
+
+struct kinst_traces *kinst_sdt_arm(struct kinst_session *s, const struct kinst_probe *probes, u32 n,
+				   struct kinst_result *res);
+void kinst_sdt_disarm(struct kinst_traces *traces);
+
+/* KINST_IOC_SYSCALLS: the function of a number, or 0; and how many numbers there are. */
+u64 kinst_syscall_function(u32 nr);
+u32 kinst_syscall_count(void);
 
 /* ---- the program side, for main.c ---- */
 

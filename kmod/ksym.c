@@ -54,6 +54,8 @@ static const struct kinst_ksym_row kinst_ksym_rows[] = {
 	WANT(synchronize_rcu_tasks_rude, "synchronize_rcu_tasks_rude"),
 	WANT(indirect_thunk_start, "__indirect_thunk_start"),
 	WANT(indirect_thunk_end, "__indirect_thunk_end"),
+	WANT(sys_call_table, "sys_call_table"),
+	WANT(sys_ni_syscall, "__x64_sys_ni_syscall"),
 };
 
 unsigned long kinst_ksym(const char *const *names)

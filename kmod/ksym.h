@@ -49,7 +49,9 @@ struct mutex;
 	X(static_call_text_start)    \
 	X(static_call_text_end)      \
 	X(indirect_thunk_start)      \
-	X(indirect_thunk_end)
+	X(indirect_thunk_end)        \
+	X(sys_call_table)            \
+	X(sys_ni_syscall)
 
 #define KINST_KSYM_EXTERN(name) extern unsigned long kinst_addr_##name;
 KINST_KSYM_FUNCTIONS(KINST_KSYM_EXTERN)

@@ -9,6 +9,7 @@
 #include "destroy.h"
 #include "kinst.h"
 #include "ksym.h"
+#include "sources.h"
 
 static int __init kinst_init(void)
 {
@@ -16,7 +17,7 @@ static int __init kinst_init(void)
 
 	if (err)
 		return err;
-	err = kinst_points_init();
+	err = kinst_sources_init();
 	if (err)
 		return err;
 	kinst_destroy_init();
@@ -27,7 +28,7 @@ static int __init kinst_init(void)
 
 destroy:
 	kinst_destroy_exit();
-	kinst_points_exit();
+	kinst_sources_exit();
 	return err;
 }
 
@@ -35,7 +36,7 @@ static void __exit kinst_exit(void)
 {
 	kinst_chardev_exit();
 	kinst_destroy_exit();
-	kinst_points_exit();
+	kinst_sources_exit();
 }
 
 module_init(kinst_init);

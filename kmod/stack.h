@@ -3,12 +3,12 @@
 #ifndef _KINST_STACK_H
 #define _KINST_STACK_H
 
-#include <linux/ptrace.h>
 #include <linux/types.h>
 
-/* regs: at the probe, or NULL for the caller's own stack below the module. */
-u32 kinst_stack_depth(struct pt_regs *regs);
-u64 kinst_stack_caller(struct pt_regs *regs);
+struct kinst_hit;
+
+u32 kinst_stack_depth(const struct kinst_hit *hit);
+u64 kinst_stack_caller(const struct kinst_hit *hit);
 u32 kinst_ustack_depth(void);
 u64 kinst_ustack_caller(void);
 

@@ -258,7 +258,7 @@ static notrace s64 make_key(struct kinst_ctx *c, u32 scope, bool key)
 		}
 	}
 	if (scope == SCOPE_THREAD) {
-		kinst_env_thread(&words[len / 8]);
+		kinst_env_thread(c, &words[len / 8]);
 		len += 16;
 	}
 	return len;

@@ -25,6 +25,8 @@ pub struct Given<'a> {
     pub index: &'a MakeIndex<'a>,
     /// In the order to read them.
     pub libraries: &'a [LibraryFile],
+    /// Whether [`Compiled::stability`] is wanted.
+    pub stability: bool,
 }
 
 /// A D library among the sources.
@@ -50,6 +52,8 @@ pub struct Compiled {
     pub program: dif::Program,
     /// As the program's clauses: where each probe description was written.
     pub descriptions: Vec<Vec<Span>>,
+    /// As the program's clauses: what each depends on. Empty if it was not asked for.
+    pub stability: Vec<typeck::Stability>,
 }
 
 /// Compiles all programs of a run into one. `options` gains what their pragmas set.
@@ -62,6 +66,19 @@ pub fn compile(
     let mut stages = Stages { desugared: String::new(), dumps: String::new() };
     let result = stages.run(sources, programs, given, options);
     Compilation { desugared: stages.desugared, dumps: stages.dumps, result }
+}
+
+/// What is promised of these probes, and the types of their arguments.
+pub fn describe(
+    sources: &Sources,
+    probes: Vec<ast::ProbeFields>,
+    given: Given<'_>,
+    options: &Options,
+) -> Result<Vec<typeck::ProbeStability>, Vec<Diagnostic>> {
+    let libraries = parse_libraries(sources, given, &mut HashSet::new())?;
+    let libraries = named(sources, &libraries);
+    let env = environment(options, given.kernel, &libraries);
+    typeck::describe(probes, &env).map_err(|error| vec![error.diagnostic()])
 }
 
 /// The text in its canonical layout; its tree is that of what was written, or nothing is returned.
@@ -110,13 +127,7 @@ impl Stages {
     ) -> Result<Compiled, Vec<Diagnostic>> {
         let mut types = HashSet::new();
         let libraries = parse_libraries(sources, given, &mut types)?;
-        let libraries: Vec<typeck::Library<'_>> = libraries
-            .iter()
-            .map(|(library, program)| {
-                let name = &sources.get(library.file).name;
-                typeck::Library { name: name.rsplit('/').next().unwrap_or(name), program, own: library.own }
-            })
-            .collect();
+        let libraries = named(sources, &libraries);
         let trees = parse(sources, programs, given, options, &mut types).map_err(|stopped| {
             let Interrupted { before, read, whole, errors } = *stopped;
             let env = environment(options, given.kernel, &libraries);
@@ -127,17 +138,16 @@ impl Stages {
             self.dump(dump.ast, || parser::dump::program(tree));
         }
         let plain = self.desugar(trees, given.index, dump)?;
-        let typed = typeck::check(&plain, &environment(options, given.kernel, &libraries))
-            .map_err(|error| vec![error.diagnostic()])?;
+        let env =
+            typeck::Env { stability: given.stability, ..environment(options, given.kernel, &libraries) };
+        let typed = typeck::check(&plain, &env).map_err(|error| vec![error.diagnostic()])?;
         self.dump(dump.typed, || typeck::dump(&typed));
         let program = codegen::generate(&typed).map_err(|error| vec![error.diagnostic()])?;
         self.dump(dump.dif, || dif::dump::dump(&program));
-        let clauses = plain.items.iter().filter_map(|item| match item {
-            plain::Item::Clause(clause) => Some(clause),
-            _ => None,
-        });
-        let descriptions = clauses.map(|clause| clause.probes.iter().map(|probe| probe.span).collect());
-        Ok(Compiled { program, descriptions: descriptions.collect() })
+        let spans = |clause: &typeck::typed::Clause| clause.probes.iter().map(|probe| probe.span).collect();
+        let descriptions = typed.clauses.iter().map(spans).collect();
+        let stability = typed.clauses.into_iter().filter_map(|clause| clause.stability).collect();
+        Ok(Compiled { program, descriptions, stability })
     }
 
     /// Every program by itself, then all as one: variables and aggregations are common to them.
@@ -308,6 +318,18 @@ fn parse_libraries(
     Ok(programs)
 }
 
+/// As the checker wants them: the name is that of the file.
+fn named<'a>(
+    sources: &'a Sources,
+    libraries: &'a [(LibraryFile, plain::Program)],
+) -> Vec<typeck::Library<'a>> {
+    let library = |(library, program): &'a (LibraryFile, plain::Program)| {
+        let name = &sources.get(library.file).name;
+        typeck::Library { name: name.rsplit('/').next().unwrap_or(name), program, own: library.own }
+    };
+    libraries.iter().map(library).collect()
+}
+
 /// The texts that follow know the types of this one.
 fn note_types(program: &ast::Program, types: &mut HashSet<String>) {
     for item in &program.items {
@@ -346,6 +368,7 @@ fn environment<'a>(
         libraries,
         jstackframes: number("jstackframes"),
         jstackstrsize: number("jstackstrsize"),
+        stability: false,
     }
 }
 

@@ -447,7 +447,13 @@ fn check_stderr(case: &Case) -> String {
 /// The whole pipeline, as `dtrace -e` runs it.
 fn compile_stderr(case: &Case) -> String {
     let index = |_| -> Result<Box<dyn SiteIndex>, _> { unreachable!("no case names an inlined function") };
-    let given = Given { macros: &case.macros, kernel: &*case.kernel, index: &index, libraries: &[] };
+    let given = Given {
+        macros: &case.macros,
+        kernel: &*case.kernel,
+        index: &index,
+        libraries: &[],
+        stability: false,
+    };
     match pipeline::compile(&case.sources, &[case.file], given, &mut Options::default()).result {
         Ok(_) => "no error\n".to_owned(),
         Err(errors) => errors.iter().map(|error| render::text(&case.sources, error, &case.style())).collect(),

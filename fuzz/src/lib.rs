@@ -18,8 +18,10 @@ pub use types::btf;
 
 use kinst::source::{FileId, Origin, Source, Sources};
 
+pub type Target = fn(&[u8]);
+
 /// All targets by name.
-pub const TARGETS: &[(&str, fn(&[u8]))] =
+pub const TARGETS: &[(&str, Target)] =
     &[("parse", parse), ("compile", compile), ("program", program), ("btf", btf), ("options", options)];
 
 /// A text as a run of dtrace has it: the first byte of the input says how it came in.

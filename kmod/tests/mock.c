@@ -57,8 +57,9 @@ u64 kinst_env_tgid(void)
 	return mock.pid;
 }
 
-void kinst_env_thread(u64 key[2])
+void kinst_env_thread(struct kinst_ctx *c, u64 key[2])
 {
+	(void)c;
 	memcpy(key, mock.thread, sizeof(mock.thread));
 }
 

@@ -396,6 +396,37 @@ static u32 build_bad(int kind)
 	return code;
 }
 
+/* Timers have an interval in bounds, system calls a number. */
+static void test_sources(void)
+{
+	static const struct {
+		u32 kind;
+		u64 func;
+		u32 want;
+	} rows[] = {
+		{ KINST_P_TICK, KINST_MIN_INTERVAL, KINST_V_OK },
+		{ KINST_P_PROFILE, KINST_MIN_INTERVAL - 1, KINST_V_PROBE },
+		{ KINST_P_TICK, 0, KINST_V_PROBE },
+		{ KINST_P_PROFILE, KINST_MAX_INTERVAL, KINST_V_OK },
+		{ KINST_P_TICK, KINST_MAX_INTERVAL + 1ull, KINST_V_PROBE },
+		{ KINST_P_SYSCALL_ENTRY, KINST_MAX_SYSCALLS - 1, KINST_V_OK },
+		{ KINST_P_SYSCALL_RETURN, KINST_MAX_SYSCALLS, KINST_V_PROBE },
+		{ KINST_P_KINDS, KINST_MIN_INTERVAL, KINST_V_PROBE },
+	};
+	struct fixture f;
+	struct ib b;
+	u32 i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct kinst_probe p = { .kind = rows[i].kind, .func = rows[i].func };
+
+		ib_init(&b);
+		ib_add(&b, IB_PROBES, &p, 1);
+		EXPECT(fixture_open(&f, &b) == rows[i].want);
+		fixture_close(&f);
+	}
+}
+
 static void test_refusals(void)
 {
 	static const u32 want[] = { KINST_V_OPTION, KINST_V_VARIABLE, KINST_V_TYPE, KINST_V_INDEX, KINST_V_TUPLE,
@@ -444,6 +475,7 @@ int main(int argc, char **argv)
 	test_layout();
 	test_gaps();
 	test_refusals();
+	test_sources();
 	unit_strings();
 	unit_data();
 	unit_fuzz();

@@ -41,6 +41,27 @@ pub enum Place {
     FbtReturn {
         func: u64,
     },
+    /// On every CPU; `interval` is in nanoseconds.
+    Profile {
+        interval: u64,
+    },
+    /// On one CPU.
+    Tick {
+        interval: u64,
+    },
+    SyscallEntry {
+        number: u64,
+    },
+    SyscallReturn {
+        number: u64,
+    },
+    /// `func` is the run-time address of the tracepoint's own function.
+    Sdt {
+        func: u64,
+    },
+    Event {
+        number: u64,
+    },
 }
 
 /// An enabling of one probe: indexes into the probes and into [`Program::clauses`]. Its EPID is its own index + 1.
@@ -305,6 +326,12 @@ impl Tables {
             Place::Edge { func, offset, to, bytes } => (uapi::P_EDGE, *func, *offset, *to, bytes),
             Place::FbtEntry { func } => (uapi::P_FBT_ENTRY, *func, 0, 0, &[]),
             Place::FbtReturn { func } => (uapi::P_FBT_RETURN, *func, 0, 0, &[]),
+            Place::Profile { interval } => (uapi::P_PROFILE, *interval, 0, 0, &[]),
+            Place::Tick { interval } => (uapi::P_TICK, *interval, 0, 0, &[]),
+            Place::SyscallEntry { number } => (uapi::P_SYSCALL_ENTRY, *number, 0, 0, &[]),
+            Place::SyscallReturn { number } => (uapi::P_SYSCALL_RETURN, *number, 0, 0, &[]),
+            Place::Sdt { func } => (uapi::P_SDT, *func, 0, 0, &[]),
+            Place::Event { number } => (uapi::P_EVENT, *number, 0, 0, &[]),
         };
         let mut entry = uapi::Probe {
             id: probe.id,

@@ -129,6 +129,25 @@ impl Device {
         }
     }
 
+    /// By number, the run-time address of the function of each system call; 0 where there is none.
+    pub fn syscalls(&self) -> Result<Vec<u64>, Error> {
+        let mut table = vec![0u64; uapi::MAX_SYSCALLS as usize];
+        let mut calls = uapi::Syscalls {
+            buf: table.as_mut_ptr() as u64,
+            count: uapi::MAX_SYSCALLS,
+            ..uapi::Syscalls::default()
+        };
+        let done = {
+            // SAFETY: IOC_SYSCALLS writes at most `count` numbers at `buf`, and the struct itself.
+            let update = unsafe { Updater::<{ uapi::IOC_SYSCALLS }, uapi::Syscalls>::new(&mut calls) };
+            // SAFETY: as above.
+            unsafe { ioctl(&self.fd, update) }
+        };
+        done.map_err(|errno| Error::Request { request: "SYSCALLS", errno: errno_text(errno) })?;
+        table.truncate(calls.count as usize);
+        Ok(table)
+    }
+
     fn plain<const REQUEST: rustix::ioctl::Opcode>(&self, request: &'static str) -> Result<(), Error> {
         // SAFETY: GO and STOP take no argument.
         let call = unsafe { NoArg::<REQUEST>::new() };

@@ -68,6 +68,13 @@ const TABLE: &[Row] = &[
         "not all of the function's exits can be told",
         "trace its return instructions one by one",
     ),
+    row(
+        Reason::RATE,
+        "the timers of all sessions together would fire too often",
+        "raise the module's limit: /sys/module/kinst/parameters/max_timer_hz",
+    ),
+    row(Reason::NOSYSCALL, "the running kernel has no system call of this number", ""),
+    row(Reason::TRACEPOINT, "the kernel does not let us listen at its tracepoint", ""),
 ];
 
 /// The words for a probe's result.

@@ -7,7 +7,7 @@ use crate::consumer::enabled::Enabled;
 use crate::diag::Diagnostic;
 use crate::dif::object::{EncodeError, Place, Probe as WireProbe, encode};
 use crate::dif::{Options, ProbeDesc, Program};
-use crate::sites::{Probe, ProbeCatalog, ProbeKind};
+use crate::sites::{self, Probe, ProbeCatalog, ProbeKind};
 use rustix::fd::{AsFd, BorrowedFd};
 use std::collections::HashMap;
 
@@ -218,6 +218,10 @@ pub fn matches(description: &ProbeDesc, catalog: &dyn ProbeCatalog) -> Result<Ve
     }
 }
 
+const _: () = assert!(sites::MIN_INTERVAL == uapi::MIN_INTERVAL as u64);
+const _: () = assert!(sites::MAX_INTERVAL == uapi::MAX_INTERVAL);
+const _: () = assert!(sites::EVENTS.len() == uapi::Event::MAX.0 as usize);
+
 fn wire_probe(probe: &Probe) -> WireProbe {
     let (func, offset) = (probe.address, probe.offset);
     let place = match probe.kind {
@@ -228,6 +232,12 @@ fn wire_probe(probe: &Probe) -> WireProbe {
         ProbeKind::Edge => Place::Edge { func, offset, to: probe.to, bytes: probe.bytes.clone() },
         ProbeKind::FbtEntry => Place::FbtEntry { func },
         ProbeKind::FbtReturn => Place::FbtReturn { func },
+        ProbeKind::Profile => Place::Profile { interval: func },
+        ProbeKind::Tick => Place::Tick { interval: func },
+        ProbeKind::SyscallEntry => Place::SyscallEntry { number: func },
+        ProbeKind::SyscallReturn => Place::SyscallReturn { number: func },
+        ProbeKind::Sdt => Place::Sdt { func },
+        ProbeKind::Event => Place::Event { number: func },
     };
     WireProbe {
         id: probe.id,

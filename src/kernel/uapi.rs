@@ -87,6 +87,8 @@ pub const IOC_STATUS: u32 = 0x80786b05;
 /// Takes the CPU's aggregation buffer and leaves an empty one.
 pub const IOC_AGGSNAP: u32 = 0xc0206b06;
 
+pub const IOC_SYSCALLS: u32 = 0xc0106b07;
+
 /// "KNST"
 pub const IMAGE_MAGIC: u32 = 0x54534e4b;
 
@@ -209,6 +211,34 @@ pub const P_FBT_ENTRY: u32 = 0x5;
 /// func is left; arg0 offset, arg1 value
 pub const P_FBT_RETURN: u32 = 0x6;
 
+/// every func nanoseconds on every CPU; arg0 or arg1 pc, arg2 nanoseconds late
+pub const P_PROFILE: u32 = 0x7;
+
+/// every func nanoseconds on one CPU
+pub const P_TICK: u32 = 0x8;
+
+/// system call number func begins; its arguments
+pub const P_SYSCALL_ENTRY: u32 = 0x9;
+
+/// and ends; arg0 and arg1 value
+pub const P_SYSCALL_RETURN: u32 = 0xa;
+
+/// the tracepoint whose function __traceiter_NAME is at func; its arguments
+pub const P_SDT: u32 = 0xb;
+
+/// func: enum kinst_event
+pub const P_EVENT: u32 = 0xc;
+
+pub const P_KINDS: u32 = 0xd;
+
+/// nanoseconds: 5000 Hz
+pub const MIN_INTERVAL: u32 = 0x30d40;
+
+pub const MAX_INTERVAL: u64 = 0x4000000000000000;
+
+/// numbers are below it
+pub const MAX_SYSCALLS: u32 = 0x1000;
+
 /// mmap of the session at page offset cpu * KINST_RING_PAGES:
 /// page 0     struct kinst_ring_consumer, read and write
 /// page 1     struct kinst_ring_producer, read only
@@ -319,7 +349,13 @@ impl Reason {
     pub const UNSUPPORTED: Reason = Reason(29);
     /// return probe: the function's exits cannot all be told
     pub const MODEL: Reason = Reason(30);
-    pub const MAX: Reason = Reason(31);
+    /// the timers of all sessions would fire too often: max_timer_hz
+    pub const RATE: Reason = Reason(31);
+    /// no system call has this number
+    pub const NOSYSCALL: Reason = Reason(32);
+    /// the kernel lacks the tracepoint, or refuses it
+    pub const TRACEPOINT: Reason = Reason(33);
+    pub const MAX: Reason = Reason(34);
 
     /// The name in the header.
     pub fn name(self) -> Option<&'static str> {
@@ -355,7 +391,58 @@ impl Reason {
             Reason::LIMIT => Some("KINST_R_LIMIT"),
             Reason::UNSUPPORTED => Some("KINST_R_UNSUPPORTED"),
             Reason::MODEL => Some("KINST_R_MODEL"),
+            Reason::RATE => Some("KINST_R_RATE"),
+            Reason::NOSYSCALL => Some("KINST_R_NOSYSCALL"),
+            Reason::TRACEPOINT => Some("KINST_R_TRACEPOINT"),
             Reason::MAX => Some("KINST_R_MAX"),
+            _ => None,
+        }
+    }
+}
+
+/// What happens to processes and threads. The arguments are native ones of src/dlib's providers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Event(pub u32);
+
+impl Event {
+    /// struct task_struct * of the new process
+    pub const PROC_CREATE: Event = Event(0);
+    pub const PROC_EXEC_SUCCESS: Event = Event(1);
+    /// CLD_EXITED, CLD_KILLED or CLD_DUMPED
+    pub const PROC_EXIT: Event = Event(2);
+    /// struct task_struct * of the new thread
+    pub const PROC_LWP_CREATE: Event = Event(3);
+    pub const PROC_LWP_EXIT: Event = Event(4);
+    /// struct task_struct * of the receiver, twice; the signal
+    pub const PROC_SIGNAL_SEND: Event = Event(5);
+    /// the same
+    pub const PROC_SIGNAL_DISCARD: Event = Event(6);
+    /// the signal, its siginfo, the function that handles it
+    pub const PROC_SIGNAL_HANDLE: Event = Event(7);
+    /// struct task_struct * of the thread that comes next
+    pub const SCHED_OFF_CPU: Event = Event(8);
+    pub const SCHED_PREEMPT: Event = Event(9);
+    pub const SCHED_SLEEP: Event = Event(10);
+    /// struct task_struct * of the thread
+    pub const SCHED_WAKEUP: Event = Event(11);
+    pub const MAX: Event = Event(12);
+
+    /// The name in the header.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Event::PROC_CREATE => Some("KINST_E_PROC_CREATE"),
+            Event::PROC_EXEC_SUCCESS => Some("KINST_E_PROC_EXEC_SUCCESS"),
+            Event::PROC_EXIT => Some("KINST_E_PROC_EXIT"),
+            Event::PROC_LWP_CREATE => Some("KINST_E_PROC_LWP_CREATE"),
+            Event::PROC_LWP_EXIT => Some("KINST_E_PROC_LWP_EXIT"),
+            Event::PROC_SIGNAL_SEND => Some("KINST_E_PROC_SIGNAL_SEND"),
+            Event::PROC_SIGNAL_DISCARD => Some("KINST_E_PROC_SIGNAL_DISCARD"),
+            Event::PROC_SIGNAL_HANDLE => Some("KINST_E_PROC_SIGNAL_HANDLE"),
+            Event::SCHED_OFF_CPU => Some("KINST_E_SCHED_OFF_CPU"),
+            Event::SCHED_PREEMPT => Some("KINST_E_SCHED_PREEMPT"),
+            Event::SCHED_SLEEP => Some("KINST_E_SCHED_SLEEP"),
+            Event::SCHED_WAKEUP => Some("KINST_E_SCHED_WAKEUP"),
+            Event::MAX => Some("KINST_E_MAX"),
             _ => None,
         }
     }
@@ -859,6 +946,42 @@ const _: () = {
     assert!(offset_of!(Aggsnap, drops) == 24);
 };
 
+/// The kernel's table of system calls, those of 64-bit programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Syscalls {
+    /// in: user address of __u64\[count\]: by number, the run-time address of its function, or 0: none
+    pub buf: u64,
+    /// in: room in buf; out: entries of the table; 0: the kernel does not show it
+    pub count: u32,
+    pub reserved: u32,
+}
+
+impl Plain for Syscalls {
+    const SIZE: usize = 16;
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        Some(Syscalls {
+            buf: Plain::read(bytes.get(0..)?)?,
+            count: Plain::read(bytes.get(8..)?)?,
+            reserved: Plain::read(bytes.get(12..)?)?,
+        })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        self.buf.write(out);
+        self.count.write(out);
+        self.reserved.write(out);
+    }
+}
+
+const _: () = {
+    assert!(size_of::<Syscalls>() == 16);
+    assert!(offset_of!(Syscalls, buf) == 0);
+    assert!(offset_of!(Syscalls, count) == 8);
+    assert!(offset_of!(Syscalls, reserved) == 12);
+};
+
 /// A table of the image: count entries at off bytes from its start. off is a multiple of 8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
@@ -1274,7 +1397,7 @@ pub struct Probe {
     pub id: u32,
     /// KINST_P_*
     pub kind: u32,
-    /// run-time address of the function's symbol
+    /// run-time address of the function's symbol; interval; number of the system call or event
     pub func: u64,
     pub offset: u32,
     pub to: u32,

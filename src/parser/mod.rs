@@ -3,6 +3,7 @@
 pub mod ast;
 mod brackets;
 mod calls;
+mod chain;
 mod constant;
 mod control;
 pub mod dump;
@@ -163,7 +164,7 @@ fn read_items(
                 if clause.body.is_none() && origin.is_file() {
                     return Err(syntax::missing_body(clause.span));
                 }
-                Some(ast::Item::Clause(clause))
+                Some(ast::Item::Clause(*clause))
             }
             ItemStart::Declaration => {
                 let result = declarations.parse(file, calls, Tokens::new(lexer));

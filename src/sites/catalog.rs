@@ -1,19 +1,24 @@
-//! sites/catalog.rs: the probes of the providers dtrace, fbt and kinst.
+//! sites/catalog.rs: the probes of all providers, by description and by id.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use super::glob::Pattern;
+use super::glob::{self, Pattern};
 use super::kernel::Kernel;
 use super::naming::split_ordinal;
 use super::symtab::Symbol;
-use super::{Probe, ProbeCatalog, ProbeKind, decode, refusals};
+use super::syscalls::{self, Call};
+use super::tracepoints::{self, Tracepoint};
+use super::{Probe, ProbeCatalog, ProbeKind, decode, profile, refusals};
 use crate::diag::Diagnostic;
 
-/// The instructions of a function as they are in memory now; the kernel layer asks the module for them.
+/// What is in memory now: the instructions of a function, the table of system calls; the kernel layer asks the module for them.
 pub trait LiveText {
     /// `function` is the run-time address of its symbol. An error is the reason why nothing can be told.
     fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, String>;
+
+    /// By number, the run-time address of a system call's function; 0 where there is none.
+    fn syscalls(&self) -> Vec<u64>;
 }
 
 /// One instruction of a [`LiveText`].
@@ -31,6 +36,8 @@ pub struct Catalog {
     live: Option<Box<dyn LiveText>>,
     /// By module.
     functions: Vec<OnceLock<Vec<Function>>>,
+    calls: OnceLock<Vec<Call>>,
+    tracepoints: OnceLock<Vec<Tracepoint>>,
     made: Mutex<Made>,
 }
 
@@ -42,9 +49,10 @@ struct Function {
     names: usize,
 }
 
-/// kinst probes exist when somebody has named them.
+/// kinst probes exist when somebody has named them, and those of profile with unusual rates.
 #[derive(Default)]
 struct Made {
+    timers: Vec<Probe>,
     probes: Vec<Probe>,
     by_place: HashMap<(usize, u64, u32), usize>,
     text: HashMap<(usize, u64), Arc<Text>>,
@@ -62,7 +70,13 @@ const FBT: [(&str, ProbeKind); 2] = [("entry", ProbeKind::FbtEntry), ("return", 
 const FIRST_FBT_ID: u32 = DTRACE.len() as u32 + 1;
 /// Above all ids of fbt: a kernel with all its modules has some 100,000 functions. A fixed number, so that no module
 /// but those that are asked for needs to be read.
+const FIRST_SYSCALL_ID: u32 = 450_000;
+const FIRST_SDT_ID: u32 = 460_000;
+const FIRST_EVENT_ID: u32 = 480_000;
+const FIRST_PROFILE_ID: u32 = 490_000;
 const FIRST_KINST_ID: u32 = 500_000;
+/// More are not made of one program; the module arms as many.
+const MAX_TIMERS: usize = 1000;
 
 /// More instructions than this are never meant.
 const MAX_MATCHES: usize = 100_000;
@@ -74,15 +88,29 @@ struct Fields<'a> {
     name: &'a str,
 }
 
+impl Fields<'_> {
+    /// Do they match a probe that is in no module and no function?
+    fn are_nameless(&self) -> bool {
+        Pattern::new(self.module).matches("") && Pattern::new(self.function).matches("")
+    }
+}
+
 impl Catalog {
     pub fn new(kernel: Arc<Kernel>, live: Option<Box<dyn LiveText>>) -> Catalog {
         let functions = kernel.modules().iter().map(|_| OnceLock::new()).collect();
-        Catalog { kernel, live, functions, made: Mutex::default() }
+        Catalog {
+            kernel,
+            live,
+            functions,
+            calls: OnceLock::new(),
+            tracepoints: OnceLock::new(),
+            made: Mutex::default(),
+        }
     }
 
     fn dtrace(&self, fields: &Fields<'_>) -> Vec<Probe> {
         let name = Pattern::new(fields.name);
-        let nameless = Pattern::new(fields.module).matches("") && Pattern::new(fields.function).matches("");
+        let nameless = fields.are_nameless();
         let ids = (1..).zip(DTRACE);
         ids.filter(|(_, (probe, _))| nameless && name.matches(probe))
             .map(|(id, (name, kind))| dtrace_probe(id, name, kind))
@@ -127,6 +155,94 @@ impl Catalog {
             }
         }
         probes
+    }
+
+    fn calls(&self) -> &[Call] {
+        self.calls.get_or_init(|| syscalls::table(&self.kernel, self.live.as_deref()))
+    }
+
+    fn syscall(&self, fields: &Fields<'_>) -> Vec<Probe> {
+        let (function, name) = (Pattern::new(fields.function), Pattern::new(fields.name));
+        let sides = (0..).zip(syscalls::SIDES).filter(|(_, (side, _))| name.matches(side));
+        let sides: Vec<(u32, (&str, ProbeKind))> = sides.collect();
+        if sides.is_empty() || !self.kernel.modules_matching(fields.module).contains(&0) {
+            return Vec::new();
+        }
+        let wanted = self.calls().iter().filter(|call| {
+            function.matches(&call.name) || function.exact().is_some_and(|exact| exact == call.own_name)
+        });
+        let probes = wanted.flat_map(|call| {
+            let id = FIRST_SYSCALL_ID + syscalls::SIDES.len() as u32 * call.number;
+            sides.iter().map(move |(at, (side, kind))| call.probe(id + at, side, *kind))
+        });
+        probes.collect()
+    }
+
+    fn tracepoints(&self) -> &[Tracepoint] {
+        self.tracepoints.get_or_init(|| tracepoints::table(&self.kernel))
+    }
+
+    fn sdt(&self, fields: &Fields<'_>) -> Vec<Probe> {
+        let name = Pattern::new(fields.name);
+        if !self.is_proper(fields)
+            || name.exact().is_some_and(|exact| !tracepoints::exists(&self.kernel, exact))
+        {
+            return Vec::new();
+        }
+        let all = (FIRST_SDT_ID..FIRST_EVENT_ID).zip(self.tracepoints());
+        all.filter(|(_, tracepoint)| name.matches(&tracepoint.name))
+            .map(|(id, tracepoint)| tracepoint.probe(id))
+            .collect()
+    }
+
+    fn events(&self, fields: &Fields<'_>) -> Vec<Probe> {
+        let (provider, name) = (Pattern::new(fields.provider), Pattern::new(fields.name));
+        if !self.is_proper(fields) {
+            return Vec::new();
+        }
+        let wanted = |probe: &Probe| provider.matches(&probe.provider) && name.matches(&probe.name);
+        // Its function is looked for only if it is meant.
+        let on_cpu = name.matches("on-cpu").then(|| self.event(tracepoints::EVENTS.len() as u32)).flatten();
+        let numbers = 0..tracepoints::EVENTS.len() as u32;
+        numbers.filter_map(|number| self.event(number)).chain(on_cpu).filter(wanted).collect()
+    }
+
+    fn event(&self, number: u32) -> Option<Probe> {
+        let id = FIRST_EVENT_ID + number;
+        match number as usize == tracepoints::EVENTS.len() {
+            true => tracepoints::on_cpu(&self.kernel, id),
+            false => tracepoints::event(id, number),
+        }
+    }
+
+    /// Do they match a probe of the kernel proper that is in no function?
+    fn is_proper(&self, fields: &Fields<'_>) -> bool {
+        Pattern::new(fields.function).matches("") && self.kernel.modules_matching(fields.module).contains(&0)
+    }
+
+    fn profile(&self, fields: &Fields<'_>) -> Result<Vec<Probe>, Box<Diagnostic>> {
+        let name = Pattern::new(fields.name);
+        if !fields.are_nameless() {
+            return Ok(Vec::new());
+        }
+        let mut made = self.made();
+        let mut timers = usual_timers().chain(made.timers.iter().cloned());
+        let Some(exact) = name.exact() else {
+            return Ok(timers.filter(|probe| name.matches(&probe.name)).collect());
+        };
+        if let Some(known) = timers.find(|probe| probe.name == exact) {
+            return Ok(vec![known]);
+        }
+        drop(timers);
+        let Some(interval) = profile::interval(exact) else { return Ok(Vec::new()) };
+        let (kind, interval) = interval.map_err(|problem| Box::new(profile::refusal(exact, problem)))?;
+        if made.timers.len() >= MAX_TIMERS {
+            return Err(Box::new(refusals::too_many_timers(MAX_TIMERS)));
+        }
+        let id = FIRST_PROFILE_ID + (profile::RATES.len() + made.timers.len()) as u32;
+        let probe = profile::probe(id, exact, kind, interval);
+        made.timers.push(probe.clone());
+        Ok(vec![probe])
     }
 
     fn kinst(&self, fields: &Fields<'_>) -> Result<Vec<Probe>, Box<Diagnostic>> {
@@ -357,6 +473,19 @@ impl ProbeCatalog for Catalog {
         if pattern.matches("fbt") {
             probes.extend(self.fbt(&fields));
         }
+        if pattern.matches("syscall") {
+            probes.extend(self.syscall(&fields));
+        }
+        let timers = if pattern.matches("profile") { self.profile(&fields)? } else { Vec::new() };
+        // The kernel's symbols are not read for the sake of BEGIN or a tick.
+        let found = !probes.is_empty() || !timers.is_empty();
+        if pattern.matches("sdt") && !(found && Pattern::new(name).exact().is_some()) {
+            probes.extend(self.sdt(&fields));
+        }
+        if pattern.matches("proc") || pattern.matches("sched") {
+            probes.extend(self.events(&fields));
+        }
+        probes.extend(timers);
         match pattern.exact() {
             Some("kinst") if !function.is_empty() => probes.extend(self.kinst(&fields)?),
             _ if pattern.matches("kinst") => {
@@ -373,6 +502,13 @@ impl ProbeCatalog for Catalog {
             _ => {}
         }
         if probes.is_empty() {
+            if provider == "syscall" && !glob::is_glob(function) && !glob::is_glob(name) {
+                return Err(Box::new(syscalls::refusal(self.calls(), function, name)));
+            }
+            if matches!(provider, "sdt" | "proc" | "sched") && !glob::is_glob(name) && self.is_proper(&fields)
+            {
+                return Err(Box::new(tracepoints::refusal(provider, self.tracepoints(), name)));
+            }
             let modules = self.kernel.modules_matching(module);
             refusals::nothing_matches(&self.kernel, &modules, provider, module, function, name)?;
         }
@@ -386,6 +522,23 @@ impl ProbeCatalog for Catalog {
         }
         if let Some(index) = id.checked_sub(FIRST_KINST_ID) {
             return self.made().probes.get(index as usize).cloned();
+        }
+        if let Some(index) = id.checked_sub(FIRST_PROFILE_ID) {
+            let usual = usual_timers().nth(index as usize);
+            let index = (index as usize).checked_sub(profile::RATES.len());
+            return usual.or_else(|| self.made().timers.get(index?).cloned());
+        }
+        if let Some(number) = id.checked_sub(FIRST_EVENT_ID) {
+            return self.event(number);
+        }
+        if let Some(index) = id.checked_sub(FIRST_SDT_ID) {
+            return self.tracepoints().get(index as usize).map(|tracepoint| tracepoint.probe(id));
+        }
+        if let Some(index) = id.checked_sub(FIRST_SYSCALL_ID) {
+            let sides = syscalls::SIDES.len() as u32;
+            let call = self.calls().iter().find(|call| call.number == index / sides)?;
+            let (name, kind) = syscalls::SIDES[(index % sides) as usize];
+            return Some(call.probe(id, name, kind));
         }
         let index = (id - FIRST_FBT_ID) as usize;
         let (mut function, at) = (index / FBT.len(), index % FBT.len());
@@ -415,6 +568,14 @@ impl Function {
     fn names(&self) -> std::ops::Range<usize> {
         self.first..self.first + self.names
     }
+}
+
+fn usual_timers() -> impl Iterator<Item = Probe> {
+    let usual = (FIRST_PROFILE_ID..).zip(profile::RATES);
+    usual.filter_map(|(id, (_, name))| {
+        let (kind, interval) = profile::interval(name)?.ok()?;
+        Some(profile::probe(id, name, kind, interval))
+    })
 }
 
 fn dtrace_probe(id: u32, name: &str, kind: ProbeKind) -> Probe {

@@ -8,14 +8,19 @@ pub mod glob;
 mod index;
 mod kernel;
 mod naming;
+mod profile;
 mod program;
 mod refusals;
 mod symtab;
+mod syscalls;
+mod tracepoints;
 
 pub use catalog::{Catalog, LiveInsn, LiveText};
 pub use index::{DwarfIndex, InlineProbe};
 pub use kernel::{KERNEL_PROPER, Kernel, Module, Symbolized};
+pub use profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use program::{InFunction, Program};
+pub use tracepoints::EVENTS;
 
 use crate::diag::Diagnostic;
 
@@ -71,19 +76,35 @@ pub enum ProbeKind {
     Edge = 4,
     FbtEntry = 5,
     FbtReturn = 6,
+    Profile = 7,
+    Tick = 8,
+    SyscallEntry = 9,
+    SyscallReturn = 10,
+    Sdt = 11,
+    Event = 12,
+}
+
+impl ProbeKind {
+    /// Is it a place in the kernel's text, found by its address?
+    pub fn is_place(self) -> bool {
+        use ProbeKind::{Edge, FbtEntry, FbtReturn, Insn, Sdt};
+        matches!(self, Insn | Edge | FbtEntry | FbtReturn | Sdt)
+    }
 }
 
 /// A probe that exists: what a description matches, what `-l` lists, what the kernel is asked to arm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The D variable `id`. Fixed for dtrace and fbt probes of one kernel; made on demand for kinst.
+    /// The D variable `id`. Made on demand for kinst, and for profile but for its usual rates; the others' are fixed
+    /// for one kernel.
     pub id: u32,
     pub kind: ProbeKind,
     pub provider: String,
     pub module: String,
     pub function: String,
     pub name: String,
-    /// Run-time address of the function's symbol; 0 for the dtrace provider.
+    /// Run-time address of the function's symbol; of profile, nanoseconds between two firings; of syscall and of an
+    /// event, its number; 0 for the dtrace provider.
     pub address: u64,
     /// Of the instruction, from the symbol.
     pub offset: u32,

@@ -144,12 +144,14 @@ pub fn nothing_matches(
     name: &str,
 ) -> Result<(), Box<Diagnostic>> {
     if !matches!(provider, "" | "fbt" | "kinst") {
-        let known = ["dtrace", "fbt", "kinst"];
+        let known = ["dtrace", "fbt", "kinst", "proc", "profile", "sched", "sdt", "syscall"];
         let error = Diagnostic::error(tags::PDESC_ZERO, format!("there is no provider `{provider}`"));
         return match suggest::nearest(provider, known) {
             _ if is_glob(provider) || known.contains(&provider) => Ok(()),
             Some(near) => Err(Box::new(error.help(format!("did you mean `{near}`?")))),
-            None => Err(Box::new(error.help("there are dtrace, fbt and kinst"))),
+            None => Err(Box::new(
+                error.help("there are dtrace, fbt, kinst, proc, profile, sched, sdt and syscall"),
+            )),
         };
     }
     if modules.is_empty() && !is_glob(module) {
@@ -236,6 +238,10 @@ pub fn no_text(kernel: &Kernel, function: &str, reason: Option<&str>) -> Diagnos
 pub fn too_many(function: &str, most: usize) -> Diagnostic {
     Diagnostic::error(tags::PDESC_ZERO, format!("`{function}` has more than {most} instructions"))
         .help("name fewer functions")
+}
+
+pub fn too_many_timers(most: usize) -> Diagnostic {
+    Diagnostic::error(tags::PDESC_ZERO, format!("the program has more than {most} probes of profile"))
 }
 
 fn place(kernel: &Kernel, modules: &[usize]) -> String {

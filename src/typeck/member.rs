@@ -2,7 +2,7 @@
 
 use super::expr::sum;
 use super::names::Name;
-use super::typed::{Bits, Expr, ExprKind, Memory, Place};
+use super::typed::{ArithOp, Bits, Expr, ExprKind, Memory, Place};
 use super::{Checker, Error, Result};
 use crate::diag::{Tag, suggest, tags};
 use crate::dif::insn::Builtin;
@@ -60,13 +60,28 @@ impl Checker<'_> {
             let address = at(base, member.bit_offset / 8, member.ty);
             return self.dereference(address, span);
         };
-        let Some((offset, unit, shift)) = unit_of(member.bit_offset, bits) else {
-            let what = format!("the bit-field `{}` over more than eight bytes", member.name);
-            return Err(Box::new(Error::Unsupported { what, span }));
+        let place = |base: Expr, offset: u64, unit: Type, shift: u32, bits: u32, ty: Type| {
+            let memory = Memory { address: Box::new(at(base, offset, unit.clone())), user };
+            Expr::new(ExprKind::Place(Place::Bits(Bits { memory, unit, shift, bits })), ty, span)
         };
-        let memory = Memory { address: Box::new(at(base, offset, unit.clone())), user };
-        let place = Place::Bits(Bits { memory, unit, shift, bits });
-        Ok(Expr::new(ExprKind::Place(place), member.ty, span))
+        if let Some((offset, unit, shift)) = unit_of(member.bit_offset, bits) {
+            return Ok(place(base, offset, unit, shift, bits, member.ty));
+        }
+        // Of a packed structure: the lower bits are at the end of one word, the upper ones at the begin of the next. What
+        // the address is made of is evaluated twice, so it may have no effects.
+        if bits == 0 || bits > 64 || !is_pure(&base) {
+            let what = format!("the bit-field `{}` over two words", member.name);
+            return Err(Box::new(Error::Unsupported { what, span }));
+        }
+        let (offset, shift) = (member.bit_offset / 64 * 8, (member.bit_offset % 64) as u32);
+        let lower = place(base.clone(), offset, ULONG, shift, 64 - shift, ULONG);
+        let upper = place(base, offset + 8, ULONG, 0, bits - (64 - shift), member.ty.clone());
+        let by = Expr::new(ExprKind::Int((64 - shift).into()), INT, span);
+        let arith = |op, left, right| {
+            let kind = ExprKind::Arith { op, left: Box::new(left), right: Box::new(right) };
+            Expr::new(kind, member.ty.clone(), span)
+        };
+        Ok(arith(ArithOp::Or, arith(ArithOp::Shl, upper, by), lower))
     }
 
     pub(super) fn check_offsetof(
@@ -136,6 +151,21 @@ impl Checker<'_> {
 pub(super) fn in_user_memory(value: &Expr) -> bool {
     let there = matches!(&value.kind, ExprKind::Place(Place::Memory(memory)) if memory.user);
     value.ty.is_user() || there && value.ty.is_by_ref()
+}
+
+/// Evaluating it twice is no different from once: variables, members and sums of them.
+fn is_pure(value: &Expr) -> bool {
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        match &value.kind {
+            ExprKind::Int(_) | ExprKind::Builtin(_) | ExprKind::Place(Place::Variable(_)) => {}
+            ExprKind::Place(Place::Memory(memory)) => open.push(&memory.address),
+            ExprKind::Convert(operand) => open.push(operand),
+            ExprKind::Arith { left, right, .. } => open.extend([left, right].map(|side| &**side)),
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// The smallest aligned integer that has all the bits: its offset in bytes, its type, and the first bit in it.

@@ -3,6 +3,7 @@
 mod action;
 mod agg;
 mod aggregating;
+mod arguments;
 mod assign;
 mod builtin;
 mod call;
@@ -35,8 +36,8 @@ pub mod typed;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::attributes::Attributes;
-use crate::parser::ast::{self, ProbeDesc};
+use crate::attributes::{self, Attributes};
+use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields};
 use crate::parser::visit;
 use crate::source::Span;
 use crate::sugar::plain;
@@ -48,6 +49,7 @@ pub use call::check_call;
 pub use dump::dump;
 pub use error::Error;
 pub use library::Library;
+pub use stability::{ProbeStability, Stability};
 
 /// Why a program was refused: the first error found.
 pub type Result<T> = std::result::Result<T, Box<Error>>;
@@ -68,6 +70,8 @@ pub struct Env<'a> {
     /// Options jstackframes and jstackstrsize: the same of jstack().
     pub jstackframes: u32,
     pub jstackstrsize: u32,
+    /// Whether what each clause depends on is wanted: types of arguments are looked up for it.
+    pub stability: bool,
 }
 
 impl Default for Env<'_> {
@@ -81,6 +85,7 @@ impl Default for Env<'_> {
             libraries: &[],
             jstackframes: 50,
             jstackstrsize: 512,
+            stability: false,
         }
     }
 }
@@ -97,7 +102,7 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
     let mut clauses = Vec::new();
     for item in &program.items {
         match item {
-            plain::Item::Clause(clause) => clauses.push(checker.check_clause(clause)?),
+            plain::Item::Clause(clause) => clauses.extend(checker.check_descriptions(clause)?),
             plain::Item::Provider(provider) => checker.define_provider(provider)?,
             _ => {}
         }
@@ -118,6 +123,16 @@ pub fn check_read(program: &plain::Program, env: &Env<'_>, whole: bool) -> Resul
     }
     checker.check_declarations(program)?;
     if whole { checker.check_pragmas_used(program) } else { Ok(()) }
+}
+
+/// What is promised of these probes, and the types of their arguments: for listings.
+pub fn describe(probes: Vec<ProbeFields>, env: &Env<'_>) -> Result<Vec<ProbeStability>> {
+    let mut checker = Checker::new(env);
+    for library in env.libraries {
+        checker.load(library)?;
+    }
+    let described = |fields| checker.stability_of_probe(&ProbeDescKind::Fields(Box::new(fields)));
+    Ok(probes.into_iter().map(described).collect())
 }
 
 fn provider_name(item: &plain::Item) -> Option<&str> {
@@ -147,6 +162,8 @@ struct Checker<'a> {
     providers: HashMap<String, provider::Provider>,
     /// Of names of the program, as its pragmas say.
     attributes: HashMap<String, Attributes>,
+    /// Of providers, as pragmas say.
+    provider_attributes: HashMap<String, attributes::Provider>,
     /// The names of the libraries that are there; a program that is none may not depend on one.
     loaded: Vec<String>,
     in_library: bool,
@@ -173,6 +190,7 @@ impl<'a> Checker<'a> {
             translators: translator::Translators::default(),
             providers: HashMap::new(),
             attributes: HashMap::new(),
+            provider_attributes: HashMap::new(),
             loaded: Vec::new(),
             in_library: false,
             frames: Vec::new(),
@@ -231,6 +249,20 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// The probes of a clause share what it is compiled to, unless each of its descriptions has its own `args[]`.
+    fn check_descriptions(&mut self, clause: &plain::Clause) -> Result<Vec<typed::Clause>> {
+        let before = self.names.mark();
+        match self.check_clause(clause) {
+            Err(error) if error.is_of_several_probes() && clause.probes.len() > 1 => {
+                self.names.reset(&before);
+                let alone =
+                    |probe: &ProbeDesc| plain::Clause { probes: vec![probe.clone()], ..clause.clone() };
+                clause.probes.iter().map(|probe| self.check_clause(&alone(probe))).collect()
+            }
+            checked => Ok(vec![checked?]),
+        }
+    }
+
     /// The actions come first, so that the predicate may use what they assign. If they need a variable that
     /// nobody assigned, the predicate may be what assigns it: then it comes first. What actions ask of their
     /// arguments comes after all expressions.
@@ -258,7 +290,8 @@ impl<'a> Checker<'a> {
             body.push(stmt);
         }
         self.check_stability(clause)?;
-        Ok(typed::Clause { probes: clause.probes.clone(), predicate, body, span: clause.span })
+        let stability = self.env.stability.then(|| self.stability_of(clause));
+        Ok(typed::Clause { probes: clause.probes.clone(), predicate, body, stability, span: clause.span })
     }
 
     /// Each statement, or what its action has to say of it; any other error is the clause's.

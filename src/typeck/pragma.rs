@@ -13,7 +13,7 @@ use crate::source::Spanned;
 /// The parts of a provider that have attributes of their own.
 const PARTS: [&str; 5] = ["provider", "module", "function", "name", "args"];
 /// The providers of the kernel module.
-const PROVIDERS: [&str; 3] = ["dtrace", "fbt", "kinst"];
+const PROVIDERS: [&str; 8] = ["dtrace", "fbt", "kinst", "proc", "profile", "sched", "sdt", "syscall"];
 
 impl Checker<'_> {
     /// What can be said of a pragma by itself.
@@ -48,7 +48,13 @@ impl Checker<'_> {
 
     /// A name that every program knows is not the program's to describe.
     fn check_owned(&self, name: &Spanned<String>) -> Result<()> {
-        match builtin::lookup(&name.node).is_some() || constants::lookup(&name.node).is_some() {
+        let known = match builtin::lookup(&name.node).map(|entry| entry.what) {
+            // The library that defines it says what it promises.
+            Some(builtin::What::Library) => !self.in_library,
+            Some(_) => true,
+            None => constants::lookup(&name.node).is_some(),
+        };
+        match known {
             true => Err(Box::new(Error::PragmaScope { name: name.node.clone(), span: name.span })),
             false => Ok(()),
         }

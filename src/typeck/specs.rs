@@ -42,7 +42,9 @@ impl TypeSource for Types<'_> {
     fn complete(&self, tagged: &Tagged) -> Tagged {
         let known = self.source(tagged).complete(tagged);
         let kernel = match known.bytes {
-            None if !known.name.is_empty() => self.kernel.tagged(known.kind, &known.name),
+            None if !known.name.is_empty() && !self.declared.is_begun(&known) => {
+                self.kernel.tagged(known.kind, &known.name)
+            }
             _ => None,
         };
         match kernel {

@@ -145,7 +145,18 @@ fn actions_probes_and_enablings() {
     assert_eq!(code(|image| image.clauses[0].predicate = 1), Verify::TYPE);
     assert_eq!(code(|image| image.clauses[0].flags = 2), Verify::RESERVED);
     assert_eq!(code(|image| image.clauses[0].nactions = 2), Verify::INDEX);
-    assert_eq!(code(|image| image.probes[0].kind = 7), Verify::PROBE);
+    assert_eq!(code(|image| image.probes[0].kind = uapi::P_KINDS), Verify::PROBE);
+    let timer = |interval| {
+        move |image: &mut Image| {
+            (image.probes[0].kind, image.probes[0].func) = (uapi::P_TICK, interval);
+        }
+    };
+    assert_eq!(code(timer(u64::from(uapi::MIN_INTERVAL) - 1)), Verify::PROBE);
+    assert_eq!(code(timer(uapi::MAX_INTERVAL + 1)), Verify::PROBE);
+    let call = |image: &mut Image| {
+        (image.probes[0].kind, image.probes[0].func) = (uapi::P_SYSCALL_RETURN, uapi::MAX_SYSCALLS.into());
+    };
+    assert_eq!(code(call), Verify::PROBE);
     assert_eq!(code(|image| image.probes[0].nbytes = 17), Verify::PROBE);
     assert_eq!(code(|image| image.probes[0].reserved[6] = 1), Verify::RESERVED);
     assert_eq!(code(|image| image.ecbs[0].clause = 1), Verify::INDEX);

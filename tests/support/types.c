@@ -82,6 +82,13 @@ struct pair {
 	long a, b;
 };
 
+struct packed_bits {
+	unsigned char before;
+	long across : 60;
+	unsigned long behind : 60;
+} __attribute__((packed));
+
+struct packed_bits packed_bits;
 struct task_struct init_task;
 volatile unsigned long jiffies;
 const char linux_banner[] = "Linux version 0";

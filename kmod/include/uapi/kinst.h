@@ -118,6 +118,13 @@ struct kinst_aggsnap {
 	__u64 drops; /* out: aggregation drops on this CPU since LOAD */
 };
 
+/* The kernel's table of system calls, those of 64-bit programs. */
+struct kinst_syscalls {
+	__u64 buf; /* in: user address of __u64[count]: by number, the run-time address of its function, or 0: none */
+	__u32 count; /* in: room in buf; out: entries of the table; 0: the kernel does not show it */
+	__u32 reserved;
+};
+
 #define KINST_IOC_INFO _IOR('k', 0x00, struct kinst_info)
 #define KINST_IOC_INSNS _IOWR('k', 0x01, struct kinst_insns)
 #define KINST_IOC_LOAD _IOWR('k', 0x02, struct kinst_load)
@@ -126,6 +133,7 @@ struct kinst_aggsnap {
 #define KINST_IOC_STATUS _IOR('k', 0x05, struct kinst_status)
 /* Takes the CPU's aggregation buffer and leaves an empty one. */
 #define KINST_IOC_AGGSNAP _IOWR('k', 0x06, struct kinst_aggsnap)
+#define KINST_IOC_SYSCALLS _IOWR('k', 0x07, struct kinst_syscalls)
 
 /* ---- reasons: why a place cannot be traced (refuse.c, arch/) ---- */
 
@@ -161,7 +169,10 @@ enum kinst_reason {
 	KINST_R_LIMIT = 28, /* max_probes */
 	KINST_R_UNSUPPORTED = 29, /* an edge of this kind, or a probe kind of a newer ABI */
 	KINST_R_MODEL = 30, /* return probe: the function's exits cannot all be told */
-	KINST_R_MAX = 31,
+	KINST_R_RATE = 31, /* the timers of all sessions would fire too often: max_timer_hz */
+	KINST_R_NOSYSCALL = 32, /* no system call has this number */
+	KINST_R_TRACEPOINT = 33, /* the kernel lacks the tracepoint, or refuses it */
+	KINST_R_MAX = 34,
 };
 
 /* ---- the image ---- */
@@ -307,11 +318,39 @@ struct kinst_clause {
 #define KINST_P_EDGE 4 /* the branch at func + offset, when it goes to func + to */
 #define KINST_P_FBT_ENTRY 5 /* func is entered */
 #define KINST_P_FBT_RETURN 6 /* func is left; arg0 offset, arg1 value */
+#define KINST_P_PROFILE 7 /* every func nanoseconds on every CPU; arg0 or arg1 pc, arg2 nanoseconds late */
+#define KINST_P_TICK 8 /* every func nanoseconds on one CPU */
+#define KINST_P_SYSCALL_ENTRY 9 /* system call number func begins; its arguments */
+#define KINST_P_SYSCALL_RETURN 10 /* and ends; arg0 and arg1 value */
+#define KINST_P_SDT 11 /* the tracepoint whose function __traceiter_NAME is at func; its arguments */
+#define KINST_P_EVENT 12 /* func: enum kinst_event */
+#define KINST_P_KINDS 13
+
+#define KINST_MIN_INTERVAL 200000 /* nanoseconds: 5000 Hz */
+#define KINST_MAX_INTERVAL 0x4000000000000000
+#define KINST_MAX_SYSCALLS 4096 /* numbers are below it */
+
+/* What happens to processes and threads. The arguments are native ones of src/dlib's providers. */
+enum kinst_event {
+	KINST_E_PROC_CREATE = 0, /* struct task_struct * of the new process */
+	KINST_E_PROC_EXEC_SUCCESS = 1,
+	KINST_E_PROC_EXIT = 2, /* CLD_EXITED, CLD_KILLED or CLD_DUMPED */
+	KINST_E_PROC_LWP_CREATE = 3, /* struct task_struct * of the new thread */
+	KINST_E_PROC_LWP_EXIT = 4,
+	KINST_E_PROC_SIGNAL_SEND = 5, /* struct task_struct * of the receiver, twice; the signal */
+	KINST_E_PROC_SIGNAL_DISCARD = 6, /* the same */
+	KINST_E_PROC_SIGNAL_HANDLE = 7, /* the signal, its siginfo, the function that handles it */
+	KINST_E_SCHED_OFF_CPU = 8, /* struct task_struct * of the thread that comes next */
+	KINST_E_SCHED_PREEMPT = 9,
+	KINST_E_SCHED_SLEEP = 10,
+	KINST_E_SCHED_WAKEUP = 11, /* struct task_struct * of the thread */
+	KINST_E_MAX = 12,
+};
 
 struct kinst_probe {
 	__u32 id; /* the D variable id; the session's own numbers */
 	__u32 kind; /* KINST_P_* */
-	__u64 func; /* run-time address of the function's symbol */
+	__u64 func; /* run-time address of the function's symbol; interval; number of the system call or event */
 	__u32 offset;
 	__u32 to;
 	__u32 prov; /* names in strtab, what probeprov and the others say */

@@ -248,6 +248,18 @@ fn bytes_of(header: &uapi::Image, ty: &uapi::Dtype) -> u32 {
     if ty.kind == 1 && ty.size == 0 { header.strsize } else { ty.size }
 }
 
+/// Is the kind known, and `func` what it takes? What places need is looked at when they are armed.
+fn is_source(probe: &uapi::Probe) -> bool {
+    match probe.kind {
+        uapi::P_PROFILE | uapi::P_TICK => {
+            (u64::from(uapi::MIN_INTERVAL)..=uapi::MAX_INTERVAL).contains(&probe.func)
+        }
+        uapi::P_SYSCALL_ENTRY | uapi::P_SYSCALL_RETURN => probe.func < uapi::MAX_SYSCALLS.into(),
+        uapi::P_EVENT => probe.func < u64::from(uapi::Event::MAX.0),
+        kind => kind < uapi::P_KINDS,
+    }
+}
+
 fn check_probes(image: &Image, limits: &Limits) -> Result<(), Refusal> {
     if image.header.probes.count > limits.max_probes {
         return Err(Refusal::at(Verify::LIMIT, image.header.probes.count));
@@ -256,7 +268,7 @@ fn check_probes(image: &Image, limits: &Limits) -> Result<(), Refusal> {
     for (index, probe) in image.probes.iter().enumerate() {
         let refuse = |code| Err(Refusal::at(code, index as u32));
         let names = [probe.prov, probe.module, probe.name_func, probe.name];
-        let valid = probe.kind <= uapi::P_FBT_RETURN
+        let valid = is_source(probe)
             && usize::from(probe.nbytes) <= probe.bytes.len()
             && names.iter().all(|name| (*name as usize) < image.strtab.len());
         if !valid {

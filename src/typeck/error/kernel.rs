@@ -56,16 +56,19 @@ impl Error {
                     .at(*span, "not in a clause")
             }
             Error::ArgumentsUnstable { span, probe } => {
-                error(tags::ARGS_MULTI, "the types of `args[]` are not the same for all probes of a pattern")
+                error(tags::ARGS_MULTI, "which probes the description matches, and so what `args[]` is, is not known")
                     .at(*span, "of which probe?")
-                    .and(*probe, "may match several functions")
+                    .and(*probe, "may match several probes")
                     .help("name provider, function and probe in full, or use the raw arguments `arg0` to `arg9`")
             }
-            Error::ArgumentsDiffer { span, probe } => {
-                error(tags::ARGS_MULTI, "the probes of the clause have different arguments")
+            Error::ArgumentsDiffer { span, probe, notes } => {
+                let title = "the description matches probes with different arguments";
+                let mut diagnostic = error(tags::ARGS_MULTI, title)
                     .at(*span, "of which probe?")
-                    .and(*probe, "its argument is of another type than that of the first probe")
-                    .help("write a clause for each probe, or use the raw arguments `arg0` to `arg9`")
+                    .and(*probe, "matches several")
+                    .help("write a clause for each probe, or use the raw arguments `arg0` to `arg9`");
+                diagnostic.notes.extend(notes.iter().cloned());
+                diagnostic
             }
             Error::ArgumentIndex { number, count, span } => {
                 let title = match count {

@@ -42,7 +42,7 @@ pub enum Error {
     ArgumentsSubscript { tag: Tag, span: Span },
     ArgumentsOutside { span: Span },
     ArgumentsUnstable { span: Span, probe: Span },
-    ArgumentsDiffer { span: Span, probe: Span },
+    ArgumentsDiffer { span: Span, probe: Span, notes: Vec<String> },
     ArgumentIndex { number: u64, count: u64, span: Span },
     ArgumentWithoutType { function: String, why: Option<String>, span: Span },
     // Calls.
@@ -196,6 +196,11 @@ impl Error {
     /// A name that nobody assigned so far.
     pub fn is_undefined(&self) -> bool {
         matches!(self, Error::Undefined { .. } | Error::Unassigned { .. })
+    }
+
+    /// The descriptions of a clause have different `args[]`: each may have its own.
+    pub fn is_of_several_probes(&self) -> bool {
+        matches!(self, Error::ArgumentsDiffer { .. })
     }
 
     pub fn is_undefined_aggregation(&self) -> bool {

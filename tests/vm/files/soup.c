@@ -80,6 +80,12 @@ static void *image(uint32_t *len)
 		p.prov = p.name = ib_str(&b, "kinst");
 		ib_ecb(&b, ib_add(&b, IB_PROBES, &p, 1), clause);
 	}
+	for (i = 0; i < rnd(4); i++) {
+		p = (struct kinst_probe){ .kind = KINST_P_PROFILE + rnd(4), .id = 10 + i };
+		p.func = p.kind <= KINST_P_TICK ? KINST_MIN_INTERVAL * (1 + rnd(1000)) : rnd(8);
+		p.prov = p.name = ib_str(&b, "source");
+		ib_ecb(&b, ib_add(&b, IB_PROBES, &p, 1), clause);
+	}
 	return ib_finish(&b, len);
 }
 
@@ -133,6 +139,8 @@ static void query(int fd)
 				      .cpu = rnd(4) ? rnd(2) : odd() };
 	struct kinst_insns insns = { .func = rnd(2) ? places[rnd(2)] + rnd(8) : odd(), .buf = rnd(4) ? (uintptr_t)buf : odd(),
 				     .count = rnd(4) ? 1000 : odd() };
+	struct kinst_syscalls calls = { .buf = rnd(4) ? (uintptr_t)buf : odd(), .count = rnd(4) ? 1000 : odd(),
+					.reserved = rnd(8) ? 0 : odd() };
 
 	/* What does not point to our buffer must not be let write there. */
 	if (snap.size > sizeof(buf) && snap.buf == (uintptr_t)buf)
@@ -140,7 +148,10 @@ static void query(int fd)
 	if (insns.count > 10000 && insns.buf == (uintptr_t)buf)
 		insns.count = 10000;
 	ioctl(fd, KINST_IOC_AGGSNAP, &snap);
+	if (calls.count > 10000 && calls.buf == (uintptr_t)buf)
+		calls.count = 10000;
 	ioctl(fd, KINST_IOC_INSNS, &insns);
+	ioctl(fd, KINST_IOC_SYSCALLS, &calls);
 }
 
 static void map(int fd)
