@@ -19,6 +19,8 @@ pub struct Attributes {
 /// What a program defines, and most of what D offers.
 pub const STABLE: Attributes = Attributes { name: 6, data: 6, class: 5 };
 pub const EVOLVING: Attributes = Attributes { name: 5, data: 5, class: 5 };
+/// What nobody said anything of.
+pub const UNSTABLE: Attributes = Attributes { name: 4, data: 4, class: 5 };
 /// A symbol or type of the kernel.
 pub const KERNEL: Attributes = Attributes { name: 1, data: 1, class: 0 };
 
@@ -41,6 +43,84 @@ impl Attributes {
 impl fmt::Display for Attributes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}/{}", STABILITIES[self.name], STABILITIES[self.data], CLASSES[self.class])
+    }
+}
+
+/// Those of a provider: of its name, of the fields of its probes' descriptions, and of the arguments of its probes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Provider {
+    pub provider: Attributes,
+    pub module: Attributes,
+    pub function: Attributes,
+    pub name: Attributes,
+    pub args: Attributes,
+}
+
+impl Provider {
+    /// Of one that nobody described, and of a description that names no provider.
+    pub const UNKNOWN: Provider =
+        Provider { provider: UNSTABLE, module: UNSTABLE, function: UNSTABLE, name: UNSTABLE, args: UNSTABLE };
+
+    /// Of the providers that come with the kernel module: the tables of the DTrace guide and of FreeBSD.
+    pub fn known(name: &str) -> Option<Provider> {
+        let unknown = KERNEL;
+        let private = Attributes { class: 4, ..KERNEL };
+        Some(match name {
+            "dtrace" => {
+                Provider { provider: STABLE, module: unknown, function: unknown, name: STABLE, args: STABLE }
+            }
+            "fbt" | "kinst" => Provider {
+                provider: EVOLVING,
+                module: unknown,
+                function: private,
+                name: EVOLVING,
+                args: private,
+            },
+            "sdt" => Provider {
+                provider: Attributes { class: 4, ..EVOLVING },
+                module: unknown,
+                function: unknown,
+                name: private,
+                args: private,
+            },
+            "syscall" => {
+                let unstable = Attributes { class: 4, ..UNSTABLE };
+                Provider {
+                    provider: EVOLVING,
+                    module: unknown,
+                    function: unstable,
+                    name: EVOLVING,
+                    args: unstable,
+                }
+            }
+            "profile" => Provider {
+                provider: EVOLVING,
+                module: Attributes { class: 0, ..UNSTABLE },
+                function: unknown,
+                name: EVOLVING,
+                args: EVOLVING,
+            },
+            _ => return None,
+        })
+    }
+
+    /// The part that a pragma names.
+    pub fn part(&mut self, part: &str) -> Option<&mut Attributes> {
+        Some(match part {
+            "provider" => &mut self.provider,
+            "module" => &mut self.module,
+            "function" => &mut self.function,
+            "name" => &mut self.name,
+            "args" => &mut self.args,
+            _ => return None,
+        })
+    }
+
+    /// Of a description: the least of the fields that it writes out.
+    pub fn of_description(&self, module: bool, function: bool, name: bool) -> Attributes {
+        let fields = [(module, self.module), (function, self.function), (name, self.name)];
+        let written = fields.into_iter().filter(|(written, _)| *written);
+        written.fold(self.provider, |least, (_, attributes)| least.min(attributes))
     }
 }
 

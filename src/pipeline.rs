@@ -25,6 +25,8 @@ pub struct Given<'a> {
     pub index: &'a MakeIndex<'a>,
     /// In the order to read them.
     pub libraries: &'a [LibraryFile],
+    /// Whether [`Compiled::stability`] is wanted.
+    pub stability: bool,
 }
 
 /// A D library among the sources.
@@ -50,6 +52,8 @@ pub struct Compiled {
     pub program: dif::Program,
     /// As the program's clauses: where each probe description was written.
     pub descriptions: Vec<Vec<Span>>,
+    /// As the program's clauses: what each depends on. Empty if it was not asked for.
+    pub stability: Vec<typeck::Stability>,
 }
 
 /// Compiles all programs of a run into one. `options` gains what their pragmas set.
@@ -62,6 +66,19 @@ pub fn compile(
     let mut stages = Stages { desugared: String::new(), dumps: String::new() };
     let result = stages.run(sources, programs, given, options);
     Compilation { desugared: stages.desugared, dumps: stages.dumps, result }
+}
+
+/// What is promised of these probes, and the types of their arguments.
+pub fn describe(
+    sources: &Sources,
+    probes: Vec<ast::ProbeFields>,
+    given: Given<'_>,
+    options: &Options,
+) -> Result<Vec<typeck::ProbeStability>, Vec<Diagnostic>> {
+    let libraries = parse_libraries(sources, given, &mut HashSet::new())?;
+    let libraries = named(sources, &libraries);
+    let env = environment(options, given.kernel, &libraries);
+    typeck::describe(probes, &env).map_err(|error| vec![error.diagnostic()])
 }
 
 /// The text in its canonical layout; its tree is that of what was written, or nothing is returned.
@@ -110,30 +127,27 @@ impl Stages {
     ) -> Result<Compiled, Vec<Diagnostic>> {
         let mut types = HashSet::new();
         let libraries = parse_libraries(sources, given, &mut types)?;
-        let trees = parse(sources, programs, given, options, &mut types)?;
+        let libraries = named(sources, &libraries);
+        let trees = parse(sources, programs, given, options, &mut types).map_err(|stopped| {
+            let Interrupted { before, read, whole, errors } = *stopped;
+            let env = environment(options, given.kernel, &libraries);
+            earlier_error(before, read, whole, &env).map_or(errors, |earlier| vec![earlier])
+        })?;
         let dump = Dump::new(options);
         for tree in &trees {
             self.dump(dump.ast, || parser::dump::program(tree));
         }
         let plain = self.desugar(trees, given.index, dump)?;
-        let libraries: Vec<typeck::Library<'_>> = libraries
-            .iter()
-            .map(|(library, program)| {
-                let name = &sources.get(library.file).name;
-                typeck::Library { name: name.rsplit('/').next().unwrap_or(name), program, own: library.own }
-            })
-            .collect();
-        let typed = typeck::check(&plain, &environment(options, given.kernel, &libraries))
-            .map_err(|error| vec![error.diagnostic()])?;
+        let env =
+            typeck::Env { stability: given.stability, ..environment(options, given.kernel, &libraries) };
+        let typed = typeck::check(&plain, &env).map_err(|error| vec![error.diagnostic()])?;
         self.dump(dump.typed, || typeck::dump(&typed));
         let program = codegen::generate(&typed).map_err(|error| vec![error.diagnostic()])?;
         self.dump(dump.dif, || dif::dump::dump(&program));
-        let clauses = plain.items.iter().filter_map(|item| match item {
-            plain::Item::Clause(clause) => Some(clause),
-            _ => None,
-        });
-        let descriptions = clauses.map(|clause| clause.probes.iter().map(|probe| probe.span).collect());
-        Ok(Compiled { program, descriptions: descriptions.collect() })
+        let spans = |clause: &typeck::typed::Clause| clause.probes.iter().map(|probe| probe.span).collect();
+        let descriptions = typed.clauses.iter().map(spans).collect();
+        let stability = typed.clauses.into_iter().filter_map(|clause| clause.stability).collect();
+        Ok(Compiled { program, descriptions, stability })
     }
 
     /// Every program by itself, then all as one: variables and aggregations are common to them.
@@ -202,7 +216,7 @@ fn parse(
     given: Given<'_>,
     options: &mut Options,
     types: &mut HashSet<String>,
-) -> Result<Vec<ast::Program>, Vec<Diagnostic>> {
+) -> Result<Vec<ast::Program>, Box<Interrupted>> {
     let mut trees = Vec::new();
     for file in programs {
         let settings = Settings {
@@ -219,13 +233,56 @@ fn parse(
             check_call: &typeck::check_call,
             settings,
         };
-        let parsed = parser::parse(sources, *file, &parse_options);
-        let program = parsed.map_err(|error| vec![error.diagnostic()])?.program;
-        set_pragmas(&program, options)?;
-        note_types(&program, types);
-        trees.push(program);
+        let (mut read, mut whole, mut errors) = match parser::parse_until(sources, *file, &parse_options) {
+            Ok(parsed) => (parsed.program, true, Vec::new()),
+            Err(stopped) => (stopped.read, stopped.at_end, vec![stopped.error.diagnostic()]),
+        };
+        if let Err((item, diagnostic)) = set_pragmas(&read, options) {
+            read.items.truncate(item);
+            (whole, errors) = (false, vec![*diagnostic]);
+        }
+        if !errors.is_empty() {
+            return Err(Box::new(Interrupted { before: trees, read, whole, errors }));
+        }
+        note_types(&read, types);
+        trees.push(read);
     }
     Ok(trees)
+}
+
+/// A text that could not be read to its end, or holds a pragma that is refused.
+struct Interrupted {
+    /// The programs before it.
+    before: Vec<ast::Program>,
+    /// What came before the mistake, and whether that is all.
+    read: ast::Program,
+    whole: bool,
+    errors: Vec<Diagnostic>,
+}
+
+/// What is wrong with the programs before a mistake: each is checked before the next one is read, and declarations
+/// while they are read.
+fn earlier_error(
+    before: Vec<ast::Program>,
+    read: ast::Program,
+    whole: bool,
+    env: &typeck::Env<'_>,
+) -> Option<Diagnostic> {
+    let mut items = Vec::new();
+    let mut session = sugar::Session::default();
+    for tree in before {
+        let (plain, next) = sugar::if_else::expand(tree, session);
+        session = next;
+        items.extend(plain.items);
+    }
+    let mut program = plain::Program { items };
+    if !program.items.is_empty()
+        && let Err(error) = typeck::check(&program, env)
+    {
+        return Some(error.diagnostic());
+    }
+    program.items.extend(sugar::if_else::expand(read, session).0.items);
+    typeck::check_read(&program, env, whole).err().map(|error| error.diagnostic())
 }
 
 /// The kernel is asked last: its types are read for the first word that nobody else knows.
@@ -261,6 +318,18 @@ fn parse_libraries(
     Ok(programs)
 }
 
+/// As the checker wants them: the name is that of the file.
+fn named<'a>(
+    sources: &'a Sources,
+    libraries: &'a [(LibraryFile, plain::Program)],
+) -> Vec<typeck::Library<'a>> {
+    let library = |(library, program): &'a (LibraryFile, plain::Program)| {
+        let name = &sources.get(library.file).name;
+        typeck::Library { name: name.rsplit('/').next().unwrap_or(name), program, own: library.own }
+    };
+    libraries.iter().map(library).collect()
+}
+
 /// The texts that follow know the types of this one.
 fn note_types(program: &ast::Program, types: &mut HashSet<String>) {
     for item in &program.items {
@@ -270,18 +339,15 @@ fn note_types(program: &ast::Program, types: &mut HashSet<String>) {
     }
 }
 
-/// `#pragma D option name=value`, in the order of the text.
-fn set_pragmas(program: &ast::Program, options: &mut Options) -> Result<(), Vec<Diagnostic>> {
-    for item in &program.items {
+/// `#pragma D option name=value`, in the order of the text; which item is refused, and why.
+fn set_pragmas(program: &ast::Program, options: &mut Options) -> Result<(), (usize, Box<Diagnostic>)> {
+    for (index, item) in program.items.iter().enumerate() {
         let ast::Item::Pragma(ast::Pragma::Option { name, value, span }) = item else { continue };
         let value = value.as_ref().map(|value| value.node.as_str());
         if let Err(error) = options.set(&name.node, value, Setter::Program) {
             let title = format!("failed to set option '{}': {error}", name.node);
             let diagnostic = Diagnostic::error(tags::PRAGMA_OPTSET, title).at(*span, "set here");
-            return Err(vec![match error.help() {
-                Some(help) => diagnostic.help(help),
-                None => diagnostic,
-            }]);
+            return Err((index, Box::new(error.help().into_iter().fold(diagnostic, Diagnostic::help))));
         }
     }
     Ok(())
@@ -302,6 +368,7 @@ fn environment<'a>(
         libraries,
         jstackframes: number("jstackframes"),
         jstackstrsize: number("jstackstrsize"),
+        stability: false,
     }
 }
 

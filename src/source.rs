@@ -103,7 +103,7 @@ impl Sources {
 pub struct Place {
     /// The file that a line marker (`# 12 "probe.h"`) names, if one does.
     pub file: Option<String>,
-    /// From 1, after line markers.
+    /// From 1, after line markers. The preprocessor numbers the line before the first one 0.
     pub line: usize,
     /// In characters, from 1.
     pub column: usize,
@@ -121,7 +121,7 @@ impl Source {
                 line = number;
                 file = name.map(str::to_owned).or(file);
             } else {
-                line += 1;
+                line = line.saturating_add(1);
             }
         }
         Place { file, line, column }

@@ -2,7 +2,7 @@
 //!
 //! `UPDATE=1 cargo test --test snapshots` writes the files anew; their diff is what to review.
 //! The first line of an input may be a directive, which the program under test does not see:
-//! `/* test: -n, args: one two, defaultargs, argref, empty, type: foo_t, kernel */`.
+//! `/* test: -n, args: one two, defaultargs, argref, empty, type: foo_t, kernel, variables: 10 */`.
 
 #[path = "support/kernel.rs"]
 mod kernel;
@@ -12,7 +12,10 @@ use std::path::{Path, PathBuf};
 
 use kinst::attributes::{self, Attributes};
 use kinst::diag::render::{self, Style};
+use kinst::options::Options;
 use kinst::parser::{self, Macros, ParseError, ParseOptions, Parsed, Settings, ast};
+use kinst::pipeline::{self, Given};
+use kinst::sites::SiteIndex;
 use kinst::source::{FileId, Origin, Source, Sources};
 use kinst::types::Kernel;
 use kinst::types::intrinsic::Intrinsic;
@@ -32,6 +35,7 @@ const STAGES: &[(&str, &str, Stage)] = &[
     ("programs", "typed", typed),
     ("programs", "dif", listing),
     ("check", "stderr", check_stderr),
+    ("compile", "stderr", compile_stderr),
     ("typed", "typed", typed),
     ("dif", "dif", dump_dif),
     ("fmt", "d", format),
@@ -89,7 +93,6 @@ fn the_checkers_tags_have_a_case_each() {
     assert!(missing.is_empty(), "no case for {missing:?}");
 }
 
-/// D_ID_OFLOW takes 64,256 variables; D_DEREF_FUNC and D_TYPE_MEMBER take types of the kernel.
 const CHECKER_TAGS: &[&str] = &[
     "D_ACT_SPEC",
     "D_ADDROF_LVAL",
@@ -346,7 +349,7 @@ impl Case {
         }
         let (mut settings, mut types, mut origin) = (Settings::default(), Vec::new(), Origin::Script);
         let mut kernel: Box<dyn Kernel> = Box::new(Intrinsic);
-        let mut amin = None;
+        let (mut amin, mut variables) = (None, 0);
         for word in directive.split(", ").filter(|word| !word.is_empty()) {
             match word.split_once(": ").unwrap_or((word, "")) {
                 ("-n", _) => origin = Origin::Name,
@@ -358,6 +361,7 @@ impl Case {
                 ("type", list) => types = list.split(' ').map(str::to_owned).collect(),
                 ("kernel", _) => kernel = Box::new(kernel::Fixture::with_btf().types()),
                 ("amin", text) => amin = attributes::parse(text).ok(),
+                ("variables", count) => variables = count.parse().unwrap(),
                 ("defaultargs", _) => settings.defaultargs = true,
                 ("argref", _) => settings.argref = true,
                 ("empty", _) => settings.empty = true,
@@ -365,6 +369,8 @@ impl Case {
                 (other, _) => panic!("{}: unknown directive {other}", path.display()),
             }
         }
+        let assigned: String = (0..variables).map(|n| format!("BEGIN {{ v{n} = 1; }}\n")).collect();
+        let program = &(assigned + program);
         let mut sources = Sources::default();
         let text = if origin == Origin::Script { program } else { program.trim_end_matches('\n') }.to_owned();
         let name = if origin == Origin::Script { name } else { text.clone() };
@@ -436,6 +442,22 @@ fn listing(case: &Case) -> String {
 
 fn check_stderr(case: &Case) -> String {
     check(case).map_or_else(|error| error, |_| "no error\n".to_owned())
+}
+
+/// The whole pipeline, as `dtrace -e` runs it.
+fn compile_stderr(case: &Case) -> String {
+    let index = |_| -> Result<Box<dyn SiteIndex>, _> { unreachable!("no case names an inlined function") };
+    let given = Given {
+        macros: &case.macros,
+        kernel: &*case.kernel,
+        index: &index,
+        libraries: &[],
+        stability: false,
+    };
+    match pipeline::compile(&case.sources, &[case.file], given, &mut Options::default()).result {
+        Ok(_) => "no error\n".to_owned(),
+        Err(errors) => errors.iter().map(|error| render::text(&case.sources, error, &case.style())).collect(),
+    }
 }
 
 /// The actions and, object by object, the listing; all of it verified.

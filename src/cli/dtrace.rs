@@ -2,7 +2,7 @@
 
 use super::dtrace_args::{self, D_VERSION, Invocation, Mode, ProgramArg, Stop};
 use super::report::Report;
-use super::{cpp, dtrace_list, dtrace_trace};
+use super::{cpp, dtrace_list, dtrace_trace, stability};
 use crate::diag::Diagnostic;
 use crate::dif;
 use crate::kernel::ioctl::Device;
@@ -105,6 +105,9 @@ impl Run {
         let compiled = self.compile(0)?;
         if self.options.text("sysroot").is_none() && !self.options.flag("zdefs") && Device::open().is_ok() {
             dtrace_trace::plan(self, &compiled)?;
+        }
+        for program in 0..self.files.len() {
+            self.put(&stability::report(self, &compiled, program, true))?;
         }
         Ok(0)
     }
@@ -229,7 +232,8 @@ impl Run {
         let running = self.options.text("sysroot").is_none();
         let kernel = KernelTypes::new(Installed::new(running, Box::new(|| self.open_kernel())));
         let libraries = &self.libraries;
-        let given = pipeline::Given { macros: &macros, kernel: &kernel, index: &index, libraries };
+        let stability = self.invocation.verbose && self.invocation.mode != Mode::List;
+        let given = pipeline::Given { macros: &macros, kernel: &kernel, index: &index, libraries, stability };
         compile(given)
     }
 
@@ -283,6 +287,29 @@ impl Run {
             }
         }
         Ok(processes)
+    }
+
+    /// On standard output, or appended to the file of -o.
+    pub fn put(&self, text: &str) -> Result<(), Failed> {
+        let Some(path) = self.invocation.output.as_ref().filter(|_| !text.is_empty()) else {
+            print(text);
+            return Ok(());
+        };
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        file.and_then(|mut file| file.write_all(text.as_bytes()))
+            .or_else(|error| self.fail_as(&format!("failed to open {path}: {}", reason(&error)), None))
+    }
+
+    /// What messages call a program of the command line: `description` or `script`, and its name.
+    pub fn program_name(&self, program: usize) -> (&'static str, &str) {
+        match self.invocation.programs.get(program) {
+            None => ("description", ""),
+            Some(program) if program.origin == Origin::Script => ("script", &program.text),
+            // Up to its predicate or body.
+            Some(program) => {
+                ("description", program.text.split(['{', '/', ';']).next().unwrap_or(&program.text))
+            }
+        }
     }
 
     pub fn fail(&self, text: &str, help: Option<&str>) -> Result<u8, Failed> {

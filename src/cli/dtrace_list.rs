@@ -1,13 +1,15 @@
 //! cli/dtrace_list.rs: -l: the probes there are.
 
-use super::dtrace::{Failed, Run, print};
+use super::dtrace::{Failed, Run};
+use super::stability;
 use crate::diag::{Diagnostic, tags};
 use crate::dif::ProbeDesc;
 use crate::kernel::session::matches;
+use crate::parser::ast::ProbeFields;
+use crate::pipeline;
 use crate::sites::{Catalog, Probe};
+use crate::typeck::ProbeStability;
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::Write as _;
 
 /// Lists what the programs' descriptions match, or all.
 pub fn list(run: &mut Run) -> Result<u8, Failed> {
@@ -25,23 +27,41 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
     };
     let live = super::dtrace_trace::live_text();
     let catalog = Catalog::new(run.kernel()?, live);
-    let mut text = heading();
+    let mut found = Vec::new();
     for description in &descriptions {
         match matches(description, &catalog) {
             Ok(probes) if probes.is_empty() => no_match(run, description, None),
-            Ok(probes) => probes.iter().for_each(|probe| row(&mut text, probe, run.invocation.verbose)),
+            Ok(probes) => found.extend(probes),
             Err(reason) => no_match(run, description, Some(*reason)),
         }
     }
-    let Some(path) = &run.invocation.output else {
-        print(&text);
-        return Ok(0);
-    };
-    let file = OpenOptions::new().create(true).append(true).open(path);
-    match file.and_then(|mut file| file.write_all(text.as_bytes())) {
-        Ok(()) => Ok(0),
-        Err(error) => run.fail(&format!("failed to open {path}: {}", super::dtrace::reason(&error)), None),
+    let mut text = heading();
+    match run.invocation.verbose {
+        false => found.iter().for_each(|probe| row(&mut text, probe)),
+        true => {
+            for (probe, described) in found.iter().zip(described(run, &found)?) {
+                row(&mut text, probe);
+                text += &stability::describe(&described);
+            }
+        }
     }
+    run.put(&text).map(|()| 0)
+}
+
+/// What is promised of each probe.
+fn described(run: &Run, probes: &[Probe]) -> Result<Vec<ProbeStability>, Failed> {
+    let fields = probes.iter().map(|probe| ProbeFields {
+        provider: probe.provider.clone(),
+        module: probe.module.clone(),
+        function: probe.function.clone(),
+        name: probe.name.clone(),
+    });
+    let described =
+        run.with_given(0, |given| pipeline::describe(&run.sources, fields.collect(), given, &run.options));
+    described.map_err(|diagnostics| {
+        diagnostics.iter().for_each(|d| run.report.diagnostic(&run.sources, d, None));
+        Failed
+    })
 }
 
 /// Said, but no failure: the others are listed.
@@ -60,31 +80,11 @@ fn heading() -> String {
     format!("{:>5} {:>10} {:>17} {:>33} {}\n", "ID", "PROVIDER", "MODULE", "FUNCTION", "NAME")
 }
 
-fn row(text: &mut String, probe: &Probe, verbose: bool) {
+fn row(text: &mut String, probe: &Probe) {
     let Probe { id, provider, module, function, name, .. } = probe;
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{id:>5} {provider:>10} {module:>17} {function:>33} {name}");
-    if verbose {
-        text.push_str(ATTRIBUTES);
-    }
 }
-
-/// Kernel functions and instructions promise nothing; their arguments have no types yet.
-const ATTRIBUTES: &str = "
-\tProbe Description Attributes
-\t\tIdentifier Names: Private
-\t\tData Semantics:   Private
-\t\tDependency Class: ISA
-
-\tArgument Attributes
-\t\tIdentifier Names: Private
-\t\tData Semantics:   Private
-\t\tDependency Class: ISA
-
-\tArgument Types
-\t\tNone
-
-";
 
 /// As a person writes it.
 pub fn shown(description: &ProbeDesc) -> String {

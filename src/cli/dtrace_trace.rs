@@ -2,6 +2,7 @@
 
 use super::dtrace::{Failed, Run, reason};
 use super::signals::Signals;
+use super::stability;
 use crate::consumer::record::Layouts;
 use crate::consumer::run::{self, Watch};
 use crate::consumer::sink::Sink;
@@ -18,7 +19,6 @@ use crate::kernel::uapi;
 use crate::options::Options;
 use crate::pipeline::Compiled;
 use crate::sites::{Catalog, LiveInsn, LiveText};
-use crate::source::Origin;
 use rustix::fd::AsFd;
 use std::io::ErrorKind;
 
@@ -54,7 +54,7 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
     }
     let (session, refused) = enable(run, device, &compiled, &plan, &mut settings)?;
     report_refused(run, &plan, &refused)?;
-    report_matched(run, &compiled, &plan, &refused);
+    report_matched(run, &compiled, &plan, &refused)?;
     consume(run, session, &compiled.program, &plan, &settings, &mut processes, &signals)
 }
 
@@ -260,33 +260,23 @@ fn report_refused(run: &Run, plan: &Plan, refused: &[Refused]) -> Result<(), Fai
     )
 }
 
-/// `description 'BEGIN ' matched 1 probe`, once all are armed.
-fn report_matched(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refused]) {
-    for (file, program) in run.files.iter().zip(&run.invocation.programs) {
+/// `description 'BEGIN ' matched 1 probe`, once all are armed; with -v what it depends on.
+fn report_matched(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
+    for (program, file) in run.files.iter().enumerate() {
         let clauses = compiled.descriptions.iter().enumerate();
         let of_file = clauses.filter(|(_, spans)| spans.first().is_some_and(|span| span.file == *file));
         let matched: usize = of_file.map(|(clause, _)| plan.matched(clause, refused)).sum();
         let plural = if matched == 1 { "" } else { "s" };
-        let what = match program.origin {
-            Origin::Script => format!("script '{}'", program.text),
-            _ => format!("description '{}'", specifier(&program.text)),
-        };
-        run.report.notice(&format!("{what} matched {matched} probe{plural}"));
+        let (what, name) = run.program_name(program);
+        run.report.notice(&format!("{what} '{name}' matched {matched} probe{plural}"));
+        run.put(&stability::report(run, compiled, program, false))?;
     }
-}
-
-/// A command-line program up to its predicate or body.
-fn specifier(text: &str) -> &str {
-    text.split(['{', '/', ';']).next().unwrap_or(text)
+    Ok(())
 }
 
 /// What messages about the whole enabling name.
-fn subject(run: &Run) -> String {
-    let program = run.invocation.programs.first();
-    program.map_or_else(String::new, |program| match program.origin {
-        Origin::Script => program.text.clone(),
-        _ => specifier(&program.text).to_owned(),
-    })
+fn subject(run: &Run) -> &str {
+    run.program_name(0).1
 }
 
 fn consume(

@@ -10,3 +10,4 @@ pub mod inlinecall;
 mod libraries;
 pub mod report;
 pub mod signals;
+mod stability;

@@ -11,10 +11,14 @@ mod need;
 mod place;
 #[cfg(test)]
 mod property;
+#[cfg(test)]
+mod property_strings;
 mod regs;
 mod stmt;
 #[cfg(test)]
 mod tests;
+
+use std::collections::HashMap;
 
 use crate::dif;
 use crate::dif::insn::FIRST_USER_VARIABLE;
@@ -65,8 +69,10 @@ impl<'a> Generator<'a> {
     /// All user variables with what the program does to them.
     fn all_variables(&self) -> Vec<dif::Variable> {
         let mut all: Vec<dif::Variable> = self.variables.iter().chain(&self.slots).cloned().collect();
+        let places: HashMap<(dif::Scope, u32), usize> =
+            all.iter().enumerate().map(|(index, variable)| ((variable.scope, variable.id), index)).collect();
         for used in self.difos.iter().flat_map(|difo| &difo.variables) {
-            if let Some(variable) = all.iter_mut().find(|v| v.scope == used.scope && v.id == used.id) {
+            if let Some(variable) = places.get(&(used.scope, used.id)).map(|index| &mut all[*index]) {
                 variable.read |= used.read;
                 variable.written |= used.written;
             }

@@ -293,7 +293,8 @@ impl<'a> Files<'a> for Texts<'_> {
     fn line_number(&'a self, id: usize, line: usize) -> Result<usize, files::Error> {
         let text = self.find(id)?;
         let start = text.line_starts.get(line).copied().unwrap_or_default();
-        Ok(self.sources.get(text.file).place(text.from + start).line)
+        // codespan counts digits, and there are none in 0.
+        Ok(self.sources.get(text.file).place(text.from + start).line.max(1))
     }
 
     fn column_number(&'a self, id: usize, _: usize, byte: usize) -> Result<usize, files::Error> {

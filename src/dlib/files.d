@@ -14,35 +14,37 @@ typedef struct fileinfo {
 } fileinfo_t;
 
 translator fileinfo_t < struct file *F > {
-	fi_name = F == NULL ? "<none>" : stringof(F->f_path.dentry->d_name.name);
-	fi_dirname = F == NULL ? "<none>" : __dpath[F->f_path.dentry->d_parent];
-	fi_pathname = F == NULL ? "<none>" : __dpath[F->f_path.dentry];
+	fi_name = F == NULL ? "<none>" : basename(__fpath[F]);
+	fi_dirname = F == NULL ? "<none>" : dirname(__fpath[F]);
+	fi_pathname = F == NULL ? "<none>" : __fpath[F];
 	fi_offset = F == NULL ? 0 : F->f_pos;
 	fi_fs = F == NULL ? "<none>" : stringof(F->f_inode->i_sb->s_type->name);
-	fi_mount = F == NULL ? "<none>" : __dpath[F->f_path.mnt->mnt_root];
+	fi_mount = F == NULL ? "<none>" : __mpath[__mount[F->f_path.mnt]];
 	fi_oflags = F == NULL ? 0 : F->f_flags;
 };
 
-inline fileinfo_t fds[int fd] = xlate <fileinfo_t> (
-    fd >= 0 && fd < curthread->files->fdt->max_fds ? curthread->files->fdt->fd[fd] : NULL);
+translator fileinfo_t < struct path *P > {
+	fi_name = P == NULL ? "<none>" : basename(d_path(P));
+	fi_dirname = P == NULL ? "<none>" : dirname(d_path(P));
+	fi_pathname = P == NULL ? "<none>" : d_path(P);
+	fi_offset = 0;
+	fi_fs = P == NULL ? "<none>" : stringof(P->dentry->d_sb->s_type->name);
+	fi_mount = P == NULL ? "<none>" : __mpath[__mount[P->mnt]];
+	fi_oflags = 0;
+};
 
-inline int O_ACCMODE = 0003;
-inline int O_RDONLY = 00;
-inline int O_WRONLY = 01;
-inline int O_RDWR = 02;
-inline int O_CREAT = 0100;
-inline int O_EXCL = 0200;
-inline int O_NOCTTY = 0400;
-inline int O_TRUNC = 01000;
-inline int O_APPEND = 02000;
-inline int O_NONBLOCK = 04000;
-inline int O_NDELAY = 04000;
-inline int O_DSYNC = 010000;
-inline int O_DIRECT = 040000;
-inline int O_LARGEFILE = 0100000;
-inline int O_DIRECTORY = 0200000;
-inline int O_NOFOLLOW = 0400000;
-inline int O_NOATIME = 01000000;
-inline int O_CLOEXEC = 02000000;
-inline int O_SYNC = 04010000;
-inline int O_RSYNC = 04010000;
+/* Without a mount: the path inside of the file system. */
+translator fileinfo_t < struct dentry *D > {
+	fi_name = D == NULL ? "<none>" : stringof(D->d_name.name);
+	fi_dirname = D == NULL ? "<none>" : __dpath[D->d_parent];
+	fi_pathname = D == NULL ? "<none>" : __dpath[D];
+	fi_offset = 0;
+	fi_fs = D == NULL ? "<none>" : stringof(D->d_sb->s_type->name);
+	fi_mount = "<unknown>";
+	fi_oflags = 0;
+};
+
+#pragma D attributes Stable/Stable/Common fds
+inline fileinfo_t fds[int fd] = xlate <fileinfo_t> (
+    fd >= 0 && curthread->files != NULL && fd < curthread->files->fdt->max_fds ?
+    curthread->files->fdt->fd[fd] : NULL);

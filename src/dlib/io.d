@@ -1,16 +1,8 @@
-/* bufinfo_t and devinfo_t over the block layer's requests, and the arguments of io's probes. */
+/* bufinfo_t and devinfo_t over what the block layer passes around. */
 
 #pragma D depends_on module vmlinux
+#pragma D depends_on library bufflags.d
 #pragma D depends_on library files.d
-
-inline int B_BUSY = 0x01;
-inline int B_DONE = 0x02;
-inline int B_ERROR = 0x04;
-inline int B_PAGEIO = 0x10;
-inline int B_PHYS = 0x20;
-inline int B_READ = 0x40;
-inline int B_WRITE = 0x100;
-inline int B_ASYNC = 0x400;
 
 typedef struct bufinfo {
 	int b_flags;
@@ -38,6 +30,32 @@ translator bufinfo_t < struct bio *B > {
 	b_edev = B->bi_bdev->bd_dev;
 };
 
+translator bufinfo_t < struct request *R > {
+	b_flags = R->cmd_flags & 1 ? B_WRITE : B_READ;
+	b_bcount = R->__data_len;
+	b_addr = 0;
+	b_blkno = R->__sector;
+	b_lblkno = R->__sector;
+	b_resid = 0;
+	b_bufsize = R->__data_len;
+	b_iodone = (uintptr_t)R->end_io;
+	b_error = 0;
+	b_edev = (R->q->disk->major << 20) + R->q->disk->first_minor;
+};
+
+translator bufinfo_t < struct buffer_head *B > {
+	b_flags = 0;
+	b_bcount = B->b_size;
+	b_addr = (uintptr_t)B->b_data;
+	b_blkno = B->b_blocknr;
+	b_lblkno = B->b_blocknr;
+	b_resid = 0;
+	b_bufsize = B->b_size;
+	b_iodone = 0;
+	b_error = 0;
+	b_edev = B->b_bdev->bd_dev;
+};
+
 typedef struct devinfo {
 	int dev_major;
 	int dev_minor;
@@ -47,29 +65,47 @@ typedef struct devinfo {
 	string dev_pathname;
 } devinfo_t;
 
+/* dev_name is the disk, dev_statname the partition. */
+translator devinfo_t < struct block_device *D > {
+	dev_major = D->bd_dev >> 20;
+	dev_minor = D->bd_dev & 0xfffff;
+	dev_instance = 0;
+	dev_name = stringof(D->bd_disk->disk_name);
+	dev_statname = stringof(D->bd_device.kobj.name);
+	dev_pathname = strjoin("/dev/", stringof(D->bd_device.kobj.name));
+};
+
 translator devinfo_t < struct bio *B > {
 	dev_major = B->bi_bdev->bd_dev >> 20;
 	dev_minor = B->bi_bdev->bd_dev & 0xfffff;
 	dev_instance = 0;
 	dev_name = stringof(B->bi_bdev->bd_disk->disk_name);
-	dev_statname = stringof(B->bi_bdev->bd_disk->disk_name);
-	dev_pathname = strjoin("/dev/", stringof(B->bi_bdev->bd_disk->disk_name));
+	dev_statname = stringof(B->bi_bdev->bd_device.kobj.name);
+	dev_pathname = strjoin("/dev/", stringof(B->bi_bdev->bd_device.kobj.name));
 };
 
-/* A request does not know its file. */
-translator fileinfo_t < struct bio *B > {
-	fi_name = "<unknown>";
-	fi_dirname = "<unknown>";
-	fi_pathname = "<unknown>";
-	fi_offset = 0;
-	fi_fs = "<unknown>";
-	fi_mount = "<unknown>";
-	fi_oflags = 0;
+translator devinfo_t < struct buffer_head *B > {
+	dev_major = B->b_bdev->bd_dev >> 20;
+	dev_minor = B->b_bdev->bd_dev & 0xfffff;
+	dev_instance = 0;
+	dev_name = stringof(B->b_bdev->bd_disk->disk_name);
+	dev_statname = stringof(B->b_bdev->bd_device.kobj.name);
+	dev_pathname = strjoin("/dev/", stringof(B->b_bdev->bd_device.kobj.name));
 };
 
-provider io {
-	probe start(struct bio *b) : (bufinfo_t *b, devinfo_t *b, fileinfo_t *b);
-	probe done(struct bio *b) : (bufinfo_t *b, devinfo_t *b, fileinfo_t *b);
-	probe wait__start(struct bio *b) : (bufinfo_t *b, devinfo_t *b, fileinfo_t *b);
-	probe wait__done(struct bio *b) : (bufinfo_t *b, devinfo_t *b, fileinfo_t *b);
+translator devinfo_t < struct request *R > {
+	dev_major = R->q->disk->major;
+	dev_minor = R->q->disk->first_minor;
+	dev_instance = 0;
+	dev_name = stringof(R->q->disk->disk_name);
+	dev_statname = stringof(R->q->disk->disk_name);
+	dev_pathname = strjoin("/dev/", stringof(R->q->disk->disk_name));
 };
+
+/* The file of a bio is that of its first page, if the page is of a file; older kernels have the list of a file's names in a union. */
+inline struct inode *__bio_inode[struct bio *b] =
+    (b->bi_opf & 0xff) > 1 || b->bi_io_vec == NULL || b->bi_io_vec->bv_page == NULL ||
+    b->bi_io_vec->bv_page->mapping == NULL || ((uintptr_t)b->bi_io_vec->bv_page->mapping & 3) != 0 ?
+    NULL : b->bi_io_vec->bv_page->mapping->host;
+inline struct hlist_node *__bio_alias[struct bio *b] =
+    __bio_inode[b] == NULL ? NULL : __bio_inode[b]->i_dentry.first;

@@ -19,39 +19,54 @@ macro_rules! library {
 
 /// Each after those that it depends on.
 pub const LIBRARIES: &[Library] = &[
+    library!("fcntl.d", &["O_*"]),
     library!("path.d", &["cwd", "root"]),
-    library!("files.d", &["fds", "fileinfo_t", "fileinfo", "O_*"]),
-    library!(
-        "procfs.d",
-        &[
-            "curpsinfo",
-            "curlwpsinfo",
-            "psinfo_t",
-            "lwpsinfo_t",
-            "psinfo",
-            "lwpsinfo",
-            "PR_*",
-            "SSLEEP",
-            "SRUN",
-            "SZOMB",
-            "SSTOP",
-            "SIDL",
-            "SONPROC"
-        ]
-    ),
+    library!("files.d", &["fds", "fileinfo_t", "fileinfo"]),
+    library!("procflags.d", &["PR_*", "SSLEEP", "SRUN", "SZOMB", "SSTOP", "SIDL", "SONPROC", "SWAIT"]),
+    library!("procfs.d", &["curpsinfo", "curlwpsinfo", "psinfo_t", "lwpsinfo_t", "psinfo", "lwpsinfo"]),
     library!(
         "sched.d",
         &["curcpu", "cpuinfo_t", "cpuinfo", "processorid_t", "psetid_t", "chipid_t", "lgrp_id_t"]
     ),
-    library!("schedprov.d", &["sched"]),
-    library!("proc.d", &["proc"]),
-    library!("io.d", &["io", "bufinfo_t", "devinfo_t", "bufinfo", "devinfo", "B_*"]),
-    library!("net.d", &["AF_*", "SOCK_*", "IPPROTO_*", "TCP_STATE_*", "tcp_state_string", "TH_*"]),
+    library!("schedprov.d", &["sched:"]),
+    library!("proc.d", &["proc:"]),
+    library!("bufflags.d", &["B_*"]),
+    library!("io.d", &["bufinfo_t", "devinfo_t", "bufinfo", "devinfo"]),
+    library!("iofile_union.d", &["io:", "bio", "fileinfo_t"]),
+    library!("iofile.d", &["io:", "bio", "fileinfo_t"]),
+    library!("ioprov.d", &["io:"]),
+    library!("socket.d", &["AF_*", "PF_*", "SOCK_*", "SOL_*", "SO_*", "IPPROTO_*", "MSG_*", "SHUT_*"]),
+    library!("tcpstate.d", &["TCP_STATE_*", "tcp_state_string", "TH_*"]),
+    library!(
+        "inet.d",
+        &[
+            "pktinfo_t",
+            "csinfo_t",
+            "ipinfo_t",
+            "ifinfo_t",
+            "ipv4info_t",
+            "ipv6info_t",
+            "ipaddr_t",
+            "in6_addr_t",
+            "ipha_t",
+            "ip6_t",
+            "tcph_t",
+            "udph_t",
+            "netstackid_t",
+            "zoneid_t",
+            "IPH_*"
+        ]
+    ),
+    library!("tcp.d", &["tcpinfo_t", "tcpsinfo_t", "tcplsinfo_t"]),
+    library!("udp.d", &["udpinfo_t", "udpsinfo_t"]),
+    library!("ipprov.d", &["ip:"]),
+    library!("tcpprov.d", &["tcp:"]),
+    library!("udpprov.d", &["udp:"]),
 ];
 
 /// The libraries whose words the texts write, and those that they depend on, in the order to read them.
 pub fn wanted<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<&'static Library> {
-    let words: HashSet<&str> = texts.flat_map(words).collect();
+    let words: HashSet<String> = texts.flat_map(words).collect();
     let mut wanted = [false; LIBRARIES.len()];
     for (wanted, library) in wanted.iter_mut().zip(LIBRARIES) {
         *wanted = words.iter().any(|word| is_word_of(library, word));
@@ -72,7 +87,7 @@ fn mark_dependencies(index: usize, wanted: &mut [bool]) {
     }
 }
 
-/// A word of the table, or one that begins as `O_*` says.
+/// A word of the table: `io:` is the name of a provider; others begin as `O_*` says.
 fn is_word_of(library: &Library, word: &str) -> bool {
     library.words.iter().any(|known| match known.strip_suffix('*') {
         Some(start) => word.strip_prefix(start).is_some_and(|rest| {
@@ -82,8 +97,16 @@ fn is_word_of(library: &Library, word: &str) -> bool {
     })
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+/// The words of a text. One that a colon follows, and the first one, as of -P, may be that of a provider: it stands a second
+/// time, with the colon.
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let split = |c: char| !c.is_ascii_alphanumeric() && c != '_';
+    let words = text.split(split).filter(|word| !word.is_empty());
+    words.enumerate().flat_map(move |(number, word)| {
+        let end = word.as_ptr() as usize + word.len() - text.as_ptr() as usize;
+        let provider = number == 0 || text[end..].starts_with(':');
+        [Some(word.to_owned()), provider.then(|| format!("{word}:"))].into_iter().flatten()
+    })
 }
 
 /// The names of `#pragma D depends_on library NAME`.
@@ -132,8 +155,11 @@ mod tests {
     fn a_library_is_wanted_for_its_words_and_by_those_that_depend_on_it() {
         assert!(names("BEGIN { trace(timestamp); }").is_empty());
         assert_eq!(names("BEGIN { trace(curcpu->cpu_id); }"), ["sched.d"]);
-        assert_eq!(names("io:::start { trace(args[0]->b_bcount); }"), ["path.d", "files.d", "io.d"]);
-        assert_eq!(names("BEGIN { trace(AF_INET); }"), ["net.d"]);
+        let of_io = ["path.d", "files.d", "bufflags.d", "io.d", "iofile_union.d", "iofile.d", "ioprov.d"];
+        assert_eq!(names("BEGIN, io:::start { trace(args[0]->b_bcount); }"), of_io);
+        assert_eq!(names("io"), of_io, "-P io");
+        assert!(names("BEGIN { this->io = 1; tcp = ip + 1; }").is_empty(), "no provider is named");
+        assert_eq!(names("BEGIN { trace(AF_INET); }"), ["socket.d"]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ provider proc {
 	probe exec__failure(int e);
 	probe exec__success(void);
 	probe exit(int why);
+	probe fault(int f, struct kernel_siginfo *i) : (int f, struct kernel_siginfo *i);
 	probe lwp__create(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t);
 	probe lwp__exit(void);
 	probe lwp__start(void);
@@ -20,3 +21,9 @@ provider proc {
 	    (lwpsinfo_t *t, psinfo_t *p, int s);
 	probe start(void);
 };
+
+#pragma D attributes Evolving/Evolving/ISA provider proc provider
+#pragma D attributes Private/Private/Unknown provider proc module
+#pragma D attributes Private/Private/Unknown provider proc function
+#pragma D attributes Evolving/Evolving/ISA provider proc name
+#pragma D attributes Evolving/Evolving/ISA provider proc args

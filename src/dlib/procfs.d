@@ -1,6 +1,7 @@
 /* psinfo_t and lwpsinfo_t: a process and a thread of it are each a task. */
 
 #pragma D depends_on module vmlinux
+#pragma D depends_on library procflags.d
 
 typedef struct psinfo {
 	int pr_nlwp;
@@ -22,7 +23,11 @@ typedef struct psinfo {
 	int pr_taskid;
 	int pr_poolid;
 	int pr_zoneid;
+	int pr_contract;
 	int pr_wstat;
+	uint32_t pr_ttydev;
+	uintptr_t pr_argv;
+	uint64_t pr_size;
 	char pr_dmodel;
 } psinfo_t;
 
@@ -46,7 +51,12 @@ translator psinfo_t < struct task_struct *T > {
 	pr_taskid = 0;
 	pr_poolid = 0;
 	pr_zoneid = 0;
+	pr_contract = 0;
 	pr_wstat = T->exit_code;
+	pr_ttydev = T->signal->tty == NULL ? (uint32_t)-1 :
+	    (T->signal->tty->driver->major << 20) + T->signal->tty->driver->minor_start + T->signal->tty->index;
+	pr_argv = T->mm == NULL ? 0 : T->mm->start_stack + 8;
+	pr_size = T->mm == NULL ? 0 : T->mm->total_vm * 4;
 	pr_dmodel = 2;
 };
 
@@ -61,40 +71,34 @@ typedef struct lwpsinfo {
 	int pr_nice;
 	short pr_syscall;
 	int pr_pri;
+	string pr_clname;
 	int pr_onpro;
 	int pr_bindpro;
 	int pr_bindpset;
 	string pr_name;
 } lwpsinfo_t;
 
-inline char SSLEEP = 1;
-inline char SRUN = 2;
-inline char SZOMB = 3;
-inline char SSTOP = 4;
-inline char SIDL = 5;
-inline char SONPROC = 6;
-inline int PR_STOPPED = 1;
-inline int PR_ISTOP = 2;
-inline int PR_ASLEEP = 0x20;
-inline int PR_MODEL_ILP32 = 1;
-inline int PR_MODEL_LP64 = 2;
-
 translator lwpsinfo_t < struct task_struct *T > {
-	pr_flag = T->__state & 3 ? PR_ASLEEP : T->__state & 12 ? PR_STOPPED : 0;
+	pr_flag = (T->__state & 3 ? PR_ASLEEP : T->__state & 12 ? PR_STOPPED : 0) |
+	    (T->flags & 0x00200000 ? PR_ISSYS : 0);
 	pr_lwpid = T->pid;
 	pr_addr = (uintptr_t)T;
 	pr_wchan = 0;
 	pr_stype = 0;
-	pr_state = T->on_cpu ? SONPROC : T->__state & 3 ? SSLEEP : T->__state & 12 ? SSTOP : SRUN;
-	pr_sname = T->on_cpu ? 'O' : T->__state & 3 ? 'S' : T->__state & 12 ? 'T' : 'R';
+	pr_state = T->on_cpu ? SONPROC : T->exit_state ? SZOMB : T->__state & 3 ? SSLEEP : T->__state & 12 ? SSTOP : SRUN;
+	pr_sname = T->on_cpu ? 'O' : T->exit_state ? 'Z' : T->__state & 3 ? 'S' : T->__state & 12 ? 'T' : 'R';
 	pr_nice = T->static_prio - 120;
-	pr_syscall = 0;
+	/* The number is where the kernel keeps the register that it overwrites. */
+	pr_syscall = T == curthread && T->mm != NULL ? uregs[R_ERR] : 0;
 	pr_pri = T->prio;
+	pr_clname = T->policy == 1 || T->policy == 2 ? "RT" : T->policy == 6 ? "DL" : "TS";
 	pr_onpro = T->thread_info.cpu;
-	pr_bindpro = -1;
+	pr_bindpro = T->nr_cpus_allowed == 1 ? T->thread_info.cpu : -1;
 	pr_bindpset = -1;
 	pr_name = stringof(T->comm);
 };
 
+#pragma D attributes Stable/Stable/Common curpsinfo
 inline psinfo_t *curpsinfo = xlate <psinfo_t *> (curthread);
+#pragma D attributes Stable/Stable/Common curlwpsinfo
 inline lwpsinfo_t *curlwpsinfo = xlate <lwpsinfo_t *> (curthread);

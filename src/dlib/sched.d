@@ -19,4 +19,5 @@ translator cpuinfo_t < int C > {
 	cpu_lgrp = 0;
 };
 
+#pragma D attributes Stable/Stable/Common curcpu
 inline cpuinfo_t *curcpu = xlate <cpuinfo_t *> (cpu);

@@ -15,5 +15,16 @@ provider sched {
 	probe wakeup(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t);
 	probe tick(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t);
 	probe change__pri(struct task_struct *t, int p) : (lwpsinfo_t *t, psinfo_t *t, int p);
+	probe cpucaps__sleep(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t);
+	probe cpucaps__wakeup(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t);
+	probe schedctl__nopreempt(struct task_struct *t, int p) : (lwpsinfo_t *t, psinfo_t *t, int p);
+	probe schedctl__preempt(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t);
+	probe schedctl__yield(int v);
 	probe surrender(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t);
 };
+
+#pragma D attributes Evolving/Evolving/ISA provider sched provider
+#pragma D attributes Private/Private/Unknown provider sched module
+#pragma D attributes Private/Private/Unknown provider sched function
+#pragma D attributes Evolving/Evolving/ISA provider sched name
+#pragma D attributes Evolving/Evolving/ISA provider sched args

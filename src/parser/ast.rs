@@ -41,7 +41,7 @@ pub struct ProbeDesc {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ProbeDescKind {
     Id(u32),
-    Fields(ProbeFields),
+    Fields(Box<ProbeFields>),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,7 +55,7 @@ pub struct ProbeFields {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stmt {
     Expr(Expr),
-    If(If),
+    If(Box<If>),
 }
 
 /// `if (condition) then else otherwise`; the blocks keep their statements, braces or not.
@@ -230,18 +230,18 @@ pub enum ExprKind {
         member: Spanned<String>,
     },
     Cast {
-        ty: TypeName,
+        ty: Box<TypeName>,
         operand: Box<Expr>,
     },
     SizeofType {
-        ty: TypeName,
+        ty: Box<TypeName>,
     },
     Offsetof {
-        ty: TypeName,
+        ty: Box<TypeName>,
         member: Spanned<String>,
     },
     Xlate {
-        ty: TypeName,
+        ty: Box<TypeName>,
         operand: Box<Expr>,
     },
 }
@@ -302,6 +302,20 @@ pub struct TypeName {
     /// From the outermost to the innermost: `char *[4]` is Array(4) of Pointer of char.
     pub derived: Vec<Derived>,
     pub span: Span,
+}
+
+impl TypeName {
+    /// A struct, union or enum is defined by it.
+    pub fn defines(&self) -> bool {
+        let params = |derived: &Derived| match derived {
+            Derived::AssocArray(params) | Derived::Function(params) => {
+                params.list.iter().any(|param| param.ty.defines())
+            }
+            Derived::Pointer { .. } | Derived::Array(_) => false,
+        };
+        let body = |spec: &Spanned<TypeSpec>| matches!(spec.node, TypeSpec::Record(_) | TypeSpec::Enum(_));
+        self.specs.iter().any(body) || self.derived.iter().any(params)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -3,6 +3,7 @@
 pub mod ast;
 mod brackets;
 mod calls;
+mod chain;
 mod constant;
 mod control;
 pub mod dump;
@@ -63,6 +64,17 @@ pub struct Parsed {
     pub arguments_used: Vec<bool>,
 }
 
+/// The first mistake of a text, and what was read before it: that may have mistakes which only the checker sees.
+#[derive(Clone, Debug)]
+pub struct Stopped {
+    pub error: ParseError,
+    /// The external declarations that are complete; last, if it is none of them, a clause of the expressions about
+    /// types that the declaration with the mistake had so far.
+    pub read: ast::Program,
+    /// The mistake is one of the whole text.
+    pub at_end: bool,
+}
+
 /// Bytes of a text at most; the places in it are numbers of 32 bits.
 pub const MAX_TEXT: usize = 256 << 20;
 
@@ -86,6 +98,15 @@ pub fn decode(mut bytes: Vec<u8>) -> Result<String, Diagnostic> {
 
 /// Reads one text, one external declaration after the other, up to the first mistake.
 pub fn parse(sources: &Sources, file: FileId, options: &ParseOptions<'_>) -> Result<Parsed, ParseError> {
+    read(sources, file, options, &mut None).map_err(|stopped| stopped.error)
+}
+
+/// [`parse`] that also tells what it read before the mistake.
+pub fn parse_until(
+    sources: &Sources,
+    file: FileId,
+    options: &ParseOptions<'_>,
+) -> Result<Parsed, Box<Stopped>> {
     read(sources, file, options, &mut None)
 }
 
@@ -96,7 +117,7 @@ pub fn format(
     options: &ParseOptions<'_>,
 ) -> Result<(String, Parsed), ParseError> {
     let mut tape = Some(Vec::new());
-    let parsed = read(sources, file, options, &mut tape)?;
+    let parsed = read(sources, file, options, &mut tape).map_err(|stopped| stopped.error)?;
     Ok((layout::layout(&sources.get(file).text, &tape.unwrap_or_default()), parsed))
 }
 
@@ -106,27 +127,48 @@ fn read(
     file: FileId,
     options: &ParseOptions<'_>,
     tape: &mut Option<Vec<layout::ItemTokens>>,
-) -> Result<Parsed, ParseError> {
-    let source = sources.get(file);
-    let mut lexer = Lexer::new(source, file, Mode::Outer, options);
-    let (clauses, declarations) = (d::ClauseParser::new(), d::DeclarationParser::new());
+) -> Result<Parsed, Box<Stopped>> {
+    let mut lexer = Lexer::new(sources.get(file), file, Mode::Outer, options);
     let mut calls = Calls::new(options.check_call);
     let mut items = Vec::new();
+    let result = read_items(sources, &mut lexer, &mut calls, &mut items, tape);
+    let at_end = result.is_ok();
+    let result = result.and_then(|()| check_last_argument(&lexer, options)).and_then(|()| {
+        let nothing = !items.iter().any(|item| !matches!(item, ast::Item::Pragma(_)));
+        if nothing && !lexer.settings.empty { Err(ParseError::Empty) } else { Ok(()) }
+    });
+    if let Err(error) = result {
+        items.extend(lexer.pragmas.drain(..).map(ast::Item::Pragma));
+        items.extend(calls.unfinished(file).map(ast::Item::Clause));
+        return Err(Box::new(Stopped { error, read: ast::Program { items }, at_end }));
+    }
+    Ok(Parsed { program: ast::Program { items }, arguments_used: lexer.arguments_used })
+}
+
+fn read_items(
+    sources: &Sources,
+    lexer: &mut Lexer<'_>,
+    calls: &mut Calls<'_>,
+    items: &mut Vec<ast::Item>,
+    tape: &mut Option<Vec<layout::ItemTokens>>,
+) -> Result<(), ParseError> {
+    let (file, origin) = (lexer.file, sources.get(lexer.file).origin);
+    let (clauses, declarations) = (d::ClauseParser::new(), d::DeclarationParser::new());
     loop {
         let start = lexer.start_item()?;
         lexer.tape = tape.is_some().then(Vec::new);
         let item = match start {
             ItemStart::Clause => {
-                let result = clauses.parse(file, &calls, Tokens::new(&mut lexer));
-                let clause = complete(result, &lexer)?;
-                if clause.body.is_none() && source.origin.is_file() {
+                let result = clauses.parse(file, calls, Tokens::new(lexer));
+                let clause = complete(result, lexer)?;
+                if clause.body.is_none() && origin.is_file() {
                     return Err(syntax::missing_body(clause.span));
                 }
-                Some(ast::Item::Clause(clause))
+                Some(ast::Item::Clause(*clause))
             }
             ItemStart::Declaration => {
-                let result = declarations.parse(file, &calls, Tokens::new(&mut lexer));
-                let item = complete(result, &lexer)?;
+                let result = declarations.parse(file, calls, Tokens::new(lexer));
+                let item = complete(result, lexer)?;
                 if let ast::Item::Declaration(declaration) = &item {
                     lexer.define_types(declaration.type_names());
                 }
@@ -135,7 +177,7 @@ fn read(
             ItemStart::End => None,
         };
         items.extend(lexer.pragmas.drain(..).map(ast::Item::Pragma));
-        let Some(item) = item else { break };
+        let Some(item) = item else { return Ok(()) };
         if let (Some(tape), Some(tokens)) = (tape.as_mut(), lexer.tape.take()) {
             tape.push(layout::ItemTokens { start, tokens });
         }
@@ -143,11 +185,6 @@ fn read(
         calls.note(&item);
         items.push(item);
     }
-    if !lexer.settings.empty && !items.iter().any(|item| !matches!(item, ast::Item::Pragma(_))) {
-        return Err(ParseError::Empty);
-    }
-    check_last_argument(&lexer, options)?;
-    Ok(Parsed { program: ast::Program { items }, arguments_used: lexer.arguments_used })
 }
 
 /// Reads a text that is one expression.

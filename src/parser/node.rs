@@ -24,8 +24,8 @@ pub fn clause(
     predicate: Option<Expr>,
     body: Option<Vec<Stmt>>,
     span: Span,
-) -> Clause {
-    Clause { probes, predicate, body, span }
+) -> Box<Clause> {
+    Box::new(Clause { probes, predicate, body, span })
 }
 
 /// Empty statements are dropped.
@@ -34,7 +34,7 @@ pub fn block(list: Vec<Option<Stmt>>, last: Option<Expr>) -> Vec<Stmt> {
 }
 
 pub fn if_else(condition: Expr, then: Vec<Stmt>, otherwise: Option<Vec<Stmt>>, span: Span) -> Stmt {
-    Stmt::If(If { condition, then, otherwise, span })
+    Stmt::If(Box::new(If { condition, then, otherwise, span }))
 }
 
 pub fn comma(left: Expr, right: Expr) -> Expr {
@@ -62,7 +62,7 @@ pub fn binary(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr, ParseError>
 
 pub fn cast(ty: TypeName, operand: Expr, start: usize) -> Expr {
     let span = Span { start: start as u32, ..operand.span };
-    Expr::new(ExprKind::Cast { ty, operand: Box::new(operand) }, span)
+    Expr::new(ExprKind::Cast { ty: Box::new(ty), operand: Box::new(operand) }, span)
 }
 
 pub fn unary(op: UnaryOp, operand: Expr, start: usize) -> Expr {

@@ -19,7 +19,7 @@ pub fn clauses(program: &Program) -> String {
 
 /// A binding strength: an operand that binds less than its place asks for gets parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Level(u8);
+pub struct Level(u8);
 
 const COMMA: Level = Level(1);
 const ASSIGNMENT: Level = Level(2);
@@ -54,7 +54,7 @@ impl BinaryOp {
         }
     }
 
-    fn level(self) -> Level {
+    pub fn level(self) -> Level {
         Level(match self {
             BinaryOp::LogOr => 4,
             BinaryOp::LogXor => 5,

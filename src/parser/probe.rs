@@ -51,7 +51,7 @@ pub fn describe(
         end = span.start.saturating_sub(1) as usize;
     }
     let [provider, module, function, name] = fields;
-    Ok(ProbeDescKind::Fields(ProbeFields { provider, module, function, name }))
+    Ok(ProbeDescKind::Fields(Box::new(ProbeFields { provider, module, function, name })))
 }
 
 /// The description of a plain number: a probe's id, where the rightmost field is a name.

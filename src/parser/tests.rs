@@ -305,11 +305,11 @@ fn expr() -> impl Strategy<Value = Expr> {
                 .prop_map(|(base, indices)| node(ExprKind::Index { base, indices })),
             3 => (boxed.clone(), any::<bool>(), member.clone())
                 .prop_map(|(base, arrow, member)| node(ExprKind::Member { base, arrow, member: spanned(member) })),
-            2 => (type_name(), boxed.clone()).prop_map(|(ty, operand)| node(ExprKind::Cast { ty, operand })),
-            1 => type_name().prop_map(|ty| node(ExprKind::SizeofType { ty })),
+            2 => (type_name(), boxed.clone()).prop_map(|(ty, operand)| node(ExprKind::Cast { ty: Box::new(ty), operand })),
+            1 => type_name().prop_map(|ty| node(ExprKind::SizeofType { ty: Box::new(ty) })),
             1 => (type_name(), prop::sample::select(vec!["x", "string", "foo_t", "self"]))
-                .prop_map(|(ty, member)| node(ExprKind::Offsetof { ty, member: spanned(member.to_owned()) })),
-            1 => (type_name(), boxed).prop_map(|(ty, operand)| node(ExprKind::Xlate { ty, operand })),
+                .prop_map(|(ty, member)| node(ExprKind::Offsetof { ty: Box::new(ty), member: spanned(member.to_owned()) })),
+            1 => (type_name(), boxed).prop_map(|(ty, operand)| node(ExprKind::Xlate { ty: Box::new(ty), operand })),
         ]
     })
 }
@@ -318,7 +318,9 @@ fn block() -> impl Strategy<Value = Vec<Stmt>> {
     let simple = prop::collection::vec(expr().prop_map(Stmt::Expr), 0..3);
     simple.prop_recursive(3, 12, 3, |inner| {
         let branch = (expr(), inner.clone(), prop::option::of(inner.clone())).prop_map(
-            |(condition, then, otherwise)| Stmt::If(If { condition, then, otherwise, span: nowhere() }),
+            |(condition, then, otherwise)| {
+                Stmt::If(Box::new(If { condition, then, otherwise, span: nowhere() }))
+            },
         );
         prop::collection::vec(prop_oneof![expr().prop_map(Stmt::Expr), branch], 0..3)
     })
@@ -328,7 +330,7 @@ fn probe() -> impl Strategy<Value = ProbeDesc> {
     let field = "[a-zA-Z0-9_*?.!#@\\[\\]-]{0,12}";
     let fields = ("([a-z_*?][a-z0-9_*-]{0,9})?", field, field, field).prop_map(
         |(provider, module, function, name)| {
-            ProbeDescKind::Fields(ProbeFields { provider, module, function, name })
+            ProbeDescKind::Fields(Box::new(ProbeFields { provider, module, function, name }))
         },
     );
     prop_oneof![5 => fields, 1 => (1..=u32::MAX).prop_map(ProbeDescKind::Id)]

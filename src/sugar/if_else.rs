@@ -72,7 +72,7 @@ impl Split {
                 Stmt::Expr(expr) => run.push(expr),
                 Stmt::If(branch) => {
                     self.run(std::mem::take(&mut run), outer);
-                    self.branch(branch, outer);
+                    self.branch(*branch, outer);
                 }
             }
         }

@@ -43,9 +43,11 @@ fn expand_list(probes: &mut Vec<ProbeDesc>, index: &dyn SiteIndex, errors: &mut 
                 let mut made = descriptions(fields, &functions).into_iter();
                 let span = probe.span;
                 if let Some(first) = made.next() {
-                    probe.kind = ProbeDescKind::Fields(first);
+                    probe.kind = ProbeDescKind::Fields(Box::new(first));
                 }
-                appended.extend(made.map(|fields| ProbeDesc { kind: ProbeDescKind::Fields(fields), span }));
+                appended.extend(
+                    made.map(|fields| ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), span }),
+                );
             }
             Err(error) => {
                 let mut error = *error;
@@ -179,7 +181,7 @@ mod tests {
             let (provider, module) = (provider.to_owned(), module.to_owned());
             let fields =
                 ProbeFields { provider, module, function: function.to_owned(), name: name.to_owned() };
-            ProbeDesc { kind: ProbeDescKind::Fields(fields), span }
+            ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), span }
         });
         let clause = plain::Clause { probes: probes.collect(), predicate: None, body: None, span };
         let program = expand(plain::Program { items: vec![plain::Item::Clause(clause)] }, &table())?;

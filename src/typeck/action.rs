@@ -18,6 +18,23 @@ const MAX_TRACEMEM: u32 = 1 << 20;
 
 impl Checker<'_> {
     pub(super) fn check_stmt(&mut self, expr: &ast::Expr) -> Result<Stmt> {
+        let stmt = self.check_statement(expr);
+        self.in_its_place(stmt)
+    }
+
+    /// The result, if no action stood in the place of a value.
+    pub(super) fn in_its_place<T>(&mut self, result: Result<T>) -> Result<T> {
+        let Some(misplaced) = self.misplaced.take() else { return result };
+        match result {
+            Ok(_) => Err(Box::new(misplaced)),
+            Err(error) if error.is_about_void() => {
+                Err(Box::new(Error::OfAction { error, action: Box::new(misplaced) }))
+            }
+            error => error,
+        }
+    }
+
+    fn check_statement(&mut self, expr: &ast::Expr) -> Result<Stmt> {
         let span = expr.span;
         let kind = match &expr.kind {
             ast::ExprKind::Assign { op, left, right } if is_aggregating(left) => {
@@ -117,18 +134,21 @@ impl Checker<'_> {
         if value.ty.is_void() {
             return Err(Box::new(Error::TraceVoid { action: name, span: value.span }));
         }
+        let print = name == "print";
+        self.require_sized(&value, if print { tags::PRINT_SIZE } else { tags::OP_INCOMPLETE })?;
         Ok(value)
     }
 
     fn check_tracemem(&mut self, args: &[ast::Expr], span: Span) -> Result<StmtKind> {
-        if !(2..=3).contains(&args.len()) {
+        self.require_count("tracemem", args.len(), 2, None, span)?;
+        if args.len() > 3 {
             return Err(Box::new(Error::TracememCount { found: args.len(), span }));
         }
         let address = self.check_expr(&args[0])?;
         if !address.ty.is_integer() && !address.ty.is_pointer() {
             return Err(Box::new(Error::TracememAddress { found: address.ty, span: address.span }));
         }
-        let size = self.check_expr(&args[1])?;
+        let size = self.check_prototype("tracemem", 2, &args[1], "size_t")?;
         let Some(bytes) = positive(&size).filter(|bytes| *bytes <= MAX_TRACEMEM) else {
             return Err(Box::new(Error::TracememSize { span: size.span }));
         };
@@ -148,15 +168,27 @@ impl Checker<'_> {
     /// printm(size, memref(address, length)): no more than `size` bytes of what the pair says.
     fn check_printm(&mut self, name: &'static str, args: &[ast::Expr], span: Span) -> Result<StmtKind> {
         self.require_count(name, args.len(), 2, Some(2), span)?;
-        let size = self.check_expr(&args[0])?;
+        let size = self.check_prototype(name, 1, &args[0], "size_t")?;
+        let reference = self.check_prototype(name, 2, &args[1], "uintptr_t *")?;
         let Some(bytes) = positive(&size).filter(|bytes| *bytes <= MAX_TRACEMEM) else {
             return Err(Box::new(Error::PrintmSize { span: size.span }));
         };
-        let reference = self.check_expr(&args[1])?;
         if !matches!(reference.ty.resolved(), Type::Pointer { .. }) {
             return Err(Box::new(Error::PrintmAddress { found: reference.ty, span: reference.span }));
         }
         Ok(StmtKind::Printm { size: bytes, reference })
+    }
+
+    /// An argument of an action whose type the prototype says.
+    fn check_prototype(&mut self, name: &str, number: usize, arg: &ast::Expr, param: &str) -> Result<Expr> {
+        let value = self.check_expr(arg)?;
+        let to = builtin::type_of(param);
+        if self.is_compatible(&value, &to) {
+            return Ok(value);
+        }
+        let (function, expected) = (name.to_string(), to.to_string());
+        let (found, span) = (value.ty, arg.span);
+        Err(Box::new(Error::ArgumentType { function, number, expected, found, span }))
     }
 
     pub(super) fn check_stack(

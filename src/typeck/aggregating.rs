@@ -78,9 +78,9 @@ impl Checker<'_> {
         args: &[ast::Expr],
         previous: Option<AggregatingFunction>,
     ) -> Result<AggregatingFunction> {
-        let base = self.constant(&args[1], tags::LQUANT_BASETYPE, "the base of lquantize()")?;
+        let base = self.parameter("lquantize", args, 1, tags::LQUANT_BASETYPE, "the base of lquantize()")?;
         let base = in_range(base, i32::MIN, i32::MAX, tags::LQUANT_BASEVAL, "the base", args[1].span)?;
-        let limit = self.constant(&args[2], tags::LQUANT_LIMTYPE, "the limit of lquantize()")?;
+        let limit = self.parameter("lquantize", args, 2, tags::LQUANT_LIMTYPE, "the limit of lquantize()")?;
         let limit = in_range(limit, i32::MIN, i32::MAX, tags::LQUANT_LIMVAL, "the limit", args[2].span)?;
         if limit < base {
             let title = format!("the limit {limit} is below the base {base}");
@@ -90,6 +90,10 @@ impl Checker<'_> {
             None => (1, args[2].span),
             Some(arg) => {
                 let step = self.constant(arg, tags::LQUANT_STEPTYPE, "the step of lquantize()")?;
+                if step <= 0 {
+                    let title = format!("the step {step} of lquantize() is not positive");
+                    return Err(quantize(tags::LQUANT_STEPTYPE, title, arg.span));
+                }
                 (
                     in_range(step, 1, i32::from(u16::MAX), tags::LQUANT_STEPVAL, "the step", arg.span)?,
                     arg.span,
@@ -136,7 +140,8 @@ impl Checker<'_> {
         let mut values = [0_u16; 4];
         for (i, value) in values.iter_mut().enumerate() {
             let arg = &args[i + 1];
-            let constant = self.constant(arg, TYPES[i], &format!("the {} of llquantize()", NAMES[i]))?;
+            let what = format!("the {} of llquantize()", NAMES[i]);
+            let constant = self.parameter("llquantize", args, i + 1, TYPES[i], &what)?;
             let name = format!("the {}", NAMES[i]);
             *value = in_range(constant, 0, i32::from(u16::MAX), VALUES[i], &name, arg.span)? as u16;
         }
@@ -157,6 +162,25 @@ impl Checker<'_> {
             Some(constant) => Ok(i128::from(constant)),
             None => Err(quantize(tag, format!("{what} must be an integer constant"), arg.span)),
         }
+    }
+
+    /// One of the numbers that every call gives: an integer, as of any function's prototype, and then a constant.
+    fn parameter(
+        &mut self,
+        function: &str,
+        args: &[ast::Expr],
+        at: usize,
+        tag: Tag,
+        what: &str,
+    ) -> Result<i128> {
+        let arg = &args[at];
+        let value = self.check_expr(arg)?;
+        if !value.ty.is_integer() {
+            let (function, expected) = (function.to_string(), "int".to_string());
+            let (number, found, span) = (at + 1, value.ty, arg.span);
+            return Err(Box::new(Error::ArgumentType { function, number, expected, found, span }));
+        }
+        self.constant(arg, tag, what)
     }
 }
 

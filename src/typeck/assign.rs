@@ -6,6 +6,8 @@ use super::names::Name;
 use super::ops::arith_op;
 use super::typed::{ArithOp, Bits, Expr, ExprKind, Place, Scope};
 use super::{Checker, Error, Result, constants};
+use crate::diag::tags;
+use crate::dif::insn::Builtin;
 use crate::parser::ast::{self, BinaryOp};
 use crate::source::Span;
 use crate::types::Type;
@@ -21,6 +23,11 @@ enum Target<'a> {
         name: Name<'a>,
         keys: Option<Vec<Expr>>,
     },
+    /// Nothing that can be assigned; whether the value would fit its type is asked first.
+    Refused {
+        ty: Type,
+        error: Box<Error>,
+    },
 }
 
 impl Checker<'_> {
@@ -30,30 +37,52 @@ impl Checker<'_> {
             return Err(Box::new(Error::AggregationInExpression { span }));
         }
         // What is read on the right must be there before this assignment makes it.
-        let value = self.check_expr(right).map_err(|error| in_condition(left, error))?;
+        match self.check_operand(right) {
+            Ok(value) => self.store(left, value, right.span, span),
+            Err(error) => Err(in_condition(left, error)),
+        }
+    }
+
+    fn store(&mut self, left: &ast::Expr, value: Expr, right: Span, span: Span) -> Result<Expr> {
         let target = self.check_target(left)?;
+        if let ExprKind::Translated { translator, source } = &value.kind {
+            if value.ty.is_pointer() {
+                return Err(Box::new(Error::TranslatedValue { found: value.ty, span: right }));
+            }
+            let (place, ty) = self.require_target(target, &value)?;
+            return self.snapshot(place, ty, *translator, source, span);
+        }
         if value.ty.is_void() || value.ty == Type::Dynamic {
             let left = match target {
-                Target::Known { ty, .. } => ty,
+                Target::Known { ty, .. } | Target::Refused { ty, .. } => ty,
                 Target::New { .. } => Type::Void,
             };
             return Err(Box::new(Error::NoValue { found: value.ty, to: left, span: value.span }));
         }
+        self.require_sized(&value, tags::OP_INCOMPLETE)?;
+        let (place, ty) = self.require_target(target, &value)?;
+        refuse_array(&ty, left.span)?;
+        Ok(Expr::new(ExprKind::Assign { place, value: Box::new(value) }, ty, span))
+    }
+
+    /// The place of an assignment, made if it is new. First its type must take the value, then it must be writable.
+    fn require_target(&mut self, target: Target<'_>, value: &Expr) -> Result<(Place, Type)> {
         let (place, ty) = match target {
-            Target::Known { place, ty } => (place, ty),
+            Target::Known { place, ty } => (Ok(place), ty),
+            Target::Refused { ty, error } => (Err(error), ty),
             Target::New { name, keys } => {
                 let ty = value.ty.clone();
                 refuse_array(&ty, value.span)?;
-                (self.create(name, keys, ty.clone())?, ty)
+                (Ok(self.create(name, keys, ty.clone())?), ty)
             }
         };
-        refuse_array(&ty, left.span)?;
-        if !self.is_compatible(&value, &ty) {
-            let declared = self.declared(&place);
-            let (found, span) = (value.ty, value.span);
+        let array = matches!(ty.resolved(), Type::Array { .. } | Type::Function);
+        if !array && !self.is_compatible(value, &ty) {
+            let declared = place.as_ref().ok().and_then(|place| self.declared(place));
+            let (found, span) = (value.ty.clone(), value.span);
             return Err(Box::new(Error::AssignType { expected: ty, found, span, declared }));
         }
-        Ok(Expr::new(ExprKind::Assign { place, value: Box::new(value) }, ty, span))
+        Ok((place?, ty))
     }
 
     /// `left op= right`
@@ -73,14 +102,20 @@ impl Checker<'_> {
         let op = arith_op(op);
         // A sum of pointers is none, and a difference is no pointer any more.
         let pointer = matches!(op, ArithOp::Add | ArithOp::Sub) && !value.ty.is_integer();
-        if ty.is_string() || pointer {
+        let additive = matches!(op, ArithOp::Add | ArithOp::Sub);
+        if ty.is_string() && additive || pointer {
             let (left, right) = (ty, value.ty);
             return Err(Box::new(Error::Incompatible { op: op_text, left, right, span }));
         }
         refuse_array(&ty, left.span)?;
         // The operator decides what it takes; its result has the type of the left side.
-        let current = Expr::new(ExprKind::Place(place.clone()), ty.clone(), left.span);
-        let sum = self.arith(op, op_text, current, value, span)?;
+        let current = match &place {
+            Ok(place) => ExprKind::Place(place.clone()),
+            // No constant that the operator could fold.
+            Err(_) => ExprKind::Builtin(Builtin::Id),
+        };
+        let sum = self.arith(op, op_text, Expr::new(current, ty.clone(), left.span), value, span)?;
+        let place = place?;
         let value = match sum.kind {
             ExprKind::Arith { right, .. } => right,
             _ => Box::new(Expr::new(ExprKind::Int(0), ty.clone(), span)),
@@ -120,16 +155,18 @@ impl Checker<'_> {
             },
         };
         let by = if up { size } else { -size };
-        Ok(Expr::new(ExprKind::Step { place, by, postfix }, ty, span))
+        Ok(Expr::new(ExprKind::Step { place: place?, by, postfix }, ty, span))
     }
 
     /// The place that is counted up or down; a new variable is an int64_t.
-    fn check_counter(&mut self, left: &ast::Expr) -> Result<(Place, Type)> {
+    /// That it cannot be written is told after what the operator has to say of its type.
+    fn check_counter(&mut self, left: &ast::Expr) -> Result<(Result<Place>, Type)> {
         Ok(match self.check_target(left)? {
-            Target::Known { place, ty } => (place, ty),
+            Target::Known { place, ty } => (Ok(place), ty),
+            Target::Refused { ty, error } => (Err(error), ty),
             Target::New { name, keys } => {
                 let ty = builtin::type_of("int64_t");
-                (self.create(name, keys, ty.clone())?, ty)
+                (Ok(self.create(name, keys, ty.clone())?), ty)
             }
         })
     }
@@ -151,8 +188,10 @@ impl Checker<'_> {
                 let read = self.read_scalar(id, left.span)?;
                 return Ok(Target::Known { place: Place::Variable(id), ty: read.ty });
             }
-            self.refuse_known(&name)?;
-            return Ok(Target::New { name, keys: None });
+            return Ok(match self.refuse_known(&name)? {
+                Some((ty, error)) => Target::Refused { ty, error },
+                None => Target::New { name, keys: None },
+            });
         }
         if let ast::ExprKind::Index { base, indices } = &left.kind
             && let Some(name) = as_name(base)
@@ -169,18 +208,21 @@ impl Checker<'_> {
             return Ok(Target::New { name, keys: Some(keys) });
         }
         let value = self.check_expr(left)?;
-        match value.kind {
+        let refused = |name: &str| Target::Refused {
+            ty: value.ty.clone(),
+            error: Box::new(Error::ReadOnly { name: name.into(), span: left.span }),
+        };
+        Ok(match value.kind {
             ExprKind::Place(Place::Memory(memory) | Place::Bits(Bits { memory, .. }))
                 if !is_writable(&memory.address) =>
             {
-                Err(Box::new(Error::ReadOnly { name: "this memory".into(), span: left.span }))
+                refused("this memory")
             }
-            ExprKind::Place(place) => Ok(Target::Known { place, ty: value.ty }),
-            ExprKind::BuiltinElement { array, .. } => {
-                Err(Box::new(Error::ReadOnly { name: array.name().into(), span: left.span }))
-            }
-            _ => Err(Box::new(Error::NotLvalue { span: left.span })),
-        }
+            ExprKind::Place(place) => Target::Known { place, ty: value.ty },
+            ExprKind::BuiltinElement { array, .. } => refused(array.name()),
+            _ if is_argument(left) => refused("args"),
+            _ => Target::Refused { ty: value.ty, error: Box::new(Error::NotLvalue { span: left.span }) },
+        })
     }
 
     /// No variable of the program, and no name that every program knows.
@@ -192,26 +234,27 @@ impl Checker<'_> {
         self.names.find(name).is_none() && !known && !name.name.contains('`')
     }
 
-    /// A built-in cannot be assigned, nor can a constant or a function.
-    fn refuse_known(&self, name: &Name<'_>) -> Result<()> {
+    /// A built-in cannot be assigned, nor can a constant: its type and why. A name of another kind is refused at once.
+    fn refuse_known(&mut self, name: &Name<'_>) -> Result<Option<(Type, Box<Error>)>> {
         if name.scope != Scope::Global {
-            return Ok(());
+            return Ok(None);
         }
-        if let Some(entry) = builtin::lookup(name.name) {
-            return Err(match entry.what {
-                What::Variable { .. } | What::Array(_) | What::Library => {
-                    Box::new(Error::ReadOnly { name: name.name.to_string(), span: name.span })
-                }
-                _ => Box::new(Error::FunctionAsVariable { name: name.name.to_string(), span: name.span }),
-            });
+        let builtin = builtin::lookup(name.name);
+        let constant = constants::lookup(name.name).is_some() || self.inlines.contains_key(name.name);
+        let error = match builtin {
+            Some(_) => Error::ReadOnly { name: name.name.to_string(), span: name.span },
+            None if constant => Error::NotLvalue { span: name.span },
+            None if name.name.contains('`') => {
+                Error::ReadOnly { name: name.name.to_string(), span: name.span }
+            }
+            None => return Ok(None),
+        };
+        // A variable of a library has a type only where the kernel has one for it.
+        if builtin.is_some_and(|entry| matches!(entry.what, What::Library)) && !constant {
+            return Err(Box::new(error));
         }
-        if constants::lookup(name.name).is_some() || self.inlines.contains_key(name.name) {
-            return Err(Box::new(Error::NotLvalue { span: name.span }));
-        }
-        if name.name.contains('`') {
-            return Err(Box::new(Error::ReadOnly { name: name.name.to_string(), span: name.span }));
-        }
-        Ok(())
+        let ty = self.check_ident(name.name, name.span)?.ty;
+        Ok(Some((ty, Box::new(error))))
     }
 
     /// Where the type of a place was fixed.
@@ -236,6 +279,17 @@ pub(super) fn as_aggregation(expr: &ast::Expr) -> Option<(&str, &[ast::Expr])> {
         },
         _ => None,
     }
+}
+
+/// `args[…]`: an element of a variable, though its value is computed.
+pub(super) fn is_argument(expr: &ast::Expr) -> bool {
+    let ast::ExprKind::Index { base, .. } = &expr.kind else { return false };
+    matches!(&base.kind, ast::ExprKind::Ident(name) if name == "args")
+}
+
+/// `@a = …` or `@a[…] = …`
+pub(super) fn is_aggregating(expr: &ast::Expr) -> bool {
+    matches!(&expr.kind, ast::ExprKind::Assign { left, .. } if as_aggregation(left).is_some())
 }
 
 fn is_element(expr: &ast::Expr) -> bool {

@@ -71,6 +71,15 @@ pub enum Action {
     Ftruncate,
 }
 
+impl Action {
+    /// It leaves a stack or a symbol, which is a key of an aggregation or an argument of printf().
+    pub fn leaves(self) -> bool {
+        use Action as A;
+        let stack = matches!(self, A::Stack | A::Ustack | A::Jstack);
+        stack || matches!(self, A::Sym | A::Mod | A::Usym | A::Umod | A::Uaddr)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aggregating {
     Count,
@@ -270,6 +279,10 @@ pub const TABLE: &[Entry] = &[
 
 pub fn lookup(name: &str) -> Option<&'static Entry> {
     TABLE.iter().find(|entry| entry.name == name)
+}
+
+pub fn is_subroutine(name: &str) -> bool {
+    lookup(name).is_some_and(|entry| matches!(entry.what, What::Subroutine(_)))
 }
 
 /// Why a name that other systems' DTrace knows means nothing on Linux; `None`: it does, or will.

@@ -4,9 +4,10 @@ use super::builtin::{self, Entry, Prototype, What};
 use super::names::{Name, similar_function};
 use super::typed::{Expr, ExprKind, Scope};
 use super::{Checker, Error, Result, constants};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Tag, tags};
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
+use crate::types::Type;
 
 /// Why this name cannot be called, if it cannot.
 pub fn check_call(name: &str, span: Span, declared: bool) -> Option<Box<Diagnostic>> {
@@ -34,10 +35,30 @@ impl Checker<'_> {
         match entry.what {
             What::Subroutine(prototype) => self.check_subroutine(entry, prototype, args, span),
             What::Aggregating(_) => {
-                Err(Box::new(Error::AggregatingInExpression { function: entry.name.to_string(), span }))
+                let function = entry.name.to_string();
+                self.check_void(args, Error::AggregatingInExpression { function, span }, span)
             }
-            _ => Err(Box::new(Error::ActionInExpression { action: entry.name.to_string(), span })),
+            What::Action(action) => {
+                let error = Error::ActionInExpression { action: entry.name.to_string(), span };
+                match action.leaves() {
+                    true => Err(Box::new(error)),
+                    false => self.check_void(args, error, span),
+                }
+            }
+            _ => Err(Box::new(Error::NotFunction { name: entry.name.to_string(), span })),
         }
+    }
+
+    /// A call without a value, where one may be wanted: whoever wants it says so, and if nobody does, it is still in
+    /// the wrong place.
+    fn check_void(&mut self, args: &[ast::Expr], misplaced: Error, span: Span) -> Result<Expr> {
+        for arg in args {
+            if super::assign::as_aggregation(arg).is_none() {
+                self.check_operand(arg)?;
+            }
+        }
+        self.misplaced.get_or_insert(misplaced);
+        Ok(Expr::new(ExprKind::Int(0), Type::Void, span))
     }
 
     /// The function of this name; what is not supported yet is noted.
@@ -58,7 +79,7 @@ impl Checker<'_> {
             }
             _ => {
                 if let Some(reason) = builtin::absent(entry.name) {
-                    self.absent(format!("{}()", entry.name), reason, span);
+                    self.absent(tags::FUNC_UNDEF, format!("{}()", entry.name), reason, span);
                 } else if !entry.supported {
                     self.not_yet(format!("{}()", entry.name), span);
                 }
@@ -67,8 +88,8 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn absent(&mut self, what: String, reason: &'static str, span: Span) {
-        self.unsupported.get_or_insert(Error::Absent { what, reason, span });
+    pub(super) fn absent(&mut self, tag: Tag, what: String, reason: &'static str, span: Span) {
+        self.unsupported.get_or_insert(Error::Absent { tag, what, reason, span });
     }
 
     pub(super) fn not_yet(&mut self, what: String, span: Span) {

@@ -5,6 +5,7 @@ use super::member::in_user_memory;
 use super::names::Name;
 use super::typed::{ArithOp, Expr, ExprKind, Memory, Place, Scope, VariableId};
 use super::{Checker, Error, Result, constants};
+use crate::diag::tags;
 use crate::dif::insn::Builtin;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
@@ -64,7 +65,7 @@ impl Checker<'_> {
         name.scope == Scope::Global && self.frames.last().is_some_and(|frame| frame.contains_key(name.name))
     }
 
-    fn check_ident(&mut self, name: &str, span: Span) -> Result<Expr> {
+    pub(super) fn check_ident(&mut self, name: &str, span: Span) -> Result<Expr> {
         if let Some(bound) = self.frames.last().and_then(|frame| frame.get(name)) {
             return Ok(Expr { span, ..bound.clone() });
         }
@@ -91,7 +92,7 @@ impl Checker<'_> {
         match entry.what {
             What::Variable { id, ty } => {
                 if let Some(reason) = builtin::absent(entry.name) {
-                    self.absent(format!("the variable {}", entry.name), reason, span);
+                    self.absent(tags::VAR_UNSUP, format!("the variable {}", entry.name), reason, span);
                 } else if !entry.supported {
                     self.not_yet(format!("the variable {}", entry.name), span);
                 }
@@ -99,7 +100,8 @@ impl Checker<'_> {
             }
             // Its type comes from the kernel: nothing can be said of what is done with it.
             What::Library => {
-                Err(Box::new(Error::Unsupported { what: format!("the variable {}", entry.name), span }))
+                let (name, why) = (entry.name, self.env.kernel.without_types());
+                Err(Box::new(Error::LibraryVariable { name, why, span }))
             }
             What::Array(_) => Err(Box::new(Error::ArrayAsScalar { name: entry.name.to_string(), span })),
             What::Subroutine(_) | What::Action(_) | What::Aggregating(_) => {
@@ -254,6 +256,7 @@ impl Checker<'_> {
         if key.ty.is_void() || key.is_dynamic() {
             return Err(Box::new(Error::KeyVoid { found: key.ty, span: index.span }));
         }
+        self.require_sized(&key, tags::OP_INCOMPLETE)?;
         Ok(key)
     }
 

@@ -111,6 +111,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn check_printa(&mut self, args: &[ast::Expr], span: Span) -> Result<StmtKind> {
+        self.require_count("printa", args.len(), 1, None, span)?;
         let format = args.first().filter(|arg| string_constant(arg).is_some());
         let rest = if format.is_some() { &args[1..] } else { args };
         if rest.is_empty() {
@@ -236,8 +237,9 @@ impl Checker<'_> {
                 if wanted == 0 {
                     return ty.is_integer();
                 }
-                let either = matches!(letter, 'x' | 'X' | 'o' | 'u') || size == SizePrefix::LongLong;
-                ty.is_integer() && bytes == u64::from(wanted) && (either || signed)
+                let either = matches!(letter, 'x' | 'X') || size == SizePrefix::LongLong;
+                let sign = either || signed == matches!(letter, 'd' | 'i');
+                ty.is_integer() && bytes == u64::from(wanted) && sign
             }
             'e' | 'E' | 'f' | 'g' | 'G' => matches!(ty.resolved(), Type::Float { .. }),
             'P' => ty.is_integer() && bytes == 2 && !signed,
@@ -281,10 +283,12 @@ fn dynamic_count(conversion: &Conversion) -> Option<&'static str> {
 fn expected(letter: char, size: SizePrefix) -> &'static str {
     match (letter, size) {
         ('d' | 'i', SizePrefix::Short) => "a short",
-        ('o' | 'u' | 'x' | 'X', SizePrefix::Short) => "a short, signed or not",
+        ('o' | 'u', SizePrefix::Short) => "an unsigned short",
+        ('x' | 'X', SizePrefix::Short) => "a short, signed or not",
         ('d' | 'i', SizePrefix::Long) => "a long",
-        ('o' | 'u' | 'x' | 'X', SizePrefix::Long) => "a long, signed or not",
-        ('d' | 'i' | 'o' | 'u' | 'x' | 'X', SizePrefix::LongLong) => "a long long or int64_t",
+        ('o' | 'u', SizePrefix::Long) => "an unsigned long",
+        ('x' | 'X', SizePrefix::Long) => "a long, signed or not",
+        ('d' | 'i' | 'o' | 'u' | 'x' | 'X', SizePrefix::LongLong) => "a long long, int64_t or uint64_t",
         ('d' | 'i' | 'o' | 'u' | 'x' | 'X', _) => "an integer",
         ('a' | 'A' | 'p', _) => "a pointer or an integer",
         ('s', SizePrefix::Long | SizePrefix::Wide) => "an array of wchar_t (int)",

@@ -6,6 +6,7 @@ use super::names::Name;
 use super::specs::{Allowed, has_user};
 use super::typed::{Expr, ExprKind, Scope};
 use super::{Checker, Error, Result};
+use crate::attributes::{Attributes, STABLE};
 use crate::parser::ast::{self, Derived};
 use crate::source::{Span, Spanned};
 use crate::types::Type;
@@ -20,6 +21,8 @@ pub(super) struct Inline {
     pub params: Option<Vec<(String, Type)>>,
     pub ty: Type,
     pub value: Value,
+    /// What its value depends on; a pragma may say otherwise.
+    pub attributes: Attributes,
     pub span: Span,
 }
 
@@ -66,7 +69,8 @@ impl Checker<'_> {
             return Err(Box::new(Error::Redeclared { name: name.to_string(), declared, span }));
         }
         let value = Value::Expression(definition.value.clone());
-        let inline = Inline { params, ty, value, span };
+        let attributes = self.least_of(&definition.value, STABLE);
+        let inline = Inline { params, ty, value, attributes, span };
         self.try_inline(&inline)?;
         self.inlines.insert(name.to_string(), inline);
         Ok(())

@@ -2,9 +2,9 @@
 
 use super::expr::sum;
 use super::names::Name;
-use super::typed::{Bits, Expr, ExprKind, Memory, Place};
+use super::typed::{ArithOp, Bits, Expr, ExprKind, Memory, Place};
 use super::{Checker, Error, Result};
-use crate::diag::suggest;
+use crate::diag::{Tag, suggest, tags};
 use crate::dif::insn::Builtin;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
@@ -46,12 +46,12 @@ impl Checker<'_> {
         }
         let tagged =
             self.require_record(&record, base.span, |found, span| Error::NotRecord { found, span })?;
-        let found = self.find_member(&tagged, &record, member)?;
+        let found = self.find_member(&tagged, &record, member, tags::TYPE_MEMBER)?;
         let user = in_user_memory(&base);
         self.load_member(base, found, user, span)
     }
 
-    fn load_member(&self, base: Expr, member: Member, user: bool, span: Span) -> Result<Expr> {
+    pub(super) fn load_member(&self, base: Expr, member: Member, user: bool, span: Span) -> Result<Expr> {
         let at = |base: Expr, offset: u64, ty: Type| {
             let offset = Expr::new(ExprKind::Int(offset), LONG, span);
             sum(base, offset, Type::Pointer { to: Box::new(ty), user }, span)
@@ -60,13 +60,28 @@ impl Checker<'_> {
             let address = at(base, member.bit_offset / 8, member.ty);
             return self.dereference(address, span);
         };
-        let Some((offset, unit, shift)) = unit_of(member.bit_offset, bits) else {
-            let what = format!("the bit-field `{}` over more than eight bytes", member.name);
-            return Err(Box::new(Error::Unsupported { what, span }));
+        let place = |base: Expr, offset: u64, unit: Type, shift: u32, bits: u32, ty: Type| {
+            let memory = Memory { address: Box::new(at(base, offset, unit.clone())), user };
+            Expr::new(ExprKind::Place(Place::Bits(Bits { memory, unit, shift, bits })), ty, span)
         };
-        let memory = Memory { address: Box::new(at(base, offset, unit.clone())), user };
-        let place = Place::Bits(Bits { memory, unit, shift, bits });
-        Ok(Expr::new(ExprKind::Place(place), member.ty, span))
+        if let Some((offset, unit, shift)) = unit_of(member.bit_offset, bits) {
+            return Ok(place(base, offset, unit, shift, bits, member.ty));
+        }
+        // Of a packed structure: the lower bits are at the end of one word, the upper ones at the begin of the next. What
+        // the address is made of is evaluated twice, so it may have no effects.
+        if bits == 0 || bits > 64 || !is_pure(&base) {
+            let what = format!("the bit-field `{}` over two words", member.name);
+            return Err(Box::new(Error::Unsupported { what, span }));
+        }
+        let (offset, shift) = (member.bit_offset / 64 * 8, (member.bit_offset % 64) as u32);
+        let lower = place(base.clone(), offset, ULONG, shift, 64 - shift, ULONG);
+        let upper = place(base, offset + 8, ULONG, 0, bits - (64 - shift), member.ty.clone());
+        let by = Expr::new(ExprKind::Int((64 - shift).into()), INT, span);
+        let arith = |op, left, right| {
+            let kind = ExprKind::Arith { op, left: Box::new(left), right: Box::new(right) };
+            Expr::new(kind, member.ty.clone(), span)
+        };
+        Ok(arith(ArithOp::Or, arith(ArithOp::Shl, upper, by), lower))
     }
 
     pub(super) fn check_offsetof(
@@ -78,7 +93,7 @@ impl Checker<'_> {
         let record = self.resolve_type(ty)?;
         let tagged =
             self.require_record(&record, ty.span, |found, span| Error::OffsetofType { found, span })?;
-        let found = self.find_member(&tagged, &record, member)?;
+        let found = self.find_member(&tagged, &record, member, tags::UNKNOWN)?;
         if found.bits.is_some() {
             return Err(Box::new(Error::OffsetofBits { span: member.span }));
         }
@@ -103,13 +118,31 @@ impl Checker<'_> {
         Ok(tagged)
     }
 
-    fn find_member(&self, tagged: &Tagged, record: &Type, member: &Spanned<String>) -> Result<Member> {
+    /// A struct or union as a value has bytes.
+    pub(super) fn require_sized(&self, value: &Expr, tag: Tag) -> Result<()> {
+        match value.ty.resolved() {
+            Type::Record(tagged) if tagged.bytes.unwrap_or(0) == 0 => {
+                let why = self.env.kernel.without_types().filter(|_| tagged.bytes.is_none());
+                let (found, span) = (value.ty.clone(), value.span);
+                Err(Box::new(Error::IncompleteValue { tag, found, why, span }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn find_member(
+        &self,
+        tagged: &Tagged,
+        record: &Type,
+        member: &Spanned<String>,
+        tag: Tag,
+    ) -> Result<Member> {
         let members = self.types().members(tagged);
         let names = members.iter().map(|candidate| candidate.name.as_str());
         let similar = suggest::nearest(&member.node, names).map(str::to_string);
         members.into_iter().find(|candidate| candidate.name == member.node).ok_or_else(|| {
             let (member, record, span) = (member.node.clone(), record.clone(), member.span);
-            Box::new(Error::NoMember { member, record, similar, span })
+            Box::new(Error::NoMember { tag, member, record, similar, span })
         })
     }
 }
@@ -118,6 +151,21 @@ impl Checker<'_> {
 pub(super) fn in_user_memory(value: &Expr) -> bool {
     let there = matches!(&value.kind, ExprKind::Place(Place::Memory(memory)) if memory.user);
     value.ty.is_user() || there && value.ty.is_by_ref()
+}
+
+/// Evaluating it twice is no different from once: variables, members and sums of them.
+fn is_pure(value: &Expr) -> bool {
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        match &value.kind {
+            ExprKind::Int(_) | ExprKind::Builtin(_) | ExprKind::Place(Place::Variable(_)) => {}
+            ExprKind::Place(Place::Memory(memory)) => open.push(&memory.address),
+            ExprKind::Convert(operand) => open.push(operand),
+            ExprKind::Arith { left, right, .. } => open.extend([left, right].map(|side| &**side)),
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// The smallest aligned integer that has all the bits: its offset in bytes, its type, and the first bit in it.

@@ -3,6 +3,7 @@
 mod action;
 mod agg;
 mod aggregating;
+mod arguments;
 mod assign;
 mod builtin;
 mod call;
@@ -35,8 +36,9 @@ pub mod typed;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::attributes::Attributes;
-use crate::parser::ast::ProbeDesc;
+use crate::attributes::{self, Attributes};
+use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields};
+use crate::parser::visit;
 use crate::source::Span;
 use crate::sugar::plain;
 use crate::types::declared::Declared;
@@ -47,6 +49,7 @@ pub use call::check_call;
 pub use dump::dump;
 pub use error::Error;
 pub use library::Library;
+pub use stability::{ProbeStability, Stability};
 
 /// Why a program was refused: the first error found.
 pub type Result<T> = std::result::Result<T, Box<Error>>;
@@ -67,6 +70,8 @@ pub struct Env<'a> {
     /// Options jstackframes and jstackstrsize: the same of jstack().
     pub jstackframes: u32,
     pub jstackstrsize: u32,
+    /// Whether what each clause depends on is wanted: types of arguments are looked up for it.
+    pub stability: bool,
 }
 
 impl Default for Env<'_> {
@@ -80,6 +85,7 @@ impl Default for Env<'_> {
             libraries: &[],
             jstackframes: 50,
             jstackstrsize: 512,
+            stability: false,
         }
     }
 }
@@ -91,19 +97,12 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
     for library in env.libraries {
         checker.load(library)?;
     }
-    for item in &program.items {
-        checker.check_item(item)?;
-    }
-    let providers: HashSet<&str> = program.items.iter().filter_map(provider_name).collect();
-    for item in &program.items {
-        if let plain::Item::Pragma(pragma) = item {
-            checker.require_used(pragma, &providers)?;
-        }
-    }
+    checker.check_declarations(program)?;
+    checker.check_pragmas_used(program)?;
     let mut clauses = Vec::new();
     for item in &program.items {
         match item {
-            plain::Item::Clause(clause) => clauses.push(checker.check_clause(clause)?),
+            plain::Item::Clause(clause) => clauses.extend(checker.check_descriptions(clause)?),
             plain::Item::Provider(provider) => checker.define_provider(provider)?,
             _ => {}
         }
@@ -113,6 +112,27 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
     }
     let names::Names { variables, aggregations, .. } = checker.names;
     Ok(typed::Program { layout: checker.layout, variables, aggregations, clauses })
+}
+
+/// Checks what the references check while they read: of a text that has a mistake further on this comes first.
+/// `whole`: the text was read to its end.
+pub fn check_read(program: &plain::Program, env: &Env<'_>, whole: bool) -> Result<()> {
+    let mut checker = Checker::new(env);
+    for library in env.libraries {
+        checker.load(library)?;
+    }
+    checker.check_declarations(program)?;
+    if whole { checker.check_pragmas_used(program) } else { Ok(()) }
+}
+
+/// What is promised of these probes, and the types of their arguments: for listings.
+pub fn describe(probes: Vec<ProbeFields>, env: &Env<'_>) -> Result<Vec<ProbeStability>> {
+    let mut checker = Checker::new(env);
+    for library in env.libraries {
+        checker.load(library)?;
+    }
+    let described = |fields| checker.stability_of_probe(&ProbeDescKind::Fields(Box::new(fields)));
+    Ok(probes.into_iter().map(described).collect())
 }
 
 fn provider_name(item: &plain::Item) -> Option<&str> {
@@ -142,12 +162,16 @@ struct Checker<'a> {
     providers: HashMap<String, provider::Provider>,
     /// Of names of the program, as its pragmas say.
     attributes: HashMap<String, Attributes>,
+    /// Of providers, as pragmas say.
+    provider_attributes: HashMap<String, attributes::Provider>,
     /// The names of the libraries that are there; a program that is none may not depend on one.
     loaded: Vec<String>,
     in_library: bool,
     /// The parameters of the inlines and translators that are being expanded; only the last frame is visible.
     frames: Vec<inline::Frame>,
     expansions: u32,
+    /// The first action of the statement that stands where a value should.
+    misplaced: Option<Error>,
     /// The first thing that the machine does not have yet. It is told last: what is wrong with the program
     /// itself matters more.
     unsupported: Option<Error>,
@@ -166,15 +190,30 @@ impl<'a> Checker<'a> {
             translators: translator::Translators::default(),
             providers: HashMap::new(),
             attributes: HashMap::new(),
+            provider_attributes: HashMap::new(),
             loaded: Vec::new(),
             in_library: false,
             frames: Vec::new(),
             expansions: 0,
+            misplaced: None,
             unsupported: None,
         }
     }
 
-    /// Declarations, where they stand.
+    fn check_declarations(&mut self, program: &plain::Program) -> Result<()> {
+        program.items.iter().try_for_each(|item| self.check_item(item))
+    }
+
+    /// A name with attributes of its own must appear in the text.
+    fn check_pragmas_used(&self, program: &plain::Program) -> Result<()> {
+        let providers: HashSet<&str> = program.items.iter().filter_map(provider_name).collect();
+        program.items.iter().try_for_each(|item| match item {
+            plain::Item::Pragma(pragma) => self.require_used(pragma, &providers),
+            _ => Ok(()),
+        })
+    }
+
+    /// Declarations, where they stand, and the types that clauses name there.
     fn check_item(&mut self, item: &plain::Item) -> Result<()> {
         match item {
             plain::Item::Declaration(declaration) => self.declare(declaration),
@@ -184,55 +223,123 @@ impl<'a> Checker<'a> {
                 self.note_attributes(pragma);
                 self.check_pragma(pragma)
             }
-            plain::Item::Provider(_) | plain::Item::Clause(_) => Ok(()),
+            plain::Item::Clause(clause) => {
+                let body = clause.body.iter().flatten();
+                clause.predicate.iter().chain(body).try_for_each(|expr| self.check_sizes(expr))
+            }
+            plain::Item::Provider(_) => Ok(()),
+        }
+    }
+
+    /// sizeof and offsetof of types are numbers as soon as they are read. A type that is defined inside of one is
+    /// left for later: it can be defined only once.
+    fn check_sizes(&mut self, expr: &ast::Expr) -> Result<()> {
+        let mut result = Ok(());
+        visit::each_operand(expr, &mut |operand| {
+            if result.is_ok() {
+                result = self.check_sizes(operand);
+            }
+        });
+        result?;
+        match &expr.kind {
+            ast::ExprKind::SizeofType { ty } | ast::ExprKind::Offsetof { ty, .. } if !ty.defines() => {
+                self.check_operand(expr).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The probes of a clause share what it is compiled to, unless each of its descriptions has its own `args[]`.
+    fn check_descriptions(&mut self, clause: &plain::Clause) -> Result<Vec<typed::Clause>> {
+        let before = self.names.mark();
+        match self.check_clause(clause) {
+            Err(error) if error.is_of_several_probes() && clause.probes.len() > 1 => {
+                self.names.reset(&before);
+                let alone =
+                    |probe: &ProbeDesc| plain::Clause { probes: vec![probe.clone()], ..clause.clone() };
+                clause.probes.iter().map(|probe| self.check_clause(&alone(probe))).collect()
+            }
+            checked => Ok(vec![checked?]),
         }
     }
 
     /// The actions come first, so that the predicate may use what they assign. If they need a variable that
-    /// nobody assigned, the predicate may be what assigns it: then it comes first.
+    /// nobody assigned, the predicate may be what assigns it: then it comes first. What actions ask of their
+    /// arguments comes after all expressions.
     fn check_clause(&mut self, clause: &plain::Clause) -> Result<typed::Clause> {
         self.probes = Some(clause.probes.clone());
         let before = self.names.mark();
-        let (predicate, body) = match self.check_body(clause) {
-            Ok(body) => (self.check_predicate(clause)?, body),
+        let (predicate, stmts) = match self.check_stmts(clause) {
+            Ok(stmts) => (self.check_predicate(clause)?, stmts),
             Err(error) if error.is_undefined() && clause.predicate.is_some() => {
                 self.names.reset(&before);
                 let predicate = self.check_predicate(clause)?;
-                (predicate, self.check_body(clause)?)
+                (predicate, self.check_stmts(clause)?)
             }
             Err(error) => return Err(error),
         };
+        let mut order = order::Order::default();
+        let mut body = Vec::new();
+        for (stmt, expr) in stmts.into_iter().zip(clause.body.iter().flatten()) {
+            // A later statement of the clause may have assigned the aggregation that was missing.
+            let stmt = match stmt {
+                Err(error) if error.is_unassigned_aggregation() => self.check_stmt(expr)?,
+                stmt => stmt?,
+            };
+            order.follow(&stmt)?;
+            body.push(stmt);
+        }
         self.check_stability(clause)?;
-        Ok(typed::Clause { probes: clause.probes.clone(), predicate, body, span: clause.span })
+        let stability = self.env.stability.then(|| self.stability_of(clause));
+        Ok(typed::Clause { probes: clause.probes.clone(), predicate, body, stability, span: clause.span })
     }
 
-    fn check_body(&mut self, clause: &plain::Clause) -> Result<Vec<typed::Stmt>> {
-        let body: Vec<_> = clause.body.iter().flatten().collect();
-        let mut checked = Vec::new();
-        for expr in &body {
-            checked.push(match self.check_stmt(expr) {
-                Ok(stmt) => Some(stmt),
-                // A later statement of the clause may assign it.
-                Err(error) if error.is_unassigned_aggregation() => None,
-                Err(error) => return Err(error),
-            });
+    /// Each statement, or what its action has to say of it; any other error is the clause's.
+    fn check_stmts(&mut self, clause: &plain::Clause) -> Result<Vec<Result<typed::Stmt>>> {
+        let mut checked: Vec<Result<typed::Stmt>> = Vec::new();
+        for expr in clause.body.iter().flatten() {
+            let stmt = self.check_stmt(expr);
+            match &stmt {
+                Err(error) if error.is_of_action() => match &expr.kind {
+                    ast::ExprKind::Assign { right, .. } if assign::is_aggregating(expr) => {
+                        self.check_operands(right)?;
+                    }
+                    ast::ExprKind::Call { .. } => self.check_operands(expr)?,
+                    _ => {}
+                },
+                // What the statement before was to assign is not there.
+                Err(error) if error.is_undefined_aggregation() && checked.iter().any(Result::is_err) => {}
+                Err(error) => return Err(error.clone()),
+                Ok(_) => {}
+            }
+            checked.push(stmt);
         }
-        let mut order = order::Order::default();
-        let mut stmts = Vec::new();
-        for (stmt, expr) in checked.into_iter().zip(body) {
-            let stmt = stmt.map_or_else(|| self.check_stmt(expr), Ok)?;
-            order.follow(&stmt)?;
-            stmts.push(stmt);
-        }
-        Ok(stmts)
+        Ok(checked)
+    }
+
+    /// The arguments of an action that refuses one of them: another may be wrong by itself.
+    fn check_operands(&mut self, expr: &ast::Expr) -> Result<()> {
+        let mut result = Ok(());
+        visit::each_operand(expr, &mut |operand| {
+            if result.is_err() || assign::as_aggregation(operand).is_some() {
+                return;
+            }
+            result = match &operand.kind {
+                ast::ExprKind::Call { callee, .. } if !builtin::is_subroutine(&callee.node) => {
+                    self.check_operands(operand)
+                }
+                _ => self.check_operand(operand).map(drop),
+            };
+        });
+        result
     }
 
     fn check_predicate(&mut self, clause: &plain::Clause) -> Result<Option<typed::Expr>> {
         let Some(predicate) = &clause.predicate else { return Ok(None) };
-        let checked = self.check_expr(predicate)?;
-        if !checked.ty.is_scalar() {
-            return Err(Box::new(Error::PredicateNotScalar { found: checked.ty, span: predicate.span }));
-        }
-        Ok(Some(checked))
+        let checked = self.check_expr(predicate).and_then(|checked| match checked.ty.is_scalar() {
+            true => Ok(Some(checked)),
+            false => Err(Box::new(Error::PredicateNotScalar { found: checked.ty, span: predicate.span })),
+        });
+        self.in_its_place(checked)
     }
 }

@@ -1,5 +1,6 @@
 //! typeck/ops.rs: unary, binary and conditional operators.
 
+use super::assign::is_argument;
 use super::expr::sum;
 use super::typed::{ArithOp, CompareClass, CompareOp, Expr, ExprKind, LogicOp, Memory, Place};
 use super::{Checker, Error, Result, builtin, fold};
@@ -21,7 +22,22 @@ impl Checker<'_> {
         {
             return Ok(size);
         }
-        let value = self.check_expr(operand)?;
+        let value = self.check_operand(operand)?;
+        self.apply_unary(op, operand, value, span)
+    }
+
+    fn apply_unary(&self, op: UnaryOp, operand: &ast::Expr, value: Expr, span: Span) -> Result<Expr> {
+        let translated = matches!(value.kind, ExprKind::Translated { .. });
+        match value.ty.referent() {
+            // What a translated pointer points to is there by its members too.
+            Some(to) if translated && op == UnaryOp::Deref => {
+                return Ok(Expr::new(value.kind, self.complete(to.clone()), span));
+            }
+            _ if translated => {
+                return Err(Box::new(Error::TranslatedValue { found: value.ty, span: operand.span }));
+            }
+            _ => {}
+        }
         match op {
             UnaryOp::Plus | UnaryOp::Neg => {
                 require(value.ty.is_integer(), &value, |found, span| Error::NotArithmetic {
@@ -51,7 +67,7 @@ impl Checker<'_> {
                 let not = unary(value, |v| u64::from(v == 0), ExprKind::Not, span);
                 Ok(Expr { ty: INT, ..not })
             }
-            UnaryOp::Deref => self.dereference(value, span),
+            UnaryOp::AddrOf if is_argument(operand) => Err(Box::new(Error::AddressOfVariable { span })),
             UnaryOp::AddrOf if Self::is_function_address(&value) => Ok(value),
             UnaryOp::AddrOf => check_address_of(value, span),
             UnaryOp::Sizeof => match &value.kind {
@@ -71,6 +87,7 @@ impl Checker<'_> {
                 }
                 Ok(self.cast(value, Type::String, Some(span)))
             }
+            UnaryOp::Deref => self.dereference(value, span),
             UnaryOp::PreInc | UnaryOp::PreDec => Ok(value),
         }
     }

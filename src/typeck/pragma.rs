@@ -48,7 +48,13 @@ impl Checker<'_> {
 
     /// A name that every program knows is not the program's to describe.
     fn check_owned(&self, name: &Spanned<String>) -> Result<()> {
-        match builtin::lookup(&name.node).is_some() || constants::lookup(&name.node).is_some() {
+        let known = match builtin::lookup(&name.node).map(|entry| entry.what) {
+            // The library that defines it says what it promises.
+            Some(builtin::What::Library) => !self.in_library,
+            Some(_) => true,
+            None => constants::lookup(&name.node).is_some(),
+        };
+        match known {
             true => Err(Box::new(Error::PragmaScope { name: name.node.clone(), span: name.span })),
             false => Ok(()),
         }

@@ -94,27 +94,20 @@ impl Checker<'_> {
         Ok((native, arguments))
     }
 
-    /// `args[number]` of the probes that a description matches, if its provider was defined; `Err` is the number
-    /// of arguments that there are, or `None` where the probes differ.
-    pub(super) fn declared_argument(
-        &self,
-        fields: &ast::ProbeFields,
-        number: u64,
-    ) -> Option<std::result::Result<Argument, Option<u64>>> {
-        let provider = self.providers.get(&fields.provider)?;
+    /// The names of the probes that a description matches, if its provider was defined.
+    pub(super) fn declared_probes(&self, fields: &ast::ProbeFields) -> Vec<String> {
+        let Some(provider) = self.providers.get(&fields.provider) else { return Vec::new() };
         let pattern = Pattern::new(&fields.name);
-        let mut matching = provider.probes.iter().filter(|probe| pattern.matches(&probe.name));
-        let first = matching.next()?;
-        if !matching.all(|probe| {
-            same(std::slice::from_ref(first), &[Probe { name: first.name.clone(), ..probe.clone() }])
-        }) {
-            return Some(Err(None));
-        }
-        let number = usize::try_from(number).unwrap_or(usize::MAX);
-        Some(match first.translated.get(number) {
-            Some((ty, index)) => Ok((*index, first.native[*index].clone(), ty.clone())),
-            None => Err(Some(first.translated.len() as u64)),
-        })
+        let names = provider.probes.iter().map(|probe| &probe.name);
+        names.filter(|name| pattern.matches(name)).cloned().collect()
+    }
+
+    /// What `args[]` of one probe is, if its provider was defined.
+    pub(super) fn declared_arguments(&self, fields: &ast::ProbeFields) -> Option<Vec<Argument>> {
+        let provider = self.providers.get(&fields.provider)?;
+        let probe = provider.probes.iter().find(|probe| probe.name == fields.name)?;
+        let seen = probe.translated.iter();
+        Some(seen.map(|(ty, index)| (*index, probe.native[*index].clone(), ty.clone())).collect())
     }
 
     /// The same type, or one that a translator makes of it.

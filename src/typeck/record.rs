@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::inline::{Inline, Value};
 use super::specs::has_user;
 use super::{Checker, Error, Result};
+use crate::attributes::STABLE;
 use crate::parser::ast::{
     EnumDefinition, Expr, MemberDeclaration, MemberDeclarator, RecordDefinition, TagKind,
 };
@@ -23,6 +24,7 @@ impl Checker<'_> {
     pub(super) fn define_record(&mut self, record: &RecordDefinition, span: Span) -> Result<Type> {
         // The tag can be named inside of the braces, behind a pointer.
         let tagged = self.new_tag(record.kind, record.name.as_ref(), span)?;
+        self.declared.begin(&tagged);
         let mut parts = Vec::new();
         for declaration in &record.members {
             self.check_members(declaration, &mut parts)?;
@@ -145,7 +147,8 @@ impl Checker<'_> {
                 return Err(Box::new(Error::Redeclared { name, declared, span }));
             }
             enumerators.push((name.node.clone(), number));
-            let inline = Inline { params: None, ty: INT, value: Value::Constant(small), span: name.span };
+            let (value, attributes) = (Value::Constant(small), STABLE);
+            let inline = Inline { params: None, ty: INT, value, attributes, span: name.span };
             self.inlines.insert(name.node.clone(), inline);
         }
         Ok(Type::Enum(self.declared.define_enum(&tagged, enumerators, span)))

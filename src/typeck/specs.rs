@@ -42,7 +42,9 @@ impl TypeSource for Types<'_> {
     fn complete(&self, tagged: &Tagged) -> Tagged {
         let known = self.source(tagged).complete(tagged);
         let kernel = match known.bytes {
-            None if !known.name.is_empty() => self.kernel.tagged(known.kind, &known.name),
+            None if !known.name.is_empty() && !self.declared.is_begun(&known) => {
+                self.kernel.tagged(known.kind, &known.name)
+            }
             _ => None,
         };
         match kernel {
@@ -146,11 +148,14 @@ impl Checker<'_> {
             let ty = self.resolve_type(&param.ty)?;
             let sole = params.list.len() == 1 && !params.variadic;
             match ty.resolved() {
-                Type::Void if allowed.void && sole && param.name.is_none() => return Ok(Vec::new()),
-                Type::Void => {
+                Type::Void if allowed.void && param.name.is_some() => {
+                    return Err(Box::new(Error::ParameterVoidName { kind, span: param.ty.span }));
+                }
+                Type::Void if allowed.void && sole => return Ok(Vec::new()),
+                Type::Void if allowed.void => {
                     return Err(Box::new(Error::ParameterVoid { kind, span: param.ty.span }));
                 }
-                Type::Dynamic => {
+                Type::Void | Type::Dynamic => {
                     return Err(Box::new(Error::ParameterType { kind, found: ty, span: param.ty.span }));
                 }
                 _ if !allowed.anonymous && param.name.is_none() => {

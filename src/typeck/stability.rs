@@ -1,31 +1,92 @@
-//! typeck/stability.rs: what a clause depends on, measured against option amin.
+//! typeck/stability.rs: what a clause depends on: the report of -v, and what option amin asks for.
 
+use super::arguments::is_glob;
 use super::builtin::{self, What};
 use super::{Checker, Error, Result};
-use crate::attributes::{self, Attributes, EVOLVING, KERNEL, STABLE};
-use crate::parser::ast::{self, Expr, ExprKind, Pragma, PragmaSubject, ProbeDesc, ProbeDescKind, TypeSpec};
+use crate::attributes::{self, Attributes, EVOLVING, KERNEL, Provider, STABLE};
+use crate::parser::ast::{self, Expr, ExprKind, Pragma, PragmaSubject, ProbeDescKind, ProbeFields, TypeSpec};
 use crate::parser::visit;
 use crate::sugar::plain;
-use crate::types::TypeSource as _;
+use crate::types::{Type, TypeSource as _};
 
-/// Of fbt and kinst: the fields of their descriptions are names of the kernel.
-const PLACES: Attributes = Attributes { class: 4, ..EVOLVING };
+/// What a clause depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stability {
+    /// By description of the clause.
+    pub probes: Vec<ProbeStability>,
+    /// The least stable thing of the predicate and the statements.
+    pub statements: Attributes,
+}
+
+/// What is promised of the probes of one description.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProbeStability {
+    pub probe: ProbeDescKind,
+    pub description: Attributes,
+    pub arguments: Attributes,
+    /// Of `args[]`; none, if they are not known or not the same for all probes.
+    pub types: Vec<Type>,
+}
 
 impl Checker<'_> {
     /// The attributes that a text gives to a name of its own.
     pub(super) fn note_attributes(&mut self, pragma: &Pragma) {
-        if let Pragma::Attributes { attributes, of: PragmaSubject::Identifier(name), .. } = pragma
-            && let Ok(given) = attributes::parse(&attributes.node)
-        {
-            self.attributes.insert(name.node.clone(), given);
+        let Pragma::Attributes { attributes, of, .. } = pragma else { return };
+        let Ok(given) = attributes::parse(&attributes.node) else { return };
+        match of {
+            PragmaSubject::Identifier(name) => {
+                self.attributes.insert(name.node.clone(), given);
+            }
+            PragmaSubject::Provider { name, part } => {
+                let known = Provider::known(&name.node).unwrap_or(Provider::UNKNOWN);
+                let provider = self.provider_attributes.entry(name.node.clone()).or_insert(known);
+                if let Some(part) = provider.part(&part.node.to_ascii_lowercase()) {
+                    *part = given;
+                }
+            }
         }
+    }
+
+    /// For -v.
+    pub(super) fn stability_of(&self, clause: &plain::Clause) -> Stability {
+        let probes: Vec<ProbeStability> =
+            clause.probes.iter().map(|probe| self.stability_of_probe(&probe.kind)).collect();
+        let arguments = probes.iter().fold(STABLE, |least, probe| least.min(probe.arguments));
+        let mut statements = STABLE;
+        for expr in clause.predicate.iter().chain(clause.body.iter().flatten()) {
+            statements = statements.min(self.least_of(expr, arguments));
+        }
+        Stability { probes, statements }
+    }
+
+    pub(super) fn stability_of_probe(&self, probe: &ProbeDescKind) -> ProbeStability {
+        let found = match probe {
+            ProbeDescKind::Fields(_) => None,
+            // A number is one probe.
+            id => self.env.kernel.probes(id).pop(),
+        };
+        let probe = found.map_or_else(|| probe.clone(), |fields| ProbeDescKind::Fields(Box::new(fields)));
+        let (description, arguments) = match &probe {
+            ProbeDescKind::Fields(fields) => {
+                (self.attributes_of_description(fields), self.provider_of(&fields.provider).args)
+            }
+            ProbeDescKind::Id(_) => (Provider::UNKNOWN.provider, Provider::UNKNOWN.args),
+        };
+        let types = self.argument_types(&probe);
+        ProbeStability { probe, description, arguments, types }
     }
 
     /// Nothing in the clause is less stable than was asked for.
     pub(super) fn check_stability(&self, clause: &plain::Clause) -> Result<()> {
         let Some(least) = self.env.amin else { return Ok(()) };
+        let mut arguments = STABLE;
         for probe in &clause.probes {
-            let found = attributes_of_probe(probe);
+            let ProbeDescKind::Fields(fields) = &probe.kind else { continue };
+            let own = fields.provider.is_empty() && matches!(fields.name.as_str(), "BEGIN" | "END" | "ERROR");
+            let provider = if own { "dtrace" } else { fields.provider.as_str() };
+            let fields = ProbeFields { provider: provider.to_string(), ..ProbeFields::clone(fields) };
+            arguments = arguments.min(self.provider_of(provider).args);
+            let found = self.attributes_of_description(&fields);
             if !found.reaches(least) {
                 let what = format!("the probe description {probe}");
                 return Err(Box::new(Error::Unstable { what, found, least, span: probe.span }));
@@ -34,7 +95,7 @@ impl Checker<'_> {
         let mut open: Vec<&Expr> = clause.predicate.iter().chain(clause.body.iter().flatten()).collect();
         open.reverse();
         while let Some(expr) = open.pop() {
-            let found = self.attributes_of(expr);
+            let found = self.attributes_of(expr, arguments);
             if !found.reaches(least) {
                 let (what, span) = (format!("`{expr}`"), expr.span);
                 return Err(Box::new(Error::Unstable { what, found, least, span }));
@@ -44,9 +105,20 @@ impl Checker<'_> {
         Ok(())
     }
 
+    /// Of an expression with all its operands; `arguments` are those of `args[]`.
+    pub(super) fn least_of(&self, expr: &Expr, arguments: Attributes) -> Attributes {
+        let (mut open, mut least) = (vec![expr], STABLE);
+        while let Some(expr) = open.pop() {
+            least = least.min(self.attributes_of(expr, arguments));
+            visit::each_operand(expr, &mut |operand| open.push(operand));
+        }
+        least
+    }
+
     /// Of the node itself; its operands have their own.
-    fn attributes_of(&self, expr: &Expr) -> Attributes {
+    fn attributes_of(&self, expr: &Expr, arguments: Attributes) -> Attributes {
         match &expr.kind {
+            ExprKind::Ident(name) if name == "args" => arguments,
             ExprKind::Ident(name) => self.attributes_of_name(name),
             ExprKind::Call { callee, .. } => self.attributes_of_name(&callee.node),
             ExprKind::Cast { ty, .. }
@@ -64,11 +136,29 @@ impl Checker<'_> {
         if let Some(given) = self.attributes.get(name) {
             return *given;
         }
+        if let Some(inline) = self.inlines.get(name) {
+            return inline.attributes;
+        }
         match builtin::lookup(name).map(|entry| (entry.name, entry.what)) {
             Some(("curthread", _)) => Attributes { data: 1, ..STABLE },
             Some((name, What::Subroutine(_))) if is_of_kernel(name) => EVOLVING,
             _ => STABLE,
         }
+    }
+
+    /// A provider that a description leaves open promises nothing.
+    fn provider_of(&self, provider: &str) -> Provider {
+        if provider.is_empty() || is_glob(provider) {
+            return Provider::UNKNOWN;
+        }
+        let given = self.provider_attributes.get(provider).copied();
+        given.or_else(|| Provider::known(provider)).unwrap_or(Provider::UNKNOWN)
+    }
+
+    fn attributes_of_description(&self, fields: &ProbeFields) -> Attributes {
+        let written = |field: &str| !field.is_empty() && !is_glob(field);
+        let (module, function) = (written(&fields.module), written(&fields.function));
+        self.provider_of(&fields.provider).of_description(module, function, written(&fields.name))
     }
 
     /// A type that only the kernel defines is the kernel's.
@@ -88,13 +178,4 @@ impl Checker<'_> {
 /// Subroutines whose meaning is that of the kernel's locks, devices and messages.
 fn is_of_kernel(name: &str) -> bool {
     ["mutex_", "rw_", "sx_", "msg", "ddi_", "get"].iter().any(|start| name.starts_with(start))
-}
-
-/// The fields that are written count.
-fn attributes_of_probe(probe: &ProbeDesc) -> Attributes {
-    let ProbeDescKind::Fields(fields) = &probe.kind else { return STABLE };
-    let own = matches!(fields.provider.as_str(), "" | "dtrace");
-    let base = if own { STABLE } else { PLACES };
-    let place = !fields.module.is_empty() || !fields.function.is_empty();
-    if place { base.min(KERNEL) } else { base }
 }

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use super::inline::Frame;
-use super::typed::{Expr, ExprKind};
+use super::typed::{Expr, ExprKind, Place};
 use super::{Checker, Error, Result};
-use crate::diag::suggest;
+use crate::diag::{suggest, tags};
+use crate::dif::insn::Subr;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
 use crate::types::{Member, Tagged, Type, TypeSource};
@@ -147,7 +148,7 @@ impl Checker<'_> {
             _ => self.complete(ty.clone()),
         };
         let Type::Record(output) = record.resolved() else {
-            return Err(Box::new(Error::TranslatorOutput { found: ty, span }));
+            return Err(Box::new(Error::NoTranslator { output: ty, input: source.ty, span }));
         };
         let Some(index) = self.find_translator(output, &source) else {
             return Err(Box::new(Error::NoTranslator { output: ty, input: source.ty, span }));
@@ -156,6 +157,33 @@ impl Checker<'_> {
         let source = self.convert(source, &input);
         let source = Box::new(Expr { ty: input, ..source });
         Ok(Expr::new(ExprKind::Translated { translator: index, source }, ty, span))
+    }
+
+    /// `place = translated`: each member that the translator makes is assigned; the value is the whole object.
+    pub(super) fn snapshot(
+        &mut self,
+        place: Place,
+        ty: Type,
+        translator: usize,
+        source: &Expr,
+        span: Span,
+    ) -> Result<Expr> {
+        let translator = self.translators.list[translator].clone();
+        let members = self.types().members(&translator.output);
+        let mut whole = Expr::new(ExprKind::Place(place.clone()), ty.clone(), span);
+        for (name, value) in translator.members.iter().rev() {
+            let Some(member) = members.iter().find(|member| member.name == name.node) else { continue };
+            let value = self.translate(&translator, member, value, source.clone(), span)?;
+            let object = Expr::new(ExprKind::Place(place.clone()), ty.clone(), span);
+            let target = self.load_member(object, member.clone(), false, span)?;
+            let ExprKind::Place(target) = target.kind else { continue };
+            let array = matches!(member.ty.resolved(), Type::Array { .. });
+            let value = if array && value.ty.is_string() { padded(value) } else { value };
+            let assigned = ExprKind::Assign { place: target, value: Box::new(value) };
+            let left = Box::new(Expr::new(assigned, member.ty.clone(), span));
+            whole = Expr::new(ExprKind::Comma { left, right: Box::new(whole) }, ty.clone(), span);
+        }
+        Ok(whole)
     }
 
     /// The translator for exactly this type, or one that takes it.
@@ -183,7 +211,13 @@ impl Checker<'_> {
         let Some(found) = members.iter().find(|m| m.name == member.node) else {
             let similar = suggest::nearest(&member.node, members.iter().map(|m| m.name.as_str()));
             let (similar, member, span) = (similar.map(str::to_string), member.node.clone(), member.span);
-            return Some(Err(Box::new(Error::NoMember { member, record, similar, span })));
+            return Some(Err(Box::new(Error::NoMember {
+                tag: tags::TYPE_MEMBER,
+                member,
+                record,
+                similar,
+                span,
+            })));
         };
         let Some((_, value)) = translator.members.iter().find(|(name, _)| name.node == member.node) else {
             let (member, declared, span) = (member.node.clone(), translator.span, member.span);
@@ -191,4 +225,12 @@ impl Checker<'_> {
         };
         Some(self.translate(&translator, found, value, (**source).clone(), span))
     }
+}
+
+/// A string of the machine's own, with room for all of its bytes: one of the program ends where its text does.
+fn padded(text: Expr) -> Expr {
+    let span = text.span;
+    let empty = Expr::new(ExprKind::Str(Vec::new()), Type::String, span);
+    let kind = ExprKind::Call { subroutine: Subr::Strjoin, args: vec![text, empty] };
+    Expr::new(kind, Type::String, span)
 }

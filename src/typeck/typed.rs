@@ -3,6 +3,7 @@
 //! Values are 64 bits wide, extended from their type; arithmetic does not narrow them. Where a value must be
 //! narrowed a `Convert` stands, pointer arithmetic is scaled, and `p->m`, `p[i]`, `&x` are loads and sums.
 
+use super::stability::Stability;
 use crate::dif::insn::{Builtin, Subr};
 use crate::dif::shape::Shape;
 use crate::dif::{ActionKind, Format};
@@ -89,6 +90,8 @@ pub struct Clause {
     pub probes: Vec<ProbeDesc>,
     pub predicate: Option<Expr>,
     pub body: Vec<Stmt>,
+    /// `Some`, if it was asked for.
+    pub stability: Option<Stability>,
     pub span: Span,
 }
 

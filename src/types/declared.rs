@@ -12,6 +12,8 @@ pub struct Declared {
     typedefs: HashMap<String, (Type, Span)>,
     tags: HashMap<(TagKind, String), u32>,
     definitions: Vec<Definition>,
+    /// Those whose braces are open.
+    begun: Vec<TypeId>,
 }
 
 #[derive(Clone, Debug)]
@@ -51,6 +53,15 @@ impl Declared {
         tagged
     }
 
+    /// From here on the tag is the program's own, though its members are still unknown.
+    pub fn begin(&mut self, tagged: &Tagged) {
+        self.begun.push(tagged.id);
+    }
+
+    pub fn is_begun(&self, tagged: &Tagged) -> bool {
+        self.begun.contains(&tagged.id)
+    }
+
     /// Where the tag was defined, if it was, and not only declared.
     pub fn defined_at(&self, kind: TagKind, name: &str) -> Option<Span> {
         let definition = &self.definitions[*self.tags.get(&(kind, name.to_string()))? as usize];
@@ -68,6 +79,7 @@ impl Declared {
 
     fn define(&mut self, tagged: &Tagged, body: Body, bytes: u64, span: Span) -> Tagged {
         let tagged = Tagged { bytes: Some(bytes), ..tagged.clone() };
+        self.begun.retain(|id| *id != tagged.id);
         if let Some(definition) = self.definitions.get_mut(tagged.id.index as usize) {
             *definition = Definition { tagged: tagged.clone(), body: Some(body), span };
         }

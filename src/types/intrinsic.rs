@@ -123,7 +123,8 @@ pub(super) fn definition_order(ty: &Type) -> usize {
 }
 
 fn base(name: &str) -> Option<Type> {
-    BASE.iter().find(|ty| ty.to_string() == name).cloned()
+    let called = |ty: &&Type| matches!(ty, Type::Int(Int { name: own, .. }) | Type::Float { name: own, .. } if own == name);
+    BASE.iter().find(called).cloned()
 }
 
 fn typedef(name: &str) -> Option<Type> {

@@ -10,7 +10,7 @@ mod layout;
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::parser::ast::TagKind;
+use crate::parser::ast::{ProbeDescKind, ProbeFields, TagKind};
 
 pub use layout::{Layout, promote};
 
@@ -119,6 +119,11 @@ pub trait Kernel: TypeSource {
     /// The type of a function, for `args[]`. An empty module is any.
     fn prototype(&self, module: &str, function: &str) -> Option<Prototype>;
 
+    /// The probes that a description names; none, if there are none or nobody can tell.
+    fn probes(&self, _description: &ProbeDescKind) -> Vec<ProbeFields> {
+        Vec::new()
+    }
+
     /// Whether a module of this name is there; the kernel proper is one too.
     fn has_module(&self, name: &str) -> bool {
         matches!(name, "vmlinux" | "kernel")
@@ -135,6 +140,8 @@ pub struct Symbol {
     pub name: String,
     pub address: u64,
     pub bytes: u64,
+    /// Each processor has its own: at the address stands none of them, but what they began as.
+    pub per_cpu: bool,
     /// `None`: nothing says what its type is.
     pub ty: Option<Type>,
 }

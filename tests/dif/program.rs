@@ -39,13 +39,16 @@ impl Random {
     }
 
     pub fn text(&mut self) -> Vec<u8> {
-        const WORDS: [&[u8]; 14] = [
+        const WORDS: [&[u8]; 17] = [
             b"",
             b"a",
             b"ab",
             b"abcabc",
             b"Hello, World",
             b"/usr/lib/x.so",
+            b"/a/./../b/..",
+            b"x/../../y/.",
+            b"/../",
             b"//a//",
             b"/",
             b" -12z",
@@ -537,7 +540,7 @@ impl<'a> Writer<'a> {
             3 => self.tokens(rd, depth),
             4 => self.found(rd, depth),
             _ => {
-                let subr = self.random.pick(&[Toupper, Tolower, Basename, Dirname]);
+                let subr = self.random.pick(&[Toupper, Tolower, Basename, Dirname, Cleanpath, Cleanpath]);
                 self.string(rd, depth - 1);
                 self.call(subr, rd, "s");
             }

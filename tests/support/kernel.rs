@@ -5,13 +5,15 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use kinst::debuginfo::{Bytes, Image};
+use kinst::parser::ast::{ProbeDescKind, ProbeFields};
+use kinst::sites::glob::Pattern;
 use kinst::types::kernel::{Files, KernelTypes, Located};
 
 /// The object file that gcc makes of types.c, with BTF (-gbtf) or with DWARF (-gdwarf-5).
 pub fn object(format: &str) -> Vec<u8> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/types.c");
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("types.o");
+    let (source, path) = (dir.path().join("types.c"), dir.path().join("types.o"));
+    std::fs::write(&source, include_str!("types.c")).unwrap();
     let output = Command::new("gcc").arg(format).args(["-c", "-o"]).args([&path, &source]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     std::fs::read(&path).unwrap()
@@ -88,6 +90,26 @@ impl Files for Fixture {
             bytes: if name == "untyped" { 24 } else { 0 },
             function,
         })
+    }
+
+    /// Those of fbt, at the functions of types.c and one in assembly, where the kernel has types.
+    fn probes(&self, description: &ProbeDescKind) -> Vec<ProbeFields> {
+        let ProbeDescKind::Fields(wanted) = description else { return Vec::new() };
+        let matches = |pattern: &str, name: &str| Pattern::new(pattern).matches(name);
+        let functions = ["after_pair", "make_pair", "narrow", "vfs_read", "vfs_start"];
+        let all = functions.iter().flat_map(|function| ["entry", "return"].map(|name| (*function, name)));
+        let named = all.filter(|(function, name)| {
+            matches(&wanted.provider, "fbt")
+                && matches(&wanted.function, function)
+                && matches(&wanted.name, name)
+        });
+        let probe = |(function, name): (&str, &str)| ProbeFields {
+            provider: "fbt".to_owned(),
+            module: "vmlinux".to_owned(),
+            function: function.to_owned(),
+            name: name.to_owned(),
+        };
+        named.map(probe).collect()
     }
 
     fn debug(&self, module: &str) -> Option<&Image> {

@@ -82,6 +82,13 @@ struct pair {
 	long a, b;
 };
 
+struct packed_bits {
+	unsigned char before;
+	long across : 60;
+	unsigned long behind : 60;
+} __attribute__((packed));
+
+struct packed_bits packed_bits;
 struct task_struct init_task;
 volatile unsigned long jiffies;
 const char linux_banner[] = "Linux version 0";
@@ -101,6 +108,11 @@ u8 narrow(u8 small, _Bool truth, enum state state)
 void after_pair(struct pair pair, u32 last, struct big big, int behind)
 {
 	hidden = pair.a + last + big.c + behind;
+}
+
+int __traceiter_opened(void *data, struct file *file, int flags)
+{
+	return data && file && flags;
 }
 
 struct pair make_pair(int count, ...)

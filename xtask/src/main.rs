@@ -1,9 +1,11 @@
 //! xtask: the development commands of the project.
 
 mod apt;
+mod bench;
 mod cache;
 mod demo;
 mod exec;
+mod fuzz;
 mod kernels;
 mod kmod;
 mod setup;
@@ -36,6 +38,10 @@ enum Command {
     Tidy(tidy::Options),
     /// Run the cases of tests/vm in guests
     VmTest(vmtest::Options),
+    /// Run the fuzz targets for a time
+    Fuzz(fuzz::Options),
+    /// Run the benchmarks
+    Bench(bench::Options),
     /// Write src/kernel/uapi.rs from the module's header
     Uapi(uapi::Options),
 }
@@ -49,6 +55,8 @@ fn main() -> ExitCode {
         Command::Tidy(options) => tidy::main(&options),
         Command::Vm(options) => vm::main(&options),
         Command::VmTest(options) => vmtest::main(&options),
+        Command::Fuzz(options) => fuzz::main(&options),
+        Command::Bench(options) => bench::main(&options).map(|()| ExitCode::SUCCESS),
         Command::Uapi(options) => uapi::main(&options).map(|()| ExitCode::SUCCESS),
     };
     result.unwrap_or_else(|error| {

@@ -356,20 +356,33 @@ fn trim_slashes(path: &[u8]) -> &[u8] {
     path.get(..end).unwrap_or_default()
 }
 
-/// Without `//`, `/./` and `/x/../`; what is left of a relative path stays relative.
+/// Without `//`, `/./` and `/x/../`. A slash or `/.` at the end stays; what is left of a relative path stays relative.
 fn cleanpath(path: &[u8]) -> Vec<u8> {
-    let absolute = path.first() == Some(&b'/');
-    let mut parts: Vec<&[u8]> = Vec::new();
-    for part in path.split(|byte| *byte == b'/') {
-        match part {
-            b"" | b"." => {}
-            b".." if parts.last().is_some_and(|last| *last != b"..") => drop(parts.pop()),
-            b".." if absolute => {}
-            part => parts.push(part),
+    let relative = path.first().is_some_and(|byte| *byte != b'/');
+    let mut components = path.split(|byte| *byte == b'/');
+    let mut clean = components.next().unwrap_or_default().to_vec();
+    let mut components = components.peekable();
+    while let Some(name) = components.next() {
+        let last = components.peek().is_none();
+        let is_parent = clean == b".." || clean.ends_with(b"/..");
+        match name {
+            b"" | b"." if !last => {}
+            b".." if !relative || !clean.is_empty() && !is_parent => {
+                let slash = clean.iter().rposition(|byte| *byte == b'/');
+                clean.truncate(slash.unwrap_or(0));
+                if last && (!relative || !clean.is_empty()) {
+                    clean.push(b'/');
+                }
+            }
+            _ => {
+                if !relative || !clean.is_empty() {
+                    clean.push(b'/');
+                }
+                clean.extend(name);
+            }
         }
     }
-    let joined = parts.join(&b'/');
-    if absolute { [b"/", joined.as_slice()].concat() } else { joined }
+    clean
 }
 
 #[cfg(test)]
@@ -421,5 +434,10 @@ mod tests {
         }
         assert_eq!(cleanpath(b"/a/./b//../c"), b"/a/c");
         assert_eq!(cleanpath(b"/../a"), b"/a");
+        assert_eq!(cleanpath(b"/a//b/"), b"/a/b/");
+        assert_eq!(cleanpath(b"/a/.."), b"/");
+        assert_eq!(cleanpath(b"/a/b/.."), b"/a/");
+        assert_eq!(cleanpath(b"../a/../b"), b"../b");
+        assert_eq!(cleanpath(b"a/../.."), b"..");
     }
 }

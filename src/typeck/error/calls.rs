@@ -84,8 +84,8 @@ impl Error {
                 found,
                 *span,
             ),
-            Error::Absent { what, reason, span } => {
-                error(tags::UNKNOWN, format!("{what} does not exist on Linux"))
+            Error::Absent { tag, what, reason, span } => {
+                error(*tag, format!("{what} does not exist on Linux"))
                     .at(*span, "not on this system")
                     .note(*reason)
             }

@@ -73,8 +73,13 @@ impl Error {
                 error(tags::DECL_PARMCLASS, "a parameter has no storage class").at(*span, "not allowed here")
             }
             Error::ParameterVoid { kind, span } => {
-                error(tags::DECL_PROTO_VOID, format!("a parameter of this {kind} is void"))
+                error(tags::DECL_PROTO_VOID, format!("void among other parameters of this {kind}"))
                     .at(*span, "no object can be void")
+                    .help("`(void)` alone says that there are no parameters")
+            }
+            Error::ParameterVoidName { kind, span } => {
+                error(tags::DECL_PROTO_NAME, format!("a void parameter of this {kind} has a name"))
+                    .at(*span, "nothing that a name could stand for")
             }
             Error::ParameterType { kind, found, span } => {
                 let found = match found {

@@ -8,7 +8,7 @@ impl Error {
         Some(match self {
             Error::KernelType { name, why, span } => {
                 let title = format!("there is no type {name} in the kernel");
-                let diagnostic = error(tags::UNKNOWN, title).at(*span, "unknown type");
+                let diagnostic = error(tags::TYPE_ERR, title).at(*span, "unknown type");
                 match why {
                     Some(why) => diagnostic.note(why.clone()).help(
                         "integers and pointers to integers need no types of the kernel: `*(uint64_t *)(arg0 + 8)`",
@@ -20,10 +20,20 @@ impl Error {
                 let diagnostic = error(tags::OP_INCOMPLETE, format!("the members of {found} are not known"));
                 because(diagnostic.at(*span, format!("this is {found}, which is only declared")), why)
             }
+            Error::IncompleteValue { tag, found, why, span } => {
+                let diagnostic = error(*tag, format!("a value of {found} has no known size"));
+                because(diagnostic.at(*span, format!("this is {found}")), why)
+            }
             Error::SymbolUndefined { name, span } => {
                 error(tags::IDENT_UNDEF, format!("the kernel has no symbol `{}`", plain(name)))
                     .at(*span, "unknown symbol")
                     .help("/proc/kallsyms lists the symbols that there are; of a module that is not loaded there are none")
+            }
+            Error::UserSymbol { name, span } => {
+                let symbol = name.replace("``", "`");
+                error(tags::SYM_BADREF, format!("`{symbol}` is a symbol of the kernel, not of a process"))
+                    .at(*span, "two backticks name a symbol of a process")
+                    .help(format!("write it with one: `{symbol}`"))
             }
             Error::SymbolWithoutType { name, why, span } => {
                 let title = format!("nothing says what type `{}` has", plain(name));
@@ -46,16 +56,19 @@ impl Error {
                     .at(*span, "not in a clause")
             }
             Error::ArgumentsUnstable { span, probe } => {
-                error(tags::ARGS_MULTI, "the types of `args[]` are not the same for all probes of a pattern")
+                error(tags::ARGS_MULTI, "which probes the description matches, and so what `args[]` is, is not known")
                     .at(*span, "of which probe?")
-                    .and(*probe, "may match several functions")
+                    .and(*probe, "may match several probes")
                     .help("name provider, function and probe in full, or use the raw arguments `arg0` to `arg9`")
             }
-            Error::ArgumentsDiffer { span, probe } => {
-                error(tags::ARGS_MULTI, "the probes of the clause have different arguments")
+            Error::ArgumentsDiffer { span, probe, notes } => {
+                let title = "the description matches probes with different arguments";
+                let mut diagnostic = error(tags::ARGS_MULTI, title)
                     .at(*span, "of which probe?")
-                    .and(*probe, "its argument is of another type than that of the first probe")
-                    .help("write a clause for each probe, or use the raw arguments `arg0` to `arg9`")
+                    .and(*probe, "matches several")
+                    .help("write a clause for each probe, or use the raw arguments `arg0` to `arg9`");
+                diagnostic.notes.extend(notes.iter().cloned());
+                diagnostic
             }
             Error::ArgumentIndex { number, count, span } => {
                 let title = match count {

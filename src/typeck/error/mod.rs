@@ -31,16 +31,18 @@ pub enum Error {
     BareScope { span: Span },
     TooManyVariables { span: Span },
     Unsupported { what: String, span: Span },
-    Absent { what: String, reason: &'static str, span: Span },
+    LibraryVariable { name: &'static str, why: Option<String>, span: Span },
+    Absent { tag: Tag, what: String, reason: &'static str, span: Span },
     KernelType { name: String, why: Option<String>, span: Span },
     SymbolUndefined { name: String, span: Span },
+    UserSymbol { name: String, span: Span },
     SymbolWithoutType { name: String, why: Option<String>, span: Span },
     Ambiguous { name: String, ty: Type, span: Span },
     // args[].
     ArgumentsSubscript { tag: Tag, span: Span },
     ArgumentsOutside { span: Span },
     ArgumentsUnstable { span: Span, probe: Span },
-    ArgumentsDiffer { span: Span, probe: Span },
+    ArgumentsDiffer { span: Span, probe: Span, notes: Vec<String> },
     ArgumentIndex { number: u64, count: u64, span: Span },
     ArgumentWithoutType { function: String, why: Option<String>, span: Span },
     // Calls.
@@ -48,6 +50,8 @@ pub enum Error {
     ArgumentType { function: String, number: usize, expected: String, found: Type, span: Span },
     ActionInExpression { action: String, span: Span },
     AggregatingInExpression { function: String, span: Span },
+    // An error about a value that is void because an action stands there.
+    OfAction { error: Box<Error>, action: Box<Error> },
     ActionOperand { op: &'static str, action: String, span: Span },
     // Operators.
     NotInteger { op: &'static str, found: Type, span: Span },
@@ -63,7 +67,7 @@ pub enum Error {
     DereferenceFunction { span: Span },
     NotRecord { found: Type, span: Span },
     BitField { what: &'static str, span: Span },
-    NoMember { member: String, record: Type, similar: Option<String>, span: Span },
+    NoMember { tag: Tag, member: String, record: Type, similar: Option<String>, span: Span },
     AddressOfVariable { span: Span },
     AddressOfValue { span: Span },
     NoSize { found: Type, span: Span },
@@ -156,9 +160,11 @@ pub enum Error {
     EnumeratorRange { span: Span },
     EnumeratorTwice { name: String, span: Span },
     IncompleteMember { found: Type, why: Option<String>, span: Span },
+    IncompleteValue { tag: Tag, found: Type, why: Option<String>, span: Span },
     OffsetofBits { span: Span },
     ParameterStorage { span: Span },
     ParameterVoid { kind: &'static str, span: Span },
+    ParameterVoidName { kind: &'static str, span: Span },
     ParameterType { kind: &'static str, found: Type, span: Span },
     ParameterName { kind: &'static str, span: Span },
     ParameterVariadic { kind: &'static str, span: Span },
@@ -192,12 +198,99 @@ impl Error {
         matches!(self, Error::Undefined { .. } | Error::Unassigned { .. })
     }
 
+    /// The descriptions of a clause have different `args[]`: each may have its own.
+    pub fn is_of_several_probes(&self) -> bool {
+        matches!(self, Error::ArgumentsDiffer { .. })
+    }
+
+    pub fn is_undefined_aggregation(&self) -> bool {
+        matches!(self, Error::Undefined { name, .. } if name.starts_with('@'))
+    }
+
     /// An action on an aggregation that nothing is assigned to so far.
     pub fn is_unassigned_aggregation(&self) -> bool {
         matches!(self, Error::AggregationUndefined { .. })
     }
 
+    /// What an action or aggregating function has to say of its arguments. All expressions of the clause are looked
+    /// at before.
+    pub fn is_of_action(&self) -> bool {
+        if let Error::OfAction { error, .. } = self {
+            return error.is_of_action();
+        }
+        matches!(
+            self,
+            Error::ActionInExpression { .. }
+                | Error::AggregatingInExpression { .. }
+                | Error::BareAggregation { .. }
+                | Error::AggregatedScalar { .. }
+                | Error::Quantize { .. }
+                | Error::NotAggregation { .. }
+                | Error::AggregationUndefined { .. }
+                | Error::AggregationArgCount { .. }
+                | Error::Order { .. }
+                | Error::TraceAggregation { .. }
+                | Error::TraceDynamic { .. }
+                | Error::TraceVoid { .. }
+                | Error::PrintmSize { .. }
+                | Error::PrintmAddress { .. }
+                | Error::TracememCount { .. }
+                | Error::TracememAddress { .. }
+                | Error::TracememSize { .. }
+                | Error::TracememLength { .. }
+                | Error::StackCount { .. }
+                | Error::StackFrames { .. }
+                | Error::UstackStrsize { .. }
+                | Error::ActionScalar { .. }
+                | Error::PrintaCount { .. }
+                | Error::PrintaKeys { .. }
+                | Error::FormatConstant { .. }
+                | Error::FormatEmpty { .. }
+                | Error::FormatSyntax { .. }
+                | Error::FormatMissing { .. }
+                | Error::FormatExtra { .. }
+                | Error::FormatType { .. }
+                | Error::FormatLeft { .. }
+                | Error::FormatKeyType { .. }
+                | Error::CountMissing { .. }
+                | Error::CountType { .. }
+                | Error::AggregationConversion { .. }
+                | Error::FreopenName { .. }
+        )
+    }
+
+    /// It says that something is void where a value is wanted.
+    pub fn is_about_void(&self) -> bool {
+        match self {
+            Error::Incompatible { left, right, .. } => left.is_void() || right.is_void(),
+            Error::AssignType { found, .. }
+            | Error::NoValue { found, .. }
+            | Error::NotInteger { found, .. }
+            | Error::NotScalar { found, .. }
+            | Error::ConditionNotScalar { found, .. }
+            | Error::NotArithmetic { found, .. }
+            | Error::NoSize { found, .. }
+            | Error::Stringof { found, .. }
+            | Error::Cast { from: found, .. }
+            | Error::ArgumentType { found, .. }
+            | Error::PredicateNotScalar { found, .. }
+            | Error::KeyVoid { found, .. }
+            | Error::AggregatedScalar { found, .. }
+            | Error::FormatType { found, .. }
+            | Error::InlineType { found, .. }
+            | Error::TranslatorType { found, .. }
+            | Error::ActionScalar { found, .. } => found.is_void(),
+            Error::TraceVoid { .. } => true,
+            _ => false,
+        }
+    }
+
     pub fn diagnostic(&self) -> Diagnostic {
+        if let Error::OfAction { error, action } = self {
+            let mut diagnostic = error.diagnostic();
+            diagnostic.help.clear();
+            return action.diagnostic().help.into_iter().fold(diagnostic, Diagnostic::help);
+        }
         self.of_names()
             .or_else(|| self.of_kernel())
             .or_else(|| self.of_calls())

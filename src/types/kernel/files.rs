@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use super::symbols::Kallsyms;
 use crate::debuginfo::{Bytes, Image, read_shown};
 use crate::diag::Diagnostic;
-use crate::sites;
+use crate::parser::ast::{ProbeDescKind, ProbeFields};
+use crate::sites::{self, ProbeCatalog as _};
 
 /// What is known of one symbol without its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,16 @@ pub trait Files {
 
     /// The modules that a name without a module is looked for in.
     fn modules(&self) -> Vec<String>;
+
+    /// Whether a module of this name is loaded; in a sysroot, installed.
+    fn has_module(&self, name: &str) -> bool {
+        self.modules().iter().any(|module| module == name)
+    }
+
+    /// The probes that a description names; none where that cannot be told.
+    fn probes(&self, _description: &ProbeDescKind) -> Vec<ProbeFields> {
+        Vec::new()
+    }
 
     /// A symbol of a module, of the kernel proper (`vmlinux`), or of any.
     fn symbol(&self, module: Option<&str>, name: &str) -> Option<Located>;
@@ -50,6 +61,7 @@ pub struct Installed<'a> {
     running: bool,
     kernel: OnceLock<Option<Arc<sites::Kernel>>>,
     kallsyms: OnceLock<Kallsyms>,
+    catalog: OnceLock<Option<sites::Catalog>>,
 }
 
 /// Where the running kernel shows its BTF.
@@ -58,12 +70,22 @@ const BTF: &str = "/sys/kernel/btf";
 impl<'a> Installed<'a> {
     /// `running`: `open` opens the running kernel, whose BTF is found without its files.
     pub fn new(running: bool, open: Open<'a>) -> Installed<'a> {
-        Installed { open, running, kernel: OnceLock::new(), kallsyms: OnceLock::new() }
+        Installed {
+            open,
+            running,
+            kernel: OnceLock::new(),
+            kallsyms: OnceLock::new(),
+            catalog: OnceLock::new(),
+        }
     }
 
     /// A kernel that cannot be opened has no types; why not is said when its probes are asked for.
+    fn opened(&self) -> Option<&Arc<sites::Kernel>> {
+        self.kernel.get_or_init(|| (self.open)().ok()).as_ref()
+    }
+
     fn kernel(&self) -> Option<&sites::Kernel> {
-        self.kernel.get_or_init(|| (self.open)().ok()).as_deref()
+        self.opened().map(|kernel| &**kernel)
     }
 
     /// The place of a module in the opened kernel.
@@ -104,6 +126,29 @@ impl Files for Installed<'_> {
         let mut names: Vec<String> = names.filter(|name| name != sites::KERNEL_PROPER).collect();
         names.sort();
         names
+    }
+
+    fn has_module(&self, name: &str) -> bool {
+        self.place(name).is_some()
+    }
+
+    fn probes(&self, description: &ProbeDescKind) -> Vec<ProbeFields> {
+        let open = || Some(sites::Catalog::new(Arc::clone(self.opened()?), None));
+        let Some(catalog) = self.catalog.get_or_init(open) else { return Vec::new() };
+        let probes = match description {
+            ProbeDescKind::Id(id) => catalog.by_id(*id).into_iter().collect(),
+            ProbeDescKind::Fields(fields) => {
+                let ProbeFields { provider, module, function, name } = &**fields;
+                catalog.matches(provider, module, function, name).unwrap_or_default()
+            }
+        };
+        let fields = |probe: sites::Probe| ProbeFields {
+            provider: probe.provider,
+            module: probe.module,
+            function: probe.function,
+            name: probe.name,
+        };
+        probes.into_iter().map(fields).collect()
     }
 
     fn symbol(&self, module: Option<&str>, name: &str) -> Option<Located> {

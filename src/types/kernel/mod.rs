@@ -12,7 +12,7 @@ use super::btf::Btf;
 use super::dwarf;
 use super::intrinsic::Intrinsic;
 use super::{Kernel, Member, Prototype, Symbol, Tagged, Type, TypeOrigin, TypeSource};
-use crate::parser::ast::TagKind;
+use crate::parser::ast::{ProbeDescKind, ProbeFields, TagKind};
 use crate::sites;
 
 /// The intrinsic types first, then those of the kernel proper, then those of the modules. Nothing is read before a
@@ -234,14 +234,23 @@ impl<F: Files> Kernel for KernelTypes<F> {
         };
         let found = self.files.symbol(module, name)?;
         let ty = if found.function { Some(Type::Function) } else { self.variable(&found) };
+        let per_cpu = self.is_per_cpu(&found);
         let Located { module, address, bytes, .. } = found;
-        Some(Symbol { module, name: name.to_owned(), address, bytes, ty })
+        Some(Symbol { module, name: name.to_owned(), address, bytes, per_cpu, ty })
     }
 
     fn prototype(&self, module: &str, function: &str) -> Option<Prototype> {
         let scope = Scope::of(module);
         self.search(scope, |btf| btf.prototype(function))
             .or_else(|| self.ask_instead(scope, |types| types.prototype(function)))
+    }
+
+    fn probes(&self, description: &ProbeDescKind) -> Vec<ProbeFields> {
+        self.files.probes(description)
+    }
+
+    fn has_module(&self, name: &str) -> bool {
+        Scope::of(name) == Scope::Proper || self.files.has_module(name)
     }
 
     fn without_types(&self) -> Option<String> {
@@ -251,6 +260,14 @@ impl<F: Files> Kernel for KernelTypes<F> {
 }
 
 impl<F: Files> KernelTypes<F> {
+    /// The linker puts such variables of the kernel proper between two symbols.
+    fn is_per_cpu(&self, symbol: &Located) -> bool {
+        let bound = |name| Some(self.files.symbol(Some(sites::KERNEL_PROPER), name)?.address);
+        let bounds = || Some(bound("__per_cpu_start")?..bound("__per_cpu_end")?);
+        let variable = !symbol.function && symbol.module == sites::KERNEL_PROPER;
+        variable && bounds().is_some_and(|bounds| bounds.contains(&symbol.address))
+    }
+
     /// BTF has few variables; debug information has all.
     fn variable(&self, symbol: &Located) -> Option<Type> {
         self.search(Scope::of(&symbol.module), |btf| btf.variable(&symbol.name)).or_else(|| {

@@ -1,2 +1,2 @@
 /* test: kernel */
-fbt::vfs_read:entry, fbt::narrow:entry { trace(args[0]); }
+fbt::*r*:entry { trace(args[0]); }

@@ -1,2 +1,2 @@
-/* test: kernel */
-fbt::vfs_*:entry { trace(args[0]); }
+/* test: kernel, -i */
+4711 { trace(args[0]); }

@@ -1,1 +1,1 @@
-BEGIN { @a = lquantize(pid, 0, 10, 0); }
+BEGIN { @a = lquantize(pid, 0, 100000, 70000); }

@@ -1,1 +1,1 @@
-BEGIN { printm(4, 5); }
+BEGIN { printm(4, NULL); }

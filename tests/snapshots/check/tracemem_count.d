@@ -1,1 +1,1 @@
-BEGIN { tracemem(arg0); }
+BEGIN { tracemem(arg0, 8, 4, 2); }

@@ -6,4 +6,6 @@ BEGIN
 	trace(curthread->policy);
 	trace(curthread->wide);
 	trace(curthread->kind == PIDTYPE_TGID);
+	trace(((struct packed_bits *)arg0)->across);
+	trace(((struct packed_bits *)arg0)->behind);
 }

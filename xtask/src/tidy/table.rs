@@ -67,6 +67,7 @@ pub const FUNCTION_LINES: (usize, usize) = (60, 120);
 pub const LONG: &[&str] = &[
     "Cargo.lock",
     "docs",
+    "fuzz/Cargo.lock",
     "grammar",
     "kmod/include/uapi",
     "src/diag/tags.rs",
@@ -79,7 +80,8 @@ pub const LONG: &[&str] = &[
 pub const VERSION_TESTS: &str = "kmod/compat";
 
 /// Files that are not written here.
-pub const FOREIGN: &[&str] = &["Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "kmod/COPYING"];
+pub const FOREIGN: &[&str] =
+    &["Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "fuzz/Cargo.lock", "fuzz/regressions", "kmod/COPYING"];
 
 /// Words that say something about who typed a text and where, or that tie the project to one download host. In two
 /// halves, or this table would be a finding itself.

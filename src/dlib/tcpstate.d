@@ -1,26 +1,4 @@
-/* Numbers of sockets, protocols and connections. */
-
-inline int AF_UNSPEC = 0;
-inline int AF_UNIX = 1;
-inline int AF_LOCAL = 1;
-inline int AF_INET = 2;
-inline int AF_INET6 = 10;
-inline int AF_NETLINK = 16;
-inline int AF_PACKET = 17;
-
-inline int SOCK_STREAM = 1;
-inline int SOCK_DGRAM = 2;
-inline int SOCK_RAW = 3;
-inline int SOCK_SEQPACKET = 5;
-
-inline int IPPROTO_IP = 0;
-inline int IPPROTO_ICMP = 1;
-inline int IPPROTO_IGMP = 2;
-inline int IPPROTO_TCP = 6;
-inline int IPPROTO_UDP = 17;
-inline int IPPROTO_IPV6 = 41;
-inline int IPPROTO_ICMPV6 = 58;
-inline int IPPROTO_SCTP = 132;
+/* States and flags of TCP. */
 
 inline int TCP_STATE_ESTABLISHED = 1;
 inline int TCP_STATE_SYN_SENT = 2;
@@ -33,6 +11,7 @@ inline int TCP_STATE_CLOSE_WAIT = 8;
 inline int TCP_STATE_LAST_ACK = 9;
 inline int TCP_STATE_LISTEN = 10;
 inline int TCP_STATE_CLOSING = 11;
+inline int TCP_STATE_NEW_SYN_RECEIVED = 12;
 
 inline string tcp_state_string[int32_t state] =
     state == TCP_STATE_CLOSED ? "state-closed" :

@@ -1,0 +1,189 @@
+//! benches/compiler.rs: what a user waits for before anything is traced: reading a script, compiling it, finding the first type.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use kinst::debuginfo::{Bytes, Image};
+use kinst::diag::{Diagnostic, tags};
+use kinst::options::Options;
+use kinst::parser::{self, Macros, ParseOptions, Settings, ast::TagKind};
+use kinst::pipeline::{self, Given};
+use kinst::sites::Kernel;
+use kinst::source::{FileId, Origin, Source, Sources};
+use kinst::types::intrinsic::Intrinsic;
+use kinst::types::kernel::{Files, Installed, KernelTypes, Located};
+use kinst::types::{Type, TypeSource};
+
+const SCRIPT: &str = include_str!("script.d");
+
+fn source(text: String) -> (Sources, FileId) {
+    let mut sources = Sources::default();
+    let file = sources.add(Source { name: "script.d".to_owned(), origin: Origin::Script, text });
+    (sources, file)
+}
+
+fn macros() -> Macros {
+    let variables = vec![("pid".to_owned(), 1)];
+    Macros { script: "script.d".to_owned(), arguments: vec!["5".to_owned()], variables }
+}
+
+/// Lexing and parsing: the clauses of the script, over and over.
+fn parse(criterion: &mut Criterion) {
+    let clauses = &SCRIPT[SCRIPT.find("dtrace:::BEGIN").unwrap()..];
+    let (sources, file) = source(clauses.repeat(512));
+    let macros = macros();
+    let is_type_name = |word: &str| Intrinsic.named(word).is_some();
+    let settings = Settings { argref: true, ..Settings::default() };
+    let options = ParseOptions {
+        macros: &macros,
+        is_type_name: &is_type_name,
+        check_call: &parser::any_call,
+        settings,
+    };
+    let mut group = criterion.benchmark_group("parse");
+    group.throughput(Throughput::Bytes(sources.get(file).text.len() as u64)).sample_size(20);
+    group.bench_function("clauses", |bencher| {
+        bencher.iter(|| parser::parse(&sources, file, &options).unwrap());
+    });
+}
+
+/// The script through all stages, in this process, and as a user runs it: the CPU time of `dtrace -e`.
+fn compile(criterion: &mut Criterion) {
+    let (sources, file) = source(SCRIPT.to_owned());
+    let macros = macros();
+    let index = |_| Err(Box::new(Diagnostic::error(tags::UNKNOWN, "no index")));
+    let mut group = criterion.benchmark_group("compile");
+    group.bench_function("stages", |bencher| {
+        bencher.iter(|| {
+            let given = Given {
+                macros: &macros,
+                kernel: &Intrinsic,
+                index: &index,
+                libraries: &[],
+                stability: false,
+            };
+            pipeline::compile(&sources, &[file], given, &mut Options::default()).result.unwrap()
+        });
+    });
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/script.d");
+    group.sample_size(10).measurement_time(Duration::from_secs(10));
+    group.bench_function("command", |bencher| {
+        bencher.iter_custom(|rounds| {
+            let before = children();
+            for _ in 0..rounds {
+                let status = Command::new(env!("CARGO_BIN_EXE_dtrace"))
+                    .args(["-e", "-s"])
+                    .arg(&path)
+                    .arg("5")
+                    .status();
+                assert!(status.unwrap().success());
+            }
+            children() - before
+        });
+    });
+}
+
+/// The CPU time of the children that have ended, in steps of 10 ms: enough over hundreds of them.
+fn children() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    let ticks: u64 = fields[13..15].iter().map(|ticks| ticks.parse::<u64>().unwrap()).sum();
+    Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second())
+}
+
+/// `struct task_struct` and its members, from BTF that is read as from /sys/kernel/btf/vmlinux; and for comparison the
+/// members of all structs that have a name.
+fn types(criterion: &mut Criterion) {
+    let Some(sysroot) = std::env::var_os("KINST_BENCH_SYSROOT").map(PathBuf::from) else {
+        eprintln!("types: left out, as KINST_BENCH_SYSROOT names no kernel");
+        return;
+    };
+    let kernel = move || Kernel::sysroot(&sysroot, None).map(Arc::new);
+    let installed = Installed::new(false, Box::new(kernel));
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("btf");
+    std::fs::write(&path, &*installed.btf(None).unwrap()).unwrap();
+    let members = |types: &KernelTypes<Vmlinux<'_>>, name: &str| match types.tagged(TagKind::Struct, name) {
+        Some(Type::Record(tagged)) => types.members(&tagged).len(),
+        _ => 0,
+    };
+    let mut group = criterion.benchmark_group("types");
+    group.sample_size(20);
+    group.bench_function("first", |bencher| {
+        bencher.iter(|| {
+            let count = members(&KernelTypes::new(Vmlinux(&path)), "task_struct");
+            assert!(count > 100, "{count} members");
+        });
+    });
+    let all: Vec<String> = structs(&std::fs::read(&path).unwrap());
+    assert!(all.len() > 1000, "{} structs", all.len());
+    group.sample_size(10);
+    group.bench_function("whole", |bencher| {
+        bencher.iter(|| {
+            let types = KernelTypes::new(Vmlinux(&path));
+            all.iter().map(|name| members(&types, name)).sum::<usize>()
+        });
+    });
+}
+
+/// The tags of the kernel's structs.
+fn structs(btf: &[u8]) -> Vec<String> {
+    const STRUCT: u32 = 4;
+    let word = |at: usize| u32::from_le_bytes(btf[at..at + 4].try_into().unwrap());
+    let (start, bytes) = ((word(4) + word(8)) as usize, word(12) as usize);
+    let strings = (word(4) + word(16)) as usize;
+    let (mut at, mut names) = (start, Vec::new());
+    while at < start + bytes {
+        let (name, info) = (strings + word(at) as usize, word(at + 4));
+        let (kind, count) = (info >> 24 & 0x1f, (info & 0xffff) as usize);
+        let name = btf[name..].split(|byte| *byte == 0).next().unwrap();
+        if kind == STRUCT && !name.is_empty() {
+            names.push(String::from_utf8(name.to_vec()).unwrap());
+        }
+        // What follows a record, by the kernel's documentation of BTF.
+        at += 12
+            + match kind {
+                1 | 14 | 17 => 4,
+                3 => 12,
+                4 | 5 | 15 | 19 => 12 * count,
+                6 | 13 => 8 * count,
+                _ => 0,
+            };
+    }
+    names
+}
+
+/// A kernel of which there is nothing but its own types.
+struct Vmlinux<'a>(&'a Path);
+
+impl Files for Vmlinux<'_> {
+    fn btf(&self, module: Option<&str>) -> Option<Bytes> {
+        module.is_none().then(|| Bytes::Owned(std::fs::read(self.0).unwrap()))
+    }
+
+    fn modules(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn symbol(&self, _: Option<&str>, _: &str) -> Option<Located> {
+        None
+    }
+
+    fn debug(&self, _: &str) -> Option<&Image> {
+        None
+    }
+
+    fn linked(&self, _: &Located) -> Option<u64> {
+        None
+    }
+
+    fn without_types(&self) -> String {
+        String::new()
+    }
+}
+
+criterion_group!(benches, parse, compile, types);
+criterion_main!(benches);

@@ -1,0 +1,5 @@
+//! fuzz/fuzz_targets/parse.rs: arbitrary text, read.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| kinst_fuzz::parse(data));

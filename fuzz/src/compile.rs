@@ -1,0 +1,114 @@
+//! fuzz/src/compile.rs: any text compiles or is refused; what the compiler makes, the verifier takes.
+
+use std::sync::LazyLock;
+
+use arbitrary::Unstructured;
+use kinst::diag::render::{self, Style};
+use kinst::diag::{Diagnostic, tags};
+use kinst::dif::{self, disasm};
+use kinst::options::Options;
+use kinst::parser::Macros;
+use kinst::pipeline::{self, Compiled, Given, LibraryFile};
+use kinst::source::{FileId, Origin, Source, Sources};
+use kinst::types::kernel::KernelTypes;
+
+use super::grammar;
+use super::kernel::Fixture;
+
+/// Arbitrary text.
+pub fn compile(data: &[u8]) {
+    if let Some((mut sources, file)) = super::source(data) {
+        whole(&mut sources, file);
+    }
+}
+
+/// A text that the grammar makes of the input: most of them parse, and many have a meaning.
+pub fn program(data: &[u8]) {
+    let text = grammar::program(&mut Unstructured::new(data));
+    let mut sources = Sources::default();
+    let shown = Shown(text.clone());
+    let file = sources.add(Source { name: "fuzz.d".to_owned(), origin: Origin::Script, text });
+    whole(&mut sources, file);
+    drop(shown);
+}
+
+/// What was made of an input is part of what is found.
+struct Shown(String);
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the program:\n{}", self.0);
+        }
+    }
+}
+
+static KERNEL: LazyLock<Vec<u8>> = LazyLock::new(super::kernel::btf);
+
+fn whole(sources: &mut Sources, file: FileId) {
+    let fixture = Fixture { btf: Some(KERNEL.clone()), ..Fixture::default() };
+    let kernel = KernelTypes::new(fixture);
+    let mut options = Options::default();
+    let compiled = with(sources, file, &kernel, &mut options);
+    let Some((desugared, compiled)) = compiled else { return };
+    let limits = dif::Options { destructive: true, ..dif::Options::default() };
+    if let Err(error) = dif::verify::verify_program(&compiled.program, &limits) {
+        let own = matches!(error, dif::verify::ProgramError::Refused(_));
+        assert!(!own, "{error}\n{}", disasm::program(&compiled.program));
+    }
+    disasm::program(&compiled.program);
+    // The declarations of a program are not printed, and macros stand expanded.
+    let text = &sources.get(file).text;
+    let declares = ["struct", "union", "enum", "typedef", "inline", "translator", "provider", "#", "$"];
+    if !declares.iter().any(|word| text.contains(word)) && !declared(text) {
+        let text = desugared.clone();
+        let file = sources.add(Source { name: "again.d".to_owned(), origin: Origin::Script, text });
+        let again = with(sources, file, &kernel, &mut options);
+        let (_, again) = again.unwrap_or_else(|| panic!("-d prints what does not compile:\n{desugared}"));
+        assert_eq!(
+            disasm::program(&again.program),
+            disasm::program(&compiled.program),
+            "-d prints another program:\n{desugared}"
+        );
+    }
+}
+
+/// Does a variable's or type's declaration stand between the clauses? Those end in a semicolon outside of braces.
+fn declared(text: &str) -> bool {
+    text.rsplit('}').next().is_some_and(|rest| rest.contains(';')) || {
+        let mut depth = 0_i32;
+        text.bytes().any(|byte| {
+            depth += i32::from(byte == b'{') - i32::from(byte == b'}');
+            depth <= 0 && byte == b';'
+        })
+    }
+}
+
+fn with(
+    sources: &Sources,
+    file: FileId,
+    kernel: &KernelTypes<Fixture>,
+    options: &mut Options,
+) -> Option<(String, Compiled)> {
+    let macros = Macros {
+        script: "fuzz.d".to_owned(),
+        arguments: vec!["1".to_owned(), "two".to_owned()],
+        variables: vec![("pid".to_owned(), 7), ("uid".to_owned(), 0)],
+    };
+    options.set("argref", None, kinst::options::From::CommandLine).expect("it is a flag");
+    let index = |_| Err(Box::new(Diagnostic::error(tags::UNKNOWN, "there is no index")));
+    let libraries: &[LibraryFile] = &[];
+    let given = Given { macros: &macros, kernel, index: &index, libraries, stability: true };
+    let compilation = pipeline::compile(sources, &[file], given, options);
+    let style = Style { program: "dtrace", color: false, errtags: true, subject: Some(file) };
+    match compilation.result {
+        Ok(compiled) => Some((compilation.desugared, compiled)),
+        Err(diagnostics) => {
+            for diagnostic in &diagnostics {
+                render::text(sources, diagnostic, &style);
+                render::json(sources, diagnostic, &style);
+            }
+            None
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! fuzz/: a function for each input that comes from outside; it returns, or it has found a mistake of ours.
+//!
+//! `fuzz_targets/` hands them to libFuzzer, tests/fuzz.rs replays what was found.
+
+mod compile;
+mod grammar;
+#[path = "../../tests/support/kernel.rs"]
+#[allow(dead_code, reason = "the tests need more of it")]
+mod kernel;
+mod options;
+mod parse;
+mod types;
+
+pub use compile::{compile, program};
+pub use options::options;
+pub use parse::parse;
+pub use types::btf;
+
+use kinst::source::{FileId, Origin, Source, Sources};
+
+pub type Target = fn(&[u8]);
+
+/// All targets by name.
+pub const TARGETS: &[(&str, Target)] =
+    &[("parse", parse), ("compile", compile), ("program", program), ("btf", btf), ("options", options)];
+
+/// A text as a run of dtrace has it: the first byte of the input says how it came in.
+fn source(data: &[u8]) -> Option<(Sources, FileId)> {
+    let (kind, text) = data.split_first()?;
+    let origin = match kind {
+        b'P' => Origin::Provider,
+        b'm' => Origin::Module,
+        b'f' => Origin::Function,
+        b'n' => Origin::Name,
+        b'i' => Origin::Id,
+        _ => Origin::Script,
+    };
+    let text = kinst::parser::decode(text.to_vec()).ok()?;
+    let mut sources = Sources::default();
+    let name = if origin == Origin::Script { "fuzz.d".to_owned() } else { text.clone() };
+    let file = sources.add(Source { name, origin, text });
+    Some((sources, file))
+}

@@ -1,0 +1,1 @@
+BEGIN { trace(getf(0)); }

@@ -1,0 +1,1 @@
+BEGIN { @[*(struct never *)curthread] = count(); }

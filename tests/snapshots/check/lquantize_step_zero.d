@@ -1,0 +1,1 @@
+BEGIN { @a = lquantize(pid, 0, 10, 0); }

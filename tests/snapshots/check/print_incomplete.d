@@ -1,0 +1,2 @@
+struct never *p;
+BEGIN { print(*p); }

@@ -1,0 +1,1 @@
+BEGIN { trace(*(struct never *)curthread); }

@@ -1,0 +1,3 @@
+inline int twice = nothing * 2;
+
+BEGIN { x = ; }

@@ -1,0 +1,4 @@
+int x;
+string x;
+#pragma D option nothing
+BEGIN { }

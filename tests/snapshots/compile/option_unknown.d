@@ -1,0 +1,2 @@
+#pragma D option bufsiez=4m
+BEGIN { x = ; }

@@ -1,0 +1,3 @@
+/* test: args: one */
+#pragma D attributes Stable/Stable/Common nothing
+BEGIN { }

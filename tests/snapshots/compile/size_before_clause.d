@@ -1,0 +1,2 @@
+BEGIN { trace(nothing); }
+END { trace(offsetof(int, x)); }

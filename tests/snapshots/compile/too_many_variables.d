@@ -1,0 +1,2 @@
+/* test: variables: 64256 */
+BEGIN { trace(v1); more = 1; }

@@ -1,0 +1,77 @@
+//! `cargo xtask bench`: the benchmarks, and what they say next to what is aimed at.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use crate::kernels::{Kernel, Name};
+use crate::{exec, workspace};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// Only the benchmarks whose name holds this
+    #[arg(value_name = "FILTER")]
+    pub filter: Option<String>,
+}
+
+/// A benchmark of benches/compiler.rs, what is said of it, and what is aimed at.
+const ROWS: &[(&str, Unit, &str)] = &[
+    ("parse/clauses", Unit::Rate, "at least 20 MB/s"),
+    ("compile/stages", Unit::Time, ""),
+    ("compile/command", Unit::Time, "under 10 ms of CPU"),
+    ("types/first", Unit::Time, "under 5 ms"),
+    ("types/whole", Unit::Time, ""),
+];
+
+enum Unit {
+    /// Milliseconds for one round.
+    Time,
+    /// Megabytes a second.
+    Rate,
+}
+
+pub fn main(options: &Options) -> Result<()> {
+    let mut command = Command::new("cargo");
+    command.current_dir(workspace::root()).args(["bench", "--bench", "compiler", "--"]).args(&options.filter);
+    if let Some(sysroot) = Kernel::find(Name::Stable)?.and_then(|kernel| kernel.sysroot) {
+        command.env("KINST_BENCH_SYSROOT", sysroot);
+    }
+    exec::run(&mut command)?;
+    println!("{:<18} {:>14}   aim", "benchmark", "median");
+    for (name, unit, aim) in ROWS {
+        if options.filter.as_ref().is_some_and(|filter| !name.contains(filter.as_str())) {
+            continue;
+        }
+        let Some(nanoseconds) = median(name)? else { continue };
+        let shown = match unit {
+            Unit::Time => format!("{:.3} ms", nanoseconds / 1e6),
+            Unit::Rate => format!("{:.1} MB/s", bytes(name)? / nanoseconds * 1e3),
+        };
+        println!("{name:<18} {shown:>14}   {aim}");
+    }
+    if let (Some(first), Some(whole)) = (median("types/first")?, median("types/whole")?) {
+        println!("all structs of the kernel take {:.0} times as long as the first", whole / first);
+    }
+    Ok(())
+}
+
+/// Of one round, in nanoseconds.
+fn median(name: &str) -> Result<Option<f64>> {
+    Ok(report(name, "estimates")?.and_then(|report| report["median"]["point_estimate"].as_f64()))
+}
+
+fn bytes(name: &str) -> Result<f64> {
+    let report = report(name, "benchmark")?.context("the benchmark says nothing of its input")?;
+    report["throughput"]["Bytes"].as_f64().context("the benchmark does not say how long its input is")
+}
+
+/// What Criterion wrote of the last run.
+fn report(name: &str, kind: &str) -> Result<Option<Value>> {
+    let path = workspace::target().join("criterion").join(name).join("new").join(format!("{kind}.json"));
+    match fs::read(&path) {
+        Ok(text) => Ok(Some(serde_json::from_slice(&text).with_context(|| path.display().to_string())?)),
+        Err(_) => Ok(None),
+    }
+}

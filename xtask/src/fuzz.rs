@@ -1,0 +1,136 @@
+//! `cargo xtask fuzz`: the fuzz targets, for a time; what they find is a failure.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{exec, workspace};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// The targets to run, one after the other [default: all of fuzz/fuzz_targets]
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<String>,
+    /// Minutes for each target
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub minutes: u64,
+    /// Processes at a time
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub jobs: u32,
+}
+
+/// Longer inputs are slower and find little more.
+const MAX_LEN: &str = "-max_len=4096";
+
+pub fn main(options: &Options) -> Result<ExitCode> {
+    let known = targets()?;
+    if let Some(unknown) = options.targets.iter().find(|name| !known.contains(name)) {
+        bail!("there is no target {unknown}: there are {}", known.join(", "));
+    }
+    if !exec::in_path("cargo-fuzz") {
+        exec::run(Command::new("cargo").args(["install", "--locked", "cargo-fuzz"]))?;
+    }
+    let output = workspace::target().join("fuzz");
+    // Safe Rust needs no sanitizer, and without one the compiler need not be a nightly one.
+    let build = ["fuzz", "build", "--sanitizer", "none", "--target-dir"];
+    exec::run(Command::new("cargo").current_dir(workspace::root().join("fuzz")).args(build).arg(&output))?;
+    let chosen = if options.targets.is_empty() { &known } else { &options.targets };
+    let mut found = Vec::new();
+    for name in chosen {
+        found.extend(run(name, &output, options)?);
+    }
+    for input in &found {
+        println!("found: {}", input.display());
+    }
+    println!("{} targets, {} minutes each, {} findings", chosen.len(), options.minutes, found.len());
+    if found.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!(
+        "each shows itself with KINST_FUZZ_INPUTS={} cargo test --test fuzz",
+        output.join("found").display()
+    );
+    println!("once mended, keep it in fuzz/regressions/TARGET/");
+    Ok(ExitCode::FAILURE)
+}
+
+fn targets() -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(workspace::root().join("fuzz/fuzz_targets"))? {
+        let path = entry?.path();
+        names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The inputs that a target fails on.
+fn run(name: &str, output: &Path, options: &Options) -> Result<Vec<PathBuf>> {
+    let (corpus, artifacts) = (output.join("corpus").join(name), output.join("found").join(name));
+    fs::create_dir_all(&corpus)?;
+    fs::create_dir_all(&artifacts)?;
+    seed(name, &corpus)?;
+    let binary = output.join("x86_64-unknown-linux-gnu/release").join(name);
+    let mut command = Command::new(binary);
+    command.env("RUST_BACKTRACE", "0").arg(MAX_LEN).args(["-timeout=20", "-rss_limit_mb=3000"]);
+    command.arg(format!("-fork={}", options.jobs)).args([
+        "-ignore_crashes=1",
+        "-ignore_timeouts=1",
+        "-ignore_ooms=1",
+    ]);
+    command.arg(format!("-max_total_time={}", options.minutes * 60));
+    command.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(&corpus);
+    // It ends with an error if it found something; what it found tells more.
+    exec::status(&mut command).with_context(|| format!("target {name}"))?;
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&artifacts)? {
+        found.push(entry?.path());
+    }
+    Ok(found)
+}
+
+/// A target begins with inputs that make sense.
+fn seed(name: &str, corpus: &Path) -> Result<()> {
+    match name {
+        "parse" | "compile" => seed_texts(corpus),
+        "btf" => seed_types(corpus),
+        _ => Ok(()),
+    }
+}
+
+/// The texts of the tests; a letter says how a text came in.
+fn seed_texts(corpus: &Path) -> Result<()> {
+    let root = workspace::root();
+    let mut folders = vec![root.join("src/dlib")];
+    for area in fs::read_dir(root.join("tests/snapshots"))? {
+        folders.push(area?.path());
+    }
+    for folder in folders.iter().filter(|folder| folder.is_dir()) {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "d") {
+                let area = folder.file_name().unwrap_or_default().to_string_lossy();
+                let file = path.file_name().unwrap_or_default().to_string_lossy();
+                let text = [b"s".to_vec(), fs::read(&path)?].concat();
+                fs::write(corpus.join(format!("{area}-{file}")), text)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The types of the tests as gcc writes them; a byte says whose they are.
+fn seed_types(corpus: &Path) -> Result<()> {
+    let source = workspace::root().join("tests/support/types.c");
+    let (object, types) = (corpus.with_extension("o"), corpus.with_extension("types"));
+    exec::run(Command::new("gcc").args(["-gbtf", "-c", "-o"]).args([&object, &source]))?;
+    let cut = ["-O", "binary", "--only-section=.BTF", "--set-section-flags", ".BTF=alloc"];
+    exec::run(Command::new("objcopy").args(cut).args([&object, &types]))?;
+    let types = fs::read(&types)?;
+    for kind in 0..3 {
+        fs::write(corpus.join(format!("types-{kind}")), [vec![kind], types.clone()].concat())?;
+    }
+    Ok(())
+}
