@@ -4,7 +4,7 @@ use super::builtin::{self, What};
 use super::expr::as_name;
 use super::names::Name;
 use super::ops::arith_op;
-use super::typed::{ArithOp, Bits, Expr, ExprKind, Place, Scope};
+use super::typed::{ArithOp, Expr, ExprKind, Place, Scope};
 use super::{Checker, Error, Result, constants};
 use crate::diag::tags;
 use crate::dif::insn::Builtin;
@@ -213,9 +213,7 @@ impl Checker<'_> {
             error: Box::new(Error::ReadOnly { name: name.into(), span: left.span }),
         };
         Ok(match value.kind {
-            ExprKind::Place(Place::Memory(memory) | Place::Bits(Bits { memory, .. }))
-                if !is_writable(&memory.address) =>
-            {
+            ExprKind::Place(Place::Memory(_) | Place::Bits(_)) if !self.is_writable(left) => {
                 refused("this memory")
             }
             ExprKind::Place(place) => Target::Known { place, ty: value.ty },
@@ -223,6 +221,26 @@ impl Checker<'_> {
             _ if is_argument(left) => refused("args"),
             _ => Target::Refused { ty: value.ty, error: Box::new(Error::NotLvalue { span: left.span }) },
         })
+    }
+
+    /// What D's variables hold and point to, through any number of steps, and what a cast or a subroutine makes; not what
+    /// a built-in variable or a symbol points to. The kernel checks the address anyway.
+    fn is_writable(&self, place: &ast::Expr) -> bool {
+        use ast::ExprKind as K;
+        match &place.kind {
+            K::Ident(name) => {
+                let wanted = Name { scope: Scope::Global, name, span: place.span };
+                self.names.find(&wanted).is_some()
+            }
+            K::Str { .. } => false,
+            K::Member { base, .. } if matches!(base.kind, K::Scope(_)) => true,
+            K::Member { base, .. } | K::Index { base, .. } => self.is_writable(base),
+            K::Unary { operand, .. } | K::Postfix { operand, .. } => self.is_writable(operand),
+            K::Binary { left, right, .. } if matches!(left.kind, K::Int { .. }) => self.is_writable(right),
+            K::Binary { left, .. } => self.is_writable(left),
+            K::Comma { right, .. } => self.is_writable(right),
+            _ => true,
+        }
     }
 
     /// No variable of the program, and no name that every program knows.
@@ -294,16 +312,6 @@ pub(super) fn is_aggregating(expr: &ast::Expr) -> bool {
 
 fn is_element(expr: &ast::Expr) -> bool {
     matches!(&expr.kind, ast::ExprKind::Index { base, .. } if as_name(base).is_some())
-}
-
-/// Memory of D's variables and what a cast or a subroutine points to; the kernel checks the address anyway.
-fn is_writable(address: &Expr) -> bool {
-    match &address.kind {
-        ExprKind::Builtin(_) | ExprKind::Str(_) => false,
-        ExprKind::Arith { left, .. } => is_writable(left),
-        ExprKind::Convert(inner) if inner.ty.is_by_ref() => is_writable(inner),
-        _ => true,
-    }
 }
 
 fn refuse_array(ty: &Type, span: Span) -> Result<()> {
