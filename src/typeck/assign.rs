@@ -39,7 +39,7 @@ impl Checker<'_> {
         // What is read on the right must be there before this assignment makes it.
         match self.check_operand(right) {
             Ok(value) => self.store(left, value, right.span, span),
-            Err(error) => Err(in_condition(left, error)),
+            Err(error) => Err(in_assignment(left, error)),
         }
     }
 
@@ -96,8 +96,8 @@ impl Checker<'_> {
         if as_aggregation(left).is_some() {
             return Err(Box::new(Error::AggregationInExpression { span }));
         }
-        let value = self.check_expr(right)?;
         let (place, ty) = self.check_counter(left)?;
+        let value = self.check_expr(right)?;
         let op_text = assign_symbol(op);
         let op = arith_op(op);
         // A sum of pointers is none, and a difference is no pointer any more.
@@ -321,10 +321,15 @@ fn refuse_array(ty: &Type, span: Span) -> Result<()> {
     }
 }
 
-/// The condition of an `if` is assigned to a made-up variable; an error in it is one of the `if`.
-fn in_condition(left: &ast::Expr, error: Box<Error>) -> Box<Error> {
-    let made_up = as_name(left).is_some_and(|name| name.name.starts_with("%condition"));
+/// An error of the right side. The condition of an `if` is assigned to a made-up variable: an error in it is one of the
+/// `if`. In `x = x + 1` the name is there, and has no value yet.
+fn in_assignment(left: &ast::Expr, error: Box<Error>) -> Box<Error> {
+    let assigned = as_name(left);
+    let made_up = assigned.is_some_and(|name| name.name.starts_with("%condition"));
     match *error {
+        Error::Undefined { name, similar, span } if assigned.is_some_and(|left| left.full() == name) => {
+            Box::new(Error::Unassigned { name, similar, span })
+        }
         Error::NotScalar { op: "&&", found, span } if made_up => {
             Box::new(Error::ConditionNotScalar { found, span })
         }
