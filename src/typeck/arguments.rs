@@ -2,12 +2,12 @@
 
 use super::provider::Argument;
 use super::typed::{Expr, ExprKind};
-use super::{Checker, Error, Result, builtin};
+use super::{Checker, Error, Result, builtin, syscalls};
 use crate::diag::tags;
 use crate::dif::insn::Builtin;
-use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields};
+use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields, TagKind};
 use crate::source::Span;
-use crate::types::intrinsic::INT;
+use crate::types::intrinsic::{INT, LONG, ULONG};
 use crate::types::{Prototype, Type};
 
 /// arg0 to arg9.
@@ -117,7 +117,7 @@ impl Checker<'_> {
         }
         let exact = |field: &str| !field.is_empty() && !is_glob(field);
         let written_out = match fields.provider.as_str() {
-            "fbt" => exact(&fields.function) && exact(&fields.name),
+            "fbt" | "syscall" => exact(&fields.function) && exact(&fields.name),
             "sdt" => exact(&fields.name),
             provider => exact(provider),
         };
@@ -148,7 +148,7 @@ impl Checker<'_> {
         if is_return(fields) {
             let returns = prototype.returns;
             return match number {
-                0 => Ok((0, INT, INT)),
+                0 => Ok((0, first_of_return(fields), first_of_return(fields))),
                 1 if returns.is_void() => Err(outside(1)),
                 1 if returns.is_by_ref() => Err(by_value(&returns)),
                 1 => Ok((1, returns.clone(), returns)),
@@ -172,12 +172,31 @@ impl Checker<'_> {
     /// who listen: what it is told for itself comes first.
     fn prototype_of(&self, fields: &ProbeFields) -> Option<Prototype> {
         let module = if is_glob(&fields.module) { "" } else { fields.module.as_str() };
-        if fields.provider != "sdt" {
-            return self.env.kernel.prototype(module, &fields.function);
+        match fields.provider.as_str() {
+            "sdt" => {}
+            "syscall" => return self.system_call(&fields.function),
+            _ => return self.env.kernel.prototype(module, &fields.function),
         }
         let caller = self.env.kernel.prototype(module, &format!("__traceiter_{}", fields.name))?;
         let params = caller.params.into_iter().skip(1).collect();
         Some(Prototype { params, ..caller })
+    }
+
+    /// What its pointers point to is in the memory of the process.
+    fn system_call(&self, name: &str) -> Option<Prototype> {
+        let params = syscalls::parameters(name)?.map(|text| {
+            let base = text.trim_end_matches([' ', '*']);
+            let stars = text.len() - text.trim_end_matches('*').len();
+            let known = match base.split_once(' ') {
+                Some(("struct", tag)) => self.env.kernel.tagged(TagKind::Struct, tag),
+                Some(("union", tag)) => self.env.kernel.tagged(TagKind::Union, tag),
+                _ => self.env.kernel.named(base),
+            };
+            let unknown = if stars == 0 { ULONG } else { Type::Void };
+            let pointer = |to, _| Type::Pointer { to: Box::new(to), user: true };
+            (String::new(), (0..stars).fold(known.unwrap_or(unknown), pointer))
+        });
+        Some(Prototype { params: params.collect(), returns: LONG })
     }
 
     /// The types of all arguments of a description's probes; none, if they are not known or not the same.
@@ -196,8 +215,8 @@ impl Checker<'_> {
         match has_prototypes(fields).then(|| self.prototype_of(fields)).flatten() {
             None => Vec::new(),
             Some(prototype) if is_return(fields) => match prototype.returns.is_void() {
-                true => vec![INT],
-                false => vec![INT, prototype.returns],
+                true => vec![first_of_return(fields)],
+                false => vec![first_of_return(fields), prototype.returns],
             },
             Some(prototype) => prototype.params.into_iter().map(|(_, ty)| ty).collect(),
         }
@@ -220,11 +239,16 @@ fn same(a: &Argument, b: &Argument) -> bool {
 
 /// The probes of these providers have the arguments of functions.
 fn has_prototypes(fields: &ProbeFields) -> bool {
-    matches!(fields.provider.as_str(), "fbt" | "sdt")
+    matches!(fields.provider.as_str(), "fbt" | "sdt" | "syscall")
 }
 
 fn is_return(fields: &ProbeFields) -> bool {
-    fields.provider == "fbt" && fields.name == "return"
+    fields.provider != "sdt" && fields.name == "return"
+}
+
+/// fbt has the offset of the return there, syscall the value.
+fn first_of_return(fields: &ProbeFields) -> Type {
+    if fields.provider == "fbt" { INT } else { LONG }
 }
 
 fn is_untyped(found: &Result<Argument>) -> bool {
