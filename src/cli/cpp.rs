@@ -69,6 +69,8 @@ fn arguments(options: &Options) -> Vec<String> {
     for (letter, list) in [("-I", "incdir"), ("-D", "define"), ("-U", "undef")] {
         arguments.extend(options.list(list).iter().map(|value| format!("{letter}{value}")));
     }
+    let more = options.list("cppargs").iter().flat_map(|words| words.split_ascii_whitespace());
+    arguments.extend(more.map(str::to_owned));
     arguments
 }
 

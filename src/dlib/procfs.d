@@ -29,6 +29,16 @@ typedef struct psinfo {
 	uintptr_t pr_argv;
 	uint64_t pr_size;
 	char pr_dmodel;
+	/* Without a translation: a task has no such number at hand. */
+	int pr_flag;
+	int pr_nzomb;
+	uint64_t pr_rssize;
+	ushort_t pr_pctcpu;
+	ushort_t pr_pctmem;
+	uint64_t pr_time;
+	uint64_t pr_ctime;
+	int pr_argc;
+	uintptr_t pr_envp;
 } psinfo_t;
 
 translator psinfo_t < struct task_struct *T > {
@@ -76,6 +86,12 @@ typedef struct lwpsinfo {
 	int pr_bindpro;
 	int pr_bindpset;
 	string pr_name;
+	/* Without a translation. */
+	int pr_oldpri;
+	char pr_cpu;
+	ushort_t pr_pctcpu;
+	uint64_t pr_start;
+	uint64_t pr_time;
 } lwpsinfo_t;
 
 translator lwpsinfo_t < struct task_struct *T > {

@@ -14,8 +14,8 @@ use crate::source::Span;
 use crate::types::Type;
 use crate::types::intrinsic::{LONG, ULONG};
 
-/// The name that stands for standard output inside freopen().
-const FREOPEN_SENTINEL: &[u8] = b"dtrace_freopen_restore_stdout";
+/// The name that stands for standard output in the references: no file can have it.
+const FREOPEN_SENTINEL: &[u8] = b".";
 
 /// What a conversion is given.
 enum Argument<'a> {

@@ -59,9 +59,9 @@ impl Error {
                 error(tags::PRINTF_AGG_CONV, format!("`%@` is for printa(), not for {action}()"))
                     .at(*span, "the value of an aggregation")
             }
-            Error::FreopenName { span } => {
-                error(tags::FREOPEN_INVALID, "this name is reserved").at(*span, "cannot be opened")
-            }
+            Error::FreopenName { span } => error(tags::FREOPEN_INVALID, "freopen() cannot write to `.`")
+                .at(*span, "a directory")
+                .help("freopen(\"\") gives standard output back"),
             _ => return None,
         })
     }

@@ -1,1 +1,1 @@
-BEGIN { freopen("dtrace_freopen_restore_stdout"); }
+BEGIN { freopen("."); }
