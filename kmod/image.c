@@ -514,6 +514,8 @@ static bool valid_source(const struct kinst_probe *q)
 		return q->func >= KINST_MIN_INTERVAL && q->func <= KINST_MAX_INTERVAL;
 	if (q->kind == KINST_P_SYSCALL_ENTRY || q->kind == KINST_P_SYSCALL_RETURN)
 		return q->func < KINST_MAX_SYSCALLS;
+	if (q->kind == KINST_P_EVENT)
+		return q->func < KINST_E_MAX;
 	return q->kind < KINST_P_KINDS;
 }
 

@@ -27,6 +27,8 @@ struct kinst_hit {
 	u32 kind; /* KINST_P_* */
 	u32 nargs; /* arguments in args; further ones come from regs for FBT_ENTRY */
 	u64 args[6];
+	/* Without registers a stack begins below us, and below the kernel's function that called us. */
+	unsigned long via, via_size;
 };
 
 static inline bool kinst_is_timer(u32 kind)
@@ -81,6 +83,11 @@ struct kinst_calls *kinst_syscall_arm(struct kinst_session *s, const struct kins
 				      struct kinst_result *res);
 void kinst_syscall_disarm(struct kinst_calls *calls);
 void kinst_syscall_init(void);
+
+struct kinst_traces *kinst_sdt_arm(struct kinst_session *s, const struct kinst_probe *probes, u32 n,
+				   struct kinst_result *res);
+void kinst_sdt_disarm(struct kinst_traces *traces);
+
 /* KINST_IOC_SYSCALLS: the function of a number, or 0; and how many numbers there are. */
 u64 kinst_syscall_function(u32 nr);
 u32 kinst_syscall_count(void);

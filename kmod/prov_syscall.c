@@ -45,6 +45,7 @@ struct kinst_calls {
 static DEFINE_MUTEX(calls_lock);
 static LIST_HEAD(all_calls);
 static struct tracepoint *tracepoints[NSIDES];
+static unsigned long via_size[NSIDES]; /* of the function that calls ours, if several listen */
 static u32 listening[NSIDES]; /* sessions that want the tracepoint */
 
 /* ---- firing ---- */
@@ -58,6 +59,8 @@ static notrace void fire(enum side side, long nr, struct kinst_hit *hit)
 
 	if (nr < 0 || nr >= NR_syscalls || in_compat_syscall())
 		return;
+	hit->via = (unsigned long)tracepoints[side]->iterator;
+	hit->via_size = via_size[side];
 	raw_local_irq_save(flags); /* a read-side section, too */
 	list_for_each_entry_rcu(calls, &all_calls, node, true)
 		for (i = READ_ONCE(calls->first[side][nr]); i; i = calls->users[i - 1].next)
@@ -246,5 +249,12 @@ static void note(struct tracepoint *tp, void *data)
 /* Those of the kernel proper never go. A kernel without them has no probes of this provider. */
 void kinst_syscall_init(void)
 {
+	unsigned long offset;
+	enum side side;
+
 	for_each_kernel_tracepoint(note, NULL);
+	for (side = 0; side < NSIDES; side++)
+		if (tracepoints[side])
+			kinst_sym_kallsyms_lookup_size_offset((unsigned long)tracepoints[side]->iterator,
+							      &via_size[side], &offset);
 }

@@ -53,6 +53,10 @@ int kinst_sources_arm(struct kinst_sources *sources, struct kinst_session *s, st
 	err = TAKE(sources->calls);
 	if (err)
 		goto fail;
+	sources->traces = kinst_sdt_arm(s, probes, n, res);
+	err = TAKE(sources->traces);
+	if (err)
+		goto fail;
 	return 0;
 
 fail:
@@ -67,6 +71,7 @@ void kinst_sources_start(struct kinst_sources *sources)
 
 void kinst_sources_disarm(struct kinst_sources *sources)
 {
+	kinst_sdt_disarm(sources->traces);
 	kinst_syscall_disarm(sources->calls);
 	kinst_profile_disarm(sources->timers);
 	if (sources->points)

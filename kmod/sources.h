@@ -9,6 +9,7 @@ struct kinst_sources {
 	struct kinst_points *points;
 	struct kinst_timers *timers;
 	struct kinst_calls *calls;
+	struct kinst_traces *traces;
 };
 
 /* Arms the probes of the session's image; res[i] says what became of probe i. On failure nothing is armed. */

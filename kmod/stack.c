@@ -16,16 +16,23 @@
 
 #define MAX_DEPTH 512
 
-/* The module's own frames, which are on the stack when there are no registers to start from. */
-static notrace bool is_own(unsigned long pc)
+/* Frames of the way to us, which are on the stack when there are no registers to start from. */
+static notrace bool is_own(const struct kinst_hit *hit, unsigned long pc)
 {
-	return within_module_core(pc, THIS_MODULE);
+	return within_module_core(pc, THIS_MODULE) || pc - hit->via < hit->via_size;
 }
 NOKPROBE_SYMBOL(is_own);
 
-/* Fills pcs (may be NULL) with up to n addresses; returns how many there are, at most n. */
-static notrace u32 walk(struct pt_regs *regs, u64 *pcs, u32 n)
+/* Where the walk begins. A system call has the program's registers, and no kernel stack yet but that of its entry. */
+static nokprobe_inline struct pt_regs *start_of(const struct kinst_hit *hit)
 {
+	return hit->kind == KINST_P_SYSCALL_ENTRY || hit->kind == KINST_P_SYSCALL_RETURN ? NULL : hit->regs;
+}
+
+/* Fills pcs (may be NULL) with up to n addresses; returns how many there are, at most n. */
+static notrace u32 walk(const struct kinst_hit *hit, u64 *pcs, u32 n)
+{
+	struct pt_regs *regs = start_of(hit);
 	struct unwind_state state;
 	unsigned long pc;
 	u32 found = 0;
@@ -34,7 +41,7 @@ static notrace u32 walk(struct pt_regs *regs, u64 *pcs, u32 n)
 		pc = unwind_get_return_address(&state);
 		if (!pc)
 			break;
-		if (!regs && !found && is_own(pc))
+		if (!regs && !found && is_own(hit, pc))
 			continue;
 		if (found == n)
 			break;
@@ -45,12 +52,6 @@ static notrace u32 walk(struct pt_regs *regs, u64 *pcs, u32 n)
 	return found;
 }
 NOKPROBE_SYMBOL(walk);
-
-/* Where the walk begins. A system call has the program's registers, and no kernel stack yet but that of its entry. */
-static nokprobe_inline struct pt_regs *start_of(const struct kinst_hit *hit)
-{
-	return hit->kind == KINST_P_SYSCALL_ENTRY || hit->kind == KINST_P_SYSCALL_RETURN ? NULL : hit->regs;
-}
 
 /* At a timer the place that was interrupted is news, and part of the stack; at others the probe's name tells it. */
 static nokprobe_inline bool shows_place(const struct kinst_hit *hit)
@@ -64,14 +65,14 @@ notrace void kinst_env_stack(struct kinst_ctx *c, u64 *pcs, u32 n)
 
 	if (n && shows_place(c->hit))
 		pcs[found++] = instruction_pointer(c->hit->regs);
-	found += walk(start_of(c->hit), pcs + found, n - found);
+	found += walk(c->hit, pcs + found, n - found);
 	memset(pcs + found, 0, (n - found) * sizeof(*pcs));
 }
 NOKPROBE_SYMBOL(kinst_env_stack);
 
 notrace u32 kinst_stack_depth(const struct kinst_hit *hit)
 {
-	return shows_place(hit) + walk(start_of(hit), NULL, MAX_DEPTH);
+	return shows_place(hit) + walk(hit, NULL, MAX_DEPTH);
 }
 NOKPROBE_SYMBOL(kinst_stack_depth);
 
@@ -80,7 +81,7 @@ notrace u64 kinst_stack_caller(const struct kinst_hit *hit)
 {
 	u64 pc = 0;
 
-	walk(start_of(hit), &pc, 1);
+	walk(hit, &pc, 1);
 	return pc;
 }
 NOKPROBE_SYMBOL(kinst_stack_caller);

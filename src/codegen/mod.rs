@@ -11,6 +11,8 @@ mod need;
 mod place;
 #[cfg(test)]
 mod property;
+#[cfg(test)]
+mod property_strings;
 mod regs;
 mod stmt;
 #[cfg(test)]

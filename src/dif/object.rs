@@ -55,6 +55,13 @@ pub enum Place {
     SyscallReturn {
         number: u64,
     },
+    /// `func` is the run-time address of the tracepoint's own function.
+    Sdt {
+        func: u64,
+    },
+    Event {
+        number: u64,
+    },
 }
 
 /// An enabling of one probe: indexes into the probes and into [`Program::clauses`]. Its EPID is its own index + 1.
@@ -323,6 +330,8 @@ impl Tables {
             Place::Tick { interval } => (uapi::P_TICK, *interval, 0, 0, &[]),
             Place::SyscallEntry { number } => (uapi::P_SYSCALL_ENTRY, *number, 0, 0, &[]),
             Place::SyscallReturn { number } => (uapi::P_SYSCALL_RETURN, *number, 0, 0, &[]),
+            Place::Sdt { func } => (uapi::P_SDT, *func, 0, 0, &[]),
+            Place::Event { number } => (uapi::P_EVENT, *number, 0, 0, &[]),
         };
         let mut entry = uapi::Probe {
             id: probe.id,

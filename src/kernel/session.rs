@@ -220,6 +220,7 @@ pub fn matches(description: &ProbeDesc, catalog: &dyn ProbeCatalog) -> Result<Ve
 
 const _: () = assert!(sites::MIN_INTERVAL == uapi::MIN_INTERVAL as u64);
 const _: () = assert!(sites::MAX_INTERVAL == uapi::MAX_INTERVAL);
+const _: () = assert!(sites::EVENTS.len() == uapi::Event::MAX.0 as usize);
 
 fn wire_probe(probe: &Probe) -> WireProbe {
     let (func, offset) = (probe.address, probe.offset);
@@ -235,6 +236,8 @@ fn wire_probe(probe: &Probe) -> WireProbe {
         ProbeKind::Tick => Place::Tick { interval: func },
         ProbeKind::SyscallEntry => Place::SyscallEntry { number: func },
         ProbeKind::SyscallReturn => Place::SyscallReturn { number: func },
+        ProbeKind::Sdt => Place::Sdt { func },
+        ProbeKind::Event => Place::Event { number: func },
     };
     WireProbe {
         id: probe.id,

@@ -223,7 +223,13 @@ pub const P_SYSCALL_ENTRY: u32 = 0x9;
 /// and ends; arg0 and arg1 value
 pub const P_SYSCALL_RETURN: u32 = 0xa;
 
-pub const P_KINDS: u32 = 0xb;
+/// the tracepoint whose function __traceiter_NAME is at func; its arguments
+pub const P_SDT: u32 = 0xb;
+
+/// func: enum kinst_event
+pub const P_EVENT: u32 = 0xc;
+
+pub const P_KINDS: u32 = 0xd;
 
 /// nanoseconds: 5000 Hz
 pub const MIN_INTERVAL: u32 = 0x30d40;
@@ -389,6 +395,54 @@ impl Reason {
             Reason::NOSYSCALL => Some("KINST_R_NOSYSCALL"),
             Reason::TRACEPOINT => Some("KINST_R_TRACEPOINT"),
             Reason::MAX => Some("KINST_R_MAX"),
+            _ => None,
+        }
+    }
+}
+
+/// What happens to processes and threads. The arguments are native ones of src/dlib's providers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Event(pub u32);
+
+impl Event {
+    /// struct task_struct * of the new process
+    pub const PROC_CREATE: Event = Event(0);
+    pub const PROC_EXEC_SUCCESS: Event = Event(1);
+    /// CLD_EXITED, CLD_KILLED or CLD_DUMPED
+    pub const PROC_EXIT: Event = Event(2);
+    /// struct task_struct * of the new thread
+    pub const PROC_LWP_CREATE: Event = Event(3);
+    pub const PROC_LWP_EXIT: Event = Event(4);
+    /// struct task_struct * of the receiver, twice; the signal
+    pub const PROC_SIGNAL_SEND: Event = Event(5);
+    /// the same
+    pub const PROC_SIGNAL_DISCARD: Event = Event(6);
+    /// the signal, its siginfo, the function that handles it
+    pub const PROC_SIGNAL_HANDLE: Event = Event(7);
+    /// struct task_struct * of the thread that comes next
+    pub const SCHED_OFF_CPU: Event = Event(8);
+    pub const SCHED_PREEMPT: Event = Event(9);
+    pub const SCHED_SLEEP: Event = Event(10);
+    /// struct task_struct * of the thread
+    pub const SCHED_WAKEUP: Event = Event(11);
+    pub const MAX: Event = Event(12);
+
+    /// The name in the header.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Event::PROC_CREATE => Some("KINST_E_PROC_CREATE"),
+            Event::PROC_EXEC_SUCCESS => Some("KINST_E_PROC_EXEC_SUCCESS"),
+            Event::PROC_EXIT => Some("KINST_E_PROC_EXIT"),
+            Event::PROC_LWP_CREATE => Some("KINST_E_PROC_LWP_CREATE"),
+            Event::PROC_LWP_EXIT => Some("KINST_E_PROC_LWP_EXIT"),
+            Event::PROC_SIGNAL_SEND => Some("KINST_E_PROC_SIGNAL_SEND"),
+            Event::PROC_SIGNAL_DISCARD => Some("KINST_E_PROC_SIGNAL_DISCARD"),
+            Event::PROC_SIGNAL_HANDLE => Some("KINST_E_PROC_SIGNAL_HANDLE"),
+            Event::SCHED_OFF_CPU => Some("KINST_E_SCHED_OFF_CPU"),
+            Event::SCHED_PREEMPT => Some("KINST_E_SCHED_PREEMPT"),
+            Event::SCHED_SLEEP => Some("KINST_E_SCHED_SLEEP"),
+            Event::SCHED_WAKEUP => Some("KINST_E_SCHED_WAKEUP"),
+            Event::MAX => Some("KINST_E_MAX"),
             _ => None,
         }
     }
@@ -1343,7 +1397,7 @@ pub struct Probe {
     pub id: u32,
     /// KINST_P_*
     pub kind: u32,
-    /// run-time address of the function's symbol; interval; number of the system call
+    /// run-time address of the function's symbol; interval; number of the system call or event
     pub func: u64,
     pub offset: u32,
     pub to: u32,

@@ -8,6 +8,7 @@ use super::kernel::Kernel;
 use super::naming::split_ordinal;
 use super::symtab::Symbol;
 use super::syscalls::{self, Call};
+use super::tracepoints::{self, Tracepoint};
 use super::{Probe, ProbeCatalog, ProbeKind, decode, profile, refusals};
 use crate::diag::Diagnostic;
 
@@ -36,6 +37,7 @@ pub struct Catalog {
     /// By module.
     functions: Vec<OnceLock<Vec<Function>>>,
     calls: OnceLock<Vec<Call>>,
+    tracepoints: OnceLock<Vec<Tracepoint>>,
     made: Mutex<Made>,
 }
 
@@ -68,7 +70,9 @@ const FBT: [(&str, ProbeKind); 2] = [("entry", ProbeKind::FbtEntry), ("return", 
 const FIRST_FBT_ID: u32 = DTRACE.len() as u32 + 1;
 /// Above all ids of fbt: a kernel with all its modules has some 100,000 functions. A fixed number, so that no module
 /// but those that are asked for needs to be read.
-const FIRST_SYSCALL_ID: u32 = 480_000;
+const FIRST_SYSCALL_ID: u32 = 450_000;
+const FIRST_SDT_ID: u32 = 460_000;
+const FIRST_EVENT_ID: u32 = 480_000;
 const FIRST_PROFILE_ID: u32 = 490_000;
 const FIRST_KINST_ID: u32 = 500_000;
 /// More are not made of one program; the module arms as many.
@@ -94,7 +98,14 @@ impl Fields<'_> {
 impl Catalog {
     pub fn new(kernel: Arc<Kernel>, live: Option<Box<dyn LiveText>>) -> Catalog {
         let functions = kernel.modules().iter().map(|_| OnceLock::new()).collect();
-        Catalog { kernel, live, functions, calls: OnceLock::new(), made: Mutex::default() }
+        Catalog {
+            kernel,
+            live,
+            functions,
+            calls: OnceLock::new(),
+            tracepoints: OnceLock::new(),
+            made: Mutex::default(),
+        }
     }
 
     fn dtrace(&self, fields: &Fields<'_>) -> Vec<Probe> {
@@ -165,6 +176,48 @@ impl Catalog {
             sides.iter().map(move |(at, (side, kind))| call.probe(id + at, side, *kind))
         });
         probes.collect()
+    }
+
+    fn tracepoints(&self) -> &[Tracepoint] {
+        self.tracepoints.get_or_init(|| tracepoints::table(&self.kernel))
+    }
+
+    fn sdt(&self, fields: &Fields<'_>) -> Vec<Probe> {
+        let name = Pattern::new(fields.name);
+        if !self.is_proper(fields)
+            || name.exact().is_some_and(|exact| !tracepoints::exists(&self.kernel, exact))
+        {
+            return Vec::new();
+        }
+        let all = (FIRST_SDT_ID..FIRST_EVENT_ID).zip(self.tracepoints());
+        all.filter(|(_, tracepoint)| name.matches(&tracepoint.name))
+            .map(|(id, tracepoint)| tracepoint.probe(id))
+            .collect()
+    }
+
+    fn events(&self, fields: &Fields<'_>) -> Vec<Probe> {
+        let (provider, name) = (Pattern::new(fields.provider), Pattern::new(fields.name));
+        if !self.is_proper(fields) {
+            return Vec::new();
+        }
+        let wanted = |probe: &Probe| provider.matches(&probe.provider) && name.matches(&probe.name);
+        // Its function is looked for only if it is meant.
+        let on_cpu = name.matches("on-cpu").then(|| self.event(tracepoints::EVENTS.len() as u32)).flatten();
+        let numbers = 0..tracepoints::EVENTS.len() as u32;
+        numbers.filter_map(|number| self.event(number)).chain(on_cpu).filter(wanted).collect()
+    }
+
+    fn event(&self, number: u32) -> Option<Probe> {
+        let id = FIRST_EVENT_ID + number;
+        match number as usize == tracepoints::EVENTS.len() {
+            true => tracepoints::on_cpu(&self.kernel, id),
+            false => tracepoints::event(id, number),
+        }
+    }
+
+    /// Do they match a probe of the kernel proper that is in no function?
+    fn is_proper(&self, fields: &Fields<'_>) -> bool {
+        Pattern::new(fields.function).matches("") && self.kernel.modules_matching(fields.module).contains(&0)
     }
 
     fn profile(&self, fields: &Fields<'_>) -> Result<Vec<Probe>, Box<Diagnostic>> {
@@ -423,9 +476,16 @@ impl ProbeCatalog for Catalog {
         if pattern.matches("syscall") {
             probes.extend(self.syscall(&fields));
         }
-        if pattern.matches("profile") {
-            probes.extend(self.profile(&fields)?);
+        let timers = if pattern.matches("profile") { self.profile(&fields)? } else { Vec::new() };
+        // The kernel's symbols are not read for the sake of BEGIN or a tick.
+        let found = !probes.is_empty() || !timers.is_empty();
+        if pattern.matches("sdt") && !(found && Pattern::new(name).exact().is_some()) {
+            probes.extend(self.sdt(&fields));
         }
+        if pattern.matches("proc") || pattern.matches("sched") {
+            probes.extend(self.events(&fields));
+        }
+        probes.extend(timers);
         match pattern.exact() {
             Some("kinst") if !function.is_empty() => probes.extend(self.kinst(&fields)?),
             _ if pattern.matches("kinst") => {
@@ -445,6 +505,10 @@ impl ProbeCatalog for Catalog {
             if provider == "syscall" && !glob::is_glob(function) && !glob::is_glob(name) {
                 return Err(Box::new(syscalls::refusal(self.calls(), function, name)));
             }
+            if matches!(provider, "sdt" | "proc" | "sched") && !glob::is_glob(name) && self.is_proper(&fields)
+            {
+                return Err(Box::new(tracepoints::refusal(provider, self.tracepoints(), name)));
+            }
             let modules = self.kernel.modules_matching(module);
             refusals::nothing_matches(&self.kernel, &modules, provider, module, function, name)?;
         }
@@ -463,6 +527,12 @@ impl ProbeCatalog for Catalog {
             let usual = usual_timers().nth(index as usize);
             let index = (index as usize).checked_sub(profile::RATES.len());
             return usual.or_else(|| self.made().timers.get(index?).cloned());
+        }
+        if let Some(number) = id.checked_sub(FIRST_EVENT_ID) {
+            return self.event(number);
+        }
+        if let Some(index) = id.checked_sub(FIRST_SDT_ID) {
+            return self.tracepoints().get(index as usize).map(|tracepoint| tracepoint.probe(id));
         }
         if let Some(index) = id.checked_sub(FIRST_SYSCALL_ID) {
             let sides = syscalls::SIDES.len() as u32;

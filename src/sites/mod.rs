@@ -13,12 +13,14 @@ mod program;
 mod refusals;
 mod symtab;
 mod syscalls;
+mod tracepoints;
 
 pub use catalog::{Catalog, LiveInsn, LiveText};
 pub use index::{DwarfIndex, InlineProbe};
 pub use kernel::{KERNEL_PROPER, Kernel, Module, Symbolized};
 pub use profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use program::{InFunction, Program};
+pub use tracepoints::EVENTS;
 
 use crate::diag::Diagnostic;
 
@@ -78,12 +80,15 @@ pub enum ProbeKind {
     Tick = 8,
     SyscallEntry = 9,
     SyscallReturn = 10,
+    Sdt = 11,
+    Event = 12,
 }
 
 impl ProbeKind {
     /// Is it a place in the kernel's text, found by its address?
     pub fn is_place(self) -> bool {
-        matches!(self, ProbeKind::Insn | ProbeKind::Edge | ProbeKind::FbtEntry | ProbeKind::FbtReturn)
+        use ProbeKind::{Edge, FbtEntry, FbtReturn, Insn, Sdt};
+        matches!(self, Insn | Edge | FbtEntry | FbtReturn | Sdt)
     }
 }
 
@@ -98,8 +103,8 @@ pub struct Probe {
     pub module: String,
     pub function: String,
     pub name: String,
-    /// Run-time address of the function's symbol; of profile, nanoseconds between two firings; of syscall, the number
-    /// of the call; 0 for the dtrace provider.
+    /// Run-time address of the function's symbol; of profile, nanoseconds between two firings; of syscall and of an
+    /// event, its number; 0 for the dtrace provider.
     pub address: u64,
     /// Of the instruction, from the symbol.
     pub offset: u32,

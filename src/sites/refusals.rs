@@ -144,12 +144,14 @@ pub fn nothing_matches(
     name: &str,
 ) -> Result<(), Box<Diagnostic>> {
     if !matches!(provider, "" | "fbt" | "kinst") {
-        let known = ["dtrace", "fbt", "kinst", "profile", "syscall"];
+        let known = ["dtrace", "fbt", "kinst", "proc", "profile", "sched", "sdt", "syscall"];
         let error = Diagnostic::error(tags::PDESC_ZERO, format!("there is no provider `{provider}`"));
         return match suggest::nearest(provider, known) {
             _ if is_glob(provider) || known.contains(&provider) => Ok(()),
             Some(near) => Err(Box::new(error.help(format!("did you mean `{near}`?")))),
-            None => Err(Box::new(error.help("there are dtrace, fbt, kinst, profile and syscall"))),
+            None => Err(Box::new(
+                error.help("there are dtrace, fbt, kinst, proc, profile, sched, sdt and syscall"),
+            )),
         };
     }
     if modules.is_empty() && !is_glob(module) {

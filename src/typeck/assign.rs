@@ -4,7 +4,7 @@ use super::builtin::{self, What};
 use super::expr::as_name;
 use super::names::Name;
 use super::ops::arith_op;
-use super::typed::{ArithOp, Bits, Expr, ExprKind, Place, Scope};
+use super::typed::{ArithOp, Expr, ExprKind, Place, Scope};
 use super::{Checker, Error, Result, constants};
 use crate::diag::tags;
 use crate::dif::insn::Builtin;
@@ -39,7 +39,7 @@ impl Checker<'_> {
         // What is read on the right must be there before this assignment makes it.
         match self.check_operand(right) {
             Ok(value) => self.store(left, value, right.span, span),
-            Err(error) => Err(in_condition(left, error)),
+            Err(error) => Err(in_assignment(left, error)),
         }
     }
 
@@ -96,8 +96,8 @@ impl Checker<'_> {
         if as_aggregation(left).is_some() {
             return Err(Box::new(Error::AggregationInExpression { span }));
         }
-        let value = self.check_expr(right)?;
         let (place, ty) = self.check_counter(left)?;
+        let value = self.check_expr(right)?;
         let op_text = assign_symbol(op);
         let op = arith_op(op);
         // A sum of pointers is none, and a difference is no pointer any more.
@@ -213,9 +213,7 @@ impl Checker<'_> {
             error: Box::new(Error::ReadOnly { name: name.into(), span: left.span }),
         };
         Ok(match value.kind {
-            ExprKind::Place(Place::Memory(memory) | Place::Bits(Bits { memory, .. }))
-                if !is_writable(&memory.address) =>
-            {
+            ExprKind::Place(Place::Memory(_) | Place::Bits(_)) if !self.is_writable(left) => {
                 refused("this memory")
             }
             ExprKind::Place(place) => Target::Known { place, ty: value.ty },
@@ -223,6 +221,26 @@ impl Checker<'_> {
             _ if is_argument(left) => refused("args"),
             _ => Target::Refused { ty: value.ty, error: Box::new(Error::NotLvalue { span: left.span }) },
         })
+    }
+
+    /// What D's variables hold and point to, through any number of steps, and what a cast or a subroutine makes; not what
+    /// a built-in variable or a symbol points to. The kernel checks the address anyway.
+    fn is_writable(&self, place: &ast::Expr) -> bool {
+        use ast::ExprKind as K;
+        match &place.kind {
+            K::Ident(name) => {
+                let wanted = Name { scope: Scope::Global, name, span: place.span };
+                self.names.find(&wanted).is_some()
+            }
+            K::Str { .. } => false,
+            K::Member { base, .. } if matches!(base.kind, K::Scope(_)) => true,
+            K::Member { base, .. } | K::Index { base, .. } => self.is_writable(base),
+            K::Unary { operand, .. } | K::Postfix { operand, .. } => self.is_writable(operand),
+            K::Binary { left, right, .. } if matches!(left.kind, K::Int { .. }) => self.is_writable(right),
+            K::Binary { left, .. } => self.is_writable(left),
+            K::Comma { right, .. } => self.is_writable(right),
+            _ => true,
+        }
     }
 
     /// No variable of the program, and no name that every program knows.
@@ -296,16 +314,6 @@ fn is_element(expr: &ast::Expr) -> bool {
     matches!(&expr.kind, ast::ExprKind::Index { base, .. } if as_name(base).is_some())
 }
 
-/// Memory of D's variables and what a cast or a subroutine points to; the kernel checks the address anyway.
-fn is_writable(address: &Expr) -> bool {
-    match &address.kind {
-        ExprKind::Builtin(_) | ExprKind::Str(_) => false,
-        ExprKind::Arith { left, .. } => is_writable(left),
-        ExprKind::Convert(inner) if inner.ty.is_by_ref() => is_writable(inner),
-        _ => true,
-    }
-}
-
 fn refuse_array(ty: &Type, span: Span) -> Result<()> {
     match ty.resolved() {
         Type::Array { .. } | Type::Function => Err(Box::new(Error::ArrayAssign { found: ty.clone(), span })),
@@ -313,10 +321,15 @@ fn refuse_array(ty: &Type, span: Span) -> Result<()> {
     }
 }
 
-/// The condition of an `if` is assigned to a made-up variable; an error in it is one of the `if`.
-fn in_condition(left: &ast::Expr, error: Box<Error>) -> Box<Error> {
-    let made_up = as_name(left).is_some_and(|name| name.name.starts_with("%condition"));
+/// An error of the right side. The condition of an `if` is assigned to a made-up variable: an error in it is one of the
+/// `if`. In `x = x + 1` the name is there, and has no value yet.
+fn in_assignment(left: &ast::Expr, error: Box<Error>) -> Box<Error> {
+    let assigned = as_name(left);
+    let made_up = assigned.is_some_and(|name| name.name.starts_with("%condition"));
     match *error {
+        Error::Undefined { name, similar, span } if assigned.is_some_and(|left| left.full() == name) => {
+            Box::new(Error::Unassigned { name, similar, span })
+        }
         Error::NotScalar { op: "&&", found, span } if made_up => {
             Box::new(Error::ConditionNotScalar { found, span })
         }

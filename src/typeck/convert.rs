@@ -82,12 +82,13 @@ impl Checker<'_> {
         let from = &value.ty;
         let dynamic = *from == Type::Dynamic;
         let textual = from.is_scalar() || from.is_pointer() || from.is_string_compatible();
+        // A string is no pointer: it is stored and passed whole.
+        let address = from.is_string() && to.is_pointer();
         let possible = !dynamic
             && (to.is_void()
-                || self.is_compatible(&value, &to)
+                || !address && self.is_compatible(&value, &to)
                 || from.is_scalar() && to.is_scalar()
                 || matches!(from.resolved(), Type::Array { .. }) && to.is_pointer()
-                || from.is_string() && to.is_pointer()
                 || to.is_string() && textual);
         if !possible {
             let (from, to) = (value.ty, to);

@@ -99,11 +99,10 @@ impl Checker<'_> {
                 Ok(Expr::new(ExprKind::Builtin(id), self.builtin_type(id, ty), span))
             }
             // Its type comes from the kernel: nothing can be said of what is done with it.
-            What::Library => Err(Box::new(Error::LibraryVariable {
-                name: entry.name,
-                why: self.env.kernel.without_types(),
-                span,
-            })),
+            What::Library => {
+                let (name, why) = (entry.name, self.env.kernel.without_types());
+                Err(Box::new(Error::LibraryVariable { name, why, span }))
+            }
             What::Array(_) => Err(Box::new(Error::ArrayAsScalar { name: entry.name.to_string(), span })),
             What::Subroutine(_) | What::Action(_) | What::Aggregating(_) => {
                 Err(Box::new(Error::FunctionAsVariable { name: entry.name.to_string(), span }))

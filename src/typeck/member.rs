@@ -4,7 +4,7 @@ use super::expr::sum;
 use super::names::Name;
 use super::typed::{ArithOp, Bits, Expr, ExprKind, Memory, Place};
 use super::{Checker, Error, Result};
-use crate::diag::{Tag, suggest};
+use crate::diag::{Tag, suggest, tags};
 use crate::dif::insn::Builtin;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
@@ -46,7 +46,7 @@ impl Checker<'_> {
         }
         let tagged =
             self.require_record(&record, base.span, |found, span| Error::NotRecord { found, span })?;
-        let found = self.find_member(&tagged, &record, member)?;
+        let found = self.find_member(&tagged, &record, member, tags::TYPE_MEMBER)?;
         let user = in_user_memory(&base);
         self.load_member(base, found, user, span)
     }
@@ -93,7 +93,7 @@ impl Checker<'_> {
         let record = self.resolve_type(ty)?;
         let tagged =
             self.require_record(&record, ty.span, |found, span| Error::OffsetofType { found, span })?;
-        let found = self.find_member(&tagged, &record, member)?;
+        let found = self.find_member(&tagged, &record, member, tags::UNKNOWN)?;
         if found.bits.is_some() {
             return Err(Box::new(Error::OffsetofBits { span: member.span }));
         }
@@ -130,13 +130,19 @@ impl Checker<'_> {
         }
     }
 
-    fn find_member(&self, tagged: &Tagged, record: &Type, member: &Spanned<String>) -> Result<Member> {
+    fn find_member(
+        &self,
+        tagged: &Tagged,
+        record: &Type,
+        member: &Spanned<String>,
+        tag: Tag,
+    ) -> Result<Member> {
         let members = self.types().members(tagged);
         let names = members.iter().map(|candidate| candidate.name.as_str());
         let similar = suggest::nearest(&member.node, names).map(str::to_string);
         members.into_iter().find(|candidate| candidate.name == member.node).ok_or_else(|| {
             let (member, record, span) = (member.node.clone(), record.clone(), member.span);
-            Box::new(Error::NoMember { member, record, similar, span })
+            Box::new(Error::NoMember { tag, member, record, similar, span })
         })
     }
 }

@@ -1,9 +1,10 @@
 //! typeck/order.rs: which actions may follow which in one clause.
 
-use super::typed::{Stmt, StmtKind};
+use super::typed::{Expr, ExprKind, Stmt, StmtKind};
 use super::{Error, Result};
 use crate::diag::tags;
 use crate::dif::ActionKind;
+use crate::dif::insn::Subr;
 use crate::source::Span;
 
 /// What a clause has done so far.
@@ -92,7 +93,10 @@ impl Order {
             let (tag, title) = (tags::DREC_COMM, "an action that records data cannot follow commit()");
             return Err(Box::new(Error::Order { tag, title, span, before }));
         }
-        self.data = Some(span);
+        // What is speculative is not in the principal buffer yet.
+        if self.speculate.is_none() {
+            self.data = Some(span);
+        }
         Ok(())
     }
 }
@@ -101,6 +105,7 @@ fn role(stmt: &StmtKind) -> Role {
     match stmt {
         StmtKind::Speculation(ActionKind::Speculate, _) => Role::Speculate,
         StmtKind::Speculation(ActionKind::Commit, _) => Role::Commit,
+        StmtKind::Expr(expr) if writes_to_process(expr) => Role::Destructive,
         StmtKind::Speculation(..) | StmtKind::Expr(_) => Role::Other,
         StmtKind::Aggregate { .. } => Role::Aggregation,
         StmtKind::Destructive(..) => Role::Destructive,
@@ -108,4 +113,9 @@ fn role(stmt: &StmtKind) -> Role {
         StmtKind::Printf { action, .. } if *action != super::typed::FormatAction::Printf => Role::Destructive,
         _ => Role::Data,
     }
+}
+
+/// copyout() or copyoutstr() as a statement.
+fn writes_to_process(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Call { subroutine: Subr::Copyout | Subr::Copyoutstr, .. })
 }

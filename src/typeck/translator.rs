@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::inline::Frame;
 use super::typed::{Expr, ExprKind, Place};
 use super::{Checker, Error, Result};
-use crate::diag::suggest;
+use crate::diag::{suggest, tags};
 use crate::dif::insn::Subr;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
@@ -211,7 +211,13 @@ impl Checker<'_> {
         let Some(found) = members.iter().find(|m| m.name == member.node) else {
             let similar = suggest::nearest(&member.node, members.iter().map(|m| m.name.as_str()));
             let (similar, member, span) = (similar.map(str::to_string), member.node.clone(), member.span);
-            return Some(Err(Box::new(Error::NoMember { member, record, similar, span })));
+            return Some(Err(Box::new(Error::NoMember {
+                tag: tags::TYPE_MEMBER,
+                member,
+                record,
+                similar,
+                span,
+            })));
         };
         let Some((_, value)) = translator.members.iter().find(|(name, _)| name.node == member.node) else {
             let (member, declared, span) = (member.node.clone(), translator.span, member.span);

@@ -322,16 +322,35 @@ struct kinst_clause {
 #define KINST_P_TICK 8 /* every func nanoseconds on one CPU */
 #define KINST_P_SYSCALL_ENTRY 9 /* system call number func begins; its arguments */
 #define KINST_P_SYSCALL_RETURN 10 /* and ends; arg0 and arg1 value */
-#define KINST_P_KINDS 11
+#define KINST_P_SDT 11 /* the tracepoint whose function __traceiter_NAME is at func; its arguments */
+#define KINST_P_EVENT 12 /* func: enum kinst_event */
+#define KINST_P_KINDS 13
 
 #define KINST_MIN_INTERVAL 200000 /* nanoseconds: 5000 Hz */
 #define KINST_MAX_INTERVAL 0x4000000000000000
 #define KINST_MAX_SYSCALLS 4096 /* numbers are below it */
 
+/* What happens to processes and threads. The arguments are native ones of src/dlib's providers. */
+enum kinst_event {
+	KINST_E_PROC_CREATE = 0, /* struct task_struct * of the new process */
+	KINST_E_PROC_EXEC_SUCCESS = 1,
+	KINST_E_PROC_EXIT = 2, /* CLD_EXITED, CLD_KILLED or CLD_DUMPED */
+	KINST_E_PROC_LWP_CREATE = 3, /* struct task_struct * of the new thread */
+	KINST_E_PROC_LWP_EXIT = 4,
+	KINST_E_PROC_SIGNAL_SEND = 5, /* struct task_struct * of the receiver, twice; the signal */
+	KINST_E_PROC_SIGNAL_DISCARD = 6, /* the same */
+	KINST_E_PROC_SIGNAL_HANDLE = 7, /* the signal, its siginfo, the function that handles it */
+	KINST_E_SCHED_OFF_CPU = 8, /* struct task_struct * of the thread that comes next */
+	KINST_E_SCHED_PREEMPT = 9,
+	KINST_E_SCHED_SLEEP = 10,
+	KINST_E_SCHED_WAKEUP = 11, /* struct task_struct * of the thread */
+	KINST_E_MAX = 12,
+};
+
 struct kinst_probe {
 	__u32 id; /* the D variable id; the session's own numbers */
 	__u32 kind; /* KINST_P_* */
-	__u64 func; /* run-time address of the function's symbol; interval; number of the system call */
+	__u64 func; /* run-time address of the function's symbol; interval; number of the system call or event */
 	__u32 offset;
 	__u32 to;
 	__u32 prov; /* names in strtab, what probeprov and the others say */

@@ -255,6 +255,7 @@ fn is_source(probe: &uapi::Probe) -> bool {
             (u64::from(uapi::MIN_INTERVAL)..=uapi::MAX_INTERVAL).contains(&probe.func)
         }
         uapi::P_SYSCALL_ENTRY | uapi::P_SYSCALL_RETURN => probe.func < uapi::MAX_SYSCALLS.into(),
+        uapi::P_EVENT => probe.func < u64::from(uapi::Event::MAX.0),
         kind => kind < uapi::P_KINDS,
     }
 }

@@ -67,7 +67,7 @@ pub enum Error {
     DereferenceFunction { span: Span },
     NotRecord { found: Type, span: Span },
     BitField { what: &'static str, span: Span },
-    NoMember { member: String, record: Type, similar: Option<String>, span: Span },
+    NoMember { tag: Tag, member: String, record: Type, similar: Option<String>, span: Span },
     AddressOfVariable { span: Span },
     AddressOfValue { span: Span },
     NoSize { found: Type, span: Span },

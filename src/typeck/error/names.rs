@@ -50,9 +50,14 @@ impl Error {
                     .note("each scope has 64,256 numbers for variables")
             }
             Error::LibraryVariable { name, why, span } => {
-                let title = format!("`{name}` needs types of the kernel that are not there");
-                let diagnostic = error(tags::VAR_UNSUP, title).at(*span, "defined over the kernel's types");
-                why.iter().fold(diagnostic, Diagnostic::note)
+                let title = format!(
+                    "`{name}` is not defined: its library was not read, or does not fit this kernel's types"
+                );
+                let diagnostic = error(tags::IDENT_UNDEF, title).at(*span, "a variable of a D library");
+                match why {
+                    Some(why) => diagnostic.note(why.clone()),
+                    None => diagnostic.help("-xnolibs reads no libraries, and -xsyslibdir=DIR others than those that come with the compiler"),
+                }
             }
             Error::Unsupported { what, span } => {
                 error(tags::UNKNOWN, format!("{what} is not supported yet")).at(*span, "not supported yet")

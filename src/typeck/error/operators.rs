@@ -60,8 +60,8 @@ impl Error {
                 error(tags::OP_SOU, format!("only a struct or union has members, not {found}"))
                     .at(*span, format!("this is {found}"))
             }
-            Error::NoMember { member, record, similar, span } => {
-                let diagnostic = error(tags::TYPE_MEMBER, format!("{record} has no member `{member}`"));
+            Error::NoMember { tag, member, record, similar, span } => {
+                let diagnostic = error(*tag, format!("{record} has no member `{member}`"));
                 did_you_mean(diagnostic.at(*span, "no such member"), similar)
             }
             Error::AddressOfVariable { span } => error(tags::ADDROF_VAR, "a variable of D has no address")

@@ -73,7 +73,8 @@ impl Error {
             )
             .at(*span, "not such a constant"),
             Error::KeyCount { name, expected, found, span, declared } => {
-                let title = format!("`{name}` has {expected} keys, not {found}");
+                let keys = if *expected == 1 { "key" } else { "keys" };
+                let title = format!("`{name}` has {expected} {keys}, not {found}");
                 error(tags::PROTO_LEN, title)
                     .at(*span, format!("{found} given"))
                     .and(*declared, "first used so")
