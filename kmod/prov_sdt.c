@@ -19,6 +19,8 @@
 #include "ksym.h"
 #include "prov_sdt.h"
 
+#define KINST_MAX_TRACES 8192 /* probes of one session; kernels have some 2,500 tracepoints */
+
 struct kinst_trace {
 	struct kinst_session *session;
 	const struct kinst_event_row *event; /* NULL: the tracepoint itself */
@@ -111,6 +113,7 @@ struct kinst_traces *kinst_sdt_arm(struct kinst_session *s, const struct kinst_p
 		wanted += is_trace(probes[i].kind);
 	if (!wanted)
 		return NULL;
+	wanted = min_t(u32, wanted, KINST_MAX_TRACES);
 	traces = kvzalloc(struct_size(traces, list, wanted), GFP_KERNEL);
 	if (!traces)
 		return ERR_PTR(-ENOMEM);
@@ -119,6 +122,10 @@ struct kinst_traces *kinst_sdt_arm(struct kinst_session *s, const struct kinst_p
 
 		if (!is_trace(probes[i].kind))
 			continue;
+		if (traces->n == wanted) {
+			res[i].reason = KINST_R_LIMIT;
+			continue;
+		}
 		t->session = s;
 		t->probe = i;
 		t->kind = probes[i].kind;

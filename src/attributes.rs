@@ -76,6 +76,13 @@ impl Provider {
                 name: EVOLVING,
                 args: private,
             },
+            "sdt" => Provider {
+                provider: Attributes { class: 4, ..EVOLVING },
+                module: unknown,
+                function: unknown,
+                name: private,
+                args: private,
+            },
             "syscall" => {
                 let unstable = Attributes { class: 4, ..UNSTABLE };
                 Provider {

@@ -282,8 +282,8 @@ fn last_component(path: &str) -> String {
     if path.is_empty() {
         return ".".to_owned();
     }
-    let components = path.split('/').filter(|component| !component.is_empty());
-    components.last().unwrap_or("/").to_owned()
+    let mut components = path.split('/').filter(|component| !component.is_empty());
+    components.next_back().unwrap_or("/").to_owned()
 }
 
 fn parent(path: &str) -> String {

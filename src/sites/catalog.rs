@@ -9,7 +9,8 @@ use super::naming::split_ordinal;
 use super::symtab::Symbol;
 use super::syscalls::{self, Call};
 use super::tracepoints::{self, Tracepoint};
-use super::{Probe, ProbeCatalog, ProbeKind, decode, profile, refusals};
+use super::unplaced::FIRST_UNPLACED_ID;
+use super::{Probe, ProbeCatalog, ProbeKind, decode, refusals};
 use crate::diag::Diagnostic;
 
 /// What is in memory now: the instructions of a function, the table of system calls; the kernel layer asks the module for them.
@@ -32,12 +33,12 @@ pub struct LiveInsn {
 
 /// [`ProbeCatalog`] over a kernel. Nothing is read before a provider is asked that needs it.
 pub struct Catalog {
-    kernel: Arc<Kernel>,
-    live: Option<Box<dyn LiveText>>,
+    pub(super) kernel: Arc<Kernel>,
+    pub(super) live: Option<Box<dyn LiveText>>,
     /// By module.
     functions: Vec<OnceLock<Vec<Function>>>,
-    calls: OnceLock<Vec<Call>>,
-    tracepoints: OnceLock<Vec<Tracepoint>>,
+    pub(super) calls: OnceLock<Vec<Call>>,
+    pub(super) tracepoints: OnceLock<Vec<Tracepoint>>,
     made: Mutex<Made>,
 }
 
@@ -51,8 +52,8 @@ struct Function {
 
 /// kinst probes exist when somebody has named them, and those of profile with unusual rates.
 #[derive(Default)]
-struct Made {
-    timers: Vec<Probe>,
+pub(super) struct Made {
+    pub(super) timers: Vec<Probe>,
     probes: Vec<Probe>,
     by_place: HashMap<(usize, u64, u32), usize>,
     text: HashMap<(usize, u64), Arc<Text>>,
@@ -70,27 +71,21 @@ const FBT: [(&str, ProbeKind); 2] = [("entry", ProbeKind::FbtEntry), ("return", 
 const FIRST_FBT_ID: u32 = DTRACE.len() as u32 + 1;
 /// Above all ids of fbt: a kernel with all its modules has some 100,000 functions. A fixed number, so that no module
 /// but those that are asked for needs to be read.
-const FIRST_SYSCALL_ID: u32 = 450_000;
-const FIRST_SDT_ID: u32 = 460_000;
-const FIRST_EVENT_ID: u32 = 480_000;
-const FIRST_PROFILE_ID: u32 = 490_000;
 const FIRST_KINST_ID: u32 = 500_000;
-/// More are not made of one program; the module arms as many.
-const MAX_TIMERS: usize = 1000;
 
 /// More instructions than this are never meant.
 const MAX_MATCHES: usize = 100_000;
 
-struct Fields<'a> {
-    provider: &'a str,
-    module: &'a str,
-    function: &'a str,
-    name: &'a str,
+pub(super) struct Fields<'a> {
+    pub(super) provider: &'a str,
+    pub(super) module: &'a str,
+    pub(super) function: &'a str,
+    pub(super) name: &'a str,
 }
 
 impl Fields<'_> {
     /// Do they match a probe that is in no module and no function?
-    fn are_nameless(&self) -> bool {
+    pub(super) fn are_nameless(&self) -> bool {
         Pattern::new(self.module).matches("") && Pattern::new(self.function).matches("")
     }
 }
@@ -155,94 +150,6 @@ impl Catalog {
             }
         }
         probes
-    }
-
-    fn calls(&self) -> &[Call] {
-        self.calls.get_or_init(|| syscalls::table(&self.kernel, self.live.as_deref()))
-    }
-
-    fn syscall(&self, fields: &Fields<'_>) -> Vec<Probe> {
-        let (function, name) = (Pattern::new(fields.function), Pattern::new(fields.name));
-        let sides = (0..).zip(syscalls::SIDES).filter(|(_, (side, _))| name.matches(side));
-        let sides: Vec<(u32, (&str, ProbeKind))> = sides.collect();
-        if sides.is_empty() || !self.kernel.modules_matching(fields.module).contains(&0) {
-            return Vec::new();
-        }
-        let wanted = self.calls().iter().filter(|call| {
-            function.matches(&call.name) || function.exact().is_some_and(|exact| exact == call.own_name)
-        });
-        let probes = wanted.flat_map(|call| {
-            let id = FIRST_SYSCALL_ID + syscalls::SIDES.len() as u32 * call.number;
-            sides.iter().map(move |(at, (side, kind))| call.probe(id + at, side, *kind))
-        });
-        probes.collect()
-    }
-
-    fn tracepoints(&self) -> &[Tracepoint] {
-        self.tracepoints.get_or_init(|| tracepoints::table(&self.kernel))
-    }
-
-    fn sdt(&self, fields: &Fields<'_>) -> Vec<Probe> {
-        let name = Pattern::new(fields.name);
-        if !self.is_proper(fields)
-            || name.exact().is_some_and(|exact| !tracepoints::exists(&self.kernel, exact))
-        {
-            return Vec::new();
-        }
-        let all = (FIRST_SDT_ID..FIRST_EVENT_ID).zip(self.tracepoints());
-        all.filter(|(_, tracepoint)| name.matches(&tracepoint.name))
-            .map(|(id, tracepoint)| tracepoint.probe(id))
-            .collect()
-    }
-
-    fn events(&self, fields: &Fields<'_>) -> Vec<Probe> {
-        let (provider, name) = (Pattern::new(fields.provider), Pattern::new(fields.name));
-        if !self.is_proper(fields) {
-            return Vec::new();
-        }
-        let wanted = |probe: &Probe| provider.matches(&probe.provider) && name.matches(&probe.name);
-        // Its function is looked for only if it is meant.
-        let on_cpu = name.matches("on-cpu").then(|| self.event(tracepoints::EVENTS.len() as u32)).flatten();
-        let numbers = 0..tracepoints::EVENTS.len() as u32;
-        numbers.filter_map(|number| self.event(number)).chain(on_cpu).filter(wanted).collect()
-    }
-
-    fn event(&self, number: u32) -> Option<Probe> {
-        let id = FIRST_EVENT_ID + number;
-        match number as usize == tracepoints::EVENTS.len() {
-            true => tracepoints::on_cpu(&self.kernel, id),
-            false => tracepoints::event(id, number),
-        }
-    }
-
-    /// Do they match a probe of the kernel proper that is in no function?
-    fn is_proper(&self, fields: &Fields<'_>) -> bool {
-        Pattern::new(fields.function).matches("") && self.kernel.modules_matching(fields.module).contains(&0)
-    }
-
-    fn profile(&self, fields: &Fields<'_>) -> Result<Vec<Probe>, Box<Diagnostic>> {
-        let name = Pattern::new(fields.name);
-        if !fields.are_nameless() {
-            return Ok(Vec::new());
-        }
-        let mut made = self.made();
-        let mut timers = usual_timers().chain(made.timers.iter().cloned());
-        let Some(exact) = name.exact() else {
-            return Ok(timers.filter(|probe| name.matches(&probe.name)).collect());
-        };
-        if let Some(known) = timers.find(|probe| probe.name == exact) {
-            return Ok(vec![known]);
-        }
-        drop(timers);
-        let Some(interval) = profile::interval(exact) else { return Ok(Vec::new()) };
-        let (kind, interval) = interval.map_err(|problem| Box::new(profile::refusal(exact, problem)))?;
-        if made.timers.len() >= MAX_TIMERS {
-            return Err(Box::new(refusals::too_many_timers(MAX_TIMERS)));
-        }
-        let id = FIRST_PROFILE_ID + (profile::RATES.len() + made.timers.len()) as u32;
-        let probe = profile::probe(id, exact, kind, interval);
-        made.timers.push(probe.clone());
-        Ok(vec![probe])
     }
 
     fn kinst(&self, fields: &Fields<'_>) -> Result<Vec<Probe>, Box<Diagnostic>> {
@@ -450,7 +357,7 @@ impl Catalog {
         }
     }
 
-    fn made(&self) -> MutexGuard<'_, Made> {
+    pub(super) fn made(&self) -> MutexGuard<'_, Made> {
         // What is behind the lock is only ever added to.
         self.made.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -523,22 +430,8 @@ impl ProbeCatalog for Catalog {
         if let Some(index) = id.checked_sub(FIRST_KINST_ID) {
             return self.made().probes.get(index as usize).cloned();
         }
-        if let Some(index) = id.checked_sub(FIRST_PROFILE_ID) {
-            let usual = usual_timers().nth(index as usize);
-            let index = (index as usize).checked_sub(profile::RATES.len());
-            return usual.or_else(|| self.made().timers.get(index?).cloned());
-        }
-        if let Some(number) = id.checked_sub(FIRST_EVENT_ID) {
-            return self.event(number);
-        }
-        if let Some(index) = id.checked_sub(FIRST_SDT_ID) {
-            return self.tracepoints().get(index as usize).map(|tracepoint| tracepoint.probe(id));
-        }
-        if let Some(index) = id.checked_sub(FIRST_SYSCALL_ID) {
-            let sides = syscalls::SIDES.len() as u32;
-            let call = self.calls().iter().find(|call| call.number == index / sides)?;
-            let (name, kind) = syscalls::SIDES[(index % sides) as usize];
-            return Some(call.probe(id, name, kind));
+        if id >= FIRST_UNPLACED_ID {
+            return self.unplaced_by_id(id);
         }
         let index = (id - FIRST_FBT_ID) as usize;
         let (mut function, at) = (index / FBT.len(), index % FBT.len());
@@ -568,14 +461,6 @@ impl Function {
     fn names(&self) -> std::ops::Range<usize> {
         self.first..self.first + self.names
     }
-}
-
-fn usual_timers() -> impl Iterator<Item = Probe> {
-    let usual = (FIRST_PROFILE_ID..).zip(profile::RATES);
-    usual.filter_map(|(id, (_, name))| {
-        let (kind, interval) = profile::interval(name)?.ok()?;
-        Some(profile::probe(id, name, kind, interval))
-    })
 }
 
 fn dtrace_probe(id: u32, name: &str, kind: ProbeKind) -> Probe {

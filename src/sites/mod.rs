@@ -14,6 +14,7 @@ mod refusals;
 mod symtab;
 mod syscalls;
 mod tracepoints;
+mod unplaced;
 
 pub use catalog::{Catalog, LiveInsn, LiveText};
 pub use index::{DwarfIndex, InlineProbe};

@@ -2,12 +2,12 @@
 
 use super::provider::Argument;
 use super::typed::{Expr, ExprKind};
-use super::{Checker, Error, Result, builtin};
+use super::{Checker, Error, Result, builtin, syscalls};
 use crate::diag::tags;
 use crate::dif::insn::Builtin;
-use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields};
+use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields, TagKind};
 use crate::source::Span;
-use crate::types::intrinsic::INT;
+use crate::types::intrinsic::{INT, LONG, ULONG};
 use crate::types::{Prototype, Type};
 
 /// arg0 to arg9.
@@ -116,8 +116,12 @@ impl Checker<'_> {
             return declared.into_iter().map(named).collect();
         }
         let exact = |field: &str| !field.is_empty() && !is_glob(field);
-        let place = exact(&fields.function) && exact(&fields.name);
-        match exact(&fields.provider) && (fields.provider != "fbt" || place) {
+        let written_out = match fields.provider.as_str() {
+            "fbt" | "syscall" => exact(&fields.function) && exact(&fields.name),
+            "sdt" => exact(&fields.name),
+            provider => exact(provider),
+        };
+        match written_out {
             true => vec![ProbeFields::clone(fields)],
             false => self.env.kernel.probes(probe),
         }
@@ -132,7 +136,7 @@ impl Checker<'_> {
             let count = arguments.len() as u64;
             return arguments.into_iter().nth(number).ok_or_else(|| outside(count));
         }
-        if fields.provider != "fbt" {
+        if !has_prototypes(fields) {
             return Err(outside(0));
         }
         let untyped =
@@ -141,10 +145,10 @@ impl Checker<'_> {
             return Err(untyped(self.env.kernel.without_types()));
         };
         let by_value = |ty: &Type| untyped(Some(format!("{ty} is passed by value")));
-        if fields.name == "return" {
+        if is_return(fields) {
             let returns = prototype.returns;
             return match number {
-                0 => Ok((0, INT, INT)),
+                0 => Ok((0, first_of_return(fields), first_of_return(fields))),
                 1 if returns.is_void() => Err(outside(1)),
                 1 if returns.is_by_ref() => Err(by_value(&returns)),
                 1 => Ok((1, returns.clone(), returns)),
@@ -164,9 +168,35 @@ impl Checker<'_> {
         }
     }
 
+    /// Of the function that a probe of fbt is in. Of a tracepoint, which sdt's probes are, that of the function which calls all
+    /// who listen: what it is told for itself comes first.
     fn prototype_of(&self, fields: &ProbeFields) -> Option<Prototype> {
         let module = if is_glob(&fields.module) { "" } else { fields.module.as_str() };
-        self.env.kernel.prototype(module, &fields.function)
+        match fields.provider.as_str() {
+            "sdt" => {}
+            "syscall" => return self.system_call(&fields.function),
+            _ => return self.env.kernel.prototype(module, &fields.function),
+        }
+        let caller = self.env.kernel.prototype(module, &format!("__traceiter_{}", fields.name))?;
+        let params = caller.params.into_iter().skip(1).collect();
+        Some(Prototype { params, ..caller })
+    }
+
+    /// What its pointers point to is in the memory of the process.
+    fn system_call(&self, name: &str) -> Option<Prototype> {
+        let params = syscalls::parameters(name)?.map(|text| {
+            let base = text.trim_end_matches([' ', '*']);
+            let stars = text.len() - text.trim_end_matches('*').len();
+            let known = match base.split_once(' ') {
+                Some(("struct", tag)) => self.env.kernel.tagged(TagKind::Struct, tag),
+                Some(("union", tag)) => self.env.kernel.tagged(TagKind::Union, tag),
+                _ => self.env.kernel.named(base),
+            };
+            let unknown = if stars == 0 { ULONG } else { Type::Void };
+            let pointer = |to, _| Type::Pointer { to: Box::new(to), user: true };
+            (String::new(), (0..stars).fold(known.unwrap_or(unknown), pointer))
+        });
+        Some(Prototype { params: params.collect(), returns: LONG })
     }
 
     /// The types of all arguments of a description's probes; none, if they are not known or not the same.
@@ -182,11 +212,11 @@ impl Checker<'_> {
         if let Some(arguments) = self.declared_arguments(fields) {
             return arguments.into_iter().map(|(_, _, ty)| ty).collect();
         }
-        match self.prototype_of(fields).filter(|_| fields.provider == "fbt") {
+        match has_prototypes(fields).then(|| self.prototype_of(fields)).flatten() {
             None => Vec::new(),
-            Some(prototype) if fields.name == "return" => match prototype.returns.is_void() {
-                true => vec![INT],
-                false => vec![INT, prototype.returns],
+            Some(prototype) if is_return(fields) => match prototype.returns.is_void() {
+                true => vec![first_of_return(fields)],
+                false => vec![first_of_return(fields), prototype.returns],
             },
             Some(prototype) => prototype.params.into_iter().map(|(_, ty)| ty).collect(),
         }
@@ -205,6 +235,20 @@ impl Checker<'_> {
 /// The same place and the same types.
 fn same(a: &Argument, b: &Argument) -> bool {
     a.0 == b.0 && a.1.same(&b.1) && a.2.same(&b.2)
+}
+
+/// The probes of these providers have the arguments of functions.
+fn has_prototypes(fields: &ProbeFields) -> bool {
+    matches!(fields.provider.as_str(), "fbt" | "sdt" | "syscall")
+}
+
+fn is_return(fields: &ProbeFields) -> bool {
+    fields.provider != "sdt" && fields.name == "return"
+}
+
+/// fbt has the offset of the return there, syscall the value.
+fn first_of_return(fields: &ProbeFields) -> Type {
+    if fields.provider == "fbt" { INT } else { LONG }
 }
 
 fn is_untyped(found: &Result<Argument>) -> bool {

@@ -29,6 +29,7 @@ mod record;
 mod shape;
 mod specs;
 mod stability;
+mod syscalls;
 #[cfg(test)]
 pub(crate) mod tests;
 mod translator;

@@ -30,3 +30,9 @@ fbt::narrow:return
 {
 	trace(args[1]);
 }
+
+sdt:::opened
+{
+	trace(args[0]->f_pos);
+	trace(args[1]);
+}

@@ -81,8 +81,8 @@ static void *image(uint32_t *len)
 		ib_ecb(&b, ib_add(&b, IB_PROBES, &p, 1), clause);
 	}
 	for (i = 0; i < rnd(4); i++) {
-		p = (struct kinst_probe){ .kind = KINST_P_PROFILE + rnd(4), .id = 10 + i };
-		p.func = p.kind <= KINST_P_TICK ? KINST_MIN_INTERVAL * (1 + rnd(1000)) : rnd(8);
+		p = (struct kinst_probe){ .kind = KINST_P_PROFILE + rnd(6), .id = 10 + i };
+		p.func = p.kind <= KINST_P_TICK ? KINST_MIN_INTERVAL * (1 + rnd(1000)) : rnd(12);
 		p.prov = p.name = ib_str(&b, "source");
 		ib_ecb(&b, ib_add(&b, IB_PROBES, &p, 1), clause);
 	}
