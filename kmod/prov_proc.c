@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * prov_proc.c: the providers proc and sched: what happens to processes and
- * threads, told from the tracepoints that see it.
+ * prov_proc.c: the providers proc, sched and io: what happens to processes,
+ * threads and disks, told from the tracepoints that see it.
  *
  * Context: the probe path; a tracepoint's, interrupts on or off. The tasks that
  * a tracepoint passes are there as long as it runs.
@@ -165,6 +165,15 @@ static notrace bool sched_wakeup(const u64 *raw, struct kinst_hit *hit, struct k
 }
 NOKPROBE_SYMBOL(sched_wakeup);
 
+/* ---- block_bio_queue(bio) ---- */
+
+static notrace bool io_start(const u64 *raw, struct kinst_hit *hit, struct kinst_event_state *state)
+{
+	one_arg(hit, raw[0]);
+	return true;
+}
+NOKPROBE_SYMBOL(io_start);
+
 const struct kinst_event_row kinst_events[KINST_E_MAX] = {
 	[KINST_E_PROC_CREATE] = { "sched_process_fork", proc_create },
 	[KINST_E_PROC_EXEC_SUCCESS] = { "sched_process_exec", proc_exec_success },
@@ -178,4 +187,5 @@ const struct kinst_event_row kinst_events[KINST_E_MAX] = {
 	[KINST_E_SCHED_PREEMPT] = { "sched_switch", sched_preempt },
 	[KINST_E_SCHED_SLEEP] = { "sched_switch", sched_sleep },
 	[KINST_E_SCHED_WAKEUP] = { "sched_waking", sched_wakeup },
+	[KINST_E_IO_START] = { "block_bio_queue", io_start },
 };

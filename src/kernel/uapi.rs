@@ -400,7 +400,7 @@ impl Reason {
     }
 }
 
-/// What happens to processes and threads. The arguments are native ones of src/dlib's providers.
+/// What happens to processes, threads and disks. The arguments are native ones of src/dlib's providers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Event(pub u32);
 
@@ -425,7 +425,9 @@ impl Event {
     pub const SCHED_SLEEP: Event = Event(10);
     /// struct task_struct * of the thread
     pub const SCHED_WAKEUP: Event = Event(11);
-    pub const MAX: Event = Event(12);
+    /// struct bio *
+    pub const IO_START: Event = Event(12);
+    pub const MAX: Event = Event(13);
 
     /// The name in the header.
     pub fn name(self) -> Option<&'static str> {
@@ -442,6 +444,7 @@ impl Event {
             Event::SCHED_PREEMPT => Some("KINST_E_SCHED_PREEMPT"),
             Event::SCHED_SLEEP => Some("KINST_E_SCHED_SLEEP"),
             Event::SCHED_WAKEUP => Some("KINST_E_SCHED_WAKEUP"),
+            Event::IO_START => Some("KINST_E_IO_START"),
             Event::MAX => Some("KINST_E_MAX"),
             _ => None,
         }

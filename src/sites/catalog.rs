@@ -389,7 +389,7 @@ impl ProbeCatalog for Catalog {
         if pattern.matches("sdt") && !(found && Pattern::new(name).exact().is_some()) {
             probes.extend(self.sdt(&fields));
         }
-        if pattern.matches("proc") || pattern.matches("sched") {
+        if ["io", "proc", "sched"].iter().any(|provider| pattern.matches(provider)) {
             probes.extend(self.events(&fields));
         }
         probes.extend(timers);
@@ -412,7 +412,9 @@ impl ProbeCatalog for Catalog {
             if provider == "syscall" && !glob::is_glob(function) && !glob::is_glob(name) {
                 return Err(Box::new(syscalls::refusal(self.calls(), function, name)));
             }
-            if matches!(provider, "sdt" | "proc" | "sched") && !glob::is_glob(name) && self.is_proper(&fields)
+            if matches!(provider, "sdt" | "io" | "proc" | "sched")
+                && !glob::is_glob(name)
+                && self.is_proper(&fields)
             {
                 return Err(Box::new(tracepoints::refusal(provider, self.tracepoints(), name)));
             }

@@ -144,7 +144,7 @@ pub fn nothing_matches(
     name: &str,
 ) -> Result<(), Box<Diagnostic>> {
     if !matches!(provider, "" | "fbt" | "kinst") {
-        let known = ["dtrace", "fbt", "kinst", "proc", "profile", "sched", "sdt", "syscall"];
+        let known = ["dtrace", "fbt", "io", "kinst", "proc", "profile", "sched", "sdt", "syscall"];
         let error = Diagnostic::error(tags::PDESC_ZERO, format!("there is no provider `{provider}`"));
         return match suggest::nearest(provider, known) {
             _ if is_glob(provider) || known.contains(&provider) => Ok(()),

@@ -1,4 +1,4 @@
-//! sites/tracepoints.rs: the probes of sdt, the kernel's tracepoints, and of proc and sched, which are made of them.
+//! sites/tracepoints.rs: the probes of sdt, the kernel's tracepoints, and of proc, sched and io, which are made of them.
 
 use super::kernel::{KERNEL_PROPER, Kernel};
 use super::{Probe, ProbeKind};
@@ -7,8 +7,8 @@ use crate::diag::{Diagnostic, suggest, tags};
 /// Each tracepoint has a function that calls those who listen.
 const PREFIX: &str = "__traceiter_";
 
-/// What happens to processes and threads; its place is its number in the module (enum kinst_event).
-pub const EVENTS: [(&str, &str); 12] = [
+/// What happens to processes, threads and disks; its place is its number in the module (enum kinst_event).
+pub const EVENTS: [(&str, &str); 13] = [
     ("proc", "create"),
     ("proc", "exec-success"),
     ("proc", "exit"),
@@ -21,11 +21,13 @@ pub const EVENTS: [(&str, &str); 12] = [
     ("sched", "preempt"),
     ("sched", "sleep"),
     ("sched", "wakeup"),
+    ("io", "start"),
 ];
 
-/// sched:::on-cpu is the entry of the function that a thread runs first when it has the CPU again. The compiler may have
-/// given it a suffix.
-const ON_CPU: &str = "finish_task_switch";
+/// Where no tracepoint tells, it is the entry of a function: the one that a thread runs first when it has the CPU again,
+/// and the one that ends a request of the block layer, whatever the driver. The compiler may have given them a suffix.
+pub const ENTRIES: [(&str, &str, &str); 2] =
+    [("sched", "on-cpu", "finish_task_switch"), ("io", "done", "bio_endio")];
 
 /// One tracepoint of the kernel proper.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,15 +69,16 @@ pub fn event(id: u32, number: u32) -> Option<Probe> {
     Some(Probe { address: number.into(), ..nowhere(id, ProbeKind::Event, provider, name) })
 }
 
-/// `None`: the compiler has left nothing of its function.
-pub fn on_cpu(kernel: &Kernel, id: u32) -> Option<Probe> {
+/// One of [`ENTRIES`]; `None`: the compiler has left nothing of its function.
+pub fn entry(kernel: &Kernel, id: u32, number: usize) -> Option<Probe> {
+    let (provider, name, function) = ENTRIES.get(number)?;
     let symbols = kernel.symbols(0)?;
     let is_it = |name: &str| {
-        name.strip_prefix(ON_CPU).is_some_and(|rest| rest.is_empty() || rest.starts_with(".isra."))
+        name.strip_prefix(function).is_some_and(|rest| rest.is_empty() || rest.starts_with(".isra."))
     };
     let (_, symbol) = symbols.iter().find(|(name, symbol)| !symbol.gone && is_it(name))?;
     let address = kernel.run_time(0, symbol.address).unwrap_or(0);
-    Some(Probe { address, ..nowhere(id, ProbeKind::FbtEntry, "sched", "on-cpu") })
+    Some(Probe { address, ..nowhere(id, ProbeKind::FbtEntry, provider, name) })
 }
 
 fn nowhere(id: u32, kind: ProbeKind, provider: &str, name: &str) -> Probe {
@@ -93,14 +96,14 @@ fn nowhere(id: u32, kind: ProbeKind, provider: &str, name: &str) -> Probe {
     }
 }
 
-/// sdt, proc or sched has no probe of a name that is written without globs.
+/// sdt, proc, sched or io has no probe of a name that is written without globs.
 pub fn refusal(provider: &str, tracepoints: &[Tracepoint], name: &str) -> Diagnostic {
     let what = if provider == "sdt" { "tracepoint" } else { "probe" };
     let error = Diagnostic::error(tags::PDESC_ZERO, format!("{provider} has no {what} `{name}`"));
-    let events = EVENTS.iter().filter(|(of, _)| *of == provider).map(|(_, name)| *name);
+    let events = EVENTS.iter().copied().chain(ENTRIES.iter().map(|(provider, name, _)| (*provider, *name)));
+    let events = events.filter(|(of, _)| *of == provider).map(|(_, name)| name);
     let names: Vec<&str> = match provider {
         "sdt" => tracepoints.iter().map(|tracepoint| tracepoint.name.as_str()).collect(),
-        "sched" => events.chain(["on-cpu"]).collect(),
         _ => events.collect(),
     };
     match suggest::nearest(name, names) {

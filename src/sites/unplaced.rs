@@ -62,17 +62,18 @@ impl Catalog {
             return Vec::new();
         }
         let wanted = |probe: &Probe| provider.matches(&probe.provider) && name.matches(&probe.name);
-        // Its function is looked for only if it is meant.
-        let on_cpu = name.matches("on-cpu").then(|| self.event(tracepoints::EVENTS.len() as u32)).flatten();
-        let numbers = 0..tracepoints::EVENTS.len() as u32;
-        numbers.filter_map(|number| self.event(number)).chain(on_cpu).filter(wanted).collect()
+        let events = (0..tracepoints::EVENTS.len() as u32).filter_map(|number| self.event(number));
+        // A function is looked for only if it is meant.
+        let meant = (0..).zip(tracepoints::ENTRIES).filter(|(_, (_, entry, _))| name.matches(entry));
+        let entries = meant.filter_map(|(number, _)| self.event(tracepoints::EVENTS.len() as u32 + number));
+        events.chain(entries).filter(wanted).collect()
     }
 
     fn event(&self, number: u32) -> Option<Probe> {
         let id = FIRST_EVENT_ID + number;
-        match number as usize == tracepoints::EVENTS.len() {
-            true => tracepoints::on_cpu(&self.kernel, id),
-            false => tracepoints::event(id, number),
+        match (number as usize).checked_sub(tracepoints::EVENTS.len()) {
+            Some(number) => tracepoints::entry(&self.kernel, id, number),
+            None => tracepoints::event(id, number),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::source::Spanned;
 /// The parts of a provider that have attributes of their own.
 const PARTS: [&str; 5] = ["provider", "module", "function", "name", "args"];
 /// The providers of the kernel module.
-const PROVIDERS: [&str; 8] = ["dtrace", "fbt", "kinst", "proc", "profile", "sched", "sdt", "syscall"];
+const PROVIDERS: [&str; 9] = ["dtrace", "fbt", "io", "kinst", "proc", "profile", "sched", "sdt", "syscall"];
 
 impl Checker<'_> {
     /// What can be said of a pragma by itself.

@@ -330,7 +330,7 @@ struct kinst_clause {
 #define KINST_MAX_INTERVAL 0x4000000000000000
 #define KINST_MAX_SYSCALLS 4096 /* numbers are below it */
 
-/* What happens to processes and threads. The arguments are native ones of src/dlib's providers. */
+/* What happens to processes, threads and disks. The arguments are native ones of src/dlib's providers. */
 enum kinst_event {
 	KINST_E_PROC_CREATE = 0, /* struct task_struct * of the new process */
 	KINST_E_PROC_EXEC_SUCCESS = 1,
@@ -344,7 +344,8 @@ enum kinst_event {
 	KINST_E_SCHED_PREEMPT = 9,
 	KINST_E_SCHED_SLEEP = 10,
 	KINST_E_SCHED_WAKEUP = 11, /* struct task_struct * of the thread */
-	KINST_E_MAX = 12,
+	KINST_E_IO_START = 12, /* struct bio * */
+	KINST_E_MAX = 13,
 };
 
 struct kinst_probe {
