@@ -200,10 +200,12 @@ fn built_file(file: &Path) -> Result<PathBuf> {
     let folder = workspace::target().join("vm/files");
     fs::create_dir_all(&folder)?;
     let program = folder.join(file.file_stem().context("a source has a name")?);
-    // Always: which headers it includes, nobody has written down.
+    // Always: which headers it includes, nobody has written down. And at once: another run may be about to push it.
+    let made = program.with_extension(std::process::id().to_string());
     let mut gcc = Command::new("gcc");
-    gcc.args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&program).arg(file);
+    gcc.args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&made).arg(file);
     exec::run(&mut gcc)?;
+    fs::rename(&made, &program)?;
     Ok(program)
 }
 
