@@ -146,7 +146,7 @@ const TABLE: &[Row] = &[
     row('l', "list", "", "List the probes that match, instead of enabling them", Does::Mode(Mode::List)),
     row('q', "quiet", "", "Print only what the program prints", Does::Set("quiet")),
     row('S', "disassemble", "", "Print the compiled code to standard error", Does::Set("verbose")),
-    row('v', "verbose", "", "Say more: stability, all refused places, what was skipped and why", Does::Verbose),
+    row('v', "verbose", "", "Say more: stability, refused places, what was skipped and why", Does::Verbose),
     row('w', "destructive", "", "Permit destructive actions", Does::Set("destructive")),
     row('Z', "zero", "", "Permit descriptions that match no probe", Does::Set("zdefs")),
     row('F', "flow", "", "Indent by entry and return", Does::Set("flowindent")),
