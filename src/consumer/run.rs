@@ -80,13 +80,19 @@ enum Policy {
 /// How often exit() and full buffers are looked for where records do not tell.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The command of -c counts as started a moment before its program is in memory.
+/// The command of -c counts as started a moment before its program is in memory, and its libraries come after that: it is
+/// looked at until no more come, or it has ended.
 fn look(consumer: &Consumer<'_>, process: &Process) {
     const TRIES: u32 = 20;
+    const SETTLED: u32 = 3;
+    let (mut files, mut same) = (0, 0);
     for _ in 0..TRIES {
-        if consumer.symbols.look(process.pid.into()) {
+        let found = consumer.symbols.look(process.pid.into());
+        same = if found == files { same + 1 } else { 0 };
+        if files > 0 && (found < files || same == SETTLED) {
             return;
         }
+        files = found;
         std::thread::sleep(Duration::from_millis(1));
     }
 }

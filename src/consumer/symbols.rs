@@ -30,9 +30,10 @@ pub struct UserPlace {
 pub trait Symbols {
     fn kernel(&self, address: u64) -> Option<KernelSymbol>;
     fn user(&self, pid: u64, address: u64) -> Option<UserPlace>;
-    /// The process may end before its addresses are asked for. False: its program is not in memory yet, or not any more.
-    fn look(&self, _pid: u64) -> bool {
-        true
+    /// The process may end before its addresses are asked for. Says how many files it has mapped as code; 0: its program
+    /// is not in memory yet, or not any more.
+    fn look(&self, _pid: u64) -> usize {
+        1
     }
 }
 
@@ -91,7 +92,7 @@ impl Symbols for System {
         Some(UserPlace { object, base: found.range.start, function })
     }
 
-    fn look(&self, pid: u64) -> bool {
+    fn look(&self, pid: u64) -> usize {
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
         let mappings = parse_maps(&maps.unwrap_or_default());
         let mut processes = self.processes.borrow_mut();
@@ -99,12 +100,12 @@ impl Symbols for System {
         let space =
             processes.entry(pid).or_insert_with(|| Space { mappings: Vec::new(), looked, missed: false });
         (space.looked, space.missed) = (looked, false);
-        // [stack] and its like are there before the program is.
-        let there = mappings.iter().any(|mapping| mapping.path.starts_with('/'));
-        if there {
+        // [stack] and its like, and the program's headers, are there before its code is.
+        let files = mappings.iter().filter(|mapping| mapping.code && mapping.path.starts_with('/')).count();
+        if files > 0 {
             space.mappings = mappings;
         }
-        there
+        files
     }
 }
 
@@ -132,6 +133,8 @@ struct Mapping {
     range: std::ops::Range<u64>,
     offset: u64,
     path: String,
+    /// It can be executed.
+    code: bool,
 }
 
 fn parse_maps(text: &str) -> Vec<Mapping> {
@@ -140,9 +143,10 @@ fn parse_maps(text: &str) -> Vec<Mapping> {
             let mut words = line.split_ascii_whitespace();
             let (start, end) = words.next()?.split_once('-')?;
             let range = u64::from_str_radix(start, 16).ok()?..u64::from_str_radix(end, 16).ok()?;
-            let offset = u64::from_str_radix(words.nth(1)?, 16).ok()?;
-            let path = words.nth(2)?;
-            Some(Mapping { range, offset, path: path.to_owned() })
+            let code = words.next()?.contains('x');
+            let offset = u64::from_str_radix(words.next()?, 16).ok()?;
+            let path = words.nth(2)?.to_owned();
+            Some(Mapping { range, offset, path, code })
         })
         .collect()
 }
@@ -156,6 +160,6 @@ mod tests {
         let maps = "55d0c0000000-55d0c0010000 r-xp 00002000 08:01 131 /usr/bin/cat\n7f0000000000-7f0000001000 rw-p 00000000 00:00 0\nbroken\n";
         let found = parse_maps(maps);
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].path.as_str(), found[0].offset), ("/usr/bin/cat", 0x2000));
+        assert_eq!((found[0].path.as_str(), found[0].offset, found[0].code), ("/usr/bin/cat", 0x2000, true));
     }
 }

@@ -1,7 +1,9 @@
 /*
- * frames.c: getppid, called from middle(), which main() calls, with frame pointers; then it ends at once.
+ * frames.c: getppid, called from middle(), which main() calls, with frame pointers; then it stays for a moment, as the names of
+ * its functions are looked for while it is there.
  */
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #define FRAMES __attribute__((noinline, optimize("no-omit-frame-pointer")))
 
@@ -18,5 +20,6 @@ int FRAMES main(void)
 	long n;
 
 	n = middle();
+	usleep(100000);
 	return n < 0;
 }
