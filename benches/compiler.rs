@@ -1,5 +1,8 @@
 //! benches/compiler.rs: what a user waits for before anything is traced: reading a script, compiling it, finding the first type.
 
+#[path = "../tests/support/btf.rs"]
+mod btf;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -131,30 +134,14 @@ fn types(criterion: &mut Criterion) {
 }
 
 /// The tags of the kernel's structs.
-fn structs(btf: &[u8]) -> Vec<String> {
+fn structs(file: &[u8]) -> Vec<String> {
     const STRUCT: u32 = 4;
-    let word = |at: usize| u32::from_le_bytes(btf[at..at + 4].try_into().unwrap());
-    let (start, bytes) = ((word(4) + word(8)) as usize, word(12) as usize);
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
     let strings = (word(4) + word(16)) as usize;
-    let (mut at, mut names) = (start, Vec::new());
-    while at < start + bytes {
-        let (name, info) = (strings + word(at) as usize, word(at + 4));
-        let (kind, count) = (info >> 24 & 0x1f, (info & 0xffff) as usize);
-        let name = btf[name..].split(|byte| *byte == 0).next().unwrap();
-        if kind == STRUCT && !name.is_empty() {
-            names.push(String::from_utf8(name.to_vec()).unwrap());
-        }
-        // What follows a record, by the kernel's documentation of BTF.
-        at += 12
-            + match kind {
-                1 | 14 | 17 => 4,
-                3 => 12,
-                4 | 5 | 15 | 19 => 12 * count,
-                6 | 13 => 8 * count,
-                _ => 0,
-            };
-    }
-    names
+    let structs = btf::records(file).into_iter().filter(|(_, info)| info >> 24 & 0x1f == STRUCT);
+    let names =
+        structs.map(|(at, _)| file[strings + word(at) as usize..].split(|byte| *byte == 0).next().unwrap());
+    names.filter(|name| !name.is_empty()).map(|name| String::from_utf8(name.to_vec()).unwrap()).collect()
 }
 
 /// A kernel of which there is nothing but its own types.

@@ -1,14 +1,19 @@
 //! tests/types.rs: types of a kernel from BTF and from debug information, sound and damaged.
 
+#[path = "support/btf.rs"]
+mod btf;
+#[path = "support/exhaust.rs"]
+mod exhaust;
 #[path = "support/kernel.rs"]
 mod kernel;
 
 use std::sync::LazyLock;
 
+use btf::records;
+use exhaust::exhaust;
 use kernel::Fixture;
 use kinst::parser::ast::TagKind;
-use kinst::types::kernel::{Files, KernelTypes};
-use kinst::types::{Kernel, Layout, Member, Tagged, Type, TypeSource};
+use kinst::types::{Kernel, Layout, Member, Type, TypeSource};
 use proptest::prelude::*;
 
 const LAYOUT: Layout = Layout { strsize: 256 };
@@ -121,28 +126,6 @@ fn without_variables(mut btf: Vec<u8>) -> Vec<u8> {
     btf
 }
 
-/// Where each record's head is in the file, and its second word: an own walk, by the kernel's documentation.
-fn records(btf: &[u8]) -> Vec<(usize, u32)> {
-    let word = |at: usize| u32::from_le_bytes(btf[at..at + 4].try_into().unwrap());
-    let start = (word(4) + word(8)) as usize;
-    let end = start + word(12) as usize;
-    let (mut at, mut records) = (start, Vec::new());
-    while at < end {
-        let info = word(at + 4);
-        let count = (info & 0xffff) as usize;
-        records.push((at, info));
-        at += 12
-            + match info >> 24 & 0x1f {
-                1 | 14 | 17 => 4,
-                3 => 12,
-                4 | 5 | 15 | 19 => 12 * count,
-                6 | 13 => 8 * count,
-                _ => 0,
-            };
-    }
-    records
-}
-
 /// A module: its types are numbered after those of the kernel proper, its names follow those of it.
 fn module() -> Vec<u8> {
     let base = kernel::btf();
@@ -209,40 +192,6 @@ fn a_kernel_without_anything_has_the_intrinsic_types() {
     assert!(types.named("fmode_t").is_none() && types.tagged(TagKind::Struct, "file").is_none());
     assert_eq!(types.without_types().as_deref(), Some("this kernel has no types"));
     assert!(types.symbol("`jiffies").unwrap().ty.is_none());
-}
-
-/// Asks everything that there is to ask.
-fn exhaust(types: &KernelTypes<impl Files>) {
-    let kinds = [TagKind::Struct, TagKind::Union, TagKind::Enum];
-    let names =
-        ["task_struct", "qstr", "file", "path", "nowhere", "state", "pid_type", "list_head", "dentry"];
-    let walk = |tagged: &Tagged| {
-        types.complete(tagged);
-        for member in types.members(tagged) {
-            let _ = (member.ty.to_string(), LAYOUT.size(&member.ty));
-        }
-        types.enumerators(tagged);
-    };
-    for name in names {
-        for kind in kinds {
-            if let Some(Type::Record(tagged) | Type::Enum(tagged)) = types.tagged(kind, name) {
-                walk(&tagged);
-            }
-        }
-    }
-    for name in types.names() {
-        if let Some(Type::Record(tagged) | Type::Enum(tagged)) =
-            types.named(name).as_ref().map(Type::resolved)
-        {
-            walk(tagged);
-        }
-    }
-    for name in ["vfs_read", "narrow", "after_pair", "make_pair"] {
-        types.prototype("", name);
-    }
-    for name in ["`jiffies", "`init_task", "`linux_banner"] {
-        types.symbol(name);
-    }
 }
 
 static OBJECT: LazyLock<Vec<u8>> = LazyLock::new(|| kernel::object("-gdwarf-5"));

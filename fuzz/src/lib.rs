@@ -3,6 +3,8 @@
 //! `fuzz_targets/` hands them to libFuzzer, tests/fuzz.rs replays what was found.
 
 mod compile;
+#[path = "../../tests/support/exhaust.rs"]
+mod exhaust;
 mod grammar;
 #[path = "../../tests/support/kernel.rs"]
 #[allow(dead_code, reason = "the tests need more of it")]
