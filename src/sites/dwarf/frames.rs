@@ -242,10 +242,7 @@ impl<'d> Reader<'_, 'd> {
             die,
             origin: origin.unwrap_or(die),
             name: String::new(),
-            call: inlined.then(|| CallSite {
-                file: self.file(file),
-                line,
-            }),
+            call: inlined.then(|| CallSite { file: self.file(file), line }),
             entry: extent.entry(self.dwarf, self.unit, &listed)?,
             ranges: merge(listed),
         })

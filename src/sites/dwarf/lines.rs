@@ -57,8 +57,11 @@ impl Lines {
     /// The line of the instruction at an address.
     pub fn at(&self, address: u64) -> Option<Line<'_>> {
         let after = self.sequences.partition_point(|sequence| sequence.range.start <= address);
-        let sequence =
-            self.sequences[..after].iter().rev().take(4).find(|sequence| sequence.range.contains(&address))?;
+        let sequence = self.sequences[..after]
+            .iter()
+            .rev()
+            .take(4)
+            .find(|sequence| sequence.range.contains(&address))?;
         let after = sequence.rows.partition_point(|row| row.address <= address);
         self.place(sequence.rows[..after].last()?)
     }

@@ -173,7 +173,11 @@ fn load<'i>(image: &'i Image, more: &[SectionId]) -> Result<DwarfSections<Cow<'i
         SectionId::DebugRngLists,
     ];
     DwarfSections::load(|id| {
-        if USED.contains(&id) || more.contains(&id) { image.debug_section(id.name()) } else { Ok(Cow::Borrowed(&[][..])) }
+        if USED.contains(&id) || more.contains(&id) {
+            image.debug_section(id.name())
+        } else {
+            Ok(Cow::Borrowed(&[][..]))
+        }
     })
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use gimli::{
-    Abbreviation, Attribute, AttributeValue, DebugAddrBase, DebugRngListsBase, DebugStrOffsetsBase, DwarfFileType,
-    EntriesRaw, UnitOffset, constants as dw,
+    Abbreviation, Attribute, AttributeValue, DebugAddrBase, DebugRngListsBase, DebugStrOffsetsBase,
+    DwarfFileType, EntriesRaw, UnitOffset, constants as dw,
 };
 
 use super::{Dwarf, Slice};
@@ -144,7 +144,7 @@ impl<'a> Unit<'a> {
         let directory = directory.filter(|directory| Some(*directory) != unit.comp_dir);
         let joined = match directory.map(|directory| directory.to_string_lossy().into_owned()) {
             Some(directory) if !name.starts_with('/') && !directory.is_empty() => {
-                format!("{directory}/{name}")
+                format!("{}/{name}", directory.trim_end_matches('/'))
             }
             _ => name,
         };
