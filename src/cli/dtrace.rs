@@ -2,7 +2,7 @@
 
 use super::dtrace_args::{self, D_VERSION, Invocation, Mode, ProgramArg, Stop};
 use super::report::Report;
-use super::{cpp, dtrace_list, dtrace_trace, stability};
+use super::{cpp, dtrace_disas, dtrace_list, dtrace_trace, stability};
 use crate::diag::Diagnostic;
 use crate::dif;
 use crate::kernel::ioctl::Device;
@@ -87,6 +87,9 @@ impl Run {
         }
         if !self.invocation.formatted.is_empty() {
             return self.format(&self.invocation.formatted.clone());
+        }
+        if !self.invocation.disassembled.is_empty() {
+            return dtrace_disas::disassemble(self, &self.invocation.disassembled.clone());
         }
         self.read_programs()?;
         if self.files.is_empty() && self.invocation.mode != Mode::List {

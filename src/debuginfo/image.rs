@@ -182,7 +182,23 @@ impl Image {
         Some(FoundSymbol { address, size: symbol.size(), function: symbol.kind() == SymbolKind::Text })
     }
 
-    /// A debug section, unpacked and (in a relocatable file) relocated; empty if there is none.
+    /// The addresses of several symbols, in their order; a global one goes before those of single files.
+    pub fn addresses<const N: usize>(&self, names: [&str; N]) -> [Option<u64>; N] {
+        let mut found = [None; N];
+        let Ok(file) = self.file() else { return found };
+        for symbol in file.symbols() {
+            let Ok(name) = symbol.name_bytes() else { continue };
+            let Some(at) = names.iter().position(|wanted| wanted.as_bytes() == name) else { continue };
+            let Some(index) = symbol.section_index() else { continue };
+            if found[at].is_none() || symbol.is_global() {
+                let base = if self.relocatable { self.bases.get(index.0).copied().unwrap_or(0) } else { 0 };
+                found[at] = Some(base.wrapping_add(symbol.address()));
+            }
+        }
+        found
+    }
+
+    /// A debug section or another one of data, unpacked and (in a relocatable file) relocated; empty if there is none.
     pub fn debug_section(&self, name: &str) -> Result<Cow<'_, [u8]>, Error> {
         let file = self.file()?;
         let Some(section) = file.section_by_name(name) else { return Ok(Cow::Borrowed(&[])) };

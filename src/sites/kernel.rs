@@ -11,6 +11,7 @@ use crate::debuginfo::{self, BuildId, D_DEBUGINFO, Image, ModuleFile, Root, Sear
 use crate::diag::Diagnostic;
 use crate::sites::decode::{self, Insn};
 use crate::sites::glob::Pattern;
+use crate::sites::tables::Tables;
 use crate::sites::symtab::{Role, Symbol, Symbols, hash};
 
 /// What `module` means in a description: `kernel` is another name of the kernel proper.
@@ -38,6 +39,7 @@ pub struct Module {
     symbols: OnceLock<Option<Symbols>>,
     /// Load addresses of the sections of a loaded module, by name.
     placement: OnceLock<HashMap<String, u64>>,
+    tables: OnceLock<Tables>,
 }
 
 /// An address as stack() and sym() print it.
@@ -250,6 +252,12 @@ impl Kernel {
     /// Bytes of the module's file at an address of [`Kernel::symbols`].
     pub fn code(&self, module: usize, address: u64, len: u64) -> Option<&[u8]> {
         let len = usize::try_from(len).ok()?;
+        let (image, address) = self.in_code(module, address)?;
+        image.is_x86_64().then(|| image.code_at(address))?.and_then(|code| code.get(..len))
+    }
+
+    /// The file of the module that has its instructions, and an address of [`Kernel::symbols`] there.
+    pub(super) fn in_code(&self, module: usize, address: u64) -> Option<(&Image, u64)> {
         let named = self.debug(module);
         let image = match named {
             Some(image) if image.has_code() => image,
@@ -263,7 +271,16 @@ impl Kernel {
             }
             _ => address,
         };
-        image.is_x86_64().then(|| image.code_at(address))?.and_then(|code| code.get(..len))
+        Some((image, address))
+    }
+
+    /// The lists that the module keeps of places in its text.
+    pub(super) fn tables(&self, module: usize) -> &Tables {
+        let this = &self.modules[module];
+        this.tables.get_or_init(|| {
+            let image = self.debug(module).filter(|image| image.has_code());
+            image.or_else(|| self.binary(module)).map(Tables::read).unwrap_or_default()
+        })
     }
 
     /// How many functions of the kernel have this name: those of the kernel proper and of all its modules.
@@ -339,6 +356,7 @@ impl Module {
             binary: OnceLock::new(),
             symbols: OnceLock::new(),
             placement: OnceLock::new(),
+            tables: OnceLock::new(),
         }
     }
 }

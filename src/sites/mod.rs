@@ -2,7 +2,9 @@
 
 pub mod calls;
 mod catalog;
+mod classes;
 mod decode;
+pub mod disas;
 pub mod dwarf;
 pub mod glob;
 mod index;
@@ -13,15 +15,19 @@ mod program;
 mod refusals;
 mod symtab;
 mod syscalls;
+mod tables;
 mod tracepoints;
 mod unplaced;
+mod verdict;
 
 pub use catalog::{Catalog, LiveInsn, LiveText};
 pub use index::{DwarfIndex, InlineProbe};
 pub use kernel::{KERNEL_PROPER, Kernel, Module, Symbolized};
 pub use profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use program::{InFunction, Program};
+pub use tables::Rewriting;
 pub use tracepoints::EVENTS;
+pub use verdict::{Refusal, Verdict};
 
 use crate::diag::Diagnostic;
 

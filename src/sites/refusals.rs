@@ -104,6 +104,16 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
     error.help(format!("did you mean {}?", near.join(" or ")))
 }
 
+/// One function is meant, and a glob or nothing is given.
+pub fn one_function(function: &str) -> Diagnostic {
+    let title = match function {
+        "" => "a function's name is expected".to_owned(),
+        glob => format!("`{glob}` is no function's name"),
+    };
+    Diagnostic::error(tags::PDESC_ZERO, title)
+        .help("name one function: vfs_read, ext4:ext4_map_blocks, show#2; -l -f 'vfs_*' lists the functions of a pattern")
+}
+
 /// kinst with all instructions, and the kernel lets us trace none of them.
 pub fn all_refused(function: &str, reason: &str) -> Diagnostic {
     Diagnostic::error(
