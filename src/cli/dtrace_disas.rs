@@ -79,9 +79,9 @@ const RED: &str = "31";
 const CYAN: &str = "36";
 
 /// Columns of bytes and of text; what is longer moves the rest of its line.
-const BYTES: usize = 24;
-const TEXT: usize = 44;
-const PLACE: usize = 24;
+const BYTES: usize = 29;
+const TEXT: usize = 38;
+const PLACE: usize = 20;
 
 impl Paint {
     fn paint(&self, style: &str, text: &str) -> String {

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::dwarf::{self, Function, InlineCopy};
 use super::kernel::Kernel;
 use super::naming::NoSite;
-use super::{Boundary, FunctionSites, Site, SiteIndex, decode, refusals};
+use super::{Boundary, FunctionSites, Site, SiteIndex, SourceLine, decode, refusals};
 use crate::diag::Diagnostic;
 
 /// A function that a script wants the boundaries of: the fields of `kinst:module:function:entry`.
@@ -216,6 +216,15 @@ impl SiteIndex for DwarfIndex {
             return Err(Box::new(refusals::no_sites(&self.kernel, &modules, function, &known)));
         }
         Ok(answer)
+    }
+
+    fn line_sites(
+        &self,
+        module: &str,
+        function: &str,
+        line: &SourceLine,
+    ) -> Result<Vec<Site>, Box<Diagnostic>> {
+        super::line_sites::line_sites(&self.kernel, module, function, line)
     }
 }
 

@@ -9,6 +9,7 @@ pub mod dwarf;
 pub mod glob;
 mod index;
 mod kernel;
+mod line_sites;
 mod naming;
 mod profile;
 mod program;
@@ -50,6 +51,13 @@ pub enum Boundary {
     Return,
 }
 
+/// A line of the source: of the function's own file, or of a file whose path ends so.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SourceLine {
+    pub file: Option<String>,
+    pub line: u64,
+}
+
 /// What is known of one function of one module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionSites {
@@ -70,6 +78,14 @@ pub trait SiteIndex {
         function: &str,
         boundary: Boundary,
     ) -> Result<Vec<FunctionSites>, Box<Diagnostic>>;
+
+    /// The sites where a line's statement begins: one for the function's own code, and one for each inlined copy.
+    fn line_sites(
+        &self,
+        module: &str,
+        function: &str,
+        line: &SourceLine,
+    ) -> Result<Vec<Site>, Box<Diagnostic>>;
 }
 
 /// Kinds of probes, KINST_P_* of the ABI.
