@@ -260,7 +260,9 @@ impl<'k> Lister<'k> {
             match live.instructions(address) {
                 Ok(insns) => return Ok(Code { insns, verdicts: None }),
                 // Where nothing can be traced, the file still tells what is there.
-                Err(reason) => self.remarks.push(format!("{}: nothing of it can be traced: {reason}", name())),
+                Err(reason) => {
+                    self.remarks.push(format!("{}: nothing of it can be traced: {reason}", name()))
+                }
             }
         }
         let insns = self

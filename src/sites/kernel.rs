@@ -11,8 +11,8 @@ use crate::debuginfo::{self, BuildId, D_DEBUGINFO, Image, ModuleFile, Root, Sear
 use crate::diag::Diagnostic;
 use crate::sites::decode::{self, Insn};
 use crate::sites::glob::Pattern;
-use crate::sites::tables::Tables;
 use crate::sites::symtab::{Role, Symbol, Symbols, hash};
+use crate::sites::tables::Tables;
 
 /// What `module` means in a description: `kernel` is another name of the kernel proper.
 pub const KERNEL_PROPER: &str = "vmlinux";

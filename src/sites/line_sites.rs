@@ -62,7 +62,12 @@ pub(super) struct Seen {
 }
 
 impl Search<'_> {
-    fn module(&mut self, module: usize, image: &Image, function: &str) -> Result<(), crate::debuginfo::Error> {
+    fn module(
+        &mut self,
+        module: usize,
+        image: &Image,
+        function: &str,
+    ) -> Result<(), crate::debuginfo::Error> {
         let info = DebugInfo::open(image)?;
         let (name, ordinal) = split_ordinal(function);
         let symbols = self.kernel.symbols(module);
@@ -87,7 +92,8 @@ impl Search<'_> {
         }
         let found = dwarf::find(image, &[name.to_owned()], false)?;
         for copy in found.functions.iter().flat_map(|function| &function.copies) {
-            let Some(body) = info.body_at(copy.ranges.first().map_or(copy.entry, |range| range.start))? else {
+            let Some(body) = info.body_at(copy.ranges.first().map_or(copy.entry, |range| range.start))?
+            else {
                 continue;
             };
             if let Some(frame) = body.frames().find(|frame| frame.die == copy.die) {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::SourceLine;
 use super::catalog::{LiveInsn, insn_text};
 use super::dwarf;
 use super::glob::is_glob;
 use super::index::Known;
-use super::SourceLine;
 use super::kernel::{KERNEL_PROPER, Kernel};
 use super::line_sites::Seen;
 use super::naming::split_ordinal;

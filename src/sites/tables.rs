@@ -101,7 +101,8 @@ impl Tables {
         let mut rewritten = alternatives.alternatives(image);
         rewritten.extend(paravirt.paravirt());
         // Five bytes: a call or jump to a thunk.
-        let thunks = |addresses: Vec<u64>, how| addresses.into_iter().map(move |at| (at..at + 5, how));
+        let thunks =
+            |addresses: Vec<u64>, how| addresses.into_iter().map(move |at| (at..at.saturating_add(5), how));
         rewritten.extend(thunks(retpolines.relative(4), Rewriting::Retpoline));
         rewritten.extend(thunks(returns.relative(4), Rewriting::ReturnThunk));
         rewritten.sort_by_key(|(range, how)| (range.start, range.end, *how));
@@ -140,7 +141,8 @@ impl Tables {
 
     pub fn rewriting(&self, covered: &Range<u64>) -> Option<Rewriting> {
         // None is longer than 255 bytes.
-        let first = self.rewritten.partition_point(|(range, _)| range.start + 255 < covered.start);
+        let first =
+            self.rewritten.partition_point(|(range, _)| range.start.saturating_add(255) < covered.start);
         let near = self.rewritten[first..].iter().take_while(|(range, _)| range.start < covered.end);
         near.filter(|(range, _)| meet(range, covered)).map(|(_, how)| *how).next()
     }
@@ -183,7 +185,10 @@ fn text(image: &Image) -> [Option<Range<u64>>; 4] {
 impl Contents<'_> {
     /// Entries of eight bytes, each an address.
     fn absolute(&self) -> Vec<u64> {
-        self.bytes.chunks_exact(8).filter_map(|entry| Some(u64::from_le_bytes(entry.try_into().ok()?))).collect()
+        self.bytes
+            .chunks_exact(8)
+            .filter_map(|entry| Some(u64::from_le_bytes(entry.try_into().ok()?)))
+            .collect()
     }
 
     /// Entries that begin with a distance of four bytes from themselves.
@@ -210,7 +215,7 @@ impl Contents<'_> {
             let read: Option<Vec<_>> = entries
                 .map(|(at, entry)| {
                     let address = self.distance(at * size, entry).filter(|address| in_text(*address))?;
-                    let end = address + u64::from(*entry.get(length_at)?);
+                    let end = address.saturating_add((*entry.get(length_at)?).into());
                     Some((address..end, Rewriting::Alternative))
                 })
                 .collect();

@@ -50,8 +50,8 @@ impl Kernel {
         let code: Vec<u8> = insns.iter().flat_map(|insn| insn.bytes.iter().copied()).collect();
         let fentry = tables.fentry(start..start.saturating_add(symbol.size.max(1)));
         let judge = |insn: &Insn| {
-            let at = start + u64::from(insn.offset);
-            let covered = at..at + u64::from(insn.len);
+            let at = start.saturating_add(insn.offset.into());
+            let covered = at..at.saturating_add(insn.len.into());
             let rewritten = tables.rewriting(&covered);
             if whole.is_some() {
                 return Verdict { refused: whole, rewritten, fentry: false };
@@ -63,7 +63,7 @@ impl Kernel {
             let rest = code.get(insn.offset as usize..).unwrap_or(&insn.bytes);
             let class = classes::refusal(rest, at).filter(|refusal| *refusal != Refusal::Endbr);
             let refused = class.or_else(|| {
-                let of_ftrace = fentry.is_some_and(|site| meet(&covered, &(site..site + 5)));
+                let of_ftrace = fentry.is_some_and(|site| meet(&covered, &(site..site.saturating_add(5))));
                 let table = if of_ftrace { Some(Refusal::Ftrace) } else { tables.refusal(&covered) };
                 table
             });
@@ -81,7 +81,7 @@ impl Kernel {
             let symbol = **self.symbols(module)?.named(origin).first()?;
             self.in_code(module, symbol.address).map(|(_, address)| address)
         });
-        let last = start + symbol.size.saturating_sub(1);
+        let last = start.saturating_add(symbol.size.saturating_sub(1));
         if symbol.gone {
             Some(Refusal::Init)
         } else if is_trap_path(name) {
@@ -186,7 +186,8 @@ mod tests {
         let list = list.split_once("};").expect("its end").0;
         let names: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
         assert_eq!(names, TRAP_PATH);
-        for name in ["exc_int3", "notify_die.cold", "__x86_return_thunk", "its_return_thunk", "srso_safe_ret"] {
+        for name in ["exc_int3", "notify_die.cold", "__x86_return_thunk", "its_return_thunk", "srso_safe_ret"]
+        {
             assert!(is_trap_path(name), "{name}");
         }
         assert!(!is_trap_path("vfs_read"));
