@@ -140,6 +140,12 @@ impl Image {
         self.file().is_ok_and(|file| file.section_by_name(".debug_info").is_some())
     }
 
+    /// Bytes of .debug_info, before relocation.
+    pub fn debug_info_size(&self) -> u64 {
+        let file = self.file().ok();
+        file.and_then(|file| Some(file.section_by_name(".debug_info")?.size())).unwrap_or(0)
+    }
+
     /// The symbols of executable sections, in the order of the file; names that are not UTF-8 are left out.
     pub fn for_each_code_symbol(&self, mut visit: impl FnMut(CodeSymbol<'_>)) -> Result<(), Error> {
         let file = self.file()?;

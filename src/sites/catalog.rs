@@ -288,7 +288,7 @@ impl Catalog {
             let Some(symbols) = self.kernel.symbols(module) else { return Vec::new() };
             let mut functions: Vec<Function> = Vec::new();
             let mut last = None;
-            for (index, (_, symbol)) in symbols.iter().enumerate().filter(|(_, (_, symbol))| !symbol.gone) {
+            for (index, (_, symbol)) in symbols.iter().enumerate().filter(|(_, (_, symbol))| !symbol.gone()) {
                 match functions.last_mut() {
                     Some(function) if last == Some(symbol.address) && symbol.address != 0 => {
                         function.names += 1

@@ -17,7 +17,7 @@ mod tracepoints;
 mod unplaced;
 
 pub use catalog::{Catalog, LiveInsn, LiveText};
-pub use index::{DwarfIndex, InlineProbe};
+pub use index::{Built, Cache, DwarfIndex, InlineProbe, MAX_PROBES, Watch};
 pub use kernel::{KERNEL_PROPER, Kernel, Module, Symbolized};
 pub use profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use program::{InFunction, Program};

@@ -71,8 +71,7 @@ fn inline_probe(probe: &ProbeDesc) -> Option<(&ProbeFields, Boundary)> {
         "return" => Boundary::Return,
         _ => return None,
     };
-    let names_one = !fields.function.is_empty() && !is_glob(&fields.function);
-    (fields.provider == "kinst" && names_one).then_some((fields, boundary))
+    (fields.provider == "kinst" && !fields.function.is_empty()).then_some((fields, boundary))
 }
 
 /// For each module: the copies, then the instances that fbt can serve.
@@ -168,6 +167,7 @@ mod tests {
                 vec![function("vmlinux", vec![], &["regular"]), function("ext4", vec![], &["regular"])],
             ),
             ("lenient", vec![]),
+            ("some*", vec![function("vmlinux", vec![site("vmlinux", "one", 1, false)], &["something"])]),
         ])
     }
 
@@ -215,18 +215,16 @@ mod tests {
 
     #[test]
     fn other_descriptions_are_left_alone() {
-        for text in [
-            "kinst::f:",
-            "kinst::f:4",
-            "kinst::f:*",
-            "fbt::f:entry",
-            "kin*::f:entry",
-            "kinst:::entry",
-            "kinst::f*:entry",
-        ] {
+        for text in
+            ["kinst::f:", "kinst::f:4", "kinst::f:*", "fbt::f:entry", "kin*::f:entry", "kinst:::entry"]
+        {
             assert_eq!(expanded(text).expect("as it was"), [text]);
         }
         assert_eq!(expanded("kinst::lenient:entry").expect("as it was"), ["kinst::lenient:entry"]);
+        assert_eq!(
+            expanded("kinst::some*:entry").expect("the index is asked"),
+            ["kinst::one:1", "fbt::something:entry"]
+        );
     }
 
     #[test]
