@@ -9,8 +9,10 @@ use rayon::prelude::*;
 
 use crate::debuginfo::{self, BuildId, D_DEBUGINFO, Image, ModuleFile, Root, Searched};
 use crate::diag::Diagnostic;
+use crate::sites::callers::Callers;
 use crate::sites::decode::{self, Insn};
 use crate::sites::glob::Pattern;
+use crate::sites::marks;
 use crate::sites::symtab::{Role, Symbol, Symbols, hash};
 
 /// What `module` means in a description: `kernel` is another name of the kernel proper.
@@ -264,6 +266,22 @@ impl Kernel {
             _ => address,
         };
         image.is_x86_64().then(|| image.code_at(address))?.and_then(|code| code.get(..len))
+    }
+
+    /// The module's functions as callers of inlined copies, at the addresses of [`Kernel::symbols`]. It reads tables of
+    /// the whole module: once for many questions.
+    pub fn callers(&self, module: usize) -> Option<Callers<'_>> {
+        let symbols = self.symbols(module)?;
+        let (layout, binary) = match self.debug(module) {
+            Some(image) if image.has_code() => (image, image),
+            Some(image) => (image, self.binary(module)?),
+            None => (self.binary(module)?, self.binary(module)?),
+        };
+        if !binary.is_x86_64() {
+            return None;
+        }
+        let (code, marks) = marks::of_kernel(binary, layout);
+        Some(Callers::new(symbols, code, marks))
     }
 
     /// How many functions of the kernel have this name: those of the kernel proper and of all its modules.

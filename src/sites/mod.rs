@@ -1,12 +1,16 @@
 //! sites/: where a probe can go.
 
+pub mod callers;
 pub mod calls;
 mod catalog;
 mod decode;
 pub mod dwarf;
+pub mod exits;
+pub mod flow;
 pub mod glob;
 mod index;
 mod kernel;
+mod marks;
 mod naming;
 mod profile;
 mod program;

@@ -1,0 +1,196 @@
+//! sites/marks.rs: what a kernel's tables tell of its control flow: static keys, faults, WARN(), text that is rewritten.
+
+use std::borrow::Cow;
+
+use super::flow::Marks;
+use crate::debuginfo::Image;
+
+/// Functions of the kernel that do not return: those that others call, by the attribute of their declarations.
+const ENDLESS: [&str; 41] = [
+    "__fortify_panic",
+    "__invalid_creds",
+    "__module_put_and_kthread_exit",
+    "__stack_chk_fail",
+    "__tdx_hypercall_failed",
+    "__ubsan_handle_builtin_unreachable",
+    "__x64_sys_exit",
+    "__x64_sys_exit_group",
+    "arch_cpu_idle_dead",
+    "bch2_trans_in_restart_error",
+    "bch2_trans_restart_error",
+    "bch2_trans_unlocked_error",
+    "cpu_bringup_and_idle",
+    "cpu_startup_entry",
+    "do_exit",
+    "do_group_exit",
+    "do_task_dead",
+    "ex_handler_msr_mce",
+    "fortify_panic",
+    "hlt_play_dead",
+    "hv_ghcb_terminate",
+    "kthread_complete_and_exit",
+    "kthread_exit",
+    "kunit_try_catch_throw",
+    "machine_real_restart",
+    "make_task_dead",
+    "mpt_halt_firmware",
+    "nmi_panic_self_stop",
+    "panic",
+    "panic_smp_self_stop",
+    "play_dead",
+    "rest_init",
+    "rewind_stack_and_make_dead",
+    "sev_es_terminate",
+    "snp_abort",
+    "start_kernel",
+    "stop_this_cpu",
+    "usercopy_abort",
+    "vpanic",
+    "x86_64_start_kernel",
+    "x86_64_start_reservations",
+];
+
+/// Where imported functions are said to be, in the linked text of a module: nowhere near it.
+const IMPORT: u64 = 0x7000_0000;
+const ENDLESS_IMPORT: u64 = 0x7000_1000;
+
+/// The executable sections of a kernel or module, with what its tables say of them. `layout` is the file with the debug
+/// information, whose addresses count.
+pub fn of_kernel<'a>(binary: &'a Image, layout: &Image) -> (Vec<(u64, Cow<'a, [u8]>)>, Marks) {
+    let tables = Tables { binary, layout };
+    let code = binary.loaded(None, layout, import).unwrap_or_default();
+    let mut marks = Marks { without_tables: true, endless: vec![ENDLESS_IMPORT], ..Marks::default() };
+    let symbols = tables.symbols();
+    marks.endless.extend(symbols.endless.iter().copied());
+    let jump_table = tables.bytes("__jump_table", symbols.jump_table);
+    marks.jump_labels = rows(&jump_table, 16, |row| Some((row.place(0)?, row.place(4)?)));
+    for (label, _) in &marks.jump_labels {
+        marks.patched.push((*label, *label + 1));
+    }
+    marks.faults = rows(&tables.bytes("__ex_table", None), 12, |row| Some((row.place(0)?, row.place(4)?)));
+    marks.warnings = warnings(&tables.bytes("__bug_table", None), &code);
+    let static_calls = tables.bytes(".static_call_sites", symbols.static_calls);
+    marks.patched.extend(rows(&static_calls, 8, |row| Some((row.place(0)?, row.place(0)? + 5))));
+    marks.jump_labels.sort_unstable();
+    marks.faults.sort_unstable();
+    marks.warnings.sort_unstable();
+    marks.patched.extend(marks.warnings.iter().map(|trap| (*trap, *trap + 1)));
+    marks.patched.sort_unstable();
+    marks.endless.sort_unstable();
+    (code, marks)
+}
+
+fn import(name: &[u8]) -> u64 {
+    if is_endless(name) { ENDLESS_IMPORT } else { IMPORT }
+}
+
+fn is_endless(name: &[u8]) -> bool {
+    ENDLESS.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok()
+}
+
+/// Two addresses.
+type Span = Option<(u64, u64)>;
+
+#[derive(Default)]
+struct Named {
+    jump_table: Span,
+    static_calls: Span,
+    endless: Vec<u64>,
+}
+
+struct Tables<'a> {
+    binary: &'a Image,
+    layout: &'a Image,
+}
+
+/// A table's address and bytes.
+type Table<'a> = (u64, Cow<'a, [u8]>);
+
+impl<'a> Tables<'a> {
+    /// A module has the table as a section; in vmlinux it is a span of the read-only data.
+    fn bytes(&self, section: &str, span: Span) -> Table<'a> {
+        let mut found = self.binary.loaded(Some(section), self.layout, import).unwrap_or_default();
+        if let Some(table) = found.pop() {
+            return table;
+        }
+        let bytes = span.and_then(|(start, end)| {
+            self.binary.code_at(start)?.get(..usize::try_from(end.checked_sub(start)?).ok()?)
+        });
+        (span.map_or(0, |span| span.0), Cow::Borrowed(bytes.unwrap_or_default()))
+    }
+
+    fn symbols(&self) -> Named {
+        const BOUNDS: [&[u8]; 4] = [
+            b"__start___jump_table",
+            b"__stop___jump_table",
+            b"__start_static_call_sites",
+            b"__stop_static_call_sites",
+        ];
+        let found = self.layout.addresses_of(|name| BOUNDS.contains(&name) || is_endless(name));
+        let bound =
+            |wanted: &[u8]| found.iter().find(|(name, _)| *name == wanted).map(|(_, address)| *address);
+        Named {
+            jump_table: bound(BOUNDS[0]).zip(bound(BOUNDS[1])),
+            static_calls: bound(BOUNDS[2]).zip(bound(BOUNDS[3])),
+            endless: found
+                .iter()
+                .filter(|(name, _)| is_endless(name))
+                .map(|(_, address)| *address)
+                .collect(),
+        }
+    }
+}
+
+/// One row of a table whose fields are distances from themselves.
+struct Row<'t> {
+    address: u64,
+    bytes: &'t [u8],
+}
+
+impl Row<'_> {
+    fn place(&self, at: usize) -> Option<u64> {
+        let field = self.bytes.get(at..at + 4)?.try_into().ok()?;
+        let distance = i64::from(i32::from_le_bytes(field));
+        Some(self.address.wrapping_add(at as u64).wrapping_add_signed(distance))
+    }
+}
+
+fn rows<T>(table: &Table<'_>, size: usize, read: impl Fn(&Row<'_>) -> Option<T>) -> Vec<T> {
+    let rows = table.1.chunks_exact(size).enumerate();
+    rows.filter_map(|(index, bytes)| read(&Row { address: table.0 + (index * size) as u64, bytes })).collect()
+}
+
+/// The traps of `__bug_table` that are a WARN(). A row is 12 bytes long, from Linux 6.19 on 16; without the names of files
+/// 8: the length with which all rows point to traps is it. The last two bytes are the flags.
+fn warnings(table: &Table<'_>, code: &[(u64, Cow<'_, [u8]>)]) -> Vec<u64> {
+    const WARNING: u16 = 1;
+    let is_trap = |address: u64| {
+        code.iter().any(|(start, bytes)| {
+            let at = address.checked_sub(*start).and_then(|at| bytes.get(at as usize..));
+            // ud2, or ud1 with up to two prefixes.
+            at.is_some_and(|at| {
+                (0..3).any(|skip| matches!(at.get(skip..skip + 2), Some([0x0f, 0x0b | 0xb9])))
+            })
+        })
+    };
+    for size in [12, 16, 8] {
+        let rows = rows(table, size, |row| {
+            let flags = row.bytes.get(size - 2..)?.try_into().ok().map(u16::from_le_bytes)?;
+            Some((row.place(0)?, flags))
+        });
+        if table.1.len() % size == 0 && rows.iter().take(64).all(|(address, _)| is_trap(*address)) {
+            return rows.iter().filter(|(_, flags)| flags & WARNING != 0).map(|(at, _)| *at).collect();
+        }
+    }
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted() {
+        assert!(ENDLESS.is_sorted());
+    }
+}
