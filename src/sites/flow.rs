@@ -21,8 +21,10 @@ pub struct Marks {
     pub faults: Vec<(u64, u64)>,
     /// Traps that control comes back from behind: WARN().
     pub warnings: Vec<u64>,
-    /// Instructions that the kernel rewrites, so that none of it can be probed: from, to.
+    /// Where no probe should go, because the kernel writes other instructions there: from, to.
     pub patched: Vec<(u64, u64)>,
+    /// Instructions that the kernel may replace by jumps when it starts: they may go there as well.
+    pub switches: Vec<(u64, u64)>,
     /// Functions that do not return.
     pub endless: Vec<u64>,
     /// An indirect jump leaves the function: nothing was compiled with jump tables.
@@ -232,11 +234,22 @@ impl<'m> Reader<'m> {
             places[(step.address - part.address) as usize] = insn;
             self.address.push(step.address);
             next = step.address + u64::from(step.len);
-            if local.is_patched(step.address, next) {
+            if local.is_patched(step.address) {
                 self.patched.push(insn);
             }
-            if let Some(turn) = self.turn(insn, &step, &mut local)? {
-                self.turns.push(turn);
+            let turn = self.turn(insn, &step, &mut local)?;
+            let mut switched = false;
+            while let Some(to) = local.switch(step.address) {
+                switched = true;
+                self.turns.push(Turn { insn, falls_through: false, to: Some(to), ending: Ending::Plain });
+            }
+            // Out of the function a switch only seems to go: to where its own decision is made once.
+            let leaves = |turn: &Turn| turn.to.is_none_or(|to| !holds_byte(part, to));
+            match turn {
+                Some(turn) if switched && leaves(&turn) => {}
+                Some(turn) => self.turns.push(turn),
+                None if switched => self.turns.push(Turn { insn, falls_through: true, to: None, ending: Ending::Plain }),
+                None => {}
             }
         }
         if next != part.address + part.code.len() as u64 {
@@ -337,18 +350,25 @@ impl Flow {
     /// The ways from block to block.
     fn forwards(&mut self, turns: &[Turn], ends: &[u32]) {
         let count = self.blocks.len();
-        let mut turns = turns.iter().peekable();
+        let mut turns = turns;
         let mut ways: Vec<u32> = Vec::with_capacity(4 * count);
         for number in 0..count {
             let last = self.blocks[number].end - 1;
-            let turn = turns.next_if(|turn| turn.insn == last);
+            let first = turns;
+            while let [turn, rest @ ..] = turns
+                && turn.insn == last
+            {
+                turns = rest;
+            }
+            let mine = &first[..first.len() - turns.len()];
             let from = ways.len();
             // Behind the end of a part stands another function: a call that does not return was the last.
-            if turn.is_none_or(|turn| turn.falls_through) && ends.binary_search(&last).is_err() {
+            let goes_on = mine.is_empty() || mine.iter().any(|turn| turn.falls_through);
+            if goes_on && ends.binary_search(&last).is_err() {
                 ways.push(number as u32 + 1);
             }
             let mut outside = None;
-            if let Some(to) = turn.and_then(|turn| turn.to) {
+            for to in mine.iter().filter_map(|turn| turn.to) {
                 match insn_at(&self.parts, to).map(|insn| self.block[insn as usize]) {
                     // Both ways of a branch may lead to one place.
                     Some(to) if ways[from..].contains(&to) => {}
@@ -359,7 +379,7 @@ impl Flow {
             let block = &mut self.blocks[number];
             block.next = (from as u32, ways.len() as u32);
             block.outside = outside;
-            block.ending = turn.map_or(Ending::Plain, |turn| turn.ending);
+            block.ending = mine.last().map_or(Ending::Plain, |turn| turn.ending);
         }
         self.ways = ways;
     }
@@ -491,6 +511,10 @@ fn insn_at(parts: &[Read], address: u64) -> Option<u32> {
     Some(part.places[(address - part.address) as usize]).filter(|insn| *insn != NONE)
 }
 
+fn holds_byte(part: &Part<'_>, address: u64) -> bool {
+    address.checked_sub(part.address).is_some_and(|at| at < part.code.len() as u64)
+}
+
 fn holds(parts: &[Read], address: u64) -> bool {
     parts.iter().any(|part| part.holds(address))
 }
@@ -500,6 +524,7 @@ struct Local<'m> {
     jump_labels: &'m [(u64, u64)],
     faults: &'m [(u64, u64)],
     warnings: &'m [u64],
+    switches: &'m [(u64, u64)],
     patched: &'m [(u64, u64)],
 }
 
@@ -515,6 +540,7 @@ impl<'m> Local<'m> {
             jump_labels: cut(&marks.jump_labels, part.address, end, |mark| mark.0),
             faults: cut(&marks.faults, part.address, end, |mark| mark.0),
             warnings: cut(&marks.warnings, part.address, end, |mark| *mark),
+            switches: cut(&marks.switches, part.address, end, |mark| mark.0),
             patched: cut(&marks.patched, part.address, end, |mark| mark.0),
         }
     }
@@ -527,17 +553,21 @@ impl<'m> Local<'m> {
         take(&mut self.faults, address, |mark| mark.0).map(|mark| mark.1)
     }
 
+    fn switch(&mut self, address: u64) -> Option<u64> {
+        take(&mut self.switches, address, |mark| mark.0).map(|mark| mark.1)
+    }
+
     fn is_warning(&mut self, address: u64) -> bool {
         take(&mut self.warnings, address, |mark| *mark).is_some()
     }
 
-    fn is_patched(&mut self, address: u64, next: u64) -> bool {
+    fn is_patched(&mut self, address: u64) -> bool {
         while let [(_, end), rest @ ..] = self.patched
             && *end <= address
         {
             self.patched = rest;
         }
-        self.patched.first().is_some_and(|(start, _)| *start < next)
+        self.patched.first().is_some_and(|(start, _)| *start <= address)
     }
 }
 

@@ -1,7 +1,9 @@
 //! sites/marks.rs: what a kernel's tables tell of its control flow: static keys, faults, WARN(), text that is rewritten.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
+use super::decode::{self, Control};
 use super::flow::Marks;
 use crate::debuginfo::Image;
 
@@ -71,6 +73,10 @@ pub fn of_kernel<'a>(binary: &'a Image, layout: &Image) -> (Vec<(u64, Cow<'a, [u
     marks.warnings = warnings(&tables.bytes("__bug_table", None), &code);
     let static_calls = tables.bytes(".static_call_sites", symbols.static_calls);
     marks.patched.extend(rows(&static_calls, 8, |row| Some((row.place(0)?, row.place(0)? + 5))));
+    let alternatives = alternatives(&tables.bytes(".altinstructions", None), &code);
+    // Only the start of what is replaced is the start of an instruction in any case.
+    marks.patched.extend(alternatives.iter().map(|one| (one.address + 1, one.address + one.len)));
+    marks.switches = switches(&alternatives, &code, binary.section(AUXILIARY).map(|aux| aux.range()));
     marks.jump_labels.sort_unstable();
     marks.faults.sort_unstable();
     marks.warnings.sort_unstable();
@@ -165,12 +171,9 @@ fn rows<T>(table: &Table<'_>, size: usize, read: impl Fn(&Row<'_>) -> Option<T>)
 fn warnings(table: &Table<'_>, code: &[(u64, Cow<'_, [u8]>)]) -> Vec<u64> {
     const WARNING: u16 = 1;
     let is_trap = |address: u64| {
-        code.iter().any(|(start, bytes)| {
-            let at = address.checked_sub(*start).and_then(|at| bytes.get(at as usize..));
-            // ud2, or ud1 with up to two prefixes.
-            at.is_some_and(|at| {
-                (0..3).any(|skip| matches!(at.get(skip..skip + 2), Some([0x0f, 0x0b | 0xb9])))
-            })
+        // ud2, or ud1 with up to two prefixes.
+        bytes(code, address).is_some_and(|at| {
+            (0..3).any(|skip| matches!(at.get(skip..skip + 2), Some([0x0f, 0x0b | 0xb9])))
         })
     };
     for size in [12, 16, 8] {
@@ -183,6 +186,89 @@ fn warnings(table: &Table<'_>, code: &[(u64, Cow<'_, [u8]>)]) -> Vec<u64> {
         }
     }
     Vec::new()
+}
+
+/// A row of `.altinstructions`: instructions that are replaced, at boot, where the processor has some feature.
+struct Alternative {
+    address: u64,
+    len: u64,
+    replacement: u64,
+    replacement_len: u64,
+}
+
+/// Code that is executed in the place of an alternative until the kernel has chosen: then it is freed.
+const AUXILIARY: &str = ".altinstr_aux";
+
+/// A row is 12 bytes long, from Linux 6.3 on 14; it ends with the two lengths.
+fn alternatives(table: &Table<'_>, code: &[(u64, Cow<'_, [u8]>)]) -> Vec<Alternative> {
+    for size in [12, 14] {
+        let rows = rows(table, size, |row| {
+            let [.., len, replacement_len] = row.bytes else { return None };
+            Some(Alternative {
+                address: row.place(0)?,
+                len: u64::from(*len),
+                replacement: row.place(4)?,
+                replacement_len: u64::from(*replacement_len),
+            })
+        });
+        let fits = |row: &Alternative| row.len > 0 && bytes(code, row.address).is_some();
+        if table.1.len() % size == 0 && rows.iter().all(fits) {
+            return rows;
+        }
+    }
+    Vec::new()
+}
+
+/// Where alternatives jump to. The first instruction of each gets all its ways: where the replacement jumps to, behind
+/// it if that goes on, and where the auxiliary code jumps to that decides before the kernel has chosen.
+fn switches(
+    alternatives: &[Alternative],
+    code: &[(u64, Cow<'_, [u8]>)],
+    auxiliary: Option<Range<u64>>,
+) -> Vec<(u64, u64)> {
+    let mut switches = Vec::new();
+    for one in alternatives {
+        let mut ways = Vec::new();
+        let mut goes_on = true;
+        let own = one.replacement..one.replacement + one.replacement_len;
+        let replacement =
+            bytes(code, one.replacement).and_then(|bytes| bytes.get(..one.replacement_len as usize));
+        for step in decode::steps(replacement.unwrap_or_default(), one.replacement) {
+            goes_on = !matches!(step.control, Control::Jump(_) | Control::Return | Control::Trap);
+            ways.extend(target(&step).filter(|to| !own.contains(to)));
+        }
+        let original = bytes(code, one.address).and_then(|code| decode::steps(code, one.address).next());
+        let aside = original.and_then(|step| target(&step));
+        if let (Some(aside), Some(within)) = (aside, &auxiliary)
+            && within.contains(&aside)
+        {
+            let steps = decode::steps(bytes(code, aside).unwrap_or_default(), aside).take(8);
+            for step in steps {
+                ways.extend(target(&step));
+                if matches!(step.control, Control::Jump(_) | Control::Return) {
+                    break;
+                }
+            }
+        }
+        if !ways.is_empty() {
+            ways.extend(goes_on.then_some(one.address + one.len));
+            switches.extend(ways.into_iter().map(|to| (one.address, to)));
+        }
+    }
+    switches.sort_unstable();
+    switches.dedup();
+    switches
+}
+
+fn target(step: &decode::Step) -> Option<u64> {
+    match step.control {
+        Control::Jump(to) | Control::Branch(to) => Some(to),
+        _ => None,
+    }
+}
+
+fn bytes<'c>(code: &'c [(u64, Cow<'_, [u8]>)], address: u64) -> Option<&'c [u8]> {
+    code.iter().find_map(|(start, bytes)| bytes.get(usize::try_from(address.checked_sub(*start)?).ok()?..))
 }
 
 #[cfg(test)]
