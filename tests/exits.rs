@@ -27,6 +27,11 @@ struct Count {
     plain: usize,
     edge: usize,
     lost: usize,
+    across: usize,
+    long: usize,
+    unnamed: usize,
+    labels: usize,
+    switches: usize,
     none: usize,
 }
 
@@ -96,7 +101,21 @@ fn all_copies() {
                     for exit in &exits.sites {
                         match exit {
                             Exit::At(_) => count.plain += 1,
-                            Exit::Edge { .. } => count.edge += 1,
+                            Exit::Edge { from, to } => {
+                                count.edge += 1;
+                                let symbols = kernel.symbols(*module).unwrap();
+                                let (a, b) = (symbols.containing(*from), symbols.containing(*to));
+                                if let (Some(a), Some(b)) = (a, b) && a.address != b.address {
+                                    count.across += 1;
+                                    let name = format!("{}-{}+{}", from - a.address, symbols.name(b), to - b.address);
+                                    if name.len() > 63 { count.long += 1; }
+                                    if !symbols.name(b).contains(".cold") && !symbols.name(a).contains(".cold") { println!("  tail {}:{name}", symbols.name(a)); }
+                                }
+                                count.unnamed += usize::from(a.is_none() || b.is_none());
+                                let marks = callers.marks();
+                                count.labels += usize::from(marks.jump_labels.iter().any(|l| l.0 == *from));
+                                count.switches += usize::from(marks.switches.iter().any(|l| l.0 == *from));
+                            }
                         }
                     }
                 }

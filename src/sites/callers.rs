@@ -3,6 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use rayon::prelude::*;
+
+use super::dwarf::InlineCopy;
 use super::exits::{self, Exit};
 use super::flow::{Flow, Marks, Part, Undecodable};
 use super::symtab::{Symbol, Symbols};
@@ -13,6 +16,19 @@ pub struct Callers<'a> {
     /// Executable sections, by address.
     pub(super) code: Vec<(u64, Cow<'a, [u8]>)>,
     pub(super) marks: Marks,
+}
+
+/// Where one copy is left, as well as it can be told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// By address, each once.
+    pub sites: Vec<Exit>,
+    /// Ways out that no probe can be put on.
+    pub lost: u32,
+    /// The caller's control flow is not known: the sites are the last instructions of the copy's ranges.
+    pub unread: Option<Undecodable>,
+    /// Of these, ranges that do not end with an instruction.
+    pub missing: usize,
 }
 
 /// What a compiler puts between the name of a function and its number for the part that is rarely executed.
@@ -47,9 +63,52 @@ impl<'a> Callers<'a> {
         })
     }
 
+    /// Where each of the copies is left, on all cores: a caller is read once for all copies in it.
+    pub fn left(&self, copies: &[&InlineCopy]) -> Vec<Left> {
+        let mut by_caller: Vec<(u64, usize)> = (0..copies.len())
+            .into_par_iter()
+            .map(|index| (self.caller(copies[index].entry).map_or(0, |caller| caller.address), index))
+            .collect();
+        by_caller.par_sort_unstable();
+        let groups: Vec<&[(u64, usize)]> = by_caller.chunk_by(|a, b| a.0 == b.0).collect();
+        let answers: Vec<(usize, Left)> =
+            groups.into_par_iter().flat_map_iter(|group| self.left_in_caller(copies, group)).collect();
+        let mut left = vec![Left::default(); copies.len()];
+        for (index, answer) in answers {
+            left[index] = answer;
+        }
+        left
+    }
+
+    fn left_in_caller(&self, copies: &[&InlineCopy], group: &[(u64, usize)]) -> Vec<(usize, Left)> {
+        let caller = group.first().and_then(|(_, first)| self.caller(copies[*first].entry));
+        let mut flow = caller.map_or(Err(Undecodable::NoCode), |caller| self.flow(caller));
+        let answers = group.iter().map(|(_, index)| {
+            let InlineCopy { entry, ranges, .. } = copies[*index];
+            let known = match &mut flow {
+                Ok(flow) => flow.exits(*entry, ranges).ok_or(Undecodable::Entry(*entry)),
+                Err(error) => Err(*error),
+            };
+            let left = match known {
+                Ok(exits) => Left { sites: exits.sites, lost: exits.lost, ..Left::default() },
+                Err(error) => {
+                    let (sites, missing) = self.last_instructions(*entry, ranges);
+                    Left { sites, lost: 0, unread: Some(error), missing }
+                }
+            };
+            (*index, left)
+        });
+        answers.collect()
+    }
+
     /// The last resort, for a copy in a caller that has no flow; see [`exits::last_instructions`].
     pub fn last_instructions(&self, entry: u64, ranges: &[Range<u64>]) -> (Vec<Exit>, usize) {
         exits::last_instructions(entry, ranges, |range| self.bytes(range.start))
+    }
+
+    /// What the tables of the module tell.
+    pub fn marks(&self) -> &Marks {
+        &self.marks
     }
 
     fn goes_to(&self, from: &Symbol, to: &Symbol) -> bool {

@@ -42,6 +42,8 @@ pub enum Undecodable {
     Inside(u64, u64),
     /// A jump to where nobody knows: a jump table.
     Indirect(u64),
+    /// No instruction of the caller begins where the copy is entered.
+    Entry(u64),
 }
 
 /// The graph. Instructions and blocks are numbered from 0, in order of address within a part.
@@ -167,6 +169,7 @@ impl fmt::Display for Undecodable {
             Undecodable::Inside(at, to) => {
                 write!(f, "the jump at {at:#x} goes into the middle of an instruction, to {to:#x}")
             }
+            Undecodable::Entry(at) => write!(f, "no instruction begins at {at:#x}"),
             Undecodable::Indirect(at) => write!(f, "where the indirect jump at {at:#x} goes is not known"),
         }
     }

@@ -5,10 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rayon::prelude::*;
 
+use super::callers::{Callers, Left};
 use super::dwarf::{self, Function, InlineCopy};
+use super::exits::Exit;
+use super::flow::Undecodable;
 use super::kernel::Kernel;
 use super::naming::NoSite;
-use super::{Boundary, FunctionSites, Site, SiteIndex, decode, refusals};
+use super::{Boundary, FunctionSites, Site, SiteIndex, refusals};
 use crate::diag::Diagnostic;
 
 /// A function that a script wants the boundaries of: the fields of `kinst:module:function:entry`.
@@ -49,6 +52,11 @@ pub(super) struct Dropped {
     without_address: usize,
     duplicates: usize,
     undecodable: usize,
+    /// Copies whose caller's control flow is not known, and why not in the first case.
+    unread: usize,
+    why_unread: Option<Undecodable>,
+    /// Ways out that no probe can be put on.
+    lost: usize,
 }
 
 impl DwarfIndex {
@@ -111,15 +119,23 @@ impl DwarfIndex {
             }
             None => vec![Function::default(); names.len()],
         };
+        let inlined = functions.iter().any(|function| !function.copies.is_empty());
+        let callers = if inlined { kernel.callers(module) } else { None };
         let found = names.into_iter().zip(functions).map(|(name, function)| {
-            let known = self.resolve(module, &name, &function);
+            let known = self.resolve(module, &name, &function, callers.as_ref());
             (module, name, known)
         });
         found.filter(|(_, _, known)| known.inline || !known.out_of_line.is_empty()).collect()
     }
 
     /// Addresses become sites.
-    fn resolve(&self, module: usize, name: &str, function: &Function) -> Known {
+    fn resolve(
+        &self,
+        module: usize,
+        name: &str,
+        function: &Function,
+        callers: Option<&Callers<'_>>,
+    ) -> Known {
         let out_of_line =
             self.kernel.symbols(module).map(|symbols| symbols.instances(name)).unwrap_or_default();
         let mut known = Known { inline: function.inline, out_of_line, ..Known::default() };
@@ -128,7 +144,12 @@ impl DwarfIndex {
         known.dropped.copies = function.copies.len() + function.without_address;
         let mut entries = HashSet::new();
         let mut returns = HashSet::new();
-        for copy in &function.copies {
+        let copies: Vec<&InlineCopy> = function.copies.iter().collect();
+        let left = match callers {
+            Some(callers) => callers.left(&copies),
+            None => vec![Left { unread: Some(Undecodable::NoCode), ..Left::default() }; copies.len()],
+        };
+        for (copy, left) in copies.into_iter().zip(left) {
             match self.kernel.site(module, copy.entry) {
                 // A copy that cannot be entered is not left either.
                 Err(NoSite::Freed) => known.dropped.freed += 1,
@@ -139,30 +160,26 @@ impl DwarfIndex {
                     } else {
                         known.entries.push(site);
                     }
-                    self.exits(module, copy, &mut returns, &mut known);
+                    self.exits(module, left, &mut returns, &mut known);
                 }
             }
         }
         known
     }
 
-    /// Where a copy is left: at the last instruction of each of its ranges; an empty one where it is entered.
-    fn exits(&self, module: usize, copy: &InlineCopy, seen: &mut HashSet<u64>, known: &mut Known) {
-        let mut push = |address: u64| {
-            if seen.insert(address)
-                && let Ok(site) = self.kernel.site(module, address)
+    /// Where a copy is left.
+    fn exits(&self, module: usize, left: Left, seen: &mut HashSet<Exit>, known: &mut Known) {
+        known.dropped.undecodable += left.missing;
+        known.dropped.lost += left.lost as usize;
+        if let Some(reason) = left.unread {
+            known.dropped.unread += 1;
+            known.dropped.why_unread.get_or_insert(reason);
+        }
+        for exit in left.sites {
+            if seen.insert(exit)
+                && let Ok(site) = self.kernel.exit_site(module, exit)
             {
                 known.returns.push(site);
-            }
-        };
-        if copy.ranges.is_empty() {
-            push(copy.entry);
-        }
-        for range in &copy.ranges {
-            let code = self.kernel.code(module, range.start, range.end - range.start);
-            match code.and_then(|code| decode::last_instruction(code, range)) {
-                Some(address) => push(address),
-                None => known.dropped.undecodable += 1,
             }
         }
     }
@@ -240,8 +257,18 @@ impl Dropped {
 
     fn remark(&self, kernel: &Kernel, module: usize, function: &str) {
         let reasons = self.reasons();
+        let module = &kernel.modules()[module].name;
+        if let Some(why) = self.why_unread {
+            let copies = self.unread;
+            kernel.remark(format!(
+                "{module}: {function}: {copies} inlined copies are left at the ends of their ranges, which is not exact: {why}"
+            ));
+        }
+        if self.lost > 0 {
+            let ways = self.lost;
+            kernel.remark(format!("{module}: {function}: {ways} ways out by a fault cannot be traced"));
+        }
         if !reasons.is_empty() {
-            let module = &kernel.modules()[module].name;
             kernel
                 .remark(format!("{module}: {function}: {} inlined copies; left out: {reasons}", self.copies));
         }

@@ -27,6 +27,8 @@ pub use profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use program::{InFunction, Program};
 pub use tracepoints::EVENTS;
 
+use std::fmt;
+
 use crate::diag::Diagnostic;
 
 /// Where a copy of an inlined function is entered or left, as a probe description names it.
@@ -38,8 +40,38 @@ pub struct Site {
     pub caller: String,
     /// Bytes from the symbol.
     pub offset: u64,
+    /// Only when control goes from there to here.
+    pub to: Option<Target>,
     /// The module must be written for the description to mean this site.
     pub module_needed: bool,
+}
+
+/// Where an edge of the control flow leads.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Target {
+    /// The function symbol, if it is not the one of the branch: a part of it that stands elsewhere (`f.cold`).
+    pub function: Option<String>,
+    /// Bytes from the symbol.
+    pub offset: u64,
+}
+
+impl Site {
+    /// The last field of its description: `53`, of an edge `53-61` or `53-f.cold+4`.
+    pub fn name(&self) -> String {
+        match &self.to {
+            None => self.offset.to_string(),
+            Some(to) => format!("{}-{to}", self.offset),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.function {
+            None => write!(f, "{}", self.offset),
+            Some(function) => write!(f, "{function}+{}", self.offset),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
