@@ -85,7 +85,11 @@ fn all_copies() {
                     Err(error) => {
                         count.fallback += of.len();
                         let symbols = kernel.symbols(*module).unwrap();
-                        println!("  {} ({} copies): {error}", symbols.name(symbols.containing(*caller).unwrap()), of.len());
+                        println!(
+                            "  {} ({} copies): {error}",
+                            symbols.name(symbols.containing(*caller).unwrap()),
+                            of.len()
+                        );
                     }
                 }
                 for (index, exits) in exits {
@@ -96,7 +100,9 @@ fn all_copies() {
                         continue;
                     };
                     count.none += usize::from(exits.sites.is_empty());
-                    if std::env::var_os("KINST_SHOW").is_some() && exits.sites.is_empty() { println!("  none {:#x} {:x?}", copy.entry, copy.ranges); }
+                    if std::env::var_os("KINST_SHOW").is_some() && exits.sites.is_empty() {
+                        println!("  none {:#x} {:x?}", copy.entry, copy.ranges);
+                    }
                     count.lost += exits.lost as usize;
                     for exit in &exits.sites {
                         match exit {
@@ -105,11 +111,24 @@ fn all_copies() {
                                 count.edge += 1;
                                 let symbols = kernel.symbols(*module).unwrap();
                                 let (a, b) = (symbols.containing(*from), symbols.containing(*to));
-                                if let (Some(a), Some(b)) = (a, b) && a.address != b.address {
+                                if let (Some(a), Some(b)) = (a, b)
+                                    && a.address != b.address
+                                {
                                     count.across += 1;
-                                    let name = format!("{}-{}+{}", from - a.address, symbols.name(b), to - b.address);
-                                    if name.len() > 63 { count.long += 1; }
-                                    if !symbols.name(b).contains(".cold") && !symbols.name(a).contains(".cold") { println!("  tail {}:{name}", symbols.name(a)); }
+                                    let name = format!(
+                                        "{}-{}+{}",
+                                        from - a.address,
+                                        symbols.name(b),
+                                        to - b.address
+                                    );
+                                    if name.len() > 63 {
+                                        count.long += 1;
+                                    }
+                                    if !symbols.name(b).contains(".cold")
+                                        && !symbols.name(a).contains(".cold")
+                                    {
+                                        println!("  tail {}:{name}", symbols.name(a));
+                                    }
                                 }
                                 count.unnamed += usize::from(a.is_none() || b.is_none());
                                 let marks = callers.marks();
@@ -120,7 +139,13 @@ fn all_copies() {
                     }
                 }
             }
-            println!("tables {:?}, grouping {:?}, flows {:?}: {} callers, {instructions} instructions\n{count:?}", t1 - t0, t2 - t1, t3 - t2, grouped.len());
+            println!(
+                "tables {:?}, grouping {:?}, flows {:?}: {} callers, {instructions} instructions\n{count:?}",
+                t1 - t0,
+                t2 - t1,
+                t3 - t2,
+                grouped.len()
+            );
         }
     }
 }

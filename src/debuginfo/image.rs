@@ -233,11 +233,8 @@ impl Image {
             };
             let address = bases.get(section.index().0).copied().unwrap_or(0);
             let data = Cow::Borrowed(data);
-            let data = if self.relocatable {
-                reloc::link(&file, &section, &bases, data, &import)
-            } else {
-                data
-            };
+            let data =
+                if self.relocatable { reloc::link(&file, &section, &bases, data, &import) } else { data };
             loaded.push((address, data));
         }
         Ok(loaded)
@@ -250,8 +247,7 @@ impl Image {
         for symbol in file.symbols() {
             let (Some(index), Ok(name)) = (symbol.section_index(), symbol.name_bytes()) else { continue };
             if wanted(name) {
-                let base =
-                    if self.relocatable { self.bases.get(index.0).copied().unwrap_or(0) } else { 0 };
+                let base = if self.relocatable { self.bases.get(index.0).copied().unwrap_or(0) } else { 0 };
                 found.push((name, base.wrapping_add(symbol.address())));
             }
         }

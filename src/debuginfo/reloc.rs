@@ -78,9 +78,7 @@ pub fn link<'a>(
         }
         let Ok(symbol) = file.symbol_by_index(index) else { continue };
         let target = match symbol.section_index() {
-            Some(section) => {
-                bases.get(section.0).copied().unwrap_or(0).wrapping_add(symbol.address())
-            }
+            Some(section) => bases.get(section.0).copied().unwrap_or(0).wrapping_add(symbol.address()),
             None => import(symbol.name_bytes().unwrap_or_default()),
         };
         let value = target.wrapping_add_signed(relocation.addend()).wrapping_sub(base.wrapping_add(offset));

@@ -1,10 +1,10 @@
 //! sites/callers.rs: the functions that inlined copies are in, each whole: with the parts that the compiler put elsewhere.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::decode;
 use super::dwarf::InlineCopy;
 use super::exits::{self, Exit};
 use super::flow::{Flow, Marks, Part, Undecodable};
@@ -12,10 +12,10 @@ use super::symtab::{Symbol, Symbols};
 
 /// The code of one module, for [`Flow`]s of its functions. Shared by threads.
 pub struct Callers<'a> {
-    pub(super) symbols: &'a Symbols,
+    symbols: &'a Symbols,
     /// Executable sections, by address.
-    pub(super) code: Vec<(u64, Cow<'a, [u8]>)>,
-    pub(super) marks: Marks,
+    code: Vec<(u64, &'a [u8])>,
+    marks: &'a Marks,
 }
 
 /// Where one copy is left, as well as it can be told.
@@ -35,8 +35,8 @@ pub struct Left {
 const COLD: &str = ".cold";
 
 impl<'a> Callers<'a> {
-    pub fn new(symbols: &'a Symbols, mut code: Vec<(u64, Cow<'a, [u8]>)>, marks: Marks) -> Callers<'a> {
-        code.sort_by_key(|(address, _)| *address);
+    /// `code`: executable sections, by address.
+    pub fn new(symbols: &'a Symbols, code: Vec<(u64, &'a [u8])>, marks: &'a Marks) -> Callers<'a> {
         Callers { symbols, code, marks }
     }
 
@@ -55,7 +55,7 @@ impl<'a> Callers<'a> {
     /// How control flows in the caller.
     pub fn flow(&self, caller: &Symbol) -> Result<Flow, Undecodable> {
         let entry = self.part(caller).ok_or(Undecodable::NoCode)?;
-        Flow::of(entry, &self.marks, |address| {
+        Flow::of(entry, self.marks, |address| {
             let target = self.symbols.containing(address)?;
             let (parent, _) = self.symbols.name(target).split_once(COLD)?;
             let is_ours = self.symbols.names_at(caller.address).any(|name| name == parent);
@@ -108,14 +108,35 @@ impl<'a> Callers<'a> {
 
     /// What the tables of the module tell.
     pub fn marks(&self) -> &Marks {
-        &self.marks
+        self.marks
+    }
+
+    /// Where control can go from the instruction at an address: in order, the next instruction first.
+    pub fn ways(&self, address: u64) -> Vec<u64> {
+        let Some(step) = self.bytes(address).and_then(|code| decode::steps(code, address).next()) else {
+            return Vec::new();
+        };
+        let mut ways = decode::ways(&step);
+        let marked = |marks: &[(u64, u64)]| {
+            let first = marks.partition_point(|mark| mark.0 < address);
+            marks[first..].iter().take_while(|mark| mark.0 == address).map(|mark| mark.1).collect::<Vec<_>>()
+        };
+        let labels = marked(&self.marks.jump_labels);
+        if !labels.is_empty() {
+            ways.push(address + u64::from(step.len));
+        }
+        ways.extend(labels);
+        ways.extend(marked(&self.marks.switches));
+        ways.sort_unstable();
+        ways.dedup();
+        ways
     }
 
     fn goes_to(&self, from: &Symbol, to: &Symbol) -> bool {
         let mut found = false;
         let within = to.address..to.address.saturating_add(to.size);
         if let Some(part) = self.part(from) {
-            let _ = Flow::of(part, &self.marks, |address| {
+            let _ = Flow::of(part, self.marks, |address| {
                 found |= within.contains(&address);
                 None
             });
@@ -123,13 +144,13 @@ impl<'a> Callers<'a> {
         found
     }
 
-    fn part(&self, symbol: &Symbol) -> Option<Part<'_>> {
+    fn part(&self, symbol: &Symbol) -> Option<Part<'a>> {
         let code = self.bytes(symbol.address)?.get(..usize::try_from(symbol.size).ok()?)?;
         Some(Part { address: symbol.address, code })
     }
 
     /// The bytes from an address to the end of its section.
-    fn bytes(&self, address: u64) -> Option<&[u8]> {
+    fn bytes(&self, address: u64) -> Option<&'a [u8]> {
         let after = self.code.partition_point(|(start, _)| *start <= address);
         let (start, code) = self.code[..after].last()?;
         code.get(usize::try_from(address - start).ok()?..)

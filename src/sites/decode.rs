@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Formatter, GasFormatter, Instruction, OpKind, Register};
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Formatter, GasFormatter, Instruction, OpKind, Register,
+};
 
 /// One instruction of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +53,18 @@ pub fn steps(code: &[u8], address: u64) -> impl Iterator<Item = Step> {
         let step = Step { address: insn.ip(), len: insn.len() as u8, control: control(&insn) };
         (!insn.is_invalid()).then_some(step)
     })
+}
+
+/// The addresses that control can go to, without those that only a register or memory tells.
+pub fn ways(step: &Step) -> Vec<u64> {
+    let next = step.address + u64::from(step.len);
+    match step.control {
+        Control::Next | Control::Call(_) => vec![next],
+        Control::Jump(to) => vec![to],
+        Control::Branch(to) if to == next => vec![next],
+        Control::Branch(to) => vec![next, to],
+        Control::JumpThrough | Control::JumpIndirect | Control::Return | Control::Trap => Vec::new(),
+    }
 }
 
 fn control(insn: &Instruction) -> Control {

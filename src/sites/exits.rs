@@ -169,9 +169,10 @@ impl Flow {
         let block = &self.blocks[to as usize];
         let all_leave = !block.is_root
             && block.first != copy.entry
-            && self.previous(to).iter().all(|previous| {
-                scratch.live_to(*previous) == Some(self.blocks[*previous as usize].end)
-            });
+            && self
+                .previous(to)
+                .iter()
+                .all(|previous| scratch.live_to(*previous) == Some(self.blocks[*previous as usize].end));
         let end = if to == copy.home { copy.entry } else { block.end };
         // Where the kernel rewrites the first instruction, the next one is reached as often.
         (block.first..end).find(|insn| !self.is_patched(*insn)).filter(|_| all_leave)

@@ -251,7 +251,9 @@ impl<'m> Reader<'m> {
             match turn {
                 Some(turn) if switched && leaves(&turn) => {}
                 Some(turn) => self.turns.push(turn),
-                None if switched => self.turns.push(Turn { insn, falls_through: true, to: None, ending: Ending::Plain }),
+                None if switched => {
+                    self.turns.push(Turn { insn, falls_through: true, to: None, ending: Ending::Plain })
+                }
                 None => {}
             }
         }

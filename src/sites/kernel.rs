@@ -12,7 +12,7 @@ use crate::diag::Diagnostic;
 use crate::sites::callers::Callers;
 use crate::sites::decode::{self, Insn};
 use crate::sites::glob::Pattern;
-use crate::sites::marks;
+use crate::sites::marks::Linked;
 use crate::sites::symtab::{Role, Symbol, Symbols, hash};
 
 /// What `module` means in a description: `kernel` is another name of the kernel proper.
@@ -38,6 +38,7 @@ pub struct Module {
     debug: OnceLock<Searched>,
     binary: OnceLock<Option<Image>>,
     symbols: OnceLock<Option<Symbols>>,
+    linked: OnceLock<Linked>,
     /// Load addresses of the sections of a loaded module, by name.
     placement: OnceLock<HashMap<String, u64>>,
 }
@@ -268,20 +269,22 @@ impl Kernel {
         image.is_x86_64().then(|| image.code_at(address))?.and_then(|code| code.get(..len))
     }
 
-    /// The module's functions as callers of inlined copies, at the addresses of [`Kernel::symbols`]. It reads tables of
-    /// the whole module: once for many questions.
+    /// The module's functions as callers of inlined copies, at the addresses of [`Kernel::symbols`]; `None` without a
+    /// file of x86-64 code.
     pub fn callers(&self, module: usize) -> Option<Callers<'_>> {
         let symbols = self.symbols(module)?;
         let (layout, binary) = match self.debug(module) {
             Some(image) if image.has_code() => (image, image),
             Some(image) => (image, self.binary(module)?),
+            None if self.is_running() => return None,
             None => (self.binary(module)?, self.binary(module)?),
         };
-        if !binary.is_x86_64() {
-            return None;
-        }
-        let (code, marks) = marks::of_kernel(binary, layout);
-        Some(Callers::new(symbols, code, marks))
+        let linked = self.modules[module].linked.get_or_init(|| match binary.is_x86_64() {
+            true => Linked::new(binary, layout),
+            false => Linked::default(),
+        });
+        let code = linked.code(binary);
+        (!code.is_empty()).then(|| Callers::new(symbols, code, &linked.marks))
     }
 
     /// How many functions of the kernel have this name: those of the kernel proper and of all its modules.
@@ -356,6 +359,7 @@ impl Module {
             debug: OnceLock::new(),
             binary: OnceLock::new(),
             symbols: OnceLock::new(),
+            linked: OnceLock::new(),
             placement: OnceLock::new(),
         }
     }

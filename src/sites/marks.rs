@@ -56,9 +56,42 @@ const ENDLESS: [&str; 41] = [
 const IMPORT: u64 = 0x7000_0000;
 const ENDLESS_IMPORT: u64 = 0x7000_1000;
 
-/// The executable sections of a kernel or module, with what its tables say of them. `layout` is the file with the debug
-/// information, whose addresses count.
-pub fn of_kernel<'a>(binary: &'a Image, layout: &Image) -> (Vec<(u64, Cow<'a, [u8]>)>, Marks) {
+/// The code of a kernel or module, as it is linked, and what its tables say of it.
+#[derive(Debug, Default)]
+pub struct Linked {
+    /// Executable sections: address, size, and the bytes if they differ from those of the file.
+    sections: Vec<(u64, usize, Option<Vec<u8>>)>,
+    pub marks: Marks,
+}
+
+impl Linked {
+    /// `layout` is the file with the debug information, whose addresses count.
+    pub fn new(binary: &Image, layout: &Image) -> Linked {
+        let (code, marks) = of_kernel(binary, layout);
+        let mut sections: Vec<_> = code
+            .into_iter()
+            .map(|(address, bytes)| match bytes {
+                Cow::Borrowed(bytes) => (address, bytes.len(), None),
+                Cow::Owned(bytes) => (address, bytes.len(), Some(bytes)),
+            })
+            .collect();
+        sections.sort_by_key(|(address, ..)| *address);
+        Linked { sections, marks }
+    }
+
+    /// The executable sections by address.
+    pub fn code<'a>(&'a self, binary: &'a Image) -> Vec<(u64, &'a [u8])> {
+        let sections = self.sections.iter();
+        sections
+            .filter_map(|(address, size, bytes)| match bytes {
+                Some(bytes) => Some((*address, &bytes[..])),
+                None => Some((*address, binary.code_at(*address)?.get(..*size)?)),
+            })
+            .collect()
+    }
+}
+
+fn of_kernel<'a>(binary: &'a Image, layout: &Image) -> (Vec<(u64, Cow<'a, [u8]>)>, Marks) {
     let tables = Tables { binary, layout };
     let code = binary.loaded(None, layout, import).unwrap_or_default();
     let mut marks = Marks { without_tables: true, endless: vec![ENDLESS_IMPORT], ..Marks::default() };
@@ -138,11 +171,7 @@ impl<'a> Tables<'a> {
         Named {
             jump_table: bound(BOUNDS[0]).zip(bound(BOUNDS[1])),
             static_calls: bound(BOUNDS[2]).zip(bound(BOUNDS[3])),
-            endless: found
-                .iter()
-                .filter(|(name, _)| is_endless(name))
-                .map(|(_, address)| *address)
-                .collect(),
+            endless: found.iter().filter(|(name, _)| is_endless(name)).map(|(_, address)| *address).collect(),
         }
     }
 }
@@ -172,9 +201,8 @@ fn warnings(table: &Table<'_>, code: &[(u64, Cow<'_, [u8]>)]) -> Vec<u64> {
     const WARNING: u16 = 1;
     let is_trap = |address: u64| {
         // ud2, or ud1 with up to two prefixes.
-        bytes(code, address).is_some_and(|at| {
-            (0..3).any(|skip| matches!(at.get(skip..skip + 2), Some([0x0f, 0x0b | 0xb9])))
-        })
+        bytes(code, address)
+            .is_some_and(|at| (0..3).any(|skip| matches!(at.get(skip..skip + 2), Some([0x0f, 0x0b | 0xb9]))))
     };
     for size in [12, 16, 8] {
         let rows = rows(table, size, |row| {

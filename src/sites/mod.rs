@@ -5,6 +5,7 @@ pub mod calls;
 mod catalog;
 mod decode;
 pub mod dwarf;
+mod edges;
 pub mod exits;
 pub mod flow;
 pub mod glob;
@@ -145,7 +146,7 @@ pub struct Probe {
     pub address: u64,
     /// Of the instruction, from the symbol.
     pub offset: u32,
-    /// Edge: where it goes.
+    /// Edge: where it goes, a signed distance from the function's symbol.
     pub to: u32,
     /// The instruction's bytes where they are known and nothing patches them; else empty.
     pub bytes: Vec<u8>,
