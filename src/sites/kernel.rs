@@ -10,9 +10,11 @@ use rayon::prelude::*;
 
 use crate::debuginfo::{self, BuildId, D_DEBUGINFO, Image, ModuleFile, Root, Searched};
 use crate::diag::Diagnostic;
+use crate::sites::callers::Callers;
 use crate::sites::decode::{self, Insn};
 use crate::sites::glob::Pattern;
 use crate::sites::index::{Cache, Directory, ImageIndex, Watch, hash};
+use crate::sites::marks::Linked;
 use crate::sites::symtab::{Role, Symbol, Symbols};
 
 /// What `module` means in a description: `kernel` is another name of the kernel proper.
@@ -41,6 +43,7 @@ pub struct Module {
     symbols: OnceLock<Option<Symbols>>,
     pub(super) index: OnceLock<Arc<ImageIndex>>,
     pub(super) index_sought: AtomicBool,
+    linked: OnceLock<Linked>,
     /// Load addresses of the sections of a loaded module, by name.
     placement: OnceLock<HashMap<String, u64>>,
 }
@@ -297,6 +300,24 @@ impl Kernel {
         image.is_x86_64().then(|| image.code_at(address))?.and_then(|code| code.get(..len))
     }
 
+    /// The module's functions as callers of inlined copies, at the addresses of [`Kernel::symbols`]; `None` without a
+    /// file of x86-64 code.
+    pub fn callers(&self, module: usize) -> Option<Callers<'_>> {
+        let symbols = self.symbols(module)?;
+        let (layout, binary) = match self.debug(module) {
+            Some(image) if image.has_code() => (image, image),
+            Some(image) => (image, self.binary(module)?),
+            None if self.is_running() => return None,
+            None => (self.binary(module)?, self.binary(module)?),
+        };
+        let linked = self.modules[module].linked.get_or_init(|| match binary.is_x86_64() {
+            true => Linked::new(binary, layout),
+            false => Linked::default(),
+        });
+        let code = linked.code(binary);
+        (!code.is_empty()).then(|| Callers::new(symbols, code, &linked.marks))
+    }
+
     /// Whether several functions of the kernel have this name, in the kernel proper and in all its modules.
     pub fn is_shared(&self, name: &str) -> bool {
         if let Some(directory) = self.directory() {
@@ -383,6 +404,7 @@ impl Module {
             symbols: OnceLock::new(),
             index: OnceLock::new(),
             index_sought: AtomicBool::new(false),
+            linked: OnceLock::new(),
             placement: OnceLock::new(),
         }
     }

@@ -1,8 +1,9 @@
 //! sites/naming.rs: an address as a probe description names it, never a namesake's.
 
-use super::Site;
+use super::exits::Exit;
 use super::kernel::Kernel;
 use super::symtab::Symbol;
+use super::{Site, Target};
 
 /// How a function is written in a description.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,8 +76,29 @@ impl Kernel {
             module: self.modules()[module].name.clone(),
             caller: name.function,
             offset: address - symbol.address,
+            to: None,
             module_needed: name.module_needed,
         })
+    }
+
+    /// The site where a copy is left.
+    pub(super) fn exit_site(&self, module: usize, exit: Exit) -> Result<Site, NoSite> {
+        let site = self.site(module, exit.address())?;
+        let Exit::Edge { from, to } = exit else { return Ok(site) };
+        let target = self.target(module, from, to).ok_or(NoSite::Dead)?;
+        Ok(Site { to: Some(target), ..site })
+    }
+
+    /// Where an edge leads, as its description names it. A namesake need not be told apart: only one address is where
+    /// the branch goes.
+    pub(super) fn target(&self, module: usize, from: u64, to: u64) -> Option<Target> {
+        let symbols = self.symbols(module)?;
+        let own = symbols.containing(from)?;
+        if to.checked_sub(own.address).is_some_and(|offset| offset < own.size) {
+            return Some(Target { function: None, offset: to - own.address });
+        }
+        let symbol = symbols.containing(to)?;
+        Some(Target { function: Some(symbols.name(symbol).to_owned()), offset: to - symbol.address })
     }
 }
 

@@ -222,7 +222,7 @@ pub fn no_boundary(function: &str, symbol: &Symbol, offset: u32, insns: &[LiveIn
 /// Not an offset.
 pub fn no_such_name(function: &str, name: &str) -> Diagnostic {
     Diagnostic::error(tags::PDESC_ZERO, format!("kinst has no probe `{name}`")).help(format!(
-        "a name is an offset in bytes: kinst::{function}:0, or empty for all instructions: kinst::{function}:"
+        "a name is an offset in bytes: kinst::{function}:0, two for one way of a branch: kinst::{function}:53-61, or empty for all instructions: kinst::{function}:"
     ))
 }
 

@@ -175,6 +175,13 @@ impl Symbols {
         aliases.iter().find(|symbol| inside(symbol))
     }
 
+    /// All names of the function at an address.
+    pub fn names_at(&self, address: u64) -> impl Iterator<Item = &str> {
+        let first = self.table().partition_point(|symbol| symbol.address < address);
+        let same = self.table()[first..].iter().take_while(move |symbol| symbol.address == address);
+        same.map(|symbol| self.name(symbol))
+    }
+
     /// The symbols of this name, by address; those that are gone count too, as they do in kallsyms.
     pub fn named(&self, name: &str) -> Vec<&Symbol> {
         let symbols = self.table();

@@ -82,7 +82,7 @@ fn descriptions(asked: &ProbeFields, functions: &[FunctionSites]) -> Vec<ProbeFi
             provider: "kinst".to_owned(),
             module: module_field(asked, site),
             function: site.caller.clone(),
-            name: site.offset.to_string(),
+            name: site.name(),
         }));
         for name in &function.out_of_line {
             let instance = ProbeFields {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     fn site(module: &str, caller: &str, offset: u64, module_needed: bool) -> Site {
-        Site { module: module.to_owned(), caller: caller.to_owned(), offset, module_needed }
+        Site { module: module.to_owned(), caller: caller.to_owned(), offset, to: None, module_needed }
     }
 
     fn function(module: &str, sites: Vec<Site>, out_of_line: &[&str]) -> FunctionSites {

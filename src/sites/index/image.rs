@@ -5,9 +5,11 @@ use std::ops::Range;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use super::super::exits::Exit;
+use super::super::flow::Undecodable;
 use super::super::symtab::{Symbol, Symbols};
 use super::file::{self, Sealed};
-use super::resolve::{Dropped, Exit, Known};
+use super::resolve::{Dropped, Known};
 use crate::debuginfo::BuildId;
 
 /// What a file tells that begins with [`file::Header`]; another layout or another meaning has another number.
@@ -63,7 +65,13 @@ struct FunctionRecord {
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-struct DroppedRecord([u32; 7]);
+struct DroppedRecord {
+    /// In the order of [`Dropped`].
+    counts: [u32; 9],
+    /// 0: none; the others see [`DroppedRecord::why`].
+    why_unread: u32,
+    at: [u64; 2],
+}
 
 /// Marks the first word of an edge.
 const EDGE: u32 = 1 << 31;
@@ -200,7 +208,7 @@ impl ImageIndex {
         }
         let dropped = self.file.rows::<DroppedRecord>(Table::Dropped as usize);
         let dropped = match (record.dropped as usize).checked_sub(1).and_then(|at| dropped.get(at)) {
-            Some(record) => record.counts(),
+            Some(record) => record.dropped(),
             None => Dropped { copies: record.entries, ..Dropped::default() },
         };
         Known { inline: true, entries, exits, dropped }
@@ -209,13 +217,49 @@ impl ImageIndex {
 
 impl DroppedRecord {
     fn of(dropped: &Dropped) -> DroppedRecord {
-        let Dropped { copies, freed, dead, split_tails, without_address, duplicates, undecodable } = *dropped;
-        DroppedRecord([copies, freed, dead, split_tails, without_address, duplicates, undecodable])
+        let Dropped { copies, freed, dead, split_tails, without_address, duplicates, undecodable, .. } =
+            *dropped;
+        let Dropped { unread, lost, why_unread, .. } = *dropped;
+        let (why_unread, at) = match why_unread {
+            None => (0, [0, 0]),
+            Some(Undecodable::NoCode) => (1, [0, 0]),
+            Some(Undecodable::Bytes(at)) => (2, [at, 0]),
+            Some(Undecodable::Inside(at, to)) => (3, [at, to]),
+            Some(Undecodable::Indirect(at)) => (4, [at, 0]),
+            Some(Undecodable::Entry(at)) => (5, [at, 0]),
+        };
+        let counts =
+            [copies, freed, dead, split_tails, without_address, duplicates, undecodable, unread, lost];
+        DroppedRecord { counts, why_unread, at }
     }
 
-    fn counts(&self) -> Dropped {
-        let [copies, freed, dead, split_tails, without_address, duplicates, undecodable] = self.0;
-        Dropped { copies, freed, dead, split_tails, without_address, duplicates, undecodable }
+    fn dropped(&self) -> Dropped {
+        let [copies, freed, dead, split_tails, without_address, duplicates, undecodable, unread, lost] =
+            self.counts;
+        Dropped {
+            copies,
+            freed,
+            dead,
+            split_tails,
+            without_address,
+            duplicates,
+            undecodable,
+            unread,
+            why_unread: self.why(),
+            lost,
+        }
+    }
+
+    fn why(&self) -> Option<Undecodable> {
+        let [at, to] = self.at;
+        match self.why_unread {
+            1 => Some(Undecodable::NoCode),
+            2 => Some(Undecodable::Bytes(at)),
+            3 => Some(Undecodable::Inside(at, to)),
+            4 => Some(Undecodable::Indirect(at)),
+            5 => Some(Undecodable::Entry(at)),
+            _ => None,
+        }
     }
 }
 

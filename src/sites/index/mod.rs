@@ -21,7 +21,7 @@ pub(super) use directory::Directory;
 pub use directory::hash;
 pub use file::Cache;
 pub use image::ImageIndex;
-pub use resolve::{Exit, Known};
+pub use resolve::Known;
 
 /// A function that a script wants the boundaries of: the fields of `kinst:module:function:entry`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -101,11 +101,8 @@ impl DwarfIndex {
             .collect();
         let mut known = lock(&self.known);
         for (module, name, what) in found {
-            let reasons = what.known.dropped.reasons();
-            if !reasons.is_empty() {
-                let copies = what.known.dropped.copies;
-                let module = &self.kernel.modules()[module].name;
-                self.kernel.remark(format!("{module}: {name}: {copies} inlined copies; left out: {reasons}"));
+            for remark in what.known.dropped.remarks() {
+                self.kernel.remark(format!("{}: {name}: {remark}", self.kernel.modules()[module].name));
             }
             known.insert((module, name), Arc::new(what));
         }
@@ -189,17 +186,14 @@ impl DwarfIndex {
 
     /// Addresses become names.
     fn sites(&self, module: usize, known: &Known, boundary: Boundary) -> Vec<Site> {
-        let at = |address: u64| self.kernel.site(module, address).ok();
+        let kernel = &self.kernel;
         match boundary {
-            Boundary::Entry => known.entries.iter().filter_map(|entry| at(*entry)).collect(),
-            Boundary::Return => known
-                .exits
-                .iter()
-                .filter_map(|exit| match exit {
-                    Exit::At(address) => at(*address),
-                    Exit::Edge { from, .. } => at(*from),
-                })
-                .collect(),
+            Boundary::Entry => {
+                known.entries.iter().filter_map(|entry| kernel.site(module, *entry).ok()).collect()
+            }
+            Boundary::Return => {
+                known.exits.iter().filter_map(|exit| kernel.exit_site(module, *exit).ok()).collect()
+            }
         }
     }
 

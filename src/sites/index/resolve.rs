@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use rayon::prelude::*;
-
-use super::super::decode;
+use super::super::callers::Left;
 use super::super::dwarf::{Function, InlineCopy};
+use super::super::exits::Exit;
+use super::super::flow::Undecodable;
 use super::super::kernel::Kernel;
 use super::super::naming::NoSite;
 
@@ -20,15 +20,6 @@ pub struct Known {
     pub dropped: Dropped,
 }
 
-/// Where a copy is left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Exit {
-    /// With this instruction.
-    At(u64),
-    /// On the way between two instructions.
-    Edge { from: u64, to: u64 },
-}
-
 /// Copies and boundaries that are no sites, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
@@ -38,87 +29,88 @@ pub struct Dropped {
     pub split_tails: u32,
     pub without_address: u32,
     pub duplicates: u32,
+    /// Ranges that do not end with an instruction, of copies whose caller cannot be read.
     pub undecodable: u32,
-}
-
-/// A copy that can be entered: of which function, its place there, and the function that contains it.
-struct Live {
-    function: usize,
-    copy: usize,
-    caller: u64,
+    /// Copies whose caller's control flow is not known, and why not in the first case.
+    pub unread: u32,
+    pub why_unread: Option<Undecodable>,
+    /// Ways out that no probe can be put on.
+    pub lost: u32,
 }
 
 /// One answer for each of `functions`.
 pub fn resolve(kernel: &Kernel, module: usize, functions: &[Function]) -> Vec<Known> {
     let mut known: Vec<Known> = Vec::with_capacity(functions.len());
-    let mut live: Vec<Live> = Vec::new();
+    let mut live: Vec<(usize, &InlineCopy)> = Vec::new();
     for (at, function) in functions.iter().enumerate() {
-        known.push(entries(kernel, module, at, function, &mut live));
+        known.push(entries(kernel, module, function, |copy| live.push((at, copy))));
     }
-    live.sort_unstable_by_key(|live| (live.caller, live.function, live.copy));
-    let callers: Vec<&[Live]> = live.chunk_by(|a, b| a.caller == b.caller).collect();
-    let mut left: Vec<(usize, usize, Option<Vec<Exit>>)> = callers
-        .into_par_iter()
-        .flat_map_iter(|copies| {
-            copies.iter().map(|live| {
-                let exits = exits(kernel, module, &functions[live.function].copies[live.copy]);
-                (live.function, live.copy, exits)
-            })
-        })
-        .collect();
-    left.par_sort_unstable_by_key(|(function, copy, _)| (*function, *copy));
-    for copies in left.chunk_by(|a, b| a.0 == b.0) {
-        let known = &mut known[copies[0].0];
-        let mut seen = HashSet::new();
-        for (_, _, exits) in copies {
-            match exits {
-                Some(exits) => known.exits.extend(exits.iter().filter(|exit| seen.insert(**exit))),
-                None => known.dropped.undecodable += 1,
-            }
+    let copies: Vec<&InlineCopy> = live.iter().map(|(_, copy)| *copy).collect();
+    let callers = if copies.is_empty() { None } else { kernel.callers(module) };
+    let left = match callers {
+        Some(callers) => callers.left(&copies),
+        None => vec![Left { unread: Some(Undecodable::NoCode), ..Left::default() }; copies.len()],
+    };
+    let mut seen = HashSet::new();
+    let mut last = 0;
+    for ((at, _), left) in live.into_iter().zip(left) {
+        if last != at {
+            seen.clear();
+            last = at;
         }
+        known[at].leave(kernel, module, left, &mut seen);
     }
     known
 }
 
-fn entries(kernel: &Kernel, module: usize, at: usize, function: &Function, live: &mut Vec<Live>) -> Known {
+fn entries<'f>(
+    kernel: &Kernel,
+    module: usize,
+    function: &'f Function,
+    mut live: impl FnMut(&'f InlineCopy),
+) -> Known {
     let mut known = Known { inline: function.inline, ..Known::default() };
-    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     known.dropped.split_tails = count(function.split_tails);
     known.dropped.without_address = count(function.without_address);
     known.dropped.copies = count(function.copies.len() + function.without_address);
     let mut seen = HashSet::new();
-    for (place, copy) in function.copies.iter().enumerate() {
+    for copy in &function.copies {
         match kernel.caller(module, copy.entry) {
             // A copy that cannot be entered is not left either.
             Err(NoSite::Freed) => known.dropped.freed += 1,
             Err(NoSite::Dead) => known.dropped.dead += 1,
-            Ok(caller) => {
+            Ok(_) => {
                 if seen.insert(copy.entry) {
                     known.entries.push(copy.entry);
                 } else {
                     known.dropped.duplicates += 1;
                 }
-                live.push(Live { function: at, copy: place, caller: caller.address });
+                live(copy);
             }
         }
     }
     known
 }
 
-/// At the last instruction of each range; an empty copy is left where it is entered.
-fn exits(kernel: &Kernel, module: usize, copy: &InlineCopy) -> Option<Vec<Exit>> {
-    if copy.ranges.is_empty() {
-        return Some(vec![Exit::At(copy.entry)]);
+impl Known {
+    /// Adds where a copy is left, unless another one is left there.
+    fn leave(&mut self, kernel: &Kernel, module: usize, left: Left, seen: &mut HashSet<Exit>) {
+        self.dropped.undecodable += count(left.missing);
+        self.dropped.lost += left.lost;
+        if let Some(reason) = left.unread {
+            self.dropped.unread += 1;
+            self.dropped.why_unread.get_or_insert(reason);
+        }
+        for exit in left.sites {
+            if seen.insert(exit) && kernel.caller(module, exit.address()).is_ok() {
+                self.exits.push(exit);
+            }
+        }
     }
-    let mut exits = Vec::new();
-    for range in &copy.ranges {
-        let code = kernel.code(module, range.start, range.end - range.start);
-        exits.push(Exit::At(code.and_then(|code| decode::last_instruction(code, range))?));
-    }
-    exits.retain(|exit| match exit {
-        Exit::At(address) | Exit::Edge { from: address, .. } => kernel.caller(module, *address).is_ok(),
-    });
-    Some(exits)
+}
+
+fn count(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 impl Dropped {
@@ -138,5 +130,24 @@ impl Dropped {
             .map(|(count, reason)| format!("{count} {reason}"))
             .collect();
         reasons.join(", ")
+    }
+
+    /// What is to be told with -v, a line each.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if let Some(why) = self.why_unread {
+            let copies = self.unread;
+            remarks.push(format!(
+                "{copies} inlined copies are left at the ends of their ranges, which is not exact: {why}"
+            ));
+        }
+        if self.lost > 0 {
+            remarks.push(format!("{} ways out by a fault cannot be traced", self.lost));
+        }
+        let reasons = self.reasons();
+        if !reasons.is_empty() {
+            remarks.push(format!("{} inlined copies; left out: {reasons}", self.copies));
+        }
+        remarks
     }
 }
