@@ -28,8 +28,8 @@ static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
         let dir = tempfile::tempdir().unwrap();
         let (source, path) = (dir.path().join("small.c"), dir.path().join("small"));
         std::fs::write(&source, SOURCE).unwrap();
-        let built = Command::new("gcc").args([format, "-O2"]).args(more).arg("-o").args([&path, &source]);
-        let output = built.output().unwrap();
+        let mut gcc = Command::new("gcc");
+        let output = gcc.args([format, "-O2"]).args(more).arg("-o").args([&path, &source]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         std::fs::read(&path).unwrap()
     };

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use object::{Object, ObjectKind, ObjectSection, ObjectSymbol, SectionFlags, SymbolKind, elf};
 
 use super::unpack::{self, Bytes};
-use super::{BuildId, Error, reloc};
+use super::{BuildId, Error, reloc, search};
 
 /// A section that is loaded. In a relocatable file (a module) sections have no addresses; they get some here, one
 /// after the other, so that an address tells section and offset.
@@ -56,6 +57,7 @@ pub struct Image {
     relocatable: bool,
     build_id: Option<BuildId>,
     x86_64: bool,
+    alternate: OnceLock<Option<Result<Box<Image>, Error>>>,
 }
 
 /// Where the first section of a relocatable file is put: not at 0, which is what relocations against discarded
@@ -81,7 +83,8 @@ impl Image {
         let (sections, bases) = lay_out(&file, relocatable);
         let build_id = file.build_id().ok().flatten().map(BuildId::new);
         let x86_64 = file.architecture() == object::Architecture::X86_64;
-        Ok(Image { path: path.to_owned(), sections, bases, relocatable, build_id, x86_64, bytes })
+        let alternate = OnceLock::new();
+        Ok(Image { path: path.to_owned(), sections, bases, relocatable, build_id, x86_64, bytes, alternate })
     }
 
     pub fn path(&self) -> &Path {
@@ -138,6 +141,12 @@ impl Image {
 
     pub fn has_dwarf(&self) -> bool {
         self.file().is_ok_and(|file| file.section_by_name(".debug_info").is_some())
+    }
+
+    /// Bytes of .debug_info, before relocation.
+    pub fn debug_info_size(&self) -> u64 {
+        let file = self.file().ok();
+        file.and_then(|file| Some(file.section_by_name(".debug_info")?.size())).unwrap_or(0)
     }
 
     /// The symbols of executable sections, in the order of the file; names that are not UTF-8 are left out.
@@ -213,11 +222,80 @@ impl Image {
             .map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))
     }
 
+    /// A loaded section by its name, or all executable ones: address and bytes, linked as `layout` (this file, or that
+    /// with its debug information) places the sections. Functions of other files are where `import` says.
+    pub fn loaded(
+        &self,
+        name: Option<&str>,
+        layout: &Image,
+        import: impl Fn(&[u8]) -> u64,
+    ) -> Result<Vec<(u64, Cow<'_, [u8]>)>, Error> {
+        let file = self.file()?;
+        let own = std::ptr::eq(self, layout) || !self.relocatable;
+        let mut bases = self.bases.clone();
+        if !own {
+            for section in file.sections() {
+                let named = section.name().ok().and_then(|name| layout.section(name));
+                if let (Some(base), Some(named)) = (bases.get_mut(section.index().0), named) {
+                    *base = named.address;
+                }
+            }
+        }
+        let mut loaded = Vec::new();
+        for section in file.sections() {
+            let SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
+            let wanted = match name {
+                Some(name) => section.name() == Ok(name),
+                None => sh_flags.contains(elf::SHF_EXECINSTR),
+            };
+            if !wanted || !sh_flags.contains(elf::SHF_ALLOC) {
+                continue;
+            }
+            let Some(data) = section.file_range().and_then(|(start, size)| {
+                self.bytes.get(start as usize..usize::try_from(start.checked_add(size)?).ok()?)
+            }) else {
+                continue;
+            };
+            let address = bases.get(section.index().0).copied().unwrap_or(0);
+            let data = Cow::Borrowed(data);
+            let data =
+                if self.relocatable { reloc::link(&file, &section, &bases, data, &import) } else { data };
+            loaded.push((address, data));
+        }
+        Ok(loaded)
+    }
+
+    /// The addresses of the symbols that have one of the names, of whatever kind.
+    pub fn addresses_of(&self, wanted: impl Fn(&[u8]) -> bool) -> Vec<(&[u8], u64)> {
+        let Ok(file) = self.file() else { return Vec::new() };
+        let mut found = Vec::new();
+        for symbol in file.symbols() {
+            let (Some(index), Ok(name)) = (symbol.section_index(), symbol.name_bytes()) else { continue };
+            if wanted(name) {
+                let base = if self.relocatable { self.bases.get(index.0).copied().unwrap_or(0) } else { 0 };
+                found.push((name, base.wrapping_add(symbol.address())));
+            }
+        }
+        found
+    }
+
     /// The file name and the CRC of `.gnu_debuglink`.
     pub fn debug_link(&self) -> Option<(String, u32)> {
         let file = self.file().ok()?;
         let (name, crc) = file.gnu_debuglink().ok().flatten()?;
         Some((String::from_utf8(name.to_vec()).ok()?, crc))
+    }
+
+    /// The file that dwz put what several files have in common into (`.gnu_debugaltlink`), and why it cannot be used.
+    /// `None`: there is no such one.
+    pub fn alternate(&self) -> Option<Result<&Image, &Error>> {
+        let found = self.alternate.get_or_init(|| {
+            let file = self.file().ok()?;
+            let (name, id) = file.gnu_debugaltlink().ok().flatten()?;
+            let name = String::from_utf8(name.to_vec()).ok()?;
+            Some(search::alternate_of(self, name, &BuildId::new(id)).map(Box::new))
+        });
+        found.as_ref().map(|found| found.as_ref().map(|image| &**image))
     }
 
     /// The CRC that a debug link compares.

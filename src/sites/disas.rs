@@ -175,7 +175,7 @@ impl<'k> Lister<'k> {
         copy: &InlineCopy,
     ) -> Result<Option<Listing>, Box<Diagnostic>> {
         let Some(symbols) = self.kernel.symbols(module) else { return Ok(None) };
-        let Some(symbol) = symbols.containing(copy.entry).filter(|symbol| !symbol.gone).copied() else {
+        let Some(symbol) = symbols.containing(copy.entry).filter(|symbol| !symbol.gone()).copied() else {
             return Ok(None);
         };
         let code = self.code(module, &symbol)?;

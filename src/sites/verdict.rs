@@ -82,7 +82,7 @@ impl Kernel {
             self.in_code(module, symbol.address).map(|(_, address)| address)
         });
         let last = start.saturating_add(symbol.size.saturating_sub(1));
-        if symbol.gone {
+        if symbol.gone() {
             Some(Refusal::Init)
         } else if is_trap_path(name) {
             Some(Refusal::TrapPath)
