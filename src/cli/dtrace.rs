@@ -3,7 +3,7 @@
 use super::dtrace_args::{self, D_VERSION, Invocation, Mode, ProgramArg, Stop};
 use super::progress::Progress;
 use super::report::Report;
-use super::{cpp, dtrace_list, dtrace_trace, stability};
+use super::{cpp, dtrace_disas, dtrace_list, dtrace_trace, stability};
 use crate::diag::Diagnostic;
 use crate::dif;
 use crate::kernel::ioctl::Device;
@@ -88,6 +88,9 @@ impl Run {
         }
         if !self.invocation.formatted.is_empty() {
             return self.format(&self.invocation.formatted.clone());
+        }
+        if !self.invocation.disassembled.is_empty() {
+            return dtrace_disas::disassemble(self, &self.invocation.disassembled.clone());
         }
         if self.invocation.mode == Mode::Index {
             return self.index_all();

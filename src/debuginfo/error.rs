@@ -22,6 +22,8 @@ pub enum Error {
     Dwarf { path: PathBuf, cause: String },
     #[error("{path} belongs to another build")]
     BuildId { path: PathBuf, file: Option<BuildId>, wanted: BuildId, of: String },
+    #[error("{path} shares its debug information with another file, which is not there: {name}")]
+    Alternate { path: PathBuf, name: String, wanted: BuildId },
     #[error("no release of the kernel was found under {root}")]
     NoRelease { root: PathBuf },
     #[error("there is no kernel {release} under {root}")]
@@ -51,6 +53,9 @@ impl Error {
                 })
                 .note(format!("build id of {of}: {wanted}"))
                 .help("the file is not used; bring the debug package up to date with the kernel, or boot the kernel that it belongs to"),
+            Error::Alternate { wanted, .. } => error.note(format!("wanted: build id {wanted}")).help(
+                "functions that the two have in common are not found; install the whole debug package (dwz put them into a file of its own)",
+            ),
             Error::NoRelease { root } => error.help(format!(
                 "a sysroot has {0}/boot/vmlinuz-RELEASE, {0}/lib/modules/RELEASE or {0}/usr/lib/debug/boot/vmlinux-RELEASE",
                 root.display()

@@ -70,6 +70,19 @@ pub fn debug_file_of(binary: &Image) -> Searched {
     })
 }
 
+/// The file that a debug file names with a path from its own place, or the one of this id beside it.
+pub fn alternate_of(image: &Image, name: String, wanted: &BuildId) -> Result<Image, Error> {
+    let path = std::fs::canonicalize(image.path()).unwrap_or_else(|_| image.path().to_owned());
+    let mut places = vec![path.parent().unwrap_or(Path::new("/")).join(&name)];
+    // Of the tree that the file is in, which need not be the running system's.
+    if let Some(id) = wanted.path() {
+        places.extend(path.ancestors().skip(1).map(|dir| dir.join(format!(".build-id/{id}.debug"))));
+    }
+    let searched = first_match(places, Some(wanted), &image.path().display().to_string(), Image::has_dwarf);
+    let missing = || Error::Alternate { path: image.path().to_owned(), name, wanted: wanted.clone() };
+    searched.found.ok_or_else(|| searched.refused.into_iter().next().unwrap_or_else(missing))
+}
+
 fn by_build_id(root: &Root, wanted: Option<&BuildId>) -> Vec<PathBuf> {
     let Some(path) = wanted.and_then(BuildId::path) else { return Vec::new() };
     vec![root.path(&format!("/usr/lib/debug/.build-id/{path}.debug"))]

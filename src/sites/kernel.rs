@@ -16,6 +16,7 @@ use crate::sites::glob::Pattern;
 use crate::sites::index::{Cache, Directory, ImageIndex, Watch, hash};
 use crate::sites::marks::Linked;
 use crate::sites::symtab::{Role, Symbol, Symbols};
+use crate::sites::tables::Tables;
 
 /// What `module` means in a description: `kernel` is another name of the kernel proper.
 pub const KERNEL_PROPER: &str = "vmlinux";
@@ -46,6 +47,7 @@ pub struct Module {
     linked: OnceLock<Linked>,
     /// Load addresses of the sections of a loaded module, by name.
     placement: OnceLock<HashMap<String, u64>>,
+    tables: OnceLock<Tables>,
 }
 
 /// What is kept on disk between runs.
@@ -215,6 +217,9 @@ impl Kernel {
                 _ => debuginfo::module_debug(&self.root, &this.file, wanted.as_ref()),
             };
             searched.refused.iter().for_each(|error| self.warn(error.warning()));
+            if let Some(Err(error)) = searched.found.as_ref().and_then(Image::alternate) {
+                self.warn(error.warning());
+            }
             searched
         })
     }
@@ -284,6 +289,12 @@ impl Kernel {
     /// Bytes of the module's file at an address of [`Kernel::symbols`].
     pub fn code(&self, module: usize, address: u64, len: u64) -> Option<&[u8]> {
         let len = usize::try_from(len).ok()?;
+        let (image, address) = self.in_code(module, address)?;
+        image.is_x86_64().then(|| image.code_at(address))?.and_then(|code| code.get(..len))
+    }
+
+    /// The file of the module that has its instructions, and an address of [`Kernel::symbols`] there.
+    pub(super) fn in_code(&self, module: usize, address: u64) -> Option<(&Image, u64)> {
         let named = self.debug(module);
         let image = match named {
             Some(image) if image.has_code() => image,
@@ -297,7 +308,16 @@ impl Kernel {
             }
             _ => address,
         };
-        image.is_x86_64().then(|| image.code_at(address))?.and_then(|code| code.get(..len))
+        Some((image, address))
+    }
+
+    /// The lists that the module keeps of places in its text.
+    pub(super) fn tables(&self, module: usize) -> &Tables {
+        let this = &self.modules[module];
+        this.tables.get_or_init(|| {
+            let image = self.debug(module).filter(|image| image.has_code());
+            image.or_else(|| self.binary(module)).map(Tables::read).unwrap_or_default()
+        })
     }
 
     /// The module's functions as callers of inlined copies, at the addresses of [`Kernel::symbols`]; `None` without a
@@ -406,6 +426,7 @@ impl Module {
             index_sought: AtomicBool::new(false),
             linked: OnceLock::new(),
             placement: OnceLock::new(),
+            tables: OnceLock::new(),
         }
     }
 }

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::dwarf::{self, Function};
 use super::glob::{Pattern, is_glob};
 use super::kernel::Kernel;
-use super::{Boundary, FunctionSites, Site, SiteIndex, refusals};
+use super::{Boundary, FunctionSites, Site, SiteIndex, SourceLine, refusals};
 use crate::diag::Diagnostic;
 pub use build::{Built, Watch};
 pub(super) use directory::Directory;
@@ -273,6 +273,15 @@ impl SiteIndex for DwarfIndex {
             return Err(Box::new(refusals::no_sites(&self.kernel, &modules, function, &known)));
         }
         Ok(answer)
+    }
+
+    fn line_sites(
+        &self,
+        module: &str,
+        function: &str,
+        line: &SourceLine,
+    ) -> Result<Vec<Site>, Box<Diagnostic>> {
+        super::line_sites::line_sites(&self.kernel, module, function, line)
     }
 }
 
