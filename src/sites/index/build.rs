@@ -34,7 +34,7 @@ pub struct Built {
 }
 
 /// Indices that nobody asked for are made if that is a matter of seconds; a slower machine walks for each question.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What was read of a file is given back after so many bytes: the pages stay with the system, and are not ours.
 const GIVE_BACK: u64 = 64 << 20;
@@ -89,6 +89,17 @@ impl Kernel {
             self.write_directory(modules.len() == self.modules().len());
         }
         needed
+    }
+
+    /// The names of all functions of these modules that were inlined, or could be, sorted.
+    pub fn inlined_functions(&self, module: &str) -> Vec<String> {
+        let modules = self.modules_matching(module);
+        self.ensure_indexed(&modules, &[]);
+        let mut names: Vec<String> =
+            modules.into_iter().flat_map(|module| self.inline_names(module)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// The names of the functions that a module has inlined, or could.
