@@ -292,7 +292,13 @@ impl Run {
             None => Kernel::running()?,
         };
         let cache = if self.options.flag("nocache") { None } else { Cache::of_user() };
-        let kernel = Arc::new(kernel.with_cache(cache, Some(Box::new(Progress::default()))));
+        let vmlinux = self.options.text("vmlinux").map(Path::new);
+        let program = self.report.program.clone();
+        let kernel = kernel
+            .with_vmlinux(vmlinux)
+            .with_debuginfod(Box::new(move |text| eprint(&format!("{program}: {text}\n"))))
+            .with_cache(cache, Some(Box::new(Progress::default())));
+        let kernel = Arc::new(kernel);
         Ok(Arc::clone(self.kernel.get_or_init(|| kernel)))
     }
 

@@ -181,6 +181,7 @@ const TABLE: &[Row] = &[
         Does::Mode(Mode::Index),
     ),
     long("no-cache", "", "Read the debug information itself, and keep no index", Does::Set("nocache")),
+    long("vmlinux", "FILE", "Take the kernel's debug information from FILE", Does::Set("vmlinux")),
     long(
         "fmt",
         "FILE",

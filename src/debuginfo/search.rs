@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::debuginfod::{self, Asked, Say};
 use super::{BuildId, Error, Image, ModuleFile, Root};
 
 /// What came of looking for one file.
@@ -18,8 +19,30 @@ pub fn vmlinux_debug(root: &Root, wanted: Option<&BuildId>) -> Searched {
     first_match(vmlinux_places(root, wanted), wanted, "the running kernel", Image::has_dwarf)
 }
 
+impl Searched {
+    /// Asks debuginfod for what was not found; false: there is no use in asking for another file.
+    pub fn ask(&mut self, wanted: Option<&BuildId>, of: &str, say: Say<'_>) -> bool {
+        let Some(id) = wanted.filter(|_| self.found.is_none() && debuginfod::is_wanted()) else {
+            return true;
+        };
+        match debuginfod::fetch(id, of, say) {
+            Asked::Found(image) => self.found = Some(*image),
+            Asked::Unknown => self.places.push(PathBuf::from(format!("debuginfod ({id})"))),
+            Asked::Failed(error) => {
+                let goes_on = !matches!(error, Error::Debuginfod { .. });
+                self.refused.push(error);
+                return goes_on;
+            }
+        }
+        true
+    }
+}
+
 /// Where it is looked for, in order.
 pub fn vmlinux_places(root: &Root, wanted: Option<&BuildId>) -> Vec<PathBuf> {
+    if let Some(path) = root.vmlinux() {
+        return vec![path.to_owned()];
+    }
     let mut places = by_build_id(root, wanted);
     places.extend(root.vmlinux_candidates());
     places

@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::about::Opened;
 use super::catalog::{LiveInsn, LiveText};
 use super::decode::{self, Insn};
-use super::dwarf::{self, Body, DebugInfo, Frame, InlineCopy};
+use super::dwarf::{self, Body, Frame, InlineCopy};
 use super::kernel::Kernel;
 use super::symtab::Symbol;
 use super::verdict::{Refusal, Verdict};
@@ -98,7 +99,7 @@ pub fn disassemble(
         let found = found.functions.into_iter().flat_map(|function| function.copies);
         copies.extend(found.map(|copy| (*module, copy)));
     }
-    let mut lister = Lister { kernel, live, debug: Vec::new(), remarks: Vec::new() };
+    let mut lister = Lister { kernel, live, opened: Opened::new(kernel), remarks: Vec::new() };
     if functions.is_empty() {
         return lister.copies(function, &copies, &modules);
     }
@@ -121,8 +122,7 @@ fn split(description: &str) -> (&str, &str) {
 struct Lister<'k> {
     kernel: &'k Kernel,
     live: Option<&'k dyn LiveText>,
-    /// By module; none where there is no debug information.
-    debug: Vec<(usize, Option<DebugInfo<'k>>)>,
+    opened: Opened<'k>,
     remarks: Vec<String>,
 }
 
@@ -223,7 +223,7 @@ impl<'k> Lister<'k> {
     ) -> Listing {
         let address = self.kernel.run_time(module, symbol.address).unwrap_or(symbol.address);
         let name = self.kernel.function_ref(module, symbol).map(|name| name.function).unwrap_or_default();
-        let lines = self.info(module).and_then(|info| info.lines_at(symbol.address).ok().flatten());
+        let lines = self.opened.info(module).and_then(|info| info.lines_at(symbol.address).ok().flatten());
         let inside = |insn: &&LiveInsn| range.contains(&insn.offset.into());
         let mut frames: Arc<Vec<Frame>> = Arc::default();
         let mut instructions = Vec::new();
@@ -240,7 +240,9 @@ impl<'k> Lister<'k> {
                 offset: insn.offset,
                 address: address + u64::from(insn.offset),
                 bytes: insn.bytes.clone(),
-                text: self.text(module, symbol, &name, insn),
+                text: decode::text_with(&insn.bytes, at, &|target| {
+                    self.kernel.target_name(module, symbol, target)
+                }),
                 place: place.map(|line| Place { file: line.file.to_owned(), line: line.line.into() }),
                 frames: frames.clone(),
                 refused: by_kernel.or(verdict.refused.map(Refused::ByFile)),
@@ -274,47 +276,13 @@ impl<'k> Lister<'k> {
         Ok(Code { insns: insns.into_iter().map(insn).collect(), verdicts: Some(verdicts) })
     }
 
-    /// A jump inside the function leads to an offset, which is how probes count; other targets have names.
-    fn text(&self, module: usize, symbol: &Symbol, name: &str, insn: &LiveInsn) -> String {
-        let at = symbol.address + u64::from(insn.offset);
-        let target = |target: u64| {
-            let symbols = self.kernel.symbols(module)?;
-            if target.wrapping_sub(symbol.address) < symbol.size {
-                return Some(format!("{name}+{}", target - symbol.address));
-            }
-            let found = symbols.containing(target)?;
-            let offset = target - found.address;
-            let found = symbols.name(found);
-            Some(if offset == 0 { found.to_owned() } else { format!("{found}+{offset}") })
-        };
-        decode::text_with(&insn.bytes, at, &target)
-    }
-
     fn body(&mut self, module: usize, address: u64) -> Option<Arc<Body>> {
-        self.info(module)?.body_at(address).ok()?
+        self.opened.info(module)?.body_at(address).ok()?
     }
 
     fn source(&mut self, module: usize, frame: &Frame) -> Option<Place> {
-        let definition = self.info(module)?.definition(frame.origin).ok()?;
+        let definition = self.opened.info(module)?.definition(frame.origin).ok()?;
         (definition.line != 0).then(|| Place { file: definition.file.clone(), line: definition.line })
-    }
-
-    fn info(&mut self, module: usize) -> Option<&DebugInfo<'k>> {
-        let at = match self.debug.iter().position(|(known, _)| *known == module) {
-            Some(at) => at,
-            None => {
-                let info = self.kernel.debug(module).and_then(|image| match DebugInfo::open(image) {
-                    Ok(info) => Some(info),
-                    Err(error) => {
-                        self.kernel.warn(error.warning());
-                        None
-                    }
-                });
-                self.debug.push((module, info));
-                self.debug.len() - 1
-            }
-        };
-        self.debug[at].1.as_ref()
     }
 }
 

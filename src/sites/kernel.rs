@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use rayon::prelude::*;
@@ -31,6 +31,10 @@ pub struct Kernel {
     pub(super) kept: Kept,
     /// The hashes of all names, sorted.
     namesakes: OnceLock<Vec<u64>>,
+    /// Whom to tell that debuginfod is asked; none: it is not.
+    ask: Option<Box<dyn Fn(&str) + Send + Sync>>,
+    /// A server did not answer: the next one is not asked.
+    unanswered: AtomicBool,
     warnings: Mutex<Vec<Diagnostic>>,
     remarks: Mutex<Vec<String>>,
 }
@@ -94,6 +98,8 @@ impl Kernel {
             slide: OnceLock::new(),
             kept: Kept::default(),
             namesakes: OnceLock::new(),
+            ask: None,
+            unanswered: AtomicBool::new(false),
             warnings: Mutex::default(),
             remarks: Mutex::default(),
         }
@@ -102,6 +108,16 @@ impl Kernel {
     /// The same, with the indices of inlined functions kept between runs.
     pub fn with_cache(self, cache: Option<Cache>, watch: Option<Box<dyn Watch>>) -> Kernel {
         Kernel { kept: Kept { cache, watch, ..Kept::default() }, ..self }
+    }
+
+    /// The same with a vmlinux that is not at its usual place.
+    pub fn with_vmlinux(self, path: Option<&Path>) -> Kernel {
+        Kernel { root: self.root.with_vmlinux(path), ..self }
+    }
+
+    /// The same, with debug information from the servers that the user names; `say` is told what is waited for.
+    pub fn with_debuginfod(self, say: Box<dyn Fn(&str) + Send + Sync>) -> Kernel {
+        Kernel { ask: Some(say), ..self }
     }
 
     pub(super) fn cache(&self) -> Option<&Cache> {
@@ -212,10 +228,16 @@ impl Kernel {
         let this = &self.modules[module];
         this.debug.get_or_init(|| {
             let wanted = self.build_id(module);
-            let searched = match module {
+            let mut searched = match module {
                 0 => debuginfo::vmlinux_debug(&self.root, wanted.as_ref()),
                 _ => debuginfo::module_debug(&self.root, &this.file, wanted.as_ref()),
             };
+            let of = if module == 0 { "the running kernel" } else { &this.name };
+            if let Some(say) = self.ask.as_ref().filter(|_| !self.unanswered.load(Ordering::Relaxed))
+                && !searched.ask(wanted.as_ref(), of, &**say)
+            {
+                self.unanswered.store(true, Ordering::Relaxed);
+            }
             searched.refused.iter().for_each(|error| self.warn(error.warning()));
             if let Some(Err(error)) = searched.found.as_ref().and_then(Image::alternate) {
                 self.warn(error.warning());

@@ -112,6 +112,7 @@ impl Search<'_> {
         frame: &Frame,
     ) -> Result<(), crate::debuginfo::Error> {
         let definition = info.definition(frame.origin)?;
+        let owners = Owners::of(info, body)?;
         self.seen.bodies += 1;
         // What is not entered by falling into it comes last: `.cold` parts, whatever their address.
         let mut ranges: Vec<_> = frame.ranges.iter().collect();
@@ -121,7 +122,7 @@ impl Search<'_> {
         for range in ranges {
             let Some(lines) = info.lines_at(range.start)? else { continue };
             for statement in lines.statements(range.clone()) {
-                let own = body.at(statement.address).first().is_some_and(|inner| inner.die == frame.die);
+                let own = owners.owner(&statement) == Some(frame.origin);
                 self.seen.add(&statement, own);
                 let wanted = u64::from(statement.place.line) == self.line.line
                     && match &self.line.file {
@@ -140,6 +141,32 @@ impl Search<'_> {
             self.sites.push(site);
         }
         Ok(())
+    }
+}
+
+/// Whose a line is. Not that of the innermost copy at its address: where a call begins, statements of the caller and of
+/// the copy begin at one instruction. In C functions do not nest: the last one that is defined before the line has it.
+struct Owners {
+    /// File, line and origin of the definitions of all functions in a body.
+    defined: Vec<(String, u64, u64)>,
+}
+
+impl Owners {
+    fn of(info: &DebugInfo<'_>, body: &Body) -> Result<Owners, crate::debuginfo::Error> {
+        let origins: BTreeSet<u64> = body.frames().map(|frame| frame.origin).collect();
+        let mut defined = Vec::new();
+        for origin in origins {
+            let definition = info.definition(origin)?;
+            defined.push((definition.file.clone(), definition.line, origin));
+        }
+        Ok(Owners { defined })
+    }
+
+    fn owner(&self, statement: &Statement<'_>) -> Option<u64> {
+        let before = self.defined.iter().filter(|(file, line, _)| {
+            *line <= u64::from(statement.place.line) && same_file(statement.place.file, file)
+        });
+        before.max_by_key(|(_, line, _)| *line).map(|(_, _, origin)| *origin)
     }
 }
 

@@ -1,5 +1,6 @@
 //! sites/: where a probe can go.
 
+pub mod about;
 pub mod callers;
 pub mod calls;
 mod catalog;

@@ -144,6 +144,30 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
     error.help(format!("did you mean {}?", near.join(" or ")))
 }
 
+/// kinst without a function: it has a probe for every instruction, which is nothing to list.
+pub fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
+    let modules = kernel.modules_matching(module);
+    let title = "kinst has a probe at every instruction: name a function".to_owned();
+    let error = Diagnostic::error(tags::PDESC_ZERO, title);
+    let field = if is_glob(module) { "" } else { module };
+    let help = format!(
+        "kinst:{field}:FUNCTION: for all its instructions, kinst:{field}:FUNCTION:entry for its inlined copies, kinst:{field}:*:entry for those of all functions (-x maxprobes); --disas FUNCTION shows the instructions"
+    );
+    let error = match modules[..] {
+        [one] => {
+            let own =
+                kernel.symbols(one).map_or(0, |all| all.iter().filter(|(_, symbol)| !symbol.gone()).count());
+            let inline = kernel.inline_names(one).len();
+            let name = &kernel.modules()[one].name;
+            error
+                .note(format!("{name} has {own} functions, and {inline} names of functions that are inlined"))
+        }
+        [] => return no_module(kernel, module),
+        _ => error,
+    };
+    error.help(help)
+}
+
 /// One function is meant, and a glob or nothing is given.
 pub fn one_function(function: &str) -> Diagnostic {
     let title = match function {
