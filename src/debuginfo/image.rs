@@ -143,6 +143,11 @@ impl Image {
         self.file().is_ok_and(|file| file.section_by_name(".debug_info").is_some())
     }
 
+    /// Takes the pages that were read out of this process; they are read again when they are needed.
+    pub fn give_back(&self) {
+        self.bytes.give_back();
+    }
+
     /// Bytes of .debug_info, before relocation.
     pub fn debug_info_size(&self) -> u64 {
         let file = self.file().ok();
