@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use kinst::debuginfo::Image;
-use kinst::sites::dwarf::{self, InlineCopy};
+use kinst::sites::dwarf::{self, DebugInfo, InlineCopy};
 use kinst::sites::{Boundary, Catalog, DwarfIndex, InlineProbe, Kernel, ProbeCatalog, SiteIndex};
 
 /// From one copy to more than two thousand.
@@ -332,4 +332,88 @@ fn every_site_is_a_probe_at_an_instruction() {
     }
     println!("{} functions, entries and returns, every site a probe: {:?}", FUNCTIONS.len(), start.elapsed());
     kernel.take_remarks().iter().for_each(|remark| println!("{remark}"));
+}
+
+/// What addr2line says of one address: function and file:line, the innermost first.
+fn addr2line(vmlinux: &Path, addresses: &[u64]) -> Vec<Vec<(String, String)>> {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let text: String = addresses.iter().map(|address| format!("{address:#x}\n")).collect();
+    std::fs::write(file.path(), text).expect("the addresses");
+    let output = Command::new("addr2line")
+        .args(["-a", "-i", "-f", "-e"])
+        .arg(vmlinux)
+        .stdin(file.reopen().expect("the file again"))
+        .output()
+        .expect("addr2line");
+    let mut answers: Vec<Vec<(String, String)>> = Vec::new();
+    let output = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut lines = output.lines();
+    while let Some(line) = lines.next() {
+        if line.starts_with("0x") {
+            answers.push(Vec::new());
+        } else if let Some(answer) = answers.last_mut() {
+            let place = lines.next().unwrap_or_default();
+            // binutils adds `(discriminator 2)`.
+            let place = place.split_once(" (").map_or(place, |(place, _)| place);
+            answer.push((line.to_owned(), place.to_owned()));
+        }
+    }
+    answers
+}
+
+/// The same from us.
+fn our_frames(info: &DebugInfo<'_>, address: u64) -> Vec<(String, String)> {
+    let body = info.body_at(address).expect("frames");
+    let lines = info.lines_at(address).expect("lines");
+    let line = lines.as_ref().and_then(|lines| lines.at(address));
+    let mut place = line.map_or("??:0".to_owned(), |line| format!("{}:{}", line.file, line.line));
+    let mut answer = Vec::new();
+    for frame in body.iter().flat_map(|body| body.at(address)) {
+        let outside = frame.call.as_ref().map(|call| format!("{}:{}", call.file, call.line));
+        answer.push((frame.name.clone(), std::mem::replace(&mut place, outside.unwrap_or_default())));
+    }
+    answer
+}
+
+/// `??` and 0 of binutils are what is not known.
+fn same_place(theirs: &str, ours: &str) -> bool {
+    let (Some((their_file, their_line)), Some((our_file, our_line))) =
+        (theirs.rsplit_once(':'), ours.rsplit_once(':'))
+    else {
+        return false;
+    };
+    let line = if their_line == "?" { "0" } else { their_line };
+    line == our_line && their_file.ends_with(our_file.trim_start_matches("../"))
+}
+
+#[test]
+fn frames_and_lines_are_those_of_addr2line() {
+    let Some(subject) = subject() else { return };
+    let image = Image::open(&subject.path).expect("a vmlinux");
+    let info = DebugInfo::open(&image).expect("debug information");
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = move |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    let text = image.section(".text").expect("a .text");
+    let mut addresses: Vec<u64> = (0..6000).map(|_| text.address + random(text.size)).collect();
+    addresses.extend(subject.copies.values().flatten().map(|copy| copy.entry).take(3000));
+    let theirs = addr2line(&subject.path, &addresses);
+    assert_eq!(theirs.len(), addresses.len());
+    let (mut frames, mut deepest, mut different) = (0, 0, Vec::new());
+    for (address, theirs) in addresses.iter().zip(theirs) {
+        let ours = our_frames(&info, *address);
+        frames += ours.len();
+        deepest = deepest.max(ours.len());
+        let same = ours.len() == theirs.len()
+            && ours.iter().zip(&theirs).all(|(our, their)| our.0 == their.0 && same_place(&their.1, &our.1));
+        if !same {
+            different.push(format!("{address:#x}: {ours:?}, addr2line has {theirs:?}"));
+        }
+    }
+    println!("{} addresses, {frames} frames, at most {deepest} deep", addresses.len());
+    assert!(different.is_empty(), "{} differ: {:#?}", different.len(), &different[..different.len().min(20)]);
 }

@@ -1,6 +1,10 @@
 //! sites/dwarf/: the inlined copies of the functions that a script names: one walk over all units.
 
 mod copies;
+mod extent;
+mod frames;
+mod info;
+mod lines;
 mod mention;
 mod scan;
 mod unit;
@@ -16,6 +20,10 @@ use crate::debuginfo::{Error, Image};
 use copies::CopyFinder;
 use scan::Scan;
 use unit::Unit;
+
+pub use frames::{Body, Definition, Frame};
+pub use info::DebugInfo;
+pub use lines::{Line, Lines, Statement};
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 type Dwarf<'a> = gimli::Dwarf<Slice<'a>>;
@@ -65,7 +73,7 @@ pub struct Findings {
 
 /// Finds the copies of all `wanted` names. `call_sites`: also where each one is called.
 pub fn find(image: &Image, wanted: &[String], call_sites: bool) -> Result<Findings, Error> {
-    let sections = load(image)?;
+    let sections = load(image, &[])?;
     let dwarf = borrow(&sections);
     let names: HashMap<&[u8], usize> =
         wanted.iter().enumerate().map(|(index, name)| (name.as_bytes(), index)).collect();
@@ -111,7 +119,7 @@ pub fn find(image: &Image, wanted: &[String], call_sites: bool) -> Result<Findin
 
 /// The names of all functions that have an inline definition: for suggestions.
 pub fn inline_names(image: &Image) -> Result<BTreeSet<String>, Error> {
-    let sections = load(image)?;
+    let sections = load(image, &[])?;
     let dwarf = borrow(&sections);
     let headers = headers(image, &dwarf)?;
     let names = headers.par_iter().map(|header| {
@@ -150,7 +158,8 @@ impl Findings {
     }
 }
 
-fn load(image: &Image) -> Result<DwarfSections<Cow<'_, [u8]>>, Error> {
+/// `more`: sections besides those that every question needs.
+fn load<'i>(image: &'i Image, more: &[SectionId]) -> Result<DwarfSections<Cow<'i, [u8]>>, Error> {
     // Locations, macros and indices are not needed to find copies, and unpacking or relocating them costs time.
     const USED: [SectionId; 9] = [
         SectionId::DebugAbbrev,
@@ -164,7 +173,7 @@ fn load(image: &Image) -> Result<DwarfSections<Cow<'_, [u8]>>, Error> {
         SectionId::DebugRngLists,
     ];
     DwarfSections::load(|id| {
-        if USED.contains(&id) { image.debug_section(id.name()) } else { Ok(Cow::Borrowed(&[][..])) }
+        if USED.contains(&id) || more.contains(&id) { image.debug_section(id.name()) } else { Ok(Cow::Borrowed(&[][..])) }
     })
 }
 

@@ -109,17 +109,17 @@ pub fn inline_names<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<BTr
 }
 
 /// A DW_TAG_subprogram.
-struct Function<'a> {
-    offset: u64,
+pub struct Function<'a> {
+    pub offset: u64,
     name: Option<Slice<'a>>,
-    declaration: bool,
-    inline: bool,
+    pub declaration: bool,
+    pub inline: bool,
     decl_line: u64,
     origin: Option<u64>,
     first_child: Option<UnitOffset>,
 }
 
-fn for_each_function<'a>(
+pub fn for_each_function<'a>(
     dwarf: &Dwarf<'a>,
     unit: &Unit<'a>,
     mut visit: impl FnMut(Function<'a>),

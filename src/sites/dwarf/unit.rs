@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gimli::{
-    Abbreviation, AttributeValue, DebugAddrBase, DebugRngListsBase, DebugStrOffsetsBase, DwarfFileType,
+    Abbreviation, Attribute, AttributeValue, DebugAddrBase, DebugRngListsBase, DebugStrOffsetsBase, DwarfFileType,
     EntriesRaw, UnitOffset, constants as dw,
 };
 
@@ -100,6 +100,11 @@ impl<'a> Unit<'a> {
         self.inner.header.offset().0 as u64 + offset.0 as u64
     }
 
+    /// The same backwards.
+    pub fn local(&self, global: u64) -> UnitOffset {
+        UnitOffset(global.wrapping_sub(self.inner.header.offset().0 as u64) as usize)
+    }
+
     /// Offset in .debug_info of the entry that a reference leads to; `None` for the alternate file and type signatures.
     pub fn target(&self, value: &AttributeValue<Slice<'a>>) -> Option<u64> {
         match value {
@@ -109,14 +114,30 @@ impl<'a> Unit<'a> {
         }
     }
 
+    /// The unit's line program; `None`: it has none.
+    pub fn line_program(
+        &self,
+        dwarf: &Dwarf<'a>,
+    ) -> gimli::Result<Option<gimli::IncompleteLineProgram<Slice<'a>>>> {
+        let Some(offset) = self.line_program else { return Ok(None) };
+        let address_size = self.inner.header.address_size();
+        dwarf.debug_line.program(offset, address_size, self.inner.comp_dir, None).map(Some)
+    }
+
     /// The path of a file of the unit's line program, as short as it is given there.
     pub fn file_path(&self, dwarf: &Dwarf<'a>, index: u64) -> Option<String> {
+        let program = self.line_program(dwarf).ok()??;
+        self.path_in(dwarf, program.header(), index)
+    }
+
+    /// The same of a line program that is open.
+    pub fn path_in(
+        &self,
+        dwarf: &Dwarf<'a>,
+        header: &gimli::LineProgramHeader<Slice<'a>>,
+        index: u64,
+    ) -> Option<String> {
         let unit = &self.inner;
-        let program = dwarf
-            .debug_line
-            .program(self.line_program?, unit.header.address_size(), unit.comp_dir, None)
-            .ok()?;
-        let header = program.header();
         let file = header.file(index)?;
         let name = dwarf.attr_string(unit, file.path_name()).ok()?.to_string_lossy().into_owned();
         let directory = file.directory(header).and_then(|value| dwarf.attr_string(unit, value).ok());
@@ -128,6 +149,14 @@ impl<'a> Unit<'a> {
             _ => name,
         };
         Some(joined.trim_start_matches("./").to_owned())
+    }
+}
+
+/// The value of DW_AT_call_file and DW_AT_decl_file.
+pub fn file_index(attribute: &Attribute<Slice<'_>>) -> u64 {
+    match attribute.value() {
+        AttributeValue::FileIndex(index) => index,
+        _ => attribute.udata_value().unwrap_or(0),
     }
 }
 
