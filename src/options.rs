@@ -135,6 +135,7 @@ pub const TABLE: &[Spec] = &[
     row("linktype", Kind::Text, When::Compile, ""),
     row("lockmem", Kind::Text, When::Run, ""),
     row("maxframes", Kind::Text, When::Run, ""),
+    row("missinglocals", Kind::Choice(&["error", "zero"]), When::Compile, "error"),
     row("modpath", Kind::Text, When::Compile, ""),
     row("nolibs", Kind::Flag, When::Compile, ""),
     row("noresolve", Kind::Flag, When::Refused("it is not there yet"), ""),

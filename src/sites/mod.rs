@@ -11,10 +11,13 @@ mod naming;
 mod profile;
 mod program;
 mod refusals;
+pub mod scope;
 mod symtab;
 mod syscalls;
+pub mod term;
 mod tracepoints;
 mod unplaced;
+mod variables;
 
 pub use catalog::{Catalog, LiveInsn, LiveText};
 pub use index::{DwarfIndex, InlineProbe};
@@ -22,6 +25,7 @@ pub use kernel::{KERNEL_PROPER, Kernel, Module, Symbolized};
 pub use profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use program::{InFunction, Program};
 pub use tracepoints::EVENTS;
+pub use variables::Instruction;
 
 use crate::diag::Diagnostic;
 

@@ -25,6 +25,8 @@ pub struct Frame {
     pub parameters: Vec<Variable>,
     /// The innermost block first.
     pub locals: Vec<Variable>,
+    /// Of the function, but of this copy nothing is left of them.
+    pub gone: Vec<Variable>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,7 +100,7 @@ impl Scope {
 impl Frame {
     /// Those of blocks hide the parameters.
     pub fn variables(&self) -> impl Iterator<Item = &Variable> {
-        self.locals.iter().chain(&self.parameters)
+        self.locals.iter().chain(&self.parameters).chain(&self.gone)
     }
 }
 

@@ -40,14 +40,17 @@ fn expand_list(probes: &mut Vec<ProbeDesc>, index: &dyn SiteIndex, errors: &mut 
         let Some((fields, boundary)) = inline_probe(probe) else { continue };
         match index.inline_sites(&fields.module, &fields.function, boundary) {
             Ok(functions) => {
-                let mut made = descriptions(fields, &functions).into_iter();
-                let span = probe.span;
+                let (span, function) = (probe.span, fields.function.clone());
+                let mut made = descriptions(fields, &functions).into_iter().map(|fields| ProbeDesc {
+                    // Of an out-of-line instance nothing is inlined.
+                    copy: (fields.provider == "kinst").then(|| function.clone()),
+                    kind: ProbeDescKind::Fields(Box::new(fields)),
+                    span,
+                });
                 if let Some(first) = made.next() {
-                    probe.kind = ProbeDescKind::Fields(Box::new(first));
+                    *probe = first;
                 }
-                appended.extend(
-                    made.map(|fields| ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), span }),
-                );
+                appended.extend(made);
             }
             Err(error) => {
                 let mut error = *error;
@@ -181,7 +184,7 @@ mod tests {
             let (provider, module) = (provider.to_owned(), module.to_owned());
             let fields =
                 ProbeFields { provider, module, function: function.to_owned(), name: name.to_owned() };
-            ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), span }
+            ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), copy: None, span }
         });
         let clause = plain::Clause { probes: probes.collect(), predicate: None, body: None, span };
         let program = expand(plain::Program { items: vec![plain::Item::Clause(clause)] }, &table())?;

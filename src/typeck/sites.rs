@@ -1,0 +1,141 @@
+//! typeck/sites.rs: a clause that names arguments or variables of the kernel's code is one clause for each place.
+
+use super::names::Name;
+use super::typed::{self, Scope};
+use super::{Checker, Error, Result};
+use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields};
+use crate::parser::visit;
+use crate::sites::Instruction;
+use crate::sugar::plain;
+use crate::types::InScope;
+
+/// A place whose variables a clause names.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub probe: ProbeDesc,
+    pub in_scope: InScope,
+}
+
+/// What a clause could not have of the variables that it names: one for each name in the text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Absence {
+    /// `locals->count`, `args[1]`
+    pub what: String,
+    /// Each place, and why.
+    pub places: Vec<(String, String)>,
+    pub span: crate::source::Span,
+}
+
+impl Checker<'_> {
+    /// The clause's places are told apart, as each has its variables somewhere else; the probes of other providers stay
+    /// together. `None`: it is one clause as it is.
+    pub(super) fn fan_out(&mut self, clause: &plain::Clause) -> Result<Option<Vec<typed::Clause>>> {
+        if !self.names_variables(clause) || !clause.probes.iter().any(is_of_kinst) {
+            return Ok(None);
+        }
+        let (sites, others): (Vec<ProbeDesc>, Vec<ProbeDesc>) = clause.probes.iter().cloned().partition(is_of_kinst);
+        let mut places = Vec::new();
+        for site in &sites {
+            places.extend(self.instructions_of(site)?);
+        }
+        let asked: Vec<Instruction> = places.iter().filter_map(instruction_of).collect();
+        let scopes = self.env.kernel.scopes(&asked);
+        let mut clauses: Vec<typed::Clause> = Vec::new();
+        self.absences.clear();
+        for (probe, in_scope) in places.into_iter().zip(scopes) {
+            let alone = plain::Clause { probes: vec![probe.clone()], ..clause.clone() };
+            self.place = Some(Place { probe, in_scope });
+            let checked = self.check_clause(&alone);
+            self.place = None;
+            share(&mut clauses, checked?);
+        }
+        self.judge_absences(sites.len())?;
+        if !others.is_empty() {
+            let rest = plain::Clause { probes: others, ..clause.clone() };
+            clauses.extend(self.check_together(&rest)?);
+        }
+        Ok(Some(clauses))
+    }
+
+    /// `args` or `locals`, which are what they are at each place.
+    fn names_variables(&self, clause: &plain::Clause) -> bool {
+        let is_own = |name: &str| self.names.find(&Name { scope: Scope::Global, name, span: clause.span }).is_some();
+        let mut open: Vec<&ast::Expr> = clause.predicate.iter().chain(clause.body.iter().flatten()).collect();
+        while let Some(expr) = open.pop() {
+            match &expr.kind {
+                ast::ExprKind::Ident(name) if name == "args" => return true,
+                ast::ExprKind::Ident(name) if name == "locals" && !is_own(name) => return true,
+                _ => {}
+            }
+            visit::each_operand(expr, &mut |operand| open.push(operand));
+        }
+        false
+    }
+
+    /// The places that a description names, each by a description of its own.
+    fn instructions_of(&self, probe: &ProbeDesc) -> Result<Vec<ProbeDesc>> {
+        let ProbeDescKind::Fields(fields) = &probe.kind else { return Ok(vec![probe.clone()]) };
+        // What sugar wrote is one place already.
+        if probe.copy.is_some() {
+            return Ok(vec![probe.clone()]);
+        }
+        let named = self.env.kernel.instructions(fields).map_err(|diagnostic| {
+            Box::new(Error::Description { diagnostic, span: probe.span })
+        })?;
+        if named.is_empty() {
+            return Err(Box::new(Error::NoPlace { probe: fields.to_string(), span: probe.span }));
+        }
+        let place = |fields| ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), ..probe.clone() };
+        Ok(named.into_iter().map(place).collect())
+    }
+
+    /// Variables that are not there are an error, or warnings if option missinglocals says so.
+    fn judge_absences(&mut self, _: usize) -> Result<()> {
+        for absence in std::mem::take(&mut self.absences) {
+            let error = Error::LocalAbsent { absence, zero: self.env.missing_locals_are_zero };
+            if !self.env.missing_locals_are_zero {
+                return Err(Box::new(error));
+            }
+            self.warnings.push(error.diagnostic());
+        }
+        Ok(())
+    }
+}
+
+/// Places with the same expressions share a clause.
+fn share(clauses: &mut Vec<typed::Clause>, clause: typed::Clause) {
+    let same = |known: &&mut typed::Clause| known.predicate == clause.predicate && known.body == clause.body;
+    match clauses.iter_mut().find(same) {
+        Some(known) => {
+            known.probes.extend(clause.probes);
+            if let (Some(known), Some(more)) = (&mut known.stability, clause.stability) {
+                known.probes.extend(more.probes);
+            }
+        }
+        None => clauses.push(clause),
+    }
+}
+
+/// An instruction of the kernel, or several.
+pub(super) fn is_of_kinst(probe: &ProbeDesc) -> bool {
+    match &probe.kind {
+        ProbeDescKind::Fields(fields) => fields.provider == "kinst" && !fields.function.is_empty(),
+        ProbeDescKind::Id(_) => false,
+    }
+}
+
+/// The instruction that a written-out description names; of an edge the one that it leaves.
+pub(super) fn instruction_of(probe: &ProbeDesc) -> Option<Instruction> {
+    let ProbeDescKind::Fields(fields) = &probe.kind else { return None };
+    instruction(fields, probe.copy.as_deref())
+}
+
+pub(super) fn instruction(fields: &ProbeFields, copy: Option<&str>) -> Option<Instruction> {
+    let from = fields.name.split_once('-').map_or(fields.name.as_str(), |(from, _)| from);
+    Some(Instruction {
+        module: fields.module.clone(),
+        function: fields.function.clone(),
+        offset: from.parse().ok()?,
+        copy: copy.map(str::to_owned),
+    })
+}
