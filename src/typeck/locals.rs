@@ -1,7 +1,7 @@
 //! typeck/locals.rs: `locals->name` and `args[i]` at an instruction of the kernel: the variables of the code that is traced.
 
 use super::names::Name;
-use super::sites::{Absence, Place, instruction};
+use super::sites::{Absence, Place, instruction, is_of_kinst};
 use super::typed::{ArithOp, Expr, ExprKind, Memory, Place as Lvalue, Scope};
 use super::{Checker, Error, Result, constants};
 use crate::diag::suggest;
@@ -48,7 +48,8 @@ impl Checker<'_> {
 
     /// `args[number]` at an instruction; `None`: the clause has none.
     pub(super) fn check_site_argument(&mut self, number: u64, index: Span, span: Span) -> Option<Result<Expr>> {
-        let place = self.place.clone()?;
+        // fbt's are those of the prototype.
+        let place = self.place.clone().filter(|place| is_of_kinst(&place.probe))?;
         Some(self.site_argument(&place, number, index, span))
     }
 

@@ -1,7 +1,7 @@
 //! typeck/sites.rs: a clause that names arguments or variables of the kernel's code is one clause for each place.
 
-use super::names::Name;
-use super::typed::{self, Scope};
+use super::arguments::is_glob;
+use super::typed;
 use super::{Checker, Error, Result};
 use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields};
 use crate::parser::visit;
@@ -30,15 +30,18 @@ impl Checker<'_> {
     /// The clause's places are told apart, as each has its variables somewhere else; the probes of other providers stay
     /// together. `None`: it is one clause as it is.
     pub(super) fn fan_out(&mut self, clause: &plain::Clause) -> Result<Option<Vec<typed::Clause>>> {
-        if !self.names_variables(clause) || !clause.probes.iter().any(is_of_kinst) {
+        let named = self.variables_named(clause);
+        let is_place = |probe: &ProbeDesc| named.any() && is_of_kinst(probe) || named.locals && is_entry(probe);
+        let (sites, others): (Vec<ProbeDesc>, Vec<ProbeDesc>) = clause.probes.iter().cloned().partition(is_place);
+        if sites.is_empty() {
             return Ok(None);
         }
-        let (sites, others): (Vec<ProbeDesc>, Vec<ProbeDesc>) = clause.probes.iter().cloned().partition(is_of_kinst);
         let mut places = Vec::new();
         for site in &sites {
             places.extend(self.instructions_of(site)?);
         }
-        let asked: Vec<Instruction> = places.iter().filter_map(instruction_of).collect();
+        let (places, asked): (Vec<ProbeDesc>, Vec<Instruction>) =
+            places.into_iter().filter_map(|place| instruction_of(&place).map(|asked| (place, asked))).unzip();
         let scopes = self.env.kernel.scopes(&asked);
         let mut clauses: Vec<typed::Clause> = Vec::new();
         self.absences.clear();
@@ -49,7 +52,7 @@ impl Checker<'_> {
             self.place = None;
             share(&mut clauses, checked?);
         }
-        self.judge_absences(sites.len())?;
+        self.judge_absences()?;
         if !others.is_empty() {
             let rest = plain::Clause { probes: others, ..clause.clone() };
             clauses.extend(self.check_together(&rest)?);
@@ -57,19 +60,16 @@ impl Checker<'_> {
         Ok(Some(clauses))
     }
 
-    /// `args` or `locals`, which are what they are at each place.
-    fn names_variables(&self, clause: &plain::Clause) -> bool {
-        let is_own = |name: &str| self.names.find(&Name { scope: Scope::Global, name, span: clause.span }).is_some();
+    /// Those that are something else at each place.
+    fn variables_named(&self, clause: &plain::Clause) -> Named {
+        let mut named = Named::default();
         let mut open: Vec<&ast::Expr> = clause.predicate.iter().chain(clause.body.iter().flatten()).collect();
         while let Some(expr) = open.pop() {
-            match &expr.kind {
-                ast::ExprKind::Ident(name) if name == "args" => return true,
-                ast::ExprKind::Ident(name) if name == "locals" && !is_own(name) => return true,
-                _ => {}
-            }
+            named.locals |= self.is_locals(expr);
+            named.args |= matches!(&expr.kind, ast::ExprKind::Ident(name) if name == "args");
             visit::each_operand(expr, &mut |operand| open.push(operand));
         }
-        false
+        named
     }
 
     /// The places that a description names, each by a description of its own.
@@ -79,9 +79,13 @@ impl Checker<'_> {
         if probe.copy.is_some() {
             return Ok(vec![probe.clone()]);
         }
-        let named = self.env.kernel.instructions(fields).map_err(|diagnostic| {
-            Box::new(Error::Description { diagnostic, span: probe.span })
-        })?;
+        let named = match is_of_kinst(probe) {
+            true => self.env.kernel.instructions(fields).map_err(|diagnostic| {
+                Box::new(Error::Description { diagnostic, span: probe.span })
+            })?,
+            false if !is_glob(&fields.function) => vec![ProbeFields::clone(fields)],
+            false => self.env.kernel.probes(&probe.kind),
+        };
         if named.is_empty() {
             return Err(Box::new(Error::NoPlace { probe: fields.to_string(), span: probe.span }));
         }
@@ -90,7 +94,7 @@ impl Checker<'_> {
     }
 
     /// Variables that are not there are an error, or warnings if option missinglocals says so.
-    fn judge_absences(&mut self, _: usize) -> Result<()> {
+    fn judge_absences(&mut self) -> Result<()> {
         for absence in std::mem::take(&mut self.absences) {
             let error = Error::LocalAbsent { absence, zero: self.env.missing_locals_are_zero };
             if !self.env.missing_locals_are_zero {
@@ -116,6 +120,29 @@ fn share(clauses: &mut Vec<typed::Clause>, clause: typed::Clause) {
     }
 }
 
+/// What a clause names of the variables of the kernel's code.
+#[derive(Clone, Copy, Default)]
+struct Named {
+    args: bool,
+    locals: bool,
+}
+
+impl Named {
+    fn any(self) -> bool {
+        self.args || self.locals
+    }
+}
+
+/// The first instruction of a function: its parameters are where they were passed.
+fn is_entry(probe: &ProbeDesc) -> bool {
+    match &probe.kind {
+        ProbeDescKind::Fields(fields) => {
+            fields.provider == "fbt" && fields.name == "entry" && !fields.function.is_empty()
+        }
+        ProbeDescKind::Id(_) => false,
+    }
+}
+
 /// An instruction of the kernel, or several.
 pub(super) fn is_of_kinst(probe: &ProbeDesc) -> bool {
     match &probe.kind {
@@ -132,10 +159,14 @@ pub(super) fn instruction_of(probe: &ProbeDesc) -> Option<Instruction> {
 
 pub(super) fn instruction(fields: &ProbeFields, copy: Option<&str>) -> Option<Instruction> {
     let from = fields.name.split_once('-').map_or(fields.name.as_str(), |(from, _)| from);
+    let offset = match fields.provider.as_str() {
+        "kinst" => from.parse().ok()?,
+        _ => 0,
+    };
     Some(Instruction {
         module: fields.module.clone(),
         function: fields.function.clone(),
-        offset: from.parse().ok()?,
+        offset,
         copy: copy.map(str::to_owned),
     })
 }
