@@ -44,6 +44,8 @@ pub enum Mode {
     List,
     /// -V
     Version,
+    /// --index
+    Index,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,6 +166,13 @@ const TABLE: &[Row] = &[
     row('L', "libdir", "DIR", "Search DIR for D libraries too", Does::Set("libdir")),
     row('V', "version", "", "Print the version of the D language", Does::Mode(Mode::Version)),
     long("sysroot", "DIR", "Take vmlinux, modules and debug files from under DIR", Does::Set("sysroot")),
+    long(
+        "index",
+        "",
+        "Make the index of inlined functions now, for the runs to come",
+        Does::Mode(Mode::Index),
+    ),
+    long("no-cache", "", "Read the debug information itself, and keep no index", Does::Set("nocache")),
     long(
         "fmt",
         "FILE",
@@ -292,7 +301,7 @@ fn one_mode(modes: &[(Mode, String)]) -> Result<Mode, String> {
     match exclusive.as_slice() {
         [] => Ok(modes.first().map_or(Mode::Trace, |(mode, _)| *mode)),
         [(mode, _)] => Ok(*mode),
-        _ => Err("only one of -l and -V can be given: they cannot be combined".to_owned()),
+        _ => Err("only one of -l, -V and --index can be given: they cannot be combined".to_owned()),
     }
 }
 

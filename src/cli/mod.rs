@@ -8,6 +8,7 @@ pub mod dtrace_trace;
 mod fmt;
 pub mod inlinecall;
 mod libraries;
+mod progress;
 pub mod report;
 pub mod signals;
 mod stability;

@@ -140,6 +140,12 @@ impl Image {
         self.file().is_ok_and(|file| file.section_by_name(".debug_info").is_some())
     }
 
+    /// Bytes of .debug_info, before relocation.
+    pub fn debug_info_size(&self) -> u64 {
+        let file = self.file().ok();
+        file.and_then(|file| Some(file.section_by_name(".debug_info")?.size())).unwrap_or(0)
+    }
+
     /// The symbols of executable sections, in the order of the file; names that are not UTF-8 are left out.
     pub fn for_each_code_symbol(&self, mut visit: impl FnMut(CodeSymbol<'_>)) -> Result<(), Error> {
         let file = self.file()?;
@@ -195,6 +201,63 @@ impl Image {
         }
         reloc::apply(&file, &section, &self.bases, data)
             .map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))
+    }
+
+    /// A loaded section by its name, or all executable ones: address and bytes, linked as `layout` (this file, or that
+    /// with its debug information) places the sections. Functions of other files are where `import` says.
+    pub fn loaded(
+        &self,
+        name: Option<&str>,
+        layout: &Image,
+        import: impl Fn(&[u8]) -> u64,
+    ) -> Result<Vec<(u64, Cow<'_, [u8]>)>, Error> {
+        let file = self.file()?;
+        let own = std::ptr::eq(self, layout) || !self.relocatable;
+        let mut bases = self.bases.clone();
+        if !own {
+            for section in file.sections() {
+                let named = section.name().ok().and_then(|name| layout.section(name));
+                if let (Some(base), Some(named)) = (bases.get_mut(section.index().0), named) {
+                    *base = named.address;
+                }
+            }
+        }
+        let mut loaded = Vec::new();
+        for section in file.sections() {
+            let SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
+            let wanted = match name {
+                Some(name) => section.name() == Ok(name),
+                None => sh_flags.contains(elf::SHF_EXECINSTR),
+            };
+            if !wanted || !sh_flags.contains(elf::SHF_ALLOC) {
+                continue;
+            }
+            let Some(data) = section.file_range().and_then(|(start, size)| {
+                self.bytes.get(start as usize..usize::try_from(start.checked_add(size)?).ok()?)
+            }) else {
+                continue;
+            };
+            let address = bases.get(section.index().0).copied().unwrap_or(0);
+            let data = Cow::Borrowed(data);
+            let data =
+                if self.relocatable { reloc::link(&file, &section, &bases, data, &import) } else { data };
+            loaded.push((address, data));
+        }
+        Ok(loaded)
+    }
+
+    /// The addresses of the symbols that have one of the names, of whatever kind.
+    pub fn addresses_of(&self, wanted: impl Fn(&[u8]) -> bool) -> Vec<(&[u8], u64)> {
+        let Ok(file) = self.file() else { return Vec::new() };
+        let mut found = Vec::new();
+        for symbol in file.symbols() {
+            let (Some(index), Ok(name)) = (symbol.section_index(), symbol.name_bytes()) else { continue };
+            if wanted(name) {
+                let base = if self.relocatable { self.bases.get(index.0).copied().unwrap_or(0) } else { 0 };
+                found.push((name, base.wrapping_add(symbol.address())));
+            }
+        }
+        found
     }
 
     /// The file name and the CRC of `.gnu_debuglink`.

@@ -54,6 +54,43 @@ pub fn apply<'a>(
     Ok(Cow::Owned(data))
 }
 
+/// Instructions or a table of a module, as they are once it is loaded at `bases`: distances from one place of the module
+/// to another are right; what else is relocated (addresses of data) stays as it is. Functions that others export are
+/// where `import` says.
+pub fn link<'a>(
+    file: &object::File<'a>,
+    section: &Section<'a, '_>,
+    bases: &[u64],
+    data: Cow<'a, [u8]>,
+    import: impl Fn(&[u8]) -> u64,
+) -> Cow<'a, [u8]> {
+    let mut relocations = section.relocations().peekable();
+    if relocations.peek().is_none() {
+        return data;
+    }
+    let base = bases.get(section.index().0).copied().unwrap_or(0);
+    let mut data = data.into_owned();
+    for (offset, relocation) in relocations {
+        let RelocationTarget::Symbol(index) = relocation.target() else { continue };
+        let relative = matches!(relocation.kind(), RelocationKind::Relative | RelocationKind::PltRelative);
+        if !relative || relocation.has_implicit_addend() {
+            continue;
+        }
+        let Ok(symbol) = file.symbol_by_index(index) else { continue };
+        let target = match symbol.section_index() {
+            Some(section) => bases.get(section.0).copied().unwrap_or(0).wrapping_add(symbol.address()),
+            None => import(symbol.name_bytes().unwrap_or_default()),
+        };
+        let value = target.wrapping_add_signed(relocation.addend()).wrapping_sub(base.wrapping_add(offset));
+        let size = usize::from(relocation.size() / 8).min(8);
+        let at = offset as usize;
+        if let Some(field) = at.checked_add(size).and_then(|end| data.get_mut(at..end)) {
+            field.copy_from_slice(&value.to_le_bytes()[..size]);
+        }
+    }
+    Cow::Owned(data)
+}
+
 fn symbol_values(file: &object::File<'_>, bases: &[u64]) -> Vec<u64> {
     let Some(table) = file.symbol_table() else { return Vec::new() };
     let mut values = Vec::new();

@@ -15,17 +15,28 @@ pub struct Searched {
 
 /// The vmlinux with debug information.
 pub fn vmlinux_debug(root: &Root, wanted: Option<&BuildId>) -> Searched {
+    first_match(vmlinux_places(root, wanted), wanted, "the running kernel", Image::has_dwarf)
+}
+
+/// Where it is looked for, in order.
+pub fn vmlinux_places(root: &Root, wanted: Option<&BuildId>) -> Vec<PathBuf> {
     let mut places = by_build_id(root, wanted);
     places.extend(root.vmlinux_candidates());
-    first_match(places, wanted, "the running kernel", Image::has_dwarf)
+    places
 }
 
 /// The file with debug information of a module: a separate one, or the module itself.
 pub fn module_debug(root: &Root, module: &ModuleFile, wanted: Option<&BuildId>) -> Searched {
+    let places = module_places(root, module, wanted);
+    first_match(places, wanted, &format!("the loaded module {}", module.name), Image::has_dwarf)
+}
+
+/// Where it is looked for, in order.
+pub fn module_places(root: &Root, module: &ModuleFile, wanted: Option<&BuildId>) -> Vec<PathBuf> {
     let mut places = by_build_id(root, wanted);
     places.extend(module.debug.clone());
     places.extend(module.binary.clone());
-    first_match(places, wanted, &format!("the loaded module {}", module.name), Image::has_dwarf)
+    places
 }
 
 /// The module as it is loaded, with its instructions.

@@ -9,8 +9,9 @@ use super::ast::{Storage, TagKind, TypeKeyword};
 pub enum OuterToken {
     #[regex(r"[0-9]+", priority = 4)]
     Number,
-    /// One token a specifier, colons and globs included; `#` and `@` tell namesakes apart (`f#2`, `f:file.c@12`).
-    #[regex(r"[\-$:A-Za-z_.?*\\\[\]!][\-$:A-Za-z0-9_.?*\\\[\]!`#@]*")]
+    /// One token a specifier, colons and globs included; `#` and `@` tell namesakes apart (`f#2`, `f:file.c@12`),
+    /// `+` tells where a branch goes (`f:12-f.cold+4`).
+    #[regex(r"[\-$:A-Za-z_.?*\\\[\]!][\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*")]
     Spec,
     #[token(",")]
     Comma,

@@ -10,7 +10,7 @@ use super::symtab::Symbol;
 use super::syscalls::{self, Call};
 use super::tracepoints::{self, Tracepoint};
 use super::unplaced::FIRST_UNPLACED_ID;
-use super::{Probe, ProbeCatalog, ProbeKind, decode, refusals};
+use super::{Probe, ProbeCatalog, ProbeKind, decode, edges, refusals};
 use crate::diag::Diagnostic;
 
 /// What is in memory now: the instructions of a function, the table of system calls; the kernel layer asks the module for them.
@@ -55,7 +55,7 @@ struct Function {
 pub(super) struct Made {
     pub(super) timers: Vec<Probe>,
     probes: Vec<Probe>,
-    by_place: HashMap<(usize, u64, u32), usize>,
+    by_place: HashMap<(usize, u64, u32, Option<u32>), usize>,
     text: HashMap<(usize, u64), Arc<Text>>,
 }
 
@@ -213,7 +213,12 @@ impl Catalog {
             {
                 return Err(Box::new(refusals::no_boundary(function, symbol, offset, insns)));
             }
-            return Ok(vec![self.make(module, symbol, function, offset)]);
+            return Ok(vec![self.make(module, symbol, function, offset, None)]);
+        }
+        if edges::is_edge(name)
+            && let Text::Known { insns, live } = &*text
+        {
+            return self.edges(module, symbol, function, name, insns, *live);
         }
         match (&*text, Pattern::new(name)) {
             (_, Pattern::Exact(_)) => Err(Box::new(refusals::no_such_name(function, name))),
@@ -222,7 +227,7 @@ impl Catalog {
                     .iter()
                     .filter(|insn| insn.refused.is_none() && pattern.matches(&insn.offset.to_string()));
                 let probes: Vec<Probe> =
-                    wanted.map(|insn| self.make(module, symbol, function, insn.offset)).collect();
+                    wanted.map(|insn| self.make(module, symbol, function, insn.offset, None)).collect();
                 let mut reasons = insns.iter().filter_map(|insn| insn.refused.as_deref());
                 match reasons.next() {
                     Some(reason) if probes.is_empty() && insns.iter().all(|insn| insn.refused.is_some()) => {
@@ -276,23 +281,36 @@ impl Catalog {
         insns.iter().any(|insn| insn.offset == offset)
     }
 
-    fn make(&self, module: usize, symbol: &Symbol, function: &str, offset: u32) -> Probe {
-        let place = (module, symbol.address, offset);
+    /// The probe at an offset. `edge`: of a branch, only when it goes there (a distance from the function's start); and
+    /// the probe's name.
+    pub(super) fn make(
+        &self,
+        module: usize,
+        symbol: &Symbol,
+        function: &str,
+        offset: u32,
+        edge: Option<(u32, String)>,
+    ) -> Probe {
+        let place = (module, symbol.address, offset, edge.as_ref().map(|(to, _)| *to));
         let mut made = self.made();
         if let Some(index) = made.by_place.get(&place) {
             return Probe { function: function.to_owned(), ..made.probes[*index].clone() };
         }
         let index = made.probes.len();
+        let (kind, to, name) = match edge {
+            Some((to, name)) => (ProbeKind::Edge, to, name),
+            None => (ProbeKind::Insn, 0, offset.to_string()),
+        };
         let probe = Probe {
             id: FIRST_KINST_ID + index as u32,
-            kind: ProbeKind::Insn,
+            kind,
             provider: "kinst".to_owned(),
             module: self.kernel.modules()[module].name.clone(),
             function: function.to_owned(),
-            name: offset.to_string(),
+            name,
             address: self.kernel.run_time(module, symbol.address).unwrap_or(0),
             offset,
-            to: 0,
+            to,
             bytes: Vec::new(),
         };
         made.probes.push(probe.clone());
@@ -306,7 +324,7 @@ impl Catalog {
             let Some(symbols) = self.kernel.symbols(module) else { return Vec::new() };
             let mut functions: Vec<Function> = Vec::new();
             let mut last = None;
-            for (index, (_, symbol)) in symbols.iter().enumerate().filter(|(_, (_, symbol))| !symbol.gone) {
+            for (index, (_, symbol)) in symbols.iter().enumerate().filter(|(_, (_, symbol))| !symbol.gone()) {
                 match functions.last_mut() {
                     Some(function) if last == Some(symbol.address) && symbol.address != 0 => {
                         function.names += 1

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use iced_x86::{Decoder, DecoderOptions, Formatter, GasFormatter, Instruction};
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Formatter, GasFormatter, Instruction, OpKind, Register,
+};
 
 /// One instruction of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +13,87 @@ pub struct Insn {
     pub offset: u32,
     pub len: u8,
     pub bytes: Vec<u8>,
+}
+
+/// Where control goes behind an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    Next,
+    /// To the address and back.
+    Call(u64),
+    Jump(u64),
+    /// To the address or to the next instruction.
+    Branch(u64),
+    /// Through a pointer at a fixed address: never into the middle of a function.
+    JumpThrough,
+    /// To where nobody knows.
+    JumpIndirect,
+    Return,
+    /// An instruction that is not meant to be executed: ud2, int3.
+    Trap,
+}
+
+/// Its address, its length, and where control goes behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub address: u64,
+    pub len: u8,
+    pub control: Control,
+}
+
+/// The control flow of `code`, instruction by instruction, up to the first bytes that are none.
+pub fn steps(code: &[u8], address: u64) -> impl Iterator<Item = Step> {
+    let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
+    let mut insn = Instruction::default();
+    std::iter::from_fn(move || {
+        if !decoder.can_decode() {
+            return None;
+        }
+        decoder.decode_out(&mut insn);
+        let step = Step { address: insn.ip(), len: insn.len() as u8, control: control(&insn) };
+        (!insn.is_invalid()).then_some(step)
+    })
+}
+
+/// The addresses that control can go to, without those that only a register or memory tells.
+pub fn ways(step: &Step) -> Vec<u64> {
+    let next = step.address + u64::from(step.len);
+    match step.control {
+        Control::Next | Control::Call(_) => vec![next],
+        Control::Jump(to) => vec![to],
+        Control::Branch(to) if to == next => vec![next],
+        Control::Branch(to) => vec![next, to],
+        Control::JumpThrough | Control::JumpIndirect | Control::Return | Control::Trap => Vec::new(),
+    }
+}
+
+fn control(insn: &Instruction) -> Control {
+    match insn.flow_control() {
+        FlowControl::Next | FlowControl::IndirectCall => Control::Next,
+        FlowControl::Call if is_near(insn) => Control::Call(insn.near_branch_target()),
+        // syscall, far calls, and what only looks like one.
+        FlowControl::Call | FlowControl::XbeginXabortXend => Control::Next,
+        FlowControl::UnconditionalBranch if is_near(insn) => Control::Jump(insn.near_branch_target()),
+        FlowControl::UnconditionalBranch => Control::Return,
+        FlowControl::ConditionalBranch => Control::Branch(insn.near_branch_target()),
+        FlowControl::IndirectBranch if is_fixed(insn) => Control::JumpThrough,
+        FlowControl::IndirectBranch => Control::JumpIndirect,
+        FlowControl::Return => Control::Return,
+        // int $0x80 comes back; int3 and int1 are what padding and traps are made of.
+        FlowControl::Interrupt if insn.op0_kind() == OpKind::Immediate8 => Control::Next,
+        FlowControl::Interrupt | FlowControl::Exception => Control::Trap,
+    }
+}
+
+fn is_near(insn: &Instruction) -> bool {
+    matches!(insn.op0_kind(), OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64)
+}
+
+/// `jmp *pointer(%rip)`: without an index it is no jump table.
+fn is_fixed(insn: &Instruction) -> bool {
+    insn.op0_kind() == OpKind::Memory
+        && insn.memory_index() == Register::None
+        && matches!(insn.memory_base(), Register::RIP | Register::None)
 }
 
 /// The instructions of `code`, up to the first bytes that are none. `address` is where the code runs.

@@ -2,16 +2,20 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::path::Path;
-use std::sync::{Mutex, OnceLock};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rayon::prelude::*;
 
 use crate::debuginfo::{self, BuildId, D_DEBUGINFO, Image, ModuleFile, Root, Searched};
 use crate::diag::Diagnostic;
+use crate::sites::callers::Callers;
 use crate::sites::decode::{self, Insn};
 use crate::sites::glob::Pattern;
-use crate::sites::symtab::{Role, Symbol, Symbols, hash};
+use crate::sites::index::{Cache, Directory, ImageIndex, Watch, hash};
+use crate::sites::marks::Linked;
+use crate::sites::symtab::{Role, Symbol, Symbols};
 
 /// What `module` means in a description: `kernel` is another name of the kernel proper.
 pub const KERNEL_PROPER: &str = "vmlinux";
@@ -23,6 +27,7 @@ pub struct Kernel {
     modules: Vec<Module>,
     kallsyms: OnceLock<HashMap<String, Symbols>>,
     slide: OnceLock<Option<u64>>,
+    pub(super) kept: Kept,
     /// The hashes of all names, sorted.
     namesakes: OnceLock<Vec<u64>>,
     warnings: Mutex<Vec<Diagnostic>>,
@@ -36,8 +41,21 @@ pub struct Module {
     debug: OnceLock<Searched>,
     binary: OnceLock<Option<Image>>,
     symbols: OnceLock<Option<Symbols>>,
+    pub(super) index: OnceLock<Arc<ImageIndex>>,
+    pub(super) index_sought: AtomicBool,
+    linked: OnceLock<Linked>,
     /// Load addresses of the sections of a loaded module, by name.
     placement: OnceLock<HashMap<String, u64>>,
+}
+
+/// What is kept on disk between runs.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub cache: Option<Cache>,
+    pub watch: Option<Box<dyn Watch>>,
+    pub directory: OnceLock<Directory>,
+    pub sought: AtomicBool,
+    pub digest: OnceLock<[u8; 8]>,
 }
 
 /// An address as stack() and sym() print it.
@@ -72,10 +90,20 @@ impl Kernel {
             modules,
             kallsyms: OnceLock::new(),
             slide: OnceLock::new(),
+            kept: Kept::default(),
             namesakes: OnceLock::new(),
             warnings: Mutex::default(),
             remarks: Mutex::default(),
         }
+    }
+
+    /// The same, with the indices of inlined functions kept between runs.
+    pub fn with_cache(self, cache: Option<Cache>, watch: Option<Box<dyn Watch>>) -> Kernel {
+        Kernel { kept: Kept { cache, watch, ..Kept::default() }, ..self }
+    }
+
+    pub(super) fn cache(&self) -> Option<&Cache> {
+        self.kept.cache.as_ref()
     }
 
     pub fn release(&self) -> &str {
@@ -203,8 +231,14 @@ impl Kernel {
     /// The symbols of a module: from its file, with the file's addresses, or from the running kernel.
     pub fn symbols(&self, module: usize) -> Option<&Symbols> {
         let this = &self.modules[module];
-        let image = self.debug(module);
-        if image.is_none() && self.is_running() {
+        if this.symbols.get().is_none()
+            && let Some(index) = self.index(module)
+        {
+            let symbols = this.symbols.get_or_init(|| Some(Symbols::of_index(index.clone())));
+            return symbols.as_ref();
+        }
+        let image = if this.symbols.get().is_none() { self.debug(module) } else { None };
+        if this.symbols.get().is_none() && image.is_none() && self.is_running() {
             return self.kallsyms().get(&this.name);
         }
         let symbols = this.symbols.get_or_init(|| {
@@ -266,8 +300,29 @@ impl Kernel {
         image.is_x86_64().then(|| image.code_at(address))?.and_then(|code| code.get(..len))
     }
 
-    /// How many functions of the kernel have this name: those of the kernel proper and of all its modules.
-    pub fn namesakes(&self, name: &str) -> usize {
+    /// The module's functions as callers of inlined copies, at the addresses of [`Kernel::symbols`]; `None` without a
+    /// file of x86-64 code.
+    pub fn callers(&self, module: usize) -> Option<Callers<'_>> {
+        let symbols = self.symbols(module)?;
+        let (layout, binary) = match self.debug(module) {
+            Some(image) if image.has_code() => (image, image),
+            Some(image) => (image, self.binary(module)?),
+            None if self.is_running() => return None,
+            None => (self.binary(module)?, self.binary(module)?),
+        };
+        let linked = self.modules[module].linked.get_or_init(|| match binary.is_x86_64() {
+            true => Linked::new(binary, layout),
+            false => Linked::default(),
+        });
+        let code = linked.code(binary);
+        (!code.is_empty()).then(|| Callers::new(symbols, code, &linked.marks))
+    }
+
+    /// Whether several functions of the kernel have this name, in the kernel proper and in all its modules.
+    pub fn is_shared(&self, name: &str) -> bool {
+        if let Some(directory) = self.directory() {
+            return directory.is_shared(hash(name));
+        }
         // By hash: with 600,000 names of a sysroot a map of strings takes longer than the walk. Two names with one hash
         // are only told apart more than is needed.
         let hashes = self.namesakes.get_or_init(|| {
@@ -282,7 +337,16 @@ impl Kernel {
         });
         let wanted = hash(name);
         let first = hashes.partition_point(|hash| *hash < wanted);
-        hashes[first..].iter().take_while(|hash| **hash == wanted).count()
+        hashes[first..].iter().take_while(|hash| **hash == wanted).count() > 1
+    }
+
+    /// The files that [`Kernel::debug`] and [`Kernel::binary`] choose from.
+    pub(super) fn debug_places(&self, module: usize) -> Vec<PathBuf> {
+        let wanted = self.build_id(module);
+        match module {
+            0 => debuginfo::vmlinux_places(&self.root, wanted.as_ref()),
+            _ => debuginfo::module_places(&self.root, &self.modules[module].file, wanted.as_ref()),
+        }
     }
 
     /// The module as it is loaded, with its instructions; its symbols where there is no file of debug information.
@@ -338,6 +402,9 @@ impl Module {
             debug: OnceLock::new(),
             binary: OnceLock::new(),
             symbols: OnceLock::new(),
+            index: OnceLock::new(),
+            index_sought: AtomicBool::new(false),
+            linked: OnceLock::new(),
             placement: OnceLock::new(),
         }
     }

@@ -1,12 +1,17 @@
 //! sites/: where a probe can go.
 
+pub mod callers;
 pub mod calls;
 mod catalog;
 mod decode;
 pub mod dwarf;
+mod edges;
+pub mod exits;
+pub mod flow;
 pub mod glob;
 mod index;
 mod kernel;
+mod marks;
 mod naming;
 mod profile;
 mod program;
@@ -20,12 +25,14 @@ mod unplaced;
 mod variables;
 
 pub use catalog::{Catalog, LiveInsn, LiveText};
-pub use index::{DwarfIndex, InlineProbe};
+pub use index::{Built, Cache, DwarfIndex, InlineProbe, MAX_PROBES, Watch};
 pub use kernel::{KERNEL_PROPER, Kernel, Module, Symbolized};
 pub use profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use program::{InFunction, Program};
 pub use tracepoints::EVENTS;
 pub use variables::Instruction;
+
+use std::fmt;
 
 use crate::diag::Diagnostic;
 
@@ -38,8 +45,38 @@ pub struct Site {
     pub caller: String,
     /// Bytes from the symbol.
     pub offset: u64,
+    /// Only when control goes from there to here.
+    pub to: Option<Target>,
     /// The module must be written for the description to mean this site.
     pub module_needed: bool,
+}
+
+/// Where an edge of the control flow leads.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Target {
+    /// The function symbol, if it is not the one of the branch: a part of it that stands elsewhere (`f.cold`).
+    pub function: Option<String>,
+    /// Bytes from the symbol.
+    pub offset: u64,
+}
+
+impl Site {
+    /// The last field of its description: `53`, of an edge `53-61` or `53-f.cold+4`.
+    pub fn name(&self) -> String {
+        match &self.to {
+            None => self.offset.to_string(),
+            Some(to) => format!("{}-{to}", self.offset),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.function {
+            None => write!(f, "{}", self.offset),
+            Some(function) => write!(f, "{function}+{}", self.offset),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -113,7 +150,7 @@ pub struct Probe {
     pub address: u64,
     /// Of the instruction, from the symbol.
     pub offset: u32,
-    /// Edge: where it goes.
+    /// Edge: where it goes, a signed distance from the function's symbol.
     pub to: u32,
     /// The instruction's bytes where they are known and nothing patches them; else empty.
     pub bytes: Vec<u8>,

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::catalog::{LiveInsn, insn_text};
-use super::dwarf;
 use super::glob::is_glob;
 use super::index::Known;
 use super::kernel::{KERNEL_PROPER, Kernel};
@@ -59,7 +58,7 @@ pub fn no_debug_information(kernel: &Kernel, module: usize, function: &str, out_
 
 /// The function is not known, or nothing of it can be probed.
 pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Known]) -> Diagnostic {
-    let copies: usize = known.iter().map(|known| known.dropped.copies).sum();
+    let copies: u32 = known.iter().map(|known| known.dropped.copies).sum();
     if copies > 0 {
         let mut error = Diagnostic::error(
             tags::PDESC_ZERO,
@@ -75,7 +74,7 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
             .note("it is defined, but no call of it was compiled");
     }
     let named = modules.iter().filter_map(|module| kernel.symbols(*module));
-    if named.flat_map(|symbols| symbols.named(function)).any(|symbol| symbol.gone) {
+    if named.flat_map(|symbols| symbols.named(function)).any(|symbol| symbol.gone()) {
         return Diagnostic::error(
             tags::PDESC_ZERO,
             format!("`{function}` is code of the boot, which the kernel has freed"),
@@ -89,11 +88,11 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
     let mut inline: BTreeSet<String> = BTreeSet::new();
     for module in modules {
         if let Some(symbols) = kernel.symbols(*module) {
-            names.extend(symbols.iter().filter(|(_, symbol)| !symbol.gone).map(|(name, _)| name));
+            names.extend(symbols.iter().filter(|(_, symbol)| !symbol.gone()).map(|(name, _)| name));
         }
         // Of the modules, the symbols are enough: their inline functions are mostly those of the kernel's headers.
-        if let Some(image) = kernel.debug(*module).filter(|_| *module == 0 || modules.len() == 1) {
-            inline.extend(dwarf::inline_names(image).unwrap_or_default());
+        if *module == 0 || modules.len() == 1 {
+            inline.extend(kernel.inline_names(*module));
         }
     }
     let near = suggest::nearest_few(function, names.into_iter().chain(inline.iter().map(String::as_str)), 3);
@@ -102,6 +101,20 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
     }
     let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
     error.help(format!("did you mean {}?", near.join(" or ")))
+}
+
+/// A glob that no function matches.
+pub fn nothing_inlined(kernel: &Kernel, modules: &[usize], pattern: &str) -> Diagnostic {
+    let place = place(kernel, modules);
+    Diagnostic::error(tags::PDESC_ZERO, format!("no function{place} matches `{pattern}`"))
+}
+
+/// A glob that means too much.
+pub fn too_many_sites(pattern: &str, count: usize, functions: usize, most: usize) -> Diagnostic {
+    let title = format!("`{pattern}` would become {count} probes, of {functions} functions");
+    Diagnostic::error(tags::PDESC_ZERO, title)
+        .note(format!("option maxprobes allows {most} for one description"))
+        .help(format!("name fewer functions, or raise the limit: -x maxprobes={count}"))
 }
 
 /// kinst with all instructions, and the kernel lets us trace none of them.
@@ -114,15 +127,7 @@ pub fn all_refused(function: &str, reason: &str) -> Diagnostic {
 
 /// fbt or kinst with an offset: the function has no code of its own.
 pub fn no_function(kernel: &Kernel, modules: &[usize], function: &str, name: &str) -> Diagnostic {
-    let wanted = [function.to_owned()];
-    let copies: usize = modules
-        .iter()
-        .filter_map(|module| Some((*module, kernel.debug(*module)?)))
-        .filter(|(module, image)| *module == 0 || dwarf::may_know(image, &wanted))
-        .filter_map(|(_, image)| dwarf::find(image, &wanted, false).ok())
-        .flat_map(|findings| findings.functions)
-        .map(|function| function.copies.len())
-        .sum();
+    let copies = kernel.copies(modules, function);
     if copies > 0 {
         let boundary = if name == "return" { "return" } else { "entry" };
         return Diagnostic::error(
@@ -217,7 +222,7 @@ pub fn no_boundary(function: &str, symbol: &Symbol, offset: u32, insns: &[LiveIn
 /// Not an offset.
 pub fn no_such_name(function: &str, name: &str) -> Diagnostic {
     Diagnostic::error(tags::PDESC_ZERO, format!("kinst has no probe `{name}`")).help(format!(
-        "a name is an offset in bytes: kinst::{function}:0, or empty for all instructions: kinst::{function}:"
+        "a name is an offset in bytes: kinst::{function}:0, two for one way of a branch: kinst::{function}:53-61, or empty for all instructions: kinst::{function}:"
     ))
 }
 

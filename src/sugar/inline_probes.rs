@@ -74,8 +74,7 @@ fn inline_probe(probe: &ProbeDesc) -> Option<(&ProbeFields, Boundary)> {
         "return" => Boundary::Return,
         _ => return None,
     };
-    let names_one = !fields.function.is_empty() && !is_glob(&fields.function);
-    (fields.provider == "kinst" && names_one).then_some((fields, boundary))
+    (fields.provider == "kinst" && !fields.function.is_empty()).then_some((fields, boundary))
 }
 
 /// For each module: the copies, then the instances that fbt can serve.
@@ -86,7 +85,7 @@ fn descriptions(asked: &ProbeFields, functions: &[FunctionSites]) -> Vec<ProbeFi
             provider: "kinst".to_owned(),
             module: module_field(asked, site),
             function: site.caller.clone(),
-            name: site.offset.to_string(),
+            name: site.name(),
         }));
         for name in &function.out_of_line {
             let instance = ProbeFields {
@@ -148,7 +147,7 @@ mod tests {
     }
 
     fn site(module: &str, caller: &str, offset: u64, module_needed: bool) -> Site {
-        Site { module: module.to_owned(), caller: caller.to_owned(), offset, module_needed }
+        Site { module: module.to_owned(), caller: caller.to_owned(), offset, to: None, module_needed }
     }
 
     fn function(module: &str, sites: Vec<Site>, out_of_line: &[&str]) -> FunctionSites {
@@ -171,6 +170,7 @@ mod tests {
                 vec![function("vmlinux", vec![], &["regular"]), function("ext4", vec![], &["regular"])],
             ),
             ("lenient", vec![]),
+            ("some*", vec![function("vmlinux", vec![site("vmlinux", "one", 1, false)], &["something"])]),
         ])
     }
 
@@ -218,18 +218,16 @@ mod tests {
 
     #[test]
     fn other_descriptions_are_left_alone() {
-        for text in [
-            "kinst::f:",
-            "kinst::f:4",
-            "kinst::f:*",
-            "fbt::f:entry",
-            "kin*::f:entry",
-            "kinst:::entry",
-            "kinst::f*:entry",
-        ] {
+        for text in
+            ["kinst::f:", "kinst::f:4", "kinst::f:*", "fbt::f:entry", "kin*::f:entry", "kinst:::entry"]
+        {
             assert_eq!(expanded(text).expect("as it was"), [text]);
         }
         assert_eq!(expanded("kinst::lenient:entry").expect("as it was"), ["kinst::lenient:entry"]);
+        assert_eq!(
+            expanded("kinst::some*:entry").expect("the index is asked"),
+            ["kinst::one:1", "fbt::something:entry"]
+        );
     }
 
     #[test]

@@ -49,7 +49,8 @@ fn between<'a>(mut gap: &'a str, pieces: &mut Vec<Piece<'a>>) -> usize {
         newlines += gap[..blank].matches('\n').count();
         gap = &gap[blank..];
         let (length, kind) = if gap.starts_with("/*") {
-            (gap.find("*/").map_or(gap.len(), |end| end + 2), Kind::Comment)
+            // The star that opens it does not close it: `/*/`.
+            (gap[2..].find("*/").map_or(gap.len(), |end| end + 4), Kind::Comment)
         } else if gap.starts_with('#') {
             (control_length(gap), Kind::Control)
         } else if gap.starts_with('\\') {

@@ -1,6 +1,5 @@
 //! sites/dwarf/copies.rs: the inlined copies in the function bodies of a unit.
 
-use std::collections::HashMap;
 
 use gimli::{Abbreviation, EntriesRaw, UnitOffset, constants as dw};
 
@@ -11,11 +10,10 @@ use super::{CallSite, Dwarf, InlineCopy, Slice};
 
 pub struct CopyFinder<'d, 'a> {
     pub dwarf: &'d Dwarf<'a>,
-    pub names: &'d HashMap<&'d [u8], usize>,
     pub call_sites: bool,
 }
 
-/// `name` is an index into the wanted names.
+/// `name` is a number of [`super::names::Names`].
 pub enum Found {
     Copy { name: usize, copy: InlineCopy },
     SplitTail { name: usize },
@@ -54,7 +52,7 @@ impl<'a> CopyFinder<'_, 'a> {
             }
         };
         let mut found = Vec::new();
-        if !definitions.is_empty() && !self.names.is_empty() {
+        if !definitions.is_empty() {
             for body in &scan.bodies {
                 self.in_body(unit, body, definitions, &mut found)?;
             }

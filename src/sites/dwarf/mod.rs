@@ -8,13 +8,14 @@ mod lines;
 mod listed;
 mod location;
 mod mention;
+mod names;
 mod scan;
 mod unit;
 mod unwind;
 mod variables;
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use gimli::{DwarfSections, EndianSlice, LittleEndian, SectionId};
@@ -22,6 +23,7 @@ use rayon::prelude::*;
 
 use crate::debuginfo::{Error, Image};
 use copies::CopyFinder;
+use names::Names;
 use scan::Scan;
 use unit::Unit;
 
@@ -76,50 +78,89 @@ pub struct Findings {
     pub damaged: Vec<String>,
 }
 
-/// Finds the copies of all `wanted` names. `call_sites`: also where each one is called.
+/// The answer to a walk for all functions.
+#[derive(Clone, Debug, Default)]
+pub struct AllFindings {
+    /// Those that were inlined, or could be; by name.
+    pub functions: Vec<(String, Function)>,
+    pub damaged: Vec<String>,
+}
+
+/// Finds the copies of the `wanted` names. `call_sites`: also where each one is called.
 pub fn find(image: &Image, wanted: &[String], call_sites: bool) -> Result<Findings, Error> {
     let sections = load(image, &[])?;
     let dwarf = borrow(&sections);
-    let names: HashMap<&[u8], usize> =
-        wanted.iter().enumerate().map(|(index, name)| (name.as_bytes(), index)).collect();
+    let names = Names::these(wanted);
     let headers = mention::retain(&dwarf, headers(image, &dwarf)?, wanted);
-    let finder = CopyFinder { dwarf: &dwarf, names: &names, call_sites };
+    let finder = CopyFinder { dwarf: &dwarf, call_sites };
+    Ok(walk(&finder, &names, &headers, &|_| true))
+}
+
+/// Finds the copies of all functions. `walked` is told the bytes of each unit that is done; if it says no, the walk ends
+/// and what it has found is of no use.
+pub fn find_all(image: &Image, walked: &(dyn Fn(u64) -> bool + Sync)) -> Result<AllFindings, Error> {
+    let sections = load(image, &[])?;
+    let dwarf = borrow(&sections);
+    let names = Names::all();
+    let headers = headers(image, &dwarf)?;
+    let finder = CopyFinder { dwarf: &dwarf, call_sites: false };
+    let Findings { functions, damaged, .. } = walk(&finder, &names, &headers, walked);
+    let names = names.into_names();
+    let named = names.into_iter().zip(functions);
+    let mut functions: Vec<(String, Function)> = named.filter(|(_, function)| function.inline).collect();
+    functions.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(AllFindings { functions, damaged })
+}
+
+fn walk<'a>(
+    finder: &CopyFinder<'_, 'a>,
+    names: &Names<'_>,
+    headers: &[gimli::UnitHeader<Slice<'a>>],
+    walked: &(dyn Fn(u64) -> bool + Sync),
+) -> Findings {
+    let dwarf = finder.dwarf;
     // A unit whose copies all have their origin in it is done at once; the others wait for all definitions.
     let first: Vec<_> = headers
         .par_iter()
         .map(|header| {
-            let unit = Unit::new(&dwarf, *header)?;
-            let scan = Scan::of_unit(&dwarf, &unit, &names)?;
+            if !walked(0) {
+                return Ok((Scan::default(), Some(Vec::new())));
+            }
+            let unit = Unit::new(dwarf, *header)?;
+            let scan = Scan::of_unit(dwarf, &unit, names)?;
             let found =
                 if unit.has_foreign_origins { None } else { Some(finder.in_unit(&unit, &scan, None)?) };
+            walked(header.length_including_self() as u64);
             Ok::<_, gimli::Error>((scan, found))
         })
         .collect();
-    let definitions = scan::definitions(first.iter().flatten().map(|(scan, _)| scan));
+    let waiting = first.iter().flatten().any(|(_, found)| found.is_none());
+    let scans = first.iter().flatten().map(|(scan, _)| scan).filter(|_| waiting);
+    let definitions = scan::definitions(scans);
     let outcomes: Vec<_> = first
         .into_par_iter()
-        .zip(&headers)
+        .zip(headers)
         .map(|(result, header)| match result? {
             (scan, Some(found)) => Ok((scan, found)),
             (scan, None) => {
-                let unit = Unit::new(&dwarf, *header)?;
+                let unit = Unit::new(dwarf, *header)?;
                 let found = finder.in_unit(&unit, &scan, Some(&definitions))?;
                 Ok((scan, found))
             }
         })
         .collect::<Vec<Result<_, gimli::Error>>>();
     let mut findings = Findings {
-        functions: vec![Function::default(); wanted.len()],
+        functions: vec![Function::default(); names.len()],
         units: headers.len(),
         damaged: Vec::new(),
     };
-    for (outcome, header) in outcomes.into_iter().zip(&headers) {
+    for (outcome, header) in outcomes.into_iter().zip(headers) {
         match outcome {
             Ok((scan, found)) => findings.add(&scan, found),
             Err(cause) => findings.damaged.push(format!("unit at {:#x}: {cause}", header.offset().0)),
         }
     }
-    Ok(findings)
+    findings
 }
 
 /// The names of all functions that have an inline definition: for suggestions.

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use gimli::{Abbreviation, AttributeValue, EntriesRaw, UnitOffset, constants as dw};
 
+use super::names::Names;
 use super::unit::{Unit, after_children, skip_tree};
 use super::{Dwarf, Slice};
 
@@ -38,20 +39,16 @@ pub struct Scan {
 pub type Definitions = HashMap<u64, Definition>;
 
 impl Scan {
-    pub fn of_unit<'a>(
-        dwarf: &Dwarf<'a>,
-        unit: &Unit<'a>,
-        names: &HashMap<&[u8], usize>,
-    ) -> gimli::Result<Scan> {
+    pub fn of_unit<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>, names: &Names<'_>) -> gimli::Result<Scan> {
         let mut scan = Scan::default();
         for_each_function(dwarf, unit, |function| {
             if function.declaration {
                 return;
             }
-            match function.name.and_then(|name| names.get(name.slice())) {
+            match function.name.and_then(|name| names.number(name.slice())) {
                 Some(name) => scan.definitions.push(Definition {
                     offset: function.offset,
-                    name: *name,
+                    name,
                     inline: function.inline,
                     decl_line: function.decl_line,
                 }),

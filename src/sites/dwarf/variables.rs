@@ -15,6 +15,7 @@ use super::unit::{Unit, after_children, skip_tree};
 use super::unwind::Unwind;
 use super::{Dwarf, Slice};
 use crate::debuginfo::{Error, Image};
+use crate::sites::glob::Pattern;
 use crate::sites::scope::{self, Missing, NoScope, Variable};
 use crate::sites::term::Term;
 
@@ -111,7 +112,9 @@ impl<'i> Variables<'i> {
 fn meant<'b>(body: &'b Body, instruction: &Instruction<'_>) -> Result<Vec<&'b Frame>, NoScope> {
     let around = body.at(instruction.address);
     let Some(function) = instruction.copy else { return Ok(around) };
-    let named = |frame: &&Frame| frame.name == function;
+    // The description that sugar read may have been a glob.
+    let pattern = Pattern::new(function);
+    let named = |frame: &&Frame| pattern.matches(&frame.name);
     // The copy that begins here comes first: the sites of its entry are those. One without instructions is around
     // nothing, and control has left it at the first instruction behind.
     let copies = || body.frames().skip(1).filter(named);
