@@ -51,15 +51,19 @@ enum kinst_reason kinst_want_insn(struct kinst_want *want, struct kinst_result *
 	return kinst_want_break(want, &insn, &user);
 }
 
-/* When does the branch go to the address? */
+/* When does the instruction go to the address? */
 static enum kinst_reason kinst_edge_when(const struct kinst_arch_insn *insn, unsigned long to, u8 *when)
 {
 	bool taken = insn->target == to;
 	bool next = insn->addr + insn->len == to;
 
+	*when = KINST_ALWAYS;
 	switch (insn->flow) {
+	case KINST_FLOW_NEXT:
+	case KINST_FLOW_CALL:
+	case KINST_FLOW_CALL_INDIRECT:
+		return next ? KINST_OK : KINST_R_NOT_BRANCH;
 	case KINST_FLOW_JUMP:
-		*when = KINST_ALWAYS;
 		return taken ? KINST_OK : KINST_R_NOT_BRANCH;
 	case KINST_FLOW_BRANCH:
 		*when = taken && next ? KINST_ALWAYS : taken ? KINST_TAKEN : KINST_NOT_TAKEN;
@@ -83,13 +87,19 @@ enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *
 	at = kinst_func_at(f, want->probe->offset, &reason, res);
 	if (!at)
 		return reason;
+	if (f->blanket)
+		return f->blanket;
 	kinst_func_decode(f, at, &insn);
+	/* What ftrace serves goes on behind its site in any case. */
+	if (kinst_func_is_fentry(f, at))
+		return want->probe->to == at->offset + at->len ? kinst_want_fentry(want, f->site, f->start + at->offset) :
+								 KINST_R_NOT_BRANCH;
 	/* Of a jump label, say, it matters more that it is one than where it goes now. */
 	if (at->reason)
 		return at->reason;
 	if (kinst_mismatch(&insn, want->probe))
 		return KINST_R_MISMATCH;
-	reason = kinst_edge_when(&insn, f->start + want->probe->to, &when);
+	reason = kinst_edge_when(&insn, f->start + (long)(s32)want->probe->to, &when);
 	if (reason)
 		return reason;
 	reason = kinst_want_break(want, &insn, &user);

@@ -175,6 +175,7 @@ pub const TABLE: &[Spec] = &[
     row("ustackframes", number(512), When::Run, "20"),
     row("verbose", Kind::Flag, When::Compile, ""),
     row("version", Kind::Version, When::Compile, ""),
+    row("vmlinux", Kind::Text, When::Context, ""),
     row("zdefs", Kind::Flag, When::Compile, ""),
 ];
 

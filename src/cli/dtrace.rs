@@ -3,7 +3,7 @@
 use super::dtrace_args::{self, D_VERSION, Invocation, Mode, ProgramArg, Stop};
 use super::progress::Progress;
 use super::report::Report;
-use super::{cpp, dtrace_list, dtrace_trace, stability};
+use super::{cpp, dtrace_disas, dtrace_list, dtrace_trace, stability};
 use crate::diag::Diagnostic;
 use crate::dif;
 use crate::kernel::ioctl::Device;
@@ -88,6 +88,9 @@ impl Run {
         }
         if !self.invocation.formatted.is_empty() {
             return self.format(&self.invocation.formatted.clone());
+        }
+        if !self.invocation.disassembled.is_empty() {
+            return dtrace_disas::disassemble(self, &self.invocation.disassembled.clone());
         }
         if self.invocation.mode == Mode::Index {
             return self.index_all();
@@ -295,7 +298,13 @@ impl Run {
             None => Kernel::running()?,
         };
         let cache = if self.options.flag("nocache") { None } else { Cache::of_user() };
-        let kernel = Arc::new(kernel.with_cache(cache, Some(Box::new(Progress::default()))));
+        let vmlinux = self.options.text("vmlinux").map(Path::new);
+        let program = self.report.program.clone();
+        let kernel = kernel
+            .with_vmlinux(vmlinux)
+            .with_debuginfod(Box::new(move |text| eprint(&format!("{program}: {text}\n"))))
+            .with_cache(cache, Some(Box::new(Progress::default())));
+        let kernel = Arc::new(kernel);
         Ok(Arc::clone(self.kernel.get_or_init(|| kernel)))
     }
 

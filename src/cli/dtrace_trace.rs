@@ -14,12 +14,16 @@ use crate::kernel::Error as KernelError;
 use crate::kernel::ioctl::Device;
 use crate::kernel::process::Process;
 use crate::kernel::reason as refusal;
-use crate::kernel::session::{EnableError, Kernel as _, Plan, PlanError, Problem, Refused, Session};
+use crate::kernel::session::{
+    Description, EnableError, Kernel as _, Plan, PlanError, Problem, Refused, Session,
+};
 use crate::kernel::uapi;
 use crate::options::Options;
 use crate::pipeline::Compiled;
 use crate::sites::{Catalog, LiveInsn, LiveText};
+use crate::source::Span;
 use rustix::fd::AsFd;
+use std::collections::HashMap;
 use std::io::ErrorKind;
 
 /// Refused places that are told one by one.
@@ -53,7 +57,7 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
         return run.fail(&format!("failed to set -x cpu: there is no CPU {cpu}"), None);
     }
     let (session, refused) = enable(run, device, &compiled, &plan, &mut settings)?;
-    report_refused(run, &plan, &refused)?;
+    report_refused(run, &compiled, &plan, &refused)?;
     report_matched(run, &compiled, &plan, &refused)?;
     consume(run, session, &compiled.program, &plan, &settings, &mut processes, &signals)
 }
@@ -234,11 +238,11 @@ fn report_lowered(run: &Run, given: &dif::Options, settings: &dif::Options) {
 }
 
 /// A line for each refused place, folded; an error where nothing is left of a description.
-fn report_refused(run: &Run, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
+fn report_refused(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
+    let lost = nothing_left(compiled, plan, refused);
+    let places: usize = lost.iter().map(|description| description.ecbs.len()).sum();
     // One cause, one message.
-    if let ([only], Some(lost)) = (refused, plan.lost(refused).next())
-        && lost.ecbs.len() == 1
-    {
+    if let ([only], 1) = (refused, places) {
         return run.fail_as(&only.text, only.help);
     }
     let told = if run.invocation.verbose { refused.len() } else { FOLD };
@@ -246,10 +250,9 @@ fn report_refused(run: &Run, plan: &Plan, refused: &[Refused]) -> Result<(), Fai
     if refused.len() > told {
         run.report.warning(&format!("… and {} more; -v lists all", refused.len() - told));
     }
-    let Some(lost) = plan.lost(refused).next() else { return Ok(()) };
-    let ecb = plan.enabled.ecbs.get(lost.ecbs.start);
+    let Some(first) = lost.first() else { return Ok(()) };
+    let ecb = plan.enabled.ecbs.get(first.ecbs.start);
     let first = refused.iter().find(|refused| ecb.is_some_and(|(probe, _)| *probe as usize == refused.probe));
-    let places = lost.ecbs.len();
     let text = match places {
         1 => "its only place cannot be traced".to_owned(),
         _ => format!("none of its {places} places can be traced"),
@@ -258,6 +261,27 @@ fn report_refused(run: &Run, plan: &Plan, refused: &[Refused]) -> Result<(), Fai
         &format!("failed to enable '{}': {text}", subject(run)),
         first.and_then(|refused| refused.help),
     )
+}
+
+/// The first description of the script of which nothing is left: of `kinst::f:return`, the descriptions of all places
+/// that stand for it.
+fn nothing_left<'a>(compiled: &Compiled, plan: &'a Plan, refused: &'a [Refused]) -> Vec<&'a Description> {
+    let mut lost = plan.lost(refused).peekable();
+    let mut written: Vec<(usize, Vec<&Description>)> = Vec::new();
+    let mut place: HashMap<(usize, Option<&Span>), usize> = HashMap::new();
+    for description in &plan.descriptions {
+        let spans = compiled.descriptions.get(description.clause);
+        let span = spans.and_then(|spans| spans.get(description.index));
+        let at = *place.entry((description.clause, span)).or_insert(written.len());
+        if at == written.len() {
+            written.push((0, Vec::new()));
+        }
+        written[at].0 += 1;
+        if let Some(lost) = lost.next_if(|lost| std::ptr::eq(*lost, description)) {
+            written[at].1.push(lost);
+        }
+    }
+    written.into_iter().find(|(all, lost)| lost.len() == *all).map(|(_, lost)| lost).unwrap_or_default()
 }
 
 /// `description 'BEGIN ' matched 1 probe`, once all are armed; with -v what it depends on.

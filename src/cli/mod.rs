@@ -3,6 +3,7 @@
 pub mod cpp;
 pub mod dtrace;
 pub mod dtrace_args;
+mod dtrace_disas;
 pub mod dtrace_list;
 pub mod dtrace_trace;
 mod fmt;

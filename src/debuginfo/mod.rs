@@ -1,6 +1,7 @@
 //! debuginfo/: find, open and check ELF files of a kernel: build ids, separate debug files, compressed modules.
 
 mod buildid;
+pub mod debuginfod;
 mod error;
 mod image;
 mod reloc;

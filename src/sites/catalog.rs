@@ -445,6 +445,9 @@ impl ProbeCatalog for Catalog {
             _ => {}
         }
         if probes.is_empty() {
+            if provider == "kinst" && function.is_empty() {
+                return Err(Box::new(refusals::function_needed(&self.kernel, module)));
+            }
             if provider == "syscall" && !glob::is_glob(function) && !glob::is_glob(name) {
                 return Err(Box::new(syscalls::refusal(self.calls(), function, name)));
             }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::decode;
-use super::flow::{Ending, Flow};
+use super::flow::{Block, Ending, Flow};
 
 /// A place where a copy is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -120,48 +120,65 @@ impl Flow {
             return;
         }
         let ways = self.next(number);
-        let count = ways.len() + usize::from(block.outside.is_some());
-        let leaving = ways.iter().filter(|to| scratch.is_left(copy, **to)).count();
-        let all = leaving == ways.len();
-        match (count, block.ending) {
-            // A path that ends here does not leave.
-            (_, Ending::Trap) => return,
-            (0 | 1, _) if all => return exits.sites.push(Exit::At(self.near(last, first, block.end))),
-            (_, Ending::Fault) if all => return exits.sites.push(Exit::At(from)),
-            // A label that cannot be probed, where all ways lead out: the instruction before it is left on all of them.
-            _ if all && self.is_patched(last) && last > first => {
-                return exits.sites.push(Exit::At(self.near(last, first, block.end)));
+        // A path that ends here does not leave.
+        if block.ending == Ending::Trap {
+            return;
+        }
+        let itself = self.near(last, first, block.end);
+        if self.ways_of(number) < 2 {
+            match ways {
+                [to] if !scratch.is_left(copy, *to) => {}
+                // A branch needs a probe where it leads: then that counts this way too.
+                [to] if self.previous(*to).iter().any(|previous| self.ways_of(*previous) > 1) => {
+                    match self.target(scratch, copy, *to) {
+                        Some(site) => self.leave_at(scratch, *to, site, exits),
+                        None => exits.sites.push(Exit::At(itself)),
+                    }
+                }
+                _ => exits.sites.push(Exit::At(itself)),
             }
-            _ => {}
+            return;
+        }
+        let all_leave = ways.iter().all(|to| scratch.is_left(copy, *to));
+        let is_own = all_leave && ways.iter().all(|to| self.target(scratch, copy, *to).is_none());
+        // All ways lead out: a fault counts where it happens, a label that cannot be probed where it is come from.
+        if is_own && (block.ending == Ending::Fault || self.is_patched(last) && last > first) {
+            return exits.sites.push(Exit::At(itself));
         }
         for to in ways {
-            if !scratch.is_left(copy, *to) {
-                continue;
-            }
-            match self.target(scratch, copy, *to) {
-                Some(site) => {
-                    if scratch.leave_at(*to) {
-                        exits.sites.push(Exit::At(self.address[site as usize]));
+            if scratch.is_left(copy, *to) {
+                match self.target(scratch, copy, *to) {
+                    Some(site) => self.leave_at(scratch, *to, site, exits),
+                    None => {
+                        let begin = self.blocks[*to as usize].first;
+                        self.branch(block, begin == last + 1, from, self.address[begin as usize], exits);
                     }
-                }
-                None if block.ending == Ending::Fault => {
-                    // Faults are rare: the usual way counts for the instruction.
-                    match self.blocks[*to as usize].first == last + 1 {
-                        true => exits.sites.push(Exit::At(from)),
-                        false => exits.lost += 1,
-                    }
-                }
-                None => {
-                    let to = self.address[self.blocks[*to as usize].first as usize];
-                    exits.sites.push(Exit::Edge { from, to });
                 }
             }
         }
-        match block.outside {
-            Some(_) if block.ending == Ending::Fault => exits.lost += 1,
-            Some(to) => exits.sites.push(Exit::Edge { from, to }),
-            None => {}
+        if let Some(to) = block.outside {
+            self.branch(block, false, from, to, exits);
         }
+    }
+
+    /// One way of a branch leaves, or of an instruction that may fault.
+    fn branch(&self, block: &Block, is_usual: bool, from: u64, to: u64, exits: &mut Exits) {
+        match block.ending {
+            // Faults are rare: the usual way counts for the instruction.
+            Ending::Fault if is_usual => exits.sites.push(Exit::At(from)),
+            Ending::Fault => exits.lost += 1,
+            _ => exits.sites.push(Exit::Edge { from, to }),
+        }
+    }
+
+    fn leave_at(&self, scratch: &mut Scratch, to: u32, site: u32, exits: &mut Exits) {
+        if scratch.is_first(to) {
+            exits.sites.push(Exit::At(self.address[site as usize]));
+        }
+    }
+
+    fn ways_of(&self, block: u32) -> usize {
+        self.next(block).len() + usize::from(self.blocks[block as usize].outside.is_some())
     }
 
     /// The instruction that stands for all ways into a block, if they all leave the copy.
@@ -226,7 +243,7 @@ impl Scratch {
     }
 
     /// `true` the first time.
-    fn leave_at(&mut self, block: u32) -> bool {
+    fn is_first(&mut self, block: u32) -> bool {
         std::mem::replace(&mut self.left[block as usize], self.question) != self.question
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use rayon::prelude::*;
@@ -16,6 +16,7 @@ use crate::sites::glob::Pattern;
 use crate::sites::index::{Cache, Directory, ImageIndex, Watch, hash};
 use crate::sites::marks::Linked;
 use crate::sites::symtab::{Role, Symbol, Symbols};
+use crate::sites::tables::Tables;
 
 /// What `module` means in a description: `kernel` is another name of the kernel proper.
 pub const KERNEL_PROPER: &str = "vmlinux";
@@ -30,6 +31,10 @@ pub struct Kernel {
     pub(super) kept: Kept,
     /// The hashes of all names, sorted.
     namesakes: OnceLock<Vec<u64>>,
+    /// Whom to tell that debuginfod is asked; none: it is not.
+    ask: Option<Box<dyn Fn(&str) + Send + Sync>>,
+    /// A server did not answer: the next one is not asked.
+    unanswered: AtomicBool,
     warnings: Mutex<Vec<Diagnostic>>,
     remarks: Mutex<Vec<String>>,
 }
@@ -46,6 +51,7 @@ pub struct Module {
     linked: OnceLock<Linked>,
     /// Load addresses of the sections of a loaded module, by name.
     placement: OnceLock<HashMap<String, u64>>,
+    tables: OnceLock<Tables>,
 }
 
 /// What is kept on disk between runs.
@@ -92,6 +98,8 @@ impl Kernel {
             slide: OnceLock::new(),
             kept: Kept::default(),
             namesakes: OnceLock::new(),
+            ask: None,
+            unanswered: AtomicBool::new(false),
             warnings: Mutex::default(),
             remarks: Mutex::default(),
         }
@@ -100,6 +108,16 @@ impl Kernel {
     /// The same, with the indices of inlined functions kept between runs.
     pub fn with_cache(self, cache: Option<Cache>, watch: Option<Box<dyn Watch>>) -> Kernel {
         Kernel { kept: Kept { cache, watch, ..Kept::default() }, ..self }
+    }
+
+    /// The same with a vmlinux that is not at its usual place.
+    pub fn with_vmlinux(self, path: Option<&Path>) -> Kernel {
+        Kernel { root: self.root.with_vmlinux(path), ..self }
+    }
+
+    /// The same, with debug information from the servers that the user names; `say` is told what is waited for.
+    pub fn with_debuginfod(self, say: Box<dyn Fn(&str) + Send + Sync>) -> Kernel {
+        Kernel { ask: Some(say), ..self }
     }
 
     pub(super) fn cache(&self) -> Option<&Cache> {
@@ -210,11 +228,20 @@ impl Kernel {
         let this = &self.modules[module];
         this.debug.get_or_init(|| {
             let wanted = self.build_id(module);
-            let searched = match module {
+            let mut searched = match module {
                 0 => debuginfo::vmlinux_debug(&self.root, wanted.as_ref()),
                 _ => debuginfo::module_debug(&self.root, &this.file, wanted.as_ref()),
             };
+            let of = if module == 0 { "the running kernel" } else { &this.name };
+            if let Some(say) = self.ask.as_ref().filter(|_| !self.unanswered.load(Ordering::Relaxed))
+                && !searched.ask(wanted.as_ref(), of, &**say)
+            {
+                self.unanswered.store(true, Ordering::Relaxed);
+            }
             searched.refused.iter().for_each(|error| self.warn(error.warning()));
+            if let Some(Err(error)) = searched.found.as_ref().and_then(Image::alternate) {
+                self.warn(error.warning());
+            }
             searched
         })
     }
@@ -284,6 +311,12 @@ impl Kernel {
     /// Bytes of the module's file at an address of [`Kernel::symbols`].
     pub fn code(&self, module: usize, address: u64, len: u64) -> Option<&[u8]> {
         let len = usize::try_from(len).ok()?;
+        let (image, address) = self.in_code(module, address)?;
+        image.is_x86_64().then(|| image.code_at(address))?.and_then(|code| code.get(..len))
+    }
+
+    /// The file of the module that has its instructions, and an address of [`Kernel::symbols`] there.
+    pub(super) fn in_code(&self, module: usize, address: u64) -> Option<(&Image, u64)> {
         let named = self.debug(module);
         let image = match named {
             Some(image) if image.has_code() => image,
@@ -297,7 +330,16 @@ impl Kernel {
             }
             _ => address,
         };
-        image.is_x86_64().then(|| image.code_at(address))?.and_then(|code| code.get(..len))
+        Some((image, address))
+    }
+
+    /// The lists that the module keeps of places in its text.
+    pub(super) fn tables(&self, module: usize) -> &Tables {
+        let this = &self.modules[module];
+        this.tables.get_or_init(|| {
+            let image = self.debug(module).filter(|image| image.has_code());
+            image.or_else(|| self.binary(module)).map(Tables::read).unwrap_or_default()
+        })
     }
 
     /// The module's functions as callers of inlined copies, at the addresses of [`Kernel::symbols`]; `None` without a
@@ -406,6 +448,7 @@ impl Module {
             index_sought: AtomicBool::new(false),
             linked: OnceLock::new(),
             placement: OnceLock::new(),
+            tables: OnceLock::new(),
         }
     }
 }

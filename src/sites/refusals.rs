@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use super::SourceLine;
 use super::catalog::{LiveInsn, insn_text};
 use super::glob::is_glob;
 use super::index::Known;
 use super::kernel::{KERNEL_PROPER, Kernel};
+use super::line_sites::Seen;
 use super::naming::split_ordinal;
 use super::symtab::Symbol;
 use crate::debuginfo::{D_DEBUGINFO, OWN_MODULE};
@@ -56,6 +58,45 @@ pub fn no_debug_information(kernel: &Kernel, module: usize, function: &str, out_
     error
 }
 
+/// The function is known, and has nothing on the line.
+pub fn no_code_on_line(function: &str, line: &SourceLine, seen: &Seen) -> Diagnostic {
+    let number = line.line;
+    let error = |title| Diagnostic::error(tags::PDESC_ZERO, title);
+    let (lines, form): (BTreeSet<u64>, String) = match &line.file {
+        Some(file) => {
+            let lines = seen.lines_of(file);
+            if lines.is_empty() {
+                let files: Vec<&str> = seen.all.keys().map(String::as_str).take(8).collect();
+                return error(format!("the file `{file}` is not part of `{function}`"))
+                    .note(format!("its code is of {}", files.join(", ")));
+            }
+            (lines, format!("{file}@"))
+        }
+        None => (seen.own.values().flatten().copied().collect(), "L".to_owned()),
+    };
+    let before = lines.range(..number).next_back();
+    let after = lines.range(number..).find(|line| **line != number);
+    let (Some(first), Some(last)) = (lines.first(), lines.last()) else {
+        return error(format!("no line of `{function}` has code of its own"));
+    };
+    let files: Vec<&str> = seen.own.keys().map(String::as_str).collect();
+    let offer = |line: &u64| format!("kinst::{function}:{form}{line}");
+    match (before, after) {
+        (Some(before), Some(after)) => error(format!("no statement of `{function}` begins on line {number}"))
+            .note(format!("the nearest lines with code are {before} and {after}"))
+            .help(format!("try {} or {}", offer(before), offer(after))),
+        _ => {
+            let near = if before.is_some() { last } else { first };
+            error(format!("line {number} is outside of `{function}`"))
+                .note(match &line.file {
+                    Some(file) => format!("its code of {file} is on the lines {first} to {last}"),
+                    None => format!("its code is on the lines {first} to {last} of {}", files.join(", ")),
+                })
+                .help(format!("try {}", offer(near)))
+        }
+    }
+}
+
 /// The function is not known, or nothing of it can be probed.
 pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Known]) -> Diagnostic {
     let copies: u32 = known.iter().map(|known| known.dropped.copies).sum();
@@ -101,6 +142,40 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
     }
     let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
     error.help(format!("did you mean {}?", near.join(" or ")))
+}
+
+/// kinst without a function: it has a probe for every instruction, which is nothing to list.
+pub fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
+    let modules = kernel.modules_matching(module);
+    let title = "kinst has a probe at every instruction: name a function".to_owned();
+    let error = Diagnostic::error(tags::PDESC_ZERO, title);
+    let field = if is_glob(module) { "" } else { module };
+    let help = format!(
+        "kinst:{field}:FUNCTION: for all its instructions, kinst:{field}:FUNCTION:entry for its inlined copies, kinst:{field}:*:entry for those of all functions (-x maxprobes); --disas FUNCTION shows the instructions"
+    );
+    let error = match modules[..] {
+        [one] => {
+            let own =
+                kernel.symbols(one).map_or(0, |all| all.iter().filter(|(_, symbol)| !symbol.gone()).count());
+            let inline = kernel.inline_names(one).len();
+            let name = &kernel.modules()[one].name;
+            error
+                .note(format!("{name} has {own} functions, and {inline} names of functions that are inlined"))
+        }
+        [] => return no_module(kernel, module),
+        _ => error,
+    };
+    error.help(help)
+}
+
+/// One function is meant, and a glob or nothing is given.
+pub fn one_function(function: &str) -> Diagnostic {
+    let title = match function {
+        "" => "a function's name is expected".to_owned(),
+        glob => format!("`{glob}` is no function's name"),
+    };
+    Diagnostic::error(tags::PDESC_ZERO, title)
+        .help("name one function: vfs_read, ext4:ext4_map_blocks, show#2; -l -f 'vfs_*' lists the functions of a pattern")
 }
 
 /// A glob that no function matches.

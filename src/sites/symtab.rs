@@ -281,9 +281,9 @@ impl Reader {
         };
         self.names.push_str(symbol.name);
         let underscores = symbol.name.len() - symbol.name.trim_start_matches('_').len();
-        let rank = u16::from(gone) * GONE
-            | u16::from(!symbol.function) << 12
-            | u16::from(!symbol.global) << 8
+        let rank = (u16::from(gone) * GONE)
+            | (u16::from(!symbol.function) << 12)
+            | (u16::from(!symbol.global) << 8)
             | underscores.min(0xff) as u16;
         let (address, size) = (symbol.address, symbol.size);
         self.symbols.push(Symbol { address, size, name_at, name_len, rank });

@@ -130,43 +130,36 @@ impl Checker<'_> {
             }
             Ok(Location::Value(_)) => {
                 let why = "it is larger than the register that it is said to be in".to_owned();
-                self.absent_local(what, why, place, span);
-                self.zero(ty, span)
+                self.absent_at(what, why, ty, place, span)
             }
             Err(missing) => {
                 let live = variable.live_ranges();
                 let why = if live.is_empty() { missing.to_string() } else { format!("{missing}; live at {live}") };
-                self.absent_local(what, why, place, span);
-                self.zero(ty, span)
+                self.absent_at(what, why, ty, place, span)
             }
         }
     }
 
-    /// Told when all places of the clause have been seen.
-    fn absent_local(&mut self, what: &str, why: String, place: &Place, span: Span) {
+    /// A variable that is not there: told when all places of the clause have been seen, once for all that the clause
+    /// says of it. Until then it is 0.
+    fn absent_at(&mut self, what: &str, why: String, ty: Type, place: &Place, span: Span) -> Result<Expr> {
         let entry = (place.probe.to_string(), why);
-        match self.absences.iter_mut().find(|absence| absence.span == span) {
-            // A statement is looked at more than once.
+        let zero = Expr::new(ExprKind::Int(0), ULONG, span);
+        let small = self.layout.size(&ty).is_some_and(|bytes| bytes <= REGISTER_BYTES);
+        // Nothing reads like a large thing of zeros: it is an error even where zeros are permitted.
+        if !small && self.env.missing_locals_are_zero {
+            let absence = Absence { what: what.to_owned(), places: vec![entry], span };
+            return Err(Box::new(Error::LocalAbsent { absence, zero: false }));
+        }
+        match self.absences.iter_mut().find(|absence| absence.what == what) {
             Some(known) if known.places.contains(&entry) => {}
             Some(known) => known.places.push(entry),
             None => self.absences.push(Absence { what: what.to_owned(), places: vec![entry], span }),
         }
-    }
-
-    /// What a variable that is not there is, if that is permitted.
-    fn zero(&mut self, ty: Type, span: Span) -> Result<Expr> {
-        let zero = Expr::new(ExprKind::Int(0), ULONG, span);
-        if !ty.is_by_ref() {
-            return Ok(Expr::new(ExprKind::Convert(Box::new(zero)), ty, span));
-        }
-        match self.layout.size(&ty) {
-            Some(bytes) if bytes <= REGISTER_BYTES => self.held(zero, ty, span),
-            // Nothing reads like a large thing of zeros.
-            _ if self.env.missing_locals_are_zero => {
-                let absence = self.absences.pop();
-                Err(Box::new(absence.map_or(Error::LocalsAlone { span }, |absence| Error::LocalAbsent { absence, zero: false })))
-            }
-            _ => self.dereference(Expr { ty: Type::pointer_to(ty), ..zero }, span),
+        match small {
+            _ if !ty.is_by_ref() => Ok(Expr::new(ExprKind::Convert(Box::new(zero)), ty, span)),
+            true => self.held(zero, ty, span),
+            false => self.dereference(Expr { ty: Type::pointer_to(ty), ..zero }, span),
         }
     }
 

@@ -1,11 +1,15 @@
 //! typeck/sites.rs: a clause that names arguments or variables of the kernel's code is one clause for each place.
 
+use std::collections::HashSet;
+
 use super::arguments::is_glob;
 use super::typed;
 use super::{Checker, Error, Result};
 use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields};
 use crate::parser::visit;
 use crate::sites::Instruction;
+use crate::sites::scope::NoScope;
+use crate::source::Span;
 use crate::sugar::plain;
 use crate::types::InScope;
 
@@ -23,7 +27,7 @@ pub struct Absence {
     pub what: String,
     /// Each place, and why.
     pub places: Vec<(String, String)>,
-    pub span: crate::source::Span,
+    pub span: Span,
 }
 
 impl Checker<'_> {
@@ -43,11 +47,12 @@ impl Checker<'_> {
         let (places, asked): (Vec<ProbeDesc>, Vec<Instruction>) =
             places.into_iter().filter_map(|place| instruction_of(&place).map(|asked| (place, asked))).unzip();
         let scopes = self.env.kernel.scopes(&asked);
+        let places = places.into_iter().zip(scopes).map(|(probe, in_scope)| Place { probe, in_scope });
         let mut clauses: Vec<typed::Clause> = Vec::new();
         self.absences.clear();
-        for (probe, in_scope) in places.into_iter().zip(scopes) {
-            let alone = plain::Clause { probes: vec![probe.clone()], ..clause.clone() };
-            self.place = Some(Place { probe, in_scope });
+        for place in without_padding(places.collect()) {
+            let alone = plain::Clause { probes: vec![place.probe.clone()], ..clause.clone() };
+            self.place = Some(place);
             let checked = self.check_clause(&alone);
             self.place = None;
             share(&mut clauses, checked?);
@@ -104,6 +109,17 @@ impl Checker<'_> {
         }
         Ok(())
     }
+}
+
+/// Of the places of one description those behind the function's code go: what fills the room up to the next function is
+/// never executed, and no debug information describes it.
+fn without_padding(places: Vec<Place>) -> Vec<Place> {
+    let described: HashSet<Span> =
+        places.iter().filter(|place| place.in_scope.is_ok()).map(|place| place.probe.span).collect();
+    let is_padding = |place: &Place| {
+        matches!(&*place.in_scope, Err(NoScope::Function(_))) && described.contains(&place.probe.span)
+    };
+    places.into_iter().filter(|place| !is_padding(place)).collect()
 }
 
 /// Places with the same expressions share a clause.

@@ -353,7 +353,7 @@ struct kinst_probe {
 	__u32 kind; /* KINST_P_* */
 	__u64 func; /* run-time address of the function's symbol; interval; number of the system call or event */
 	__u32 offset;
-	__u32 to;
+	__u32 to; /* of an edge: a signed distance from func, f.cold may stand before f */
 	__u32 prov; /* names in strtab, what probeprov and the others say */
 	__u32 mod;
 	__u32 name_func;

@@ -1,6 +1,5 @@
 //! sites/dwarf/copies.rs: the inlined copies in the function bodies of a unit.
 
-
 use gimli::{Abbreviation, EntriesRaw, UnitOffset, constants as dw};
 
 use super::extent::{Extent, merge};

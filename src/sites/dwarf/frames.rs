@@ -7,7 +7,7 @@ use std::sync::Arc;
 use gimli::{Abbreviation, EntriesRaw, constants as dw};
 
 use super::extent::{Extent, merge};
-use super::info::{DebugInfo, lock};
+use super::info::{DebugInfo, lock, owner};
 use super::scan::for_each_function;
 use super::unit::{Unit, file_index, skip_tree};
 use super::{CallSite, Dwarf, Slice};
@@ -150,7 +150,8 @@ impl DebugInfo<'_> {
         for _ in 0..LONGEST {
             let Some(die) = next.take() else { break };
             let unit = self.unit_of(dwarf, die)?;
-            next = add_definition(dwarf, &unit, die, &mut definition).map_err(|cause| self.damaged(cause))?;
+            let added = add_definition(owner(dwarf, die), &unit, die, &mut definition);
+            next = added.map_err(|cause| self.damaged(cause))?;
         }
         Ok(definition)
     }
@@ -242,10 +243,7 @@ impl<'d> Reader<'_, 'd> {
             die,
             origin: origin.unwrap_or(die),
             name: String::new(),
-            call: inlined.then(|| CallSite {
-                file: self.file(file),
-                line,
-            }),
+            call: inlined.then(|| CallSite { file: self.file(file), line }),
             entry: extent.entry(self.dwarf, self.unit, &listed)?,
             ranges: merge(listed),
         })

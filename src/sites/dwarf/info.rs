@@ -1,25 +1,26 @@
 //! sites/dwarf/info.rs: the debug information of a file, open for questions about many addresses.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use gimli::{DebugInfoOffset, DwarfSections, SectionId};
+use gimli::{DebugInfoOffset, SectionId};
 use rayon::prelude::*;
 
 use super::frames::{Body, Definition, Functions};
 use super::lines::Lines;
-use super::unit::Unit;
-use super::{Dwarf, borrow, headers, load};
+use super::unit::{ALTERNATE, Unit};
+use super::{Dwarf, Sections, headers, headers_of};
 use crate::debuginfo::{Error, Image};
 
 /// The sections of an [`Image`], loaded once; of a unit only what is asked for is read, and kept.
 pub struct DebugInfo<'i> {
     image: &'i Image,
-    sections: DwarfSections<Cow<'i, [u8]>>,
+    sections: Sections<'i>,
     /// Where the headers of the units are in .debug_info, ascending.
     units: Vec<usize>,
+    /// The same in the alternate file.
+    alternate_units: Vec<usize>,
     places: OnceLock<Vec<Place>>,
     known: Mutex<HashMap<usize, Arc<KnownUnit>>>,
     pub(super) definitions: Mutex<HashMap<u64, Arc<Definition>>>,
@@ -48,13 +49,17 @@ impl<'i> DebugInfo<'i> {
 
     /// With sections that frames and lines do not need.
     pub fn with(image: &'i Image, more: &[SectionId]) -> Result<DebugInfo<'i>, Error> {
-        let sections = load(image, &[&[SectionId::DebugAranges], more].concat())?;
-        let dwarf = borrow(&sections);
+        let sections = Sections::load(image, &[&[SectionId::DebugAranges], more].concat())?;
+        let dwarf = sections.dwarf();
         let units = headers(image, &dwarf)?.iter().map(|header| header.offset().0).collect();
+        let alternate_units =
+            dwarf.sup().and_then(|alternate| headers_of(alternate).ok()).unwrap_or_default();
+        let alternate_units = alternate_units.iter().map(|header| header.offset().0).collect();
         Ok(DebugInfo {
             image,
             sections,
             units,
+            alternate_units,
             places: OnceLock::new(),
             known: Mutex::default(),
             definitions: Mutex::default(),
@@ -67,15 +72,24 @@ impl<'i> DebugInfo<'i> {
 
     /// What gimli reads from: made anew by each call, which costs next to nothing.
     pub(crate) fn dwarf(&self) -> Dwarf<'_> {
-        borrow(&self.sections)
+        self.sections.dwarf()
     }
 
-    /// The unit that an entry of .debug_info is in.
+    /// The unit that an entry is in; one of the alternate file is read with [`owner`]'s sections.
     pub(crate) fn unit_of<'d>(&self, dwarf: &Dwarf<'d>, die: u64) -> Result<Unit<'d>, Error> {
-        let after = self.units.partition_point(|unit| *unit as u64 <= die);
-        let unit = after.checked_sub(1).and_then(|last| self.units.get(last));
+        let (units, at) = match die & ALTERNATE {
+            0 => (&self.units, die),
+            _ => (&self.alternate_units, die & !ALTERNATE),
+        };
+        let after = units.partition_point(|unit| *unit as u64 <= at);
+        let unit = after.checked_sub(1).and_then(|last| units.get(last)).copied();
         let unit = unit.ok_or_else(|| Error::dwarf(self.image.path(), format!("no unit has {die:#x}")))?;
-        self.unit(dwarf, *unit)
+        if die & ALTERNATE == 0 {
+            return self.unit(dwarf, unit);
+        }
+        let dwarf = owner(dwarf, die);
+        let header = dwarf.debug_info.header_from_offset(DebugInfoOffset(unit));
+        header.and_then(|header| Unit::of_alternate(dwarf, header)).map_err(|cause| self.damaged(cause))
     }
 
     pub(super) fn unit<'d>(&self, dwarf: &Dwarf<'d>, unit: usize) -> Result<Unit<'d>, Error> {
@@ -125,6 +139,11 @@ impl<'i> DebugInfo<'i> {
         };
         listed.into_iter().map(place).collect()
     }
+}
+
+/// The sections of the file that an entry is in.
+pub(super) fn owner<'w, 'd>(dwarf: &'w Dwarf<'d>, die: u64) -> &'w Dwarf<'d> {
+    dwarf.sup().filter(|_| die & ALTERNATE != 0).unwrap_or(dwarf)
 }
 
 fn open<'d>(dwarf: &Dwarf<'d>, unit: usize) -> gimli::Result<Unit<'d>> {

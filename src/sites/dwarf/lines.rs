@@ -57,16 +57,29 @@ impl Lines {
     /// The line of the instruction at an address.
     pub fn at(&self, address: u64) -> Option<Line<'_>> {
         let after = self.sequences.partition_point(|sequence| sequence.range.start <= address);
-        let sequence =
-            self.sequences[..after].iter().rev().take(4).find(|sequence| sequence.range.contains(&address))?;
+        let sequence = self.sequences[..after]
+            .iter()
+            .rev()
+            .take(4)
+            .find(|sequence| sequence.range.contains(&address))?;
         let after = sequence.rows.partition_point(|row| row.address <= address);
         self.place(sequence.rows[..after].last()?)
     }
 
-    /// Where statements begin, by address.
-    pub fn statements(&self) -> impl Iterator<Item = Statement<'_>> {
-        let rows = self.sequences.iter().flat_map(|sequence| &sequence.rows);
-        rows.filter(|row| row.is_stmt && row.line != 0)
+    /// Where statements begin in a range of addresses, by address.
+    pub fn statements(&self, within: Range<u64>) -> impl Iterator<Item = Statement<'_>> {
+        let Range { start, end } = within;
+        let meets = move |sequence: &&Sequence| sequence.range.start < end && start < sequence.range.end;
+        let rows = move |sequence: &'_ Sequence| {
+            let first = sequence.rows.partition_point(|row| row.address < start);
+            let after = sequence.rows.partition_point(|row| row.address < end);
+            first..after.max(first)
+        };
+        self.sequences
+            .iter()
+            .filter(meets)
+            .flat_map(move |sequence| &sequence.rows[rows(sequence)])
+            .filter(|row| row.is_stmt && row.line != 0)
             .filter_map(|row| Some(Statement { address: row.address, place: self.place(row)? }))
     }
 

@@ -88,8 +88,8 @@ pub struct AllFindings {
 
 /// Finds the copies of the `wanted` names. `call_sites`: also where each one is called.
 pub fn find(image: &Image, wanted: &[String], call_sites: bool) -> Result<Findings, Error> {
-    let sections = load(image, &[])?;
-    let dwarf = borrow(&sections);
+    let sections = Sections::load(image, &[])?;
+    let dwarf = sections.dwarf();
     let names = Names::these(wanted);
     let headers = mention::retain(&dwarf, headers(image, &dwarf)?, wanted);
     let finder = CopyFinder { dwarf: &dwarf, call_sites };
@@ -99,8 +99,8 @@ pub fn find(image: &Image, wanted: &[String], call_sites: bool) -> Result<Findin
 /// Finds the copies of all functions. `walked` is told the bytes of each unit that is done; if it says no, the walk ends
 /// and what it has found is of no use.
 pub fn find_all(image: &Image, walked: &(dyn Fn(u64) -> bool + Sync)) -> Result<AllFindings, Error> {
-    let sections = load(image, &[])?;
-    let dwarf = borrow(&sections);
+    let sections = Sections::load(image, &[])?;
+    let dwarf = sections.dwarf();
     let names = Names::all();
     let headers = headers(image, &dwarf)?;
     let finder = CopyFinder { dwarf: &dwarf, call_sites: false };
@@ -135,8 +135,9 @@ fn walk<'a>(
         })
         .collect();
     let waiting = first.iter().flatten().any(|(_, found)| found.is_none());
+    let shared = if waiting { shared_definitions(dwarf, names) } else { Vec::new() };
     let scans = first.iter().flatten().map(|(scan, _)| scan).filter(|_| waiting);
-    let definitions = scan::definitions(scans);
+    let definitions = scan::definitions(scans.chain(&shared));
     let outcomes: Vec<_> = first
         .into_par_iter()
         .zip(headers)
@@ -163,25 +164,46 @@ fn walk<'a>(
     findings
 }
 
+/// What the units of the alternate file define; those that cannot be read define nothing.
+fn shared_definitions(dwarf: &Dwarf<'_>, names: &Names<'_>) -> Vec<Scan> {
+    let Some(alternate) = dwarf.sup() else { return Vec::new() };
+    let headers: Vec<_> = headers_of(alternate).unwrap_or_default();
+    let scan = |header: &gimli::UnitHeader<Slice<'_>>| {
+        let unit = Unit::of_alternate(alternate, *header)?;
+        Scan::of_unit(alternate, &unit, names)
+    };
+    headers.par_iter().filter_map(|header| scan(header).ok()).collect()
+}
+
 /// The names of all functions that have an inline definition: for suggestions.
 pub fn inline_names(image: &Image) -> Result<BTreeSet<String>, Error> {
-    let sections = load(image, &[])?;
-    let dwarf = borrow(&sections);
+    let sections = Sections::load(image, &[])?;
+    let dwarf = sections.dwarf();
     let headers = headers(image, &dwarf)?;
     let names = headers.par_iter().map(|header| {
         Unit::new(&dwarf, *header).and_then(|unit| scan::inline_names(&dwarf, &unit)).unwrap_or_default()
     });
-    Ok(names.reduce(BTreeSet::new, |mut all, more| {
+    let mut names = names.reduce(BTreeSet::new, |mut all, more| {
         all.extend(more);
         all
-    }))
+    });
+    if let Some(alternate) = dwarf.sup() {
+        for header in headers_of(alternate).unwrap_or_default() {
+            let unit = Unit::of_alternate(alternate, header);
+            names.extend(unit.and_then(|unit| scan::inline_names(alternate, &unit)).unwrap_or_default());
+        }
+    }
+    Ok(names)
 }
 
 /// Whether the file can know any of the names: each of them stands in .debug_str, unless it is so short that the
 /// compiler writes it in place.
 pub fn may_know(image: &Image, wanted: &[String]) -> bool {
-    let Ok(strings) = image.debug_section(".debug_str") else { return true };
-    mention::in_file(&strings, wanted)
+    let known = |image: &Image| match image.debug_section(".debug_str") {
+        Ok(strings) => mention::in_file(&strings, wanted),
+        Err(_) => true,
+    };
+    known(image) || image.alternate().and_then(Result::ok).is_some_and(known)
 }
 
 impl Findings {
@@ -195,6 +217,7 @@ impl Findings {
             match found {
                 copies::Found::Copy { name, copy } => {
                     self.functions[name].inline = true;
+                    self.functions[name].defined = true;
                     self.functions[name].copies.push(copy);
                 }
                 copies::Found::SplitTail { name } => self.functions[name].split_tails += 1,
@@ -204,7 +227,28 @@ impl Findings {
     }
 }
 
-/// `more`: sections besides those that every question needs.
+/// What is read of a file, and of the one that it shares a part of its debug information with.
+struct Sections<'i> {
+    own: DwarfSections<Cow<'i, [u8]>>,
+    alternate: Option<DwarfSections<Cow<'i, [u8]>>>,
+}
+
+impl<'i> Sections<'i> {
+    /// `more`: sections besides those that every question needs.
+    fn load(image: &'i Image, more: &[SectionId]) -> Result<Sections<'i>, Error> {
+        let alternate = match image.alternate() {
+            Some(Ok(alternate)) => Some(load(alternate, &[])?),
+            // The rest is worth having; whoever found the file has said what is missing.
+            Some(Err(_)) | None => None,
+        };
+        Ok(Sections { own: load(image, more)?, alternate })
+    }
+
+    fn dwarf(&self) -> Dwarf<'_> {
+        self.own.borrow_with_sup(self.alternate.as_ref(), |section| EndianSlice::new(section, LittleEndian))
+    }
+}
+
 fn load<'i>(image: &'i Image, more: &[SectionId]) -> Result<DwarfSections<Cow<'i, [u8]>>, Error> {
     // Locations, macros and indices are not needed to find copies, and unpacking or relocating them costs time.
     const USED: [SectionId; 9] = [
@@ -219,18 +263,22 @@ fn load<'i>(image: &'i Image, more: &[SectionId]) -> Result<DwarfSections<Cow<'i
         SectionId::DebugRngLists,
     ];
     DwarfSections::load(|id| {
-        if USED.contains(&id) || more.contains(&id) { image.debug_section(id.name()) } else { Ok(Cow::Borrowed(&[][..])) }
+        if USED.contains(&id) || more.contains(&id) {
+            image.debug_section(id.name())
+        } else {
+            Ok(Cow::Borrowed(&[][..]))
+        }
     })
 }
 
-fn borrow<'a>(sections: &'a DwarfSections<Cow<'_, [u8]>>) -> Dwarf<'a> {
-    sections.borrow(|section| EndianSlice::new(section, LittleEndian))
+fn headers<'a>(image: &Image, dwarf: &Dwarf<'a>) -> Result<Vec<gimli::UnitHeader<Slice<'a>>>, Error> {
+    headers_of(dwarf).map_err(|cause| Error::dwarf(image.path(), cause))
 }
 
-fn headers<'a>(image: &Image, dwarf: &Dwarf<'a>) -> Result<Vec<gimli::UnitHeader<Slice<'a>>>, Error> {
+fn headers_of<'a>(dwarf: &Dwarf<'a>) -> gimli::Result<Vec<gimli::UnitHeader<Slice<'a>>>> {
     let mut headers = Vec::new();
     let mut units = dwarf.units();
-    while let Some(header) = units.next().map_err(|cause| Error::dwarf(image.path(), cause))? {
+    while let Some(header) = units.next()? {
         headers.push(header);
     }
     Ok(headers)

@@ -8,7 +8,7 @@ pub enum Names<'n> {
     /// Numbered by their place in the list.
     These { numbers: HashMap<&'n [u8], usize>, count: usize },
     /// Numbered as they come.
-    All([Mutex<HashMap<Vec<u8>, usize>>; SHARDS], Mutex<usize>),
+    All { shards: Vec<Mutex<HashMap<Vec<u8>, usize>>>, next: Mutex<usize> },
 }
 
 /// So many that two threads rarely want the same one.
@@ -21,13 +21,13 @@ impl<'n> Names<'n> {
     }
 
     pub fn all() -> Names<'n> {
-        Names::All(std::array::from_fn(|_| Mutex::default()), Mutex::new(0))
+        Names::All { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), next: Mutex::new(0) }
     }
 
     pub fn number(&self, name: &[u8]) -> Option<usize> {
         match self {
             Names::These { numbers, .. } => numbers.get(name).copied(),
-            Names::All(shards, next) => {
+            Names::All { shards, next } => {
                 let mut shard = lock(&shards[shard_of(name)]);
                 if let Some(number) = shard.get(name) {
                     return Some(*number);
@@ -44,7 +44,7 @@ impl<'n> Names<'n> {
     pub fn len(&self) -> usize {
         match self {
             Names::These { count, .. } => *count,
-            Names::All(_, next) => *lock(next),
+            Names::All { next, .. } => *lock(next),
         }
     }
 
@@ -54,7 +54,7 @@ impl<'n> Names<'n> {
         let mut put = |name: &[u8], number: usize| names[number] = String::from_utf8_lossy(name).into_owned();
         match self {
             Names::These { numbers, .. } => numbers.into_iter().for_each(|(name, number)| put(name, number)),
-            Names::All(shards, _) => shards
+            Names::All { shards, .. } => shards
                 .iter()
                 .for_each(|shard| lock(shard).iter().for_each(|(name, number)| put(name, *number))),
         }

@@ -54,7 +54,7 @@ impl Scan {
                 }),
                 None => {
                     if let Some(target) =
-                        function.origin.filter(|target| unit.has_foreign_origins && !in_unit(unit, *target))
+                        function.origin.filter(|target| unit.has_foreign_origins && !unit.has(*target))
                     {
                         scan.aliases.push((function.offset, target));
                     }
@@ -216,9 +216,4 @@ fn name_at<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>, offset: UnitOffset) -> gimli:
 
 fn is_inlined(value: &AttributeValue<Slice<'_>>) -> bool {
     matches!(value, AttributeValue::Inline(dw::DW_INL_inlined | dw::DW_INL_declared_inlined))
-}
-
-fn in_unit(unit: &Unit<'_>, offset: u64) -> bool {
-    let start = unit.inner.header.offset().0 as u64;
-    (start..start + unit.inner.header.length_including_self() as u64).contains(&offset)
 }

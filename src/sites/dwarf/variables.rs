@@ -9,7 +9,7 @@ use gimli::{AttributeValue, SectionId, constants as dw};
 
 use super::extent::Extent;
 use super::frames::{Body, Frame};
-use super::info::DebugInfo;
+use super::info::{DebugInfo, owner};
 use super::listed::{Listed, Place};
 use super::unit::{Unit, after_children, skip_tree};
 use super::unwind::Unwind;
@@ -136,9 +136,9 @@ struct Reader<'r, 'd> {
 }
 
 impl<'d> Reader<'_, 'd> {
-    /// For entries of another unit.
-    fn of<'s>(&'s self, unit: &'s Unit<'d>) -> Reader<'s, 'd> {
-        Reader { dwarf: self.dwarf, unit, info: self.info, place: self.place, entered: self.entered }
+    /// For the entries of another unit, `die` among them.
+    fn of<'s>(&'s self, unit: &'s Unit<'d>, die: u64) -> Reader<'s, 'd> {
+        Reader { dwarf: owner(self.dwarf, die), unit, info: self.info, place: self.place, entered: self.entered }
     }
 
     /// `inner`: the entry of the frame inside, whose surroundings are in scope whatever their addresses are.
@@ -193,8 +193,8 @@ impl<'d> Reader<'_, 'd> {
         if frame.origin == frame.die {
             return Ok(Vec::new());
         }
-        let Ok(unit) = self.info.unit_of(self.dwarf, frame.origin) else { return Ok(Vec::new()) };
-        let reader = self.of(&unit);
+        let Ok(unit) = self.info.unit_of(self.place.dwarf, frame.origin) else { return Ok(Vec::new()) };
+        let reader = self.of(&unit, frame.origin);
         let read = reader.walk(frame.origin, |_, _| Ok(true))?;
         Ok(read.into_iter().map(|(described, _)| described).collect())
     }
@@ -296,8 +296,8 @@ impl<'d> Reader<'_, 'd> {
         let mut next = described.origin;
         for _ in 0..LONGEST {
             let Some(die) = next else { break };
-            let Ok(unit) = self.info.unit_of(self.dwarf, die) else { break };
-            let reader = self.of(&unit);
+            let Ok(unit) = self.info.unit_of(self.place.dwarf, die) else { break };
+            let reader = self.of(&unit, die);
             let Ok(of) = reader.described(die) else { break };
             described.name = described.name.or(of.name);
             described.ty = described.ty.or(of.ty);

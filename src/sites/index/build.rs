@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::super::dwarf;
 use super::super::kernel::Kernel;
+use super::super::symtab::Symbols;
 use super::directory::{self, Contents, Digest, Directory, hash};
 use super::file::Sealed;
 use super::image::{self, ImageIndex};
@@ -33,7 +34,10 @@ pub struct Built {
 }
 
 /// Indices that nobody asked for are made if that is a matter of seconds; a slower machine walks for each question.
-const PATIENCE: Duration = Duration::from_secs(6);
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What was read of a file is given back after so many bytes: the pages stay with the system, and are not ours.
+const GIVE_BACK: u64 = 64 << 20;
 
 /// When the speed of the machine can be told.
 const FIRST_LOOK: Duration = Duration::from_millis(200);
@@ -63,11 +67,11 @@ impl Kernel {
         Some(Built { modules: indices.len(), kept: indices.len().saturating_sub(missing.len()), functions })
     }
 
-    /// Whether the indices tell what these modules know of these functions (of none: of all); a module without one
-    /// knows nothing then. Makes what is missing, if it can be kept and is not too much.
-    pub(super) fn ensure_indexed(&self, modules: &[usize], names: &[&str]) -> bool {
+    /// Which of these modules may know any of these functions (no names: any at all), once all that can be kept is:
+    /// what is missing is made, unless that is too much.
+    pub(super) fn ensure_indexed(&self, modules: &[usize], names: &[&str]) -> Vec<usize> {
         if self.cache().is_none() {
-            return false;
+            return modules.to_vec();
         }
         let knowing = self.directory().filter(|_| !names.is_empty()).and_then(|directory| {
             let knowing: Option<Vec<Vec<usize>>> =
@@ -79,16 +83,23 @@ impl Kernel {
             None => modules.to_vec(),
         };
         let missing = self.not_indexed(&needed);
-        if !missing.is_empty() {
-            let can_be_written = self.cache().is_some_and(|cache| cache.can_be_written());
-            if !can_be_written || !self.build(&missing, Some(PATIENCE)) {
-                return false;
-            }
-        }
-        if knowing.is_none() {
+        let can_be_written = || self.cache().is_some_and(|cache| cache.can_be_written());
+        let built = missing.is_empty() || can_be_written() && self.build(&missing, Some(PATIENCE));
+        if built && knowing.is_none() {
             self.write_directory(modules.len() == self.modules().len());
         }
-        true
+        needed
+    }
+
+    /// The names of all functions of these modules that were inlined, or could be, sorted.
+    pub fn inlined_functions(&self, module: &str) -> Vec<String> {
+        let modules = self.modules_matching(module);
+        self.ensure_indexed(&modules, &[]);
+        let mut names: Vec<String> =
+            modules.into_iter().flat_map(|module| self.inline_names(module)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// The names of the functions that a module has inlined, or could.
@@ -102,18 +113,18 @@ impl Kernel {
 
     /// How many copies of a function these modules have, those that cannot be traced too.
     pub(in super::super) fn copies(&self, modules: &[usize], function: &str) -> u32 {
-        let indexed = self.directory().is_some() && self.ensure_indexed(modules, &[function]);
-        let in_module = |module: &usize| match (indexed, self.index(*module)) {
-            (true, index) => index?.function(function).map(|known| known.dropped.copies),
-            (false, _) => {
-                let wanted = [function.to_owned()];
-                let image = self.debug(*module)?;
-                let known = *module == 0 || dwarf::may_know(image, &wanted);
-                let found = known.then(|| dwarf::find(image, &wanted, false).ok()).flatten()?;
+        let wanted = [function.to_owned()];
+        let in_module = |module: usize| match (self.index(module), self.debug(module)) {
+            (Some(index), _) => index.function(function).map(|known| known.dropped.copies),
+            (None, image) => {
+                let image = image.filter(|image| module == 0 || dwarf::may_know(image, &wanted))?;
+                let found = dwarf::find(image, &wanted, false).ok()?;
                 Some(found.functions.iter().map(|function| function.copies.len() as u32).sum())
             }
         };
-        modules.iter().filter_map(in_module).sum()
+        let knowing = self.directory().and_then(|directory| directory.knowing(hash(function)));
+        let may_know = |module: &usize| knowing.as_ref().is_none_or(|knowing| knowing.contains(module));
+        modules.iter().copied().filter(may_know).filter_map(in_module).sum()
     }
 
     /// What is kept of all modules together, if it is of just these files.
@@ -171,15 +182,23 @@ impl Kernel {
         let this = &self.modules()[module];
         let (Some(image), Some(cache)) = (self.debug(module), self.cache()) else { return };
         let Some(id) = image.build_id().filter(|_| walked(0)) else { return };
-        let found = match dwarf::find_all(image, walked) {
+        let read = AtomicU64::new(0);
+        let found = match dwarf::find_all(image, &|bytes| {
+            if read.fetch_add(bytes, Ordering::Relaxed) % GIVE_BACK + bytes >= GIVE_BACK {
+                image.give_back();
+            }
+            walked(bytes)
+        }) {
             Ok(found) => found,
             Err(error) => return self.warn(error.warning()),
         };
         let Some(symbols) = self.symbols(module).filter(|_| walked(0)) else { return };
+        image.give_back();
         found.damaged.iter().for_each(|line| self.remark(format!("{}: {line}", image.path().display())));
         let (names, functions): (Vec<String>, Vec<dwarf::Function>) = found.functions.into_iter().unzip();
         let known = resolve(self, module, &functions);
         let known: Vec<_> = names.into_iter().zip(known).collect();
+        image.give_back();
         let base =
             image.sections().iter().filter(|section| section.executable).map(|section| section.address);
         let Some(bytes) = ImageIndex::write(id, base.min().unwrap_or(0), &known, symbols) else { return };
@@ -209,8 +228,11 @@ impl Kernel {
         });
         let knows = complete.then(|| {
             let knows = modules.clone().into_par_iter().flat_map_iter(|module| {
-                let names = self.index(module).into_iter().flat_map(|index| index.names().map(hash));
-                names.map(move |name| (name, module as u32))
+                let inlined = self.index(module).into_iter().flat_map(|index| index.names());
+                let own = self.symbols(module).into_iter().flat_map(Symbols::iter);
+                // Of a clone the function's name, as it is asked for.
+                let own = own.map(|(name, _)| name.split_once('.').map_or(name, |(function, _)| function));
+                inlined.chain(own).map(move |name| (hash(name), module as u32))
             });
             knows.collect()
         });

@@ -78,6 +78,7 @@ impl Directory {
         let mut knows: Vec<KnowsRecord> =
             knows.into_iter().map(|(hash, module)| KnowsRecord { name: upper(hash), module }).collect();
         knows.sort_unstable();
+        knows.dedup();
         let tables = [namesakes.as_bytes(), ids.as_bytes(), complete.as_bytes(), knows.as_bytes()];
         file::seal(KIND, key, &tables)
     }

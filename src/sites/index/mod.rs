@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::dwarf::{self, Function};
 use super::glob::{Pattern, is_glob};
 use super::kernel::Kernel;
-use super::{Boundary, FunctionSites, Site, SiteIndex, refusals};
+use super::{Boundary, FunctionSites, Site, SiteIndex, SourceLine, refusals};
 use crate::diag::Diagnostic;
 pub use build::{Built, Watch};
 pub(super) use directory::Directory;
@@ -88,15 +88,20 @@ impl DwarfIndex {
         }
         let all: Vec<usize> = all.into_iter().collect();
         let names: BTreeSet<&String> = by_module.values().flatten().collect();
-        let indexed =
-            self.kernel.ensure_indexed(&all, &names.into_iter().map(String::as_str).collect::<Vec<_>>());
-        let by_module: Vec<(usize, Vec<String>)> =
-            by_module.into_iter().map(|(module, names)| (module, names.into_iter().collect())).collect();
+        let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
+        let knowing = self.kernel.ensure_indexed(&all, &names);
+        let by_module: Vec<(usize, Vec<String>)> = knowing
+            .into_iter()
+            .filter_map(|module| Some((module, by_module.get(&module)?.iter().cloned().collect())))
+            .collect();
         let found: Vec<_> = by_module
             .into_par_iter()
-            .flat_map(|(module, names)| match indexed {
-                true => self.look_up(module, names),
-                false => self.explore(module, names),
+            .flat_map(|(module, names)| match self.kernel.index(module) {
+                Some(index) => {
+                    let known = names.iter().map(|name| index.function(name).unwrap_or_default()).collect();
+                    self.with_instances(module, names, known)
+                }
+                None => self.explore(module, names),
             })
             .collect();
         let mut known = lock(&self.known);
@@ -106,14 +111,6 @@ impl DwarfIndex {
             }
             known.insert((module, name), Arc::new(what));
         }
-    }
-
-    /// In the index on disk.
-    fn look_up(&self, module: usize, names: Vec<String>) -> Vec<(usize, String, InModule)> {
-        let index = self.kernel.index(module);
-        let known = |name: &String| index.and_then(|index| index.function(name)).unwrap_or_default();
-        let known: Vec<Known> = names.iter().map(known).collect();
-        self.with_instances(module, names, known)
     }
 
     /// In the debug information.
@@ -276,6 +273,15 @@ impl SiteIndex for DwarfIndex {
             return Err(Box::new(refusals::no_sites(&self.kernel, &modules, function, &known)));
         }
         Ok(answer)
+    }
+
+    fn line_sites(
+        &self,
+        module: &str,
+        function: &str,
+        line: &SourceLine,
+    ) -> Result<Vec<Site>, Box<Diagnostic>> {
+        super::line_sites::line_sites(&self.kernel, module, function, line)
     }
 }
 

@@ -1,0 +1,219 @@
+//! tests/exits_model.rs: the ways out of a copy against the definition itself, on random functions.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use kinst::sites::exits::Exit;
+use kinst::sites::flow::{Flow, Marks, Part};
+
+const BASE: u64 = 0x1000;
+
+/// Numbers that look random.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+}
+
+/// Instructions of a function, by number, and where they go.
+struct Model {
+    code: Vec<u8>,
+    address: Vec<u64>,
+    next: Vec<Vec<usize>>,
+}
+
+/// Jumps and branches have four bytes of distance, so that addresses are known before targets are.
+fn function(random: &mut Random) -> Model {
+    let count = 3 + random.below(28);
+    let kinds: Vec<usize> = (0..count).map(|_| random.below(10)).collect();
+    let mut address = Vec::new();
+    let mut at = BASE;
+    for (index, kind) in kinds.iter().enumerate() {
+        address.push(at);
+        at += match kind {
+            _ if index + 1 == count => 1,
+            0..=3 => 1,
+            4 => 5,
+            5 | 6 => 5,
+            7 | 8 => 6,
+            _ => 1,
+        };
+    }
+    let mut model = Model { code: Vec::new(), address, next: Vec::new() };
+    for (index, kind) in kinds.into_iter().enumerate() {
+        let to = random.below(count);
+        let distance = |len: u64| {
+            ((model.address[to] - BASE) as i32 - (model.address[index] - BASE + len) as i32).to_le_bytes()
+        };
+        match kind {
+            _ if index + 1 == count => {
+                model.code.push(0xc3);
+                model.next.push(Vec::new());
+            }
+            0..=3 => {
+                model.code.push(0x90);
+                model.next.push(vec![index + 1]);
+            }
+            4 => {
+                model.code.extend([0xe8, 0, 0, 1, 0]);
+                model.next.push(vec![index + 1]);
+            }
+            5 | 6 => {
+                let distance = distance(5);
+                model.code.push(0xe9);
+                model.code.extend(distance);
+                model.next.push(vec![to]);
+            }
+            7 | 8 => {
+                let distance = distance(6);
+                model.code.extend([0x0f, 0x85]);
+                model.code.extend(distance);
+                let mut next = vec![index + 1];
+                if to != index + 1 {
+                    next.push(to);
+                }
+                model.next.push(next);
+            }
+            _ => {
+                model.code.push(0xc3);
+                model.next.push(Vec::new());
+            }
+        }
+    }
+    model
+}
+
+impl Model {
+    /// What is reached from `from` without executing any of `not`.
+    fn reached(&self, from: usize, not: Option<usize>) -> BTreeSet<usize> {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![from];
+        while let Some(insn) = open.pop() {
+            if Some(insn) != not && seen.insert(insn) {
+                open.extend(&self.next[insn]);
+            }
+        }
+        seen
+    }
+
+    /// The definition, word for word.
+    fn exits(&self, entry: usize, set: &BTreeSet<usize>) -> BTreeSet<Exit> {
+        let all = self.reached(0, None);
+        let around = self.reached(0, Some(entry));
+        let mut copy: BTreeSet<usize> =
+            set.iter().copied().filter(|insn| all.contains(insn) && !around.contains(insn)).collect();
+        copy.insert(entry);
+        // Some path executes an instruction of the copy without passing the entry again.
+        let live = |insn: usize| {
+            copy.contains(&insn)
+                || self.next[insn]
+                    .iter()
+                    .any(|next| self.reached(*next, Some(entry)).iter().any(|later| copy.contains(later)))
+        };
+        let live: BTreeSet<usize> = all.iter().copied().filter(|insn| live(*insn)).collect();
+        let mut inside = BTreeSet::new();
+        let mut open = vec![entry];
+        while let Some(insn) = open.pop() {
+            if live.contains(&insn) && inside.insert(insn) {
+                open.extend(self.next[insn].iter().filter(|next| **next != entry));
+            }
+        }
+        let leaves =
+            |from: usize, to: usize| inside.contains(&from) && (!inside.contains(&to) || to == entry);
+        let mut exits = BTreeSet::new();
+        for from in &inside {
+            let from = *from;
+            if self.next[from].is_empty() {
+                exits.insert(Exit::At(self.address[from]));
+            }
+            for to in self.next[from].iter().copied().filter(|to| leaves(from, *to)) {
+                let into: Vec<usize> =
+                    all.iter().copied().filter(|other| self.next[*other].contains(&to)).collect();
+                let pure = to != 0 && to != entry && into.iter().all(|other| leaves(*other, to));
+                // Where the target has a probe for the sake of a branch, all ways to it are counted there.
+                let branch = into.iter().any(|other| self.next[*other].len() > 1);
+                exits.insert(if pure && branch {
+                    Exit::At(self.address[to])
+                } else if self.next[from].len() == 1 {
+                    Exit::At(self.address[from])
+                } else {
+                    Exit::Edge { from: self.address[from], to: self.address[to] }
+                });
+            }
+        }
+        exits
+    }
+
+    /// Walks at random, and counts entries and exits. `None`: the walk did not come to its end.
+    fn walk(&self, random: &mut Random, entry: u64, exits: &BTreeSet<Exit>) -> Option<(u32, u32)> {
+        let (mut entered, mut left) = (0, 0);
+        let mut at = 0;
+        for _ in 0..400 {
+            entered += u32::from(self.address[at] == entry);
+            left += u32::from(exits.contains(&Exit::At(self.address[at])));
+            if self.next[at].is_empty() {
+                return Some((entered, left));
+            }
+            let to = self.next[at][random.below(self.next[at].len())];
+            left += u32::from(exits.contains(&Exit::Edge { from: self.address[at], to: self.address[to] }));
+            at = to;
+        }
+        None
+    }
+}
+
+#[test]
+fn random_functions() {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let (mut copies, mut walks, mut edges) = (0, 0, 0);
+    for _ in 0..4000 {
+        let model = function(&mut random);
+        let count = model.address.len();
+        let mut flow =
+            Flow::of(Part { address: BASE, code: &model.code }, &Marks::default(), |_| None).expect("a flow");
+        let reachable: Vec<usize> = model.reached(0, None).into_iter().collect();
+        for _ in 0..4 {
+            let entry = reachable[random.below(reachable.len())];
+            let ends: Vec<u64> =
+                model.address.iter().copied().skip(1).chain([BASE + model.code.len() as u64]).collect();
+            let mut ranges: Vec<Range<u64>> = Vec::new();
+            let mut set = BTreeSet::new();
+            let mut at = if random.below(3) == 0 { 0 } else { entry };
+            while at < count && ranges.len() < 3 {
+                let last = (at + random.below(5)).min(count - 1);
+                ranges.push(model.address[at]..ends[last]);
+                set.extend(at..=last);
+                at = last + 2 + random.below(6);
+            }
+            if ranges.is_empty() {
+                continue;
+            }
+            let found = flow.exits(model.address[entry], &ranges).expect("an instruction");
+            let wanted = model.exits(entry, &set);
+            let sites: BTreeSet<Exit> = found.sites.iter().copied().collect();
+            assert_eq!(sites.len(), found.sites.len(), "each once");
+            assert_eq!(
+                sites, wanted,
+                "entry {entry} of {:x?}, ranges {ranges:x?}, code {:x?}",
+                model.next, model.code
+            );
+            copies += 1;
+            edges += sites.iter().filter(|exit| matches!(exit, Exit::Edge { .. })).count();
+            for _ in 0..3 {
+                if let Some((entered, left)) = model.walk(&mut random, model.address[entry], &sites) {
+                    assert_eq!(entered, left, "entry {entry} of {:x?}, ranges {ranges:x?}", model.next);
+                    walks += u32::from(entered > 0);
+                }
+            }
+        }
+    }
+    assert!(
+        copies > 10_000 && walks > 5_000 && edges > 1_000,
+        "{copies} copies, {walks} walks, {edges} edges"
+    );
+}

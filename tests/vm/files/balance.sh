@@ -1,0 +1,61 @@
+# balance.sh: entries and returns of inlined functions over a workload. balance NAMES [SIZE]: the functions of a file, so
+# many at once. A line for each one that was hit: name, places, entries, returns; and a summary.
+#
+# Only what the program itself does is counted: what other threads are in the middle of when tracing begins or ends
+# would be half a call. A function of which a place cannot be traced is left out as a whole.
+
+program() {
+	while read -r f; do
+		echo "kinst::$f:entry /execname == \"work\"/ { @e[\"$f\"] = count(); }"
+		echo "kinst::$f:return /execname == \"work\"/ { @r[\"$f\"] = count(); }"
+	done
+	echo 'END { printa("E %s %@d\n", @e); printa("R %s %@d\n", @r); }'
+}
+
+# Of a program as -d prints it: place and function.
+places() {
+	awk '/^(kinst|fbt):/ { sub(/,$/, ""); place[n++] = $1 }
+		/^@/ || /@[er]\[/ { split($0, part, "\""); for (i = 0; i < n; i++) print place[i], part[2]; n = 0 }'
+}
+
+# The names of functions that do not exist here, or that have places that are refused.
+unwanted() {
+	sed -n 's/^dtrace: \([^ ]*\) cannot be traced: .*/\1/p' err >refused
+	awk 'NR == FNR { bad[$1] = 1; next } $1 in bad { print $2 }' refused map
+	sed -n 's/.*inlined copies of `\(.*\)` can be traced.*/\1/p; s/.*there is no function `\([^`]*\)`.*/\1/p; s/.*no code is left of the function `\(.*\)`.*/\1/p; s/.*`\(.*\)` is code of the boot.*/\1/p' err
+}
+
+chunk() {
+	for round in 1 2 3 4 5 6 7 8; do
+		program <names >b.d
+		if dtrace -e -ds b.d >expanded 2>err; then
+			places <expanded >map
+			if dtrace -v -x bufsize=1m -x aggsize=4m -qs b.d -c './work 2' >out 2>err && ! grep -q 'cannot be traced: ' err; then
+				awk 'NR == FNR { places[$2]++; next } $1 == "E" { e[$2] = $3 } $1 == "R" { r[$2] = $3 }
+					END { for (f in e) print "F", f, places[f], e[f], r[f] + 0
+						for (f in r) if (!(f in e)) print "F", f, places[f], 0, r[f] }' map out
+				return
+			fi
+		else
+			: >map
+		fi
+		unwanted | sort -u >drop
+		[ -s drop ] || break
+		awk 'NR == FNR { bad[$1] = 1; next } !($1 in bad)' drop names >left
+		mv left names
+	done
+	echo "gave up:"
+	grep -v '^	\|^$' err | head -n 5
+}
+
+balance() {
+	ip link set lo up 2>/dev/null || ifconfig lo up
+	awk -v n="${2:-100}" '{ print > ("chunk." 1000 + int((NR - 1) / n)) }' "$1"
+	for c in chunk.*; do
+		mv $c names
+		chunk
+	done >table
+	sort table
+	awk '$1 == "F" { hit++; places += $3; entries += $4; if ($4 == $5) same++; else differ++ }
+		END { print "hit " hit + 0 ", places " places ", entries " entries ", balanced " same + 0 ", not " differ + 0 }' table
+}
