@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::about::Opened;
 use super::catalog::{LiveInsn, LiveText};
-use super::decode::{self, Insn};
+use super::decode::Insn;
 use super::dwarf::{self, Body, Frame, InlineCopy};
 use super::kernel::Kernel;
 use super::symtab::Symbol;
@@ -250,9 +250,7 @@ impl<'k> Lister<'k> {
                 offset: insn.offset,
                 address: address + u64::from(insn.offset),
                 bytes: insn.bytes.clone(),
-                text: decode::text_with(&insn.bytes, at, &|target| {
-                    self.kernel.target_name(module, symbol, target)
-                }),
+                text: self.kernel.insn_text(module, symbol, insn, code.verdicts.is_none()),
                 place: place.map(|line| Place { file: line.file.to_owned(), line: line.line.into() }),
                 frames: frames.clone(),
                 refused: by_kernel.or(verdict.refused.map(Refused::ByFile)),
