@@ -82,8 +82,9 @@ fn places(run: &Run, probes: &[Probe]) -> Result<Vec<String>, Failed> {
     let instruction = |(probe, about): (&Probe, &Option<About>)| {
         let about = about.as_ref()?;
         let inner = about.frames.iter().map(|frame| frame.die).collect::<Vec<u64>>();
-        // A copy without instructions is entered at somebody else's.
-        let empty = about.entered.iter().find(|frame| !inner.contains(&frame.die));
+        // A copy without instructions is entered at somebody else's, which is shown if it is entered there too.
+        let with_code = about.entered.iter().any(|frame| inner.contains(&frame.die));
+        let empty = about.entered.first().filter(|_| !with_code);
         Some(Instruction {
             module: probe.module.clone(),
             function: probe.function.clone(),

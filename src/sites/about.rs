@@ -125,7 +125,7 @@ impl Kernel {
         let reference = in_file.and_then(|at| self.reference(module, bytes(at)));
         let name = |target| match reference {
             Some(Reference::Import(name)) => Some(name.clone()),
-            Some(Reference::Address(to)) => self.target_name(module, symbol, self.from_code(module, *to)),
+            Some(Reference::Address(to)) => self.target_name(module, symbol, self.out_of_code(module, *to)),
             None => self.target_name(module, symbol, target),
         };
         decode::text_with(&insn.bytes, at, &name)

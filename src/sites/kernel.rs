@@ -21,6 +21,9 @@ use crate::sites::tables::Tables;
 /// What `module` means in a description: `kernel` is another name of the kernel proper.
 pub const KERNEL_PROPER: &str = "vmlinux";
 
+/// Is told what is waited for.
+pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
+
 /// A kernel that probes are looked for in.
 pub struct Kernel {
     root: Root,
@@ -32,7 +35,7 @@ pub struct Kernel {
     /// The hashes of all names, sorted.
     namesakes: OnceLock<Vec<u64>>,
     /// Whom to tell that debuginfod is asked; none: it is not.
-    ask: Option<Box<dyn Fn(&str) + Send + Sync>>,
+    ask: Option<Tell>,
     /// A server did not answer: the next one is not asked.
     unanswered: AtomicBool,
     warnings: Mutex<Vec<Diagnostic>>,
@@ -117,7 +120,7 @@ impl Kernel {
     }
 
     /// The same, with debug information from the servers that the user names; `say` is told what is waited for.
-    pub fn with_debuginfod(self, say: Box<dyn Fn(&str) + Send + Sync>) -> Kernel {
+    pub fn with_debuginfod(self, say: Tell) -> Kernel {
         Kernel { ask: Some(say), ..self }
     }
 
@@ -335,7 +338,7 @@ impl Kernel {
     }
 
     /// The same backwards: the file with the code may place its sections elsewhere than the one with the symbols.
-    pub(super) fn from_code(&self, module: usize, address: u64) -> u64 {
+    pub(super) fn out_of_code(&self, module: usize, address: u64) -> u64 {
         let named = self.debug(module);
         let code = named.filter(|image| image.has_code()).or_else(|| self.binary(module));
         let moved =
