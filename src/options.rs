@@ -135,7 +135,9 @@ pub const TABLE: &[Spec] = &[
     row("linktype", Kind::Text, When::Compile, ""),
     row("lockmem", Kind::Text, When::Run, ""),
     row("maxframes", Kind::Text, When::Run, ""),
+    row("maxprobes", number(100_000_000), When::Context, "1024"),
     row("modpath", Kind::Text, When::Compile, ""),
+    row("nocache", Kind::Flag, When::Context, ""),
     row("nolibs", Kind::Flag, When::Compile, ""),
     row("noresolve", Kind::Flag, When::Refused("it is not there yet"), ""),
     row("nspec", number(1024), When::Run, "1"),
@@ -172,6 +174,7 @@ pub const TABLE: &[Spec] = &[
     row("ustackframes", number(512), When::Run, "20"),
     row("verbose", Kind::Flag, When::Compile, ""),
     row("version", Kind::Version, When::Compile, ""),
+    row("vmlinux", Kind::Text, When::Context, ""),
     row("zdefs", Kind::Flag, When::Compile, ""),
 ];
 

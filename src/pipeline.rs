@@ -8,7 +8,7 @@ use crate::diag::{Diagnostic, tags};
 use crate::dif;
 use crate::options::{From as Setter, Options};
 use crate::parser::{self, Macros, ParseOptions, Settings, ast};
-use crate::sites::{Boundary, FunctionSites, InlineProbe, SiteIndex};
+use crate::sites::{Boundary, FunctionSites, InlineProbe, Site, SiteIndex, SourceLine};
 use crate::source::{FileId, Source, Sources, Span};
 use crate::sugar::{self, inline_probes, plain};
 use crate::typeck;
@@ -377,6 +377,10 @@ struct NothingWanted;
 
 impl SiteIndex for NothingWanted {
     fn inline_sites(&self, _: &str, _: &str, _: Boundary) -> Result<Vec<FunctionSites>, Box<Diagnostic>> {
+        Ok(Vec::new())
+    }
+
+    fn line_sites(&self, _: &str, _: &str, _: &SourceLine) -> Result<Vec<Site>, Box<Diagnostic>> {
         Ok(Vec::new())
     }
 }

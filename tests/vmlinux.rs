@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use kinst::debuginfo::Image;
-use kinst::sites::dwarf::{self, InlineCopy};
+use kinst::debuginfo::{CodeSymbol, Image};
+use kinst::sites::dwarf::{self, DebugInfo, InlineCopy};
 use kinst::sites::{Boundary, Catalog, DwarfIndex, InlineProbe, Kernel, ProbeCatalog, SiteIndex};
 
 /// From one copy to more than two thousand.
@@ -40,7 +40,7 @@ const FUNCTIONS: [&str; 20] = [
 /// A vmlinux, and what its debug information says of the functions: one walk for all tests.
 struct Subject {
     path: PathBuf,
-    copies: BTreeMap<&'static str, Vec<InlineCopy>>,
+    copies: BTreeMap<String, Vec<InlineCopy>>,
 }
 
 fn subject() -> Option<&'static Subject> {
@@ -51,13 +51,28 @@ fn subject() -> Option<&'static Subject> {
         let wanted = FUNCTIONS.map(str::to_owned);
         let findings = dwarf::find(&image, &wanted, false).expect("debug information");
         assert_eq!(findings.damaged, Vec::<String>::new());
-        let copies = FUNCTIONS.into_iter().zip(findings.functions);
-        Some(Subject { path, copies: copies.map(|(name, function)| (name, function.copies)).collect() })
+        let copies = FUNCTIONS.into_iter().map(str::to_owned).zip(findings.functions);
+        let copies = copies.map(|(name, function)| (name, function.copies)).collect();
+        Some(Subject { path, copies })
     });
     if subject.is_none() {
         eprintln!("skipped: no vmlinux (KINST_VMLINUX, or cargo xtask setup)");
     }
     subject.as_ref()
+}
+
+/// `KINST_PERF_SAMPLE` more functions for the comparison with perf, spread over all names; perf takes a second for each.
+fn sample(vmlinux: &Path) -> BTreeMap<String, Vec<InlineCopy>> {
+    let count = std::env::var("KINST_PERF_SAMPLE").ok().and_then(|count| count.parse().ok()).unwrap_or(0);
+    if count == 0 {
+        return BTreeMap::new();
+    }
+    let image = Image::open(vmlinux).expect("a vmlinux");
+    let found = dwarf::find_all(&image, &|_| true).expect("debug information").functions;
+    let inlined: Vec<_> = found.into_iter().filter(|(_, function)| !function.copies.is_empty()).collect();
+    let step = (inlined.len() / count).max(1);
+    let sample = inlined.into_iter().step_by(step).take(count);
+    sample.map(|(name, function)| (name, function.copies)).collect()
 }
 
 /// `KINST_VMLINUX`, or what `cargo xtask setup` has unpacked.
@@ -114,6 +129,12 @@ fn is_instance(symbol: &str, function: &str) -> bool {
     })
 }
 
+fn is_part(symbol: &str, function: &str) -> bool {
+    symbol
+        .strip_prefix(function)
+        .is_some_and(|suffix| suffix.starts_with(".part.") || suffix.contains(".cold"))
+}
+
 /// The addresses that a line of perf may mean: those of the symbol, and those of its clones, since perf names the
 /// function of the debug information.
 fn places(symbols: &BTreeMap<String, Vec<u64>>, symbol: &str, offset: u64) -> [BTreeSet<u64>; 2] {
@@ -136,6 +157,10 @@ enum Class {
     ElsewhereInCopy,
     /// Several copies begin at one address.
     SameAddress,
+    /// perf lists the cut-off part of a function (`f.part.0`) too, where no call of it begins.
+    Part,
+    /// perf makes no event of the function at all: its name is too long for one, or it says so.
+    PerfRefuses,
 }
 
 impl Class {
@@ -145,6 +170,8 @@ impl Class {
             Class::Namesakes => "namesakes with the same line",
             Class::ElsewhereInCopy => "elsewhere in the copy",
             Class::SameAddress => "copies at one address",
+            Class::Part => "a cut-off part",
+            Class::PerfRefuses => "perf makes no event",
         }
     }
 }
@@ -201,6 +228,8 @@ fn compare(
         }
         if found.is_empty() && *offset == 0 && is_instance(symbol, function) && !places.is_empty() {
             *comparison.only_perf.entry(Class::OutOfLine).or_default() += 1;
+        } else if found.is_empty() && *offset == 0 && is_part(symbol, function) {
+            *comparison.only_perf.entry(Class::Part).or_default() += 1;
         } else if found.is_empty() {
             unmatched.push((symbol, offset, places));
         }
@@ -219,6 +248,9 @@ fn compare(
             }
             None => comparison.unexplained.push(format!("only perf has {symbol}+{offset}")),
         }
+    }
+    if perf.is_empty() {
+        comparison.only_ours.insert(Class::PerfRefuses, std::mem::take(&mut left).len());
     }
     comparison.unexplained.extend(left.iter().map(|address| format!("only ours has {address:#x}")));
     if copies.len() > addresses.len() {
@@ -244,10 +276,16 @@ fn the_copies_are_those_of_perf() {
         "| function | copies | our addresses | perf (sort -u) | perf (lines) | common | only ours | only perf |\n|---|--:|--:|--:|--:|--:|---|---|\n",
     );
     let mut unexplained = Vec::new();
-    for function in FUNCTIONS {
-        let copies = &subject.copies[function];
+    let sample = sample(&subject.path);
+    let mut sums = [BTreeMap::new(), BTreeMap::new()];
+    let (mut ours, mut common) = (0, 0);
+    for (function, copies) in subject.copies.iter().chain(&sample) {
         let perf = perf(&subject.path, function).expect("perf's answer");
-        assert!(!copies.is_empty() && !perf.is_empty(), "{function} is not there: choose another one");
+        let chosen = !sample.contains_key(function);
+        assert!(
+            !chosen || !copies.is_empty() && !perf.is_empty(),
+            "{function} is not there: choose another one"
+        );
         let row = compare(function, copies, &perf, &symbols);
         writeln!(
             table,
@@ -261,8 +299,21 @@ fn the_copies_are_those_of_perf() {
             classes(&row.only_perf)
         )
         .expect("text");
+        ours += row.ours;
+        common += row.common;
+        for (sum, row) in sums.iter_mut().zip([&row.only_ours, &row.only_perf]) {
+            row.iter().for_each(|(class, count)| *sum.entry(*class).or_default() += count);
+        }
         unexplained.extend(row.unexplained.into_iter().map(|what| format!("{function}: {what}")));
     }
+    writeln!(
+        table,
+        "| {} functions | | {ours} | | | {common} | {} | {} |",
+        subject.copies.len() + sample.len(),
+        classes(&sums[0]),
+        classes(&sums[1])
+    )
+    .expect("text");
     println!("{table}");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("perf-table.txt");
     std::fs::write(&path, &table).expect("a file");
@@ -332,4 +383,131 @@ fn every_site_is_a_probe_at_an_instruction() {
     }
     println!("{} functions, entries and returns, every site a probe: {:?}", FUNCTIONS.len(), start.elapsed());
     kernel.take_remarks().iter().for_each(|remark| println!("{remark}"));
+}
+
+/// What a symbolizer says of each address: function and file:line, the innermost first.
+fn symbolizer(command: &[&str], vmlinux: &Path, addresses: &[u64]) -> Vec<Vec<(String, String)>> {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let text: String = addresses.iter().map(|address| format!("{address:#x}\n")).collect();
+    std::fs::write(file.path(), text).expect("the addresses");
+    let output = Command::new(command[0])
+        .args(&command[1..])
+        .arg(vmlinux)
+        .stdin(file.reopen().expect("the file again"))
+        .output()
+        .expect("the symbolizer");
+    let mut answers: Vec<Vec<(String, String)>> = Vec::new();
+    let output = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut lines = output.lines().filter(|line| !line.is_empty());
+    while let Some(line) = lines.next() {
+        if line.starts_with("0x") {
+            answers.push(Vec::new());
+        } else if let Some(answer) = answers.last_mut() {
+            let place = lines.next().unwrap_or_default();
+            // Both add `(discriminator 2)`.
+            let place = place.split_once(" (").map_or(place, |(place, _)| place);
+            answer.push((line.to_owned(), place.to_owned()));
+        }
+    }
+    assert_eq!(answers.len(), addresses.len());
+    answers
+}
+
+/// The same from us.
+fn our_frames(info: &DebugInfo<'_>, address: u64) -> Vec<(String, String)> {
+    let body = info.body_at(address).expect("frames");
+    let lines = info.lines_at(address).expect("lines");
+    let line = lines.as_ref().and_then(|lines| lines.at(address));
+    let mut place = line.map_or("??:0".to_owned(), |line| format!("{}:{}", line.file, line.line));
+    let mut answer = Vec::new();
+    for frame in body.iter().flat_map(|body| body.at(address)) {
+        let outside = frame.call.as_ref().map(|call| format!("{}:{}", call.file, call.line));
+        answer.push((frame.name.clone(), std::mem::replace(&mut place, outside.unwrap_or_default())));
+    }
+    answer
+}
+
+/// `??` and 0 of binutils are what is not known.
+fn same_place(theirs: &str, ours: &str) -> bool {
+    let (Some((their_file, their_line)), Some((our_file, our_line))) =
+        (theirs.rsplit_once(':'), ours.rsplit_once(':'))
+    else {
+        return false;
+    };
+    let line = if their_line == "?" { "0" } else { their_line };
+    line == our_line && their_file.ends_with(our_file.trim_start_matches("../"))
+}
+
+#[test]
+fn frames_and_lines_are_those_of_addr2line() {
+    let Some(subject) = subject() else { return };
+    let image = Image::open(&subject.path).expect("a vmlinux");
+    let info = DebugInfo::open(&image).expect("debug information");
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = move |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    let mut functions = Vec::new();
+    let function = |symbol: CodeSymbol<'_>| functions.push((symbol.address, symbol.size));
+    image.for_each_code_symbol(function).expect("symbols");
+    functions.retain(|(_, size)| *size > 0);
+    let mut addresses: Vec<u64> = (0..6000)
+        .map(|_| {
+            let (address, size) = functions[random(functions.len() as u64) as usize];
+            address + random(size)
+        })
+        .collect();
+    addresses.extend(subject.copies.values().flatten().map(|copy| copy.entry).take(3000));
+    let theirs = symbolizer(&["addr2line", "-a", "-i", "-f", "-e"], &subject.path, &addresses);
+    let (mut frames, mut deepest, mut nameless, mut different) = (0, 0, 0, Vec::new());
+    for (address, theirs) in addresses.iter().zip(theirs) {
+        let ours = our_frames(&info, *address);
+        frames += ours.len();
+        deepest = deepest.max(ours.len());
+        // Assembly, and functions that the compiler found to be the same as another one: they have a symbol and
+        // lines, and no entry; binutils takes the symbol.
+        if ours.is_empty() && theirs.len() == 1 {
+            nameless += 1;
+        } else if !are_same(&ours, &theirs) {
+            different.push((*address, ours, theirs));
+        }
+    }
+    // Where the line is that of an inlined macro or header, binutils may name the unit's file.
+    let asked: Vec<u64> = different.iter().map(|(address, ..)| *address).collect();
+    let llvm = ["llvm-symbolizer", "--addresses", "--inlines", "--output-style=GNU", "-e"];
+    let second = symbolizer(&llvm, &subject.path, &asked);
+    let explained = |ours: &[(String, String)], theirs: &[(String, String)]| {
+        let lines = |frames: &[(String, String)]| -> Vec<String> {
+            frames
+                .iter()
+                .map(|(name, place)| format!("{name}{}", place.rsplit(':').next().unwrap_or("")))
+                .collect()
+        };
+        lines(ours) == lines(theirs)
+    };
+    let unexplained: Vec<_> = different
+        .iter()
+        .zip(&second)
+        .filter(|((_, ours, theirs), second)| !(are_same(ours, second) && explained(ours, theirs)))
+        .collect();
+    println!(
+        "{} addresses, {frames} frames, at most {deepest} deep; {nameless} in code without an entry; \
+         {} where binutils names another file than llvm-symbolizer and we",
+        addresses.len(),
+        different.len() - unexplained.len()
+    );
+    assert!(
+        unexplained.is_empty(),
+        "{} differ: {:#?}",
+        unexplained.len(),
+        &unexplained[..unexplained.len().min(9)]
+    );
+}
+
+fn are_same(ours: &[(String, String)], theirs: &[(String, String)]) -> bool {
+    ours.len() == theirs.len()
+        && ours.iter().zip(theirs).all(|(our, their)| our.0 == their.0 && same_place(&their.1, &our.1))
 }

@@ -75,6 +75,7 @@ fn whole(sources: &mut Sources, file: FileId) {
 
 /// Does a variable's or type's declaration stand between the clauses? Those end in a semicolon outside of braces.
 fn declared(text: &str) -> bool {
+    let text = unquoted(text);
     text.rsplit('}').next().is_some_and(|rest| rest.contains(';')) || {
         let mut depth = 0_i32;
         text.bytes().any(|byte| {
@@ -82,6 +83,38 @@ fn declared(text: &str) -> bool {
             depth <= 0 && byte == b';'
         })
     }
+}
+
+/// The text without its comments, and without what stands in quotes.
+fn unquoted(text: &str) -> String {
+    let mut bare = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = match first {
+            '/' if rest.starts_with("/*") => rest[2..].find("*/").map(|end| end + 4),
+            '"' | '\'' => closing(rest, first),
+            _ => None,
+        };
+        if end.is_none() {
+            bare.push(first);
+        }
+        rest = &rest[end.unwrap_or(first.len_utf8())..];
+    }
+    bare
+}
+
+/// Behind the quote that closes the one at the start.
+fn closing(text: &str, quote: char) -> Option<usize> {
+    let mut escaped = true;
+    for (at, character) in text.char_indices() {
+        match character {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if character == quote => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
 }
 
 fn with(

@@ -3,6 +3,7 @@
 //! `fuzz_targets/` hands them to libFuzzer, tests/fuzz.rs replays what was found.
 
 mod compile;
+mod debug;
 #[path = "../../tests/support/exhaust.rs"]
 mod exhaust;
 mod grammar;
@@ -14,6 +15,7 @@ mod parse;
 mod types;
 
 pub use compile::{compile, program};
+pub use debug::{frames, lines, walk};
 pub use options::options;
 pub use parse::parse;
 pub use types::btf;
@@ -23,8 +25,16 @@ use kinst::source::{FileId, Origin, Source, Sources};
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: &[(&str, Target)] =
-    &[("parse", parse), ("compile", compile), ("program", program), ("btf", btf), ("options", options)];
+pub const TARGETS: &[(&str, Target)] = &[
+    ("parse", parse),
+    ("compile", compile),
+    ("program", program),
+    ("btf", btf),
+    ("options", options),
+    ("walk", walk),
+    ("frames", frames),
+    ("lines", lines),
+];
 
 /// A text as a run of dtrace has it: the first byte of the input says how it came in.
 fn source(data: &[u8]) -> Option<(Sources, FileId)> {

@@ -45,6 +45,10 @@ fn printed(program: &ast::Program, source: &Source, options: &ParseOptions<'_>) 
     // A clause without a body is printed with an empty one.
     clauses.items.retain(|item| matches!(item, ast::Item::Clause(clause) if clause.body.is_some()));
     let text = parser::pretty::clauses(&clauses);
+    // A macro may put a digit where a description begins, which no text can: a provider that does not exist.
+    if text.lines().any(|line| line.contains(':') && line.starts_with(|first: char| first.is_ascii_digit())) {
+        return;
+    }
     let script = Source { origin: Origin::Script, ..source.clone() };
     let Some(again) = read(&text, &script, options) else { panic!("-d prints what cannot be read:\n{text}") };
     assert_eq!(

@@ -1,8 +1,9 @@
 //! cli/dtrace.rs: the dtrace command: arguments → library calls → exit code.
 
 use super::dtrace_args::{self, D_VERSION, Invocation, Mode, ProgramArg, Stop};
+use super::progress::Progress;
 use super::report::Report;
-use super::{cpp, dtrace_list, dtrace_trace, stability};
+use super::{cpp, dtrace_disas, dtrace_list, dtrace_trace, stability};
 use crate::diag::Diagnostic;
 use crate::dif;
 use crate::kernel::ioctl::Device;
@@ -10,7 +11,7 @@ use crate::kernel::process::{self, Process};
 use crate::options::{self, From as Setter, Options};
 use crate::parser::Macros;
 use crate::pipeline::{self, Compilation, Compiled, LibraryFile};
-use crate::sites::{DwarfIndex, InlineProbe, Kernel, SiteIndex};
+use crate::sites::{Cache, DwarfIndex, InlineProbe, Kernel, SiteIndex};
 use crate::source::{FileId, Origin, Source, Sources};
 use crate::types::kernel::{Installed, KernelTypes};
 use std::cell::OnceCell;
@@ -88,6 +89,12 @@ impl Run {
         if !self.invocation.formatted.is_empty() {
             return self.format(&self.invocation.formatted.clone());
         }
+        if !self.invocation.disassembled.is_empty() {
+            return dtrace_disas::disassemble(self, &self.invocation.disassembled.clone());
+        }
+        if self.invocation.mode == Mode::Index {
+            return self.index_all();
+        }
         self.read_programs()?;
         if self.files.is_empty() && self.invocation.mode != Mode::List {
             return self
@@ -96,7 +103,7 @@ impl Run {
         match self.invocation.mode {
             Mode::Trace => dtrace_trace::trace(self),
             Mode::List => dtrace_list::list(self),
-            Mode::Compile | Mode::Version => self.compile_only(),
+            Mode::Compile | Mode::Version | Mode::Index => self.compile_only(),
         }
     }
 
@@ -193,14 +200,7 @@ impl Run {
     pub fn compile(&mut self, target: u32) -> Result<Compiled, Failed> {
         let mut options = self.options.clone();
         let compilation = self.compilation(target, &mut options);
-        if let Some(kernel) = self.kernel.get() {
-            for warning in kernel.take_warnings() {
-                self.report.diagnostic(&self.sources, &warning, None);
-            }
-            if self.invocation.verbose {
-                kernel.take_remarks().iter().for_each(|remark| self.report.notice(remark));
-            }
-        }
+        self.tell_of_kernel();
         if self.invocation.desugared {
             print(&compilation.desugared);
         }
@@ -221,6 +221,17 @@ impl Run {
         Ok(compiled)
     }
 
+    /// What is wrong with the kernel's files; with -v also what was left out of them.
+    fn tell_of_kernel(&self) {
+        let Some(kernel) = self.kernel.get() else { return };
+        for warning in kernel.take_warnings() {
+            self.report.diagnostic(&self.sources, &warning, None);
+        }
+        if self.invocation.verbose {
+            kernel.take_remarks().iter().for_each(|remark| self.report.notice(remark));
+        }
+    }
+
     fn compilation(&self, target: u32, options: &mut Options) -> Compilation {
         self.with_given(target, |given| pipeline::compile(&self.sources, &self.files, given, options))
     }
@@ -238,7 +249,37 @@ impl Run {
     }
 
     fn index(&self, wanted: Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> {
-        Ok(Box::new(DwarfIndex::new(self.open_kernel()?, wanted)))
+        let index = DwarfIndex::new(self.open_kernel()?, wanted);
+        let most = usize::try_from(self.options.number("maxprobes")).unwrap_or(usize::MAX);
+        Ok(Box::new(index.with_max_probes(most)))
+    }
+
+    /// --index
+    fn index_all(&mut self) -> Result<u8, Failed> {
+        let kernel = self.kernel()?;
+        let Some(cache) = Cache::of_user().filter(|_| !self.options.flag("nocache")) else {
+            return self
+                .fail("there is no directory to keep an index in", Some("set HOME or XDG_CACHE_HOME"));
+        };
+        let dir = cache.dir().display();
+        let Some(built) = kernel.index_all() else {
+            let help = "it must be yours to write, and of nobody else";
+            return self.fail(&format!("the index cannot be kept in {dir}"), Some(help));
+        };
+        self.tell_of_kernel();
+        if built.modules == 0 {
+            let help = kernel.debug_package();
+            let title = format!("no debug information of {} was found", kernel.release());
+            return self.fail(&title, Some(&help));
+        }
+        self.put(&format!(
+            "{}: {} inlined functions of vmlinux and its modules, {} files of debug information ({} of them indexed before), in {dir}\n",
+            kernel.release(),
+            built.functions,
+            built.modules,
+            built.kept
+        ))?;
+        Ok(0)
     }
 
     /// The running kernel's files, or those of --sysroot.
@@ -246,10 +287,18 @@ impl Run {
         if let Some(kernel) = self.kernel.get() {
             return Ok(Arc::clone(kernel));
         }
-        let kernel = Arc::new(match self.options.text("sysroot") {
+        let kernel = match self.options.text("sysroot") {
             Some(path) => Kernel::sysroot(Path::new(path), None)?,
             None => Kernel::running()?,
-        });
+        };
+        let cache = if self.options.flag("nocache") { None } else { Cache::of_user() };
+        let vmlinux = self.options.text("vmlinux").map(Path::new);
+        let program = self.report.program.clone();
+        let kernel = kernel
+            .with_vmlinux(vmlinux)
+            .with_debuginfod(Box::new(move |text| eprint(&format!("{program}: {text}\n"))))
+            .with_cache(cache, Some(Box::new(Progress::default())));
+        let kernel = Arc::new(kernel);
         Ok(Arc::clone(self.kernel.get_or_init(|| kernel)))
     }
 

@@ -28,6 +28,10 @@ pub struct Invocation {
     pub pids: Vec<String>,
     /// --fmt
     pub formatted: Vec<String>,
+    /// --disas
+    pub disassembled: Vec<String>,
+    /// --json: what --disas prints is one object a line.
+    pub objects: bool,
     /// $1 …
     pub operands: Vec<String>,
     /// --message-format=json
@@ -44,6 +48,8 @@ pub enum Mode {
     List,
     /// -V
     Version,
+    /// --index
+    Index,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +86,10 @@ enum Does {
     Pid,
     /// --fmt
     Format,
+    /// --disas
+    Disassemble,
+    /// --json
+    Objects,
     MessageFormat,
     DataModel,
     Help,
@@ -165,11 +175,26 @@ const TABLE: &[Row] = &[
     row('V', "version", "", "Print the version of the D language", Does::Mode(Mode::Version)),
     long("sysroot", "DIR", "Take vmlinux, modules and debug files from under DIR", Does::Set("sysroot")),
     long(
+        "index",
+        "",
+        "Make the index of inlined functions now, for the runs to come",
+        Does::Mode(Mode::Index),
+    ),
+    long("no-cache", "", "Read the debug information itself, and keep no index", Does::Set("nocache")),
+    long("vmlinux", "FILE", "Take the kernel's debug information from FILE", Does::Set("vmlinux")),
+    long(
         "fmt",
         "FILE",
         "Rewrite the D script FILE in its canonical layout; - is standard input",
         Does::Format,
     ),
+    long(
+        "disas",
+        "[MODULE:]FUNCTION",
+        "List a function's instructions, or its inlined copies', with source lines and what can be traced",
+        Does::Disassemble,
+    ),
+    long("json", "", "With --disas: one JSON object a line", Does::Objects),
     long("message-format", "text|json", "How messages on standard error are written", Does::MessageFormat),
     long("help", "", "Print this help", Does::Help),
     row('3', ".3", "2", "Data model -32", Does::DataModel),
@@ -221,6 +246,8 @@ pub fn parse(arguments: &[String]) -> Result<Invocation, Stop> {
             Does::Command => invocation.commands.push(value),
             Does::Pid => invocation.pids.push(value),
             Does::Format => invocation.formatted.push(value),
+            Does::Disassemble => invocation.disassembled.push(value),
+            Does::Objects => invocation.objects = true,
             Does::MessageFormat => invocation.json = message_format(&value).map_err(bad)?,
             Does::DataModel => data_model(row, &value).map_err(bad)?,
             Does::Help => return Err(Stop::Help(command.render_help().to_string())),
@@ -261,7 +288,7 @@ pub fn command() -> Command {
                 .action(ArgAction::Append),
         )
         .after_help(
-            "Examples:\n  dtrace -n 'BEGIN { printf(\"hello\"); exit(0); }'\n  dtrace -n 'fbt::vfs_read:entry { @[execname] = count(); }'\n  dtrace -dn 'kinst::get_page:entry { @[probefunc] = count(); }'\n  dtrace -l -n 'fbt::vfs_*:entry'",
+            "Examples:\n  dtrace -n 'BEGIN { printf(\"hello\"); exit(0); }'\n  dtrace -n 'fbt::vfs_read:entry { @[execname] = count(); }'\n  dtrace -dn 'kinst::get_page:entry { @[probefunc] = count(); }'\n  dtrace -l -n 'fbt::vfs_*:entry'\n  dtrace --disas vfs_read",
         )
 }
 
@@ -292,7 +319,7 @@ fn one_mode(modes: &[(Mode, String)]) -> Result<Mode, String> {
     match exclusive.as_slice() {
         [] => Ok(modes.first().map_or(Mode::Trace, |(mode, _)| *mode)),
         [(mode, _)] => Ok(*mode),
-        _ => Err("only one of -l and -V can be given: they cannot be combined".to_owned()),
+        _ => Err("only one of -l, -V and --index can be given: they cannot be combined".to_owned()),
     }
 }
 

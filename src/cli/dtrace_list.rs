@@ -7,7 +7,9 @@ use crate::dif::ProbeDesc;
 use crate::kernel::session::matches;
 use crate::parser::ast::ProbeFields;
 use crate::pipeline;
-use crate::sites::{Catalog, Probe};
+use crate::sites::about::{About, Answers};
+use crate::sites::dwarf::Frame;
+use crate::sites::{Catalog, Probe, ProbeKind};
 use crate::typeck::ProbeStability;
 use std::fmt::Write as _;
 
@@ -39,8 +41,15 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
     match run.invocation.verbose {
         false => found.iter().for_each(|probe| row(&mut text, probe)),
         true => {
+            let kernel = run.kernel()?;
+            let mut answers = Answers::new(&kernel);
             for (probe, described) in found.iter().zip(described(run, &found)?) {
                 row(&mut text, probe);
+                if matches!(probe.kind, ProbeKind::Insn | ProbeKind::Edge)
+                    && let Some(about) = answers.about(probe)
+                {
+                    text += &place(&about);
+                }
                 text += &stability::describe(&described);
             }
         }
@@ -62,6 +71,39 @@ fn described(run: &Run, probes: &[Probe]) -> Result<Vec<ProbeStability>, Failed>
         diagnostics.iter().for_each(|d| run.report.diagnostic(&run.sources, d, None));
         Failed
     })
+}
+
+/// Where an instruction is, in the kernel and in its source.
+fn place(about: &About) -> String {
+    let mut text = "\n\tInstruction\n".to_owned();
+    let mut line = |name: &str, value: &str| text += &format!("\t\t{name:<13} {value}\n");
+    if let Some(address) = about.address {
+        line("Address:", &format!("{address:#x}"));
+    }
+    if let Some(insn) = &about.text {
+        line("Text:", insn);
+    }
+    if let Some(place) = &about.place {
+        line("Source:", &format!("{}:{}", place.file, place.line));
+    }
+    // From the inside out, as a stack is read.
+    for (depth, frame) in about.frames.iter().enumerate() {
+        line(if depth == 0 { "Function:" } else { "" }, &called(frame, depth > 0));
+    }
+    for (number, frame) in about.entered.iter().enumerate() {
+        line(if number == 0 { "Entry of:" } else { "" }, &called(frame, false));
+    }
+    text
+}
+
+/// `f, inlined at fs/read_write.c:604`.
+fn called(frame: &Frame, outer: bool) -> String {
+    let name = if frame.name.is_empty() { "?" } else { &frame.name };
+    let name = if outer { format!("in {name}") } else { name.to_owned() };
+    match &frame.call {
+        Some(call) => format!("{name}, called at {}:{}", call.file, call.line),
+        None => name,
+    }
 }
 
 /// Said, but no failure: the others are listed.

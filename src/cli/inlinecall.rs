@@ -69,7 +69,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> io::Result<u8> {
     let many = arguments.files.len() > 1;
     for path in &arguments.files {
         let file = path.display().to_string();
-        match calls::in_file(path, &arguments.function) {
+        match calls::in_file_asking(path, &arguments.function, &|text| eprintln!("inlinecall: {text}")) {
             Ok(calls) => {
                 if !found && !arguments.json && io::stdout().is_terminal() {
                     let prefix = if many { "FILE  " } else { "" };

@@ -3,11 +3,13 @@
 pub mod cpp;
 pub mod dtrace;
 pub mod dtrace_args;
+mod dtrace_disas;
 pub mod dtrace_list;
 pub mod dtrace_trace;
 mod fmt;
 pub mod inlinecall;
 mod libraries;
+mod progress;
 pub mod report;
 pub mod signals;
 mod stability;

@@ -12,6 +12,10 @@ impl BuildId {
         BuildId(bytes.to_vec())
     }
 
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// `xx/yyyy`: the path below a `.build-id` directory, without a suffix. Ids of less than two bytes have none.
     pub fn path(&self) -> Option<String> {
         let text = self.to_string();

@@ -22,6 +22,10 @@ pub enum Error {
     Dwarf { path: PathBuf, cause: String },
     #[error("{path} belongs to another build")]
     BuildId { path: PathBuf, file: Option<BuildId>, wanted: BuildId, of: String },
+    #[error("{path} shares its debug information with another file, which is not there: {name}")]
+    Alternate { path: PathBuf, name: String, wanted: BuildId },
+    #[error("debuginfod has no answer for the debug information of {of}: {cause}")]
+    Debuginfod { of: String, cause: String },
     #[error("no release of the kernel was found under {root}")]
     NoRelease { root: PathBuf },
     #[error("there is no kernel {release} under {root}")]
@@ -51,6 +55,13 @@ impl Error {
                 })
                 .note(format!("build id of {of}: {wanted}"))
                 .help("the file is not used; bring the debug package up to date with the kernel, or boot the kernel that it belongs to"),
+            Error::Alternate { wanted, .. } => error.note(format!("wanted: build id {wanted}")).help(
+                "functions that the two have in common are not found; install the whole debug package (dwz put them into a file of its own)",
+            ),
+            Error::Debuginfod { cause, .. } if cause.contains("not installed") => {
+                error.help("install it: apt install debuginfod, or dnf install elfutils-debuginfod-client")
+            }
+            Error::Debuginfod { .. } => error.help("DEBUGINFOD_URLS names the servers that are asked; unset it to ask none"),
             Error::NoRelease { root } => error.help(format!(
                 "a sysroot has {0}/boot/vmlinuz-RELEASE, {0}/lib/modules/RELEASE or {0}/usr/lib/debug/boot/vmlinux-RELEASE",
                 root.display()

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use object::{
     Object, ObjectKind, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SectionFlags,
@@ -10,7 +11,7 @@ use object::{
 };
 
 use super::unpack::{self, Bytes};
-use super::{BuildId, Error, reloc};
+use super::{BuildId, Error, reloc, search};
 
 /// A section that is loaded. In a relocatable file (a module) sections have no addresses; they get some here, one
 /// after the other, so that an address tells section and offset.
@@ -59,6 +60,7 @@ pub struct Image {
     relocatable: bool,
     build_id: Option<BuildId>,
     x86_64: bool,
+    alternate: OnceLock<Option<Result<Box<Image>, Error>>>,
 }
 
 /// Where the first section of a relocatable file is put: not at 0, which is what relocations against discarded
@@ -84,7 +86,8 @@ impl Image {
         let (sections, bases) = lay_out(&file, relocatable);
         let build_id = file.build_id().ok().flatten().map(BuildId::new);
         let x86_64 = file.architecture() == object::Architecture::X86_64;
-        Ok(Image { path: path.to_owned(), sections, bases, relocatable, build_id, x86_64, bytes })
+        let alternate = OnceLock::new();
+        Ok(Image { path: path.to_owned(), sections, bases, relocatable, build_id, x86_64, bytes, alternate })
     }
 
     pub fn path(&self) -> &Path {
@@ -143,6 +146,17 @@ impl Image {
         self.file().is_ok_and(|file| file.section_by_name(".debug_info").is_some())
     }
 
+    /// Takes the pages that were read out of this process; they are read again when they are needed.
+    pub fn give_back(&self) {
+        self.bytes.give_back();
+    }
+
+    /// Bytes of .debug_info, before relocation.
+    pub fn debug_info_size(&self) -> u64 {
+        let file = self.file().ok();
+        file.and_then(|file| Some(file.section_by_name(".debug_info")?.size())).unwrap_or(0)
+    }
+
     /// The symbols of executable sections, in the order of the file; names that are not UTF-8 are left out.
     pub fn for_each_code_symbol(&self, mut visit: impl FnMut(CodeSymbol<'_>)) -> Result<(), Error> {
         let file = self.file()?;
@@ -185,7 +199,23 @@ impl Image {
         Some(FoundSymbol { address, size: symbol.size(), function: symbol.kind() == SymbolKind::Text })
     }
 
-    /// A debug section, unpacked and (in a relocatable file) relocated; empty if there is none.
+    /// The addresses of several symbols, in their order; a global one goes before those of single files.
+    pub fn addresses<const N: usize>(&self, names: [&str; N]) -> [Option<u64>; N] {
+        let mut found = [None; N];
+        let Ok(file) = self.file() else { return found };
+        for symbol in file.symbols() {
+            let Ok(name) = symbol.name_bytes() else { continue };
+            let Some(at) = names.iter().position(|wanted| wanted.as_bytes() == name) else { continue };
+            let Some(index) = symbol.section_index() else { continue };
+            if found[at].is_none() || symbol.is_global() {
+                let base = if self.relocatable { self.bases.get(index.0).copied().unwrap_or(0) } else { 0 };
+                found[at] = Some(base.wrapping_add(symbol.address()));
+            }
+        }
+        found
+    }
+
+    /// A debug section or another one of data, unpacked and (in a relocatable file) relocated; empty if there is none.
     pub fn debug_section(&self, name: &str) -> Result<Cow<'_, [u8]>, Error> {
         let file = self.file()?;
         let Some(section) = file.section_by_name(name) else { return Ok(Cow::Borrowed(&[])) };
@@ -296,6 +326,18 @@ impl Image {
         let file = self.file().ok()?;
         let (name, crc) = file.gnu_debuglink().ok().flatten()?;
         Some((String::from_utf8(name.to_vec()).ok()?, crc))
+    }
+
+    /// The file that dwz put what several files have in common into (`.gnu_debugaltlink`), and why it cannot be used.
+    /// `None`: there is no such one.
+    pub fn alternate(&self) -> Option<Result<&Image, &Error>> {
+        let found = self.alternate.get_or_init(|| {
+            let file = self.file().ok()?;
+            let (name, id) = file.gnu_debugaltlink().ok().flatten()?;
+            let name = String::from_utf8(name.to_vec()).ok()?;
+            Some(search::alternate_of(self, name, &BuildId::new(id)).map(Box::new))
+        });
+        found.as_ref().map(|found| found.as_ref().map(|image| &**image))
     }
 
     /// The CRC that a debug link compares.

@@ -1,6 +1,7 @@
 //! debuginfo/: find, open and check ELF files of a kernel: build ids, separate debug files, compressed modules.
 
 mod buildid;
+pub mod debuginfod;
 mod error;
 mod image;
 mod reloc;
@@ -12,5 +13,7 @@ pub use buildid::BuildId;
 pub use error::{D_DEBUGINFO, Error};
 pub use image::{CodeSymbol, FoundSymbol, Image, Section};
 pub use root::{ModuleFile, OWN_MODULE, Root};
-pub use search::{Searched, debug_file_of, module_binary, module_debug, vmlinux_debug};
+pub use search::{
+    Searched, debug_file_of, module_binary, module_debug, module_places, vmlinux_debug, vmlinux_places,
+};
 pub use unpack::{Bytes, read_shown};

@@ -1,4 +1,4 @@
-//! debuginfo/reloc.rs: the relocations of a module's debug sections.
+//! debuginfo/reloc.rs: the relocations of a module's debug sections and tables.
 
 use std::borrow::Cow;
 
@@ -19,6 +19,7 @@ pub fn apply<'a>(
         return Ok(data);
     }
     let values = symbol_values(file, bases);
+    let here = bases.get(section.index().0).copied().unwrap_or(0);
     let mut data = data.into_owned();
     for (offset, relocation) in relocations {
         let symbol = match relocation.target() {
@@ -33,7 +34,9 @@ pub fn apply<'a>(
         let mut value = symbol.wrapping_add_signed(relocation.addend());
         match (relocation.kind(), relocation.encoding()) {
             (RelocationKind::Absolute, RelocationEncoding::Generic | RelocationEncoding::X86Signed) => {}
-            (RelocationKind::Relative, RelocationEncoding::Generic) => value = value.wrapping_sub(offset),
+            (RelocationKind::Relative, RelocationEncoding::Generic) => {
+                value = value.wrapping_sub(here.wrapping_add(offset));
+            }
             (kind, _) => {
                 return Err(format!("a relocation that is not known ({kind:?}, {:?})", relocation.flags()));
             }

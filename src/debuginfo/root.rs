@@ -11,6 +11,8 @@ use super::Error;
 pub struct Root {
     prefix: Option<PathBuf>,
     release: String,
+    /// --vmlinux
+    vmlinux: Option<PathBuf>,
 }
 
 /// A module as the tree has it.
@@ -27,7 +29,7 @@ pub struct ModuleFile {
 impl Root {
     pub fn running() -> Root {
         let release = rustix::system::uname().release().to_string_lossy().into_owned();
-        Root { prefix: None, release }
+        Root { prefix: None, release, vmlinux: None }
     }
 
     /// The release that is named; else the only one there is, else the newest (one with debug information first).
@@ -57,7 +59,16 @@ impl Root {
                     .ok_or_else(|| Error::NoRelease { root: prefix.to_owned() })?
             }
         };
-        Ok(Root { prefix: Some(prefix.to_owned()), release })
+        Ok(Root { prefix: Some(prefix.to_owned()), release, vmlinux: None })
+    }
+
+    /// The same with a vmlinux that is somewhere else.
+    pub fn with_vmlinux(self, path: Option<&Path>) -> Root {
+        Root { vmlinux: path.map(Path::to_owned), ..self }
+    }
+
+    pub fn vmlinux(&self) -> Option<&Path> {
+        self.vmlinux.as_deref()
     }
 
     pub fn release(&self) -> &str {

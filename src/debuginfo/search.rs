@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::debuginfod::{self, Asked, Say};
 use super::{BuildId, Error, Image, ModuleFile, Root};
 
 /// What came of looking for one file.
@@ -15,17 +16,50 @@ pub struct Searched {
 
 /// The vmlinux with debug information.
 pub fn vmlinux_debug(root: &Root, wanted: Option<&BuildId>) -> Searched {
+    first_match(vmlinux_places(root, wanted), wanted, "the running kernel", Image::has_dwarf)
+}
+
+impl Searched {
+    /// Asks debuginfod for what was not found; false: there is no use in asking for another file.
+    pub fn ask(&mut self, wanted: Option<&BuildId>, of: &str, say: Say<'_>) -> bool {
+        let Some(id) = wanted.filter(|_| self.found.is_none() && debuginfod::is_wanted()) else {
+            return true;
+        };
+        match debuginfod::fetch(id, of, say) {
+            Asked::Found(image) => self.found = Some(*image),
+            Asked::Unknown => self.places.push(PathBuf::from(format!("debuginfod ({id})"))),
+            Asked::Failed(error) => {
+                let goes_on = !matches!(error, Error::Debuginfod { .. });
+                self.refused.push(error);
+                return goes_on;
+            }
+        }
+        true
+    }
+}
+
+/// Where it is looked for, in order.
+pub fn vmlinux_places(root: &Root, wanted: Option<&BuildId>) -> Vec<PathBuf> {
+    if let Some(path) = root.vmlinux() {
+        return vec![path.to_owned()];
+    }
     let mut places = by_build_id(root, wanted);
     places.extend(root.vmlinux_candidates());
-    first_match(places, wanted, "the running kernel", Image::has_dwarf)
+    places
 }
 
 /// The file with debug information of a module: a separate one, or the module itself.
 pub fn module_debug(root: &Root, module: &ModuleFile, wanted: Option<&BuildId>) -> Searched {
+    let places = module_places(root, module, wanted);
+    first_match(places, wanted, &format!("the loaded module {}", module.name), Image::has_dwarf)
+}
+
+/// Where it is looked for, in order.
+pub fn module_places(root: &Root, module: &ModuleFile, wanted: Option<&BuildId>) -> Vec<PathBuf> {
     let mut places = by_build_id(root, wanted);
     places.extend(module.debug.clone());
     places.extend(module.binary.clone());
-    first_match(places, wanted, &format!("the loaded module {}", module.name), Image::has_dwarf)
+    places
 }
 
 /// The module as it is loaded, with its instructions.
@@ -57,6 +91,19 @@ pub fn debug_file_of(binary: &Image) -> Searched {
     first_match(places, wanted, &of, |image| {
         image.has_dwarf() && (wanted.is_some() || crc == Some(image.crc()))
     })
+}
+
+/// The file that a debug file names with a path from its own place, or the one of this id beside it.
+pub fn alternate_of(image: &Image, name: String, wanted: &BuildId) -> Result<Image, Error> {
+    let path = std::fs::canonicalize(image.path()).unwrap_or_else(|_| image.path().to_owned());
+    let mut places = vec![path.parent().unwrap_or(Path::new("/")).join(&name)];
+    // Of the tree that the file is in, which need not be the running system's.
+    if let Some(id) = wanted.path() {
+        places.extend(path.ancestors().skip(1).map(|dir| dir.join(format!(".build-id/{id}.debug"))));
+    }
+    let searched = first_match(places, Some(wanted), &image.path().display().to_string(), Image::has_dwarf);
+    let missing = || Error::Alternate { path: image.path().to_owned(), name, wanted: wanted.clone() };
+    searched.found.ok_or_else(|| searched.refused.into_iter().next().unwrap_or_else(missing))
 }
 
 fn by_build_id(root: &Root, wanted: Option<&BuildId>) -> Vec<PathBuf> {

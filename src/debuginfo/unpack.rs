@@ -15,6 +15,16 @@ pub enum Bytes {
     Owned(Vec<u8>),
 }
 
+impl Bytes {
+    /// Pages of a mapped file are forgotten, not lost.
+    pub(super) fn give_back(&self) {
+        if let Bytes::Mapped(map) = self {
+            // SAFETY: the map is of a file and only read: what is dropped is read from the file again.
+            let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+        }
+    }
+}
+
 impl Deref for Bytes {
     type Target = [u8];
 

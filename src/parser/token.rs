@@ -12,6 +12,8 @@ pub enum OuterToken {
     /// One token a specifier, colons and globs included; `#` and `@` tell namesakes apart (`f#2`, `f:file.c@12`),
     /// `+` tells where a branch goes (`f:12-f.cold+4`).
     #[regex(r"[\-$:A-Za-z_.?*\\\[\]!][\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*")]
+    /// With the directories of a file: `f:linux/file.h@12`. No predicate begins so: `@` is nothing in an expression.
+    #[regex(r"[\-$:A-Za-z_.?*\\\[\]!][\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*(/[A-Za-z0-9_.+\-]+)+@[0-9]+")]
     Spec,
     #[token(",")]
     Comma,

@@ -8,6 +8,7 @@ use super::exits::Exit;
 use super::flow::Undecodable;
 use super::marks::Linked;
 use super::symtab::{Role, Symbols};
+use crate::debuginfo::debuginfod::Say;
 use crate::debuginfo::{self, D_DEBUGINFO, Error, Image};
 use crate::diag::{Diagnostic, suggest, tags};
 
@@ -46,7 +47,12 @@ pub struct Place {
 /// The calls of `function` in a program, an object, a module or a vmlinux, in the order of its debug information;
 /// a file without any is searched for under /usr/lib/debug.
 pub fn in_file(path: &Path, function: &str) -> Result<Vec<Call>, Box<Diagnostic>> {
-    let file = File::open(path)?;
+    in_file_asking(path, function, &|_| ())
+}
+
+/// The same; `say` is told when debuginfod is asked for the file's debug information.
+pub fn in_file_asking(path: &Path, function: &str, say: Say<'_>) -> Result<Vec<Call>, Box<Diagnostic>> {
+    let file = File::open(path, say)?;
     let wanted = [function.to_owned()];
     let findings = dwarf::find(file.debug(), &wanted, true).map_err(refusal)?;
     let copies = findings.functions.into_iter().flat_map(|function| function.copies);
@@ -66,9 +72,9 @@ struct File {
 }
 
 impl File {
-    fn open(path: &Path) -> Result<File, Box<Diagnostic>> {
+    fn open(path: &Path, say: Say<'_>) -> Result<File, Box<Diagnostic>> {
         let image = Image::open(path).map_err(refusal)?;
-        let separate = if image.has_dwarf() { None } else { Some(separate_file(&image)?) };
+        let separate = if image.has_dwarf() { None } else { Some(separate_file(&image, say)?) };
         let symbols =
             Symbols::of_image(separate.as_ref().unwrap_or(&image), Role::Program).map_err(refusal)?;
         Ok(File { image, separate, symbols })
@@ -144,8 +150,9 @@ impl File {
     }
 }
 
-fn separate_file(image: &Image) -> Result<Image, Box<Diagnostic>> {
-    let searched = debuginfo::debug_file_of(image);
+fn separate_file(image: &Image, say: Say<'_>) -> Result<Image, Box<Diagnostic>> {
+    let mut searched = debuginfo::debug_file_of(image);
+    searched.ask(image.build_id(), &image.path().display().to_string(), say);
     if let Some(found) = searched.found {
         return Ok(found);
     }

@@ -306,7 +306,7 @@ impl Catalog {
             let Some(symbols) = self.kernel.symbols(module) else { return Vec::new() };
             let mut functions: Vec<Function> = Vec::new();
             let mut last = None;
-            for (index, (_, symbol)) in symbols.iter().enumerate().filter(|(_, (_, symbol))| !symbol.gone) {
+            for (index, (_, symbol)) in symbols.iter().enumerate().filter(|(_, (_, symbol))| !symbol.gone()) {
                 match functions.last_mut() {
                     Some(function) if last == Some(symbol.address) && symbol.address != 0 => {
                         function.names += 1
@@ -427,6 +427,9 @@ impl ProbeCatalog for Catalog {
             _ => {}
         }
         if probes.is_empty() {
+            if provider == "kinst" && function.is_empty() {
+                return Err(Box::new(refusals::function_needed(&self.kernel, module)));
+            }
             if provider == "syscall" && !glob::is_glob(function) && !glob::is_glob(name) {
                 return Err(Box::new(syscalls::refusal(self.calls(), function, name)));
             }

@@ -116,6 +116,11 @@ pub fn last_instruction(code: &[u8], range: &Range<u64>) -> Option<u64> {
 
 /// The instruction as AT&T text.
 pub fn text(bytes: &[u8], address: u64) -> String {
+    text_with(bytes, address, &|_| None)
+}
+
+/// The same; `name` tells what stands at the target of a jump or call.
+pub fn text_with(bytes: &[u8], address: u64, name: &dyn Fn(u64) -> Option<String>) -> String {
     let Some(insn) = decode(bytes, address).next() else { return "(bad)".to_owned() };
     let mut formatter = GasFormatter::new();
     formatter.options_mut().set_branch_leading_zeros(false);
@@ -123,7 +128,14 @@ pub fn text(bytes: &[u8], address: u64) -> String {
     formatter.options_mut().set_space_after_operand_separator(true);
     let mut text = String::new();
     formatter.format(&insn, &mut text);
-    text
+    match name(insn.near_branch_target()).filter(|_| is_near(&insn)) {
+        // Of a branch the target is all that follows the mnemonic.
+        Some(name) => match text.rsplit_once(' ') {
+            Some((mnemonic, _)) => format!("{mnemonic} {name}"),
+            None => text,
+        },
+        None => text,
+    }
 }
 
 fn decode(code: &[u8], address: u64) -> impl Iterator<Item = Instruction> {

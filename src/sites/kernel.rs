@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::path::Path;
-use std::sync::{Mutex, OnceLock};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rayon::prelude::*;
 
@@ -12,8 +13,10 @@ use crate::diag::Diagnostic;
 use crate::sites::callers::Callers;
 use crate::sites::decode::{self, Insn};
 use crate::sites::glob::Pattern;
+use crate::sites::index::{Cache, Directory, ImageIndex, Watch, hash};
 use crate::sites::marks::Linked;
-use crate::sites::symtab::{Role, Symbol, Symbols, hash};
+use crate::sites::symtab::{Role, Symbol, Symbols};
+use crate::sites::tables::Tables;
 
 /// What `module` means in a description: `kernel` is another name of the kernel proper.
 pub const KERNEL_PROPER: &str = "vmlinux";
@@ -25,8 +28,13 @@ pub struct Kernel {
     modules: Vec<Module>,
     kallsyms: OnceLock<HashMap<String, Symbols>>,
     slide: OnceLock<Option<u64>>,
+    pub(super) kept: Kept,
     /// The hashes of all names, sorted.
     namesakes: OnceLock<Vec<u64>>,
+    /// Whom to tell that debuginfod is asked; none: it is not.
+    ask: Option<Box<dyn Fn(&str) + Send + Sync>>,
+    /// A server did not answer: the next one is not asked.
+    unanswered: AtomicBool,
     warnings: Mutex<Vec<Diagnostic>>,
     remarks: Mutex<Vec<String>>,
 }
@@ -38,9 +46,22 @@ pub struct Module {
     debug: OnceLock<Searched>,
     binary: OnceLock<Option<Image>>,
     symbols: OnceLock<Option<Symbols>>,
+    pub(super) index: OnceLock<Arc<ImageIndex>>,
+    pub(super) index_sought: AtomicBool,
     linked: OnceLock<Linked>,
     /// Load addresses of the sections of a loaded module, by name.
     placement: OnceLock<HashMap<String, u64>>,
+    tables: OnceLock<Tables>,
+}
+
+/// What is kept on disk between runs.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub cache: Option<Cache>,
+    pub watch: Option<Box<dyn Watch>>,
+    pub directory: OnceLock<Directory>,
+    pub sought: AtomicBool,
+    pub digest: OnceLock<[u8; 8]>,
 }
 
 /// An address as stack() and sym() print it.
@@ -75,10 +96,32 @@ impl Kernel {
             modules,
             kallsyms: OnceLock::new(),
             slide: OnceLock::new(),
+            kept: Kept::default(),
             namesakes: OnceLock::new(),
+            ask: None,
+            unanswered: AtomicBool::new(false),
             warnings: Mutex::default(),
             remarks: Mutex::default(),
         }
+    }
+
+    /// The same, with the indices of inlined functions kept between runs.
+    pub fn with_cache(self, cache: Option<Cache>, watch: Option<Box<dyn Watch>>) -> Kernel {
+        Kernel { kept: Kept { cache, watch, ..Kept::default() }, ..self }
+    }
+
+    /// The same with a vmlinux that is not at its usual place.
+    pub fn with_vmlinux(self, path: Option<&Path>) -> Kernel {
+        Kernel { root: self.root.with_vmlinux(path), ..self }
+    }
+
+    /// The same, with debug information from the servers that the user names; `say` is told what is waited for.
+    pub fn with_debuginfod(self, say: Box<dyn Fn(&str) + Send + Sync>) -> Kernel {
+        Kernel { ask: Some(say), ..self }
+    }
+
+    pub(super) fn cache(&self) -> Option<&Cache> {
+        self.kept.cache.as_ref()
     }
 
     pub fn release(&self) -> &str {
@@ -185,11 +228,20 @@ impl Kernel {
         let this = &self.modules[module];
         this.debug.get_or_init(|| {
             let wanted = self.build_id(module);
-            let searched = match module {
+            let mut searched = match module {
                 0 => debuginfo::vmlinux_debug(&self.root, wanted.as_ref()),
                 _ => debuginfo::module_debug(&self.root, &this.file, wanted.as_ref()),
             };
+            let of = if module == 0 { "the running kernel" } else { &this.name };
+            if let Some(say) = self.ask.as_ref().filter(|_| !self.unanswered.load(Ordering::Relaxed))
+                && !searched.ask(wanted.as_ref(), of, &**say)
+            {
+                self.unanswered.store(true, Ordering::Relaxed);
+            }
             searched.refused.iter().for_each(|error| self.warn(error.warning()));
+            if let Some(Err(error)) = searched.found.as_ref().and_then(Image::alternate) {
+                self.warn(error.warning());
+            }
             searched
         })
     }
@@ -206,8 +258,14 @@ impl Kernel {
     /// The symbols of a module: from its file, with the file's addresses, or from the running kernel.
     pub fn symbols(&self, module: usize) -> Option<&Symbols> {
         let this = &self.modules[module];
-        let image = self.debug(module);
-        if image.is_none() && self.is_running() {
+        if this.symbols.get().is_none()
+            && let Some(index) = self.index(module)
+        {
+            let symbols = this.symbols.get_or_init(|| Some(Symbols::of_index(index.clone())));
+            return symbols.as_ref();
+        }
+        let image = if this.symbols.get().is_none() { self.debug(module) } else { None };
+        if this.symbols.get().is_none() && image.is_none() && self.is_running() {
             return self.kallsyms().get(&this.name);
         }
         let symbols = this.symbols.get_or_init(|| {
@@ -253,6 +311,12 @@ impl Kernel {
     /// Bytes of the module's file at an address of [`Kernel::symbols`].
     pub fn code(&self, module: usize, address: u64, len: u64) -> Option<&[u8]> {
         let len = usize::try_from(len).ok()?;
+        let (image, address) = self.in_code(module, address)?;
+        image.is_x86_64().then(|| image.code_at(address))?.and_then(|code| code.get(..len))
+    }
+
+    /// The file of the module that has its instructions, and an address of [`Kernel::symbols`] there.
+    pub(super) fn in_code(&self, module: usize, address: u64) -> Option<(&Image, u64)> {
         let named = self.debug(module);
         let image = match named {
             Some(image) if image.has_code() => image,
@@ -266,7 +330,16 @@ impl Kernel {
             }
             _ => address,
         };
-        image.is_x86_64().then(|| image.code_at(address))?.and_then(|code| code.get(..len))
+        Some((image, address))
+    }
+
+    /// The lists that the module keeps of places in its text.
+    pub(super) fn tables(&self, module: usize) -> &Tables {
+        let this = &self.modules[module];
+        this.tables.get_or_init(|| {
+            let image = self.debug(module).filter(|image| image.has_code());
+            image.or_else(|| self.binary(module)).map(Tables::read).unwrap_or_default()
+        })
     }
 
     /// The module's functions as callers of inlined copies, at the addresses of [`Kernel::symbols`]; `None` without a
@@ -287,8 +360,11 @@ impl Kernel {
         (!code.is_empty()).then(|| Callers::new(symbols, code, &linked.marks))
     }
 
-    /// How many functions of the kernel have this name: those of the kernel proper and of all its modules.
-    pub fn namesakes(&self, name: &str) -> usize {
+    /// Whether several functions of the kernel have this name, in the kernel proper and in all its modules.
+    pub fn is_shared(&self, name: &str) -> bool {
+        if let Some(directory) = self.directory() {
+            return directory.is_shared(hash(name));
+        }
         // By hash: with 600,000 names of a sysroot a map of strings takes longer than the walk. Two names with one hash
         // are only told apart more than is needed.
         let hashes = self.namesakes.get_or_init(|| {
@@ -303,7 +379,16 @@ impl Kernel {
         });
         let wanted = hash(name);
         let first = hashes.partition_point(|hash| *hash < wanted);
-        hashes[first..].iter().take_while(|hash| **hash == wanted).count()
+        hashes[first..].iter().take_while(|hash| **hash == wanted).count() > 1
+    }
+
+    /// The files that [`Kernel::debug`] and [`Kernel::binary`] choose from.
+    pub(super) fn debug_places(&self, module: usize) -> Vec<PathBuf> {
+        let wanted = self.build_id(module);
+        match module {
+            0 => debuginfo::vmlinux_places(&self.root, wanted.as_ref()),
+            _ => debuginfo::module_places(&self.root, &self.modules[module].file, wanted.as_ref()),
+        }
     }
 
     /// The module as it is loaded, with its instructions; its symbols where there is no file of debug information.
@@ -359,8 +444,11 @@ impl Module {
             debug: OnceLock::new(),
             binary: OnceLock::new(),
             symbols: OnceLock::new(),
+            index: OnceLock::new(),
+            index_sought: AtomicBool::new(false),
             linked: OnceLock::new(),
             placement: OnceLock::new(),
+            tables: OnceLock::new(),
         }
     }
 }

@@ -1,9 +1,12 @@
 //! sites/: where a probe can go.
 
+pub mod about;
 pub mod callers;
 pub mod calls;
 mod catalog;
+mod classes;
 mod decode;
+pub mod disas;
 pub mod dwarf;
 mod edges;
 pub mod exits;
@@ -11,6 +14,7 @@ pub mod flow;
 pub mod glob;
 mod index;
 mod kernel;
+mod line_sites;
 mod marks;
 mod naming;
 mod profile;
@@ -18,15 +22,19 @@ mod program;
 mod refusals;
 mod symtab;
 mod syscalls;
+mod tables;
 mod tracepoints;
 mod unplaced;
+mod verdict;
 
 pub use catalog::{Catalog, LiveInsn, LiveText};
-pub use index::{DwarfIndex, InlineProbe};
+pub use index::{Built, Cache, DwarfIndex, InlineProbe, MAX_PROBES, Watch};
 pub use kernel::{KERNEL_PROPER, Kernel, Module, Symbolized};
 pub use profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use program::{InFunction, Program};
+pub use tables::Rewriting;
 pub use tracepoints::EVENTS;
+pub use verdict::{Refusal, Verdict};
 
 use std::fmt;
 
@@ -81,6 +89,13 @@ pub enum Boundary {
     Return,
 }
 
+/// A line of the source: of the function's own file, or of a file whose path ends so.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SourceLine {
+    pub file: Option<String>,
+    pub line: u64,
+}
+
 /// What is known of one function of one module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionSites {
@@ -101,6 +116,14 @@ pub trait SiteIndex {
         function: &str,
         boundary: Boundary,
     ) -> Result<Vec<FunctionSites>, Box<Diagnostic>>;
+
+    /// The sites where a line's statement begins: one for the function's own code, and one for each inlined copy.
+    fn line_sites(
+        &self,
+        module: &str,
+        function: &str,
+        line: &SourceLine,
+    ) -> Result<Vec<Site>, Box<Diagnostic>>;
 }
 
 /// Kinds of probes, KINST_P_* of the ABI.

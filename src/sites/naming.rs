@@ -29,7 +29,7 @@ impl Kernel {
     pub(super) fn function_ref(&self, module: usize, symbol: &Symbol) -> Option<FunctionRef> {
         let symbols = self.symbols(module)?;
         let name = symbols.name(symbol);
-        if self.namesakes(name) == 1 {
+        if !self.is_shared(name) {
             return Some(FunctionRef { function: name.to_owned(), module_needed: false });
         }
         let here = symbols.named(name);
@@ -48,25 +48,29 @@ impl Kernel {
             symbols.into_iter().flat_map(|symbols| symbols.named(name)).map(|symbol| (*module, *symbol))
         });
         match ordinal {
-            Some(ordinal) => all.skip(ordinal - 1).take(1).filter(|(_, symbol)| !symbol.gone).collect(),
-            None => all.filter(|(_, symbol)| !symbol.gone).collect(),
+            Some(ordinal) => all.skip(ordinal - 1).take(1).filter(|(_, symbol)| !symbol.gone()).collect(),
+            None => all.filter(|(_, symbol)| !symbol.gone()).collect(),
         }
     }
 
-    /// The site at an address; `None` outside every function and in freed code.
+    /// The function that contains an address of code that stays.
+    pub(super) fn caller(&self, module: usize, address: u64) -> Result<&Symbol, NoSite> {
+        let symbol = self.symbols(module).and_then(|symbols| symbols.containing(address));
+        match symbol {
+            Some(symbol) if !symbol.gone() => Ok(symbol),
+            Some(_) => Err(NoSite::Freed),
+            // A module's freed code has no symbols.
+            None => {
+                let section = self.debug(module).and_then(|image| image.section_at(address));
+                let freed = section.is_some_and(|section| section.name.starts_with(".init"));
+                Err(if freed { NoSite::Freed } else { NoSite::Dead })
+            }
+        }
+    }
+
+    /// The site at an address.
     pub(super) fn site(&self, module: usize, address: u64) -> Result<Site, NoSite> {
-        let freed_section = self
-            .debug(module)
-            .and_then(|image| image.section_at(address))
-            .is_some_and(|section| section.name.starts_with(".init"));
-        if freed_section {
-            return Err(NoSite::Freed);
-        }
-        let symbol =
-            self.symbols(module).and_then(|symbols| symbols.containing(address)).ok_or(NoSite::Dead)?;
-        if symbol.gone {
-            return Err(NoSite::Freed);
-        }
+        let symbol = self.caller(module, address)?;
         let name = self.function_ref(module, symbol).ok_or(NoSite::Dead)?;
         Ok(Site {
             module: self.modules()[module].name.clone(),

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use super::SourceLine;
 use super::catalog::{LiveInsn, insn_text};
-use super::dwarf;
 use super::glob::is_glob;
 use super::index::Known;
 use super::kernel::{KERNEL_PROPER, Kernel};
+use super::line_sites::Seen;
 use super::naming::split_ordinal;
 use super::symtab::Symbol;
 use crate::debuginfo::{D_DEBUGINFO, OWN_MODULE};
@@ -57,9 +58,48 @@ pub fn no_debug_information(kernel: &Kernel, module: usize, function: &str, out_
     error
 }
 
+/// The function is known, and has nothing on the line.
+pub fn no_code_on_line(function: &str, line: &SourceLine, seen: &Seen) -> Diagnostic {
+    let number = line.line;
+    let error = |title| Diagnostic::error(tags::PDESC_ZERO, title);
+    let (lines, form): (BTreeSet<u64>, String) = match &line.file {
+        Some(file) => {
+            let lines = seen.lines_of(file);
+            if lines.is_empty() {
+                let files: Vec<&str> = seen.all.keys().map(String::as_str).take(8).collect();
+                return error(format!("the file `{file}` is not part of `{function}`"))
+                    .note(format!("its code is of {}", files.join(", ")));
+            }
+            (lines, format!("{file}@"))
+        }
+        None => (seen.own.values().flatten().copied().collect(), "L".to_owned()),
+    };
+    let before = lines.range(..number).next_back();
+    let after = lines.range(number..).find(|line| **line != number);
+    let (Some(first), Some(last)) = (lines.first(), lines.last()) else {
+        return error(format!("no line of `{function}` has code of its own"));
+    };
+    let files: Vec<&str> = seen.own.keys().map(String::as_str).collect();
+    let offer = |line: &u64| format!("kinst::{function}:{form}{line}");
+    match (before, after) {
+        (Some(before), Some(after)) => error(format!("no statement of `{function}` begins on line {number}"))
+            .note(format!("the nearest lines with code are {before} and {after}"))
+            .help(format!("try {} or {}", offer(before), offer(after))),
+        _ => {
+            let near = if before.is_some() { last } else { first };
+            error(format!("line {number} is outside of `{function}`"))
+                .note(match &line.file {
+                    Some(file) => format!("its code of {file} is on the lines {first} to {last}"),
+                    None => format!("its code is on the lines {first} to {last} of {}", files.join(", ")),
+                })
+                .help(format!("try {}", offer(near)))
+        }
+    }
+}
+
 /// The function is not known, or nothing of it can be probed.
 pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Known]) -> Diagnostic {
-    let copies: usize = known.iter().map(|known| known.dropped.copies).sum();
+    let copies: u32 = known.iter().map(|known| known.dropped.copies).sum();
     if copies > 0 {
         let mut error = Diagnostic::error(
             tags::PDESC_ZERO,
@@ -75,7 +115,7 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
             .note("it is defined, but no call of it was compiled");
     }
     let named = modules.iter().filter_map(|module| kernel.symbols(*module));
-    if named.flat_map(|symbols| symbols.named(function)).any(|symbol| symbol.gone) {
+    if named.flat_map(|symbols| symbols.named(function)).any(|symbol| symbol.gone()) {
         return Diagnostic::error(
             tags::PDESC_ZERO,
             format!("`{function}` is code of the boot, which the kernel has freed"),
@@ -89,11 +129,11 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
     let mut inline: BTreeSet<String> = BTreeSet::new();
     for module in modules {
         if let Some(symbols) = kernel.symbols(*module) {
-            names.extend(symbols.iter().filter(|(_, symbol)| !symbol.gone).map(|(name, _)| name));
+            names.extend(symbols.iter().filter(|(_, symbol)| !symbol.gone()).map(|(name, _)| name));
         }
         // Of the modules, the symbols are enough: their inline functions are mostly those of the kernel's headers.
-        if let Some(image) = kernel.debug(*module).filter(|_| *module == 0 || modules.len() == 1) {
-            inline.extend(dwarf::inline_names(image).unwrap_or_default());
+        if *module == 0 || modules.len() == 1 {
+            inline.extend(kernel.inline_names(*module));
         }
     }
     let near = suggest::nearest_few(function, names.into_iter().chain(inline.iter().map(String::as_str)), 3);
@@ -102,6 +142,54 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
     }
     let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
     error.help(format!("did you mean {}?", near.join(" or ")))
+}
+
+/// kinst without a function: it has a probe for every instruction, which is nothing to list.
+pub fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
+    let modules = kernel.modules_matching(module);
+    let title = "kinst has a probe at every instruction: name a function".to_owned();
+    let error = Diagnostic::error(tags::PDESC_ZERO, title);
+    let field = if is_glob(module) { "" } else { module };
+    let help = format!(
+        "kinst:{field}:FUNCTION: for all its instructions, kinst:{field}:FUNCTION:entry for its inlined copies, kinst:{field}:*:entry for those of all functions (-x maxprobes); --disas FUNCTION shows the instructions"
+    );
+    let error = match modules[..] {
+        [one] => {
+            let own =
+                kernel.symbols(one).map_or(0, |all| all.iter().filter(|(_, symbol)| !symbol.gone()).count());
+            let inline = kernel.inline_names(one).len();
+            let name = &kernel.modules()[one].name;
+            error
+                .note(format!("{name} has {own} functions, and {inline} names of functions that are inlined"))
+        }
+        [] => return no_module(kernel, module),
+        _ => error,
+    };
+    error.help(help)
+}
+
+/// One function is meant, and a glob or nothing is given.
+pub fn one_function(function: &str) -> Diagnostic {
+    let title = match function {
+        "" => "a function's name is expected".to_owned(),
+        glob => format!("`{glob}` is no function's name"),
+    };
+    Diagnostic::error(tags::PDESC_ZERO, title)
+        .help("name one function: vfs_read, ext4:ext4_map_blocks, show#2; -l -f 'vfs_*' lists the functions of a pattern")
+}
+
+/// A glob that no function matches.
+pub fn nothing_inlined(kernel: &Kernel, modules: &[usize], pattern: &str) -> Diagnostic {
+    let place = place(kernel, modules);
+    Diagnostic::error(tags::PDESC_ZERO, format!("no function{place} matches `{pattern}`"))
+}
+
+/// A glob that means too much.
+pub fn too_many_sites(pattern: &str, count: usize, functions: usize, most: usize) -> Diagnostic {
+    let title = format!("`{pattern}` would become {count} probes, of {functions} functions");
+    Diagnostic::error(tags::PDESC_ZERO, title)
+        .note(format!("option maxprobes allows {most} for one description"))
+        .help(format!("name fewer functions, or raise the limit: -x maxprobes={count}"))
 }
 
 /// kinst with all instructions, and the kernel lets us trace none of them.
@@ -114,15 +202,7 @@ pub fn all_refused(function: &str, reason: &str) -> Diagnostic {
 
 /// fbt or kinst with an offset: the function has no code of its own.
 pub fn no_function(kernel: &Kernel, modules: &[usize], function: &str, name: &str) -> Diagnostic {
-    let wanted = [function.to_owned()];
-    let copies: usize = modules
-        .iter()
-        .filter_map(|module| Some((*module, kernel.debug(*module)?)))
-        .filter(|(module, image)| *module == 0 || dwarf::may_know(image, &wanted))
-        .filter_map(|(_, image)| dwarf::find(image, &wanted, false).ok())
-        .flat_map(|findings| findings.functions)
-        .map(|function| function.copies.len())
-        .sum();
+    let copies = kernel.copies(modules, function);
     if copies > 0 {
         let boundary = if name == "return" { "return" } else { "entry" };
         return Diagnostic::error(

@@ -1,37 +1,63 @@
 //! sites/symtab.rs: address ↔ module, symbol, offset: over ELF symbol tables and over /proc/kallsyms.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::index::ImageIndex;
 use crate::debuginfo::{CodeSymbol, Error, Image};
 
 /// A name of a function, or of a label of assembly text.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
 pub struct Symbol {
     pub address: u64,
     /// Bytes that belong to it; of a symbol without a size, up to the next one.
     pub size: u64,
     name_at: u32,
-    name_len: u32,
-    /// Lower is better, among the names of one address.
+    name_len: u16,
+    /// Lower is better, among the names of one address; the highest bit: [`Symbol::gone`].
     rank: u16,
-    /// In a section that is freed after boot, or after the module was initialised.
-    pub gone: bool,
 }
+
+/// In `rank`.
+const GONE: u16 = 1 << 15;
 
 /// The code symbols of one module.
 #[derive(Debug, Default)]
 pub struct Symbols {
-    names: String,
-    /// By address, the preferred name of an address first.
-    symbols: Vec<Symbol>,
-    /// Hash of a name and place in `symbols`, sorted; made when it pays.
-    by_name: OnceLock<Vec<(u32, u32)>>,
+    table: Table,
+    /// Places in the table by name; made when it pays.
+    by_name: OnceLock<Vec<u32>>,
     asked: AtomicU32,
     /// Address of `_text`, by which the running kernel is compared with the file.
     text_start: Option<u64>,
+}
+
+/// Where the symbols are.
+#[derive(Debug)]
+enum Table {
+    /// Read from a file; by address, the preferred name of an address first.
+    Read {
+        names: String,
+        symbols: Vec<Symbol>,
+    },
+    Indexed(Arc<ImageIndex>),
+}
+
+impl Default for Table {
+    fn default() -> Table {
+        Table::Read { names: String::new(), symbols: Vec::new() }
+    }
+}
+
+impl Symbol {
+    /// In a section that is freed after boot, or after the module was initialised.
+    pub fn gone(&self) -> bool {
+        self.rank & GONE != 0
+    }
 }
 
 /// What a file is to the kernel: it decides which code is gone after the start.
@@ -58,29 +84,32 @@ impl Role {
 
 impl Symbols {
     pub fn of_image(image: &Image, role: Role) -> Result<Symbols, Error> {
-        let mut symbols = Symbols::default();
-        let mut ends = Vec::new();
+        let mut read = Reader::default();
         image.for_each_code_symbol(|symbol| {
             if symbol.name == "_text" {
-                symbols.text_start = Some(symbol.address);
+                read.text_start = Some(symbol.address);
             }
             if let Some(section) = image.section_at(symbol.address).filter(|_| !is_no_function(symbol.name)) {
                 let gone = role.is_freed(&section.name);
                 // Only vmlinux keeps the names of freed code (as kallsyms does).
                 if role == Role::Vmlinux || !gone {
-                    symbols.push(symbol, gone);
-                    ends.push(section.range().end);
+                    read.push(symbol, gone, section.range().end);
                 }
             }
         })?;
-        symbols.finish(Some(ends));
-        Ok(symbols)
+        Ok(read.finish())
+    }
+
+    /// Those of a module whose sites are kept on disk.
+    pub fn of_index(index: Arc<ImageIndex>) -> Symbols {
+        let text_start = index.text_start();
+        Symbols { table: Table::Indexed(index), text_start, ..Symbols::default() }
     }
 
     /// All modules' symbols of /proc/kallsyms; `vmlinux` is the kernel proper. Addresses are zero for those who may
     /// not see them. `proper`: the kernel proper is wanted too, which is most of the text.
     pub fn of_kallsyms(text: &str, proper: bool) -> HashMap<String, Symbols> {
-        let mut modules: HashMap<&str, Symbols> = HashMap::new();
+        let mut modules: HashMap<&str, Reader> = HashMap::new();
         let (mut init_start, mut init_end) = (0, 0);
         for line in text.lines().filter(|line| proper || line.ends_with(']')) {
             let mut fields = line.split_ascii_whitespace();
@@ -99,17 +128,16 @@ impl Symbols {
                 continue;
             }
             let symbol = CodeSymbol { name, address, size: 0, function: true, global: kind != "t" };
-            modules.entry(module).or_default().push(symbol, false);
+            modules.entry(module).or_default().push(symbol, false, u64::MAX);
         }
-        let mut modules: HashMap<String, Symbols> =
-            modules.into_iter().map(|(name, symbols)| (name.to_owned(), symbols)).collect();
         if let Some(vmlinux) = modules.get_mut("vmlinux") {
             for symbol in &mut vmlinux.symbols {
-                symbol.gone = (init_start..init_end).contains(&symbol.address);
+                if (init_start..init_end).contains(&symbol.address) {
+                    symbol.rank |= GONE;
+                }
             }
         }
-        modules.values_mut().for_each(|symbols| symbols.finish(None));
-        modules
+        modules.into_iter().map(|(name, read)| (name.to_owned(), read.finish())).collect()
     }
 
     /// Address of `_text` in the file.
@@ -118,69 +146,81 @@ impl Symbols {
     }
 
     pub fn name(&self, symbol: &Symbol) -> &str {
-        &self.names[symbol.name_at as usize..(symbol.name_at + symbol.name_len) as usize]
+        let range = symbol.name_at as usize..symbol.name_at as usize + usize::from(symbol.name_len);
+        match &self.table {
+            Table::Read { names, .. } => names.get(range).unwrap_or_default(),
+            Table::Indexed(index) => index.symbol_name(range),
+        }
     }
 
     /// By address; aliases follow each other, the preferred one first.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Symbol)> {
-        self.symbols.iter().map(|symbol| (self.name(symbol), symbol))
+        self.table().iter().map(|symbol| (self.name(symbol), symbol))
     }
 
     /// The symbol at a place in the order of [`Symbols::iter`].
-    pub fn at(&self, index: usize) -> (&str, &Symbol) {
-        let symbol = &self.symbols[index];
+    pub fn at(&self, place: usize) -> (&str, &Symbol) {
+        let symbol = &self.table()[place];
         (self.name(symbol), symbol)
     }
 
     /// The symbol that contains the address; `None` outside every one.
     pub fn containing(&self, address: u64) -> Option<&Symbol> {
-        let after = self.symbols.partition_point(|symbol| symbol.address <= address);
-        let last = self.symbols[..after].last()?;
-        let first = self.symbols.partition_point(|symbol| symbol.address < last.address);
-        let aliases = &self.symbols[first..after];
+        let symbols = self.table();
+        let after = symbols.partition_point(|symbol| symbol.address <= address);
+        let last = symbols[..after].last()?;
+        let first = symbols.partition_point(|symbol| symbol.address < last.address);
+        let aliases = &symbols[first..after];
         let inside = |symbol: &Symbol| address - symbol.address < symbol.size;
         aliases.iter().find(|symbol| inside(symbol))
     }
 
     /// All names of the function at an address.
     pub fn names_at(&self, address: u64) -> impl Iterator<Item = &str> {
-        let first = self.symbols.partition_point(|symbol| symbol.address < address);
-        let same = self.symbols[first..].iter().take_while(move |symbol| symbol.address == address);
+        let first = self.table().partition_point(|symbol| symbol.address < address);
+        let same = self.table()[first..].iter().take_while(move |symbol| symbol.address == address);
         same.map(|symbol| self.name(symbol))
     }
 
     /// The symbols of this name, by address; those that are gone count too, as they do in kallsyms.
     pub fn named(&self, name: &str) -> Vec<&Symbol> {
-        // Most scripts ask for one name or two, which are found sooner than an index is made.
-        const FEW: u32 = 16;
-        if self.by_name.get().is_none() && self.asked.fetch_add(1, Ordering::Relaxed) < FEW {
-            return self.symbols.iter().filter(|symbol| self.name(symbol) == name).collect();
-        }
-        let by_name = self.by_name.get_or_init(|| {
-            let places = (0..).zip(&self.symbols);
-            let mut by_name: Vec<(u32, u32)> =
-                places.map(|(place, symbol)| (hash(self.name(symbol)) as u32, place)).collect();
-            by_name.sort_unstable();
-            by_name
-        });
-        let wanted = hash(name) as u32;
-        let first = by_name.partition_point(|(hash, _)| *hash < wanted);
-        let same = by_name[first..].iter().take_while(|(hash, _)| *hash == wanted);
-        same.map(|(_, place)| &self.symbols[*place as usize])
-            .filter(|symbol| self.name(symbol) == name)
-            .collect()
+        let symbols = self.table();
+        let Some(by_name) = self.by_name() else {
+            return symbols.iter().filter(|symbol| self.name(symbol) == name).collect();
+        };
+        let named = |place: &u32| self.at(*place as usize).0;
+        let first = by_name.partition_point(|place| named(place) < name);
+        let same = by_name[first..].iter().take_while(|place| named(place) == name);
+        same.map(|place| &symbols[*place as usize]).collect()
     }
 
     /// The names by which fbt knows the out-of-line instances of a function: itself and its clones that begin where
     /// the function begins (`.isra.0`, `.constprop.0`), not its cut-off parts (`.part.0`, `.cold`).
     pub fn instances(&self, function: &str) -> Vec<String> {
+        let symbols = self.table();
+        let is_instance = |symbol: &Symbol| {
+            let name = self.name(symbol);
+            !symbol.gone() && name.strip_prefix(function).is_some_and(is_clone_suffix)
+        };
+        let candidates: Vec<&Symbol> = match self.by_name() {
+            None => symbols.iter().filter(|symbol| is_instance(symbol)).collect(),
+            Some(by_name) => {
+                let named = |place: &u32| self.at(*place as usize).0;
+                let first = by_name.partition_point(|place| named(place) < function);
+                let clones = by_name[first..].iter().take_while(|place| {
+                    let rest = named(place).strip_prefix(function);
+                    rest.is_some_and(|rest| rest.bytes().next().is_none_or(|byte| byte <= b'.'))
+                });
+                let mut places: Vec<u32> = clones.copied().collect();
+                places.sort_unstable();
+                let clones = places.iter().map(|place| &symbols[*place as usize]);
+                clones.filter(|symbol| is_instance(symbol)).collect()
+            }
+        };
         let mut found: Vec<String> = Vec::new();
         let mut last_address = None;
-        for symbol in &self.symbols {
+        for symbol in candidates {
             let name = self.name(symbol);
-            if symbol.gone || !name.starts_with(function) || !is_clone_suffix(&name[function.len()..]) {
-                continue;
-            }
             if last_address != Some(symbol.address) && !found.iter().any(|known| known == name) {
                 found.push(name.to_owned());
             }
@@ -190,25 +230,74 @@ impl Symbols {
         found
     }
 
-    fn push(&mut self, symbol: CodeSymbol<'_>, gone: bool) {
-        let name_at = self.names.len() as u32;
-        self.names.push_str(symbol.name);
-        let underscores = symbol.name.len() - symbol.name.trim_start_matches('_').len();
-        let rank =
-            u16::from(!symbol.function) << 12 | u16::from(!symbol.global) << 8 | underscores.min(0xff) as u16;
-        let (address, size) = (symbol.address, symbol.size);
-        self.symbols.push(Symbol { address, size, name_at, name_len: symbol.name.len() as u32, rank, gone });
+    /// The names one after the other, and the symbols by address.
+    pub(super) fn parts(&self) -> (&[u8], &[Symbol]) {
+        match &self.table {
+            Table::Read { names, symbols } => (names.as_bytes(), symbols),
+            Table::Indexed(index) => index.symbols(),
+        }
     }
 
-    /// Sorts; gives symbols without a size one. `ends`: for each symbol, the end of its section.
-    fn finish(&mut self, ends: Option<Vec<u64>>) {
-        let ends = ends.unwrap_or_else(|| vec![u64::MAX; self.symbols.len()]);
-        let names = &self.names;
-        let name =
-            |symbol: &Symbol| &names[symbol.name_at as usize..(symbol.name_at + symbol.name_len) as usize];
-        let symbols = &self.symbols;
+    /// Places in the order of names, then of addresses.
+    pub(super) fn sorted_by_name(&self) -> Vec<u32> {
+        let mut places: Vec<u32> = (0..self.table().len() as u32).collect();
+        places.sort_unstable_by_key(|place| (self.at(*place as usize).0, *place));
+        places
+    }
+
+    fn by_name(&self) -> Option<&[u32]> {
+        // Most scripts ask for one name or two, which are found sooner than an index is made.
+        const FEW: u32 = 16;
+        if let Table::Indexed(index) = &self.table {
+            return Some(index.symbols_by_name());
+        }
+        if self.by_name.get().is_none() && self.asked.fetch_add(1, Ordering::Relaxed) < FEW {
+            return None;
+        }
+        Some(self.by_name.get_or_init(|| self.sorted_by_name()))
+    }
+
+    fn table(&self) -> &[Symbol] {
+        self.parts().1
+    }
+}
+
+/// Symbols as they are read, in the order of their file.
+#[derive(Default)]
+struct Reader {
+    names: String,
+    symbols: Vec<Symbol>,
+    /// For each symbol, the end of its section; the highest address where that is not known.
+    ends: Vec<u64>,
+    text_start: Option<u64>,
+}
+
+impl Reader {
+    fn push(&mut self, symbol: CodeSymbol<'_>, gone: bool, end: u64) {
+        // No compiler makes longer names, nor so many that their places do not fit.
+        let (Ok(name_at), Ok(name_len)) = (u32::try_from(self.names.len()), u16::try_from(symbol.name.len()))
+        else {
+            return;
+        };
+        self.names.push_str(symbol.name);
+        let underscores = symbol.name.len() - symbol.name.trim_start_matches('_').len();
+        let rank = (u16::from(gone) * GONE)
+            | (u16::from(!symbol.function) << 12)
+            | (u16::from(!symbol.global) << 8)
+            | underscores.min(0xff) as u16;
+        let (address, size) = (symbol.address, symbol.size);
+        self.symbols.push(Symbol { address, size, name_at, name_len, rank });
+        self.ends.push(end);
+    }
+
+    /// Sorts; gives symbols without a size one.
+    fn finish(self) -> Symbols {
+        let (names, symbols, ends) = (self.names, self.symbols, self.ends);
+        let name = |symbol: &Symbol| {
+            &names[symbol.name_at as usize..symbol.name_at as usize + usize::from(symbol.name_len)]
+        };
         let mut order: Vec<(u64, u16, u32)> =
-            (0..).zip(symbols).map(|(place, symbol)| (symbol.address, symbol.rank, place)).collect();
+            (0..).zip(&symbols).map(|(place, symbol)| (symbol.address, symbol.rank, place)).collect();
         // Where all addresses are zero, the order of kallsyms is all there is.
         let hidden = symbols.iter().all(|symbol| symbol.address == 0);
         if !hidden {
@@ -233,15 +322,10 @@ impl Symbols {
                 keyed[index].0.size = next.map_or(end, |next| next.min(end)) - symbol.address;
             }
         }
-        self.symbols = keyed.into_iter().map(|(symbol, _)| symbol).collect();
+        let symbols = keyed.into_iter().map(|(symbol, _)| symbol).collect();
+        let table = Table::Read { names, symbols };
+        Symbols { table, text_start: self.text_start, ..Symbols::default() }
     }
-}
-
-/// Of a name, for indices.
-pub(super) fn hash(name: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// Marks in the text and what is put before functions: never the name of one.
@@ -332,7 +416,7 @@ ffffffffc0001000 t bpf_prog_1\t[bpf]
         assert_eq!(containing(0xffffffff81000150), Some("__se_sys_getppid"));
         let shows: Vec<u64> = vmlinux.named("show").iter().map(|symbol| symbol.address).collect();
         assert_eq!(shows, [0xffffffff81000100, 0xffffffff81000180]);
-        assert!(vmlinux.named("early_setup").iter().all(|symbol| symbol.gone));
+        assert!(vmlinux.named("early_setup").iter().all(|symbol| symbol.gone()));
         assert_eq!(vmlinux.named("some_data").len(), 0);
         assert_eq!(modules["ext4"].named("show").len(), 1);
     }

@@ -55,7 +55,7 @@ impl Call {
 pub fn table(kernel: &Kernel, live: Option<&dyn LiveText>) -> Vec<Call> {
     let symbols = kernel.symbols(0).into_iter().flat_map(|symbols| symbols.iter());
     let mut functions: Vec<(&str, u64)> = symbols
-        .filter(|(_, symbol)| !symbol.gone)
+        .filter(|(_, symbol)| !symbol.gone())
         .filter_map(|(name, symbol)| Some((name.strip_prefix(PREFIX)?, symbol.address)))
         .collect();
     functions.sort_unstable();

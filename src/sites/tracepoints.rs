@@ -76,7 +76,7 @@ pub fn entry(kernel: &Kernel, id: u32, number: usize) -> Option<Probe> {
     let is_it = |name: &str| {
         name.strip_prefix(function).is_some_and(|rest| rest.is_empty() || rest.starts_with(".isra."))
     };
-    let (_, symbol) = symbols.iter().find(|(name, symbol)| !symbol.gone && is_it(name))?;
+    let (_, symbol) = symbols.iter().find(|(name, symbol)| !symbol.gone() && is_it(name))?;
     let address = kernel.run_time(0, symbol.address).unwrap_or(0);
     Some(Probe { address, ..nowhere(id, ProbeKind::FbtEntry, provider, name) })
 }

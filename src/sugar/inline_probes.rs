@@ -1,8 +1,8 @@
-//! sugar/inline_probes.rs: `kinst::f:entry` and `:return` become the sites of f's inlined copies, and fbt probes.
+//! sugar/inline_probes.rs: `kinst::f:entry`, `:return` and source lines of f become the sites of f's code and copies.
 
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, tags};
 use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields};
-use crate::sites::{Boundary, FunctionSites, InlineProbe, Site, SiteIndex};
+use crate::sites::{Boundary, FunctionSites, InlineProbe, Site, SiteIndex, SourceLine};
 use crate::sugar::plain;
 
 /// The pass. A description whose function the index does not know stays as it is if the index says so with an empty
@@ -25,8 +25,10 @@ pub fn wanted(program: &ast::Program) -> Vec<InlineProbe> {
     });
     let mut wanted: Vec<InlineProbe> = clauses
         .flat_map(|clause| &clause.probes)
-        .filter_map(inline_probe)
-        .map(|(fields, _)| InlineProbe { module: fields.module.clone(), function: fields.function.clone() })
+        .filter_map(|probe| {
+            inline_probe(probe).map(|(fields, _)| fields).or(line_probe(probe).map(|(fields, _)| fields))
+        })
+        .map(|fields| InlineProbe { module: fields.module.clone(), function: fields.function.clone() })
         .collect();
     wanted.sort();
     wanted.dedup();
@@ -37,10 +39,10 @@ pub fn wanted(program: &ast::Program) -> Vec<InlineProbe> {
 fn expand_list(probes: &mut Vec<ProbeDesc>, index: &dyn SiteIndex, errors: &mut Vec<Diagnostic>) {
     let mut appended = Vec::new();
     for probe in probes.iter_mut() {
-        let Some((fields, boundary)) = inline_probe(probe) else { continue };
-        match index.inline_sites(&fields.module, &fields.function, boundary) {
-            Ok(functions) => {
-                let mut made = descriptions(fields, &functions).into_iter();
+        let Some(answer) = sites(probe, index) else { continue };
+        match answer {
+            Ok(made) => {
+                let mut made = made.into_iter();
                 let span = probe.span;
                 if let Some(first) = made.next() {
                     probe.kind = ProbeDescKind::Fields(Box::new(first));
@@ -64,6 +66,40 @@ fn expand_list(probes: &mut Vec<ProbeDesc>, index: &dyn SiteIndex, errors: &mut 
     probes.append(&mut appended);
 }
 
+/// What takes the place of a description; `None`: it stays.
+fn sites(probe: &ProbeDesc, index: &dyn SiteIndex) -> Option<Result<Vec<ProbeFields>, Box<Diagnostic>>> {
+    if let Some((fields, boundary)) = inline_probe(probe) {
+        let functions = index.inline_sites(&fields.module, &fields.function, boundary);
+        return Some(functions.map(|functions| descriptions(fields, &functions)));
+    }
+    let (fields, line) = line_probe(probe)?;
+    if fields.function.is_empty() || is_glob(&fields.function) {
+        return Some(Err(Box::new(line_of_many(fields))));
+    }
+    let sites = index.line_sites(&fields.module, &fields.function, &line);
+    Some(sites.map(|sites| sites.iter().map(|site| kinst(fields, site)).collect()))
+}
+
+/// `L123`, or `file.c@123`.
+fn line_probe(probe: &ProbeDesc) -> Option<(&ProbeFields, SourceLine)> {
+    let ProbeDescKind::Fields(fields) = &probe.kind else { return None };
+    let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?;
+    let line = match fields.name.split_once('@') {
+        Some((file, line)) if !file.is_empty() => {
+            SourceLine { file: Some(file.to_owned()), line: number(line)? }
+        }
+        Some(_) => return None,
+        None => SourceLine { file: None, line: number(fields.name.strip_prefix('L')?)? },
+    };
+    (fields.provider == "kinst").then_some((fields, line))
+}
+
+fn line_of_many(fields: &ProbeFields) -> Diagnostic {
+    Diagnostic::error(tags::PDESC_ZERO, format!("`{}` is a line of one function", fields.name))
+        .note("a line is looked for in the code and in the inlined copies of a function that is named whole")
+        .help(format!("name it: kinst::vfs_read:{}", fields.name))
+}
+
 fn inline_probe(probe: &ProbeDesc) -> Option<(&ProbeFields, Boundary)> {
     let ProbeDescKind::Fields(fields) = &probe.kind else { return None };
     let boundary = match fields.name.as_str() {
@@ -71,20 +107,14 @@ fn inline_probe(probe: &ProbeDesc) -> Option<(&ProbeFields, Boundary)> {
         "return" => Boundary::Return,
         _ => return None,
     };
-    let names_one = !fields.function.is_empty() && !is_glob(&fields.function);
-    (fields.provider == "kinst" && names_one).then_some((fields, boundary))
+    (fields.provider == "kinst" && !fields.function.is_empty()).then_some((fields, boundary))
 }
 
 /// For each module: the copies, then the instances that fbt can serve.
 fn descriptions(asked: &ProbeFields, functions: &[FunctionSites]) -> Vec<ProbeFields> {
     let mut made: Vec<ProbeFields> = Vec::new();
     for function in functions {
-        made.extend(function.sites.iter().map(|site| ProbeFields {
-            provider: "kinst".to_owned(),
-            module: module_field(asked, site),
-            function: site.caller.clone(),
-            name: site.name(),
-        }));
+        made.extend(function.sites.iter().map(|site| kinst(asked, site)));
         for name in &function.out_of_line {
             let instance = ProbeFields {
                 provider: "fbt".to_owned(),
@@ -99,6 +129,15 @@ fn descriptions(asked: &ProbeFields, functions: &[FunctionSites]) -> Vec<ProbeFi
         }
     }
     made
+}
+
+fn kinst(asked: &ProbeFields, site: &Site) -> ProbeFields {
+    ProbeFields {
+        provider: "kinst".to_owned(),
+        module: module_field(asked, site),
+        function: site.caller.clone(),
+        name: site.name(),
+    }
 }
 
 /// As the user wrote it, unless the caller's name alone means another function too.
@@ -117,7 +156,6 @@ fn is_glob(field: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diag::tags;
     use crate::source::{FileId, Span};
 
     /// A table: (function, its sites).
@@ -141,6 +179,17 @@ mod tests {
                     .for_each(|site| site.offset += 100);
             }
             Ok(functions)
+        }
+
+        /// The line's number is the offset.
+        fn line_sites(
+            &self,
+            _: &str,
+            function: &str,
+            line: &SourceLine,
+        ) -> Result<Vec<Site>, Box<Diagnostic>> {
+            let caller = format!("{function}{}", line.file.as_deref().unwrap_or_default());
+            Ok(vec![site("vmlinux", &caller, line.line, false), site("ext4", "show", 7, true)])
         }
     }
 
@@ -168,6 +217,7 @@ mod tests {
                 vec![function("vmlinux", vec![], &["regular"]), function("ext4", vec![], &["regular"])],
             ),
             ("lenient", vec![]),
+            ("some*", vec![function("vmlinux", vec![site("vmlinux", "one", 1, false)], &["something"])]),
         ])
     }
 
@@ -214,19 +264,29 @@ mod tests {
     }
 
     #[test]
+    fn lines_become_instructions() {
+        assert_eq!(expanded("kinst::f:L12").expect("sites"), ["kinst::f:12", "kinst:ext4:show:7"]);
+        assert_eq!(expanded("kinst::f:a/b.c@3").expect("sites"), ["kinst::fa/b.c:3", "kinst:ext4:show:7"]);
+        for text in ["kinst::f:L", "kinst::f:Lx", "kinst::f:@3", "kinst::f:b.c@", "fbt::f:L12"] {
+            assert_eq!(expanded(text).expect("as it was"), [text]);
+        }
+        for text in ["kinst::f*:L12", "kinst:::b.c@3"] {
+            assert_eq!(expanded(text).expect_err("of one function").len(), 1);
+        }
+    }
+
+    #[test]
     fn other_descriptions_are_left_alone() {
-        for text in [
-            "kinst::f:",
-            "kinst::f:4",
-            "kinst::f:*",
-            "fbt::f:entry",
-            "kin*::f:entry",
-            "kinst:::entry",
-            "kinst::f*:entry",
-        ] {
+        for text in
+            ["kinst::f:", "kinst::f:4", "kinst::f:*", "fbt::f:entry", "kin*::f:entry", "kinst:::entry"]
+        {
             assert_eq!(expanded(text).expect("as it was"), [text]);
         }
         assert_eq!(expanded("kinst::lenient:entry").expect("as it was"), ["kinst::lenient:entry"]);
+        assert_eq!(
+            expanded("kinst::some*:entry").expect("the index is asked"),
+            ["kinst::one:1", "fbt::something:entry"]
+        );
     }
 
     #[test]

@@ -33,12 +33,7 @@ enum Unit {
 }
 
 pub fn main(options: &Options) -> Result<()> {
-    let mut command = Command::new("cargo");
-    command.current_dir(workspace::root()).args(["bench", "--bench", "compiler", "--"]).args(&options.filter);
-    if let Some(sysroot) = Kernel::find(Name::Stable)?.and_then(|kernel| kernel.sysroot) {
-        command.env("KINST_BENCH_SYSROOT", sysroot);
-    }
-    exec::run(&mut command)?;
+    run("compiler", options)?;
     println!("{:<18} {:>14}   aim", "benchmark", "median");
     for (name, unit, aim) in ROWS {
         if options.filter.as_ref().is_some_and(|filter| !name.contains(filter.as_str())) {
@@ -54,7 +49,19 @@ pub fn main(options: &Options) -> Result<()> {
     if let (Some(first), Some(whole)) = (median("types/first")?, median("types/whole")?) {
         println!("all structs of the kernel take {:.0} times as long as the first", whole / first);
     }
-    Ok(())
+    println!();
+    // Prints a table of its own.
+    run("sites", options)
+}
+
+/// One file of benches/.
+fn run(bench: &str, options: &Options) -> Result<()> {
+    let mut command = Command::new("cargo");
+    command.current_dir(workspace::root()).args(["bench", "--bench", bench, "--"]).args(&options.filter);
+    if let Some(sysroot) = Kernel::find(Name::Stable)?.and_then(|kernel| kernel.sysroot) {
+        command.env("KINST_BENCH_SYSROOT", sysroot);
+    }
+    exec::run(&mut command).map(drop)
 }
 
 /// Of one round, in nanoseconds.

@@ -96,6 +96,7 @@ fn seed(name: &str, corpus: &Path) -> Result<()> {
     match name {
         "parse" | "compile" => seed_texts(corpus),
         "btf" => seed_types(corpus),
+        "walk" | "frames" | "lines" => seed_changes(corpus),
         _ => Ok(()),
     }
 }
@@ -117,6 +118,14 @@ fn seed_texts(corpus: &Path) -> Result<()> {
                 fs::write(corpus.join(format!("{area}-{file}")), text)?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Each file, and each of its parts, with one byte changed.
+fn seed_changes(corpus: &Path) -> Result<()> {
+    for (file, part) in (0..3).flat_map(|file| (0..8).map(move |part| (file, part))) {
+        fs::write(corpus.join(format!("change-{file}-{part}")), [file, part, 0x20, 0, 0xff])?;
     }
     Ok(())
 }

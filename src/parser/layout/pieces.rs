@@ -48,8 +48,9 @@ fn between<'a>(mut gap: &'a str, pieces: &mut Vec<Piece<'a>>) -> usize {
             gap.len() - gap.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '\x0b').len();
         newlines += gap[..blank].matches('\n').count();
         gap = &gap[blank..];
-        let (length, kind) = if gap.starts_with("/*") {
-            (gap.find("*/").map_or(gap.len(), |end| end + 2), Kind::Comment)
+        let (length, kind) = if let Some(comment) = gap.strip_prefix("/*") {
+            // The star that opens it does not close it: `/*/`.
+            (comment.find("*/").map_or(gap.len(), |end| end + 4), Kind::Comment)
         } else if gap.starts_with('#') {
             (control_length(gap), Kind::Control)
         } else if gap.starts_with('\\') {

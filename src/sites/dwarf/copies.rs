@@ -1,21 +1,18 @@
 //! sites/dwarf/copies.rs: the inlined copies in the function bodies of a unit.
 
-use std::collections::HashMap;
-use std::ops::Range;
+use gimli::{Abbreviation, EntriesRaw, UnitOffset, constants as dw};
 
-use gimli::{Abbreviation, AttributeValue, EntriesRaw, UnitOffset, constants as dw};
-
+use super::extent::{Extent, merge};
 use super::scan::{Body, Definition, Definitions, Scan};
-use super::unit::{Unit, skip_tree};
+use super::unit::{Unit, file_index, skip_tree};
 use super::{CallSite, Dwarf, InlineCopy, Slice};
 
 pub struct CopyFinder<'d, 'a> {
     pub dwarf: &'d Dwarf<'a>,
-    pub names: &'d HashMap<&'d [u8], usize>,
     pub call_sites: bool,
 }
 
-/// `name` is an index into the wanted names.
+/// `name` is a number of [`super::names::Names`].
 pub enum Found {
     Copy { name: usize, copy: InlineCopy },
     SplitTail { name: usize },
@@ -26,10 +23,7 @@ pub enum Found {
 #[derive(Default)]
 struct Attributes<'a> {
     origin: Option<u64>,
-    entry_pc: Option<AttributeValue<Slice<'a>>>,
-    low_pc: Option<AttributeValue<Slice<'a>>>,
-    high_pc: Option<AttributeValue<Slice<'a>>>,
-    ranges: Option<AttributeValue<Slice<'a>>>,
+    extent: Extent<'a>,
     call_file: u64,
     call_line: u64,
 }
@@ -57,7 +51,7 @@ impl<'a> CopyFinder<'_, 'a> {
             }
         };
         let mut found = Vec::new();
-        if !definitions.is_empty() && !self.names.is_empty() {
+        if !definitions.is_empty() {
             for body in &scan.bodies {
                 self.in_body(unit, body, definitions, &mut found)?;
             }
@@ -125,18 +119,9 @@ impl<'a> CopyFinder<'_, 'a> {
             let attribute = entries.read_attribute(*spec)?;
             match attribute.name() {
                 dw::DW_AT_abstract_origin => read.origin = unit.target(&attribute.value()),
-                dw::DW_AT_entry_pc => read.entry_pc = Some(attribute.value()),
-                dw::DW_AT_low_pc => read.low_pc = Some(attribute.value()),
-                dw::DW_AT_high_pc => read.high_pc = Some(attribute.value()),
-                dw::DW_AT_ranges => read.ranges = Some(attribute.value()),
-                dw::DW_AT_call_file => {
-                    read.call_file = match attribute.value() {
-                        AttributeValue::FileIndex(index) => index,
-                        _ => attribute.udata_value().unwrap_or(0),
-                    }
-                }
+                dw::DW_AT_call_file => read.call_file = file_index(&attribute),
                 dw::DW_AT_call_line => read.call_line = attribute.udata_value().unwrap_or(0),
-                _ => {}
+                _ => read.extent.read(&attribute),
             }
         }
         Ok(read)
@@ -156,20 +141,8 @@ impl<'a> CopyFinder<'_, 'a> {
         if parent == Some(definition.offset) && attributes.call_line == definition.decl_line {
             return Ok(Found::SplitTail { name });
         }
-        let listed = self.ranges(unit, attributes)?;
-        let low_pc = match attributes.low_pc {
-            Some(value) => self.dwarf.attr_address(&unit.inner, value)?,
-            None => None,
-        };
-        let base = low_pc.or(listed.first().map(|range| range.start));
-        let entry = match attributes.entry_pc {
-            Some(value) => match self.dwarf.attr_address(&unit.inner, value)? {
-                Some(address) => Some(address),
-                // Of class constant: from where the copy begins.
-                None => value.udata_value().zip(base).map(|(distance, base)| base.wrapping_add(distance)),
-            },
-            None => base,
-        };
+        let listed = attributes.extent.ranges(self.dwarf, unit)?;
+        let entry = attributes.extent.entry(self.dwarf, unit, &listed)?;
         let Some(entry) = entry else { return Ok(Found::WithoutAddress { name }) };
         let call = self.call_sites.then(|| CallSite {
             file: unit.file_path(self.dwarf, attributes.call_file).unwrap_or_else(|| "??".to_owned()),
@@ -177,50 +150,5 @@ impl<'a> CopyFinder<'_, 'a> {
         });
         let copy = InlineCopy { die: unit.global(offset), entry, ranges: merge(listed), call };
         Ok(Found::Copy { name, copy })
-    }
-
-    /// The ranges in the order of the list, the empty ones too.
-    fn ranges(&self, unit: &Unit<'a>, attributes: &Attributes<'a>) -> gimli::Result<Vec<Range<u64>>> {
-        let mut listed = Vec::new();
-        if let Some(value) = attributes.ranges {
-            if let Some(mut ranges) = self.dwarf.attr_ranges(&unit.inner, value)? {
-                while let Some(range) = ranges.next()? {
-                    listed.push(range.begin..range.end);
-                }
-            }
-        } else if let (Some(low), Some(high)) = (attributes.low_pc, attributes.high_pc)
-            && let Some(start) = self.dwarf.attr_address(&unit.inner, low)?
-        {
-            let end = match self.dwarf.attr_address(&unit.inner, high)? {
-                Some(end) => end,
-                None => start.wrapping_add(high.udata_value().unwrap_or(0)),
-            };
-            listed.push(start..end);
-        }
-        Ok(listed)
-    }
-}
-
-/// Sorted; ranges that touch become one; empty and reversed ones go.
-fn merge(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
-    ranges.retain(|range| range.start < range.end);
-    ranges.sort_by_key(|range| (range.start, range.end));
-    let mut merged: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
-    for range in ranges {
-        match merged.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => merged.push(range),
-        }
-    }
-    merged
-}
-
-#[cfg(test)]
-mod tests {
-    use super::merge;
-
-    #[test]
-    fn ranges_that_touch_are_one() {
-        assert_eq!(merge(vec![8..12, 0..4, 4..8, 20..20, 16..18]), vec![0..12, 16..18]);
     }
 }

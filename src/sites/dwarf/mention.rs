@@ -45,6 +45,8 @@ fn references(dwarf: &Dwarf<'_>, wanted: &[String]) -> Option<Vec<[u8; 4]>> {
     let by_index = !dwarf.debug_str_offsets.reader().is_empty();
     // DW_AT_abstract_origin as DW_FORM_ref_addr: a unit may have copies of another unit's functions.
     let foreign = memmem::find(dwarf.debug_abbrev.reader().slice(), &[0x31, 0x10]).is_some();
+    // DW_FORM_GNU_strp_alt: the name may stand in another file.
+    let foreign = foreign || dwarf.sup().is_some();
     let short = wanted.iter().any(|name| name.len() < IN_PLACE);
     if by_index || foreign || short || dwarf.debug_info.reader().len() < LARGE {
         return None;

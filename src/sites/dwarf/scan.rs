@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use gimli::{Abbreviation, AttributeValue, EntriesRaw, UnitOffset, constants as dw};
 
+use super::names::Names;
 use super::unit::{Unit, after_children, skip_tree};
 use super::{Dwarf, Slice};
 
@@ -38,26 +39,22 @@ pub struct Scan {
 pub type Definitions = HashMap<u64, Definition>;
 
 impl Scan {
-    pub fn of_unit<'a>(
-        dwarf: &Dwarf<'a>,
-        unit: &Unit<'a>,
-        names: &HashMap<&[u8], usize>,
-    ) -> gimli::Result<Scan> {
+    pub fn of_unit<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>, names: &Names<'_>) -> gimli::Result<Scan> {
         let mut scan = Scan::default();
         for_each_function(dwarf, unit, |function| {
             if function.declaration {
                 return;
             }
-            match function.name.and_then(|name| names.get(name.slice())) {
+            match function.name.and_then(|name| names.number(name.slice())) {
                 Some(name) => scan.definitions.push(Definition {
                     offset: function.offset,
-                    name: *name,
+                    name,
                     inline: function.inline,
                     decl_line: function.decl_line,
                 }),
                 None => {
                     if let Some(target) =
-                        function.origin.filter(|target| unit.has_foreign_origins && !in_unit(unit, *target))
+                        function.origin.filter(|target| unit.has_foreign_origins && !unit.has(*target))
                     {
                         scan.aliases.push((function.offset, target));
                     }
@@ -109,17 +106,17 @@ pub fn inline_names<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<BTr
 }
 
 /// A DW_TAG_subprogram.
-struct Function<'a> {
-    offset: u64,
+pub struct Function<'a> {
+    pub offset: u64,
     name: Option<Slice<'a>>,
-    declaration: bool,
-    inline: bool,
+    pub declaration: bool,
+    pub inline: bool,
     decl_line: u64,
     origin: Option<u64>,
     first_child: Option<UnitOffset>,
 }
 
-fn for_each_function<'a>(
+pub fn for_each_function<'a>(
     dwarf: &Dwarf<'a>,
     unit: &Unit<'a>,
     mut visit: impl FnMut(Function<'a>),
@@ -219,9 +216,4 @@ fn name_at<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>, offset: UnitOffset) -> gimli:
 
 fn is_inlined(value: &AttributeValue<Slice<'_>>) -> bool {
     matches!(value, AttributeValue::Inline(dw::DW_INL_inlined | dw::DW_INL_declared_inlined))
-}
-
-fn in_unit(unit: &Unit<'_>, offset: u64) -> bool {
-    let start = unit.inner.header.offset().0 as u64;
-    (start..start + unit.inner.header.length_including_self() as u64).contains(&offset)
 }

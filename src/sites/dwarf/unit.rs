@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use gimli::{
-    Abbreviation, AttributeValue, DebugAddrBase, DebugRngListsBase, DebugStrOffsetsBase, DwarfFileType,
-    EntriesRaw, UnitOffset, constants as dw,
+    Abbreviation, Attribute, AttributeValue, DebugAddrBase, DebugRngListsBase, DebugStrOffsetsBase,
+    DwarfFileType, EntriesRaw, UnitOffset, constants as dw,
 };
 
 use super::{Dwarf, Slice};
@@ -18,8 +18,13 @@ pub struct Unit<'a> {
     pub nested_definitions: bool,
     /// Copies may have their origin in another unit (link-time optimisation, dwz).
     pub has_foreign_origins: bool,
+    /// It is one of the alternate file.
+    alternate: bool,
     line_program: Option<gimli::DebugLineOffset>,
 }
+
+/// In an offset: it is one of the alternate file's .debug_info, which is shorter than that.
+pub const ALTERNATE: u64 = 1 << 63;
 
 impl<'a> Unit<'a> {
     pub fn new(dwarf: &Dwarf<'a>, header: gimli::UnitHeader<Slice<'a>>) -> gimli::Result<Unit<'a>> {
@@ -42,10 +47,16 @@ impl<'a> Unit<'a> {
             first: None,
             nested_definitions: false,
             has_foreign_origins: false,
+            alternate: false,
             line_program: None,
         };
         unit.read_root(dwarf, &abbreviations)?;
         Ok(unit)
+    }
+
+    /// A unit of the alternate file, whose sections `dwarf` has.
+    pub fn of_alternate(dwarf: &Dwarf<'a>, header: gimli::UnitHeader<Slice<'a>>) -> gimli::Result<Unit<'a>> {
+        Ok(Unit { alternate: true, ..Unit::new(dwarf, header)? })
     }
 
     fn read_root(&mut self, dwarf: &Dwarf<'a>, abbreviations: &gimli::Abbreviations) -> gimli::Result<()> {
@@ -97,37 +108,77 @@ impl<'a> Unit<'a> {
 
     /// Offset in .debug_info of an entry of this unit.
     pub fn global(&self, offset: UnitOffset) -> u64 {
-        self.inner.header.offset().0 as u64 + offset.0 as u64
+        self.in_file(self.inner.header.offset().0 as u64 + offset.0 as u64)
     }
 
-    /// Offset in .debug_info of the entry that a reference leads to; `None` for the alternate file and type signatures.
+    /// The same backwards.
+    pub fn local(&self, global: u64) -> UnitOffset {
+        UnitOffset((global & !ALTERNATE).wrapping_sub(self.inner.header.offset().0 as u64) as usize)
+    }
+
+    /// Is the entry at this offset one of this unit?
+    pub fn has(&self, global: u64) -> bool {
+        let start = self.global(UnitOffset(0));
+        global.checked_sub(start).is_some_and(|at| at < self.inner.header.length_including_self() as u64)
+    }
+
+    /// Offset in .debug_info of the entry that a reference leads to; `None` for type signatures.
     pub fn target(&self, value: &AttributeValue<Slice<'a>>) -> Option<u64> {
         match value {
             AttributeValue::UnitRef(offset) => Some(self.global(*offset)),
-            AttributeValue::DebugInfoRef(offset) => Some(offset.0 as u64),
+            AttributeValue::DebugInfoRef(offset) => Some(self.in_file(offset.0 as u64)),
+            AttributeValue::DebugInfoRefSup(offset) => Some(offset.0 as u64 | ALTERNATE),
             _ => None,
         }
     }
 
+    fn in_file(&self, offset: u64) -> u64 {
+        if self.alternate { offset | ALTERNATE } else { offset }
+    }
+
+    /// The unit's line program; `None`: it has none.
+    pub fn line_program(
+        &self,
+        dwarf: &Dwarf<'a>,
+    ) -> gimli::Result<Option<gimli::IncompleteLineProgram<Slice<'a>>>> {
+        let Some(offset) = self.line_program else { return Ok(None) };
+        let address_size = self.inner.header.address_size();
+        dwarf.debug_line.program(offset, address_size, self.inner.comp_dir, None).map(Some)
+    }
+
     /// The path of a file of the unit's line program, as short as it is given there.
     pub fn file_path(&self, dwarf: &Dwarf<'a>, index: u64) -> Option<String> {
+        let program = self.line_program(dwarf).ok()??;
+        self.path_in(dwarf, program.header(), index)
+    }
+
+    /// The same of a line program that is open.
+    pub fn path_in(
+        &self,
+        dwarf: &Dwarf<'a>,
+        header: &gimli::LineProgramHeader<Slice<'a>>,
+        index: u64,
+    ) -> Option<String> {
         let unit = &self.inner;
-        let program = dwarf
-            .debug_line
-            .program(self.line_program?, unit.header.address_size(), unit.comp_dir, None)
-            .ok()?;
-        let header = program.header();
         let file = header.file(index)?;
         let name = dwarf.attr_string(unit, file.path_name()).ok()?.to_string_lossy().into_owned();
         let directory = file.directory(header).and_then(|value| dwarf.attr_string(unit, value).ok());
         let directory = directory.filter(|directory| Some(*directory) != unit.comp_dir);
         let joined = match directory.map(|directory| directory.to_string_lossy().into_owned()) {
             Some(directory) if !name.starts_with('/') && !directory.is_empty() => {
-                format!("{directory}/{name}")
+                format!("{}/{name}", directory.trim_end_matches('/'))
             }
             _ => name,
         };
         Some(joined.trim_start_matches("./").to_owned())
+    }
+}
+
+/// The value of DW_AT_call_file and DW_AT_decl_file.
+pub fn file_index(attribute: &Attribute<Slice<'_>>) -> u64 {
+    match attribute.value() {
+        AttributeValue::FileIndex(index) => index,
+        _ => attribute.udata_value().unwrap_or(0),
     }
 }
 

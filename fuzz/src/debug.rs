@@ -1,0 +1,132 @@
+//! fuzz/src/debug.rs: debug information of a small program as gcc writes it, cut and changed.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::LazyLock;
+
+use kinst::debuginfo::{Bytes, Image};
+use kinst::sites::dwarf::{self, DebugInfo};
+
+/// Functions in functions, a loop, a cold part, and the same function twice in one.
+const SOURCE: &str = "
+extern void effect(int);
+static inline __attribute__((always_inline)) int inner(int x) { if (x > 3) effect(x); return x * 7; }
+static inline __attribute__((always_inline)) int outer(int x) {
+    int sum = 0;
+    for (int i = 0; i < x; i++) { sum += inner(i); if (__builtin_expect(sum > 99, 0)) effect(sum); }
+    return sum;
+}
+int twice(int x) { return outer(x) + inner(x + 1); }
+int _start(int x) { int y = outer(x); { int z = inner(y); effect(z); } return twice(y); }
+void effect(int x) { __asm__ volatile (\"\" :: \"r\"(x)); }
+";
+
+/// A program of each version, and an object file, whose sections are still to be relocated.
+static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let linked = ["-nostdlib", "-static", "-no-pie"];
+    let of = |format: &str, more: &[&str]| {
+        let dir = tempfile::tempdir().unwrap();
+        let (source, path) = (dir.path().join("small.c"), dir.path().join("small"));
+        std::fs::write(&source, SOURCE).unwrap();
+        let mut gcc = Command::new("gcc");
+        let output = gcc.args([format, "-O2"]).args(more).arg("-o").args([&path, &source]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        std::fs::read(&path).unwrap()
+    };
+    vec![of("-gdwarf-5", &linked), of("-gdwarf-4", &linked), of("-gdwarf-5", &["-c"])]
+});
+
+const SECTIONS: [&str; 7] = [
+    ".debug_info",
+    ".debug_abbrev",
+    ".debug_line",
+    ".debug_rnglists",
+    ".debug_ranges",
+    ".debug_aranges",
+    ".debug_str",
+];
+
+/// The first byte chooses the file and the second what of it is changed; then a place and a value at a time. Two bytes
+/// at the end may cut the file.
+fn changed(data: &[u8]) -> Option<Image> {
+    let [file, part, edits @ ..] = data else { return None };
+    let mut bytes = FILES[usize::from(*file) % FILES.len()].clone();
+    let (start, len) = part_of(&bytes, *part)?;
+    let mut edits = edits.chunks_exact(3);
+    for edit in &mut edits {
+        let at = usize::from(u16::from_le_bytes([edit[0], edit[1]])) % len;
+        bytes[start + at] = edit[2];
+    }
+    if let [low, high] = edits.remainder() {
+        let len = usize::from(u16::from_le_bytes([*low, *high])) % bytes.len();
+        bytes.truncate(len);
+    }
+    Image::parse(Path::new("small"), Bytes::Owned(bytes)).ok()
+}
+
+/// Where a section is in the file; all of the file as often as any one of them.
+fn part_of(bytes: &[u8], part: u8) -> Option<(usize, usize)> {
+    let Some(name) = SECTIONS.get(usize::from(part) % (SECTIONS.len() + 1)) else {
+        return Some((0, bytes.len()));
+    };
+    // The section headers of a file that we have just made: 64 bytes each, the names in the last one but one of the
+    // header's fields.
+    let word = |at: usize, len: usize| -> usize {
+        bytes[at..at + len].iter().rev().fold(0, |value, byte| value << 8 | usize::from(*byte))
+    };
+    let (headers, count, names) = (word(40, 8), word(60, 2), word(62, 2));
+    let header = |index: usize| headers + index * 64;
+    let names = word(header(names) + 24, 8);
+    let section = (0..count).map(header).find(|at| {
+        let name_at = names + word(*at, 4);
+        bytes[name_at..].starts_with(name.as_bytes()) && bytes[name_at + name.len()] == 0
+    })?;
+    Some((word(section + 24, 8), word(section + 32, 8))).filter(|(_, len)| *len > 0)
+}
+
+/// The copies of some functions, and the names of all.
+pub fn walk(data: &[u8]) {
+    let Some(image) = changed(data) else { return };
+    let wanted = ["inner", "outer", "effect", "x"].map(str::to_owned);
+    if let Ok(findings) = dwarf::find(&image, &wanted, true) {
+        assert_eq!(findings.functions.len(), wanted.len());
+        for copy in findings.functions.iter().flat_map(|function| &function.copies) {
+            assert!(copy.ranges.is_sorted_by(|a, b| a.end < b.start), "{copy:?}");
+        }
+    }
+    let _ = (dwarf::inline_names(&image), dwarf::may_know(&image, &wanted));
+}
+
+/// The functions at each address of the text.
+pub fn frames(data: &[u8]) {
+    let Some(image) = changed(data) else { return };
+    let Ok(info) = DebugInfo::open(&image) else { return };
+    for address in text(&image) {
+        let Ok(Some(body)) = info.body_at(address) else { continue };
+        let frames = body.at(address);
+        assert!(frames.last().is_some_and(|last| last.call.is_none()));
+        for frame in frames {
+            assert_eq!(body.around(frame.die).first().map(|first| first.die), Some(frame.die));
+            let _ = info.definition(frame.origin);
+        }
+    }
+}
+
+/// The line of each address of the text, and where statements begin.
+pub fn lines(data: &[u8]) {
+    let Some(image) = changed(data) else { return };
+    let Ok(info) = DebugInfo::open(&image) else { return };
+    for address in text(&image) {
+        let Ok(Some(lines)) = info.lines_at(address) else { continue };
+        let _ = lines.at(address);
+        for statement in lines.statements(address..address.saturating_add(16)) {
+            assert!((address..address.saturating_add(16)).contains(&statement.address));
+        }
+    }
+}
+
+/// Not more than the program has, whatever the section says now.
+fn text(image: &Image) -> Vec<u64> {
+    let sections = image.sections().iter().filter(|section| section.executable).take(4);
+    sections.flat_map(|section| section.range().take(512)).collect()
+}

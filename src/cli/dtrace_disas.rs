@@ -1,0 +1,233 @@
+//! cli/dtrace_disas.rs: --disas: the instructions of functions, and which of them can be traced.
+
+use super::dtrace::{Failed, Run};
+use super::dtrace_trace;
+use crate::kernel::reason;
+use crate::kernel::uapi::Reason;
+use crate::sites::Refusal;
+use crate::sites::disas::{self, Disassembly, Listed, Listing, Place, Refused};
+use crate::sites::dwarf::Frame;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+use std::sync::Arc;
+
+/// The functions' instructions on standard output; what cannot be told of them on standard error.
+pub fn disassemble(run: &mut Run, functions: &[String]) -> Result<u8, Failed> {
+    let kernel = run.kernel()?;
+    // The module sees the memory of the running kernel, not that of another one's files.
+    let live = kernel.is_running().then(dtrace_trace::live_text).flatten();
+    let mut status = 0;
+    for function in functions {
+        let answer = disas::disassemble(&kernel, live.as_deref(), function);
+        for warning in kernel.take_warnings() {
+            run.report.diagnostic(&run.sources, &warning, None);
+        }
+        match answer {
+            Ok(disassembly) => {
+                disassembly.remarks.iter().for_each(|remark| run.report.notice(remark));
+                run.put(&written(run, &disassembly))?;
+            }
+            Err(error) => {
+                run.report.diagnostic(&run.sources, &error, None);
+                status = 1;
+            }
+        }
+    }
+    Ok(status)
+}
+
+fn written(run: &Run, disassembly: &Disassembly) -> String {
+    let mut text = String::new();
+    if run.invocation.objects {
+        for listing in &disassembly.listings {
+            for insn in &listing.instructions {
+                text += &format!("{}\n", object(listing, insn));
+            }
+        }
+        return text;
+    }
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let color = !no_color && run.invocation.output.is_none() && std::io::stdout().is_terminal();
+    let paint = Paint { color };
+    for (index, listing) in disassembly.listings.iter().enumerate() {
+        text += if index > 0 { "\n" } else { "" };
+        paint.listing(&mut text, listing);
+    }
+    if let (Some(listing), true) = (disassembly.listings.first(), disassembly.also_inlined > 0) {
+        let function = plain(&listing.function);
+        let count = disassembly.also_inlined;
+        let copies = if count == 1 { "1 copy".to_owned() } else { format!("{count} copies") };
+        text += &format!("\n{function} is also inlined ({copies}): dtrace -lvn 'kinst::{function}:entry'\n");
+    }
+    text
+}
+
+/// Without what tells it from its namesakes.
+fn plain(function: &str) -> &str {
+    function.split('#').next().unwrap_or(function)
+}
+
+/// Escape sequences, or none.
+struct Paint {
+    color: bool,
+}
+
+const BOLD: &str = "1";
+const DIM: &str = "2";
+const RED: &str = "31";
+const CYAN: &str = "36";
+
+/// Columns of bytes and of text; what is longer moves the rest of its line.
+const BYTES: usize = 29;
+const TEXT: usize = 38;
+const PLACE: usize = 20;
+
+impl Paint {
+    fn paint(&self, style: &str, text: &str) -> String {
+        if self.color { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    fn listing(&self, out: &mut String, listing: &Listing) {
+        let source = listing.source.as_ref().map(|place| format!(", {}", shown(place))).unwrap_or_default();
+        let title = match &listing.copy {
+            Some((function, entry)) => format!(
+                "{function}{source}, inlined in {}:{} at offset {entry}",
+                listing.module, listing.function
+            ),
+            None => {
+                let Listing { module, function, size, address, .. } = listing;
+                format!("{module}:{function}{source}, {size} bytes at {address:x}")
+            }
+        };
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "{}", self.paint(BOLD, &title));
+        let last = listing.instructions.last().map_or(0, |insn| insn.offset);
+        let width = last.to_string().len().max(5);
+        let mut frames: Option<&Arc<Vec<Frame>>> = None;
+        for insn in &listing.instructions {
+            if frames.is_none_or(|frames| !Arc::ptr_eq(frames, &insn.frames)) && !insn.frames.is_empty() {
+                let _ = writeln!(out, "  {}", self.paint(CYAN, &chain(&insn.frames)));
+            }
+            frames = Some(&insn.frames);
+            self.instruction(out, insn, width);
+        }
+    }
+
+    fn instruction(&self, out: &mut String, insn: &Listed, width: usize) {
+        let bytes = hex(insn, " ");
+        let place = insn.place.as_ref().map(short).unwrap_or_default();
+        let mark = if insn.refused.is_some() { "-" } else { " " };
+        let verdict = verdict(insn);
+        let line = format!(
+            "{mark} {:>width$}  {}  {bytes:<BYTES$} {:<TEXT$} ",
+            insn.offset,
+            self.paint(DIM, &format!("{:x}", insn.address)),
+            insn.text
+        );
+        let line = if verdict.is_empty() {
+            format!("{line}{place}")
+        } else {
+            let style = if insn.refused.is_some() { RED } else { DIM };
+            format!("{line}{place:<PLACE$} {}", self.paint(style, &verdict))
+        };
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+}
+
+/// From the outside in: `vfs_read > fsnotify_access (read_write.c:475) > …`.
+fn chain(frames: &[Frame]) -> String {
+    let names = frames.iter().rev().map(|frame| {
+        let name = if frame.name.is_empty() { "?" } else { &frame.name };
+        match &frame.call {
+            Some(call) => format!("{name} ({}:{})", file_name(&call.file), call.line),
+            None => name.to_owned(),
+        }
+    });
+    names.collect::<Vec<_>>().join(" > ")
+}
+
+fn verdict(insn: &Listed) -> String {
+    if let Some(refused) = &insn.refused {
+        return format!("cannot be traced: {}", words(refused));
+    }
+    let fentry = insn.fentry.then_some("ftrace site: traced through ftrace");
+    fentry.or(insn.rewritten.map(|how| how.words())).unwrap_or_default().to_owned()
+}
+
+fn words(refused: &Refused) -> &str {
+    match refused {
+        Refused::ByKernel(words) => words,
+        Refused::ByFile(refusal) => reason::name(reason_of(*refusal)),
+    }
+}
+
+/// The kernel module's reason for it.
+fn reason_of(refusal: Refusal) -> Reason {
+    match refusal {
+        Refusal::Init => Reason::INIT,
+        Refusal::TrapPath => Reason::TRAP_PATH,
+        Refusal::Blacklist => Reason::BLACKLIST,
+        Refusal::StaticCall => Reason::STATIC_CALL,
+        Refusal::Foreign => Reason::FOREIGN,
+        Refusal::Ftrace => Reason::FTRACE,
+        Refusal::JumpLabel => Reason::JUMP_LABEL,
+        Refusal::Undecodable => Reason::UNDECODABLE,
+        Refusal::StiHlt => Reason::INSN_STI_HLT,
+        Refusal::Int => Reason::INSN_INT,
+        Refusal::Iret => Reason::INSN_IRET,
+        Refusal::StackSegment => Reason::INSN_SS,
+        Refusal::Undefined => Reason::INSN_UD,
+        Refusal::Privileged => Reason::INSN_PRIV,
+        Refusal::Endbr => Reason::INSN_ENDBR,
+        Refusal::Rsp => Reason::INSN_RSP,
+        Refusal::Reach => Reason::REACH,
+    }
+}
+
+fn object(listing: &Listing, insn: &Listed) -> Value {
+    let frames: Vec<Value> = insn
+        .frames
+        .iter()
+        .map(|frame| {
+            json!({
+                "function": frame.name,
+                "called": frame.call.as_ref().map(|call| json!({ "file": call.file, "line": call.line })),
+            })
+        })
+        .collect();
+    let copy = listing.copy.as_ref();
+    json!({
+        "module": listing.module,
+        "function": listing.function,
+        "copy": copy.map(|(function, entry)| json!({ "function": function, "entry": entry })),
+        "offset": insn.offset,
+        "address": insn.address,
+        "bytes": hex(insn, ""),
+        "text": insn.text,
+        "file": insn.place.as_ref().map(|place| &place.file),
+        "line": insn.place.as_ref().map(|place| place.line),
+        "frames": frames,
+        "live": listing.live,
+        "traceable": insn.refused.is_none(),
+        "reason": insn.refused.as_ref().map(words),
+        "ftrace": insn.fentry,
+        "rewritten": insn.rewritten.map(|how| how.words()),
+    })
+}
+
+fn hex(insn: &Listed, between: &str) -> String {
+    insn.bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(between)
+}
+
+fn shown(place: &Place) -> String {
+    format!("{}:{}", place.file, place.line)
+}
+
+fn short(place: &Place) -> String {
+    format!("{}:{}", file_name(&place.file), place.line)
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}

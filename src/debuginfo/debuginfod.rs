@@ -1,0 +1,83 @@
+//! debuginfo/debuginfod.rs: debug information from the servers that DEBUGINFOD_URLS names, by build id.
+
+use std::io::{ErrorKind, IsTerminal, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use super::{BuildId, Error, Image};
+
+/// Is told what is waited for.
+pub type Say<'s> = &'s (dyn Fn(&str) + Sync);
+
+/// What came of asking.
+pub enum Asked {
+    Found(Box<Image>),
+    /// No server has it.
+    Unknown,
+    Failed(Error),
+}
+
+/// Whether there is somebody to ask; it is the user who says so.
+pub fn is_wanted() -> bool {
+    std::env::var_os("DEBUGINFOD_URLS").is_some_and(|urls| !urls.to_string_lossy().trim().is_empty())
+}
+
+/// Asks with debuginfod-find, which keeps what it gets in the user's cache. `of` is what the file belongs to.
+pub fn fetch(id: &BuildId, of: &str, say: Say<'_>) -> Asked {
+    say(&format!("asking debuginfod for the debug information of {of} (build id {id})"));
+    let failed = |cause: String| Asked::Failed(Error::Debuginfod { of: of.to_owned(), cause });
+    let show = std::io::stderr().is_terminal();
+    let mut command = Command::new("debuginfod-find");
+    command.args(["debuginfo", &id.to_string()]).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    if show {
+        command.env("DEBUGINFOD_PROGRESS", "1");
+    }
+    let (status, path, said) = match command.spawn().and_then(|child| finish(child, show)) {
+        Ok(finished) => finished,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return failed("the program debuginfod-find is not installed".to_owned());
+        }
+        Err(error) => return failed(error.to_string()),
+    };
+    if !status {
+        // ENOENT is the client's word for a server's 404.
+        let last = said.trim_end().rsplit(['\n', '\r']).next().unwrap_or_default().trim();
+        return match last.contains("No such file") {
+            true => Asked::Unknown,
+            false => failed(last.to_owned()),
+        };
+    }
+    match Image::open(&path) {
+        Ok(image) if image.build_id() != Some(id) => Asked::Failed(Error::BuildId {
+            file: image.build_id().cloned(),
+            path,
+            wanted: id.clone(),
+            of: of.to_owned(),
+        }),
+        Ok(image) if image.has_dwarf() => Asked::Found(Box::new(image)),
+        Ok(_) => Asked::Unknown,
+        Err(error) => Asked::Failed(error),
+    }
+}
+
+/// Its success, the path that it printed, and what it said, which is shown at once.
+fn finish(mut child: Child, show: bool) -> std::io::Result<(bool, PathBuf, String)> {
+    let mut said = Vec::new();
+    if let Some(mut stderr) = child.stderr.take() {
+        let mut chunk = [0; 512];
+        loop {
+            let read = stderr.read(&mut chunk)?;
+            if read == 0 {
+                break;
+            }
+            said.extend_from_slice(&chunk[..read]);
+            if show {
+                let _ = std::io::stderr().lock().write_all(&chunk[..read]);
+            }
+        }
+    }
+    let output = child.wait_with_output()?;
+    let path = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
+    Ok((output.status.success(), PathBuf::from(path), String::from_utf8_lossy(&said).into_owned()))
+}

@@ -1,0 +1,111 @@
+//! sites/about.rs: what is known of the instruction that a kinst probe is at.
+
+use super::disas::Place;
+use super::dwarf::{DebugInfo, Frame};
+use super::kernel::Kernel;
+use super::symtab::Symbol;
+use super::{Probe, decode};
+
+/// For a listing.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// In the running kernel, or in the file of a kernel that does not run; `None`: the kernel does not show it.
+    pub address: Option<u64>,
+    /// The instruction; `None`: there is no file with it.
+    pub text: Option<String>,
+    pub place: Option<Place>,
+    /// The innermost first; the last one is the function. Empty: the debug information does not say.
+    pub frames: Vec<Frame>,
+    /// The copies that are entered there, also those that have no instructions.
+    pub entered: Vec<Frame>,
+}
+
+/// Answers about many probes; the debug information of a module is opened once.
+pub struct Answers<'k> {
+    kernel: &'k Kernel,
+    opened: Opened<'k>,
+}
+
+impl<'k> Answers<'k> {
+    pub fn new(kernel: &'k Kernel) -> Answers<'k> {
+        Answers { kernel, opened: Opened::new(kernel) }
+    }
+
+    /// `None`: its function is not there.
+    pub fn about(&mut self, probe: &Probe) -> Option<About> {
+        let (module, symbol) = self.place(probe)?;
+        let linked = symbol.address.saturating_add(probe.offset.into());
+        let mut about = About {
+            address: self.kernel.run_time(module, linked).filter(|address| *address != 0),
+            text: self.text(module, &symbol, probe.offset),
+            ..About::default()
+        };
+        let Some(info) = self.opened.info(module) else { return Some(about) };
+        if let Ok(Some(lines)) = info.lines_at(linked) {
+            let line = lines.at(linked).filter(|line| line.line != 0);
+            about.place = line.map(|line| Place { file: line.file.to_owned(), line: line.line.into() });
+        }
+        if let Ok(Some(body)) = info.body_at(linked) {
+            about.frames = body.at(linked).into_iter().cloned().collect();
+            let copies = body.frames().skip(1);
+            about.entered = copies.filter(|frame| frame.entry == Some(linked)).cloned().collect();
+        }
+        Some(about)
+    }
+
+    fn place(&self, probe: &Probe) -> Option<(usize, Symbol)> {
+        let modules = self.kernel.modules_matching(&probe.module);
+        let named = self.kernel.functions_named(&modules, &probe.function);
+        // Of namesakes the probe's address tells which one it is.
+        let here = |(module, symbol): &(usize, Symbol)| {
+            self.kernel.run_time(*module, symbol.address).unwrap_or(0) == probe.address
+        };
+        named.iter().find(|place| here(place)).or(named.first()).copied()
+    }
+
+    fn text(&self, module: usize, symbol: &Symbol, offset: u32) -> Option<String> {
+        let insns = self.kernel.instructions(module, symbol)?;
+        let insn = insns.into_iter().find(|insn| insn.offset == offset)?;
+        let name = |target| self.kernel.target_name(module, symbol, target);
+        Some(decode::text_with(&insn.bytes, symbol.address.saturating_add(offset.into()), &name))
+    }
+}
+
+/// The debug information of modules that have been asked about.
+pub(super) struct Opened<'k> {
+    kernel: &'k Kernel,
+    /// None where there is no debug information.
+    modules: Vec<(usize, Option<DebugInfo<'k>>)>,
+}
+
+impl<'k> Opened<'k> {
+    pub fn new(kernel: &'k Kernel) -> Opened<'k> {
+        Opened { kernel, modules: Vec::new() }
+    }
+
+    pub fn info(&mut self, module: usize) -> Option<&DebugInfo<'k>> {
+        let at = match self.modules.iter().position(|(known, _)| *known == module) {
+            Some(at) => at,
+            None => {
+                let info = self.kernel.debug(module).and_then(|image| {
+                    DebugInfo::open(image).map_err(|error| self.kernel.warn(error.warning())).ok()
+                });
+                self.modules.push((module, info));
+                self.modules.len() - 1
+            }
+        };
+        self.modules[at].1.as_ref()
+    }
+}
+
+impl Kernel {
+    /// The target of a jump or call: inside the function an offset, which is how probes count; else a name.
+    pub(super) fn target_name(&self, module: usize, from: &Symbol, target: u64) -> Option<String> {
+        let symbols = self.symbols(module)?;
+        let inside = target.wrapping_sub(from.address) < from.size;
+        let to = if inside { from } else { symbols.containing(target)? };
+        let offset = target - to.address;
+        let name = symbols.name(to);
+        Some(if offset == 0 && !inside { name.to_owned() } else { format!("{name}+{offset}") })
+    }
+}

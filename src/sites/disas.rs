@@ -1,0 +1,295 @@
+//! sites/disas.rs: the instructions of a function and of its inlined copies, with what is known of each.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::about::Opened;
+use super::catalog::{LiveInsn, LiveText};
+use super::decode::{self, Insn};
+use super::dwarf::{self, Body, Frame, InlineCopy};
+use super::kernel::Kernel;
+use super::symtab::Symbol;
+use super::verdict::{Refusal, Verdict};
+use super::{Rewriting, refusals};
+use crate::diag::Diagnostic;
+
+/// One function, or one inlined copy of it.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    pub module: String,
+    /// The function that has the code, as a probe description names it.
+    pub function: String,
+    /// Where it begins: in the running kernel, or in the file of a kernel that does not run.
+    pub address: u64,
+    pub size: u64,
+    /// The listing is of a copy: what is inlined, and the offset where it is entered.
+    pub copy: Option<(String, u64)>,
+    /// Where the source defines what is listed.
+    pub source: Option<Place>,
+    /// What is in memory now; else the file is all there is.
+    pub live: bool,
+    pub instructions: Vec<Listed>,
+}
+
+/// A line of the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub file: String,
+    pub line: u64,
+}
+
+/// One instruction.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// In bytes from the function: the name of its kinst probe.
+    pub offset: u32,
+    pub address: u64,
+    pub bytes: Vec<u8>,
+    pub text: String,
+    pub place: Option<Place>,
+    /// The innermost first; the last one is the function. Empty: the debug information does not say.
+    pub frames: Arc<Vec<Frame>>,
+    pub refused: Option<Refused>,
+    /// Only where the file is all there is.
+    pub rewritten: Option<Rewriting>,
+    pub fentry: bool,
+}
+
+/// Why an instruction cannot be traced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The kernel's own words.
+    ByKernel(String),
+    ByFile(Refusal),
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Disassembly {
+    pub listings: Vec<Listing>,
+    /// A function that has code may also be inlined: how often.
+    pub also_inlined: usize,
+    /// What could not be listed, and why.
+    pub remarks: Vec<String>,
+}
+
+/// `description` is `[[provider:]module:]function` or `` module`function ``; `function` may be `name#2`.
+pub fn disassemble(
+    kernel: &Kernel,
+    live: Option<&dyn LiveText>,
+    description: &str,
+) -> Result<Disassembly, Box<Diagnostic>> {
+    let (module, function) = split(description);
+    if super::glob::is_glob(function) || function.is_empty() {
+        return Err(Box::new(refusals::one_function(function)));
+    }
+    let modules = kernel.modules_matching(module);
+    if modules.is_empty() {
+        return Err(Box::new(refusals::no_module(kernel, module)));
+    }
+    let functions = kernel.functions_named(&modules, function);
+    let wanted = [function.to_owned()];
+    let knows = |module: &&usize| {
+        kernel.debug(**module).is_some_and(|image| **module == 0 || dwarf::may_know(image, &wanted))
+    };
+    let mut copies = Vec::new();
+    for module in modules.iter().filter(knows) {
+        let Some(image) = kernel.debug(*module) else { continue };
+        let found = dwarf::find(image, &wanted, false).map_err(|error| Box::new(error.diagnostic()))?;
+        let found = found.functions.into_iter().flat_map(|function| function.copies);
+        copies.extend(found.map(|copy| (*module, copy)));
+    }
+    let mut lister = Lister { kernel, live, opened: Opened::new(kernel), remarks: Vec::new() };
+    if functions.is_empty() {
+        return lister.copies(function, &copies, &modules);
+    }
+    let mut listings = Vec::new();
+    for (module, symbol) in functions {
+        listings.push(lister.function(module, &symbol)?);
+    }
+    Ok(Disassembly { listings, also_inlined: copies.len(), remarks: lister.remarks })
+}
+
+fn split(description: &str) -> (&str, &str) {
+    if let Some((module, function)) = description.split_once('`') {
+        return (module, function);
+    }
+    let mut fields = description.rsplit(':');
+    let function = fields.next().unwrap_or_default();
+    (fields.next().unwrap_or_default(), function)
+}
+
+struct Lister<'k> {
+    kernel: &'k Kernel,
+    live: Option<&'k dyn LiveText>,
+    opened: Opened<'k>,
+    remarks: Vec<String>,
+}
+
+/// The instructions of a function, from memory or from the file.
+struct Code {
+    insns: Vec<LiveInsn>,
+    verdicts: Option<Vec<Verdict>>,
+}
+
+impl<'k> Lister<'k> {
+    fn function(&mut self, module: usize, symbol: &Symbol) -> Result<Listing, Box<Diagnostic>> {
+        let code = self.code(module, symbol)?;
+        let body = self.body(module, symbol.address);
+        let source = body.as_ref().and_then(|body| self.source(module, body.function()));
+        let end = code.insns.last().map_or(0, |last| u64::from(last.offset) + last.bytes.len() as u64);
+        Ok(self.listing(module, symbol, &code, body.as_deref(), source, 0..end.max(1)))
+    }
+
+    fn copies(
+        mut self,
+        function: &str,
+        copies: &[(usize, InlineCopy)],
+        modules: &[usize],
+    ) -> Result<Disassembly, Box<Diagnostic>> {
+        let mut listings = Vec::new();
+        let mut left_out = 0;
+        for (module, copy) in copies {
+            match self.copy(*module, function, copy)? {
+                Some(listing) => listings.push(listing),
+                None => left_out += 1,
+            }
+        }
+        if listings.is_empty() {
+            return Err(Box::new(refusals::no_function(self.kernel, modules, function, "")));
+        }
+        if left_out > 0 {
+            self.remarks.push(format!(
+                "{left_out} of {} copies of {function} are in code that is freed after boot or was not linked in",
+                copies.len()
+            ));
+        }
+        Ok(Disassembly { listings, also_inlined: 0, remarks: self.remarks })
+    }
+
+    /// `None`: its code is gone.
+    fn copy(
+        &mut self,
+        module: usize,
+        function: &str,
+        copy: &InlineCopy,
+    ) -> Result<Option<Listing>, Box<Diagnostic>> {
+        let Some(symbols) = self.kernel.symbols(module) else { return Ok(None) };
+        let Some(symbol) = symbols.containing(copy.entry).filter(|symbol| !symbol.gone()).copied() else {
+            return Ok(None);
+        };
+        let code = self.code(module, &symbol)?;
+        let body = self.body(module, copy.entry);
+        let source = body.as_ref().and_then(|body| {
+            let frame = body.frames().find(|frame| frame.die == copy.die)?;
+            self.source(module, frame)
+        });
+        let listing = |range: Range<u64>| {
+            let start = range.start.saturating_sub(symbol.address);
+            start..range.end.saturating_sub(symbol.address).max(start)
+        };
+        let entry = copy.entry - symbol.address;
+        // Without instructions of its own it is entered at somebody else's.
+        let mut ranges: Vec<Range<u64>> = copy
+            .ranges
+            .iter()
+            .filter(|range| range.start >= symbol.address && range.start - symbol.address < symbol.size)
+            .cloned()
+            .map(listing)
+            .collect();
+        if ranges.is_empty() {
+            ranges.push(entry..entry + 1);
+        }
+        let mut all: Option<Listing> = None;
+        for range in ranges {
+            let part = self.listing(module, &symbol, &code, body.as_deref(), source.clone(), range);
+            match &mut all {
+                Some(all) => all.instructions.extend(part.instructions),
+                None => all = Some(part),
+            }
+        }
+        Ok(all.map(|all| Listing { copy: Some((function.to_owned(), entry)), ..all }))
+    }
+
+    /// What of the function is in a range of offsets.
+    fn listing(
+        &mut self,
+        module: usize,
+        symbol: &Symbol,
+        code: &Code,
+        body: Option<&Body>,
+        source: Option<Place>,
+        range: Range<u64>,
+    ) -> Listing {
+        let address = self.kernel.run_time(module, symbol.address).unwrap_or(symbol.address);
+        let name = self.kernel.function_ref(module, symbol).map(|name| name.function).unwrap_or_default();
+        let lines = self.opened.info(module).and_then(|info| info.lines_at(symbol.address).ok().flatten());
+        let inside = |insn: &&LiveInsn| range.contains(&insn.offset.into());
+        let mut frames: Arc<Vec<Frame>> = Arc::default();
+        let mut instructions = Vec::new();
+        for insn in code.insns.iter().filter(inside) {
+            let at = symbol.address + u64::from(insn.offset);
+            let now = body.map(|body| body.at(at)).unwrap_or_default();
+            if !now.iter().copied().eq(frames.iter()) {
+                frames = Arc::new(now.into_iter().cloned().collect());
+            }
+            let place = lines.as_ref().and_then(|lines| lines.at(at)).filter(|line| line.line != 0);
+            let verdict = code.verdict(insn);
+            let by_kernel = insn.refused.clone().map(Refused::ByKernel);
+            instructions.push(Listed {
+                offset: insn.offset,
+                address: address + u64::from(insn.offset),
+                bytes: insn.bytes.clone(),
+                text: decode::text_with(&insn.bytes, at, &|target| {
+                    self.kernel.target_name(module, symbol, target)
+                }),
+                place: place.map(|line| Place { file: line.file.to_owned(), line: line.line.into() }),
+                frames: frames.clone(),
+                refused: by_kernel.or(verdict.refused.map(Refused::ByFile)),
+                rewritten: verdict.rewritten,
+                fentry: verdict.fentry,
+            });
+        }
+        let module = self.kernel.modules()[module].name.clone();
+        let live = code.verdicts.is_none();
+        Listing { module, function: name, address, size: symbol.size, copy: None, source, live, instructions }
+    }
+
+    /// What is in memory counts; the file is asked where the kernel cannot be.
+    fn code(&mut self, module: usize, symbol: &Symbol) -> Result<Code, Box<Diagnostic>> {
+        let name = || self.kernel.symbols(module).map(|all| all.name(symbol)).unwrap_or_default();
+        if let (Some(live), Some(address)) = (self.live, self.kernel.run_time(module, symbol.address)) {
+            match live.instructions(address) {
+                Ok(insns) => return Ok(Code { insns, verdicts: None }),
+                // Where nothing can be traced, the file still tells what is there.
+                Err(reason) => {
+                    self.remarks.push(format!("{}: nothing of it can be traced: {reason}", name()))
+                }
+            }
+        }
+        let insns = self
+            .kernel
+            .instructions(module, symbol)
+            .ok_or_else(|| Box::new(refusals::no_text(self.kernel, name(), None)))?;
+        let verdicts = self.kernel.verdicts(module, symbol, &insns);
+        let insn = |Insn { offset, bytes, .. }: Insn| LiveInsn { offset, bytes, refused: None };
+        Ok(Code { insns: insns.into_iter().map(insn).collect(), verdicts: Some(verdicts) })
+    }
+
+    fn body(&mut self, module: usize, address: u64) -> Option<Arc<Body>> {
+        self.opened.info(module)?.body_at(address).ok()?
+    }
+
+    fn source(&mut self, module: usize, frame: &Frame) -> Option<Place> {
+        let definition = self.opened.info(module)?.definition(frame.origin).ok()?;
+        (definition.line != 0).then(|| Place { file: definition.file.clone(), line: definition.line })
+    }
+}
+
+impl Code {
+    fn verdict(&self, insn: &LiveInsn) -> Verdict {
+        let Some(verdicts) = &self.verdicts else { return Verdict::default() };
+        let at = self.insns.binary_search_by_key(&insn.offset, |insn| insn.offset);
+        at.ok().and_then(|at| verdicts.get(at)).copied().unwrap_or_default()
+    }
+}

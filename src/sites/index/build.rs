@@ -1,0 +1,306 @@
+//! sites/index/build.rs: the indices of a kernel: opened where they are kept, else made and kept.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+
+use super::super::dwarf;
+use super::super::kernel::Kernel;
+use super::super::symtab::Symbols;
+use super::directory::{self, Contents, Digest, Directory, hash};
+use super::file::Sealed;
+use super::image::{self, ImageIndex};
+use super::resolve::resolve;
+use crate::debuginfo::{BuildId, Image};
+
+/// Who is told how far the making of indices is.
+pub trait Watch: Send + Sync {
+    /// So many bytes of debug information are going to be read.
+    fn start(&self, bytes: u64);
+    fn advance(&self, bytes: u64);
+    fn done(&self);
+}
+
+/// What [`Kernel::index_all`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Built {
+    /// Those with debug information.
+    pub modules: usize,
+    /// Their indices were there already.
+    pub kept: usize,
+    pub functions: usize,
+}
+
+/// Indices that nobody asked for are made if that is a matter of seconds; a slower machine walks for each question.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What was read of a file is given back after so many bytes: the pages stay with the system, and are not ours.
+const GIVE_BACK: u64 = 64 << 20;
+
+/// When the speed of the machine can be told.
+const FIRST_LOOK: Duration = Duration::from_millis(200);
+
+impl Kernel {
+    /// The kept index of a module, if there is one for this very file.
+    pub fn index(&self, module: usize) -> Option<&Arc<ImageIndex>> {
+        let this = &self.modules()[module];
+        if this.index.get().is_some() || this.index_sought.swap(true, Ordering::Relaxed) {
+            return this.index.get();
+        }
+        let cache = self.cache()?;
+        let id = self.debug_id(module)?;
+        let index = ImageIndex::of(cache.open(&file_name(&id), image::KIND, id.bytes())?)?;
+        Some(this.index.get_or_init(|| Arc::new(index)))
+    }
+
+    /// Makes all indices that are missing, however long it takes; `None`: they cannot be kept.
+    pub fn index_all(&self) -> Option<Built> {
+        self.cache().filter(|cache| cache.can_be_written())?;
+        let all: Vec<usize> = (0..self.modules().len()).collect();
+        let missing = self.not_indexed(&all);
+        self.build(&missing, None);
+        self.write_directory(true);
+        let indices: Vec<&Arc<ImageIndex>> = all.iter().filter_map(|module| self.index(*module)).collect();
+        let functions = indices.iter().map(|index| index.names().count()).sum();
+        Some(Built { modules: indices.len(), kept: indices.len().saturating_sub(missing.len()), functions })
+    }
+
+    /// Which of these modules may know any of these functions (no names: any at all), once all that can be kept is:
+    /// what is missing is made, unless that is too much.
+    pub(super) fn ensure_indexed(&self, modules: &[usize], names: &[&str]) -> Vec<usize> {
+        if self.cache().is_none() {
+            return modules.to_vec();
+        }
+        let knowing = self.directory().filter(|_| !names.is_empty()).and_then(|directory| {
+            let knowing: Option<Vec<Vec<usize>>> =
+                names.iter().map(|name| directory.knowing(hash(name))).collect();
+            Some(knowing?.concat())
+        });
+        let needed: Vec<usize> = match &knowing {
+            Some(knowing) => modules.iter().copied().filter(|module| knowing.contains(module)).collect(),
+            None => modules.to_vec(),
+        };
+        let missing = self.not_indexed(&needed);
+        let can_be_written = || self.cache().is_some_and(|cache| cache.can_be_written());
+        let built = missing.is_empty() || can_be_written() && self.build(&missing, Some(PATIENCE));
+        if built && knowing.is_none() {
+            self.write_directory(modules.len() == self.modules().len());
+        }
+        needed
+    }
+
+    /// The names of all functions of these modules that were inlined, or could be, sorted.
+    pub fn inlined_functions(&self, module: &str) -> Vec<String> {
+        let modules = self.modules_matching(module);
+        self.ensure_indexed(&modules, &[]);
+        let mut names: Vec<String> =
+            modules.into_iter().flat_map(|module| self.inline_names(module)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The names of the functions that a module has inlined, or could.
+    pub(in super::super) fn inline_names(&self, module: usize) -> Vec<String> {
+        match (self.index(module), self.debug(module)) {
+            (Some(index), _) => index.names().map(str::to_owned).collect(),
+            (None, Some(image)) => dwarf::inline_names(image).unwrap_or_default().into_iter().collect(),
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// How many copies of a function these modules have, those that cannot be traced too.
+    pub(in super::super) fn copies(&self, modules: &[usize], function: &str) -> u32 {
+        let wanted = [function.to_owned()];
+        let in_module = |module: usize| match (self.index(module), self.debug(module)) {
+            (Some(index), _) => index.function(function).map(|known| known.dropped.copies),
+            (None, image) => {
+                let image = image.filter(|image| module == 0 || dwarf::may_know(image, &wanted))?;
+                let found = dwarf::find(image, &wanted, false).ok()?;
+                Some(found.functions.iter().map(|function| function.copies.len() as u32).sum())
+            }
+        };
+        let knowing = self.directory().and_then(|directory| directory.knowing(hash(function)));
+        let may_know = |module: &usize| knowing.as_ref().is_none_or(|knowing| knowing.contains(module));
+        modules.iter().copied().filter(may_know).filter_map(in_module).sum()
+    }
+
+    /// What is kept of all modules together, if it is of just these files.
+    pub(in super::super) fn directory(&self) -> Option<&Directory> {
+        let kept = &self.kept;
+        if kept.directory.get().is_some() || kept.sought.swap(true, Ordering::Relaxed) {
+            return kept.directory.get();
+        }
+        let digest = self.digest();
+        let file = self.cache()?.open(&directory_name(self.release(), digest), directory::KIND, &digest)?;
+        Some(kept.directory.get_or_init(|| Directory::of(file)))
+    }
+
+    /// Those with debug information and without an index.
+    fn not_indexed(&self, modules: &[usize]) -> Vec<usize> {
+        let missing = modules.par_iter().filter(|module| self.index(**module).is_none());
+        missing
+            .filter(|module| self.debug(**module).is_some_and(|image| image.build_id().is_some()))
+            .copied()
+            .collect()
+    }
+
+    /// `false`: it was given up.
+    fn build(&self, modules: &[usize], patience: Option<Duration>) -> bool {
+        let size = |module: &usize| (*module, self.debug(*module).map_or(0, Image::debug_info_size));
+        let mut sizes: Vec<(usize, u64)> = modules.iter().map(size).collect();
+        // The large ones first, that no thread has nothing to do at the end.
+        sizes.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
+        let total = sizes.iter().map(|(_, size)| size).sum();
+        let watch = self.kept.watch.as_deref();
+        let pace = Pace {
+            started: Instant::now(),
+            total,
+            done: AtomicU64::new(0),
+            patience,
+            stopped: AtomicBool::new(false),
+        };
+        if let Some(watch) = watch {
+            watch.start(total);
+        }
+        let walked = |bytes: u64| {
+            if let Some(watch) = watch {
+                watch.advance(bytes);
+            }
+            pace.goes_on(bytes)
+        };
+        sizes.par_iter().for_each(|(module, _)| self.build_one(*module, &walked));
+        if let Some(watch) = watch {
+            watch.done();
+        }
+        !pace.stopped.load(Ordering::Relaxed)
+    }
+
+    fn build_one(&self, module: usize, walked: &(dyn Fn(u64) -> bool + Sync)) {
+        let this = &self.modules()[module];
+        let (Some(image), Some(cache)) = (self.debug(module), self.cache()) else { return };
+        let Some(id) = image.build_id().filter(|_| walked(0)) else { return };
+        let read = AtomicU64::new(0);
+        let found = match dwarf::find_all(image, &|bytes| {
+            if read.fetch_add(bytes, Ordering::Relaxed) % GIVE_BACK + bytes >= GIVE_BACK {
+                image.give_back();
+            }
+            walked(bytes)
+        }) {
+            Ok(found) => found,
+            Err(error) => return self.warn(error.warning()),
+        };
+        let Some(symbols) = self.symbols(module).filter(|_| walked(0)) else { return };
+        image.give_back();
+        found.damaged.iter().for_each(|line| self.remark(format!("{}: {line}", image.path().display())));
+        let (names, functions): (Vec<String>, Vec<dwarf::Function>) = found.functions.into_iter().unzip();
+        let known = resolve(self, module, &functions);
+        let known: Vec<_> = names.into_iter().zip(known).collect();
+        image.give_back();
+        let base =
+            image.sections().iter().filter(|section| section.executable).map(|section| section.address);
+        let Some(bytes) = ImageIndex::write(id, base.min().unwrap_or(0), &known, symbols) else { return };
+        if let Err(cause) = cache.write(&file_name(id), &bytes) {
+            self.remark(format!(
+                "the index of {} cannot be kept in {}: {cause}",
+                this.name,
+                cache.dir().display()
+            ));
+        }
+        let made = Sealed::made(bytes, image::KIND, id.bytes()).and_then(ImageIndex::of);
+        if let Some(index) = made {
+            this.index.get_or_init(|| Arc::new(index));
+        }
+    }
+
+    /// `complete`: all modules have an index that can have one.
+    fn write_directory(&self, complete: bool) {
+        let Some(cache) = self.cache().filter(|cache| cache.can_be_written()) else { return };
+        let modules = 0..self.modules().len();
+        let known_before = self.directory();
+        if known_before.is_some() && !complete {
+            return;
+        }
+        let names = modules.clone().into_par_iter().flat_map_iter(|module| {
+            self.symbols(module).into_iter().flat_map(|symbols| symbols.iter().map(|(name, _)| hash(name)))
+        });
+        let knows = complete.then(|| {
+            let knows = modules.clone().into_par_iter().flat_map_iter(|module| {
+                let inlined = self.index(module).into_iter().flat_map(|index| index.names());
+                let own = self.symbols(module).into_iter().flat_map(Symbols::iter);
+                // Of a clone the function's name, as it is asked for.
+                let own = own.map(|(name, _)| name.split_once('.').map_or(name, |(function, _)| function));
+                inlined.chain(own).map(move |name| (hash(name), module as u32))
+            });
+            knows.collect()
+        });
+        let ids = modules.clone().map(|module| self.debug_id(module)).collect();
+        let contents = Contents { names: names.collect(), ids, knows };
+        let digest = self.digest();
+        let Some(bytes) = Directory::write(&digest, contents) else { return };
+        // What cannot be kept has been said of the indices.
+        let _ = cache.write(&directory_name(self.release(), digest), &bytes);
+        if let Some(file) = Sealed::made(bytes, directory::KIND, &digest) {
+            self.kept.directory.get_or_init(|| Directory::of(file));
+        }
+    }
+
+    /// Of the debug file of a module.
+    fn debug_id(&self, module: usize) -> Option<BuildId> {
+        match self.kept.directory.get() {
+            Some(directory) => directory.id(module),
+            None => self.debug(module)?.build_id().cloned(),
+        }
+    }
+
+    /// Of all files that decide what the directory says.
+    fn digest(&self) -> [u8; 8] {
+        *self.kept.digest.get_or_init(|| {
+            let of_module = |module: usize| {
+                let places = self.debug_places(module);
+                let id = self.build_id(module).map(|id| id.bytes().to_vec()).unwrap_or_default();
+                let own = Digest::new().with(self.modules()[module].name.as_bytes()).with(&id);
+                places.iter().fold(own, |digest, place| digest.with_file(place)).value()
+            };
+            let modules: Vec<u64> = (0..self.modules().len()).into_par_iter().map(of_module).collect();
+            let all = modules.iter().fold(Digest::new(), |all, module| all.with(&module.to_le_bytes()));
+            all.value().to_le_bytes()
+        })
+    }
+}
+
+/// How far the making of indices is, and whether it is worth going on.
+struct Pace {
+    started: Instant,
+    total: u64,
+    done: AtomicU64,
+    patience: Option<Duration>,
+    stopped: AtomicBool,
+}
+
+impl Pace {
+    fn goes_on(&self, bytes: u64) -> bool {
+        let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let elapsed = self.started.elapsed();
+        if let Some(patience) = self.patience
+            && elapsed > FIRST_LOOK
+            && done < self.total / 2
+        {
+            let expected = elapsed.as_secs_f64() * self.total as f64 / done.max(1) as f64;
+            if expected > patience.as_secs_f64() {
+                self.stopped.store(true, Ordering::Relaxed);
+            }
+        }
+        !self.stopped.load(Ordering::Relaxed)
+    }
+}
+
+fn file_name(id: &BuildId) -> String {
+    format!("{id}.sites")
+}
+
+fn directory_name(release: &str, digest: [u8; 8]) -> String {
+    format!("{release}-{:016x}.directory", u64::from_le_bytes(digest))
+}

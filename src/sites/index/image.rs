@@ -1,0 +1,274 @@
+//! sites/index/image.rs: the sites and symbols of one ELF file as they are kept on disk.
+
+use std::fmt;
+use std::ops::Range;
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::super::exits::Exit;
+use super::super::flow::Undecodable;
+use super::super::symtab::{Symbol, Symbols};
+use super::file::{self, Sealed};
+use super::resolve::{Dropped, Known};
+use crate::debuginfo::BuildId;
+
+/// What a file tells that begins with [`file::Header`]; another layout or another meaning has another number.
+pub const KIND: u32 = 0x7369_7401;
+
+/// All inlined functions of a file with their sites, and its symbols. Every access is checked: a file that is wrong in
+/// itself gives wrong answers at worst, and its checksum has been verified before.
+pub struct ImageIndex {
+    file: Sealed,
+}
+
+/// The tables of the file.
+#[derive(Clone, Copy)]
+enum Table {
+    /// One [`Facts`].
+    Facts,
+    /// The functions' names, one after the other, in order.
+    Names,
+    /// [`FunctionRecord`]s by name.
+    Functions,
+    /// Entries and exits: distances from the base; of an edge two, the first with [`EDGE`].
+    Places,
+    /// [`DroppedRecord`]s of those functions that have any.
+    Dropped,
+    SymbolNames,
+    Symbols,
+    /// Places in the symbols, by name.
+    SymbolsByName,
+}
+
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Facts {
+    /// Where the addresses of this file begin.
+    base: u64,
+    /// Of `_text`; 0 if there is none.
+    text_start: u64,
+}
+
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct FunctionRecord {
+    name_at: u32,
+    name_len: u32,
+    /// In the table of places; its exits follow its entries.
+    first: u32,
+    entries: u32,
+    /// Words, not exits.
+    exits: u32,
+    /// In the table of dropped ones, from 1; 0: nothing but `copies` is to be told.
+    dropped: u32,
+}
+
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct DroppedRecord {
+    /// In the order of [`Dropped`].
+    counts: [u32; 9],
+    /// 0: none; the others see [`DroppedRecord::why`].
+    why_unread: u32,
+    at: [u64; 2],
+}
+
+/// Marks the first word of an edge.
+const EDGE: u32 = 1 << 31;
+
+impl ImageIndex {
+    /// The file of what is known; `None` if the addresses are too far apart to be written down. `functions` are in the
+    /// order of their names.
+    pub fn write(
+        id: &BuildId,
+        base: u64,
+        functions: &[(String, Known)],
+        symbols: &Symbols,
+    ) -> Option<Vec<u8>> {
+        let place = |address: u64| {
+            let distance = u32::try_from(address.checked_sub(base)?).ok()?;
+            (distance & EDGE == 0).then_some(distance)
+        };
+        let (mut names, mut records) = (String::new(), Vec::with_capacity(functions.len()));
+        let (mut places, mut dropped): (Vec<u32>, Vec<DroppedRecord>) = (Vec::new(), Vec::new());
+        for (name, known) in functions {
+            let first = places.len();
+            for entry in &known.entries {
+                places.push(place(*entry)?);
+            }
+            let exits = places.len();
+            for exit in &known.exits {
+                match exit {
+                    Exit::At(address) => places.push(place(*address)?),
+                    Exit::Edge { from, to } => places.extend([place(*from)? | EDGE, place(*to)?]),
+                }
+            }
+            let counts = DroppedRecord::of(&known.dropped);
+            let plain = Dropped { copies: known.entries.len() as u32, ..Dropped::default() };
+            let is_plain = known.dropped == plain;
+            if !is_plain {
+                dropped.push(counts);
+            }
+            records.push(FunctionRecord {
+                name_at: u32::try_from(names.len()).ok()?,
+                name_len: u32::try_from(name.len()).ok()?,
+                first: u32::try_from(first).ok()?,
+                entries: known.entries.len() as u32,
+                exits: (places.len() - exits) as u32,
+                dropped: if is_plain { 0 } else { dropped.len() as u32 },
+            });
+            names.push_str(name);
+        }
+        let (symbol_names, symbol_table) = symbols.parts();
+        let facts = Facts { base, text_start: symbols.text_start().unwrap_or(0) };
+        let by_name = symbols.sorted_by_name();
+        file::seal(
+            KIND,
+            id.bytes(),
+            &[
+                facts.as_bytes(),
+                names.as_bytes(),
+                records.as_bytes(),
+                places.as_bytes(),
+                dropped.as_bytes(),
+                symbol_names,
+                symbol_table.as_bytes(),
+                by_name.as_bytes(),
+            ],
+        )
+    }
+
+    /// `None`: the file is not one of these.
+    pub fn of(file: Sealed) -> Option<ImageIndex> {
+        let index = ImageIndex { file };
+        let symbols = index.symbols().1.len();
+        let sane = index.facts().is_some()
+            && index.symbols_by_name().len() == symbols
+            && index.symbols_by_name().iter().all(|place| (*place as usize) < symbols);
+        sane.then_some(index)
+    }
+
+    pub fn function(&self, name: &str) -> Option<Known> {
+        let records = self.records();
+        let at = records.binary_search_by(|record| self.name(record).cmp(name)).ok()?;
+        Some(self.known(&records[at]))
+    }
+
+    /// All names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.records().iter().map(|record| self.name(record))
+    }
+
+    pub fn text_start(&self) -> Option<u64> {
+        self.facts().map(|facts| facts.text_start).filter(|address| *address != 0)
+    }
+
+    /// Their names, and they themselves by address.
+    pub fn symbols(&self) -> (&[u8], &[Symbol]) {
+        (self.file.table(Table::SymbolNames as usize), self.file.rows(Table::Symbols as usize))
+    }
+
+    pub fn symbols_by_name(&self) -> &[u32] {
+        self.file.rows(Table::SymbolsByName as usize)
+    }
+
+    pub fn symbol_name(&self, range: Range<usize>) -> &str {
+        text(self.file.table(Table::SymbolNames as usize), range)
+    }
+
+    fn facts(&self) -> Option<&Facts> {
+        self.file.rows::<Facts>(Table::Facts as usize).first()
+    }
+
+    fn records(&self) -> &[FunctionRecord] {
+        self.file.rows(Table::Functions as usize)
+    }
+
+    fn name(&self, record: &FunctionRecord) -> &str {
+        let start = record.name_at as usize;
+        text(self.file.table(Table::Names as usize), start..start.saturating_add(record.name_len as usize))
+    }
+
+    fn known(&self, record: &FunctionRecord) -> Known {
+        let base = self.facts().map_or(0, |facts| facts.base);
+        let places = self.file.rows::<u32>(Table::Places as usize);
+        let first = record.first as usize;
+        let cut =
+            |start: usize, len: u32| places.get(start..start.saturating_add(len as usize)).unwrap_or(&[]);
+        let entries: Vec<u64> =
+            cut(first, record.entries).iter().map(|place| base + u64::from(*place)).collect();
+        let mut words = cut(first.saturating_add(record.entries as usize), record.exits).iter();
+        let mut exits = Vec::new();
+        while let Some(word) = words.next() {
+            let from = base + u64::from(word & !EDGE);
+            exits.push(match (word & EDGE != 0).then(|| words.next()).flatten() {
+                Some(to) => Exit::Edge { from, to: base + u64::from(*to) },
+                None => Exit::At(from),
+            });
+        }
+        let dropped = self.file.rows::<DroppedRecord>(Table::Dropped as usize);
+        let dropped = match (record.dropped as usize).checked_sub(1).and_then(|at| dropped.get(at)) {
+            Some(record) => record.dropped(),
+            None => Dropped { copies: record.entries, ..Dropped::default() },
+        };
+        Known { inline: true, entries, exits, dropped }
+    }
+}
+
+impl DroppedRecord {
+    fn of(dropped: &Dropped) -> DroppedRecord {
+        let Dropped { copies, freed, dead, split_tails, without_address, duplicates, undecodable, .. } =
+            *dropped;
+        let Dropped { unread, lost, why_unread, .. } = *dropped;
+        let (why_unread, at) = match why_unread {
+            None => (0, [0, 0]),
+            Some(Undecodable::NoCode) => (1, [0, 0]),
+            Some(Undecodable::Bytes(at)) => (2, [at, 0]),
+            Some(Undecodable::Inside(at, to)) => (3, [at, to]),
+            Some(Undecodable::Indirect(at)) => (4, [at, 0]),
+            Some(Undecodable::Entry(at)) => (5, [at, 0]),
+        };
+        let counts =
+            [copies, freed, dead, split_tails, without_address, duplicates, undecodable, unread, lost];
+        DroppedRecord { counts, why_unread, at }
+    }
+
+    fn dropped(&self) -> Dropped {
+        let [copies, freed, dead, split_tails, without_address, duplicates, undecodable, unread, lost] =
+            self.counts;
+        Dropped {
+            copies,
+            freed,
+            dead,
+            split_tails,
+            without_address,
+            duplicates,
+            undecodable,
+            unread,
+            why_unread: self.why(),
+            lost,
+        }
+    }
+
+    fn why(&self) -> Option<Undecodable> {
+        let [at, to] = self.at;
+        match self.why_unread {
+            1 => Some(Undecodable::NoCode),
+            2 => Some(Undecodable::Bytes(at)),
+            3 => Some(Undecodable::Inside(at, to)),
+            4 => Some(Undecodable::Indirect(at)),
+            5 => Some(Undecodable::Entry(at)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for ImageIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ImageIndex({} functions, {} symbols)", self.records().len(), self.symbols().1.len())
+    }
+}
+
+fn text(bytes: &[u8], range: Range<usize>) -> &str {
+    bytes.get(range).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+}
