@@ -334,7 +334,7 @@ fn probe() -> impl Strategy<Value = ProbeDesc> {
         },
     );
     prop_oneof![5 => fields, 1 => (1..=u32::MAX).prop_map(ProbeDescKind::Id)]
-        .prop_map(|kind| ProbeDesc { kind, span: nowhere() })
+        .prop_map(|kind| ProbeDesc { kind, copy: None, span: nowhere() })
 }
 
 fn clause() -> impl Strategy<Value = Clause> {
