@@ -50,7 +50,8 @@ fn sysroot() -> Option<PathBuf> {
 }
 
 fn vmlinux(root: &Path) -> Option<PathBuf> {
-    let mut files = std::fs::read_dir(root.join("usr/lib/debug/boot")).ok()?.flatten().map(|entry| entry.path());
+    let mut files =
+        std::fs::read_dir(root.join("usr/lib/debug/boot")).ok()?.flatten().map(|entry| entry.path());
     files.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinux-")))
 }
 
@@ -81,13 +82,22 @@ fn perf(vmlinux: &Path, function: &str) -> Option<Vec<Line>> {
 
 /// As the kernel's kprobe events are told; `None`: perf has no words for it.
 fn in_words_of_perf(location: &Location) -> Option<String> {
-    let register = |name: &str| format!("%{}", name.strip_prefix('r').filter(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(name));
+    let register = |name: &str| {
+        format!(
+            "%{}",
+            name.strip_prefix('r')
+                .filter(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+                .unwrap_or(name)
+        )
+    };
     match location {
         Location::Value(Term::Register(of)) => Some(register(of.name())),
         Location::Value(Term::Constant(value)) => Some(format!("\\{}", *value as i64)),
         Location::Memory(Term::Register(of)) => Some(format!("+0({})", register(of.name()))),
         Location::Memory(Term::Binary(Binary::Add, base, by)) => match (&**base, &**by) {
-            (Term::Register(of), Term::Constant(by)) => Some(format!("{:+}({})", *by as i64, register(of.name()))),
+            (Term::Register(of), Term::Constant(by)) => {
+                Some(format!("{:+}({})", *by as i64, register(of.name())))
+            }
             _ => None,
         },
         _ => None,
@@ -103,10 +113,14 @@ fn classify(ours: Option<&Result<Location, Missing>>, theirs: &str) -> Option<&'
         Some(Err(_)) => None,
         Some(Ok(location)) if words(location).as_deref() == Some(theirs) => Some("the same"),
         // The value is a sum (DW_OP_bregN, DW_OP_stack_value), which perf takes for the address of the value.
-        Some(Ok(Location::Value(term))) if words(&Location::Memory(term.clone())).as_deref() == Some(theirs) => {
+        Some(Ok(Location::Value(term)))
+            if words(&Location::Memory(term.clone())).as_deref() == Some(theirs) =>
+        {
             Some("a sum that perf loads from")
         }
-        Some(Ok(Location::Value(Term::Address(_)) | Location::Memory(Term::Address(_)))) if theirs.starts_with('@') => {
+        Some(Ok(Location::Value(Term::Address(_)) | Location::Memory(Term::Address(_))))
+            if theirs.starts_with('@') =>
+        {
             Some("an address that perf writes as a symbol")
         }
         Some(Ok(_)) => None,
@@ -152,7 +166,9 @@ fn parameters_are_where_perf_finds_them() {
             }
             only_ours += parameters
                 .iter()
-                .filter(|parameter| parameter.location.is_ok() && !line.variables.contains_key(&parameter.name))
+                .filter(|parameter| {
+                    parameter.location.is_ok() && !line.variables.contains_key(&parameter.name)
+                })
                 .count();
         }
     }
@@ -217,11 +233,16 @@ fn parameters_of_all_copies() {
         }
         all
     });
-    let (entries, without) = (table.remove("entries").unwrap_or(0), table.remove("entries without a scope").unwrap_or(0));
+    let (entries, without) =
+        (table.remove("entries").unwrap_or(0), table.remove("entries without a scope").unwrap_or(0));
     let all: usize = table.values().sum();
-    let readable: usize = table.iter().filter(|(row, _)| !row.starts_with("not: ")).map(|(_, count)| count).sum();
+    let readable: usize =
+        table.iter().filter(|(row, _)| !row.starts_with("not: ")).map(|(_, count)| count).sum();
     let share = |count: usize| count as f64 * 100.0 / all.max(1) as f64;
-    println!("{entries} entries, {without} without a scope, {all} parameters, {:.1} % of them readable", share(readable));
+    println!(
+        "{entries} entries, {without} without a scope, {all} parameters, {:.1} % of them readable",
+        share(readable)
+    );
     let mut rows: Vec<(&String, &usize)> = table.iter().collect();
     rows.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     for (row, count) in rows {

@@ -113,7 +113,8 @@ impl<'d> Place<'_, 'd> {
     fn offsets(&self, ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
         let (start, end) = (self.symbol.start, self.symbol.end);
         let inside = |range: Range<u64>| {
-            range.start.clamp(start, end).saturating_sub(start)..range.end.clamp(start, end).saturating_sub(start)
+            range.start.clamp(start, end).saturating_sub(start)
+                ..range.end.clamp(start, end).saturating_sub(start)
         };
         merge(ranges.into_iter().map(inside).collect())
     }

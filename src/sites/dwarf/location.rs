@@ -47,7 +47,8 @@ pub fn compile(
             return Err(Missing::Damaged("something follows the end of the expression".to_owned()));
         }
         outcome = machine.step(&operation)?;
-        if machine.stack.last().is_some_and(|top| top.size() > MOST_NODES) || machine.stack.len() > MOST_NODES {
+        if machine.stack.last().is_some_and(|top| top.size() > MOST_NODES) || machine.stack.len() > MOST_NODES
+        {
             return Err(Missing::TooLong);
         }
     }
@@ -197,12 +198,9 @@ fn refusal(operation: &Operation<Slice<'_>>) -> Missing {
         Operation::Mod => "DW_OP_mod",
         Operation::Bra { .. } => "DW_OP_bra",
         Operation::Skip { .. } => "DW_OP_skip",
-        Operation::Eq
-        | Operation::Ge
-        | Operation::Gt
-        | Operation::Le
-        | Operation::Lt
-        | Operation::Ne => "a comparison",
+        Operation::Eq | Operation::Ge | Operation::Gt | Operation::Le | Operation::Lt | Operation::Ne => {
+            "a comparison"
+        }
         Operation::Deref { .. } => "DW_OP_xderef",
         Operation::PushObjectAddress => "DW_OP_push_object_address",
         Operation::Call { .. } => "DW_OP_call",
@@ -253,23 +251,39 @@ mod tests {
             (&[dw::DW_OP_lit3.0, dw::DW_OP_stack_value.0], "the constant 3"),
             (&[dw::DW_OP_const1s.0, 0xff, dw::DW_OP_stack_value.0], "the constant -1"),
             (&[dw::DW_OP_addr.0, 0, 0x20, 0, 0, 0, 0, 0, 0], "at 0x3000"),
-            (
-                &[dw::DW_OP_addr.0, 0, 0x20, 0, 0, 0, 0, 0, 0, dw::DW_OP_stack_value.0],
-                "the address 0x3000",
-            ),
+            (&[dw::DW_OP_addr.0, 0, 0x20, 0, 0, 0, 0, 0, 0, dw::DW_OP_stack_value.0], "the address 0x3000"),
             (
                 &[dw::DW_OP_breg5.0, 0, dw::DW_OP_const1u.0, 0xff, dw::DW_OP_and.0, dw::DW_OP_stack_value.0],
                 "the value %rdi & 0xff",
             ),
             (
-                &[dw::DW_OP_breg5.0, 0, dw::DW_OP_lit3.0, dw::DW_OP_shl.0, dw::DW_OP_breg0.0, 0, dw::DW_OP_plus.0],
+                &[
+                    dw::DW_OP_breg5.0,
+                    0,
+                    dw::DW_OP_lit3.0,
+                    dw::DW_OP_shl.0,
+                    dw::DW_OP_breg0.0,
+                    0,
+                    dw::DW_OP_plus.0,
+                ],
                 "at (%rdi << 3) + %rax",
             ),
             (&[dw::DW_OP_breg7.0, 8, dw::DW_OP_deref.0], "at *(%rsp + 8)"),
-            (&[dw::DW_OP_breg7.0, 8, dw::DW_OP_deref_size.0, 4, dw::DW_OP_stack_value.0], "the value *(%rsp + 8, 4 bytes)"),
+            (
+                &[dw::DW_OP_breg7.0, 8, dw::DW_OP_deref_size.0, 4, dw::DW_OP_stack_value.0],
+                "the value *(%rsp + 8, 4 bytes)",
+            ),
             (&[dw::DW_OP_implicit_value.0, 2, 0x34, 0x12], "the constant 4660"),
             (
-                &[dw::DW_OP_breg1.0, 0, dw::DW_OP_breg2.0, 0, dw::DW_OP_swap.0, dw::DW_OP_minus.0, dw::DW_OP_stack_value.0],
+                &[
+                    dw::DW_OP_breg1.0,
+                    0,
+                    dw::DW_OP_breg2.0,
+                    0,
+                    dw::DW_OP_swap.0,
+                    dw::DW_OP_minus.0,
+                    dw::DW_OP_stack_value.0,
+                ],
                 "the value %rcx - %rdx",
             ),
         ];
@@ -291,7 +305,10 @@ mod tests {
             (&[dw::DW_OP_reg17.0], "Register(17)"),
             (&[dw::DW_OP_plus.0], "Damaged(\"the expression's stack is empty\")"),
             (&[dw::DW_OP_lit1.0, dw::DW_OP_bra.0, 0xfc, 0xff], "Operation(\"DW_OP_bra\")"),
-            (&[dw::DW_OP_reg5.0, dw::DW_OP_reg5.0], "Damaged(\"something follows the end of the expression\")"),
+            (
+                &[dw::DW_OP_reg5.0, dw::DW_OP_reg5.0],
+                "Damaged(\"something follows the end of the expression\")",
+            ),
         ];
         for (bytes, text) in cases {
             assert_eq!(compiled(bytes), *text);
