@@ -272,7 +272,7 @@ fn a_listing_says_where_a_site_is() {
     let told = kernel.dtrace(&["-lvn", "kinst::inner:entry"]).expect("rows");
     // Where the parameter of a copy lives is for locals.rs to test; here, that it is shown with its type.
     assert!(
-        told.contains("\t\tinner()\n\t\t\tint x") && told.contains("\t\tfirst()\n\t\t\tint *all"),
+        told.contains("\t\tinner()\n\t\t\tint x") && told.contains("\t\tfirst()\n\t\t\tint * all"),
         "{told}"
     );
     let symbols = kernel.symbols();
