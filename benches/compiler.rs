@@ -106,7 +106,7 @@ fn types(criterion: &mut Criterion) {
         return;
     };
     let kernel = move || Kernel::sysroot(&sysroot, None).map(Arc::new);
-    let installed = Installed::new(false, Box::new(kernel));
+    let installed = Installed::new(false, Box::new(kernel), Box::new(|| None));
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("btf");
     std::fs::write(&path, &*installed.btf(None).unwrap()).unwrap();

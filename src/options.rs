@@ -135,6 +135,7 @@ pub const TABLE: &[Spec] = &[
     row("linktype", Kind::Text, When::Compile, ""),
     row("lockmem", Kind::Text, When::Run, ""),
     row("maxframes", Kind::Text, When::Run, ""),
+    row("missinglocals", Kind::Choice(&["error", "zero"]), When::Compile, "error"),
     row("maxprobes", number(100_000_000), When::Context, "1024"),
     row("modpath", Kind::Text, When::Compile, ""),
     row("nocache", Kind::Flag, When::Context, ""),

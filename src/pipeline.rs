@@ -54,6 +54,7 @@ pub struct Compiled {
     pub descriptions: Vec<Vec<Span>>,
     /// As the program's clauses: what each depends on. Empty if it was not asked for.
     pub stability: Vec<typeck::Stability>,
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Compiles all programs of a run into one. `options` gains what their pragmas set.
@@ -147,7 +148,7 @@ impl Stages {
         let spans = |clause: &typeck::typed::Clause| clause.probes.iter().map(|probe| probe.span).collect();
         let descriptions = typed.clauses.iter().map(spans).collect();
         let stability = typed.clauses.into_iter().filter_map(|clause| clause.stability).collect();
-        Ok(Compiled { program, descriptions, stability })
+        Ok(Compiled { program, descriptions, stability, warnings: typed.warnings })
     }
 
     /// Every program by itself, then all as one: variables and aggregations are common to them.
@@ -369,6 +370,7 @@ fn environment<'a>(
         jstackframes: number("jstackframes"),
         jstackstrsize: number("jstackstrsize"),
         stability: false,
+        missing_locals_are_zero: options.text("missinglocals") == Some("zero"),
     }
 }
 

@@ -4,8 +4,7 @@
 mod fixture;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::Arc;
 
 use fixture::{run, support, sysroot};

@@ -7,6 +7,7 @@ mod debug;
 #[path = "../../tests/support/exhaust.rs"]
 mod exhaust;
 mod grammar;
+mod index;
 #[path = "../../tests/support/kernel.rs"]
 #[allow(dead_code, reason = "the tests need more of it")]
 mod kernel;
@@ -16,6 +17,7 @@ mod types;
 
 pub use compile::{compile, program};
 pub use debug::{frames, lines, walk};
+pub use index::index;
 pub use options::options;
 pub use parse::parse;
 pub use types::btf;
@@ -34,6 +36,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("walk", walk),
     ("frames", frames),
     ("lines", lines),
+    ("index", index),
 ];
 
 /// A text as a run of dtrace has it: the first byte of the input says how it came in.

@@ -213,6 +213,8 @@ impl Run {
                 return Err(Failed);
             }
         };
+        let subject = self.files.first().copied();
+        compiled.warnings.iter().for_each(|warning| self.report.diagnostic(&self.sources, warning, subject));
         self.options = options;
         self.report.quiet = self.options.flag("quiet");
         if self.options.flag("verbose") {
@@ -241,7 +243,11 @@ impl Run {
         let macros = self.macros(target);
         let index = |wanted| self.index(wanted);
         let running = self.options.text("sysroot").is_none();
-        let kernel = KernelTypes::new(Installed::new(running, Box::new(|| self.open_kernel())));
+        let kernel = KernelTypes::new(Installed::new(
+            running,
+            Box::new(|| self.open_kernel()),
+            Box::new(dtrace_trace::live_text),
+        ));
         let libraries = &self.libraries;
         let stability = self.invocation.verbose && self.invocation.mode != Mode::List;
         let given = pipeline::Given { macros: &macros, kernel: &kernel, index: &index, libraries, stability };

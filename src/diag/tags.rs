@@ -95,6 +95,7 @@ tags! {
     ARGS_MULTI "D_ARGS_MULTI" "args[] of probes with different arguments",
     ARGS_NONE "D_ARGS_NONE" "args[] outside of a clause",
     ARGS_TYPE "D_ARGS_TYPE" "argument without a type",
+    LOCALS "D_LOCALS" "variable of the kernel's code that is not to be had",
     ARGS_IDX "D_ARGS_IDX" "index of args[] out of range",
     REGS_IDX "D_REGS_IDX" "index of regs[] is invalid",
     PRINTF_DYN_PROTO "D_PRINTF_DYN_PROTO" "argument of `*` missing",

@@ -35,6 +35,8 @@ pub struct Clause {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProbeDesc {
     pub kind: ProbeDescKind,
+    /// The function whose inlined copy it stands for: what `args[]` and `locals` are there. `None`: as it was written.
+    pub copy: Option<String>,
     pub span: Span,
 }
 

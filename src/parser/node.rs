@@ -19,6 +19,11 @@ impl Declaration {
     }
 }
 
+/// As it was written.
+pub fn probe(kind: ProbeDescKind, span: Span) -> ProbeDesc {
+    ProbeDesc { kind, copy: None, span }
+}
+
 pub fn clause(
     probes: Vec<ProbeDesc>,
     predicate: Option<Expr>,

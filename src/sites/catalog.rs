@@ -153,6 +153,24 @@ impl Catalog {
     }
 
     fn kinst(&self, fields: &Fields<'_>) -> Result<Vec<Probe>, Box<Diagnostic>> {
+        Ok(self.kinst_at(fields)?.into_iter().map(|(_, _, probe)| probe).collect())
+    }
+
+    pub(super) fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// Each with its module and its function.
+    pub(super) fn kinst_probes(
+        &self,
+        module: &str,
+        function: &str,
+        name: &str,
+    ) -> Result<Vec<(usize, Symbol, Probe)>, Box<Diagnostic>> {
+        self.kinst_at(&Fields { provider: "kinst", module, function, name })
+    }
+
+    fn kinst_at(&self, fields: &Fields<'_>) -> Result<Vec<(usize, Symbol, Probe)>, Box<Diagnostic>> {
         let modules = self.kernel.modules_matching(fields.module);
         let functions: Vec<(usize, Symbol, String)> = match Pattern::new(fields.function).exact() {
             Some(function) => {
@@ -166,7 +184,7 @@ impl Catalog {
         let one = Pattern::new(fields.function).exact().is_some();
         for (module, symbol, function) in &functions {
             match self.instructions(*module, symbol, function, fields.name) {
-                Ok(found) => probes.extend(found),
+                Ok(found) => probes.extend(found.into_iter().map(|probe| (*module, *symbol, probe))),
                 Err(error) => refusal = refusal.or(Some(error)),
             }
             if probes.len() > MAX_MATCHES {

@@ -20,11 +20,14 @@ mod naming;
 mod profile;
 mod program;
 mod refusals;
+pub mod scope;
 mod symtab;
 mod syscalls;
 mod tables;
+pub mod term;
 mod tracepoints;
 mod unplaced;
+mod variables;
 mod verdict;
 
 pub use catalog::{Catalog, LiveInsn, LiveText};
@@ -34,6 +37,7 @@ pub use profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use program::{InFunction, Program};
 pub use tables::Rewriting;
 pub use tracepoints::EVENTS;
+pub use variables::Instruction;
 pub use verdict::{Refusal, Verdict};
 
 use std::fmt;

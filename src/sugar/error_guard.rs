@@ -19,7 +19,7 @@ pub fn on_error(session: &mut Session, origin: Span) -> Option<Clause> {
     }
     let fields =
         ProbeFields { provider: "dtrace".to_owned(), name: "ERROR".to_owned(), ..ProbeFields::default() };
-    let probes = vec![ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), span: origin }];
+    let probes = vec![ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), copy: None, span: origin }];
     Some(set_flag(probes, 1, origin))
 }
 

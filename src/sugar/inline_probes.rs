@@ -42,14 +42,17 @@ fn expand_list(probes: &mut Vec<ProbeDesc>, index: &dyn SiteIndex, errors: &mut 
         let Some(answer) = sites(probe, index) else { continue };
         match answer {
             Ok(made) => {
-                let mut made = made.into_iter();
-                let span = probe.span;
+                let (span, function) = (probe.span, asked_function(probe));
+                let mut made = made.into_iter().map(|fields| ProbeDesc {
+                    // Of an out-of-line instance nothing is inlined.
+                    copy: function.clone().filter(|_| fields.provider == "kinst"),
+                    kind: ProbeDescKind::Fields(Box::new(fields)),
+                    span,
+                });
                 if let Some(first) = made.next() {
-                    probe.kind = ProbeDescKind::Fields(Box::new(first));
+                    *probe = first;
                 }
-                appended.extend(
-                    made.map(|fields| ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), span }),
-                );
+                appended.extend(made);
             }
             Err(error) => {
                 let mut error = *error;
@@ -78,6 +81,13 @@ fn sites(probe: &ProbeDesc, index: &dyn SiteIndex) -> Option<Result<Vec<ProbeFie
     }
     let sites = index.line_sites(&fields.module, &fields.function, &line);
     Some(sites.map(|sites| sites.iter().map(|site| kinst(fields, site)).collect()))
+}
+
+fn asked_function(probe: &ProbeDesc) -> Option<String> {
+    match &probe.kind {
+        ProbeDescKind::Fields(fields) => Some(fields.function.clone()),
+        ProbeDescKind::Id(_) => None,
+    }
 }
 
 /// `L123`, or `file.c@123`.
@@ -231,7 +241,7 @@ mod tests {
             let (provider, module) = (provider.to_owned(), module.to_owned());
             let fields =
                 ProbeFields { provider, module, function: function.to_owned(), name: name.to_owned() };
-            ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), span }
+            ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), copy: None, span }
         });
         let clause = plain::Clause { probes: probes.collect(), predicate: None, body: None, span };
         let program = expand(plain::Program { items: vec![plain::Item::Clause(clause)] }, &table())?;

@@ -45,6 +45,9 @@ impl Checker<'_> {
         let Some(probes) = self.probes.clone() else {
             return Err(Box::new(Error::ArgumentsOutside { span }));
         };
+        if let Some(argument) = self.check_site_argument(number, index.span, span) {
+            return argument;
+        }
         let wanted = Wanted { number, index: index.span, span };
         let mut argument: Option<Argument> = None;
         for probe in &probes {
@@ -211,6 +214,12 @@ impl Checker<'_> {
     fn argument_list(&self, fields: &ProbeFields) -> Vec<Type> {
         if let Some(arguments) = self.declared_arguments(fields) {
             return arguments.into_iter().map(|(_, _, ty)| ty).collect();
+        }
+        if let Some(scope) = self.scope_of(fields) {
+            return match &*scope {
+                Ok(scope) => self.types_of_parameters(scope),
+                Err(_) => Vec::new(),
+            };
         }
         match has_prototypes(fields).then(|| self.prototype_of(fields)).flatten() {
             None => Vec::new(),

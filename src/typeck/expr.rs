@@ -85,6 +85,9 @@ impl Checker<'_> {
         if name.contains('`') {
             return self.check_symbol_read(name, span);
         }
+        if name == "locals" {
+            return Err(Box::new(Error::LocalsAlone { span }));
+        }
         Err(self.undefined(&wanted))
     }
 

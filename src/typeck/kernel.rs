@@ -32,9 +32,13 @@ impl Checker<'_> {
 
     /// Of the variable of the processor that the probe fires on, if each has one of its own.
     fn own_address(&self, symbol: &Symbol, pointer: Type, span: Span) -> Result<Expr> {
+        Ok(Expr { ty: pointer, ..self.own_place(symbol.address, &symbol.name, span)? })
+    }
+
+    /// Of what stands at an address of the part of which each processor has its own.
+    pub(super) fn own_place(&self, address: u64, name: &str, span: Span) -> Result<Expr> {
         let Some(offsets) = self.env.kernel.symbol("vmlinux`__per_cpu_offset") else {
-            let (name, why) =
-                (symbol.name.clone(), "where each processor has its own is not known".to_string());
+            let (name, why) = (name.to_string(), "where each processor has its own is not known".to_string());
             return Err(Box::new(Error::SymbolWithoutType { name, why: Some(why), span }));
         };
         let value = |kind| Expr::new(kind, ULONG, span);
@@ -45,8 +49,7 @@ impl Checker<'_> {
         let place = arith(ArithOp::Add, value(ExprKind::Int(offsets.address)), index);
         let place = Expr { ty: Type::pointer_to(ULONG), ..place };
         let offset = self.dereference(place, span)?;
-        let address = arith(ArithOp::Add, value(ExprKind::Int(symbol.address)), offset);
-        Ok(Expr { ty: pointer, ..address })
+        Ok(arith(ArithOp::Add, value(ExprKind::Int(address)), offset))
     }
 
     /// A built-in variable's type, which may be one of the kernel.

@@ -29,6 +29,9 @@ impl Checker<'_> {
                 None => Err(self.undefined(&name)),
             };
         }
+        if self.is_locals(base) {
+            return self.check_local(base.span, arrow, member, span);
+        }
         let base = self.check_operand(base)?;
         if let Some(value) = self.check_translated_member(&base, member, span) {
             return value;

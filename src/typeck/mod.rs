@@ -18,6 +18,7 @@ mod format_args;
 mod inline;
 mod kernel;
 mod library;
+mod locals;
 mod member;
 mod names;
 mod ops;
@@ -27,6 +28,7 @@ mod printf;
 mod provider;
 mod record;
 mod shape;
+mod sites;
 mod specs;
 mod stability;
 mod syscalls;
@@ -38,6 +40,7 @@ pub mod typed;
 use std::collections::{HashMap, HashSet};
 
 use crate::attributes::{self, Attributes};
+use crate::diag::Diagnostic;
 use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields};
 use crate::parser::visit;
 use crate::source::Span;
@@ -73,6 +76,8 @@ pub struct Env<'a> {
     pub jstackstrsize: u32,
     /// Whether what each clause depends on is wanted: types of arguments are looked up for it.
     pub stability: bool,
+    /// Option missinglocals: what the compiler took away is 0, and a warning.
+    pub missing_locals_are_zero: bool,
 }
 
 impl Default for Env<'_> {
@@ -87,6 +92,7 @@ impl Default for Env<'_> {
             jstackframes: 50,
             jstackstrsize: 512,
             stability: false,
+            missing_locals_are_zero: false,
         }
     }
 }
@@ -112,7 +118,8 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
         return Err(Box::new(unsupported));
     }
     let names::Names { variables, aggregations, .. } = checker.names;
-    Ok(typed::Program { layout: checker.layout, variables, aggregations, clauses })
+    let (layout, warnings) = (checker.layout, checker.warnings);
+    Ok(typed::Program { layout, variables, aggregations, clauses, warnings })
 }
 
 /// Checks what the references check while they read: of a text that has a mistake further on this comes first.
@@ -176,6 +183,11 @@ struct Checker<'a> {
     /// The first thing that the machine does not have yet. It is told last: what is wrong with the program
     /// itself matters more.
     unsupported: Option<Error>,
+    /// The one of the clause that is checked, if it names variables there.
+    place: Option<sites::Place>,
+    /// Variables that the clause names and places do not have.
+    absences: Vec<sites::Absence>,
+    warnings: Vec<Diagnostic>,
 }
 
 impl<'a> Checker<'a> {
@@ -198,6 +210,9 @@ impl<'a> Checker<'a> {
             expansions: 0,
             misplaced: None,
             unsupported: None,
+            place: None,
+            absences: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 
@@ -252,6 +267,13 @@ impl<'a> Checker<'a> {
 
     /// The probes of a clause share what it is compiled to, unless each of its descriptions has its own `args[]`.
     fn check_descriptions(&mut self, clause: &plain::Clause) -> Result<Vec<typed::Clause>> {
+        match self.fan_out(clause)? {
+            Some(clauses) => Ok(clauses),
+            None => self.check_together(clause),
+        }
+    }
+
+    fn check_together(&mut self, clause: &plain::Clause) -> Result<Vec<typed::Clause>> {
         let before = self.names.mark();
         match self.check_clause(clause) {
             Err(error) if error.is_of_several_probes() && clause.probes.len() > 1 => {

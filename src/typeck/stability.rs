@@ -119,6 +119,7 @@ impl Checker<'_> {
     fn attributes_of(&self, expr: &Expr, arguments: Attributes) -> Attributes {
         match &expr.kind {
             ExprKind::Ident(name) if name == "args" => arguments,
+            ExprKind::Ident(name) if name == "locals" && self.is_locals(expr) => KERNEL,
             ExprKind::Ident(name) => self.attributes_of_name(name),
             ExprKind::Call { callee, .. } => self.attributes_of_name(&callee.node),
             ExprKind::Cast { ty, .. }

@@ -4,6 +4,7 @@
 //! narrowed a `Convert` stands, pointer arithmetic is scaled, and `p->m`, `p[i]`, `&x` are loads and sums.
 
 use super::stability::Stability;
+use crate::diag::Diagnostic;
 use crate::dif::insn::{Builtin, Subr};
 use crate::dif::shape::Shape;
 use crate::dif::{ActionKind, Format};
@@ -18,6 +19,8 @@ pub struct Program {
     /// Index = id − 1.
     pub aggregations: Vec<Aggregation>,
     pub clauses: Vec<Clause>,
+    /// What the program gets that it did not ask for.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Index into [`Program::variables`].

@@ -9,8 +9,12 @@ mod layout;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
+use crate::diag::Diagnostic;
 use crate::parser::ast::{ProbeDescKind, ProbeFields, TagKind};
+use crate::sites::Instruction;
+use crate::sites::scope::{NoScope, Scope};
 
 pub use layout::{Layout, promote};
 
@@ -111,6 +115,9 @@ pub trait TypeSource {
     fn names(&self) -> Vec<&str>;
 }
 
+/// What is known of an instruction's variables.
+pub type InScope = Arc<Result<Scope, NoScope>>;
+
 /// What a kernel knows of itself. Nothing is loaded before it is asked for.
 pub trait Kernel: TypeSource {
     /// A variable or function, `name` or `` module`name ``; a leading backtick asks all modules.
@@ -127,6 +134,22 @@ pub trait Kernel: TypeSource {
     /// Whether a module of this name is there; the kernel proper is one too.
     fn has_module(&self, name: &str) -> bool {
         matches!(name, "vmlinux" | "kernel")
+    }
+
+    /// The instructions that a description of kinst names, each written so that no other one is meant.
+    fn instructions(&self, _description: &ProbeFields) -> Result<Vec<ProbeFields>, Box<Diagnostic>> {
+        Ok(Vec::new())
+    }
+
+    /// The variables in scope at instructions; one answer each, in their order.
+    fn scopes(&self, instructions: &[Instruction]) -> Vec<InScope> {
+        let nothing = || Arc::new(Err(NoScope::DebugInformation("there is no kernel".to_owned())));
+        instructions.iter().map(|_| nothing()).collect()
+    }
+
+    /// The type at a place of a module's debug information, where [`Kernel::scopes`] has a variable of it.
+    fn type_at(&self, _module: &str, _place: u64) -> Type {
+        Type::Void
     }
 
     /// Why there are no types of the kernel, if there are none: what to do about it.

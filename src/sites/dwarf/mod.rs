@@ -5,10 +5,14 @@ mod extent;
 mod frames;
 mod info;
 mod lines;
+mod listed;
+mod location;
 mod mention;
 mod names;
 mod scan;
 mod unit;
+mod unwind;
+mod variables;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -26,6 +30,7 @@ use unit::Unit;
 pub use frames::{Body, Definition, Frame};
 pub use info::DebugInfo;
 pub use lines::{Line, Lines, Statement};
+pub use variables::{Instruction, RunTime, Variables};
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 type Dwarf<'a> = gimli::Dwarf<Slice<'a>>;

@@ -80,6 +80,9 @@ impl<'a> Unit<'a> {
                 ) => {
                     self.inner.rnglists_base = base;
                 }
+                (dw::DW_AT_loclists_base, AttributeValue::DebugLocListsBase(base)) => {
+                    self.inner.loclists_base = base;
+                }
                 (dw::DW_AT_stmt_list, AttributeValue::DebugLineRef(offset)) => {
                     self.line_program = Some(offset)
                 }

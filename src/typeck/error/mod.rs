@@ -6,10 +6,12 @@ mod declarations;
 mod definitions;
 mod formats;
 mod kernel;
+mod locals;
 mod names;
 mod operators;
 mod variables;
 
+use super::sites::Absence;
 use crate::attributes::Attributes;
 use crate::diag::{Diagnostic, Tag, tags};
 use crate::source::Span;
@@ -45,6 +47,15 @@ pub enum Error {
     ArgumentsDiffer { span: Span, probe: Span, notes: Vec<String> },
     ArgumentIndex { number: u64, count: u64, span: Span },
     ArgumentWithoutType { function: String, why: Option<String>, span: Span },
+    // locals->, and args[] at an instruction.
+    LocalsAlone { span: Span },
+    LocalsOutside { what: &'static str, probe: Option<Span>, span: Span },
+    LocalUndefined { name: String, similar: Option<String>, known: Vec<String>, place: String, span: Span },
+    LocalType { what: String, found: Type, span: Span },
+    LocalAbsent { absence: Absence, zero: bool },
+    NoScope { what: String, place: String, why: String, probe: Span, span: Span },
+    NoPlace { probe: String, span: Span },
+    Description { diagnostic: Box<Diagnostic>, span: Span },
     // Calls.
     ArgumentCount { function: String, found: usize, least: usize, most: Option<usize>, span: Span },
     ArgumentType { function: String, number: usize, expected: String, found: Type, span: Span },
@@ -293,6 +304,7 @@ impl Error {
         }
         self.of_names()
             .or_else(|| self.of_kernel())
+            .or_else(|| self.of_locals())
             .or_else(|| self.of_calls())
             .or_else(|| self.of_operators())
             .or_else(|| self.of_assignments())

@@ -72,12 +72,17 @@ impl Types<'_> {
 
     fn tagged_at(&self, unit: &Unit<'_, '_>, entry: UnitOffset, kind: TagKind) -> Type {
         let name = unit.name(entry).unwrap_or_default();
+        let bytes = unit.number(entry, dw::DW_AT_byte_size);
+        // Two files may each have a struct of their own with the same name.
+        let agrees = |known: &Type| match known {
+            Type::Record(known) => bytes.is_none() || known.bytes == bytes,
+            _ => true,
+        };
         if !name.is_empty()
-            && let Some(known) = (self.known)(kind, &name)
+            && let Some(known) = (self.known)(kind, &name).filter(agrees)
         {
             return known;
         }
-        let bytes = unit.number(entry, dw::DW_AT_byte_size);
         let id = TypeId {
             origin: TypeOrigin::Kernel(self.number),
             index: u32::try_from(unit.global(entry)).unwrap_or(0),

@@ -68,6 +68,11 @@ impl Types<'_> {
         })
     }
 
+    /// The type at a place of .debug_info.
+    pub fn at(&self, place: u64) -> Type {
+        self.ty(place)
+    }
+
     /// A struct, union or enum that is defined.
     pub fn tagged(&self, kind: TagKind, name: &str) -> Option<Type> {
         self.definition(name, |tag| graph::kind_of(tag) == Some(kind))

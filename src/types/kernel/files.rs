@@ -7,7 +7,8 @@ use super::symbols::Kallsyms;
 use crate::debuginfo::{Bytes, Image, read_shown};
 use crate::diag::Diagnostic;
 use crate::parser::ast::{ProbeDescKind, ProbeFields};
-use crate::sites::{self, ProbeCatalog as _};
+use crate::sites::scope::{NoScope, Scope};
+use crate::sites::{self, Instruction, LiveText, ProbeCatalog as _};
 
 /// What is known of one symbol without its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,17 @@ pub trait Files {
         Vec::new()
     }
 
+    /// The instructions that a description of kinst names, each written so that no other one is meant.
+    fn instructions(&self, _description: &ProbeFields) -> Result<Vec<ProbeFields>, Box<Diagnostic>> {
+        Ok(Vec::new())
+    }
+
+    /// The variables in scope at instructions; one answer each, in their order.
+    fn scopes(&self, instructions: &[Instruction]) -> Vec<Result<Scope, NoScope>> {
+        let why = || NoScope::DebugInformation(self.without_types());
+        instructions.iter().map(|_| Err(why())).collect()
+    }
+
     /// A symbol of a module, of the kernel proper (`vmlinux`), or of any.
     fn symbol(&self, module: Option<&str>, name: &str) -> Option<Located>;
 
@@ -55,9 +67,13 @@ pub trait Files {
 /// Opens a kernel: [`sites::Kernel::running`], or one of a sysroot.
 pub type Open<'a> = Box<dyn Fn() -> Result<Arc<sites::Kernel>, Box<Diagnostic>> + 'a>;
 
+/// What the running kernel says of its instructions; `None`: it cannot be asked.
+pub type Live<'a> = Box<dyn Fn() -> Option<Box<dyn LiveText>> + 'a>;
+
 /// The running kernel, or one whose files are under a sysroot.
 pub struct Installed<'a> {
     open: Open<'a>,
+    live: Live<'a>,
     running: bool,
     kernel: OnceLock<Option<Arc<sites::Kernel>>>,
     kallsyms: OnceLock<Kallsyms>,
@@ -69,9 +85,10 @@ const BTF: &str = "/sys/kernel/btf";
 
 impl<'a> Installed<'a> {
     /// `running`: `open` opens the running kernel, whose BTF is found without its files.
-    pub fn new(running: bool, open: Open<'a>) -> Installed<'a> {
+    pub fn new(running: bool, open: Open<'a>, live: Live<'a>) -> Installed<'a> {
         Installed {
             open,
+            live,
             running,
             kernel: OnceLock::new(),
             kallsyms: OnceLock::new(),
@@ -93,6 +110,12 @@ impl<'a> Installed<'a> {
         let kernel = self.kernel()?;
         let place = kernel.modules().iter().position(|candidate| candidate.name == module)?;
         Some((kernel, place))
+    }
+
+    fn catalog(&self) -> Option<&sites::Catalog> {
+        let open =
+            || Some(sites::Catalog::new(Arc::clone(self.opened()?), (self.live)().filter(|_| self.running)));
+        self.catalog.get_or_init(open).as_ref()
     }
 
     fn image(&self, module: &str) -> Option<&Image> {
@@ -133,8 +156,7 @@ impl Files for Installed<'_> {
     }
 
     fn probes(&self, description: &ProbeDescKind) -> Vec<ProbeFields> {
-        let open = || Some(sites::Catalog::new(Arc::clone(self.opened()?), None));
-        let Some(catalog) = self.catalog.get_or_init(open) else { return Vec::new() };
+        let Some(catalog) = self.catalog() else { return Vec::new() };
         let probes = match description {
             ProbeDescKind::Id(id) => catalog.by_id(*id).into_iter().collect(),
             ProbeDescKind::Fields(fields) => {
@@ -149,6 +171,33 @@ impl Files for Installed<'_> {
             name: probe.name,
         };
         probes.into_iter().map(fields).collect()
+    }
+
+    fn instructions(&self, description: &ProbeFields) -> Result<Vec<ProbeFields>, Box<Diagnostic>> {
+        if self.opened().is_none() {
+            // Why not is the answer.
+            (self.open)()?;
+        }
+        let Some(catalog) = self.catalog() else { return Ok(Vec::new()) };
+        let ProbeFields { module, function, name, .. } = description;
+        let named = catalog.instructions_named(module, function, name)?;
+        let fields = |[module, function, name]: [String; 3]| ProbeFields {
+            provider: "kinst".to_owned(),
+            module,
+            function,
+            name,
+        };
+        Ok(named.into_iter().map(fields).collect())
+    }
+
+    fn scopes(&self, instructions: &[Instruction]) -> Vec<Result<Scope, NoScope>> {
+        match self.kernel() {
+            Some(kernel) => kernel.scopes(instructions),
+            None => {
+                let why = || NoScope::DebugInformation(self.without_types());
+                instructions.iter().map(|_| Err(why())).collect()
+            }
+        }
     }
 
     fn symbol(&self, module: Option<&str>, name: &str) -> Option<Located> {

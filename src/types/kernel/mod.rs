@@ -11,9 +11,10 @@ pub use files::{Files, Installed, Located};
 use super::btf::Btf;
 use super::dwarf;
 use super::intrinsic::Intrinsic;
-use super::{Kernel, Member, Prototype, Symbol, Tagged, Type, TypeOrigin, TypeSource};
+use super::{InScope, Kernel, Member, Prototype, Symbol, Tagged, Type, TypeOrigin, TypeSource};
+use crate::diag::Diagnostic;
 use crate::parser::ast::{ProbeDescKind, ProbeFields, TagKind};
-use crate::sites;
+use crate::sites::{self, Instruction};
 
 /// The intrinsic types first, then those of the kernel proper, then those of the modules. Nothing is read before a
 /// name is asked for that is not intrinsic.
@@ -25,6 +26,9 @@ pub struct KernelTypes<F> {
     debugged: Mutex<Vec<String>>,
     /// What words were found to be: the lexer asks for the same ones again and again.
     words: Mutex<HashMap<String, Option<Type>>>,
+    /// The variables of instructions, and the types at places of debug information: a clause asks several times.
+    scopes: Mutex<HashMap<Instruction, InScope>>,
+    places: Mutex<HashMap<(String, u64), Type>>,
 }
 
 /// The modules whose types were read.
@@ -72,6 +76,8 @@ impl<F: Files> KernelTypes<F> {
             modules: Mutex::default(),
             debugged: Mutex::default(),
             words: Mutex::default(),
+            scopes: Mutex::default(),
+            places: Mutex::default(),
         }
     }
 
@@ -247,6 +253,33 @@ impl<F: Files> Kernel for KernelTypes<F> {
 
     fn probes(&self, description: &ProbeDescKind) -> Vec<ProbeFields> {
         self.files.probes(description)
+    }
+
+    fn instructions(&self, description: &ProbeFields) -> Result<Vec<ProbeFields>, Box<Diagnostic>> {
+        self.files.instructions(description)
+    }
+
+    fn scopes(&self, instructions: &[Instruction]) -> Vec<InScope> {
+        let mut known = lock(&self.scopes);
+        let mut missing: Vec<Instruction> = Vec::new();
+        for instruction in instructions {
+            if !known.contains_key(instruction) && !missing.contains(instruction) {
+                missing.push(instruction.clone());
+            }
+        }
+        let found = self.files.scopes(&missing);
+        known.extend(missing.into_iter().zip(found.into_iter().map(Arc::new)));
+        instructions.iter().filter_map(|instruction| known.get(instruction).cloned()).collect()
+    }
+
+    fn type_at(&self, module: &str, place: u64) -> Type {
+        let key = (module.to_owned(), place);
+        if let Some(known) = lock(&self.places).get(&key) {
+            return known.clone();
+        }
+        let found = self.ask_debug(module, |types| Some(types.at(place))).unwrap_or(Type::Void);
+        lock(&self.places).insert(key, found.clone());
+        found
     }
 
     fn has_module(&self, name: &str) -> bool {

@@ -1,0 +1,113 @@
+//! sites/variables.rs: the variables in scope at instructions of a kernel, as probe descriptions name them.
+
+use super::catalog::Catalog;
+use super::dwarf::{self, Variables};
+use super::kernel::Kernel;
+use super::scope::{NoScope, Scope};
+use super::symtab::Symbol;
+use crate::debuginfo::Image;
+use crate::diag::Diagnostic;
+
+/// An instruction by name: `kinst:module:function:offset`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Instruction {
+    /// A glob, or empty.
+    pub module: String,
+    /// One function: `show#2` where its name is not its own.
+    pub function: String,
+    pub offset: u64,
+    /// The function whose inlined copy is meant; `None`: the innermost one.
+    pub copy: Option<String>,
+}
+
+/// An instruction of a module, found.
+struct Found<'q> {
+    /// Among those that were asked for.
+    index: usize,
+    asked: &'q Instruction,
+    module: usize,
+    symbol: Symbol,
+}
+
+impl Kernel {
+    /// One answer for each instruction, in their order. The debug information of each module is opened once.
+    pub fn scopes(&self, asked: &[Instruction]) -> Vec<Result<Scope, NoScope>> {
+        let mut answers: Vec<Result<Scope, NoScope>> = Vec::with_capacity(asked.len());
+        let mut found: Vec<Found<'_>> = Vec::new();
+        for (index, asked) in asked.iter().enumerate() {
+            answers.push(Err(NoScope::Function(asked.function.clone())));
+            if let Some((module, symbol)) = self.place_of(asked) {
+                found.push(Found { index, asked, module, symbol });
+            }
+        }
+        found.sort_by_key(|found| found.module);
+        for group in found.chunk_by(|a, b| a.module == b.module) {
+            let Some(first) = group.first() else { continue };
+            let opened = self.open_variables(first.module);
+            for found in group {
+                answers[found.index] = match &opened {
+                    Ok(variables) => self.scope(variables, found),
+                    Err(why) => Err(why.clone()),
+                };
+            }
+        }
+        answers
+    }
+
+    fn place_of(&self, asked: &Instruction) -> Option<(usize, Symbol)> {
+        let modules = self.modules_matching(&asked.module);
+        let named = self.functions_named(&modules, &asked.function);
+        named.into_iter().find(|(_, symbol)| asked.offset < symbol.size || symbol.size == 0)
+    }
+
+    fn open_variables(&self, module: usize) -> Result<Variables<'_>, NoScope> {
+        let image: Option<&Image> = self.debug(module);
+        let image = image.ok_or_else(|| {
+            let name = &self.modules()[module].name;
+            NoScope::DebugInformation(format!(
+                "there is no debug information of {name}; {}",
+                self.debug_package()
+            ))
+        })?;
+        Variables::open(image).map_err(|cause| NoScope::Damaged(cause.to_string()))
+    }
+
+    fn scope(&self, variables: &Variables<'_>, found: &Found<'_>) -> Result<Scope, NoScope> {
+        let Found { asked, module, symbol, .. } = found;
+        let instruction = dwarf::Instruction {
+            address: symbol.address.wrapping_add(asked.offset),
+            symbol: symbol.address..symbol.address.saturating_add(symbol.size),
+            copy: asked.copy.as_deref(),
+        };
+        let frames = variables.at(&instruction, &|linked| self.run_time(*module, linked));
+        let frames = frames.map_err(|why| match why {
+            NoScope::Function(_) => NoScope::Function(asked.function.clone()),
+            why => why,
+        })?;
+        let module = self.modules()[*module].name.clone();
+        Ok(Scope { module, function: asked.function.clone(), offset: asked.offset, frames })
+    }
+}
+
+impl Catalog {
+    /// The instructions that a description of kinst names, as module, function and name, each of which means no other
+    /// one. An error is a description that cannot be.
+    pub fn instructions_named(
+        &self,
+        module: &str,
+        function: &str,
+        name: &str,
+    ) -> Result<Vec<[String; 3]>, Box<Diagnostic>> {
+        let mut named = Vec::new();
+        for (of, symbol, probe) in self.kinst_probes(module, function, name)? {
+            let reference = self.kernel().function_ref(of, &symbol);
+            let (function, needed) = match reference {
+                Some(reference) => (reference.function, reference.module_needed),
+                None => (probe.function, true),
+            };
+            let module = if needed { self.kernel().modules()[of].name.clone() } else { module.to_owned() };
+            named.push([module, function, probe.name]);
+        }
+        Ok(named)
+    }
+}

@@ -1,0 +1,92 @@
+//! typeck/error/locals.rs: messages about variables of the kernel's code.
+
+use super::{Error, did_you_mean, error};
+use crate::diag::{Diagnostic, tags};
+
+/// Places that are told one by one.
+const SHOWN: usize = 5;
+
+impl Error {
+    pub(super) fn of_locals(&self) -> Option<Diagnostic> {
+        Some(match self {
+            Error::LocalsAlone { span } => error(tags::LOCALS, "`locals` is no value by itself")
+                .at(*span, "a variable must follow")
+                .help(
+                    "write `locals->name`, of a variable of the kernel's code that is in scope at the probe",
+                ),
+            Error::LocalsOutside { what, probe, span } => {
+                let title = format!("`{what}` belongs to the instructions of the kernel's code");
+                let diagnostic = error(tags::LOCALS, title).at(*span, "of which code?");
+                let diagnostic = match probe {
+                    Some(probe) => diagnostic.and(*probe, "this probe is at no instruction"),
+                    None => diagnostic,
+                };
+                diagnostic.help("use it at probes of kinst: `kinst::FUNCTION:entry` of an inlined function, or `kinst::FUNCTION:OFFSET`")
+            }
+            Error::LocalUndefined { name, similar, known, place, span } => {
+                let title = format!("no variable `{name}` is in scope at {place}");
+                let diagnostic =
+                    error(tags::LOCALS, title).at(*span, "unknown variable of the kernel's code");
+                let similar = similar.as_ref().map(|similar| format!("locals->{similar}"));
+                let diagnostic = did_you_mean(diagnostic, &similar);
+                match known.is_empty() {
+                    true => diagnostic.note("no variable is in scope there"),
+                    false => diagnostic.note(format!("in scope there: {}", known.join(", "))),
+                }
+            }
+            Error::LocalType { what, found, span } => {
+                error(tags::LOCALS, format!("{what} has no value that D can hold"))
+                    .at(*span, format!("this is {found}"))
+            }
+            Error::NoScope { what, place, why, probe, span } => {
+                error(tags::LOCALS, format!("{what} is not known at {place}"))
+                    .at(*span, "variable of the kernel's code")
+                    .and(*probe, "at this probe")
+                    .note(why.clone())
+                    .help("`regs[R_RDI]` and the other saved registers are there without debug information")
+            }
+            Error::LocalAbsent { absence, zero } => {
+                let count = absence.places.len();
+                let what = absence.what.as_str();
+                let title = match (&absence.places[..], zero) {
+                    ([(place, _)], false) => format!("{what} is not available at {place}"),
+                    ([(place, _)], true) => format!("{what} is not available at {place} and is 0 there"),
+                    (_, false) => format!("{what} is not available at {count} places"),
+                    (_, true) => format!("{what} is not available at {count} places and is 0 there"),
+                };
+                let mut diagnostic = match zero {
+                    true => Diagnostic::warning(tags::LOCALS, title),
+                    false => error(tags::LOCALS, title),
+                };
+                diagnostic = diagnostic.at(absence.span, "variable of the kernel's code");
+                match &absence.places[..] {
+                    [(_, why)] => diagnostic = diagnostic.note(why.clone()),
+                    places => {
+                        for (place, why) in places.iter().take(SHOWN) {
+                            diagnostic = diagnostic.note(format!("{place}: {why}"));
+                        }
+                        if count > SHOWN {
+                            diagnostic = diagnostic.note(format!("and {} more places", count - SHOWN));
+                        }
+                    }
+                }
+                match zero {
+                    true => diagnostic,
+                    false => diagnostic.help(
+                        "probe an instruction where it is live, or take 0 where it is not: -x missinglocals=zero",
+                    ),
+                }
+            }
+            Error::NoPlace { probe, span } => {
+                error(tags::PDESC_ZERO, format!("probe description {probe} does not match any probes"))
+                    .at(*span, "no such probe")
+                    .help("-l lists the probes that there are")
+            }
+            Error::Description { diagnostic, span } => match diagnostic.labels.is_empty() {
+                true => diagnostic.as_ref().clone().at(*span, "no such probe"),
+                false => diagnostic.as_ref().clone(),
+            },
+            _ => return None,
+        })
+    }
+}
