@@ -10,12 +10,14 @@ mod grammar;
 #[path = "../../tests/support/kernel.rs"]
 #[allow(dead_code, reason = "the tests need more of it")]
 mod kernel;
+mod locals;
 mod options;
 mod parse;
 mod types;
 
 pub use compile::{compile, program};
 pub use debug::{frames, lines, walk};
+pub use locals::locals;
 pub use options::options;
 pub use parse::parse;
 pub use types::btf;
@@ -34,6 +36,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("walk", walk),
     ("frames", frames),
     ("lines", lines),
+    ("locals", locals),
 ];
 
 /// A text as a run of dtrace has it: the first byte of the input says how it came in.
