@@ -338,7 +338,17 @@ impl Case {
         let check_call = &typeck::check_call;
         let types = Vec::new();
         let missing_locals_are_zero = false;
-        Case { sources, file, macros, settings, types, kernel, check_call, amin: None, missing_locals_are_zero }
+        Case {
+            sources,
+            file,
+            macros,
+            settings,
+            types,
+            kernel,
+            check_call,
+            amin: None,
+            missing_locals_are_zero,
+        }
     }
 
     fn read(path: &Path) -> Case {

@@ -18,7 +18,8 @@ use super::kernel::{self, Fixture};
 
 static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| vec![kernel::copies()]);
 
-const SECTIONS: [&str; 5] = [".debug_loclists", ".debug_frame", ".debug_info", ".debug_abbrev", ".debug_rnglists"];
+const SECTIONS: [&str; 5] =
+    [".debug_loclists", ".debug_frame", ".debug_info", ".debug_abbrev", ".debug_rnglists"];
 
 /// Functions of copies.c, and where in them something begins or ends.
 const PLACES: [(&str, &[u64]); 3] = [

@@ -333,8 +333,11 @@ fn probe() -> impl Strategy<Value = ProbeDesc> {
             ProbeDescKind::Fields(Box::new(ProbeFields { provider, module, function, name }))
         },
     );
-    prop_oneof![5 => fields, 1 => (1..=u32::MAX).prop_map(ProbeDescKind::Id)]
-        .prop_map(|kind| ProbeDesc { kind, copy: None, span: nowhere() })
+    prop_oneof![5 => fields, 1 => (1..=u32::MAX).prop_map(ProbeDescKind::Id)].prop_map(|kind| ProbeDesc {
+        kind,
+        copy: None,
+        span: nowhere(),
+    })
 }
 
 fn clause() -> impl Strategy<Value = Clause> {

@@ -8,8 +8,8 @@ pub struct Register(u8);
 
 /// In the order of the System V ABI for x86-64, figure 3.36.
 const REGISTERS: [&str; 17] = [
-    "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-    "rip",
+    "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+    "r15", "rip",
 ];
 
 /// A number of 64 bits.
@@ -91,11 +91,7 @@ impl Term {
             (Binary::Add, PerCpu(a), Constant(b)) => PerCpu(a.wrapping_add(b)),
             (Binary::Add, Term::Binary(Binary::Add, inner, by), Constant(b)) => match *by {
                 Constant(a) => Term::binary(Binary::Add, *inner, Constant(a.wrapping_add(b))),
-                by => Term::plain(
-                    Binary::Add,
-                    Term::Binary(Binary::Add, inner, Box::new(by)),
-                    Constant(b),
-                ),
+                by => Term::plain(Binary::Add, Term::Binary(Binary::Add, inner, Box::new(by)), Constant(b)),
             },
             (op, left, right) => Term::plain(op, left, right),
         }

@@ -64,7 +64,10 @@ impl Kernel {
         let image: Option<&Image> = self.debug(module);
         let image = image.ok_or_else(|| {
             let name = &self.modules()[module].name;
-            NoScope::DebugInformation(format!("there is no debug information of {name}; {}", self.debug_package()))
+            NoScope::DebugInformation(format!(
+                "there is no debug information of {name}; {}",
+                self.debug_package()
+            ))
         })?;
         Variables::open(image).map_err(|cause| NoScope::Damaged(cause.to_string()))
     }

@@ -38,8 +38,7 @@ impl Checker<'_> {
     /// Of what stands at an address of the part of which each processor has its own.
     pub(super) fn own_place(&self, address: u64, name: &str, span: Span) -> Result<Expr> {
         let Some(offsets) = self.env.kernel.symbol("vmlinux`__per_cpu_offset") else {
-            let (name, why) =
-                (name.to_string(), "where each processor has its own is not known".to_string());
+            let (name, why) = (name.to_string(), "where each processor has its own is not known".to_string());
             return Err(Box::new(Error::SymbolWithoutType { name, why: Some(why), span }));
         };
         let value = |kind| Expr::new(kind, ULONG, span);

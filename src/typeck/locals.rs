@@ -28,7 +28,13 @@ impl Checker<'_> {
     }
 
     /// `locals->name`
-    pub(super) fn check_local(&mut self, base: Span, arrow: bool, member: &Spanned<String>, span: Span) -> Result<Expr> {
+    pub(super) fn check_local(
+        &mut self,
+        base: Span,
+        arrow: bool,
+        member: &Spanned<String>,
+        span: Span,
+    ) -> Result<Expr> {
         if !arrow {
             return Err(Box::new(Error::LocalsAlone { span: base }));
         }
@@ -47,7 +53,12 @@ impl Checker<'_> {
     }
 
     /// `args[number]` at an instruction; `None`: the clause has none.
-    pub(super) fn check_site_argument(&mut self, number: u64, index: Span, span: Span) -> Option<Result<Expr>> {
+    pub(super) fn check_site_argument(
+        &mut self,
+        number: u64,
+        index: Span,
+        span: Span,
+    ) -> Option<Result<Expr>> {
         // fbt's are those of the prototype.
         let place = self.place.clone().filter(|place| is_of_kinst(&place.probe))?;
         Some(self.site_argument(&place, number, index, span))
@@ -118,7 +129,11 @@ impl Checker<'_> {
                 let address = Expr { ty: Type::pointer_to(ty.clone()), ..self.term(address, span)? };
                 let value = self.dereference(address, span)?;
                 // Nobody may write to what the kernel works with.
-                Ok(if ty.is_by_ref() { value } else { Expr::new(ExprKind::Convert(Box::new(value)), ty, span) })
+                Ok(if ty.is_by_ref() {
+                    value
+                } else {
+                    Expr::new(ExprKind::Convert(Box::new(value)), ty, span)
+                })
             }
             Ok(Location::Value(value)) if !ty.is_by_ref() => {
                 let value = self.term(value, span)?;
@@ -134,7 +149,8 @@ impl Checker<'_> {
             }
             Err(missing) => {
                 let live = variable.live_ranges();
-                let why = if live.is_empty() { missing.to_string() } else { format!("{missing}; live at {live}") };
+                let why =
+                    if live.is_empty() { missing.to_string() } else { format!("{missing}; live at {live}") };
                 self.absent_at(what, why, ty, place, span)
             }
         }

@@ -35,8 +35,10 @@ impl Checker<'_> {
     /// together. `None`: it is one clause as it is.
     pub(super) fn fan_out(&mut self, clause: &plain::Clause) -> Result<Option<Vec<typed::Clause>>> {
         let named = self.variables_named(clause);
-        let is_place = |probe: &ProbeDesc| named.any() && is_of_kinst(probe) || named.locals && is_entry(probe);
-        let (sites, others): (Vec<ProbeDesc>, Vec<ProbeDesc>) = clause.probes.iter().cloned().partition(is_place);
+        let is_place =
+            |probe: &ProbeDesc| named.any() && is_of_kinst(probe) || named.locals && is_entry(probe);
+        let (sites, others): (Vec<ProbeDesc>, Vec<ProbeDesc>) =
+            clause.probes.iter().cloned().partition(is_place);
         if sites.is_empty() {
             return Ok(None);
         }
@@ -85,9 +87,11 @@ impl Checker<'_> {
             return Ok(vec![probe.clone()]);
         }
         let named = match is_of_kinst(probe) {
-            true => self.env.kernel.instructions(fields).map_err(|diagnostic| {
-                Box::new(Error::Description { diagnostic, span: probe.span })
-            })?,
+            true => self
+                .env
+                .kernel
+                .instructions(fields)
+                .map_err(|diagnostic| Box::new(Error::Description { diagnostic, span: probe.span }))?,
             false if !is_glob(&fields.function) => vec![ProbeFields::clone(fields)],
             false => self.env.kernel.probes(&probe.kind),
         };

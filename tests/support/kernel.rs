@@ -5,8 +5,8 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use kinst::debuginfo::{Bytes, Image};
-use kinst::parser::ast::{ProbeDescKind, ProbeFields};
 use kinst::diag::Diagnostic;
+use kinst::parser::ast::{ProbeDescKind, ProbeFields};
 use kinst::sites::dwarf::Variables;
 use kinst::sites::glob::Pattern;
 use kinst::sites::scope::{NoScope, Scope};

@@ -23,10 +23,11 @@ pub trait Surroundings {
     fn address(&self, linked: u64) -> Result<Term, Missing>;
 }
 
-/// The location that an expression describes.
+/// The location that an expression describes. `bytes`: of the variable, where that is known.
 pub fn compile(
     expression: Expression<Slice<'_>>,
     encoding: Encoding,
+    bytes: Option<u64>,
     around: &dyn Surroundings,
 ) -> Result<Location, Missing> {
     let mut machine = Machine { around, stack: Vec::new() };
@@ -39,15 +40,22 @@ pub fn compile(
                 None => machine.stack.pop().map(Location::Memory).ok_or(Missing::NowhereHere),
             };
         };
-        if matches!(operation, Operation::Piece { .. }) {
-            return Err(Missing::Pieces);
+        if let Operation::Piece { size_in_bits, bit_offset: None | Some(0) } = operation {
+            // A structure of one member is one piece.
+            let whole = bytes.and_then(|bytes| bytes.checked_mul(8)) == Some(size_in_bits);
+            let location = outcome.or_else(|| machine.stack.pop().map(Location::Memory));
+            return match (location, operations.next()) {
+                (Some(location), Ok(None)) if whole => Ok(location),
+                _ => Err(Missing::Pieces),
+            };
         }
         // A register, a value or an implicit value ends the description.
         if outcome.is_some() {
             return Err(Missing::Damaged("something follows the end of the expression".to_owned()));
         }
         outcome = machine.step(&operation)?;
-        if machine.stack.last().is_some_and(|top| top.size() > MOST_NODES) || machine.stack.len() > MOST_NODES {
+        if machine.stack.last().is_some_and(|top| top.size() > MOST_NODES) || machine.stack.len() > MOST_NODES
+        {
             return Err(Missing::TooLong);
         }
     }
@@ -60,7 +68,7 @@ pub fn value(
     encoding: Encoding,
     around: &dyn Surroundings,
 ) -> Result<Term, Missing> {
-    match compile(expression, encoding, around)? {
+    match compile(expression, encoding, None, around)? {
         // Of a register the content is meant, and an address is the value.
         Location::Value(term) | Location::Memory(term) => Ok(term),
     }
@@ -197,12 +205,9 @@ fn refusal(operation: &Operation<Slice<'_>>) -> Missing {
         Operation::Mod => "DW_OP_mod",
         Operation::Bra { .. } => "DW_OP_bra",
         Operation::Skip { .. } => "DW_OP_skip",
-        Operation::Eq
-        | Operation::Ge
-        | Operation::Gt
-        | Operation::Le
-        | Operation::Lt
-        | Operation::Ne => "a comparison",
+        Operation::Eq | Operation::Ge | Operation::Gt | Operation::Le | Operation::Lt | Operation::Ne => {
+            "a comparison"
+        }
         Operation::Deref { .. } => "DW_OP_xderef",
         Operation::PushObjectAddress => "DW_OP_push_object_address",
         Operation::Call { .. } => "DW_OP_call",
@@ -236,7 +241,7 @@ mod tests {
 
     fn compiled(bytes: &[u8]) -> String {
         let encoding = Encoding { address_size: 8, format: Format::Dwarf32, version: 5 };
-        match compile(Expression(EndianSlice::new(bytes, LittleEndian)), encoding, &Frameless) {
+        match compile(Expression(EndianSlice::new(bytes, LittleEndian)), encoding, Some(8), &Frameless) {
             Ok(location) => location.to_string(),
             Err(missing) => format!("{missing:?}"),
         }
@@ -253,23 +258,40 @@ mod tests {
             (&[dw::DW_OP_lit3.0, dw::DW_OP_stack_value.0], "the constant 3"),
             (&[dw::DW_OP_const1s.0, 0xff, dw::DW_OP_stack_value.0], "the constant -1"),
             (&[dw::DW_OP_addr.0, 0, 0x20, 0, 0, 0, 0, 0, 0], "at 0x3000"),
-            (
-                &[dw::DW_OP_addr.0, 0, 0x20, 0, 0, 0, 0, 0, 0, dw::DW_OP_stack_value.0],
-                "the address 0x3000",
-            ),
+            (&[dw::DW_OP_addr.0, 0, 0x20, 0, 0, 0, 0, 0, 0, dw::DW_OP_stack_value.0], "the address 0x3000"),
             (
                 &[dw::DW_OP_breg5.0, 0, dw::DW_OP_const1u.0, 0xff, dw::DW_OP_and.0, dw::DW_OP_stack_value.0],
                 "the value %rdi & 0xff",
             ),
             (
-                &[dw::DW_OP_breg5.0, 0, dw::DW_OP_lit3.0, dw::DW_OP_shl.0, dw::DW_OP_breg0.0, 0, dw::DW_OP_plus.0],
+                &[
+                    dw::DW_OP_breg5.0,
+                    0,
+                    dw::DW_OP_lit3.0,
+                    dw::DW_OP_shl.0,
+                    dw::DW_OP_breg0.0,
+                    0,
+                    dw::DW_OP_plus.0,
+                ],
                 "at (%rdi << 3) + %rax",
             ),
             (&[dw::DW_OP_breg7.0, 8, dw::DW_OP_deref.0], "at *(%rsp + 8)"),
-            (&[dw::DW_OP_breg7.0, 8, dw::DW_OP_deref_size.0, 4, dw::DW_OP_stack_value.0], "the value *(%rsp + 8, 4 bytes)"),
+            (&[dw::DW_OP_reg3.0, dw::DW_OP_piece.0, 8], "in %rbx"),
+            (
+                &[dw::DW_OP_breg7.0, 8, dw::DW_OP_deref_size.0, 4, dw::DW_OP_stack_value.0],
+                "the value *(%rsp + 8, 4 bytes)",
+            ),
             (&[dw::DW_OP_implicit_value.0, 2, 0x34, 0x12], "the constant 4660"),
             (
-                &[dw::DW_OP_breg1.0, 0, dw::DW_OP_breg2.0, 0, dw::DW_OP_swap.0, dw::DW_OP_minus.0, dw::DW_OP_stack_value.0],
+                &[
+                    dw::DW_OP_breg1.0,
+                    0,
+                    dw::DW_OP_breg2.0,
+                    0,
+                    dw::DW_OP_swap.0,
+                    dw::DW_OP_minus.0,
+                    dw::DW_OP_stack_value.0,
+                ],
                 "the value %rcx - %rdx",
             ),
         ];
@@ -284,6 +306,8 @@ mod tests {
         let cases: &[(&[u8], &str)] = &[
             (&[], "NowhereHere"),
             (&[dw::DW_OP_reg5.0, dw::DW_OP_piece.0, 4], "Pieces"),
+            (&[dw::DW_OP_reg5.0, dw::DW_OP_piece.0, 8, dw::DW_OP_reg4.0, dw::DW_OP_piece.0, 8], "Pieces"),
+            (&[dw::DW_OP_piece.0, 8], "Pieces"),
             (&[dw::DW_OP_entry_value.0, 1, dw::DW_OP_reg5.0, dw::DW_OP_stack_value.0], "EntryValue"),
             (&[dw::DW_OP_implicit_pointer.0, 1, 0, 0, 0, 0], "ImplicitPointer"),
             (&[dw::DW_OP_GNU_parameter_ref.0, 1, 0, 0, 0], "ParameterRef"),
@@ -291,7 +315,10 @@ mod tests {
             (&[dw::DW_OP_reg17.0], "Register(17)"),
             (&[dw::DW_OP_plus.0], "Damaged(\"the expression's stack is empty\")"),
             (&[dw::DW_OP_lit1.0, dw::DW_OP_bra.0, 0xfc, 0xff], "Operation(\"DW_OP_bra\")"),
-            (&[dw::DW_OP_reg5.0, dw::DW_OP_reg5.0], "Damaged(\"something follows the end of the expression\")"),
+            (
+                &[dw::DW_OP_reg5.0, dw::DW_OP_reg5.0],
+                "Damaged(\"something follows the end of the expression\")",
+            ),
         ];
         for (bytes, text) in cases {
             assert_eq!(compiled(bytes), *text);

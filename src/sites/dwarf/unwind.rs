@@ -7,8 +7,8 @@ use gimli::{
     LittleEndian, SectionId, UnwindContext, UnwindSection,
 };
 
-use super::location::{self, Surroundings};
 use super::Slice;
+use super::location::{self, Surroundings};
 use crate::debuginfo::{Error, Image};
 use crate::sites::scope::Missing;
 use crate::sites::term::{Binary, Register, Term};
@@ -35,7 +35,11 @@ impl<'i> Unwind<'i> {
             .set_text(address(".text"));
         let mut unwind = Unwind { bytes, debug, bases, entries: Vec::new() };
         // What cannot be read is missing; the rest is good.
-        let mut entries = if debug { list(&unwind.debug_frame(), &unwind.bases) } else { list(&unwind.eh_frame(), &unwind.bases) };
+        let mut entries = if debug {
+            list(&unwind.debug_frame(), &unwind.bases)
+        } else {
+            list(&unwind.eh_frame(), &unwind.bases)
+        };
         entries.sort_unstable();
         unwind.entries = entries;
         Ok(unwind)

@@ -138,7 +138,13 @@ struct Reader<'r, 'd> {
 impl<'d> Reader<'_, 'd> {
     /// For the entries of another unit, `die` among them.
     fn of<'s>(&'s self, unit: &'s Unit<'d>, die: u64) -> Reader<'s, 'd> {
-        Reader { dwarf: owner(self.dwarf, die), unit, info: self.info, place: self.place, entered: self.entered }
+        Reader {
+            dwarf: owner(self.dwarf, die),
+            unit,
+            info: self.info,
+            place: self.place,
+            entered: self.entered,
+        }
     }
 
     /// `inner`: the entry of the frame inside, whose surroundings are in scope whatever their addresses are.
@@ -174,7 +180,8 @@ impl<'d> Reader<'_, 'd> {
         // Those of a clone that its origin does not have, and all where there is no origin.
         parameters.sort_by_key(|parameter| parameter.die);
         declared.extend(parameters);
-        let variables = |list: Vec<Described<'d>>| list.into_iter().map(|described| self.variable(described)).collect();
+        let variables =
+            |list: Vec<Described<'d>>| list.into_iter().map(|described| self.variable(described)).collect();
         Ok(scope::Frame {
             function: frame.name.clone(),
             parameters: variables(declared),
@@ -281,7 +288,9 @@ impl<'d> Reader<'_, 'd> {
                 dw::DW_AT_type => described.ty = unit.target(&attribute.value()),
                 dw::DW_AT_location => described.location = Some(attribute.value()),
                 dw::DW_AT_const_value => described.value = Some(attribute.value()),
-                dw::DW_AT_declaration => described.declaration = attribute.value() == AttributeValue::Flag(true),
+                dw::DW_AT_declaration => {
+                    described.declaration = attribute.value() == AttributeValue::Flag(true)
+                }
                 dw::DW_AT_abstract_origin | dw::DW_AT_specification => {
                     described.origin = unit.target(&attribute.value());
                 }

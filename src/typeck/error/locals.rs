@@ -9,11 +9,11 @@ const SHOWN: usize = 5;
 impl Error {
     pub(super) fn of_locals(&self) -> Option<Diagnostic> {
         Some(match self {
-            Error::LocalsAlone { span } => {
-                error(tags::LOCALS, "`locals` is no value by itself")
-                    .at(*span, "a variable must follow")
-                    .help("write `locals->name`, of a variable of the kernel's code that is in scope at the probe")
-            }
+            Error::LocalsAlone { span } => error(tags::LOCALS, "`locals` is no value by itself")
+                .at(*span, "a variable must follow")
+                .help(
+                    "write `locals->name`, of a variable of the kernel's code that is in scope at the probe",
+                ),
             Error::LocalsOutside { what, probe, span } => {
                 let title = format!("`{what}` belongs to the instructions of the kernel's code");
                 let diagnostic = error(tags::LOCALS, title).at(*span, "of which code?");
@@ -25,7 +25,8 @@ impl Error {
             }
             Error::LocalUndefined { name, similar, known, place, span } => {
                 let title = format!("no variable `{name}` is in scope at {place}");
-                let diagnostic = error(tags::LOCALS, title).at(*span, "unknown variable of the kernel's code");
+                let diagnostic =
+                    error(tags::LOCALS, title).at(*span, "unknown variable of the kernel's code");
                 let similar = similar.as_ref().map(|similar| format!("locals->{similar}"));
                 let diagnostic = did_you_mean(diagnostic, &similar);
                 match known.is_empty() {

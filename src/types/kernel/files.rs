@@ -113,7 +113,8 @@ impl<'a> Installed<'a> {
     }
 
     fn catalog(&self) -> Option<&sites::Catalog> {
-        let open = || Some(sites::Catalog::new(Arc::clone(self.opened()?), (self.live)().filter(|_| self.running)));
+        let open =
+            || Some(sites::Catalog::new(Arc::clone(self.opened()?), (self.live)().filter(|_| self.running)));
         self.catalog.get_or_init(open).as_ref()
     }
 
@@ -180,7 +181,12 @@ impl Files for Installed<'_> {
         let Some(catalog) = self.catalog() else { return Ok(Vec::new()) };
         let ProbeFields { module, function, name, .. } = description;
         let named = catalog.instructions_named(module, function, name)?;
-        let fields = |[module, function, name]: [String; 3]| ProbeFields { provider: "kinst".to_owned(), module, function, name };
+        let fields = |[module, function, name]: [String; 3]| ProbeFields {
+            provider: "kinst".to_owned(),
+            module,
+            function,
+            name,
+        };
         Ok(named.into_iter().map(fields).collect())
     }
 

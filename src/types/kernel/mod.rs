@@ -12,8 +12,8 @@ use super::btf::Btf;
 use super::dwarf;
 use super::intrinsic::Intrinsic;
 use super::{InScope, Kernel, Member, Prototype, Symbol, Tagged, Type, TypeOrigin, TypeSource};
-use crate::parser::ast::{ProbeDescKind, ProbeFields, TagKind};
 use crate::diag::Diagnostic;
+use crate::parser::ast::{ProbeDescKind, ProbeFields, TagKind};
 use crate::sites::{self, Instruction};
 
 /// The intrinsic types first, then those of the kernel proper, then those of the modules. Nothing is read before a
