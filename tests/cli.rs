@@ -15,6 +15,7 @@ fn run(program: &str, arguments: &[&str]) -> Ran {
     let output = Command::new(program)
         .args(arguments)
         .env("NO_COLOR", "1")
+        .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
         .stdin(Stdio::null())
         .output()
         .unwrap_or_else(|error| panic!("{program}: {error}"));
@@ -76,7 +77,7 @@ fn usage() {
     refused(&["-y"], 2, &["'-y'", "Usage: dtrace", "--help"]);
     refused(&["--nosuch"], 2, &["'--nosuch'", "Usage: dtrace"]);
     refused(&["-n"], 2, &["a value is required for '--name <PROBE>'"]);
-    refused(&["-l", "-V"], 2, &["-l and -V", "cannot be combined"]);
+    refused(&["-l", "-V"], 2, &["-l, -V and --index", "cannot be combined"]);
     refused(&["-39", "-n", "BEGIN"], 2, &["illegal option -- 39"]);
     refused(&["-32", "-n", "BEGIN"], 2, &["only the 64-bit data model"]);
     refused(&["--message-format=xml", "-e", "-n", "BEGIN"], 2, &["expected text or json"]);
@@ -341,6 +342,46 @@ fn a_kernel_under_a_sysroot() {
     refused(&["--sysroot", "/nowhere", "-e", "-n", "kinst::leaf:entry"], 1, &["/nowhere"]);
     let ran = dtrace(&["--sysroot", root, "-v", "-e", "-n", "kinst::leaf:entry"]);
     assert!(ran.status == 0 && ran.stdout.contains("\nkinst::one:"), "{}{}", ran.stdout, ran.stderr);
+}
+
+/// What was indexed is asked for by name, by glob, and not at all.
+#[test]
+fn the_index_of_a_sysroot() {
+    let dir = sysroot();
+    let (root, cache) = (dir.path().join("root"), dir.path().join("cache"));
+    std::fs::create_dir_all(root.join("usr/lib/debug/boot")).expect("directories");
+    compile(&["-O2", "-g", "-no-pie", "-Wl,--build-id"], &root.join("usr/lib/debug/boot/vmlinux-6.6.6"));
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dtrace"));
+        command.args(["--sysroot", root.to_str().expect("UTF-8")]).args(arguments);
+        let output = command.env("NO_COLOR", "1").env("XDG_CACHE_HOME", &cache).output().expect("dtrace");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let made = || std::fs::read_dir(cache.join("kinst/index")).map_or(0, Iterator::count);
+    let leaf = ["-edn", "kinst::leaf:entry, kinst::leaf:return"];
+    let (status, walked, said) = run(&[&["--no-cache"][..], &leaf].concat());
+    assert_eq!((status, said.as_str(), made()), (Some(0), "", 0), "nothing is kept");
+    for before in [0, 1] {
+        let (status, told, said) = run(&["--index"]);
+        assert_eq!((status, said.as_str()), (Some(0), ""));
+        let files = format!("1 files of debug information ({before} of them indexed before)");
+        assert!(told.starts_with("6.6.6: ") && told.contains(&files), "{told}");
+        assert_eq!(made(), 2);
+    }
+    assert_eq!(run(&leaf), (Some(0), walked, String::new()));
+    let (status, all, said) = run(&["-edn", "kinst::*e*:entry"]);
+    assert_eq!((status, said.as_str()), (Some(0), ""));
+    assert!(all.matches("kinst::").count() > 3, "{all}");
+    let (status, none, said) = run(&["-x", "maxprobes=2", "-edn", "kinst::*e*:entry"]);
+    assert_eq!((status, none.as_str()), (Some(1), ""));
+    assert!(said.contains("option maxprobes allows 2") && said.contains("-x maxprobes="), "{said}");
+    // Nowhere to keep it.
+    std::fs::remove_dir_all(&cache).expect("a directory of ours");
+    std::fs::write(&cache, "").expect("a file");
+    let (status, _, said) = run(&["--index"]);
+    assert!(status == Some(1) && said.contains("the index cannot be kept in"), "{said}");
+    assert_eq!(run(&leaf).0, Some(0), "it is done without");
 }
 
 /// What each program of the command line depends on, then each of its descriptions.

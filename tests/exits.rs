@@ -1,15 +1,13 @@
-//! tests/exits.rs: where inlined copies are left: over all copies of a vmlinux.
+//! tests/exits.rs: where the inlined copies of whole kernels are left: a sweep, with the time it takes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
-use std::time::Instant;
 
-use kinst::sites::Kernel;
-use kinst::sites::dwarf;
 use kinst::sites::exits::Exit;
-use rayon::prelude::*;
+use kinst::sites::{Kernel, dwarf};
+use rustix::time::{ClockId, clock_gettime};
 
-/// The kernels that `cargo xtask setup` has unpacked.
+/// `KINST_KERNELS`, or the one that `cargo xtask setup` has unpacked first.
 fn kernels() -> Vec<PathBuf> {
     let Some(home) = std::env::var_os("HOME") else { return Vec::new() };
     let kernels = PathBuf::from(home).join(".cache/kinst/kernels");
@@ -17,135 +15,98 @@ fn kernels() -> Vec<PathBuf> {
     wanted.split(',').map(|name| kernels.join(name)).filter(|path| path.exists()).collect()
 }
 
-#[derive(Default, Debug)]
-struct Count {
-    copies: usize,
-    outside: usize,
-    empty: usize,
-    fallback: usize,
-    no_entry: usize,
-    plain: usize,
-    edge: usize,
-    lost: usize,
-    across: usize,
-    long: usize,
-    unnamed: usize,
-    labels: usize,
-    switches: usize,
-    none: usize,
+/// CPU time of all threads, and wall time, in milliseconds.
+fn now() -> (i64, i64) {
+    let of = |clock| clock_gettime(clock);
+    let milliseconds = |clock| of(clock).tv_sec * 1000 + of(clock).tv_nsec / 1_000_000;
+    (milliseconds(ClockId::ProcessCPUTime), milliseconds(ClockId::Monotonic))
 }
 
+fn since(start: (i64, i64)) -> String {
+    let end = now();
+    format!("{} ms of CPU, {} ms of time", end.0 - start.0, end.1 - start.1)
+}
+
+#[derive(Default, Debug)]
+#[allow(dead_code, reason = "printed as a whole")]
+struct Count {
+    copies: usize,
+    empty: usize,
+    fallback: usize,
+    at: usize,
+    edge: usize,
+    /// Edges at jump labels, at alternatives, and from one symbol to another.
+    at_label: usize,
+    at_switch: usize,
+    across: usize,
+    /// Edges whose names are longer than a probe's may be.
+    too_long: usize,
+    /// Ways out by a fault without a place for a probe.
+    lost: usize,
+    /// Copies without any place where they are left: they end in a trap.
+    none: usize,
+    /// Copies that are entered at an instruction that the kernel rewrites.
+    entered_at_patched: usize,
+}
+
+/// With KINST_MODULES of all modules too. Run it with `--release --ignored --nocapture`.
 #[test]
-#[ignore = "measures: run with --release --nocapture"]
-fn all_copies() {
+#[ignore = "takes some seconds, and measures"]
+fn all_copies_of_a_kernel() {
     for path in kernels() {
         let kernel = Kernel::sysroot(&path, None).expect("a sysroot");
-        let modules: Vec<usize> = (0..kernel.modules().len()).collect();
-        let modules = if std::env::var_os("KINST_MODULES").is_some() { &modules[1..] } else { &modules[..1] };
-        for module in modules {
-            let Some(image) = kernel.debug(*module) else { continue };
-            println!("{} {}", path.display(), kernel.modules()[*module].name);
-            let names: Vec<String> = dwarf::inline_names(image).unwrap().into_iter().collect();
-            let findings = dwarf::find(image, &names, false).unwrap();
+        let modules = if std::env::var_os("KINST_MODULES").is_some() { kernel.modules().len() } else { 1 };
+        let (mut count, mut reasons) = (Count::default(), BTreeMap::new());
+        for module in 0..modules {
+            let Some(image) = kernel.debug(module) else { continue };
+            let names: Vec<String> = dwarf::inline_names(image).expect("names").into_iter().collect();
+            let findings = dwarf::find(image, &names, false).expect("copies");
             let copies: Vec<_> = findings.functions.iter().flat_map(|function| &function.copies).collect();
-            kernel.symbols(*module);
-            let t0 = Instant::now();
-            let callers = kernel.callers(*module).unwrap();
-            let t1 = Instant::now();
-            let mut grouped: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-            let mut count = Count { copies: copies.len(), ..Count::default() };
-            for (index, copy) in copies.iter().enumerate() {
-                match callers.caller(copy.entry) {
-                    Some(caller) => grouped.entry(caller.address).or_default().push(index),
-                    None => count.outside += 1,
-                }
+            let symbols = kernel.symbols(module).expect("symbols");
+            let start = now();
+            let callers = kernel.callers(module).expect("code");
+            let tables = since(start);
+            let start = now();
+            let left = callers.left(&copies);
+            if module == 0 {
+                println!("{}: tables {tables}; exits {}", path.display(), since(start));
             }
-            let t2 = Instant::now();
-            let grouped: Vec<_> = grouped.into_iter().collect();
-            let results: Vec<_> = grouped
-                .par_iter()
-                .map(|(caller, of)| {
-                    let caller = callers.caller(*caller).unwrap();
-                    let mut flow = match callers.flow(caller) {
-                        Ok(flow) => flow,
-                        Err(error) => return (caller.address, Err(error), Vec::new()),
-                    };
-                    let exits: Vec<_> = of
-                        .iter()
-                        .map(|index| (*index, flow.exits(copies[*index].entry, &copies[*index].ranges)))
-                        .collect();
-                    (caller.address, Ok(flow.len()), exits)
-                })
-                .collect();
-            let t3 = Instant::now();
-            let mut instructions = 0;
-            for ((caller, flow, exits), (_, of)) in results.iter().zip(&grouped) {
-                match flow {
-                    Ok(len) => instructions += len,
-                    Err(error) => {
-                        count.fallback += of.len();
-                        let symbols = kernel.symbols(*module).unwrap();
-                        println!(
-                            "  {} ({} copies): {error}",
-                            symbols.name(symbols.containing(*caller).unwrap()),
-                            of.len()
-                        );
-                    }
+            let marks = callers.marks();
+            let labels: HashSet<u64> = marks.jump_labels.iter().map(|label| label.0).collect();
+            let switches: HashSet<u64> = marks.switches.iter().map(|switch| switch.0).collect();
+            let is_patched =
+                |address: u64| marks.patched.iter().any(|(start, end)| (*start..*end).contains(&address));
+            count.copies += copies.len();
+            for (copy, left) in copies.iter().zip(&left) {
+                count.empty += usize::from(copy.ranges.is_empty());
+                count.none += usize::from(left.sites.is_empty());
+                count.lost += left.lost as usize;
+                count.entered_at_patched += usize::from(is_patched(copy.entry));
+                if let Some(reason) = left.unread {
+                    count.fallback += 1;
+                    *reasons.entry(reason.to_string()).or_insert(0) += 1;
                 }
-                for (index, exits) in exits {
-                    let copy = copies[*index];
-                    count.empty += usize::from(copy.ranges.is_empty());
-                    let Some(exits) = exits else {
-                        count.no_entry += 1;
+                for exit in &left.sites {
+                    let Exit::Edge { from, to } = exit else {
+                        count.at += 1;
                         continue;
                     };
-                    count.none += usize::from(exits.sites.is_empty());
-                    if std::env::var_os("KINST_SHOW").is_some() && exits.sites.is_empty() {
-                        println!("  none {:#x} {:x?}", copy.entry, copy.ranges);
-                    }
-                    count.lost += exits.lost as usize;
-                    for exit in &exits.sites {
-                        match exit {
-                            Exit::At(_) => count.plain += 1,
-                            Exit::Edge { from, to } => {
-                                count.edge += 1;
-                                let symbols = kernel.symbols(*module).unwrap();
-                                let (a, b) = (symbols.containing(*from), symbols.containing(*to));
-                                if let (Some(a), Some(b)) = (a, b)
-                                    && a.address != b.address
-                                {
-                                    count.across += 1;
-                                    let name = format!(
-                                        "{}-{}+{}",
-                                        from - a.address,
-                                        symbols.name(b),
-                                        to - b.address
-                                    );
-                                    if name.len() > 63 {
-                                        count.long += 1;
-                                    }
-                                    if !symbols.name(b).contains(".cold")
-                                        && !symbols.name(a).contains(".cold")
-                                    {
-                                        println!("  tail {}:{name}", symbols.name(a));
-                                    }
-                                }
-                                count.unnamed += usize::from(a.is_none() || b.is_none());
-                                let marks = callers.marks();
-                                count.labels += usize::from(marks.jump_labels.iter().any(|l| l.0 == *from));
-                                count.switches += usize::from(marks.switches.iter().any(|l| l.0 == *from));
-                            }
-                        }
+                    count.edge += 1;
+                    count.at_label += usize::from(labels.contains(from));
+                    count.at_switch += usize::from(switches.contains(from));
+                    let (a, b) = (symbols.containing(*from), symbols.containing(*to));
+                    if let (Some(a), Some(b)) = (a, b)
+                        && a.address != b.address
+                    {
+                        count.across += 1;
+                        let name = format!("{}-{}+{}", from - a.address, symbols.name(b), to - b.address);
+                        count.too_long += usize::from(name.len() > 63);
                     }
                 }
             }
-            println!(
-                "tables {:?}, grouping {:?}, flows {:?}: {} callers, {instructions} instructions\n{count:?}",
-                t1 - t0,
-                t2 - t1,
-                t3 - t2,
-                grouped.len()
-            );
         }
+        println!("{count:#?}");
+        reasons.iter().take(10).for_each(|(reason, copies)| println!("{copies} copies: {reason}"));
+        assert!(count.fallback * 100 < count.copies);
     }
 }

@@ -34,6 +34,7 @@ fn scripts() -> Vec<(String, String)> {
 fn dtrace(root: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dtrace"));
     command.args(["-Z", "-x", "defaultargs", "--sysroot"]).arg(root).args(arguments);
+    command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
     command.output().unwrap()
 }
 

@@ -4,8 +4,7 @@
 mod fixture;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::Arc;
 
 use fixture::{run, support, sysroot};
@@ -207,7 +206,8 @@ fn boundaries_of_a_program_are_instructions_of_the_caller() {
                 for call in &found {
                     assert!(call.file.ends_with("calls.c"), "{}", call.file);
                     assert!(!call.returns.is_empty(), "{function} {level}");
-                    for place in call.returns.iter().chain([&call.entry]) {
+                    let left = call.returns.iter().map(|left| &left.place);
+                    for place in left.chain([&call.entry]) {
                         let (caller, offset) = place.caller.clone().expect("a caller");
                         let insns = &instructions[&caller];
                         assert!(insns.contains(&place.address), "{level} {caller}+{offset}");

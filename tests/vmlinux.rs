@@ -40,7 +40,7 @@ const FUNCTIONS: [&str; 20] = [
 /// A vmlinux, and what its debug information says of the functions: one walk for all tests.
 struct Subject {
     path: PathBuf,
-    copies: BTreeMap<&'static str, Vec<InlineCopy>>,
+    copies: BTreeMap<String, Vec<InlineCopy>>,
 }
 
 fn subject() -> Option<&'static Subject> {
@@ -51,13 +51,28 @@ fn subject() -> Option<&'static Subject> {
         let wanted = FUNCTIONS.map(str::to_owned);
         let findings = dwarf::find(&image, &wanted, false).expect("debug information");
         assert_eq!(findings.damaged, Vec::<String>::new());
-        let copies = FUNCTIONS.into_iter().zip(findings.functions);
-        Some(Subject { path, copies: copies.map(|(name, function)| (name, function.copies)).collect() })
+        let copies = FUNCTIONS.into_iter().map(str::to_owned).zip(findings.functions);
+        let copies = copies.map(|(name, function)| (name, function.copies)).collect();
+        Some(Subject { path, copies })
     });
     if subject.is_none() {
         eprintln!("skipped: no vmlinux (KINST_VMLINUX, or cargo xtask setup)");
     }
     subject.as_ref()
+}
+
+/// `KINST_PERF_SAMPLE` more functions for the comparison with perf, spread over all names; perf takes a second for each.
+fn sample(vmlinux: &Path) -> BTreeMap<String, Vec<InlineCopy>> {
+    let count = std::env::var("KINST_PERF_SAMPLE").ok().and_then(|count| count.parse().ok()).unwrap_or(0);
+    if count == 0 {
+        return BTreeMap::new();
+    }
+    let image = Image::open(vmlinux).expect("a vmlinux");
+    let found = dwarf::find_all(&image, &|_| true).expect("debug information").functions;
+    let inlined: Vec<_> = found.into_iter().filter(|(_, function)| !function.copies.is_empty()).collect();
+    let step = (inlined.len() / count).max(1);
+    let sample = inlined.into_iter().step_by(step).take(count);
+    sample.map(|(name, function)| (name, function.copies)).collect()
 }
 
 /// `KINST_VMLINUX`, or what `cargo xtask setup` has unpacked.
@@ -114,6 +129,12 @@ fn is_instance(symbol: &str, function: &str) -> bool {
     })
 }
 
+fn is_part(symbol: &str, function: &str) -> bool {
+    symbol
+        .strip_prefix(function)
+        .is_some_and(|suffix| suffix.starts_with(".part.") || suffix.contains(".cold"))
+}
+
 /// The addresses that a line of perf may mean: those of the symbol, and those of its clones, since perf names the
 /// function of the debug information.
 fn places(symbols: &BTreeMap<String, Vec<u64>>, symbol: &str, offset: u64) -> [BTreeSet<u64>; 2] {
@@ -136,6 +157,10 @@ enum Class {
     ElsewhereInCopy,
     /// Several copies begin at one address.
     SameAddress,
+    /// perf lists the cut-off part of a function (`f.part.0`) too, where no call of it begins.
+    Part,
+    /// perf makes no event of the function at all: its name is too long for one, or it says so.
+    PerfRefuses,
 }
 
 impl Class {
@@ -145,6 +170,8 @@ impl Class {
             Class::Namesakes => "namesakes with the same line",
             Class::ElsewhereInCopy => "elsewhere in the copy",
             Class::SameAddress => "copies at one address",
+            Class::Part => "a cut-off part",
+            Class::PerfRefuses => "perf makes no event",
         }
     }
 }
@@ -201,6 +228,8 @@ fn compare(
         }
         if found.is_empty() && *offset == 0 && is_instance(symbol, function) && !places.is_empty() {
             *comparison.only_perf.entry(Class::OutOfLine).or_default() += 1;
+        } else if found.is_empty() && *offset == 0 && is_part(symbol, function) {
+            *comparison.only_perf.entry(Class::Part).or_default() += 1;
         } else if found.is_empty() {
             unmatched.push((symbol, offset, places));
         }
@@ -219,6 +248,9 @@ fn compare(
             }
             None => comparison.unexplained.push(format!("only perf has {symbol}+{offset}")),
         }
+    }
+    if perf.is_empty() {
+        comparison.only_ours.insert(Class::PerfRefuses, std::mem::take(&mut left).len());
     }
     comparison.unexplained.extend(left.iter().map(|address| format!("only ours has {address:#x}")));
     if copies.len() > addresses.len() {
@@ -244,10 +276,16 @@ fn the_copies_are_those_of_perf() {
         "| function | copies | our addresses | perf (sort -u) | perf (lines) | common | only ours | only perf |\n|---|--:|--:|--:|--:|--:|---|---|\n",
     );
     let mut unexplained = Vec::new();
-    for function in FUNCTIONS {
-        let copies = &subject.copies[function];
+    let sample = sample(&subject.path);
+    let mut sums = [BTreeMap::new(), BTreeMap::new()];
+    let (mut ours, mut common) = (0, 0);
+    for (function, copies) in subject.copies.iter().chain(&sample) {
         let perf = perf(&subject.path, function).expect("perf's answer");
-        assert!(!copies.is_empty() && !perf.is_empty(), "{function} is not there: choose another one");
+        let chosen = !sample.contains_key(function);
+        assert!(
+            !chosen || !copies.is_empty() && !perf.is_empty(),
+            "{function} is not there: choose another one"
+        );
         let row = compare(function, copies, &perf, &symbols);
         writeln!(
             table,
@@ -261,8 +299,21 @@ fn the_copies_are_those_of_perf() {
             classes(&row.only_perf)
         )
         .expect("text");
+        ours += row.ours;
+        common += row.common;
+        for (sum, row) in sums.iter_mut().zip([&row.only_ours, &row.only_perf]) {
+            row.iter().for_each(|(class, count)| *sum.entry(*class).or_default() += count);
+        }
         unexplained.extend(row.unexplained.into_iter().map(|what| format!("{function}: {what}")));
     }
+    writeln!(
+        table,
+        "| {} functions | | {ours} | | | {common} | {} | {} |",
+        subject.copies.len() + sample.len(),
+        classes(&sums[0]),
+        classes(&sums[1])
+    )
+    .expect("text");
     println!("{table}");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("perf-table.txt");
     std::fs::write(&path, &table).expect("a file");

@@ -7,6 +7,7 @@ mod debug;
 #[path = "../../tests/support/exhaust.rs"]
 mod exhaust;
 mod grammar;
+mod index;
 #[path = "../../tests/support/kernel.rs"]
 #[allow(dead_code, reason = "the tests need more of it")]
 mod kernel;
@@ -18,6 +19,7 @@ mod types;
 pub use compile::{compile, program};
 pub use debug::{frames, lines, walk};
 pub use locals::locals;
+pub use index::index;
 pub use options::options;
 pub use parse::parse;
 pub use types::btf;
@@ -37,6 +39,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("frames", frames),
     ("lines", lines),
     ("locals", locals),
+    ("index", index),
 ];
 
 /// A text as a run of dtrace has it: the first byte of the input says how it came in.

@@ -27,6 +27,11 @@ pub fn disassemble(run: &mut Run, functions: &[String]) -> Result<u8, Failed> {
             Ok(disassembly) => {
                 disassembly.remarks.iter().for_each(|remark| run.report.notice(remark));
                 run.put(&written(run, &disassembly))?;
+                if !run.invocation.objects
+                    && disassembly.listings.iter().all(|listing| listing.copy.is_none())
+                {
+                    run.put(&inlined(function, disas::times_inlined(&kernel, function)))?;
+                }
             }
             Err(error) => {
                 run.report.diagnostic(&run.sources, &error, None);
@@ -54,13 +59,18 @@ fn written(run: &Run, disassembly: &Disassembly) -> String {
         text += if index > 0 { "\n" } else { "" };
         paint.listing(&mut text, listing);
     }
-    if let (Some(listing), true) = (disassembly.listings.first(), disassembly.also_inlined > 0) {
-        let function = plain(&listing.function);
-        let count = disassembly.also_inlined;
-        let copies = if count == 1 { "1 copy".to_owned() } else { format!("{count} copies") };
-        text += &format!("\n{function} is also inlined ({copies}): dtrace -lvn 'kinst::{function}:entry'\n");
-    }
     text
+}
+
+/// The function has code of its own: that is not all of it.
+fn inlined(description: &str, count: u32) -> String {
+    let function = plain(description.rsplit([':', '`']).next().unwrap_or(description));
+    let copies = match count {
+        0 => return String::new(),
+        1 => "1 copy".to_owned(),
+        count => format!("{count} copies"),
+    };
+    format!("\n{function} is also inlined ({copies}): dtrace -lvn 'kinst::{function}:entry'\n")
 }
 
 /// Without what tells it from its namesakes.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::diag::render::{self, Style};
 use crate::diag::{Diagnostic, tags};
-use crate::sites::calls::{self, Call, Place};
+use crate::sites::calls::{self, Call, Place, Return};
 use crate::source::Sources;
 
 /// Print where the inlined copies of a function begin and end.
@@ -76,6 +76,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> io::Result<u8> {
                     writeln!(out, "{prefix}ENTRY  RETURNS  CALLER:OFFSET  CALLED AT")?;
                 }
                 found = true;
+                not_exact(&file, &calls);
                 for call in &calls {
                     if arguments.json {
                         writeln!(out, "{}", object(&arguments.function, &file, call))?;
@@ -101,9 +102,32 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> io::Result<u8> {
 }
 
 fn line(call: &Call) -> String {
-    let returns: Vec<String> = call.returns.iter().map(address).collect();
+    let returns: Vec<String> = call
+        .returns
+        .iter()
+        .map(|left| match &left.to {
+            Some(to) => format!("{}-{}", address(&left.place), address(to)),
+            None => address(&left.place),
+        })
+        .collect();
     let returns = if returns.is_empty() { "-".to_owned() } else { returns.join(",") };
     format!("{}  {returns}  {}  {}:{}", address(&call.entry), caller(&call.entry), call.file, call.line)
+}
+
+/// How many of the calls do not tell where they are left.
+fn not_exact(file: &str, calls: &[Call]) {
+    let mut reasons = calls.iter().filter_map(|call| call.inexact);
+    if let Some(reason) = reasons.next() {
+        let more = reasons.count();
+        let others = if more == 0 { String::new() } else { format!(" (and of {more} more)") };
+        let warning = Diagnostic::warning(
+            tags::PDESC_ZERO,
+            format!(
+                "{file}: the returns of a call{others} are the ends of its ranges, which is not exact: {reason}"
+            ),
+        );
+        report(&warning);
+    }
 }
 
 fn object(function: &str, file: &str, call: &Call) -> Value {
@@ -112,9 +136,18 @@ fn object(function: &str, file: &str, call: &Call) -> Value {
         "function": function,
         "caller": call.entry.caller.as_ref().map(|(name, _)| name),
         "entry": place(&call.entry),
-        "returns": call.returns.iter().map(place).collect::<Vec<_>>(),
+        "returns": call.returns.iter().map(left).collect::<Vec<_>>(),
+        "exact": call.inexact.is_none(),
         "call": { "file": call.file, "line": call.line },
     })
+}
+
+fn left(left: &Return) -> Value {
+    let mut value = place(&left.place);
+    if let Some(to) = &left.to {
+        value["to"] = place(to);
+    }
+    value
 }
 
 fn place(place: &Place) -> Value {

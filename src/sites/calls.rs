@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
-use super::decode;
+use super::callers::{Callers, Left};
 use super::dwarf::{self, InlineCopy};
+use super::exits::Exit;
+use super::flow::Undecodable;
+use super::marks::Linked;
 use super::symtab::{Role, Symbols};
 use crate::debuginfo::debuginfod::Say;
 use crate::debuginfo::{self, D_DEBUGINFO, Error, Image};
@@ -13,11 +16,21 @@ use crate::diag::{Diagnostic, suggest, tags};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     pub entry: Place,
-    /// The last instruction of each of its ranges, in order; where it is entered if it has no instructions.
-    pub returns: Vec<Place>,
+    /// Where control leaves it, by address.
+    pub returns: Vec<Return>,
+    /// Why the returns are not exact: then they are the last instructions of the copy's ranges.
+    pub inexact: Option<Undecodable>,
     /// Where it is called.
     pub file: String,
     pub line: u64,
+}
+
+/// A place where a copy is left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Return {
+    pub place: Place,
+    /// Only when control goes from the place to this one.
+    pub to: Option<Place>,
 }
 
 /// An address of the file.
@@ -43,7 +56,8 @@ pub fn in_file_asking(path: &Path, function: &str, say: Say<'_>) -> Result<Vec<C
     let wanted = [function.to_owned()];
     let findings = dwarf::find(file.debug(), &wanted, true).map_err(refusal)?;
     let copies = findings.functions.into_iter().flat_map(|function| function.copies);
-    let calls: Vec<Call> = copies.map(|copy| file.call(&copy)).collect();
+    let copies: Vec<InlineCopy> = copies.collect();
+    let calls = file.calls(&copies);
     if calls.is_empty() {
         return Err(Box::new(file.none(function)));
     }
@@ -70,22 +84,27 @@ impl File {
         self.separate.as_ref().unwrap_or(&self.image)
     }
 
-    fn call(&self, copy: &InlineCopy) -> Call {
-        let mut returns: Vec<Place> = copy
-            .ranges
-            .iter()
-            // A range that cannot be decoded has no last instruction to name.
-            .filter_map(|range| decode::last_instruction(self.code_at(range.start)?, range))
-            .map(|address| self.place(address))
-            .collect();
-        if copy.ranges.is_empty() {
-            returns.push(self.place(copy.entry));
-        }
+    fn calls(&self, copies: &[InlineCopy]) -> Vec<Call> {
+        let linked = match self.image.is_x86_64() {
+            true => Linked::of_program(&self.image, self.debug()),
+            false => Linked::default(),
+        };
+        let callers = Callers::new(&self.symbols, linked.code(&self.image), &linked.marks);
+        let left = callers.left(&copies.iter().collect::<Vec<_>>());
+        copies.iter().zip(left).map(|(copy, left)| self.call(copy, left)).collect()
+    }
+
+    fn call(&self, copy: &InlineCopy, left: Left) -> Call {
+        let returns = left.sites.into_iter().map(|exit| match exit {
+            Exit::At(address) => Return { place: self.place(address), to: None },
+            Exit::Edge { from, to } => Return { place: self.place(from), to: Some(self.place(to)) },
+        });
         let (file, line) = match &copy.call {
             Some(call) => (call.file.clone(), call.line),
             None => ("??".to_owned(), 0),
         };
-        Call { entry: self.place(copy.entry), returns, file, line }
+        let entry = self.place(copy.entry);
+        Call { entry, returns: returns.collect(), inexact: left.unread, file, line }
     }
 
     fn place(&self, address: u64) -> Place {
@@ -98,18 +117,6 @@ impl File {
             }
             None => Place { address, section: None, caller },
         }
-    }
-
-    fn code_at(&self, address: u64) -> Option<&[u8]> {
-        let debug = self.debug();
-        if !debug.is_x86_64() {
-            return None;
-        }
-        if debug.has_code() || !debug.is_relocatable() {
-            return debug.code_at(address).or_else(|| self.image.code_at(address));
-        }
-        let section = debug.section_at(address)?;
-        self.image.code_at(self.image.section(&section.name)?.address + (address - section.address))
     }
 
     /// Why there are no copies.

@@ -67,8 +67,6 @@ pub enum Refused {
 #[derive(Clone, Debug, Default)]
 pub struct Disassembly {
     pub listings: Vec<Listing>,
-    /// A function that has code may also be inlined: how often.
-    pub also_inlined: usize,
     /// What could not be listed, and why.
     pub remarks: Vec<String>,
 }
@@ -87,27 +85,39 @@ pub fn disassemble(
     if modules.is_empty() {
         return Err(Box::new(refusals::no_module(kernel, module)));
     }
-    let functions = kernel.functions_named(&modules, function);
-    let wanted = [function.to_owned()];
-    let knows = |module: &&usize| {
-        kernel.debug(**module).is_some_and(|image| **module == 0 || dwarf::may_know(image, &wanted))
-    };
-    let mut copies = Vec::new();
-    for module in modules.iter().filter(knows) {
-        let Some(image) = kernel.debug(*module) else { continue };
-        let found = dwarf::find(image, &wanted, false).map_err(|error| Box::new(error.diagnostic()))?;
-        let found = found.functions.into_iter().flat_map(|function| function.copies);
-        copies.extend(found.map(|copy| (*module, copy)));
-    }
     let mut lister = Lister { kernel, live, opened: Opened::new(kernel), remarks: Vec::new() };
+    let functions = kernel.functions_named(&modules, function);
     if functions.is_empty() {
-        return lister.copies(function, &copies, &modules);
+        return lister.copies(function, &copies(kernel, &modules, function)?, &modules);
     }
     let mut listings = Vec::new();
     for (module, symbol) in functions {
         listings.push(lister.function(module, &symbol)?);
     }
-    Ok(Disassembly { listings, also_inlined: copies.len(), remarks: lister.remarks })
+    Ok(Disassembly { listings, remarks: lister.remarks })
+}
+
+/// How often the function is inlined, whether it also has code of its own or not.
+pub fn times_inlined(kernel: &Kernel, description: &str) -> u32 {
+    let (module, function) = split(description);
+    kernel.copies(&kernel.modules_matching(module), function)
+}
+
+fn copies(
+    kernel: &Kernel,
+    modules: &[usize],
+    function: &str,
+) -> Result<Vec<(usize, InlineCopy)>, Box<Diagnostic>> {
+    let wanted = [function.to_owned()];
+    let mut copies = Vec::new();
+    for module in modules {
+        let image = kernel.debug(*module).filter(|image| *module == 0 || dwarf::may_know(image, &wanted));
+        let Some(image) = image else { continue };
+        let found = dwarf::find(image, &wanted, false).map_err(|error| Box::new(error.diagnostic()))?;
+        let found = found.functions.into_iter().flat_map(|function| function.copies);
+        copies.extend(found.map(|copy| (*module, copy)));
+    }
+    Ok(copies)
 }
 
 fn split(description: &str) -> (&str, &str) {
@@ -164,7 +174,7 @@ impl<'k> Lister<'k> {
                 copies.len()
             ));
         }
-        Ok(Disassembly { listings, also_inlined: 0, remarks: self.remarks })
+        Ok(Disassembly { listings, remarks: self.remarks })
     }
 
     /// `None`: its code is gone.

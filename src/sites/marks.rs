@@ -8,8 +8,9 @@ use super::flow::Marks;
 use crate::debuginfo::Image;
 
 /// Functions of the kernel that do not return: those that others call, by the attribute of their declarations.
-const ENDLESS: [&str; 41] = [
+const ENDLESS: [&str; 46] = [
     "__fortify_panic",
+    "__ghes_panic",
     "__invalid_creds",
     "__module_put_and_kthread_exit",
     "__stack_chk_fail",
@@ -17,6 +18,7 @@ const ENDLESS: [&str; 41] = [
     "__ubsan_handle_builtin_unreachable",
     "__x64_sys_exit",
     "__x64_sys_exit_group",
+    "abort",
     "arch_cpu_idle_dead",
     "bch2_trans_in_restart_error",
     "bch2_trans_restart_error",
@@ -28,6 +30,7 @@ const ENDLESS: [&str; 41] = [
     "do_task_dead",
     "ex_handler_msr_mce",
     "fortify_panic",
+    "handle_stack_overflow",
     "hlt_play_dead",
     "hv_ghcb_terminate",
     "kthread_complete_and_exit",
@@ -39,10 +42,12 @@ const ENDLESS: [&str; 41] = [
     "nmi_panic_self_stop",
     "panic",
     "panic_smp_self_stop",
+    "paravirt_BUG",
     "play_dead",
     "rest_init",
     "rewind_stack_and_make_dead",
     "sev_es_terminate",
+    "skb_panic",
     "snp_abort",
     "start_kernel",
     "stop_this_cpu",
@@ -50,6 +55,34 @@ const ENDLESS: [&str; 41] = [
     "vpanic",
     "x86_64_start_kernel",
     "x86_64_start_reservations",
+];
+
+/// And of the C library.
+const ENDLESS_IN_PROGRAMS: [&str; 24] = [
+    "_Exit",
+    "_Unwind_Resume",
+    "__assert_fail",
+    "__assert_perror_fail",
+    "__chk_fail",
+    "__cxa_rethrow",
+    "__cxa_throw",
+    "__fortify_fail",
+    "__longjmp_chk",
+    "__stack_chk_fail",
+    "_exit",
+    "_longjmp",
+    "abort",
+    "err",
+    "errx",
+    "exit",
+    "longjmp",
+    "pthread_exit",
+    "quick_exit",
+    "siglongjmp",
+    "thrd_exit",
+    "verr",
+    "verrx",
+    "xabort",
 ];
 
 /// Where imported functions are said to be, in the linked text of a module: nowhere near it.
@@ -68,6 +101,10 @@ impl Linked {
     /// `layout` is the file with the debug information, whose addresses count.
     pub fn new(binary: &Image, layout: &Image) -> Linked {
         let (code, marks) = of_kernel(binary, layout);
+        Linked::with(code, marks)
+    }
+
+    fn with(code: Vec<(u64, Cow<'_, [u8]>)>, marks: Marks) -> Linked {
         let mut sections: Vec<_> = code
             .into_iter()
             .map(|(address, bytes)| match bytes {
@@ -88,6 +125,22 @@ impl Linked {
                 None => Some((*address, binary.code_at(*address)?.get(..*size)?)),
             })
             .collect()
+    }
+}
+
+impl Linked {
+    /// A program or an object file. Where it jumps through a table is not known.
+    pub fn of_program(binary: &Image, layout: &Image) -> Linked {
+        let is_endless = |name: &[u8]| ENDLESS_IN_PROGRAMS.iter().any(|known| known.as_bytes() == name);
+        let import = |name: &[u8]| if is_endless(name) { ENDLESS_IMPORT } else { IMPORT };
+        let code = binary.loaded(None, layout, import).unwrap_or_default();
+        let mut endless = vec![ENDLESS_IMPORT];
+        endless.extend(layout.addresses_of(is_endless).iter().map(|(_, address)| *address));
+        endless.extend(
+            binary.stubs().into_iter().filter(|(_, name)| is_endless(name)).map(|(address, _)| address),
+        );
+        endless.sort_unstable();
+        Linked::with(code, Marks { endless, ..Marks::default() })
     }
 }
 

@@ -196,13 +196,13 @@ impl ImageIndex {
         let cut =
             |start: usize, len: u32| places.get(start..start.saturating_add(len as usize)).unwrap_or(&[]);
         let entries: Vec<u64> =
-            cut(first, record.entries).iter().map(|place| base + u64::from(*place)).collect();
+            cut(first, record.entries).iter().map(|place| base.wrapping_add(u64::from(*place))).collect();
         let mut words = cut(first.saturating_add(record.entries as usize), record.exits).iter();
         let mut exits = Vec::new();
         while let Some(word) = words.next() {
-            let from = base + u64::from(word & !EDGE);
+            let from = base.wrapping_add(u64::from(word & !EDGE));
             exits.push(match (word & EDGE != 0).then(|| words.next()).flatten() {
-                Some(to) => Exit::Edge { from, to: base + u64::from(*to) },
+                Some(to) => Exit::Edge { from, to: base.wrapping_add(u64::from(*to)) },
                 None => Exit::At(from),
             });
         }

@@ -10,8 +10,8 @@ choose() {
     nth=$1
     shift
     awk -v nth="$nth" '$2 ~ /^[tT]$/ && NF == 3 && $3 !~ /^(__pfx_|__cfi_|_text|_stext|_etext)/ && $3 !~ /[.$]/ { all[++n] = $3; seen[$3]++ }
-        END { for (i = 1; i <= n; i += nth) if (seen[all[i]] == 1) print all[i] }' /proc/kallsyms
-    printf '%s\n' "$@"
+        END { for (i = 1; i <= n; i += nth) if (seen[all[i]] == 1) print "vmlinux:" all[i] }' /proc/kallsyms
+    printf 'vmlinux:%s\n' "$@"
 }
 
 both() {

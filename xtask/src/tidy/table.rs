@@ -5,6 +5,7 @@ pub const CRATES: &[(&str, &[&str])] = &[
     ("anstream", &["src/cli", "src/diag"]),
     ("clap", &["src/cli"]),
     ("codespan_reporting", &["src/diag"]),
+    ("crc32fast", &["src/sites/index"]),
     ("flate2", &["src/debuginfo"]),
     ("gimli", &["src/debuginfo", "src/sites", "src/types"]),
     ("iced_x86", &["src/sites"]),
@@ -17,9 +18,10 @@ pub const CRATES: &[(&str, &[&str])] = &[
     ("memmap2", &["src/debuginfo", "src/kernel", "src/sites"]),
     ("object", &["src/debuginfo", "src/sites", "src/types"]),
     ("rayon", &["src/debuginfo", "src/sites", "src/types"]),
-    ("rustix", &["src/cli", "src/consumer", "src/debuginfo", "src/kernel"]),
+    ("rustix", &["src/cli", "src/consumer", "src/debuginfo", "src/kernel", "src/sites/index"]),
     ("serde_json", &["src/cli", "src/consumer", "src/diag"]),
     ("signal_hook", &["src/cli", "src/kernel"]),
+    ("zerocopy", &["src/sites"]),
     ("zstd", &["src/debuginfo"]),
 ];
 

@@ -1,0 +1,73 @@
+//! fuzz/src/index.rs: indices on disk whose checksum is right and whose contents are not.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, LazyLock};
+
+use kinst::sites::{Boundary, Cache, Catalog, DwarfIndex, Kernel, ProbeCatalog, SiteIndex};
+
+const SOURCE: &str = "
+extern void effect(int);
+static inline __attribute__((always_inline)) int inner(int x) { if (x > 3) effect(x); return x * 7; }
+static __attribute__((noinline)) int regular(int x) { return inner(x) + inner(x + 2); }
+int _start(int x) { return regular(x) + inner(x + 1); }
+void effect(int x) { __asm__ volatile (\"\" :: \"r\"(x)); }
+";
+
+/// A kernel that is a small program, and its indices: name and bytes.
+struct Made {
+    dir: tempfile::TempDir,
+    files: Vec<(PathBuf, Vec<u8>)>,
+}
+
+static MADE: LazyLock<Made> = LazyLock::new(|| {
+    let dir = tempfile::tempdir().unwrap();
+    let boot = dir.path().join("root/usr/lib/debug/boot");
+    fs::create_dir_all(&boot).unwrap();
+    let source = dir.path().join("small.c");
+    fs::write(&source, SOURCE).unwrap();
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-g", "-O2", "-nostdlib", "-static", "-no-pie", "-Wl,--build-id", "-o"]);
+    let output = gcc.arg(boot.join("vmlinux-6.6.6")).arg(&source).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    ask(dir.path(), "inner");
+    let files = fs::read_dir(dir.path().join("cache")).unwrap().map(|file| file.unwrap().path());
+    let files: Vec<(PathBuf, Vec<u8>)> = files.map(|path| (path.clone(), fs::read(&path).unwrap())).collect();
+    assert_eq!(files.len(), 2);
+    Made { dir, files }
+});
+
+/// The first byte chooses the file; then a place and a value at a time.
+pub fn index(data: &[u8]) {
+    let made = &*MADE;
+    let Some((file, edits)) = data.split_first() else { return };
+    let (path, whole) = &made.files[usize::from(*file) % made.files.len()];
+    let mut bytes = whole.clone();
+    for edit in edits.chunks_exact(3) {
+        let at = usize::from(u16::from_le_bytes([edit[0], edit[1]])) % bytes.len();
+        bytes[at] = edit[2];
+    }
+    // Where the checksum is, and from where it counts: src/sites/index/file.rs.
+    let checksum = crc32fast::hash(&bytes[20..]);
+    bytes[16..20].copy_from_slice(&checksum.to_le_bytes());
+    // As the product does it: what is mapped is never written to.
+    let beside = made.dir.path().join("beside");
+    fs::write(&beside, &bytes).unwrap();
+    fs::rename(&beside, path).unwrap();
+    for function in ["inner", "regular", "in*"] {
+        ask(made.dir.path(), function);
+    }
+}
+
+fn ask(dir: &Path, function: &str) {
+    let kernel = Kernel::sysroot(&dir.join("root"), None).unwrap();
+    let kernel = Arc::new(kernel.with_cache(Some(Cache::at(&dir.join("cache"))), None));
+    let index = DwarfIndex::new(kernel.clone(), []);
+    for boundary in [Boundary::Entry, Boundary::Return] {
+        let _ = index.inline_sites("", function, boundary);
+    }
+    let catalog = Catalog::new(kernel, None);
+    let _ = catalog.matches("fbt", "", function, "");
+    let _ = catalog.matches("kinst", "", function, "");
+}

@@ -1,0 +1,209 @@
+//! tests/sweep.rs: all inlined functions of a kernel and of a hundred of its modules: each is answered, and each site is
+//! an instruction for objdump. Skipped where there is no vmlinux.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use kinst::sites::{Boundary, Cache, DwarfIndex, FunctionSites, InlineProbe, Kernel, SiteIndex};
+
+const MODULES: usize = 100;
+
+/// A place as objdump has it: section and address.
+type Place = (u32, u64);
+
+/// What objdump says of one file.
+#[derive(Default)]
+struct Disassembly {
+    instructions: HashSet<Place>,
+    /// By name; several where there are namesakes.
+    symbols: HashMap<String, Vec<Place>>,
+}
+
+impl Disassembly {
+    fn of(path: &Path) -> Disassembly {
+        let mut this = Disassembly::default();
+        let mut sections: HashMap<String, u32> = HashMap::new();
+        let mut number = |name: &str| {
+            let next = sections.len() as u32;
+            *sections.entry(name.to_owned()).or_insert(next)
+        };
+        lines(path, "-t", |line| {
+            // `ADDRESS FLAGS SECTION\tSIZE [.hidden] NAME`
+            let Some((left, right)) = line.split_once('\t') else { return };
+            let (Some(address), Some(section)) = (left.get(..16), left.rsplit(' ').next()) else { return };
+            let (Ok(address), Some(name)) = (u64::from_str_radix(address, 16), right.split(' ').next_back())
+            else {
+                return;
+            };
+            let place = (number(section), address);
+            this.symbols.entry(name.to_owned()).or_default().push(place);
+        });
+        let mut section = 0;
+        lines(path, "-dw", |line| {
+            if let Some(name) = line.strip_prefix("Disassembly of section ") {
+                section = number(name.trim_end_matches(':'));
+            } else if let Some((address, _)) = line.split_once(":\t")
+                && let Ok(address) = u64::from_str_radix(address.trim_start(), 16)
+            {
+                this.instructions.insert((section, address));
+            }
+        });
+        this
+    }
+
+    /// Of a namesake it is enough if one of them has an instruction there.
+    fn has(&self, caller: &str, offset: u64) -> bool {
+        let name = caller.split_once('#').map_or(caller, |(name, _)| name);
+        let places = self.symbols.get(name).map(Vec::as_slice).unwrap_or_default();
+        places.iter().any(|(section, address)| self.instructions.contains(&(*section, address + offset)))
+    }
+}
+
+fn lines(path: &Path, what: &str, mut each: impl FnMut(&str)) {
+    let mut objdump = Command::new("objdump")
+        .args([what, "--no-show-raw-insn"])
+        .arg(path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("objdump");
+    let mut reader = BufReader::with_capacity(1 << 20, objdump.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    while reader.read_line(&mut line).expect("text") > 0 {
+        each(line.trim_end());
+        line.clear();
+    }
+    assert!(objdump.wait().expect("objdump").success());
+}
+
+/// The sysroot that `cargo xtask setup` has unpacked.
+fn sysroot() -> Option<PathBuf> {
+    let name = std::env::var("KINST_SWEEP_KERNEL").unwrap_or_else(|_| "stable".to_owned());
+    let cache = std::env::var_os("KINST_CACHE").map(PathBuf::from).or_else(|| {
+        let home = PathBuf::from(std::env::var_os("HOME")?);
+        let base = std::env::var_os("XDG_CACHE_HOME").map_or(home.join(".cache"), PathBuf::from);
+        Some(base.join("kinst"))
+    })?;
+    let root = cache.join("kernels").join(name);
+    root.join("usr/lib/debug/boot").exists().then_some(root)
+}
+
+/// Where the file of a module with its code and debug information is.
+fn file_of(root: &Path, release: &str, module: &str) -> Option<PathBuf> {
+    if module == "vmlinux" {
+        return Some(root.join(format!("usr/lib/debug/boot/vmlinux-{release}")));
+    }
+    fn find(dir: &Path, module: &str) -> Option<PathBuf> {
+        std::fs::read_dir(dir).ok()?.flatten().map(|entry| entry.path()).find_map(|path| {
+            if path.is_dir() {
+                return find(&path, module);
+            }
+            let name = path.file_name()?.to_str()?.strip_suffix(".ko")?.replace('-', "_");
+            (name == module).then_some(path)
+        })
+    }
+    find(&root.join("lib/modules").join(release), module)
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    names: usize,
+    entries: usize,
+    returns: usize,
+    edges: usize,
+    out_of_line: usize,
+    /// Nothing of it can be traced, by the first words of why.
+    without: BTreeMap<String, usize>,
+}
+
+#[test]
+fn every_inlined_function_is_answered_with_instructions() {
+    let Some(root) = sysroot() else {
+        return eprintln!("skipped: no vmlinux (cargo xtask setup)");
+    };
+    let cache = tempfile::tempdir().expect("a directory");
+    let kernel =
+        Kernel::sysroot(&root, None).expect("a kernel").with_cache(Some(Cache::at(cache.path())), None);
+    let kernel = Arc::new(kernel);
+    let modules: Vec<String> = kernel.modules().iter().map(|module| module.name.clone()).collect();
+    let step = (modules.len() / MODULES).max(1);
+    let mut chosen = vec!["vmlinux".to_owned()];
+    chosen.extend(modules.iter().skip(1).step_by(step).take(MODULES).cloned());
+    let (mut kernel_proper, mut of_modules) = (Counts::default(), Counts::default());
+    let mut wrong = Vec::new();
+    for module in &chosen {
+        let Some(file) = file_of(&root, kernel.release(), module) else { continue };
+        let disassembly = std::thread::spawn(move || Disassembly::of(&file));
+        let found = every_site(&kernel, module);
+        let disassembly = disassembly.join().expect("objdump");
+        let counts = if module == "vmlinux" { &mut kernel_proper } else { &mut of_modules };
+        for (function, boundary, sites) in found {
+            count(counts, module, &function, boundary, &sites, &disassembly, &mut wrong);
+        }
+    }
+    println!("vmlinux: {kernel_proper:#?}\n{} modules: {of_modules:#?}", chosen.len() - 1);
+    assert!(
+        wrong.is_empty(),
+        "{} sites are wrong, among them {:#?}",
+        wrong.len(),
+        &wrong[..wrong.len().min(20)]
+    );
+    assert!(kernel_proper.entries > 100_000 && of_modules.entries > 1000);
+}
+
+type Answer = (String, Boundary, Result<Vec<FunctionSites>, String>);
+
+fn every_site(kernel: &Arc<Kernel>, module: &str) -> Vec<Answer> {
+    let names = kernel.inlined_functions(module);
+    let probe = |function: &String| InlineProbe { module: module.to_owned(), function: function.clone() };
+    let index = DwarfIndex::new(kernel.clone(), names.iter().map(probe));
+    let asked = names.iter().flat_map(|name| [(name, Boundary::Entry), (name, Boundary::Return)]);
+    let answer =
+        |name: &String, boundary| index.inline_sites(module, name, boundary).map_err(|error| error.title);
+    asked.map(|(name, boundary)| (name.clone(), boundary, answer(name, boundary))).collect()
+}
+
+fn count(
+    counts: &mut Counts,
+    module: &str,
+    function: &str,
+    boundary: Boundary,
+    answer: &Result<Vec<FunctionSites>, String>,
+    disassembly: &Disassembly,
+    wrong: &mut Vec<String>,
+) {
+    let is_entry = boundary == Boundary::Entry;
+    counts.names += usize::from(is_entry);
+    let sites = match answer {
+        Ok(found) => {
+            counts.out_of_line +=
+                found.iter().map(|found| found.out_of_line.len()).sum::<usize>() * usize::from(is_entry);
+            found.iter().flat_map(|found| &found.sites)
+        }
+        Err(title) => {
+            let why = if title.starts_with("no code is left") {
+                "no call was compiled"
+            } else if title.starts_with("none of the") {
+                "no copy can be traced"
+            } else {
+                wrong.push(format!("{module}: {function}: {title}"));
+                return;
+            };
+            *counts.without.entry(why.to_owned()).or_default() += usize::from(is_entry);
+            return;
+        }
+    };
+    for site in sites {
+        *(if is_entry { &mut counts.entries } else { &mut counts.returns }) += 1;
+        let mut right = disassembly.has(&site.caller, site.offset);
+        if let Some(to) = &site.to {
+            counts.edges += 1;
+            right &= disassembly.has(to.function.as_deref().unwrap_or(&site.caller), to.offset);
+        }
+        if !right {
+            wrong.push(format!("{module}: {function} {boundary:?}: {}:{}", site.caller, site.name()));
+        }
+    }
+}
