@@ -1,6 +1,10 @@
 //! tests/locals.rs: where a kernel's variables are, against `perf probe -D 'function $params'`; and of how many parameters
 //! of inlined copies the location at the entry can be read. Skipped where there is no vmlinux, or no perf.
 
+#[path = "support/kernel.rs"]
+#[allow(dead_code, reason = "other tests need more of it")]
+mod kernel;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,6 +15,7 @@ use kinst::sites::dwarf::{self, Variables};
 use kinst::sites::scope::{Missing, Variable};
 use kinst::sites::term::{Binary, Location, Term};
 use kinst::sites::{Instruction, Kernel};
+use kinst::types::Kernel as _;
 use rayon::prelude::*;
 
 /// From one copy to more than two thousand, of all shapes of parameters.
@@ -178,6 +183,54 @@ fn parameters_are_where_perf_finds_them() {
     }
     assert!(classes["the same"] > 1000, "perf was not heard");
     assert!(differences.is_empty(), "{} differences", differences.len());
+}
+
+/// Of copies.c: a description that came from one function's name has that one's variables, whatever else begins there.
+#[test]
+fn a_copy_is_the_one_that_was_asked_for() {
+    let kernel = kernel::Fixture::with_copies().types();
+    let asked = |function: &str, offset, copy: Option<&str>| Instruction {
+        module: "vmlinux".to_owned(),
+        function: function.to_owned(),
+        offset,
+        copy: copy.map(str::to_owned),
+    };
+    let shown = |asked: Instruction| {
+        let scopes = kernel.scopes(&[asked]);
+        let scope = match &*scopes[0] {
+            Ok(scope) => scope,
+            Err(why) => return why.to_string(),
+        };
+        let frame = &scope.frames[0];
+        let parameters = frame.parameters.iter();
+        let parameters: Vec<String> =
+            parameters.map(|parameter| format!("{} {}", parameter.name, parameter.place())).collect();
+        let around: Vec<&str> = scope.frames.iter().map(|frame| frame.function.as_str()).collect();
+        format!("{}: {}", around.join(" in "), parameters.join(", "))
+    };
+    // Both begin at this instruction.
+    let outer = shown(asked("resubmit", 16, Some("checked")));
+    assert_eq!(outer, "checked in resubmit: rq in %rsi, limit the value %rdx + 1");
+    let inner = shown(asked("resubmit", 16, None));
+    assert_eq!(inner, "positive in checked in resubmit: number the value %rdx + 1");
+    assert_eq!(shown(asked("resubmit", 16, Some("positive"))), inner);
+    // Its variables are there only between two statements of one instruction: a constant, and a structure in a register.
+    let entered = shown(asked("accessed", 45, Some("young")));
+    assert_eq!(entered, "young in accessed: pte in %rbx, shift the constant 5");
+    assert_eq!(
+        shown(asked("accessed", 0, Some("young"))),
+        "the instruction is in no inlined copy of young()"
+    );
+    // In the frame: the address is found from where the stack pointer is at each instruction.
+    let place = |offset, name: &str| match &*kernel.scopes(&[asked("submit", offset, None)])[0] {
+        Ok(scope) => scope.find(name).map(Variable::place).unwrap_or_default(),
+        Err(why) => why.to_string(),
+    };
+    assert_eq!(place(0, "rq"), "at -40(%rsp)");
+    assert_eq!(place(1, "rq"), "at -32(%rsp)");
+    assert_eq!(place(14, "rq"), "at 16(%rsp)");
+    assert!(place(152, "refused").starts_with("at 0xffffffff8"), "{}", place(152, "refused"));
+    assert_eq!(place(0, "index"), "not available here (live 62-79, 144-149)");
 }
 
 /// Which row of the table a parameter belongs to.

@@ -2,7 +2,7 @@
 //!
 //! `UPDATE=1 cargo test --test snapshots` writes the files anew; their diff is what to review.
 //! The first line of an input may be a directive, which the program under test does not see:
-//! `/* test: -n, args: one two, defaultargs, argref, empty, type: foo_t, kernel, variables: 10 */`.
+//! `/* test: -n, args: one two, defaultargs, argref, empty, type: foo_t, kernel, copies, missinglocals, variables: 10 */`.
 
 #[path = "support/kernel.rs"]
 mod kernel;
@@ -184,6 +184,7 @@ const CHECKER_TAGS: &[&str] = &[
     "D_LQUANT_STEPSMALL",
     "D_LQUANT_STEPTYPE",
     "D_LQUANT_STEPVAL",
+    "D_LOCALS",
     "D_NORMALIZE_AGGARG",
     "D_NORMALIZE_AGGBAD",
     "D_NORMALIZE_PROTO",
@@ -323,6 +324,8 @@ struct Case {
     kernel: Box<dyn Kernel>,
     /// Option amin.
     amin: Option<Attributes>,
+    /// Option missinglocals.
+    missing_locals_are_zero: bool,
     check_call: &'static parser::CheckCall<'static>,
 }
 
@@ -333,7 +336,19 @@ impl Case {
         let file = sources.add(source);
         let (macros, settings, kernel) = (Macros::default(), Settings::default(), Box::new(Intrinsic));
         let check_call = &typeck::check_call;
-        Case { sources, file, macros, settings, types: Vec::new(), kernel, check_call, amin: None }
+        let types = Vec::new();
+        let missing_locals_are_zero = false;
+        Case {
+            sources,
+            file,
+            macros,
+            settings,
+            types,
+            kernel,
+            check_call,
+            amin: None,
+            missing_locals_are_zero,
+        }
     }
 
     fn read(path: &Path) -> Case {
@@ -349,7 +364,7 @@ impl Case {
         }
         let (mut settings, mut types, mut origin) = (Settings::default(), Vec::new(), Origin::Script);
         let mut kernel: Box<dyn Kernel> = Box::new(Intrinsic);
-        let (mut amin, mut variables) = (None, 0);
+        let (mut amin, mut variables, mut missing_locals_are_zero) = (None, 0, false);
         for word in directive.split(", ").filter(|word| !word.is_empty()) {
             match word.split_once(": ").unwrap_or((word, "")) {
                 ("-n", _) => origin = Origin::Name,
@@ -360,6 +375,8 @@ impl Case {
                 ("args", list) => macros.arguments = list.split(' ').map(str::to_owned).collect(),
                 ("type", list) => types = list.split(' ').map(str::to_owned).collect(),
                 ("kernel", _) => kernel = Box::new(kernel::Fixture::with_btf().types()),
+                ("copies", _) => kernel = Box::new(kernel::Fixture::with_copies().types()),
+                ("missinglocals", _) => missing_locals_are_zero = true,
                 ("amin", text) => amin = attributes::parse(text).ok(),
                 ("variables", count) => variables = count.parse().unwrap(),
                 ("defaultargs", _) => settings.defaultargs = true,
@@ -378,7 +395,7 @@ impl Case {
         // What a tree looks like does not depend on which names can be called.
         let any: &'static parser::CheckCall<'static> = &parser::any_call;
         let check_call = if path.parent().unwrap().ends_with("parse") { any } else { &typeck::check_call };
-        Case { sources, file, macros, settings, types, kernel, check_call, amin }
+        Case { sources, file, macros, settings, types, kernel, check_call, amin, missing_locals_are_zero }
     }
 
     fn parse(&self) -> Result<Parsed, ParseError> {
@@ -406,7 +423,9 @@ impl Case {
 /// A later stage fails with its own diagnostic, rendered like the parser's.
 fn check(case: &Case) -> Result<typeck::typed::Program, String> {
     let (plain, _) = sugar::if_else::expand(case.program()?, sugar::Session::default());
-    typeck::check(&plain, &typeck::Env { kernel: &*case.kernel, amin: case.amin, ..typeck::Env::default() })
+    let (kernel, missing_locals_are_zero) = (&*case.kernel, case.missing_locals_are_zero);
+    let env = typeck::Env { kernel, amin: case.amin, missing_locals_are_zero, ..typeck::Env::default() };
+    typeck::check(&plain, &env)
         .map_err(|error| render::text(&case.sources, &error.diagnostic(), &case.style()))
 }
 
@@ -433,7 +452,10 @@ fn format(case: &Case) -> String {
 }
 
 fn typed(case: &Case) -> String {
-    check(case).map_or_else(|error| error, |program| typeck::dump(&program))
+    let told = |program: &typeck::typed::Program| -> String {
+        program.warnings.iter().map(|warning| render::text(&case.sources, warning, &case.style())).collect()
+    };
+    check(case).map_or_else(|error| error, |program| typeck::dump(&program) + &told(&program))
 }
 
 fn listing(case: &Case) -> String {

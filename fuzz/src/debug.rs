@@ -49,9 +49,14 @@ const SECTIONS: [&str; 7] = [
 /// The first byte chooses the file and the second what of it is changed; then a place and a value at a time. Two bytes
 /// at the end may cut the file.
 fn changed(data: &[u8]) -> Option<Image> {
+    changed_of(&FILES, &SECTIONS, data)
+}
+
+/// The same of other files and sections.
+pub(super) fn changed_of(files: &[Vec<u8>], sections: &[&str], data: &[u8]) -> Option<Image> {
     let [file, part, edits @ ..] = data else { return None };
-    let mut bytes = FILES[usize::from(*file) % FILES.len()].clone();
-    let (start, len) = part_of(&bytes, *part)?;
+    let mut bytes = files[usize::from(*file) % files.len()].clone();
+    let (start, len) = part_of(&bytes, sections, *part)?;
     let mut edits = edits.chunks_exact(3);
     for edit in &mut edits {
         let at = usize::from(u16::from_le_bytes([edit[0], edit[1]])) % len;
@@ -65,8 +70,8 @@ fn changed(data: &[u8]) -> Option<Image> {
 }
 
 /// Where a section is in the file; all of the file as often as any one of them.
-fn part_of(bytes: &[u8], part: u8) -> Option<(usize, usize)> {
-    let Some(name) = SECTIONS.get(usize::from(part) % (SECTIONS.len() + 1)) else {
+fn part_of(bytes: &[u8], sections: &[&str], part: u8) -> Option<(usize, usize)> {
+    let Some(name) = sections.get(usize::from(part) % (sections.len() + 1)) else {
         return Some((0, bytes.len()));
     };
     // The section headers of a file that we have just made: 64 bytes each, the names in the last one but one of the

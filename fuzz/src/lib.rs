@@ -11,6 +11,7 @@ mod index;
 #[path = "../../tests/support/kernel.rs"]
 #[allow(dead_code, reason = "the tests need more of it")]
 mod kernel;
+mod locals;
 mod options;
 mod parse;
 mod types;
@@ -18,6 +19,7 @@ mod types;
 pub use compile::{compile, program};
 pub use debug::{frames, lines, walk};
 pub use index::index;
+pub use locals::locals;
 pub use options::options;
 pub use parse::parse;
 pub use types::btf;
@@ -36,6 +38,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("walk", walk),
     ("frames", frames),
     ("lines", lines),
+    ("locals", locals),
     ("index", index),
 ];
 

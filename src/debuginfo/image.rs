@@ -50,6 +50,9 @@ pub struct FoundSymbol {
     pub function: bool,
 }
 
+/// The address of a section, and its bytes.
+pub type Loaded<'a> = (u64, Cow<'a, [u8]>);
+
 /// What a call or jump of a relocatable file leads to once it is linked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
@@ -246,7 +249,7 @@ impl Image {
         name: Option<&str>,
         layout: &Image,
         import: impl Fn(&[u8]) -> u64,
-    ) -> Result<Vec<(u64, Cow<'_, [u8]>)>, Error> {
+    ) -> Result<Vec<Loaded<'_>>, Error> {
         let file = self.file()?;
         let own = std::ptr::eq(self, layout) || !self.relocatable;
         let mut bases = self.bases.clone();

@@ -153,6 +153,23 @@ impl Kernel {
         self.root.modules().contains_key(name)
     }
 
+    /// A module that is not loaded and has a function of this name, as far as that can be told without unpacking any.
+    pub(super) fn unloaded_with(&self, function: &str) -> Option<String> {
+        if !self.is_running() {
+            return None;
+        }
+        let loaded = |name: &str| self.modules.iter().any(|module| module.name == name);
+        let files: Vec<ModuleFile> =
+            self.root.modules().into_values().filter(|file| !loaded(&file.name)).collect();
+        let has_it = |file: &&ModuleFile| {
+            let path = file.debug.as_ref().or(file.binary.as_ref());
+            let plain = path.filter(|path| path.extension().is_some_and(|end| end == "ko" || end == "debug"));
+            let symbol = plain.and_then(|path| Image::open(path).ok()?.symbol(function));
+            symbol.is_some_and(|symbol| symbol.function)
+        };
+        files.par_iter().find_first(has_it).map(|file| file.name.clone())
+    }
+
     /// Which package brings the debug information on this distribution.
     pub fn debug_package(&self) -> String {
         let release = self.release();

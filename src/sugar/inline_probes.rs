@@ -83,9 +83,10 @@ fn sites(probe: &ProbeDesc, index: &dyn SiteIndex) -> Option<Result<Vec<ProbeFie
     Some(sites.map(|sites| sites.iter().map(|site| kinst(fields, site)).collect()))
 }
 
+/// The function whose copies are meant. `file.c@123` may be in a copy of another one.
 fn asked_function(probe: &ProbeDesc) -> Option<String> {
     match &probe.kind {
-        ProbeDescKind::Fields(fields) => Some(fields.function.clone()),
+        ProbeDescKind::Fields(fields) => Some(fields.function.clone()).filter(|_| !fields.name.contains('@')),
         ProbeDescKind::Id(_) => None,
     }
 }

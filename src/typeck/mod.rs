@@ -139,6 +139,9 @@ pub fn describe(probes: Vec<ProbeFields>, env: &Env<'_>) -> Result<Vec<ProbeStab
     for library in env.libraries {
         checker.load(library)?;
     }
+    // All at once: each question by itself would open the debug information.
+    let places = probes.iter().filter(|fields| fields.provider == "kinst");
+    env.kernel.scopes(&places.filter_map(|fields| sites::instruction(fields, None)).collect::<Vec<_>>());
     let described = |fields| checker.stability_of_probe(&ProbeDescKind::Fields(Box::new(fields)));
     Ok(probes.into_iter().map(described).collect())
 }

@@ -5,8 +5,12 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use kinst::debuginfo::{Bytes, Image};
+use kinst::diag::Diagnostic;
 use kinst::parser::ast::{ProbeDescKind, ProbeFields};
+use kinst::sites::dwarf::Variables;
 use kinst::sites::glob::Pattern;
+use kinst::sites::scope::{NoScope, Scope};
+use kinst::sites::{self, Instruction};
 use kinst::types::kernel::{Files, KernelTypes, Located};
 
 /// The object file that gcc makes of types.c, with BTF (-gbtf) or with DWARF (-gdwarf-5).
@@ -22,6 +26,17 @@ pub fn object(format: &str) -> Vec<u8> {
 /// None where the file makes no sense at all.
 pub fn image(object: Vec<u8>) -> Option<Image> {
     Image::parse(Path::new("types.o"), Bytes::Owned(object)).ok()
+}
+
+/// The object file of copies.c.
+#[allow(dead_code, reason = "not all who share this file trace copies")]
+pub fn copies() -> Vec<u8> {
+    let dir = tempfile::tempdir().unwrap();
+    let (source, path) = (dir.path().join("copies.s"), dir.path().join("copies.o"));
+    std::fs::write(&source, include_str!("copies.s")).unwrap();
+    let output = Command::new("gcc").args(["-c", "-o"]).args([&path, &source]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::read(&path).unwrap()
 }
 
 static BTF: LazyLock<Vec<u8>> =
@@ -45,6 +60,12 @@ impl Fixture {
         Fixture { btf: Some(btf()), ..Fixture::default() }
     }
 
+    /// The functions of copies.c, with types from BTF too, as far as that has them.
+    #[allow(dead_code, reason = "not all who share this file trace copies")]
+    pub fn with_copies() -> Fixture {
+        Fixture { debug: image(copies()), ..Fixture::with_btf() }
+    }
+
     /// `format` is gcc's: -gdwarf-5, -gdwarf-4.
     #[allow(dead_code, reason = "the snapshots need no debug information")]
     pub fn with_debug(format: &str) -> Fixture {
@@ -55,6 +76,9 @@ impl Fixture {
         KernelTypes::new(self)
     }
 }
+
+/// How far the fixture was moved when it was loaded.
+const SLIDE: u64 = 0xffff_ffff_8000_0000;
 
 /// Name, address, and whether it is a function; the last one is not in types.c.
 const SYMBOLS: &[(&str, u64, bool)] = &[
@@ -110,6 +134,31 @@ impl Files for Fixture {
             name: name.to_owned(),
         };
         named.map(probe).collect()
+    }
+
+    fn instructions(&self, description: &ProbeFields) -> Result<Vec<ProbeFields>, Box<Diagnostic>> {
+        let known = self.debug.as_ref().is_some_and(|image| image.symbol(&description.function).is_some());
+        Ok(if known { vec![description.clone()] } else { Vec::new() })
+    }
+
+    fn scopes(&self, instructions: &[Instruction]) -> Vec<Result<Scope, NoScope>> {
+        let open = |image| Variables::open(image).map_err(|error| NoScope::Damaged(error.to_string()));
+        let none = || NoScope::DebugInformation("there is no debug information of vmlinux".to_owned());
+        let opened = self.debug.as_ref().ok_or_else(none).and_then(open);
+        let scope = |asked: &Instruction| {
+            let variables = opened.as_ref().map_err(NoScope::clone)?;
+            let image = variables.info().image();
+            let symbol = image.symbol(&asked.function).ok_or(NoScope::Function(asked.function.clone()))?;
+            let instruction = sites::dwarf::Instruction {
+                address: symbol.address.wrapping_add(asked.offset),
+                symbol: symbol.address..symbol.address.wrapping_add(symbol.size),
+                copy: asked.copy.as_deref(),
+            };
+            let frames = variables.at(&instruction, &|linked| Some(linked.wrapping_add(SLIDE)))?;
+            let (module, function) = ("vmlinux".to_owned(), asked.function.clone());
+            Ok(Scope { module, function, offset: asked.offset, frames })
+        };
+        instructions.iter().map(scope).collect()
     }
 
     fn debug(&self, module: &str) -> Option<&Image> {

@@ -55,28 +55,61 @@ impl<'d> Place<'_, 'd> {
         match &described.location {
             None => nowhere(Missing::OptimisedOut),
             Some(AttributeValue::Exprloc(expression)) => Listed {
-                location: self.compile(*expression, &unit).map_err(|missing| match missing {
+                location: self.compile(*expression, &unit, described.ty).map_err(|missing| match missing {
                     // Here and everywhere.
                     Missing::NowhereHere => Missing::OptimisedOut,
                     missing => missing,
                 }),
                 live: Vec::new(),
             },
-            Some(list) => match self.of_list(list, &unit, entered) {
+            Some(list) => match self.of_list(list, &unit, described.ty, entered) {
                 Ok(listed) => listed,
                 Err(cause) => nowhere(Missing::Damaged(cause.to_string())),
             },
         }
     }
 
-    fn compile(&self, expression: Expression<Slice<'d>>, unit: &Unit<'d>) -> Result<Location, Missing> {
-        location::compile(expression, unit.inner.encoding(), self)
+    fn compile(
+        &self,
+        expression: Expression<Slice<'d>>,
+        unit: &Unit<'d>,
+        ty: Option<u64>,
+    ) -> Result<Location, Missing> {
+        match location::compile(expression, unit.inner.encoding(), None, self) {
+            Err(Missing::Pieces) => {
+                let bytes = ty.and_then(|ty| self.bytes_of(ty));
+                location::compile(expression, unit.inner.encoding(), bytes, self)
+            }
+            compiled => compiled,
+        }
+    }
+
+    /// Of a type, behind the names that it has.
+    fn bytes_of(&self, ty: u64) -> Option<u64> {
+        const LONGEST: usize = 16;
+        let mut next = ty;
+        for _ in 0..LONGEST {
+            let unit = self.info.unit_of(self.dwarf, next).ok()?;
+            let mut entries = unit.entries(unit.local(next)).ok()?;
+            let mut of = None;
+            for spec in entries.read_abbreviation().ok()??.attributes() {
+                let attribute = entries.read_attribute(*spec).ok()?;
+                match attribute.name() {
+                    dw::DW_AT_byte_size => return attribute.udata_value(),
+                    dw::DW_AT_type => of = unit.target(&attribute.value()),
+                    _ => {}
+                }
+            }
+            next = of?;
+        }
+        None
     }
 
     fn of_list(
         &self,
         list: &AttributeValue<Slice<'d>>,
         unit: &Unit<'d>,
+        ty: Option<u64>,
         entered: bool,
     ) -> gimli::Result<Listed> {
         let Some(mut entries) = self.dwarf.attr_locations(&unit.inner, *list)? else {
@@ -87,7 +120,7 @@ impl<'d> Place<'_, 'd> {
             let Some(raw) = entries.next_raw()? else { break };
             let empty = begins_and_ends(&raw);
             let Some(entry) = entries.convert_raw(empty.clone().unwrap_or(raw))? else { continue };
-            let location = self.compile(entry.data, unit);
+            let location = self.compile(entry.data, unit, ty);
             some |= location != Err(Missing::NowhereHere);
             if empty.is_some() {
                 // It is there between two statements that share the instruction: what a copy is given when it is entered.

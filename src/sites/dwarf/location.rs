@@ -23,10 +23,11 @@ pub trait Surroundings {
     fn address(&self, linked: u64) -> Result<Term, Missing>;
 }
 
-/// The location that an expression describes.
+/// The location that an expression describes. `bytes`: of the variable, where that is known.
 pub fn compile(
     expression: Expression<Slice<'_>>,
     encoding: Encoding,
+    bytes: Option<u64>,
     around: &dyn Surroundings,
 ) -> Result<Location, Missing> {
     let mut machine = Machine { around, stack: Vec::new() };
@@ -39,8 +40,14 @@ pub fn compile(
                 None => machine.stack.pop().map(Location::Memory).ok_or(Missing::NowhereHere),
             };
         };
-        if matches!(operation, Operation::Piece { .. }) {
-            return Err(Missing::Pieces);
+        if let Operation::Piece { size_in_bits, bit_offset: None | Some(0) } = operation {
+            // A structure of one member is one piece.
+            let whole = bytes.and_then(|bytes| bytes.checked_mul(8)) == Some(size_in_bits);
+            let location = outcome.or_else(|| machine.stack.pop().map(Location::Memory));
+            return match (location, operations.next()) {
+                (Some(location), Ok(None)) if whole => Ok(location),
+                _ => Err(Missing::Pieces),
+            };
         }
         // A register, a value or an implicit value ends the description.
         if outcome.is_some() {
@@ -61,7 +68,7 @@ pub fn value(
     encoding: Encoding,
     around: &dyn Surroundings,
 ) -> Result<Term, Missing> {
-    match compile(expression, encoding, around)? {
+    match compile(expression, encoding, None, around)? {
         // Of a register the content is meant, and an address is the value.
         Location::Value(term) | Location::Memory(term) => Ok(term),
     }
@@ -234,7 +241,7 @@ mod tests {
 
     fn compiled(bytes: &[u8]) -> String {
         let encoding = Encoding { address_size: 8, format: Format::Dwarf32, version: 5 };
-        match compile(Expression(EndianSlice::new(bytes, LittleEndian)), encoding, &Frameless) {
+        match compile(Expression(EndianSlice::new(bytes, LittleEndian)), encoding, Some(8), &Frameless) {
             Ok(location) => location.to_string(),
             Err(missing) => format!("{missing:?}"),
         }
@@ -269,6 +276,7 @@ mod tests {
                 "at (%rdi << 3) + %rax",
             ),
             (&[dw::DW_OP_breg7.0, 8, dw::DW_OP_deref.0], "at *(%rsp + 8)"),
+            (&[dw::DW_OP_reg3.0, dw::DW_OP_piece.0, 8], "in %rbx"),
             (
                 &[dw::DW_OP_breg7.0, 8, dw::DW_OP_deref_size.0, 4, dw::DW_OP_stack_value.0],
                 "the value *(%rsp + 8, 4 bytes)",
@@ -298,6 +306,8 @@ mod tests {
         let cases: &[(&[u8], &str)] = &[
             (&[], "NowhereHere"),
             (&[dw::DW_OP_reg5.0, dw::DW_OP_piece.0, 4], "Pieces"),
+            (&[dw::DW_OP_reg5.0, dw::DW_OP_piece.0, 8, dw::DW_OP_reg4.0, dw::DW_OP_piece.0, 8], "Pieces"),
+            (&[dw::DW_OP_piece.0, 8], "Pieces"),
             (&[dw::DW_OP_entry_value.0, 1, dw::DW_OP_reg5.0, dw::DW_OP_stack_value.0], "EntryValue"),
             (&[dw::DW_OP_implicit_pointer.0, 1, 0, 0, 0, 0], "ImplicitPointer"),
             (&[dw::DW_OP_GNU_parameter_ref.0, 1, 0, 0, 0], "ParameterRef"),

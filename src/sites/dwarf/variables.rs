@@ -93,7 +93,7 @@ impl<'i> Variables<'i> {
         let mut inner = None;
         let mut scopes = Vec::new();
         for frame in frames {
-            let entered = instruction.copy.is_some() && frame.entry == Some(instruction.address);
+            let entered = frame.call.is_some() && frame.entry == Some(instruction.address);
             let read = Reader { dwarf: &dwarf, unit: &unit, info: &self.info, place: &place, entered };
             let scope = read.frame(frame, inner).map_err(|cause| NoScope::Damaged(cause.to_string()))?;
             scopes.push(scope);

@@ -1,0 +1,2 @@
+/* test: copies */
+kinst::submit:0 { trace(args[3]); }

@@ -1,0 +1,2 @@
+/* test: copies */
+kinst::submit:90 { locals->count = 3; }

@@ -1,0 +1,2 @@
+/* test: copies */
+kinst::resubmitt:16 { trace(locals->rq); }

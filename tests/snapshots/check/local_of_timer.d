@@ -1,0 +1,2 @@
+/* test: copies */
+profile:::tick-1sec { trace(locals->rq); }

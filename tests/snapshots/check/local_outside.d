@@ -1,0 +1,2 @@
+/* test: copies */
+BEGIN { trace(locals->rq); }

@@ -1,0 +1,2 @@
+/* test: kernel */
+fbt::vfs_read:entry { trace(locals->file); }
