@@ -18,8 +18,8 @@ mod types;
 
 pub use compile::{compile, program};
 pub use debug::{frames, lines, walk};
-pub use locals::locals;
 pub use index::index;
+pub use locals::locals;
 pub use options::options;
 pub use parse::parse;
 pub use types::btf;
