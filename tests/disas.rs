@@ -270,6 +270,11 @@ fn a_listing_says_where_a_site_is() {
     let rows = kernel.dtrace(&["-ln", "kinst::inner:entry"]).expect("rows");
     assert!(rows.lines().count() > 2 && !rows.contains("Instruction"), "{rows}");
     let told = kernel.dtrace(&["-lvn", "kinst::inner:entry"]).expect("rows");
+    // Where the parameter of a copy lives is for locals.rs to test; here, that it is shown with its type.
+    assert!(
+        told.contains("\t\tinner()\n\t\t\tint x") && told.contains("\t\tfirst()\n\t\t\tint *all"),
+        "{told}"
+    );
     let symbols = kernel.symbols();
     let mut sites = 0;
     for site in told.split("\n\tInstruction\n").skip(1) {

@@ -217,3 +217,88 @@ fn random_functions() {
         "{copies} copies, {walks} walks, {edges} edges"
     );
 }
+
+/// Where the copy is left that begins at the start of the code and has its first `len` bytes.
+fn left(code: &[u8], marks: &Marks, len: u64) -> Vec<Exit> {
+    let mut flow = Flow::of(Part { address: BASE, code }, marks, |_| None).expect("a flow");
+    flow.exits(BASE, std::slice::from_ref(&(BASE..BASE + len))).expect("an instruction").sites
+}
+
+#[test]
+fn a_static_key_goes_both_ways() {
+    // nop; the key's nop, to 8; nop; ret; 8: nop; ret
+    let code = [0x90, 0x0f, 0x1f, 0x44, 0, 0, 0x90, 0xc3, 0x90, 0xc3];
+    let key = Marks {
+        jump_labels: vec![(BASE + 1, BASE + 8)],
+        patched: vec![(BASE + 1, BASE + 2)],
+        ..Marks::default()
+    };
+    assert_eq!(left(&code, &key, 6), [Exit::At(BASE + 6), Exit::At(BASE + 8)]);
+    // Without the table there is one way, and the nop can be probed.
+    assert_eq!(left(&code, &Marks::default(), 6), [Exit::At(BASE + 1)]);
+}
+
+#[test]
+fn a_fault_goes_to_its_fixup() {
+    // mov (%rdi),%eax; nop; ret; 4: nop; ret
+    let code = [0x8b, 0x07, 0x90, 0xc3, 0x90, 0xc3];
+    let fault = Marks { faults: vec![(BASE, BASE + 4)], ..Marks::default() };
+    assert_eq!(left(&code, &fault, 2), [Exit::At(BASE + 2), Exit::At(BASE + 4)]);
+    // The fixup belongs to the copy.
+    let mut flow = Flow::of(Part { address: BASE, code: &code }, &fault, |_| None).expect("a flow");
+    let ranges = [BASE..BASE + 2, BASE + 4..BASE + 5];
+    assert_eq!(flow.exits(BASE, &ranges).expect("exits").sites, [Exit::At(BASE + 2), Exit::At(BASE + 4)]);
+}
+
+#[test]
+fn control_comes_back_from_a_warning() {
+    // nop; ud2; nop; ret
+    let code = [0x90, 0x0f, 0x0b, 0x90, 0xc3];
+    let warning = Marks { warnings: vec![BASE + 1], patched: vec![(BASE + 1, BASE + 2)], ..Marks::default() };
+    assert_eq!(left(&code, &warning, 3), [Exit::At(BASE + 3)]);
+    assert_eq!(left(&code, &Marks::default(), 3), [], "a path that ends here does not leave");
+}
+
+#[test]
+fn behind_a_call_that_does_not_return_is_nothing() {
+    // jne 7; call; 7: ret
+    let code = [0x75, 5, 0xe8, 0, 0, 1, 0, 0xc3];
+    let endless = Marks { endless: vec![BASE + 7 + 0x1_0000], ..Marks::default() };
+    assert_eq!(left(&code, &endless, 7), [Exit::At(BASE + 2), Exit::At(BASE + 7)]);
+    // If it comes back, both ways meet at the ret.
+    assert_eq!(left(&code, &Marks::default(), 7), [Exit::At(BASE + 7)]);
+}
+
+#[test]
+fn a_branch_into_the_cold_part_and_back() {
+    // jne cold; 6: nop; ret — cold: nop; jmp 6
+    let near = [0x0f, 0x85, 0xfa, 0x0f, 0, 0, 0x90, 0xc3];
+    let cold = [0x90, 0xe9, 0, 0xf0, 0xff, 0xff];
+    let part = Part { address: BASE + 0x1000, code: &cold };
+    let mut flow = Flow::of(Part { address: BASE, code: &near }, &Marks::default(), |address| {
+        (address == part.address).then_some(part)
+    })
+    .expect("a flow");
+    let ranges = [BASE..BASE + 6, BASE + 0x1000..BASE + 0x1006];
+    let sites = flow.exits(BASE, &ranges).expect("exits").sites;
+    assert_eq!(sites, [Exit::At(BASE + 6)], "both ways meet behind the copy");
+    // Alone, the branch leaves the function.
+    let mut alone =
+        Flow::of(Part { address: BASE, code: &near }, &Marks::default(), |_| None).expect("a flow");
+    let sites = alone.exits(BASE, &ranges[..1]).expect("exits").sites;
+    assert_eq!(sites, [Exit::At(BASE + 6), Exit::Edge { from: BASE, to: BASE + 0x1000 }]);
+}
+
+#[test]
+fn what_cannot_be_read() {
+    use kinst::sites::flow::Undecodable;
+    let of = |code: &[u8]| {
+        Flow::of(Part { address: BASE, code }, &Marks::default(), |_| None).map(|flow| flow.len()).err()
+    };
+    assert_eq!(of(&[]), Some(Undecodable::NoCode));
+    assert_eq!(of(&[0x90, 0x06]), Some(Undecodable::Bytes(BASE + 1)));
+    assert_eq!(of(&[0xeb, 0xff]), Some(Undecodable::Inside(BASE, BASE + 1)));
+    assert_eq!(of(&[0xff, 0xe0]), Some(Undecodable::Indirect(BASE)));
+    assert_eq!(of(&[0xff, 0x25, 0, 0, 0, 0]), None, "through a pointer: another function");
+    assert_eq!(of(&[0x66]), Some(Undecodable::Bytes(BASE)), "cut off");
+}

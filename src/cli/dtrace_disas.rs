@@ -5,7 +5,7 @@ use super::dtrace_trace;
 use crate::kernel::reason;
 use crate::kernel::uapi::Reason;
 use crate::sites::Refusal;
-use crate::sites::disas::{self, Disassembly, Listed, Listing, Place, Refused};
+use crate::sites::disas::{self, Disassembler, Disassembly, Listed, Listing, Place, Refused};
 use crate::sites::dwarf::Frame;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -17,9 +17,10 @@ pub fn disassemble(run: &mut Run, functions: &[String]) -> Result<u8, Failed> {
     let kernel = run.kernel()?;
     // The module sees the memory of the running kernel, not that of another one's files.
     let live = kernel.is_running().then(dtrace_trace::live_text).flatten();
+    let mut disassembler = Disassembler::new(&kernel, live.as_deref());
     let mut status = 0;
     for function in functions {
-        let answer = disas::disassemble(&kernel, live.as_deref(), function);
+        let answer = disassembler.disassemble(function);
         for warning in kernel.take_warnings() {
             run.report.diagnostic(&run.sources, &warning, None);
         }

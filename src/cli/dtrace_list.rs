@@ -9,8 +9,10 @@ use crate::parser::ast::ProbeFields;
 use crate::pipeline;
 use crate::sites::about::{About, Answers};
 use crate::sites::dwarf::Frame;
-use crate::sites::{Catalog, Probe, ProbeKind};
+use crate::sites::scope::{NoScope, Scope};
+use crate::sites::{Catalog, Instruction, Probe, ProbeKind};
 use crate::typeck::ProbeStability;
+use crate::types;
 use std::fmt::Write as _;
 
 /// Lists what the programs' descriptions match, or all.
@@ -41,15 +43,10 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
     match run.invocation.verbose {
         false => found.iter().for_each(|probe| row(&mut text, probe)),
         true => {
-            let kernel = run.kernel()?;
-            let mut answers = Answers::new(&kernel);
-            for (probe, described) in found.iter().zip(described(run, &found)?) {
+            let places = places(run, &found)?;
+            for ((probe, place), described) in found.iter().zip(places).zip(described(run, &found)?) {
                 row(&mut text, probe);
-                if matches!(probe.kind, ProbeKind::Insn | ProbeKind::Edge)
-                    && let Some(about) = answers.about(probe)
-                {
-                    text += &place(&about);
-                }
+                text += &place;
                 text += &stability::describe(&described);
             }
         }
@@ -71,6 +68,64 @@ fn described(run: &Run, probes: &[Probe]) -> Result<Vec<ProbeStability>, Failed>
         diagnostics.iter().for_each(|d| run.report.diagnostic(&run.sources, d, None));
         Failed
     })
+}
+
+/// Of each probe that is an instruction: where that is, and the variables that are in scope there.
+fn places(run: &Run, probes: &[Probe]) -> Result<Vec<String>, Failed> {
+    let kernel = run.kernel()?;
+    let mut answers = Answers::new(&kernel);
+    let mut about = |probe: &Probe| {
+        let is_instruction = matches!(probe.kind, ProbeKind::Insn | ProbeKind::Edge);
+        is_instruction.then(|| answers.about(probe)).flatten()
+    };
+    let places: Vec<Option<About>> = probes.iter().map(&mut about).collect();
+    let instruction = |(probe, about): (&Probe, &Option<About>)| {
+        let about = about.as_ref()?;
+        let inner = about.frames.iter().map(|frame| frame.die).collect::<Vec<u64>>();
+        // A copy without instructions is entered at somebody else's, which is shown if it is entered there too.
+        let with_code = about.entered.iter().any(|frame| inner.contains(&frame.die));
+        let empty = about.entered.first().filter(|_| !with_code);
+        Some(Instruction {
+            module: probe.module.clone(),
+            function: probe.function.clone(),
+            offset: probe.offset.into(),
+            copy: empty.map(|frame| frame.name.clone()),
+        })
+    };
+    let asked: Vec<Instruction> = probes.iter().zip(&places).filter_map(instruction).collect();
+    let mut variables = run.with_given(0, |given| {
+        let scopes = given.kernel.scopes(&asked);
+        scopes.iter().map(|scope| variables(given.kernel, scope)).collect::<Vec<String>>().into_iter()
+    });
+    let text = |about: Option<About>| match about {
+        Some(about) => place(&about) + &variables.next().unwrap_or_default(),
+        None => String::new(),
+    };
+    Ok(places.into_iter().map(text).collect())
+}
+
+/// By function, from the inside out: the types of the variables, their names, and where they live.
+fn variables(kernel: &dyn types::Kernel, scope: &Result<Scope, NoScope>) -> String {
+    let mut text = "\n\tVariables\n".to_owned();
+    let scope = match scope {
+        Ok(scope) => scope,
+        Err(why) => return format!("{text}\t\t{why}\n"),
+    };
+    for frame in &scope.frames {
+        let parameters = frame.parameters.iter().map(|variable| (variable, ""));
+        let locals = frame.locals.iter().map(|variable| (variable, " (local)"));
+        let named: Vec<_> =
+            parameters.chain(locals).filter(|(variable, _)| !variable.name.is_empty()).collect();
+        text += &format!("\t\t{}(){}\n", frame.function, if named.is_empty() { ": none" } else { "" });
+        for (variable, kind) in named {
+            let ty = variable
+                .ty
+                .map_or_else(|| "void".to_owned(), |at| kernel.type_at(&scope.module, at).to_string());
+            let name = format!("{ty} {}{kind}", variable.name);
+            text += &format!("\t\t\t{name:<36} {}\n", variable.place());
+        }
+    }
+    text
 }
 
 /// Where an instruction is, in the kernel and in its source.

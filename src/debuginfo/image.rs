@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use object::{
-    Object, ObjectKind, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SectionFlags,
-    SymbolKind, elf,
+    Object, ObjectKind, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationKind, RelocationTarget,
+    SectionFlags, SymbolKind, elf,
 };
 
 use super::unpack::{self, Bytes};
@@ -48,6 +48,18 @@ pub struct FoundSymbol {
     pub address: u64,
     pub size: u64,
     pub function: bool,
+}
+
+/// The address of a section, and its bytes.
+pub type Loaded<'a> = (u64, Cow<'a, [u8]>);
+
+/// What a call or jump of a relocatable file leads to once it is linked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// In this file.
+    Address(u64),
+    /// A function that another file has.
+    Import(String),
 }
 
 /// An ELF file, mapped or unpacked.
@@ -237,7 +249,7 @@ impl Image {
         name: Option<&str>,
         layout: &Image,
         import: impl Fn(&[u8]) -> u64,
-    ) -> Result<Vec<(u64, Cow<'_, [u8]>)>, Error> {
+    ) -> Result<Vec<Loaded<'_>>, Error> {
         let file = self.file()?;
         let own = std::ptr::eq(self, layout) || !self.relocatable;
         let mut bases = self.bases.clone();
@@ -271,6 +283,39 @@ impl Image {
             loaded.push((address, data));
         }
         Ok(loaded)
+    }
+
+    /// In a relocatable file, the targets of calls and jumps by the address of the field that they are written to; sorted.
+    pub fn references(&self) -> Vec<(u64, Reference)> {
+        let Ok(file) = self.file() else { return Vec::new() };
+        let mut references = Vec::new();
+        for section in file.sections().filter(|_| self.relocatable) {
+            let SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
+            let base = self.bases.get(section.index().0).copied().unwrap_or(0);
+            if !sh_flags.contains(elf::SHF_EXECINSTR) {
+                continue;
+            }
+            for (offset, relocation) in section.relocations() {
+                let RelocationTarget::Symbol(index) = relocation.target() else { continue };
+                let relative =
+                    matches!(relocation.kind(), RelocationKind::Relative | RelocationKind::PltRelative);
+                let Ok(symbol) = file.symbol_by_index(index) else { continue };
+                let target = match symbol.section_index() {
+                    Some(section) => {
+                        let base = self.bases.get(section.0).copied().unwrap_or(0);
+                        // Counted from the end of the field.
+                        let distance = relocation.addend().wrapping_add(4);
+                        Reference::Address(base.wrapping_add(symbol.address()).wrapping_add_signed(distance))
+                    }
+                    None => Reference::Import(symbol.name().unwrap_or_default().to_owned()),
+                };
+                if relative && relocation.size() == 32 {
+                    references.push((base.wrapping_add(offset), target));
+                }
+            }
+        }
+        references.sort_by_key(|(field, _)| *field);
+        references
     }
 
     /// The addresses of the symbols that have one of the names, of whatever kind.

@@ -4,7 +4,8 @@ use super::disas::Place;
 use super::dwarf::{DebugInfo, Frame};
 use super::kernel::Kernel;
 use super::symtab::Symbol;
-use super::{Probe, decode};
+use super::{LiveInsn, Probe, decode};
+use crate::debuginfo::Reference;
 
 /// For a listing.
 #[derive(Clone, Debug, Default)]
@@ -66,8 +67,8 @@ impl<'k> Answers<'k> {
     fn text(&self, module: usize, symbol: &Symbol, offset: u32) -> Option<String> {
         let insns = self.kernel.instructions(module, symbol)?;
         let insn = insns.into_iter().find(|insn| insn.offset == offset)?;
-        let name = |target| self.kernel.target_name(module, symbol, target);
-        Some(decode::text_with(&insn.bytes, symbol.address.saturating_add(offset.into()), &name))
+        let insn = LiveInsn { offset, bytes: insn.bytes, refused: None };
+        Some(self.kernel.insn_text(module, symbol, &insn, false))
     }
 }
 
@@ -99,8 +100,39 @@ impl<'k> Opened<'k> {
 }
 
 impl Kernel {
+    /// An instruction of a function as text; `live`: as it is in memory, where a module is linked.
+    pub(super) fn insn_text(&self, module: usize, symbol: &Symbol, insn: &LiveInsn, live: bool) -> String {
+        let offset = u64::from(insn.offset);
+        let at = symbol.address.saturating_add(offset);
+        if live && module != 0 {
+            let run = self.run_time(module, at).unwrap_or(at);
+            let name = |target: u64| {
+                let inside = target.wrapping_sub(run.wrapping_sub(offset));
+                if inside < symbol.size {
+                    return self.target_name(module, symbol, symbol.address.wrapping_add(inside));
+                }
+                let found = self.symbolize(target)?;
+                Some(if found.offset == 0 {
+                    found.function
+                } else {
+                    format!("{}+{}", found.function, found.offset)
+                })
+            };
+            return decode::text_with(&insn.bytes, run, &name);
+        }
+        let in_file = self.in_code(module, at).map(|(_, at)| at);
+        let bytes = |at: u64| at..at.saturating_add(insn.bytes.len() as u64);
+        let reference = in_file.and_then(|at| self.reference(module, bytes(at)));
+        let name = |target| match reference {
+            Some(Reference::Import(name)) => Some(name.clone()),
+            Some(Reference::Address(to)) => self.target_name(module, symbol, self.out_of_code(module, *to)),
+            None => self.target_name(module, symbol, target),
+        };
+        decode::text_with(&insn.bytes, at, &name)
+    }
+
     /// The target of a jump or call: inside the function an offset, which is how probes count; else a name.
-    pub(super) fn target_name(&self, module: usize, from: &Symbol, target: u64) -> Option<String> {
+    fn target_name(&self, module: usize, from: &Symbol, target: u64) -> Option<String> {
         let symbols = self.symbols(module)?;
         let inside = target.wrapping_sub(from.address) < from.size;
         let to = if inside { from } else { symbols.containing(target)? };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::about::Opened;
 use super::catalog::{LiveInsn, LiveText};
-use super::decode::{self, Insn};
+use super::decode::Insn;
 use super::dwarf::{self, Body, Frame, InlineCopy};
 use super::kernel::Kernel;
 use super::symtab::Symbol;
@@ -71,30 +71,40 @@ pub struct Disassembly {
     pub remarks: Vec<String>,
 }
 
-/// `description` is `[[provider:]module:]function` or `` module`function ``; `function` may be `name#2`.
-pub fn disassemble(
-    kernel: &Kernel,
-    live: Option<&dyn LiveText>,
-    description: &str,
-) -> Result<Disassembly, Box<Diagnostic>> {
-    let (module, function) = split(description);
-    if super::glob::is_glob(function) || function.is_empty() {
-        return Err(Box::new(refusals::one_function(function)));
+/// Answers about many functions; the debug information of a module is opened once.
+pub struct Disassembler<'k> {
+    kernel: &'k Kernel,
+    lister: Lister<'k>,
+}
+
+impl<'k> Disassembler<'k> {
+    pub fn new(kernel: &'k Kernel, live: Option<&'k dyn LiveText>) -> Disassembler<'k> {
+        Disassembler {
+            kernel,
+            lister: Lister { kernel, live, opened: Opened::new(kernel), remarks: Vec::new() },
+        }
     }
-    let modules = kernel.modules_matching(module);
-    if modules.is_empty() {
-        return Err(Box::new(refusals::no_module(kernel, module)));
+
+    /// `description` is `[[provider:]module:]function` or `` module`function ``; `function` may be `name#2`.
+    pub fn disassemble(&mut self, description: &str) -> Result<Disassembly, Box<Diagnostic>> {
+        let kernel = self.kernel;
+        let (module, function) = split(description);
+        if super::glob::is_glob(function) || function.is_empty() {
+            return Err(Box::new(refusals::one_function(function)));
+        }
+        let modules = kernel.modules_matching(module);
+        if modules.is_empty() {
+            return Err(Box::new(refusals::no_module(kernel, module)));
+        }
+        let functions = kernel.functions_named(&modules, function);
+        let listings = if functions.is_empty() {
+            self.lister.copies(function, &copies(kernel, &modules, function)?, &modules)?
+        } else {
+            let own = functions.iter().map(|(module, symbol)| self.lister.function(*module, symbol));
+            own.collect::<Result<_, _>>()?
+        };
+        Ok(Disassembly { listings, remarks: std::mem::take(&mut self.lister.remarks) })
     }
-    let mut lister = Lister { kernel, live, opened: Opened::new(kernel), remarks: Vec::new() };
-    let functions = kernel.functions_named(&modules, function);
-    if functions.is_empty() {
-        return lister.copies(function, &copies(kernel, &modules, function)?, &modules);
-    }
-    let mut listings = Vec::new();
-    for (module, symbol) in functions {
-        listings.push(lister.function(module, &symbol)?);
-    }
-    Ok(Disassembly { listings, remarks: lister.remarks })
 }
 
 /// How often the function is inlined, whether it also has code of its own or not.
@@ -152,11 +162,11 @@ impl<'k> Lister<'k> {
     }
 
     fn copies(
-        mut self,
+        &mut self,
         function: &str,
         copies: &[(usize, InlineCopy)],
         modules: &[usize],
-    ) -> Result<Disassembly, Box<Diagnostic>> {
+    ) -> Result<Vec<Listing>, Box<Diagnostic>> {
         let mut listings = Vec::new();
         let mut left_out = 0;
         for (module, copy) in copies {
@@ -174,7 +184,7 @@ impl<'k> Lister<'k> {
                 copies.len()
             ));
         }
-        Ok(Disassembly { listings, remarks: self.remarks })
+        Ok(listings)
     }
 
     /// `None`: its code is gone.
@@ -250,9 +260,7 @@ impl<'k> Lister<'k> {
                 offset: insn.offset,
                 address: address + u64::from(insn.offset),
                 bytes: insn.bytes.clone(),
-                text: decode::text_with(&insn.bytes, at, &|target| {
-                    self.kernel.target_name(module, symbol, target)
-                }),
+                text: self.kernel.insn_text(module, symbol, insn, code.verdicts.is_none()),
                 place: place.map(|line| Place { file: line.file.to_owned(), line: line.line.into() }),
                 frames: frames.clone(),
                 refused: by_kernel.or(verdict.refused.map(Refused::ByFile)),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use rayon::prelude::*;
 
-use crate::debuginfo::{self, BuildId, D_DEBUGINFO, Image, ModuleFile, Root, Searched};
+use crate::debuginfo::{self, BuildId, D_DEBUGINFO, Image, ModuleFile, Reference, Root, Searched};
 use crate::diag::Diagnostic;
 use crate::sites::callers::Callers;
 use crate::sites::decode::{self, Insn};
@@ -21,6 +21,9 @@ use crate::sites::tables::Tables;
 /// What `module` means in a description: `kernel` is another name of the kernel proper.
 pub const KERNEL_PROPER: &str = "vmlinux";
 
+/// Is told what is waited for.
+pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
+
 /// A kernel that probes are looked for in.
 pub struct Kernel {
     root: Root,
@@ -32,7 +35,7 @@ pub struct Kernel {
     /// The hashes of all names, sorted.
     namesakes: OnceLock<Vec<u64>>,
     /// Whom to tell that debuginfod is asked; none: it is not.
-    ask: Option<Box<dyn Fn(&str) + Send + Sync>>,
+    ask: Option<Tell>,
     /// A server did not answer: the next one is not asked.
     unanswered: AtomicBool,
     warnings: Mutex<Vec<Diagnostic>>,
@@ -52,6 +55,7 @@ pub struct Module {
     /// Load addresses of the sections of a loaded module, by name.
     placement: OnceLock<HashMap<String, u64>>,
     tables: OnceLock<Tables>,
+    references: OnceLock<Vec<(u64, Reference)>>,
 }
 
 /// What is kept on disk between runs.
@@ -116,7 +120,7 @@ impl Kernel {
     }
 
     /// The same, with debug information from the servers that the user names; `say` is told what is waited for.
-    pub fn with_debuginfod(self, say: Box<dyn Fn(&str) + Send + Sync>) -> Kernel {
+    pub fn with_debuginfod(self, say: Tell) -> Kernel {
         Kernel { ask: Some(say), ..self }
     }
 
@@ -147,6 +151,23 @@ impl Kernel {
     /// Whether there is a file of the module, loaded or not.
     pub(super) fn has_module_file(&self, name: &str) -> bool {
         self.root.modules().contains_key(name)
+    }
+
+    /// A module that is not loaded and has a function of this name, as far as that can be told without unpacking any.
+    pub(super) fn unloaded_with(&self, function: &str) -> Option<String> {
+        if !self.is_running() {
+            return None;
+        }
+        let loaded = |name: &str| self.modules.iter().any(|module| module.name == name);
+        let files: Vec<ModuleFile> =
+            self.root.modules().into_values().filter(|file| !loaded(&file.name)).collect();
+        let has_it = |file: &&ModuleFile| {
+            let path = file.debug.as_ref().or(file.binary.as_ref());
+            let plain = path.filter(|path| path.extension().is_some_and(|end| end == "ko" || end == "debug"));
+            let symbol = plain.and_then(|path| Image::open(path).ok()?.symbol(function));
+            symbol.is_some_and(|symbol| symbol.function)
+        };
+        files.par_iter().find_first(has_it).map(|file| file.name.clone())
     }
 
     /// Which package brings the debug information on this distribution.
@@ -333,6 +354,29 @@ impl Kernel {
         Some((image, address))
     }
 
+    /// The same backwards: the file with the code may place its sections elsewhere than the one with the symbols.
+    pub(super) fn out_of_code(&self, module: usize, address: u64) -> u64 {
+        let named = self.debug(module);
+        let code = named.filter(|image| image.has_code()).or_else(|| self.binary(module));
+        let moved =
+            named.zip(code).filter(|(named, code)| !std::ptr::eq(*named, *code)).and_then(|(named, code)| {
+                let section = code.section_at(address)?;
+                Some(named.section(&section.name)?.address + (address - section.address))
+            });
+        moved.unwrap_or(address)
+    }
+
+    /// What a call or jump of a module's file leads to, by the addresses of its bytes in that file.
+    pub(super) fn reference(&self, module: usize, bytes: Range<u64>) -> Option<&Reference> {
+        let this = &self.modules[module];
+        let references = this.references.get_or_init(|| {
+            let image = self.debug(module).filter(|image| image.has_code());
+            image.or_else(|| self.binary(module)).map(Image::references).unwrap_or_default()
+        });
+        let first = references.partition_point(|(field, _)| *field < bytes.start);
+        references.get(first).filter(|(field, _)| *field < bytes.end).map(|(_, reference)| reference)
+    }
+
     /// The lists that the module keeps of places in its text.
     pub(super) fn tables(&self, module: usize) -> &Tables {
         let this = &self.modules[module];
@@ -449,6 +493,7 @@ impl Module {
             linked: OnceLock::new(),
             placement: OnceLock::new(),
             tables: OnceLock::new(),
+            references: OnceLock::new(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::decode::{self, Control};
 use super::flow::Marks;
-use crate::debuginfo::Image;
+use crate::debuginfo::{Image, Loaded};
 
 /// Functions of the kernel that do not return: those that others call, by the attribute of their declarations.
 const ENDLESS: [&str; 46] = [
@@ -104,7 +104,7 @@ impl Linked {
         Linked::with(code, marks)
     }
 
-    fn with(code: Vec<(u64, Cow<'_, [u8]>)>, marks: Marks) -> Linked {
+    fn with(code: Vec<Loaded<'_>>, marks: Marks) -> Linked {
         let mut sections: Vec<_> = code
             .into_iter()
             .map(|(address, bytes)| match bytes {
@@ -144,7 +144,7 @@ impl Linked {
     }
 }
 
-fn of_kernel<'a>(binary: &'a Image, layout: &Image) -> (Vec<(u64, Cow<'a, [u8]>)>, Marks) {
+fn of_kernel<'a>(binary: &'a Image, layout: &Image) -> (Vec<Loaded<'a>>, Marks) {
     let tables = Tables { binary, layout };
     let code = binary.loaded(None, layout, import).unwrap_or_default();
     let mut marks = Marks { without_tables: true, endless: vec![ENDLESS_IMPORT], ..Marks::default() };
@@ -195,12 +195,9 @@ struct Tables<'a> {
     layout: &'a Image,
 }
 
-/// A table's address and bytes.
-type Table<'a> = (u64, Cow<'a, [u8]>);
-
 impl<'a> Tables<'a> {
     /// A module has the table as a section; in vmlinux it is a span of the read-only data.
-    fn bytes(&self, section: &str, span: Span) -> Table<'a> {
+    fn bytes(&self, section: &str, span: Span) -> Loaded<'a> {
         let mut found = self.binary.loaded(Some(section), self.layout, import).unwrap_or_default();
         if let Some(table) = found.pop() {
             return table;
@@ -243,14 +240,14 @@ impl Row<'_> {
     }
 }
 
-fn rows<T>(table: &Table<'_>, size: usize, read: impl Fn(&Row<'_>) -> Option<T>) -> Vec<T> {
+fn rows<T>(table: &Loaded<'_>, size: usize, read: impl Fn(&Row<'_>) -> Option<T>) -> Vec<T> {
     let rows = table.1.chunks_exact(size).enumerate();
     rows.filter_map(|(index, bytes)| read(&Row { address: table.0 + (index * size) as u64, bytes })).collect()
 }
 
 /// The traps of `__bug_table` that are a WARN(). A row is 12 bytes long, from Linux 6.19 on 16; without the names of files
 /// 8: the length with which all rows point to traps is it. The last two bytes are the flags.
-fn warnings(table: &Table<'_>, code: &[(u64, Cow<'_, [u8]>)]) -> Vec<u64> {
+fn warnings(table: &Loaded<'_>, code: &[Loaded<'_>]) -> Vec<u64> {
     const WARNING: u16 = 1;
     let is_trap = |address: u64| {
         // ud2, or ud1 with up to two prefixes.
@@ -262,7 +259,7 @@ fn warnings(table: &Table<'_>, code: &[(u64, Cow<'_, [u8]>)]) -> Vec<u64> {
             let flags = row.bytes.get(size - 2..)?.try_into().ok().map(u16::from_le_bytes)?;
             Some((row.place(0)?, flags))
         });
-        if table.1.len() % size == 0 && rows.iter().take(64).all(|(address, _)| is_trap(*address)) {
+        if table.1.len().is_multiple_of(size) && rows.iter().take(64).all(|(address, _)| is_trap(*address)) {
             return rows.iter().filter(|(_, flags)| flags & WARNING != 0).map(|(at, _)| *at).collect();
         }
     }
@@ -281,7 +278,7 @@ struct Alternative {
 const AUXILIARY: &str = ".altinstr_aux";
 
 /// A row is 12 bytes long, from Linux 6.3 on 14; it ends with the two lengths.
-fn alternatives(table: &Table<'_>, code: &[(u64, Cow<'_, [u8]>)]) -> Vec<Alternative> {
+fn alternatives(table: &Loaded<'_>, code: &[Loaded<'_>]) -> Vec<Alternative> {
     for size in [12, 14] {
         let rows = rows(table, size, |row| {
             let [.., len, replacement_len] = row.bytes else { return None };
@@ -293,7 +290,7 @@ fn alternatives(table: &Table<'_>, code: &[(u64, Cow<'_, [u8]>)]) -> Vec<Alterna
             })
         });
         let fits = |row: &Alternative| row.len > 0 && bytes(code, row.address).is_some();
-        if table.1.len() % size == 0 && rows.iter().all(fits) {
+        if table.1.len().is_multiple_of(size) && rows.iter().all(fits) {
             return rows;
         }
     }
@@ -304,7 +301,7 @@ fn alternatives(table: &Table<'_>, code: &[(u64, Cow<'_, [u8]>)]) -> Vec<Alterna
 /// it if that goes on, and where the auxiliary code jumps to that decides before the kernel has chosen.
 fn switches(
     alternatives: &[Alternative],
-    code: &[(u64, Cow<'_, [u8]>)],
+    code: &[Loaded<'_>],
     auxiliary: Option<Range<u64>>,
 ) -> Vec<(u64, u64)> {
     let mut switches = Vec::new();
@@ -348,7 +345,7 @@ fn target(step: &decode::Step) -> Option<u64> {
     }
 }
 
-fn bytes<'c>(code: &'c [(u64, Cow<'_, [u8]>)], address: u64) -> Option<&'c [u8]> {
+fn bytes<'c>(code: &'c [Loaded<'_>], address: u64) -> Option<&'c [u8]> {
     code.iter().find_map(|(start, bytes)| bytes.get(usize::try_from(address.checked_sub(*start)?).ok()?..))
 }
 

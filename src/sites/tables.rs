@@ -208,7 +208,7 @@ impl Contents<'_> {
         const SHAPES: [(usize, usize); 3] = [(14, 12), (12, 10), (13, 10)];
         let in_text = |address: u64| image.section_at(address).is_some_and(|section| section.executable);
         for (size, length_at) in SHAPES {
-            if self.bytes.len() % size != 0 {
+            if !self.bytes.len().is_multiple_of(size) {
                 continue;
             }
             let entries = self.bytes.chunks_exact(size).enumerate();

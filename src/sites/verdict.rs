@@ -64,8 +64,7 @@ impl Kernel {
             let class = classes::refusal(rest, at).filter(|refusal| *refusal != Refusal::Endbr);
             let refused = class.or_else(|| {
                 let of_ftrace = fentry.is_some_and(|site| meet(&covered, &(site..site.saturating_add(5))));
-                let table = if of_ftrace { Some(Refusal::Ftrace) } else { tables.refusal(&covered) };
-                table
+                if of_ftrace { Some(Refusal::Ftrace) } else { tables.refusal(&covered) }
             });
             Verdict { refused, rewritten, fentry: false }
         };
