@@ -115,6 +115,10 @@ fn classify(ours: Option<&Result<Location, Missing>>, theirs: &str) -> Option<&'
     match ours {
         // perf lists the parameters of copies inside this one too.
         None => Some("of another function"),
+        // perf looks at the first operation of an expression only.
+        Some(Err(Missing::Operation(_) | Missing::EntryValue)) if theirs.starts_with(['+', '-']) => {
+            Some("the start of an expression")
+        }
         Some(Err(_)) => None,
         Some(Ok(location)) if words(location).as_deref() == Some(theirs) => Some("the same"),
         // The value is a sum (DW_OP_bregN, DW_OP_stack_value), which perf takes for the address of the value.
@@ -128,7 +132,7 @@ fn classify(ours: Option<&Result<Location, Missing>>, theirs: &str) -> Option<&'
         {
             Some("an address that perf writes as a symbol")
         }
-        Some(Ok(_)) => None,
+        Some(Ok(location)) => words(location).is_none().then_some("the start of an expression"),
     }
 }
 
@@ -161,7 +165,11 @@ fn parameters_are_where_perf_finds_them() {
             let place = format!("{}+{}", line.symbol, line.offset);
             for (name, theirs) in &line.variables {
                 let location = named(name).map(|parameter| &parameter.location);
-                match classify(location, theirs) {
+                let class = classify(location, theirs).or_else(|| {
+                    let inside = inside(&kernel, line, function);
+                    inside.iter().any(|known| known == name).then_some("of another function")
+                });
+                match class {
                     Some(class) => *classes.entry(class).or_default() += 1,
                     None => {
                         let ours = named(name).map(Variable::place);
@@ -231,6 +239,19 @@ fn a_copy_is_the_one_that_was_asked_for() {
     assert_eq!(place(14, "rq"), "at 16(%rsp)");
     assert!(place(152, "refused").starts_with("at 0xffffffff8"), "{}", place(152, "refused"));
     assert_eq!(place(0, "index"), "not available here (live 62-79, 144-149)");
+}
+
+/// The parameters of the copies inside of this one that begin at the same instruction, which perf lists too.
+fn inside(kernel: &Kernel, line: &Line, function: &str) -> Vec<String> {
+    let innermost = Instruction {
+        module: "vmlinux".to_owned(),
+        function: line.symbol.clone(),
+        offset: line.offset,
+        copy: None,
+    };
+    let Some(Ok(scope)) = kernel.scopes(&[innermost]).pop() else { return Vec::new() };
+    let frames = scope.frames.iter().take_while(|frame| frame.function != function);
+    frames.flat_map(|frame| &frame.parameters).map(|parameter| parameter.name.clone()).collect()
 }
 
 /// Which row of the table a parameter belongs to.
