@@ -55,6 +55,8 @@ fn every_shape_of_a_copy() {
         [":caller:19", ":caller:24", ":caller:29", ":_start:4"],
         "where control leaves: not between two ranges of one way; where it is entered if there is no instruction"
     );
+    let hoisted = index.inline_sites("vmlinux", "hoisted", Boundary::Entry).expect("a site");
+    assert_eq!(names(&hoisted), [":caller:21"], "where the first range begins, though it has no bytes");
     let remarks = kernel.take_remarks().join("\n");
     for reason in [
         "1 in code that is freed after boot",

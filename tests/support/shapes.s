@@ -98,6 +98,11 @@ early:
 	attr	0, 0
 	abbrev	9, 0x0b, 1		# lexical_block
 	attr	0, 0
+	abbrev	10, 0x1d, 0		# inlined_subroutine: ranges without entry_pc
+	attr	0x31, 0x13
+	attr	0x55, 0x17
+	attr	0x59, 0x0b
+	attr	0, 0
 	.byte	0
 .Labbrev2:
 	abbrev	1, 0x11, 1
@@ -135,6 +140,14 @@ early:
 .Lempty:
 	.byte	6
 	.quad	caller + 24
+	.quad	caller + 24
+	.byte	0
+.Lhoisted:				# the first range has no bytes and is where the copy is entered
+	.byte	6
+	.quad	caller + 21
+	.quad	caller + 21
+	.byte	6
+	.quad	caller + 22
 	.quad	caller + 24
 	.byte	0
 .Ltouching:				# two ranges that are one
@@ -203,6 +216,10 @@ early:
 	.quad	.Ldead
 	.quad	4
 	.byte	24
+	.uleb128 10
+	.long	.Linl_hoisted - .Lunit1
+	.long	.Lhoisted
+	.byte	29
 	.uleb128 7			# no address at all
 	.long	.Linl - .Lunit1
 	.byte	25
@@ -241,6 +258,10 @@ early:
 	.uleb128 2
 	.asciz	"inl"
 	.byte	10, 1
+.Linl_hoisted:
+	.uleb128 2
+	.asciz	"hoisted"
+	.byte	14, 1
 .Lnamesake:
 	.uleb128 2
 	.asciz	"in_twice"

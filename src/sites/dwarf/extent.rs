@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use gimli::{Attribute, AttributeValue, constants as dw};
+use gimli::{Attribute, AttributeValue, RawRngListEntry, constants as dw};
 
 use super::unit::Unit;
 use super::{Dwarf, Slice};
@@ -29,7 +29,7 @@ impl<'a> Extent<'a> {
         *slot = Some(attribute.value());
     }
 
-    /// The ranges in the order of the list, the empty ones too.
+    /// The ranges in the order of the list; those without bytes are left out.
     pub fn ranges(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<Vec<Range<u64>>> {
         let mut listed = Vec::new();
         if let Some(value) = self.ranges {
@@ -61,7 +61,12 @@ impl<'a> Extent<'a> {
             Some(value) => dwarf.attr_address(&unit.inner, value)?,
             None => None,
         };
-        let base = low_pc.or(listed.first().map(|range| range.start));
+        let base = match (low_pc, self.entry_pc) {
+            (Some(low_pc), _) => Some(low_pc),
+            // Many copies have DW_AT_entry_pc and ranges; their lists are read once.
+            (None, Some(_)) => listed.first().map(|range| range.start),
+            (None, None) => self.first_start(dwarf, unit)?.or(listed.first().map(|range| range.start)),
+        };
         let Some(value) = self.entry_pc else { return Ok(base) };
         Ok(match dwarf.attr_address(&unit.inner, value)? {
             Some(address) => Some(address),
@@ -69,6 +74,42 @@ impl<'a> Extent<'a> {
             None => value.udata_value().zip(base).map(|(distance, base)| base.wrapping_add(distance)),
         })
     }
+
+    /// Where the first range of the list begins. It may have no bytes: gcc then says with it where a copy is entered
+    /// whose first instruction became the caller's.
+    fn first_start(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<Option<u64>> {
+        let Some(value) = self.ranges else { return Ok(None) };
+        let Some(offset) = dwarf.attr_ranges_offset(&unit.inner, value)? else { return Ok(None) };
+        let mut base = unit.inner.low_pc;
+        let mut entries = dwarf.raw_ranges(&unit.inner, offset)?;
+        while let Some(entry) = entries.next()? {
+            let start = match entry {
+                RawRngListEntry::BaseAddress { addr } => {
+                    base = addr;
+                    continue;
+                }
+                RawRngListEntry::BaseAddressx { addr } => {
+                    base = dwarf.address(&unit.inner, addr)?;
+                    continue;
+                }
+                RawRngListEntry::AddressOrOffsetPair { begin, .. }
+                | RawRngListEntry::OffsetPair { begin, .. } => base.wrapping_add(begin),
+                RawRngListEntry::StartxEndx { begin, .. } | RawRngListEntry::StartxLength { begin, .. } => {
+                    dwarf.address(&unit.inner, begin)?
+                }
+                RawRngListEntry::StartEnd { begin, .. } | RawRngListEntry::StartLength { begin, .. } => begin,
+            };
+            if !is_tombstone(start) {
+                return Ok(Some(start));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Has the linker taken away what was here?
+fn is_tombstone(address: u64) -> bool {
+    address == 0 || address >= u64::MAX - 1
 }
 
 /// Sorted; ranges that touch become one; empty and reversed ones go.
