@@ -94,6 +94,17 @@ fn definitions_that_grow() {
     refused("grow.d", (text + "BEGIN { trace(f63); }\n").as_bytes(), &[]);
 }
 
+/// Each struct has two of the one before: 2^59 in all, in a text of two lines.
+#[test]
+fn a_struct_of_structs_of_structs() {
+    let twice = |level: usize| format!("struct s{level} {{ struct s{} a, b; }}; ", level - 1);
+    let all: String = (1..60).map(twice).collect();
+    let text = format!(
+        "struct s0 {{ char a; }}; {all}\nBEGIN {{ print(*(struct s59 *)0); trace(sizeof(struct s59)); x }}\n"
+    );
+    assert!(refused("twice.d", text.as_bytes(), &[]).contains("[D_"), "in no time");
+}
+
 #[test]
 fn ten_thousand_levels() {
     let n = 10_000;

@@ -1,6 +1,6 @@
 //! types/declared.rs: the types that a program defines.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{Layout, Member, Tagged, Type, TypeId, TypeOrigin, TypeSource};
 use crate::parser::ast::TagKind;
@@ -190,19 +190,33 @@ impl<'a> Placement<'a> {
     }
 }
 
-/// Bytes that the address of such an object is a multiple of.
+/// Bytes that the address of such an object is a multiple of: the most that anything in it asks for. Each struct is looked
+/// into once, however often it is a member.
 fn align(types: &dyn TypeSource, ty: &Type) -> u64 {
-    match ty.resolved() {
-        Type::Int(int) => int.bytes.into(),
-        Type::Float { bytes, .. } => (*bytes).into(),
-        Type::Enum(tagged) => tagged.bytes.unwrap_or(4).clamp(1, 8),
-        Type::Pointer { .. } => 8,
-        Type::Array { of, .. } => align(types, of),
-        Type::Record(tagged) => {
-            types.members(tagged).iter().map(|member| align(types, &member.ty)).max().unwrap_or(1)
-        }
-        _ => 1,
+    let mut most = 1;
+    let mut seen = HashSet::new();
+    let mut left = vec![ty.clone()];
+    while let Some(ty) = left.pop() {
+        let own = match ty.resolved() {
+            Type::Int(int) => int.bytes.into(),
+            Type::Float { bytes, .. } => (*bytes).into(),
+            Type::Enum(tagged) => tagged.bytes.unwrap_or(4).clamp(1, 8),
+            Type::Pointer { .. } => 8,
+            Type::Array { of, .. } => {
+                left.push((**of).clone());
+                1
+            }
+            Type::Record(tagged) => {
+                if seen.insert(tagged.id) {
+                    left.extend(types.members(tagged).into_iter().map(|member| member.ty));
+                }
+                1
+            }
+            _ => 1,
+        };
+        most = most.max(own);
     }
+    most
 }
 
 #[cfg(test)]
