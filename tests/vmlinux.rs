@@ -369,11 +369,11 @@ fn every_site_is_a_probe_at_an_instruction() {
             for site in &found[0].sites {
                 let module = if site.module_needed { site.module.as_str() } else { "" };
                 let probes = catalog
-                    .matches("kinst", module, &site.caller, &site.offset.to_string())
+                    .matches("kinst", module, &site.caller, &site.name())
                     .unwrap_or_else(|error| panic!("{site:?}: {} {:?}", error.title, error.notes));
                 assert_eq!(probes.len(), 1, "{site:?} is not one place: {probes:?}");
                 let address = probes[0].address + site.offset;
-                assert!(seen.insert(address), "{site:?} twice");
+                assert!(seen.insert((address, site.to.clone())), "{site:?} twice");
                 assert!(
                     boundary == Boundary::Return || addresses.contains(&address),
                     "{site:?} is elsewhere"

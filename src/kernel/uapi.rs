@@ -1403,6 +1403,7 @@ pub struct Probe {
     /// run-time address of the function's symbol; interval; number of the system call or event
     pub func: u64,
     pub offset: u32,
+    /// of an edge: a signed distance from func, f.cold may stand before f
     pub to: u32,
     /// names in strtab, what probeprov and the others say
     pub prov: u32,
