@@ -10,6 +10,8 @@ pub enum Error {
     NoRegisters { span: Span },
     /// The keys of an array or the arguments of a subroutine do not fit the tuple stack.
     TooManyKeys { found: usize, most: usize, span: Span },
+    /// A variable of a type that no variable can hold.
+    LargeVariable { name: String, bytes: u64, most: u64, span: Span },
     /// What a translator makes is no value; the checker lets none through.
     Translated { span: Span },
     /// A limit of the object: its size or its tables.
@@ -28,6 +30,12 @@ impl Error {
                 Diagnostic::error(tags::UNKNOWN, format!("{found} keys are too many: DIF holds {most}"))
                     .at(*span, "too many keys")
                     .help("join some of them into one, for example with strjoin()")
+            }
+            Error::LargeVariable { name, bytes, most, span } => {
+                let title = format!("the variable `{name}` has {bytes} bytes: one can hold {most}");
+                Diagnostic::error(tags::UNKNOWN, title)
+                    .at(*span, "too large")
+                    .help("keep a pointer to it, or an associative array of its parts")
             }
             Error::Translated { span } => Diagnostic::error(tags::CG_DYN, "a translated object is no value")
                 .at(*span, "has members only"),

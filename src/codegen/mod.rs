@@ -30,6 +30,7 @@ pub type Result<T> = std::result::Result<T, Box<Error>>;
 
 /// Generates the DIF objects and actions of a whole program.
 pub fn generate(program: &typed::Program) -> Result<dif::Program> {
+    program.variables.iter().try_for_each(|variable| fits(variable, program))?;
     let mut generator = Generator::new(program);
     let mut clauses = Vec::new();
     for clause in &program.clauses {
@@ -38,6 +39,20 @@ pub fn generate(program: &typed::Program) -> Result<dif::Program> {
     let aggregations = program.aggregations.iter().map(layout::aggregation).collect();
     let variables = generator.all_variables();
     Ok(dif::Program { difos: generator.difos, variables, aggregations, clauses })
+}
+
+/// A string is cut where it does not fit; anything else is held whole or not at all.
+fn fits(variable: &typed::Variable, program: &typed::Program) -> Result<()> {
+    let most = u64::from(dif::verify::MAX_VALUE);
+    let whole =
+        matches!(variable.ty.resolved(), crate::types::Type::Array { .. } | crate::types::Type::Record(_));
+    match program.layout.size(&variable.ty) {
+        Some(bytes) if whole && bytes > most => {
+            let (name, span) = (variable.name.clone(), variable.span);
+            Err(Box::new(Error::LargeVariable { name, bytes, most, span }))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What the objects of a program share.
