@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gimli::{AttributeValue, EndianSlice, LittleEndian};
 use kinst::debuginfo::Image;
+use kinst::sites::{Boundary, DwarfIndex, Kernel, SiteIndex};
 
 /// With few copies, and with ever more.
 const FUNCTIONS: [&str; 5] = ["rw_verify_area", "get_page", "fdget_pos", "list_del", "kmalloc"];
@@ -106,7 +108,13 @@ impl Bench {
 
     fn perf(&self, function: &str) -> Command {
         let mut command = Command::new("perf");
-        command.arg("probe").arg("-k").arg(&self.vmlinux).args(["-q", "-D", function]);
+        command.arg("probe").arg("-k").arg(&self.vmlinux).args([
+            "-q",
+            "--max-probes",
+            "100000",
+            "-D",
+            function,
+        ]);
         command
     }
 
@@ -120,7 +128,10 @@ impl Bench {
             .filter(|(name, function)| !function.copies.is_empty() && !name.starts_with("__"))
             .map(|(name, _)| name)
             .collect();
-        inlined.into_iter().step_by(271).take(MANY).collect()
+        let kernel = Arc::new(Kernel::sysroot(&self.root, None).expect("a kernel"));
+        let index = DwarfIndex::new(kernel, []);
+        let can_be_traced = |name: &String| index.inline_sites("", name, Boundary::Entry).is_ok();
+        inlined.into_iter().step_by(251).filter(can_be_traced).take(MANY).collect()
     }
 }
 
