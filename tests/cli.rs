@@ -1,6 +1,9 @@
 //! tests/cli.rs: the commands dtrace and inlinecall as a user runs them, on a machine without the kernel module: exit
 //! statuses, what is on standard output, what is on standard error.
 
+#[path = "support/installed.rs"]
+mod installed;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -536,15 +539,8 @@ fn inlinecall_says_why_there_is_nothing() {
 
 /// What `cargo xtask setup` has unpacked.
 fn kernel() -> Option<(PathBuf, PathBuf)> {
-    let cache = std::env::var_os("KINST_CACHE").map(PathBuf::from).or_else(|| {
-        let home = PathBuf::from(std::env::var_os("HOME")?);
-        let base = std::env::var_os("XDG_CACHE_HOME").map_or(home.join(".cache"), PathBuf::from);
-        Some(base.join("kinst"))
-    })?;
-    let root = cache.join("kernels/stable");
-    let mut files =
-        std::fs::read_dir(root.join("usr/lib/debug/boot")).ok()?.flatten().map(|entry| entry.path());
-    let vmlinux = files.find(|path| path.to_string_lossy().contains("vmlinux-"))?;
+    let root = installed::sysroot("stable")?;
+    let vmlinux = installed::vmlinux(&root)?;
     Some((root, vmlinux))
 }
 

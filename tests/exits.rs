@@ -1,5 +1,8 @@
 //! tests/exits.rs: where the inlined copies of whole kernels are left: a sweep, with the time it takes.
 
+#[path = "support/installed.rs"]
+mod installed;
+
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
@@ -9,10 +12,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// `KINST_KERNELS`, or the one that `cargo xtask setup` has unpacked first.
 fn kernels() -> Vec<PathBuf> {
-    let Some(home) = std::env::var_os("HOME") else { return Vec::new() };
-    let kernels = PathBuf::from(home).join(".cache/kinst/kernels");
     let wanted = std::env::var("KINST_KERNELS").unwrap_or("stable".to_owned());
-    wanted.split(',').map(|name| kernels.join(name)).filter(|path| path.exists()).collect()
+    wanted.split(',').filter_map(installed::sysroot).collect()
 }
 
 /// CPU time of all threads, and wall time, in milliseconds.

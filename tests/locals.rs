@@ -1,6 +1,9 @@
 //! tests/locals.rs: where a kernel's variables are, against `perf probe -D 'function $params'`; and of how many parameters
 //! of inlined copies the location at the entry can be read. Skipped where there is no vmlinux, or no perf.
 
+#[path = "support/installed.rs"]
+mod installed;
+
 #[path = "support/kernel.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
 mod kernel;
@@ -39,25 +42,13 @@ const FUNCTIONS: [&str; 15] = [
 
 /// `KINST_SYSROOT`, or what `cargo xtask setup` has unpacked.
 fn sysroot() -> Option<PathBuf> {
-    let root = std::env::var_os("KINST_SYSROOT").map(PathBuf::from).or_else(|| {
-        let cache = std::env::var_os("KINST_CACHE").map(PathBuf::from).or_else(|| {
-            let home = PathBuf::from(std::env::var_os("HOME")?);
-            let base = std::env::var_os("XDG_CACHE_HOME").map_or(home.join(".cache"), PathBuf::from);
-            Some(base.join("kinst"))
-        })?;
-        Some(cache.join("kernels/stable"))
-    })?;
-    let found = vmlinux(&root).is_some();
+    let given = std::env::var_os("KINST_SYSROOT").map(PathBuf::from);
+    let root = given.or_else(|| installed::sysroot("stable"))?;
+    let found = installed::vmlinux(&root).is_some();
     if !found {
         eprintln!("skipped: no vmlinux (KINST_SYSROOT, or cargo xtask setup)");
     }
     found.then_some(root)
-}
-
-fn vmlinux(root: &Path) -> Option<PathBuf> {
-    let mut files =
-        std::fs::read_dir(root.join("usr/lib/debug/boot")).ok()?.flatten().map(|entry| entry.path());
-    files.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinux-")))
 }
 
 /// What perf says of one copy: variables and their places.
@@ -142,7 +133,7 @@ fn parameters_are_where_perf_finds_them() {
     if Command::new("perf").arg("--version").output().is_err() {
         return eprintln!("skipped: no perf (Debian: linux-perf)");
     }
-    let vmlinux = vmlinux(&root).expect("it is there");
+    let vmlinux = installed::vmlinux(&root).expect("it is there");
     let kernel = Kernel::sysroot(&root, None).expect("a sysroot");
     let (mut classes, mut only_ours): (BTreeMap<&str, usize>, usize) = Default::default();
     let mut differences = BTreeSet::new();
@@ -274,7 +265,7 @@ fn row(variable: &Variable) -> String {
 #[ignore = "slow: every copy of a kernel; cargo test --release --test locals -- --ignored --nocapture"]
 fn parameters_of_all_copies() {
     let Some(root) = sysroot() else { return };
-    let image = Image::open(&vmlinux(&root).expect("it is there")).expect("a vmlinux");
+    let image = Image::open(&installed::vmlinux(&root).expect("it is there")).expect("a vmlinux");
     // Every N-th name only: a look that takes seconds.
     let every = std::env::var("KINST_EVERY").ok().and_then(|every| every.parse().ok()).unwrap_or(1);
     let names: Vec<String> = dwarf::inline_names(&image).expect("names").into_iter().step_by(every).collect();

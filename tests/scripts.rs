@@ -2,18 +2,11 @@
 //!
 //! `tests/scripts/*.txt` hold scripts, with a line of `=====` between two.
 
+#[path = "support/installed.rs"]
+mod installed;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-
-/// The root of the kernel that `cargo xtask setup` fetched.
-fn kernel() -> Option<PathBuf> {
-    let cache = std::env::var_os("KINST_CACHE").map(PathBuf::from).or_else(|| {
-        let home = PathBuf::from(std::env::var_os("HOME")?);
-        let base = std::env::var_os("XDG_CACHE_HOME").map_or(home.join(".cache"), PathBuf::from);
-        Some(base.join("kinst"))
-    })?;
-    Some(cache.join("kernels/stable")).filter(|root| root.exists())
-}
 
 fn scripts() -> Vec<(String, String)> {
     let mut scripts = Vec::new();
@@ -68,7 +61,9 @@ fn is_clauses_only(script: &str) -> bool {
 
 #[test]
 fn scripts_compile_in_every_mode_and_layout() {
-    let Some(root) = kernel() else { return eprintln!("skipped: no kernel (cargo xtask setup)") };
+    let Some(root) = installed::sysroot("stable") else {
+        return eprintln!("skipped: no kernel (cargo xtask setup)");
+    };
     let dir = tempfile::tempdir().unwrap();
     let scripts = scripts();
     assert!(scripts.len() > 140, "only {} scripts", scripts.len());

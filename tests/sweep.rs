@@ -1,6 +1,9 @@
 //! tests/sweep.rs: all inlined functions of a kernel and of a hundred of its modules: each is answered, and each site is
 //! an instruction for objdump. Skipped where there is no vmlinux.
 
+#[path = "support/installed.rs"]
+mod installed;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -78,16 +81,10 @@ fn lines(path: &Path, what: &str, mut each: impl FnMut(&str)) {
     assert!(objdump.wait().expect("objdump").success());
 }
 
-/// The sysroot that `cargo xtask setup` has unpacked.
+/// `KINST_SWEEP_KERNEL`, or the stable one.
 fn sysroot() -> Option<PathBuf> {
     let name = std::env::var("KINST_SWEEP_KERNEL").unwrap_or_else(|_| "stable".to_owned());
-    let cache = std::env::var_os("KINST_CACHE").map(PathBuf::from).or_else(|| {
-        let home = PathBuf::from(std::env::var_os("HOME")?);
-        let base = std::env::var_os("XDG_CACHE_HOME").map_or(home.join(".cache"), PathBuf::from);
-        Some(base.join("kinst"))
-    })?;
-    let root = cache.join("kernels").join(name);
-    root.join("usr/lib/debug/boot").exists().then_some(root)
+    installed::sysroot(&name).filter(|root| root.join("usr/lib/debug/boot").exists())
 }
 
 /// Where the file of a module with its code and debug information is.

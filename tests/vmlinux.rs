@@ -1,6 +1,9 @@
 //! tests/vmlinux.rs: a kernel's inlined copies against `perf probe -D` and `objdump -d`, and each site as a probe. Skipped
 //! where there is no vmlinux; the comparison with perf also where there is no perf.
 
+#[path = "support/installed.rs"]
+mod installed;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
@@ -80,14 +83,7 @@ fn vmlinux() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os("KINST_VMLINUX") {
         return Some(PathBuf::from(path)).filter(|path| path.exists());
     }
-    let cache = std::env::var_os("KINST_CACHE").map(PathBuf::from).or_else(|| {
-        let home = PathBuf::from(std::env::var_os("HOME")?);
-        let base = std::env::var_os("XDG_CACHE_HOME").map_or(home.join(".cache"), PathBuf::from);
-        Some(base.join("kinst"))
-    })?;
-    let boot = cache.join("kernels/stable/usr/lib/debug/boot");
-    let mut files = std::fs::read_dir(boot).ok()?.flatten().map(|entry| entry.path());
-    files.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinux-")))
+    installed::vmlinux(&installed::sysroot("stable")?)
 }
 
 /// Addresses of all symbols, by name.

@@ -2,6 +2,7 @@
 
 use super::dtrace::{Failed, Run};
 use super::dtrace_trace;
+use super::report::in_color;
 use crate::kernel::reason;
 use crate::kernel::uapi::Reason;
 use crate::sites::Refusal;
@@ -9,7 +10,6 @@ use crate::sites::disas::{self, Disassembler, Disassembly, Listed, Listing, Plac
 use crate::sites::dwarf::Frame;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::io::IsTerminal;
 use std::sync::Arc;
 
 /// The functions' instructions on standard output; what cannot be told of them on standard error.
@@ -53,8 +53,7 @@ fn written(run: &Run, disassembly: &Disassembly) -> String {
         }
         return text;
     }
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let color = !no_color && run.invocation.output.is_none() && std::io::stdout().is_terminal();
+    let color = run.invocation.output.is_none() && in_color(&std::io::stdout());
     let paint = Paint { color };
     for (index, listing) in disassembly.listings.iter().enumerate() {
         text += if index > 0 { "\n" } else { "" };

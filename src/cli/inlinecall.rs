@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde_json::{Value, json};
 
+use super::report::in_color;
 use crate::diag::render::{self, Style};
 use crate::diag::{Diagnostic, tags};
 use crate::sites::calls::{self, Call, Place, Return};
@@ -174,8 +175,7 @@ fn caller(place: &Place) -> String {
 }
 
 fn report(error: &Diagnostic) {
-    let color =
-        io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let style = Style { program: "inlinecall", color, errtags: false, subject: None };
+    let style =
+        Style { program: "inlinecall", color: in_color(&io::stderr()), errtags: false, subject: None };
     eprint!("{}", render::text(&Sources::default(), error, &style));
 }

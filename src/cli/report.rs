@@ -20,8 +20,7 @@ pub struct Report {
 
 impl Report {
     pub fn new(program: &str) -> Report {
-        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let color = !no_color && std::io::stderr().is_terminal();
+        let color = in_color(&std::io::stderr());
         Report { program: program.to_owned(), color, json: false, errtags: false, quiet: false }
     }
 
@@ -67,6 +66,12 @@ impl Report {
         let help: Vec<&str> = help.into_iter().collect();
         write(&format!("{}\n", serde_json::json!({ "severity": severity, "title": title, "help": help })));
     }
+}
+
+/// Whether what is written there is painted: a terminal, and nobody minds.
+pub fn in_color(to: &impl IsTerminal) -> bool {
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !no_color && to.is_terminal()
 }
 
 /// Nobody left to read a message is no reason to stop.

@@ -4,7 +4,7 @@ use gimli::{Abbreviation, EntriesRaw, UnitOffset, constants as dw};
 
 use super::extent::{Extent, merge};
 use super::scan::{Body, Definition, Definitions, Scan};
-use super::unit::{Unit, file_index, skip_tree};
+use super::unit::{Unit, file_index};
 use super::{CallSite, Dwarf, InlineCopy, Slice};
 
 pub struct CopyFinder<'d, 'a> {
@@ -98,11 +98,7 @@ impl<'a> CopyFinder<'_, 'a> {
                     depth += usize::from(abbreviation.has_children());
                 }
                 // A function in a function (other languages than C) is a body of its own.
-                _ => {
-                    if let Some(next) = skip_tree(&mut entries, abbreviation)? {
-                        entries = unit.entries(next)?;
-                    }
-                }
+                _ => unit.skip_tree(&mut entries, abbreviation)?,
             }
         }
         Ok(())

@@ -9,7 +9,7 @@ use gimli::{Abbreviation, EntriesRaw, constants as dw};
 use super::extent::{Extent, merge};
 use super::info::{DebugInfo, lock, owner};
 use super::scan::for_each_function;
-use super::unit::{Unit, file_index, skip_tree};
+use super::unit::{Unit, file_index};
 use super::{CallSite, Dwarf, Slice};
 use crate::debuginfo::Error;
 
@@ -210,11 +210,7 @@ impl<'d> Reader<'_, 'd> {
                     entries.skip_attributes(abbreviation.attributes())?;
                     depth += usize::from(abbreviation.has_children());
                 }
-                _ => {
-                    if let Some(next) = skip_tree(&mut entries, abbreviation)? {
-                        entries = unit.entries(next)?;
-                    }
-                }
+                _ => unit.skip_tree(&mut entries, abbreviation)?,
             }
         }
         Ok(nodes)

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use gimli::{Abbreviation, AttributeValue, EntriesRaw, UnitOffset, constants as dw};
 
 use super::names::Names;
-use super::unit::{Unit, after_children, skip_tree};
+use super::unit::{Unit, after_children};
 use super::{Dwarf, Slice};
 
 /// A definition of a wanted function.
@@ -142,10 +142,7 @@ pub fn for_each_function<'a>(
             entries.skip_attributes(abbreviation.attributes())?;
             None
         } else {
-            let next = skip_tree(&mut entries, abbreviation)?;
-            if let Some(next) = next {
-                entries = unit.entries(next)?;
-            }
+            unit.skip_tree(&mut entries, abbreviation)?;
             continue;
         };
         match next {

@@ -109,6 +109,18 @@ impl<'a> Unit<'a> {
         self.inner.entries_raw(Some(at))
     }
 
+    /// Moves `entries` past the attributes of an entry and, if it has children, past them.
+    pub fn skip_tree<'u>(
+        &'u self,
+        entries: &mut EntriesRaw<'u, Slice<'a>>,
+        abbreviation: &Abbreviation,
+    ) -> gimli::Result<()> {
+        if let Some(next) = skip_tree(entries, abbreviation)? {
+            *entries = self.entries(next)?;
+        }
+        Ok(())
+    }
+
     /// Offset in .debug_info of an entry of this unit.
     pub fn global(&self, offset: UnitOffset) -> u64 {
         self.in_file(self.inner.header.offset().0 as u64 + offset.0 as u64)
@@ -185,8 +197,8 @@ pub fn file_index(attribute: &Attribute<Slice<'_>>) -> u64 {
     }
 }
 
-/// Goes past the attributes of an entry and, if it has children, past them.
-pub fn skip_tree(
+/// Where the entry behind this one and its children is; `None`: it has none, and `entries` stands there already.
+fn skip_tree(
     entries: &mut EntriesRaw<'_, Slice<'_>>,
     abbreviation: &Abbreviation,
 ) -> gimli::Result<Option<UnitOffset>> {

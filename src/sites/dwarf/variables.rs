@@ -11,7 +11,7 @@ use super::extent::Extent;
 use super::frames::{Body, Frame};
 use super::info::{DebugInfo, owner};
 use super::listed::{Listed, Place};
-use super::unit::{Unit, after_children, skip_tree};
+use super::unit::{Unit, after_children};
 use super::unwind::Unwind;
 use super::{Dwarf, Slice};
 use crate::debuginfo::{Error, Image};
@@ -239,10 +239,7 @@ impl<'d> Reader<'_, 'd> {
                     // A parameter is one of the function, not of a block in it.
                     described.parameter = tag == dw::DW_TAG_formal_parameter && depth == 1;
                     found.push((described, depth));
-                    let next = skip_tree(&mut entries, abbreviation)?;
-                    if let Some(next) = next {
-                        entries = unit.entries(next)?;
-                    }
+                    unit.skip_tree(&mut entries, abbreviation)?;
                 }
                 dw::DW_TAG_lexical_block if abbreviation.has_children() => {
                     let (mut extent, mut sibling) = (Extent::default(), None);
@@ -262,11 +259,7 @@ impl<'d> Reader<'_, 'd> {
                         entries = unit.entries(next)?;
                     }
                 }
-                _ => {
-                    if let Some(next) = skip_tree(&mut entries, abbreviation)? {
-                        entries = unit.entries(next)?;
-                    }
-                }
+                _ => unit.skip_tree(&mut entries, abbreviation)?,
             }
         }
         Ok(found)

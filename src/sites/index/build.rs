@@ -60,11 +60,12 @@ impl Kernel {
         self.cache().filter(|cache| cache.can_be_written())?;
         let all: Vec<usize> = (0..self.modules().len()).collect();
         let missing = self.not_indexed(&all);
+        let indices = || all.iter().filter_map(|module| self.index(*module));
+        let kept = indices().count();
         self.build(&missing, None);
         self.write_directory(true);
-        let indices: Vec<&Arc<ImageIndex>> = all.iter().filter_map(|module| self.index(*module)).collect();
-        let functions = indices.iter().map(|index| index.names().count()).sum();
-        Some(Built { modules: indices.len(), kept: indices.len().saturating_sub(missing.len()), functions })
+        let functions = indices().map(|index| index.names().count()).sum();
+        Some(Built { modules: indices().count(), kept, functions })
     }
 
     /// Which of these modules may know any of these functions (no names: any at all), once all that can be kept is:
@@ -104,23 +105,23 @@ impl Kernel {
 
     /// The names of the functions that a module has inlined, or could.
     pub(in super::super) fn inline_names(&self, module: usize) -> Vec<String> {
-        match (self.index(module), self.debug(module)) {
-            (Some(index), _) => index.names().map(str::to_owned).collect(),
-            (None, Some(image)) => dwarf::inline_names(image).unwrap_or_default().into_iter().collect(),
-            (None, None) => Vec::new(),
+        if let Some(index) = self.index(module) {
+            return index.names().map(str::to_owned).collect();
         }
+        let names = self.debug(module).and_then(|image| dwarf::inline_names(image).ok());
+        names.unwrap_or_default().into_iter().collect()
     }
 
     /// How many copies of a function these modules have, those that cannot be traced too.
     pub(in super::super) fn copies(&self, modules: &[usize], function: &str) -> u32 {
         let wanted = [function.to_owned()];
-        let in_module = |module: usize| match (self.index(module), self.debug(module)) {
-            (Some(index), _) => index.function(function).map(|known| known.dropped.copies),
-            (None, image) => {
-                let image = image.filter(|image| module == 0 || dwarf::may_know(image, &wanted))?;
-                let found = dwarf::find(image, &wanted, false).ok()?;
-                Some(found.functions.iter().map(|function| function.copies.len() as u32).sum())
+        let in_module = |module: usize| {
+            if let Some(index) = self.index(module) {
+                return index.function(function).map(|known| known.dropped.copies);
             }
+            let image = self.debug(module).filter(|image| module == 0 || dwarf::may_know(image, &wanted))?;
+            let found = dwarf::find(image, &wanted, false).ok()?;
+            Some(found.functions.iter().map(|function| function.copies.len() as u32).sum())
         };
         let knowing = self.directory().and_then(|directory| directory.knowing(hash(function)));
         let may_know = |module: &usize| knowing.as_ref().is_none_or(|knowing| knowing.contains(module));
