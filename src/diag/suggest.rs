@@ -13,11 +13,13 @@ pub fn nearest_few<'a>(
     candidates: impl IntoIterator<Item = &'a str>,
     limit: usize,
 ) -> Vec<&'a str> {
-    let most = (name.chars().count() / 3).max(1);
+    let length = name.chars().count();
+    let most = (length / 3).max(1);
     // Of two as near, two swapped letters (prinft) are a likelier slip than one too many.
     let mut near: Vec<(usize, usize, &str)> = candidates
         .into_iter()
-        .filter(|candidate| *candidate != name)
+        // Of 100,000 symbols most are told apart by their length alone.
+        .filter(|candidate| candidate.chars().count().abs_diff(length) <= most && *candidate != name)
         .filter_map(|candidate| {
             Some((distance(name, candidate, most)?, candidate.len().abs_diff(name.len()), candidate))
         })

@@ -131,7 +131,7 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
             .help(format!("load it first: modprobe {module}"));
     }
     let mut names: Vec<&str> = Vec::new();
-    let mut inline: BTreeSet<String> = BTreeSet::new();
+    let mut inline: Vec<String> = Vec::new();
     for module in modules {
         if let Some(symbols) = kernel.symbols(*module) {
             names.extend(symbols.iter().filter(|(_, symbol)| !symbol.gone()).map(|(name, _)| name));

@@ -28,9 +28,9 @@ unwanted() {
 chunk() {
 	for round in 1 2 3 4 5 6 7 8; do
 		program <names >b.d
-		if dtrace -e -ds b.d >expanded 2>err; then
+		if dtrace -Z -e -ds b.d >expanded 2>err; then
 			places <expanded >map
-			if dtrace -v -x bufsize=1m -x aggsize=4m -qs b.d -c './work 2' >out 2>err && ! grep -q 'cannot be traced: ' err; then
+			if dtrace -Z -v -x bufsize=1m -x aggsize=4m -qs b.d -c './work 2' >out 2>err && ! grep -q 'cannot be traced: ' err; then
 				awk 'NR == FNR { places[$2]++; next } $1 == "E" { e[$2] = $3 } $1 == "R" { r[$2] = $3 }
 					END { for (f in e) print "F", f, places[f], e[f], r[f] + 0
 						for (f in r) if (!(f in e)) print "F", f, places[f], 0, r[f] }' map out
