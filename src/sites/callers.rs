@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::decode;
+use super::decode::{self, Control};
 use super::dwarf::InlineCopy;
-use super::exits::{self, Exit};
+use super::exits;
 use super::flow::{Flow, Marks, Part, Undecodable};
+use super::points::Point;
 use super::symtab::{Symbol, Symbols};
 
 /// The code of one module, for [`Flow`]s of its functions. Shared by threads.
@@ -21,8 +22,10 @@ pub struct Callers<'a> {
 /// Where one copy is left, as well as it can be told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// By address, each once.
-    pub sites: Vec<Exit>,
+    /// Where the copy is entered: mostly at its entry.
+    pub entered: Vec<Point>,
+    /// Where it is left, by address, each once.
+    pub sites: Vec<Point>,
     /// Ways out that no probe can be put on.
     pub lost: u32,
     /// The caller's control flow is not known: the sites are the last instructions of the copy's ranges.
@@ -86,14 +89,20 @@ impl<'a> Callers<'a> {
         let answers = group.iter().map(|(_, index)| {
             let InlineCopy { entry, ranges, .. } = copies[*index];
             let known = match &mut flow {
-                Ok(flow) => flow.exits(*entry, ranges).ok_or(Undecodable::Entry(*entry)),
+                Ok(flow) => flow
+                    .exits(*entry, ranges)
+                    .map(|exits| (flow.reached(*entry), exits))
+                    .ok_or(Undecodable::Entry(*entry)),
                 Err(error) => Err(*error),
             };
             let left = match known {
-                Ok(exits) => Left { sites: exits.sites, lost: exits.lost, ..Left::default() },
+                Ok((entered, exits)) => {
+                    Left { entered, sites: exits.sites, lost: exits.lost, ..Left::default() }
+                }
                 Err(error) => {
                     let (sites, missing) = self.last_instructions(*entry, ranges);
-                    Left { sites, lost: 0, unread: Some(error), missing }
+                    let entered = vec![Point::At(*entry)];
+                    Left { entered, sites, lost: 0, unread: Some(error), missing }
                 }
             };
             (*index, left)
@@ -102,7 +111,7 @@ impl<'a> Callers<'a> {
     }
 
     /// The last resort, for a copy in a caller that has no flow; see [`exits::last_instructions`].
-    pub fn last_instructions(&self, entry: u64, ranges: &[Range<u64>]) -> (Vec<Exit>, usize) {
+    pub fn last_instructions(&self, entry: u64, ranges: &[Range<u64>]) -> (Vec<Point>, usize) {
         exits::last_instructions(entry, ranges, |range| self.bytes(range.start))
     }
 
@@ -130,6 +139,21 @@ impl<'a> Callers<'a> {
         ways.sort_unstable();
         ways.dedup();
         ways
+    }
+
+    /// Does the instruction only decide where control goes?
+    pub(super) fn is_branch(&self, address: u64) -> bool {
+        let step = self.bytes(address).and_then(|code| decode::steps(code, address).next());
+        step.is_some_and(|step| matches!(step.control, Control::Jump(_) | Control::Branch(_)))
+    }
+
+    /// The static keys that control comes to an instruction from.
+    pub(super) fn keys_to(&self, address: u64) -> Vec<u64> {
+        let labels = self.marks.jump_labels.iter();
+        let leads = |(key, to): &&(u64, u64)| {
+            *to == address || *key < address && address - *key <= 5 && self.ways(*key).contains(&address)
+        };
+        labels.filter(leads).map(|(key, _)| *key).collect()
     }
 
     fn goes_to(&self, from: &Symbol, to: &Symbol) -> bool {
