@@ -415,7 +415,12 @@ impl SiteIndex for Lenient {
         Lenient::none_of(self.0.inline_sites(module, function, boundary))
     }
 
-    fn line_sites(&self, module: &str, function: &str, line: &SourceLine) -> Result<Vec<Site>, Box<Diagnostic>> {
+    fn line_sites(
+        &self,
+        module: &str,
+        function: &str,
+        line: &SourceLine,
+    ) -> Result<Vec<Site>, Box<Diagnostic>> {
         Lenient::none_of(self.0.line_sites(module, function, line))
     }
 }

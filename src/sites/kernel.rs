@@ -36,6 +36,8 @@ pub struct Kernel {
     /// The hashes of all names, sorted.
     namesakes: OnceLock<Vec<u64>>,
     pub(super) unloaded: OnceLock<Unloaded>,
+    /// Whether a function that is not there is worth a search for what was meant.
+    pub(super) advice: bool,
     /// Whom to tell that debuginfod is asked; none: it is not.
     ask: Option<Tell>,
     /// A server did not answer: the next one is not asked.
@@ -105,6 +107,7 @@ impl Kernel {
             kept: Kept::default(),
             namesakes: OnceLock::new(),
             unloaded: OnceLock::new(),
+            advice: true,
             ask: None,
             unanswered: AtomicBool::new(false),
             warnings: Mutex::default(),
@@ -125,6 +128,11 @@ impl Kernel {
     /// The same, with debug information from the servers that the user names; `say` is told what is waited for.
     pub fn with_debuginfod(self, say: Tell) -> Kernel {
         Kernel { ask: Some(say), ..self }
+    }
+
+    /// The same; what is not there is looked for elsewhere and under other names, or is taken as it is.
+    pub fn with_advice(self, advice: bool) -> Kernel {
+        Kernel { advice, ..self }
     }
 
     pub(super) fn cache(&self) -> Option<&Cache> {

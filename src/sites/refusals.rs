@@ -125,6 +125,9 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
         tags::PDESC_ZERO,
         format!("there is no function `{function}`{}", place(kernel, modules)),
     );
+    if !kernel.advice {
+        return error;
+    }
     if let Some(module) = kernel.unloaded_with(function) {
         return error
             .note(format!("the module {module} has one, and is not loaded"))
