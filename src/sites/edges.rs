@@ -145,9 +145,10 @@ impl Catalog {
         match step.control {
             Control::JumpIndirect | Control::JumpThrough => true,
             Control::Jump(to) => {
-                let symbols = self.kernel.symbols(0);
-                let thunk = symbols.and_then(|symbols| Some(symbols.name(symbols.containing(to)?)));
-                thunk.is_some_and(|name| name.starts_with("__x86_indirect_"))
+                let is_thunk = |name: &str| {
+                    name.strip_prefix("__pi_").unwrap_or(name).starts_with("__x86_indirect_")
+                };
+                self.kernel.symbols(0).is_some_and(|symbols| symbols.names_at(to).any(is_thunk))
             }
             _ => false,
         }

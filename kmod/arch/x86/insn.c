@@ -324,8 +324,11 @@ u8 kinst_arch_thunk(const char *name)
 	static const char regs[][4] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
 					"r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15" };
 	static const char *const thunks[] = { "__x86_indirect_thunk_", "__x86_indirect_jump_thunk_" };
+	static const char alias[] = "__pi_"; /* newer kernels have two names for each */
 	u8 i, reg;
 
+	if (!strncmp(name, alias, sizeof(alias) - 1))
+		name += sizeof(alias) - 1;
 	for (i = 0; i < 2; i++) {
 		size_t len = strlen(thunks[i]);
 

@@ -11,6 +11,8 @@
  *   points reason KIND:OFFSET[:TO] FUNCTION   prints why, as a number
  *   points list FUNCTION                      prints the live instructions
  *   points sum                                a checksum of the kernel's text
+ *   points report                             how many instructions of the kernel can be traced, and of the
+ *                                             others how many for which reason
  *   points hold KIND FUNCTION...              arms and sleeps until it is killed
  *
  * Counting is @[epid] = count(): one clause, one ECB for each probe.
@@ -48,6 +50,7 @@ static void die(const char *what)
 
 struct symbol {
 	uint64_t addr;
+	char type;
 	char name[120];
 };
 
@@ -73,6 +76,7 @@ static void read_symbols(void)
 		if (!(nsymbols & (nsymbols + 1)))
 			symbols = realloc(symbols, (2 * nsymbols + 2) * sizeof(*symbols));
 		symbols[nsymbols].addr = addr;
+		symbols[nsymbols].type = type;
 		snprintf(symbols[nsymbols++].name, sizeof(symbols->name), "%.119s", name);
 	}
 	fclose(f);
@@ -96,9 +100,16 @@ static uint64_t address_of(const char *name)
 
 static int live(uint64_t func, struct kinst_insns *info)
 {
-	*info = (struct kinst_insns){ .func = func, .buf = (uintptr_t)insns, .count = MAX_INSNS };
-	if (ioctl(device, KINST_IOC_INSNS, info))
-		die("INSNS");
+	uint32_t room;
+
+	/* Few functions are long, and the kernel takes as much memory as is asked for. */
+	for (room = 1024; room <= MAX_INSNS; room *= 8) {
+		*info = (struct kinst_insns){ .func = func, .buf = (uintptr_t)insns, .count = room };
+		if (ioctl(device, KINST_IOC_INSNS, info))
+			die("INSNS");
+		if (info->count <= room)
+			break;
+	}
 	return info->reason;
 }
 
@@ -390,6 +401,56 @@ static int list(const char *name)
 	return 0;
 }
 
+static int by_address(const void *a, const void *b)
+{
+	uint64_t x = ((const struct symbol *)a)->addr, y = ((const struct symbol *)b)->addr;
+
+	return x < y ? -1 : x > y;
+}
+
+/* What stays of the kernel's own text: functions of one address are one. */
+static int report_all(void)
+{
+	uint64_t start = address_of("_stext"), end = address_of("_etext"), last = 0;
+	uint64_t by_reason[KINST_R_MAX] = { 0 }, whole[KINST_R_MAX] = { 0 }, functions = 0, total = 0, bytes = 0, i, j;
+	double t0 = now();
+
+	qsort(symbols, nsymbols, sizeof(*symbols), by_address);
+	for (i = 0; i < nsymbols; i++) {
+		const struct symbol *s = &symbols[i];
+		struct kinst_insns info;
+
+		if (s->addr < start || s->addr >= end || s->addr == last || !strchr("tTwW", s->type))
+			continue;
+		last = s->addr;
+		functions++;
+		if (live(s->addr, &info)) {
+			if (info.reason < KINST_R_MAX)
+				whole[info.reason]++;
+			continue;
+		}
+		if (info.count > MAX_INSNS)
+			info.count = MAX_INSNS;
+		for (j = 0; j < info.count; j++) {
+			total++;
+			bytes += insns[j].len;
+			if (insns[j].reason < KINST_R_MAX)
+				by_reason[insns[j].reason]++;
+		}
+	}
+	printf("functions %llu, instructions %llu, bytes %llu of %llu\n", (unsigned long long)functions,
+	       (unsigned long long)total, (unsigned long long)bytes, (unsigned long long)(end - start));
+	for (i = 0; i < KINST_R_MAX; i++) {
+		if (by_reason[i])
+			printf("reason %llu: %llu instructions, %.3f %%\n", (unsigned long long)i,
+			       (unsigned long long)by_reason[i], 100.0 * by_reason[i] / total);
+		if (whole[i])
+			printf("reason %llu: %llu whole functions\n", (unsigned long long)i, (unsigned long long)whole[i]);
+	}
+	fprintf(stderr, "points: read in %.3f s\n", now() - t0);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int quiet = 0;
@@ -409,6 +470,8 @@ int main(int argc, char **argv)
 		return count(quiet, argv[2], argv + 3);
 	if (argc > 3 && !strcmp(argv[1], "hold"))
 		return hold(argv[2], argv + 3);
+	if (argc == 2 && !strcmp(argv[1], "report"))
+		return report_all();
 	if (argc == 3 && !strcmp(argv[1], "list"))
 		return list(argv[2]);
 	if (argc == 4 && !strcmp(argv[1], "reason")) {
