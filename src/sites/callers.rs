@@ -18,9 +18,11 @@ pub struct Callers<'a> {
     marks: &'a Marks,
 }
 
-/// Where one copy is left, as well as it can be told.
+/// Where one copy is entered and left, as well as it can be told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Left {
+    /// Where the copy is entered.
+    pub entry: u64,
     /// By address, each once.
     pub sites: Vec<Exit>,
     /// Ways out that no probe can be put on.
@@ -63,7 +65,7 @@ impl<'a> Callers<'a> {
         })
     }
 
-    /// Where each of the copies is left, on all cores: a caller is read once for all copies in it.
+    /// Where each of the copies is entered and left, on all cores: a caller is read once for all copies in it.
     pub fn left(&self, copies: &[&InlineCopy]) -> Vec<Left> {
         let mut by_caller: Vec<(u64, usize)> = (0..copies.len())
             .into_par_iter()
@@ -84,16 +86,21 @@ impl<'a> Callers<'a> {
         let caller = group.first().and_then(|(_, first)| self.caller(copies[*first].entry));
         let mut flow = caller.map_or(Err(Undecodable::NoCode), |caller| self.flow(caller));
         let answers = group.iter().map(|(_, index)| {
-            let InlineCopy { entry, ranges, .. } = copies[*index];
+            let InlineCopy { mut entry, told, ref ranges, .. } = *copies[*index];
             let known = match &mut flow {
-                Ok(flow) => flow.exits(*entry, ranges).ok_or(Undecodable::Entry(*entry)),
+                Ok(flow) => {
+                    if !told {
+                        entry = flow.entered(entry, ranges);
+                    }
+                    flow.exits(entry, ranges).ok_or(Undecodable::Entry(entry))
+                }
                 Err(error) => Err(*error),
             };
             let left = match known {
-                Ok(exits) => Left { sites: exits.sites, lost: exits.lost, ..Left::default() },
+                Ok(exits) => Left { entry, sites: exits.sites, lost: exits.lost, ..Left::default() },
                 Err(error) => {
-                    let (sites, missing) = self.last_instructions(*entry, ranges);
-                    Left { sites, lost: 0, unread: Some(error), missing }
+                    let (sites, missing) = self.last_instructions(entry, ranges);
+                    Left { entry, sites, lost: 0, unread: Some(error), missing }
                 }
             };
             (*index, left)

@@ -203,7 +203,10 @@ impl Kernel {
         let base =
             image.sections().iter().filter(|section| section.executable).map(|section| section.address);
         let Some(bytes) = ImageIndex::write(id, base.min().unwrap_or(0), &known, symbols) else { return };
-        if let Err(cause) = cache.write(&file_name(id), &bytes) {
+        // Without the instructions it is not known where copies are left: that may be better the next time.
+        if self.callers(module).is_some()
+            && let Err(cause) = cache.write(&file_name(id), &bytes)
+        {
             self.remark(format!(
                 "the index of {} cannot be kept in {}: {cause}",
                 this.name,

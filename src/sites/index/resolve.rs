@@ -43,27 +43,38 @@ pub fn resolve(kernel: &Kernel, module: usize, functions: &[Function]) -> Vec<Kn
     let mut known: Vec<Known> = Vec::with_capacity(functions.len());
     let mut live: Vec<(usize, &InlineCopy)> = Vec::new();
     for (at, function) in functions.iter().enumerate() {
-        known.push(entries(kernel, module, function, |copy| live.push((at, copy))));
+        known.push(counted(kernel, module, function, |copy| live.push((at, copy))));
     }
     let copies: Vec<&InlineCopy> = live.iter().map(|(_, copy)| *copy).collect();
     let callers = if copies.is_empty() { None } else { kernel.callers(module) };
     let left = match callers {
         Some(callers) => callers.left(&copies),
-        None => vec![Left { unread: Some(Undecodable::NoCode), ..Left::default() }; copies.len()],
+        None => copies.iter().map(|copy| unread(copy)).collect(),
     };
-    let mut seen = HashSet::new();
+    let mut seen = (HashSet::new(), HashSet::new());
     let mut last = 0;
     for ((at, _), left) in live.into_iter().zip(left) {
         if last != at {
-            seen.clear();
+            seen.0.clear();
+            seen.1.clear();
             last = at;
         }
-        known[at].leave(kernel, module, left, &mut seen);
+        if seen.0.insert(left.entry) {
+            known[at].entries.push(left.entry);
+        } else {
+            known[at].dropped.duplicates += 1;
+        }
+        known[at].leave(kernel, module, left, &mut seen.1);
     }
     known
 }
 
-fn entries<'f>(
+fn unread(copy: &InlineCopy) -> Left {
+    Left { entry: copy.entry, unread: Some(Undecodable::NoCode), ..Left::default() }
+}
+
+/// All but the sites; `live` gets the copies that are there.
+fn counted<'f>(
     kernel: &Kernel,
     module: usize,
     function: &'f Function,
@@ -73,20 +84,12 @@ fn entries<'f>(
     known.dropped.split_tails = count(function.split_tails);
     known.dropped.without_address = count(function.without_address);
     known.dropped.copies = count(function.copies.len() + function.without_address);
-    let mut seen = HashSet::new();
     for copy in &function.copies {
         match kernel.caller(module, copy.entry) {
             // A copy that cannot be entered is not left either.
             Err(NoSite::Freed) => known.dropped.freed += 1,
             Err(NoSite::Dead) => known.dropped.dead += 1,
-            Ok(_) => {
-                if seen.insert(copy.entry) {
-                    known.entries.push(copy.entry);
-                } else {
-                    known.dropped.duplicates += 1;
-                }
-                live(copy);
-            }
+            Ok(_) => live(copy),
         }
     }
     known
