@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use kinst::debuginfo::{CodeSymbol, Image};
+use kinst::debuginfo::{CodeSymbol, Image, bootable};
 use kinst::sites::dwarf::{self, DebugInfo, InlineCopy};
 use kinst::sites::{Boundary, Catalog, DwarfIndex, InlineProbe, Kernel, ProbeCatalog, SiteIndex};
 
@@ -314,6 +314,20 @@ fn the_copies_are_those_of_perf() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("perf-table.txt");
     std::fs::write(&path, &table).expect("a file");
     assert!(unexplained.is_empty(), "{unexplained:#?}");
+}
+
+/// Distributions pack it in different formats.
+#[test]
+fn the_kernel_that_is_booted_tells_its_build_id() {
+    for root in ["stable", "backports", "sid"].into_iter().filter_map(installed::sysroot) {
+        let Some(vmlinux) = installed::vmlinux(&root) else { continue };
+        let name = vmlinux.file_name().expect("a name").to_str().expect("text");
+        let booted = root.join("boot").join(name.replace("vmlinux", "vmlinuz"));
+        let id = bootable::build_id(&booted);
+        assert_eq!(id.as_ref(), Image::open(&vmlinux).expect("a vmlinux").build_id(), "{}", booted.display());
+        assert!(id.is_some());
+        println!("{}: {}", booted.display(), id.expect("an id"));
+    }
 }
 
 #[test]

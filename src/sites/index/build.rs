@@ -245,7 +245,9 @@ impl Kernel {
         let digest = self.digest();
         let Some(bytes) = Directory::write(&digest, contents) else { return };
         // What cannot be kept has been said of the indices.
-        let _ = cache.write(&directory_name(self.release(), digest), &bytes);
+        if !self.is_unanswered() {
+            let _ = cache.write(&directory_name(self.release(), digest), &bytes);
+        }
         if let Some(file) = Sealed::made(bytes, directory::KIND, &digest) {
             self.kept.directory.get_or_init(|| Directory::of(file));
         }
@@ -269,7 +271,9 @@ impl Kernel {
                 places.iter().fold(own, |digest, place| digest.with_file(place)).value()
             };
             let modules: Vec<u64> = (0..self.modules().len()).into_par_iter().map(of_module).collect();
-            let all = modules.iter().fold(Digest::new(), |all, module| all.with(&module.to_le_bytes()));
+            let servers = self.servers().unwrap_or_default();
+            let all = Digest::new().with(servers.as_bytes());
+            let all = modules.iter().fold(all, |all, module| all.with(&module.to_le_bytes()));
             all.value().to_le_bytes()
         })
     }
