@@ -52,13 +52,15 @@ impl Checker<'_> {
         let places = places.into_iter().zip(scopes).map(|(probe, in_scope)| Place { probe, in_scope });
         let mut clauses: Vec<typed::Clause> = Vec::new();
         self.absences.clear();
-        for place in without_padding(places.collect()) {
+        self.places = without_padding(places.collect());
+        for place in self.places.clone() {
             let alone = plain::Clause { probes: vec![place.probe.clone()], ..clause.clone() };
             self.place = Some(place);
             let checked = self.check_clause(&alone);
             self.place = None;
             share(&mut clauses, checked?);
         }
+        self.places.clear();
         self.judge_absences()?;
         if !others.is_empty() {
             let rest = plain::Clause { probes: others, ..clause.clone() };
