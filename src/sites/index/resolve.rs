@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use super::super::callers::Left;
 use super::super::dwarf::{Function, InlineCopy};
-use super::super::exits::Exit;
 use super::super::flow::Undecodable;
 use super::super::kernel::Kernel;
 use super::super::naming::NoSite;
+use super::super::points::Point;
 
 /// What one module knows of one inlined function. Addresses are those of [`Kernel::symbols`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,8 +15,8 @@ pub struct Known {
     /// There is a definition that was inlined, or could be.
     pub inline: bool,
     /// In the order of the debug information.
-    pub entries: Vec<u64>,
-    pub exits: Vec<Exit>,
+    pub entries: Vec<Point>,
+    pub exits: Vec<Point>,
     pub dropped: Dropped,
 }
 
@@ -49,18 +49,25 @@ pub fn resolve(kernel: &Kernel, module: usize, functions: &[Function]) -> Vec<Kn
     let callers = if copies.is_empty() { None } else { kernel.callers(module) };
     let left = match callers {
         Some(callers) => callers.left(&copies),
-        None => vec![Left { unread: Some(Undecodable::NoCode), ..Left::default() }; copies.len()],
+        None => copies.iter().map(|copy| unread(copy)).collect(),
     };
-    let mut seen = HashSet::new();
+    let mut seen = (HashSet::new(), HashSet::new());
     let mut last = 0;
     for ((at, _), left) in live.into_iter().zip(left) {
         if last != at {
-            seen.clear();
+            seen = Default::default();
             last = at;
         }
-        known[at].leave(kernel, module, left, &mut seen);
+        known[at].enter(&left, &mut seen.0);
+        known[at].leave(kernel, module, left, &mut seen.1);
     }
     known
+}
+
+/// Of a copy in a module whose code is not known.
+fn unread(copy: &InlineCopy) -> Left {
+    let entered = vec![Point::At(copy.entry)];
+    Left { entered, unread: Some(Undecodable::NoCode), ..Left::default() }
 }
 
 fn entries<'f>(
@@ -80,11 +87,7 @@ fn entries<'f>(
             Err(NoSite::Freed) => known.dropped.freed += 1,
             Err(NoSite::Dead) => known.dropped.dead += 1,
             Ok(_) => {
-                if seen.insert(copy.entry) {
-                    known.entries.push(copy.entry);
-                } else {
-                    known.dropped.duplicates += 1;
-                }
+                known.dropped.duplicates += u32::from(!seen.insert(copy.entry));
                 live(copy);
             }
         }
@@ -93,8 +96,13 @@ fn entries<'f>(
 }
 
 impl Known {
+    /// Adds where a copy is entered, unless another one is entered there.
+    fn enter(&mut self, left: &Left, seen: &mut HashSet<Point>) {
+        self.entries.extend(left.entered.iter().filter(|point| seen.insert(**point)));
+    }
+
     /// Adds where a copy is left, unless another one is left there.
-    fn leave(&mut self, kernel: &Kernel, module: usize, left: Left, seen: &mut HashSet<Exit>) {
+    fn leave(&mut self, kernel: &Kernel, module: usize, left: Left, seen: &mut HashSet<Point>) {
         self.dropped.undecodable += count(left.missing);
         self.dropped.lost += left.lost;
         if let Some(reason) = left.unread {
