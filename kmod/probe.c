@@ -48,13 +48,12 @@ enum kinst_reason kinst_want_break(struct kinst_want *want, const struct kinst_a
 	return site ? kinst_stage(want, site, insn->addr, user) : reason;
 }
 
-enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr, unsigned long ip)
+enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr, unsigned long ip, struct kinst_user **user)
 {
 	enum kinst_reason reason;
-	struct kinst_user *user;
 	struct kinst_site *site = kinst_site_fentry(addr, want->fresh, &reason);
 
-	return site ? kinst_stage(want, site, ip, &user) : reason;
+	return site ? kinst_stage(want, site, ip, user) : reason;
 }
 
 /* The staged users begin to listen. */

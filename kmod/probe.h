@@ -37,6 +37,24 @@ enum kinst_when {
 	KINST_ALWAYS = 0,
 	KINST_TAKEN,
 	KINST_NOT_TAKEN,
+	KINST_TARGET, /* an indirect jump goes to the way's target */
+};
+
+#define KINST_OVER ARRAY_SIZE(((struct kinst_probe *)NULL)->over)
+
+/* A jump label that control goes over, and where it must lead then. */
+struct kinst_hop {
+	unsigned long at;
+	unsigned long to;
+	u8 len;
+};
+
+/* What decides, besides the condition of a branch, whether control goes where a user wants to hear of it. */
+struct kinst_way {
+	unsigned long target; /* of an indirect jump */
+	struct kinst_arch_operand operand;
+	u8 nhops;
+	struct kinst_hop hops[KINST_OVER];
 };
 
 struct kinst_user {
@@ -49,6 +67,7 @@ struct kinst_user {
 	u32 kind; /* KINST_P_* */
 	u64 exit; /* FBT_RETURN: offset of the exit from the function's start */
 	u8 when; /* enum kinst_when */
+	struct kinst_way way;
 };
 
 struct kinst_points {
@@ -71,7 +90,7 @@ struct kinst_want {
  * looked at the reasons against it. With the patch lock held.
  */
 enum kinst_reason kinst_want_break(struct kinst_want *want, const struct kinst_arch_insn *insn, struct kinst_user **user);
-enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr, unsigned long ip);
+enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr, unsigned long ip, struct kinst_user **user);
 
 /* Is the 0xcc at addr ours? Then *byte is what stood there before. */
 bool kinst_site_original(unsigned long addr, u8 *byte);

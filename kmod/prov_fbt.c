@@ -26,7 +26,7 @@ enum kinst_reason kinst_want_entry(struct kinst_want *want)
 		return f->reason;
 	/* A function that kprobes must not have is no danger by way of ftrace. */
 	if (f->site && (!f->blanket || f->blanket == KINST_R_BLACKLIST))
-		return kinst_want_fentry(want, f->site, f->start);
+		return kinst_want_fentry(want, f->site, f->start, &user);
 
 	at = kinst_func_at(f, 0, &reason, NULL);
 	if (at && at->reason == KINST_R_INSN_ENDBR)

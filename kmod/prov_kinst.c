@@ -3,6 +3,7 @@
  * prov_kinst.c: the kinst provider: one instruction of a function, or one edge
  * of its control flow.
  */
+#include <linux/kallsyms.h>
 #include <linux/string.h>
 
 #include "func.h"
@@ -45,65 +46,115 @@ enum kinst_reason kinst_want_insn(struct kinst_want *want, struct kinst_result *
 	if (kinst_mismatch(&insn, want->probe))
 		return KINST_R_MISMATCH;
 	if (kinst_func_is_fentry(f, at))
-		return kinst_want_fentry(want, f->site, f->start + at->offset);
+		return kinst_want_fentry(want, f->site, f->start + at->offset, &user);
 	if (at->reason)
 		return at->reason;
 	return kinst_want_break(want, &insn, &user);
 }
 
+/* An indirect jump, or a jump to the thunk that stands in for one. */
+static bool kinst_is_indirect(const struct kinst_arch_insn *insn, struct kinst_arch_operand *op)
+{
+	char name[KSYM_SYMBOL_LEN];
+
+	if (insn->flow == KINST_FLOW_JUMP_INDIRECT)
+		return kinst_arch_operand(insn, op);
+	if (insn->flow != KINST_FLOW_JUMP)
+		return false;
+	kinst_symbol_name(insn->target, name);
+	memset(op, 0, sizeof(*op));
+	op->base = kinst_arch_thunk(name);
+	return op->base != KINST_NO_REG;
+}
+
 /* When does the instruction go to the address? */
-static enum kinst_reason kinst_edge_when(const struct kinst_arch_insn *insn, unsigned long to, u8 *when)
+static enum kinst_reason kinst_edge_when(const struct kinst_arch_insn *insn, unsigned long to, struct kinst_user *user)
 {
 	bool taken = insn->target == to;
 	bool next = insn->addr + insn->len == to;
 
-	*when = KINST_ALWAYS;
+	user->when = KINST_ALWAYS;
 	switch (insn->flow) {
 	case KINST_FLOW_NEXT:
 	case KINST_FLOW_CALL:
 	case KINST_FLOW_CALL_INDIRECT:
 		return next ? KINST_OK : KINST_R_NOT_BRANCH;
-	case KINST_FLOW_JUMP:
-		return taken ? KINST_OK : KINST_R_NOT_BRANCH;
 	case KINST_FLOW_BRANCH:
-		*when = taken && next ? KINST_ALWAYS : taken ? KINST_TAKEN : KINST_NOT_TAKEN;
+		user->when = taken && next ? KINST_ALWAYS : taken ? KINST_TAKEN : KINST_NOT_TAKEN;
 		return taken || next ? KINST_OK : KINST_R_NOT_BRANCH;
+	case KINST_FLOW_JUMP:
 	case KINST_FLOW_JUMP_INDIRECT:
+		if (insn->flow == KINST_FLOW_JUMP && taken)
+			return KINST_OK;
+		if (!kinst_is_indirect(insn, &user->way.operand))
+			return insn->flow == KINST_FLOW_JUMP ? KINST_R_NOT_BRANCH : KINST_R_UNSUPPORTED;
+		user->when = KINST_TARGET;
+		user->way.target = to;
+		return KINST_OK;
 	case KINST_FLOW_RET:
 		return KINST_R_UNSUPPORTED;
 	}
 	return KINST_R_NOT_BRANCH;
 }
 
-enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *res)
+/* The jump labels that the edge leads over. */
+static enum kinst_reason kinst_edge_hops(const struct kinst_want *want, struct kinst_way *way)
 {
 	const struct kinst_func *f = want->func;
+	const struct kinst_func_insn *at;
+	enum kinst_reason reason;
+	u32 over;
+
+	for (way->nhops = 0; way->nhops < KINST_OVER; way->nhops++) {
+		struct kinst_hop *hop = &way->hops[way->nhops];
+
+		over = want->probe->over[way->nhops];
+		if (!over)
+			break;
+		at = kinst_func_at(f, over, &reason, NULL);
+		if (!at)
+			return reason;
+		if (at->reason != KINST_R_JUMP_LABEL)
+			return KINST_R_NOT_BRANCH;
+		hop->at = f->start + over;
+		hop->len = at->len;
+		hop->to = f->start + (long)(s32)want->probe->to;
+		if (way->nhops)
+			hop[-1].to = hop->at;
+	}
+	return KINST_OK;
+}
+
+enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *res)
+{
+	const struct kinst_probe *probe = want->probe;
+	const struct kinst_func *f = want->func;
+	unsigned long to = f->start + (probe->over[0] ?: (long)(s32)probe->to);
 	const struct kinst_func_insn *at;
 	struct kinst_arch_insn insn;
 	enum kinst_reason reason;
 	struct kinst_user *user;
-	u8 when;
 
-	at = kinst_func_at(f, want->probe->offset, &reason, res);
+	at = kinst_func_at(f, probe->offset, &reason, res);
 	if (!at)
 		return reason;
 	if (f->blanket)
 		return f->blanket;
 	kinst_func_decode(f, at, &insn);
-	/* What ftrace serves goes on behind its site in any case. */
-	if (kinst_func_is_fentry(f, at))
-		return want->probe->to == at->offset + at->len ? kinst_want_fentry(want, f->site, f->start + at->offset) :
-								 KINST_R_NOT_BRANCH;
-	/* Of a jump label, say, it matters more that it is one than where it goes now. */
-	if (at->reason)
-		return at->reason;
-	if (kinst_mismatch(&insn, want->probe))
-		return KINST_R_MISMATCH;
-	reason = kinst_edge_when(&insn, f->start + (long)(s32)want->probe->to, &when);
-	if (reason)
-		return reason;
-	reason = kinst_want_break(want, &insn, &user);
-	if (!reason)
-		user->when = when;
-	return reason;
+	if (kinst_func_is_fentry(f, at)) {
+		/* What ftrace serves goes on behind its site in any case. */
+		if (to != insn.addr + insn.len)
+			return KINST_R_NOT_BRANCH;
+		reason = kinst_want_fentry(want, f->site, insn.addr, &user);
+	} else {
+		/* Of a jump label, say, it matters more that it is one than where it goes now. */
+		if (at->reason)
+			return at->reason;
+		if (kinst_mismatch(&insn, probe))
+			return KINST_R_MISMATCH;
+		reason = kinst_want_break(want, &insn, &user);
+		if (!reason)
+			reason = kinst_edge_when(&insn, to, user);
+	}
+	return reason ?: kinst_edge_hops(want, &user->way);
 }

@@ -15,6 +15,7 @@
 #include <linux/notifier.h>
 #include <linux/rculist.h>
 
+#include "session.h"
 #include "trap.h"
 
 #define KINST_HASH_BITS 15
@@ -75,6 +76,40 @@ static __always_inline void kinst_run_user(const struct kinst_user *user, struct
 	kinst_fire(user->points->session, user->probe, &hit);
 }
 
+/* Context: the probe path, interrupts off. Does an indirect jump go where the user wants it? */
+static __always_inline bool kinst_jumps(const struct kinst_way *way, const struct pt_regs *regs)
+{
+	unsigned long to;
+	u32 busy;
+
+	if (!way->operand.memory)
+		return kinst_arch_operand_at(&way->operand, regs) == way->target;
+	busy = kinst_guard_enter();
+	to = kinst_arch_operand_at(&way->operand, regs);
+	kinst_guard_exit(busy);
+	return to == way->target;
+}
+
+/* Context: the probe path, interrupts off. Does control go the user's way? */
+static __always_inline bool kinst_goes(const struct kinst_user *user, bool taken, const struct pt_regs *regs)
+{
+	u8 i;
+
+	if (user->when == KINST_TARGET) {
+		if (!kinst_jumps(&user->way, regs))
+			return false;
+	} else if (user->when != KINST_ALWAYS && (user->when == KINST_TAKEN) != taken) {
+		return false;
+	}
+	for (i = 0; i < user->way.nhops; i++) {
+		const struct kinst_hop *hop = &user->way.hops[i];
+
+		if (kinst_arch_label((const u8 *)hop->at, hop->len, hop->at) != hop->to)
+			return false;
+	}
+	return true;
+}
+
 /* Context: the probe path; any, NMI included, with interrupts off. */
 void notrace kinst_hit(struct kinst_site *site, struct pt_regs *regs)
 {
@@ -82,9 +117,8 @@ void notrace kinst_hit(struct kinst_site *site, struct pt_regs *regs)
 	struct kinst_user *user;
 
 	list_for_each_entry_rcu(user, &site->users, node, true) {
-		if (user->when != KINST_ALWAYS && (user->when == KINST_TAKEN) != taken)
-			continue;
-		kinst_run_user(user, regs);
+		if (kinst_goes(user, taken, regs))
+			kinst_run_user(user, regs);
 	}
 }
 NOKPROBE_SYMBOL(kinst_hit);

@@ -6,7 +6,7 @@ mod installed;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
-use kinst::sites::exits::Exit;
+use kinst::sites::points::Point;
 use kinst::sites::{Kernel, dwarf};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -46,8 +46,13 @@ struct Count {
     lost: usize,
     /// Copies without any place where they are left: they end in a trap.
     none: usize,
-    /// Copies that are entered at an instruction that the kernel rewrites.
+    /// Copies that are entered at an instruction that the kernel rewrites, and those that no others stand in for there.
     entered_at_patched: usize,
+    entered_nowhere: usize,
+    /// Places where copies are left that the kernel rewrites.
+    left_nowhere: usize,
+    /// Edges over static keys.
+    over_keys: usize,
 }
 
 /// With KINST_MODULES of all modules too. Run it with `--release --ignored --nocapture`.
@@ -83,16 +88,20 @@ fn all_copies_of_a_kernel() {
                 count.none += usize::from(left.sites.is_empty());
                 count.lost += left.lost as usize;
                 count.entered_at_patched += usize::from(is_patched(copy.entry));
+                count.entered_nowhere +=
+                    usize::from(left.entered.iter().any(|point| is_patched(point.address())));
+                count.left_nowhere += left.sites.iter().filter(|point| is_patched(point.address())).count();
                 if let Some(reason) = left.unread {
                     count.fallback += 1;
                     *reasons.entry(reason.to_string()).or_insert(0) += 1;
                 }
                 for exit in &left.sites {
-                    let Exit::Edge { from, to } = exit else {
+                    let Point::Edge { from, over, to } = exit else {
                         count.at += 1;
                         continue;
                     };
                     count.edge += 1;
+                    count.over_keys += usize::from(!over.keys().is_empty());
                     count.at_label += usize::from(labels.contains(from));
                     count.at_switch += usize::from(switches.contains(from));
                     let (a, b) = (symbols.containing(*from), symbols.containing(*to));

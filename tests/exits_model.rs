@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use kinst::sites::exits::Exit;
 use kinst::sites::flow::{Flow, Marks, Part};
+use kinst::sites::points::{Over, Point};
 
 const BASE: u64 = 0x1000;
 
@@ -25,10 +25,12 @@ struct Model {
     code: Vec<u8>,
     address: Vec<u64>,
     next: Vec<Vec<usize>>,
+    /// Static keys, and where they jump to.
+    keys: Vec<(usize, usize)>,
 }
 
 /// Jumps and branches have four bytes of distance, so that addresses are known before targets are.
-fn function(random: &mut Random) -> Model {
+fn function(random: &mut Random, with_keys: bool) -> Model {
     let count = 3 + random.below(28);
     let kinds: Vec<usize> = (0..count).map(|_| random.below(10)).collect();
     let mut address = Vec::new();
@@ -44,7 +46,7 @@ fn function(random: &mut Random) -> Model {
             _ => 1,
         };
     }
-    let mut model = Model { code: Vec::new(), address, next: Vec::new() };
+    let mut model = Model { code: Vec::new(), address, next: Vec::new(), keys: Vec::new() };
     for (index, kind) in kinds.into_iter().enumerate() {
         let to = random.below(count);
         let distance = |len: u64| {
@@ -58,6 +60,15 @@ fn function(random: &mut Random) -> Model {
             0..=3 => {
                 model.code.push(0x90);
                 model.next.push(vec![index + 1]);
+            }
+            4 if with_keys => {
+                model.code.extend([0x0f, 0x1f, 0x44, 0, 0]);
+                model.keys.push((index, to));
+                let mut next = vec![index + 1];
+                if to != index + 1 {
+                    next.push(to);
+                }
+                model.next.push(next);
             }
             4 => {
                 model.code.extend([0xe8, 0, 0, 1, 0]);
@@ -102,7 +113,7 @@ impl Model {
     }
 
     /// The definition, word for word.
-    fn exits(&self, entry: usize, set: &BTreeSet<usize>) -> BTreeSet<Exit> {
+    fn exits(&self, entry: usize, set: &BTreeSet<usize>) -> BTreeSet<Point> {
         let all = self.reached(0, None);
         let around = self.reached(0, Some(entry));
         let mut copy: BTreeSet<usize> =
@@ -129,7 +140,7 @@ impl Model {
         for from in &inside {
             let from = *from;
             if self.next[from].is_empty() {
-                exits.insert(Exit::At(self.address[from]));
+                exits.insert(Point::At(self.address[from]));
             }
             for to in self.next[from].iter().copied().filter(|to| leaves(from, *to)) {
                 let into: Vec<usize> =
@@ -138,11 +149,11 @@ impl Model {
                 // Where the target has a probe for the sake of a branch, all ways to it are counted there.
                 let branch = into.iter().any(|other| self.next[*other].len() > 1);
                 exits.insert(if pure && branch {
-                    Exit::At(self.address[to])
+                    Point::At(self.address[to])
                 } else if self.next[from].len() == 1 {
-                    Exit::At(self.address[from])
+                    Point::At(self.address[from])
                 } else {
-                    Exit::Edge { from: self.address[from], to: self.address[to] }
+                    edge(self.address[from], self.address[to])
                 });
             }
         }
@@ -161,21 +172,48 @@ impl Model {
         reached.iter().copied().max_by_key(|insn| (dominated(*insn), std::cmp::Reverse(*insn)))
     }
 
-    /// Walks at random, and counts entries and exits. `None`: the walk did not come to its end.
-    fn walk(&self, random: &mut Random, entry: u64, exits: &BTreeSet<Exit>) -> Option<(u32, u32)> {
-        let (mut entered, mut left) = (0, 0);
+    /// Walks at random, and counts how often the instruction is executed, and entries and exits. `None`: the walk did not come to its end.
+    fn walk(
+        &self,
+        random: &mut Random,
+        entry: u64,
+        entered: &BTreeSet<Point>,
+        exits: &BTreeSet<Point>,
+    ) -> Option<[usize; 3]> {
+        let mut counts = [0; 3];
+        let mut path: Vec<u64> = Vec::new();
         let mut at = 0;
         for _ in 0..400 {
-            entered += u32::from(self.address[at] == entry);
-            left += u32::from(exits.contains(&Exit::At(self.address[at])));
+            path.push(self.address[at]);
+            counts[0] += usize::from(self.address[at] == entry);
+            counts[1] += entered.iter().filter(|point| fires(**point, &path)).count();
+            counts[2] += exits.iter().filter(|point| fires(**point, &path)).count();
             if self.next[at].is_empty() {
-                return Some((entered, left));
+                return Some(counts);
             }
-            let to = self.next[at][random.below(self.next[at].len())];
-            left += u32::from(exits.contains(&Exit::Edge { from: self.address[at], to: self.address[to] }));
-            at = to;
+            at = self.next[at][random.below(self.next[at].len())];
         }
         None
+    }
+
+    /// The table of the static keys.
+    fn marks(&self) -> Marks {
+        let jump_labels: Vec<(u64, u64)> =
+            self.keys.iter().map(|(key, to)| (self.address[*key], self.address[*to])).collect();
+        let patched = jump_labels.iter().map(|(key, _)| (*key, *key + 1)).collect();
+        Marks { jump_labels, patched, ..Marks::default() }
+    }
+}
+
+fn edge(from: u64, to: u64) -> Point {
+    Point::Edge { from, over: Over::default(), to }
+}
+
+/// At the end of the path that was gone.
+fn fires(point: Point, path: &[u64]) -> bool {
+    match point {
+        Point::At(address) => path.last() == Some(&address),
+        Point::Edge { from, over, to } => path.ends_with(&[&[from], over.keys(), &[to]].concat()),
     }
 }
 
@@ -184,7 +222,7 @@ fn random_functions() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let (mut copies, mut walks, mut edges) = (0, 0, 0);
     for _ in 0..4000 {
-        let model = function(&mut random);
+        let model = function(&mut random, false);
         let count = model.address.len();
         let mut flow =
             Flow::of(Part { address: BASE, code: &model.code }, &Marks::default(), |_| None).expect("a flow");
@@ -210,7 +248,7 @@ fn random_functions() {
             assert_eq!(begins, wanted, "ranges {ranges:x?} of {:x?}, code {:x?}", model.next, model.code);
             let found = flow.exits(model.address[entry], &ranges).expect("an instruction");
             let wanted = model.exits(entry, &set);
-            let sites: BTreeSet<Exit> = found.sites.iter().copied().collect();
+            let sites: BTreeSet<Point> = found.sites.iter().copied().collect();
             assert_eq!(sites.len(), found.sites.len(), "each once");
             assert_eq!(
                 sites, wanted,
@@ -218,9 +256,11 @@ fn random_functions() {
                 model.next, model.code
             );
             copies += 1;
-            edges += sites.iter().filter(|exit| matches!(exit, Exit::Edge { .. })).count();
+            edges += sites.iter().filter(|exit| matches!(exit, Point::Edge { .. })).count();
             for _ in 0..3 {
-                if let Some((entered, left)) = model.walk(&mut random, model.address[entry], &sites) {
+                let at = model.address[entry];
+                let entered = BTreeSet::from([Point::At(at)]);
+                if let Some([_, entered, left]) = model.walk(&mut random, at, &entered, &sites) {
                     assert_eq!(entered, left, "entry {entry} of {:x?}, ranges {ranges:x?}", model.next);
                     walks += u32::from(entered > 0);
                 }
@@ -233,8 +273,51 @@ fn random_functions() {
     );
 }
 
+/// At a static key there is no place for a probe: others stand in, and the counts are the same.
+#[test]
+fn random_functions_with_static_keys() {
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let (mut points, mut on_keys, mut walks, mut over_keys) = (0, 0, 0, 0);
+    for _ in 0..4000 {
+        let model = function(&mut random, true);
+        let marks = model.marks();
+        let mut flow = Flow::of(Part { address: BASE, code: &model.code }, &marks, |_| None).expect("a flow");
+        let reachable: Vec<usize> = model.reached(0, None).into_iter().collect();
+        for _ in 0..4 {
+            let entry = reachable[random.below(reachable.len())];
+            let last = (entry + random.below(8)).min(model.address.len() - 2).max(entry);
+            let end = model.address.get(last + 1).copied().unwrap_or(BASE + model.code.len() as u64);
+            let ranges = [model.address[entry]..end];
+            let sites = flow.exits(model.address[entry], &ranges).expect("an instruction").sites;
+            let entered: BTreeSet<Point> = flow.reached(model.address[entry]).into_iter().collect();
+            let exits: BTreeSet<Point> = sites.into_iter().collect();
+            let is_key = |point: &&Point| marks.jump_labels.iter().any(|(key, _)| *key == point.address());
+            points += entered.len() + exits.len();
+            on_keys += entered.iter().chain(&exits).filter(is_key).count();
+            let leads_over =
+                |point: &&Point| matches!(point, Point::Edge { over, .. } if !over.keys().is_empty());
+            over_keys += entered.iter().chain(&exits).filter(leads_over).count();
+            for _ in 0..3 {
+                if let Some(counts) = model.walk(&mut random, model.address[entry], &entered, &exits) {
+                    let [hits, entries, left] = counts;
+                    assert_eq!(
+                        [hits, hits],
+                        [entries, left],
+                        "entry {entry} of {:x?}, ranges {ranges:x?}, entered {entered:x?}, left {exits:x?}",
+                        model.next
+                    );
+                    walks += u32::from(hits > 0);
+                }
+            }
+        }
+    }
+    // Keys one behind the other, and keys where the function begins.
+    assert!(on_keys * 20 < points, "{on_keys} of {points}");
+    assert!(walks > 5_000 && over_keys > 1_000, "{walks} walks, {over_keys} over keys");
+}
+
 /// Where the copy is left that begins at the start of the code and has its first `len` bytes.
-fn left(code: &[u8], marks: &Marks, len: u64) -> Vec<Exit> {
+fn left(code: &[u8], marks: &Marks, len: u64) -> Vec<Point> {
     let mut flow = Flow::of(Part { address: BASE, code }, marks, |_| None).expect("a flow");
     flow.exits(BASE, std::slice::from_ref(&(BASE..BASE + len))).expect("an instruction").sites
 }
@@ -248,9 +331,9 @@ fn a_static_key_goes_both_ways() {
         patched: vec![(BASE + 1, BASE + 2)],
         ..Marks::default()
     };
-    assert_eq!(left(&code, &key, 6), [Exit::At(BASE + 6), Exit::At(BASE + 8)]);
+    assert_eq!(left(&code, &key, 6), [Point::At(BASE + 6), Point::At(BASE + 8)]);
     // Without the table there is one way, and the nop can be probed.
-    assert_eq!(left(&code, &Marks::default(), 6), [Exit::At(BASE + 1)]);
+    assert_eq!(left(&code, &Marks::default(), 6), [Point::At(BASE + 1)]);
 }
 
 #[test]
@@ -258,11 +341,11 @@ fn a_fault_goes_to_its_fixup() {
     // mov (%rdi),%eax; nop; ret; 4: nop; ret
     let code = [0x8b, 0x07, 0x90, 0xc3, 0x90, 0xc3];
     let fault = Marks { faults: vec![(BASE, BASE + 4)], ..Marks::default() };
-    assert_eq!(left(&code, &fault, 2), [Exit::At(BASE + 2), Exit::At(BASE + 4)]);
+    assert_eq!(left(&code, &fault, 2), [Point::At(BASE + 2), Point::At(BASE + 4)]);
     // The fixup belongs to the copy.
     let mut flow = Flow::of(Part { address: BASE, code: &code }, &fault, |_| None).expect("a flow");
     let ranges = [BASE..BASE + 2, BASE + 4..BASE + 5];
-    assert_eq!(flow.exits(BASE, &ranges).expect("exits").sites, [Exit::At(BASE + 2), Exit::At(BASE + 4)]);
+    assert_eq!(flow.exits(BASE, &ranges).expect("exits").sites, [Point::At(BASE + 2), Point::At(BASE + 4)]);
 }
 
 #[test]
@@ -270,7 +353,7 @@ fn control_comes_back_from_a_warning() {
     // nop; ud2; nop; ret
     let code = [0x90, 0x0f, 0x0b, 0x90, 0xc3];
     let warning = Marks { warnings: vec![BASE + 1], patched: vec![(BASE + 1, BASE + 2)], ..Marks::default() };
-    assert_eq!(left(&code, &warning, 3), [Exit::At(BASE + 3)]);
+    assert_eq!(left(&code, &warning, 3), [Point::At(BASE + 3)]);
     assert_eq!(left(&code, &Marks::default(), 3), [], "a path that ends here does not leave");
 }
 
@@ -279,9 +362,9 @@ fn behind_a_call_that_does_not_return_is_nothing() {
     // jne 7; call; 7: ret
     let code = [0x75, 5, 0xe8, 0, 0, 1, 0, 0xc3];
     let endless = Marks { endless: vec![BASE + 7 + 0x1_0000], ..Marks::default() };
-    assert_eq!(left(&code, &endless, 7), [Exit::At(BASE + 2), Exit::At(BASE + 7)]);
+    assert_eq!(left(&code, &endless, 7), [Point::At(BASE + 2), Point::At(BASE + 7)]);
     // If it comes back, both ways meet at the ret.
-    assert_eq!(left(&code, &Marks::default(), 7), [Exit::At(BASE + 7)]);
+    assert_eq!(left(&code, &Marks::default(), 7), [Point::At(BASE + 7)]);
 }
 
 #[test]
@@ -296,12 +379,12 @@ fn a_branch_into_the_cold_part_and_back() {
     .expect("a flow");
     let ranges = [BASE..BASE + 6, BASE + 0x1000..BASE + 0x1006];
     let sites = flow.exits(BASE, &ranges).expect("exits").sites;
-    assert_eq!(sites, [Exit::At(BASE + 6)], "both ways meet behind the copy");
+    assert_eq!(sites, [Point::At(BASE + 6)], "both ways meet behind the copy");
     // Alone, the branch leaves the function.
     let mut alone =
         Flow::of(Part { address: BASE, code: &near }, &Marks::default(), |_| None).expect("a flow");
     let sites = alone.exits(BASE, &ranges[..1]).expect("exits").sites;
-    assert_eq!(sites, [Exit::At(BASE + 6), Exit::Edge { from: BASE, to: BASE + 0x1000 }]);
+    assert_eq!(sites, [Point::At(BASE + 6), edge(BASE, BASE + 0x1000)]);
 }
 
 #[test]

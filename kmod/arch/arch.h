@@ -60,6 +60,29 @@ bool kinst_arch_decode(struct kinst_arch_insn *insn, const u8 *text, size_t avai
  */
 enum kinst_reason kinst_arch_relocate(const struct kinst_arch_insn *insn, unsigned long slot, u8 *out);
 
+#define KINST_NO_REG 0xff
+
+/* What an indirect jump reads: a register, or memory at base + index * 2^shift + disp. */
+struct kinst_arch_operand {
+	unsigned long disp;
+	u8 base; /* number of a register, or KINST_NO_REG */
+	u8 index;
+	u8 shift;
+	bool memory;
+};
+
+/* The operand of an indirect jump. False: none that kinst_arch_operand_at() could tell. */
+bool kinst_arch_operand(const struct kinst_arch_insn *insn, struct kinst_arch_operand *op);
+
+/* The register that a thunk of this name jumps through, or KINST_NO_REG: it is no such thunk. */
+u8 kinst_arch_thunk(const char *name);
+
+/*
+ * Where the jump label of len bytes at addr leads, as it is in memory now. While
+ * the kernel is writing it, a breakpoint stands there, and what follows tells.
+ */
+unsigned long kinst_arch_label(const u8 *text, u8 len, unsigned long addr);
+
 #ifdef __KERNEL__
 #include "x86/regs.h"
 #endif

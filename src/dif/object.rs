@@ -32,6 +32,8 @@ pub enum Place {
     Edge {
         func: u64,
         offset: u32,
+        /// Static keys that it goes over; 0: none.
+        over: [u32; 2],
         to: u32,
         bytes: Vec<u8>,
     },
@@ -318,12 +320,16 @@ impl Tables {
     }
 
     fn probe(&mut self, index: usize, probe: &Probe) -> Result<(), EncodeError> {
+        let mut over = [0; 2];
         let (kind, func, offset, to, bytes): (u32, u64, u32, u32, &[u8]) = match &probe.place {
             Place::Begin => (uapi::P_BEGIN, 0, 0, 0, &[]),
             Place::End => (uapi::P_END, 0, 0, 0, &[]),
             Place::Error => (uapi::P_ERROR, 0, 0, 0, &[]),
             Place::Insn { func, offset, bytes } => (uapi::P_INSN, *func, *offset, 0, bytes),
-            Place::Edge { func, offset, to, bytes } => (uapi::P_EDGE, *func, *offset, *to, bytes),
+            Place::Edge { func, offset, over: keys, to, bytes } => {
+                over = *keys;
+                (uapi::P_EDGE, *func, *offset, *to, bytes)
+            }
             Place::FbtEntry { func } => (uapi::P_FBT_ENTRY, *func, 0, 0, &[]),
             Place::FbtReturn { func } => (uapi::P_FBT_RETURN, *func, 0, 0, &[]),
             Place::Profile { interval } => (uapi::P_PROFILE, *interval, 0, 0, &[]),
@@ -339,6 +345,7 @@ impl Tables {
             func,
             offset,
             to,
+            over,
             prov: self.name(&probe.provider)?,
             module: self.name(&probe.module)?,
             name_func: self.name(&probe.function)?,

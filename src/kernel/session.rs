@@ -229,7 +229,9 @@ fn wire_probe(probe: &Probe) -> WireProbe {
         ProbeKind::End => Place::End,
         ProbeKind::Error => Place::Error,
         ProbeKind::Insn => Place::Insn { func, offset, bytes: probe.bytes.clone() },
-        ProbeKind::Edge => Place::Edge { func, offset, to: probe.to, bytes: probe.bytes.clone() },
+        ProbeKind::Edge => {
+            Place::Edge { func, offset, over: probe.over, to: probe.to, bytes: probe.bytes.clone() }
+        }
         ProbeKind::FbtEntry => Place::FbtEntry { func },
         ProbeKind::FbtReturn => Place::FbtReturn { func },
         ProbeKind::Profile => Place::Profile { interval: func },
@@ -290,6 +292,7 @@ mod tests {
             name: name.into(),
             address: 0x1000,
             offset: id,
+            over: [0; 2],
             to: 0,
             bytes: Vec::new(),
         }

@@ -341,7 +341,7 @@ impl Reason {
     pub const FOREIGN: Reason = Reason(25);
     /// the module is being unloaded
     pub const GONE: Reason = Reason(26);
-    /// an edge from an instruction that does not branch there
+    /// an edge from an instruction that does not go there, or over one that is no jump label
     pub const NOT_BRANCH: Reason = Reason(27);
     /// max_probes
     pub const LIMIT: Reason = Reason(28);
@@ -1403,8 +1403,10 @@ pub struct Probe {
     /// run-time address of the function's symbol; interval; number of the system call or event
     pub func: u64,
     pub offset: u32,
-    /// of an edge: a signed distance from func, f.cold may stand before f
+    /// of an edge: a signed distance from func, f.cold or another function may stand before f
     pub to: u32,
+    /// Of an edge: offsets of jump labels between the instruction and to, in the order of control; 0: none.
+    pub over: [u32; 2],
     /// names in strtab, what probeprov and the others say
     pub prov: u32,
     pub module: u32,
@@ -1417,7 +1419,7 @@ pub struct Probe {
 }
 
 impl Plain for Probe {
-    const SIZE: usize = 64;
+    const SIZE: usize = 72;
 
     fn read(bytes: &[u8]) -> Option<Self> {
         Some(Probe {
@@ -1426,13 +1428,14 @@ impl Plain for Probe {
             func: Plain::read(bytes.get(8..)?)?,
             offset: Plain::read(bytes.get(16..)?)?,
             to: Plain::read(bytes.get(20..)?)?,
-            prov: Plain::read(bytes.get(24..)?)?,
-            module: Plain::read(bytes.get(28..)?)?,
-            name_func: Plain::read(bytes.get(32..)?)?,
-            name: Plain::read(bytes.get(36..)?)?,
-            nbytes: Plain::read(bytes.get(40..)?)?,
-            reserved: Plain::read(bytes.get(41..)?)?,
-            bytes: Plain::read(bytes.get(48..)?)?,
+            over: Plain::read(bytes.get(24..)?)?,
+            prov: Plain::read(bytes.get(32..)?)?,
+            module: Plain::read(bytes.get(36..)?)?,
+            name_func: Plain::read(bytes.get(40..)?)?,
+            name: Plain::read(bytes.get(44..)?)?,
+            nbytes: Plain::read(bytes.get(48..)?)?,
+            reserved: Plain::read(bytes.get(49..)?)?,
+            bytes: Plain::read(bytes.get(56..)?)?,
         })
     }
 
@@ -1442,6 +1445,7 @@ impl Plain for Probe {
         self.func.write(out);
         self.offset.write(out);
         self.to.write(out);
+        self.over.write(out);
         self.prov.write(out);
         self.module.write(out);
         self.name_func.write(out);
@@ -1453,19 +1457,20 @@ impl Plain for Probe {
 }
 
 const _: () = {
-    assert!(size_of::<Probe>() == 64);
+    assert!(size_of::<Probe>() == 72);
     assert!(offset_of!(Probe, id) == 0);
     assert!(offset_of!(Probe, kind) == 4);
     assert!(offset_of!(Probe, func) == 8);
     assert!(offset_of!(Probe, offset) == 16);
     assert!(offset_of!(Probe, to) == 20);
-    assert!(offset_of!(Probe, prov) == 24);
-    assert!(offset_of!(Probe, module) == 28);
-    assert!(offset_of!(Probe, name_func) == 32);
-    assert!(offset_of!(Probe, name) == 36);
-    assert!(offset_of!(Probe, nbytes) == 40);
-    assert!(offset_of!(Probe, reserved) == 41);
-    assert!(offset_of!(Probe, bytes) == 48);
+    assert!(offset_of!(Probe, over) == 24);
+    assert!(offset_of!(Probe, prov) == 32);
+    assert!(offset_of!(Probe, module) == 36);
+    assert!(offset_of!(Probe, name_func) == 40);
+    assert!(offset_of!(Probe, name) == 44);
+    assert!(offset_of!(Probe, nbytes) == 48);
+    assert!(offset_of!(Probe, reserved) == 49);
+    assert!(offset_of!(Probe, bytes) == 56);
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,8 +6,9 @@ use rayon::prelude::*;
 
 use super::decode;
 use super::dwarf::InlineCopy;
-use super::exits::{self, Exit};
+use super::exits;
 use super::flow::{Flow, Marks, Part, Undecodable};
+use super::points::Point;
 use super::symtab::{Symbol, Symbols};
 
 /// The code of one module, for [`Flow`]s of its functions. Shared by threads.
@@ -21,10 +22,12 @@ pub struct Callers<'a> {
 /// Where one copy is entered and left, as well as it can be told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// Where the copy is entered.
+    /// The instruction that the copy begins with.
     pub entry: u64,
-    /// By address, each once.
-    pub sites: Vec<Exit>,
+    /// Where the copy is entered: mostly at its entry.
+    pub entered: Vec<Point>,
+    /// Where it is left, by address, each once.
+    pub sites: Vec<Point>,
     /// Ways out that no probe can be put on.
     pub lost: u32,
     /// The caller's control flow is not known: the sites are the last instructions of the copy's ranges.
@@ -92,15 +95,19 @@ impl<'a> Callers<'a> {
                     if !told {
                         entry = flow.entered(entry, ranges);
                     }
-                    flow.exits(entry, ranges).ok_or(Undecodable::Entry(entry))
+                    let exits = flow.exits(entry, ranges).map(|exits| (flow.reached(entry), exits));
+                    exits.ok_or(Undecodable::Entry(entry))
                 }
                 Err(error) => Err(*error),
             };
             let left = match known {
-                Ok(exits) => Left { entry, sites: exits.sites, lost: exits.lost, ..Left::default() },
+                Ok((entered, exits)) => {
+                    Left { entry, entered, sites: exits.sites, lost: exits.lost, ..Left::default() }
+                }
                 Err(error) => {
                     let (sites, missing) = self.last_instructions(entry, ranges);
-                    Left { entry, sites, lost: 0, unread: Some(error), missing }
+                    let entered = vec![Point::At(entry)];
+                    Left { entry, entered, sites, lost: 0, unread: Some(error), missing }
                 }
             };
             (*index, left)
@@ -109,7 +116,7 @@ impl<'a> Callers<'a> {
     }
 
     /// The last resort, for a copy in a caller that has no flow; see [`exits::last_instructions`].
-    pub fn last_instructions(&self, entry: u64, ranges: &[Range<u64>]) -> (Vec<Exit>, usize) {
+    pub fn last_instructions(&self, entry: u64, ranges: &[Range<u64>]) -> (Vec<Point>, usize) {
         exits::last_instructions(entry, ranges, |range| self.bytes(range.start))
     }
 

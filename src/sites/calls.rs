@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::callers::{Callers, Left};
 use super::dwarf::{self, InlineCopy};
-use super::exits::Exit;
 use super::flow::Undecodable;
 use super::marks::Linked;
+use super::points::Point;
 use super::symtab::{Role, Symbols};
 use crate::debuginfo::debuginfod::Say;
 use crate::debuginfo::{self, D_DEBUGINFO, Error, Image};
@@ -97,8 +97,8 @@ impl File {
     fn call(&self, copy: &InlineCopy, left: Left) -> Call {
         let entry = self.place(left.entry);
         let returns = left.sites.into_iter().map(|exit| match exit {
-            Exit::At(address) => Return { place: self.place(address), to: None },
-            Exit::Edge { from, to } => Return { place: self.place(from), to: Some(self.place(to)) },
+            Point::At(address) => Return { place: self.place(address), to: None },
+            Point::Edge { from, to, .. } => Return { place: self.place(from), to: Some(self.place(to)) },
         });
         let (file, line) = match &copy.call {
             Some(call) => (call.file.clone(), call.line),

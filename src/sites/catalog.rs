@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
+use super::edges::EdgeTo;
 use super::glob::{self, Pattern};
 use super::kernel::Kernel;
 use super::naming::split_ordinal;
@@ -55,7 +56,7 @@ struct Function {
 pub(super) struct Made {
     pub(super) timers: Vec<Probe>,
     probes: Vec<Probe>,
-    by_place: HashMap<(usize, u64, u32, Option<u32>), usize>,
+    by_place: HashMap<(usize, u64, u32, Option<([u32; 2], u32)>), usize>,
     text: HashMap<(usize, u64), Arc<Text>>,
 }
 
@@ -281,25 +282,24 @@ impl Catalog {
         insns.iter().any(|insn| insn.offset == offset)
     }
 
-    /// The probe at an offset. `edge`: of a branch, only when it goes there (a distance from the function's start); and
-    /// the probe's name.
+    /// The probe at an offset. `edge`: only when control goes there.
     pub(super) fn make(
         &self,
         module: usize,
         symbol: &Symbol,
         function: &str,
         offset: u32,
-        edge: Option<(u32, String)>,
+        edge: Option<EdgeTo>,
     ) -> Probe {
-        let place = (module, symbol.address, offset, edge.as_ref().map(|(to, _)| *to));
+        let place = (module, symbol.address, offset, edge.as_ref().map(|edge| (edge.over, edge.to)));
         let mut made = self.made();
         if let Some(index) = made.by_place.get(&place) {
             return Probe { function: function.to_owned(), ..made.probes[*index].clone() };
         }
         let index = made.probes.len();
-        let (kind, to, name) = match edge {
-            Some((to, name)) => (ProbeKind::Edge, to, name),
-            None => (ProbeKind::Insn, 0, offset.to_string()),
+        let (kind, over, to, name) = match edge {
+            Some(EdgeTo { over, to, name }) => (ProbeKind::Edge, over, to, name),
+            None => (ProbeKind::Insn, [0; 2], 0, offset.to_string()),
         };
         let probe = Probe {
             id: FIRST_KINST_ID + index as u32,
@@ -310,6 +310,7 @@ impl Catalog {
             name,
             address: self.kernel.run_time(module, symbol.address).unwrap_or(0),
             offset,
+            over,
             to,
             bytes: Vec::new(),
         };
@@ -388,6 +389,7 @@ impl Catalog {
             name: name.to_owned(),
             address: self.kernel.run_time(module, symbol.address).unwrap_or(0),
             offset: 0,
+            over: [0; 2],
             to: 0,
             bytes: Vec::new(),
         }
@@ -514,6 +516,7 @@ fn dtrace_probe(id: u32, name: &str, kind: ProbeKind) -> Probe {
         name: name.to_owned(),
         address: 0,
         offset: 0,
+        over: [0; 2],
         to: 0,
         bytes: Vec::new(),
     }

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use super::catalog::{Catalog, LiveInsn};
+use super::decode::Control;
 use super::glob::{self, Pattern};
+use super::points::Over;
 use super::symtab::Symbol;
 use super::{Probe, Target, decode, refusals};
 use crate::diag::{Diagnostic, tags};
@@ -21,11 +23,32 @@ pub fn is_edge(name: &str) -> bool {
     })
 }
 
+/// Where an edge leads, as the kernel is told.
+pub(super) struct EdgeTo {
+    /// Static keys that it leads over, from the symbol; 0: none.
+    pub over: [u32; 2],
+    /// A signed distance from the symbol.
+    pub to: u32,
+    /// The probe's.
+    pub name: String,
+}
+
 /// A way from an instruction to another.
 struct Way {
-    /// Address of [`super::Kernel::symbols`].
+    /// Address of [`super::Kernel::symbols`] of the module.
     to: u64,
+    module: usize,
     target: Target,
+}
+
+/// The function that an edge is asked of.
+struct Asked<'a> {
+    module: usize,
+    symbol: &'a Symbol,
+    function: &'a str,
+    /// All of its instructions; `live`: as they are in memory.
+    insns: &'a [LiveInsn],
+    live: bool,
 }
 
 impl Catalog {
@@ -46,34 +69,111 @@ impl Catalog {
                 let ways = self.all_ways(module, symbol, insn, live);
                 // An instruction that goes one way is no branch; it can be asked for by its numbers.
                 for way in ways.iter().filter(|_| ways.len() > 1) {
-                    if pattern.matches(&edge_name(insn.offset, &way.target)) {
-                        probes.extend(self.make_edge(module, symbol, function, insn.offset, way));
+                    if pattern.matches(&edge_name(&insn.offset.to_string(), &way.target)) {
+                        probes.extend(self.make_edge(module, symbol, function, insn.offset, &[], way));
                     }
                 }
             }
             return Ok(probes);
         }
-        let Some((from, to)) = name.split_once('-') else { return Ok(Vec::new()) };
-        let Some(from) = refusals::decimal(from).filter(|_| !to.is_empty()) else {
+        let fields: Vec<&str> = name.split('-').collect();
+        let [path @ .., to] = &fields[..] else { return Ok(Vec::new()) };
+        let path: Option<Vec<u32>> = path.iter().map(|offset| refusals::decimal(offset)).collect();
+        let Some(path) = path.filter(|path| !path.is_empty() && !to.is_empty()) else {
             return Err(Box::new(refusals::no_such_name(function, name)));
         };
-        let Some(insn) = insns.iter().find(|insn| insn.offset == from) else {
-            return Err(Box::new(refusals::no_boundary(function, symbol, from, insns)));
+        let asked = Asked { module, symbol, function, insns, live };
+        self.edge(&asked, &path, to).map(|probe| vec![probe])
+    }
+
+    /// The edge from the first instruction of the path, over the others, to what the text names.
+    fn edge(&self, asked: &Asked<'_>, path: &[u32], to: &str) -> Result<Probe, Box<Diagnostic>> {
+        let Asked { symbol, function, insns, .. } = *asked;
+        let mut run = Vec::with_capacity(path.len());
+        for offset in path {
+            let insn = insns.iter().find(|insn| insn.offset == *offset);
+            run.push(insn.ok_or_else(|| Box::new(refusals::no_boundary(function, symbol, *offset, insns)))?);
+        }
+        let [from, keys @ ..] = &run[..] else { return Err(Box::new(refusals::no_such_name(function, to))) };
+        let over: Vec<u64> = keys.iter().map(|key| symbol.address + u64::from(key.offset)).collect();
+        if Over::new(&over).is_none() {
+            return Err(Box::new(too_many_keys(function)));
+        }
+        for hop in run.windows(2) {
+            let [one, key] = hop else { break };
+            self.way(asked, one, &key.offset.to_string())?;
+            if !self.is_key(asked, key) {
+                return Err(Box::new(no_key(function, symbol, key)));
+            }
+        }
+        let last = keys.last().unwrap_or(from);
+        let way = match self.way(asked, last, to) {
+            Err(_) if keys.is_empty() && self.is_indirect(asked, from) => self.named(asked, from, to)?,
+            way => way?,
         };
-        let make = |ways: &[Way]| {
-            let meant = ways.iter().find(|way| way.target.to_string() == to)?;
-            self.make_edge(module, symbol, function, from, meant)
-        };
+        let keys: Vec<u32> = keys.iter().map(|key| key.offset).collect();
+        self.make_edge(asked.module, symbol, function, from.offset, &keys, &way)
+            .ok_or_else(|| Box::new(out_of_reach(function, to)))
+    }
+
+    /// The way from an instruction to what the text names.
+    fn way(&self, asked: &Asked<'_>, insn: &LiveInsn, to: &str) -> Result<Way, Box<Diagnostic>> {
+        let Asked { module, symbol, function, live, .. } = *asked;
+        let meant = |ways: Vec<Way>| ways.into_iter().find(|way| way.target.to_string() == to);
         // The tables of the file need not be read for the sake of what the bytes tell.
         let in_memory =
             if live { self.ways(module, symbol, insn, memory_ways(symbol, insn)) } else { Vec::new() };
-        if let Some(probe) = make(&in_memory) {
-            return Ok(vec![probe]);
+        if let Some(way) = meant(in_memory) {
+            return Ok(way);
         }
-        let ways = self.all_ways(module, symbol, insn, live);
-        make(&ways)
-            .map(|probe| vec![probe])
-            .ok_or_else(|| Box::new(no_edge(function, symbol, insn, to, &ways)))
+        let no_edge = no_edge(function, symbol, insn, to, &self.all_ways(module, symbol, insn, live));
+        meant(self.all_ways(module, symbol, insn, live)).ok_or_else(|| Box::new(no_edge))
+    }
+
+    /// As far as the file tells; the kernel module looks again.
+    fn is_key(&self, asked: &Asked<'_>, insn: &LiveInsn) -> bool {
+        let address = asked.symbol.address + u64::from(insn.offset);
+        self.kernel.callers(asked.module).is_none_or(|callers| {
+            callers.marks().jump_labels.binary_search_by_key(&address, |label| label.0).is_ok()
+        })
+    }
+
+    /// A jump through a register or memory, or to the thunk that stands for one.
+    fn is_indirect(&self, asked: &Asked<'_>, insn: &LiveInsn) -> bool {
+        let address = asked.symbol.address + u64::from(insn.offset);
+        let Some(step) = decode::steps(&insn.bytes, address).next() else { return false };
+        match step.control {
+            Control::JumpIndirect | Control::JumpThrough => true,
+            Control::Jump(to) => {
+                let symbols = self.kernel.symbols(0);
+                let thunk = symbols.and_then(|symbols| Some(symbols.name(symbols.containing(to)?)));
+                thunk.is_some_and(|name| name.starts_with("__x86_indirect_"))
+            }
+            _ => false,
+        }
+    }
+
+    /// Where an indirect jump shall go: `61` in the function itself, `f+0` in another one.
+    fn named(&self, asked: &Asked<'_>, insn: &LiveInsn, to: &str) -> Result<Way, Box<Diagnostic>> {
+        let Asked { module, symbol, function, .. } = *asked;
+        let no_edge = || Box::new(no_target(function, insn.offset, to));
+        if let Some(offset) = refusals::decimal(to) {
+            let address = symbol.address + u64::from(offset);
+            let inside = within(symbol).contains(&address);
+            let target = Target { function: None, offset: u64::from(offset) };
+            return inside.then_some(Way { to: address, module, target }).ok_or_else(no_edge);
+        }
+        let (name, offset) = to.split_once('+').unwrap_or((to, "0"));
+        let offset = refusals::decimal(offset).map(u64::from).ok_or_else(no_edge)?;
+        let all = self.kernel.modules_matching("");
+        let mut found = self.kernel.functions_named(&all, name);
+        found.retain(|(_, symbol)| offset < symbol.size.max(1));
+        let target = Target { function: Some(name.to_owned()), offset };
+        match &found[..] {
+            [(module, symbol)] => Ok(Way { to: symbol.address + offset, module: *module, target }),
+            [] => Err(Box::new(refusals::no_function(&self.kernel, &all, name, to))),
+            several => Err(Box::new(ambiguous(name, several.len()))),
+        }
     }
 
     /// Where an instruction goes, in memory and in the file: what the kernel patches may go both ways.
@@ -100,7 +200,7 @@ impl Catalog {
             }
         };
         let to = to.into_iter().filter(known);
-        to.filter_map(|to| Some(Way { to, target: self.kernel.target(module, from, to)? })).collect()
+        to.filter_map(|to| Some(Way { to, module, target: self.kernel.target(module, from, to)? })).collect()
     }
 
     fn make_edge(
@@ -109,16 +209,20 @@ impl Catalog {
         symbol: &Symbol,
         function: &str,
         from: u32,
+        keys: &[u32],
         way: &Way,
     ) -> Option<Probe> {
         let start = self.kernel.run_time(module, symbol.address).unwrap_or(0);
-        let distance = match within(symbol).contains(&way.to) {
+        let distance = match way.module == module && within(symbol).contains(&way.to) {
             true => way.to - symbol.address,
-            false => self.kernel.run_time(module, way.to)?.wrapping_sub(start),
+            false => self.kernel.run_time(way.module, way.to)?.wrapping_sub(start),
         };
-        let to = i32::try_from(distance.cast_signed()).ok()?;
-        let name = edge_name(from, &way.target);
-        Some(self.make(module, symbol, function, from, Some((to.cast_unsigned(), name))))
+        let to = i32::try_from(distance.cast_signed()).ok()?.cast_unsigned();
+        let path: Vec<String> = std::iter::once(&from).chain(keys).map(u32::to_string).collect();
+        let mut over = [0; 2];
+        over.get_mut(..keys.len())?.copy_from_slice(keys);
+        let name = edge_name(&path.join("-"), &way.target);
+        Some(self.make(module, symbol, function, from, Some(EdgeTo { over, to, name })))
     }
 }
 
@@ -132,8 +236,47 @@ fn within(symbol: &Symbol) -> Range<u64> {
     symbol.address..symbol.address.saturating_add(symbol.size)
 }
 
-fn edge_name(from: u32, to: &Target) -> String {
+fn edge_name(from: &str, to: &Target) -> String {
     format!("{from}-{to}")
+}
+
+fn too_many_keys(function: &str) -> Diagnostic {
+    let most = Over::MOST;
+    Diagnostic::error(
+        tags::PDESC_ZERO,
+        format!("an edge of `{function}` cannot lead over more than {most} static keys"),
+    )
+    .help(format!("begin it at the last instruction before {most} of them"))
+}
+
+fn no_key(function: &str, symbol: &Symbol, insn: &LiveInsn) -> Diagnostic {
+    let offset = insn.offset;
+    let text = decode::text(&insn.bytes, symbol.address + u64::from(offset));
+    Diagnostic::error(tags::PDESC_ZERO, format!("{offset} in `{function}` is no static key"))
+        .note(format!("it is `{text}`"))
+        .help("an edge leads from one instruction to another; only static keys, which the kernel rewrites, can stand between them")
+}
+
+fn no_target(function: &str, from: u32, to: &str) -> Diagnostic {
+    Diagnostic::error(
+        tags::PDESC_ZERO,
+        format!("`{to}` is no place that {from} in `{function}` could jump to"),
+    )
+    .note("it is an indirect jump")
+    .help(format!("name an offset in `{function}`, or another function and an offset in it: {from}-f+0"))
+}
+
+fn ambiguous(name: &str, count: usize) -> Diagnostic {
+    Diagnostic::error(tags::PDESC_ZERO, format!("{count} functions are called `{name}`"))
+        .help(format!("name one of them: {name}#1+0 to {name}#{count}+0"))
+}
+
+fn out_of_reach(function: &str, to: &str) -> Diagnostic {
+    Diagnostic::error(
+        tags::PDESC_ZERO,
+        format!("`{to}` is too far from `{function}`, or nobody knows how far"),
+    )
+    .note("where another section of a module stands is only known when it is loaded")
 }
 
 /// Control does not go there.

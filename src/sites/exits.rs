@@ -4,21 +4,13 @@ use std::ops::Range;
 
 use super::decode;
 use super::flow::{Block, Ending, Flow};
-
-/// A place where a copy is left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Exit {
-    /// Whenever the instruction is executed.
-    At(u64),
-    /// When control goes from one instruction to the other: a branch that can stay in the copy too.
-    Edge { from: u64, to: u64 },
-}
+use super::points::{Over, Point};
 
 /// All places where one copy is left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exits {
     /// By address, each once.
-    pub sites: Vec<Exit>,
+    pub sites: Vec<Point>,
     /// Ways out that no probe can be put on: a fault that is led somewhere else in the function.
     pub lost: u32,
 }
@@ -61,7 +53,7 @@ impl Flow {
         let copy = Copy { entry, home: self.block[entry as usize] };
         let mut exits = Exits::default();
         if ranges.is_empty() {
-            exits.sites.push(Exit::At(self.address[entry as usize]));
+            exits.sites.push(Point::At(self.address[entry as usize]));
             return Some(exits);
         }
         scratch.begin(self.blocks.len());
@@ -74,6 +66,7 @@ impl Flow {
             self.leave(scratch, &copy, scratch.found[index], &mut exits);
         }
         exits.sites.sort_unstable();
+        exits.sites.dedup();
         Some(exits)
     }
 
@@ -116,7 +109,7 @@ impl Flow {
         let from = self.address[last as usize];
         let first = if number == copy.home { copy.entry } else { block.first };
         if end < block.end {
-            exits.sites.push(Exit::At(self.near(last, first, block.end)));
+            exits.sites.extend(self.near(last, first, block.end));
             return;
         }
         let ways = self.next(number);
@@ -132,10 +125,10 @@ impl Flow {
                 [to] if self.previous(*to).iter().any(|previous| self.ways_of(*previous) > 1) => {
                     match self.target(scratch, copy, *to) {
                         Some(site) => self.leave_at(scratch, *to, site, exits),
-                        None => exits.sites.push(Exit::At(itself)),
+                        None => exits.sites.extend(itself),
                     }
                 }
-                _ => exits.sites.push(Exit::At(itself)),
+                _ => exits.sites.extend(itself),
             }
             return;
         }
@@ -143,7 +136,7 @@ impl Flow {
         let is_own = all_leave && ways.iter().all(|to| self.target(scratch, copy, *to).is_none());
         // All ways lead out: a fault counts where it happens, a label that cannot be probed where it is come from.
         if is_own && (block.ending == Ending::Fault || self.is_patched(last) && last > first) {
-            return exits.sites.push(Exit::At(itself));
+            return exits.sites.extend(itself);
         }
         for to in ways {
             if scratch.is_left(copy, *to) {
@@ -165,15 +158,19 @@ impl Flow {
     fn branch(&self, block: &Block, is_usual: bool, from: u64, to: u64, exits: &mut Exits) {
         match block.ending {
             // Faults are rare: the usual way counts for the instruction.
-            Ending::Fault if is_usual => exits.sites.push(Exit::At(from)),
+            Ending::Fault if is_usual => exits.sites.push(Point::At(from)),
             Ending::Fault => exits.lost += 1,
-            _ => exits.sites.push(Exit::Edge { from, to }),
+            // The key itself has no room for a probe.
+            _ => match self.over_key(block.end - 1, to) {
+                Some(points) => exits.sites.extend(points),
+                None => exits.sites.push(Point::Edge { from, over: Over::default(), to }),
+            },
         }
     }
 
     fn leave_at(&self, scratch: &mut Scratch, to: u32, site: u32, exits: &mut Exits) {
         if scratch.is_first(to) {
-            exits.sites.push(Exit::At(self.address[site as usize]));
+            exits.sites.push(Point::At(self.address[site as usize]));
         }
     }
 
@@ -196,18 +193,11 @@ impl Flow {
     }
 
     /// Of a straight run of instructions: the wanted one, or the one nearest to it that can be probed.
-    fn near(&self, wanted: u32, first: u32, end: u32) -> u64 {
+    fn near(&self, wanted: u32, first: u32, end: u32) -> Vec<Point> {
         let mut around = std::iter::once(wanted).chain(wanted + 1..end).chain((first..wanted).rev());
-        let insn = around.find(|insn| !self.is_patched(*insn)).unwrap_or(wanted);
-        self.address[insn as usize]
-    }
-}
-
-impl Exit {
-    /// The instruction that the probe is put on.
-    pub fn address(self) -> u64 {
-        match self {
-            Exit::At(address) | Exit::Edge { from: address, .. } => address,
+        match around.find(|insn| !self.is_patched(*insn)) {
+            Some(insn) => vec![Point::At(self.address[insn as usize])],
+            None => self.reached(self.address[wanted as usize]),
         }
     }
 }
@@ -254,14 +244,14 @@ pub fn last_instructions<'a>(
     entry: u64,
     ranges: &[Range<u64>],
     code: impl Fn(&Range<u64>) -> Option<&'a [u8]>,
-) -> (Vec<Exit>, usize) {
+) -> (Vec<Point>, usize) {
     if ranges.is_empty() {
-        return (vec![Exit::At(entry)], 0);
+        return (vec![Point::At(entry)], 0);
     }
-    let found: Vec<Exit> = ranges
+    let found: Vec<Point> = ranges
         .iter()
         .filter_map(|range| decode::last_instruction(code(range)?, range))
-        .map(Exit::At)
+        .map(Point::At)
         .collect();
     let missing = ranges.len() - found.len();
     (found, missing)

@@ -59,6 +59,8 @@ pub struct Flow {
     parts: Vec<Read>,
     /// Instructions that cannot be probed, sorted.
     pub(super) patched: Vec<u32>,
+    /// Of these, the static keys, sorted.
+    keys: Vec<u32>,
     /// For `Flow::exits`.
     pub(super) scratch: super::exits::Scratch,
 }
@@ -151,6 +153,16 @@ impl Flow {
         self.patched.binary_search(&insn).is_ok()
     }
 
+    /// Does the kernel turn the instruction from a nop into a jump and back?
+    pub(super) fn is_key(&self, insn: u32) -> bool {
+        self.keys.binary_search(&insn).is_ok()
+    }
+
+    /// Do both instructions belong to one stretch of code, whose offsets count from one symbol?
+    pub(super) fn is_one_symbol(&self, one: u64, other: u64) -> bool {
+        self.parts.iter().any(|part| part.holds(one) && part.holds(other))
+    }
+
     /// How many instructions the function has.
     pub fn len(&self) -> usize {
         self.address.len()
@@ -198,6 +210,7 @@ struct Reader<'m> {
     /// For each instruction that does not only go on to the next one.
     turns: Vec<Turn>,
     patched: Vec<u32>,
+    keys: Vec<u32>,
     /// The last instruction of each part: nothing is behind it.
     ends: Vec<u32>,
 }
@@ -220,6 +233,7 @@ impl<'m> Reader<'m> {
             parts: Vec::with_capacity(2),
             turns: Vec::with_capacity(bytes / 16),
             patched: Vec::new(),
+            keys: Vec::new(),
             ends: Vec::with_capacity(2),
         }
     }
@@ -275,7 +289,7 @@ impl<'m> Reader<'m> {
     }
 
     fn turn(
-        &self,
+        &mut self,
         insn: u32,
         step: &decode::Step,
         local: &mut Local<'_>,
@@ -283,6 +297,7 @@ impl<'m> Reader<'m> {
         let turn = |falls_through, to, ending| Ok(Some(Turn { insn, falls_through, to, ending }));
         let plain = Ending::Plain;
         if let Some(target) = local.jump_label(step.address) {
+            self.keys.push(insn);
             return turn(true, Some(target), plain);
         }
         if let Some(fixup) = local.fault(step.address) {
@@ -333,6 +348,7 @@ impl<'m> Reader<'m> {
             address: self.address,
             parts: self.parts,
             patched: self.patched,
+            keys: self.keys,
             scratch: super::exits::Scratch::default(),
         };
         for insn in 0..count as u32 {

@@ -18,6 +18,7 @@ mod kernel;
 mod line_sites;
 mod marks;
 mod naming;
+pub mod points;
 mod profile;
 mod program;
 mod refusals;
@@ -54,8 +55,10 @@ pub struct Site {
     pub caller: String,
     /// Bytes from the symbol.
     pub offset: u64,
-    /// Only when control goes from there to here.
+    /// Only when control goes from there to here,
     pub to: Option<Target>,
+    /// and over these static keys, in bytes from the symbol.
+    pub over: Vec<u64>,
     /// The module must be written for the description to mean this site.
     pub module_needed: bool,
 }
@@ -70,11 +73,15 @@ pub struct Target {
 }
 
 impl Site {
-    /// The last field of its description: `53`, of an edge `53-61` or `53-f.cold+4`.
+    /// The last field of its description: `53`, of an edge `53-61` or `53-f.cold+4`, over a static key `53-61-80`.
     pub fn name(&self) -> String {
+        let mut name = self.offset.to_string();
+        for key in &self.over {
+            name += &format!("-{key}");
+        }
         match &self.to {
-            None => self.offset.to_string(),
-            Some(to) => format!("{}-{to}", self.offset),
+            None => name,
+            Some(to) => format!("{name}-{to}"),
         }
     }
 }
@@ -176,6 +183,8 @@ pub struct Probe {
     pub offset: u32,
     /// Edge: where it goes, a signed distance from the function's symbol.
     pub to: u32,
+    /// Edge: the static keys that it goes over, from the symbol; 0: none.
+    pub over: [u32; 2],
     /// The instruction's bytes where they are known and nothing patches them; else empty.
     pub bytes: Vec<u8>,
 }

@@ -1,7 +1,7 @@
 //! sites/naming.rs: an address as a probe description names it, never a namesake's.
 
-use super::exits::Exit;
 use super::kernel::Kernel;
+use super::points::Point;
 use super::symtab::Symbol;
 use super::{Site, Target};
 
@@ -76,17 +76,20 @@ impl Kernel {
             module: self.modules()[module].name.clone(),
             caller: name.function,
             offset: address - symbol.address,
+            over: Vec::new(),
             to: None,
             module_needed: name.module_needed,
         })
     }
 
-    /// The site where a copy is left.
-    pub(super) fn exit_site(&self, module: usize, exit: Exit) -> Result<Site, NoSite> {
-        let site = self.site(module, exit.address())?;
-        let Exit::Edge { from, to } = exit else { return Ok(site) };
+    /// The site of a point in the control flow.
+    pub(super) fn point(&self, module: usize, point: Point) -> Result<Site, NoSite> {
+        let site = self.site(module, point.address())?;
+        let Point::Edge { from, over, to } = point else { return Ok(site) };
         let target = self.target(module, from, to).ok_or(NoSite::Dead)?;
-        Ok(Site { to: Some(target), ..site })
+        let start = from - site.offset;
+        let over = over.keys().iter().map(|key| key.checked_sub(start)).collect::<Option<_>>();
+        Ok(Site { over: over.ok_or(NoSite::Dead)?, to: Some(target), ..site })
     }
 
     /// Where an edge leads, as its description names it. A namesake need not be told apart: only one address is where

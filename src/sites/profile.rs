@@ -99,6 +99,7 @@ pub fn probe(id: u32, name: &str, kind: ProbeKind, interval: u64) -> Probe {
         name: name.to_owned(),
         address: interval,
         offset: 0,
+        over: [0; 2],
         to: 0,
         bytes: Vec::new(),
     }

@@ -43,6 +43,7 @@ impl Call {
             name: name.to_owned(),
             address: self.number.into(),
             offset: 0,
+            over: [0; 2],
             to: 0,
             bytes: Vec::new(),
         }

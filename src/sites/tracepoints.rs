@@ -91,6 +91,7 @@ fn nowhere(id: u32, kind: ProbeKind, provider: &str, name: &str) -> Probe {
         name: name.to_owned(),
         address: 0,
         offset: 0,
+        over: [0; 2],
         to: 0,
         bytes: Vec::new(),
     }

@@ -205,7 +205,14 @@ mod tests {
     }
 
     fn site(module: &str, caller: &str, offset: u64, module_needed: bool) -> Site {
-        Site { module: module.to_owned(), caller: caller.to_owned(), offset, to: None, module_needed }
+        Site {
+            module: module.to_owned(),
+            caller: caller.to_owned(),
+            offset,
+            to: None,
+            over: Vec::new(),
+            module_needed,
+        }
     }
 
     fn function(module: &str, sites: Vec<Site>, out_of_line: &[&str]) -> FunctionSites {

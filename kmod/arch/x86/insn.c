@@ -268,6 +268,84 @@ bool kinst_arch_decode(struct kinst_arch_insn *out, const u8 *text, size_t avail
 	return true;
 }
 
+/* ---- where control goes ---- */
+
+bool kinst_arch_operand(const struct kinst_arch_insn *insn, struct kinst_arch_operand *op)
+{
+	const u8 *at = insn->bytes + insn->modrm_at;
+	u8 rex = insn->prefixes ? insn->bytes[insn->prefixes - 1] : 0;
+	u8 modrm = *at++, rm = modrm & 7, i;
+	s32 disp = 0;
+
+	if (insn->flow != KINST_FLOW_JUMP_INDIRECT || insn->reason)
+		return false;
+	/* Of the prefixes, 64, 65 and 67 change what is meant. */
+	for (i = 0; i < insn->prefixes; i++)
+		if (insn->bytes[i] >= 0x64 && insn->bytes[i] <= 0x67)
+			return false;
+	if ((rex & 0xf0) != 0x40)
+		rex = 0;
+	memset(op, 0, sizeof(*op));
+	op->base = rm | (rex & 1) << 3;
+	op->index = KINST_NO_REG;
+	op->memory = mod(modrm) != 3;
+	if (!op->memory)
+		return true;
+	if (rm == 4) {
+		u8 sib = *at++;
+
+		op->shift = sib >> 6;
+		op->index = ((sib >> 3) & 7) | (rex & 2) << 2;
+		if (op->index == 4)
+			op->index = KINST_NO_REG;
+		rm = sib & 7;
+		op->base = rm | (rex & 1) << 3;
+	}
+	if (mod(modrm) == 1) {
+		disp = (s8)*at;
+	} else if (mod(modrm) == 2 || rm == 5) {
+		memcpy(&disp, at, 4);
+	}
+	op->disp = (long)disp;
+	if (mod(modrm) == 0 && rm == 5)
+		op->base = KINST_NO_REG;
+	if (insn->disp_at)
+		op->disp += insn->addr + insn->len;
+	return true;
+}
+
+u8 kinst_arch_thunk(const char *name)
+{
+	static const char regs[][4] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
+					"r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15" };
+	static const char *const thunks[] = { "__x86_indirect_thunk_", "__x86_indirect_jump_thunk_" };
+	u8 i, reg;
+
+	for (i = 0; i < 2; i++) {
+		size_t len = strlen(thunks[i]);
+
+		if (strncmp(name, thunks[i], len))
+			continue;
+		for (reg = 0; reg < 16; reg++)
+			if (!strcmp(name + len, regs[reg]))
+				return reg;
+	}
+	return KINST_NO_REG;
+}
+
+unsigned long kinst_arch_label(const u8 *text, u8 len, unsigned long addr)
+{
+	static const u8 nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	bool jumps = text[0] == OP_JMP || text[0] == OP_JMP8;
+	s32 rel = (s8)text[1];
+
+	if (len == JMP_LEN)
+		memcpy(&rel, text + 1, 4);
+	if (text[0] == KINST_BREAK)
+		jumps = len == JMP_LEN ? memcmp(text + 1, nop5 + 1, 4) : text[1] != 0x90;
+	return addr + len + (jumps ? (long)rel : 0);
+}
+
 /* ---- relocation ---- */
 
 /* A slot that is being written. */

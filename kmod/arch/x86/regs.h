@@ -7,6 +7,7 @@
 #define _KINST_X86_REGS_H
 
 #include <linux/ptrace.h>
+#include <linux/uaccess.h>
 #include <asm/processor-flags.h>
 
 /* The first six integer arguments at a function's entry. */
@@ -78,6 +79,61 @@ static __always_inline bool kinst_arch_taken(u8 cond, const struct pt_regs *regs
 		break;
 	}
 	return (cond & 1) ? !yes : yes;
+}
+
+/* The register of that number in an instruction; 0 for KINST_NO_REG. */
+static __always_inline unsigned long kinst_arch_reg(const struct pt_regs *regs, u8 number)
+{
+	switch (number) {
+	case 0:
+		return regs->ax;
+	case 1:
+		return regs->cx;
+	case 2:
+		return regs->dx;
+	case 3:
+		return regs->bx;
+	case 4:
+		return regs->sp;
+	case 5:
+		return regs->bp;
+	case 6:
+		return regs->si;
+	case 7:
+		return regs->di;
+	case 8:
+		return regs->r8;
+	case 9:
+		return regs->r9;
+	case 10:
+		return regs->r10;
+	case 11:
+		return regs->r11;
+	case 12:
+		return regs->r12;
+	case 13:
+		return regs->r13;
+	case 14:
+		return regs->r14;
+	case 15:
+		return regs->r15;
+	}
+	return 0;
+}
+
+/*
+ * Where an indirect jump goes, or 0: what it would read is not there. Calls out
+ * of the module when it reads memory: within kinst_guard_enter().
+ */
+static __always_inline unsigned long kinst_arch_operand_at(const struct kinst_arch_operand *op, const struct pt_regs *regs)
+{
+	unsigned long value = kinst_arch_reg(regs, op->base) + op->disp;
+	unsigned long to;
+
+	if (!op->memory)
+		return value;
+	value += kinst_arch_reg(regs, op->index) << op->shift;
+	return copy_from_kernel_nofault(&to, (const void *)value, sizeof(to)) ? 0 : to;
 }
 
 #endif /* _KINST_X86_REGS_H */

@@ -165,7 +165,7 @@ enum kinst_reason {
 	KINST_R_NOSLOT = 24, /* the trampoline pool is full */
 	KINST_R_FOREIGN = 25, /* somebody else's breakpoint or patch is in the function */
 	KINST_R_GONE = 26, /* the module is being unloaded */
-	KINST_R_NOT_BRANCH = 27, /* an edge from an instruction that does not branch there */
+	KINST_R_NOT_BRANCH = 27, /* an edge from an instruction that does not go there, or over one that is no jump label */
 	KINST_R_LIMIT = 28, /* max_probes */
 	KINST_R_UNSUPPORTED = 29, /* an edge of this kind, or a probe kind of a newer ABI */
 	KINST_R_MODEL = 30, /* return probe: the function's exits cannot all be told */
@@ -353,7 +353,9 @@ struct kinst_probe {
 	__u32 kind; /* KINST_P_* */
 	__u64 func; /* run-time address of the function's symbol; interval; number of the system call or event */
 	__u32 offset;
-	__u32 to; /* of an edge: a signed distance from func, f.cold may stand before f */
+	__u32 to; /* of an edge: a signed distance from func, f.cold or another function may stand before f */
+	/* Of an edge: offsets of jump labels between the instruction and to, in the order of control; 0: none. */
+	__u32 over[2];
 	__u32 prov; /* names in strtab, what probeprov and the others say */
 	__u32 mod;
 	__u32 name_func;

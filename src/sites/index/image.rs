@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::super::exits::Exit;
 use super::super::flow::Undecodable;
+use super::super::points::{Over, Point};
 use super::super::symtab::{Symbol, Symbols};
 use super::file::{self, Sealed};
 use super::resolve::{Dropped, Known};
@@ -30,7 +30,7 @@ enum Table {
     Names,
     /// [`FunctionRecord`]s by name.
     Functions,
-    /// Entries and exits: distances from the base; of an edge two, the first with [`EDGE`].
+    /// Entries and exits: distances from the base; of an edge some, all but the last with [`EDGE`].
     Places,
     /// [`DroppedRecord`]s of those functions that have any.
     Dropped,
@@ -56,8 +56,8 @@ struct FunctionRecord {
     name_len: u32,
     /// In the table of places; its exits follow its entries.
     first: u32,
+    /// Words, not entries.
     entries: u32,
-    /// Words, not exits.
     exits: u32,
     /// In the table of dropped ones, from 1; 0: nothing but `copies` is to be told.
     dropped: u32,
@@ -73,7 +73,7 @@ struct DroppedRecord {
     at: [u64; 2],
 }
 
-/// Marks the first word of an edge.
+/// Marks a word of an edge that is not its last.
 const EDGE: u32 = 1 << 31;
 
 impl ImageIndex {
@@ -89,22 +89,31 @@ impl ImageIndex {
             let distance = u32::try_from(address.checked_sub(base)?).ok()?;
             (distance & EDGE == 0).then_some(distance)
         };
+        let push = |places: &mut Vec<u32>, point: &Point| {
+            match point {
+                Point::At(address) => places.push(place(*address)?),
+                Point::Edge { from, over, to } => {
+                    for address in std::iter::once(from).chain(over.keys()) {
+                        places.push(place(*address)? | EDGE);
+                    }
+                    places.push(place(*to)?);
+                }
+            }
+            Some(())
+        };
         let (mut names, mut records) = (String::new(), Vec::with_capacity(functions.len()));
         let (mut places, mut dropped): (Vec<u32>, Vec<DroppedRecord>) = (Vec::new(), Vec::new());
         for (name, known) in functions {
             let first = places.len();
             for entry in &known.entries {
-                places.push(place(*entry)?);
+                push(&mut places, entry)?;
             }
             let exits = places.len();
             for exit in &known.exits {
-                match exit {
-                    Exit::At(address) => places.push(place(*address)?),
-                    Exit::Edge { from, to } => places.extend([place(*from)? | EDGE, place(*to)?]),
-                }
+                push(&mut places, exit)?;
             }
             let counts = DroppedRecord::of(&known.dropped);
-            let plain = Dropped { copies: known.entries.len() as u32, ..Dropped::default() };
+            let plain = Dropped { copies: count(&known.entries), ..Dropped::default() };
             let is_plain = known.dropped == plain;
             if !is_plain {
                 dropped.push(counts);
@@ -113,7 +122,7 @@ impl ImageIndex {
                 name_at: u32::try_from(names.len()).ok()?,
                 name_len: u32::try_from(name.len()).ok()?,
                 first: u32::try_from(first).ok()?,
-                entries: known.entries.len() as u32,
+                entries: (exits - first) as u32,
                 exits: (places.len() - exits) as u32,
                 dropped: if is_plain { 0 } else { dropped.len() as u32 },
             });
@@ -193,23 +202,17 @@ impl ImageIndex {
         let base = self.facts().map_or(0, |facts| facts.base);
         let places = self.file.rows::<u32>(Table::Places as usize);
         let first = record.first as usize;
-        let cut =
-            |start: usize, len: u32| places.get(start..start.saturating_add(len as usize)).unwrap_or(&[]);
-        let entries: Vec<u64> =
-            cut(first, record.entries).iter().map(|place| base.wrapping_add(u64::from(*place))).collect();
-        let mut words = cut(first.saturating_add(record.entries as usize), record.exits).iter();
-        let mut exits = Vec::new();
-        while let Some(word) = words.next() {
-            let from = base.wrapping_add(u64::from(word & !EDGE));
-            exits.push(match (word & EDGE != 0).then(|| words.next()).flatten() {
-                Some(to) => Exit::Edge { from, to: base.wrapping_add(u64::from(*to)) },
-                None => Exit::At(from),
-            });
-        }
+        let points = |start: usize, len: u32| {
+            let words = places.get(start..start.saturating_add(len as usize)).unwrap_or(&[]);
+            let points = words.chunk_by(|word, _| word & EDGE != 0);
+            points.filter_map(|words| point(base, words)).collect::<Vec<Point>>()
+        };
+        let entries = points(first, record.entries);
+        let exits = points(first.saturating_add(record.entries as usize), record.exits);
         let dropped = self.file.rows::<DroppedRecord>(Table::Dropped as usize);
         let dropped = match (record.dropped as usize).checked_sub(1).and_then(|at| dropped.get(at)) {
             Some(record) => record.dropped(),
-            None => Dropped { copies: record.entries, ..Dropped::default() },
+            None => Dropped { copies: count(&entries), ..Dropped::default() },
         };
         Known { inline: true, entries, exits, dropped }
     }
@@ -267,6 +270,24 @@ impl fmt::Debug for ImageIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ImageIndex({} functions, {} symbols)", self.records().len(), self.symbols().1.len())
     }
+}
+
+/// The point that is written down in these words.
+fn point(base: u64, words: &[u32]) -> Option<Point> {
+    let address = |word: &u32| base.wrapping_add(u64::from(word & !EDGE));
+    match words {
+        [at] => Some(Point::At(address(at))),
+        [from, over @ .., to] => {
+            let over: Vec<u64> = over.iter().map(address).collect();
+            Some(Point::Edge { from: address(from), over: Over::new(&over)?, to: address(to) })
+        }
+        [] => None,
+    }
+}
+
+/// Copies of which nothing is to be told are those that are entered at one place each.
+fn count(entries: &[Point]) -> u32 {
+    entries.len() as u32
 }
 
 fn text(bytes: &[u8], range: Range<usize>) -> &str {

@@ -183,15 +183,11 @@ impl DwarfIndex {
 
     /// Addresses become names.
     fn sites(&self, module: usize, known: &Known, boundary: Boundary) -> Vec<Site> {
-        let kernel = &self.kernel;
-        match boundary {
-            Boundary::Entry => {
-                known.entries.iter().filter_map(|entry| kernel.site(module, *entry).ok()).collect()
-            }
-            Boundary::Return => {
-                known.exits.iter().filter_map(|exit| kernel.exit_site(module, *exit).ok()).collect()
-            }
-        }
+        let points = match boundary {
+            Boundary::Entry => &known.entries,
+            Boundary::Return => &known.exits,
+        };
+        points.iter().filter_map(|point| self.kernel.point(module, *point).ok()).collect()
     }
 
     /// All functions that a glob means: inlined ones, and those that fbt can serve.

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use super::super::callers::Left;
 use super::super::dwarf::{Function, InlineCopy};
-use super::super::exits::Exit;
 use super::super::flow::Undecodable;
 use super::super::kernel::Kernel;
 use super::super::naming::NoSite;
+use super::super::points::Point;
 
 /// What one module knows of one inlined function. Addresses are those of [`Kernel::symbols`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,8 +15,8 @@ pub struct Known {
     /// There is a definition that was inlined, or could be.
     pub inline: bool,
     /// In the order of the debug information.
-    pub entries: Vec<u64>,
-    pub exits: Vec<Exit>,
+    pub entries: Vec<Point>,
+    pub exits: Vec<Point>,
     pub dropped: Dropped,
 }
 
@@ -55,22 +55,19 @@ pub fn resolve(kernel: &Kernel, module: usize, functions: &[Function]) -> Vec<Kn
     let mut last = 0;
     for ((at, _), left) in live.into_iter().zip(left) {
         if last != at {
-            seen.0.clear();
-            seen.1.clear();
+            seen = Default::default();
             last = at;
         }
-        if seen.0.insert(left.entry) {
-            known[at].entries.push(left.entry);
-        } else {
-            known[at].dropped.duplicates += 1;
-        }
+        known[at].enter(&left, &mut seen.0);
         known[at].leave(kernel, module, left, &mut seen.1);
     }
     known
 }
 
+/// Of a copy in a module whose code is not known.
 fn unread(copy: &InlineCopy) -> Left {
-    Left { entry: copy.entry, unread: Some(Undecodable::NoCode), ..Left::default() }
+    let entered = vec![Point::At(copy.entry)];
+    Left { entry: copy.entry, entered, unread: Some(Undecodable::NoCode), ..Left::default() }
 }
 
 /// All but the sites; `live` gets the copies that are there.
@@ -96,8 +93,15 @@ fn counted<'f>(
 }
 
 impl Known {
+    /// Adds where a copy is entered, unless another one is entered there.
+    fn enter(&mut self, left: &Left, seen: &mut HashSet<Point>) {
+        let before = self.entries.len();
+        self.entries.extend(left.entered.iter().filter(|point| seen.insert(**point)));
+        self.dropped.duplicates += u32::from(self.entries.len() == before);
+    }
+
     /// Adds where a copy is left, unless another one is left there.
-    fn leave(&mut self, kernel: &Kernel, module: usize, left: Left, seen: &mut HashSet<Exit>) {
+    fn leave(&mut self, kernel: &Kernel, module: usize, left: Left, seen: &mut HashSet<Point>) {
         self.dropped.undecodable += count(left.missing);
         self.dropped.lost += left.lost;
         if let Some(reason) = left.unread {
