@@ -171,6 +171,27 @@ fn several_at_once_make_one_index() {
     assert_eq!(files(cache.path()).len(), 3, "no file is left beside");
 }
 
+/// A name in Rust, `eq<[u8]>`, has characters that mean something in a glob.
+#[test]
+fn a_name_may_look_like_a_glob() {
+    let root = sysroot();
+    let vmlinux = root.path().join("usr/lib/debug/boot/vmlinux-6.6.6");
+    let mut bytes = fs::read(&vmlinux).expect("a file");
+    let (old, new) = (b"in_twice\0", b"in<[u8]>\0");
+    let places: Vec<usize> =
+        (0..bytes.len() - old.len()).filter(|at| bytes[*at..].starts_with(old)).collect();
+    assert!(!places.is_empty());
+    places.iter().for_each(|at| bytes[*at..*at + new.len()].copy_from_slice(new));
+    fs::write(&vmlinux, bytes).expect("a file");
+    let kernel = Arc::new(Kernel::sysroot(root.path(), None).expect("a kernel"));
+    for name in ["in<[u8]>", "in<*"] {
+        let index = DwarfIndex::new(kernel.clone(), []);
+        let found = index.inline_sites("", name, Boundary::Entry).expect("sites");
+        assert_eq!(found.len(), 1, "{name}: {found:?}");
+        assert_eq!(found[0].sites.len(), 1, "{name}: {found:?}");
+    }
+}
+
 #[test]
 fn globs_over_functions_have_a_limit() {
     let (root, cache) = (sysroot(), tempfile::tempdir().expect("a directory"));

@@ -36,6 +36,9 @@ pub struct Built {
 /// Indices that nobody asked for are made if that is a matter of seconds; a slower machine walks for each question.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// So few bytes of debug information are read at once even where everything else is busy.
+const SMALL: u64 = 1 << 20;
+
 /// What was read of a file is given back after so many bytes: the pages stay with the system, and are not ours.
 const GIVE_BACK: u64 = 64 << 20;
 
@@ -294,6 +297,7 @@ impl Pace {
         let elapsed = self.started.elapsed();
         if let Some(patience) = self.patience
             && elapsed > FIRST_LOOK
+            && self.total > SMALL
             && done < self.total / 2
         {
             let expected = elapsed.as_secs_f64() * self.total as f64 / done.max(1) as f64;
