@@ -287,8 +287,9 @@ fn random_functions_with_static_keys() {
             let entry = reachable[random.below(reachable.len())];
             let last = (entry + random.below(8)).min(model.address.len() - 2).max(entry);
             let end = model.address.get(last + 1).copied().unwrap_or(BASE + model.code.len() as u64);
-            let ranges = [model.address[entry]..end];
-            let sites = flow.exits(model.address[entry], &ranges).expect("an instruction").sites;
+            let range = model.address[entry]..end;
+            let sites =
+                flow.exits(model.address[entry], std::slice::from_ref(&range)).expect("an instruction").sites;
             let entered: BTreeSet<Point> = flow.reached(model.address[entry]).into_iter().collect();
             let exits: BTreeSet<Point> = sites.into_iter().collect();
             let is_key = |point: &&Point| marks.jump_labels.iter().any(|(key, _)| *key == point.address());
@@ -303,7 +304,7 @@ fn random_functions_with_static_keys() {
                     assert_eq!(
                         [hits, hits],
                         [entries, left],
-                        "entry {entry} of {:x?}, ranges {ranges:x?}, entered {entered:x?}, left {exits:x?}",
+                        "entry {entry} of {:x?}, range {range:x?}, entered {entered:x?}, left {exits:x?}",
                         model.next
                     );
                     walks += u32::from(hits > 0);

@@ -142,6 +142,7 @@ fn parameters_are_where_perf_finds_them() {
         let asked: Vec<Instruction> = lines
             .iter()
             .map(|line| Instruction {
+                path: Vec::new(),
                 module: "vmlinux".to_owned(),
                 function: line.symbol.clone(),
                 offset: line.offset,
@@ -189,6 +190,7 @@ fn parameters_are_where_perf_finds_them() {
 fn a_copy_is_the_one_that_was_asked_for() {
     let kernel = kernel::Fixture::with_copies().types();
     let asked = |function: &str, offset, copy: Option<&str>| Instruction {
+        path: Vec::new(),
         module: "vmlinux".to_owned(),
         function: function.to_owned(),
         offset,
@@ -235,6 +237,7 @@ fn a_copy_is_the_one_that_was_asked_for() {
 /// The parameters of the copies inside of this one that begin at the same instruction, which perf lists too.
 fn inside(kernel: &Kernel, line: &Line, function: &str) -> Vec<String> {
     let innermost = Instruction {
+        path: Vec::new(),
         module: "vmlinux".to_owned(),
         function: line.symbol.clone(),
         offset: line.offset,

@@ -36,6 +36,7 @@ pub fn locals(data: &[u8]) {
     for (function, offsets) in PLACES {
         for offset in offsets {
             let instruction = Instruction {
+                path: Vec::new(),
                 module: "vmlinux".to_owned(),
                 function: function.to_owned(),
                 offset: *offset,

@@ -86,6 +86,7 @@ fn places(run: &Run, probes: &[Probe]) -> Result<Vec<String>, Failed> {
         let with_code = about.entered.iter().any(|frame| inner.contains(&frame.die));
         let empty = about.entered.first().filter(|_| !with_code);
         Some(Instruction {
+            path: probe.path(),
             module: probe.module.clone(),
             function: probe.function.clone(),
             offset: probe.offset.into(),

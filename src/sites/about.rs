@@ -17,7 +17,8 @@ pub struct About {
     pub place: Option<Place>,
     /// The innermost first; the last one is the function. Empty: the debug information does not say.
     pub frames: Vec<Frame>,
-    /// The copies that are entered there, also those that have no instructions.
+    /// The copies that are entered there, also those that have no instructions, and those that begin at a static key, which
+    /// another place stands in for.
     pub entered: Vec<Frame>,
 }
 
@@ -49,7 +50,13 @@ impl<'k> Answers<'k> {
         if let Ok(Some(body)) = info.body_at(linked) {
             about.frames = body.at(linked).into_iter().cloned().collect();
             let copies = body.frames().skip(1);
-            about.entered = copies.filter(|frame| frame.entry == Some(linked)).cloned().collect();
+            let mut entries = vec![linked];
+            entries.extend(probe.path().iter().map(|offset| symbol.address.saturating_add(*offset)));
+            if let Some(callers) = self.kernel.callers(module).filter(|_| entries.len() == 1) {
+                entries.extend(callers.keys_to(linked));
+            }
+            let is_entered = |frame: &&Frame| frame.entry.is_some_and(|entry| entries.contains(&entry));
+            about.entered = copies.filter(is_entered).cloned().collect();
         }
         Some(about)
     }

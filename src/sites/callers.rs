@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::decode;
+use super::decode::{self, Control};
 use super::dwarf::InlineCopy;
 use super::exits;
 use super::flow::{Flow, Marks, Part, Undecodable};
@@ -144,6 +144,21 @@ impl<'a> Callers<'a> {
         ways.sort_unstable();
         ways.dedup();
         ways
+    }
+
+    /// Does the instruction only decide where control goes?
+    pub(super) fn is_branch(&self, address: u64) -> bool {
+        let step = self.bytes(address).and_then(|code| decode::steps(code, address).next());
+        step.is_some_and(|step| matches!(step.control, Control::Jump(_) | Control::Branch(_)))
+    }
+
+    /// The static keys that control comes to an instruction from.
+    pub(super) fn keys_to(&self, address: u64) -> Vec<u64> {
+        let labels = self.marks.jump_labels.iter();
+        let leads = |(key, to): &&(u64, u64)| {
+            *to == address || *key < address && address - *key <= 5 && self.ways(*key).contains(&address)
+        };
+        labels.filter(leads).map(|(key, _)| *key).collect()
     }
 
     fn goes_to(&self, from: &Symbol, to: &Symbol) -> bool {

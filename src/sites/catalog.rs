@@ -51,12 +51,15 @@ struct Function {
     names: usize,
 }
 
+/// Module, function, offset; of an edge, what it leads over, and where.
+type Place = (usize, u64, u32, Option<([u32; 2], u32)>);
+
 /// kinst probes exist when somebody has named them, and those of profile with unusual rates.
 #[derive(Default)]
 pub(super) struct Made {
     pub(super) timers: Vec<Probe>,
     probes: Vec<Probe>,
-    by_place: HashMap<(usize, u64, u32, Option<([u32; 2], u32)>), usize>,
+    by_place: HashMap<Place, usize>,
     text: HashMap<(usize, u64), Arc<Text>>,
 }
 

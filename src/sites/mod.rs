@@ -189,6 +189,15 @@ pub struct Probe {
     pub bytes: Vec<u8>,
 }
 
+impl Probe {
+    /// Where an edge leads, in the order of control, as far as that is in the function.
+    pub fn path(&self) -> Vec<u64> {
+        let keys = self.over.into_iter().filter(|key| *key != 0);
+        let to = Some(self.to).filter(|to| self.kind == ProbeKind::Edge && to.cast_signed() >= 0);
+        keys.chain(to).map(u64::from).collect()
+    }
+}
+
 /// All probes of a running kernel or of a sysroot. Implemented over kallsyms or symbol tables.
 pub trait ProbeCatalog {
     /// The probes that the description's fields match, in order of id; globs in any field. No match is an empty list;

@@ -16,6 +16,8 @@ pub struct Instruction {
     /// One function: `show#2` where its name is not its own.
     pub function: String,
     pub offset: u64,
+    /// Of an edge: where it leads, in the order of control, as far as that is in the function.
+    pub path: Vec<u64>,
     /// The function whose inlined copy is meant; `None`: the innermost one.
     pub copy: Option<String>,
 }
@@ -74,18 +76,46 @@ impl Kernel {
 
     fn scope(&self, variables: &Variables<'_>, found: &Found<'_>) -> Result<Scope, NoScope> {
         let Found { asked, module, symbol, .. } = found;
-        let instruction = dwarf::Instruction {
-            address: symbol.address.wrapping_add(asked.offset),
-            symbol: symbol.address..symbol.address.saturating_add(symbol.size),
-            copy: asked.copy.as_deref(),
+        let within = symbol.address..symbol.address.saturating_add(symbol.size);
+        let at = |address| {
+            let (symbol, copy) = (within.clone(), asked.copy.as_deref());
+            let instruction = dwarf::Instruction { address, symbol, copy };
+            variables.at(&instruction, &|linked| self.run_time(*module, linked))
         };
-        let frames = variables.at(&instruction, &|linked| self.run_time(*module, linked));
+        let address = symbol.address.wrapping_add(asked.offset);
+        let mut frames = at(address);
+        if matches!(frames, Err(NoScope::Copy { .. })) {
+            // The probe may stand in for the entry of a copy.
+            let others = self.same_state(*module, symbol, asked);
+            frames = others.into_iter().map(at).find(Result::is_ok).unwrap_or(frames);
+        }
         let frames = frames.map_err(|why| match why {
             NoScope::Function(_) => NoScope::Function(asked.function.clone()),
             why => why,
         })?;
         let module = self.modules()[*module].name.clone();
         Ok(Scope { module, function: asked.function.clone(), offset: asked.offset, frames })
+    }
+}
+
+impl Kernel {
+    /// Instructions at which all registers are as they are at the one that was asked for: those that an edge leads to from
+    /// a branch, and the static keys that control comes from.
+    fn same_state(&self, module: usize, symbol: &Symbol, asked: &Instruction) -> Vec<u64> {
+        const FAR: usize = 4;
+        let address = |offset: &u64| symbol.address.wrapping_add(*offset);
+        let Some(callers) = self.callers(module) else { return Vec::new() };
+        if !asked.path.is_empty() {
+            let branches = callers.is_branch(address(&asked.offset));
+            return if branches { asked.path.iter().map(address).collect() } else { Vec::new() };
+        }
+        let mut found = vec![address(&asked.offset)];
+        let mut next = 0;
+        while let Some(to) = found.get(next).copied().filter(|_| found.len() <= FAR) {
+            next += 1;
+            found.extend(callers.keys_to(to));
+        }
+        found.split_off(1)
     }
 }
 

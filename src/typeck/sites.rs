@@ -180,15 +180,17 @@ pub(super) fn instruction_of(probe: &ProbeDesc) -> Option<Instruction> {
 }
 
 pub(super) fn instruction(fields: &ProbeFields, copy: Option<&str>) -> Option<Instruction> {
-    let from = fields.name.split_once('-').map_or(fields.name.as_str(), |(from, _)| from);
-    let offset = match fields.provider.as_str() {
-        "kinst" => from.parse().ok()?,
-        _ => 0,
+    let mut places = fields.name.split('-');
+    let from = places.next().unwrap_or_default();
+    let (offset, path) = match fields.provider.as_str() {
+        "kinst" => (from.parse().ok()?, places.map_while(|place| place.parse().ok()).collect()),
+        _ => (0, Vec::new()),
     };
     Some(Instruction {
         module: fields.module.clone(),
         function: fields.function.clone(),
         offset,
+        path,
         copy: copy.map(str::to_owned),
     })
 }
