@@ -1,7 +1,7 @@
 //! typeck/locals.rs: `locals->name` and `args[i]` at an instruction of the kernel: the variables of the code that is traced.
 
 use super::names::Name;
-use super::sites::{Absence, Place, instruction, is_of_kinst};
+use super::sites::{Absence, Place, Unknown, instruction, is_of_kinst};
 use super::typed::{ArithOp, Expr, ExprKind, Memory, Place as Lvalue, Scope};
 use super::{Checker, Error, Result, constants};
 use crate::diag::suggest;
@@ -55,14 +55,14 @@ impl Checker<'_> {
             return self.absent_at(&what, why, ty.clone(), &place, span);
         }
         let scope = self.require_scope(&place, &format!("`{what}`"), span)?;
-        Err(Box::new(Error::LocalUndefined {
+        let unknown = Unknown {
             name: name.to_owned(),
             similar: suggest::nearest(name, scope.names()).map(str::to_owned),
             known: known(scope),
             place: place.probe.to_string(),
             elsewhere: elsewhere.map(|(place, _)| place),
-            span: member.span,
-        }))
+        };
+        Err(Box::new(Error::LocalUndefined { unknown, span: member.span }))
     }
 
     /// The first of the clause's places where the variable is in scope, and its type there.

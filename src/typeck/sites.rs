@@ -30,6 +30,18 @@ pub struct Absence {
     pub span: Span,
 }
 
+/// A variable that is not in scope at a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unknown {
+    pub name: String,
+    pub similar: Option<String>,
+    /// What is in scope there.
+    pub known: Vec<String>,
+    pub place: String,
+    /// Another place of the clause where it is.
+    pub elsewhere: Option<String>,
+}
+
 impl Checker<'_> {
     /// The clause's places are told apart, as each has its variables somewhere else; the probes of other providers stay
     /// together. `None`: it is one clause as it is.

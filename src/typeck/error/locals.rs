@@ -1,5 +1,6 @@
 //! typeck/error/locals.rs: messages about variables of the kernel's code.
 
+use super::super::sites::Unknown;
 use super::{Error, did_you_mean, error};
 use crate::diag::{Diagnostic, tags};
 
@@ -24,7 +25,8 @@ impl Error {
                 };
                 diagnostic.help("use it at probes of kinst: `kinst::FUNCTION:entry` of an inlined function, or `kinst::FUNCTION:OFFSET`")
             }
-            Error::LocalUndefined { name, similar, known, place, elsewhere, span } => {
+            Error::LocalUndefined { unknown, span } => {
+                let Unknown { name, similar, known, place, elsewhere } = unknown;
                 let title = format!("no variable `{name}` is in scope at {place}");
                 let diagnostic =
                     error(tags::LOCALS, title).at(*span, "unknown variable of the kernel's code");
