@@ -303,7 +303,8 @@ impl Run {
         let kernel = kernel
             .with_vmlinux(vmlinux)
             .with_debuginfod(Box::new(move |text| eprint(&format!("{program}: {text}\n"))))
-            .with_cache(cache, Some(Box::new(Progress::default())));
+            .with_cache(cache, Some(Box::new(Progress::default())))
+            .with_advice(!self.options.flag("zdefs"));
         let kernel = Arc::new(kernel);
         Ok(Arc::clone(self.kernel.get_or_init(|| kernel)))
     }

@@ -13,13 +13,14 @@ pub fn nearest_few<'a>(
     candidates: impl IntoIterator<Item = &'a str>,
     limit: usize,
 ) -> Vec<&'a str> {
-    let most = (name.chars().count() / 3).max(1);
+    let mut measure = Measure::new(name);
+    let most = (measure.name.len() / 3).max(1);
     // Of two as near, two swapped letters (prinft) are a likelier slip than one too many.
     let mut near: Vec<(usize, usize, &str)> = candidates
         .into_iter()
         .filter(|candidate| *candidate != name)
         .filter_map(|candidate| {
-            Some((distance(name, candidate, most)?, candidate.len().abs_diff(name.len()), candidate))
+            Some((measure.distance(candidate, most)?, candidate.len().abs_diff(name.len()), candidate))
         })
         .collect();
     near.sort_unstable();
@@ -29,33 +30,68 @@ pub fn nearest_few<'a>(
 }
 
 /// Damerau's distance with adjacent swaps (optimal string alignment), or nothing if it is above `most`.
-///
-/// Only a band of `most` cells beside the diagonal is computed, so that 100,000 symbols are searched in milliseconds.
 pub fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
-    let a: Vec<char> = a.chars().flat_map(char::to_lowercase).collect();
-    let b: Vec<char> = b.chars().flat_map(char::to_lowercase).collect();
-    if a.len().abs_diff(b.len()) > most {
-        return None;
+    Measure::new(a).distance(b, most)
+}
+
+/// A name whose distance to many others is asked: the memory for one serves all.
+struct Measure {
+    /// In lower case, as all that it is compared with.
+    name: Vec<char>,
+    other: Vec<char>,
+    /// Rows of the table: of the letter before the last, of the last, and of the one in work.
+    before: Vec<usize>,
+    last: Vec<usize>,
+    row: Vec<usize>,
+}
+
+impl Measure {
+    fn new(name: &str) -> Measure {
+        let name = name.chars().flat_map(char::to_lowercase).collect();
+        Measure { name, other: Vec::new(), before: Vec::new(), last: Vec::new(), row: Vec::new() }
     }
-    let far = most + 1;
-    let mut before = vec![far; b.len() + 1];
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![far; b.len() + 1];
-        row[0] = i;
-        for j in i.saturating_sub(most).max(1)..=(i + most).min(b.len()) {
-            let substituted = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            row[j] = substituted.min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                row[j] = row[j].min(before[j - 2] + 1);
-            }
-        }
-        if row.iter().all(|&cell| cell > most) {
+
+    /// Only a band of `most` cells beside the diagonal is computed, so that 100,000 symbols are searched in milliseconds.
+    fn distance(&mut self, other: &str, most: usize) -> Option<usize> {
+        // Most are told apart by their length alone.
+        if other.is_ascii() && other.len().abs_diff(self.name.len()) > most {
             return None;
         }
-        before = std::mem::replace(&mut last, row);
+        self.other.clear();
+        match other.is_ascii() {
+            true => self.other.extend(other.bytes().map(|byte| char::from(byte.to_ascii_lowercase()))),
+            false => self.other.extend(other.chars().flat_map(char::to_lowercase)),
+        }
+        let (a, b) = (&self.name, &self.other);
+        if a.len().abs_diff(b.len()) > most {
+            return None;
+        }
+        let far = most + 1;
+        let (before, last, row) = (&mut self.before, &mut self.last, &mut self.row);
+        for cells in [&mut *before, &mut *row] {
+            cells.clear();
+            cells.resize(b.len() + 1, far);
+        }
+        last.clear();
+        last.extend(0..=b.len());
+        for i in 1..=a.len() {
+            row.fill(far);
+            row[0] = i;
+            for j in i.saturating_sub(most).max(1)..=(i + most).min(b.len()) {
+                let substituted = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                row[j] = substituted.min(last[j] + 1).min(row[j - 1] + 1);
+                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    row[j] = row[j].min(before[j - 2] + 1);
+                }
+            }
+            if row.iter().all(|&cell| cell > most) {
+                return None;
+            }
+            std::mem::swap(before, last);
+            std::mem::swap(last, row);
+        }
+        (last[b.len()] <= most).then_some(last[b.len()])
     }
-    (last[b.len()] <= most).then_some(last[b.len()])
 }
 
 #[cfg(test)]

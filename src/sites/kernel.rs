@@ -19,6 +19,7 @@ use crate::sites::index::{Cache, Directory, ImageIndex, Watch, hash};
 use crate::sites::marks::Linked;
 use crate::sites::symtab::{Role, Symbol, Symbols};
 use crate::sites::tables::Tables;
+use crate::sites::unloaded::Unloaded;
 
 /// What `module` means in a description: `kernel` is another name of the kernel proper.
 pub const KERNEL_PROPER: &str = "vmlinux";
@@ -36,6 +37,9 @@ pub struct Kernel {
     pub(super) kept: Kept,
     /// The hashes of all names, sorted.
     namesakes: OnceLock<Vec<u64>>,
+    pub(super) unloaded: OnceLock<Unloaded>,
+    /// Whether a function that is not there is worth a search for what was meant.
+    pub(super) advice: bool,
     /// Whom to tell that debuginfod is asked; none: it is not.
     ask: Option<Tell>,
     /// A server did not answer: the next one is not asked.
@@ -104,6 +108,8 @@ impl Kernel {
             slide: OnceLock::new(),
             kept: Kept::default(),
             namesakes: OnceLock::new(),
+            unloaded: OnceLock::new(),
+            advice: true,
             ask: None,
             unanswered: AtomicBool::new(false),
             warnings: Mutex::default(),
@@ -124,6 +130,11 @@ impl Kernel {
     /// The same, with debug information from the servers that the user names; `say` is told what is waited for.
     pub fn with_debuginfod(self, say: Tell) -> Kernel {
         Kernel { ask: Some(say), ..self }
+    }
+
+    /// The same; what is not there is looked for elsewhere and under other names, or is taken as it is.
+    pub fn with_advice(self, advice: bool) -> Kernel {
+        Kernel { advice, ..self }
     }
 
     pub(super) fn cache(&self) -> Option<&Cache> {
@@ -155,21 +166,10 @@ impl Kernel {
         self.root.modules().contains_key(name)
     }
 
-    /// A module that is not loaded and has a function of this name, as far as that can be told without unpacking any.
-    pub(super) fn unloaded_with(&self, function: &str) -> Option<String> {
-        if !self.is_running() {
-            return None;
-        }
+    /// The modules of which there are files, and that are not loaded.
+    pub(super) fn unloaded_files(&self) -> Vec<ModuleFile> {
         let loaded = |name: &str| self.modules.iter().any(|module| module.name == name);
-        let files: Vec<ModuleFile> =
-            self.root.modules().into_values().filter(|file| !loaded(&file.name)).collect();
-        let has_it = |file: &&ModuleFile| {
-            let path = file.debug.as_ref().or(file.binary.as_ref());
-            let plain = path.filter(|path| path.extension().is_some_and(|end| end == "ko" || end == "debug"));
-            let symbol = plain.and_then(|path| Image::open(path).ok()?.symbol(function));
-            symbol.is_some_and(|symbol| symbol.function)
-        };
-        files.par_iter().find_first(has_it).map(|file| file.name.clone())
+        self.root.modules().into_values().filter(|file| !loaded(&file.name)).collect()
     }
 
     /// Which package brings the debug information on this distribution.

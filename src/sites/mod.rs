@@ -28,6 +28,7 @@ mod syscalls;
 mod tables;
 pub mod term;
 mod tracepoints;
+mod unloaded;
 mod unplaced;
 mod variables;
 mod verdict;

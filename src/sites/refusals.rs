@@ -125,13 +125,16 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
         tags::PDESC_ZERO,
         format!("there is no function `{function}`{}", place(kernel, modules)),
     );
+    if !kernel.advice {
+        return error;
+    }
     if let Some(module) = kernel.unloaded_with(function) {
         return error
             .note(format!("the module {module} has one, and is not loaded"))
             .help(format!("load it first: modprobe {module}"));
     }
     let mut names: Vec<&str> = Vec::new();
-    let mut inline: BTreeSet<String> = BTreeSet::new();
+    let mut inline: Vec<String> = Vec::new();
     for module in modules {
         if let Some(symbols) = kernel.symbols(*module) {
             names.extend(symbols.iter().filter(|(_, symbol)| !symbol.gone()).map(|(name, _)| name));

@@ -106,6 +106,7 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
     }
     checker.check_declarations(program)?;
     checker.check_pragmas_used(program)?;
+    checker.ask_ahead(program);
     let mut clauses = Vec::new();
     for item in &program.items {
         match item {

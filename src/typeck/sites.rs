@@ -43,6 +43,25 @@ pub struct Unknown {
 }
 
 impl Checker<'_> {
+    /// All places of a program that is going to be asked about, in one question: each by itself would open the debug
+    /// information.
+    pub(super) fn ask_ahead(&self, program: &plain::Program) {
+        let mut asked: Vec<Instruction> = Vec::new();
+        for item in &program.items {
+            let plain::Item::Clause(clause) = item else { continue };
+            let named = self.variables_named(clause).any();
+            for probe in clause.probes.iter().filter(|probe| is_of_kinst(probe)) {
+                asked.extend(instruction_of(probe).filter(|_| named));
+                // For the types of its arguments: of the innermost copy.
+                let alone = || instruction_of(&ProbeDesc { copy: None, ..probe.clone() });
+                asked.extend(self.env.stability.then(alone).flatten());
+            }
+        }
+        if asked.len() > 1 {
+            self.env.kernel.scopes(&asked);
+        }
+    }
+
     /// The clause's places are told apart, as each has its variables somewhere else; the probes of other providers stay
     /// together. `None`: it is one clause as it is.
     pub(super) fn fan_out(&mut self, clause: &plain::Clause) -> Result<Option<Vec<typed::Clause>>> {

@@ -4,12 +4,16 @@ use std::path::{Path, PathBuf};
 
 /// The sysroot of `stable`, `backports` or `sid`; `None`: it was not set up.
 pub fn sysroot(name: &str) -> Option<PathBuf> {
-    let cache = std::env::var_os("KINST_CACHE").map(PathBuf::from).or_else(|| {
+    Some(cache()?.join("kernels").join(name)).filter(|root| root.exists())
+}
+
+/// Where all of that is.
+pub fn cache() -> Option<PathBuf> {
+    std::env::var_os("KINST_CACHE").map(PathBuf::from).or_else(|| {
         let home = PathBuf::from(std::env::var_os("HOME")?);
         let base = std::env::var_os("XDG_CACHE_HOME").map_or(home.join(".cache"), PathBuf::from);
         Some(base.join("kinst"))
-    })?;
-    Some(cache.join("kernels").join(name)).filter(|root| root.exists())
+    })
 }
 
 /// The kernel with its debug information.

@@ -23,6 +23,12 @@ pub struct Options {
 pub fn main(options: &Options) -> Result<ExitCode> {
     let kernels = if options.kernels.is_empty() { &[Name::Stable][..] } else { &options.kernels };
     let mut all = Steps::default();
+    // Tests on the host look into the kernels too.
+    if !options.quick {
+        for &name in kernels {
+            all.step(&format!("setup of the {name} kernel"), || setup::ensure(&[name], false).map(drop));
+        }
+    }
     all.step("formatting", || cargo(&["fmt", "--all", "--check"]));
     all.step("clippy", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
     all.step("tidy", tidy::expect_clean);
@@ -35,7 +41,6 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     }
     if !options.quick {
         for &name in kernels {
-            all.step(&format!("setup of the {name} kernel"), || setup::ensure(&[name], false).map(drop));
             all.step(&format!("the module for the {name} kernel"), || {
                 match kmod::build(&Kernel::need(name)?, kmod::Warnings::Denied)? {
                     Some(_) => Ok(()),

@@ -95,6 +95,11 @@ static enum kinst_reason refuse_0f(const struct insn *insn, u8 op, u8 modrm)
 	case 0x34: /* sysenter */
 	case 0x35: /* sysexit */
 		return KINST_R_INSN_IRET;
+	case 0x20: /* mov to and from control and debug registers: */
+	case 0x21: /* processors take any ModRM for registers, the kernel's decoder does not */
+	case 0x22:
+	case 0x23:
+		return mod(modrm) == 3 ? KINST_OK : KINST_R_UNDECODABLE;
 	case 0x0b: /* ud2 */
 	case 0xb9: /* ud1 */
 	case 0xff: /* ud0 */
@@ -279,10 +284,6 @@ bool kinst_arch_operand(const struct kinst_arch_insn *insn, struct kinst_arch_op
 
 	if (insn->flow != KINST_FLOW_JUMP_INDIRECT || insn->reason)
 		return false;
-	/* Of the prefixes, 64, 65 and 67 change what is meant. */
-	for (i = 0; i < insn->prefixes; i++)
-		if (insn->bytes[i] >= 0x64 && insn->bytes[i] <= 0x67)
-			return false;
 	if ((rex & 0xf0) != 0x40)
 		rex = 0;
 	memset(op, 0, sizeof(*op));
@@ -291,6 +292,10 @@ bool kinst_arch_operand(const struct kinst_arch_insn *insn, struct kinst_arch_op
 	op->memory = mod(modrm) != 3;
 	if (!op->memory)
 		return true;
+	/* Of the prefixes, 64, 65 and 67 change which memory is meant. */
+	for (i = 0; i < insn->prefixes; i++)
+		if (insn->bytes[i] >= 0x64 && insn->bytes[i] <= 0x67)
+			return false;
 	if (rm == 4) {
 		u8 sib = *at++;
 

@@ -3,7 +3,7 @@
 mod files;
 mod symbols;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub use files::{Files, Installed, Located};
@@ -261,12 +261,12 @@ impl<F: Files> Kernel for KernelTypes<F> {
 
     fn scopes(&self, instructions: &[Instruction]) -> Vec<InScope> {
         let mut known = lock(&self.scopes);
-        let mut missing: Vec<Instruction> = Vec::new();
-        for instruction in instructions {
-            if !known.contains_key(instruction) && !missing.contains(instruction) {
-                missing.push(instruction.clone());
-            }
-        }
+        let mut seen: HashSet<&Instruction> = HashSet::new();
+        let missing: Vec<Instruction> = instructions
+            .iter()
+            .filter(|instruction| !known.contains_key(instruction) && seen.insert(instruction))
+            .cloned()
+            .collect();
         let found = self.files.scopes(&missing);
         known.extend(missing.into_iter().zip(found.into_iter().map(Arc::new)));
         instructions.iter().filter_map(|instruction| known.get(instruction).cloned()).collect()

@@ -6,7 +6,7 @@ armed() {
 	i=0
 	until grep -q ' matched ' $1; do
 		i=$((i + 1))
-		[ $i -lt 150 ] || { echo "not armed:"; cat $1; return 1; }
+		[ $i -lt 400 ] || { echo "not armed:"; cat $1; return 1; }
 		sleep 0.2
 	done
 }

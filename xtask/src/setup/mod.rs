@@ -1,5 +1,6 @@
-//! Fetching what the other commands need: packages, QEMU, busybox, kernels.
+//! Fetching what the other commands need: packages, QEMU, busybox, kernels, their decoder of instructions.
 
+mod decoder;
 mod host;
 mod image;
 mod kernel;
@@ -45,6 +46,7 @@ pub fn ensure(names: &[Name], update: bool) -> Result<Vec<Kernel>> {
     let _lock = cache::lock()?;
     host::ensure(names)?;
     tools::ensure()?;
+    decoder::ensure()?;
     let mut kernels = Vec::new();
     for &name in names {
         kernel::ensure(name, update)?;
@@ -61,7 +63,7 @@ pub fn ensure(names: &[Name], update: bool) -> Result<Vec<Kernel>> {
 
 /// The kernels, if nothing at all is missing.
 fn all_there(names: &[Name]) -> Result<Option<Vec<Kernel>>> {
-    if !host::missing(names).is_empty() || tools::Tools::find()?.is_none() {
+    if !host::missing(names).is_empty() || tools::Tools::find()?.is_none() || !decoder::is_there()? {
         return Ok(None);
     }
     let mut kernels = Vec::new();
