@@ -118,6 +118,47 @@ fn a_server_that_does_not_have_it_or_is_not_there() {
     assert!(nobody.contains("debuginfod has no answer"), "{nobody}");
 }
 
+/// A kernel as boot loaders get it, with a packed program in it.
+fn bootable(program: &Path, to: &Path) {
+    let packed = Command::new("gzip").arg("-c").arg(program).output().expect("gzip").stdout;
+    let mut file = vec![0; 5 * 512];
+    file[0x202..0x208].copy_from_slice(b"HdrS\x0f\x02");
+    file[0x24c..0x250].copy_from_slice(&u32::try_from(packed.len()).expect("small").to_le_bytes());
+    std::fs::write(to, [file, packed].concat()).expect("a file");
+}
+
+/// A tree with nothing but what is booted: it tells the build id.
+#[test]
+fn a_kernel_under_a_sysroot() {
+    if !is_there() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let root = dir.path().join("root");
+    for needed in ["boot", "lib/modules/6.6.6"] {
+        std::fs::create_dir_all(root.join(needed)).expect("a directory");
+    }
+    let whole = build(dir.path(), "sha1");
+    let id = Image::open(&whole).expect("a program").build_id().expect("an id").to_string();
+    bootable(&whole, &root.join("boot/vmlinuz-6.6.6"));
+    let root = root.to_str().expect("UTF-8");
+    let arguments = ["-x", "nolibs", "--sysroot", root, "-den", "kinst:vmlinux:inner:entry"];
+    let dtrace = |urls: &str| run(env!("CARGO_BIN_EXE_dtrace"), &arguments, urls, dir.path());
+    let without = dtrace("");
+    assert_eq!(without.status.code(), Some(1));
+    assert!(!text(&without.stderr).contains("debuginfod"), "nobody is asked unless told");
+    let nobody = dtrace("http://127.0.0.1:9");
+    assert!(text(&nobody.stderr).contains("debuginfod has no answer"), "{}", text(&nobody.stderr));
+    // What was not there then is looked for again.
+    let urls = serve(id.clone(), whole);
+    let with = dtrace(&urls);
+    let said = text(&with.stderr);
+    let asked = format!("asking debuginfod for the debug information of the kernel 6.6.6 (build id {id})");
+    assert!(said.contains(&asked), "{said}");
+    assert!(text(&with.stdout).starts_with("kinst:vmlinux:main:"), "{said}");
+    assert!(text(&dtrace(&urls).stdout).starts_with("kinst:vmlinux:main:"), "kept");
+}
+
 /// A file with the build id of the kernel that runs these tests.
 #[test]
 fn the_running_kernel() {

@@ -160,6 +160,18 @@ impl Model {
         exits
     }
 
+    /// Where the instructions of a copy are entered, if the one with the smallest address need not be it: the one that
+    /// dominates the most of them, and the first of those.
+    fn entered(&self, set: &BTreeSet<usize>) -> Option<usize> {
+        let all = self.reached(0, None);
+        let reached: Vec<usize> = set.iter().copied().filter(|insn| all.contains(insn)).collect();
+        let dominated = |above: usize| {
+            let around = if above == 0 { BTreeSet::new() } else { self.reached(0, Some(above)) };
+            reached.iter().filter(|insn| !around.contains(insn)).count()
+        };
+        reached.iter().copied().max_by_key(|insn| (dominated(*insn), std::cmp::Reverse(*insn)))
+    }
+
     /// Walks at random, and counts how often the instruction is executed, and entries and exits. `None`: the walk did not come to its end.
     fn walk(
         &self,
@@ -231,6 +243,9 @@ fn random_functions() {
             if ranges.is_empty() {
                 continue;
             }
+            let begins = flow.entered(ranges[0].start, &ranges);
+            let wanted = model.entered(&set).map_or(ranges[0].start, |insn| model.address[insn]);
+            assert_eq!(begins, wanted, "ranges {ranges:x?} of {:x?}, code {:x?}", model.next, model.code);
             let found = flow.exits(model.address[entry], &ranges).expect("an instruction");
             let wanted = model.exits(entry, &set);
             let sites: BTreeSet<Point> = found.sites.iter().copied().collect();

@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fixture::sysroot;
+use fixture::{run, sysroot};
 use kinst::sites::{Boundary, Cache, DwarfIndex, FunctionSites, InlineProbe, Kernel, SiteIndex};
 
 const FUNCTIONS: [&str; 5] = ["inl", "in_twice", "aliased", "in_module", "no_such_function"];
@@ -108,6 +108,29 @@ fn a_changed_module_is_seen() {
     assert_eq!(without, answers(root.path(), None));
 }
 
+/// Where copies are left is told by the instructions: an answer without them is not kept.
+#[test]
+fn a_module_without_its_code_is_asked_again() {
+    let (root, cache) = (sysroot(), tempfile::tempdir().expect("a directory"));
+    let module = root.path().join("lib/modules/6.6.6/kernel/extra-mod.ko");
+    let debug = root.path().join("usr/lib/debug/lib/modules/6.6.6/kernel/extra-mod.ko");
+    fs::create_dir_all(debug.parent().expect("a parent")).expect("directories");
+    let text = |path: &Path| path.to_str().expect("text").to_owned();
+    run("objcopy", &["--only-keep-debug", &text(&module), &text(&debug)]);
+    run("strip", &["--strip-debug", &text(&module)]);
+    let whole = fs::read(&module).expect("a file");
+    fs::write(&module, "no module").expect("a file");
+    let without = answers(root.path(), Some(cache.path()));
+    assert!(without[&("in_module", false)].is_ok(), "{without:?}");
+    let kept = || files(cache.path()).into_iter().filter(|file| file.extension() == Some("sites".as_ref()));
+    assert_eq!(kept().count(), 1, "vmlinux");
+    fs::write(&module, whole).expect("a file");
+    let walked = answers(root.path(), None);
+    assert_ne!(walked[&("in_module", true)], without[&("in_module", true)]);
+    assert_eq!(answers(root.path(), Some(cache.path())), walked);
+    assert_eq!(kept().count(), 2);
+}
+
 /// What others can write is not read, and not written to.
 #[test]
 fn what_others_can_write_is_not_believed() {
@@ -146,6 +169,27 @@ fn several_at_once_make_one_index() {
         }
     });
     assert_eq!(files(cache.path()).len(), 3, "no file is left beside");
+}
+
+/// A name in Rust, `eq<[u8]>`, has characters that mean something in a glob.
+#[test]
+fn a_name_may_look_like_a_glob() {
+    let root = sysroot();
+    let vmlinux = root.path().join("usr/lib/debug/boot/vmlinux-6.6.6");
+    let mut bytes = fs::read(&vmlinux).expect("a file");
+    let (old, new) = (b"in_twice\0", b"in<[u8]>\0");
+    let places: Vec<usize> =
+        (0..bytes.len() - old.len()).filter(|at| bytes[*at..].starts_with(old)).collect();
+    assert!(!places.is_empty());
+    places.iter().for_each(|at| bytes[*at..*at + new.len()].copy_from_slice(new));
+    fs::write(&vmlinux, bytes).expect("a file");
+    let kernel = Arc::new(Kernel::sysroot(root.path(), None).expect("a kernel"));
+    for name in ["in<[u8]>", "in<*"] {
+        let index = DwarfIndex::new(kernel.clone(), []);
+        let found = index.inline_sites("", name, Boundary::Entry).expect("sites");
+        assert_eq!(found.len(), 1, "{name}: {found:?}");
+        assert_eq!(found[0].sites.len(), 1, "{name}: {found:?}");
+    }
 }
 
 #[test]

@@ -12,7 +12,9 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use kinst::debuginfo::{CodeSymbol, Image};
+use rayon::prelude::*;
+
+use kinst::debuginfo::{CodeSymbol, Image, bootable};
 use kinst::sites::dwarf::{self, DebugInfo, InlineCopy};
 use kinst::sites::{Boundary, Catalog, DwarfIndex, InlineProbe, Kernel, ProbeCatalog, SiteIndex};
 
@@ -155,6 +157,11 @@ enum Class {
     SameAddress,
     /// perf lists the cut-off part of a function (`f.part.0`) too, where no call of it begins.
     Part,
+    /// In a weak function that another definition has replaced: its code is there, but nothing calls it. perf writes its
+    /// name, and so would probe the namesake; ours is no site.
+    Replaced,
+    /// A call by a macro on the line that defines the function: perf takes it for the function itself.
+    OnItsLine,
     /// perf makes no event of the function at all: its name is too long for one, or it says so.
     PerfRefuses,
 }
@@ -167,6 +174,8 @@ impl Class {
             Class::ElsewhereInCopy => "elsewhere in the copy",
             Class::SameAddress => "copies at one address",
             Class::Part => "a cut-off part",
+            Class::Replaced => "in a replaced weak function (no site of ours)",
+            Class::OnItsLine => "called on the line of its definition",
             Class::PerfRefuses => "perf makes no event",
         }
     }
@@ -186,12 +195,48 @@ struct Comparison {
     unexplained: Vec<String>,
 }
 
+/// What tells the reasons for a difference.
+struct Reasons<'i> {
+    info: DebugInfo<'i>,
+    /// From, to; by address.
+    functions: Vec<(u64, u64)>,
+}
+
+impl Reasons<'_> {
+    fn of(image: &Image) -> Reasons<'_> {
+        let mut functions = Vec::new();
+        let function =
+            |symbol: CodeSymbol<'_>| functions.push((symbol.address, symbol.address + symbol.size));
+        image.for_each_code_symbol(function).expect("symbols");
+        functions.sort_unstable();
+        Reasons { info: DebugInfo::open(image).expect("debug information"), functions }
+    }
+
+    /// The function and the offset in it of a copy that is in no function by the symbols.
+    fn replaced(&self, copy: &InlineCopy) -> Option<(String, u64)> {
+        let after = self.functions.partition_point(|(from, _)| *from <= copy.entry);
+        if self.functions[..after].iter().rev().take(9).any(|(_, to)| copy.entry < *to) {
+            return None;
+        }
+        let body = self.info.body_at(copy.entry).expect("a function")?;
+        Some((body.function().name.clone(), copy.entry - body.function().entry?))
+    }
+
+    fn is_on_its_line(&self, copy: &InlineCopy) -> bool {
+        let Some(body) = self.info.body_at(copy.entry).expect("a function") else { return false };
+        let Some(frame) = body.frames().find(|frame| frame.die == copy.die) else { return false };
+        let definition = self.info.definition(frame.origin).expect("a definition");
+        frame.call.as_ref().is_some_and(|call| call.line == definition.line && call.file == definition.file)
+    }
+}
+
 /// Every line of perf and every copy is common or has its class.
 fn compare(
     function: &str,
     copies: &[InlineCopy],
     perf: &BTreeMap<(String, u64), usize>,
     symbols: &BTreeMap<String, Vec<u64>>,
+    reasons: &Reasons<'_>,
 ) -> Comparison {
     let addresses: BTreeSet<u64> = copies.iter().map(|copy| copy.entry).collect();
     let mut comparison = Comparison {
@@ -230,6 +275,17 @@ fn compare(
             unmatched.push((symbol, offset, places));
         }
     }
+    for copy in copies {
+        if let Some((function, offset)) = reasons.replaced(copy).filter(|_| left.contains(&copy.entry))
+            && let Some(at) =
+                unmatched.iter().position(|(symbol, at, _)| **symbol == function && **at == offset)
+        {
+            unmatched.remove(at);
+            left.remove(&copy.entry);
+            *comparison.only_ours.entry(Class::Replaced).or_default() += 1;
+            *comparison.only_perf.entry(Class::Replaced).or_default() += 1;
+        }
+    }
     // What is left over on both sides may be the same copy, begun at different instructions.
     for (symbol, offset, places) in unmatched {
         let inside = |copy: &&InlineCopy| {
@@ -247,6 +303,12 @@ fn compare(
     }
     if perf.is_empty() {
         comparison.only_ours.insert(Class::PerfRefuses, std::mem::take(&mut left).len());
+    }
+    for copy in copies {
+        if left.contains(&copy.entry) && reasons.is_on_its_line(copy) {
+            left.remove(&copy.entry);
+            *comparison.only_ours.entry(Class::OnItsLine).or_default() += 1;
+        }
     }
     comparison.unexplained.extend(left.iter().map(|address| format!("only ours has {address:#x}")));
     if copies.len() > addresses.len() {
@@ -273,16 +335,20 @@ fn the_copies_are_those_of_perf() {
     );
     let mut unexplained = Vec::new();
     let sample = sample(&subject.path);
+    let image = Image::open(&subject.path).expect("a vmlinux");
+    let reasons = Reasons::of(&image);
+    let all: Vec<(&String, &Vec<InlineCopy>)> = subject.copies.iter().chain(&sample).collect();
+    let answers: Vec<_> =
+        all.par_iter().map(|(function, _)| perf(&subject.path, function).expect("perf's answer")).collect();
     let mut sums = [BTreeMap::new(), BTreeMap::new()];
     let (mut ours, mut common) = (0, 0);
-    for (function, copies) in subject.copies.iter().chain(&sample) {
-        let perf = perf(&subject.path, function).expect("perf's answer");
+    for ((function, copies), perf) in all.into_iter().zip(answers) {
         let chosen = !sample.contains_key(function);
         assert!(
             !chosen || !copies.is_empty() && !perf.is_empty(),
             "{function} is not there: choose another one"
         );
-        let row = compare(function, copies, &perf, &symbols);
+        let row = compare(function, copies, &perf, &symbols, &reasons);
         writeln!(
             table,
             "| {function} | {} | {} | {} | {} | {} | {} | {} |",
@@ -314,6 +380,20 @@ fn the_copies_are_those_of_perf() {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("perf-table.txt");
     std::fs::write(&path, &table).expect("a file");
     assert!(unexplained.is_empty(), "{unexplained:#?}");
+}
+
+/// Distributions pack it in different formats.
+#[test]
+fn the_kernel_that_is_booted_tells_its_build_id() {
+    for root in ["stable", "backports", "sid"].into_iter().filter_map(installed::sysroot) {
+        let Some(vmlinux) = installed::vmlinux(&root) else { continue };
+        let name = vmlinux.file_name().expect("a name").to_str().expect("text");
+        let booted = root.join("boot").join(name.replace("vmlinux", "vmlinuz"));
+        let id = bootable::build_id(&booted);
+        assert_eq!(id.as_ref(), Image::open(&vmlinux).expect("a vmlinux").build_id(), "{}", booted.display());
+        assert!(id.is_some());
+        println!("{}: {}", booted.display(), id.expect("an id"));
+    }
 }
 
 #[test]

@@ -102,12 +102,21 @@ pub fn walk(data: &[u8]) {
     let _ = (dwarf::inline_names(&image), dwarf::may_know(&image, &wanted));
 }
 
+/// Refusals, in one input.
+const ENOUGH: usize = 20;
+
 /// The functions at each address of the text.
 pub fn frames(data: &[u8]) {
     let Some(image) = changed(data) else { return };
     let Ok(info) = DebugInfo::open(&image) else { return };
+    let mut damaged = 0;
     for address in text(&image) {
-        let Ok(Some(body)) = info.body_at(address) else { continue };
+        let found = info.body_at(address);
+        damaged += usize::from(found.is_err());
+        if damaged > ENOUGH {
+            break;
+        }
+        let Ok(Some(body)) = found else { continue };
         let frames = body.at(address);
         assert!(frames.last().is_some_and(|last| last.call.is_none()));
         for frame in frames {
@@ -121,8 +130,15 @@ pub fn frames(data: &[u8]) {
 pub fn lines(data: &[u8]) {
     let Some(image) = changed(data) else { return };
     let Ok(info) = DebugInfo::open(&image) else { return };
+    let mut damaged = 0;
     for address in text(&image) {
-        let Ok(Some(lines)) = info.lines_at(address) else { continue };
+        let found = info.lines_at(address);
+        damaged += usize::from(found.is_err());
+        // A unit that cannot be read is tried at each address.
+        if damaged > ENOUGH {
+            break;
+        }
+        let Ok(Some(lines)) = found else { continue };
         let _ = lines.at(address);
         for statement in lines.statements(address..address.saturating_add(16)) {
             assert!((address..address.saturating_add(16)).contains(&statement.address));

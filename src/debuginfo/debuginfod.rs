@@ -17,9 +17,10 @@ pub enum Asked {
     Failed(Error),
 }
 
-/// Whether there is somebody to ask; it is the user who says so.
-pub fn is_wanted() -> bool {
-    std::env::var_os("DEBUGINFOD_URLS").is_some_and(|urls| !urls.to_string_lossy().trim().is_empty())
+/// Whom to ask; it is the user who says so.
+pub fn servers() -> Option<String> {
+    let urls = std::env::var_os("DEBUGINFOD_URLS")?.to_string_lossy().trim().to_owned();
+    (!urls.is_empty()).then_some(urls)
 }
 
 /// Asks with debuginfod-find, which keeps what it gets in the user's cache. `of` is what the file belongs to.

@@ -80,6 +80,8 @@ pub struct Image {
 const FIRST_BASE: u64 = 0x1_0000;
 /// Room between two sections, so that the end of one is not the start of the next.
 const GAP: u64 = 0x1000;
+/// No section is as large: its size is damaged.
+const TOO_LARGE: u64 = 1 << 36;
 
 impl Image {
     pub fn open(path: &Path) -> Result<Image, Error> {
@@ -408,9 +410,12 @@ fn lay_out(file: &object::File<'_>, relocatable: bool) -> (Vec<Section>, Vec<u64
         }
         let mut address = section.address();
         if relocatable {
+            if section.size() >= TOO_LARGE {
+                continue;
+            }
             let align = section.align().clamp(1, GAP).next_power_of_two();
             address = next.next_multiple_of(align);
-            next = address.saturating_add(section.size()).saturating_add(GAP);
+            next = address + section.size() + GAP;
         }
         let index = section.index().0;
         if bases.len() <= index {

@@ -1,9 +1,11 @@
 //! debuginfo/: find, open and check ELF files of a kernel: build ids, separate debug files, compressed modules.
 
+pub mod bootable;
 mod buildid;
 pub mod debuginfod;
 mod error;
 mod image;
+mod lz4;
 mod reloc;
 mod root;
 mod search;

@@ -105,6 +105,16 @@ impl Root {
         .collect()
     }
 
+    /// Where the kernel may be that is booted.
+    pub fn bootable_candidates(&self) -> Vec<PathBuf> {
+        let release = &self.release;
+        let module = |base: &str| format!("{base}/lib/modules/{release}/vmlinuz");
+        [format!("/boot/vmlinuz-{release}"), module(""), module("/usr")]
+            .iter()
+            .map(|path| self.path(path))
+            .collect()
+    }
+
     /// All modules that the tree has a file of, by name.
     pub fn modules(&self) -> BTreeMap<String, ModuleFile> {
         let mut modules = BTreeMap::new();

@@ -22,7 +22,7 @@ pub fn vmlinux_debug(root: &Root, wanted: Option<&BuildId>) -> Searched {
 impl Searched {
     /// Asks debuginfod for what was not found; false: there is no use in asking for another file.
     pub fn ask(&mut self, wanted: Option<&BuildId>, of: &str, say: Say<'_>) -> bool {
-        let Some(id) = wanted.filter(|_| self.found.is_none() && debuginfod::is_wanted()) else {
+        let Some(id) = wanted.filter(|_| self.found.is_none() && debuginfod::servers().is_some()) else {
             return true;
         };
         match debuginfod::fetch(id, of, say) {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use memmap2::{Mmap, MmapOptions};
 
-use super::Error;
+use super::{Error, lz4};
 
 /// The bytes of a file.
 pub enum Bytes {
@@ -81,6 +81,29 @@ pub fn read(path: &Path) -> Result<Bytes, Error> {
         _ => return Ok(Bytes::Mapped(map)),
     };
     unpacked.map(Bytes::Owned)
+}
+
+/// What is packed at the beginning of the bytes, whatever stands behind it; `None`: it is in no format that is known here.
+pub fn first_stream(packed: &[u8]) -> Option<Vec<u8>> {
+    /// More than any kernel was packed with.
+    const WINDOW_LOG: u32 = 31;
+    if let Some(blocks) = packed.strip_prefix(&lz4::MAGIC) {
+        return lz4::unpack(blocks, MAX_UNPACKED as usize);
+    }
+    let mut bytes = Vec::new();
+    let read = match packed {
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
+            liblzma::read::XzDecoder::new(packed).take(MAX_UNPACKED).read_to_end(&mut bytes)
+        }
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(packed).ok()?.single_frame();
+            decoder.window_log_max(WINDOW_LOG).ok()?;
+            decoder.take(MAX_UNPACKED).read_to_end(&mut bytes)
+        }
+        [0x1f, 0x8b, ..] => flate2::read::GzDecoder::new(packed).take(MAX_UNPACKED).read_to_end(&mut bytes),
+        _ => return None,
+    };
+    read.ok().map(|_| bytes)
 }
 
 fn unpack(path: &Path, format: &'static str, decoder: impl Read) -> Result<Vec<u8>, Error> {

@@ -19,9 +19,11 @@ pub struct Callers<'a> {
     marks: &'a Marks,
 }
 
-/// Where one copy is left, as well as it can be told.
+/// Where one copy is entered and left, as well as it can be told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Left {
+    /// The instruction that the copy begins with.
+    pub entry: u64,
     /// Where the copy is entered: mostly at its entry.
     pub entered: Vec<Point>,
     /// Where it is left, by address, each once.
@@ -66,7 +68,7 @@ impl<'a> Callers<'a> {
         })
     }
 
-    /// Where each of the copies is left, on all cores: a caller is read once for all copies in it.
+    /// Where each of the copies is entered and left, on all cores: a caller is read once for all copies in it.
     pub fn left(&self, copies: &[&InlineCopy]) -> Vec<Left> {
         let mut by_caller: Vec<(u64, usize)> = (0..copies.len())
             .into_par_iter()
@@ -87,22 +89,25 @@ impl<'a> Callers<'a> {
         let caller = group.first().and_then(|(_, first)| self.caller(copies[*first].entry));
         let mut flow = caller.map_or(Err(Undecodable::NoCode), |caller| self.flow(caller));
         let answers = group.iter().map(|(_, index)| {
-            let InlineCopy { entry, ranges, .. } = copies[*index];
+            let InlineCopy { mut entry, told, ref ranges, .. } = *copies[*index];
             let known = match &mut flow {
-                Ok(flow) => flow
-                    .exits(*entry, ranges)
-                    .map(|exits| (flow.reached(*entry), exits))
-                    .ok_or(Undecodable::Entry(*entry)),
+                Ok(flow) => {
+                    if !told {
+                        entry = flow.entered(entry, ranges);
+                    }
+                    let exits = flow.exits(entry, ranges).map(|exits| (flow.reached(entry), exits));
+                    exits.ok_or(Undecodable::Entry(entry))
+                }
                 Err(error) => Err(*error),
             };
             let left = match known {
                 Ok((entered, exits)) => {
-                    Left { entered, sites: exits.sites, lost: exits.lost, ..Left::default() }
+                    Left { entry, entered, sites: exits.sites, lost: exits.lost, ..Left::default() }
                 }
                 Err(error) => {
-                    let (sites, missing) = self.last_instructions(*entry, ranges);
-                    let entered = vec![Point::At(*entry)];
-                    Left { entered, sites, lost: 0, unread: Some(error), missing }
+                    let (sites, missing) = self.last_instructions(entry, ranges);
+                    let entered = vec![Point::At(entry)];
+                    Left { entry, entered, sites, lost: 0, unread: Some(error), missing }
                 }
             };
             (*index, left)

@@ -95,6 +95,7 @@ impl File {
     }
 
     fn call(&self, copy: &InlineCopy, left: Left) -> Call {
+        let entry = self.place(left.entry);
         let returns = left.sites.into_iter().map(|exit| match exit {
             Point::At(address) => Return { place: self.place(address), to: None },
             Point::Edge { from, to, .. } => Return { place: self.place(from), to: Some(self.place(to)) },
@@ -103,7 +104,6 @@ impl File {
             Some(call) => (call.file.clone(), call.line),
             None => ("??".to_owned(), 0),
         };
-        let entry = self.place(copy.entry);
         Call { entry, returns: returns.collect(), inexact: left.unread, file, line }
     }
 

@@ -79,7 +79,7 @@ pub(super) struct Block {
     pub is_root: bool,
     pub ending: Ending,
     /// Its place in the dominator tree, and those below it.
-    tree: (u32, u32),
+    pub tree: (u32, u32),
 }
 
 /// What stands at the end of a block.

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use rayon::prelude::*;
 
-use crate::debuginfo::{self, BuildId, D_DEBUGINFO, Image, ModuleFile, Reference, Root, Searched};
+use crate::debuginfo::{
+    self, BuildId, D_DEBUGINFO, Image, ModuleFile, Reference, Root, Searched, bootable, debuginfod,
+};
 use crate::diag::Diagnostic;
 use crate::sites::callers::Callers;
 use crate::sites::decode::{self, Insn};
@@ -253,9 +255,13 @@ impl Kernel {
                 0 => debuginfo::vmlinux_debug(&self.root, wanted.as_ref()),
                 _ => debuginfo::module_debug(&self.root, &this.file, wanted.as_ref()),
             };
-            let of = if module == 0 { "the running kernel" } else { &this.name };
-            if let Some(say) = self.ask.as_ref().filter(|_| !self.unanswered.load(Ordering::Relaxed))
-                && !searched.ask(wanted.as_ref(), of, &**say)
+            let of = match module {
+                0 if self.is_running() => "the running kernel".to_owned(),
+                0 => format!("the kernel {}", self.release()),
+                _ => this.name.clone(),
+            };
+            if let Some(say) = self.asks().filter(|_| searched.found.is_none())
+                && !searched.ask(wanted.or_else(|| self.id_of_file(module)).as_ref(), &of, &**say)
             {
                 self.unanswered.store(true, Ordering::Relaxed);
             }
@@ -265,6 +271,31 @@ impl Kernel {
             }
             searched
         })
+    }
+
+    /// Whom to tell that servers are asked, if the user names any and they answer.
+    fn asks(&self) -> Option<&Tell> {
+        let say = self.ask.as_ref().filter(|_| self.servers().is_some())?;
+        (!self.is_unanswered()).then_some(say)
+    }
+
+    /// The servers that may have what no file has.
+    pub(super) fn servers(&self) -> Option<String> {
+        self.ask.as_ref().and_then(|_| debuginfod::servers())
+    }
+
+    /// Something may be missing only because a server was not reached.
+    pub(super) fn is_unanswered(&self) -> bool {
+        self.unanswered.load(Ordering::Relaxed)
+    }
+
+    /// The build id of a file without debug information, for a server; in a sysroot nothing else tells it.
+    fn id_of_file(&self, module: usize) -> Option<BuildId> {
+        match module {
+            _ if self.is_running() => None,
+            0 => self.root.bootable_candidates().iter().find_map(|path| bootable::build_id(path)),
+            _ => self.binary(module)?.build_id().cloned(),
+        }
     }
 
     /// The build id that a file must have; a sysroot asks for none.

@@ -9,6 +9,7 @@ mod decode;
 pub mod disas;
 pub mod dwarf;
 mod edges;
+mod entered;
 pub mod exits;
 pub mod flow;
 pub mod glob;

@@ -1,11 +1,12 @@
 //! typeck/locals.rs: `locals->name` and `args[i]` at an instruction of the kernel: the variables of the code that is traced.
 
 use super::names::Name;
-use super::sites::{Absence, Place, instruction, is_of_kinst};
+use super::sites::{Absence, Place, Unknown, instruction, is_of_kinst};
 use super::typed::{ArithOp, Expr, ExprKind, Memory, Place as Lvalue, Scope};
 use super::{Checker, Error, Result, constants};
 use crate::diag::suggest;
 use crate::dif::insn::{Builtin, Subr};
+use crate::dif::verify::MAX_VALUE;
 use crate::parser::ast;
 use crate::sites::scope::{self, Variable};
 use crate::sites::term::{Binary, Location, Register, Term, Unary};
@@ -39,17 +40,42 @@ impl Checker<'_> {
             return Err(Box::new(Error::LocalsAlone { span: base }));
         }
         let place = self.require_place("locals", span)?;
-        let scope = self.require_scope(&place, &format!("`locals->{}`", member.node), span)?;
-        let Some(variable) = scope.find(&member.node) else {
-            return Err(Box::new(Error::LocalUndefined {
-                name: member.node.clone(),
-                similar: suggest::nearest(&member.node, scope.names()).map(str::to_owned),
-                known: known(scope),
-                place: place.probe.to_string(),
-                span: member.span,
-            }));
+        let name = member.node.as_str();
+        let what = format!("locals->{name}");
+        let found = place.in_scope.as_ref().as_ref().ok().and_then(|scope| Some((scope, scope.find(name)?)));
+        if let Some((scope, variable)) = found {
+            return self.read_variable(variable, &what, scope, &place, span);
+        }
+        let elsewhere = self.in_scope_elsewhere(name);
+        if let Some((_, ty)) = elsewhere.as_ref().filter(|_| self.env.missing_locals_are_zero) {
+            let why = match place.in_scope.as_ref() {
+                Err(why) => why.to_string(),
+                Ok(_) => "no variable of this name is in scope there".to_owned(),
+            };
+            return self.absent_at(&what, why, ty.clone(), &place, span);
+        }
+        let scope = self.require_scope(&place, &format!("`{what}`"), span)?;
+        let unknown = Unknown {
+            name: name.to_owned(),
+            similar: suggest::nearest(name, scope.names()).map(str::to_owned),
+            known: known(scope),
+            place: place.probe.to_string(),
+            elsewhere: elsewhere.map(|(place, _)| place),
         };
-        self.read_variable(variable, &format!("locals->{}", member.node), scope, &place, span)
+        Err(Box::new(Error::LocalUndefined { unknown, span: member.span }))
+    }
+
+    /// The first of the clause's places where the variable is in scope, and its type there.
+    fn in_scope_elsewhere(&self, name: &str) -> Option<(String, Type)> {
+        self.places.iter().find_map(|place| {
+            let scope = place.in_scope.as_ref().as_ref().ok()?;
+            let ty = self.type_of_variable(scope.find(name)?, scope);
+            self.is_readable(&ty).then(|| (place.probe.to_string(), ty))
+        })
+    }
+
+    fn is_readable(&self, ty: &Type) -> bool {
+        ty.is_scalar() || ty.is_by_ref() && self.layout.size(ty).is_some_and(|bytes| bytes > 0)
     }
 
     /// `args[number]` at an instruction; `None`: the clause has none.
@@ -120,8 +146,7 @@ impl Checker<'_> {
     ) -> Result<Expr> {
         let ty = self.type_of_variable(variable, scope);
         let bytes = self.layout.size(&ty);
-        let readable = ty.is_scalar() || ty.is_by_ref() && bytes.is_some_and(|bytes| bytes > 0);
-        if !readable {
+        if !self.is_readable(&ty) {
             return Err(Box::new(Error::LocalType { what: what.to_owned(), found: ty, span }));
         }
         match &variable.location {
@@ -160,23 +185,31 @@ impl Checker<'_> {
     /// says of it. Until then it is 0.
     fn absent_at(&mut self, what: &str, why: String, ty: Type, place: &Place, span: Span) -> Result<Expr> {
         let entry = (place.probe.to_string(), why);
-        let zero = Expr::new(ExprKind::Int(0), ULONG, span);
-        let small = self.layout.size(&ty).is_some_and(|bytes| bytes <= REGISTER_BYTES);
-        // Nothing reads like a large thing of zeros: it is an error even where zeros are permitted.
-        if !small && self.env.missing_locals_are_zero {
-            let absence = Absence { what: what.to_owned(), places: vec![entry], span };
-            return Err(Box::new(Error::LocalAbsent { absence, zero: false }));
-        }
         match self.absences.iter_mut().find(|absence| absence.what == what) {
             Some(known) if known.places.contains(&entry) => {}
             Some(known) => known.places.push(entry),
             None => self.absences.push(Absence { what: what.to_owned(), places: vec![entry], span }),
         }
-        match small {
-            _ if !ty.is_by_ref() => Ok(Expr::new(ExprKind::Convert(Box::new(zero)), ty, span)),
-            true => self.held(zero, ty, span),
-            false => self.dereference(Expr { ty: Type::pointer_to(ty), ..zero }, span),
+        let expr = |kind, ty: Type| Expr::new(kind, ty, span);
+        if !ty.is_by_ref() {
+            return Ok(expr(ExprKind::Convert(Box::new(expr(ExprKind::Int(0), ULONG))), ty));
         }
+        let bytes = self.layout.size(&ty).unwrap_or(0);
+        let most = u64::from(MAX_VALUE);
+        if bytes > most && self.env.missing_locals_are_zero {
+            let what = what.to_owned();
+            return Err(Box::new(Error::LargeZero {
+                what,
+                place: place.probe.to_string(),
+                bytes,
+                most,
+                span,
+            }));
+        }
+        // New memory of the probe is zeroed.
+        let size = expr(ExprKind::Int(bytes), ULONG);
+        let made = ExprKind::Call { subroutine: Subr::Alloca, args: vec![size] };
+        self.dereference(expr(made, Type::pointer_to(ty)), span)
     }
 
     /// A structure in a register: put into memory of the probe, as a structure's value is where it is.

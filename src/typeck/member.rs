@@ -9,7 +9,7 @@ use crate::dif::insn::Builtin;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
 use crate::types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
-use crate::types::{Member, Tagged, Type, TypeSource as _};
+use crate::types::{Member, Tagged, Type, TypeSource as _, has_size};
 
 impl Checker<'_> {
     pub(super) fn check_member(
@@ -121,8 +121,15 @@ impl Checker<'_> {
         Ok(tagged)
     }
 
-    /// A struct or union as a value has bytes.
+    /// A struct or union as a value has bytes, and no value has more than four bytes can count.
     pub(super) fn require_sized(&self, value: &Expr, tag: Tag) -> Result<()> {
+        if has_size(&value.ty) {
+            let bytes = self.layout.size(&value.ty);
+            if bytes.is_none_or(|bytes| u32::try_from(bytes).is_err()) {
+                let (found, span) = (value.ty.clone(), value.span);
+                return Err(Box::new(Error::LargeValue { found, bytes, span }));
+            }
+        }
         match value.ty.resolved() {
             Type::Record(tagged) if tagged.bytes.unwrap_or(0) == 0 => {
                 let why = self.env.kernel.without_types().filter(|_| tagged.bytes.is_none());

@@ -189,6 +189,8 @@ struct Checker<'a> {
     unsupported: Option<Error>,
     /// The one of the clause that is checked, if it names variables there.
     place: Option<sites::Place>,
+    /// All of them.
+    places: Vec<sites::Place>,
     /// Variables that the clause names and places do not have.
     absences: Vec<sites::Absence>,
     warnings: Vec<Diagnostic>,
@@ -215,6 +217,7 @@ impl<'a> Checker<'a> {
             misplaced: None,
             unsupported: None,
             place: None,
+            places: Vec::new(),
             absences: Vec::new(),
             warnings: Vec::new(),
         }

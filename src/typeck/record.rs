@@ -10,7 +10,7 @@ use crate::parser::ast::{
     EnumDefinition, Expr, MemberDeclaration, MemberDeclarator, RecordDefinition, TagKind,
 };
 use crate::source::{Span, Spanned};
-use crate::types::declared::Placement;
+use crate::types::declared::{Placement, Unplaced};
 use crate::types::intrinsic::INT;
 use crate::types::{Tagged, Type};
 
@@ -45,8 +45,13 @@ impl Checker<'_> {
                     (ty.clone(), span, placement.bit_field(&name, ty, bits))
                 }
             };
-            if placed.is_none() {
-                return Err(Box::new(Error::Incomplete { found, span }));
+            match placed {
+                Ok(()) => {}
+                Err(Unplaced::NoSize) => return Err(Box::new(Error::Incomplete { found, span })),
+                Err(Unplaced::TooLarge) => {
+                    let name = Type::Record(tagged).to_string();
+                    return Err(Box::new(Error::LargeRecord { name, span }));
+                }
             }
         }
         let (members, bytes) = placement.finish();

@@ -30,6 +30,18 @@ pub struct Absence {
     pub span: Span,
 }
 
+/// A variable that is not in scope at a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unknown {
+    pub name: String,
+    pub similar: Option<String>,
+    /// What is in scope there.
+    pub known: Vec<String>,
+    pub place: String,
+    /// Another place of the clause where it is.
+    pub elsewhere: Option<String>,
+}
+
 impl Checker<'_> {
     /// All places of a program that is going to be asked about, in one question: each by itself would open the debug
     /// information.
@@ -71,13 +83,15 @@ impl Checker<'_> {
         let places = places.into_iter().zip(scopes).map(|(probe, in_scope)| Place { probe, in_scope });
         let mut clauses: Vec<typed::Clause> = Vec::new();
         self.absences.clear();
-        for place in without_padding(places.collect()) {
+        self.places = without_padding(places.collect());
+        for place in self.places.clone() {
             let alone = plain::Clause { probes: vec![place.probe.clone()], ..clause.clone() };
             self.place = Some(place);
             let checked = self.check_clause(&alone);
             self.place = None;
             share(&mut clauses, checked?);
         }
+        self.places.clear();
         self.judge_absences()?;
         if !others.is_empty() {
             let rest = plain::Clause { probes: others, ..clause.clone() };

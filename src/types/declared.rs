@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Layout, Member, Tagged, Type, TypeId, TypeOrigin, TypeSource};
+use super::{Layout, Member, Tagged, Type, TypeId, TypeOrigin, TypeSource, has_size};
 use crate::parser::ast::TagKind;
 use crate::source::Span;
 
@@ -133,6 +133,18 @@ impl TypeSource for Declared {
     }
 }
 
+/// Why a member has no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unplaced {
+    /// Its type has no size.
+    NoSize,
+    /// The whole would be larger than any value that the kernel knows of.
+    TooLarge,
+}
+
+/// Bytes; the kernel's own descriptions of types have no larger numbers.
+const LARGEST: u64 = u32::MAX as u64;
+
 /// Places one member after the other as the C ABI of x86-64 does.
 pub struct Placement<'a> {
     types: &'a dyn TypeSource,
@@ -151,36 +163,44 @@ impl<'a> Placement<'a> {
         Placement { types, layout, union, members: Vec::new(), next: 0, end: 0, align: 1 }
     }
 
-    /// `None`: the type has no size.
-    pub fn member(&mut self, name: &str, ty: Type) -> Option<()> {
-        let bits = self.layout.size(&ty)?.checked_mul(8)?;
+    pub fn member(&mut self, name: &str, ty: Type) -> Result<(), Unplaced> {
+        let bits = self.bits(&ty)?;
         let align = align(self.types, &ty);
         self.align = self.align.max(align);
-        let offset = if self.union { 0 } else { self.next.checked_next_multiple_of(align * 8)? };
+        let offset = if self.union { 0 } else { self.next.next_multiple_of(align * 8) };
         self.place(offset, bits)?;
         self.members.push(Member { name: name.to_string(), ty, bit_offset: offset, bits: None });
-        Some(())
+        Ok(())
     }
 
     /// A bit-field does not cross a unit of its type; one of no bits ends the unit.
-    pub fn bit_field(&mut self, name: &str, ty: Type, bits: u32) -> Option<()> {
-        let unit = self.layout.size(&ty)?.checked_mul(8)?;
+    pub fn bit_field(&mut self, name: &str, ty: Type, bits: u32) -> Result<(), Unplaced> {
+        let unit = self.bits(&ty)?;
         let mut offset = if self.union { 0 } else { self.next };
         if bits == 0 || offset / unit != (offset + u64::from(bits) - 1) / unit {
-            offset = offset.checked_next_multiple_of(unit)?;
+            offset = offset.next_multiple_of(unit);
         }
         self.place(offset, bits.into())?;
         if !name.is_empty() {
             self.align = self.align.max(align(self.types, &ty));
             self.members.push(Member { name: name.to_string(), ty, bit_offset: offset, bits: Some(bits) });
         }
-        Some(())
+        Ok(())
     }
 
-    fn place(&mut self, offset: u64, bits: u64) -> Option<()> {
-        self.next = offset.checked_add(bits)?;
+    fn bits(&self, ty: &Type) -> Result<u64, Unplaced> {
+        match self.layout.size(ty) {
+            Some(bytes) if bytes > LARGEST => Err(Unplaced::TooLarge),
+            Some(bytes) => Ok(bytes * 8),
+            None if has_size(ty) => Err(Unplaced::TooLarge),
+            None => Err(Unplaced::NoSize),
+        }
+    }
+
+    fn place(&mut self, offset: u64, bits: u64) -> Result<(), Unplaced> {
+        self.next = offset + bits;
         self.end = self.end.max(self.next);
-        Some(())
+        if self.end > LARGEST * 8 { Err(Unplaced::TooLarge) } else { Ok(()) }
     }
 
     /// The members and the bytes of the whole.

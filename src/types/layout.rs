@@ -26,6 +26,18 @@ impl Layout {
     }
 }
 
+/// Whether a type has a size, though that of an array of arrays may be more than can be counted.
+pub fn has_size(mut ty: &Type) -> bool {
+    while let Type::Array { of, len: 1.. } = ty.resolved() {
+        ty = of;
+    }
+    match ty.resolved() {
+        Type::Record(tagged) => tagged.bytes.is_some(),
+        Type::Array { .. } | Type::Void | Type::Function | Type::Dynamic | Type::Typedef { .. } => false,
+        _ => true,
+    }
+}
+
 /// The type of an arithmetic result. Unlike C's rule nothing is widened to int first: the rank of a type is
 /// its bits, plus one if it is unsigned; the higher rank wins, and of equal ranks the type defined later.
 pub fn promote(left: &Type, right: &Type) -> Type {

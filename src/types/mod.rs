@@ -16,7 +16,7 @@ use crate::parser::ast::{ProbeDescKind, ProbeFields, TagKind};
 use crate::sites::Instruction;
 use crate::sites::scope::{NoScope, Scope};
 
-pub use layout::{Layout, promote};
+pub use layout::{Layout, has_size, promote};
 
 /// A D type. A struct, union or enum is a name and a handle: its members are asked of the [`TypeSource`]
 /// that made it, so a type is a finite value although the kernel's structures refer to each other.

@@ -87,3 +87,20 @@ unsigned long accessed(pte_t *table, unsigned long address)
 	effect(&table[1], size);
 	return young(pte, 5) + size;
 }
+
+/* Larger than any value that a program may hold, and not everywhere. */
+struct table {
+	char rows[20000];
+};
+
+long summed(long at)
+{
+	{
+		struct table copy;
+
+		effect(&copy, at);
+		at += copy.rows[at];
+	}
+	effect(0, at);
+	return at;
+}

@@ -386,6 +386,66 @@ accessed:
 	.cfi_endproc
 .LFE5:
 	.size	accessed, .-accessed
+	.p2align 4
+	.globl	summed
+	.type	summed, @function
+summed:
+.LVL39:
+.LFB6:
+	.loc 1 97 1 is_stmt 1 view -0
+	.cfi_startproc
+.LBB34:
+	.loc 1 99 3 view .LVU118
+	.loc 1 101 3 view .LVU119
+.LBE34:
+	.loc 1 97 1 is_stmt 0 view .LVU120
+	pushq	%rbx
+	.cfi_def_cfa_offset 16
+	.cfi_offset 3, -16
+	movq	%rdi, %rbx
+.LBB35:
+	.loc 1 101 3 view .LVU121
+	movq	%rbx, %rsi
+.LBE35:
+	.loc 1 97 1 view .LVU122
+	subq	$20000, %rsp
+	.cfi_def_cfa_offset 20016
+.LBB36:
+	.loc 1 101 3 view .LVU123
+	movq	%rsp, %rdi
+.LVL40:
+	.loc 1 101 3 view .LVU124
+	call	effect@PLT
+.LVL41:
+	.loc 1 102 3 is_stmt 1 view .LVU125
+	.loc 1 102 18 is_stmt 0 view .LVU126
+	movsbq	(%rsp,%rbx), %rax
+.LBE36:
+	.loc 1 104 2 view .LVU127
+	xorl	%edi, %edi
+.LBB37:
+	.loc 1 102 6 view .LVU128
+	addq	%rax, %rbx
+.LVL42:
+	.loc 1 102 6 view .LVU129
+.LBE37:
+	.loc 1 104 2 is_stmt 1 view .LVU130
+	movq	%rbx, %rsi
+	call	effect@PLT
+.LVL43:
+	.loc 1 105 2 view .LVU131
+	.loc 1 106 1 is_stmt 0 view .LVU132
+	addq	$20000, %rsp
+	.cfi_def_cfa_offset 16
+	movq	%rbx, %rax
+	popq	%rbx
+	.cfi_def_cfa_offset 8
+.LVL44:
+	.loc 1 106 1 view .LVU133
+	ret
+	.cfi_endproc
+.LFE6:
+	.size	summed, .-summed
 	.local	refused.0
 	.comm	refused.0,4,4
 	.local	calls
@@ -393,13 +453,13 @@ accessed:
 .Letext0:
 	.section	.debug_info,"",@progbits
 .Ldebug_info0:
-	.long	0x50b
+	.long	0x5b9
 	.value	0x5
 	.byte	0x1
 	.byte	0x8
 	.long	.Ldebug_abbrev0
-	.uleb128 0x16
-	.long	.LASF35
+	.uleb128 0x18
+	.long	.LASF38
 	.byte	0x1d
 	.long	.LASF0
 	.long	.LASF1
@@ -415,25 +475,25 @@ accessed:
 	.byte	0x8
 	.byte	0x7
 	.long	.LASF4
-	.uleb128 0x9
+	.uleb128 0xb
 	.long	.LASF6
 	.byte	0x10
 	.byte	0x9
 	.byte	0x8
 	.long	0x71
-	.uleb128 0x4
+	.uleb128 0x3
 	.long	.LASF2
 	.byte	0xa
 	.byte	0x10
 	.long	0x78
 	.byte	0
-	.uleb128 0xa
+	.uleb128 0xc
 	.string	"pid"
 	.byte	0xb
 	.byte	0x6
 	.long	0x7d
 	.byte	0x8
-	.uleb128 0x4
+	.uleb128 0x3
 	.long	.LASF3
 	.byte	0xc
 	.byte	0x6
@@ -444,13 +504,13 @@ accessed:
 	.byte	0x8
 	.byte	0x5
 	.long	.LASF5
-	.uleb128 0x17
+	.uleb128 0x19
 	.long	0x71
-	.uleb128 0x18
+	.uleb128 0x1a
 	.byte	0x4
 	.byte	0x5
 	.string	"int"
-	.uleb128 0x9
+	.uleb128 0xb
 	.long	.LASF7
 	.byte	0x20
 	.byte	0xf
@@ -468,19 +528,19 @@ accessed:
 	.long	0xcd
 	.byte	0x7
 	.byte	0x1
-	.uleb128 0x4
+	.uleb128 0x3
 	.long	.LASF10
 	.byte	0x12
 	.byte	0x6
 	.long	0x7d
 	.byte	0x4
-	.uleb128 0x4
+	.uleb128 0x3
 	.long	.LASF11
 	.byte	0x13
 	.byte	0x9
 	.long	0x2e
 	.byte	0x8
-	.uleb128 0x4
+	.uleb128 0x3
 	.long	.LASF12
 	.byte	0x14
 	.byte	0x7
@@ -491,10 +551,10 @@ accessed:
 	.byte	0x4
 	.byte	0x7
 	.long	.LASF13
-	.uleb128 0x19
+	.uleb128 0x11
 	.long	0xe4
 	.long	0xe4
-	.uleb128 0x1a
+	.uleb128 0x1b
 	.long	0x39
 	.byte	0xf
 	.byte	0
@@ -502,15 +562,15 @@ accessed:
 	.byte	0x1
 	.byte	0x6
 	.long	.LASF14
-	.uleb128 0x1b
-	.long	0xe4
 	.uleb128 0x1c
+	.long	0xe4
+	.uleb128 0x1d
 	.byte	0x8
 	.byte	0x1
 	.byte	0x17
 	.byte	0x9
 	.long	0x106
-	.uleb128 0xa
+	.uleb128 0xc
 	.string	"pte"
 	.byte	0x18
 	.byte	0x10
@@ -522,29 +582,111 @@ accessed:
 	.byte	0x19
 	.byte	0x3
 	.long	0xf0
-	.uleb128 0xb
-	.long	.LASF26
+	.uleb128 0x7
+	.long	.LASF19
 	.byte	0x1d
 	.byte	0xc
 	.long	0x7d
 	.uleb128 0x9
 	.byte	0x3
 	.quad	calls
-	.uleb128 0x1d
-	.long	.LASF36
+	.uleb128 0x1e
+	.long	.LASF17
+	.value	0x4e20
+	.byte	0x1
+	.byte	0x5c
+	.byte	0x8
+	.long	0x141
+	.uleb128 0x3
+	.long	.LASF18
+	.byte	0x5d
+	.byte	0x7
+	.long	0x141
+	.byte	0
+	.byte	0
+	.uleb128 0x11
+	.long	0xe4
+	.long	0x152
+	.uleb128 0x1f
+	.long	0x39
+	.value	0x4e1f
+	.byte	0
+	.uleb128 0x20
+	.long	.LASF39
 	.byte	0x1
 	.byte	0x1b
 	.byte	0xd
-	.long	0x13d
-	.uleb128 0x11
-	.long	0x13d
-	.uleb128 0x11
+	.long	0x169
+	.uleb128 0x12
+	.long	0x169
+	.uleb128 0x12
 	.long	0x71
 	.byte	0
-	.uleb128 0x1e
+	.uleb128 0x21
 	.byte	0x8
-	.uleb128 0xc
+	.uleb128 0x8
+	.long	.LASF21
+	.byte	0x60
+	.byte	0x6
+	.long	0x71
+	.quad	.LFB6
+	.quad	.LFE6-.LFB6
+	.uleb128 0x1
+	.byte	0x9c
+	.long	0x1ee
+	.uleb128 0x13
+	.string	"at"
+	.byte	0x60
+	.byte	0x12
+	.long	0x71
+	.long	.LLST25
+	.long	.LVUS25
+	.uleb128 0x22
+	.long	.LLRL26
+	.long	0x1d4
+	.uleb128 0x7
 	.long	.LASF20
+	.byte	0x63
+	.byte	0x10
+	.long	0x126
+	.uleb128 0x4
+	.byte	0x91
+	.sleb128 -20016
+	.uleb128 0x2
+	.quad	.LVL41
+	.long	0x152
+	.uleb128 0x1
+	.uleb128 0x1
+	.byte	0x55
+	.uleb128 0x4
+	.byte	0x91
+	.sleb128 -20016
+	.uleb128 0x1
+	.uleb128 0x1
+	.byte	0x54
+	.uleb128 0x2
+	.byte	0x73
+	.sleb128 0
+	.byte	0
+	.byte	0
+	.uleb128 0x2
+	.quad	.LVL43
+	.long	0x152
+	.uleb128 0x1
+	.uleb128 0x1
+	.byte	0x55
+	.uleb128 0x1
+	.byte	0x30
+	.uleb128 0x1
+	.uleb128 0x1
+	.byte	0x54
+	.uleb128 0x2
+	.byte	0x73
+	.sleb128 0
+	.byte	0
+	.byte	0
+	.uleb128 0x8
+	.long	.LASF22
 	.byte	0x52
 	.byte	0xf
 	.long	0x39
@@ -552,22 +694,22 @@ accessed:
 	.quad	.LFE5-.LFB5
 	.uleb128 0x1
 	.byte	0x9c
-	.long	0x1fe
-	.uleb128 0x2
+	.long	0x2ad
+	.uleb128 0x4
 	.long	.LASF17
 	.byte	0x52
 	.byte	0x1f
-	.long	0x1fe
+	.long	0x2ad
 	.long	.LLST18
 	.long	.LVUS18
-	.uleb128 0x2
-	.long	.LASF18
+	.uleb128 0x4
+	.long	.LASF23
 	.byte	0x52
 	.byte	0x34
 	.long	0x39
 	.long	.LLST19
 	.long	.LVUS19
-	.uleb128 0x1f
+	.uleb128 0x23
 	.string	"pte"
 	.byte	0x1
 	.byte	0x54
@@ -576,32 +718,32 @@ accessed:
 	.long	.LLST20
 	.long	.LVUS20
 	.uleb128 0xd
-	.long	.LASF19
+	.long	.LASF24
 	.byte	0x55
 	.byte	0x10
 	.long	0x39
 	.long	.LLST21
 	.long	.LVUS21
-	.uleb128 0x7
-	.long	0x489
+	.uleb128 0x9
+	.long	0x537
 	.quad	.LBI30
 	.byte	.LVU108
 	.long	.LLRL22
 	.byte	0x58
 	.byte	0x9
-	.long	0x1e0
-	.uleb128 0x3
-	.long	0x4a3
+	.long	0x28f
+	.uleb128 0x5
+	.long	0x551
 	.long	.LLST23
 	.long	.LVUS23
-	.uleb128 0x3
-	.long	0x498
+	.uleb128 0x5
+	.long	0x546
 	.long	.LLST24
 	.long	.LVUS24
 	.byte	0
-	.uleb128 0x5
+	.uleb128 0x2
 	.quad	.LVL37
-	.long	0x126
+	.long	0x152
 	.uleb128 0x1
 	.uleb128 0x1
 	.byte	0x55
@@ -619,10 +761,10 @@ accessed:
 	.sleb128 0
 	.byte	0
 	.byte	0
-	.uleb128 0x8
+	.uleb128 0xa
 	.long	0x106
-	.uleb128 0xc
-	.long	.LASF21
+	.uleb128 0x8
+	.long	.LASF25
 	.byte	0x4a
 	.byte	0x5
 	.long	0x7d
@@ -630,73 +772,72 @@ accessed:
 	.quad	.LFE4-.LFB4
 	.uleb128 0x1
 	.byte	0x9c
-	.long	0x32b
-	.uleb128 0x2
-	.long	.LASF22
+	.long	0x3d9
+	.uleb128 0x4
+	.long	.LASF26
 	.byte	0x4a
 	.byte	0x22
-	.long	0x32b
+	.long	0x3d9
 	.long	.LLST8
 	.long	.LVUS8
-	.uleb128 0x20
+	.uleb128 0x13
 	.string	"rq"
-	.byte	0x1
 	.byte	0x4a
 	.byte	0x38
-	.long	0x330
+	.long	0x3de
 	.long	.LLST9
 	.long	.LVUS9
-	.uleb128 0x2
-	.long	.LASF23
+	.uleb128 0x4
+	.long	.LASF27
 	.byte	0x4a
 	.byte	0x41
 	.long	0x71
 	.long	.LLST10
 	.long	.LVUS10
 	.uleb128 0xd
-	.long	.LASF24
+	.long	.LASF28
 	.byte	0x4c
 	.byte	0x6
 	.long	0x7d
 	.long	.LLST11
 	.long	.LVUS11
-	.uleb128 0x7
-	.long	0x4af
+	.uleb128 0x9
+	.long	0x55d
 	.quad	.LBI18
 	.byte	.LVU54
 	.long	.LLRL12
 	.byte	0x4c
 	.byte	0xd
-	.long	0x316
-	.uleb128 0x3
-	.long	0x4c8
+	.long	0x3c4
+	.uleb128 0x5
+	.long	0x576
 	.long	.LLST13
 	.long	.LVUS13
-	.uleb128 0x3
-	.long	0x4be
+	.uleb128 0x5
+	.long	0x56c
 	.long	.LLST14
 	.long	.LVUS14
-	.uleb128 0x12
+	.uleb128 0x14
 	.long	.LLRL12
-	.uleb128 0x13
-	.long	0x4e8
+	.uleb128 0x15
+	.long	0x596
 	.long	.LLST15
 	.long	.LVUS15
-	.uleb128 0x7
-	.long	0x4f5
+	.uleb128 0x9
+	.long	0x5a3
 	.quad	.LBI20
 	.byte	.LVU57
 	.long	.LLRL16
 	.byte	0x2a
 	.byte	0xd
-	.long	0x2f3
-	.uleb128 0x3
-	.long	0x502
+	.long	0x3a1
+	.uleb128 0x5
+	.long	0x5b0
 	.long	.LLST17
 	.long	.LVUS17
-	.uleb128 0x5
+	.uleb128 0x2
 	.quad	.LVL29
-	.long	0x126
+	.long	0x152
 	.uleb128 0x1
 	.uleb128 0x1
 	.byte	0x55
@@ -710,9 +851,9 @@ accessed:
 	.sleb128 0
 	.byte	0
 	.byte	0
-	.uleb128 0x5
+	.uleb128 0x2
 	.quad	.LVL32
-	.long	0x126
+	.long	0x152
 	.uleb128 0x1
 	.uleb128 0x1
 	.byte	0x55
@@ -728,9 +869,9 @@ accessed:
 	.byte	0
 	.byte	0
 	.byte	0
-	.uleb128 0x5
+	.uleb128 0x2
 	.quad	.LVL21
-	.long	0x126
+	.long	0x152
 	.uleb128 0x1
 	.uleb128 0x1
 	.byte	0x55
@@ -739,12 +880,12 @@ accessed:
 	.sleb128 0
 	.byte	0
 	.byte	0
-	.uleb128 0x8
+	.uleb128 0xa
 	.long	0x40
-	.uleb128 0x8
+	.uleb128 0xa
 	.long	0x84
-	.uleb128 0xc
-	.long	.LASF25
+	.uleb128 0x8
+	.long	.LASF29
 	.byte	0x3a
 	.byte	0x5
 	.long	0x7d
@@ -752,29 +893,29 @@ accessed:
 	.quad	.LFE3-.LFB3
 	.uleb128 0x1
 	.byte	0x9c
-	.long	0x484
-	.uleb128 0x2
+	.long	0x532
+	.uleb128 0x4
 	.long	.LASF12
 	.byte	0x3a
 	.byte	0x18
-	.long	0x484
+	.long	0x532
 	.long	.LLST0
 	.long	.LVUS0
-	.uleb128 0x2
+	.uleb128 0x4
 	.long	.LASF11
 	.byte	0x3a
 	.byte	0x25
 	.long	0x2e
 	.long	.LLST1
 	.long	.LVUS1
-	.uleb128 0x2
+	.uleb128 0x4
 	.long	.LASF8
 	.byte	0x3a
 	.byte	0x30
 	.long	0x7d
 	.long	.LLST2
 	.long	.LVUS2
-	.uleb128 0x21
+	.uleb128 0x24
 	.string	"rq"
 	.byte	0x1
 	.byte	0x3c
@@ -783,65 +924,65 @@ accessed:
 	.uleb128 0x2
 	.byte	0x91
 	.sleb128 -48
-	.uleb128 0x9
-	.long	.LASF27
+	.uleb128 0xb
+	.long	.LASF30
 	.byte	0x8
 	.byte	0x3d
 	.byte	0x9
-	.long	0x3c2
-	.uleb128 0xa
+	.long	0x470
+	.uleb128 0xc
 	.string	"low"
 	.byte	0x3d
 	.byte	0x14
 	.long	0x7d
 	.byte	0
-	.uleb128 0x4
-	.long	.LASF28
+	.uleb128 0x3
+	.long	.LASF31
 	.byte	0x3d
 	.byte	0x19
 	.long	0x7d
 	.byte	0x4
 	.byte	0
-	.uleb128 0xb
-	.long	.LASF27
+	.uleb128 0x7
+	.long	.LASF30
 	.byte	0x3d
 	.byte	0x21
-	.long	0x39d
+	.long	0x44b
 	.uleb128 0x2
 	.byte	0x91
 	.sleb128 -56
 	.uleb128 0xd
-	.long	.LASF29
+	.long	.LASF32
 	.byte	0x3e
 	.byte	0x6
 	.long	0x7d
 	.long	.LLST3
 	.long	.LVUS3
-	.uleb128 0x7
-	.long	0x4af
+	.uleb128 0x9
+	.long	0x55d
 	.quad	.LBI14
 	.byte	.LVU29
 	.long	.LLRL4
 	.byte	0x44
 	.byte	0x6
-	.long	0x44b
-	.uleb128 0x3
-	.long	0x4c8
+	.long	0x4f9
+	.uleb128 0x5
+	.long	0x576
 	.long	.LLST5
 	.long	.LVUS5
-	.uleb128 0x3
-	.long	0x4be
+	.uleb128 0x5
+	.long	0x56c
 	.long	.LLST6
 	.long	.LVUS6
-	.uleb128 0x12
+	.uleb128 0x14
 	.long	.LLRL4
-	.uleb128 0x13
-	.long	0x4e8
+	.uleb128 0x15
+	.long	0x596
 	.long	.LLST7
 	.long	.LVUS7
-	.uleb128 0x5
+	.uleb128 0x2
 	.quad	.LVL14
-	.long	0x126
+	.long	0x152
 	.uleb128 0x1
 	.uleb128 0x1
 	.byte	0x55
@@ -857,10 +998,10 @@ accessed:
 	.byte	0
 	.byte	0
 	.byte	0
-	.uleb128 0x22
+	.uleb128 0x25
 	.quad	.LVL9
-	.long	0x126
-	.long	0x469
+	.long	0x152
+	.long	0x517
 	.uleb128 0x1
 	.uleb128 0x1
 	.byte	0x55
@@ -874,9 +1015,9 @@ accessed:
 	.byte	0x73
 	.sleb128 0
 	.byte	0
-	.uleb128 0x5
+	.uleb128 0x2
 	.quad	.LVL10
-	.long	0x126
+	.long	0x152
 	.uleb128 0x1
 	.uleb128 0x1
 	.byte	0x55
@@ -891,65 +1032,65 @@ accessed:
 	.sleb128 0
 	.byte	0
 	.byte	0
-	.uleb128 0x8
+	.uleb128 0xa
 	.long	0xeb
-	.uleb128 0x14
-	.long	.LASF31
+	.uleb128 0x16
+	.long	.LASF34
 	.byte	0x34
 	.byte	0x3c
 	.long	0x39
-	.long	0x4af
-	.uleb128 0x15
+	.long	0x55d
+	.uleb128 0x17
 	.string	"pte"
 	.byte	0x34
 	.byte	0x48
 	.long	0x106
 	.uleb128 0xe
-	.long	.LASF30
+	.long	.LASF33
 	.byte	0x34
 	.byte	0x51
 	.long	0x7d
 	.byte	0
-	.uleb128 0x14
-	.long	.LASF32
+	.uleb128 0x16
+	.long	.LASF35
 	.byte	0x27
 	.byte	0x32
 	.long	0x7d
-	.long	0x4f5
-	.uleb128 0x15
+	.long	0x5a3
+	.uleb128 0x17
 	.string	"rq"
 	.byte	0x27
 	.byte	0x4a
-	.long	0x330
+	.long	0x3de
 	.uleb128 0xe
-	.long	.LASF23
+	.long	.LASF27
 	.byte	0x27
 	.byte	0x53
 	.long	0x71
-	.uleb128 0xb
-	.long	.LASF33
+	.uleb128 0x7
+	.long	.LASF36
 	.byte	0x29
 	.byte	0xd
 	.long	0x7d
 	.uleb128 0x9
 	.byte	0x3
 	.quad	refused.0
-	.uleb128 0x23
-	.long	.LASF37
+	.uleb128 0x26
+	.long	.LASF40
 	.byte	0x1
 	.byte	0x2a
 	.byte	0x6
 	.long	0x7d
 	.byte	0
-	.uleb128 0x24
-	.long	.LASF38
+	.uleb128 0x27
+	.long	.LASF41
 	.byte	0x1
 	.byte	0x20
 	.byte	0x32
 	.long	0x7d
 	.byte	0x3
 	.uleb128 0xe
-	.long	.LASF34
+	.long	.LASF37
 	.byte	0x20
 	.byte	0x40
 	.long	0x71
@@ -967,37 +1108,15 @@ accessed:
 	.byte	0
 	.byte	0
 	.uleb128 0x2
-	.uleb128 0x5
-	.byte	0
-	.uleb128 0x3
-	.uleb128 0xe
-	.uleb128 0x3a
-	.uleb128 0x21
-	.sleb128 1
-	.uleb128 0x3b
-	.uleb128 0xb
-	.uleb128 0x39
-	.uleb128 0xb
-	.uleb128 0x49
+	.uleb128 0x48
+	.byte	0x1
+	.uleb128 0x7d
+	.uleb128 0x1
+	.uleb128 0x7f
 	.uleb128 0x13
-	.uleb128 0x2
-	.uleb128 0x17
-	.uleb128 0x2137
-	.uleb128 0x17
 	.byte	0
 	.byte	0
 	.uleb128 0x3
-	.uleb128 0x5
-	.byte	0
-	.uleb128 0x31
-	.uleb128 0x13
-	.uleb128 0x2
-	.uleb128 0x17
-	.uleb128 0x2137
-	.uleb128 0x17
-	.byte	0
-	.byte	0
-	.uleb128 0x4
 	.uleb128 0xd
 	.byte	0
 	.uleb128 0x3
@@ -1015,13 +1134,35 @@ accessed:
 	.uleb128 0xb
 	.byte	0
 	.byte	0
+	.uleb128 0x4
 	.uleb128 0x5
-	.uleb128 0x48
-	.byte	0x1
-	.uleb128 0x7d
-	.uleb128 0x1
-	.uleb128 0x7f
+	.byte	0
+	.uleb128 0x3
+	.uleb128 0xe
+	.uleb128 0x3a
+	.uleb128 0x21
+	.sleb128 1
+	.uleb128 0x3b
+	.uleb128 0xb
+	.uleb128 0x39
+	.uleb128 0xb
+	.uleb128 0x49
 	.uleb128 0x13
+	.uleb128 0x2
+	.uleb128 0x17
+	.uleb128 0x2137
+	.uleb128 0x17
+	.byte	0
+	.byte	0
+	.uleb128 0x5
+	.uleb128 0x5
+	.byte	0
+	.uleb128 0x31
+	.uleb128 0x13
+	.uleb128 0x2
+	.uleb128 0x17
+	.uleb128 0x2137
+	.uleb128 0x17
 	.byte	0
 	.byte	0
 	.uleb128 0x6
@@ -1036,74 +1177,6 @@ accessed:
 	.byte	0
 	.byte	0
 	.uleb128 0x7
-	.uleb128 0x1d
-	.byte	0x1
-	.uleb128 0x31
-	.uleb128 0x13
-	.uleb128 0x52
-	.uleb128 0x1
-	.uleb128 0x2138
-	.uleb128 0xb
-	.uleb128 0x55
-	.uleb128 0x17
-	.uleb128 0x58
-	.uleb128 0x21
-	.sleb128 1
-	.uleb128 0x59
-	.uleb128 0xb
-	.uleb128 0x57
-	.uleb128 0xb
-	.uleb128 0x1
-	.uleb128 0x13
-	.byte	0
-	.byte	0
-	.uleb128 0x8
-	.uleb128 0xf
-	.byte	0
-	.uleb128 0xb
-	.uleb128 0x21
-	.sleb128 8
-	.uleb128 0x49
-	.uleb128 0x13
-	.byte	0
-	.byte	0
-	.uleb128 0x9
-	.uleb128 0x13
-	.byte	0x1
-	.uleb128 0x3
-	.uleb128 0xe
-	.uleb128 0xb
-	.uleb128 0xb
-	.uleb128 0x3a
-	.uleb128 0x21
-	.sleb128 1
-	.uleb128 0x3b
-	.uleb128 0xb
-	.uleb128 0x39
-	.uleb128 0xb
-	.uleb128 0x1
-	.uleb128 0x13
-	.byte	0
-	.byte	0
-	.uleb128 0xa
-	.uleb128 0xd
-	.byte	0
-	.uleb128 0x3
-	.uleb128 0x8
-	.uleb128 0x3a
-	.uleb128 0x21
-	.sleb128 1
-	.uleb128 0x3b
-	.uleb128 0xb
-	.uleb128 0x39
-	.uleb128 0xb
-	.uleb128 0x49
-	.uleb128 0x13
-	.uleb128 0x38
-	.uleb128 0xb
-	.byte	0
-	.byte	0
-	.uleb128 0xb
 	.uleb128 0x34
 	.byte	0
 	.uleb128 0x3
@@ -1121,7 +1194,7 @@ accessed:
 	.uleb128 0x18
 	.byte	0
 	.byte	0
-	.uleb128 0xc
+	.uleb128 0x8
 	.uleb128 0x2e
 	.byte	0x1
 	.uleb128 0x3f
@@ -1149,6 +1222,74 @@ accessed:
 	.uleb128 0x19
 	.uleb128 0x1
 	.uleb128 0x13
+	.byte	0
+	.byte	0
+	.uleb128 0x9
+	.uleb128 0x1d
+	.byte	0x1
+	.uleb128 0x31
+	.uleb128 0x13
+	.uleb128 0x52
+	.uleb128 0x1
+	.uleb128 0x2138
+	.uleb128 0xb
+	.uleb128 0x55
+	.uleb128 0x17
+	.uleb128 0x58
+	.uleb128 0x21
+	.sleb128 1
+	.uleb128 0x59
+	.uleb128 0xb
+	.uleb128 0x57
+	.uleb128 0xb
+	.uleb128 0x1
+	.uleb128 0x13
+	.byte	0
+	.byte	0
+	.uleb128 0xa
+	.uleb128 0xf
+	.byte	0
+	.uleb128 0xb
+	.uleb128 0x21
+	.sleb128 8
+	.uleb128 0x49
+	.uleb128 0x13
+	.byte	0
+	.byte	0
+	.uleb128 0xb
+	.uleb128 0x13
+	.byte	0x1
+	.uleb128 0x3
+	.uleb128 0xe
+	.uleb128 0xb
+	.uleb128 0xb
+	.uleb128 0x3a
+	.uleb128 0x21
+	.sleb128 1
+	.uleb128 0x3b
+	.uleb128 0xb
+	.uleb128 0x39
+	.uleb128 0xb
+	.uleb128 0x1
+	.uleb128 0x13
+	.byte	0
+	.byte	0
+	.uleb128 0xc
+	.uleb128 0xd
+	.byte	0
+	.uleb128 0x3
+	.uleb128 0x8
+	.uleb128 0x3a
+	.uleb128 0x21
+	.sleb128 1
+	.uleb128 0x3b
+	.uleb128 0xb
+	.uleb128 0x39
+	.uleb128 0xb
+	.uleb128 0x49
+	.uleb128 0x13
+	.uleb128 0x38
+	.uleb128 0xb
 	.byte	0
 	.byte	0
 	.uleb128 0xd
@@ -1225,20 +1366,49 @@ accessed:
 	.byte	0
 	.byte	0
 	.uleb128 0x11
+	.uleb128 0x1
+	.byte	0x1
+	.uleb128 0x49
+	.uleb128 0x13
+	.uleb128 0x1
+	.uleb128 0x13
+	.byte	0
+	.byte	0
+	.uleb128 0x12
 	.uleb128 0x5
 	.byte	0
 	.uleb128 0x49
 	.uleb128 0x13
 	.byte	0
 	.byte	0
-	.uleb128 0x12
+	.uleb128 0x13
+	.uleb128 0x5
+	.byte	0
+	.uleb128 0x3
+	.uleb128 0x8
+	.uleb128 0x3a
+	.uleb128 0x21
+	.sleb128 1
+	.uleb128 0x3b
+	.uleb128 0xb
+	.uleb128 0x39
+	.uleb128 0xb
+	.uleb128 0x49
+	.uleb128 0x13
+	.uleb128 0x2
+	.uleb128 0x17
+	.uleb128 0x2137
+	.uleb128 0x17
+	.byte	0
+	.byte	0
+	.uleb128 0x14
 	.uleb128 0xb
 	.byte	0x1
 	.uleb128 0x55
 	.uleb128 0x17
 	.byte	0
 	.byte	0
-	.uleb128 0x13
+	.uleb128 0x15
 	.uleb128 0x34
 	.byte	0
 	.uleb128 0x31
@@ -1249,7 +1419,7 @@ accessed:
 	.uleb128 0x17
 	.byte	0
 	.byte	0
-	.uleb128 0x14
+	.uleb128 0x16
 	.uleb128 0x2e
 	.byte	0x1
 	.uleb128 0x3
@@ -1272,7 +1442,7 @@ accessed:
 	.uleb128 0x13
 	.byte	0
 	.byte	0
-	.uleb128 0x15
+	.uleb128 0x17
 	.uleb128 0x5
 	.byte	0
 	.uleb128 0x3
@@ -1288,7 +1458,7 @@ accessed:
 	.uleb128 0x13
 	.byte	0
 	.byte	0
-	.uleb128 0x16
+	.uleb128 0x18
 	.uleb128 0x11
 	.byte	0x1
 	.uleb128 0x25
@@ -1307,14 +1477,14 @@ accessed:
 	.uleb128 0x17
 	.byte	0
 	.byte	0
-	.uleb128 0x17
+	.uleb128 0x19
 	.uleb128 0x35
 	.byte	0
 	.uleb128 0x49
 	.uleb128 0x13
 	.byte	0
 	.byte	0
-	.uleb128 0x18
+	.uleb128 0x1a
 	.uleb128 0x24
 	.byte	0
 	.uleb128 0xb
@@ -1325,16 +1495,7 @@ accessed:
 	.uleb128 0x8
 	.byte	0
 	.byte	0
-	.uleb128 0x19
-	.uleb128 0x1
-	.byte	0x1
-	.uleb128 0x49
-	.uleb128 0x13
-	.uleb128 0x1
-	.uleb128 0x13
-	.byte	0
-	.byte	0
-	.uleb128 0x1a
+	.uleb128 0x1b
 	.uleb128 0x21
 	.byte	0
 	.uleb128 0x49
@@ -1343,14 +1504,14 @@ accessed:
 	.uleb128 0xb
 	.byte	0
 	.byte	0
-	.uleb128 0x1b
+	.uleb128 0x1c
 	.uleb128 0x26
 	.byte	0
 	.uleb128 0x49
 	.uleb128 0x13
 	.byte	0
 	.byte	0
-	.uleb128 0x1c
+	.uleb128 0x1d
 	.uleb128 0x13
 	.byte	0x1
 	.uleb128 0xb
@@ -1365,7 +1526,33 @@ accessed:
 	.uleb128 0x13
 	.byte	0
 	.byte	0
-	.uleb128 0x1d
+	.uleb128 0x1e
+	.uleb128 0x13
+	.byte	0x1
+	.uleb128 0x3
+	.uleb128 0xe
+	.uleb128 0xb
+	.uleb128 0x5
+	.uleb128 0x3a
+	.uleb128 0xb
+	.uleb128 0x3b
+	.uleb128 0xb
+	.uleb128 0x39
+	.uleb128 0xb
+	.uleb128 0x1
+	.uleb128 0x13
+	.byte	0
+	.byte	0
+	.uleb128 0x1f
+	.uleb128 0x21
+	.byte	0
+	.uleb128 0x49
+	.uleb128 0x13
+	.uleb128 0x2f
+	.uleb128 0x5
+	.byte	0
+	.byte	0
+	.uleb128 0x20
 	.uleb128 0x2e
 	.byte	0x1
 	.uleb128 0x3f
@@ -1386,14 +1573,23 @@ accessed:
 	.uleb128 0x13
 	.byte	0
 	.byte	0
-	.uleb128 0x1e
+	.uleb128 0x21
 	.uleb128 0xf
 	.byte	0
 	.uleb128 0xb
 	.uleb128 0xb
 	.byte	0
 	.byte	0
-	.uleb128 0x1f
+	.uleb128 0x22
+	.uleb128 0xb
+	.byte	0x1
+	.uleb128 0x55
+	.uleb128 0x17
+	.uleb128 0x1
+	.uleb128 0x13
+	.byte	0
+	.byte	0
+	.uleb128 0x23
 	.uleb128 0x34
 	.byte	0
 	.uleb128 0x3
@@ -1412,26 +1608,7 @@ accessed:
 	.uleb128 0x17
 	.byte	0
 	.byte	0
-	.uleb128 0x20
-	.uleb128 0x5
-	.byte	0
-	.uleb128 0x3
-	.uleb128 0x8
-	.uleb128 0x3a
-	.uleb128 0xb
-	.uleb128 0x3b
-	.uleb128 0xb
-	.uleb128 0x39
-	.uleb128 0xb
-	.uleb128 0x49
-	.uleb128 0x13
-	.uleb128 0x2
-	.uleb128 0x17
-	.uleb128 0x2137
-	.uleb128 0x17
-	.byte	0
-	.byte	0
-	.uleb128 0x21
+	.uleb128 0x24
 	.uleb128 0x34
 	.byte	0
 	.uleb128 0x3
@@ -1448,7 +1625,7 @@ accessed:
 	.uleb128 0x18
 	.byte	0
 	.byte	0
-	.uleb128 0x22
+	.uleb128 0x25
 	.uleb128 0x48
 	.byte	0x1
 	.uleb128 0x7d
@@ -1459,7 +1636,7 @@ accessed:
 	.uleb128 0x13
 	.byte	0
 	.byte	0
-	.uleb128 0x23
+	.uleb128 0x26
 	.uleb128 0x34
 	.byte	0
 	.uleb128 0x3
@@ -1474,7 +1651,7 @@ accessed:
 	.uleb128 0x13
 	.byte	0
 	.byte	0
-	.uleb128 0x24
+	.uleb128 0x27
 	.uleb128 0x2e
 	.byte	0x1
 	.uleb128 0x3
@@ -1502,6 +1679,30 @@ accessed:
 	.byte	0
 	.long	0
 .Ldebug_loc0:
+.LVUS25:
+	.uleb128 0
+	.uleb128 .LVU124
+	.uleb128 .LVU124
+	.uleb128 .LVU133
+	.uleb128 .LVU133
+	.uleb128 0
+.LLST25:
+	.byte	0x4
+	.uleb128 .LVL39-.Ltext0
+	.uleb128 .LVL40-.Ltext0
+	.uleb128 0x1
+	.byte	0x55
+	.byte	0x4
+	.uleb128 .LVL40-.Ltext0
+	.uleb128 .LVL44-.Ltext0
+	.uleb128 0x1
+	.byte	0x53
+	.byte	0x4
+	.uleb128 .LVL44-.Ltext0
+	.uleb128 .LFE6-.Ltext0
+	.uleb128 0x1
+	.byte	0x50
+	.byte	0
 .LVUS18:
 	.uleb128 0
 	.uleb128 .LVU106
@@ -2174,84 +2375,104 @@ accessed:
 	.uleb128 .LBB33-.Ltext0
 	.uleb128 .LBE33-.Ltext0
 	.byte	0
+.LLRL26:
+	.byte	0x4
+	.uleb128 .LBB34-.Ltext0
+	.uleb128 .LBE34-.Ltext0
+	.byte	0x4
+	.uleb128 .LBB35-.Ltext0
+	.uleb128 .LBE35-.Ltext0
+	.byte	0x4
+	.uleb128 .LBB36-.Ltext0
+	.uleb128 .LBE36-.Ltext0
+	.byte	0x4
+	.uleb128 .LBB37-.Ltext0
+	.uleb128 .LBE37-.Ltext0
+	.byte	0
 .Ldebug_ranges3:
 	.section	.debug_line,"",@progbits
 .Ldebug_line0:
 	.section	.debug_str,"MS",@progbits,1
+.LASF21:
+	.string	"summed"
 .LASF33:
-	.string	"refused"
+	.string	"shift"
 .LASF15:
 	.string	"size_t"
-.LASF29:
-	.string	"index"
-.LASF38:
-	.string	"positive"
-.LASF22:
-	.string	"task"
-.LASF9:
-	.string	"flags"
-.LASF27:
-	.string	"pair"
-.LASF23:
-	.string	"limit"
-.LASF6:
-	.string	"task_struct"
-.LASF18:
-	.string	"address"
-.LASF4:
-	.string	"long unsigned int"
-.LASF12:
-	.string	"name"
-.LASF20:
-	.string	"accessed"
-.LASF34:
-	.string	"number"
-.LASF37:
-	.string	"good"
-.LASF8:
-	.string	"write"
-.LASF26:
-	.string	"calls"
-.LASF24:
-	.string	"kind"
-.LASF14:
-	.string	"char"
-.LASF16:
-	.string	"pte_t"
-.LASF11:
-	.string	"count"
-.LASF5:
-	.string	"long int"
-.LASF31:
-	.string	"young"
-.LASF7:
-	.string	"request"
-.LASF21:
-	.string	"resubmit"
-.LASF25:
-	.string	"submit"
-.LASF32:
-	.string	"checked"
-.LASF3:
-	.string	"tgid"
-.LASF19:
-	.string	"size"
-.LASF36:
-	.string	"effect"
 .LASF2:
 	.string	"state"
-.LASF28:
+.LASF41:
+	.string	"positive"
+.LASF31:
 	.string	"high"
+.LASF26:
+	.string	"task"
+.LASF11:
+	.string	"count"
+.LASF7:
+	.string	"request"
+.LASF28:
+	.string	"kind"
+.LASF40:
+	.string	"good"
+.LASF30:
+	.string	"pair"
+.LASF38:
+	.string	"GNU C17 12.2.0 -mtune=generic -march=x86-64 -gdwarf-5 -O2 -fcf-protection=none -fno-asynchronous-unwind-tables -fno-stack-protector"
+.LASF6:
+	.string	"task_struct"
+.LASF24:
+	.string	"size"
+.LASF4:
+	.string	"long unsigned int"
+.LASF8:
+	.string	"write"
 .LASF17:
 	.string	"table"
-.LASF30:
-	.string	"shift"
 .LASF35:
-	.string	"GNU C17 12.2.0 -mtune=generic -march=x86-64 -gdwarf-5 -O2 -fcf-protection=none -fno-asynchronous-unwind-tables -fno-stack-protector"
+	.string	"checked"
 .LASF13:
 	.string	"unsigned int"
+.LASF9:
+	.string	"flags"
+.LASF23:
+	.string	"address"
+.LASF14:
+	.string	"char"
+.LASF25:
+	.string	"resubmit"
+.LASF27:
+	.string	"limit"
+.LASF37:
+	.string	"number"
+.LASF39:
+	.string	"effect"
+.LASF18:
+	.string	"rows"
 .LASF10:
 	.string	"error"
+.LASF12:
+	.string	"name"
+.LASF34:
+	.string	"young"
+.LASF32:
+	.string	"index"
+.LASF36:
+	.string	"refused"
+.LASF3:
+	.string	"tgid"
+.LASF5:
+	.string	"long int"
+.LASF16:
+	.string	"pte_t"
+.LASF29:
+	.string	"submit"
+.LASF19:
+	.string	"calls"
+.LASF22:
+	.string	"accessed"
+.LASF20:
+	.string	"copy"
 	.section	.debug_line_str,"MS",@progbits,1
 .LASF1:
 	.string	"/kernel"

@@ -6,7 +6,7 @@ typedef unsigned int u32;
 
 volatile u32 sink;
 volatile u32 calls_early, calls_loop, calls_outer, calls_inner, calls_checked, calls_tail, calls_mixed, calls_empty;
-volatile u32 calls_choice;
+volatile u32 calls_choice, calls_turned;
 
 apart u32 other(u32 x)
 {
@@ -105,6 +105,23 @@ inlined u32 choice(u32 x)
 	return x;
 }
 
+/* In a loop clang puts a block of it before the one that it begins with. */
+inlined u32 turned(u32 x)
+{
+	calls_turned++;
+	sink = x * 7;
+	if (x % 3 == 0) {
+		if (sink % 4 == 1)
+			return x + 2;
+	} else {
+		sink = other(x);
+		if (sink & 64)
+			sink = other(x + 1);
+	}
+	sink = x >> 3;
+	return x * 5;
+}
+
 apart u32 caller_one(u32 x)
 {
 	u32 p[2] = { x, sink };
@@ -136,13 +153,22 @@ apart u32 caller_three(u32 x)
 	return tail(x);
 }
 
+apart u32 caller_four(u32 x)
+{
+	u32 i;
+
+	for (i = 0; i < 5; i++)
+		x += turned(x + 1);
+	return x;
+}
+
 int main(void)
 {
 	u32 i;
 
 	__asm__ volatile("int3");
 	for (i = 0; i < 60; i++)
-		sink = (caller_one(i) + caller_two(i * 7) + caller_three(i)) % 1000;
+		sink = (caller_one(i) + caller_two(i * 7) + caller_three(i) + caller_four(i)) % 1000;
 	__asm__ volatile("int3");
 	return 0;
 }

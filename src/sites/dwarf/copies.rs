@@ -144,7 +144,8 @@ impl<'a> CopyFinder<'_, 'a> {
             file: unit.file_path(self.dwarf, attributes.call_file).unwrap_or_else(|| "??".to_owned()),
             line: attributes.call_line,
         });
-        let copy = InlineCopy { die: unit.global(offset), entry, ranges: merge(listed), call };
+        let told = attributes.extent.tells_entry();
+        let copy = InlineCopy { die: unit.global(offset), entry, told, ranges: merge(listed), call };
         Ok(Found::Copy { name, copy })
     }
 }

@@ -29,6 +29,11 @@ impl<'a> Extent<'a> {
         *slot = Some(attribute.value());
     }
 
+    /// Does it say where the entry is entered? Not all compilers do.
+    pub fn tells_entry(&self) -> bool {
+        self.entry_pc.is_some()
+    }
+
     /// The ranges in the order of the list; those without bytes are left out.
     pub fn ranges(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<Vec<Range<u64>>> {
         let mut listed = Vec::new();

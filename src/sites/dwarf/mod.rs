@@ -40,7 +40,10 @@ type Dwarf<'a> = gimli::Dwarf<Slice<'a>>;
 pub struct InlineCopy {
     /// Offset of the entry in .debug_info: the order of copies.
     pub die: u64,
+    /// Where it is entered, if that is said; else where its code begins.
     pub entry: u64,
+    /// The debug information says where it is entered.
+    pub told: bool,
     /// Sorted, disjoint, not empty; none are left of a copy whose instructions were all optimised away.
     pub ranges: Vec<Range<u64>>,
     /// Where the function is called, if the walk was asked for it.

@@ -36,6 +36,9 @@ pub struct Built {
 /// Indices that nobody asked for are made if that is a matter of seconds; a slower machine walks for each question.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// So few bytes of debug information are read at once even where everything else is busy.
+const SMALL: u64 = 1 << 20;
+
 /// What was read of a file is given back after so many bytes: the pages stay with the system, and are not ours.
 const GIVE_BACK: u64 = 64 << 20;
 
@@ -203,7 +206,10 @@ impl Kernel {
         let base =
             image.sections().iter().filter(|section| section.executable).map(|section| section.address);
         let Some(bytes) = ImageIndex::write(id, base.min().unwrap_or(0), &known, symbols) else { return };
-        if let Err(cause) = cache.write(&file_name(id), &bytes) {
+        // Without the instructions it is not known where copies are left: that may be better the next time.
+        if self.callers(module).is_some()
+            && let Err(cause) = cache.write(&file_name(id), &bytes)
+        {
             self.remark(format!(
                 "the index of {} cannot be kept in {}: {cause}",
                 this.name,
@@ -242,7 +248,9 @@ impl Kernel {
         let digest = self.digest();
         let Some(bytes) = Directory::write(&digest, contents) else { return };
         // What cannot be kept has been said of the indices.
-        let _ = cache.write(&directory_name(self.release(), digest), &bytes);
+        if !self.is_unanswered() {
+            let _ = cache.write(&directory_name(self.release(), digest), &bytes);
+        }
         if let Some(file) = Sealed::made(bytes, directory::KIND, &digest) {
             self.kept.directory.get_or_init(|| Directory::of(file));
         }
@@ -266,7 +274,9 @@ impl Kernel {
                 places.iter().fold(own, |digest, place| digest.with_file(place)).value()
             };
             let modules: Vec<u64> = (0..self.modules().len()).into_par_iter().map(of_module).collect();
-            let all = modules.iter().fold(Digest::new(), |all, module| all.with(&module.to_le_bytes()));
+            let servers = self.servers().unwrap_or_default();
+            let all = Digest::new().with(servers.as_bytes());
+            let all = modules.iter().fold(all, |all, module| all.with(&module.to_le_bytes()));
             all.value().to_le_bytes()
         })
     }
@@ -287,6 +297,7 @@ impl Pace {
         let elapsed = self.started.elapsed();
         if let Some(patience) = self.patience
             && elapsed > FIRST_LOOK
+            && self.total > SMALL
             && done < self.total / 2
         {
             let expected = elapsed.as_secs_f64() * self.total as f64 / done.max(1) as f64;

@@ -55,9 +55,15 @@ pub const MAX_PROBES: usize = 1024;
 
 impl DwarfIndex {
     pub fn new(kernel: Arc<Kernel>, wanted: impl IntoIterator<Item = InlineProbe>) -> DwarfIndex {
+        let named = wanted.into_iter().filter(|probe| !is_glob(&probe.function));
+        DwarfIndex::of_names(kernel, named.collect())
+    }
+
+    /// Of names as they are, whatever they look like.
+    fn of_names(kernel: Arc<Kernel>, wanted: Vec<InlineProbe>) -> DwarfIndex {
         DwarfIndex {
             kernel,
-            wanted: wanted.into_iter().collect(),
+            wanted,
             max_probes: MAX_PROBES,
             known: Mutex::default(),
             walked: Mutex::default(),
@@ -77,7 +83,7 @@ impl DwarfIndex {
         }
         let mut by_module: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
         let mut all = BTreeSet::new();
-        for probe in self.wanted.iter().chain([&asked]).filter(|probe| !is_glob(&probe.function)) {
+        for probe in self.wanted.iter().chain([&asked]) {
             if walked.insert(probe.clone()) {
                 let modules = self.kernel.modules_matching(&probe.module);
                 all.extend(modules.iter().copied());
@@ -192,16 +198,18 @@ impl DwarfIndex {
 
     /// All functions that a glob means: inlined ones, and those that fbt can serve.
     fn names_matching(&self, modules: &[usize], pattern: &str) -> Vec<String> {
-        let pattern = Pattern::new(pattern);
+        let glob = Pattern::new(pattern);
+        // Functions in Rust have names like `eq<[u8]>`.
+        let matches = |name: &str| glob.matches(name) || name == pattern;
         let mut names = BTreeSet::new();
         self.kernel.ensure_indexed(modules, &[]);
         for module in modules {
             let inline = self.kernel.inline_names(*module);
-            names.extend(inline.into_iter().filter(|name| pattern.matches(name)));
+            names.extend(inline.into_iter().filter(|name| matches(name)));
             if let Some(symbols) = self.kernel.symbols(*module) {
                 let own = symbols
                     .iter()
-                    .filter(|(name, symbol)| !symbol.gone() && !name.contains('.') && pattern.matches(name));
+                    .filter(|(name, symbol)| !symbol.gone() && !name.contains('.') && matches(name));
                 names.extend(own.map(|(name, _)| name.to_owned()));
             }
         }
@@ -217,7 +225,7 @@ impl DwarfIndex {
     ) -> Result<Vec<FunctionSites>, Box<Diagnostic>> {
         let names = self.names_matching(modules, pattern);
         let probe = |function: &String| InlineProbe { module: module.to_owned(), function: function.clone() };
-        let all = DwarfIndex::new(self.kernel.clone(), names.iter().map(probe));
+        let all = DwarfIndex::of_names(self.kernel.clone(), names.iter().map(probe).collect());
         let mut answer = Vec::new();
         for name in &names {
             all.look_for(probe(name));

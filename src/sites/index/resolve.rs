@@ -43,7 +43,7 @@ pub fn resolve(kernel: &Kernel, module: usize, functions: &[Function]) -> Vec<Kn
     let mut known: Vec<Known> = Vec::with_capacity(functions.len());
     let mut live: Vec<(usize, &InlineCopy)> = Vec::new();
     for (at, function) in functions.iter().enumerate() {
-        known.push(entries(kernel, module, function, |copy| live.push((at, copy))));
+        known.push(counted(kernel, module, function, |copy| live.push((at, copy))));
     }
     let copies: Vec<&InlineCopy> = live.iter().map(|(_, copy)| *copy).collect();
     let callers = if copies.is_empty() { None } else { kernel.callers(module) };
@@ -67,10 +67,11 @@ pub fn resolve(kernel: &Kernel, module: usize, functions: &[Function]) -> Vec<Kn
 /// Of a copy in a module whose code is not known.
 fn unread(copy: &InlineCopy) -> Left {
     let entered = vec![Point::At(copy.entry)];
-    Left { entered, unread: Some(Undecodable::NoCode), ..Left::default() }
+    Left { entry: copy.entry, entered, unread: Some(Undecodable::NoCode), ..Left::default() }
 }
 
-fn entries<'f>(
+/// All but the sites; `live` gets the copies that are there.
+fn counted<'f>(
     kernel: &Kernel,
     module: usize,
     function: &'f Function,
@@ -80,16 +81,12 @@ fn entries<'f>(
     known.dropped.split_tails = count(function.split_tails);
     known.dropped.without_address = count(function.without_address);
     known.dropped.copies = count(function.copies.len() + function.without_address);
-    let mut seen = HashSet::new();
     for copy in &function.copies {
         match kernel.caller(module, copy.entry) {
             // A copy that cannot be entered is not left either.
             Err(NoSite::Freed) => known.dropped.freed += 1,
             Err(NoSite::Dead) => known.dropped.dead += 1,
-            Ok(_) => {
-                known.dropped.duplicates += u32::from(!seen.insert(copy.entry));
-                live(copy);
-            }
+            Ok(_) => live(copy),
         }
     }
     known
@@ -98,7 +95,9 @@ fn entries<'f>(
 impl Known {
     /// Adds where a copy is entered, unless another one is entered there.
     fn enter(&mut self, left: &Left, seen: &mut HashSet<Point>) {
+        let before = self.entries.len();
         self.entries.extend(left.entered.iter().filter(|point| seen.insert(**point)));
+        self.dropped.duplicates += u32::from(self.entries.len() == before);
     }
 
     /// Adds where a copy is left, unless another one is left there.

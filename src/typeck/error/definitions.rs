@@ -27,6 +27,8 @@ impl Error {
                     .at(*span, "an object of this type")
                     .help("define the type before, or declare a pointer to it")
             }
+            Error::LargeRecord { name, span } => error(tags::DECL_ARRBIG, format!("{name} is too large"))
+                .at(*span, "with this member it has more than 2^32 - 1 bytes"),
             Error::BitsConstant { span } => {
                 error(tags::DECL_BFCONST, "the size of a bit-field must be a positive integer constant")
                     .at(*span, "not such a constant")

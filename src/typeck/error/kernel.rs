@@ -24,6 +24,12 @@ impl Error {
                 let diagnostic = error(*tag, format!("a value of {found} has no known size"));
                 because(diagnostic.at(*span, format!("this is {found}")), why)
             }
+            Error::LargeValue { found, bytes, span } => {
+                let size = bytes.map_or("more bytes than can be counted".to_owned(), |bytes| format!("{bytes} bytes"));
+                error(tags::UNKNOWN, format!("a value of {found} has {size}: that is too large"))
+                    .at(*span, format!("this is {found}"))
+                    .help("take a member of it, or a part of its memory with tracemem()")
+            }
             Error::SymbolUndefined { name, span } => {
                 error(tags::IDENT_UNDEF, format!("the kernel has no symbol `{}`", plain(name)))
                     .at(*span, "unknown symbol")

@@ -1,10 +1,12 @@
 //! typeck/error/locals.rs: messages about variables of the kernel's code.
 
+use super::super::sites::Unknown;
 use super::{Error, did_you_mean, error};
 use crate::diag::{Diagnostic, tags};
 
 /// Places that are told one by one.
 const SHOWN: usize = 5;
+const ZERO: &str = "probe an instruction where it is live, or take 0 where it is not: -x missinglocals=zero";
 
 impl Error {
     pub(super) fn of_locals(&self) -> Option<Diagnostic> {
@@ -23,17 +25,28 @@ impl Error {
                 };
                 diagnostic.help("use it at probes of kinst: `kinst::FUNCTION:entry` of an inlined function, or `kinst::FUNCTION:OFFSET`")
             }
-            Error::LocalUndefined { name, similar, known, place, span } => {
+            Error::LocalUndefined { unknown, span } => {
+                let Unknown { name, similar, known, place, elsewhere } = unknown;
                 let title = format!("no variable `{name}` is in scope at {place}");
                 let diagnostic =
                     error(tags::LOCALS, title).at(*span, "unknown variable of the kernel's code");
                 let similar = similar.as_ref().map(|similar| format!("locals->{similar}"));
                 let diagnostic = did_you_mean(diagnostic, &similar);
-                match known.is_empty() {
+                let diagnostic = match known.is_empty() {
                     true => diagnostic.note("no variable is in scope there"),
                     false => diagnostic.note(format!("in scope there: {}", known.join(", "))),
+                };
+                match elsewhere {
+                    Some(place) => diagnostic.note(format!("`{name}` is in scope at {place}")).help(ZERO),
+                    None => diagnostic,
                 }
             }
+            Error::LargeZero { what, place, bytes, most, span } => error(
+                tags::LOCALS,
+                format!("{what} is not available at {place}, and too large to be 0 there"),
+            )
+            .at(*span, format!("this has {bytes} bytes, and a made-up value {most} at most"))
+            .help("probe an instruction where it is live"),
             Error::LocalType { what, found, span } => {
                 error(tags::LOCALS, format!("{what} has no value that D can hold"))
                     .at(*span, format!("this is {found}"))
@@ -72,9 +85,7 @@ impl Error {
                 }
                 match zero {
                     true => diagnostic,
-                    false => diagnostic.help(
-                        "probe an instruction where it is live, or take 0 where it is not: -x missinglocals=zero",
-                    ),
+                    false => diagnostic.help(ZERO),
                 }
             }
             Error::NoPlace { probe, span } => {

@@ -11,7 +11,7 @@ mod names;
 mod operators;
 mod variables;
 
-use super::sites::Absence;
+use super::sites::{Absence, Unknown};
 use crate::attributes::Attributes;
 use crate::diag::{Diagnostic, Tag, tags};
 use crate::source::Span;
@@ -50,7 +50,8 @@ pub enum Error {
     // locals->, and args[] at an instruction.
     LocalsAlone { span: Span },
     LocalsOutside { what: &'static str, probe: Option<Span>, span: Span },
-    LocalUndefined { name: String, similar: Option<String>, known: Vec<String>, place: String, span: Span },
+    LocalUndefined { unknown: Unknown, span: Span },
+    LargeZero { what: String, place: String, bytes: u64, most: u64, span: Span },
     LocalType { what: String, found: Type, span: Span },
     LocalAbsent { absence: Absence, zero: bool },
     NoScope { what: String, place: String, why: String, probe: Span, span: Span },
@@ -164,6 +165,7 @@ pub enum Error {
     TagRedefined { name: String, span: Span, declared: Span },
     MemberTwice { name: String, span: Span },
     Incomplete { found: Type, span: Span },
+    LargeRecord { name: String, span: Span },
     BitsConstant { span: Span },
     BitsType { found: Type, span: Span },
     BitsSize { bits: u64, most: u64, found: Type, span: Span },
@@ -171,6 +173,7 @@ pub enum Error {
     EnumeratorRange { span: Span },
     EnumeratorTwice { name: String, span: Span },
     IncompleteMember { found: Type, why: Option<String>, span: Span },
+    LargeValue { found: Type, bytes: Option<u64>, span: Span },
     IncompleteValue { tag: Tag, found: Type, why: Option<String>, span: Span },
     OffsetofBits { span: Span },
     ParameterStorage { span: Span },

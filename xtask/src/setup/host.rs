@@ -31,6 +31,8 @@ pub fn missing(kernels: &[Name]) -> Vec<&'static str> {
     let mut programs = PROGRAMS.to_vec();
     // perf lists the inlined copies that it knows: a second opinion for tests.
     programs.push(("perf", "linux-perf"));
+    // clang describes copies in other words than gcc.
+    programs.push(("clang", "clang"));
     if kernels.contains(&Name::Sid) {
         programs.push(("mmdebstrap", "mmdebstrap"));
     }
