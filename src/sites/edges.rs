@@ -145,9 +145,8 @@ impl Catalog {
         match step.control {
             Control::JumpIndirect | Control::JumpThrough => true,
             Control::Jump(to) => {
-                let is_thunk = |name: &str| {
-                    name.strip_prefix("__pi_").unwrap_or(name).starts_with("__x86_indirect_")
-                };
+                let is_thunk =
+                    |name: &str| name.strip_prefix("__pi_").unwrap_or(name).starts_with("__x86_indirect_");
                 self.kernel.symbols(0).is_some_and(|symbols| symbols.names_at(to).any(is_thunk))
             }
             _ => false,

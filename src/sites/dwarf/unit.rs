@@ -18,6 +18,8 @@ pub struct Unit<'a> {
     pub nested_definitions: bool,
     /// Copies may have their origin in another unit (link-time optimisation, dwz).
     pub has_foreign_origins: bool,
+    /// Its compiler says of copies where they are entered, unless that is where their code begins.
+    pub tells_entries: bool,
     /// It is one of the alternate file.
     alternate: bool,
     line_program: Option<gimli::DebugLineOffset>,
@@ -47,6 +49,7 @@ impl<'a> Unit<'a> {
             first: None,
             nested_definitions: false,
             has_foreign_origins: false,
+            tells_entries: true,
             alternate: false,
             line_program: None,
         };
@@ -62,12 +65,13 @@ impl<'a> Unit<'a> {
     fn read_root(&mut self, dwarf: &Dwarf<'a>, abbreviations: &gimli::Abbreviations) -> gimli::Result<()> {
         let mut entries = self.inner.header.entries_raw(abbreviations, None)?;
         let Some(root) = entries.read_abbreviation()? else { return Ok(()) };
-        let (mut low_pc, mut comp_dir) = (None, None);
+        let (mut low_pc, mut comp_dir, mut producer) = (None, None, None);
         for spec in root.attributes() {
             let attribute = entries.read_attribute(*spec)?;
             match (attribute.name(), attribute.value()) {
                 (dw::DW_AT_low_pc, value) => low_pc = Some(value),
                 (dw::DW_AT_comp_dir, value) => comp_dir = Some(value),
+                (dw::DW_AT_producer, value) => producer = Some(value),
                 (dw::DW_AT_str_offsets_base, AttributeValue::DebugStrOffsetsBase(base)) => {
                     self.inner.str_offsets_base = base
                 }
@@ -97,6 +101,9 @@ impl<'a> Unit<'a> {
         }
         if let Some(value) = comp_dir {
             self.inner.comp_dir = dwarf.attr_string(&self.inner, value).ok();
+        }
+        if let Some(producer) = producer.and_then(|value| dwarf.attr_string(&self.inner, value).ok()) {
+            self.tells_entries = producer.starts_with(b"GNU ");
         }
         if root.has_children() {
             self.first = Some(entries.next_offset());
