@@ -572,3 +572,35 @@ fn a_stock_kernel() {
         &["there is no function `file_start_wirte`", "did you mean `file_start_write`"],
     );
 }
+
+#[test]
+fn an_edge_over_a_static_key() {
+    let Some((root, _)) = kernel() else {
+        return eprintln!("skipped: no kernel (cargo xtask setup)");
+    };
+    let root = root.to_str().expect("UTF-8");
+    let text = accepted(&["--sysroot", root, "-edn", "kinst:vmlinux:cpusets_enabled:return"]);
+    let mut names = text.lines().filter_map(|line| {
+        let (function, name) = line.strip_prefix("kinst:vmlinux:")?.trim_end_matches(',').split_once(':')?;
+        let offsets: Option<Vec<u32>> = name.split('-').map(|offset| offset.parse().ok()).collect();
+        Some((function, offsets.filter(|offsets| offsets.len() == 3)?))
+    });
+    let (function, offsets) = names.next().expect("an edge over one key");
+    let [from, key, to] = offsets[..] else { panic!("three offsets: {offsets:?}") };
+    let listed =
+        |name: &str| dtrace(&["--sysroot", root, "-e", "-l", "-n", &format!("kinst::{function}:{name}")]);
+    let path = format!("{from}-{key}-{to}");
+    assert!(listed(&path).stdout.ends_with(&format!("{function} {path}\n")), "{}", listed(&path).stdout);
+    for (wrong, says) in [
+        (format!("{from}-{key}-{}", to + 1), format!("{function}:{from}-{key}-{to}")),
+        (format!("{from}-{}-{to}", key + 1), "inside an instruction".to_owned()),
+        (format!("{from}-{to}-{to}"), format!("control does not go from {from} to {to}")),
+        (format!("{from}-{key}-{to}-{to}"), format!("{to} in `{function}` is no static key")),
+        (format!("{from}-{key}-{to}-{to}-{to}"), "cannot lead over more than 2 static keys".to_owned()),
+        (format!("{from}-{key}-"), format!("kinst has no probe `{from}-{key}-`")),
+        (format!("{from}-{key}-no_such_function+0"), format!("control does not go from {key} to no_such")),
+    ] {
+        let ran = listed(&wrong);
+        assert!(ran.stderr.contains(&says), "{wrong}: {}", ran.stderr);
+    }
+}

@@ -24,7 +24,11 @@ const TABLE: &[Row] = &[
     ),
     row(Reason::BLACKLIST, "kprobe blacklist (noinstr or entry code)", ""),
     row(Reason::FTRACE, "inside the ftrace site", "trace the function's entry through fbt"),
-    row(Reason::JUMP_LABEL, "jump label (the kernel rewrites it)", ""),
+    row(
+        Reason::JUMP_LABEL,
+        "jump label (the kernel rewrites it)",
+        "trace what is before or behind it, or a way over it, by the three offsets: 36-39-41",
+    ),
     row(Reason::STATIC_CALL, "static call (the kernel rewrites it)", ""),
     row(Reason::ALTERNATIVE, "alternative (the kernel rewrites it)", ""),
     row(

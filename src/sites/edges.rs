@@ -99,15 +99,15 @@ impl Catalog {
         if Over::new(&over).is_none() {
             return Err(Box::new(too_many_keys(function)));
         }
-        for hop in run.windows(2) {
+        for (at, hop) in run.windows(2).enumerate() {
             let [one, key] = hop else { break };
-            self.way(asked, one, &key.offset.to_string())?;
+            self.way(asked, &run[..at], one, &key.offset.to_string())?;
             if !self.is_key(asked, key) {
                 return Err(Box::new(no_key(function, symbol, key)));
             }
         }
         let last = keys.last().unwrap_or(from);
-        let way = match self.way(asked, last, to) {
+        let way = match self.way(asked, &run[..keys.len()], last, to) {
             Err(_) if keys.is_empty() && self.is_indirect(asked, from) => self.named(asked, from, to)?,
             way => way?,
         };
@@ -117,8 +117,14 @@ impl Catalog {
     }
 
     /// The way from an instruction to what the text names.
-    fn way(&self, asked: &Asked<'_>, insn: &LiveInsn, to: &str) -> Result<Way, Box<Diagnostic>> {
-        let Asked { module, symbol, function, live, .. } = *asked;
+    fn way(
+        &self,
+        asked: &Asked<'_>,
+        before: &[&LiveInsn],
+        insn: &LiveInsn,
+        to: &str,
+    ) -> Result<Way, Box<Diagnostic>> {
+        let Asked { module, symbol, live, .. } = *asked;
         let meant = |ways: Vec<Way>| ways.into_iter().find(|way| way.target.to_string() == to);
         // The tables of the file need not be read for the sake of what the bytes tell.
         let in_memory =
@@ -126,8 +132,10 @@ impl Catalog {
         if let Some(way) = meant(in_memory) {
             return Ok(way);
         }
-        let no_edge = no_edge(function, symbol, insn, to, &self.all_ways(module, symbol, insn, live));
-        meant(self.all_ways(module, symbol, insn, live)).ok_or_else(|| Box::new(no_edge))
+        let ways = self.all_ways(module, symbol, insn, live);
+        let before: String = before.iter().map(|insn| format!("{}-", insn.offset)).collect();
+        let no_edge = no_edge(asked, &before, insn, to, &ways);
+        meant(ways).ok_or_else(|| Box::new(no_edge))
     }
 
     /// As far as the file tells; the kernel module looks again.
@@ -279,8 +287,9 @@ fn out_of_reach(function: &str, to: &str) -> Diagnostic {
     .note("where another section of a module stands is only known when it is loaded")
 }
 
-/// Control does not go there.
-fn no_edge(function: &str, symbol: &Symbol, insn: &LiveInsn, to: &str, ways: &[Way]) -> Diagnostic {
+/// Control does not go there. `before` is what the description has before the instruction.
+fn no_edge(asked: &Asked<'_>, before: &str, insn: &LiveInsn, to: &str, ways: &[Way]) -> Diagnostic {
+    let Asked { symbol, function, .. } = *asked;
     let from = insn.offset;
     let error = Diagnostic::error(
         tags::PDESC_ZERO,
@@ -304,7 +313,7 @@ fn no_edge(function: &str, symbol: &Symbol, insn: &LiveInsn, to: &str, ways: &[W
         ways => {
             let leads: Vec<String> = ways.iter().map(|way| leads(way)).collect();
             let tries: Vec<String> =
-                ways.iter().map(|way| format!("kinst::{function}:{from}-{}", way.target)).collect();
+                ways.iter().map(|way| format!("kinst::{function}:{before}{from}-{}", way.target)).collect();
             error
                 .note(format!("{from} `{text}` {}", leads.join(" or ")))
                 .help(format!("try {}", tries.join(" or ")))
