@@ -83,6 +83,9 @@ fn program() -> Option<PathBuf> {
         return None;
     }
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("arch");
+    // Each test is a process of its own, and one of them makes it.
+    let lock = std::fs::File::create(out.with_extension("lock")).expect("a file");
+    lock.lock().expect("a lock");
     let mut make = Command::new("make");
     make.args(["-s", "-C", concat!(env!("CARGO_MANIFEST_DIR"), "/kmod/tests"), "arch"]);
     make.arg(format!("DECODER={}", decoder.display())).arg(format!("OUT={}", out.display()));
