@@ -27,10 +27,10 @@ for module in /etc/transport/*.ko; do
     [ -e "$module" ] && insmod "$module"
 done
 
-# A port turns up a moment after its driver does.
+# A port turns up a moment after its driver does, and can be opened a moment after that.
 port() {
     tries=0
-    until [ -e /dev/vport*p"$1" ]; do
+    until [ -e /dev/vport*p"$1" ] && (exec 7<>"$(echo /dev/vport*p"$1")") 2>/dev/null; do
         tries=$((tries + 1))
         [ $tries -gt 500 ] && echo "guest: there is no virtio port $1" && poweroff -f
         usleep 10000
