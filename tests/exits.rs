@@ -92,8 +92,7 @@ fn all_copies_of_a_kernel() {
                 count.none += usize::from(left.sites.is_empty());
                 count.lost += left.lost as usize;
                 count.entered_at_patched += usize::from(is_patched(copy.entry));
-                count.entered_nowhere +=
-                    usize::from(left.entered.iter().any(|point| is_patched(point.address())));
+                count.entered_nowhere += usize::from(left.entered().any(|point| is_patched(point.address())));
                 count.left_nowhere += left.sites.iter().filter(|point| is_patched(point.address())).count();
                 if let Some(reason) = left.unread {
                     count.fallback += 1;

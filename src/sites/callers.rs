@@ -24,8 +24,8 @@ pub struct Callers<'a> {
 pub struct Left {
     /// The instruction that the copy begins with.
     pub entry: u64,
-    /// Where the copy is entered: mostly at its entry.
-    pub entered: Vec<Point>,
+    /// What stands in for the entry, if no probe can be put there.
+    pub stand_ins: Vec<Point>,
     /// Where it is left, by address, each once.
     pub sites: Vec<Point>,
     /// Ways out that no probe can be put on.
@@ -38,6 +38,14 @@ pub struct Left {
 
 /// What a compiler puts between the name of a function and its number for the part that is rarely executed.
 const COLD: &str = ".cold";
+
+impl Left {
+    /// Where the copy is entered: mostly at its entry.
+    pub fn entered(&self) -> impl Iterator<Item = Point> {
+        let itself = self.stand_ins.is_empty().then_some(Point::At(self.entry));
+        itself.into_iter().chain(self.stand_ins.iter().copied())
+    }
+}
 
 impl<'a> Callers<'a> {
     /// `code`: executable sections, by address.
@@ -76,16 +84,18 @@ impl<'a> Callers<'a> {
             .collect();
         by_caller.par_sort_unstable();
         let groups: Vec<&[(u64, usize)]> = by_caller.chunk_by(|a, b| a.0 == b.0).collect();
-        let answers: Vec<(usize, Left)> =
-            groups.into_par_iter().flat_map_iter(|group| self.left_in_caller(copies, group)).collect();
+        let answers: Vec<Vec<Left>> =
+            groups.par_iter().map(|group| self.left_in_caller(copies, group)).collect();
         let mut left = vec![Left::default(); copies.len()];
-        for (index, answer) in answers {
-            left[index] = answer;
+        for (group, answers) in groups.into_iter().zip(answers) {
+            for ((_, index), answer) in group.iter().zip(answers) {
+                left[*index] = answer;
+            }
         }
         left
     }
 
-    fn left_in_caller(&self, copies: &[&InlineCopy], group: &[(u64, usize)]) -> Vec<(usize, Left)> {
+    fn left_in_caller(&self, copies: &[&InlineCopy], group: &[(u64, usize)]) -> Vec<Left> {
         let caller = group.first().and_then(|(_, first)| self.caller(copies[*first].entry));
         let mut flow = caller.map_or(Err(Undecodable::NoCode), |caller| self.flow(caller));
         let answers = group.iter().map(|(_, index)| {
@@ -95,22 +105,20 @@ impl<'a> Callers<'a> {
                     if !told {
                         entry = flow.entered(entry, ranges);
                     }
-                    let exits = flow.exits(entry, ranges).map(|exits| (flow.reached(entry), exits));
+                    let exits = flow.exits(entry, ranges).map(|exits| (flow.stand_ins(entry), exits));
                     exits.ok_or(Undecodable::Entry(entry))
                 }
                 Err(error) => Err(*error),
             };
-            let left = match known {
-                Ok((entered, exits)) => {
-                    Left { entry, entered, sites: exits.sites, lost: exits.lost, ..Left::default() }
+            match known {
+                Ok((stand_ins, exits)) => {
+                    Left { entry, stand_ins, sites: exits.sites, lost: exits.lost, ..Left::default() }
                 }
                 Err(error) => {
                     let (sites, missing) = self.last_instructions(entry, ranges);
-                    let entered = vec![Point::At(entry)];
-                    Left { entry, entered, sites, lost: 0, unread: Some(error), missing }
+                    Left { entry, sites, unread: Some(error), missing, ..Left::default() }
                 }
-            };
-            (*index, left)
+            }
         });
         answers.collect()
     }

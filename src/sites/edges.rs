@@ -125,17 +125,21 @@ impl Catalog {
         to: &str,
     ) -> Result<Way, Box<Diagnostic>> {
         let Asked { module, symbol, live, .. } = *asked;
-        let meant = |ways: Vec<Way>| ways.into_iter().find(|way| way.target.to_string() == to);
+        let is_meant = |way: &Way| way.target.to_string() == to;
         // The tables of the file need not be read for the sake of what the bytes tell.
         let in_memory =
             if live { self.ways(module, symbol, insn, memory_ways(symbol, insn)) } else { Vec::new() };
-        if let Some(way) = meant(in_memory) {
+        if let Some(way) = in_memory.into_iter().find(is_meant) {
             return Ok(way);
         }
-        let ways = self.all_ways(module, symbol, insn, live);
-        let before: String = before.iter().map(|insn| format!("{}-", insn.offset)).collect();
-        let no_edge = no_edge(asked, &before, insn, to, &ways);
-        meant(ways).ok_or_else(|| Box::new(no_edge))
+        let mut ways = self.all_ways(module, symbol, insn, live);
+        match ways.iter().position(is_meant) {
+            Some(way) => Ok(ways.swap_remove(way)),
+            None => {
+                let before: String = before.iter().map(|insn| format!("{}-", insn.offset)).collect();
+                Err(Box::new(no_edge(asked, &before, insn, to, &ways)))
+            }
+        }
     }
 
     /// As far as the file tells; the kernel module looks again.

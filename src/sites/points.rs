@@ -53,14 +53,22 @@ impl Point {
 const FAR: u32 = 4;
 
 impl Flow {
-    /// Where probes go that together fire once each time when control comes to the instruction. That is the instruction
-    /// itself, but where the kernel rewrites it: a static key or a static call has no room for a probe.
-    pub fn reached(&self, address: u64) -> Vec<Point> {
-        let Some(insn) = self.insn_at(address) else { return vec![Point::At(address)] };
-        let mut points = self.around(insn, FAR).unwrap_or_else(|| vec![Point::At(address)]);
+    /// Where probes go that together fire once each time when control comes to an instruction that the kernel rewrites: a
+    /// static key or a static call has no room for a probe. Empty: it has, or there are no such places.
+    pub fn stand_ins(&self, address: u64) -> Vec<Point> {
+        let Some(insn) = self.insn_at(address).filter(|insn| self.is_patched(*insn)) else {
+            return Vec::new();
+        };
+        let mut points = self.around(insn, FAR).unwrap_or_default();
         points.sort_unstable();
         points.dedup();
         points
+    }
+
+    /// Where probes go for an instruction: there, or where its stand-ins are.
+    pub fn reached(&self, address: u64) -> Vec<Point> {
+        let points = self.stand_ins(address);
+        if points.is_empty() { vec![Point::At(address)] } else { points }
     }
 
     fn around(&self, insn: u32, far: u32) -> Option<Vec<Point>> {

@@ -169,8 +169,8 @@ impl Symbols {
         let symbols = self.table();
         let after = symbols.partition_point(|symbol| symbol.address <= address);
         let last = symbols[..after].last()?;
-        let first = symbols.partition_point(|symbol| symbol.address < last.address);
-        let aliases = &symbols[first..after];
+        let before = symbols[..after].iter().rposition(|symbol| symbol.address != last.address);
+        let aliases = &symbols[before.map_or(0, |before| before + 1)..after];
         let inside = |symbol: &Symbol| address - symbol.address < symbol.size;
         aliases.iter().find(|symbol| inside(symbol))
     }

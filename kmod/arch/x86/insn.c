@@ -20,6 +20,8 @@
 #define OP_JMP 0xe9
 #define OP_JMP8 0xeb
 #define JMP_LEN 5
+/* What follows the opcode of the five-byte nop that stands in a label which does not jump. */
+#define NOP5_TAIL 0x0000441f
 
 /* The last prefix that chooses among instructions of one opcode (66, f2, f3), or 0. */
 static u8 simd_prefix(const struct insn *insn)
@@ -341,18 +343,24 @@ u8 kinst_arch_thunk(const char *name)
 	return KINST_NO_REG;
 }
 
-unsigned long kinst_arch_label(const u8 *text, u8 len, unsigned long addr)
+/*
+ * Context: the breakpoint handler of a hop, which may be one in any context;
+ * calls nothing.
+ */
+notrace unsigned long kinst_arch_label(const u8 *text, u8 len,
+				       unsigned long addr)
 {
-	static const u8 nop5[] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 	bool jumps = text[0] == OP_JMP || text[0] == OP_JMP8;
 	s32 rel = (s8)text[1];
 
 	if (len == JMP_LEN)
-		memcpy(&rel, text + 1, 4);
+		rel = (s32)(text[1] | text[2] << 8 | text[3] << 16 |
+			    (u32)text[4] << 24);
 	if (text[0] == KINST_BREAK)
-		jumps = len == JMP_LEN ? memcmp(text + 1, nop5 + 1, 4) : text[1] != 0x90;
+		jumps = len == JMP_LEN ? rel != NOP5_TAIL : text[1] != 0x90;
 	return addr + len + (jumps ? (long)rel : 0);
 }
+NOKPROBE_SYMBOL(kinst_arch_label);
 
 /* ---- relocation ---- */
 

@@ -29,7 +29,7 @@ impl<'a> Extent<'a> {
         *slot = Some(attribute.value());
     }
 
-    /// Does it say where the entry is entered? Not all compilers do.
+    /// Does it say where the copy is entered? Not all compilers do.
     pub fn tells_entry(&self) -> bool {
         self.entry_pc.is_some()
     }

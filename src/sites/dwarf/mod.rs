@@ -42,7 +42,8 @@ pub struct InlineCopy {
     pub die: u64,
     /// Where it is entered, if that is said; else where its code begins.
     pub entry: u64,
-    /// The debug information says where it is entered.
+    /// It need not be worked out where it is entered: the debug information says so, or its compiler is one that would
+    /// have said if it were not where the code begins.
     pub told: bool,
     /// Sorted, disjoint, not empty; none are left of a copy whose instructions were all optimised away.
     pub ranges: Vec<Range<u64>>,

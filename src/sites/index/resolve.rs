@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use rayon::prelude::*;
+
 use super::super::callers::Left;
 use super::super::dwarf::{Function, InlineCopy};
 use super::super::flow::Undecodable;
@@ -40,75 +42,69 @@ pub struct Dropped {
 
 /// One answer for each of `functions`.
 pub fn resolve(kernel: &Kernel, module: usize, functions: &[Function]) -> Vec<Known> {
-    let mut known: Vec<Known> = Vec::with_capacity(functions.len());
-    let mut live: Vec<(usize, &InlineCopy)> = Vec::new();
-    for (at, function) in functions.iter().enumerate() {
-        known.push(counted(kernel, module, function, |copy| live.push((at, copy))));
-    }
-    let copies: Vec<&InlineCopy> = live.iter().map(|(_, copy)| *copy).collect();
+    let (mut known, live): (Vec<Known>, Vec<Vec<&InlineCopy>>) =
+        functions.par_iter().map(|function| counted(kernel, module, function)).unzip();
+    let copies: Vec<&InlineCopy> = live.iter().flatten().copied().collect();
     let callers = if copies.is_empty() { None } else { kernel.callers(module) };
     let left = match callers {
         Some(callers) => callers.left(&copies),
         None => copies.iter().map(|copy| unread(copy)).collect(),
     };
-    let mut seen = (HashSet::new(), HashSet::new());
-    let mut last = 0;
-    for ((at, _), left) in live.into_iter().zip(left) {
-        if last != at {
-            seen = Default::default();
-            last = at;
-        }
-        known[at].enter(&left, &mut seen.0);
-        known[at].leave(kernel, module, left, &mut seen.1);
-    }
+    let mut rest = &left[..];
+    let parts: Vec<&[Left]> = live.iter().filter_map(|live| rest.split_off(..live.len())).collect();
+    known.par_iter_mut().zip(parts).for_each(|(known, left)| known.add(kernel, module, left));
     known
 }
 
 /// Of a copy in a module whose code is not known.
 fn unread(copy: &InlineCopy) -> Left {
-    let entered = vec![Point::At(copy.entry)];
-    Left { entry: copy.entry, entered, unread: Some(Undecodable::NoCode), ..Left::default() }
+    Left { entry: copy.entry, unread: Some(Undecodable::NoCode), ..Left::default() }
 }
 
-/// All but the sites; `live` gets the copies that are there.
-fn counted<'f>(
-    kernel: &Kernel,
-    module: usize,
-    function: &'f Function,
-    mut live: impl FnMut(&'f InlineCopy),
-) -> Known {
+/// All but the sites, and the copies that are there.
+fn counted<'f>(kernel: &Kernel, module: usize, function: &'f Function) -> (Known, Vec<&'f InlineCopy>) {
     let mut known = Known { inline: function.inline, ..Known::default() };
     known.dropped.split_tails = count(function.split_tails);
     known.dropped.without_address = count(function.without_address);
     known.dropped.copies = count(function.copies.len() + function.without_address);
+    let mut live = Vec::new();
     for copy in &function.copies {
         match kernel.caller(module, copy.entry) {
             // A copy that cannot be entered is not left either.
             Err(NoSite::Freed) => known.dropped.freed += 1,
             Err(NoSite::Dead) => known.dropped.dead += 1,
-            Ok(_) => live(copy),
+            Ok(_) => live.push(copy),
         }
     }
-    known
+    (known, live)
 }
 
 impl Known {
+    /// Adds the sites of the copies.
+    fn add(&mut self, kernel: &Kernel, module: usize, copies: &[Left]) {
+        let (mut entered, mut left) = (HashSet::new(), HashSet::new());
+        for copy in copies {
+            self.enter(copy, &mut entered);
+            self.leave(kernel, module, copy, &mut left);
+        }
+    }
+
     /// Adds where a copy is entered, unless another one is entered there.
     fn enter(&mut self, left: &Left, seen: &mut HashSet<Point>) {
         let before = self.entries.len();
-        self.entries.extend(left.entered.iter().filter(|point| seen.insert(**point)));
+        self.entries.extend(left.entered().filter(|point| seen.insert(*point)));
         self.dropped.duplicates += u32::from(self.entries.len() == before);
     }
 
     /// Adds where a copy is left, unless another one is left there.
-    fn leave(&mut self, kernel: &Kernel, module: usize, left: Left, seen: &mut HashSet<Point>) {
+    fn leave(&mut self, kernel: &Kernel, module: usize, left: &Left, seen: &mut HashSet<Point>) {
         self.dropped.undecodable += count(left.missing);
         self.dropped.lost += left.lost;
         if let Some(reason) = left.unread {
             self.dropped.unread += 1;
             self.dropped.why_unread.get_or_insert(reason);
         }
-        for exit in left.sites {
+        for exit in left.sites.iter().copied() {
             if seen.insert(exit) && kernel.caller(module, exit.address()).is_ok() {
                 self.exits.push(exit);
             }
