@@ -9,8 +9,10 @@
  *       --batches N      no more than N batches
  *       --size N         probes of a batch; a function is never cut [15000]
  *       --sample N       every Nth function only
- *       --skip ADDR      leave this function out (may be repeated)
+ *       --skip ADDR:TO   leave the functions in [ADDR, TO) out (may be repeated)
  *       --offsets LO:HI  of each function only the instructions in [LO, HI)
+ *       --patience S     a batch whose command needs longer is too hot: it is disarmed, and swept again in
+ *                        quarters, down to single functions, which get twenty times as long [60]
  *       --modules        the functions of the loaded modules instead of the kernel's own
  *       --count          count each probe, to say how many fired; else the predicate is false
  *
@@ -33,11 +35,12 @@
 #define MAX_NAMES 4096
 
 static struct options {
-	uint64_t from, to, skip[MAX_SKIP];
+	uint64_t from, to, skip[MAX_SKIP], skip_to[MAX_SKIP];
 	uint32_t batches, size, sample, nskip, lo, hi;
 	int modules, count;
+	double patience;
 	char **command;
-} opt = { .to = UINT64_MAX, .batches = UINT32_MAX, .size = 15000, .sample = 1, .hi = UINT32_MAX };
+} opt = { .to = UINT64_MAX, .batches = UINT32_MAX, .size = 15000, .sample = 1, .hi = UINT32_MAX, .patience = 60 };
 
 static struct kinst_probe probes[MAX_PROBES];
 static struct kinst_result results[MAX_PROBES];
@@ -48,7 +51,7 @@ static int faults;
 struct batch {
 	size_t first, last; /* functions */
 	uint32_t functions, nprobes, armed, fired;
-	uint64_t instructions, nested, hits;
+	uint64_t instructions, nested, hits, drops;
 	uint64_t refused[KINST_R_MAX + 1]; /* instructions, by reason */
 	uint64_t whole[KINST_R_MAX + 1]; /* functions */
 	struct { const char *name; uint32_t reason; } names[MAX_NAMES]; /* of functions refused as a whole */
@@ -56,6 +59,8 @@ struct batch {
 	double read, arm, run, disarm, check;
 	char said[256]; /* by the command */
 	int status;
+	int killed; /* the session, by the kernel */
+	int slow; /* it was disarmed before the command was done */
 };
 
 static struct symbol *list;
@@ -167,7 +172,7 @@ static int is_skipped(uint64_t addr)
 	uint32_t i;
 
 	for (i = 0; i < opt.nskip; i++)
-		if (opt.skip[i] == addr)
+		if (addr >= opt.skip[i] && addr < opt.skip_to[i])
 			return 1;
 	return 0;
 }
@@ -182,7 +187,7 @@ static void refuse_whole(struct batch *b, const char *name, uint32_t reason)
 }
 
 /* Takes a function's probes into the batch; returns 0 if they have no room in it any more. */
-static int take(struct batch *b, size_t at)
+static int take(struct batch *b, size_t at, uint32_t size)
 {
 	uint32_t before = b->nprobes, i, blanket = KINST_R_MAX, differ = 0;
 	uint64_t func = list[at].addr;
@@ -192,7 +197,7 @@ static int take(struct batch *b, size_t at)
 	for (i = 0; !reason && i < info.count; i++) {
 		if (insns[i].reason || insns[i].offset < opt.lo || insns[i].offset >= opt.hi)
 			continue;
-		if (b->nprobes == MAX_PROBES || (b->functions && b->nprobes == opt.size)) {
+		if (b->nprobes == MAX_PROBES || (b->functions && b->nprobes == size)) {
 			b->nprobes = before;
 			return 0;
 		}
@@ -220,8 +225,8 @@ static int take(struct batch *b, size_t at)
 	return 1;
 }
 
-/* Fills a batch from function number *next on; returns 0 if there is none left. */
-static int choose(struct batch *b, size_t *next)
+/* Fills a batch of about size probes from function number *next on; returns 0 if there is none left. */
+static int choose(struct batch *b, size_t *next, uint32_t size)
 {
 	double t0 = now();
 	int any = 0;
@@ -233,7 +238,7 @@ static int choose(struct batch *b, size_t *next)
 		if (!any)
 			b->first = *next;
 		any = 1;
-		if (!take(b, *next))
+		if (!take(b, *next, size))
 			break;
 	}
 	b->read = now() - t0;
@@ -295,6 +300,7 @@ static void read_counts(struct batch *b)
 
 		if (ioctl(device, KINST_IOC_AGGSNAP, &snap))
 			continue;
+		b->drops += snap.drops;
 		for (at = 0; at < snap.used;) {
 			struct kinst_agg_entry *e = (void *)(buf + at);
 			uint32_t epid;
@@ -318,6 +324,20 @@ static void status(struct batch *b)
 		die("STATUS");
 	b->hits = st.hits;
 	b->nested = st.nested;
+	b->killed |= st.state == KINST_STATE_KILLED;
+}
+
+static int stop(struct batch *b)
+{
+	double t0 = now();
+
+	printf("{\"phase\":\"disarm\"}\n");
+	status(b);
+	if (ioctl(device, KINST_IOC_STOP))
+		die("STOP");
+	b->disarm = now() - t0;
+	status(b);
+	return 1;
 }
 
 /* Runs the command to its end. The session lives as long as somebody asks for its status. */
@@ -349,8 +369,12 @@ static void run(struct batch *b)
 			len += n;
 			continue;
 		}
+		if (b->slow)
+			continue;
 		status(b);
 		printf("{\"beat\":%.1f,\"hits\":%llu}\n", now() - t0, (unsigned long long)b->hits);
+		if (b->functions && now() - t0 > opt.patience * (b->functions > 1 ? 1 : 20))
+			b->slow = stop(b);
 	}
 	close(out[0]);
 	b->said[strcspn(b->said, "\n")] = '\0';
@@ -439,14 +463,15 @@ static void print_batch(const struct batch *b, uint32_t number, size_t next)
 	print_place("first", &list[b->first]);
 	printf(",");
 	print_place("last", &list[b->last]);
-	printf(",\"next_at\":\"%#llx\",\"functions\":%u,\"instructions\":%llu,\"probes\":%u,\"armed\":%u,\"fired\":%u",
-	       next < count ? (unsigned long long)list[next].addr : 0, b->functions, (unsigned long long)b->instructions,
+	printf(",\"next_at\":\"%#llx\",\"next\":%zu,\"functions\":%u,\"instructions\":%llu,\"probes\":%u,\"armed\":%u,\"fired\":%u",
+	       next < count && list[next].addr < opt.to ? (unsigned long long)list[next].addr : 0, next, b->functions, (unsigned long long)b->instructions,
 	       b->nprobes, b->armed, b->fired);
 	print_reasons("refused", b->refused);
 	print_reasons("whole", b->whole);
 	print_names(b);
-	printf(",\"hits\":%llu,\"nested\":%llu,\"read_s\":%.2f,\"arm_s\":%.2f,\"run_s\":%.2f,\"disarm_s\":%.2f",
-	       (unsigned long long)b->hits, (unsigned long long)b->nested, b->read, b->arm, b->run, b->disarm);
+	printf(",\"hits\":%llu,\"nested\":%llu,\"drops\":%llu,\"killed\":%s,\"slow\":%s,\"read_s\":%.2f,\"arm_s\":%.2f,\"run_s\":%.2f,\"disarm_s\":%.2f",
+	       (unsigned long long)b->hits, (unsigned long long)b->nested, (unsigned long long)b->drops,
+	       b->killed ? "true" : "false", b->slow ? "true" : "false", b->read, b->arm, b->run, b->disarm);
 	printf(",\"status\":%d,\"said\":\"%s\",\"wrong\":%llu,\"wrong_at\":\"%#llx\",\"rewritten\":%llu,\"sum\":\"%016llx\"}\n",
 	       b->status, json(b->said), (unsigned long long)wrong, (unsigned long long)at,
 	       (unsigned long long)rewritten, (unsigned long long)sum_text());
@@ -469,12 +494,8 @@ static void sweep_batch(struct batch *b, uint32_t number, size_t next)
 	if (ioctl(device, KINST_IOC_GO))
 		die("GO");
 	run(b);
-	printf("{\"phase\":\"disarm\"}\n");
-	t0 = now();
-	if (ioctl(device, KINST_IOC_STOP))
-		die("STOP");
-	b->disarm = now() - t0;
-	status(b);
+	if (!b->slow)
+		stop(b);
 	if (opt.count)
 		read_counts(b);
 	print_batch(b, number, next);
@@ -484,16 +505,23 @@ static void sweep_batch(struct batch *b, uint32_t number, size_t next)
 static void sweep(void)
 {
 	static struct batch b;
-	uint32_t number;
-	size_t next = 0;
+	uint32_t number, size = opt.size;
+	size_t next = 0, hot = 0;
 
 	device = open(KINST_DEVICE, O_RDWR | O_CLOEXEC);
 	if (device < 0)
 		die(KINST_DEVICE);
 	printf("{\"total\":%zu,\"modules\":%d,\"size\":%u,\"sample\":%u}\n", count, opt.modules, opt.size, opt.sample);
-	for (number = 0; number < opt.batches && choose(&b, &next); number++) {
+	for (number = 0; number < opt.batches && choose(&b, &next, size); number++) {
 		close(device);
 		sweep_batch(&b, number, next);
+		if (b.slow && b.functions > 1) {
+			next = b.first;
+			hot = b.last > hot ? b.last : hot;
+			size = b.nprobes / 4;
+		} else if (next > hot) {
+			size = opt.size;
+		}
 		device = open(KINST_DEVICE, O_RDWR | O_CLOEXEC);
 	}
 	printf("{\"end\":true,\"batches\":%u,\"faults\":%d}\n", number, faults);
@@ -519,8 +547,10 @@ static int parse(int argc, char **argv)
 		case 's': opt.size = v < MAX_PROBES ? v : MAX_PROBES; break;
 		case 'n': opt.sample = v ? v : 1; break;
 		case 'x':
-			if (opt.nskip < MAX_SKIP)
-				opt.skip[opt.nskip++] = v;
+			if (opt.nskip == MAX_SKIP)
+				return -1;
+			opt.skip[opt.nskip] = v;
+			opt.skip_to[opt.nskip++] = *end == ':' ? strtoull(end + 1, NULL, 0) : v + 1;
 			break;
 		case 'o':
 			opt.lo = v;
