@@ -100,7 +100,7 @@ fn program() -> Option<PathBuf> {
 }
 
 /// Asks the module's code about runs of instructions. `each` gets a run, and what is said of its instructions.
-fn ask(program: &Path, runs: &[Run], mut each: impl FnMut(&Run, &[Said])) {
+fn ask(program: &Path, runs: &[Run], mut each: impl FnMut(&Run, &mut [Said])) {
     let mut child =
         Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program");
     let mut input = BufWriter::with_capacity(1 << 20, child.stdin.take().expect("stdin"));
@@ -125,7 +125,7 @@ fn ask(program: &Path, runs: &[Run], mut each: impl FnMut(&Run, &[Said])) {
                     break;
                 }
             }
-            each(run, &said);
+            each(run, &mut said);
         }
     });
     assert!(child.wait().expect("the program").success());
@@ -276,6 +276,10 @@ fn detour_fault(first: u64, said: &Said, bytes: &[u8]) -> Option<&'static str> {
     for number in 1..=said.covered {
         let insn = decode(&bytes[from..], said.address + from as u64);
         from += insn.len();
+        // Known to one of the two alone, which is counted where the instruction itself is looked at.
+        if insn.is_invalid() {
+            return None;
+        }
         if !runs_in(&insn, flow(&insn), &mut detour, number == said.covered) {
             return Some("the detour does something else");
         }
@@ -533,7 +537,13 @@ fn random_operands() {
         }
     });
     let mut count = Count::default();
-    ask(&program, &runs, |run, said| compare(run, &said[..1], &mut count));
+    ask(&program, &runs, |run, said| {
+        // What follows is no instruction that a compiler would make.
+        if said[0].covered > 1 {
+            said[0].covered = 0;
+        }
+        compare(run, &said[..1], &mut count);
+    });
     for (what, (number, examples)) in &count.differences.0 {
         println!("{number} differ: {what}\n    {}", examples.join("\n    "));
     }
