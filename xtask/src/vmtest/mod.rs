@@ -193,7 +193,7 @@ fn evidence(machine: &mut Machine, outcome: &Outcome) -> String {
 }
 
 /// A file to push as it is, or the program that a C source makes.
-fn built_file(file: &Path) -> Result<PathBuf> {
+pub fn built_file(file: &Path) -> Result<PathBuf> {
     if file.extension().is_none_or(|e| e != "c") {
         return Ok(file.into());
     }
