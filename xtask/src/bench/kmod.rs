@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use crate::kernels::{Kernel, Name};
 use crate::vm::machine::{End, Sink};
 use crate::vm::{self, Guest};
-use crate::{kmod, vmtest, workspace};
+use crate::{kmod, workspace};
 
 /// The ways to a hit, and what is aimed at: at most so many times what another one costs.
 const ROWS: &[(&str, &str, Option<(&str, f64)>)] = &[
@@ -35,7 +35,7 @@ pub fn main(kernel: Name) -> Result<()> {
     let kernel = Kernel::need(kernel)?;
     let files = ["kmod/tests/vm/points.c", "kmod/tests/vm/load.c", "tests/vm/bench.sh"];
     for file in files.map(Path::new) {
-        contents.pushed.push(vmtest::built_file(&workspace::root().join(file))?);
+        contents.pushed.push(vm::programs::from_source(&workspace::root().join(file), &[])?);
     }
     contents.pushed.push(kmod::build_bench(&kernel)?);
     contents.runs = vec!["sh bench.sh\n".to_owned()];
