@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tramp.c: the two pools of slots (pool.S) and what is written into them.
+ * tramp.c: the pools of slots and of detours (pool.S) and what is written into
+ * them.
  *
  * The ordinary pool: a slot is used again once no task can be in it (probe.c
  * waits for that). The fault pool: for instructions with an exception-table
@@ -11,6 +12,7 @@
 #include <linux/bitmap.h>
 #include <linux/delay.h>
 #include <linux/extable.h>
+#include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/printk.h>
 #include <linux/sched/signal.h>
@@ -26,11 +28,18 @@
 
 extern u8 kinst_pool[]; /* pool.S */
 extern u8 kinst_fault_pool[];
+extern u8 kinst_detours[];
+
+void kinst_jump_entry(void); /* arch/ */
 
 static_assert(KINST_SLOT_SIZE == KINST_POOL_SLOT_SIZE);
+static_assert(KINST_DETOUR_LEN == KINST_DETOUR_SIZE);
 
 static DECLARE_BITMAP(kinst_used, KINST_POOL_SLOTS);
 static unsigned int kinst_next; /* where to look for a free slot first */
+
+static DECLARE_BITMAP(kinst_detoured, KINST_DETOURS);
+static unsigned int kinst_next_detour;
 
 static unsigned long kinst_fault_owner[KINST_FAULT_SLOTS]; /* address of the instruction, or 0 */
 static unsigned int kinst_fault_count; /* slots that ever had an owner */
@@ -49,7 +58,7 @@ void kinst_slots_flush(void)
 }
 
 /* Slots next to each other are written with one change of the page: it is the change that costs. */
-static void kinst_slot_stage(unsigned long slot, const u8 *bytes)
+static void kinst_slot_stage(unsigned long slot, const u8 *bytes, size_t len)
 {
 	unsigned long page = slot & PAGE_MASK;
 
@@ -58,7 +67,7 @@ static void kinst_slot_stage(unsigned long slot, const u8 *bytes)
 		memcpy(kinst_staged, (void *)page, PAGE_SIZE);
 		kinst_staged_at = page;
 	}
-	memcpy(kinst_staged + (slot - page), bytes, KINST_SLOT_SIZE);
+	memcpy(kinst_staged + (slot - page), bytes, len);
 }
 
 static bool kinst_slot_is_fault(unsigned long slot)
@@ -120,8 +129,16 @@ static enum kinst_reason kinst_fault_slot_get(const struct kinst_arch_insn *insn
 		return reason;
 	kinst_fault_owner[kinst_fault_count++] = insn->addr;
 	kinst_fault_entry(*slot, insn, original);
-	kinst_slot_stage(*slot, bytes);
+	kinst_slot_stage(*slot, bytes, sizeof(bytes));
 	return KINST_OK;
+}
+
+/* A free one from the place where the last search ended, or count. */
+static unsigned int kinst_free_bit(const unsigned long *used, unsigned int count, unsigned int from)
+{
+	unsigned int i = find_next_zero_bit(used, count, from);
+
+	return i < count ? i : find_first_zero_bit(used, count);
 }
 
 enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned long *slot)
@@ -134,9 +151,7 @@ enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned lo
 	if (original)
 		return kinst_fault_slot_get(insn, original, slot);
 
-	i = find_next_zero_bit(kinst_used, KINST_POOL_SLOTS, kinst_next);
-	if (i >= KINST_POOL_SLOTS)
-		i = find_first_zero_bit(kinst_used, KINST_POOL_SLOTS);
+	i = kinst_free_bit(kinst_used, KINST_POOL_SLOTS, kinst_next);
 	if (i >= KINST_POOL_SLOTS)
 		return KINST_R_NOSLOT;
 	*slot = (unsigned long)kinst_pool + i * KINST_SLOT_SIZE;
@@ -145,7 +160,7 @@ enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned lo
 		return reason;
 	__set_bit(i, kinst_used);
 	kinst_next = i + 1;
-	kinst_slot_stage(*slot, bytes);
+	kinst_slot_stage(*slot, bytes, sizeof(bytes));
 	return KINST_OK;
 }
 
@@ -156,9 +171,45 @@ void kinst_slot_put(unsigned long slot)
 	if (!slot || kinst_slot_is_fault(slot))
 		return;
 	memset(bytes, KINST_BREAK, sizeof(bytes));
-	kinst_slot_stage(slot, bytes);
+	kinst_slot_stage(slot, bytes, sizeof(bytes));
 	__clear_bit((slot - (unsigned long)kinst_pool) / KINST_SLOT_SIZE, kinst_used);
 }
+
+enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned int n, unsigned long *detour)
+{
+	unsigned int i = kinst_free_bit(kinst_detoured, KINST_DETOURS, kinst_next_detour);
+	u8 bytes[KINST_DETOUR_SIZE];
+	enum kinst_reason reason;
+
+	if (i >= KINST_DETOURS)
+		return KINST_R_NOSLOT;
+	*detour = (unsigned long)kinst_detours + i * KINST_DETOUR_SIZE;
+	reason = kinst_arch_detour(insns, n, *detour, (unsigned long)kinst_jump_entry, bytes);
+	if (reason)
+		return reason;
+	__set_bit(i, kinst_detoured);
+	kinst_next_detour = i + 1;
+	kinst_slot_stage(*detour, bytes, sizeof(bytes));
+	return KINST_OK;
+}
+
+void kinst_detour_put(unsigned long detour)
+{
+	u8 bytes[KINST_DETOUR_SIZE];
+
+	memset(bytes, KINST_BREAK, sizeof(bytes));
+	kinst_slot_stage(detour, bytes, sizeof(bytes));
+	__clear_bit(kinst_detour_number(detour), kinst_detoured);
+}
+
+/* Context: any, the probe path included. */
+notrace unsigned int kinst_detour_number(unsigned long addr)
+{
+	unsigned long number = (addr - (unsigned long)kinst_detours) / KINST_DETOUR_SIZE;
+
+	return number < KINST_DETOURS ? number : KINST_DETOURS;
+}
+NOKPROBE_SYMBOL(kinst_detour_number);
 
 /* Is an address inside the fault pool saved on the task's stack? */
 static bool kinst_task_in_fault_pool(struct task_struct *task)
