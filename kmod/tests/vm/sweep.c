@@ -14,6 +14,7 @@
  *       --patience S     a batch whose command needs longer is too hot: it is disarmed, and swept again in
  *                        quarters, down to single functions, which get twenty times as long [60]
  *       --modules        the functions of the loaded modules instead of the kernel's own
+ *       --nojump         breakpoints only, no jumps in their place
  *       --count          count each probe, to say how many fired; else the predicate is false
  *
  * For each batch: arm, run COMMAND, disarm, and compare the text with what it
@@ -37,7 +38,7 @@
 static struct options {
 	uint64_t from, to, skip[MAX_SKIP], skip_to[MAX_SKIP];
 	uint32_t batches, size, sample, nskip, lo, hi;
-	int modules, count;
+	int modules, count, nojump;
 	double patience;
 	char **command;
 } opt = { .to = UINT64_MAX, .batches = UINT32_MAX, .size = 15000, .sample = 1, .hi = UINT32_MAX, .patience = 60 };
@@ -50,7 +51,7 @@ static int faults;
 
 struct batch {
 	size_t first, last; /* functions */
-	uint32_t functions, nprobes, armed, fired;
+	uint32_t functions, nprobes, armed, fired, jumps;
 	uint64_t instructions, nested, hits, drops;
 	uint64_t refused[KINST_R_MAX + 1]; /* instructions, by reason */
 	uint64_t whole[KINST_R_MAX + 1]; /* functions */
@@ -255,6 +256,8 @@ static void load(struct batch *b)
 	void *image;
 
 	ib_init(&ib);
+	if (opt.nojump)
+		ib.h.flags |= KINST_IMAGE_NOJUMP;
 	if (opt.count) {
 		ib.h.aggsize = (uint64_t)b->nprobes * 64 + 65536;
 		key = ib_var_difo(&ib, VAR_EPID, T_INT(4));
@@ -283,6 +286,20 @@ static void load(struct batch *b)
 		if (results[i].reason)
 			b->refused[results[i].reason < KINST_R_MAX ? results[i].reason : KINST_R_MAX - 1]++;
 	}
+}
+
+/* How many sites have got a jump. Who asks waits until the optimizer has seen to all of them. */
+static uint32_t read_jumps(void)
+{
+	FILE *f = fopen("/sys/module/kinst/parameters/jumps", "r");
+	uint32_t n = 0;
+
+	if (f) {
+		if (fscanf(f, "%u", &n) != 1)
+			n = 0;
+		fclose(f);
+	}
+	return n;
 }
 
 /* Which probes fired: the key is the EPID, which is the probe's index + 1. */
@@ -463,9 +480,9 @@ static void print_batch(const struct batch *b, uint32_t number, size_t next)
 	print_place("first", &list[b->first]);
 	printf(",");
 	print_place("last", &list[b->last]);
-	printf(",\"next_at\":\"%#llx\",\"next\":%zu,\"functions\":%u,\"instructions\":%llu,\"probes\":%u,\"armed\":%u,\"fired\":%u",
+	printf(",\"next_at\":\"%#llx\",\"next\":%zu,\"functions\":%u,\"instructions\":%llu,\"probes\":%u,\"armed\":%u,\"jumps\":%u,\"fired\":%u",
 	       next < count && list[next].addr < opt.to ? (unsigned long long)list[next].addr : 0, next, b->functions, (unsigned long long)b->instructions,
-	       b->nprobes, b->armed, b->fired);
+	       b->nprobes, b->armed, b->jumps, b->fired);
 	print_reasons("refused", b->refused);
 	print_reasons("whole", b->whole);
 	print_names(b);
@@ -493,6 +510,7 @@ static void sweep_batch(struct batch *b, uint32_t number, size_t next)
 	printf("{\"phase\":\"run\"}\n");
 	if (ioctl(device, KINST_IOC_GO))
 		die("GO");
+	b->jumps = read_jumps();
 	run(b);
 	if (!b->slow)
 		stop(b);
@@ -532,7 +550,8 @@ static int parse(int argc, char **argv)
 	static const struct option options[] = {
 		{ "from", 1, NULL, 'f' }, { "to", 1, NULL, 't' }, { "batches", 1, NULL, 'b' }, { "size", 1, NULL, 's' },
 		{ "sample", 1, NULL, 'n' }, { "skip", 1, NULL, 'x' }, { "offsets", 1, NULL, 'o' },
-		{ "modules", 0, NULL, 'm' }, { "count", 0, NULL, 'c' }, { NULL, 0, NULL, 0 },
+		{ "modules", 0, NULL, 'm' }, { "count", 0, NULL, 'c' },
+		{ "nojump", 0, NULL, 'j' }, { "patience", 1, NULL, 'p' }, { NULL, 0, NULL, 0 },
 	};
 	char *end;
 	int c;
@@ -558,6 +577,8 @@ static int parse(int argc, char **argv)
 			break;
 		case 'm': opt.modules = 1; break;
 		case 'c': opt.count = 1; break;
+		case 'j': opt.nojump = 1; break;
+		case 'p': opt.patience = v; break;
 		default: return -1;
 		}
 	}

@@ -45,6 +45,7 @@ pub struct Request {
     pub sample: u32,
     pub modules: bool,
     pub count: bool,
+    pub nojump: bool,
     pub load: f64,
 }
 
@@ -56,6 +57,7 @@ impl Request {
             sample: options.sample,
             modules: options.modules,
             count: !options.no_count,
+            nojump: options.nojump,
             load: options.load,
             ..Request::default()
         }
@@ -77,6 +79,9 @@ impl Request {
         words.extend(self.batches.map(|n| format!("--batches={n}")));
         if self.count {
             words.push("--count".into());
+        }
+        if self.nojump {
+            words.push("--nojump".into());
         }
         let mut load = String::new();
         if self.modules {
@@ -113,7 +118,8 @@ impl Bench {
             smp: options.cpus,
             mem: options.mem,
             // An address means the same in every boot, and what vmlinux says of it.
-            append: "nokaslr".into(),
+            // Where every instruction is a trap, an emulated processor takes minutes for what is a stall elsewhere.
+            append: "nokaslr rcupdate.rcu_cpu_stall_timeout=150 watchdog_thresh=60".into(),
             no_tools: true,
             ..Guest::default()
         };

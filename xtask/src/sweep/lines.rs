@@ -42,6 +42,8 @@ pub struct Batch {
     pub instructions: u64,
     pub probes: u64,
     pub armed: u64,
+    /// Of them those that the kernel module reaches by a jump.
+    pub jumps: u64,
     /// Probes that fired at least once; 0 where they are not counted.
     pub fired: u64,
     /// Instructions that were refused, by reason.
