@@ -43,9 +43,12 @@ static const char *const kinst_no_trap_names[] = {
 	/* a processor that comes up has no table of interrupts yet, or an empty one: a triple fault */
 	"secondary_startup_64", "secondary_startup_64_no_verify", "common_startup_64", "verify_cpu", "sev_verify_cbit",
 	"startup_64_load_idt", "early_setup_idt", "set_bringup_idt_handler", "start_secondary", "cr4_init",
-	"cpu_init_exception_handling", "native_load_tr_desc", "load_current_idt",
+	"cpu_init_exception_handling", "native_load_tr_desc", "native_write_cr4", "native_write_msr",
+	"native_write_gdt_entry", "cpu_init_secondary", "cr4_set_bits", "cr4_update_irqsoff", "setup_ghcb", "cc_platform_has",
+	"memset", "__memset", "load_current_idt",
 	/* nor has one that wakes from suspend to RAM, or from the disk */
-	"wakeup_long64", "restore_registers", "restore_image", "core_restore_code",
+	"wakeup_long64", "do_suspend_lowlevel", "restore_processor_state", "restore_registers",
+	"restore_image", "core_restore_code",
 	/* what is copied and runs elsewhere: a breakpoint would go with it, and nobody knows it there */
 	"ftrace_caller_op_ptr", "ftrace_caller_end", "ftrace_regs_caller_op_ptr", "ftrace_regs_caller_jmp",
 	"ftrace_regs_caller_end", "relocate_kernel", "relocate_range", "identity_mapped", "virtual_mapped", "swap_pages",

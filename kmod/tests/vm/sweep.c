@@ -57,7 +57,7 @@ struct batch {
 	uint64_t whole[KINST_R_MAX + 1]; /* functions */
 	struct { const char *name; uint32_t reason; } names[MAX_NAMES]; /* of functions refused as a whole */
 	uint32_t nnames;
-	double read, arm, run, disarm, check;
+	double read, arm, jump, run, disarm;
 	char said[256]; /* by the command */
 	int status;
 	int killed; /* the session, by the kernel */
@@ -386,11 +386,11 @@ static void run(struct batch *b)
 			len += n;
 			continue;
 		}
-		if (b->slow)
+		if (b->slow || !b->functions)
 			continue;
 		status(b);
 		printf("{\"beat\":%.1f,\"hits\":%llu}\n", now() - t0, (unsigned long long)b->hits);
-		if (b->functions && now() - t0 > opt.patience * (b->functions > 1 ? 1 : 20))
+		if (now() - t0 > opt.patience * (b->functions > 1 ? 1 : 20))
 			b->slow = stop(b);
 	}
 	close(out[0]);
@@ -486,9 +486,10 @@ static void print_batch(const struct batch *b, uint32_t number, size_t next)
 	print_reasons("refused", b->refused);
 	print_reasons("whole", b->whole);
 	print_names(b);
-	printf(",\"hits\":%llu,\"nested\":%llu,\"drops\":%llu,\"killed\":%s,\"slow\":%s,\"read_s\":%.2f,\"arm_s\":%.2f,\"run_s\":%.2f,\"disarm_s\":%.2f",
+	printf(",\"hits\":%llu,\"nested\":%llu,\"drops\":%llu,\"killed\":%s,\"slow\":%s,\"read_s\":%.2f,\"arm_s\":%.2f,\"jump_s\":%.2f,\"run_s\":%.2f,\"disarm_s\":%.2f",
 	       (unsigned long long)b->hits, (unsigned long long)b->nested, (unsigned long long)b->drops,
-	       b->killed ? "true" : "false", b->slow ? "true" : "false", b->read, b->arm, b->run, b->disarm);
+	       b->killed ? "true" : "false", b->slow ? "true" : "false", b->read, b->arm, b->jump,
+	       b->run, b->disarm);
 	printf(",\"status\":%d,\"said\":\"%s\",\"wrong\":%llu,\"wrong_at\":\"%#llx\",\"rewritten\":%llu,\"sum\":\"%016llx\"}\n",
 	       b->status, json(b->said), (unsigned long long)wrong, (unsigned long long)at,
 	       (unsigned long long)rewritten, (unsigned long long)sum_text());
@@ -507,10 +508,13 @@ static void sweep_batch(struct batch *b, uint32_t number, size_t next)
 	t0 = now();
 	load(b);
 	b->arm = now() - t0;
+	printf("{\"phase\":\"jumps\"}\n");
+	t0 = now();
+	b->jumps = read_jumps();
+	b->jump = now() - t0;
 	printf("{\"phase\":\"run\"}\n");
 	if (ioctl(device, KINST_IOC_GO))
 		die("GO");
-	b->jumps = read_jumps();
 	run(b);
 	if (!b->slow)
 		stop(b);

@@ -88,6 +88,8 @@ impl Request {
             words.push("--modules".into());
             load = format!("for m in {MODULES}; do modprobe $m 2>/dev/null; done\n");
         }
+        // A consumer that cannot run for half a minute is no dead one here.
+        load += "echo 0 >/sys/module/kinst/parameters/deadman\n";
         format!("{load}exec {} -- ./workload {}\n", words.join(" "), self.load)
     }
 }

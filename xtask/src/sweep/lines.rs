@@ -56,6 +56,7 @@ pub struct Batch {
     pub drops: u64,
     pub read_s: f64,
     pub arm_s: f64,
+    pub jump_s: f64,
     pub run_s: f64,
     pub disarm_s: f64,
     /// Of the load, as wait() gives it, and its words.
