@@ -9,8 +9,10 @@
  * supported kernel, without what is in its kprobe blacklist and what only runs when the
  * trap is nobody's.
  *
- * The others run where nobody catches a trap. Found by arming them while a
- * processor went and came back, and by sweeping over all functions of each kernel.
+ * The others run where nobody catches a trap. Found by arming them, and all around
+ * them, while a processor went and came back (a triple fault says which), by reading
+ * what is called before load_current_idt() there, and by sweeping over all functions of
+ * each kernel. What a suspend comes back through is read, not tried.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -46,6 +48,8 @@ static const char *const kinst_no_trap_names[] = {
 	"cpu_init_exception_handling", "native_load_tr_desc", "native_write_cr4", "native_write_msr",
 	"native_write_gdt_entry", "cpu_init_secondary", "cr4_set_bits", "cr4_update_irqsoff", "setup_ghcb", "cc_platform_has",
 	"memset", "__memset", "load_current_idt",
+	/* between its instructions the processor's own data is at address 0: page faults without an end */
+	"load_percpu_segment",
 	/* nor has one that wakes from suspend to RAM, or from the disk */
 	"wakeup_long64", "do_suspend_lowlevel", "restore_processor_state", "restore_registers",
 	"restore_image", "core_restore_code",

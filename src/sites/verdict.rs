@@ -191,6 +191,7 @@ const NO_TRAP: &[&str] = &[
     "memset",
     "__memset",
     "load_current_idt",
+    "load_percpu_segment",
     "wakeup_long64",
     "do_suspend_lowlevel",
     "restore_processor_state",
