@@ -12,6 +12,7 @@
 #include "decode.h"
 
 #ifdef __KERNEL__
+#include <linux/kprobes.h>
 #include <linux/string.h>
 #endif
 
