@@ -23,6 +23,7 @@
 
 #include "func.h"
 #include "jump.h"
+#include "kinst.h"
 #include "ksym.h"
 #include "patch.h"
 #include "pool.h"
@@ -66,7 +67,7 @@ static int jumps_get(char *buf, const struct kernel_param *kp)
 	return sysfs_emit(buf, "%d\n", atomic_read(&jumps));
 }
 
-static const struct kernel_param_ops jumps_ops = { .get = jumps_get };
+static const struct kernel_param_ops jumps_ops = { .set = kinst_refuse_to_set, .get = jumps_get };
 module_param_cb(jumps, &jumps_ops, NULL, 0444);
 MODULE_PARM_DESC(jumps, "how many jumps there are, once the optimizer has seen to all that was armed");
 

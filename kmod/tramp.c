@@ -14,6 +14,7 @@
 #include <linux/extable.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
@@ -21,6 +22,7 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
+#include "kinst.h"
 #include "ksym.h"
 #include "patch.h"
 #include "pool.h"
@@ -45,6 +47,28 @@ static unsigned long kinst_fault_owner[KINST_FAULT_SLOTS]; /* address of the ins
 static unsigned int kinst_fault_count; /* slots that ever had an owner */
 
 #define KINST_OWNER_LOST 1 /* its instruction has changed; nobody gets the slot again */
+
+/* What of the pools is taken: /sys/module/kinst/parameters, to be read. */
+static int kinst_show_slots(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%u\n", bitmap_weight(kinst_used, KINST_POOL_SLOTS));
+}
+
+static int kinst_show_fault_slots(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%u\n", READ_ONCE(kinst_fault_count));
+}
+
+static const struct kernel_param_ops kinst_slots_ops = { .set = kinst_refuse_to_set, .get = kinst_show_slots };
+module_param_cb(slots, &kinst_slots_ops, NULL, 0444);
+MODULE_PARM_DESC(slots, "trampolines in use (to be read)");
+
+static const struct kernel_param_ops kinst_fault_slots_ops = {
+	.set = kinst_refuse_to_set,
+	.get = kinst_show_fault_slots,
+};
+module_param_cb(fault_slots, &kinst_fault_slots_ops, NULL, 0444);
+MODULE_PARM_DESC(fault_slots, "trampolines of instructions that may fault, which stay taken (to be read)");
 
 /* One page of a pool as it will be. */
 static u8 *kinst_staged;
