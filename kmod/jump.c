@@ -15,6 +15,7 @@
 #include <linux/atomic.h>
 #include <linux/hashtable.h>
 #include <linux/kprobes.h>
+#include <linux/list_sort.h>
 #include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
@@ -522,10 +523,17 @@ void kinst_jumps_reap(struct list_head *reaped)
 	list_splice_init(&kinst_undone, reaped);
 }
 
+static int kinst_by_detour(void *unused, const struct list_head *a, const struct list_head *b)
+{
+	return list_entry(a, struct kinst_jump, node)->detour > list_entry(b, struct kinst_jump, node)->detour;
+}
+
 void kinst_jumps_free(struct list_head *reaped)
 {
 	struct kinst_jump *j, *next;
 
+	/* Those next to each other are written together. */
+	list_sort(NULL, reaped, kinst_by_detour);
 	list_for_each_entry_safe(j, next, reaped, node) {
 		WRITE_ONCE(kinst_jump_sites[kinst_detour_number(j->detour)], NULL);
 		kinst_detour_put(j->detour);

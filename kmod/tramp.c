@@ -70,14 +70,16 @@ static const struct kernel_param_ops kinst_fault_slots_ops = {
 module_param_cb(fault_slots, &kinst_fault_slots_ops, NULL, 0444);
 MODULE_PARM_DESC(fault_slots, "trampolines of instructions that may fault, which stay taken (to be read)");
 
-/* One page of a pool as it will be. */
+/* One page of a pool as it will be, and the part of it that changes. */
 static u8 *kinst_staged;
 static unsigned long kinst_staged_at;
+static unsigned int kinst_staged_from, kinst_staged_to;
 
 void kinst_slots_flush(void)
 {
 	if (kinst_staged_at)
-		kinst_patch_write((void *)kinst_staged_at, kinst_staged, PAGE_SIZE);
+		kinst_patch_write((void *)kinst_staged_at + kinst_staged_from, kinst_staged + kinst_staged_from,
+				  kinst_staged_to - kinst_staged_from);
 	kinst_staged_at = 0;
 }
 
@@ -85,13 +87,18 @@ void kinst_slots_flush(void)
 static void kinst_slot_stage(unsigned long slot, const u8 *bytes, size_t len)
 {
 	unsigned long page = slot & PAGE_MASK;
+	unsigned int at = slot - page;
 
 	if (kinst_staged_at != page) {
 		kinst_slots_flush();
 		memcpy(kinst_staged, (void *)page, PAGE_SIZE);
 		kinst_staged_at = page;
+		kinst_staged_from = PAGE_SIZE;
+		kinst_staged_to = 0;
 	}
-	memcpy(kinst_staged + (slot - page), bytes, len);
+	memcpy(kinst_staged + at, bytes, len);
+	kinst_staged_from = min_t(unsigned int, kinst_staged_from, at);
+	kinst_staged_to = max_t(unsigned int, kinst_staged_to, at + len);
 }
 
 static bool kinst_slot_is_fault(unsigned long slot)
