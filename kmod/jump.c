@@ -265,9 +265,7 @@ static bool kinst_is_clear(struct kinst_func *f, const struct kinst_site *site, 
 	for (addr = site->addr + 1; addr < site->addr + cover->len; addr++)
 		if (kinst_site_find(addr) || kinst_sym_get_kprobe((void *)addr))
 			return false;
-	if (cover->n == 1)
-		return true;
-	return kinst_refs_known() && kinst_is_plain(f) &&
+	return (cover->n == 1 || kinst_is_plain(f)) &&
 	       !kinst_refs_any(f, site->addr + 1, site->addr + cover->len);
 }
 
@@ -310,16 +308,13 @@ free:
 	kfree(j);
 }
 
-/* Those that stay hopeful are put on the list again. */
 static void kinst_prepare_all(void)
 {
 	struct kinst_site *site, *next;
 	struct kinst_func *f = NULL;
 	struct kinst_jump *j;
-	LIST_HEAD(hopeful);
 
-	list_splice_init(&kinst_hopeful, &hopeful);
-	list_for_each_entry_safe(site, next, &hopeful, hopeful) {
+	list_for_each_entry_safe(site, next, &kinst_hopeful, hopeful) {
 		list_del_init(&site->hopeful);
 		if (!kinst_is_wanted(site))
 			continue;
@@ -329,8 +324,6 @@ static void kinst_prepare_all(void)
 			cond_resched();
 		}
 		kinst_prepare(site, f);
-		if (!site->jump && !kinst_refs_known())
-			list_add_tail(&site->hopeful, &kinst_hopeful);
 	}
 	kinst_func_put(f);
 	/* Every CPU sees the detours before the first hit goes on in one. */
@@ -377,11 +370,11 @@ static void kinst_patch_jumps(bool all)
 		list_del_init(&j->pending);
 }
 
-/* All that can be jumps at once. True: some more can be when the tasks are where they can be told to be. */
-static bool kinst_optimize_now(void)
+static void kinst_optimize(struct work_struct *work)
 {
 	bool more;
 
+	kinst_refs_build();
 	mutex_lock(&kinst_sites_mutex);
 	kinst_patch_lock();
 	kinst_prepare_all();
@@ -390,17 +383,7 @@ static bool kinst_optimize_now(void)
 	kinst_patch_unlock();
 	kinst_refs_forget();
 	mutex_unlock(&kinst_sites_mutex);
-	return more;
-}
-
-static void kinst_optimize(struct work_struct *work)
-{
-	/* It takes a while to read the kernel's text: what does not depend on that comes first. */
-	if (!kinst_refs_known()) {
-		kinst_optimize_now();
-		kinst_refs_build();
-	}
-	if (!kinst_optimize_now())
+	if (!more)
 		return;
 
 	/* From now on nobody comes to the middle of what a jump covers; those who are there leave. */

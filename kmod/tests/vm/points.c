@@ -91,7 +91,7 @@ static void add_kind(const char *kind, const char *name)
 	} else if (!strncmp(kind, "return", 6)) {
 		add(name, func, KINST_P_FBT_RETURN, 0, 0);
 	} else if (!strncmp(kind, "sparse", 6)) {
-		if (live(func, &info))
+		if (live(device, func, &info))
 			return;
 		for (i = to; offset && i < info.count; i += offset)
 			if (!insns[i].reason)
