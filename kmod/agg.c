@@ -30,7 +30,7 @@ int kinst_agg_alloc(struct kinst_aggbuf *b, const struct kinst_prog *p)
 	*b = (struct kinst_aggbuf){};
 	if (!p->max_entry)
 		return 0; /* no aggregations */
-	b->size = round_down(p->hdr->aggsize, UNIT);
+	b->size = round_down(min_t(u64, p->hdr->aggsize, U32_MAX), UNIT); /* a snapshot's room is a u32 */
 	b->nheads = count_heads(p);
 	for (i = 0; i < 2; i++) {
 		b->half[i].mem = vzalloc(b->size);

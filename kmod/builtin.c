@@ -22,6 +22,7 @@
 #include <linux/timekeeping.h>
 #include <linux/uaccess.h>
 #include <linux/uidgid.h>
+#include "arch/arch.h"
 #include "session.h"
 #include "stack.h"
 
@@ -29,7 +30,7 @@
 
 notrace bool kinst_env_read(void *dst, u64 addr, size_t n)
 {
-	return !copy_from_kernel_nofault(dst, (const void *)(uintptr_t)addr, n);
+	return !kinst_arch_is_device(addr, n) && !copy_from_kernel_nofault(dst, (const void *)(uintptr_t)addr, n);
 }
 NOKPROBE_SYMBOL(kinst_env_read);
 

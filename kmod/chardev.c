@@ -18,27 +18,15 @@
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/rcupdate.h>
-#include <linux/security.h>
 #include <linux/smp.h>
 #include <linux/uaccess.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include "compat/vma.h"
+#include "limits.h"
 #include "prov_dtrace.h"
 #include "session.h"
 #include "sources.h"
-
-static unsigned int max_probes = 131072;
-module_param(max_probes, uint, 0644);
-MODULE_PARM_DESC(max_probes, "probes of one session");
-
-static unsigned int max_insns = 1 << 20;
-module_param(max_insns, uint, 0644);
-MODULE_PARM_DESC(max_insns, "DIF instructions of one image");
-
-static unsigned long max_memory;
-module_param(max_memory, ulong, 0644);
-MODULE_PARM_DESC(max_memory, "bytes that one session may take (0: a quarter of the memory there is)");
 
 static unsigned int deadman = 30;
 module_param(deadman, uint, 0644);
@@ -51,6 +39,7 @@ struct kinst_file {
 	struct mutex lock;
 	bool loaded; /* published with release: s.vcpus may be mapped */
 	void *image;
+	u64 charged; /* bytes, of those that all sessions share */
 	struct kinst_sources sources;
 	unsigned long last_call; /* jiffies of the last ioctl */
 	wait_queue_head_t wait;
@@ -60,11 +49,6 @@ struct kinst_file {
 	struct mutex clean_lock; /* one cleaner at a time */
 	u32 *noted; /* states of the speculations that are being cleaned */
 };
-
-static u64 memory_limit(void)
-{
-	return max_memory ?: (u64)totalram_pages() * PAGE_SIZE / 4;
-}
 
 /* ---- wake-ups ---- */
 
@@ -200,19 +184,47 @@ static int arm(struct kinst_file *f, const struct kinst_load *l)
 	return ret;
 }
 
-static int load(struct kinst_file *f, struct kinst_load *l)
+/* What the session has taken of the memory that all share becomes this. */
+static int charge(struct kinst_file *f, u64 bytes)
 {
-	struct kinst_limits lim = { .max_probes = max_probes, .max_insns = max_insns };
 	int ret;
 
-	ret = copy_image(f, l);
+	kinst_limits_uncharge(f->charged);
+	f->charged = 0;
+	ret = kinst_limits_charge(bytes);
+	if (!ret)
+		f->charged = bytes;
+	return ret;
+}
+
+/* What the image asks for, besides being valid. */
+static int permit(struct kinst_file *f, struct kinst_error *error)
+{
+	u64 bytes = kinst_session_bytes(&f->s.prog, num_possible_cpus());
+	int ret = f->s.prog.hdr->flags & KINST_IMAGE_DESTRUCTIVE ? kinst_may_destroy() : 0;
+
 	if (ret)
 		return ret;
+	if (bytes > kinst_max_memory())
+		return kinst_refuse(error, KINST_V_LIMIT, KINST_NONE, KINST_NONE);
+	return charge(f, bytes);
+}
+
+static int load(struct kinst_file *f, struct kinst_load *l)
+{
+	struct kinst_limits lim = { .max_probes = kinst_max_probes(), .max_insns = kinst_max_insns() };
+	int ret;
+
+	ret = charge(f, kinst_image_bytes(l->image_len));
+	if (ret)
+		return ret;
+	ret = copy_image(f, l);
+	if (ret)
+		goto uncharge;
 	ret = kinst_image_parse(&f->s.prog, f->image, l->image_len, &lim, &l->error);
 	if (ret)
 		goto free_image;
-	ret = kinst_session_bytes(&f->s.prog, num_possible_cpus()) > memory_limit() ?
-		      kinst_refuse(&l->error, KINST_V_LIMIT, KINST_NONE, KINST_NONE) : 0;
+	ret = permit(f, &l->error);
 	if (ret)
 		goto free_prog;
 	ret = kinst_session_alloc(&f->s, nr_cpu_ids);
@@ -240,6 +252,8 @@ free_prog:
 free_image:
 	kvfree(f->image);
 	f->image = NULL;
+uncharge:
+	charge(f, 0);
 	return ret;
 }
 
@@ -385,9 +399,9 @@ static long ioctl_info(void __user *arg)
 	struct kinst_info info = {
 		.abi = KINST_ABI_VERSION,
 		.ncpus = nr_cpu_ids,
-		.max_probes = max_probes,
-		.max_insns = max_insns,
-		.max_memory = memory_limit(),
+		.max_probes = kinst_max_probes(),
+		.max_insns = kinst_max_insns(),
+		.max_memory = kinst_max_memory(),
 	};
 
 	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
@@ -439,14 +453,26 @@ static long ioctl_syscalls(void __user *arg)
 
 /* ---- the file ---- */
 
+/*
+ * The file may have come to another process, and the capability may have gone, or lockdown come, since it was opened.
+ * A session that runs goes on; its end, and what it has lost, can be asked for.
+ */
+static int may_call(unsigned int cmd)
+{
+	if (cmd == KINST_IOC_STOP || cmd == KINST_IOC_STATUS)
+		return capable(CAP_SYS_ADMIN) ? 0 : -EPERM;
+	return kinst_may_trace();
+}
+
 static long kinst_ioctl(struct file *file, unsigned int cmd, unsigned long param)
 {
 	struct kinst_file *f = file->private_data;
 	void __user *arg = (void __user *)param;
 	long ret;
 
-	if (!capable(CAP_SYS_ADMIN))
-		return -EPERM;
+	ret = may_call(cmd);
+	if (ret)
+		return ret;
 	if (mutex_lock_interruptible(&f->lock))
 		return -EINTR;
 	WRITE_ONCE(f->last_call, jiffies);
@@ -488,7 +514,10 @@ static int kinst_mmap(struct file *file, struct vm_area_struct *vma)
 	struct kinst_file *f = file->private_data;
 	unsigned long cpu = vma->vm_pgoff / KINST_RING_PAGES, first = vma->vm_pgoff % KINST_RING_PAGES;
 	unsigned long pages = vma_pages(vma);
+	int ret = kinst_may_trace();
 
+	if (ret)
+		return ret;
 	if (!smp_load_acquire(&f->loaded))
 		return -EINVAL;
 	if (cpu >= f->s.ncpus || !f->s.vcpus[cpu] || !(vma->vm_flags & VM_SHARED) || vma->vm_flags & VM_EXEC)
@@ -499,6 +528,7 @@ static int kinst_mmap(struct file *file, struct vm_area_struct *vma)
 		kinst_vma_clear_flags(vma, VM_MAYWRITE);
 	}
 	kinst_vma_clear_flags(vma, VM_MAYEXEC);
+	kinst_vma_set_flags(vma, VM_DONTCOPY); /* a child is no consumer, and may have fewer rights */
 	return remap_vmalloc_range(vma, f->s.vcpus[cpu]->ring.mem, first); /* checks the end */
 }
 
@@ -522,16 +552,18 @@ static __poll_t kinst_poll(struct file *file, poll_table *wait)
 static int kinst_open(struct inode *inode, struct file *file)
 {
 	struct kinst_file *f;
-	int ret;
+	int ret = kinst_may_trace();
 
-	if (!capable(CAP_SYS_ADMIN))
-		return -EPERM;
-	ret = security_locked_down(LOCKDOWN_KPROBES);
+	if (ret)
+		return ret;
+	ret = kinst_limits_enter();
 	if (ret)
 		return ret;
 	f = kzalloc(sizeof(*f), GFP_KERNEL);
-	if (!f)
+	if (!f) {
+		kinst_limits_leave();
 		return -ENOMEM;
+	}
 	mutex_init(&f->lock);
 	mutex_init(&f->clean_lock);
 	init_waitqueue_head(&f->wait);
@@ -559,9 +591,11 @@ static int kinst_release(struct inode *inode, struct file *file)
 		kinst_image_free(&f->s.prog);
 		kvfree(f->image);
 	}
+	kinst_limits_uncharge(f->charged);
 	mutex_destroy(&f->clean_lock);
 	mutex_destroy(&f->lock);
 	kfree(f);
+	kinst_limits_leave();
 	return 0;
 }
 

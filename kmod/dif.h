@@ -139,6 +139,8 @@ static nokprobe_inline u64 kinst_ctx_now(struct kinst_ctx *c)
 
 /* Bounds of one run. */
 #define KINST_FUEL (1u << 20) /* steps of one ECB: instructions, and eight bytes of string each */
+#define KINST_HIT_FUEL (4 * KINST_FUEL) /* of all ECBs of one hit, ERROR's too; interrupts are off as long as it lasts */
+#define KINST_ECB_STEPS 16 /* that each ECB takes besides, with its record's eight bytes each */
 
 u64 kinst_dif_run(struct kinst_ctx *c, const struct kinst_dif *d);
 u64 kinst_dif_subr(struct kinst_ctx *c, u32 subr); /* dif_subr.c */

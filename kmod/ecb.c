@@ -205,20 +205,14 @@ static notrace void unstage(struct kinst_session *s, struct kinst_ctx *c, const 
 }
 NOKPROBE_SYMBOL(unstage);
 
-/* Runs ECB number e in c; returns true if it faulted, with the number of the action in *action. */
-static notrace bool run_ecb(struct kinst_session *s, struct kinst_ctx *c, u32 e, u32 *action)
+/* Runs a clause in c; returns true if it faulted, with the number of the action in *action. */
+static nokprobe_inline bool run_clause(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_cl *cl,
+				       u32 *action)
 {
-	const struct kinst_cl *cl = &c->prog->clauses[c->prog->ecbs[e].clause];
 	u32 len = sizeof(struct kinst_rec) + cl->payload;
 	struct kinst_rec *rec = NULL;
 	u64 go;
 
-	c->epid = e + 1;
-	c->faulted = false;
-	c->scratch = c->scratch_next = c->vcpu->scratch;
-	c->scratch_end = c->scratch + kinst_scratch_size(c->prog);
-	c->fuel = KINST_FUEL;
-	*action = 0;
 	if (cl->predicate != KINST_NONE) {
 		if (!run(c, cl->predicate, &go))
 			return true;
@@ -244,6 +238,31 @@ static notrace bool run_ecb(struct kinst_session *s, struct kinst_ctx *c, u32 e,
 	else if (rec)
 		publish(s, c, rec, len, c->epid);
 	return false;
+}
+
+/* Runs ECB number e in c, as far as the hit's fuel goes; the same result. */
+static notrace bool run_ecb(struct kinst_session *s, struct kinst_ctx *c, u32 e, u32 *action)
+{
+	const struct kinst_cl *cl = &c->prog->clauses[c->prog->ecbs[e].clause];
+	u32 cost = KINST_ECB_STEPS + cl->payload / 8, start;
+	bool faulted;
+
+	c->epid = e + 1;
+	c->faulted = false;
+	c->fault_off = -1;
+	c->scratch = c->scratch_next = c->vcpu->scratch;
+	c->scratch_end = c->scratch + kinst_scratch_size(c->prog);
+	*action = 0;
+	if (c->vcpu->fuel < cost) {
+		c->vcpu->fuel = 0;
+		kinst_fault(c, KINST_FLT_ILLOP, 0);
+		return true;
+	}
+	c->vcpu->fuel -= cost;
+	c->fuel = start = min(c->vcpu->fuel, KINST_FUEL);
+	faulted = run_clause(s, c, cl, action);
+	c->vcpu->fuel -= start - c->fuel;
+	return faulted;
 }
 NOKPROBE_SYMBOL(run_ecb);
 
@@ -299,7 +318,7 @@ static notrace void fire_error(struct kinst_session *s, struct kinst_ctx *c, u32
 		.args = { 0, c->epid, action, (s64)c->fault_off, c->fault, c->fault_value },
 	};
 	start(s, v, e, p->error, &v->error_hit);
-	for (i = p->ecb_first[p->error]; i < p->ecb_first[p->error + 1]; i++)
+	for (i = p->ecb_first[p->error]; i < p->ecb_first[p->error + 1] && v->fuel; i++)
 		if (run_ecb(s, e, p->ecb_order[i], &ignored))
 			v->dblerrors++;
 }
@@ -321,7 +340,9 @@ notrace void kinst_run_probe(struct kinst_session *s, struct kinst_vcpu *v, u32 
 	u32 i, action;
 
 	start(s, v, c, probe, hit);
-	for (i = p->ecb_first[probe]; i < p->ecb_first[probe + 1]; i++) {
+	v->fuel = KINST_HIT_FUEL;
+	/* Who has used all of it has been told by a fault. */
+	for (i = p->ecb_first[probe]; i < p->ecb_first[probe + 1] && v->fuel; i++) {
 		if (!may_run(READ_ONCE(s->state), p->probes[probe].kind))
 			break; /* exit() ends what has not begun */
 		ran = true;

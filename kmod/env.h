@@ -16,6 +16,7 @@
 #include <linux/overflow.h>
 #include <linux/percpu.h>
 #include <linux/processor.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/types.h>

@@ -495,8 +495,10 @@ static int check_clauses(struct kinst_prog *p, struct kinst_error *err)
 	if (!owners)
 		return -ENOMEM;
 	memset(owners, 0xff, (KINST_MAX_AGG + 1) * sizeof(u32));
-	for (i = 0; i < p->hdr->clauses.count && !ret; i++)
+	for (i = 0; i < p->hdr->clauses.count && !ret; i++) {
 		ret = check_clause(p, i, &next, owners, err);
+		cond_resched();
+	}
 	kvfree(owners);
 	if (!ret && next != p->hdr->actions.count)
 		return kinst_refuse(err, KINST_V_INDEX, KINST_NONE, next); /* an action of no clause */
@@ -559,11 +561,14 @@ static int sort_ecbs(struct kinst_prog *p, struct kinst_error *err)
 		if (p->ecbs[i].probe >= np || p->ecbs[i].clause >= p->hdr->clauses.count)
 			return kinst_refuse(err, KINST_V_INDEX, KINST_NONE, i);
 		p->ecb_first[p->ecbs[i].probe + 2]++;
+		cond_resched();
 	}
 	for (i = 1; i < np + 2; i++)
 		p->ecb_first[i] += p->ecb_first[i - 1];
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		p->ecb_order[p->ecb_first[p->ecbs[i].probe + 1]++] = i;
+		cond_resched();
+	}
 	return 0;
 }
 
@@ -575,10 +580,28 @@ static int alloc_parts(struct kinst_prog *p)
 	return p->difos && p->acts && p->clauses ? 0 : -ENOMEM;
 }
 
+/* DIFOs may share instructions; each time they are verified counts, or the work would have no bounds. */
+static int check_difos(struct kinst_prog *p, const struct kinst_limits *lim, struct kinst_error *err)
+{
+	u64 total = 0;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < p->hdr->difos.count; i++) {
+		total += p->difo_table[i].ninsns;
+		if (total > lim->max_insns)
+			return kinst_refuse(err, KINST_V_LIMIT, i, KINST_NONE);
+		ret = kinst_dif_verify(p, i, err);
+		if (ret)
+			return ret;
+		cond_resched();
+	}
+	return 0;
+}
+
 static int parse(struct kinst_prog *p, size_t len, const struct kinst_limits *lim, struct kinst_error *err)
 {
 	const struct kinst_image *h = p->hdr;
-	u32 i;
 	int ret;
 
 	if (len < sizeof(*h) || h->magic != KINST_IMAGE_MAGIC || h->version != KINST_ABI_VERSION ||
@@ -602,11 +625,9 @@ static int parse(struct kinst_prog *p, size_t len, const struct kinst_limits *li
 	ret = alloc_parts(p);
 	if (ret)
 		return ret;
-	for (i = 0; i < h->difos.count; i++) {
-		ret = kinst_dif_verify(p, i, err);
-		if (ret)
-			return ret;
-	}
+	ret = check_difos(p, lim, err);
+	if (ret)
+		return ret;
 	ret = check_clauses(p, err);
 	if (ret)
 		return ret;

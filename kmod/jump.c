@@ -15,6 +15,7 @@
 #include <linux/atomic.h>
 #include <linux/hashtable.h>
 #include <linux/kprobes.h>
+#include <linux/list_sort.h>
 #include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
@@ -23,6 +24,7 @@
 
 #include "func.h"
 #include "jump.h"
+#include "kinst.h"
 #include "ksym.h"
 #include "patch.h"
 #include "pool.h"
@@ -66,7 +68,7 @@ static int jumps_get(char *buf, const struct kernel_param *kp)
 	return sysfs_emit(buf, "%d\n", atomic_read(&jumps));
 }
 
-static const struct kernel_param_ops jumps_ops = { .get = jumps_get };
+static const struct kernel_param_ops jumps_ops = { .set = kinst_refuse_to_set, .get = jumps_get };
 module_param_cb(jumps, &jumps_ops, NULL, 0444);
 MODULE_PARM_DESC(jumps, "how many jumps there are, once the optimizer has seen to all that was armed");
 
@@ -263,9 +265,7 @@ static bool kinst_is_clear(struct kinst_func *f, const struct kinst_site *site, 
 	for (addr = site->addr + 1; addr < site->addr + cover->len; addr++)
 		if (kinst_site_find(addr) || kinst_sym_get_kprobe((void *)addr))
 			return false;
-	if (cover->n == 1)
-		return true;
-	return kinst_refs_known() && kinst_is_plain(f) &&
+	return (cover->n == 1 || kinst_is_plain(f)) &&
 	       !kinst_refs_any(f, site->addr + 1, site->addr + cover->len);
 }
 
@@ -308,16 +308,13 @@ free:
 	kfree(j);
 }
 
-/* Those that stay hopeful are put on the list again. */
 static void kinst_prepare_all(void)
 {
 	struct kinst_site *site, *next;
 	struct kinst_func *f = NULL;
 	struct kinst_jump *j;
-	LIST_HEAD(hopeful);
 
-	list_splice_init(&kinst_hopeful, &hopeful);
-	list_for_each_entry_safe(site, next, &hopeful, hopeful) {
+	list_for_each_entry_safe(site, next, &kinst_hopeful, hopeful) {
 		list_del_init(&site->hopeful);
 		if (!kinst_is_wanted(site))
 			continue;
@@ -327,8 +324,6 @@ static void kinst_prepare_all(void)
 			cond_resched();
 		}
 		kinst_prepare(site, f);
-		if (!site->jump && !kinst_refs_known())
-			list_add_tail(&site->hopeful, &kinst_hopeful);
 	}
 	kinst_func_put(f);
 	/* Every CPU sees the detours before the first hit goes on in one. */
@@ -375,11 +370,11 @@ static void kinst_patch_jumps(bool all)
 		list_del_init(&j->pending);
 }
 
-/* All that can be jumps at once. True: some more can be when the tasks are where they can be told to be. */
-static bool kinst_optimize_now(void)
+static void kinst_optimize(struct work_struct *work)
 {
 	bool more;
 
+	kinst_refs_build();
 	mutex_lock(&kinst_sites_mutex);
 	kinst_patch_lock();
 	kinst_prepare_all();
@@ -388,17 +383,7 @@ static bool kinst_optimize_now(void)
 	kinst_patch_unlock();
 	kinst_refs_forget();
 	mutex_unlock(&kinst_sites_mutex);
-	return more;
-}
-
-static void kinst_optimize(struct work_struct *work)
-{
-	/* It takes a while to read the kernel's text: what does not depend on that comes first. */
-	if (!kinst_refs_known()) {
-		kinst_optimize_now();
-		kinst_refs_build();
-	}
-	if (!kinst_optimize_now())
+	if (!more)
 		return;
 
 	/* From now on nobody comes to the middle of what a jump covers; those who are there leave. */
@@ -521,10 +506,17 @@ void kinst_jumps_reap(struct list_head *reaped)
 	list_splice_init(&kinst_undone, reaped);
 }
 
+static int kinst_by_detour(void *unused, const struct list_head *a, const struct list_head *b)
+{
+	return list_entry(a, struct kinst_jump, node)->detour > list_entry(b, struct kinst_jump, node)->detour;
+}
+
 void kinst_jumps_free(struct list_head *reaped)
 {
 	struct kinst_jump *j, *next;
 
+	/* Those next to each other are written together. */
+	list_sort(NULL, reaped, kinst_by_detour);
 	list_for_each_entry_safe(j, next, reaped, node) {
 		WRITE_ONCE(kinst_jump_sites[kinst_detour_number(j->detour)], NULL);
 		kinst_detour_put(j->detour);

@@ -25,13 +25,28 @@
 
 /* ---- users ---- */
 
+/* Has the session as many users as it may have, of all places or of this one? */
+static bool kinst_is_crowded(const struct kinst_points *points, const struct kinst_site *site)
+{
+	struct kinst_user *user;
+	u32 n = 0;
+
+	list_for_each_entry(user, &site->users, node)
+		n += user->points == points;
+	return n >= KINST_MAX_USERS_OF_SITE || points->nusers >= KINST_MAX_USERS;
+}
+
 static enum kinst_reason kinst_stage(struct kinst_want *want, struct kinst_site *site, unsigned long ip,
 				     struct kinst_user **out)
 {
-	struct kinst_user *user = kzalloc(sizeof(*user), GFP_KERNEL);
+	struct kinst_user *user;
 
+	if (kinst_is_crowded(want->points, site))
+		return KINST_R_LIMIT;
+	user = kzalloc(sizeof(*user), GFP_KERNEL);
 	if (!user)
 		return KINST_R_LIMIT;
+	want->points->nusers++;
 	user->site = site;
 	user->points = want->points;
 	user->ip = ip;
@@ -73,8 +88,10 @@ static void kinst_want_abort(struct kinst_want *want, struct list_head *last)
 {
 	struct kinst_user *user, *next;
 
-	list_for_each_entry_safe(user, next, &want->users, mine)
+	list_for_each_entry_safe(user, next, &want->users, mine) {
+		want->points->nusers--;
 		kfree(user);
+	}
 	while (want->fresh->prev != last)
 		kinst_site_drop(list_last_entry(want->fresh, struct kinst_site, batch));
 }

@@ -76,9 +76,14 @@ struct kinst_user {
 	struct kinst_way way;
 };
 
+/* Of one session: of all places together, and of one place, where a hit serves them one after the other. */
+#define KINST_MAX_USERS (1 << 19)
+#define KINST_MAX_USERS_OF_SITE 64
+
 struct kinst_points {
 	struct kinst_session *session;
 	struct list_head users;
+	u32 nusers; /* staged ones too */
 	bool nojump; /* breakpoints only */
 };
 

@@ -76,15 +76,12 @@ static bool kinst_refs_alloc(struct kinst_refs *refs)
 	return refs->bits;
 }
 
-bool kinst_refs_known(void)
-{
-	return kinst_refs_read;
-}
-
 void kinst_refs_build(void)
 {
 	struct kinst_refs *refs = &kinst_kernel_refs;
 
+	if (kinst_refs_read)
+		return;
 	kinst_refs_read = true;
 	refs->start = kinst_addr_stext;
 	refs->size = kinst_addr_etext - kinst_addr_stext;

@@ -16,9 +16,6 @@ struct kinst_func;
  */
 bool kinst_refs_any(struct kinst_func *f, unsigned long from, unsigned long to);
 
-/* Has that been found out? */
-bool kinst_refs_known(void);
-
 /* Reads the kernel's own text, the first time. May take long. Without locks, one caller at a time. */
 void kinst_refs_build(void);
 

@@ -16,7 +16,8 @@ static u64 vcpu_bytes(const struct kinst_prog *p)
 
 u64 kinst_session_bytes(const struct kinst_prog *p, u32 ncpus)
 {
-	return p->hdr->len + kinst_vars_bytes(p, ncpus) + ncpus * vcpu_bytes(p);
+	return kinst_image_bytes(p->hdr->len) + p->hdr->probes.count * (u64)KINST_PROBE_BYTES +
+	       kinst_vars_bytes(p, ncpus) + ncpus * vcpu_bytes(p);
 }
 
 static void free_vcpu(struct kinst_vcpu *v)

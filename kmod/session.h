@@ -32,6 +32,7 @@ struct kinst_vcpu {
 	u64 rand;
 	struct kinst_ctx ctx[2]; /* [1]: the ERROR probe's, when [0] has faulted */
 	struct kinst_hit error_hit;
+	u32 fuel; /* that is left to the hit at hand */
 	u64 hits, dblerrors;
 	u64 spec_drops, spec_busy, spec_unavail;
 	u64 nested; /* counted by nested hits, so not exclusive */
@@ -62,7 +63,15 @@ static inline u64 kinst_scratch_size(const struct kinst_prog *p)
 /* Process context (session.c). The image has been parsed into s->prog. */
 int kinst_session_alloc(struct kinst_session *s, u32 ncpus);
 void kinst_session_free(struct kinst_session *s);
-/* Bytes that alloc takes. */
+/* Bytes that an image and what is worked out from it take at most; no table becomes more than three times as long. */
+static inline u64 kinst_image_bytes(u32 len)
+{
+	return 4 * (u64)len;
+}
+
+#define KINST_PROBE_BYTES 512 /* a probe that is armed: its site, its users */
+
+/* Bytes that a session takes. */
 u64 kinst_session_bytes(const struct kinst_prog *p, u32 ncpus);
 
 /* Turns the hits on this CPU away, as while a program runs (fire.c); any context, interrupts off. */

@@ -10,6 +10,7 @@
  * takes a while, so it is done in the background and for many at once.
  */
 #include <linux/cpu.h>
+#include <linux/list_sort.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
@@ -240,6 +241,11 @@ void kinst_sites_quiesce(void)
 	kinst_each_cpu_switches();
 }
 
+static int kinst_by_slot(void *unused, const struct list_head *a, const struct list_head *b)
+{
+	return list_entry(a, struct kinst_site, batch)->slot > list_entry(b, struct kinst_site, batch)->slot;
+}
+
 static void kinst_reap(struct work_struct *work)
 {
 	struct kinst_site *site, *next;
@@ -259,6 +265,8 @@ static void kinst_reap(struct work_struct *work)
 	mutex_lock(&kinst_sites_mutex);
 	kinst_patch_lock();
 	kinst_jumps_free(&jumps);
+	/* Slots next to each other are written together. */
+	list_sort(NULL, &reaped, kinst_by_slot);
 	list_for_each_entry(site, &reaped, batch)
 		kinst_slot_put(site->slot);
 	kinst_slots_flush();

@@ -14,6 +14,7 @@
 #include <linux/extable.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task_stack.h>
@@ -21,6 +22,7 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
+#include "kinst.h"
 #include "ksym.h"
 #include "patch.h"
 #include "pool.h"
@@ -46,14 +48,38 @@ static unsigned int kinst_fault_count; /* slots that ever had an owner */
 
 #define KINST_OWNER_LOST 1 /* its instruction has changed; nobody gets the slot again */
 
-/* One page of a pool as it will be. */
+/* What of the pools is taken: /sys/module/kinst/parameters, to be read. */
+static int kinst_show_slots(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%u\n", bitmap_weight(kinst_used, KINST_POOL_SLOTS));
+}
+
+static int kinst_show_fault_slots(char *buffer, const struct kernel_param *kp)
+{
+	return sysfs_emit(buffer, "%u\n", READ_ONCE(kinst_fault_count));
+}
+
+static const struct kernel_param_ops kinst_slots_ops = { .set = kinst_refuse_to_set, .get = kinst_show_slots };
+module_param_cb(slots, &kinst_slots_ops, NULL, 0444);
+MODULE_PARM_DESC(slots, "trampolines in use (to be read)");
+
+static const struct kernel_param_ops kinst_fault_slots_ops = {
+	.set = kinst_refuse_to_set,
+	.get = kinst_show_fault_slots,
+};
+module_param_cb(fault_slots, &kinst_fault_slots_ops, NULL, 0444);
+MODULE_PARM_DESC(fault_slots, "trampolines of instructions that may fault, which stay taken (to be read)");
+
+/* One page of a pool as it will be, and the part of it that changes. */
 static u8 *kinst_staged;
 static unsigned long kinst_staged_at;
+static unsigned int kinst_staged_from, kinst_staged_to;
 
 void kinst_slots_flush(void)
 {
 	if (kinst_staged_at)
-		kinst_patch_write((void *)kinst_staged_at, kinst_staged, PAGE_SIZE);
+		kinst_patch_write((void *)kinst_staged_at + kinst_staged_from, kinst_staged + kinst_staged_from,
+				  kinst_staged_to - kinst_staged_from);
 	kinst_staged_at = 0;
 }
 
@@ -61,13 +87,18 @@ void kinst_slots_flush(void)
 static void kinst_slot_stage(unsigned long slot, const u8 *bytes, size_t len)
 {
 	unsigned long page = slot & PAGE_MASK;
+	unsigned int at = slot - page;
 
 	if (kinst_staged_at != page) {
 		kinst_slots_flush();
 		memcpy(kinst_staged, (void *)page, PAGE_SIZE);
 		kinst_staged_at = page;
+		kinst_staged_from = PAGE_SIZE;
+		kinst_staged_to = 0;
 	}
-	memcpy(kinst_staged + (slot - page), bytes, len);
+	memcpy(kinst_staged + at, bytes, len);
+	kinst_staged_from = min_t(unsigned int, kinst_staged_from, at);
+	kinst_staged_to = max_t(unsigned int, kinst_staged_to, at + len);
 }
 
 static bool kinst_slot_is_fault(unsigned long slot)

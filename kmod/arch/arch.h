@@ -102,6 +102,9 @@ u8 kinst_arch_thunk(const char *name);
 unsigned long kinst_arch_label(const u8 *text, u8 len, unsigned long addr);
 
 #ifdef __KERNEL__
+/* Is one of the n bytes from addr on a register of a device, or may it be? Context: any, NMI included. */
+bool kinst_arch_is_device(unsigned long addr, size_t n);
+
 #include "x86/cpu.h"
 #include "x86/regs.h"
 #endif

@@ -15,4 +15,13 @@ static inline void kinst_vma_clear_flags(struct vm_area_struct *vma, unsigned lo
 #endif
 }
 
+static inline void kinst_vma_set_flags(struct vm_area_struct *vma, unsigned long flags)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_set(vma, flags);
+#else
+	vma->vm_flags |= flags;
+#endif
+}
+
 #endif /* _KINST_COMPAT_VMA_H */

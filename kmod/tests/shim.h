@@ -24,9 +24,11 @@ typedef int64_t s64;
 
 #define S64_MAX INT64_MAX
 #define S64_MIN INT64_MIN
+#define U32_MAX UINT32_MAX
 #define U64_MAX UINT64_MAX
 
 #define notrace
+#define cond_resched() ((void)0)
 #define nokprobe_inline inline __attribute__((always_inline))
 #define NOKPROBE_SYMBOL(f) _Static_assert(1, #f)
 #define fallthrough __attribute__((fallthrough))

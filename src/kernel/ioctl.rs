@@ -244,7 +244,7 @@ fn open_error(errno: Errno) -> Error {
         Errno::NOENT | Errno::NXIO | Errno::NODEV if root => Error::NotLoaded,
         Errno::NOENT | Errno::NXIO | Errno::NODEV | Errno::ACCESS | Errno::PERM if !root => Error::NotRoot,
         Errno::ACCESS | Errno::PERM => Error::Forbidden,
-        Errno::BUSY => Error::Busy,
+        Errno::BUSY | Errno::USERS => Error::Busy,
         _ => Error::Open { errno: errno_text(errno) },
     }
 }
@@ -262,7 +262,9 @@ fn load_error(errno: Errno) -> Error {
     match errno {
         Errno::BUSY => Error::Busy,
         Errno::NOMEM => Error::Memory,
-        Errno::PERM | Errno::ACCESS => Error::Forbidden,
+        Errno::PERM => Error::Forbidden,
+        Errno::ACCESS => Error::Lockdown,
+        Errno::DQUOT => Error::Together,
         Errno::TOOBIG | Errno::NOSPC | Errno::OVERFLOW => Error::Limit,
         _ => Error::Request { request: "LOAD", errno: errno_text(errno) },
     }

@@ -22,6 +22,10 @@ pub enum Error {
     Abi { ours: u32, theirs: u32 },
     #[error("the kernel module has no room for another session")]
     Busy,
+    #[error("the buffers of all sessions together are larger than the kernel module allows")]
+    Together,
+    #[error("kernel lockdown forbids actions that change the system")]
+    Lockdown,
     #[error("the kernel has not enough memory for the buffers")]
     Memory,
     #[error("the buffers are larger than the kernel module allows")]
@@ -56,7 +60,14 @@ impl Error {
                 "CAP_SYS_ADMIN is needed, and kernel lockdown must be off: see /sys/kernel/security/lockdown",
             ),
             Error::Abi { .. } => Some("unload the module (rmmod kinst) and load the one of this version"),
-            Error::Busy => Some("end another dtrace, or wait a moment"),
+            Error::Busy => {
+                Some("end another dtrace, or raise /sys/module/kinst/parameters/max_sessions")
+            }
+            Error::Together => Some(
+                "end another dtrace, lower the buffers (-b 256k, -x aggsize=256k), or raise \
+                 /sys/module/kinst/parameters/max_total_memory",
+            ),
+            Error::Lockdown => Some("trace without -w; see /sys/kernel/security/lockdown"),
             Error::Memory | Error::Buffers => Some("lower the buffers: -b 256k, -x aggsize=256k"),
             Error::Limit => Some(
                 "trace fewer places, lower the buffers, or raise the limits in /sys/module/kinst/parameters",

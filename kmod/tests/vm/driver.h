@@ -33,7 +33,7 @@ struct session {
 	struct kinst_error error;
 };
 
-static int open_image(struct session *s, struct ib *b)
+static inline int open_image(struct session *s, struct ib *b)
 {
 	struct kinst_info info;
 	uint32_t len, nprobes = b->t[IB_PROBES].count, i;
@@ -73,7 +73,7 @@ static int open_image(struct session *s, struct ib *b)
 	return 0;
 }
 
-static void close_session(struct session *s)
+static inline void close_session(struct session *s)
 {
 	uint32_t i;
 
@@ -86,7 +86,7 @@ static void close_session(struct session *s)
 }
 
 /* The next record of any CPU, consumed by the call after it; NULL: none. */
-static const struct kinst_rec *next_record(struct session *s)
+static inline const struct kinst_rec *next_record(struct session *s)
 {
 	static uint64_t taken[MAX_CPUS];
 	uint32_t i;
@@ -109,13 +109,13 @@ static const struct kinst_rec *next_record(struct session *s)
 	return NULL;
 }
 
-static int get_status(struct session *s, struct kinst_status *st)
+static inline int get_status(struct session *s, struct kinst_status *st)
 {
 	return ioctl(s->fd, KINST_IOC_STATUS, st);
 }
 
 /* Takes the aggregations of all CPUs into buf; the bytes. */
-static int64_t snap(struct session *s, char *buf, uint32_t room)
+static inline int64_t snap(struct session *s, char *buf, uint32_t room)
 {
 	uint32_t cpu, used = 0;
 
@@ -137,7 +137,7 @@ struct test {
 };
 
 /* Returns how many failed. */
-static int run_tests(const struct test *tests, size_t n)
+static inline int run_tests(const struct test *tests, size_t n)
 {
 	int passed = 0, failed = 0;
 	size_t i;

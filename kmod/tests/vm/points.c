@@ -5,8 +5,9 @@
  *   points [-q] [-n N] count KIND[:OFFSET[:TO]] FUNCTION... -- COMMAND...
  *       arms, runs the command, disarms; prints "FUNCTION+OFFSET COUNT" for each
  *       probe that was armed (-q: only the sums) and "armed A of B, hits H".
- *       KIND is all (every instruction that may be traced), insn, edge, edges (every
- *       conditional branch: itself, taken, not taken), entry or return.
+ *       KIND is all (every instruction that may be traced), sparse:N:P (of these the
+ *       P-th and every N-th after it), insn, edge, edges (every conditional branch:
+ *       itself, taken, not taken), entry or return.
  *       A FUNCTION of - reads more names from standard input.
  *   points reason KIND:OFFSET[:TO] FUNCTION   prints why, as a number
  *   points list FUNCTION                      prints the live instructions
@@ -89,6 +90,12 @@ static void add_kind(const char *kind, const char *name)
 		add(name, func, KINST_P_FBT_ENTRY, 0, 0);
 	} else if (!strncmp(kind, "return", 6)) {
 		add(name, func, KINST_P_FBT_RETURN, 0, 0);
+	} else if (!strncmp(kind, "sparse", 6)) {
+		if (live(device, func, &info))
+			return;
+		for (i = to; offset && i < info.count; i += offset)
+			if (!insns[i].reason)
+				add(name, func, KINST_P_INSN, insns[i].offset, 0);
 	} else if (!strncmp(kind, "all", 3)) {
 		if (live(device, func, &info))
 			return;

@@ -70,7 +70,13 @@ pub fn verify(bytes: &[u8], limits: &Limits) -> Result<Image, Refusal> {
     }
     check_options(&image.header)?;
     let variables = check_variables(&image)?;
-    for index in 0..image.difos.len() {
+    let mut total = 0u64;
+    for (index, difo) in image.difos.iter().enumerate() {
+        // DIFOs may share instructions; each time they are verified counts.
+        total += u64::from(difo.ninsns);
+        if total > limits.max_insns.into() {
+            return Err(Refusal::in_difo(Verify::LIMIT, index as u32, None));
+        }
         insns::check_difo(&image, &variables, index as u32)?;
     }
     clauses::check_clauses(&image)?;

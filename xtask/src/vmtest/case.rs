@@ -30,6 +30,8 @@ pub struct Shape {
     pub smp: u32,
     pub mem: u32,
     pub append: String,
+    /// The CPUs on threads of their own or on one; else as QEMU is good for.
+    pub thread: Option<String>,
     pub module: bool,
     /// Files of the checkout for the guest's /root; C sources are compiled.
     pub push: Vec<PathBuf>,
@@ -43,6 +45,8 @@ pub enum Ending {
     Failure,
     /// The kernel panics.
     Panic,
+    /// The guest ends by itself, and its kernel is in no trouble.
+    Reboot,
     TimeOut,
 }
 
@@ -149,7 +153,7 @@ impl Case {
             file: file.into(),
             name: String::new(),
             kernels: Name::ALL.to_vec(),
-            guest: Shape { smp: 2, mem: 2048, append: String::new(), module: true, push: Vec::new() },
+            guest: Shape { smp: 2, mem: 2048, append: String::new(), thread: None, module: true, push: Vec::new() },
             own_boot: false,
             timeout: Duration::from_secs(60),
             script: String::new(),
@@ -168,6 +172,9 @@ impl Case {
             "smp" => self.guest.smp = number()?,
             "mem" => self.guest.mem = number()?,
             "append" => self.guest.append = value.into(),
+            "thread" => {
+                self.guest.thread = Some(one_of(value, [("single", "single"), ("multi", "multi")])?.into());
+            }
             "timeout" => self.timeout = Duration::from_secs(number()?.into()),
             "module" => self.guest.module = one_of(value, [("yes", true), ("no", false)])?,
             "boot" => self.own_boot = one_of(value, [("shared", false), ("own", true)])?,
@@ -175,7 +182,9 @@ impl Case {
             "exit" if value == "failure" => self.ending = Ending::Failure,
             "exit" => self.ending = Ending::Exit(number()? as i32),
             "ends-by" => {
-                self.ending = one_of(value, [("panic", Ending::Panic), ("timeout", Ending::TimeOut)])?
+                let endings =
+                    [("panic", Ending::Panic), ("reboot", Ending::Reboot), ("timeout", Ending::TimeOut)];
+                self.ending = one_of(value, endings)?
             }
             "allow-log" => self.allowed_log.push(Regex::new(value)?),
             key => {
@@ -194,9 +203,9 @@ fn kernel(word: &str) -> Result<Name> {
     found.with_context(|| format!("{word:?} is none of stable, backports, sid"))
 }
 
-fn one_of<T: Copy>(value: &str, choices: [(&str, T); 2]) -> Result<T> {
+fn one_of<T: Copy, const N: usize>(value: &str, choices: [(&str, T); N]) -> Result<T> {
     let found = choices.iter().find(|(word, _)| *word == value);
-    found.map(|(_, choice)| *choice).with_context(|| format!("neither {} nor {}", choices[0].0, choices[1].0))
+    found.map(|(_, choice)| *choice).with_context(|| format!("none of {}", choices.map(|c| c.0).join(", ")))
 }
 
 /// tests/vm/cases/x.case names files of tests/vm/files.

@@ -40,13 +40,14 @@ fn ending(wanted: Ending, end: &End) -> Option<String> {
     let good = match (wanted, end) {
         (Ending::Exit(wanted), End::Exit(status)) => wanted == *status,
         (Ending::Failure, End::Exit(status)) => *status != 0,
-        (Ending::Panic, End::Crash) | (Ending::TimeOut, End::TimeOut) => true,
+        (Ending::Panic | Ending::Reboot, End::Crash) | (Ending::TimeOut, End::TimeOut) => true,
         _ => false,
     };
     let wanted = match wanted {
         Ending::Exit(status) => format!("exit status {status}"),
         Ending::Failure => "an exit status other than 0".into(),
         Ending::Panic => "a panic of the kernel".into(),
+        Ending::Reboot => "a reboot".into(),
         Ending::TimeOut => "the time running out".into(),
     };
     let got = match end {

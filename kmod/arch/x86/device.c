@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * device.c: which addresses of the kernel are registers of devices. Reading one can do anything, and may
+ * not be faulted: programs do not read there.
+ */
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <asm/fixmap.h>
+#include <asm/pgtable.h>
+
+#include "../arch.h"
+
+/* Reads the page table without a lock: what is being unmapped at this moment is anyone's guess, and faults cleanly. */
+static notrace bool is_device_page(unsigned long addr)
+{
+	unsigned long entry, pfn;
+	unsigned int level;
+	pte_t *pte = lookup_address(addr, &level);
+
+	if (!pte)
+		return false;
+	entry = pte_val(READ_ONCE(*pte));
+	if (!(entry & _PAGE_PRESENT))
+		return false;
+	pfn = ((entry & PTE_PFN_MASK & page_level_mask(level)) + (addr & ~page_level_mask(level))) >> PAGE_SHIFT;
+	/* What the kernel has no page for; and holes in the memory, which it has pages for, but does not cache. */
+	return !pfn_valid(pfn) ||
+	       (level == PG_LEVEL_4K && entry & _PAGE_CACHE_MASK && PageReserved(pfn_to_page(pfn)));
+}
+NOKPROBE_SYMBOL(is_device_page);
+
+/* Context: any, NMI included. */
+notrace bool kinst_arch_is_device(unsigned long addr, size_t n)
+{
+	unsigned long end = addr + n;
+
+	if (end > FIXADDR_TOT_START && addr <= FIXADDR_TOP)
+		return true; /* the APIC's registers are there, and nothing that a program could want */
+	if (end <= VMALLOC_START || addr > VMALLOC_END)
+		return false;
+	for (addr = max(addr, VMALLOC_START) & PAGE_MASK; addr < end && addr <= VMALLOC_END; addr += PAGE_SIZE)
+		if (is_device_page(addr))
+			return true;
+	return false;
+}
+NOKPROBE_SYMBOL(kinst_arch_is_device);

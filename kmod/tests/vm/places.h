@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* places.h: functions of the running kernel and their instructions, as probes of an image; for the tests in the guest. */
+#ifndef _KINST_PLACES_H
+#define _KINST_PLACES_H
+
+#include "driver.h"
+
+/* Asked for once each: it is a long file. */
+static inline uint64_t symbol(const char *name)
+{
+	static struct { char name[64]; uint64_t addr; } known[64];
+	static unsigned int n;
+	char line[512], what[256], type;
+	uint64_t addr = 0, at;
+	unsigned int i;
+	FILE *f;
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(known[i].name, name))
+			return known[i].addr;
+	f = fopen("/proc/kallsyms", "r");
+	while (!addr && f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx %c %255s", &at, &type, what) == 3 && !strcmp(what, name) && (type | 32) == 't')
+			addr = at;
+	if (f)
+		fclose(f);
+	if (n < 64) {
+		snprintf(known[n].name, sizeof(known[n].name), "%s", name);
+		known[n++].addr = addr;
+	}
+	return addr;
+}
+
+/* A probe of a kind on a function, with ECBs of the clause. */
+static inline void add_place(struct ib *b, uint32_t kind, uint64_t func, uint32_t offset, uint32_t clause)
+{
+	struct kinst_probe p = { .kind = kind, .func = func, .offset = offset, .id = b->t[IB_PROBES].count + 1 };
+
+	p.prov = p.mod = p.name_func = p.name = ib_str(b, "kinst");
+	ib_ecb(b, ib_add(b, IB_PROBES, &p, 1), clause);
+}
+
+/* Every instruction of the function that can be traced; how many. */
+static inline uint32_t add_all(struct ib *b, const char *name, uint32_t clause)
+{
+	static struct { uint64_t func; uint32_t n, offsets[2048]; } known[32], *k;
+	static struct kinst_insn insns[2048];
+	static unsigned int nknown;
+	struct kinst_insns q = { .func = symbol(name), .buf = (uintptr_t)insns, .count = 2048 };
+	uint32_t i;
+	int fd;
+
+	for (k = known; k < known + nknown && k->func != q.func; k++)
+		;
+	if (k == known + nknown) {
+		if (!q.func || nknown == 32)
+			return 0;
+		fd = open(KINST_DEVICE, O_RDWR | O_CLOEXEC);
+		i = fd < 0 || ioctl(fd, KINST_IOC_INSNS, &q) || q.count > 2048;
+		close(fd);
+		if (i)
+			return 0;
+		nknown++;
+		k->func = q.func;
+		for (i = 0; i < q.count; i++)
+			if (!insns[i].reason)
+				k->offsets[k->n++] = insns[i].offset;
+	}
+	for (i = 0; i < k->n; i++)
+		add_place(b, KINST_P_INSN, k->func, k->offsets[i], clause);
+	return k->n;
+}
+
+/* The number in a file of /sys or /proc. */
+static inline long number_in(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	long n = -1;
+
+	if (f && fscanf(f, "%ld", &n) != 1)
+		n = -1;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+#define PARAMETER(name) "/sys/module/kinst/parameters/" name
+
+/* Sums the values of all entries of a snapshot whose value is one word. */
+static inline uint64_t total(const char *buf, int64_t n)
+{
+	uint64_t sum = 0;
+	int64_t at;
+
+	for (at = 0; at < n; at += ((const struct kinst_agg_entry *)(buf + at))->len)
+		sum += *(const uint64_t *)(buf + at + ((const struct kinst_agg_entry *)(buf + at))->len - 8);
+	return sum;
+}
+
+#endif /* _KINST_PLACES_H */
