@@ -70,7 +70,7 @@ static size_t count;
 /* ---- the text before ---- */
 
 struct range {
-	uint64_t start, end;
+	uint64_t start, end, sum;
 	unsigned char *text;
 };
 
@@ -83,7 +83,7 @@ static void remember_text(void)
 	size_t i;
 
 	if (!opt.modules) {
-		ranges[nranges++] = (struct range){ address_of("_stext"), address_of("_etext"), NULL };
+		ranges[nranges++] = (struct range){ .start = address_of("_stext"), .end = address_of("_etext") };
 	} else {
 		for (i = 0; i < count; i++) {
 			struct range *r = &ranges[nranges - 1];
@@ -97,8 +97,10 @@ static void remember_text(void)
 			r->end = list[i].addr + 1;
 		}
 	}
-	for (i = 0; i < nranges; i++)
+	for (i = 0; i < nranges; i++) {
 		ranges[i].text = read_text(ranges[i].start, ranges[i].end);
+		ranges[i].sum = checksum(ranges[i].text, ranges[i].end - ranges[i].start);
+	}
 }
 
 /* Is the byte part of an instruction that the kernel rewrites itself? */
@@ -138,6 +140,7 @@ static uint64_t compare_text(uint64_t *rewritten, uint64_t *first)
 	for (r = 0; r < nranges; r++) {
 		uint64_t len = ranges[r].end - ranges[r].start;
 		unsigned char *text = read_text(ranges[r].start, ranges[r].end);
+		uint64_t before = *rewritten;
 
 		for (i = 0; memcmp(text, ranges[r].text, len) && i < len; i++) {
 			if (text[i] == ranges[r].text[i])
@@ -152,6 +155,8 @@ static uint64_t compare_text(uint64_t *rewritten, uint64_t *first)
 				break;
 		}
 		free(text);
+		if (*rewritten != before)
+			ranges[r].sum = checksum(ranges[r].text, len);
 	}
 	return wrong;
 }
@@ -162,7 +167,7 @@ static uint64_t sum_text(void)
 	size_t r;
 
 	for (r = 0; r < nranges; r++)
-		h = h * 31 + checksum(ranges[r].text, ranges[r].end - ranges[r].start);
+		h = h * 31 + ranges[r].sum;
 	return h;
 }
 
