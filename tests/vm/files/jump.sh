@@ -10,7 +10,11 @@ exec "$@"
 EOF
 
 # release: ends what hold began.
-release() { kill -9 $held; wait $held 2>/dev/null; }
+release() {
+	kill -9 $held
+	wait $held 2>/dev/null
+	return 0
+}
 
 # jumpy F FROM TO: an instruction of so many bytes at which a jump stands when it alone is probed: $at is its offset,
 # $behind that of the next one.
