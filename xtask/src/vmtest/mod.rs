@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::kernels::Name;
+use crate::kernels::{Kernel, Name};
 use crate::vm::{self, Guest, contents::Contents, machine::Machine, machine::Sink};
 use crate::{exec, workspace};
 use case::{Case, Shape};
@@ -106,7 +106,7 @@ fn run_all(cases: &[Case], kernel: Name, dev: bool, repeat: usize) -> Result<Tal
         let shape = &group[0].guest;
         let guest = guest(shape);
         let built = vm::built(&guest)?;
-        let pushed = shape.push.iter().map(|f| built_file(f)).collect::<Result<_>>()?;
+        let pushed = shape.push.iter().map(|f| built_file(f, kernel)).collect::<Result<_>>()?;
         let runs = group.iter().map(|c| c.script.clone()).collect();
         run_group(&guest, &Contents { pushed, runs, ..built }, &group, &mut tally);
     }
@@ -193,8 +193,11 @@ fn evidence(machine: &mut Machine, outcome: &Outcome) -> String {
     text
 }
 
-/// A file to push as it is, or the program that a C source makes.
-fn built_file(file: &Path) -> Result<PathBuf> {
+/// A file to push as it is, the program that a C source makes, or the kernel that the guest runs.
+fn built_file(file: &Path, kernel: Name) -> Result<PathBuf> {
+    if file.ends_with("vmlinuz") {
+        return Ok(Kernel::need(kernel)?.vmlinuz);
+    }
     if file.extension().is_none_or(|e| e != "c") {
         return Ok(file.into());
     }
