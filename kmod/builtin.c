@@ -181,7 +181,7 @@ notrace u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 	case VAR_CURTHREAD:
 		return (u64)(uintptr_t)current;
 	case VAR_TIMESTAMP:
-		return c->timestamp;
+		return kinst_ctx_now(c);
 	case VAR_VTIMESTAMP:
 		return vtimestamp();
 	case VAR_WALLTIMESTAMP:

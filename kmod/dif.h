@@ -107,7 +107,7 @@ struct kinst_ctx {
 	struct kinst_hit *hit;
 	u32 probe; /* index in prog->probes */
 	u32 epid;
-	u64 timestamp;
+	u64 timestamp; /* of the firing, once somebody has asked for it: kinst_ctx_now(); else 0 */
 	u32 cpu;
 
 	bool faulted;
@@ -125,6 +125,17 @@ struct kinst_ctx {
 	struct kinst_tuple tuple[DIF_NTUPLE];
 	u64 regs[DIF_NREGS];
 };
+
+/*
+ * The clock is read once a firing, and only if a program or a record wants to
+ * know: its way through the kernel is longer than that of a count().
+ */
+static nokprobe_inline u64 kinst_ctx_now(struct kinst_ctx *c)
+{
+	if (!c->timestamp)
+		c->timestamp = kinst_env_now();
+	return c->timestamp;
+}
 
 /* Bounds of one run. */
 #define KINST_FUEL (1u << 20) /* steps of one ECB: instructions, and eight bytes of string each */

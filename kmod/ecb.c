@@ -180,7 +180,7 @@ NOKPROBE_SYMBOL(run_actions);
 static notrace void publish(struct kinst_session *s, struct kinst_ctx *c, struct kinst_rec *rec, u32 len, u32 epid)
 {
 	rec->epid = epid;
-	rec->timestamp = c->timestamp;
+	rec->timestamp = kinst_ctx_now(c);
 	if (kinst_ring_commit(&c->vcpu->ring, rec, len))
 		kinst_session_wake(s, c->cpu);
 }
@@ -277,7 +277,7 @@ static nokprobe_inline void start(struct kinst_session *s, struct kinst_vcpu *v,
 	c->probe = probe;
 	c->hit = hit;
 	c->strtok = 0; /* it lasts as long as the firing */
-	c->timestamp = kinst_env_now();
+	c->timestamp = 0;
 }
 
 /* ---- faults ---- */

@@ -51,6 +51,14 @@ bool kinst_is_return_thunk(unsigned long target)
 	return true;
 }
 
+u8 kinst_thunk_register(unsigned long target)
+{
+	char name[KSYM_SYMBOL_LEN];
+
+	kinst_symbol_name(target, name);
+	return kinst_arch_thunk(name);
+}
+
 void kinst_func_mark(struct kinst_func *f, unsigned long addr, unsigned long len, enum kinst_reason reason)
 {
 	u32 lo = 0, hi = f->ninsns;
@@ -105,7 +113,7 @@ const struct kinst_func_insn *kinst_func_at(const struct kinst_func *f, u32 offs
 void kinst_func_decode(const struct kinst_func *f, const struct kinst_func_insn *at, struct kinst_arch_insn *insn)
 {
 	kinst_arch_decode(insn, f->text + at->offset, f->size - at->offset, f->start + at->offset);
-	if (insn->reason == KINST_R_INSN_ENDBR && !kinst_endbr_matters())
+	if (insn->reason == KINST_R_INSN_ENDBR && !kinst_arch_endbr_matters())
 		insn->reason = KINST_OK;
 }
 
@@ -126,12 +134,16 @@ static bool kinst_func_see_through(struct kinst_func *f, u32 off)
 	unsigned long addr = f->start + off;
 	struct kinst_arch_insn insn;
 	u8 buf[MAX_INSN_SIZE + 1] = {};
+	const u8 *original;
 	unsigned long at;
-	u8 byte;
+	size_t ours;
 
-	if (f->text[off] == KINST_BREAK && kinst_site_original(addr, &byte)) {
-		f->text[off] = byte;
-		return true;
+	if (f->text[off] == KINST_BREAK || f->text[off] == KINST_JUMP) {
+		ours = kinst_site_original(addr, &original);
+		if (ours) {
+			memcpy(f->text + off, original, ours);
+			return true;
+		}
 	}
 	if (!kinst_kprobe_near(addr))
 		return true;
@@ -192,7 +204,7 @@ static void kinst_func_walk(struct kinst_func *f)
 			f->reason = KINST_R_FOREIGN;
 			return;
 		}
-		if (insn.reason == KINST_R_INSN_ENDBR && !kinst_endbr_matters())
+		if (insn.reason == KINST_R_INSN_ENDBR && !kinst_arch_endbr_matters())
 			insn.reason = KINST_OK;
 		out->offset = off;
 		out->len = insn.len;
@@ -255,6 +267,7 @@ struct kinst_func *kinst_func_get(unsigned long start)
 		kinst_func_put(f);
 		return NULL;
 	}
+	f->room = f->size;
 	memcpy(f->text, (void *)f->start, f->size);
 	kinst_symbol_name(start, name);
 	strscpy(f->name, name, sizeof(f->name));

@@ -19,14 +19,17 @@ struct kinst_func_insn {
 struct kinst_func {
 	unsigned long start;
 	unsigned long size; /* up to the padding behind it, once it is decoded */
+	unsigned long room; /* with the padding */
 	unsigned long site; /* address of its ftrace site, or 0 */
 	struct module *mod; /* held; NULL: the kernel itself */
 	enum kinst_reason reason; /* why no instruction can be told; then there are none */
 	enum kinst_reason blanket; /* why no instruction at all may have a breakpoint */
 	bool whole; /* decoded to its end */
+	bool led; /* refs.c: it is known where its jumps lead */
+	s8 plain; /* jump.c: 1: jumps may cover several of its instructions, -1: not; 0: not asked yet */
 	u32 ninsns;
 	struct kinst_func_insn *insns;
-	u8 *text; /* size bytes, without anybody's breakpoints */
+	u8 *text; /* room bytes, without anybody's breakpoints and jumps */
 	char name[128]; /* without the module; empty if unknown */
 };
 
@@ -68,5 +71,8 @@ void kinst_symbol_name(unsigned long addr, char *name);
 
 /* Does a jump to target return? The kernel's return thunks, that stand in for ret. */
 bool kinst_is_return_thunk(unsigned long target);
+
+/* The register that a jump to target goes on through, or KINST_NO_REG: it is no thunk of that kind. */
+u8 kinst_thunk_register(unsigned long target);
 
 #endif /* _KINST_FUNC_H */

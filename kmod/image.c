@@ -607,7 +607,7 @@ static int parse(struct kinst_prog *p, size_t len, const struct kinst_limits *li
 	if (len < sizeof(*h) || h->magic != KINST_IMAGE_MAGIC || h->version != KINST_ABI_VERSION ||
 	    h->hdr_len != sizeof(*h) || h->len != len || len > KINST_MAX_IMAGE)
 		return kinst_refuse(err, KINST_V_HEADER, KINST_NONE, KINST_NONE);
-	if (h->flags & ~(KINST_IMAGE_DESTRUCTIVE | KINST_IMAGE_RING) || h->reserved)
+	if (h->flags & ~(KINST_IMAGE_DESTRUCTIVE | KINST_IMAGE_RING | KINST_IMAGE_NOJUMP) || h->reserved)
 		return kinst_refuse(err, KINST_V_RESERVED, KINST_NONE, KINST_NONE);
 	ret = check_tables(p, len, err);
 	if (ret)

@@ -15,6 +15,7 @@
 #include <linux/types.h>
 #include "include/uapi/kinst.h"
 
+struct kernel_param;
 struct kinst_session;
 
 /* One firing of a probe, as its programs see it. */
@@ -96,6 +97,9 @@ u32 kinst_syscall_count(void);
 
 int kinst_chardev_init(void);
 void kinst_chardev_exit(void);
+
+/* Of module parameters that are there to be read. */
+int kinst_refuse_to_set(const char *value, const struct kernel_param *kp);
 
 /* ---- ksym.c: symbols that the kernel does not export ---- */
 

@@ -31,17 +31,22 @@ struct mutex;
 	X(search_exception_tables)   \
 	X(alternatives_text_reserved) \
 	X(module_text_address)       \
-	X(synchronize_rcu_tasks_rude)
+	X(synchronize_rcu_tasks_rude) \
+	X(ct_nmi_enter)              \
+	X(ct_nmi_exit)
 
 /* X(name): the data. All are addresses. */
 #define KINST_KSYM_DATA(X)           \
 	X(text_mutex)                \
 	X(kprobe_mutex)              \
+	X(kprobe_blacklist)          \
 	X(die_chain)                 \
 	X(stext)                     \
 	X(etext)                     \
 	X(sinittext)                 \
 	X(einittext)                 \
+	X(start_ex_table)            \
+	X(stop_ex_table)             \
 	X(start_jump_table)          \
 	X(stop_jump_table)           \
 	X(start_static_call_sites)   \
@@ -71,6 +76,8 @@ const struct exception_table_entry *kinst_sym_search_exception_tables(unsigned l
 int kinst_sym_alternatives_text_reserved(void *first, void *last);
 struct module *kinst_sym_module_text_address(unsigned long addr);
 void kinst_sym_synchronize_rcu_tasks_rude(void);
+void kinst_sym_ct_nmi_enter(void);
+void kinst_sym_ct_nmi_exit(void);
 
 #define kinst_text_mutex ((struct mutex *)kinst_addr_text_mutex)
 #define kinst_kprobe_mutex ((struct mutex *)kinst_addr_kprobe_mutex)

@@ -11,6 +11,11 @@
 #include "ksym.h"
 #include "sources.h"
 
+int kinst_refuse_to_set(const char *value, const struct kernel_param *kp)
+{
+	return -EPERM;
+}
+
 static int __init kinst_init(void)
 {
 	int err = kinst_ksym_init();

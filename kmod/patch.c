@@ -10,6 +10,7 @@
 #include <linux/cpu.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
+#include <linux/sched.h>
 
 #include "arch/arch.h"
 #include "ksym.h"
@@ -33,6 +34,7 @@ void kinst_patch_unlock(void)
 void kinst_patch_write(void *addr, const void *bytes, size_t len)
 {
 	kinst_sym_text_poke(addr, bytes, len);
+	cond_resched(); /* there may be tens of thousands */
 }
 
 bool kinst_patch_arm(unsigned long addr, u8 original)

@@ -31,6 +31,14 @@ kinst_fault_pool:
 	.skip	KINST_FAULT_SLOTS * KINST_POOL_SLOT_SIZE, 0xcc
 	.size	kinst_fault_pool, . - kinst_fault_pool
 
+	.globl	kinst_detours
+	.balign	64
+	.type	kinst_detours, @object
+kinst_detours:
+	ANNOTATE_NOENDBR
+	.skip	KINST_DETOURS * KINST_DETOUR_SIZE, 0xcc
+	.size	kinst_detours, . - kinst_detours
+
 	.type	kinst_fault_unused, @object
 kinst_fault_unused:
 	.skip	KINST_POOL_SLOT_SIZE, 0xcc

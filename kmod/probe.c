@@ -12,9 +12,11 @@
 #include <linux/sort.h>
 
 #include "func.h"
+#include "jump.h"
 #include "ksym.h"
 #include "patch.h"
 #include "refuse.h"
+#include "session.h"
 #include "sites.h"
 #include "trap.h"
 
@@ -58,7 +60,7 @@ static enum kinst_reason kinst_stage(struct kinst_want *want, struct kinst_site 
 enum kinst_reason kinst_want_break(struct kinst_want *want, const struct kinst_arch_insn *insn, struct kinst_user **user)
 {
 	enum kinst_reason reason;
-	struct kinst_site *site = kinst_site_break(insn, want->fresh, &reason);
+	struct kinst_site *site = kinst_site_break(insn, want->func->start, want->fresh, &reason);
 
 	return site ? kinst_stage(want, site, insn->addr, user) : reason;
 }
@@ -176,6 +178,7 @@ static void kinst_arm_batch(struct kinst_points *points, const struct kinst_prob
 		kinst_arm_one(points, f, probe, order[i], &res[order[i]], &fresh);
 	}
 	kinst_func_put(f);
+	kinst_jumps_make_way(points, &fresh);
 	kinst_sites_arm(&fresh);
 	kinst_patch_unlock();
 	if (kinst_sites_arm_fentry(&fresh))
@@ -223,6 +226,7 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 	if (!points)
 		return ERR_PTR(-ENOMEM);
 	points->session = s;
+	points->nojump = s->prog.hdr->flags & KINST_IMAGE_NOJUMP;
 	INIT_LIST_HEAD(&points->users);
 	order = kinst_order(probes, n, res, &count);
 	if (!order) {

@@ -18,17 +18,23 @@
 #include "kinst.h"
 
 struct kinst_func;
+struct kinst_jump;
 
 struct kinst_site {
 	struct hlist_node node; /* in the hash of sites; RCU */
 	struct list_head users; /* RCU */
 	struct list_head batch; /* being armed, removed, or waiting for its slot to be free */
 	unsigned long addr;
+	unsigned long func; /* start of its function */
 	unsigned long slot; /* 0: served by ftrace */
+	unsigned long onward; /* where a hit of the breakpoint goes on: in the slot, or in the detour */
+	struct kinst_jump *jump; /* stands there, or will; under the mutex */
+	struct list_head hopeful; /* jump.c: wants to have one */
 	u8 original; /* the byte that the breakpoint replaced */
 	u8 cond; /* of a conditional branch, for kinst_arch_taken() */
 	bool fentry; /* served by ftrace */
 	bool armed;
+	bool lost; /* its jump was written over: it stays for ever */
 	struct rcu_head rcu;
 };
 
@@ -78,6 +84,7 @@ struct kinst_points {
 	struct kinst_session *session;
 	struct list_head users;
 	u32 nusers; /* staged ones too */
+	bool nojump; /* breakpoints only */
 };
 
 /* A probe that is being armed: its users come all or none. */
@@ -97,8 +104,8 @@ struct kinst_want {
 enum kinst_reason kinst_want_break(struct kinst_want *want, const struct kinst_arch_insn *insn, struct kinst_user **user);
 enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr, unsigned long ip, struct kinst_user **user);
 
-/* Is the 0xcc at addr ours? Then *byte is what stood there before. */
-bool kinst_site_original(unsigned long addr, u8 *byte);
+/* What stood at addr before our breakpoint or jump, and how many bytes of it; 0: nothing of ours stands there. */
+size_t kinst_site_original(unsigned long addr, const u8 **bytes);
 
 /* The providers: KINST_OK when every place of the probe is staged. */
 enum kinst_reason kinst_want_insn(struct kinst_want *want, struct kinst_result *res);

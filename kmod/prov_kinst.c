@@ -55,15 +55,12 @@ enum kinst_reason kinst_want_insn(struct kinst_want *want, struct kinst_result *
 /* An indirect jump, or a jump to the thunk that stands in for one. */
 static bool kinst_is_indirect(const struct kinst_arch_insn *insn, struct kinst_arch_operand *op)
 {
-	char name[KSYM_SYMBOL_LEN];
-
 	if (insn->flow == KINST_FLOW_JUMP_INDIRECT)
 		return kinst_arch_operand(insn, op);
 	if (insn->flow != KINST_FLOW_JUMP)
 		return false;
-	kinst_symbol_name(insn->target, name);
 	memset(op, 0, sizeof(*op));
-	op->base = kinst_arch_thunk(name);
+	op->base = kinst_thunk_register(insn->target);
 	return op->base != KINST_NO_REG;
 }
 

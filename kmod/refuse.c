@@ -16,9 +16,9 @@
 #include <linux/static_call.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
-#include <asm/cpufeature.h>
 
 #include "func.h"
+#include "jump.h"
 #include "ksym.h"
 #include "refuse.h"
 #include "trappath.h"
@@ -33,15 +33,6 @@ struct kinst_places {
 
 static struct kinst_places kinst_jumps; /* jump labels */
 static struct kinst_places kinst_calls; /* static calls */
-
-bool kinst_endbr_matters(void)
-{
-#ifdef CONFIG_X86_KERNEL_IBT
-	return cpu_feature_enabled(X86_FEATURE_IBT);
-#else
-	return false;
-#endif
-}
 
 enum kinst_reason kinst_refuse_module(struct module *mod, unsigned long addr)
 {
@@ -219,8 +210,9 @@ static enum kinst_reason kinst_refuse_whole(const struct kinst_func *f)
 {
 	if (kinst_is_trap_path(f->name) || kinst_is_die_notifier(f->start))
 		return KINST_R_TRAP_PATH;
-	if (kinst_sym_within_kprobe_blacklist(f->start) ||
-	    kinst_sym_within_kprobe_blacklist(f->start + f->size - 1))
+	/* Where there is a jump of ours, it is we who have put it there: the function was not in it before. */
+	if (!kinst_jump_in(f->start) && (kinst_sym_within_kprobe_blacklist(f->start) ||
+					 kinst_sym_within_kprobe_blacklist(f->start + f->size - 1)))
 		return KINST_R_BLACKLIST;
 	if (kinst_is_static_call_trampoline(f))
 		return KINST_R_STATIC_CALL;

@@ -16,9 +16,6 @@ enum kinst_reason kinst_refuse_module(struct module *mod, unsigned long addr);
 /* Finds the function's ftrace site, and every reason against it as a whole and against each instruction. */
 void kinst_refuse_function(struct kinst_func *f);
 
-/* Would the CPU miss an endbr64 that a breakpoint replaced? */
-bool kinst_endbr_matters(void);
-
 int kinst_refuse_init(void);
 void kinst_refuse_exit(void);
 

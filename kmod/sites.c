@@ -10,6 +10,7 @@
  * takes a while, so it is done in the background and for many at once.
  */
 #include <linux/cpu.h>
+#include <linux/list_sort.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
@@ -18,6 +19,7 @@
 #include <linux/workqueue.h>
 
 #include "fentry.h"
+#include "jump.h"
 #include "ksym.h"
 #include "patch.h"
 #include "sites.h"
@@ -28,14 +30,18 @@ DEFINE_MUTEX(kinst_sites_mutex);
 
 static LIST_HEAD(kinst_limbo); /* under the mutex */
 
-bool kinst_site_original(unsigned long addr, u8 *byte)
+size_t kinst_site_original(unsigned long addr, const u8 **bytes)
 {
 	struct kinst_site *site = kinst_site_find(addr);
 
 	if (!site || site->fentry || !site->armed)
-		return false;
-	*byte = site->original;
-	return true;
+		return 0;
+	if (site->jump && site->jump->patched) {
+		*bytes = site->jump->original;
+		return KINST_JUMP_LEN;
+	}
+	*bytes = &site->original;
+	return 1;
 }
 
 static struct kinst_site *kinst_site_new(unsigned long addr, struct list_head *fresh)
@@ -45,12 +51,13 @@ static struct kinst_site *kinst_site_new(unsigned long addr, struct list_head *f
 	if (!site)
 		return NULL;
 	INIT_LIST_HEAD(&site->users);
+	INIT_LIST_HEAD(&site->hopeful);
 	site->addr = addr;
 	list_add_tail(&site->batch, fresh);
 	return site;
 }
 
-struct kinst_site *kinst_site_break(const struct kinst_arch_insn *insn, struct list_head *fresh,
+struct kinst_site *kinst_site_break(const struct kinst_arch_insn *insn, unsigned long func, struct list_head *fresh,
 				    enum kinst_reason *reason)
 {
 	struct kinst_site *site = kinst_site_find(insn->addr);
@@ -68,7 +75,9 @@ struct kinst_site *kinst_site_break(const struct kinst_arch_insn *insn, struct l
 		*reason = KINST_R_LIMIT;
 		return NULL;
 	}
+	site->func = func;
 	site->slot = slot;
+	site->onward = slot;
 	site->original = insn->bytes[0];
 	site->cond = insn->flow == KINST_FLOW_BRANCH ? insn->cond : 0;
 	kinst_site_publish(site);
@@ -113,6 +122,7 @@ void kinst_sites_arm(struct list_head *fresh)
 		/* Nobody can have patched it since it was decoded: the lock has been held. */
 		site->armed = kinst_patch_arm(site->addr, site->original);
 		WARN_ONCE(!site->armed, "kinst: %pS changed under the lock\n", (void *)site->addr);
+		kinst_jump_hope(site);
 	}
 	kinst_patch_sync();
 }
@@ -176,13 +186,22 @@ int kinst_sites_arm_fentry(struct list_head *fresh)
 static void kinst_reap(struct work_struct *work);
 static DECLARE_WORK(kinst_reaper, kinst_reap);
 
+void kinst_sites_reap_later(void)
+{
+	schedule_work(&kinst_reaper);
+}
+
 void kinst_sites_remove(struct list_head *dead)
 {
-	struct kinst_site *site;
+	struct kinst_site *site, *next;
 
 	if (list_empty(dead))
 		return;
 	kinst_patch_lock();
+	kinst_jumps_leave(dead);
+	list_for_each_entry_safe(site, next, dead, batch)
+		if (site->lost)
+			list_del_init(&site->batch);
 	list_for_each_entry(site, dead, batch)
 		if (!site->fentry && site->armed)
 			kinst_patch_restore(site->addr, site->original);
@@ -193,7 +212,7 @@ void kinst_sites_remove(struct list_head *dead)
 	list_for_each_entry(site, dead, batch)
 		kinst_site_unpublish(site);
 	list_splice_tail_init(dead, &kinst_limbo);
-	schedule_work(&kinst_reaper);
+	kinst_sites_reap_later();
 }
 
 static long kinst_nothing(void *arg)
@@ -216,23 +235,38 @@ static void kinst_each_cpu_switches(void)
 	cpus_read_unlock();
 }
 
+void kinst_sites_quiesce(void)
+{
+	synchronize_rcu_tasks();
+	kinst_each_cpu_switches();
+}
+
+static int kinst_by_slot(void *unused, const struct list_head *a, const struct list_head *b)
+{
+	return list_entry(a, struct kinst_site, batch)->slot > list_entry(b, struct kinst_site, batch)->slot;
+}
+
 static void kinst_reap(struct work_struct *work)
 {
 	struct kinst_site *site, *next;
 	LIST_HEAD(reaped);
+	LIST_HEAD(jumps);
 
 	mutex_lock(&kinst_sites_mutex);
 	list_splice_init(&kinst_limbo, &reaped);
+	kinst_jumps_reap(&jumps);
 	mutex_unlock(&kinst_sites_mutex);
-	if (list_empty(&reaped))
+	if (list_empty(&reaped) && list_empty(&jumps))
 		return;
 
 	synchronize_rcu();
-	synchronize_rcu_tasks();
-	kinst_each_cpu_switches();
+	kinst_sites_quiesce();
 
 	mutex_lock(&kinst_sites_mutex);
 	kinst_patch_lock();
+	kinst_jumps_free(&jumps);
+	/* Slots next to each other are written together. */
+	list_sort(NULL, &reaped, kinst_by_slot);
 	list_for_each_entry(site, &reaped, batch)
 		kinst_slot_put(site->slot);
 	kinst_slots_flush();
@@ -246,6 +280,7 @@ static void kinst_reap(struct work_struct *work)
 
 void kinst_sites_reap(void)
 {
+	kinst_sites_reap_later();
 	flush_work(&kinst_reaper);
 }
 
@@ -256,6 +291,7 @@ int kinst_sites_init(void)
 
 void kinst_sites_exit(void)
 {
+	kinst_jump_exit();
 	kinst_sites_reap();
 	rcu_barrier();
 	kinst_tramp_exit();

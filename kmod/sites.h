@@ -15,7 +15,7 @@ extern struct mutex kinst_sites_mutex;
  * The site at the instruction (at the ftrace site), an old one or a new one that
  * is put on fresh; or NULL and why not. With the patch lock held.
  */
-struct kinst_site *kinst_site_break(const struct kinst_arch_insn *insn, struct list_head *fresh,
+struct kinst_site *kinst_site_break(const struct kinst_arch_insn *insn, unsigned long func, struct list_head *fresh,
 				    enum kinst_reason *reason);
 struct kinst_site *kinst_site_fentry(unsigned long addr, struct list_head *fresh, enum kinst_reason *reason);
 /* The mirror, for one that has not been armed. */
@@ -26,6 +26,12 @@ void kinst_sites_arm(struct list_head *fresh);
 int kinst_sites_arm_fentry(struct list_head *fresh);
 /* The mirror of both; without the patch lock. The list is empty after it. */
 void kinst_sites_remove(struct list_head *dead);
+
+/* Waits until every task and every CPU is somewhere else than it was, of its own will. Without the mutex. */
+void kinst_sites_quiesce(void);
+
+/* In the background: what was taken away is freed. */
+void kinst_sites_reap_later(void);
 
 /* Waits until the slots of the removed sites are free again. Without the mutex. */
 void kinst_sites_reap(void);

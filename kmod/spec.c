@@ -170,7 +170,7 @@ notrace void kinst_spec_commit(struct kinst_ctx *c, u64 which)
 	state = &c->session->specs[which - 1];
 	if (!decide(state, b, SPEC_COMMITTING, SPEC_COMMITTING_MANY, &new))
 		return;
-	move(c->session, c->vcpu, b, c->timestamp);
+	move(c->session, c->vcpu, b, kinst_ctx_now(c));
 	if (new == SPEC_COMMITTING)
 		smp_store_release(state, SPEC_INACTIVE);
 }

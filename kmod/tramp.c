@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * tramp.c: the two pools of slots (pool.S) and what is written into them.
+ * tramp.c: the pools of slots and of detours (pool.S) and what is written into
+ * them.
  *
  * The ordinary pool: a slot is used again once no task can be in it (probe.c
  * waits for that). The fault pool: for instructions with an exception-table
@@ -11,6 +12,7 @@
 #include <linux/bitmap.h>
 #include <linux/delay.h>
 #include <linux/extable.h>
+#include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/printk.h>
@@ -20,6 +22,7 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
+#include "kinst.h"
 #include "ksym.h"
 #include "patch.h"
 #include "pool.h"
@@ -27,11 +30,18 @@
 
 extern u8 kinst_pool[]; /* pool.S */
 extern u8 kinst_fault_pool[];
+extern u8 kinst_detours[];
+
+void kinst_jump_entry(void); /* arch/ */
 
 static_assert(KINST_SLOT_SIZE == KINST_POOL_SLOT_SIZE);
+static_assert(KINST_DETOUR_LEN == KINST_DETOUR_SIZE);
 
 static DECLARE_BITMAP(kinst_used, KINST_POOL_SLOTS);
 static unsigned int kinst_next; /* where to look for a free slot first */
+
+static DECLARE_BITMAP(kinst_detoured, KINST_DETOURS);
+static unsigned int kinst_next_detour;
 
 static unsigned long kinst_fault_owner[KINST_FAULT_SLOTS]; /* address of the instruction, or 0 */
 static unsigned int kinst_fault_count; /* slots that ever had an owner */
@@ -49,11 +59,6 @@ static int kinst_show_fault_slots(char *buffer, const struct kernel_param *kp)
 	return sysfs_emit(buffer, "%u\n", READ_ONCE(kinst_fault_count));
 }
 
-static int kinst_refuse_to_set(const char *value, const struct kernel_param *kp)
-{
-	return -EPERM;
-}
-
 static const struct kernel_param_ops kinst_slots_ops = { .set = kinst_refuse_to_set, .get = kinst_show_slots };
 module_param_cb(slots, &kinst_slots_ops, NULL, 0444);
 MODULE_PARM_DESC(slots, "trampolines in use (to be read)");
@@ -65,28 +70,35 @@ static const struct kernel_param_ops kinst_fault_slots_ops = {
 module_param_cb(fault_slots, &kinst_fault_slots_ops, NULL, 0444);
 MODULE_PARM_DESC(fault_slots, "trampolines of instructions that may fault, which stay taken (to be read)");
 
-/* One page of a pool as it will be. */
+/* One page of a pool as it will be, and the part of it that changes. */
 static u8 *kinst_staged;
 static unsigned long kinst_staged_at;
+static unsigned int kinst_staged_from, kinst_staged_to;
 
 void kinst_slots_flush(void)
 {
 	if (kinst_staged_at)
-		kinst_patch_write((void *)kinst_staged_at, kinst_staged, PAGE_SIZE);
+		kinst_patch_write((void *)kinst_staged_at + kinst_staged_from, kinst_staged + kinst_staged_from,
+				  kinst_staged_to - kinst_staged_from);
 	kinst_staged_at = 0;
 }
 
 /* Slots next to each other are written with one change of the page: it is the change that costs. */
-static void kinst_slot_stage(unsigned long slot, const u8 *bytes)
+static void kinst_slot_stage(unsigned long slot, const u8 *bytes, size_t len)
 {
 	unsigned long page = slot & PAGE_MASK;
+	unsigned int at = slot - page;
 
 	if (kinst_staged_at != page) {
 		kinst_slots_flush();
 		memcpy(kinst_staged, (void *)page, PAGE_SIZE);
 		kinst_staged_at = page;
+		kinst_staged_from = PAGE_SIZE;
+		kinst_staged_to = 0;
 	}
-	memcpy(kinst_staged + (slot - page), bytes, KINST_SLOT_SIZE);
+	memcpy(kinst_staged + at, bytes, len);
+	kinst_staged_from = min_t(unsigned int, kinst_staged_from, at);
+	kinst_staged_to = max_t(unsigned int, kinst_staged_to, at + len);
 }
 
 static bool kinst_slot_is_fault(unsigned long slot)
@@ -148,8 +160,16 @@ static enum kinst_reason kinst_fault_slot_get(const struct kinst_arch_insn *insn
 		return reason;
 	kinst_fault_owner[kinst_fault_count++] = insn->addr;
 	kinst_fault_entry(*slot, insn, original);
-	kinst_slot_stage(*slot, bytes);
+	kinst_slot_stage(*slot, bytes, sizeof(bytes));
 	return KINST_OK;
+}
+
+/* A free one from the place where the last search ended, or count. */
+static unsigned int kinst_free_bit(const unsigned long *used, unsigned int count, unsigned int from)
+{
+	unsigned int i = find_next_zero_bit(used, count, from);
+
+	return i < count ? i : find_first_zero_bit(used, count);
 }
 
 enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned long *slot)
@@ -162,9 +182,7 @@ enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned lo
 	if (original)
 		return kinst_fault_slot_get(insn, original, slot);
 
-	i = find_next_zero_bit(kinst_used, KINST_POOL_SLOTS, kinst_next);
-	if (i >= KINST_POOL_SLOTS)
-		i = find_first_zero_bit(kinst_used, KINST_POOL_SLOTS);
+	i = kinst_free_bit(kinst_used, KINST_POOL_SLOTS, kinst_next);
 	if (i >= KINST_POOL_SLOTS)
 		return KINST_R_NOSLOT;
 	*slot = (unsigned long)kinst_pool + i * KINST_SLOT_SIZE;
@@ -173,7 +191,7 @@ enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned lo
 		return reason;
 	__set_bit(i, kinst_used);
 	kinst_next = i + 1;
-	kinst_slot_stage(*slot, bytes);
+	kinst_slot_stage(*slot, bytes, sizeof(bytes));
 	return KINST_OK;
 }
 
@@ -184,9 +202,45 @@ void kinst_slot_put(unsigned long slot)
 	if (!slot || kinst_slot_is_fault(slot))
 		return;
 	memset(bytes, KINST_BREAK, sizeof(bytes));
-	kinst_slot_stage(slot, bytes);
+	kinst_slot_stage(slot, bytes, sizeof(bytes));
 	__clear_bit((slot - (unsigned long)kinst_pool) / KINST_SLOT_SIZE, kinst_used);
 }
+
+enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned int n, unsigned long *detour)
+{
+	unsigned int i = kinst_free_bit(kinst_detoured, KINST_DETOURS, kinst_next_detour);
+	u8 bytes[KINST_DETOUR_SIZE];
+	enum kinst_reason reason;
+
+	if (i >= KINST_DETOURS)
+		return KINST_R_NOSLOT;
+	*detour = (unsigned long)kinst_detours + i * KINST_DETOUR_SIZE;
+	reason = kinst_arch_detour(insns, n, *detour, (unsigned long)kinst_jump_entry, bytes);
+	if (reason)
+		return reason;
+	__set_bit(i, kinst_detoured);
+	kinst_next_detour = i + 1;
+	kinst_slot_stage(*detour, bytes, sizeof(bytes));
+	return KINST_OK;
+}
+
+void kinst_detour_put(unsigned long detour)
+{
+	u8 bytes[KINST_DETOUR_SIZE];
+
+	memset(bytes, KINST_BREAK, sizeof(bytes));
+	kinst_slot_stage(detour, bytes, sizeof(bytes));
+	__clear_bit(kinst_detour_number(detour), kinst_detoured);
+}
+
+/* Context: any, the probe path included. */
+notrace unsigned int kinst_detour_number(unsigned long addr)
+{
+	unsigned long number = (addr - (unsigned long)kinst_detours) / KINST_DETOUR_SIZE;
+
+	return number < KINST_DETOURS ? number : KINST_DETOURS;
+}
+NOKPROBE_SYMBOL(kinst_detour_number);
 
 /* Is an address inside the fault pool saved on the task's stack? */
 static bool kinst_task_in_fault_pool(struct task_struct *task)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * tramp.h: trampoline slots, where a probed instruction runs instead.
+ * tramp.h: trampoline slots and detours, where probed instructions run instead.
  */
 #ifndef _KINST_TRAMP_H
 #define _KINST_TRAMP_H
@@ -16,6 +16,13 @@ void kinst_slots_flush(void);
 
 /* The slot may be used again. With the patch lock held, and no task in the slot any more. */
 void kinst_slot_put(unsigned long slot);
+
+/* The same for the detour of a jump: what stands there instead of n instructions. */
+enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned int n, unsigned long *detour);
+void kinst_detour_put(unsigned long detour);
+
+/* Which detour the address is in; KINST_DETOURS: none. */
+unsigned int kinst_detour_number(unsigned long addr);
 
 int kinst_tramp_init(void);
 void kinst_tramp_exit(void);

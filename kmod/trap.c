@@ -146,7 +146,7 @@ static int notrace kinst_die(struct notifier_block *nb, unsigned long event, voi
 	if (!site || site->fentry)
 		return NOTIFY_DONE;
 	kinst_hit(site, regs);
-	regs->ip = site->slot;
+	regs->ip = READ_ONCE(site->onward);
 	return NOTIFY_STOP;
 }
 NOKPROBE_SYMBOL(kinst_die);

@@ -139,6 +139,7 @@ pub const TABLE: &[Spec] = &[
     row("maxprobes", number(100_000_000), When::Context, "1024"),
     row("modpath", Kind::Text, When::Compile, ""),
     row("nocache", Kind::Flag, When::Context, ""),
+    row("nojump", Kind::Flag, When::Run, ""),
     row("nolibs", Kind::Flag, When::Compile, ""),
     row("noresolve", Kind::Flag, When::Refused("it is not there yet"), ""),
     row("nspec", number(1024), When::Run, "1"),

@@ -24,6 +24,7 @@ struct Run {
 /// Slots are so far from the code, which is about as far as they are in a kernel.
 const AWAY: u64 = 0x1800_0000;
 const SLOT: usize = 32;
+const DETOUR: usize = 64;
 
 /// One record of kmod/tests/arch.c.
 struct Said {
@@ -39,10 +40,13 @@ struct Said {
     /// Whether it is memory, base, index and shift.
     operand: Option<(bool, u8, u8, u8)>,
     modrm_at: u8,
+    /// Instructions in the detour.
+    covered: u8,
     slot: [u8; SLOT],
+    detour: [u8; DETOUR],
 }
 
-const RECORD: usize = 72;
+const RECORD: usize = 40 + SLOT + DETOUR;
 
 impl Said {
     fn read(bytes: &[u8; RECORD]) -> Said {
@@ -60,7 +64,9 @@ impl Said {
             disp_at: bytes[32],
             operand: (bytes[33] != 0).then(|| (bytes[34] != 0, bytes[35], bytes[36], bytes[37])),
             modrm_at: bytes[38],
-            slot: bytes[40..].try_into().unwrap(),
+            covered: bytes[39],
+            slot: bytes[40..40 + SLOT].try_into().unwrap(),
+            detour: bytes[40 + SLOT..].try_into().unwrap(),
         }
     }
 }
@@ -94,7 +100,7 @@ fn program() -> Option<PathBuf> {
 }
 
 /// Asks the module's code about runs of instructions. `each` gets a run, and what is said of its instructions.
-fn ask(program: &Path, runs: &[Run], mut each: impl FnMut(&Run, &[Said])) {
+fn ask(program: &Path, runs: &[Run], mut each: impl FnMut(&Run, &mut [Said])) {
     let mut child =
         Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program");
     let mut input = BufWriter::with_capacity(1 << 20, child.stdin.take().expect("stdin"));
@@ -119,7 +125,7 @@ fn ask(program: &Path, runs: &[Run], mut each: impl FnMut(&Run, &[Said])) {
                     break;
                 }
             }
-            each(run, &said);
+            each(run, &mut said);
         }
     });
     assert!(child.wait().expect("the program").success());
@@ -228,15 +234,66 @@ fn is_immediate(kind: OpKind) -> bool {
     .contains(&kind)
 }
 
+/// Where an instruction runs instead.
+struct Elsewhere<'a> {
+    bytes: &'a [u8],
+    start: u64,
+    at: usize,
+}
+
+impl Elsewhere<'_> {
+    fn step(&mut self) -> Instruction {
+        let insn = decode(&self.bytes[self.at..], self.start + self.at as u64);
+        self.at += insn.len();
+        insn
+    }
+
+    fn goes_on(&self) -> bool {
+        self.bytes[self.at..].iter().any(|byte| *byte != 0xcc)
+    }
+}
+
 /// What is wrong with a slot, if anything.
 fn slot_fault(insn: &Instruction, said: &Said) -> Option<&'static str> {
-    let mut at = 0;
-    let start = said.address.wrapping_add(AWAY);
-    let mut step = || {
-        let insn = decode(&said.slot[at..], start + at as u64);
-        at += insn.len();
-        insn
-    };
+    let mut slot = Elsewhere { bytes: &said.slot, start: said.address.wrapping_add(AWAY), at: 0 };
+    if !runs_in(insn, said.flow, &mut slot, true) {
+        return Some("the slot does something else");
+    }
+    slot.goes_on().then_some("the slot goes on behind its end")
+}
+
+/// What is wrong with a detour, if there is one; `bytes` begin with what it covers.
+fn detour_fault(first: u64, said: &Said, bytes: &[u8]) -> Option<&'static str> {
+    if said.covered == 0 {
+        return None;
+    }
+    let mut detour = Elsewhere { bytes: &said.detour, start: said.address.wrapping_add(AWAY), at: 0 };
+    let call = detour.step();
+    if call.code() != Code::Call_rel32_64 || call.near_branch_target() != first.wrapping_add(AWAY) {
+        return Some("the detour does not call");
+    }
+    let mut from = 0;
+    for number in 1..=said.covered {
+        let insn = decode(&bytes[from..], said.address + from as u64);
+        from += insn.len();
+        // Known to one of the two alone, which is counted where the instruction itself is looked at.
+        if insn.is_invalid() {
+            return None;
+        }
+        if !runs_in(&insn, flow(&insn), &mut detour, number == said.covered) {
+            return Some("the detour does something else");
+        }
+    }
+    if from < 5 && from < bytes.len() {
+        return Some("the jump covers more than the detour");
+    }
+    detour.goes_on().then_some("the detour goes on behind its end")
+}
+
+/// Does what follows there do what the instruction does, and go on where it would? If it is not the `last`, the next one
+/// follows on it there too.
+fn runs_in(insn: &Instruction, flow: u8, there: &mut Elsewhere<'_>, last: bool) -> bool {
+    let mut step = || there.step();
     let next = insn.next_ip();
     let jumps_to = |insn: &Instruction, to: u64| {
         insn.mnemonic() == Mnemonic::Jmp
@@ -244,15 +301,16 @@ fn slot_fault(insn: &Instruction, said: &Said) -> Option<&'static str> {
             && insn.near_branch_target() == to
     };
     let pushes = |insn: &Instruction| insn.code() == Code::Pushq_imm32 && insn.immediate(0) == next;
-    let right = match said.flow {
-        NEXT => is_same(insn, &step()) && jumps_to(&step(), next),
-        JUMP => jumps_to(&step(), insn.near_branch_target()),
+    match flow {
+        NEXT => is_same(insn, &step()) && (!last || jumps_to(&step(), next)),
         BRANCH if insn.is_jcc_short_or_near() => {
             let branch = step();
             branch.condition_code() == insn.condition_code()
                 && branch.near_branch_target() == insn.near_branch_target()
-                && jumps_to(&step(), next)
+                && (!last || jumps_to(&step(), next))
         }
+        _ if !last => false,
+        JUMP => jumps_to(&step(), insn.near_branch_target()),
         BRANCH => {
             let branch = step();
             let (over, away) = (step(), step());
@@ -281,14 +339,7 @@ fn slot_fault(insn: &Instruction, said: &Said) -> Option<&'static str> {
         }
         JUMP_INDIRECT | RET => is_same(insn, &step()),
         _ => false,
-    };
-    if !right {
-        return Some("the slot does something else");
     }
-    if said.slot[at..].iter().any(|byte| *byte != 0xcc) {
-        return Some("the slot goes on behind its end");
-    }
-    None
 }
 
 /// The operand of an indirect jump.
@@ -362,12 +413,18 @@ fn compare(run: &Run, said: &[Said], count: &mut Count) {
         } else if let Some(fault) = slot_fault(&insn, said) {
             count.differences.add(fault, &insn, bytes);
         }
+        count.detours += usize::from(said.covered > 0);
+        if let Some(fault) = detour_fault(run.address, said, rest) {
+            count.differences.add(fault, &insn, &rest[..rest.len().min(20)]);
+        }
     }
 }
 
 #[derive(Default)]
 struct Count {
     insns: usize,
+    /// Of so many instructions, a jump could stand there as far as the bytes tell.
+    detours: usize,
     /// Runs that end before their bytes.
     cut: usize,
     /// What only one of the two knows, and can be traced.
@@ -389,9 +446,10 @@ fn all_instructions_of_the_kernels() {
         let mut count = Count::default();
         ask(&program, &runs, |run, said| compare(run, said, &mut count));
         println!(
-            "{name}: {} functions, {} instructions, {} end before their bytes",
+            "{name}: {} functions, {} instructions, {} detours, {} end before their bytes",
             runs.len(),
             count.insns,
+            count.detours,
             count.cut
         );
         for (reason, refused) in &count.refused {
@@ -479,7 +537,13 @@ fn random_operands() {
         }
     });
     let mut count = Count::default();
-    ask(&program, &runs, |run, said| compare(run, &said[..1], &mut count));
+    ask(&program, &runs, |run, said| {
+        // What follows is no instruction that a compiler would make.
+        if said[0].covered > 1 {
+            said[0].covered = 0;
+        }
+        compare(run, &said[..1], &mut count);
+    });
     for (what, (number, examples)) in &count.differences.0 {
         println!("{number} differ: {what}\n    {}", examples.join("\n    "));
     }

@@ -20,6 +20,12 @@
 
 #define KINST_BREAK 0xcc /* the breakpoint, one byte */
 
+/* The jump that can stand in its place: its first byte, its length, and what it leads to. */
+#define KINST_JUMP 0xe9
+#define KINST_JUMP_LEN 5
+#define KINST_DETOUR_LEN 64
+#define KINST_DETOUR_COPIES 5 /* offset of the displaced instructions in a detour */
+
 /* Where control goes after an instruction. */
 enum kinst_flow {
 	KINST_FLOW_NEXT = 0,
@@ -60,6 +66,18 @@ bool kinst_arch_decode(struct kinst_arch_insn *insn, const u8 *text, size_t avai
  */
 enum kinst_reason kinst_arch_relocate(const struct kinst_arch_insn *insn, unsigned long slot, u8 *out);
 
+/*
+ * Writes into out[KINST_DETOUR_LEN] a detour for the address slot: a call of
+ * entry, then what does just what the n instructions do, which stand one after
+ * the other, and goes on where they would. Of all but the last, control must
+ * come to the next one, or be led out of them by a branch.
+ */
+enum kinst_reason kinst_arch_detour(const struct kinst_arch_insn *insns, unsigned int n, unsigned long slot,
+				    unsigned long entry, u8 *out);
+
+/* Writes the jump at the address from, KINST_JUMP_LEN bytes. False: it does not reach. */
+bool kinst_arch_jump(unsigned long from, unsigned long to, u8 *out);
+
 #define KINST_NO_REG 0xff
 
 /* What an indirect jump reads: a register, or memory at base + index * 2^shift + disp. */
@@ -87,6 +105,7 @@ unsigned long kinst_arch_label(const u8 *text, u8 len, unsigned long addr);
 /* Is one of the n bytes from addr on a register of a device, or may it be? Context: any, NMI included. */
 bool kinst_arch_is_device(unsigned long addr, size_t n);
 
+#include "x86/cpu.h"
 #include "x86/regs.h"
 #endif
 

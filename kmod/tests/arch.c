@@ -36,11 +36,41 @@ struct said {
 	u8 index;
 	u8 shift;
 	u8 modrm_at;
-	u8 reserved;
+	u8 covered; /* instructions in the detour; 0: there is none */
 	u8 slot[KINST_SLOT_SIZE];
+	u8 detour[KINST_DETOUR_LEN]; /* at the slot's address, and calls the first slot's */
 };
 
-static void say(const struct kinst_arch_insn *insn, const struct run *run)
+/* Decodes just the bytes that there are, where the sanitizer sees whoever reads on. */
+static bool decode(struct kinst_arch_insn *insn, const u8 *code, u32 avail, u64 addr)
+{
+	u32 len = avail > 16 ? 16 : avail;
+	u8 *text = malloc(len);
+	bool ok;
+
+	memcpy(text, code, len);
+	ok = kinst_arch_decode(insn, text, len, addr);
+	free(text);
+	return ok;
+}
+
+/* The instructions that a jump at the first would cover. */
+static void say_detour(struct said *said, const struct kinst_arch_insn *first, const u8 *code, const struct run *run)
+{
+	struct kinst_arch_insn insns[KINST_JUMP_LEN] = { *first };
+	unsigned long slot = run->slot + (first->addr - run->addr);
+	u32 at = first->addr - run->addr + first->len, n = 1;
+
+	while (at - (first->addr - run->addr) < KINST_JUMP_LEN && at < run->len) {
+		if (!decode(&insns[n], code + at, run->len - at, run->addr + at))
+			return;
+		at += insns[n++].len;
+	}
+	if (!kinst_arch_detour(insns, n, slot, run->slot, said->detour))
+		said->covered = n;
+}
+
+static void say(const struct kinst_arch_insn *insn, const u8 *code, const struct run *run)
 {
 	struct kinst_arch_operand op;
 	struct said said = {
@@ -64,6 +94,7 @@ static void say(const struct kinst_arch_insn *insn, const struct run *run)
 		said.shift = op.shift;
 		said.disp = op.disp;
 	}
+	say_detour(&said, insn, code, run);
 	fwrite(&said, sizeof(said), 1, stdout);
 }
 
@@ -80,16 +111,9 @@ int main(void)
 		if (run.len > MOST || fread(code, 1, run.len, stdin) != run.len)
 			return 1;
 		for (at = 0; at < run.len; at += insn.len) {
-			/* Just the bytes that there are, where the sanitizer sees whoever reads on. */
-			u8 *text = malloc(run.len - at > 16 ? 16 : run.len - at);
-			bool ok;
-
-			memcpy(text, code + at, run.len - at > 16 ? 16 : run.len - at);
-			ok = kinst_arch_decode(&insn, text, run.len - at > 16 ? 16 : run.len - at, run.addr + at);
-			free(text);
-			if (!ok)
+			if (!decode(&insn, code + at, run.len - at, run.addr + at))
 				break;
-			say(&insn, &run);
+			say(&insn, code, &run);
 		}
 		end.addr = run.addr + at;
 		fwrite(&end, sizeof(end), 1, stdout);

@@ -267,7 +267,7 @@ static void run_clause(struct kinst_session *s, u32 ci)
 		;
 	memcpy(hit.args, args, sizeof(args));
 	*c = (struct kinst_ctx){
-		.prog = p, .vars = &s->vars, .vcpu = v, .hit = &hit, .cpu = v->cpu, .timestamp = kinst_env_now(),
+		.prog = p, .vars = &s->vars, .vcpu = v, .hit = &hit, .cpu = v->cpu,
 		.probe = e < p->hdr->ecbs.count ? p->ecbs[e].probe : KINST_NONE,
 		.epid = e < p->hdr->ecbs.count ? e + 1 : 0,
 		.scratch = v->scratch, .scratch_next = v->scratch,

@@ -100,7 +100,7 @@ u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 
 	switch (id) {
 	case VAR_CURTHREAD: return mock.curthread;
-	case VAR_TIMESTAMP: return c->timestamp;
+	case VAR_TIMESTAMP: return kinst_ctx_now(c);
 	case VAR_VTIMESTAMP: return mock.vtimestamp;
 	case VAR_WALLTIMESTAMP: return mock.walltimestamp;
 	case VAR_IPL: return mock.ipl;

@@ -158,6 +158,7 @@ fn settings(options: &Options, target: u32) -> dif::Options {
         clean_us: u32::try_from(options.number("cleanrate") / 1000).unwrap_or(u32::MAX),
         cpu: options.is_set("cpu").then(|| small("cpu")),
         overwrite: options.text("bufpolicy") == Some("ring"),
+        nojump: options.flag("nojump"),
     }
 }
 

@@ -44,6 +44,8 @@ pub struct Options {
     pub cpu: Option<u32>,
     /// The oldest records of a full buffer make room for new ones.
     pub overwrite: bool,
+    /// Breakpoints only: no jumps in their place.
+    pub nojump: bool,
 }
 
 impl Default for Options {
@@ -61,6 +63,7 @@ impl Default for Options {
             clean_us: 0,
             cpu: None,
             overwrite: false,
+            nojump: false,
         }
     }
 }

@@ -408,7 +408,8 @@ impl Tables {
             version: uapi::ABI_VERSION as u16,
             hdr_len: uapi::Image::SIZE as u16,
             flags: flag(options.destructive, uapi::IMAGE_DESTRUCTIVE)
-                | flag(options.overwrite, uapi::IMAGE_RING),
+                | flag(options.overwrite, uapi::IMAGE_RING)
+                | flag(options.nojump, uapi::IMAGE_NOJUMP),
             bufsize: options.bufsize,
             aggsize: options.aggsize,
             dynvarsize: options.dynvarsize,

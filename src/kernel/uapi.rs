@@ -95,6 +95,9 @@ pub const IMAGE_MAGIC: u32 = 0x54534e4b;
 /// -w
 pub const IMAGE_DESTRUCTIVE: u32 = 0x1;
 
+/// nojump: breakpoints only, no jumps in their place
+pub const IMAGE_NOJUMP: u32 = 0x4;
+
 /// bufpolicy=ring: the oldest records make room for new ones
 pub const IMAGE_RING: u32 = 0x2;
 

@@ -11,7 +11,15 @@ use crate::kernels::{Kernel, Name};
 use crate::setup::{self, sid};
 use crate::{exec, workspace};
 
-const MODULE: &str = "kinst.ko";
+/// A module: the folder of its sources, and its name.
+struct Module {
+    folder: &'static str,
+    name: &'static str,
+}
+
+const KINST: Module = Module { folder: "kmod", name: "kinst" };
+/// Other ways to a hit, for the benchmark.
+const KBENCH: Module = Module { folder: "kmod/tests/vm/kbench", name: "kbench" };
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -42,24 +50,33 @@ pub fn main(options: &Options) -> Result<()> {
 
 /// Builds the module for this kernel unless it is up to date; None while the checkout has none.
 pub fn build(kernel: &Kernel, warnings: Warnings) -> Result<Option<PathBuf>> {
-    let source = workspace::root().join("kmod");
-    if !source.join("Kbuild").is_file() {
+    if !workspace::root().join(KINST.folder).join("Kbuild").is_file() {
         return Ok(None);
     }
+    build_module(kernel, &KINST, warnings).map(Some)
+}
+
+/// Builds what the benchmark compares with.
+pub fn build_bench(kernel: &Kernel) -> Result<PathBuf> {
+    build_module(kernel, &KBENCH, Warnings::Shown)
+}
+
+fn build_module(kernel: &Kernel, module: &Module, warnings: Warnings) -> Result<PathBuf> {
+    let source = workspace::root().join(module.folder);
     let headers = kernel.headers.as_deref().with_context(|| {
         format!("there are no headers of {}: set KINST_HEADERS, or run `cargo xtask setup`", kernel.release)
     })?;
-    let folder = workspace::target().join("kmod").join(&kernel.release);
+    let folder = workspace::target().join(module.folder).join(&kernel.release);
     fs::create_dir_all(&folder)?;
     let _lock = lock(&folder)?;
     let (work, stamp) = (folder.join("src"), folder.join("stamp"));
-    let module = work.join(MODULE);
+    let built = work.join(module.name).with_extension("ko");
     let key = format!("{}\n{}", headers.display(), fingerprint(&source)?);
     let done = fs::read_to_string(&stamp).unwrap_or_default();
     // A module built without a warning serves both demands.
     let clean = done == format!("clean\n{key}");
-    if module.is_file() && (clean || (warnings == Warnings::Shown && done == format!("\n{key}"))) {
-        return Ok(Some(module));
+    if built.is_file() && (clean || (warnings == Warnings::Shown && done == format!("\n{key}"))) {
+        return Ok(built);
     }
     let _ = fs::remove_file(&stamp);
     mirror(&source, &work)?;
@@ -67,10 +84,10 @@ pub fn build(kernel: &Kernel, warnings: Warnings) -> Result<Option<PathBuf>> {
     if warned && warnings == Warnings::Denied {
         bail!("building the module for {} warned", kernel.release);
     }
-    fs::metadata(&module).with_context(|| format!("the build left no {MODULE}"))?;
+    fs::metadata(&built).with_context(|| format!("the build left no {}.ko", module.name))?;
     let grade = if warnings == Warnings::Denied { "clean" } else { "" };
     fs::write(&stamp, format!("{grade}\n{key}"))?;
-    Ok(Some(module))
+    Ok(built)
 }
 
 fn lock(folder: &Path) -> Result<fs::File> {

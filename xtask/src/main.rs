@@ -9,6 +9,7 @@ mod fuzz;
 mod kernels;
 mod kmod;
 mod setup;
+mod sweep;
 mod test;
 mod tidy;
 mod uapi;
@@ -38,6 +39,8 @@ enum Command {
     Tidy(tidy::Options),
     /// Run the cases of tests/vm in guests
     VmTest(vmtest::Options),
+    /// Arm every instruction of a kernel in a guest, batch after batch, under a load
+    Sweep(sweep::Options),
     /// Run the fuzz targets for a time
     Fuzz(fuzz::Options),
     /// Run the benchmarks
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::Tidy(options) => tidy::main(&options),
         Command::Vm(options) => vm::main(&options),
         Command::VmTest(options) => vmtest::main(&options),
+        Command::Sweep(options) => sweep::main(&options),
         Command::Fuzz(options) => fuzz::main(&options),
         Command::Bench(options) => bench::main(&options).map(|()| ExitCode::SUCCESS),
         Command::Uapi(options) => uapi::main(&options).map(|()| ExitCode::SUCCESS),

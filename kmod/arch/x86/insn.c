@@ -426,53 +426,97 @@ static unsigned int emit_copy(struct emit *e, const struct kinst_arch_insn *insn
 	return at;
 }
 
-enum kinst_reason kinst_arch_relocate(const struct kinst_arch_insn *insn, unsigned long slot, u8 *out)
+/* What does as the instruction does; but for the way to the next one, if that follows. */
+static void emit_insn(struct emit *e, const struct kinst_arch_insn *insn, bool next_follows)
 {
-	struct emit e = { .out = out, .slot = slot, .reason = KINST_OK };
 	unsigned long next = insn->addr + insn->len;
 	unsigned int at;
 
-	memset(out, KINST_BREAK, KINST_SLOT_SIZE);
-	if (insn->reason)
-		return insn->reason;
-
 	switch (insn->flow) {
 	case KINST_FLOW_NEXT:
-		emit_copy(&e, insn);
-		emit_jmp(&e, next);
+		emit_copy(e, insn);
+		if (!next_follows)
+			emit_jmp(e, next);
 		break;
 	case KINST_FLOW_JUMP:
-		emit_jmp(&e, insn->target);
+		emit_jmp(e, insn->target);
 		break;
 	case KINST_FLOW_BRANCH:
 		if (insn->cond >= 0xe0) {
 			/* Only a short form exists: over a jump to the next, to a jump to the target. */
-			emit_byte(&e, insn->cond);
-			emit_byte(&e, JMP_LEN);
-			emit_jmp(&e, next);
-			emit_jmp(&e, insn->target);
+			emit_byte(e, insn->cond);
+			emit_byte(e, JMP_LEN);
+			emit_jmp(e, next);
+			emit_jmp(e, insn->target);
 		} else {
-			emit_byte(&e, 0x0f);
-			emit_byte(&e, insn->cond + 0x10);
-			emit_rel32(&e, insn->target, 0);
-			emit_jmp(&e, next);
+			emit_byte(e, 0x0f);
+			emit_byte(e, insn->cond + 0x10);
+			emit_rel32(e, insn->target, 0);
+			if (!next_follows)
+				emit_jmp(e, next);
 		}
 		break;
 	case KINST_FLOW_CALL:
-		emit_push(&e, next);
-		emit_jmp(&e, insn->target);
+		emit_push(e, next);
+		emit_jmp(e, insn->target);
 		break;
 	case KINST_FLOW_CALL_INDIRECT:
-		emit_push(&e, next);
-		at = emit_copy(&e, insn);
-		out[at + insn->modrm_at] += 2 << 3; /* ff /2 to ff /4 */
+		emit_push(e, next);
+		at = emit_copy(e, insn);
+		e->out[at + insn->modrm_at] += 2 << 3; /* ff /2 to ff /4 */
 		break;
 	case KINST_FLOW_JUMP_INDIRECT:
 	case KINST_FLOW_RET:
-		emit_copy(&e, insn);
+		emit_copy(e, insn);
 		break;
 	default:
-		return KINST_R_UNSUPPORTED;
+		e->reason = KINST_R_UNSUPPORTED;
+	}
+}
+
+enum kinst_reason kinst_arch_relocate(const struct kinst_arch_insn *insn, unsigned long slot, u8 *out)
+{
+	struct emit e = { .out = out, .slot = slot, .reason = KINST_OK };
+
+	memset(out, KINST_BREAK, KINST_SLOT_SIZE);
+	if (insn->reason)
+		return insn->reason;
+	emit_insn(&e, insn, false);
+	return e.reason;
+}
+
+/* Can another instruction follow on its copy? */
+static bool flows_on(const struct kinst_arch_insn *insn)
+{
+	return insn->flow == KINST_FLOW_NEXT || (insn->flow == KINST_FLOW_BRANCH && insn->cond < 0xe0);
+}
+
+enum kinst_reason kinst_arch_detour(const struct kinst_arch_insn *insns, unsigned int n, unsigned long slot,
+				    unsigned long entry, u8 *out)
+{
+	struct emit e = { .out = out, .slot = slot, .reason = KINST_OK };
+	unsigned int i;
+
+	memset(out, KINST_BREAK, KINST_DETOUR_LEN);
+	emit_byte(&e, OP_CALL);
+	emit_rel32(&e, entry, 0);
+	for (i = 0; i < n && !e.reason; i++) {
+		bool last = i + 1 == n;
+
+		if (insns[i].reason)
+			return insns[i].reason;
+		/* 20 bytes are the most that one becomes, with what leads on from it. */
+		if ((!last && !flows_on(&insns[i])) || e.len > KINST_DETOUR_LEN - 20)
+			return KINST_R_UNSUPPORTED;
+		emit_insn(&e, &insns[i], !last);
 	}
 	return e.reason;
+}
+
+bool kinst_arch_jump(unsigned long from, unsigned long to, u8 *out)
+{
+	struct emit e = { .out = out, .slot = from, .reason = KINST_OK };
+
+	emit_jmp(&e, to);
+	return !e.reason;
 }

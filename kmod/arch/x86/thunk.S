@@ -32,3 +32,5 @@ KINST_THUNK search_exception_tables
 KINST_THUNK alternatives_text_reserved
 KINST_THUNK module_text_address
 KINST_THUNK synchronize_rcu_tasks_rude
+KINST_THUNK ct_nmi_enter
+KINST_THUNK ct_nmi_exit

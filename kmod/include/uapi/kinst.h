@@ -213,6 +213,7 @@ struct kinst_image {
 };
 
 #define KINST_IMAGE_DESTRUCTIVE 0x1 /* -w */
+#define KINST_IMAGE_NOJUMP 0x4 /* nojump: breakpoints only, no jumps in their place */
 #define KINST_IMAGE_RING 0x2 /* bufpolicy=ring: the oldest records make room for new ones */
 
 /* A D type as DIF knows it: a return type or a variable's type. */

@@ -7,6 +7,7 @@
  *   load fault N       N rounds of user copies that fault: pages that come on
  *                      demand, pages that are not there, and addresses that never were
  *   load fork N        N processes that come and go
+ *   load lap N         N system calls; prints the nanoseconds of one
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static long bad;
@@ -86,15 +88,41 @@ static void forks(long n)
 	}
 }
 
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static void getppids(long n)
+{
+	while (n--)
+		syscall(SYS_getppid);
+}
+
+static int lap(long n)
+{
+	double start;
+
+	getppids(n / 10); /* warm */
+	start = seconds();
+	getppids(n);
+	printf("%.1f\n", (seconds() - start) / n * 1e9);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	long n = argc == 3 ? atol(argv[2]) : 0, i;
+	long n = argc == 3 ? atol(argv[2]) : 0;
 
 	if (!n)
 		return 2;
+	if (!strcmp(argv[1], "lap"))
+		return lap(n);
 	if (!strcmp(argv[1], "getppid"))
-		for (i = 0; i < n; i++)
-			syscall(SYS_getppid);
+		getppids(n);
 	else if (!strcmp(argv[1], "read"))
 		reads(n);
 	else if (!strcmp(argv[1], "fault"))

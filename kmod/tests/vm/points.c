@@ -5,113 +5,35 @@
  *   points [-q] [-n N] count KIND[:OFFSET[:TO]] FUNCTION... -- COMMAND...
  *       arms, runs the command, disarms; prints "FUNCTION+OFFSET COUNT" for each
  *       probe that was armed (-q: only the sums) and "armed A of B, hits H".
- *       KIND is all (every instruction that may be traced), insn, edge, edges (every
- *       conditional branch: itself, taken, not taken), entry or return.
+ *       KIND is all (every instruction that may be traced), sparse:N:P (of these the
+ *       P-th and every N-th after it), insn, edge, edges (every conditional branch:
+ *       itself, taken, not taken), entry or return.
  *       A FUNCTION of - reads more names from standard input.
  *   points reason KIND:OFFSET[:TO] FUNCTION   prints why, as a number
  *   points list FUNCTION                      prints the live instructions
  *   points sum                                a checksum of the kernel's text
- *   points report                             how many instructions of the kernel can be traced, and of the
- *                                             others how many for which reason
+ *   points report [modules]                   how many instructions and bytes of the kernel (of the loaded
+ *                                             modules) can be traced, and of the others how many for which reason
  *   points hold KIND FUNCTION...              arms and sleeps until it is killed
  *
  * Counting is @[epid] = count(): one clause, one ECB for each probe.
  */
 #define _GNU_SOURCE
-#include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+#include "text.h"
 #include "../image_builder.h"
 
 #define VAR_EPID 0x0104
 #define MAX_PROBES 131072
-#define MAX_INSNS 65536
 
 static struct kinst_probe probes[MAX_PROBES];
 static struct kinst_result results[MAX_PROBES];
 static uint64_t counts[MAX_PROBES];
 static const char *names[MAX_PROBES];
 static uint32_t nprobes;
-static struct kinst_insn insns[MAX_INSNS];
 static int device;
 
-static void die(const char *what)
-{
-	fprintf(stderr, "points: %s: %s\n", what, strerror(errno));
-	exit(2);
-}
-
-/* ---- symbols ---- */
-
-struct symbol {
-	uint64_t addr;
-	char type;
-	char name[120];
-};
-
-static struct symbol *symbols;
-static size_t nsymbols;
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct symbol *)a)->name, ((const struct symbol *)b)->name);
-}
-
-static void read_symbols(void)
-{
-	FILE *f = fopen("/proc/kallsyms", "r");
-	char line[1024], name[512], type;
-	unsigned long long addr;
-
-	if (!f)
-		die("/proc/kallsyms");
-	while (fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx %c %511s", &addr, &type, name) != 3)
-			continue;
-		if (!(nsymbols & (nsymbols + 1)))
-			symbols = realloc(symbols, (2 * nsymbols + 2) * sizeof(*symbols));
-		symbols[nsymbols].addr = addr;
-		symbols[nsymbols].type = type;
-		snprintf(symbols[nsymbols++].name, sizeof(symbols->name), "%.119s", name);
-	}
-	fclose(f);
-	qsort(symbols, nsymbols, sizeof(*symbols), by_name);
-}
-
-static uint64_t address_of(const char *name)
-{
-	struct symbol key = { 0 }, *found;
-
-	if (!strncmp(name, "0x", 2))
-		return strtoull(name, NULL, 16);
-	snprintf(key.name, sizeof(key.name), "%.119s", name);
-	found = bsearch(&key, symbols, nsymbols, sizeof(key), by_name);
-	if (!found)
-		fprintf(stderr, "points: no symbol %s\n", name);
-	return found ? found->addr : 0;
-}
-
 /* ---- probes ---- */
-
-static int live(uint64_t func, struct kinst_insns *info)
-{
-	uint32_t room;
-
-	/* Few functions are long, and the kernel takes as much memory as is asked for. */
-	for (room = 1024; room <= MAX_INSNS; room *= 8) {
-		*info = (struct kinst_insns){ .func = func, .buf = (uintptr_t)insns, .count = room };
-		if (ioctl(device, KINST_IOC_INSNS, info))
-			die("INSNS");
-		if (info->count <= room)
-			break;
-	}
-	return info->reason;
-}
 
 static void add(const char *name, uint64_t func, uint32_t kind, uint32_t offset, uint32_t to)
 {
@@ -160,7 +82,7 @@ static void add_kind(const char *kind, const char *name)
 	if (!strncmp(kind, "insn", 4)) {
 		add(name, func, KINST_P_INSN, offset, 0);
 	} else if (!strcmp(kind, "edges")) {
-		if (!live(func, &info))
+		if (!live(device, func, &info))
 			add_edges(name, func, info.count);
 	} else if (!strncmp(kind, "edge", 4)) {
 		add(name, func, KINST_P_EDGE, offset, to);
@@ -168,8 +90,14 @@ static void add_kind(const char *kind, const char *name)
 		add(name, func, KINST_P_FBT_ENTRY, 0, 0);
 	} else if (!strncmp(kind, "return", 6)) {
 		add(name, func, KINST_P_FBT_RETURN, 0, 0);
+	} else if (!strncmp(kind, "sparse", 6)) {
+		if (live(device, func, &info))
+			return;
+		for (i = to; offset && i < info.count; i += offset)
+			if (!insns[i].reason)
+				add(name, func, KINST_P_INSN, insns[i].offset, 0);
 	} else if (!strncmp(kind, "all", 3)) {
-		if (live(func, &info))
+		if (live(device, func, &info))
 			return;
 		for (i = 0; i < info.count; i++)
 			if (!insns[i].reason)
@@ -255,14 +183,6 @@ static int run(char **command)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
 static void report(int quiet)
 {
 	struct kinst_status st;
@@ -346,40 +266,14 @@ static __attribute__((noreturn)) int hold(const char *kind, char **arg)
 	}
 }
 
-/* ---- the kernel's text, by way of /proc/kcore ---- */
+/* ---- the kernel's text ---- */
 
 static int sum(void)
 {
-	uint64_t start = address_of("_stext"), end = address_of("_etext"), h = 1469598103934665603ull;
-	int fd = open("/proc/kcore", O_RDONLY), i;
-	Elf64_Phdr ph[64];
-	Elf64_Ehdr eh;
-	char *text = malloc(end - start);
+	uint64_t start = address_of("_stext"), end = address_of("_etext");
 
-	if (fd < 0 || read(fd, &eh, sizeof(eh)) != sizeof(eh) || eh.e_phnum > 64)
-		die("/proc/kcore");
-	if (pread(fd, ph, sizeof(*ph) * eh.e_phnum, eh.e_phoff) < 0)
-		die("/proc/kcore");
-	for (i = 0; i < eh.e_phnum; i++) {
-		uint64_t done = 0;
-
-		if (ph[i].p_type != PT_LOAD || start < ph[i].p_vaddr || end > ph[i].p_vaddr + ph[i].p_memsz)
-			continue;
-		while (done < end - start) {
-			ssize_t n = pread(fd, text + done, end - start - done, ph[i].p_offset + start - ph[i].p_vaddr + done);
-
-			if (n <= 0)
-				die("/proc/kcore");
-			done += n;
-		}
-		for (done = 0; done < end - start; done++)
-			h = (h ^ (unsigned char)text[done]) * 1099511628211ull;
-		printf("%016llx\n", (unsigned long long)h);
-		return 0;
-	}
-	errno = ENOENT;
-	die("the kernel's text in /proc/kcore");
-	return 2;
+	printf("%016llx\n", (unsigned long long)checksum(read_text(start, end), end - start));
+	return 0;
 }
 
 static int list(const char *name)
@@ -387,7 +281,7 @@ static int list(const char *name)
 	struct kinst_insns info;
 	uint32_t i, j;
 
-	if (live(address_of(name), &info)) {
+	if (live(device, address_of(name), &info)) {
 		printf("refused %u\n", info.reason);
 		return 0;
 	}
@@ -401,52 +295,52 @@ static int list(const char *name)
 	return 0;
 }
 
-static int by_address(const void *a, const void *b)
-{
-	uint64_t x = ((const struct symbol *)a)->addr, y = ((const struct symbol *)b)->addr;
+/* What can be traced of the functions, and why the rest cannot: by instructions, by bytes, by functions as a whole. */
+struct tally {
+	uint64_t functions, insns, bytes;
+	uint64_t by_reason[KINST_R_MAX + 1], bytes_by_reason[KINST_R_MAX + 1], whole[KINST_R_MAX + 1];
+};
 
-	return x < y ? -1 : x > y;
+static void tally_function(struct tally *t, uint64_t func)
+{
+	struct kinst_insns info;
+	uint32_t reason, j;
+
+	t->functions++;
+	reason = live(device, func, &info);
+	if (reason) {
+		t->whole[reason < KINST_R_MAX ? reason : KINST_R_MAX - 1]++;
+		return;
+	}
+	for (j = 0; j < info.count; j++) {
+		reason = reason_of(&insns[j]);
+		t->insns++;
+		t->bytes += insns[j].len;
+		t->by_reason[reason]++;
+		t->bytes_by_reason[reason] += insns[j].len;
+	}
 }
 
 /* What stays of the kernel's own text: functions of one address are one. */
-static int report_all(void)
+static int report_all(int modules)
 {
-	uint64_t start = address_of("_stext"), end = address_of("_etext"), last = 0;
-	uint64_t by_reason[KINST_R_MAX] = { 0 }, whole[KINST_R_MAX] = { 0 }, functions = 0, total = 0, bytes = 0, i, j;
+	struct tally t = { 0 };
+	struct symbol *list;
 	double t0 = now();
+	size_t n, i;
 
-	qsort(symbols, nsymbols, sizeof(*symbols), by_address);
-	for (i = 0; i < nsymbols; i++) {
-		const struct symbol *s = &symbols[i];
-		struct kinst_insns info;
-
-		if (s->addr < start || s->addr >= end || s->addr == last || !strchr("tTwW", s->type))
-			continue;
-		last = s->addr;
-		functions++;
-		if (live(s->addr, &info)) {
-			if (info.reason < KINST_R_MAX)
-				whole[info.reason]++;
-			continue;
-		}
-		if (info.count > MAX_INSNS)
-			info.count = MAX_INSNS;
-		for (j = 0; j < info.count; j++) {
-			total++;
-			bytes += insns[j].len;
-			if (insns[j].reason < KINST_R_MAX)
-				by_reason[insns[j].reason]++;
-		}
-	}
-	printf("functions %llu, instructions %llu, bytes %llu of %llu\n", (unsigned long long)functions,
-	       (unsigned long long)total, (unsigned long long)bytes, (unsigned long long)(end - start));
-	for (i = 0; i < KINST_R_MAX; i++) {
-		if (by_reason[i])
-			printf("reason %llu: %llu instructions, %.3f %%\n", (unsigned long long)i,
-			       (unsigned long long)by_reason[i], 100.0 * by_reason[i] / total);
-		if (whole[i])
-			printf("reason %llu: %llu whole functions\n", (unsigned long long)i, (unsigned long long)whole[i]);
-	}
+	list = functions(modules, &n);
+	for (i = 0; i < n; i++)
+		tally_function(&t, list[i].addr);
+	free(list);
+	printf("functions %llu, instructions %llu, bytes %llu, text %llu\n", (unsigned long long)t.functions,
+	       (unsigned long long)t.insns, (unsigned long long)t.bytes,
+	       modules ? 0 : (unsigned long long)(address_of("_etext") - address_of("_stext")));
+	for (i = 0; i <= KINST_R_MAX; i++)
+		if (t.by_reason[i] || t.whole[i])
+			printf("%s %llu instructions, %llu bytes, %llu functions as a whole\n", reason_name(i),
+			       (unsigned long long)t.by_reason[i], (unsigned long long)t.bytes_by_reason[i],
+			       (unsigned long long)t.whole[i]);
 	fprintf(stderr, "points: read in %.3f s\n", now() - t0);
 	return 0;
 }
@@ -470,8 +364,8 @@ int main(int argc, char **argv)
 		return count(quiet, argv[2], argv + 3);
 	if (argc > 3 && !strcmp(argv[1], "hold"))
 		return hold(argv[2], argv + 3);
-	if (argc == 2 && !strcmp(argv[1], "report"))
-		return report_all();
+	if (argc >= 2 && !strcmp(argv[1], "report"))
+		return report_all(argc == 3 && !strcmp(argv[2], "modules"));
 	if (argc == 3 && !strcmp(argv[1], "list"))
 		return list(argv[2]);
 	if (argc == 4 && !strcmp(argv[1], "reason")) {

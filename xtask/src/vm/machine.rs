@@ -38,6 +38,11 @@ pub enum End {
 pub trait Sink {
     fn out(&mut self, bytes: &[u8]);
     fn err(&mut self, bytes: &[u8]);
+
+    /// Whether the run is to end now, as if its time were up: asked again and again, whatever comes or does not come.
+    fn gives_up(&mut self, _log: &KernelLog) -> bool {
+        false
+    }
 }
 
 pub struct Machine {
@@ -132,7 +137,7 @@ impl Machine {
                 return Ok(End::Crash);
             }
             let now = Instant::now();
-            if now >= deadline {
+            if now >= deadline || run.sink.gives_up(&self.log) {
                 run.flush();
                 let alive = self.ask_for_stacks();
                 return Ok(if alive { End::TimeOut } else { End::Hang });

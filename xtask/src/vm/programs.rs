@@ -1,4 +1,4 @@
-//! dtrace and inlinecall as guests get them: built on this machine, without the debug information.
+//! Programs as guests get them: dtrace and inlinecall, without the debug information, and those of C sources.
 
 use std::ffi::OsString;
 use std::fs;
@@ -37,4 +37,21 @@ fn strip(from: &Path, to: &Path) -> Result<PathBuf> {
         exec::run(Command::new("strip").arg("--strip-debug").arg("-o").arg(to).arg(from))?;
     }
     Ok(to.into())
+}
+
+/// A file to push as it is, or the program that a C source makes, with more words for the compiler.
+pub fn from_source(file: &Path, flags: &[&str]) -> Result<PathBuf> {
+    if file.extension().is_none_or(|e| e != "c") {
+        return Ok(file.into());
+    }
+    let folder = workspace::target().join("vm/files");
+    fs::create_dir_all(&folder)?;
+    let program = folder.join(file.file_stem().context("a source has a name")?);
+    // Always: which headers it includes, nobody has written down. And at once: another run may be about to push it.
+    let made = program.with_extension(std::process::id().to_string());
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]).args(flags);
+    exec::run(gcc.arg("-o").arg(&made).arg(file))?;
+    fs::rename(&made, &program)?;
+    Ok(program)
 }

@@ -5,14 +5,14 @@ mod judge;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
 use crate::kernels::{Kernel, Name};
 use crate::vm::{self, Guest, contents::Contents, machine::Machine, machine::Sink};
-use crate::{exec, workspace};
+use crate::workspace;
 use case::{Case, Shape};
 use judge::{Outcome, judge};
 
@@ -106,7 +106,7 @@ fn run_all(cases: &[Case], kernel: Name, dev: bool, repeat: usize) -> Result<Tal
         let shape = &group[0].guest;
         let guest = guest(shape);
         let built = vm::built(&guest)?;
-        let pushed = shape.push.iter().map(|f| built_file(f, kernel)).collect::<Result<_>>()?;
+        let pushed = shape.push.iter().map(|f| pushed(f, kernel)).collect::<Result<_>>()?;
         let runs = group.iter().map(|c| c.script.clone()).collect();
         run_group(&guest, &Contents { pushed, runs, ..built }, &group, &mut tally);
     }
@@ -194,23 +194,11 @@ fn evidence(machine: &mut Machine, outcome: &Outcome) -> String {
 }
 
 /// A file to push as it is, the program that a C source makes, or the kernel that the guest runs.
-fn built_file(file: &Path, kernel: Name) -> Result<PathBuf> {
+fn pushed(file: &Path, kernel: Name) -> Result<PathBuf> {
     if file.ends_with("vmlinuz") {
         return Ok(Kernel::need(kernel)?.vmlinuz);
     }
-    if file.extension().is_none_or(|e| e != "c") {
-        return Ok(file.into());
-    }
-    let folder = workspace::target().join("vm/files");
-    fs::create_dir_all(&folder)?;
-    let program = folder.join(file.file_stem().context("a source has a name")?);
-    // Always: which headers it includes, nobody has written down. And at once: another run may be about to push it.
-    let made = program.with_extension(std::process::id().to_string());
-    let mut gcc = Command::new("gcc");
-    gcc.args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&made).arg(file);
-    exec::run(&mut gcc)?;
-    fs::rename(&made, &program)?;
-    Ok(program)
+    vm::programs::from_source(file, &[])
 }
 
 #[derive(Default)]

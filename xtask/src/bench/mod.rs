@@ -1,5 +1,7 @@
 //! `cargo xtask bench`: the benchmarks, and what they say next to what is aimed at.
 
+mod kmod;
+
 use std::fs;
 use std::process::Command;
 
@@ -11,9 +13,12 @@ use crate::{exec, workspace};
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Only the benchmarks whose name holds this
+    /// Only the benchmarks whose name holds this; kmod: what a hit costs in a guest, and nothing else
     #[arg(value_name = "FILTER")]
     pub filter: Option<String>,
+    /// The kernel of the guest
+    #[arg(long, default_value = "stable")]
+    pub kernel: Name,
 }
 
 /// A benchmark of benches/compiler.rs, what is said of it, and what is aimed at.
@@ -33,6 +38,9 @@ enum Unit {
 }
 
 pub fn main(options: &Options) -> Result<()> {
+    if options.filter.as_deref() == Some("kmod") {
+        return kmod::main(options.kernel);
+    }
     run("compiler", options)?;
     println!("{:<18} {:>14}   aim", "benchmark", "median");
     for (name, unit, aim) in ROWS {

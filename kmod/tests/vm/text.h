@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * text.h: the kernel's text as user space sees it: its symbols, its live
+ * instructions, its bytes; for the programs that run in a guest.
+ */
+#ifndef _KINST_TEXT_H
+#define _KINST_TEXT_H
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+#include "../../include/uapi/kinst.h"
+
+#define MAX_INSNS 65536 /* of one function */
+
+static inline __attribute__((noreturn)) void die(const char *what)
+{
+	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, strerror(errno));
+	exit(2);
+}
+
+static inline double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/* ---- reasons ---- */
+
+/* Bytes of 0xcc where nothing falls through to: fill behind a jump or a call that never returns. */
+#define R_PADDING KINST_R_MAX
+
+static const char *const reason_names[] = {
+#define R(name) [KINST_R_##name] = #name
+	[KINST_OK] = "OK",
+	R(NOFUNC), R(RANGE), R(BOUNDARY), R(MISMATCH), R(BLACKLIST), R(FTRACE), R(JUMP_LABEL), R(STATIC_CALL),
+	R(ALTERNATIVE), R(KPROBE), R(INIT), R(SELF), R(TRAP_PATH), R(UNDECODABLE), R(INSN_STI_HLT), R(INSN_INT),
+	R(INSN_IRET), R(INSN_SS), R(INSN_UD), R(INSN_PRIV), R(INSN_ENDBR), R(INSN_RSP), R(REACH), R(NOSLOT),
+	R(FOREIGN), R(GONE), R(NOT_BRANCH), R(LIMIT), R(UNSUPPORTED), R(MODEL), R(RATE), R(NOSYSCALL), R(TRACEPOINT),
+#undef R
+	[R_PADDING] = "PADDING",
+};
+
+_Static_assert(sizeof(reason_names) / sizeof(*reason_names) == KINST_R_MAX + 1, "a reason of the header has no name");
+
+static inline const char *reason_name(uint32_t reason)
+{
+	return reason <= KINST_R_MAX && reason_names[reason] ? reason_names[reason] : "UNKNOWN";
+}
+
+/* As the module says it, but for the breakpoints that a compiler or a linker fills gaps with. */
+static inline uint32_t reason_of(const struct kinst_insn *insn)
+{
+	if (insn->reason == KINST_R_INSN_INT && insn->len == 1 && insn->bytes[0] == 0xcc)
+		return R_PADDING;
+	return insn->reason < KINST_R_MAX ? insn->reason : KINST_R_MAX - 1;
+}
+
+/* ---- symbols ---- */
+
+struct symbol {
+	uint64_t addr;
+	char type;
+	char module[24]; /* empty: the kernel itself */
+	char name[112];
+};
+
+static struct symbol *symbols;
+static size_t nsymbols;
+
+static inline int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct symbol *)a)->name, ((const struct symbol *)b)->name);
+}
+
+static inline int by_address(const void *a, const void *b)
+{
+	uint64_t x = ((const struct symbol *)a)->addr, y = ((const struct symbol *)b)->addr;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Reads all symbols, and leaves them in the order of their names. */
+static inline void read_symbols(void)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	char line[1024];
+
+	if (!f)
+		die("/proc/kallsyms");
+	while (fgets(line, sizeof(line), f)) {
+		struct symbol *s;
+		char *rest, *name, *module;
+
+		if (!(nsymbols & (nsymbols + 1)))
+			symbols = realloc(symbols, (2 * nsymbols + 2) * sizeof(*symbols));
+		s = &symbols[nsymbols];
+		memset(s, 0, sizeof(*s));
+		s->addr = strtoull(line, &rest, 16);
+		if (*rest != ' ' || !rest[1] || rest[2] != ' ')
+			continue;
+		s->type = rest[1];
+		name = strtok(rest + 3, "\t\n");
+		module = strtok(NULL, "[]\n");
+		if (!name)
+			continue;
+		snprintf(s->name, sizeof(s->name), "%.111s", name);
+		snprintf(s->module, sizeof(s->module), "%.23s", module ? module : "");
+		nsymbols++;
+	}
+	fclose(f);
+	qsort(symbols, nsymbols, sizeof(*symbols), by_name);
+}
+
+static inline uint64_t address_of(const char *name)
+{
+	struct symbol key = { 0 }, *found;
+
+	if (!strncmp(name, "0x", 2))
+		return strtoull(name, NULL, 16);
+	snprintf(key.name, sizeof(key.name), "%.111s", name);
+	found = bsearch(&key, symbols, nsymbols, sizeof(key), by_name);
+	if (!found)
+		fprintf(stderr, "%s: no symbol %s\n", program_invocation_short_name, name);
+	return found ? found->addr : 0;
+}
+
+/*
+ * All functions by address, each address once: those of the kernel's own text, or
+ * (modules) those of all modules but ours. The caller frees them.
+ */
+static inline struct symbol *functions(int modules, size_t *count)
+{
+	uint64_t start = address_of("_stext"), end = address_of("_etext");
+	struct symbol *list = malloc((nsymbols + 1) * sizeof(*list));
+	size_t i, n = 0, unique = 0;
+
+	for (i = 0; i < nsymbols; i++) {
+		const struct symbol *s = &symbols[i];
+		int in_kernel = s->addr >= start && s->addr < end;
+
+		if (!strchr("tTwW", s->type) || !strcmp(s->module, "kinst") || !strcmp(s->module, "bpf"))
+			continue;
+		/* ftrace's and kprobes' own pages have symbols of modules that are none. */
+		if (modules ? !s->module[0] || !strncmp(s->module, "__builtin", 9) : !in_kernel)
+			continue;
+		list[n++] = *s;
+	}
+	qsort(list, n, sizeof(*list), by_address);
+	for (i = 0; i < n; i++)
+		if (!unique || list[unique - 1].addr != list[i].addr)
+			list[unique++] = list[i];
+	*count = unique;
+	return list;
+}
+
+/* ---- instructions ---- */
+
+static struct kinst_insn insns[MAX_INSNS];
+
+/* Reads a function's instructions into insns; returns why there are none, or KINST_OK. */
+static inline int live(int device, uint64_t func, struct kinst_insns *info)
+{
+	uint32_t room;
+
+	/* Few functions are long, and the kernel takes as much memory as is asked for. */
+	for (room = 1024; room <= MAX_INSNS; room *= 8) {
+		*info = (struct kinst_insns){ .func = func, .buf = (uintptr_t)insns, .count = room };
+		if (ioctl(device, KINST_IOC_INSNS, info))
+			die("INSNS");
+		if (info->count <= room)
+			break;
+	}
+	if (info->count > MAX_INSNS)
+		info->count = MAX_INSNS;
+	return info->reason;
+}
+
+/* ---- bytes, by way of /proc/kcore ---- */
+
+/* Reads [start, end), which lies in one segment; the caller frees it. */
+static inline unsigned char *read_text(uint64_t start, uint64_t end)
+{
+	int fd = open("/proc/kcore", O_RDONLY), i;
+	unsigned char *text = malloc(end - start);
+	uint64_t done = 0;
+	Elf64_Phdr ph[64];
+	Elf64_Ehdr eh;
+
+	if (fd < 0 || read(fd, &eh, sizeof(eh)) != sizeof(eh) || eh.e_phnum > 64)
+		die("/proc/kcore");
+	if (pread(fd, ph, sizeof(*ph) * eh.e_phnum, eh.e_phoff) < 0)
+		die("/proc/kcore");
+	for (i = 0; i < eh.e_phnum; i++)
+		if (ph[i].p_type == PT_LOAD && start >= ph[i].p_vaddr && end <= ph[i].p_vaddr + ph[i].p_memsz)
+			break;
+	errno = ENOENT;
+	while (done < end - start) {
+		ssize_t n = i == eh.e_phnum ? -1 :
+			pread(fd, text + done, end - start - done, ph[i].p_offset + start - ph[i].p_vaddr + done);
+
+		if (n <= 0)
+			die("the text in /proc/kcore");
+		done += n;
+	}
+	close(fd);
+	return text;
+}
+
+static inline uint64_t checksum(const unsigned char *text, uint64_t len)
+{
+	uint64_t h = 1469598103934665603ull, i;
+
+	for (i = 0; i < len; i++)
+		h = (h ^ text[i]) * 1099511628211ull;
+	return h;
+}
+
+#endif /* _KINST_TEXT_H */

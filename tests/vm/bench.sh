@@ -1,0 +1,63 @@
+# bench.sh: what one hit costs, in nanoseconds, by each way to it; a line "NAME NS" each. For `cargo xtask bench kmod`.
+#
+# What is hit is one instruction of getppid(), which is called in a loop. Each way is measured between two loops
+# without any; a round of all of them is repeated.
+export PATH=/root:$PATH
+calls=${1:-100000}
+rounds=${2:-3}
+function=__do_sys_getppid
+settled=/sys/module/kinst/parameters/jumps
+
+# The first instruction but the function's own that is as long as a jump: kprobes and we cover it alone.
+offset=$(points list $function | awk '/^\+/ && $2 == 0 && $1 != "+0" && length($4) >= 10 && $4 !~ /^e8/ { print $1; exit }')
+offset=$(printf '%d' "${offset#+}")
+echo "$function+$offset is probed"
+
+lap() { load lap $calls; }
+
+# report NAME NS BASE
+report() { awk -v name="$1" -v ns="$2" -v base="$3" 'BEGIN { printf "%s %.1f\n", name, ns - base }'; }
+
+# kinst NAME OPTIONS CLAUSE
+kinst() {
+	base=$(lap)
+	ns=$(dtrace -q $2 -n "kinst::$function:$offset $3" -c "sh settled.sh lap $calls" | awk '/^[0-9.]+$/ { print; exit }')
+	report "$1" "$ns" "$base"
+}
+
+cat >settled.sh <<EOF
+cat $settled >/tmp/jumps
+exec load "\$@"
+EOF
+
+# kernel NAME ARGUMENTS
+kernel() {
+	base=$(lap)
+	insmod kbench.ko $2 || return
+	sleep 1
+	before=$(cat /sys/module/kbench/parameters/hits)
+	ns=$(lap)
+	after=$(cat /sys/module/kbench/parameters/hits)
+	[ $((after - before)) -ge $calls ] || echo "$1 was not hit"
+	rmmod kbench
+	report "$1" "$ns" "$base"
+}
+
+for round in $(seq $rounds); do
+	report base "$(lap)" 0
+	for form in breakpoint jump; do
+		[ $form = jump ] && option= || option='-x nojump'
+		kinst "$form-empty" "$option" '{ }'
+		[ $form = jump ] && [ "$(cat /tmp/jumps)" = 0 ] && echo "no jump was made"
+		kinst "$form-predicate" "$option" '/pid == 0/ { }'
+		kinst "$form-count" "$option" '{ @ = count(); }'
+		kinst "$form-trace" "$option -b 16m" '{ trace(arg0); }' 
+	done
+	echo 0 >/proc/sys/debug/kprobes-optimization
+	kernel kprobe-int3 "kind=kprobe symbol=$function offset=$offset"
+	echo 1 >/proc/sys/debug/kprobes-optimization
+	kernel kprobe-optimised "kind=kprobe symbol=$function offset=$offset"
+	traced=$(awk -v f=$function '$1 == f { print f; exit } $1 ~ /^__(x64|do)_sys_getppid$/ { other = $1 } END { print other }' \
+		/sys/kernel/debug/tracing/available_filter_functions /sys/kernel/tracing/available_filter_functions 2>/dev/null | head -n 1)
+	kernel ftrace "kind=ftrace symbol=$traced"
+done

@@ -1,0 +1,100 @@
+//! What a hit costs in a guest: ours, by breakpoint and by jump, next to the kernel's own kprobes and ftrace.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use crate::kernels::{Kernel, Name};
+use crate::vm::machine::{End, Sink};
+use crate::vm::{self, Guest};
+use crate::{kmod, workspace};
+
+/// The ways to a hit, and what is aimed at: at most so many times what another one costs.
+const ROWS: &[(&str, &str, Option<(&str, f64)>)] = &[
+    ("base", "the system call alone", None),
+    ("breakpoint-empty", "kinst, breakpoint: empty clause", None),
+    ("breakpoint-predicate", "kinst, breakpoint: predicate false", None),
+    ("breakpoint-count", "kinst, breakpoint: @ = count()", None),
+    ("breakpoint-trace", "kinst, breakpoint: trace(arg0)", None),
+    ("jump-empty", "kinst, jump: empty clause", Some(("kprobe-optimised", 1.2))),
+    ("jump-predicate", "kinst, jump: predicate false", None),
+    ("jump-count", "kinst, jump: @ = count()", Some(("breakpoint-count", 1.0 / 3.0))),
+    ("jump-trace", "kinst, jump: trace(arg0)", None),
+    ("kprobe-int3", "register_kprobe, breakpoint", None),
+    ("kprobe-optimised", "register_kprobe, jump", None),
+    ("ftrace", "register_ftrace_function", None),
+];
+
+const LIMIT: Duration = Duration::from_secs(1200);
+
+pub fn main(kernel: Name) -> Result<()> {
+    let guest = Guest { kernel, ..Guest::default() };
+    let mut contents = vm::built(&guest)?;
+    let kernel = Kernel::need(kernel)?;
+    let files = ["kmod/tests/vm/points.c", "kmod/tests/vm/load.c", "tests/vm/bench.sh"];
+    for file in files.map(Path::new) {
+        contents.pushed.push(vm::programs::from_source(&workspace::root().join(file), &[])?);
+    }
+    contents.pushed.push(kmod::build_bench(&kernel)?);
+    contents.runs = vec!["sh bench.sh\n".to_owned()];
+    let mut machine = vm::boot(&guest, &contents)?;
+    let mut output = Output::default();
+    let end = machine.run(0, LIMIT, &mut output)?;
+    if end != End::Exit(0) || machine.log.first_trouble(0).is_some() {
+        bail!(
+            "the benchmark failed in the guest: {}\n{}",
+            output.errors,
+            machine.log.excerpt(machine.run_start, 60)
+        );
+    }
+    print(&kernel, &output);
+    Ok(())
+}
+
+#[derive(Default)]
+struct Output {
+    text: String,
+    errors: String,
+}
+
+impl Sink for Output {
+    fn out(&mut self, bytes: &[u8]) {
+        self.text.push_str(&String::from_utf8_lossy(bytes));
+    }
+
+    fn err(&mut self, bytes: &[u8]) {
+        self.errors.push_str(&String::from_utf8_lossy(bytes));
+    }
+}
+
+/// The table; what the script says besides comes first.
+fn print(kernel: &Kernel, output: &Output) {
+    let mut times: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for line in output.text.lines() {
+        match line.split_once(' ').and_then(|(name, ns)| Some((name, ns.parse().ok()?))) {
+            Some((name, ns)) if ROWS.iter().any(|row| row.0 == name) => {
+                times.entry(name).or_default().push(ns)
+            }
+            _ => println!("{line}"),
+        }
+    }
+    let medians: BTreeMap<&str, f64> = times.iter().map(|(name, ns)| (*name, median(ns))).collect();
+    let Some(base) = medians.get("base").copied() else { return println!("nothing was measured") };
+    println!("\n{:<40} {:>10} {:>8}   aim ({}, one boot)", "a hit", "ns", "base", kernel.release);
+    for (name, what, aim) in ROWS {
+        let Some(ns) = medians.get(name) else { continue };
+        let aim = aim.and_then(|(other, most)| {
+            let ratio = ns / medians.get(other)?;
+            Some(format!("{ratio:.2} of {other} (at most {most:.2})"))
+        });
+        println!("{what:<40} {ns:>10.0} {:>8.2}   {}", ns / base, aim.unwrap_or_default());
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}

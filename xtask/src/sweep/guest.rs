@@ -1,0 +1,297 @@
+//! One boot of a guest that sweeps: what it is asked, and what it was seen to do.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::Options;
+use super::lines::{Batch, Begun, Line};
+use crate::kernels::Kernel;
+use crate::vm::contents::Contents;
+use crate::vm::klog::KernelLog;
+use crate::vm::machine::{End, Machine, Sink};
+use crate::vm::{self, Guest, programs};
+use crate::workspace;
+
+/// A guest that says nothing for so long is lost. It says something every two seconds, unless it is very busy.
+const SILENCE: Duration = Duration::from_secs(150);
+/// No boot lasts longer.
+const LIMIT: Duration = Duration::from_secs(12 * 3600);
+
+/// Modules that a sweep over modules loads, as far as the kernel has them: file systems, networks, crypto.
+const MODULES: &str = "xfs btrfs fuse overlay nfsd loop dm_mod nf_tables nft_ct nf_conntrack_netlink bridge veth tun \
+                       vxlan wireguard ip6_tables iptable_nat sch_htb kvm_intel kvm_amd crc32_pclmul aesni_intel \
+                       sctp tls vsock virtio_net drm";
+
+/// All that the guests of a sweep have in common.
+pub struct Bench {
+    pub options: Options,
+    pub kernel: Kernel,
+    guest: Guest,
+    contents: Contents,
+}
+
+/// What a guest is asked to sweep.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    pub from: u64,
+    /// Up to here, without it; 0: to the end.
+    pub to: u64,
+    pub skip: Vec<(u64, u64)>,
+    /// Of each function only the instructions at these offsets.
+    pub offsets: Option<(u64, u64)>,
+    pub batches: Option<usize>,
+    pub size: u32,
+    pub sample: u32,
+    pub modules: bool,
+    pub count: bool,
+    pub load: f64,
+}
+
+impl Request {
+    /// The whole, as the options say.
+    pub fn of(options: &Options) -> Request {
+        Request {
+            size: options.size,
+            sample: options.sample,
+            modules: options.modules,
+            count: !options.no_count,
+            load: options.load,
+            ..Request::default()
+        }
+    }
+
+    /// Everything in the range at once.
+    pub fn in_one_batch(self) -> Request {
+        Request { size: self.size.max(30_000), batches: Some(1), ..self }
+    }
+
+    fn script(&self) -> String {
+        let mut words = vec!["./sweep".to_owned()];
+        words.push(format!("--from={:#x} --size={} --sample={}", self.from, self.size, self.sample));
+        if self.to > 0 {
+            words.push(format!("--to={:#x}", self.to));
+        }
+        words.extend(self.skip.iter().map(|(from, to)| format!("--skip={from:#x}:{to:#x}")));
+        words.extend(self.offsets.map(|(from, to)| format!("--offsets={from:#x}:{to:#x}")));
+        words.extend(self.batches.map(|n| format!("--batches={n}")));
+        if self.count {
+            words.push("--count".into());
+        }
+        let mut load = String::new();
+        if self.modules {
+            words.push("--modules".into());
+            load = format!("for m in {MODULES}; do modprobe $m 2>/dev/null; done\n");
+        }
+        format!("{load}exec {} -- ./workload {}\n", words.join(" "), self.load)
+    }
+}
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    Whole,
+    Fault(String),
+}
+
+/// What was seen.
+pub struct Run {
+    pub ended: Ended,
+    /// The batch that was being swept, or the last one.
+    pub begun: Option<Begun>,
+    pub phase: String,
+    /// Batches that were swept to the end and are right.
+    pub batches: usize,
+    /// The kernel's log around the fault, and where the CPUs are if nothing else says so.
+    pub console: String,
+}
+
+impl Bench {
+    pub fn new(options: &Options) -> Result<Bench> {
+        let guest = Guest {
+            kernel: options.kernel,
+            smp: options.cpus,
+            mem: options.mem,
+            // An address means the same in every boot, and what vmlinux says of it.
+            append: "nokaslr".into(),
+            no_tools: true,
+            ..Guest::default()
+        };
+        let built = vm::built(&guest)?;
+        let sources = workspace::root().join("kmod/tests/vm");
+        let programs = ["sweep.c", "workload.c", "points.c"].map(|f| sources.join(f));
+        let pushed =
+            programs.iter().map(|f| programs::from_source(f, &["-static"])).collect::<Result<_>>()?;
+        let kernel = Kernel::need(options.kernel)?;
+        Ok(Bench { options: options.clone(), kernel, guest, contents: Contents { pushed, ..built } })
+    }
+
+    /// Boots a guest with these scripts.
+    pub fn boot(&self, runs: Vec<String>, module: bool) -> Result<Machine> {
+        let contents = Contents {
+            programs: Vec::new(),
+            pushed: self.contents.pushed.clone(),
+            module: self.contents.module.clone().filter(|_| module),
+            runs,
+        };
+        vm::boot(&self.guest, &contents)
+    }
+
+    /// Boots a guest and has it sweep. `each` gets the batches that are right, as they come, and the number of functions.
+    pub fn run(&self, request: &Request, each: &mut dyn FnMut(Batch, u64) -> Result<()>) -> Result<Run> {
+        let mut machine = self.boot(vec![request.script()], true)?;
+        watch(&mut machine, 0, each)
+    }
+
+    /// The same for several requests in one guest, as long as it is well; what was not reached has no answer.
+    pub fn run_each(&self, requests: &[Request]) -> Result<Vec<Run>> {
+        let mut machine = self.boot(requests.iter().map(Request::script).collect(), true)?;
+        let mut runs = Vec::new();
+        for id in 0..requests.len() {
+            let run = watch(&mut machine, id, &mut |_, _| Ok(()))?;
+            let well = run.ended == Ended::Whole;
+            runs.push(run);
+            if !well {
+                break;
+            }
+        }
+        Ok(runs)
+    }
+
+    /// The load alone in a guest without the module, some times: what then goes wrong is not ours. How often it was right.
+    pub fn control(&self, times: usize) -> Result<usize> {
+        let script = format!("exec ./workload {}\n", self.options.load);
+        let mut machine = self.boot(vec![script; times], false)?;
+        let mut right = 0;
+        for id in 0..times {
+            let from = machine.log.position();
+            let end = machine.run(id, Duration::from_secs(120), &mut Nobody)?;
+            if end != End::Exit(0) || machine.log.worst(from).is_some() {
+                break;
+            }
+            right += 1;
+        }
+        Ok(right)
+    }
+}
+
+/// Runs one of the guest's scripts and listens.
+fn watch(machine: &mut Machine, id: usize, each: &mut dyn FnMut(Batch, u64) -> Result<()>) -> Result<Run> {
+    let from = machine.log.position();
+    let mut ear = Ear {
+        each,
+        from,
+        part: Vec::new(),
+        err: String::new(),
+        heard: Instant::now(),
+        begun: None,
+        phase: "read".into(),
+        total: 0,
+        batches: 0,
+        whole: false,
+        fault: None,
+        broken: None,
+    };
+    let end = machine.run(id, LIMIT, &mut ear)?;
+    if let Some(error) = ear.broken {
+        return Err(error);
+    }
+    let trouble = machine.log.first_trouble(from).map(str::to_owned);
+    let said = ear.err.trim_end().to_owned();
+    let ended = match (ear.fault, trouble, &end) {
+        (_, Some(line), _) => Ended::Fault(line),
+        (Some(fault), None, _) => Ended::Fault(fault),
+        (None, None, End::Exit(0)) if ear.whole => Ended::Whole,
+        (None, None, End::Exit(status)) => Ended::Fault(format!("the sweep ended with {status}: {said}")),
+        (None, None, End::Crash) => Ended::Fault("the guest ended".into()),
+        (None, None, End::TimeOut) => Ended::Fault("the guest's sweep said nothing for too long".into()),
+        (None, None, End::Hang) => Ended::Fault("the guest no longer answers".into()),
+    };
+    let mut console = String::new();
+    if ended != Ended::Whole {
+        console = machine.log.excerpt(from, 160);
+        if matches!(end, End::Hang | End::TimeOut) {
+            console += &format!("\n  the CPUs:\n{}", machine.registers());
+        }
+    }
+    Ok(Run { ended, begun: ear.begun, phase: ear.phase, batches: ear.batches, console })
+}
+
+/// Listens to a sweep.
+struct Ear<'a> {
+    each: &'a mut dyn FnMut(Batch, u64) -> Result<()>,
+    /// Where the run begins in the kernel's log.
+    from: usize,
+    part: Vec<u8>,
+    err: String,
+    heard: Instant,
+    begun: Option<Begun>,
+    phase: String,
+    total: u64,
+    batches: usize,
+    whole: bool,
+    fault: Option<String>,
+    /// What the caller could not do with a batch.
+    broken: Option<anyhow::Error>,
+}
+
+impl Ear<'_> {
+    fn hear(&mut self, text: &str) -> Result<()> {
+        match Line::parse(text)? {
+            Line::Begun(begun) => {
+                self.phase = "arm".into();
+                self.begun = Some(begun);
+            }
+            Line::Phase { phase } => self.phase = phase,
+            Line::Beat { beat, hits } => self.phase = format!("run, {beat} s, {hits} hits"),
+            Line::Total { total } => self.total = total,
+            Line::End { end } => self.whole = end,
+            Line::Batch(batch) => {
+                self.fault = self.fault.take().or(batch.fault());
+                self.phase = "read".into();
+                if self.fault.is_none() {
+                    self.batches += usize::from(!batch.slow);
+                    (self.each)(*batch, self.total)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Ear<'_> {
+    fn out(&mut self, bytes: &[u8]) {
+        self.heard = Instant::now();
+        for &byte in bytes {
+            if byte != b'\n' {
+                self.part.push(byte);
+                continue;
+            }
+            let text = String::from_utf8_lossy(&std::mem::take(&mut self.part)).into_owned();
+            if self.broken.is_none()
+                && let Err(error) = self.hear(&text)
+            {
+                self.broken = Some(error);
+            }
+        }
+    }
+
+    fn err(&mut self, bytes: &[u8]) {
+        self.err += &String::from_utf8_lossy(bytes);
+    }
+
+    /// After any trouble the guest proves nothing any more.
+    fn gives_up(&mut self, log: &KernelLog) -> bool {
+        self.fault.is_some()
+            || self.broken.is_some()
+            || log.worst(self.from).is_some()
+            || self.heard.elapsed() > SILENCE
+    }
+}
+
+struct Nobody;
+
+impl Sink for Nobody {
+    fn out(&mut self, _: &[u8]) {}
+    fn err(&mut self, _: &[u8]) {}
+}
