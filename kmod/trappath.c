@@ -34,6 +34,8 @@ static const char *const kinst_trap_path_names[] = {
 	"kprobe_ftrace_handler", "klp_ftrace_handler", "rethook_trampoline_handler", "arch_rethook_trampoline",
 	/* FRED's dispatcher */
 	"fred_entry_from_kernel", "fred_hwexc", "fred_exc",
+	/* the last of this kernel: the segments and the table of traps are gone when it hands over to the next */
+	"machine_kexec", "relocate_kernel",
 };
 
 /* By name without what a compiler adds for a copy or a part (.cold, .isra.0). */
