@@ -210,6 +210,8 @@ static enum kinst_reason kinst_refuse_whole(const struct kinst_func *f)
 {
 	if (kinst_is_trap_path(f->name) || kinst_is_die_notifier(f->start))
 		return KINST_R_TRAP_PATH;
+	if (kinst_has_no_trap(f->name))
+		return KINST_R_NO_TRAP;
 	/* Where there is a jump of ours, it is we who have put it there: the function was not in it before. */
 	if (!kinst_jump_in(f->start) && (kinst_sym_within_kprobe_blacklist(f->start) ||
 					 kinst_sym_within_kprobe_blacklist(f->start + f->size - 1)))

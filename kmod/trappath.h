@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * trappath.h: the functions that run between a breakpoint and our handler.
+ * trappath.h: the functions from which no breakpoint leads to our handler.
  */
 #ifndef _KINST_TRAPPATH_H
 #define _KINST_TRAPPATH_H
 
 #include <linux/types.h>
 
-/* name: of the function's symbol. */
+/* Does it run between a breakpoint and us? name: of the function's symbol. */
 bool kinst_is_trap_path(const char *name);
+
+/* Would a breakpoint in a function of this name be caught by nobody? */
+bool kinst_has_no_trap(const char *name);
 
 #endif /* _KINST_TRAPPATH_H */

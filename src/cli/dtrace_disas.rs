@@ -177,6 +177,7 @@ fn reason_of(refusal: Refusal) -> Reason {
     match refusal {
         Refusal::Init => Reason::INIT,
         Refusal::TrapPath => Reason::TRAP_PATH,
+        Refusal::NoTrap => Reason::NO_TRAP,
         Refusal::Blacklist => Reason::BLACKLIST,
         Refusal::StaticCall => Reason::STATIC_CALL,
         Refusal::Foreign => Reason::FOREIGN,

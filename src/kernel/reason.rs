@@ -39,6 +39,7 @@ const TABLE: &[Row] = &[
     row(Reason::INIT, "init code, gone after boot", ""),
     row(Reason::SELF, "the kinst module itself", ""),
     row(Reason::TRAP_PATH, "it runs on the way to our own trap handler", ""),
+    row(Reason::NO_TRAP, "it runs where no trap is caught: as a processor comes up, or from a copy", ""),
     row(Reason::UNDECODABLE, "the instruction cannot be decoded", ""),
     row(Reason::INSN_STI_HLT, "a hlt or mwait instruction", ""),
     row(Reason::INSN_INT, "a software interrupt instruction", ""),

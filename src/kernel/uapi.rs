@@ -358,7 +358,9 @@ impl Reason {
     pub const NOSYSCALL: Reason = Reason(32);
     /// the kernel lacks the tracepoint, or refuses it
     pub const TRACEPOINT: Reason = Reason(33);
-    pub const MAX: Reason = Reason(34);
+    /// runs where nobody catches a trap: on a processor that comes up, or from a copy
+    pub const NO_TRAP: Reason = Reason(34);
+    pub const MAX: Reason = Reason(35);
 
     /// The name in the header.
     pub fn name(self) -> Option<&'static str> {
@@ -397,6 +399,7 @@ impl Reason {
             Reason::RATE => Some("KINST_R_RATE"),
             Reason::NOSYSCALL => Some("KINST_R_NOSYSCALL"),
             Reason::TRACEPOINT => Some("KINST_R_TRACEPOINT"),
+            Reason::NO_TRAP => Some("KINST_R_NO_TRAP"),
             Reason::MAX => Some("KINST_R_MAX"),
             _ => None,
         }

@@ -13,6 +13,7 @@ use super::tables::Rewriting;
 pub enum Refusal {
     Init,
     TrapPath,
+    NoTrap,
     Blacklist,
     StaticCall,
     Foreign,
@@ -85,6 +86,8 @@ impl Kernel {
             Some(Refusal::Init)
         } else if is_trap_path(name) {
             Some(Refusal::TrapPath)
+        } else if is_listed(NO_TRAP, name) {
+            Some(Refusal::NoTrap)
         } else if listed(start) || listed(last) || origin.is_some_and(listed) {
             Some(Refusal::Blacklist)
         } else if tables.is_static_call(start) || name.starts_with("__SCT__") || name.starts_with("__SCK__") {
@@ -163,10 +166,57 @@ const TRAP_PATH: &[&str] = &[
     "fred_exc",
 ];
 
+/// As kmod/trappath.c.
+const NO_TRAP: &[&str] = &[
+    "secondary_startup_64",
+    "secondary_startup_64_no_verify",
+    "common_startup_64",
+    "verify_cpu",
+    "sev_verify_cbit",
+    "startup_64_load_idt",
+    "early_setup_idt",
+    "set_bringup_idt_handler",
+    "start_secondary",
+    "cr4_init",
+    "cpu_init_exception_handling",
+    "native_load_tr_desc",
+    "native_write_cr4",
+    "native_write_msr",
+    "native_write_gdt_entry",
+    "cpu_init_secondary",
+    "cr4_set_bits",
+    "cr4_update_irqsoff",
+    "setup_ghcb",
+    "cc_platform_has",
+    "memset",
+    "__memset",
+    "load_current_idt",
+    "load_percpu_segment",
+    "wakeup_long64",
+    "do_suspend_lowlevel",
+    "restore_processor_state",
+    "restore_registers",
+    "restore_image",
+    "core_restore_code",
+    "ftrace_caller_op_ptr",
+    "ftrace_caller_end",
+    "ftrace_regs_caller_op_ptr",
+    "ftrace_regs_caller_jmp",
+    "ftrace_regs_caller_end",
+    "relocate_kernel",
+    "relocate_range",
+    "identity_mapped",
+    "virtual_mapped",
+    "swap_pages",
+];
+
 /// By name without what a compiler adds for a copy or a part.
+fn is_listed(list: &[&str], name: &str) -> bool {
+    list.contains(&name.split('.').next().unwrap_or(name))
+}
+
 fn is_trap_path(name: &str) -> bool {
-    let plain = name.split('.').next().unwrap_or(name);
-    TRAP_PATH.contains(&plain)
+    is_listed(TRAP_PATH, name)
         || ["__x86_indirect_", "__x86_return_", "srso_", "retbleed_", "zen_untrain_ret"]
             .iter()
             .any(|thunk| name.starts_with(thunk))
@@ -175,20 +225,24 @@ fn is_trap_path(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{TRAP_PATH, is_trap_path};
+    use super::{NO_TRAP, TRAP_PATH, is_trap_path};
 
     #[test]
-    fn the_trap_path_is_that_of_the_module() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/kmod/trappath.c");
-        let text = std::fs::read_to_string(path).expect("the module's list");
-        let list = text.split_once("kinst_trap_path_names[] = {").expect("a list").1;
-        let list = list.split_once("};").expect("its end").0;
-        let names: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
-        assert_eq!(names, TRAP_PATH);
+    fn the_lists_are_those_of_the_module() {
+        assert_eq!(module_list("kinst_no_trap_names"), NO_TRAP);
+        assert_eq!(module_list("kinst_trap_path_names"), TRAP_PATH);
         for name in ["exc_int3", "notify_die.cold", "__x86_return_thunk", "its_return_thunk", "srso_safe_ret"]
         {
             assert!(is_trap_path(name), "{name}");
         }
         assert!(!is_trap_path("vfs_read"));
+    }
+
+    fn module_list(list: &str) -> Vec<String> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/kmod/trappath.c");
+        let text = std::fs::read_to_string(path).expect("the module's list");
+        let text = text.split_once(&format!("{list}[] = {{")).expect("a list").1;
+        let text = text.split_once("};").expect("its end").0;
+        text.split('"').skip(1).step_by(2).map(Into::into).collect()
     }
 }

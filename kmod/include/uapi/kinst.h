@@ -172,7 +172,8 @@ enum kinst_reason {
 	KINST_R_RATE = 31, /* the timers of all sessions would fire too often: max_timer_hz */
 	KINST_R_NOSYSCALL = 32, /* no system call has this number */
 	KINST_R_TRACEPOINT = 33, /* the kernel lacks the tracepoint, or refuses it */
-	KINST_R_MAX = 34,
+	KINST_R_NO_TRAP = 34, /* runs where nobody catches a trap: on a processor that comes up, or from a copy */
+	KINST_R_MAX = 35,
 };
 
 /* ---- the image ---- */

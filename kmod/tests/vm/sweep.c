@@ -14,6 +14,7 @@
  *       --patience S     a batch whose command needs longer is too hot: it is disarmed, and swept again in
  *                        quarters, down to single functions, which get twenty times as long [60]
  *       --modules        the functions of the loaded modules instead of the kernel's own
+ *       --nojump         breakpoints only, no jumps in their place
  *       --count          count each probe, to say how many fired; else the predicate is false
  *
  * For each batch: arm, run COMMAND, disarm, and compare the text with what it
@@ -37,7 +38,7 @@
 static struct options {
 	uint64_t from, to, skip[MAX_SKIP], skip_to[MAX_SKIP];
 	uint32_t batches, size, sample, nskip, lo, hi;
-	int modules, count;
+	int modules, count, nojump;
 	double patience;
 	char **command;
 } opt = { .to = UINT64_MAX, .batches = UINT32_MAX, .size = 15000, .sample = 1, .hi = UINT32_MAX, .patience = 60 };
@@ -50,13 +51,13 @@ static int faults;
 
 struct batch {
 	size_t first, last; /* functions */
-	uint32_t functions, nprobes, armed, fired;
+	uint32_t functions, nprobes, armed, fired, jumps;
 	uint64_t instructions, nested, hits, drops;
 	uint64_t refused[KINST_R_MAX + 1]; /* instructions, by reason */
 	uint64_t whole[KINST_R_MAX + 1]; /* functions */
 	struct { const char *name; uint32_t reason; } names[MAX_NAMES]; /* of functions refused as a whole */
 	uint32_t nnames;
-	double read, arm, run, disarm, check;
+	double read, arm, jump, run, disarm;
 	char said[256]; /* by the command */
 	int status;
 	int killed; /* the session, by the kernel */
@@ -69,7 +70,7 @@ static size_t count;
 /* ---- the text before ---- */
 
 struct range {
-	uint64_t start, end;
+	uint64_t start, end, sum;
 	unsigned char *text;
 };
 
@@ -82,7 +83,7 @@ static void remember_text(void)
 	size_t i;
 
 	if (!opt.modules) {
-		ranges[nranges++] = (struct range){ address_of("_stext"), address_of("_etext"), NULL };
+		ranges[nranges++] = (struct range){ .start = address_of("_stext"), .end = address_of("_etext") };
 	} else {
 		for (i = 0; i < count; i++) {
 			struct range *r = &ranges[nranges - 1];
@@ -96,8 +97,10 @@ static void remember_text(void)
 			r->end = list[i].addr + 1;
 		}
 	}
-	for (i = 0; i < nranges; i++)
+	for (i = 0; i < nranges; i++) {
 		ranges[i].text = read_text(ranges[i].start, ranges[i].end);
+		ranges[i].sum = checksum(ranges[i].text, ranges[i].end - ranges[i].start);
+	}
 }
 
 /* Is the byte part of an instruction that the kernel rewrites itself? */
@@ -137,6 +140,7 @@ static uint64_t compare_text(uint64_t *rewritten, uint64_t *first)
 	for (r = 0; r < nranges; r++) {
 		uint64_t len = ranges[r].end - ranges[r].start;
 		unsigned char *text = read_text(ranges[r].start, ranges[r].end);
+		uint64_t before = *rewritten;
 
 		for (i = 0; memcmp(text, ranges[r].text, len) && i < len; i++) {
 			if (text[i] == ranges[r].text[i])
@@ -151,6 +155,8 @@ static uint64_t compare_text(uint64_t *rewritten, uint64_t *first)
 				break;
 		}
 		free(text);
+		if (*rewritten != before)
+			ranges[r].sum = checksum(ranges[r].text, len);
 	}
 	return wrong;
 }
@@ -161,7 +167,7 @@ static uint64_t sum_text(void)
 	size_t r;
 
 	for (r = 0; r < nranges; r++)
-		h = h * 31 + checksum(ranges[r].text, ranges[r].end - ranges[r].start);
+		h = h * 31 + ranges[r].sum;
 	return h;
 }
 
@@ -255,6 +261,8 @@ static void load(struct batch *b)
 	void *image;
 
 	ib_init(&ib);
+	if (opt.nojump)
+		ib.h.flags |= KINST_IMAGE_NOJUMP;
 	if (opt.count) {
 		ib.h.aggsize = (uint64_t)b->nprobes * 64 + 65536;
 		key = ib_var_difo(&ib, VAR_EPID, T_INT(4));
@@ -283,6 +291,20 @@ static void load(struct batch *b)
 		if (results[i].reason)
 			b->refused[results[i].reason < KINST_R_MAX ? results[i].reason : KINST_R_MAX - 1]++;
 	}
+}
+
+/* How many sites have got a jump. Who asks waits until the optimizer has seen to all of them. */
+static uint32_t read_jumps(void)
+{
+	FILE *f = fopen("/sys/module/kinst/parameters/jumps", "r");
+	uint32_t n = 0;
+
+	if (f) {
+		if (fscanf(f, "%u", &n) != 1)
+			n = 0;
+		fclose(f);
+	}
+	return n;
 }
 
 /* Which probes fired: the key is the EPID, which is the probe's index + 1. */
@@ -369,11 +391,11 @@ static void run(struct batch *b)
 			len += n;
 			continue;
 		}
-		if (b->slow)
+		if (b->slow || !b->functions)
 			continue;
 		status(b);
 		printf("{\"beat\":%.1f,\"hits\":%llu}\n", now() - t0, (unsigned long long)b->hits);
-		if (b->functions && now() - t0 > opt.patience * (b->functions > 1 ? 1 : 20))
+		if (now() - t0 > opt.patience * (b->functions > 1 ? 1 : 20))
 			b->slow = stop(b);
 	}
 	close(out[0]);
@@ -463,15 +485,16 @@ static void print_batch(const struct batch *b, uint32_t number, size_t next)
 	print_place("first", &list[b->first]);
 	printf(",");
 	print_place("last", &list[b->last]);
-	printf(",\"next_at\":\"%#llx\",\"next\":%zu,\"functions\":%u,\"instructions\":%llu,\"probes\":%u,\"armed\":%u,\"fired\":%u",
+	printf(",\"next_at\":\"%#llx\",\"next\":%zu,\"functions\":%u,\"instructions\":%llu,\"probes\":%u,\"armed\":%u,\"jumps\":%u,\"fired\":%u",
 	       next < count && list[next].addr < opt.to ? (unsigned long long)list[next].addr : 0, next, b->functions, (unsigned long long)b->instructions,
-	       b->nprobes, b->armed, b->fired);
+	       b->nprobes, b->armed, b->jumps, b->fired);
 	print_reasons("refused", b->refused);
 	print_reasons("whole", b->whole);
 	print_names(b);
-	printf(",\"hits\":%llu,\"nested\":%llu,\"drops\":%llu,\"killed\":%s,\"slow\":%s,\"read_s\":%.2f,\"arm_s\":%.2f,\"run_s\":%.2f,\"disarm_s\":%.2f",
+	printf(",\"hits\":%llu,\"nested\":%llu,\"drops\":%llu,\"killed\":%s,\"slow\":%s,\"read_s\":%.2f,\"arm_s\":%.2f,\"jump_s\":%.2f,\"run_s\":%.2f,\"disarm_s\":%.2f",
 	       (unsigned long long)b->hits, (unsigned long long)b->nested, (unsigned long long)b->drops,
-	       b->killed ? "true" : "false", b->slow ? "true" : "false", b->read, b->arm, b->run, b->disarm);
+	       b->killed ? "true" : "false", b->slow ? "true" : "false", b->read, b->arm, b->jump,
+	       b->run, b->disarm);
 	printf(",\"status\":%d,\"said\":\"%s\",\"wrong\":%llu,\"wrong_at\":\"%#llx\",\"rewritten\":%llu,\"sum\":\"%016llx\"}\n",
 	       b->status, json(b->said), (unsigned long long)wrong, (unsigned long long)at,
 	       (unsigned long long)rewritten, (unsigned long long)sum_text());
@@ -490,6 +513,10 @@ static void sweep_batch(struct batch *b, uint32_t number, size_t next)
 	t0 = now();
 	load(b);
 	b->arm = now() - t0;
+	printf("{\"phase\":\"jumps\"}\n");
+	t0 = now();
+	b->jumps = read_jumps();
+	b->jump = now() - t0;
 	printf("{\"phase\":\"run\"}\n");
 	if (ioctl(device, KINST_IOC_GO))
 		die("GO");
@@ -532,7 +559,8 @@ static int parse(int argc, char **argv)
 	static const struct option options[] = {
 		{ "from", 1, NULL, 'f' }, { "to", 1, NULL, 't' }, { "batches", 1, NULL, 'b' }, { "size", 1, NULL, 's' },
 		{ "sample", 1, NULL, 'n' }, { "skip", 1, NULL, 'x' }, { "offsets", 1, NULL, 'o' },
-		{ "modules", 0, NULL, 'm' }, { "count", 0, NULL, 'c' }, { NULL, 0, NULL, 0 },
+		{ "modules", 0, NULL, 'm' }, { "count", 0, NULL, 'c' },
+		{ "nojump", 0, NULL, 'j' }, { "patience", 1, NULL, 'p' }, { NULL, 0, NULL, 0 },
 	};
 	char *end;
 	int c;
@@ -558,6 +586,8 @@ static int parse(int argc, char **argv)
 			break;
 		case 'm': opt.modules = 1; break;
 		case 'c': opt.count = 1; break;
+		case 'j': opt.nojump = 1; break;
+		case 'p': opt.patience = v; break;
 		default: return -1;
 		}
 	}

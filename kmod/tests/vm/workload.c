@@ -3,7 +3,8 @@
  * workload.c: makes the kernel do a little of everything, and checks that it did it right.
  *
  *   workload SECONDS [PART]...
- *       runs all parts (those named) once, and again until the time is up. Prints
+ *       runs all parts (those named) once, and again until the time is up; hotplug,
+ *       which takes the last CPU away and brings it back, only where it is named. Prints
  *       "rounds N", or what was wrong: an instruction that runs at another
  *       address than its own can corrupt without a word.
  */
@@ -233,8 +234,8 @@ static void proc(void)
 {
 	const char *paths[] = { "/proc/self/maps", "/proc/self/status", "/proc/self/stat", "/proc/meminfo", "/proc/stat",
 				"/proc/interrupts", "/proc/vmstat", "/proc/loadavg", "/proc/net/tcp", "/proc/mounts",
-				"/proc/self/smaps_rollup", "/sys/kernel/mm/transparent_hugepage/enabled", "/proc/slabinfo" };
-	char buf[2048];
+				"/proc/self/smaps_rollup", "/sys/kernel/mm/transparent_hugepage/enabled" };
+	char buf[1024];
 	size_t i;
 	ssize_t n;
 	int fd;
@@ -585,6 +586,29 @@ static void timers(void)
 	CHECK(!sigprocmask(SIG_SETMASK, &old, NULL));
 }
 
+/* ---- processors ---- */
+
+static void set_cpu(const char *state)
+{
+	char path[80];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%ld/online", sysconf(_SC_NPROCESSORS_CONF) - 1);
+	fd = open(path, O_WRONLY);
+	CHECK(fd >= 0 && write(fd, state, 1) == 1 && !close(fd));
+}
+
+static void hotplug(void)
+{
+	long all = sysconf(_SC_NPROCESSORS_ONLN);
+
+	set_cpu("0");
+	CHECK(sysconf(_SC_NPROCESSORS_ONLN) == all - 1);
+	set_cpu("1");
+	CHECK(sysconf(_SC_NPROCESSORS_ONLN) == all);
+	threads();
+}
+
 /* ---- all ---- */
 
 static const struct part {
@@ -594,13 +618,13 @@ static const struct part {
 	{ "processes", processes }, { "threads", threads }, { "files", files }, { "disk", disk }, { "proc", proc },
 	{ "pipes", pipes }, { "tcp", tcp }, { "udp", udp }, { "local", local }, { "shared", shared },
 	{ "signals", signals }, { "exceptions", exceptions }, { "tracing", tracing }, { "memory", memory },
-	{ "copies", copies }, { "timers", timers },
+	{ "copies", copies }, { "timers", timers }, { "hotplug", hotplug },
 };
 
 static int wanted(const char *name, char **names)
 {
 	if (!*names)
-		return 1;
+		return strcmp(name, "hotplug") != 0;
 	for (; *names; names++)
 		if (!strcmp(*names, name))
 			return 1;

@@ -45,6 +45,7 @@ pub struct Request {
     pub sample: u32,
     pub modules: bool,
     pub count: bool,
+    pub nojump: bool,
     pub load: f64,
 }
 
@@ -56,6 +57,7 @@ impl Request {
             sample: options.sample,
             modules: options.modules,
             count: !options.no_count,
+            nojump: options.nojump,
             load: options.load,
             ..Request::default()
         }
@@ -78,11 +80,16 @@ impl Request {
         if self.count {
             words.push("--count".into());
         }
+        if self.nojump {
+            words.push("--nojump".into());
+        }
         let mut load = String::new();
         if self.modules {
             words.push("--modules".into());
             load = format!("for m in {MODULES}; do modprobe $m 2>/dev/null; done\n");
         }
+        // A consumer that cannot run for half a minute is no dead one here.
+        load += "echo 0 >/sys/module/kinst/parameters/deadman\n";
         format!("{load}exec {} -- ./workload {}\n", words.join(" "), self.load)
     }
 }
@@ -113,7 +120,8 @@ impl Bench {
             smp: options.cpus,
             mem: options.mem,
             // An address means the same in every boot, and what vmlinux says of it.
-            append: "nokaslr".into(),
+            // Where every instruction is a trap, an emulated processor takes minutes for what is a stall elsewhere.
+            append: "nokaslr rcupdate.rcu_cpu_stall_timeout=150 watchdog_thresh=60".into(),
             no_tools: true,
             ..Guest::default()
         };

@@ -42,6 +42,8 @@ pub struct Batch {
     pub instructions: u64,
     pub probes: u64,
     pub armed: u64,
+    /// Of them those that the kernel module reaches by a jump.
+    pub jumps: u64,
     /// Probes that fired at least once; 0 where they are not counted.
     pub fired: u64,
     /// Instructions that were refused, by reason.
@@ -54,6 +56,7 @@ pub struct Batch {
     pub drops: u64,
     pub read_s: f64,
     pub arm_s: f64,
+    pub jump_s: f64,
     pub run_s: f64,
     pub disarm_s: f64,
     /// Of the load, as wait() gives it, and its words.

@@ -55,6 +55,9 @@ pub struct Options {
     /// Run a predicate that is false instead of counting each probe: quicker, but nobody knows which ones fired
     #[arg(long)]
     pub no_count: bool,
+    /// Breakpoints only, no jumps in their place
+    #[arg(long)]
+    pub nojump: bool,
     /// Where to write the report [default: beside the state, in target/sweep]
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
@@ -166,6 +169,9 @@ fn name(options: &Options) -> String {
     }
     if options.sample > 1 {
         name += &format!("-sample{}", options.sample);
+    }
+    if options.nojump {
+        name += "-nojump";
     }
     name
 }

@@ -39,16 +39,18 @@ impl Progress {
         }
         let hot = if batch.slow { "TOO HOT, again in parts: " } else { "" };
         eprintln!(
-            "sweep: {:3} % {hot}batch {}: {} … {}: {} functions, {} probes, {} fired, {} hits; arm {:.1} s, run {:.1} s, disarm {:.1} s",
+            "sweep: {:3} % {hot}batch {}: {} … {}: {} functions, {} probes, {} by jumps, {} fired, {} hits; arm {:.1} s, jumps {:.1} s, run {:.1} s, disarm {:.1} s",
             batch.next * 100 / total.max(1),
             batch.batch,
             batch.first,
             batch.last,
             batch.functions,
             batch.armed,
+            batch.jumps,
             batch.fired,
             batch.hits,
             batch.arm_s,
+            batch.jump_s,
             batch.run_s,
             batch.disarm_s
         );

@@ -14,6 +14,7 @@ struct Sums {
     instructions: u64,
     probes: u64,
     armed: u64,
+    jumps: u64,
     fired: u64,
     hits: u64,
     nested: u64,
@@ -30,6 +31,7 @@ fn sums(state: &State) -> Sums {
         instructions: all(|b| b.instructions),
         probes: all(|b| b.probes),
         armed: all(|b| b.armed),
+        jumps: all(|b| b.jumps),
         fired: all(|b| b.fired),
         hits: all(|b| b.hits),
         nested: all(|b| b.nested),
@@ -71,7 +73,7 @@ pub fn json(state: &State) -> String {
         "kernel": state.kernel, "release": state.release, "cpus": state.cpus, "modules": state.modules,
         "sample": state.sample, "whole": state.done, "boots": state.boots, "slow_batches": state.slow, "seconds": state.seconds,
         "total_functions": state.total, "functions": s.functions, "instructions": s.instructions,
-        "traceable": s.probes, "armed": s.armed, "fired": s.fired, "hits": s.hits, "nested": s.nested,
+        "traceable": s.probes, "armed": s.armed, "jumps": s.jumps, "fired": s.fired, "hits": s.hits, "nested": s.nested,
         "rewritten": s.rewritten, "refused": s.refused, "refused_functions": s.whole, "refused_names": s.names,
         "left_out": state.skip, "findings": state.findings, "batches": batches,
     });
@@ -94,6 +96,7 @@ pub fn table(state: &State) -> String {
     row("instructions", s.instructions.to_string());
     row("traceable", share(s.probes, s.instructions));
     row("armed", share(s.armed, s.instructions));
+    row("by a jump", share(s.jumps, s.armed));
     row("fired", share(s.fired, s.armed));
     row("hits", format!("{}, nested {}", s.hits, s.nested));
     row(
