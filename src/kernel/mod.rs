@@ -60,9 +60,7 @@ impl Error {
                 "CAP_SYS_ADMIN is needed, and kernel lockdown must be off: see /sys/kernel/security/lockdown",
             ),
             Error::Abi { .. } => Some("unload the module (rmmod kinst) and load the one of this version"),
-            Error::Busy => {
-                Some("end another dtrace, or raise /sys/module/kinst/parameters/max_sessions")
-            }
+            Error::Busy => Some("end another dtrace, or raise /sys/module/kinst/parameters/max_sessions"),
             Error::Together => Some(
                 "end another dtrace, lower the buffers (-b 256k, -x aggsize=256k), or raise \
                  /sys/module/kinst/parameters/max_total_memory",
