@@ -33,7 +33,13 @@ pub fn main(kernel: Name) -> Result<()> {
     let guest = Guest { kernel, ..Guest::default() };
     let mut contents = vm::built(&guest)?;
     let kernel = Kernel::need(kernel)?;
-    let files = ["kmod/tests/vm/points.c", "kmod/tests/vm/load.c", "tests/vm/bench.sh"];
+    let files = [
+        "kmod/tests/vm/points.c",
+        "kmod/tests/vm/load.c",
+        "tests/vm/files/places.sh",
+        "tests/vm/files/jump.sh",
+        "tests/vm/bench.sh",
+    ];
     for file in files.map(Path::new) {
         contents.pushed.push(vm::programs::from_source(&workspace::root().join(file), &[])?);
     }
