@@ -17,6 +17,7 @@
 #include <linux/cpuhotplug.h>
 #include <linux/err.h>
 #include <linux/kprobes.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -161,10 +162,10 @@ void kinst_profile_start(struct kinst_timers *timers)
 
 /* ---- arm and disarm ---- */
 
-/* A slow timer counts as one firing a second. */
+/* A slow timer counts as one firing a second. Not by DIV_ROUND_UP_ULL(), which divides by the low 32 bits. */
 static u64 cost(u64 interval)
 {
-	return DIV_ROUND_UP_ULL(NSEC_PER_SEC, interval);
+	return DIV64_U64_ROUND_UP(NSEC_PER_SEC, interval);
 }
 
 static bool charge(struct kinst_timers *timers, u64 hz)

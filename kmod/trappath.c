@@ -53,6 +53,8 @@ static const char *const kinst_no_trap_names[] = {
 	/* nor has one that wakes from suspend to RAM, or from the disk */
 	"wakeup_long64", "do_suspend_lowlevel", "restore_processor_state", "restore_registers",
 	"restore_image", "core_restore_code",
+	/* the last of this kernel: the table is gone when it hands over to the next */
+	"machine_kexec",
 	/* what is copied and runs elsewhere: a breakpoint would go with it, and nobody knows it there */
 	"ftrace_caller_op_ptr", "ftrace_caller_end", "ftrace_regs_caller_op_ptr", "ftrace_regs_caller_jmp",
 	"ftrace_regs_caller_end", "relocate_kernel", "relocate_range", "identity_mapped", "virtual_mapped", "swap_pages",

@@ -6,11 +6,11 @@ export PATH=/root:$PATH
 calls=${1:-100000}
 rounds=${2:-3}
 function=__do_sys_getppid
-settled=/sys/module/kinst/parameters/jumps
 
-# The first instruction but the function's own that is as long as a jump: kprobes and we cover it alone.
-offset=$(points list $function | awk '/^\+/ && $2 == 0 && $1 != "+0" && length($4) >= 10 && $4 !~ /^e8/ { print $1; exit }')
-offset=$(printf '%d' "${offset#+}")
+# An instruction at which a jump can stand, as long as one: then kprobes can have one there too.
+. ./jump.sh
+jumpy $function 5 15 || exit 1
+offset=$at
 echo "$function+$offset is probed"
 
 lap() { load lap $calls; }
@@ -21,14 +21,9 @@ report() { awk -v name="$1" -v ns="$2" -v base="$3" 'BEGIN { printf "%s %.1f\n",
 # kinst NAME OPTIONS CLAUSE
 kinst() {
 	base=$(lap)
-	ns=$(dtrace -q $2 -n "kinst::$function:$offset $3" -c "sh settled.sh lap $calls" | awk '/^[0-9.]+$/ { print; exit }')
+	ns=$(dtrace -q $2 -n "kinst::$function:$offset $3" -c "sh settled.sh load lap $calls" | awk '/^[0-9.]+$/ { print; exit }')
 	report "$1" "$ns" "$base"
 }
-
-cat >settled.sh <<EOF
-cat $settled >/tmp/jumps
-exec load "\$@"
-EOF
 
 # kernel NAME ARGUMENTS
 kernel() {

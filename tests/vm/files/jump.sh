@@ -9,23 +9,28 @@ cat /sys/module/kinst/parameters/jumps >/tmp/jumps
 exec "$@"
 EOF
 
-# long F: the offset of its first instruction that is as long as a jump and only moves data.
-long() {
-	points list $1 | awk '/^\+/ && $2 == 0 && $1 != "+0" && length($4) >= 10 && $4 !~ /^e/ { print $1; exit }' |
-		while read at; do printf '%d\n' ${at#+}; done
+# release: ends what hold began.
+release() {
+	kill -9 $held
+	wait $held 2>/dev/null
+	return 0
 }
 
-# short F: the offsets of an instruction that a jump can stand at only with the next one, and of that one.
-short() {
-	for at in $(points list $1 | awk '/^\+/ && $2 == 0 && $1 != "+0" && length($4) < 10 { print $1 }'); do
-		hold insn:$((${at#+})) $1 >/dev/null
+# jumpy F FROM TO: an instruction of so many bytes at which a jump stands when it alone is probed: $at is its offset,
+# $behind that of the next one.
+jumpy() {
+	points list $1 | awk -v from=$2 -v to=$3 '/^\+/ && $1 != "+0" {
+		if (at != "") print at, $1
+		at = $2 == 0 && length($4) >= 2 * from && length($4) <= 2 * to ? $1 : "" }' >/tmp/candidates
+	while read at behind; do
+		at=$((${at#+})) behind=$((${behind#+}))
+		hold insn:$at $1 >/dev/null
 		made=$(jumps)
-		kill -9 $held; wait $held 2>/dev/null
-		[ $made = 1 ] || continue
-		next=$(points list $1 | awk -v at=$at 'found { print $1; exit } $1 == at { found = 1 }')
-		echo $((${at#+})) $((${next#+}))
-		return
-	done
+		release
+		[ $made = 1 ] && return
+	done </tmp/candidates
+	echo no jump can be made in $1
+	return 1
 }
 
 # description PHASE F...: every fourth instruction of the functions.

@@ -11,20 +11,26 @@ use crate::vm::machine::{End, Sink};
 use crate::vm::{self, Guest};
 use crate::{kmod, workspace};
 
-/// The ways to a hit, and what is aimed at: at most so many times what another one costs.
-const ROWS: &[(&str, &str, Option<(&str, f64)>)] = &[
-    ("base", "the system call alone", None),
-    ("breakpoint-empty", "kinst, breakpoint: empty clause", None),
-    ("breakpoint-predicate", "kinst, breakpoint: predicate false", None),
-    ("breakpoint-count", "kinst, breakpoint: @ = count()", None),
-    ("breakpoint-trace", "kinst, breakpoint: trace(arg0)", None),
-    ("jump-empty", "kinst, jump: empty clause", Some(("kprobe-optimised", 1.2))),
-    ("jump-predicate", "kinst, jump: predicate false", None),
-    ("jump-count", "kinst, jump: @ = count()", Some(("breakpoint-count", 1.0 / 3.0))),
-    ("jump-trace", "kinst, jump: trace(arg0)", None),
-    ("kprobe-int3", "register_kprobe, breakpoint", None),
-    ("kprobe-optimised", "register_kprobe, jump", None),
-    ("ftrace", "register_ftrace_function", None),
+/// A way to a hit; what is aimed at: at most so many times what another one costs.
+struct Row {
+    name: &'static str,
+    what: &'static str,
+    aim: Option<(&'static str, f64)>,
+}
+
+const ROWS: &[Row] = &[
+    Row { name: "base", what: "the system call alone", aim: None },
+    Row { name: "breakpoint-empty", what: "kinst, breakpoint: empty clause", aim: None },
+    Row { name: "breakpoint-predicate", what: "kinst, breakpoint: predicate false", aim: None },
+    Row { name: "breakpoint-count", what: "kinst, breakpoint: @ = count()", aim: None },
+    Row { name: "breakpoint-trace", what: "kinst, breakpoint: trace(arg0)", aim: None },
+    Row { name: "jump-empty", what: "kinst, jump: empty clause", aim: Some(("kprobe-optimised", 1.2)) },
+    Row { name: "jump-predicate", what: "kinst, jump: predicate false", aim: None },
+    Row { name: "jump-count", what: "kinst, jump: @ = count()", aim: Some(("breakpoint-count", 1.0 / 3.0)) },
+    Row { name: "jump-trace", what: "kinst, jump: trace(arg0)", aim: None },
+    Row { name: "kprobe-int3", what: "register_kprobe, breakpoint", aim: None },
+    Row { name: "kprobe-optimised", what: "register_kprobe, jump", aim: None },
+    Row { name: "ftrace", what: "register_ftrace_function", aim: None },
 ];
 
 const LIMIT: Duration = Duration::from_secs(1200);
@@ -33,7 +39,13 @@ pub fn main(kernel: Name) -> Result<()> {
     let guest = Guest { kernel, ..Guest::default() };
     let mut contents = vm::built(&guest)?;
     let kernel = Kernel::need(kernel)?;
-    let files = ["kmod/tests/vm/points.c", "kmod/tests/vm/load.c", "tests/vm/bench.sh"];
+    let files = [
+        "kmod/tests/vm/points.c",
+        "kmod/tests/vm/load.c",
+        "tests/vm/files/places.sh",
+        "tests/vm/files/jump.sh",
+        "tests/vm/bench.sh",
+    ];
     for file in files.map(Path::new) {
         contents.pushed.push(vm::programs::from_source(&workspace::root().join(file), &[])?);
     }
@@ -74,7 +86,7 @@ fn print(kernel: &Kernel, output: &Output) {
     let mut times: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for line in output.text.lines() {
         match line.split_once(' ').and_then(|(name, ns)| Some((name, ns.parse().ok()?))) {
-            Some((name, ns)) if ROWS.iter().any(|row| row.0 == name) => {
+            Some((name, ns)) if ROWS.iter().any(|row| row.name == name) => {
                 times.entry(name).or_default().push(ns)
             }
             _ => println!("{line}"),
@@ -83,7 +95,7 @@ fn print(kernel: &Kernel, output: &Output) {
     let medians: BTreeMap<&str, f64> = times.iter().map(|(name, ns)| (*name, median(ns))).collect();
     let Some(base) = medians.get("base").copied() else { return println!("nothing was measured") };
     println!("\n{:<40} {:>10} {:>8}   aim ({}, one boot)", "a hit", "ns", "base", kernel.release);
-    for (name, what, aim) in ROWS {
+    for Row { name, what, aim } in ROWS {
         let Some(ns) = medians.get(name) else { continue };
         let aim = aim.and_then(|(other, most)| {
             let ratio = ns / medians.get(other)?;

@@ -4,13 +4,13 @@ mod case;
 mod judge;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::kernels::Name;
+use crate::kernels::{Kernel, Name};
 use crate::vm::{self, Guest, contents::Contents, machine::Machine, machine::Sink};
 use crate::workspace;
 use case::{Case, Shape};
@@ -106,7 +106,7 @@ fn run_all(cases: &[Case], kernel: Name, dev: bool, repeat: usize) -> Result<Tal
         let shape = &group[0].guest;
         let guest = guest(shape);
         let built = vm::built(&guest)?;
-        let pushed = shape.push.iter().map(|f| vm::programs::from_source(f, &[])).collect::<Result<_>>()?;
+        let pushed = shape.push.iter().map(|f| pushed(f, kernel)).collect::<Result<_>>()?;
         let runs = group.iter().map(|c| c.script.clone()).collect();
         run_group(&guest, &Contents { pushed, runs, ..built }, &group, &mut tally);
     }
@@ -191,6 +191,14 @@ fn evidence(machine: &mut Machine, outcome: &Outcome) -> String {
         text += &format!("\nthe CPUs:\n{}", machine.registers());
     }
     text
+}
+
+/// A file to push as it is, the program that a C source makes, or the kernel that the guest runs.
+fn pushed(file: &Path, kernel: Name) -> Result<PathBuf> {
+    if file.ends_with("vmlinuz") {
+        return Ok(Kernel::need(kernel)?.vmlinuz);
+    }
+    vm::programs::from_source(file, &[])
 }
 
 #[derive(Default)]
