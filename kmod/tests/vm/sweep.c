@@ -472,7 +472,8 @@ static void print_begin(const struct batch *b, uint32_t number)
 	print_place("first", &list[b->first]);
 	printf(",");
 	print_place("last", &list[b->last]);
-	printf(",\"functions\":%u,\"probes\":%u}\n", b->functions, b->nprobes);
+	printf(",\"functions\":%u,\"probes\":%u,\"reach\":%u}\n", b->functions, b->nprobes,
+	       b->nprobes ? probes[b->nprobes - 1].offset + 1 : 0);
 	log_line("sweep: batch %u, %s to %s", number, list[b->first].name, list[b->last].name);
 }
 

@@ -44,7 +44,7 @@ pub fn investigate(
     finding.skip = Some((address, address + 1));
     let one = Request { from: address, to: address + 1, ..whole.clone() };
     let mut offsets = |range: (u64, u64)| Request { offsets: Some(range), ..one.clone() };
-    let (from, to, single) = narrow(bench, (0, 1 << 20), Unit::Instruction, &mut offsets, progress)?;
+    let (from, to, single) = narrow(bench, (0, function.reach), Unit::Instruction, &mut offsets, progress)?;
     finding.offsets = Some(match single {
         Some(_) => format!("one instruction in {from:#x}..{to:#x}"),
         None => format!("{from:#x}..{to:#x}"),
@@ -69,7 +69,6 @@ fn narrow(
     while range.1 - range.0 > 1 {
         let middle = range.0 + (range.1 - range.0) / 2;
         let halves = [(range.0, middle), (middle, range.1)];
-        // Most of an instruction's range is empty: a half without probes is right at once.
         let runs = bench.run_each(&halves.map(&mut *request))?;
         let Some(at) = runs.iter().position(|run| run.ended != Ended::Whole) else {
             // It takes both halves, or luck.

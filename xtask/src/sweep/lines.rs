@@ -14,6 +14,8 @@ pub struct Begun {
     pub last_at: String,
     pub functions: u32,
     pub probes: u32,
+    /// The offset of the last one's instruction, plus 1.
+    pub reach: u64,
 }
 
 impl Begun {
@@ -125,7 +127,7 @@ mod tests {
 
     #[test]
     fn each_line_is_what_it_is() {
-        let begun = r#"{"begin":3,"first":"a","first_at":"0xffffffff81000000","last":"b","last_at":"0xffffffff81000010","functions":2,"probes":9}"#;
+        let begun = r#"{"begin":3,"first":"a","first_at":"0xffffffff81000000","last":"b","last_at":"0xffffffff81000010","functions":2,"probes":9,"reach":41}"#;
         assert!(
             matches!(Line::parse(begun).unwrap(), Line::Begun(b) if b.first_address().unwrap() == 0xffff_ffff_8100_0000)
         );
