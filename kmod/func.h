@@ -25,7 +25,8 @@ struct kinst_func {
 	enum kinst_reason reason; /* why no instruction can be told; then there are none */
 	enum kinst_reason blanket; /* why no instruction at all may have a breakpoint */
 	bool whole; /* decoded to its end */
-	bool led; /* refs.c: it is known where its jumps lead */
+	s8 led; /* refs.c: 1: it is known where its jumps lead, -1: not; 0: not asked yet */
+	s8 led_before, led_behind; /* the same of its neighbours */
 	s8 plain; /* jump.c: 1: jumps may cover several of its instructions, -1: not; 0: not asked yet */
 	u32 ninsns;
 	struct kinst_func_insn *insns;
