@@ -198,6 +198,7 @@ const NO_TRAP: &[&str] = &[
     "restore_registers",
     "restore_image",
     "core_restore_code",
+    "machine_kexec",
     "ftrace_caller_op_ptr",
     "ftrace_caller_end",
     "ftrace_regs_caller_op_ptr",

@@ -178,7 +178,8 @@ fn check_header(bytes: &[u8]) -> Result<(), Refusal> {
     if !object::is_header(&header, bytes.len()) || bytes.len() > MAX_IMAGE {
         return Err(Refusal::of(Verify::HEADER));
     }
-    if header.flags & !(uapi::IMAGE_DESTRUCTIVE | uapi::IMAGE_RING) != 0 || header.reserved != 0 {
+    let known = uapi::IMAGE_DESTRUCTIVE | uapi::IMAGE_RING | uapi::IMAGE_NOJUMP;
+    if header.flags & !known != 0 || header.reserved != 0 {
         return Err(Refusal::of(Verify::RESERVED));
     }
     Ok(())
