@@ -80,7 +80,7 @@ fn word(at: usize, insn: Insn) -> Verify {
 fn the_header_and_options() {
     assert_eq!(code(|image| image.header.magic += 1), Verify::HEADER);
     assert_eq!(code(|image| image.header.version += 1), Verify::HEADER);
-    assert_eq!(code(|image| image.header.flags = 4), Verify::RESERVED);
+    assert_eq!(code(|image| image.header.flags = 8), Verify::RESERVED);
     assert_eq!(code(|image| image.header.reserved = 1), Verify::RESERVED);
     assert_eq!(code(|image| image.header.strsize = 7), Verify::OPTION);
     assert_eq!(code(|image| image.header.bufsize = 1), Verify::OPTION);
