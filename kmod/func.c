@@ -110,11 +110,18 @@ const struct kinst_func_insn *kinst_func_at(const struct kinst_func *f, u32 offs
 	return &f->insns[lo];
 }
 
-void kinst_func_decode(const struct kinst_func *f, const struct kinst_func_insn *at, struct kinst_arch_insn *insn)
+static bool kinst_func_decode_at(const struct kinst_func *f, u32 off, struct kinst_arch_insn *insn)
 {
-	kinst_arch_decode(insn, f->text + at->offset, f->size - at->offset, f->start + at->offset);
+	if (!kinst_arch_decode(insn, f->text + off, f->size - off, f->start + off))
+		return false;
 	if (insn->reason == KINST_R_INSN_ENDBR && !kinst_arch_endbr_matters())
 		insn->reason = KINST_OK;
+	return true;
+}
+
+void kinst_func_decode(const struct kinst_func *f, const struct kinst_func_insn *at, struct kinst_arch_insn *insn)
+{
+	kinst_func_decode_at(f, at->offset, insn);
 }
 
 /* Does a kprobe stand at addr, or an optimised one so close before it that its jump covers addr? */
@@ -198,14 +205,12 @@ static void kinst_func_walk(struct kinst_func *f)
 			f->reason = KINST_R_FOREIGN;
 			return;
 		}
-		if (!kinst_arch_decode(&insn, f->text + off, f->size - off, f->start + off))
+		if (!kinst_func_decode_at(f, off, &insn))
 			return;
 		if (f->text[off] == KINST_BREAK && !dead && !kinst_func_padding(f, off)) {
 			f->reason = KINST_R_FOREIGN;
 			return;
 		}
-		if (insn.reason == KINST_R_INSN_ENDBR && !kinst_arch_endbr_matters())
-			insn.reason = KINST_OK;
 		out->offset = off;
 		out->len = insn.len;
 		out->flags = kinst_func_flags(f, &insn);

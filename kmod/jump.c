@@ -327,7 +327,6 @@ static void kinst_prepare_all(void)
 	}
 	kinst_func_put(f);
 	/* Every CPU sees the detours before the first hit goes on in one. */
-	kinst_slots_flush();
 	kinst_patch_sync();
 	list_for_each_entry(j, &kinst_pending, pending)
 		WRITE_ONCE(j->site->onward, j->detour + KINST_DETOUR_COPIES);
@@ -355,10 +354,10 @@ static void kinst_patch_jumps(bool all)
 			list_move_tail(&j->pending, &ready);
 	}
 	list_for_each_entry(j, &ready, pending)
-		kinst_patch_write((void *)(j->site->addr + 1), j->jump + 1, KINST_JUMP_LEN - 1);
+		kinst_patch_write(j->site->addr + 1, j->jump + 1, KINST_JUMP_LEN - 1);
 	kinst_patch_sync();
 	list_for_each_entry(j, &ready, pending)
-		kinst_patch_write((void *)j->site->addr, j->jump, 1);
+		kinst_patch_write(j->site->addr, j->jump, 1);
 	kinst_patch_sync();
 	list_for_each_entry_safe(j, next, &ready, pending) {
 		j->patched = true;
@@ -437,12 +436,12 @@ static void kinst_jumps_undo(struct list_head *list)
 			list_move_tail(&j->node, &j->func->jumps);
 			continue;
 		}
-		kinst_patch_write((void *)j->site->addr, &brk, 1);
+		kinst_patch_write(j->site->addr, &brk, 1);
 	}
 	kinst_patch_sync();
 	list_for_each_entry(j, list, node)
 		if (j->patched)
-			kinst_patch_write((void *)(j->site->addr + 1), j->original + 1, KINST_JUMP_LEN - 1);
+			kinst_patch_write(j->site->addr + 1, j->original + 1, KINST_JUMP_LEN - 1);
 	kinst_patch_sync();
 	list_for_each_entry(j, list, node) {
 		WRITE_ONCE(j->site->onward, j->site->slot);

@@ -9,6 +9,7 @@
 #include <linux/module.h>
 #include <linux/security.h>
 #include <linux/spinlock.h>
+#include "kinst.h"
 #include "limits.h"
 
 static unsigned int max_probes = 131072;
@@ -47,16 +48,11 @@ static int show_memory(char *buffer, const struct kernel_param *kp)
 	return sysfs_emit(buffer, "%llu\n", READ_ONCE(memory));
 }
 
-static int refuse_to_set(const char *value, const struct kernel_param *kp)
-{
-	return -EPERM;
-}
-
-static const struct kernel_param_ops sessions_ops = { .set = refuse_to_set, .get = show_sessions };
+static const struct kernel_param_ops sessions_ops = { .set = kinst_refuse_to_set, .get = show_sessions };
 module_param_cb(sessions, &sessions_ops, NULL, 0444);
 MODULE_PARM_DESC(sessions, "sessions that there are (to be read)");
 
-static const struct kernel_param_ops memory_ops = { .set = refuse_to_set, .get = show_memory };
+static const struct kernel_param_ops memory_ops = { .set = kinst_refuse_to_set, .get = show_memory };
 module_param_cb(memory, &memory_ops, NULL, 0444);
 MODULE_PARM_DESC(memory, "bytes that all sessions together take (to be read)");
 

@@ -343,12 +343,9 @@ int kinst_points_init(void)
 
 	if (err)
 		return err;
-	err = kinst_sites_init();
-	if (err)
-		goto refuse;
 	err = kinst_trap_init();
 	if (err)
-		goto sites;
+		goto refuse;
 	err = register_module_notifier(&kinst_module_nb);
 	if (err)
 		goto trap;
@@ -356,8 +353,6 @@ int kinst_points_init(void)
 
 trap:
 	kinst_trap_exit();
-sites:
-	kinst_sites_exit();
 refuse:
 	kinst_refuse_exit();
 	return err;

@@ -151,17 +151,18 @@ bool kinst_refs_any(struct kinst_func *f, unsigned long from, unsigned long to)
 {
 	struct kinst_refs *refs = f->mod ? kinst_refs_of_module(f->mod) : &kinst_kernel_refs;
 	unsigned long end = f->start + f->room;
+	bool before = from - f->start < KINST_SHORT;
+	bool behind = end - to < KINST_SHORT;
 
 	if (!refs->bits || from < refs->start || to > refs->start + refs->size)
 		return true;
 	if (!f->led)
 		f->led = kinst_refs_function(refs, f) ? 1 : -1;
-	if (from - f->start < KINST_SHORT && !f->led_before)
+	if (before && !f->led_before)
 		f->led_before = kinst_refs_neighbour(refs, f->start - 1) ? 1 : -1;
-	if (end - to < KINST_SHORT && !f->led_behind)
+	if (behind && !f->led_behind)
 		f->led_behind = kinst_refs_neighbour(refs, end) ? 1 : -1;
-	if (f->led < 0 || (from - f->start < KINST_SHORT && f->led_before < 0) ||
-	    (end - to < KINST_SHORT && f->led_behind < 0))
+	if (f->led < 0 || (before && f->led_before < 0) || (behind && f->led_behind < 0))
 		return true;
 	return find_next_bit(refs->bits, to - refs->start, from - refs->start) < to - refs->start;
 }

@@ -114,7 +114,6 @@ void kinst_sites_arm(struct list_head *fresh)
 	struct kinst_site *site;
 
 	/* Every CPU sees the slots before the first breakpoint leads there. */
-	kinst_slots_flush();
 	kinst_patch_sync();
 	list_for_each_entry(site, fresh, batch) {
 		if (site->fentry)
@@ -269,7 +268,6 @@ static void kinst_reap(struct work_struct *work)
 	list_sort(NULL, &reaped, kinst_by_slot);
 	list_for_each_entry(site, &reaped, batch)
 		kinst_slot_put(site->slot);
-	kinst_slots_flush();
 	kinst_patch_sync();
 	kinst_patch_unlock();
 	mutex_unlock(&kinst_sites_mutex);
@@ -282,11 +280,6 @@ void kinst_sites_reap(void)
 {
 	kinst_sites_reap_later();
 	flush_work(&kinst_reaper);
-}
-
-int kinst_sites_init(void)
-{
-	return kinst_tramp_init();
 }
 
 void kinst_sites_exit(void)

@@ -36,7 +36,6 @@ void kinst_sites_reap_later(void);
 /* Waits until the slots of the removed sites are free again. Without the mutex. */
 void kinst_sites_reap(void);
 
-int kinst_sites_init(void);
 void kinst_sites_exit(void);
 
 #endif /* _KINST_SITES_H */

@@ -20,7 +20,6 @@
 #include <linux/sched/task_stack.h>
 #include <linux/stop_machine.h>
 #include <linux/string.h>
-#include <linux/vmalloc.h>
 
 #include "kinst.h"
 #include "ksym.h"
@@ -37,11 +36,30 @@ void kinst_jump_entry(void); /* arch/ */
 static_assert(KINST_SLOT_SIZE == KINST_POOL_SLOT_SIZE);
 static_assert(KINST_DETOUR_LEN == KINST_DETOUR_SIZE);
 
+/* A pool whose slots are used again. */
+struct kinst_slots {
+	u8 *at;
+	size_t size; /* of a slot */
+	unsigned int count;
+	unsigned long *used;
+	unsigned int next; /* where to look for a free one first */
+};
+
 static DECLARE_BITMAP(kinst_used, KINST_POOL_SLOTS);
-static unsigned int kinst_next; /* where to look for a free slot first */
+static struct kinst_slots kinst_pool_slots = {
+	.at = kinst_pool,
+	.size = KINST_SLOT_SIZE,
+	.count = KINST_POOL_SLOTS,
+	.used = kinst_used,
+};
 
 static DECLARE_BITMAP(kinst_detoured, KINST_DETOURS);
-static unsigned int kinst_next_detour;
+static struct kinst_slots kinst_detour_slots = {
+	.at = kinst_detours,
+	.size = KINST_DETOUR_SIZE,
+	.count = KINST_DETOURS,
+	.used = kinst_detoured,
+};
 
 static unsigned long kinst_fault_owner[KINST_FAULT_SLOTS]; /* address of the instruction, or 0 */
 static unsigned int kinst_fault_count; /* slots that ever had an owner */
@@ -70,37 +88,6 @@ static const struct kernel_param_ops kinst_fault_slots_ops = {
 module_param_cb(fault_slots, &kinst_fault_slots_ops, NULL, 0444);
 MODULE_PARM_DESC(fault_slots, "trampolines of instructions that may fault, which stay taken (to be read)");
 
-/* One page of a pool as it will be, and the part of it that changes. */
-static u8 *kinst_staged;
-static unsigned long kinst_staged_at;
-static unsigned int kinst_staged_from, kinst_staged_to;
-
-void kinst_slots_flush(void)
-{
-	if (kinst_staged_at)
-		kinst_patch_write((void *)kinst_staged_at + kinst_staged_from, kinst_staged + kinst_staged_from,
-				  kinst_staged_to - kinst_staged_from);
-	kinst_staged_at = 0;
-}
-
-/* Slots next to each other are written with one change of the page: it is the change that costs. */
-static void kinst_slot_stage(unsigned long slot, const u8 *bytes, size_t len)
-{
-	unsigned long page = slot & PAGE_MASK;
-	unsigned int at = slot - page;
-
-	if (kinst_staged_at != page) {
-		kinst_slots_flush();
-		memcpy(kinst_staged, (void *)page, PAGE_SIZE);
-		kinst_staged_at = page;
-		kinst_staged_from = PAGE_SIZE;
-		kinst_staged_to = 0;
-	}
-	memcpy(kinst_staged + at, bytes, len);
-	kinst_staged_from = min_t(unsigned int, kinst_staged_from, at);
-	kinst_staged_to = max_t(unsigned int, kinst_staged_to, at + len);
-}
-
 static bool kinst_slot_is_fault(unsigned long slot)
 {
 	return slot - (unsigned long)kinst_fault_pool < KINST_FAULT_SLOTS * KINST_SLOT_SIZE;
@@ -124,7 +111,7 @@ static void kinst_fault_entry(unsigned long slot, const struct kinst_arch_insn *
 	word[1] = original->data;
 	BUILD_BUG_ON(offsetof(struct exception_table_entry, data) !=
 		     offsetof(struct exception_table_entry, fixup) + sizeof(int));
-	kinst_patch_write(&entry->fixup, word, sizeof(word));
+	kinst_patch_write((unsigned long)&entry->fixup, word, sizeof(word));
 }
 
 static enum kinst_reason kinst_fault_slot_get(const struct kinst_arch_insn *insn,
@@ -137,7 +124,7 @@ static enum kinst_reason kinst_fault_slot_get(const struct kinst_arch_insn *insn
 	/* Only an instruction that begins its slot has the slot's address when it faults. */
 	if (insn->flow != KINST_FLOW_NEXT)
 		return KINST_R_UNSUPPORTED;
-	kinst_slots_flush();
+	kinst_patch_flush();
 	for (i = 0; i < kinst_fault_count; i++) {
 		if (kinst_fault_owner[i] != insn->addr)
 			continue;
@@ -160,16 +147,41 @@ static enum kinst_reason kinst_fault_slot_get(const struct kinst_arch_insn *insn
 		return reason;
 	kinst_fault_owner[kinst_fault_count++] = insn->addr;
 	kinst_fault_entry(*slot, insn, original);
-	kinst_slot_stage(*slot, bytes, sizeof(bytes));
+	kinst_patch_write(*slot, bytes, sizeof(bytes));
 	return KINST_OK;
 }
 
-/* A free one from the place where the last search ended, or count. */
-static unsigned int kinst_free_bit(const unsigned long *used, unsigned int count, unsigned int from)
+/* The address of a free one, from the place on where the last search ended; or 0. */
+static unsigned long kinst_slots_find(const struct kinst_slots *slots)
 {
-	unsigned int i = find_next_zero_bit(used, count, from);
+	unsigned int i = find_next_zero_bit(slots->used, slots->count, slots->next);
 
-	return i < count ? i : find_first_zero_bit(used, count);
+	if (i >= slots->count)
+		i = find_first_zero_bit(slots->used, slots->count);
+	return i < slots->count ? (unsigned long)slots->at + i * slots->size : 0;
+}
+
+static unsigned int kinst_slots_number(const struct kinst_slots *slots, unsigned long slot)
+{
+	return (slot - (unsigned long)slots->at) / slots->size;
+}
+
+static void kinst_slots_take(struct kinst_slots *slots, unsigned long slot, const u8 *bytes)
+{
+	unsigned int i = kinst_slots_number(slots, slot);
+
+	__set_bit(i, slots->used);
+	slots->next = i + 1;
+	kinst_patch_write(slot, bytes, slots->size);
+}
+
+static void kinst_slots_give(struct kinst_slots *slots, unsigned long slot)
+{
+	u8 bytes[KINST_DETOUR_SIZE];
+
+	memset(bytes, KINST_BREAK, sizeof(bytes));
+	kinst_patch_write(slot, bytes, slots->size);
+	__clear_bit(kinst_slots_number(slots, slot), slots->used);
 }
 
 enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned long *slot)
@@ -177,60 +189,41 @@ enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned lo
 	const struct exception_table_entry *original = kinst_sym_search_exception_tables(insn->addr);
 	u8 bytes[KINST_SLOT_SIZE];
 	enum kinst_reason reason;
-	unsigned int i;
 
 	if (original)
 		return kinst_fault_slot_get(insn, original, slot);
-
-	i = kinst_free_bit(kinst_used, KINST_POOL_SLOTS, kinst_next);
-	if (i >= KINST_POOL_SLOTS)
+	*slot = kinst_slots_find(&kinst_pool_slots);
+	if (!*slot)
 		return KINST_R_NOSLOT;
-	*slot = (unsigned long)kinst_pool + i * KINST_SLOT_SIZE;
 	reason = kinst_arch_relocate(insn, *slot, bytes);
-	if (reason)
-		return reason;
-	__set_bit(i, kinst_used);
-	kinst_next = i + 1;
-	kinst_slot_stage(*slot, bytes, sizeof(bytes));
-	return KINST_OK;
+	if (!reason)
+		kinst_slots_take(&kinst_pool_slots, *slot, bytes);
+	return reason;
 }
 
 void kinst_slot_put(unsigned long slot)
 {
-	u8 bytes[KINST_SLOT_SIZE];
-
-	if (!slot || kinst_slot_is_fault(slot))
-		return;
-	memset(bytes, KINST_BREAK, sizeof(bytes));
-	kinst_slot_stage(slot, bytes, sizeof(bytes));
-	__clear_bit((slot - (unsigned long)kinst_pool) / KINST_SLOT_SIZE, kinst_used);
+	if (slot && !kinst_slot_is_fault(slot))
+		kinst_slots_give(&kinst_pool_slots, slot);
 }
 
 enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned int n, unsigned long *detour)
 {
-	unsigned int i = kinst_free_bit(kinst_detoured, KINST_DETOURS, kinst_next_detour);
 	u8 bytes[KINST_DETOUR_SIZE];
 	enum kinst_reason reason;
 
-	if (i >= KINST_DETOURS)
+	*detour = kinst_slots_find(&kinst_detour_slots);
+	if (!*detour)
 		return KINST_R_NOSLOT;
-	*detour = (unsigned long)kinst_detours + i * KINST_DETOUR_SIZE;
 	reason = kinst_arch_detour(insns, n, *detour, (unsigned long)kinst_jump_entry, bytes);
-	if (reason)
-		return reason;
-	__set_bit(i, kinst_detoured);
-	kinst_next_detour = i + 1;
-	kinst_slot_stage(*detour, bytes, sizeof(bytes));
-	return KINST_OK;
+	if (!reason)
+		kinst_slots_take(&kinst_detour_slots, *detour, bytes);
+	return reason;
 }
 
 void kinst_detour_put(unsigned long detour)
 {
-	u8 bytes[KINST_DETOUR_SIZE];
-
-	memset(bytes, KINST_BREAK, sizeof(bytes));
-	kinst_slot_stage(detour, bytes, sizeof(bytes));
-	__clear_bit(kinst_detour_number(detour), kinst_detoured);
+	kinst_slots_give(&kinst_detour_slots, detour);
 }
 
 /* Context: any, the probe path included. */
@@ -269,12 +262,6 @@ static int kinst_scan_tasks(void *found)
 	return 0;
 }
 
-int kinst_tramp_init(void)
-{
-	kinst_staged = vmalloc(PAGE_SIZE);
-	return kinst_staged ? 0 : -ENOMEM;
-}
-
 /* Waits until no task sleeps in the page fault of an instruction that was probed: it would wake in freed memory. */
 void kinst_tramp_exit(void)
 {
@@ -291,5 +278,4 @@ void kinst_tramp_exit(void)
 		told = true;
 		msleep(100);
 	}
-	vfree(kinst_staged);
 }

@@ -7,12 +7,8 @@
 
 #include "arch/arch.h"
 
-/*
- * Takes a slot and stages the relocated instruction for it; kinst_slots_flush()
- * writes what is staged. All with the patch lock held.
- */
+/* Takes a slot and writes the relocated instruction into it. All with the patch lock held. */
 enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned long *slot);
-void kinst_slots_flush(void);
 
 /* The slot may be used again. With the patch lock held, and no task in the slot any more. */
 void kinst_slot_put(unsigned long slot);
@@ -24,7 +20,6 @@ void kinst_detour_put(unsigned long detour);
 /* Which detour the address is in; KINST_DETOURS: none. */
 unsigned int kinst_detour_number(unsigned long addr);
 
-int kinst_tramp_init(void);
 void kinst_tramp_exit(void);
 
 #endif /* _KINST_TRAMP_H */

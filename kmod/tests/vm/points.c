@@ -4,7 +4,7 @@
  *
  *   points [-q] [-n N] count KIND[:OFFSET[:TO]] FUNCTION... -- COMMAND...
  *       arms, runs the command, disarms; prints "FUNCTION+OFFSET COUNT" for each
- *       probe that was armed (-q: only the sums) and "armed A of B, hits H".
+ *       probe that was armed (-q: only the sums) and "armed A of B, hits H". No more than N probes.
  *       KIND is all (every instruction that may be traced), sparse:N:P (of these the
  *       P-th and every N-th after it), insn, edge, edges (every conditional branch:
  *       itself, taken, not taken), entry or return.
@@ -30,14 +30,14 @@ static struct kinst_probe probes[MAX_PROBES];
 static struct kinst_result results[MAX_PROBES];
 static uint64_t counts[MAX_PROBES];
 static const char *names[MAX_PROBES];
-static uint32_t nprobes;
+static uint32_t nprobes, most = MAX_PROBES;
 static int device;
 
 /* ---- probes ---- */
 
 static void add(const char *name, uint64_t func, uint32_t kind, uint32_t offset, uint32_t to)
 {
-	if (nprobes == MAX_PROBES)
+	if (nprobes == most)
 		return;
 	probes[nprobes] = (struct kinst_probe){ .kind = kind, .func = func, .offset = offset, .to = to };
 	names[nprobes++] = name;
@@ -233,19 +233,21 @@ static char **add_all(const char *kind, char **arg)
 static int count(int quiet, const char *kind, char **arg)
 {
 	char **command = add_all(kind, arg);
-	double t0 = now(), t1;
+	double begin = now(), arm, release;
 	int status;
 
 	load();
-	t1 = now();
+	arm = now() - begin;
 	if (ioctl(device, KINST_IOC_GO))
 		die("GO");
 	status = run(command);
+	begin = now();
 	if (ioctl(device, KINST_IOC_STOP))
 		die("STOP");
+	release = now() - begin;
 	snapshot();
 	report(quiet);
-	fprintf(stderr, "points: %u probes in %.3f s\n", nprobes, t1 - t0);
+	fprintf(stderr, "points: %u probes armed in %.3f s, released in %.3f s\n", nprobes, arm, release);
 	return status;
 }
 
@@ -353,6 +355,12 @@ int main(int argc, char **argv)
 		quiet = 1;
 		argv++;
 		argc--;
+	}
+	if (argc > 2 && !strcmp(argv[1], "-n")) {
+		most = strtoul(argv[2], NULL, 0);
+		most = most < MAX_PROBES ? most : MAX_PROBES;
+		argv += 2;
+		argc -= 2;
 	}
 	read_symbols();
 	if (argc == 2 && !strcmp(argv[1], "sum"))

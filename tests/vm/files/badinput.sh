@@ -1,15 +1,5 @@
 # badinput.sh: what the cases of badinput.case share.
-export PATH=/root:$PATH
-
-# armed LOG: waits until the dtrace that writes LOG has said what it matched.
-armed() {
-	i=0
-	until grep -q ' matched ' $1; do
-		i=$((i + 1))
-		[ $i -lt 400 ] || { echo "not armed:"; cat $1; return 1; }
-		sleep 0.2
-	done
-}
+. ./places.sh
 
 # healthy: no probe is left, nobody has the module, tracing works.
 healthy() {

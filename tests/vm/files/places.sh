@@ -1,4 +1,4 @@
-# places.sh: what the cases of places.case share.
+# places.sh: what the cases that arm places share.
 T=/sys/kernel/tracing
 [ -d $T/events ] || mount -t tracefs tracefs $T 2>/dev/null
 [ -d $T/events ] || T=/sys/kernel/debug/tracing
@@ -21,4 +21,20 @@ same() {
 	before=$(points sum)
 	"$@"
 	[ "$before" = "$(points sum)" ] && echo text is the same || echo TEXT DIFFERS
+}
+
+# armed LOG: waits until the dtrace that writes LOG has said what it matched.
+armed() {
+	i=0
+	until grep -q ' matched ' $1; do
+		i=$((i + 1))
+		[ $i -lt 400 ] || { echo "not armed:"; cat $1; return 1; }
+		sleep 0.2
+	done
+}
+
+# module NAME: unpacks a module of the kernel's into /tmp/NAME.ko.
+module() {
+	file=$(find /lib/modules/$(uname -r)/ -name "$1.ko*" | head -n 1)
+	case $file in *.xz) xzcat $file ;; *) cat $file ;; esac >/tmp/$1.ko
 }
