@@ -47,7 +47,7 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
             .fail(&format!("failed to set -x {setting}: Option is not supported on Linux"), Some(reason));
     }
     allow_destructive(run, &compiled.program)?;
-    let plan = plan(run, &compiled)?;
+    let (plan, left_out) = plan(run, &compiled)?;
     if plan.enabled.ecbs.is_empty() {
         return run.fail("no probes matched", None);
     }
@@ -58,12 +58,13 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
     }
     let (session, refused) = enable(run, device, &compiled, &plan, &mut settings)?;
     report_refused(run, &compiled, &plan, &refused)?;
+    report_left_out(run, &left_out);
     report_matched(run, &compiled, &plan, &refused)?;
     consume(run, session, &compiled.program, &plan, &settings, &mut processes, &signals)
 }
 
-/// The probes of each description.
-pub fn plan(run: &Run, compiled: &Compiled) -> Result<Plan, Failed> {
+/// The probes of each description, and what was left out.
+pub fn plan(run: &Run, compiled: &Compiled) -> Result<(Plan, Vec<String>), Failed> {
     let kernel = run.kernel()?;
     let catalog = Catalog::new(kernel.clone(), live_text());
     let plan = Plan::new(&compiled.program, &catalog, run.options.flag("zdefs"));
@@ -77,7 +78,7 @@ pub fn plan(run: &Run, compiled: &Compiled) -> Result<Plan, Failed> {
         run.report.diagnostic(&run.sources, &diagnostic, None);
         return Err(Failed);
     }
-    Ok(plan)
+    Ok((plan, catalog.left_out()))
 }
 
 fn plan_diagnostic(error: PlanError, compiled: &Compiled) -> Diagnostic {
@@ -262,6 +263,17 @@ fn report_refused(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refuse
         &format!("failed to enable '{}': {text}", subject(run)),
         first.and_then(|refused| refused.help),
     )
+}
+
+/// Of a whole function some instructions cannot be traced: nobody has asked for just those.
+fn report_left_out(run: &Run, left_out: &[String]) {
+    if run.invocation.verbose {
+        left_out.iter().for_each(|text| run.report.notice(text));
+    } else if let Some(only) = left_out.first().filter(|_| left_out.len() == 1) {
+        run.report.notice(only);
+    } else if !left_out.is_empty() {
+        run.report.notice(&format!("left out {} places that cannot be traced; -v lists them", left_out.len()));
+    }
 }
 
 /// The first description of the script of which nothing is left: of `kinst::f:return`, the descriptions of all places

@@ -1,6 +1,6 @@
 //! sites/catalog.rs: the probes of all providers, by description and by id.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use super::edges::EdgeTo;
@@ -61,6 +61,8 @@ pub(super) struct Made {
     probes: Vec<Probe>,
     by_place: HashMap<Place, usize>,
     text: HashMap<(usize, u64), Arc<Text>>,
+    /// By module, function, and offset if it is not all of the function.
+    left_out: BTreeMap<(usize, u64, Option<u32>), String>,
 }
 
 /// The instructions of one function, as far as they can be told.
@@ -227,11 +229,17 @@ impl Catalog {
         match (&*text, Pattern::new(name)) {
             (_, Pattern::Exact(_)) => Err(Box::new(refusals::no_such_name(function, name))),
             (Text::Known { insns, .. }, pattern) => {
-                let wanted = insns
-                    .iter()
-                    .filter(|insn| insn.refused.is_none() && pattern.matches(&insn.offset.to_string()));
-                let probes: Vec<Probe> =
-                    wanted.map(|insn| self.make(module, symbol, function, insn.offset, None)).collect();
+                let mut probes = Vec::new();
+                for insn in insns.iter().filter(|insn| pattern.matches(&insn.offset.to_string())) {
+                    match &insn.refused {
+                        None => probes.push(self.make(module, symbol, function, insn.offset, None)),
+                        Some(reason) => {
+                            let place = (module, symbol.address, Some(insn.offset));
+                            let text = format!("kinst::{function}:{} cannot be traced: {reason}", insn.offset);
+                            self.made().left_out.insert(place, text);
+                        }
+                    }
+                }
                 let mut reasons = insns.iter().filter_map(|insn| insn.refused.as_deref());
                 match reasons.next() {
                     Some(reason) if probes.is_empty() && insns.iter().all(|insn| insn.refused.is_some()) => {
@@ -241,9 +249,18 @@ impl Catalog {
                 }
             }
             (Text::Unknown { reason }, _) => {
+                if let Some(reason) = reason {
+                    let text = format!("kinst::{function}: cannot be traced: {reason}");
+                    self.made().left_out.insert((module, symbol.address, None), text);
+                }
                 Err(Box::new(refusals::no_text(&self.kernel, function, reason.as_deref())))
             }
         }
+    }
+
+    /// What descriptions of many instructions did not match, as it cannot be traced: a line for each place.
+    pub fn left_out(&self) -> Vec<String> {
+        self.made().left_out.values().cloned().collect()
     }
 
     /// What is in memory counts; the file is asked where the kernel cannot be.
