@@ -38,6 +38,32 @@ kernel() {
 	report "$1" "$ns" "$base"
 }
 
+# peer NAME: bpftrace, in a tree of its own.
+peer() {
+	base=$(lap)
+	: >bpftrace.log
+	chroot /peer bpftrace -e "kprobe:$function+$offset { @ = count(); } BEGIN { printf(\"ready\\n\"); }" >bpftrace.log 2>&1 &
+	for i in $(seq 300); do
+		grep -q ready bpftrace.log && break
+		sleep 0.2
+	done
+	sleep 1
+	ns=$(lap)
+	kill -INT $!
+	wait $!
+	awk -v calls=$calls '/^@: / && $2 >= calls { hit = 1 } END { exit !hit }' bpftrace.log || { echo "$1 was not hit:"; cat bpftrace.log; }
+	report "$1" "$ns" "$base"
+}
+
+if [ -e bpftrace.tar ]; then
+	mkdir /peer
+	tar xf bpftrace.tar -C /peer && rm bpftrace.tar
+	for folder in proc sys dev; do
+		mkdir -p /peer/$folder
+		mount --rbind /$folder /peer/$folder
+	done
+fi
+
 for round in $(seq $rounds); do
 	report base "$(lap)" 0
 	for form in breakpoint jump; do
@@ -50,9 +76,18 @@ for round in $(seq $rounds); do
 	done
 	echo 0 >/proc/sys/debug/kprobes-optimization
 	kernel kprobe-int3 "kind=kprobe symbol=$function offset=$offset"
+	[ -d /peer ] && peer bpftrace-int3
 	echo 1 >/proc/sys/debug/kprobes-optimization
 	kernel kprobe-optimised "kind=kprobe symbol=$function offset=$offset"
+	[ -d /peer ] && peer bpftrace-optimised
 	traced=$(awk -v f=$function '$1 == f { print f; exit } $1 ~ /^__(x64|do)_sys_getppid$/ { other = $1 } END { print other }' \
 		/sys/kernel/debug/tracing/available_filter_functions /sys/kernel/tracing/available_filter_functions 2>/dev/null | head -n 1)
 	kernel ftrace "kind=ftrace symbol=$traced"
+done
+
+# How long it takes to arm and to release a great many, three times; the first time the trampolines are new.
+awk '$2 ~ /^[tT]$/ && NF == 3 && $3 ~ /^(tcp|udp|ip|inet|sock|skb|vfs|ext4|security|crypto|cgroup|blk|bio|page|mem|net|dev)_/ && $3 !~ /[.]/ { print $3 }' \
+	/proc/kallsyms | sort -u >functions
+for round in 1 2 3; do
+	points -q -n 20000 count all - -- true <functions 2>&1 | grep -v '^armed 20000 of 20000,'
 done

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use crate::kernels::{Kernel, Name};
+use crate::setup::bpftrace;
 use crate::vm::machine::{End, Sink};
 use crate::vm::{self, Guest};
 use crate::{kmod, workspace};
@@ -22,7 +23,7 @@ const ROWS: &[Row] = &[
     Row { name: "base", what: "the system call alone", aim: None },
     Row { name: "breakpoint-empty", what: "kinst, breakpoint: empty clause", aim: None },
     Row { name: "breakpoint-predicate", what: "kinst, breakpoint: predicate false", aim: None },
-    Row { name: "breakpoint-count", what: "kinst, breakpoint: @ = count()", aim: None },
+    Row { name: "breakpoint-count", what: "kinst, breakpoint: @ = count()", aim: Some(("bpftrace-int3", 1.0)) },
     Row { name: "breakpoint-trace", what: "kinst, breakpoint: trace(arg0)", aim: None },
     Row { name: "jump-empty", what: "kinst, jump: empty clause", aim: Some(("kprobe-optimised", 1.2)) },
     Row { name: "jump-predicate", what: "kinst, jump: predicate false", aim: None },
@@ -31,25 +32,29 @@ const ROWS: &[Row] = &[
     Row { name: "kprobe-int3", what: "register_kprobe, breakpoint", aim: None },
     Row { name: "kprobe-optimised", what: "register_kprobe, jump", aim: None },
     Row { name: "ftrace", what: "register_ftrace_function", aim: None },
+    Row { name: "bpftrace-int3", what: "bpftrace, breakpoint: @ = count()", aim: None },
+    Row { name: "bpftrace-optimised", what: "bpftrace, jump: @ = count()", aim: None },
 ];
+
+/// What finds a place for a probe, arms it, and calls it.
+pub const SCRIPTS: [&str; 4] =
+    ["kmod/tests/vm/points.c", "kmod/tests/vm/load.c", "tests/vm/files/places.sh", "tests/vm/files/jump.sh"];
 
 const LIMIT: Duration = Duration::from_secs(1200);
 
 pub fn main(kernel: Name) -> Result<()> {
-    let guest = Guest { kernel, ..Guest::default() };
+    let peer = (kernel == Name::Sid).then(bpftrace::ensure).transpose()?;
+    // The peer is unpacked in memory.
+    let mem = if peer.is_some() { 6144 } else { 2048 };
+    let guest = Guest { kernel, mem, ..Guest::default() };
     let mut contents = vm::built(&guest)?;
     let kernel = Kernel::need(kernel)?;
-    let files = [
-        "kmod/tests/vm/points.c",
-        "kmod/tests/vm/load.c",
-        "tests/vm/files/places.sh",
-        "tests/vm/files/jump.sh",
-        "tests/vm/bench.sh",
-    ];
-    for file in files.map(Path::new) {
-        contents.pushed.push(vm::programs::from_source(&workspace::root().join(file), &[])?);
+    for file in SCRIPTS.iter().chain(&["tests/vm/bench.sh"]) {
+        let file = workspace::root().join(Path::new(file));
+        contents.pushed.push(vm::programs::from_source(&file, &[])?);
     }
     contents.pushed.push(kmod::build_bench(&kernel)?);
+    contents.pushed.extend(peer);
     contents.runs = vec!["sh bench.sh\n".to_owned()];
     let mut machine = vm::boot(&guest, &contents)?;
     let mut output = Output::default();
@@ -66,9 +71,9 @@ pub fn main(kernel: Name) -> Result<()> {
 }
 
 #[derive(Default)]
-struct Output {
-    text: String,
-    errors: String,
+pub struct Output {
+    pub text: String,
+    pub errors: String,
 }
 
 impl Sink for Output {

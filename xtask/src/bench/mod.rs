@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: the benchmarks, and what they say next to what is aimed at.
 
 mod kmod;
+mod path;
 
 use std::fs;
 use std::process::Command;
@@ -13,7 +14,8 @@ use crate::{exec, workspace};
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Only the benchmarks whose name holds this; kmod: what a hit costs in a guest, and nothing else
+    /// Only the benchmarks whose name holds this; kmod: what a hit costs in a guest, and nothing else; path: how many
+    /// instructions one takes
     #[arg(value_name = "FILTER")]
     pub filter: Option<String>,
     /// The kernel of the guest
@@ -40,6 +42,9 @@ enum Unit {
 pub fn main(options: &Options) -> Result<()> {
     if options.filter.as_deref() == Some("kmod") {
         return kmod::main(options.kernel);
+    }
+    if options.filter.as_deref() == Some("path") {
+        return path::main(options.kernel);
     }
     run("compiler", options)?;
     println!("{:<18} {:>14}   aim", "benchmark", "median");

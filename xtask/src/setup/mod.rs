@@ -1,5 +1,6 @@
-//! Fetching what the other commands need: packages, QEMU, busybox, kernels, their decoder of instructions.
+//! Fetching what the other commands need: packages, QEMU, busybox, kernels, their decoder of instructions, a peer.
 
+pub mod bpftrace;
 mod decoder;
 mod host;
 mod image;

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::Child;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -216,6 +217,18 @@ impl Machine {
             }
         }
         false
+    }
+
+    /// Has QEMU write the address of each instruction that the guest executes meanwhile, in lines of its own form.
+    pub fn executed(&mut self, log: &Path, time: Duration) -> Result<()> {
+        writeln!(self.monitor, "logfile {}", log.display())?;
+        writeln!(self.monitor, "one-insn-per-tb on")?;
+        writeln!(self.monitor, "log exec,nochain")?;
+        std::thread::sleep(time);
+        writeln!(self.monitor, "log none")?;
+        writeln!(self.monitor, "one-insn-per-tb off")?;
+        self.drain_log(Duration::from_secs(1));
+        Ok(())
     }
 
     /// Where the virtual CPUs are, by QEMU's account: for a guest that no longer says anything.

@@ -1,0 +1,20 @@
+# path.sh OPTIONS CLAUSE: arms one instruction of getppid(), calls that without end in the background, and says which
+# instruction it is, and what is where. For `cargo xtask bench path`.
+export PATH=/root:$PATH
+function=__do_sys_getppid
+. ./jump.sh
+jumpy $function 5 15 || exit 1
+cat >started.sh <<'EOF'
+>/tmp/started
+exec load getppid 1000000000
+EOF
+dtrace -q $1 -n "kinst::$function:$at $2" -c "sh settled.sh sh started.sh" >/dev/null 2>&1 &
+i=0
+until [ -e /tmp/started ]; do
+	i=$((i + 1))
+	[ $i -lt 100 ] || exit 1
+	sleep 0.2
+done
+sleep 1
+echo "probe $function $at"
+cat /proc/kallsyms

@@ -1,0 +1,143 @@
+//! How many instructions a hit takes, from the probe to the displaced instruction, and in which functions.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use super::kmod::{Output, SCRIPTS};
+use crate::kernels::{Kernel, Name};
+use crate::vm::{self, Guest, machine::End};
+use crate::workspace;
+
+/// A form of a hit: options of dtrace, the clause, where the hit ends.
+const FORMS: [(&str, &str, &str); 4] = [
+    ("breakpoint, empty clause", "-x nojump", "{ }"),
+    ("breakpoint, @ = count()", "-x nojump", "{ @ = count(); }"),
+    ("jump, empty clause", "", "{ }"),
+    ("jump, @ = count()", "", "{ @ = count(); }"),
+];
+
+/// Functions that are shown.
+const MOST: usize = 12;
+
+pub fn main(kernel: Name) -> Result<()> {
+    let guest = Guest { kernel, smp: 1, ..Guest::default() };
+    let mut contents = vm::built(&guest)?;
+    let root = workspace::root();
+    for file in SCRIPTS.iter().chain(&["tests/vm/path.sh"]) {
+        contents.pushed.push(vm::programs::from_source(&root.join(Path::new(file)), &[])?);
+    }
+    contents.runs = FORMS.iter().map(|(_, options, clause)| script(options, clause)).collect();
+    println!("{}", Kernel::need(kernel)?.release);
+    for (id, (form, ..)) in FORMS.iter().enumerate() {
+        let mut machine = vm::boot(&guest, &contents)?;
+        let mut output = Output::default();
+        let end = machine.run(id, Duration::from_secs(120), &mut output)?;
+        if end != End::Exit(0) {
+            bail!("nothing was armed: {}\n{}", output.errors, machine.log.excerpt(machine.run_start, 60));
+        }
+        let log = workspace::target().join("vm/path.log");
+        machine.executed(&log, Duration::from_secs(2))?;
+        let text = fs::read_to_string(&log).with_context(|| format!("cannot read {}", log.display()))?;
+        fs::remove_file(&log)?;
+        let symbols = Symbols::read(&output.text)?;
+        print(form, &symbols, &hits(&text, &symbols));
+    }
+    Ok(())
+}
+
+fn script(options: &str, clause: &str) -> String {
+    format!("exec sh path.sh '{options}' '{clause}'\n")
+}
+
+/// The guest's symbols by address, and what is looked for.
+struct Symbols {
+    by_address: Vec<(u64, String)>,
+    probe: u64,
+    /// Where slots and detours are.
+    slots: (u64, u64),
+    detours: (u64, u64),
+}
+
+impl Symbols {
+    fn read(text: &str) -> Result<Symbols> {
+        let mut by_address = Vec::new();
+        let mut probe = None;
+        for line in text.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words[..] {
+                ["probe", function, offset] => probe = Some((function.to_owned(), offset.parse::<u64>()?)),
+                [address, _, name, ..] => {
+                    by_address.push((u64::from_str_radix(address, 16)?, name.to_owned()))
+                }
+                _ => {}
+            }
+        }
+        by_address.sort();
+        let address = |wanted: &str| {
+            let found = by_address.iter().find(|(_, name)| name == wanted);
+            found.map(|(address, _)| *address).with_context(|| format!("there is no symbol {wanted}"))
+        };
+        let (function, offset) = probe.context("the guest does not say what is probed")?;
+        let (pool, fault_pool) = (address("kinst_pool")?, address("kinst_fault_pool")?);
+        let detours = address("kinst_detours")?;
+        let probe = address(&function)? + offset;
+        let behind = |start| by_address.iter().map(|(at, _)| *at).find(|at| *at > start).unwrap_or(u64::MAX);
+        let detours = (detours, behind(detours));
+        Ok(Symbols { probe, slots: (pool, fault_pool), detours, by_address })
+    }
+
+    fn name(&self, pc: u64) -> &str {
+        let after = self.by_address.partition_point(|(address, _)| *address <= pc);
+        self.by_address[..after].last().map_or("?", |(_, name)| name)
+    }
+
+    /// Is the displaced instruction there, or the first of those that a jump displaces?
+    fn is_displaced(&self, pc: u64) -> bool {
+        let inside = |(from, to): (u64, u64)| (from..to).contains(&pc);
+        inside(self.slots) || inside(self.detours) && (pc - self.detours.0) % 64 == 5
+    }
+}
+
+/// The instructions of each whole hit, from the probed address on, without the displaced one.
+fn hits(log: &str, symbols: &Symbols) -> Vec<Vec<u64>> {
+    let mut hits = Vec::new();
+    let mut hit: Option<Vec<u64>> = None;
+    for line in log.lines() {
+        // Trace CPU: HOST [CS_BASE/PC/FLAGS/CFLAGS] SYMBOL
+        let pc = line.split('[').nth(1).and_then(|rest| rest.split('/').nth(1));
+        let Some(pc) = pc.and_then(|pc| u64::from_str_radix(pc, 16).ok()) else { continue };
+        if pc == symbols.probe {
+            hit = Some(vec![pc]);
+        } else if symbols.is_displaced(pc) {
+            hits.extend(hit.take());
+        } else if let Some(hit) = &mut hit {
+            hit.push(pc);
+        }
+    }
+    hits
+}
+
+/// An interrupt can come in the middle: the hit in the middle of all, by length, had none.
+fn print(form: &str, symbols: &Symbols, hits: &[Vec<u64>]) {
+    let mut by_length: Vec<&Vec<u64>> = hits.iter().collect();
+    by_length.sort_by_key(|hit| hit.len());
+    let Some(hit) = by_length.get(by_length.len() / 2) else { return println!("{form}: no hit was seen") };
+    println!("\n{form}: {} instructions ({} hits seen)", hit.len(), hits.len());
+    let mut functions: BTreeMap<&str, usize> = BTreeMap::new();
+    for pc in hit.iter() {
+        *functions.entry(symbols.name(*pc)).or_default() += 1;
+    }
+    let mut functions: Vec<_> = functions.into_iter().collect();
+    functions.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    for (function, count) in functions.iter().take(MOST) {
+        println!("{count:>6} {function}");
+    }
+    let rest: usize = functions.iter().skip(MOST).map(|(_, count)| count).sum();
+    if rest > 0 {
+        println!("{rest:>6} in {} more", functions.len() - MOST);
+    }
+}
