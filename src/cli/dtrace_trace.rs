@@ -272,7 +272,8 @@ fn report_left_out(run: &Run, left_out: &[String]) {
     } else if let Some(only) = left_out.first().filter(|_| left_out.len() == 1) {
         run.report.notice(only);
     } else if !left_out.is_empty() {
-        run.report.notice(&format!("left out {} places that cannot be traced; -v lists them", left_out.len()));
+        run.report
+            .notice(&format!("left out {} places that cannot be traced; -v lists them", left_out.len()));
     }
 }
 

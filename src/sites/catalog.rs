@@ -235,7 +235,8 @@ impl Catalog {
                         None => probes.push(self.make(module, symbol, function, insn.offset, None)),
                         Some(reason) => {
                             let place = (module, symbol.address, Some(insn.offset));
-                            let text = format!("kinst::{function}:{} cannot be traced: {reason}", insn.offset);
+                            let text =
+                                format!("kinst::{function}:{} cannot be traced: {reason}", insn.offset);
                             self.made().left_out.insert(place, text);
                         }
                     }

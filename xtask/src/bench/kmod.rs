@@ -23,7 +23,11 @@ const ROWS: &[Row] = &[
     Row { name: "base", what: "the system call alone", aim: None },
     Row { name: "breakpoint-empty", what: "kinst, breakpoint: empty clause", aim: None },
     Row { name: "breakpoint-predicate", what: "kinst, breakpoint: predicate false", aim: None },
-    Row { name: "breakpoint-count", what: "kinst, breakpoint: @ = count()", aim: Some(("bpftrace-int3", 1.0)) },
+    Row {
+        name: "breakpoint-count",
+        what: "kinst, breakpoint: @ = count()",
+        aim: Some(("bpftrace-int3", 1.0)),
+    },
     Row { name: "breakpoint-trace", what: "kinst, breakpoint: trace(arg0)", aim: None },
     Row { name: "jump-empty", what: "kinst, jump: empty clause", aim: Some(("kprobe-optimised", 1.2)) },
     Row { name: "jump-predicate", what: "kinst, jump: predicate false", aim: None },

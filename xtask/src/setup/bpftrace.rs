@@ -30,7 +30,9 @@ pub fn ensure() -> Result<PathBuf> {
         for folder in ["usr/share", "usr/lib/x86_64-linux-gnu/perl-base", "usr/sbin"] {
             cache::remove(&root.join(folder))?;
         }
-        exec::run(Command::new("tar").arg("-cf").arg(dir.join("bpftrace.tar")).arg("-C").arg(&root).arg("."))?;
+        exec::run(
+            Command::new("tar").arg("-cf").arg(dir.join("bpftrace.tar")).arg("-C").arg(&root).arg("."),
+        )?;
         cache::remove(&root)
     })?;
     Ok(tar)
