@@ -81,7 +81,7 @@ void kinst_agg_clear(struct kinst_aggbuf *b, struct kinst_agghalf *h)
 
 /* ---- probe context ---- */
 
-static notrace u32 hash_key(const u8 *key, u32 len, u32 owner)
+static nokprobe_inline u32 hash_key(const u8 *key, u32 len, u32 owner)
 {
 	const u64 *words = (const u64 *)key;
 	u64 h = (owner + 1) * 0x9e3779b97f4a7c15ull;
@@ -93,17 +93,26 @@ static notrace u32 hash_key(const u8 *key, u32 len, u32 owner)
 	}
 	return h ^ h >> 29;
 }
-NOKPROBE_SYMBOL(hash_key);
+
+/* Keys are of whole words, and mostly of one. */
+static nokprobe_inline bool is_same_key(const void *a, const void *b, u32 len)
+{
+	const u64 *x = a, *y = b;
+	u32 i;
+
+	for (i = 0; i < len / 8; i++)
+		if (x[i] != y[i])
+			return false;
+	return true;
+}
 
 static nokprobe_inline struct agg_node *node_at(const struct kinst_agghalf *h, u32 ref)
 {
 	return (struct agg_node *)(h->mem + (u64)(ref - 1) * UNIT);
 }
 
-notrace void kinst_agg_update(struct kinst_aggbuf *b, const struct kinst_prog *p, u32 i, const u8 *key, u64 value,
-			      u64 incr)
+notrace void kinst_agg_update(struct kinst_aggbuf *b, const struct kinst_act *act, const u8 *key, u64 value, u64 incr)
 {
-	const struct kinst_act *act = &p->acts[i];
 	struct kinst_agghalf *h = &b->half[READ_ONCE(b->active)];
 	u32 keylen = roundup(act->keylen, 8), hash = hash_key(key, keylen, act->owner);
 	u32 *head = &h->heads[hash & (b->nheads - 1)], ref;
@@ -112,7 +121,7 @@ notrace void kinst_agg_update(struct kinst_aggbuf *b, const struct kinst_prog *p
 
 	for (ref = *head; ref; ref = n->next) {
 		n = node_at(h, ref);
-		if (n->hash == hash && n->e.action == act->owner && !memcmp(n + 1, key, keylen))
+		if (n->hash == hash && n->e.action == act->owner && is_same_key(n + 1, key, keylen))
 			goto found;
 	}
 	if (bytes > b->size - h->used) {

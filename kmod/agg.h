@@ -30,11 +30,10 @@ void kinst_agg_free(struct kinst_aggbuf *b);
 u64 kinst_agg_bytes(const struct kinst_prog *p);
 
 /*
- * Updates the entry of aggregating action number i of p: key is its key,
- * laid out as in the entry; value and incr are what the action's DIFOs gave.
- * Probe context.
+ * Updates the entry of an aggregating action: key is its key, laid out as in the
+ * entry; value and incr are what the action's DIFOs gave. Probe context.
  */
-void kinst_agg_update(struct kinst_aggbuf *b, const struct kinst_prog *p, u32 i, const u8 *key, u64 value, u64 incr);
+void kinst_agg_update(struct kinst_aggbuf *b, const struct kinst_act *act, const u8 *key, u64 value, u64 incr);
 
 /* Switches the halves and returns the one that was active. On its CPU, or with the CPU off. */
 struct kinst_agghalf *kinst_agg_switch(struct kinst_aggbuf *b);

@@ -133,7 +133,7 @@ static notrace void record(struct kinst_session *s, struct kinst_ctx *c, const s
 }
 NOKPROBE_SYMBOL(record);
 
-static notrace void aggregate(struct kinst_ctx *c, u32 i)
+static nokprobe_inline void aggregate(struct kinst_ctx *c, u32 i)
 {
 	const struct kinst_act *act = &c->prog->acts[i];
 	u64 value = 0, incr = 1;
@@ -144,9 +144,8 @@ static notrace void aggregate(struct kinst_ctx *c, u32 i)
 		return;
 	if (act->a.incr != KINST_NONE && !run(c, act->a.incr, &incr))
 		return;
-	kinst_agg_update(&c->vcpu->agg, c->prog, i, c->vcpu->entry, value, incr);
+	kinst_agg_update(&c->vcpu->agg, act, c->vcpu->entry, value, incr);
 }
-NOKPROBE_SYMBOL(aggregate);
 
 /* Runs the actions of a clause; returns the number of the one that faulted, from 1, or 0. */
 static notrace u32 run_actions(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_cl *cl, u8 *payload)
@@ -250,8 +249,7 @@ static notrace bool run_ecb(struct kinst_session *s, struct kinst_ctx *c, u32 e,
 	c->epid = e + 1;
 	c->faulted = false;
 	c->fault_off = -1;
-	c->scratch = c->scratch_next = c->vcpu->scratch;
-	c->scratch_end = c->scratch + kinst_scratch_size(c->prog);
+	c->scratch_next = c->scratch;
 	*action = 0;
 	if (c->vcpu->fuel < cost) {
 		c->vcpu->fuel = 0;
@@ -266,14 +264,8 @@ static notrace bool run_ecb(struct kinst_session *s, struct kinst_ctx *c, u32 e,
 }
 NOKPROBE_SYMBOL(run_ecb);
 
-static nokprobe_inline void start(struct kinst_session *s, struct kinst_vcpu *v, struct kinst_ctx *c, u32 probe,
-				  struct kinst_hit *hit)
+static nokprobe_inline void start(struct kinst_ctx *c, u32 probe, struct kinst_hit *hit)
 {
-	c->prog = &s->prog;
-	c->session = s;
-	c->vars = &s->vars;
-	c->vcpu = v;
-	c->cpu = v->cpu;
 	c->probe = probe;
 	c->hit = hit;
 	c->strtok = 0; /* it lasts as long as the firing */
@@ -317,7 +309,7 @@ static notrace void fire_error(struct kinst_session *s, struct kinst_ctx *c, u32
 		.nargs = 6,
 		.args = { 0, c->epid, action, (s64)c->fault_off, c->fault, c->fault_value },
 	};
-	start(s, v, e, p->error, &v->error_hit);
+	start(e, p->error, &v->error_hit);
 	for (i = p->ecb_first[p->error]; i < p->ecb_first[p->error + 1] && v->fuel; i++)
 		if (run_ecb(s, e, p->ecb_order[i], &ignored))
 			v->dblerrors++;
@@ -339,7 +331,7 @@ notrace void kinst_run_probe(struct kinst_session *s, struct kinst_vcpu *v, u32 
 	bool ran = false;
 	u32 i, action;
 
-	start(s, v, c, probe, hit);
+	start(c, probe, hit);
 	v->fuel = KINST_HIT_FUEL;
 	/* Who has used all of it has been told by a fault. */
 	for (i = p->ecb_first[probe]; i < p->ecb_first[probe + 1] && v->fuel; i++) {

@@ -32,26 +32,16 @@ notrace void kinst_guard_exit(u32 busy)
 }
 NOKPROBE_SYMBOL(kinst_guard_exit);
 
-/* With the option cpu, places are traced on one CPU; BEGIN and END fire wherever the consumer is. */
-static nokprobe_inline bool elsewhere(const struct kinst_session *s, const struct kinst_vcpu *v, u32 kind)
-{
-	u32 only = s->prog.hdr->cpu;
-
-	return only != KINST_NONE && v->cpu != only && kind >= KINST_P_INSN;
-}
-
-notrace void kinst_fire(struct kinst_session *s, u32 probe, struct kinst_hit *hit)
+notrace void kinst_fire_irqoff(struct kinst_session *s, u32 probe, struct kinst_hit *hit)
 {
 	struct kinst_vcpu *v;
-	unsigned long flags;
 	u32 state = READ_ONCE(s->state);
 
 	if (state != KINST_STATE_ACTIVE && state != KINST_STATE_WARMUP && state != KINST_STATE_COOLDOWN)
 		return;
-	raw_local_irq_save(flags); /* the traced kind would be a probe's work of its own */
 	v = s->vcpus[raw_smp_processor_id()];
-	if (elsewhere(s, v, hit->kind)) {
-		/* not traced */
+	if (v->elsewhere && hit->kind >= KINST_P_INSN) {
+		/* not traced; BEGIN and END fire wherever the consumer is */
 	} else if (raw_cpu_read(kinst_busy)) {
 		WRITE_ONCE(v->nested, v->nested + 1);
 	} else {
@@ -62,6 +52,15 @@ notrace void kinst_fire(struct kinst_session *s, u32 probe, struct kinst_hit *hi
 		barrier();
 		raw_cpu_write(kinst_busy, 0);
 	}
+}
+NOKPROBE_SYMBOL(kinst_fire_irqoff);
+
+notrace void kinst_fire(struct kinst_session *s, u32 probe, struct kinst_hit *hit)
+{
+	unsigned long flags;
+
+	raw_local_irq_save(flags); /* the traced kind would be a probe's work of its own */
+	kinst_fire_irqoff(s, probe, hit);
 	raw_local_irq_restore(flags);
 }
 NOKPROBE_SYMBOL(kinst_fire);

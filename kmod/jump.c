@@ -37,6 +37,9 @@ static bool jump = true;
 module_param(jump, bool, 0644);
 MODULE_PARM_DESC(jump, "put jumps in the place of breakpoints where that is safe");
 
+/* Sites that are looked at under one hold of the locks: who wants to end a session waits for no more. */
+#define KINST_JUMP_BATCH 256
+
 /* After arming it takes this long until the optimizer looks: what is gone by then was not worth it. */
 #define KINST_JUMP_DELAY (HZ / 50 ?: 1)
 
@@ -308,13 +311,16 @@ free:
 	kfree(j);
 }
 
-static void kinst_prepare_all(void)
+/* The next few of those that hope. */
+static void kinst_prepare_some(void)
 {
-	struct kinst_site *site, *next;
 	struct kinst_func *f = NULL;
+	struct kinst_site *site;
 	struct kinst_jump *j;
+	unsigned int n;
 
-	list_for_each_entry_safe(site, next, &kinst_hopeful, hopeful) {
+	for (n = 0; n < KINST_JUMP_BATCH && !list_empty(&kinst_hopeful); n++) {
+		site = list_first_entry(&kinst_hopeful, struct kinst_site, hopeful);
 		list_del_init(&site->hopeful);
 		if (!kinst_is_wanted(site))
 			continue;
@@ -371,18 +377,22 @@ static void kinst_patch_jumps(bool all)
 
 static void kinst_optimize(struct work_struct *work)
 {
-	bool more;
+	bool more, pending;
 
 	kinst_refs_build();
-	mutex_lock(&kinst_sites_mutex);
-	kinst_patch_lock();
-	kinst_prepare_all();
-	kinst_patch_jumps(false);
-	more = !list_empty(&kinst_pending);
-	kinst_patch_unlock();
-	kinst_refs_forget();
-	mutex_unlock(&kinst_sites_mutex);
-	if (!more)
+	do {
+		mutex_lock(&kinst_sites_mutex);
+		kinst_patch_lock();
+		kinst_prepare_some();
+		kinst_patch_jumps(false);
+		more = !list_empty(&kinst_hopeful);
+		pending = !list_empty(&kinst_pending);
+		kinst_patch_unlock();
+		kinst_refs_forget();
+		mutex_unlock(&kinst_sites_mutex);
+		cond_resched();
+	} while (more);
+	if (!pending)
 		return;
 
 	/* From now on nobody comes to the middle of what a jump covers; those who are there leave. */
@@ -401,7 +411,12 @@ void kinst_jump_hope(struct kinst_site *site)
 	    !kinst_arch_can_jump())
 		return;
 	list_move_tail(&site->hopeful, &kinst_hopeful);
-	schedule_delayed_work(&kinst_optimizer, KINST_JUMP_DELAY);
+}
+
+void kinst_jump_soon(void)
+{
+	if (!list_empty(&kinst_hopeful))
+		schedule_delayed_work(&kinst_optimizer, KINST_JUMP_DELAY);
 }
 
 /* ---- and back ---- */
@@ -482,6 +497,7 @@ void kinst_jumps_make_way(struct kinst_points *points, struct list_head *fresh)
 	/* What can be one again is one again soon. */
 	list_for_each_entry(j, &list, node)
 		kinst_jump_hope(j->site);
+	kinst_jump_soon();
 	kinst_jumps_undo(&list);
 }
 

@@ -27,8 +27,9 @@ struct kinst_jump {
 	u8 jump[KINST_JUMP_LEN];
 };
 
-/* The sites that were armed want to be jumps. With the sites' mutex held. */
+/* The site wants to be a jump; those that do soon will be. With the sites' mutex held. */
 void kinst_jump_hope(struct kinst_site *site);
+void kinst_jump_soon(void);
 
 /*
  * Before the batch's sites are armed: takes back the jumps that they would be

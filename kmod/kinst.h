@@ -45,6 +45,8 @@ static inline bool kinst_is_timer(u32 kind)
  * sleeps, locks, allocates or faults. notrace, NOKPROBE.
  */
 void kinst_fire(struct kinst_session *s, u32 probe, struct kinst_hit *hit);
+/* The same with interrupts off. */
+void kinst_fire_irqoff(struct kinst_session *s, u32 probe, struct kinst_hit *hit);
 
 /* ---- the probe side, for the program side; process context, may sleep ---- */
 

@@ -47,6 +47,7 @@ static enum kinst_reason kinst_stage(struct kinst_want *want, struct kinst_site 
 	if (!user)
 		return KINST_R_LIMIT;
 	want->points->nusers++;
+	user->session = want->points->session;
 	user->site = site;
 	user->points = want->points;
 	user->ip = ip;
@@ -73,6 +74,12 @@ enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr,
 	return site ? kinst_stage(want, site, ip, user) : reason;
 }
 
+static void kinst_user_free(struct kinst_user *user)
+{
+	kfree(user->way);
+	kfree(user);
+}
+
 /* The staged users begin to listen. */
 static void kinst_want_commit(struct kinst_want *want)
 {
@@ -90,7 +97,7 @@ static void kinst_want_abort(struct kinst_want *want, struct list_head *last)
 
 	list_for_each_entry_safe(user, next, &want->users, mine) {
 		want->points->nusers--;
-		kfree(user);
+		kinst_user_free(user);
 	}
 	while (want->fresh->prev != last)
 		kinst_site_drop(list_last_entry(want->fresh, struct kinst_site, batch));
@@ -157,11 +164,23 @@ static void kinst_refuse_fentry(struct list_head *fresh, struct kinst_result *re
 	kinst_sites_remove(&dead);
 }
 
-/* Arms the probes that order names; all of a function stand together in it. */
-static void kinst_arm_batch(struct kinst_points *points, const struct kinst_probe *probes, const u32 *order, u32 n,
-			    struct kinst_result *res)
+/* Those at ftrace sites move to late, as all of them are armed at once; the others are done with. */
+static void kinst_batch_end(struct list_head *fresh, struct list_head *late)
 {
 	struct kinst_site *site, *next;
+
+	list_for_each_entry_safe(site, next, fresh, batch) {
+		if (site->fentry)
+			list_move_tail(&site->batch, late);
+		else
+			list_del_init(&site->batch);
+	}
+}
+
+/* Arms the probes that order names, but for those that go to late; all of a function stand together in it. */
+static void kinst_arm_batch(struct kinst_points *points, const struct kinst_probe *probes, const u32 *order, u32 n,
+			    struct kinst_result *res, struct list_head *late)
+{
 	struct kinst_func *f = NULL;
 	LIST_HEAD(fresh);
 	u32 i;
@@ -181,40 +200,78 @@ static void kinst_arm_batch(struct kinst_points *points, const struct kinst_prob
 	kinst_jumps_make_way(points, &fresh);
 	kinst_sites_arm(&fresh);
 	kinst_patch_unlock();
-	if (kinst_sites_arm_fentry(&fresh))
-		kinst_refuse_fentry(&fresh, res);
-	list_for_each_entry_safe(site, next, &fresh, batch)
+	kinst_batch_end(&fresh, late);
+}
+
+/* What ftrace serves: its change of the text costs much, and little more for many. */
+static void kinst_arm_late(struct list_head *late, struct kinst_result *res)
+{
+	struct kinst_site *site, *next;
+
+	if (kinst_sites_arm_fentry(late))
+		kinst_refuse_fentry(late, res);
+	list_for_each_entry_safe(site, next, late, batch)
 		list_del_init(&site->batch);
 }
 
-static int kinst_by_place(const void *a, const void *b, const void *probes)
-{
-	const struct kinst_probe *x = (const struct kinst_probe *)probes + *(const u32 *)a;
-	const struct kinst_probe *y = (const struct kinst_probe *)probes + *(const u32 *)b;
+struct kinst_order {
+	const struct kinst_probe *probes;
+	u32 *index; /* of those probes that are places */
+	u32 *runs; /* where in index another function begins */
+	u32 count, nruns;
+};
 
-	if (x->func != y->func)
-		return x->func < y->func ? -1 : 1;
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return *(const u32 *)a < *(const u32 *)b ? -1 : 1;
+static int kinst_by_function(const void *a, const void *b, const void *order)
+{
+	const struct kinst_order *o = order;
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+	u64 f = o->probes[o->index[x]].func, g = o->probes[o->index[y]].func;
+
+	return f < g ? -1 : f > g ? 1 : x < y ? -1 : 1;
+}
+
+/* Puts the runs into the order of their functions, in which there are far fewer of them than of probes. */
+static void kinst_order_runs(struct kinst_order *o, u32 *sorted)
+{
+	u32 i, at, n = 0;
+
+	sort_r(o->runs, o->nruns, sizeof(*o->runs), kinst_by_function, NULL, o);
+	for (i = 0; i < o->nruns; i++) {
+		at = o->runs[i];
+		do
+			sorted[n++] = o->index[at++];
+		while (at < o->count && o->probes[o->index[at]].func == o->probes[o->index[at - 1]].func);
+	}
 }
 
 /* The indices of those probes that are places, function by function. */
 static u32 *kinst_order(const struct kinst_probe *probes, u32 n, struct kinst_result *res, u32 *count)
 {
-	u32 *order = kvmalloc_array(max(n, 1U), sizeof(*order), GFP_KERNEL);
+	struct kinst_order o = { .probes = probes };
+	u32 *sorted = kvmalloc_array(max(n, 1U), sizeof(*sorted), GFP_KERNEL);
 	u32 i;
 
-	*count = 0;
-	if (!order)
-		return NULL;
+	o.index = kvmalloc_array(max(n, 1U), sizeof(*o.index), GFP_KERNEL);
+	o.runs = kvmalloc_array(max(n, 1U), sizeof(*o.runs), GFP_KERNEL);
+	if (!sorted || !o.index || !o.runs) {
+		kvfree(sorted);
+		sorted = NULL;
+		goto out;
+	}
 	for (i = 0; i < n; i++) {
 		memset(&res[i], 0, sizeof(res[i]));
-		if (kinst_is_place(probes[i].kind))
-			order[(*count)++] = i;
+		if (!kinst_is_place(probes[i].kind))
+			continue;
+		if (!o.count || probes[o.index[o.count - 1]].func != probes[i].func)
+			o.runs[o.nruns++] = o.count;
+		o.index[o.count++] = i;
 	}
-	sort_r(order, *count, sizeof(*order), kinst_by_place, NULL, probes);
-	return order;
+	kinst_order_runs(&o, sorted);
+	*count = o.count;
+out:
+	kvfree(o.runs);
+	kvfree(o.index);
+	return sorted;
 }
 
 struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kinst_probe *probes, u32 n,
@@ -222,6 +279,7 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 {
 	struct kinst_points *points = kzalloc(sizeof(*points), GFP_KERNEL);
 	u32 *order, count, i;
+	LIST_HEAD(late);
 
 	if (!points)
 		return ERR_PTR(-ENOMEM);
@@ -239,7 +297,8 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 		kinst_sites_reap();
 	mutex_lock(&kinst_sites_mutex);
 	for (i = 0; i < count; i += KINST_BATCH)
-		kinst_arm_batch(points, probes, order + i, min_t(u32, count - i, KINST_BATCH), res);
+		kinst_arm_batch(points, probes, order + i, min_t(u32, count - i, KINST_BATCH), res, &late);
+	kinst_arm_late(&late, res);
 	mutex_unlock(&kinst_sites_mutex);
 	kvfree(order);
 	return points;
@@ -264,7 +323,7 @@ void kinst_points_disarm(struct kinst_points *points)
 	/* At a site that others use as well a CPU may still be on its way to us. */
 	synchronize_rcu();
 	list_for_each_entry_safe(user, next, &points->users, mine)
-		kfree(user);
+		kinst_user_free(user);
 	kfree(points);
 }
 

@@ -23,7 +23,10 @@ struct kinst_jump;
 struct kinst_site {
 	struct hlist_node node; /* in the hash of sites; RCU */
 	struct list_head users; /* RCU */
-	struct list_head batch; /* being armed, removed, or waiting for its slot to be free */
+	union {
+		struct list_head batch; /* being armed, removed, or waiting for its slot to be free */
+		struct rcu_head rcu;
+	};
 	unsigned long addr;
 	unsigned long func; /* start of its function */
 	unsigned long slot; /* 0: served by ftrace */
@@ -35,7 +38,6 @@ struct kinst_site {
 	bool fentry; /* served by ftrace */
 	bool armed;
 	bool lost; /* its jump was written over: it stays for ever */
-	struct rcu_head rcu;
 };
 
 /* When a user of a branch wants to hear of it. */
@@ -55,7 +57,7 @@ struct kinst_hop {
 	u8 len;
 };
 
-/* What decides, besides the condition of a branch, whether control goes where a user wants to hear of it. */
+/* What decides, besides the condition of a branch, whether control goes where a user of an edge wants to hear of it. */
 struct kinst_way {
 	unsigned long target; /* of an indirect jump */
 	struct kinst_arch_operand operand;
@@ -66,14 +68,15 @@ struct kinst_way {
 struct kinst_user {
 	struct list_head node; /* in the site's users; RCU */
 	struct list_head mine; /* in the points' users */
+	struct kinst_session *session;
+	struct kinst_way *way; /* NULL: it is no edge */
+	u8 when; /* enum kinst_when */
 	struct kinst_site *site; /* NULL: its module is gone */
 	struct kinst_points *points;
 	unsigned long ip; /* what the programs see */
 	u32 probe; /* index in the session's image */
 	u32 kind; /* KINST_P_* */
 	u64 exit; /* FBT_RETURN: offset of the exit from the function's start */
-	u8 when; /* enum kinst_when */
-	struct kinst_way way;
 };
 
 /* Of one session: of all places together, and of one place, where a hit serves them one after the other. */

@@ -4,6 +4,7 @@
  * of its control flow.
  */
 #include <linux/kallsyms.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 
 #include "func.h"
@@ -83,10 +84,10 @@ static enum kinst_reason kinst_edge_when(const struct kinst_arch_insn *insn, uns
 	case KINST_FLOW_JUMP_INDIRECT:
 		if (insn->flow == KINST_FLOW_JUMP && taken)
 			return KINST_OK;
-		if (!kinst_is_indirect(insn, &user->way.operand))
+		if (!kinst_is_indirect(insn, &user->way->operand))
 			return insn->flow == KINST_FLOW_JUMP ? KINST_R_NOT_BRANCH : KINST_R_UNSUPPORTED;
 		user->when = KINST_TARGET;
-		user->way.target = to;
+		user->way->target = to;
 		return KINST_OK;
 	case KINST_FLOW_RET:
 		return KINST_R_UNSUPPORTED;
@@ -150,8 +151,13 @@ enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *
 		if (kinst_mismatch(&insn, probe))
 			return KINST_R_MISMATCH;
 		reason = kinst_want_break(want, &insn, &user);
-		if (!reason)
-			reason = kinst_edge_when(&insn, to, user);
 	}
-	return reason ?: kinst_edge_hops(want, &user->way);
+	if (reason)
+		return reason;
+	user->way = kzalloc(sizeof(*user->way), GFP_KERNEL);
+	if (!user->way)
+		return KINST_R_LIMIT;
+	if (user->site->slot)
+		reason = kinst_edge_when(&insn, to, user);
+	return reason ?: kinst_edge_hops(want, user->way);
 }

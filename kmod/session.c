@@ -37,13 +37,27 @@ static void free_vcpu(struct kinst_vcpu *v)
 	kvfree(v);
 }
 
-static struct kinst_vcpu *alloc_vcpu(const struct kinst_prog *p, u32 cpu)
+/* What is the same in all runs. */
+static void prepare_ctx(struct kinst_session *s, struct kinst_vcpu *v, struct kinst_ctx *c)
+{
+	c->prog = &s->prog;
+	c->session = s;
+	c->vars = &s->vars;
+	c->vcpu = v;
+	c->cpu = v->cpu;
+	c->scratch = v->scratch;
+	c->scratch_end = v->scratch + kinst_scratch_size(&s->prog);
+}
+
+static struct kinst_vcpu *alloc_vcpu(struct kinst_session *s, u32 cpu)
 {
 	struct kinst_vcpu *v = kvzalloc(sizeof(*v), GFP_KERNEL);
+	const struct kinst_prog *p = &s->prog;
 
 	if (!v)
 		return NULL;
 	v->cpu = cpu;
+	v->elsewhere = p->hdr->cpu != KINST_NONE && p->hdr->cpu != cpu;
 	v->rand = kinst_env_seed();
 	v->scratch = kvzalloc(kinst_scratch_size(p), GFP_KERNEL);
 	v->locals = kvzalloc(p->block[SCOPE_LOCAL] + 8, GFP_KERNEL);
@@ -57,6 +71,8 @@ static struct kinst_vcpu *alloc_vcpu(const struct kinst_prog *p, u32 cpu)
 	if (kinst_ring_alloc(&v->ring, p->bufsize, p->hdr->flags & KINST_IMAGE_RING) ||
 	    kinst_agg_alloc(&v->agg, p) || kinst_spec_alloc(v, p))
 		goto fail;
+	prepare_ctx(s, v, &v->ctx[0]);
+	prepare_ctx(s, v, &v->ctx[1]);
 	return v;
 fail:
 	free_vcpu(v);
@@ -81,7 +97,7 @@ int kinst_session_alloc(struct kinst_session *s, u32 ncpus)
 	for (cpu = 0; cpu < ncpus; cpu++) {
 		if (!cpu_possible(cpu))
 			continue;
-		s->vcpus[cpu] = alloc_vcpu(&s->prog, cpu);
+		s->vcpus[cpu] = alloc_vcpu(s, cpu);
 		if (!s->vcpus[cpu])
 			goto fail;
 	}

@@ -19,6 +19,7 @@
 /* A session's memory for one CPU. Only a program that runs there touches it, guarded. */
 struct kinst_vcpu {
 	u32 cpu;
+	bool elsewhere; /* another one is to be traced, and no other (-x cpu) */
 	struct kinst_ring ring;
 	struct kinst_aggbuf agg;
 	u8 *scratch;

@@ -124,6 +124,7 @@ void kinst_sites_arm(struct list_head *fresh)
 		kinst_jump_hope(site);
 	}
 	kinst_patch_sync();
+	kinst_jump_soon();
 }
 
 /* ---- addresses for ftrace, as many at once as there is memory for ---- */

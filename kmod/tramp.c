@@ -29,7 +29,6 @@
 
 extern u8 kinst_pool[]; /* pool.S */
 extern u8 kinst_fault_pool[];
-extern u8 kinst_detours[];
 
 void kinst_jump_entry(void); /* arch/ */
 
@@ -225,15 +224,6 @@ void kinst_detour_put(unsigned long detour)
 {
 	kinst_slots_give(&kinst_detour_slots, detour);
 }
-
-/* Context: any, the probe path included. */
-notrace unsigned int kinst_detour_number(unsigned long addr)
-{
-	unsigned long number = (addr - (unsigned long)kinst_detours) / KINST_DETOUR_SIZE;
-
-	return number < KINST_DETOURS ? number : KINST_DETOURS;
-}
-NOKPROBE_SYMBOL(kinst_detour_number);
 
 /* Is an address inside the fault pool saved on the task's stack? */
 static bool kinst_task_in_fault_pool(struct task_struct *task)

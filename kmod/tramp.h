@@ -5,7 +5,10 @@
 #ifndef _KINST_TRAMP_H
 #define _KINST_TRAMP_H
 
+#include <linux/kprobes.h>
+
 #include "arch/arch.h"
+#include "pool.h"
 
 /* Takes a slot and writes the relocated instruction into it. All with the patch lock held. */
 enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned long *slot);
@@ -17,8 +20,15 @@ void kinst_slot_put(unsigned long slot);
 enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned int n, unsigned long *detour);
 void kinst_detour_put(unsigned long detour);
 
-/* Which detour the address is in; KINST_DETOURS: none. */
-unsigned int kinst_detour_number(unsigned long addr);
+extern u8 kinst_detours[]; /* pool.S */
+
+/* Which detour the address is in; KINST_DETOURS: none. Context: any, the probe path included. */
+static nokprobe_inline unsigned int kinst_detour_number(unsigned long addr)
+{
+	unsigned long number = (addr - (unsigned long)kinst_detours) / KINST_DETOUR_SIZE;
+
+	return number < KINST_DETOURS ? number : KINST_DETOURS;
+}
 
 void kinst_tramp_exit(void);
 

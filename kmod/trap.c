@@ -73,7 +73,7 @@ static __always_inline void kinst_run_user(const struct kinst_user *user, struct
 		hit.args[1] = kinst_arch_return_value(regs);
 		hit.nargs = 2;
 	}
-	kinst_fire(user->points->session, user->probe, &hit);
+	kinst_fire_irqoff(user->session, user->probe, &hit);
 }
 
 /* Context: the probe path, interrupts off. Does an indirect jump go where the user wants it? */
@@ -91,33 +91,37 @@ static __always_inline bool kinst_jumps(const struct kinst_way *way, const struc
 }
 
 /* Context: the probe path, interrupts off. Does control go the user's way? */
-static __always_inline bool kinst_goes(const struct kinst_user *user, bool taken, const struct pt_regs *regs)
+static notrace bool kinst_goes(const struct kinst_site *site, const struct kinst_user *user, const struct pt_regs *regs)
 {
+	const struct kinst_way *way = user->way;
+	bool taken;
 	u8 i;
 
 	if (user->when == KINST_TARGET) {
-		if (!kinst_jumps(&user->way, regs))
+		if (!kinst_jumps(way, regs))
 			return false;
-	} else if (user->when != KINST_ALWAYS && (user->when == KINST_TAKEN) != taken) {
-		return false;
+	} else if (user->when != KINST_ALWAYS) {
+		taken = site->cond && kinst_arch_taken(site->cond, regs);
+		if ((user->when == KINST_TAKEN) != taken)
+			return false;
 	}
-	for (i = 0; i < user->way.nhops; i++) {
-		const struct kinst_hop *hop = &user->way.hops[i];
+	for (i = 0; way && i < way->nhops; i++) {
+		const struct kinst_hop *hop = &way->hops[i];
 
 		if (kinst_arch_label((const u8 *)hop->at, hop->len, hop->at) != hop->to)
 			return false;
 	}
 	return true;
 }
+NOKPROBE_SYMBOL(kinst_goes);
 
 /* Context: the probe path; any, NMI included, with interrupts off. */
 void notrace kinst_hit(struct kinst_site *site, struct pt_regs *regs)
 {
-	bool taken = site->cond && kinst_arch_taken(site->cond, regs);
 	struct kinst_user *user;
 
 	list_for_each_entry_rcu(user, &site->users, node, true) {
-		if (kinst_goes(user, taken, regs))
+		if (likely(!user->way && !user->when) || kinst_goes(site, user, regs))
 			kinst_run_user(user, regs);
 	}
 }

@@ -237,7 +237,7 @@ static void test_aggs(void)
 
 		key[0] = rnd(50);
 		sums[key[0]] += v;
-		kinst_agg_update(&f.s.vcpus[0]->agg, &f.s.prog, 1, (u8 *)key, v, 1);
+		kinst_agg_update(&f.s.vcpus[0]->agg, &f.s.prog.acts[1], (u8 *)key, v, 1);
 	}
 	h = kinst_agg_switch(&f.s.vcpus[0]->agg);
 	while ((e = kinst_agg_next(h, &pos))) {
@@ -250,7 +250,7 @@ static void test_aggs(void)
 	kinst_agg_clear(&f.s.vcpus[0]->agg, h);
 	for (i = 0; i < 1000; i++) {
 		key[0] = i;
-		kinst_agg_update(&f.s.vcpus[0]->agg, &f.s.prog, 1, (u8 *)key, 1, 1);
+		kinst_agg_update(&f.s.vcpus[0]->agg, &f.s.prog.acts[1], (u8 *)key, 1, 1);
 	}
 	EXPECT(f.s.vcpus[0]->agg.drops == 1000 - 4096 / 32);
 	fixture_close(&f);

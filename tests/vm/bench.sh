@@ -3,8 +3,8 @@
 # What is hit is one instruction of getppid(), which is called in a loop. Each way is measured between two loops
 # without any; a round of all of them is repeated.
 export PATH=/root:$PATH
-calls=${1:-100000}
-rounds=${2:-3}
+calls=${1:-500000}
+rounds=${2:-5}
 function=__do_sys_getppid
 
 # An instruction at which a jump can stand, as long as one: then kprobes can have one there too.

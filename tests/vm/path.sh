@@ -8,7 +8,8 @@ cat >started.sh <<'EOF'
 >/tmp/started
 exec load getppid 1000000000
 EOF
-dtrace -q $1 -n "kinst::$function:$at $2" -c "sh settled.sh sh started.sh" >/dev/null 2>&1 &
+# In a session of its own: it goes on when this script has ended.
+setsid dtrace -q $1 -n "kinst::$function:$at $2" -c "sh settled.sh sh started.sh" >/dev/null 2>&1 &
 i=0
 until [ -e /tmp/started ]; do
 	i=$((i + 1))

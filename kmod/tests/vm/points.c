@@ -108,9 +108,11 @@ static void add_kind(const char *kind, const char *name)
 	}
 }
 
-static int load(void)
+/* Returns how long the kernel took. */
+static double load(void)
 {
 	struct kinst_load l = { 0 };
+	double begin;
 	struct ib b;
 	uint32_t key, clause, i;
 	void *image;
@@ -130,13 +132,15 @@ static int load(void)
 	l.image = (uintptr_t)image;
 	l.results = (uintptr_t)results;
 	l.nresults = nprobes;
+	begin = now();
 	if (ioctl(device, KINST_IOC_LOAD, &l)) {
 		fprintf(stderr, "points: LOAD: %s, code %u difo %d index %d\n", strerror(errno), l.error.code,
 			(int)l.error.difo, (int)l.error.index);
 		exit(2);
 	}
+	begin = now() - begin;
 	free(image);
-	return 0;
+	return begin;
 }
 
 /* Adds up the aggregation of all CPUs: the key is the EPID, which is the probe's index + 1. */
@@ -233,11 +237,9 @@ static char **add_all(const char *kind, char **arg)
 static int count(int quiet, const char *kind, char **arg)
 {
 	char **command = add_all(kind, arg);
-	double begin = now(), arm, release;
+	double arm = load(), begin, release;
 	int status;
 
-	load();
-	arm = now() - begin;
 	if (ioctl(device, KINST_IOC_GO))
 		die("GO");
 	status = run(command);
