@@ -42,7 +42,7 @@ struct kinst_agghalf *kinst_agg_switch(struct kinst_aggbuf *b);
 const struct kinst_agg_entry *kinst_agg_next(const struct kinst_agghalf *h, u64 *pos);
 void kinst_agg_clear(struct kinst_aggbuf *b, struct kinst_agghalf *h);
 
-/* Adds to one value, laid out as in dif.md 3.3. Pure arithmetic. */
+/* Adds to one value, laid out as struct kinst_action says. Pure arithmetic. */
 void kinst_agg_init(const struct kinst_action *a, u64 *data);
 void kinst_agg_add(const struct kinst_action *a, u64 *data, u64 value, u64 incr);
 

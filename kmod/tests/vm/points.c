@@ -2,9 +2,10 @@
 /*
  * points.c: arms places of the kernel by hand and counts what fires, in the guest.
  *
- *   points [-q] [-n N] count KIND[:OFFSET[:TO]] FUNCTION... -- COMMAND...
+ *   points [-q] [-n N] [-t] count KIND[:OFFSET[:TO]] FUNCTION... -- COMMAND...
  *       arms, runs the command, disarms; prints "FUNCTION+OFFSET COUNT" for each
  *       probe that was armed (-q: only the sums) and "armed A of B, hits H". No more than N probes.
+ *       -t: each hit reads the clock, by a predicate.
  *       KIND is all (every instruction that may be traced), sparse:N:P (of these the
  *       P-th and every N-th after it), insn, edge, edges (every conditional branch:
  *       itself, taken, not taken), entry or return.
@@ -24,6 +25,7 @@
 #include "../image_builder.h"
 
 #define VAR_EPID 0x0104
+#define VAR_TIMESTAMP 0x0101
 #define MAX_PROBES 131072
 
 static struct kinst_probe probes[MAX_PROBES];
@@ -31,7 +33,7 @@ static struct kinst_result results[MAX_PROBES];
 static uint64_t counts[MAX_PROBES];
 static const char *names[MAX_PROBES];
 static uint32_t nprobes, most = MAX_PROBES;
-static int device;
+static int device, timed;
 
 /* ---- probes ---- */
 
@@ -122,7 +124,7 @@ static double load(void)
 	key = ib_var_difo(&b, VAR_EPID, T_INT(4));
 	ib_act(&b, KINST_ACT_DIFEXPR, key, 0);
 	ib_agg(&b, KINST_ACT_COUNT, 1, 1, KINST_NONE, 0);
-	clause = ib_clause(&b, KINST_NONE, 0);
+	clause = ib_clause(&b, timed ? ib_var_difo(&b, VAR_TIMESTAMP, T_INT(8)) : KINST_NONE, 0);
 	for (i = 0; i < nprobes; i++) {
 		probes[i].id = i + 1;
 		ib_add(&b, IB_PROBES, &probes[i], 1);
@@ -363,6 +365,11 @@ int main(int argc, char **argv)
 		most = most < MAX_PROBES ? most : MAX_PROBES;
 		argv += 2;
 		argc -= 2;
+	}
+	if (argc > 1 && !strcmp(argv[1], "-t")) {
+		timed = 1;
+		argv++;
+		argc--;
 	}
 	read_symbols();
 	if (argc == 2 && !strcmp(argv[1], "sum"))
