@@ -72,7 +72,8 @@ void kinst_func_mark(struct kinst_func *f, unsigned long addr, unsigned long len
 			hi = mid;
 	}
 	for (; lo < f->ninsns && f->start + f->insns[lo].offset < addr + len; lo++)
-		if (!f->insns[lo].reason)
+		/* Some static calls are a ud1 now; that the kernel rewrites them matters more. */
+		if (!f->insns[lo].reason || reason == KINST_R_STATIC_CALL)
 			f->insns[lo].reason = reason;
 }
 

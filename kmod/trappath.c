@@ -27,6 +27,7 @@ static const char *const kinst_trap_path_names[] = {
 	"kprobe_int3_handler", "get_kprobe", "kprobe_exceptions_notify",
 	/* the chain */
 	"notify_die", "atomic_notifier_call_chain", "notifier_call_chain", "hw_breakpoint_exceptions_notify",
+	"arch_uprobe_exception_notify",
 	"__rcu_read_lock", "__rcu_read_unlock", "rcu_read_unlock_special", "rcu_lockdep_current_cpu_online",
 	"rcu_is_watching", "debug_lockdep_rcu_enabled", "rcu_read_lock_held",
 	/* ftrace's part, when one of the above is traced */

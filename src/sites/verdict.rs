@@ -123,6 +123,7 @@ const TRAP_PATH: &[&str] = &[
     "atomic_notifier_call_chain",
     "notifier_call_chain",
     "hw_breakpoint_exceptions_notify",
+    "arch_uprobe_exception_notify",
     "__rcu_read_lock",
     "__rcu_read_unlock",
     "rcu_read_unlock_special",
