@@ -5,7 +5,6 @@
 export PATH=/root:$PATH
 calls=200000
 rounds=5
-[ -e bpftrace.tar ] && rounds=3 # it takes half a minute to start
 function=__do_sys_getppid
 
 # An instruction at which a jump can stand, as long as one: then kprobes can have one there too.
@@ -45,6 +44,7 @@ peer() {
 	: >bpftrace.log
 	chroot /peer bpftrace -e "kprobe:$function+$offset { @ = count(); } BEGIN { printf(\"ready\\n\"); }" >bpftrace.log 2>&1 &
 	for i in $(seq 300); do
+		kill -0 $! 2>/dev/null || break
 		grep -q ready bpftrace.log && break
 		sleep 0.2
 	done
@@ -52,13 +52,18 @@ peer() {
 	ns=$(lap)
 	kill -INT $!
 	wait $!
-	awk -v calls=$calls '/^@: / && $2 >= calls { hit = 1 } END { exit !hit }' bpftrace.log || { echo "$1 was not hit:"; cat bpftrace.log; }
-	report "$1" "$ns" "$base"
+	if awk -v calls=$calls '/^@: / && $2 >= calls { hit = 1 } END { exit !hit }' bpftrace.log; then
+		report "$1" "$ns" "$base"
+	else
+		echo "$1 was not hit:"
+		cat bpftrace.log
+	fi
 }
 
 if [ -e bpftrace.tar ]; then
 	mkdir /peer
 	tar xf bpftrace.tar -C /peer && rm bpftrace.tar
+	mkdir -p /peer/tmp
 	for folder in proc sys dev; do
 		mkdir -p /peer/$folder
 		mount --rbind /$folder /peer/$folder

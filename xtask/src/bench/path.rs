@@ -42,9 +42,7 @@ pub fn main(kernel: Name) -> Result<()> {
         let log = workspace::target().join("vm/path.log");
         machine.executed(&log, Duration::from_secs(2))?;
         let text = fs::read_to_string(&log).with_context(|| format!("cannot read {}", log.display()))?;
-        if std::env::var_os("KEEP").is_none() {
-            fs::remove_file(&log)?;
-        }
+        fs::remove_file(&log)?;
         let symbols = Symbols::read(&output.text)?;
         print(form, &symbols, &hits(&text, &symbols));
     }

@@ -1,5 +1,6 @@
 //! sid's bpftrace with all that it needs, for guests: a tree that a benchmark changes its root to.
 
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -29,6 +30,9 @@ pub fn ensure() -> Result<PathBuf> {
         // What is read by people, and is half of it.
         for folder in ["usr/share", "usr/lib/x86_64-linux-gnu/perl-base", "usr/sbin"] {
             cache::remove(&root.join(folder))?;
+        }
+        for folder in ["bin", "lib", "lib64"] {
+            symlink(format!("usr/{folder}"), root.join(folder))?;
         }
         exec::run(
             Command::new("tar").arg("-cf").arg(dir.join("bpftrace.tar")).arg("-C").arg(&root).arg("."),
