@@ -353,24 +353,20 @@ static int report_all(int modules)
 
 int main(int argc, char **argv)
 {
-	int quiet = 0;
+	int quiet = 0, c;
 
-	if (argc > 1 && !strcmp(argv[1], "-q")) {
-		quiet = 1;
-		argv++;
-		argc--;
+	while ((c = getopt(argc, argv, "+qn:t")) != -1) {
+		switch (c) {
+		case 'q': quiet = 1; break;
+		case 'n': most = strtoul(optarg, NULL, 0); break;
+		case 't': timed = 1; break;
+		default: return 2;
+		}
 	}
-	if (argc > 2 && !strcmp(argv[1], "-n")) {
-		most = strtoul(argv[2], NULL, 0);
-		most = most < MAX_PROBES ? most : MAX_PROBES;
-		argv += 2;
-		argc -= 2;
-	}
-	if (argc > 1 && !strcmp(argv[1], "-t")) {
-		timed = 1;
-		argv++;
-		argc--;
-	}
+	if (most > MAX_PROBES)
+		most = MAX_PROBES;
+	argc -= optind - 1;
+	argv += optind - 1;
 	read_symbols();
 	if (argc == 2 && !strcmp(argv[1], "sum"))
 		return sum();

@@ -1,13 +1,13 @@
 //! What a hit costs in a guest: ours, by breakpoint and by jump, next to the kernel's own kprobes and ftrace.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 
 use crate::kernels::{Kernel, Name};
 use crate::setup::bpftrace;
+use crate::vm::contents::Contents;
 use crate::vm::machine::{End, Sink};
 use crate::vm::{self, Guest};
 use crate::{kmod, workspace};
@@ -41,7 +41,7 @@ const ROWS: &[Row] = &[
 ];
 
 /// What finds a place for a probe, arms it, and calls it.
-pub const SCRIPTS: [&str; 4] =
+const TOOLS: [&str; 4] =
     ["kmod/tests/vm/points.c", "kmod/tests/vm/load.c", "tests/vm/files/places.sh", "tests/vm/files/jump.sh"];
 
 const LIMIT: Duration = Duration::from_secs(1200);
@@ -53,10 +53,7 @@ pub fn main(kernel: Name) -> Result<()> {
     let guest = Guest { kernel, mem, ..Guest::default() };
     let mut contents = vm::built(&guest)?;
     let kernel = Kernel::need(kernel)?;
-    for file in SCRIPTS.iter().chain(&["tests/vm/bench.sh"]) {
-        let file = workspace::root().join(Path::new(file));
-        contents.pushed.push(vm::programs::from_source(&file, &[])?);
-    }
+    push(&mut contents, "tests/vm/bench.sh")?;
     contents.pushed.push(kmod::build_bench(&kernel)?);
     contents.pushed.extend(peer);
     contents.runs = vec!["sh bench.sh\n".to_owned()];
@@ -71,6 +68,15 @@ pub fn main(kernel: Name) -> Result<()> {
         );
     }
     print(&kernel, &output);
+    Ok(())
+}
+
+/// The script of a benchmark, and what it runs.
+pub fn push(contents: &mut Contents, script: &str) -> Result<()> {
+    for file in TOOLS.iter().chain(&[script]) {
+        let file = workspace::root().join(file);
+        contents.pushed.push(vm::programs::from_source(&file, &[])?);
+    }
     Ok(())
 }
 

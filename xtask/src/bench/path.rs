@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::kmod::{Output, SCRIPTS};
+use super::kmod::{Output, push};
 use crate::kernels::{Kernel, Name};
 use crate::vm::{self, Guest, machine::End};
 use crate::workspace;
 
-/// A form of a hit: options of dtrace, the clause, where the hit ends.
+/// A form of a hit: its name, options of dtrace, the clause.
 const FORMS: [(&str, &str, &str); 4] = [
     ("breakpoint, empty clause", "-x nojump", "{ }"),
     ("breakpoint, @ = count()", "-x nojump", "{ @ = count(); }"),
@@ -20,16 +19,16 @@ const FORMS: [(&str, &str, &str); 4] = [
     ("jump, @ = count()", "", "{ @ = count(); }"),
 ];
 
+/// As in kmod/: the size of a detour (pool.h), and where the displaced instructions are in it (arch/arch.h).
+const DETOUR: (u64, u64) = (64, 5);
+
 /// Functions that are shown.
 const MOST: usize = 12;
 
 pub fn main(kernel: Name) -> Result<()> {
     let guest = Guest { kernel, smp: 1, ..Guest::default() };
     let mut contents = vm::built(&guest)?;
-    let root = workspace::root();
-    for file in SCRIPTS.iter().chain(&["tests/vm/path.sh"]) {
-        contents.pushed.push(vm::programs::from_source(&root.join(Path::new(file)), &[])?);
-    }
+    push(&mut contents, "tests/vm/path.sh")?;
     contents.runs = FORMS.iter().map(|(_, options, clause)| script(options, clause)).collect();
     println!("{}", Kernel::need(kernel)?.release);
     for (id, (form, ..)) in FORMS.iter().enumerate() {
@@ -98,7 +97,7 @@ impl Symbols {
     /// Is the displaced instruction there, or the first of those that a jump displaces?
     fn is_displaced(&self, pc: u64) -> bool {
         let inside = |(from, to): (u64, u64)| (from..to).contains(&pc);
-        inside(self.slots) || inside(self.detours) && (pc - self.detours.0) % 64 == 5
+        inside(self.slots) || inside(self.detours) && (pc - self.detours.0) % DETOUR.0 == DETOUR.1
     }
 }
 
