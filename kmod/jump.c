@@ -79,16 +79,20 @@ MODULE_PARM_DESC(jumps, "how many jumps there are, once the optimizer has seen t
 
 /*
  * Context: a detour, by way of kinst_jump_entry(): any, NMI included, interrupts
- * off. Other than at a breakpoint, RCU may not watch: in the idle loop.
+ * off. Other than at a breakpoint, RCU may not watch: in the idle loop. And
+ * preemption may be on: even to ask RCU ends in preempt_schedule_notrace() then,
+ * and there may be a jump there.
  */
 asmlinkage notrace void kinst_jump_hit(struct pt_regs *regs, unsigned long from)
 {
 	unsigned int number = kinst_detour_number(from);
-	bool idle = !rcu_is_watching();
 	struct kinst_site *site;
+	bool idle;
 
 	if (number == KINST_DETOURS)
 		return;
+	__preempt_count_add(PREEMPT_OFFSET);
+	idle = !rcu_is_watching();
 	if (idle)
 		kinst_sym_ct_nmi_enter();
 	site = READ_ONCE(kinst_jump_sites[number]);
@@ -98,6 +102,7 @@ asmlinkage notrace void kinst_jump_hit(struct pt_regs *regs, unsigned long from)
 	}
 	if (idle)
 		kinst_sym_ct_nmi_exit();
+	__preempt_count_sub(PREEMPT_OFFSET); /* who wants the CPU gets it as interrupts come on */
 }
 NOKPROBE_SYMBOL(kinst_jump_hit);
 

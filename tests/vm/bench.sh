@@ -9,6 +9,7 @@ function=__do_sys_getppid
 
 # An instruction at which a jump can stand, as long as one: then kprobes can have one there too.
 . ./jump.sh
+. ./peers.sh
 jumpy $function 5 15 || exit 1
 offset=$at
 echo "$function+$offset is probed"
@@ -38,37 +39,19 @@ kernel() {
 	report "$1" "$ns" "$base"
 }
 
-# peer NAME: bpftrace, in a tree of its own.
+# peer NAME: bpftrace.
 peer() {
 	base=$(lap)
-	: >bpftrace.log
-	chroot /peer bpftrace -e "kprobe:$function+$offset { @ = count(); } BEGIN { printf(\"ready\\n\"); }" >bpftrace.log 2>&1 &
-	for i in $(seq 300); do
-		kill -0 $! 2>/dev/null || break
-		grep -q ready bpftrace.log && break
-		sleep 0.2
-	done
-	sleep 1
+	attach "kprobe:$function+$offset { @ = count(); }"
 	ns=$(lap)
-	kill -INT $!
-	wait $!
-	if awk -v calls=$calls '/^@: / && $2 >= calls { hit = 1 } END { exit !hit }' bpftrace.log; then
+	detach
+	if awk -v calls=$calls '/^@: / && $2 >= calls { hit = 1 } END { exit !hit }' /tmp/attached; then
 		report "$1" "$ns" "$base"
 	else
 		echo "$1 was not hit:"
-		cat bpftrace.log
+		cat /tmp/attached
 	fi
 }
-
-if [ -e bpftrace.tar ]; then
-	mkdir /peer
-	tar xf bpftrace.tar -C /peer && rm bpftrace.tar
-	mkdir -p /peer/tmp
-	for folder in proc sys dev; do
-		mkdir -p /peer/$folder
-		mount --rbind /$folder /peer/$folder
-	done
-fi
 
 for round in $(seq $rounds); do
 	report base "$(lap)" 0

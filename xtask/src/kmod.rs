@@ -11,15 +11,10 @@ use crate::kernels::{Kernel, Name};
 use crate::setup::{self, sid};
 use crate::{exec, workspace};
 
-/// A module: the folder of its sources, and its name.
-struct Module {
-    folder: &'static str,
-    name: &'static str,
-}
-
-const KINST: Module = Module { folder: "kmod", name: "kinst" };
-/// Other ways to a hit, for the benchmark.
-const KBENCH: Module = Module { folder: "kmod/tests/vm/kbench", name: "kbench" };
+/// The folder of the module that this is about.
+const KINST: &str = "kmod";
+/// Modules that guests load beside it, each in a folder of its name.
+const BESIDE: &str = "kmod/tests/vm";
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -50,27 +45,27 @@ pub fn main(options: &Options) -> Result<()> {
 
 /// Builds the module for this kernel unless it is up to date; None while the checkout has none.
 pub fn build(kernel: &Kernel, warnings: Warnings) -> Result<Option<PathBuf>> {
-    if !workspace::root().join(KINST.folder).join("Kbuild").is_file() {
+    if !workspace::root().join(KINST).join("Kbuild").is_file() {
         return Ok(None);
     }
-    build_module(kernel, &KINST, warnings).map(Some)
+    build_module(kernel, KINST, "kinst", warnings).map(Some)
 }
 
-/// Builds what the benchmark compares with.
-pub fn build_bench(kernel: &Kernel) -> Result<PathBuf> {
-    build_module(kernel, &KBENCH, Warnings::Shown)
+/// Builds a module of `kmod/tests/vm`.
+pub fn build_beside(kernel: &Kernel, name: &str) -> Result<PathBuf> {
+    build_module(kernel, &format!("{BESIDE}/{name}"), name, Warnings::Shown)
 }
 
-fn build_module(kernel: &Kernel, module: &Module, warnings: Warnings) -> Result<PathBuf> {
-    let source = workspace::root().join(module.folder);
+fn build_module(kernel: &Kernel, folder: &str, name: &str, warnings: Warnings) -> Result<PathBuf> {
+    let source = workspace::root().join(folder);
     let headers = kernel.headers.as_deref().with_context(|| {
         format!("there are no headers of {}: set KINST_HEADERS, or run `cargo xtask setup`", kernel.release)
     })?;
-    let folder = workspace::target().join(module.folder).join(&kernel.release);
+    let folder = workspace::target().join(folder).join(&kernel.release);
     fs::create_dir_all(&folder)?;
     let _lock = lock(&folder)?;
     let (work, stamp) = (folder.join("src"), folder.join("stamp"));
-    let built = work.join(module.name).with_extension("ko");
+    let built = work.join(name).with_extension("ko");
     let key = format!("{}\n{}", headers.display(), fingerprint(&source)?);
     let done = fs::read_to_string(&stamp).unwrap_or_default();
     // A module built without a warning serves both demands.
@@ -84,7 +79,7 @@ fn build_module(kernel: &Kernel, module: &Module, warnings: Warnings) -> Result<
     if warned && warnings == Warnings::Denied {
         bail!("building the module for {} warned", kernel.release);
     }
-    fs::metadata(&built).with_context(|| format!("the build left no {}.ko", module.name))?;
+    fs::metadata(&built).with_context(|| format!("the build left no {name}.ko"))?;
     let grade = if warnings == Warnings::Denied { "clean" } else { "" };
     fs::write(&stamp, format!("{grade}\n{key}"))?;
     Ok(built)

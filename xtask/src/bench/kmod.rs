@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use crate::kernels::{Kernel, Name};
-use crate::setup::bpftrace;
+use crate::setup::peers;
 use crate::vm::contents::Contents;
 use crate::vm::machine::{End, Sink};
 use crate::vm::{self, Guest};
@@ -41,20 +41,25 @@ const ROWS: &[Row] = &[
 ];
 
 /// What finds a place for a probe, arms it, and calls it.
-const TOOLS: [&str; 4] =
-    ["kmod/tests/vm/points.c", "kmod/tests/vm/load.c", "tests/vm/files/places.sh", "tests/vm/files/jump.sh"];
+const TOOLS: [&str; 5] = [
+    "kmod/tests/vm/points.c",
+    "kmod/tests/vm/load.c",
+    "tests/vm/files/places.sh",
+    "tests/vm/files/jump.sh",
+    "tests/vm/files/peers.sh",
+];
 
 const LIMIT: Duration = Duration::from_secs(1200);
 
 pub fn main(kernel: Name) -> Result<()> {
-    let peer = (kernel == Name::Sid).then(bpftrace::ensure).transpose()?;
+    let peer = (kernel == Name::Sid).then(peers::ensure).transpose()?;
     // The peer is unpacked in memory.
     let mem = if peer.is_some() { 6144 } else { 2048 };
     let guest = Guest { kernel, mem, ..Guest::default() };
     let mut contents = vm::built(&guest)?;
     let kernel = Kernel::need(kernel)?;
     push(&mut contents, "tests/vm/bench.sh")?;
-    contents.pushed.push(kmod::build_bench(&kernel)?);
+    contents.pushed.push(kmod::build_beside(&kernel, "kbench")?);
     contents.pushed.extend(peer);
     contents.runs = vec!["sh bench.sh\n".to_owned()];
     let mut machine = vm::boot(&guest, &contents)?;

@@ -1,10 +1,10 @@
-//! Fetching what the other commands need: packages, QEMU, busybox, kernels, their decoder of instructions, a peer.
+//! Fetching what the other commands need: packages, QEMU, busybox, kernels, their decoder of instructions, peers.
 
-pub mod bpftrace;
 mod decoder;
 mod host;
 mod image;
 mod kernel;
+pub mod peers;
 pub mod sid;
 pub mod tools;
 

@@ -3,6 +3,7 @@
 mod case;
 mod judge;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,6 +12,8 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::kernels::{Kernel, Name};
+use crate::kmod;
+use crate::setup::peers;
 use crate::vm::{self, Guest, contents::Contents, machine::Machine, machine::Sink};
 use crate::workspace;
 use case::{Case, Shape};
@@ -193,10 +196,16 @@ fn evidence(machine: &mut Machine, outcome: &Outcome) -> String {
     text
 }
 
-/// A file to push as it is, the program that a C source makes, or the kernel that the guest runs.
+/// A file to push as it is, the program that a C source makes, a module, the guest's kernel, or what peers have.
 fn pushed(file: &Path, kernel: Name) -> Result<PathBuf> {
     if file.ends_with("vmlinuz") {
         return Ok(Kernel::need(kernel)?.vmlinuz);
+    }
+    if file.ends_with(peers::FILE) {
+        return peers::ensure();
+    }
+    if let (Some("ko"), Some(name)) = (file.extension().and_then(OsStr::to_str), file.file_stem()) {
+        return kmod::build_beside(&Kernel::need(kernel)?, &name.to_string_lossy());
     }
     vm::programs::from_source(file, &[])
 }

@@ -1,4 +1,4 @@
-//! sid's bpftrace with all that it needs, for guests: a tree that a benchmark changes its root to.
+//! sid's bpftrace and perf with all that they need, for guests: a tree to change the root to.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -9,19 +9,21 @@ use anyhow::Result;
 use crate::apt::{Archive, Suite};
 use crate::{cache, exec};
 
-/// What the tree has beside bpftrace: a shell, for its probes' commands.
-const PACKAGES: [&str; 2] = ["bpftrace", "busybox-static"];
+const PACKAGES: [&str; 2] = ["bpftrace", "linux-perf"];
+
+/// The name of the file that guests get.
+pub const FILE: &str = "peers.tar";
 
 /// The tree as a tar file; brought unless it is there.
 pub fn ensure() -> Result<PathBuf> {
     let cache = cache::dir()?;
-    let dir = cache.join("bpftrace");
-    let tar = dir.join("bpftrace.tar");
+    let dir = cache.join("peers");
+    let tar = dir.join(FILE);
     let _lock = cache::lock()?;
     if cache::is_complete(&dir) {
         return Ok(tar);
     }
-    cache::need_space(2 << 30, "bpftrace")?;
+    cache::need_space(2 << 30, "bpftrace and perf")?;
     let archive = Archive::open(&cache, Suite::Sid)?;
     let packages = archive.whole_closure(&PACKAGES)?;
     cache::fill(&dir, |dir| {
@@ -34,9 +36,7 @@ pub fn ensure() -> Result<PathBuf> {
         for folder in ["bin", "lib", "lib64"] {
             symlink(format!("usr/{folder}"), root.join(folder))?;
         }
-        exec::run(
-            Command::new("tar").arg("-cf").arg(dir.join("bpftrace.tar")).arg("-C").arg(&root).arg("."),
-        )?;
+        exec::run(Command::new("tar").arg("-cf").arg(dir.join(FILE)).arg("-C").arg(&root).arg("."))?;
         cache::remove(&root)
     })?;
     Ok(tar)

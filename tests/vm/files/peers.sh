@@ -1,0 +1,55 @@
+# peers.sh: bpftrace and perf, in a tree of their own, if the guest got one.
+peers=/peers
+
+if [ -e peers.tar ]; then
+	mkdir $peers
+	tar xf peers.tar -C $peers && rm peers.tar
+	mkdir -p $peers/tmp
+	for folder in proc sys dev; do
+		mkdir -p $peers/$folder
+		mount --rbind /$folder $peers/$folder
+	done
+fi
+
+# nth N FUNCTION: the offset of its Nth instruction.
+nth() { echo $(($(points list $2 | awk -v n=$1 'NR == n { print substr($1, 2) }'))); }
+
+# attach PROGRAM: starts bpftrace and waits until it traces; $attached is its process, its output is in /tmp/attached.
+attach() {
+	: >/tmp/attached
+	chroot $peers bpftrace -e "$1 BEGIN { printf(\"ready\\n\"); }" >/tmp/attached 2>&1 &
+	attached=$!
+	i=0
+	until grep -q ready /tmp/attached; do
+		i=$((i + 1))
+		kill -0 $attached 2>/dev/null && [ $i -lt 600 ] || { cat /tmp/attached; return 1; }
+		sleep 0.2
+	done
+	sleep 1
+}
+
+# attach_ways WAY...: bpftrace counts what load does at each of them.
+attach_ways() {
+	program=
+	for way in "$@"; do
+		program="$program $way /comm == \"load\"/ { @[\"$way\"] = count(); }"
+	done
+	attach "$program"
+}
+
+# detach: ends it, and says how many ways had counted how much.
+detach() {
+	kill -INT $attached
+	wait $attached
+	awk '/^@/ { ways[$NF]++ } END { for (hits in ways) print ways[hits] " ways " hits }' /tmp/attached
+}
+
+# ours COMMAND: what we count of it.
+ours() {
+	set -- "$(nth 5 ksys_read)" "$*"
+	dtrace -q -c "$2" -n "
+		fbt::ksys_read:entry /execname == \"load\"/ { @e = count(); }
+		fbt::ksys_read:return /execname == \"load\"/ { @r = count(); }
+		kinst::ksys_read:$1 /execname == \"load\"/ { @i = count(); }
+		END { printa(\"entries %@d, \", @e); printa(\"returns %@d, \", @r); printa(\"inside %@d\\n\", @i); }"
+}
