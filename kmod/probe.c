@@ -7,7 +7,7 @@
 #include <linux/kallsyms.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
 
@@ -18,6 +18,7 @@
 #include "refuse.h"
 #include "session.h"
 #include "sites.h"
+#include "tramp.h"
 #include "trap.h"
 
 /* Probes that are prepared and armed under one hold of the patch lock. */
@@ -279,6 +280,7 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 {
 	struct kinst_points *points = kzalloc(sizeof(*points), GFP_KERNEL);
 	u32 *order, count, i;
+	bool killed = false;
 	LIST_HEAD(late);
 
 	if (!points)
@@ -296,12 +298,17 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 	if (count > KINST_BATCH / 8)
 		kinst_sites_reap();
 	mutex_lock(&kinst_sites_mutex);
-	for (i = 0; i < count; i += KINST_BATCH)
+	for (i = 0; i < count && !killed; i += KINST_BATCH) {
 		kinst_arm_batch(points, probes, order + i, min_t(u32, count - i, KINST_BATCH), res, &late);
+		killed = fatal_signal_pending(current);
+	}
 	kinst_arm_late(&late, res);
 	mutex_unlock(&kinst_sites_mutex);
 	kvfree(order);
-	return points;
+	if (!killed)
+		return points;
+	kinst_points_disarm(points);
+	return ERR_PTR(-EINTR);
 }
 
 void kinst_points_disarm(struct kinst_points *points)
@@ -386,6 +393,7 @@ static int kinst_module_event(struct notifier_block *nb, unsigned long event, vo
 	mutex_lock(&kinst_sites_mutex);
 	kinst_site_for_each(kinst_site_goes, &going);
 	kinst_sites_remove(&going.dead);
+	kinst_tramp_forget(mod);
 	mutex_unlock(&kinst_sites_mutex);
 	return NOTIFY_OK;
 }

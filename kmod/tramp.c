@@ -6,8 +6,8 @@
  * The ordinary pool: a slot is used again once no task can be in it (probe.c
  * waits for that). The fault pool: for instructions with an exception-table
  * entry. Such a one can sleep in its page fault for as long as it likes with its
- * address saved on the task's stack, so a slot stays with its instruction; arming
- * that again finds it.
+ * address saved on the task's stack, so a slot stays with its instruction, for as
+ * long as that exists; arming that again finds it.
  */
 #include <linux/bitmap.h>
 #include <linux/delay.h>
@@ -61,7 +61,8 @@ static struct kinst_slots kinst_detour_slots = {
 };
 
 static unsigned long kinst_fault_owner[KINST_FAULT_SLOTS]; /* address of the instruction, or 0 */
-static unsigned int kinst_fault_count; /* slots that ever had an owner */
+static unsigned int kinst_fault_end; /* no slot from here on ever had an owner */
+static unsigned int kinst_fault_count; /* slots that have one */
 
 #define KINST_OWNER_LOST 1 /* its instruction has changed; nobody gets the slot again */
 
@@ -118,13 +119,15 @@ static enum kinst_reason kinst_fault_slot_get(const struct kinst_arch_insn *insn
 {
 	u8 bytes[KINST_SLOT_SIZE];
 	enum kinst_reason reason;
-	unsigned int i;
+	unsigned int i, free = kinst_fault_end;
 
 	/* Only an instruction that begins its slot has the slot's address when it faults. */
 	if (insn->flow != KINST_FLOW_NEXT)
 		return KINST_R_UNSUPPORTED;
 	kinst_patch_flush();
-	for (i = 0; i < kinst_fault_count; i++) {
+	for (i = 0; i < kinst_fault_end; i++) {
+		if (!kinst_fault_owner[i])
+			free = i;
 		if (kinst_fault_owner[i] != insn->addr)
 			continue;
 		*slot = (unsigned long)kinst_fault_pool + i * KINST_SLOT_SIZE;
@@ -132,22 +135,36 @@ static enum kinst_reason kinst_fault_slot_get(const struct kinst_arch_insn *insn
 		if (reason)
 			return reason;
 		if (!memcmp(bytes, (void *)*slot, KINST_SLOT_SIZE)) {
-			/* The address is the same, but another module may have come to it. */
 			kinst_fault_entry(*slot, insn, original);
 			return KINST_OK;
 		}
 		kinst_fault_owner[i] = KINST_OWNER_LOST;
 	}
-	if (kinst_fault_count == KINST_FAULT_SLOTS)
+	if (free == KINST_FAULT_SLOTS)
 		return KINST_R_NOSLOT;
-	*slot = (unsigned long)kinst_fault_pool + kinst_fault_count * KINST_SLOT_SIZE;
+	*slot = (unsigned long)kinst_fault_pool + free * KINST_SLOT_SIZE;
 	reason = kinst_arch_relocate(insn, *slot, bytes);
 	if (reason)
 		return reason;
-	kinst_fault_owner[kinst_fault_count++] = insn->addr;
+	kinst_fault_owner[free] = insn->addr;
+	kinst_fault_end = max(kinst_fault_end, free + 1);
+	kinst_fault_count++;
 	kinst_fault_entry(*slot, insn, original);
 	kinst_patch_write(*slot, bytes, sizeof(bytes));
 	return KINST_OK;
+}
+
+/* A module is through with all that it ever ran: nobody sleeps in a fault of its. Context: the sites' mutex. */
+void kinst_tramp_forget(const struct module *mod)
+{
+	unsigned int i;
+
+	for (i = 0; i < kinst_fault_end; i++) {
+		if (!within_module(kinst_fault_owner[i], mod))
+			continue;
+		kinst_fault_owner[i] = 0;
+		kinst_fault_count--;
+	}
 }
 
 /* The address of a free one, from the place on where the last search ended; or 0. */
@@ -258,7 +275,7 @@ void kinst_tramp_exit(void)
 	bool found = false;
 	bool told = false;
 
-	while (kinst_fault_count) {
+	while (kinst_fault_end) {
 		found = false;
 		stop_machine(kinst_scan_tasks, &found, NULL);
 		if (!found)

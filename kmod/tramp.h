@@ -30,6 +30,9 @@ static nokprobe_inline unsigned int kinst_detour_number(unsigned long addr)
 	return number < KINST_DETOURS ? number : KINST_DETOURS;
 }
 
+/* The slots that stay with instructions of a module which is gone. */
+void kinst_tramp_forget(const struct module *mod);
+
 void kinst_tramp_exit(void);
 
 #endif /* _KINST_TRAMP_H */

@@ -19,10 +19,10 @@ attach() {
 	: >/tmp/attached
 	chroot $peers bpftrace -e "$1 BEGIN { printf(\"ready\\n\"); }" >/tmp/attached 2>&1 &
 	attached=$!
-	i=0
-	until grep -q ready /tmp/attached; do
-		i=$((i + 1))
-		kill -0 $attached 2>/dev/null && [ $i -lt 600 ] || { cat /tmp/attached; return 1; }
+	tries=0
+	until grep -qx ready /tmp/attached; do
+		tries=$((tries + 1))
+		kill -0 $attached 2>/dev/null && [ $tries -lt 600 ] || { cat /tmp/attached; return 1; }
 		sleep 0.2
 	done
 	sleep 1
