@@ -144,7 +144,7 @@ static bool by_value(const struct kinst_dtype *t)
 	return !(t->flags & (KINST_T_BYREF | KINST_T_BYUREF)) && t->size;
 }
 
-/* lquantize: step, levels and base; as in dif.md 3.3. */
+/* lquantize: step, levels and base in one word, from the top. */
 static u64 lquantize_words(u64 arg)
 {
 	u64 step = arg >> 48, levels = (arg >> 32) & 0xffff;

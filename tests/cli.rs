@@ -461,6 +461,8 @@ fn lists() {
     let ran = dtrace(&["--sysroot", root, "-l", "-n", "kinst::two:1"]);
     assert_eq!((ran.status, ran.stdout.as_str()), (0, heading));
     assert!(ran.stderr.contains("offset 1 is inside an instruction of `two`"), "{}", ran.stderr);
+    let ran = dtrace(&["--sysroot", root, "-l", "-n", "kinst::two:0x1f"]);
+    assert!(ran.stderr.contains("an offset is written in decimal: kinst::two:31"), "{}", ran.stderr);
     let verbose = accepted(&["-l", "-v", "-i", "1"]);
     assert!(verbose.contains("BEGIN\n\n\tProbe Description Attributes\n"), "{verbose}");
     let out = dir.path().join("list");

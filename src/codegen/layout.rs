@@ -92,7 +92,7 @@ pub(super) fn action_kind(function: AggregatingFunction) -> ActionKind {
     }
 }
 
-/// The packed parameters of dif.md §3.3.
+/// The parameters, packed into the word that the format has for them.
 pub(super) fn argument(function: AggregatingFunction) -> u64 {
     match function {
         AggregatingFunction::Lquantize { base, step, levels, .. } => {

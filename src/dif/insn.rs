@@ -62,7 +62,7 @@ pub enum Shape {
 
 macro_rules! opcodes {
     ($($number:literal $name:ident $mnemonic:literal $shape:ident,)*) => {
-        /// What an instruction does (dif.md §1.2).
+        /// What an instruction does.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Opcode { $($name = $number),* }
@@ -323,7 +323,7 @@ macro_rules! numbered {
 }
 
 numbered! {
-    /// A built-in variable (dif.md §1.3). The first three are arrays.
+    /// A built-in variable. The first three are arrays.
     Builtin:
     0x000 Args "args", 0x001 Regs "regs", 0x002 Uregs "uregs",
     0x100 Curthread "curthread", 0x101 Timestamp "timestamp", 0x102 Vtimestamp "vtimestamp",
@@ -340,7 +340,7 @@ numbered! {
 }
 
 numbered! {
-    /// A subroutine of `call` (dif.md §1.4).
+    /// A subroutine of `call`.
     Subr:
     0 Rand "rand", 1 MutexOwned "mutex_owned", 2 MutexOwner "mutex_owner",
     3 MutexTypeAdaptive "mutex_type_adaptive", 4 MutexTypeSpin "mutex_type_spin",

@@ -94,7 +94,7 @@ pub fn type_size(ty: &Type, options: &Options) -> u32 {
     }
 }
 
-/// 64-bit words of an aggregated value (dif.md §3.3); `None` for other actions.
+/// 64-bit words of an aggregated value; `None` for other actions.
 pub fn value_words(kind: ActionKind, arg: u64) -> Option<u64> {
     let words = match kind {
         ActionKind::Count | ActionKind::Sum | ActionKind::Min | ActionKind::Max => 1,

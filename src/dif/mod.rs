@@ -184,7 +184,7 @@ pub struct Aggregation {
     pub name: String,
     /// One of the aggregating kinds.
     pub function: ActionKind,
-    /// lquantize and llquantize: the packed parameters (dif.md §3.3).
+    /// lquantize and llquantize: the packed parameters.
     pub arg: u64,
     /// How to print each key.
     pub keys: Vec<Display>,

@@ -1159,7 +1159,7 @@ const _: () = {
 pub struct Dtype {
     /// 0 D type (by value unless BYREF), 1 string
     pub kind: u8,
-    /// enum of dif.md: 1 integer 2 float 3 pointer 4 array 5 function 6 struct 7 union 8 enum
+    /// 1 integer 2 float 3 pointer 4 array 5 function 6 struct 7 union 8 enum
     pub ckind: u8,
     /// KINST_T_*
     pub flags: u8,

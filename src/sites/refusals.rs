@@ -304,7 +304,12 @@ pub fn no_boundary(function: &str, symbol: &Symbol, offset: u32, insns: &[LiveIn
 
 /// Not an offset.
 pub fn no_such_name(function: &str, name: &str) -> Diagnostic {
-    Diagnostic::error(tags::PDESC_ZERO, format!("kinst has no probe `{name}`")).help(format!(
+    let error = Diagnostic::error(tags::PDESC_ZERO, format!("kinst has no probe `{name}`"));
+    // An oops and objdump say it so.
+    if let Some(offset) = name.strip_prefix("0x").and_then(|hex| u32::from_str_radix(hex, 16).ok()) {
+        return error.help(format!("an offset is written in decimal: kinst::{function}:{offset}"));
+    }
+    error.help(format!(
         "a name is an offset in bytes: kinst::{function}:0, two for one way of a branch: kinst::{function}:53-61, or empty for all instructions: kinst::{function}:"
     ))
 }

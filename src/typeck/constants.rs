@@ -13,7 +13,7 @@ pub fn lookup(name: &str) -> Option<(i64, Type)> {
 
 const TABLES: &[&[(&str, i64)]] = &[FAULTS, REGISTERS, ERRNO, SIGNALS, CHILD];
 
-/// dif.md §2.1.
+/// What `arg4` of ERROR is compared with.
 const FAULTS: &[(&str, i64)] = &[
     ("DTRACEFLT_UNKNOWN", 0),
     ("DTRACEFLT_BADADDR", 1),

@@ -220,7 +220,7 @@ struct kinst_image {
 /* A D type as DIF knows it: a return type or a variable's type. */
 struct kinst_dtype {
 	__u8 kind; /* 0 D type (by value unless BYREF), 1 string */
-	__u8 ckind; /* enum of dif.md: 1 integer 2 float 3 pointer 4 array 5 function 6 struct 7 union 8 enum */
+	__u8 ckind; /* 1 integer 2 float 3 pointer 4 array 5 function 6 struct 7 union 8 enum */
 	__u8 flags; /* KINST_T_* */
 	__u8 reserved;
 	__u32 size; /* bytes; by value: 0 1 2 4 8; string: 0 means strsize */

@@ -40,7 +40,7 @@ pub enum Space {
     User,
 }
 
-/// Why a program stopped before its `ret` (dif.md §2.1).
+/// Why a program stopped before its `ret`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub code: Flt,
