@@ -294,8 +294,8 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 		return ERR_PTR(-ENOMEM);
 	}
 
-	/* What was disarmed a moment ago has its slots still: they may be needed. */
-	if (count > KINST_BATCH / 8)
+	/* What was disarmed a moment ago has its slots still. */
+	if (count > kinst_slots_free())
 		kinst_sites_reap();
 	mutex_lock(&kinst_sites_mutex);
 	for (i = 0; i < count && !killed; i += KINST_BATCH) {

@@ -223,6 +223,11 @@ void kinst_slot_put(unsigned long slot)
 		kinst_slots_give(&kinst_pool_slots, slot);
 }
 
+unsigned int kinst_slots_free(void)
+{
+	return KINST_POOL_SLOTS - bitmap_weight(kinst_used, KINST_POOL_SLOTS);
+}
+
 enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned int n, unsigned long *detour)
 {
 	u8 bytes[KINST_DETOUR_SIZE];

@@ -16,7 +16,10 @@ enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned lo
 /* The slot may be used again. With the patch lock held, and no task in the slot any more. */
 void kinst_slot_put(unsigned long slot);
 
-/* The same for the detour of a jump: what stands there instead of n instructions. */
+/* How many there are to be taken, without those that are given back in a moment. */
+unsigned int kinst_slots_free(void);
+
+/* A slot for the detour of a jump: what stands there instead of n instructions. */
 enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned int n, unsigned long *detour);
 void kinst_detour_put(unsigned long detour);
 
