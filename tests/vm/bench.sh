@@ -65,10 +65,10 @@ for round in $(seq $rounds); do
 	done
 	echo 0 >/proc/sys/debug/kprobes-optimization
 	kernel kprobe-int3 "kind=kprobe symbol=$function offset=$offset"
-	[ -d $peers ] && peer bpftrace-int3
+	peer bpftrace-int3
 	echo 1 >/proc/sys/debug/kprobes-optimization
 	kernel kprobe-optimised "kind=kprobe symbol=$function offset=$offset"
-	[ -d $peers ] && peer bpftrace-optimised
+	peer bpftrace-optimised
 	traced=$(awk -v f=$function '$1 == f { print f; exit } $1 ~ /^__(x64|do)_sys_getppid$/ { other = $1 } END { print other }' \
 		/sys/kernel/debug/tracing/available_filter_functions /sys/kernel/tracing/available_filter_functions 2>/dev/null | head -n 1)
 	kernel ftrace "kind=ftrace symbol=$traced"

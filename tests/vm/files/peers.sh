@@ -1,7 +1,7 @@
-# peers.sh: bpftrace and perf, in a tree of their own, if the guest got one.
+# peers.sh: bpftrace and perf, in a tree of their own.
 peers=/peers
 
-if [ -e peers.tar ]; then
+if [ ! -d $peers ]; then
 	mkdir $peers
 	tar xf peers.tar -C $peers && rm peers.tar
 	mkdir -p $peers/tmp
@@ -37,10 +37,14 @@ attach_ways() {
 	attach "$program"
 }
 
-# detach: ends it, and says how many ways had counted how much.
+# detach: ends it, and waits.
 detach() {
 	kill -INT $attached
 	wait $attached
+}
+
+# ways: how many of the ways of the last one had counted how much.
+ways() {
 	awk '/^@/ { ways[$NF]++ } END { for (hits in ways) print ways[hits] " ways " hits }' /tmp/attached
 }
 

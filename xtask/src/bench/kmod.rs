@@ -52,15 +52,14 @@ const TOOLS: [&str; 5] = [
 const LIMIT: Duration = Duration::from_secs(1200);
 
 pub fn main(kernel: Name) -> Result<()> {
-    let peer = (kernel == Name::Sid).then(peers::ensure).transpose()?;
-    // The peer is unpacked in memory.
-    let mem = if peer.is_some() { 6144 } else { 2048 };
-    let guest = Guest { kernel, mem, ..Guest::default() };
+    let peers = peers::ensure(kernel)?;
+    // They are unpacked in memory.
+    let guest = Guest { kernel, mem: 6144, ..Guest::default() };
     let mut contents = vm::built(&guest)?;
     let kernel = Kernel::need(kernel)?;
     push(&mut contents, "tests/vm/bench.sh")?;
     contents.pushed.push(kmod::build_beside(&kernel, "kbench")?);
-    contents.pushed.extend(peer);
+    contents.pushed.push(peers);
     contents.runs = vec!["sh bench.sh\n".to_owned()];
     let mut machine = vm::boot(&guest, &contents)?;
     let mut output = Output::default();

@@ -202,7 +202,7 @@ fn pushed(file: &Path, kernel: Name) -> Result<PathBuf> {
         return Ok(Kernel::need(kernel)?.vmlinuz);
     }
     if file.ends_with(peers::FILE) {
-        return peers::ensure();
+        return peers::ensure(kernel);
     }
     if let (Some("ko"), Some(name)) = (file.extension().and_then(OsStr::to_str), file.file_stem()) {
         return kmod::build_beside(&Kernel::need(kernel)?, &name.to_string_lossy());
