@@ -295,7 +295,7 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 	}
 
 	/* What was disarmed a moment ago has its slots still. */
-	if (count > kinst_slots_free())
+	if (count > kinst_slots_left())
 		kinst_sites_reap();
 	mutex_lock(&kinst_sites_mutex);
 	for (i = 0; i < count && !killed; i += KINST_BATCH) {

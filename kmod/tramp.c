@@ -62,7 +62,6 @@ static struct kinst_slots kinst_detour_slots = {
 
 static unsigned long kinst_fault_owner[KINST_FAULT_SLOTS]; /* address of the instruction, or 0 */
 static unsigned int kinst_fault_end; /* no slot from here on ever had an owner */
-static unsigned int kinst_fault_count; /* slots that have one */
 
 #define KINST_OWNER_LOST 1 /* its instruction has changed; nobody gets the slot again */
 
@@ -74,7 +73,11 @@ static int kinst_show_slots(char *buffer, const struct kernel_param *kp)
 
 static int kinst_show_fault_slots(char *buffer, const struct kernel_param *kp)
 {
-	return sysfs_emit(buffer, "%u\n", READ_ONCE(kinst_fault_count));
+	unsigned int i, owned = 0;
+
+	for (i = 0; i < READ_ONCE(kinst_fault_end); i++)
+		owned += !!READ_ONCE(kinst_fault_owner[i]);
+	return sysfs_emit(buffer, "%u\n", owned);
 }
 
 static const struct kernel_param_ops kinst_slots_ops = { .set = kinst_refuse_to_set, .get = kinst_show_slots };
@@ -86,7 +89,7 @@ static const struct kernel_param_ops kinst_fault_slots_ops = {
 	.get = kinst_show_fault_slots,
 };
 module_param_cb(fault_slots, &kinst_fault_slots_ops, NULL, 0444);
-MODULE_PARM_DESC(fault_slots, "trampolines of instructions that may fault, which stay taken (to be read)");
+MODULE_PARM_DESC(fault_slots, "trampolines of instructions that may fault, which stay taken until their module goes (to be read)");
 
 static bool kinst_slot_is_fault(unsigned long slot)
 {
@@ -148,7 +151,6 @@ static enum kinst_reason kinst_fault_slot_get(const struct kinst_arch_insn *insn
 		return reason;
 	kinst_fault_owner[free] = insn->addr;
 	kinst_fault_end = max(kinst_fault_end, free + 1);
-	kinst_fault_count++;
 	kinst_fault_entry(*slot, insn, original);
 	kinst_patch_write(*slot, bytes, sizeof(bytes));
 	return KINST_OK;
@@ -159,12 +161,9 @@ void kinst_tramp_forget(const struct module *mod)
 {
 	unsigned int i;
 
-	for (i = 0; i < kinst_fault_end; i++) {
-		if (!within_module(kinst_fault_owner[i], mod))
-			continue;
-		kinst_fault_owner[i] = 0;
-		kinst_fault_count--;
-	}
+	for (i = 0; i < kinst_fault_end; i++)
+		if (within_module(kinst_fault_owner[i], mod))
+			kinst_fault_owner[i] = 0;
 }
 
 /* The address of a free one, from the place on where the last search ended; or 0. */
@@ -223,7 +222,7 @@ void kinst_slot_put(unsigned long slot)
 		kinst_slots_give(&kinst_pool_slots, slot);
 }
 
-unsigned int kinst_slots_free(void)
+unsigned int kinst_slots_left(void)
 {
 	return KINST_POOL_SLOTS - bitmap_weight(kinst_used, KINST_POOL_SLOTS);
 }

@@ -17,7 +17,7 @@ enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned lo
 void kinst_slot_put(unsigned long slot);
 
 /* How many there are to be taken, without those that are given back in a moment. */
-unsigned int kinst_slots_free(void);
+unsigned int kinst_slots_left(void);
 
 /* A slot for the detour of a jump: what stands there instead of n instructions. */
 enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned int n, unsigned long *detour);
