@@ -99,9 +99,17 @@ pub fn start(config: &Config) -> Result<Started> {
 fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
     let mut command = config.qemu.command();
     let thread = if config.multi_threaded { "multi" } else { "single" };
-    let accel = if config.accel == "tcg" { format!("tcg,thread={thread}") } else { config.accel.into() };
+    let accel = match config.accel {
+        "tcg" => format!("tcg,thread={thread}"),
+        "icount" => "tcg,thread=single".into(),
+        other => other.into(),
+    };
     command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
     command.args(["-machine", "pc", "-cpu", "max", "-accel", &accel]);
+    if config.accel == "icount" {
+        // 4 ns an instruction.
+        command.args(["-icount", "shift=2"]);
+    }
     command.args(["-smp", &config.smp.to_string(), "-m", &config.memory_mb.to_string()]);
     for stream in Stream::ALL.map(Stream::name) {
         let options = format!("socket,id={stream},path={base}-{stream},abstract=on");

@@ -44,8 +44,8 @@ pub struct Guest {
     /// Run the CPUs on threads of their own or on one [default: multi with QEMU 10 or newer]
     #[arg(long, value_name = "single|multi", value_parser = ["single", "multi"])]
     pub thread: Option<String>,
-    /// QEMU's accelerator
-    #[arg(long, default_value = "tcg", value_parser = ["tcg", "kvm"])]
+    /// QEMU's accelerator; icount is tcg with a clock that goes by the instructions that the guest executes
+    #[arg(long, default_value = "tcg", value_parser = ["tcg", "kvm", "icount"])]
     pub accel: String,
     /// Words to add to the kernel's command line
     #[arg(long, value_name = "WORDS", default_value = "", allow_hyphen_values = true)]
