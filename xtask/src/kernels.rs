@@ -113,7 +113,7 @@ impl Kernel {
     pub fn module(&self, name: &str) -> Option<PathBuf> {
         let order = fs::read_to_string(self.modules.join("modules.order")).ok()?;
         // A listed path may lack the compression's suffix.
-        let line = order.lines().find(|l| module_name(l) == Some(name))?;
+        let line = order.lines().find(|l| module_name(l).as_deref() == Some(name))?;
         let plain = line.rsplit_once(".ko").map_or(line, |(stem, _)| stem);
         let candidates =
             [".ko", ".ko.xz", ".ko.zst", ".ko.gz"].map(|s| self.modules.join(format!("{plain}{s}")));
@@ -122,9 +122,9 @@ impl Kernel {
 }
 
 /// The name of the module in a file, where files write `-` for `_` at will.
-fn module_name(path: &str) -> Option<&str> {
+fn module_name(path: &str) -> Option<String> {
     let file = path.rsplit('/').next()?;
-    Some(file.split_once(".ko")?.0)
+    Some(file.split_once(".ko")?.0.replace('-', "_"))
 }
 
 /// The link that points from a kernel's name to its sysroot.

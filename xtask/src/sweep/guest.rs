@@ -10,7 +10,7 @@ use crate::kernels::Kernel;
 use crate::vm::contents::Contents;
 use crate::vm::klog::KernelLog;
 use crate::vm::machine::{End, Machine, Sink};
-use crate::vm::{self, Guest, programs};
+use crate::vm::{self, Guest, modules, programs};
 use crate::workspace;
 
 /// A guest that says nothing for so long is lost. It says something every two seconds, unless it is very busy.
@@ -18,10 +18,41 @@ const SILENCE: Duration = Duration::from_secs(150);
 /// No boot lasts longer.
 const LIMIT: Duration = Duration::from_secs(12 * 3600);
 
-/// Modules that a sweep over modules loads, as far as the kernel has them: file systems, networks, crypto.
-const MODULES: &str = "xfs btrfs fuse overlay nfsd loop dm_mod nf_tables nft_ct nf_conntrack_netlink bridge veth tun \
-                       vxlan wireguard ip6_tables iptable_nat sch_htb kvm_intel kvm_amd crc32_pclmul aesni_intel \
-                       sctp tls vsock virtio_net drm";
+/// Modules that a sweep over modules loads, as far as the kernel has them and they find what they are for: checksums
+/// (which others ask for by another name), file systems, networks, crypto.
+const MODULES: [&str; 31] = [
+    "crc32c_generic",
+    "crc32c_intel",
+    "xxhash_generic",
+    "sha256_generic",
+    "blake2b_generic",
+    "xfs",
+    "btrfs",
+    "fuse",
+    "overlay",
+    "nfsd",
+    "loop",
+    "dm_mod",
+    "nf_tables",
+    "nft_ct",
+    "nf_conntrack_netlink",
+    "bridge",
+    "veth",
+    "tun",
+    "vxlan",
+    "wireguard",
+    "ip6_tables",
+    "iptable_nat",
+    "sch_htb",
+    "kvm_intel",
+    "kvm_amd",
+    "crc32_pclmul",
+    "aesni_intel",
+    "sctp",
+    "tls",
+    "vsock",
+    "drm",
+];
 
 /// All that the guests of a sweep have in common.
 pub struct Bench {
@@ -29,6 +60,8 @@ pub struct Bench {
     pub kernel: Kernel,
     guest: Guest,
     contents: Contents,
+    /// What each script begins with: loads the modules, if they are what is swept.
+    load_modules: String,
 }
 
 /// What a guest is asked to sweep.
@@ -83,14 +116,12 @@ impl Request {
         if self.nojump {
             words.push("--nojump".into());
         }
-        let mut load = String::new();
         if self.modules {
             words.push("--modules".into());
-            load = format!("for m in {MODULES}; do modprobe $m 2>/dev/null; done\n");
         }
         // A consumer that cannot run for half a minute is no dead one here.
-        load += "echo 0 >/sys/module/kinst/parameters/deadman\n";
-        format!("{load}exec {} -- ./workload {}\n", words.join(" "), self.load)
+        let prepare = "echo 0 >/sys/module/kinst/parameters/deadman";
+        format!("{prepare}\nexec {} -- ./workload {}\n", words.join(" "), self.load)
     }
 }
 
@@ -128,10 +159,18 @@ impl Bench {
         let built = vm::built(&guest)?;
         let sources = workspace::root().join("kmod/tests/vm");
         let programs = ["sweep.c", "workload.c", "points.c"].map(|f| sources.join(f));
-        let pushed =
+        let mut pushed: Vec<_> =
             programs.iter().map(|f| programs::from_source(f, &["-static"])).collect::<Result<_>>()?;
         let kernel = Kernel::need(options.kernel)?;
-        Ok(Bench { options: options.clone(), kernel, guest, contents: Contents { pushed, ..built } })
+        let mut load_modules = String::new();
+        if options.modules {
+            for file in modules::with_needs(&kernel, &MODULES)? {
+                load_modules += &format!("insmod {}\n", file.file_name().unwrap_or_default().display());
+                pushed.push(file);
+            }
+        }
+        let contents = Contents { pushed, ..built };
+        Ok(Bench { options: options.clone(), kernel, guest, contents, load_modules })
     }
 
     /// Boots a guest with these scripts.
@@ -140,7 +179,7 @@ impl Bench {
             programs: Vec::new(),
             pushed: self.contents.pushed.clone(),
             module: self.contents.module.clone().filter(|_| module),
-            runs,
+            runs: runs.iter().map(|run| format!("{}{run}", self.load_modules)).collect(),
         };
         vm::boot(&self.guest, &contents)
     }

@@ -115,6 +115,9 @@ fn sweep(bench: &Bench, state: &mut State, progress: &Progress) -> Result<()> {
             Ended::Whole => state.done = left.is_none_or(|left| run.batches < left),
             Ended::Fault(what) => fault(bench, state, &run, what, progress)?,
         }
+        if state.done && state.total == 0 {
+            bail!("there is no function to sweep");
+        }
         state.save()?;
         if state.done || left.is_some_and(|left| run.batches >= left) {
             break;

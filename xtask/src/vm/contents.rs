@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::exec;
 use crate::kernels::Kernel;
-use crate::vm::newc::Archive;
+use crate::vm::{modules, newc::Archive};
 
 const INIT: &str = include_str!("guest/init.sh");
 
@@ -97,28 +97,13 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// The shipped modules that the ports need, uncompressed: busybox cannot load compressed ones everywhere.
+/// The shipped modules that the ports need.
 fn transport(archive: &mut Archive, kernel: &Kernel) -> Result<()> {
     let mut found = false;
     for (order, name) in TRANSPORT.iter().enumerate() {
         let Some(file) = kernel.module(name) else { continue };
         found = true;
-        let program = match file.extension().and_then(|e| e.to_str()) {
-            Some("xz") => Some("xz"),
-            Some("zst") => Some("zstd"),
-            Some("gz") => Some("gzip"),
-            _ => None,
-        };
-        let data = match program {
-            None => read(&file)?,
-            Some(program) => {
-                let out = exec::captured(Command::new(program).arg("-dc").arg(&file))?;
-                if !out.status.success() {
-                    bail!("{program} cannot unpack {}", file.display());
-                }
-                out.stdout
-            }
-        };
+        let data = modules::read(&file)?;
         archive.file(&format!("etc/transport/{order}-{name}.ko"), 0o644, &data);
     }
     let builtin = fs::read_to_string(kernel.modules.join("modules.builtin")).unwrap_or_default();

@@ -4,6 +4,7 @@ pub mod contents;
 pub mod klog;
 mod launch;
 pub mod machine;
+pub mod modules;
 mod newc;
 pub mod programs;
 mod stream;
