@@ -279,36 +279,49 @@ static long grown(const struct slab *before, const struct slab *after, int count
 	return bad;
 }
 
-/* A slab that seems to have grown must grow on for as many cycles more: what SLUB has at hand is less than 300 objects. */
-#define ROUNDS 5
+/* Most of a cycle is waiting for the kernel. */
+#define AT_ONCE 8
 
+static int many_cycles(long n)
+{
+	int i, status, bad = 0;
+
+	fflush(stdout);
+	for (i = 0; i < AT_ONCE; i++) {
+		if (fork())
+			continue;
+		for (; n >= AT_ONCE && !bad; n -= AT_ONCE)
+			bad = cycle();
+		fflush(stdout);
+		_exit(bad != 0);
+	}
+	while (wait(&status) > 0)
+		bad |= status;
+	return bad ? -1 : 0;
+}
+
+/* What SLUB has at hand makes a slab seem up to some 260 objects larger or smaller: n is to be more than 520. */
 static int cycles(long n)
 {
 	static struct slab before[512], after[512];
 	long i, areas_before, bad;
-	int count, round;
+	int count;
 
-	for (i = 0; i < 20; i++)
-		if (cycle())
-			return -1;
+	if (many_cycles(10 * AT_ONCE))
+		return -1;
 	sleep(2);
 	count = slabs(before, 512);
 	areas_before = areas();
-	for (round = 1; round <= ROUNDS; round++) {
-		for (i = 0; i < n; i++)
-			if (cycle())
-				return -1;
-		/* What the last ones had is freed when every task has been through the scheduler, and by RCU's queue after 5 s. */
-		for (i = 0; i < 5; i++) {
-			sleep(2);
-			CHECK(slabs(after, 512) == count && count > 50);
-			if (!grown(before, after, count, round * n * 3 / 4, 0))
-				break;
-		}
-		if (i < 5)
+	if (many_cycles(n))
+		return -1;
+	/* What the last ones had is freed when every task has been through the scheduler, and RCU's own queue 5 s later. */
+	for (i = 0; i < 10; i++) {
+		sleep(2);
+		CHECK(slabs(after, 512) == count && count > 50);
+		if (!grown(before, after, count, n / 2, 0))
 			break;
 	}
-	bad = round > ROUNDS ? grown(before, after, count, ROUNDS * n * 3 / 4, 1) : 0;
+	bad = grown(before, after, count, n / 2, 1);
 	if (areas() != areas_before) {
 		printf("%ld areas of vmalloc, %ld before\n", areas(), areas_before);
 		bad++;

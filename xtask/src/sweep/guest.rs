@@ -20,12 +20,16 @@ const LIMIT: Duration = Duration::from_secs(12 * 3600);
 
 /// Modules that a sweep over modules loads, as far as the kernel has them and they find what they are for: checksums
 /// (which others ask for by another name), file systems, networks, crypto.
-const MODULES: [&str; 31] = [
+const MODULES: [&str; 35] = [
     "crc32c_generic",
     "crc32c_intel",
     "xxhash_generic",
     "sha256_generic",
     "blake2b_generic",
+    "ext4",
+    "vfat",
+    "nls_cp437",
+    "nls_ascii",
     "xfs",
     "btrfs",
     "fuse",
@@ -121,8 +125,14 @@ impl Request {
         }
         // A consumer that cannot run for half a minute is no dead one here.
         let prepare = "echo 0 >/sys/module/kinst/parameters/deadman";
-        format!("{prepare}\nexec {} -- ./workload {}\n", words.join(" "), self.load)
+        format!("{prepare}\nexec {} -- {}\n", words.join(" "), load(self.modules, self.load))
     }
+}
+
+/// What makes the guest work, and checks that it does it right.
+fn load(modules: bool, seconds: f64) -> String {
+    let program = if modules { "/bin/sh ./modules.sh" } else { "./workload" };
+    format!("{program} {seconds}")
 }
 
 /// How it ended.
@@ -164,6 +174,7 @@ impl Bench {
         let kernel = Kernel::need(options.kernel)?;
         let mut load_modules = String::new();
         if options.modules {
+            pushed.push(sources.join("modules.sh"));
             for file in modules::with_needs(&kernel, &MODULES)? {
                 load_modules += &format!("insmod {}\n", file.file_name().unwrap_or_default().display());
                 pushed.push(file);
@@ -207,7 +218,7 @@ impl Bench {
 
     /// The load alone in a guest without the module, some times: what then goes wrong is not ours. How often it was right.
     pub fn control(&self, times: usize) -> Result<usize> {
-        let script = format!("exec ./workload {}\n", self.options.load);
+        let script = format!("exec {}\n", load(self.options.modules, self.options.load));
         let mut machine = self.boot(vec![script; times], false)?;
         let mut right = 0;
         for id in 0..times {
