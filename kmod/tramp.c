@@ -205,7 +205,8 @@ enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned lo
 	u8 bytes[KINST_SLOT_SIZE];
 	enum kinst_reason reason;
 
-	if (original)
+	/* A direct jump or call does not fault: the entry is for an alternative of it, as "rep stosb" in clear_user(). */
+	if (original && !insn->target)
 		return kinst_fault_slot_get(insn, original, slot);
 	*slot = kinst_slots_find(&kinst_pool_slots);
 	if (!*slot)

@@ -38,7 +38,7 @@ static void reads(long n)
 	close(fd);
 }
 
-static void one_fault(int fd[2], long i)
+static void one_fault(int fd[2], int zero, long i)
 {
 	char *m = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char *volatile wild = (char *)8;
@@ -57,7 +57,11 @@ static void one_fault(int fd[2], long i)
 	expect((r == -1 && errno == EFAULT) || r == 1000);
 	while (read(fd[0], buf, sizeof(buf)) > 0)
 		;
+	/* zeros up to the hole, and no further */
+	memset(m, 1, 4096);
+	expect(read(zero, m + 4096 - 1000, 3000) == 1000 && m[4096 - 1001] == 1 && !m[4096 - 1000] && !m[4095]);
 	/* never mapped, and not even an address */
+	expect(read(zero, wild, 100) == -1 && errno == EFAULT);
 	expect(write(fd[1], wild, 100) == -1 && errno == EFAULT);
 	expect(syscall(SYS_uname, (char *)16) == -1 && errno == EFAULT);
 	expect(syscall(SYS_uname, (char *)0x8000000000000000) == -1 && errno == EFAULT);
@@ -67,12 +71,13 @@ static void one_fault(int fd[2], long i)
 
 static void faults(long n)
 {
-	int fd[2];
+	int fd[2], zero = open("/dev/zero", O_RDONLY);
 	long i;
 
-	expect(pipe2(fd, O_NONBLOCK) == 0);
+	expect(pipe2(fd, O_NONBLOCK) == 0 && zero >= 0);
 	for (i = 0; i < n; i++)
-		one_fault(fd, i);
+		one_fault(fd, zero, i);
+	close(zero);
 }
 
 static void forks(long n)
