@@ -288,7 +288,10 @@ static int many_cycles(long n)
 
 	fflush(stdout);
 	for (i = 0; i < AT_ONCE; i++) {
-		if (fork())
+		pid_t pid = fork();
+
+		bad |= pid < 0;
+		if (pid)
 			continue;
 		for (; n >= AT_ONCE && !bad; n -= AT_ONCE)
 			bad = cycle();
