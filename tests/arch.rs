@@ -1,7 +1,7 @@
 //! tests/arch.rs: what the kernel module makes of each instruction of whole kernels, against another decoder.
 
-#[path = "support/installed.rs"]
-mod installed;
+#[path = "support/needs.rs"]
+mod needs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -83,11 +83,7 @@ const STOP: u8 = 7;
 
 /// The program of kmod/tests/arch.c, if the decoder that it takes was set up.
 fn program() -> Option<PathBuf> {
-    let decoder = installed::cache()?.join("decoder");
-    if !decoder.join(".complete").exists() {
-        eprintln!("skipped: the kernel's decoder was not set up");
-        return None;
-    }
+    let decoder = needs::decoder()?;
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("arch");
     // Each test is a process of its own, and one of them makes it.
     let lock = std::fs::File::create(out.with_extension("lock")).expect("a file");
@@ -97,6 +93,19 @@ fn program() -> Option<PathBuf> {
     make.arg(format!("DECODER={}", decoder.display())).arg(format!("OUT={}", out.display()));
     assert!(make.status().expect("make").success());
     Some(out.join("kinst_arch"))
+}
+
+/// Executes detours with the module's own entry code, behind a return thunk that destroys the flags.
+#[test]
+fn a_detour_keeps_the_flags_whatever_a_return_does_to_them() {
+    let Some(decoder) = needs::decoder() else { return };
+    let mut make = Command::new("make");
+    make.args(["-s", "-C", concat!(env!("CARGO_MANIFEST_DIR"), "/kmod/tests"), "detour"]);
+    make.arg(format!("DECODER={}", decoder.display()));
+    make.arg(format!("OUT={}", PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("detour").display()));
+    let out = make.output().expect("make");
+    let said = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success() && said.contains("bad 0"), "{said}");
 }
 
 /// Asks the module's code about runs of instructions. `each` gets a run, and what is said of its instructions.
@@ -268,9 +277,12 @@ fn detour_fault(first: u64, said: &Said, bytes: &[u8]) -> Option<&'static str> {
         return None;
     }
     let mut detour = Elsewhere { bytes: &said.detour, start: said.address.wrapping_add(AWAY), at: 0 };
-    let call = detour.step();
-    if call.code() != Code::Call_rel32_64 || call.near_branch_target() != first.wrapping_add(AWAY) {
-        return Some("the detour does not call");
+    let around = [detour.step(), detour.step(), detour.step()];
+    if around.map(|insn| insn.code()) != [Code::Pushfq, Code::Call_rel32_64, Code::Popfq] {
+        return Some("the detour does not call with the flags saved");
+    }
+    if around[1].near_branch_target() != first.wrapping_add(AWAY) {
+        return Some("the detour calls something else");
     }
     let mut from = 0;
     for number in 1..=said.covered {
@@ -438,11 +450,8 @@ struct Count {
 #[test]
 fn all_instructions_of_the_kernels() {
     let Some(program) = program() else { return };
-    for name in ["stable", "backports", "sid"] {
-        let Some(vmlinux) = installed::sysroot(name).and_then(|root| installed::vmlinux(&root)) else {
-            continue;
-        };
-        let runs = functions(&vmlinux);
+    for (name, root) in needs::kernels() {
+        let runs = functions(&needs::vmlinux(&root).expect("it is there"));
         let mut count = Count::default();
         ask(&program, &runs, |run, said| compare(run, said, &mut count));
         println!(
@@ -513,9 +522,8 @@ fn operands() -> Vec<(Option<u8>, u8, Option<u8>)> {
 #[test]
 fn random_operands() {
     let Some(program) = program() else { return };
-    let Some(vmlinux) = installed::sysroot("stable").and_then(|root| installed::vmlinux(&root)) else {
-        return;
-    };
+    let Some(root) = needs::stable() else { return };
+    let vmlinux = needs::vmlinux(&root).expect("it is there");
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut random = || {
         state ^= state << 13;

@@ -1,10 +1,10 @@
 //! tests/cli.rs: the commands dtrace and inlinecall as a user runs them, on a machine without the kernel module: exit
 //! statuses, what is on standard output, what is on standard error.
 
-#[path = "support/installed.rs"]
-mod installed;
+#[path = "support/needs.rs"]
+mod needs;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A finished command.
@@ -146,17 +146,10 @@ fn libraries_of_a_directory_are_read() {
 /// Those that come with the compiler, read from a directory, where nothing is left out quietly.
 #[test]
 fn every_library_fits_every_kernel() {
-    let Some((stable, _)) = kernel() else {
-        return eprintln!("skipped: no kernel (cargo xtask setup)");
-    };
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dlib");
     // Of these two one fits a kernel.
     let alternatives = ["iofile.d", "iofile_union.d"];
-    for kernel in ["stable", "backports", "sid"] {
-        let root = stable.with_file_name(kernel);
-        if !root.exists() {
-            continue;
-        }
+    for (kernel, root) in needs::kernels() {
         let fits = alternatives.map(|left_out| {
             let dir = tempfile::tempdir().expect("a directory");
             for entry in std::fs::read_dir(&own).expect("the libraries") {
@@ -220,7 +213,7 @@ fn mistakes_are_explained() {
 #[test]
 fn without_the_module() {
     if Path::new("/dev/dtrace/kinst").exists() {
-        return eprintln!("skipped: the module is loaded");
+        return needs::missing("machine without the module", "rmmod kinst");
     }
     for arguments in [&["-n", "BEGIN"][..], &["-n", "syntax error {"], &["-c", "/nowhere", "-n", "BEGIN"]] {
         let ran = dtrace(arguments);
@@ -539,18 +532,10 @@ fn inlinecall_says_why_there_is_nothing() {
     assert_eq!(inlinecall(&["--help"]).status, 0);
 }
 
-/// What `cargo xtask setup` has unpacked.
-fn kernel() -> Option<(PathBuf, PathBuf)> {
-    let root = installed::sysroot("stable")?;
-    let vmlinux = installed::vmlinux(&root)?;
-    Some((root, vmlinux))
-}
-
 #[test]
 fn a_stock_kernel() {
-    let Some((root, vmlinux)) = kernel() else {
-        return eprintln!("skipped: no kernel (cargo xtask setup)");
-    };
+    let Some(root) = needs::stable() else { return };
+    let vmlinux = needs::vmlinux(&root).expect("it is there");
     let (root, vmlinux) = (root.to_str().expect("UTF-8"), vmlinux.to_str().expect("UTF-8"));
     let text = accepted(&[
         "--sysroot",
@@ -577,9 +562,7 @@ fn a_stock_kernel() {
 
 #[test]
 fn an_edge_over_a_static_key() {
-    let Some((root, _)) = kernel() else {
-        return eprintln!("skipped: no kernel (cargo xtask setup)");
-    };
+    let Some(root) = needs::stable() else { return };
     let root = root.to_str().expect("UTF-8");
     let text = accepted(&["--sysroot", root, "-edn", "kinst:vmlinux:cpusets_enabled:return"]);
     let mut names = text.lines().filter_map(|line| {

@@ -1,5 +1,8 @@
 //! tests/debuginfod.rs: debug information from a server, which is asked only by those who name one.
 
+#[path = "support/needs.rs"]
+mod needs;
+
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -56,21 +59,13 @@ fn build(dir: &Path, id: &str) -> PathBuf {
     path
 }
 
-fn is_there() -> bool {
-    let there = Command::new("debuginfod-find").arg("--version").output().is_ok();
-    if !there {
-        eprintln!("skipped: no debuginfod-find (Debian: debuginfod)");
-    }
-    there
-}
-
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[test]
 fn a_program_without_debug_information() {
-    if !is_there() {
+    if !needs::program("debuginfod-find") {
         return;
     }
     let dir = tempfile::tempdir().expect("a directory");
@@ -97,7 +92,7 @@ fn a_program_without_debug_information() {
 
 #[test]
 fn a_server_that_does_not_have_it_or_is_not_there() {
-    if !is_there() {
+    if !needs::program("debuginfod-find") {
         return;
     }
     let dir = tempfile::tempdir().expect("a directory");
@@ -130,7 +125,7 @@ fn bootable(program: &Path, to: &Path) {
 /// A tree with nothing but what is booted: it tells the build id.
 #[test]
 fn a_kernel_under_a_sysroot() {
-    if !is_there() {
+    if !needs::program("debuginfod-find") {
         return;
     }
     let dir = tempfile::tempdir().expect("a directory");
@@ -162,8 +157,11 @@ fn a_kernel_under_a_sysroot() {
 /// A file with the build id of the kernel that runs these tests.
 #[test]
 fn the_running_kernel() {
-    let Some(id) = BuildId::of_running_kernel().filter(|_| is_there()) else {
-        return eprintln!("skipped: the kernel shows no build id");
+    if !needs::program("debuginfod-find") {
+        return;
+    }
+    let Some(id) = BuildId::of_running_kernel() else {
+        return needs::missing("build id in /sys/kernel/notes", "mount -t sysfs sysfs /sys");
     };
     let dir = tempfile::tempdir().expect("a directory");
     let whole = build(dir.path(), &format!("0x{id}"));

@@ -1,5 +1,8 @@
 //! tests/dwarf.rs: the shapes of debug information that compilers and packagers make, each against addr2line.
 
+#[path = "support/needs.rs"]
+mod needs;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -68,14 +71,6 @@ impl Fixture {
         self.run("gcc", &arguments);
         self.path(program)
     }
-}
-
-fn is_there(program: &str) -> bool {
-    let there = Command::new(program).arg("--help").output().is_ok();
-    if !there {
-        eprintln!("skipped: no {program}");
-    }
-    there
 }
 
 /// For each function: the addresses that its copies cover, and where they begin.
@@ -208,7 +203,7 @@ fn origins_in_another_unit() {
 
 #[test]
 fn partial_units_and_an_alternate_file() {
-    if !is_there("dwz") {
+    if !needs::program("dwz") {
         return;
     }
     let fixture = Fixture::new();

@@ -1,20 +1,13 @@
 //! tests/exits.rs: where the inlined copies of whole kernels are left: a sweep, with the time it takes.
 
-#[path = "support/installed.rs"]
-mod installed;
+#[path = "support/needs.rs"]
+mod needs;
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
 
 use kinst::sites::points::Point;
 use kinst::sites::{Kernel, dwarf};
 use rustix::time::{ClockId, clock_gettime};
-
-/// `KINST_KERNELS`, or the one that `cargo xtask setup` has unpacked first.
-fn kernels() -> Vec<PathBuf> {
-    let wanted = std::env::var("KINST_KERNELS").unwrap_or("stable".to_owned());
-    wanted.split(',').filter_map(installed::sysroot).collect()
-}
 
 /// CPU time of all threads, and wall time, in milliseconds.
 fn now() -> (i64, i64) {
@@ -59,7 +52,7 @@ struct Count {
 #[test]
 #[ignore = "takes some seconds, and measures"]
 fn all_copies_of_a_kernel() {
-    for path in kernels() {
+    for (_, path) in needs::kernels() {
         let kernel = Kernel::sysroot(&path, None).expect("a sysroot");
         let modules = if std::env::var_os("KINST_MODULES").is_some() { kernel.modules().len() } else { 1 };
         let (mut count, mut reasons) = (Count::default(), BTreeMap::new());

@@ -1,8 +1,8 @@
 //! tests/locals.rs: where a kernel's variables are, against `perf probe -D 'function $params'`; and of how many parameters
-//! of inlined copies the location at the entry can be read. Skipped where there is no vmlinux, or no perf.
+//! of inlined copies the location at the entry can be read.
 
-#[path = "support/installed.rs"]
-mod installed;
+#[path = "support/needs.rs"]
+mod needs;
 
 #[path = "support/kernel.rs"]
 #[allow(dead_code, reason = "other tests need more of it")]
@@ -40,15 +40,9 @@ const FUNCTIONS: [&str; 15] = [
     "rb_link_node",
 ];
 
-/// `KINST_SYSROOT`, or what `cargo xtask setup` has unpacked.
+/// `KINST_SYSROOT`, or the stable kernel.
 fn sysroot() -> Option<PathBuf> {
-    let given = std::env::var_os("KINST_SYSROOT").map(PathBuf::from);
-    let root = given.or_else(|| installed::sysroot("stable"))?;
-    let found = installed::vmlinux(&root).is_some();
-    if !found {
-        eprintln!("skipped: no vmlinux (KINST_SYSROOT, or cargo xtask setup)");
-    }
-    found.then_some(root)
+    std::env::var_os("KINST_SYSROOT").map(PathBuf::from).or_else(needs::stable)
 }
 
 /// What perf says of one copy: variables and their places.
@@ -129,11 +123,8 @@ fn classify(ours: Option<&Result<Location, Missing>>, theirs: &str) -> Option<&'
 
 #[test]
 fn parameters_are_where_perf_finds_them() {
-    let Some(root) = sysroot() else { return };
-    if Command::new("perf").arg("--version").output().is_err() {
-        return eprintln!("skipped: no perf (Debian: linux-perf)");
-    }
-    let vmlinux = installed::vmlinux(&root).expect("it is there");
+    let (Some(root), true) = (sysroot(), needs::program("perf")) else { return };
+    let vmlinux = needs::vmlinux(&root).expect("it is there");
     let kernel = Kernel::sysroot(&root, None).expect("a sysroot");
     let (mut classes, mut only_ours): (BTreeMap<&str, usize>, usize) = Default::default();
     let mut differences = BTreeSet::new();
@@ -268,7 +259,7 @@ fn row(variable: &Variable) -> String {
 #[ignore = "slow: every copy of a kernel; cargo test --release --test locals -- --ignored --nocapture"]
 fn parameters_of_all_copies() {
     let Some(root) = sysroot() else { return };
-    let image = Image::open(&installed::vmlinux(&root).expect("it is there")).expect("a vmlinux");
+    let image = Image::open(&needs::vmlinux(&root).expect("it is there")).expect("a vmlinux");
     // Every N-th name only: a look that takes seconds.
     let every = std::env::var("KINST_EVERY").ok().and_then(|every| every.parse().ok()).unwrap_or(1);
     let names: Vec<String> = dwarf::inline_names(&image).expect("names").into_iter().step_by(every).collect();

@@ -1,5 +1,8 @@
 //! tests/stepped.rs: inlined copies in programs that are executed instruction by instruction: as often left as entered.
 
+#[path = "support/needs.rs"]
+mod needs;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -21,13 +24,7 @@ fn run(program: &str, arguments: &[&str]) -> String {
 
 /// gcc, and clang where there is one: its copies have no DW_AT_entry_pc.
 fn compilers() -> Vec<&'static str> {
-    let mut compilers = vec!["gcc"];
-    if Command::new("clang").arg("--version").output().is_ok_and(|output| output.status.success()) {
-        compilers.push("clang");
-    } else {
-        eprintln!("without clang (cargo xtask setup)");
-    }
-    compilers
+    if needs::program("clang") { vec!["gcc", "clang"] } else { vec!["gcc"] }
 }
 
 const LEVELS: [&str; 3] = ["-O1", "-O2", "-Os"];

@@ -6,12 +6,15 @@ mod btf;
 mod exhaust;
 #[path = "support/kernel.rs"]
 mod kernel;
+#[path = "support/needs.rs"]
+mod needs;
 
 use std::sync::LazyLock;
 
 use btf::records;
 use exhaust::exhaust;
 use kernel::Fixture;
+use kinst::debuginfo::Image;
 use kinst::parser::ast::TagKind;
 use kinst::types::{Kernel, Layout, Member, Type, TypeSource};
 use proptest::prelude::*;
@@ -244,15 +247,18 @@ proptest! {
     }
 }
 
-/// The kernel that this test runs on, where it shows its types.
 #[test]
-fn the_running_kernel_has_a_task_struct() {
-    let Ok(btf) = std::fs::read("/sys/kernel/btf/vmlinux") else { return };
-    let types = Fixture { btf: Some(btf), ..Fixture::default() }.types();
-    let Some(Type::Record(task)) = types.tagged(TagKind::Struct, "task_struct") else { panic!("none") };
-    let members = types.members(&task);
-    let comm = members.iter().find(|member| member.name == "comm").unwrap();
-    assert_eq!(comm.ty.to_string(), "char [16]");
-    let end = members.iter().map(|member| member.bit_offset / 8 + LAYOUT.size(&member.ty).unwrap_or(0)).max();
-    assert!(end.unwrap() <= task.bytes.unwrap());
+fn stock_kernels_have_a_task_struct() {
+    for (_, root) in needs::kernels() {
+        let image = Image::open(&needs::vmlinux(&root).unwrap()).unwrap();
+        let btf = image.debug_section(".BTF").unwrap().into_owned();
+        let types = Fixture { btf: Some(btf), ..Fixture::default() }.types();
+        let Some(Type::Record(task)) = types.tagged(TagKind::Struct, "task_struct") else { panic!("none") };
+        let members = types.members(&task);
+        let comm = members.iter().find(|member| member.name == "comm").unwrap();
+        assert_eq!(comm.ty.to_string(), "char [16]");
+        let end =
+            members.iter().map(|member| member.bit_offset / 8 + LAYOUT.size(&member.ty).unwrap_or(0)).max();
+        assert!(end.unwrap() <= task.bytes.unwrap());
+    }
 }

@@ -1,8 +1,7 @@
-//! tests/vmlinux.rs: a kernel's inlined copies against `perf probe -D` and `objdump -d`, and each site as a probe. Skipped
-//! where there is no vmlinux; the comparison with perf also where there is no perf.
+//! tests/vmlinux.rs: a kernel's inlined copies against `perf probe -D` and `objdump -d`, and each site as a probe.
 
-#[path = "support/installed.rs"]
-mod installed;
+#[path = "support/needs.rs"]
+mod needs;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
@@ -49,21 +48,17 @@ struct Subject {
 }
 
 fn subject() -> Option<&'static Subject> {
-    static SUBJECT: OnceLock<Option<Subject>> = OnceLock::new();
-    let subject = SUBJECT.get_or_init(|| {
-        let path = vmlinux()?;
+    static SUBJECT: OnceLock<Subject> = OnceLock::new();
+    let path = vmlinux()?;
+    Some(SUBJECT.get_or_init(|| {
         let image = Image::open(&path).expect("a vmlinux");
         let wanted = FUNCTIONS.map(str::to_owned);
         let findings = dwarf::find(&image, &wanted, false).expect("debug information");
         assert_eq!(findings.damaged, Vec::<String>::new());
         let copies = FUNCTIONS.into_iter().map(str::to_owned).zip(findings.functions);
         let copies = copies.map(|(name, function)| (name, function.copies)).collect();
-        Some(Subject { path, copies })
-    });
-    if subject.is_none() {
-        eprintln!("skipped: no vmlinux (KINST_VMLINUX, or cargo xtask setup)");
-    }
-    subject.as_ref()
+        Subject { path, copies }
+    }))
 }
 
 /// `KINST_PERF_SAMPLE` more functions for the comparison with perf, spread over all names; perf takes a second for each.
@@ -80,12 +75,10 @@ fn sample(vmlinux: &Path) -> BTreeMap<String, Vec<InlineCopy>> {
     sample.map(|(name, function)| (name, function.copies)).collect()
 }
 
-/// `KINST_VMLINUX`, or what `cargo xtask setup` has unpacked.
+/// `KINST_VMLINUX`, or that of the stable kernel.
 fn vmlinux() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("KINST_VMLINUX") {
-        return Some(PathBuf::from(path)).filter(|path| path.exists());
-    }
-    installed::vmlinux(&installed::sysroot("stable")?)
+    let given = std::env::var_os("KINST_VMLINUX").map(PathBuf::from);
+    given.or_else(|| needs::vmlinux(&needs::stable()?))
 }
 
 /// Addresses of all symbols, by name.
@@ -325,10 +318,7 @@ fn classes(classes: &BTreeMap<Class, usize>) -> String {
 
 #[test]
 fn the_copies_are_those_of_perf() {
-    let Some(subject) = subject() else { return };
-    if Command::new("perf").arg("--version").output().is_err() {
-        return eprintln!("skipped: no perf (Debian: linux-perf)");
-    }
+    let (Some(subject), true) = (subject(), needs::program("perf")) else { return };
     let symbols = symbols(&subject.path);
     let mut table = String::from(
         "| function | copies | our addresses | perf (sort -u) | perf (lines) | common | only ours | only perf |\n|---|--:|--:|--:|--:|--:|---|---|\n",
@@ -385,8 +375,8 @@ fn the_copies_are_those_of_perf() {
 /// Distributions pack it in different formats.
 #[test]
 fn the_kernel_that_is_booted_tells_its_build_id() {
-    for root in ["stable", "backports", "sid"].into_iter().filter_map(installed::sysroot) {
-        let Some(vmlinux) = installed::vmlinux(&root) else { continue };
+    for (_, root) in needs::kernels() {
+        let vmlinux = needs::vmlinux(&root).expect("it is there");
         let name = vmlinux.file_name().expect("a name").to_str().expect("text");
         let booted = root.join("boot").join(name.replace("vmlinux", "vmlinuz"));
         let id = bootable::build_id(&booted);
@@ -428,7 +418,7 @@ fn every_site_is_a_probe_at_an_instruction() {
     let Some(subject) = subject() else { return };
     let Some(root) = subject.path.ancestors().nth(5).filter(|root| root.join("usr/lib/debug/boot").exists())
     else {
-        return eprintln!("skipped: vmlinux is not in a sysroot");
+        return needs::missing("sysroot around vmlinux", "unset KINST_VMLINUX");
     };
     let kernel = Arc::new(Kernel::sysroot(root, None).expect("a kernel"));
     let wanted =

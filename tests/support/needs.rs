@@ -1,0 +1,105 @@
+//! tests/support/needs.rs: what tests need of the machine. A test that cannot run without it says so here, and returns: with
+//! `KINST_REQUIRE=1` that is a failure; else a line in the file that `KINST_SKIPPED` names, which `cargo xtask test` counts.
+
+#![allow(dead_code, reason = "each test needs some of it")]
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// What brings programs and kernels.
+const SETUP: &str = "cargo xtask setup";
+
+/// The one way not to run: `what` is missing, and `how` brings it.
+#[track_caller]
+pub fn missing(what: &str, how: &str) {
+    let required = std::env::var("KINST_REQUIRE").is_ok_and(|value| !value.is_empty() && value != "0");
+    assert!(!required, "there is no {what}, and KINST_REQUIRE asks for it: {how}");
+    let test = format!("{}::{}", env!("CARGO_CRATE_NAME"), name_of_the_test());
+    eprintln!("skipped: {test}: no {what} ({how})");
+    if let Some(path) = std::env::var_os("KINST_SKIPPED") {
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+        // One write a line: tests run side by side.
+        let line = format!("{what}\t{how}\t{test}\n");
+        file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the file that KINST_SKIPPED names");
+    }
+}
+
+/// A test has a thread of its own, named after it, or is the only one of its process, which is told to run it.
+fn name_of_the_test() -> String {
+    let thread = std::thread::current().name().filter(|name| *name != "main").map(str::to_owned);
+    let argument = || std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    thread.or_else(argument).unwrap_or_default()
+}
+
+/// Whether a program can be run.
+#[track_caller]
+pub fn program(name: &str) -> bool {
+    let there = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+        .any(|folder| folder.join(name).is_file());
+    if !there {
+        missing(name, SETUP);
+    }
+    there
+}
+
+/// The kernel that all tests look into.
+#[track_caller]
+pub fn stable() -> Option<PathBuf> {
+    kernel("stable")
+}
+
+/// The sysroot of `stable`, `backports` or `sid`, with debug information.
+#[track_caller]
+pub fn kernel(name: &str) -> Option<PathBuf> {
+    let root = installed(name);
+    if root.is_none() {
+        missing(&format!("{name} kernel"), &format!("{SETUP} --kernel {name}"));
+    }
+    root
+}
+
+/// The kernels that `KINST_KERNELS` names; without it all that are there, of which the stable one has to be.
+#[track_caller]
+pub fn kernels() -> Vec<(&'static str, PathBuf)> {
+    let named = std::env::var("KINST_KERNELS").ok();
+    let all = ["stable", "backports", "sid"].into_iter().filter_map(|name| {
+        let root = match &named {
+            Some(named) if named.split(',').any(|named| named == name) => kernel(name),
+            Some(_) => None,
+            None if name == "stable" => kernel(name),
+            None => installed(name),
+        };
+        Some((name, root?))
+    });
+    all.collect()
+}
+
+/// The decoder of instructions in the kernel's sources.
+#[track_caller]
+pub fn decoder() -> Option<PathBuf> {
+    let dir = cache().map(|cache| cache.join("decoder")).filter(|dir| dir.join(".complete").exists());
+    if dir.is_none() {
+        missing("decoder of the kernel's sources", SETUP);
+    }
+    dir
+}
+
+/// The kernel with its debug information.
+pub fn vmlinux(root: &Path) -> Option<PathBuf> {
+    let boot = std::fs::read_dir(root.join("usr/lib/debug/boot")).ok()?;
+    let mut files = boot.flatten().map(|entry| entry.path());
+    files.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinux-")))
+}
+
+fn installed(name: &str) -> Option<PathBuf> {
+    Some(cache()?.join("kernels").join(name)).filter(|root| vmlinux(root).is_some())
+}
+
+/// What `cargo xtask setup` fills.
+fn cache() -> Option<PathBuf> {
+    std::env::var_os("KINST_CACHE").map(PathBuf::from).or_else(|| {
+        let home = PathBuf::from(std::env::var_os("HOME")?);
+        let base = std::env::var_os("XDG_CACHE_HOME").map_or(home.join(".cache"), PathBuf::from);
+        Some(base.join("kinst"))
+    })
+}
