@@ -1,6 +1,9 @@
 //! tests/disas.rs: `dtrace --disas` and source lines, against objdump, addr2line and readelf, and what is said where there is nothing.
 
-use std::collections::BTreeMap;
+#[path = "support/needs.rs"]
+mod needs;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -172,6 +175,95 @@ fn instructions_are_those_of_objdump_and_frames_those_of_addr2line() {
             assert_eq!(offsets, expected);
         }
     }
+}
+
+/// A copy of `checked`, of which the compiler puts the unlikely part elsewhere.
+const SPLIT: &str = "\
+extern void __attribute__((cold)) complain(int);
+static inline __attribute__((always_inline)) int checked(int *at)
+{
+    if (*at < 0) {
+        complain(*at);
+        *at = 0;
+        return 5;
+    }
+    *at += 3;
+    return *at * 7;
+}
+int outside(int *at)
+{
+    return checked(at) + at[1];
+}
+int _start(int *all)
+{
+    return outside(all);
+}
+void complain(int x)
+{
+    __asm__ volatile (\"\" :: \"r\"(x));
+}
+";
+
+/// Of these addresses those at which addr2line knows the function to be inlined, or to be itself.
+fn inside(vmlinux: &Path, function: &str, addresses: &BTreeSet<u64>) -> BTreeSet<u64> {
+    let mut arguments = vec!["-aif".to_owned(), "-e".to_owned(), vmlinux.to_str().expect("UTF-8").to_owned()];
+    arguments.extend(addresses.iter().map(|address| format!("{address:#x}")));
+    let text = run("addr2line", &arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    let (mut found, mut address) = (BTreeSet::new(), 0);
+    for line in text.lines() {
+        match line.strip_prefix("0x") {
+            Some(number) => address = u64::from_str_radix(number, 16).expect("an address"),
+            None if line == function => drop(found.insert(address)),
+            None => {}
+        }
+    }
+    found
+}
+
+fn addresses(objects: &[Value]) -> BTreeSet<u64> {
+    objects.iter().map(|object| object["address"].as_u64().expect("an address")).collect()
+}
+
+#[test]
+fn a_copy_is_listed_with_the_part_that_stands_elsewhere() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let source = dir.path().join("split.c");
+    std::fs::write(&source, SPLIT).expect("a file");
+    let kernel = Kernel::new(&["-g", "-O2", "-fno-inline-functions", source.to_str().expect("UTF-8")]);
+    let symbols = kernel.symbols();
+    let all = kernel.objdump().into_keys().collect();
+    let objects = kernel.objects("checked");
+    assert_eq!(addresses(&objects), inside(&kernel.vmlinux, "checked", &all));
+    for object in &objects {
+        let place = symbols[object["function"].as_str().expect("a name")]
+            + object["offset"].as_u64().expect("a number");
+        assert_eq!(object["address"], place, "{object}");
+        assert_eq!(object["copy"]["in"], "outside", "{object}");
+    }
+    let functions: BTreeSet<_> = objects.iter().filter_map(|object| object["function"].as_str()).collect();
+    assert_eq!(functions.into_iter().collect::<Vec<_>>(), ["outside", "outside.cold"]);
+    let text = kernel.dtrace(&["--disas", "checked"]).expect("instructions");
+    let entry = objects[0]["copy"]["entry"].as_u64().expect("a number");
+    let inlined = format!("checked, {}:2, inlined in vmlinux:outside at offset {entry}", source.display());
+    assert!(text.contains(&format!("{inlined}\n")), "{text}");
+    assert!(text.contains(&format!("\n{inlined}: what of it is in vmlinux:outside.cold\n")), "{text}");
+}
+
+/// Of a kernel: one copy, whose instructions are in four places of a function and in four of its cold part.
+#[test]
+fn a_copy_in_a_stock_kernel_is_listed_as_a_whole() {
+    let Some(root) = needs::stable() else { return };
+    let (vmlinux, root) =
+        (needs::vmlinux(&root).expect("it is there"), root.to_str().expect("UTF-8").to_owned());
+    let objects = |function: &str| -> Vec<Value> {
+        let text = run(env!("CARGO_BIN_EXE_dtrace"), &["--sysroot", &root, "--json", "--disas", function]);
+        text.lines().map(|line| serde_json::from_str(line).expect("an object")).collect()
+    };
+    let around = ["load_module", "load_module.cold"].map(|function| addresses(&objects(function)));
+    let listed = addresses(&objects("setup_load_info"));
+    assert!(around.iter().all(|part| !part.is_disjoint(&listed)), "in both");
+    let all = around.into_iter().flatten().collect();
+    assert_eq!(listed, inside(&vmlinux, "setup_load_info", &all));
 }
 
 #[test]

@@ -3,6 +3,9 @@
 #[path = "support/sysroot.rs"]
 mod fixture;
 
+#[path = "support/needs.rs"]
+mod needs;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -63,10 +66,25 @@ fn every_shape_of_a_copy() {
         "1 in code that was not linked in",
         "1 without an address",
         "1 the second half of a split function",
-        "1 at the address of another copy",
+        "inlined copies begin where another one does",
     ] {
         assert!(remarks.contains(reason), "{reason} is not in: {remarks}");
     }
+}
+
+/// A loop without a branch in it: what it has of places, each fires as often as the others.
+#[test]
+fn copies_that_begin_at_one_instruction_are_left_together() {
+    let Some(root) = needs::stable() else { return };
+    let (kernel, index) = index(&root, &["rol32"]);
+    let places = |boundary: Boundary| {
+        let sites = names(&index.inline_sites("vmlinux", "rol32", boundary).expect("sites"));
+        sites.iter().filter(|site| site.contains(":chacha_permute:")).count()
+    };
+    let (entered, left) = (places(Boundary::Entry), places(Boundary::Return));
+    assert!(entered > 20 && entered == left, "entered at {entered} places, left at {left}");
+    let remarks = kernel.take_remarks().join("\n");
+    assert!(remarks.contains("inlined copies begin where another one does"), "{remarks}");
 }
 
 #[test]

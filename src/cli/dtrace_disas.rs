@@ -6,7 +6,7 @@ use super::report::in_color;
 use crate::kernel::reason;
 use crate::kernel::uapi::Reason;
 use crate::sites::Refusal;
-use crate::sites::disas::{self, Disassembler, Disassembly, Listed, Listing, Place, Refused};
+use crate::sites::disas::{self, Copy, Disassembler, Disassembly, Listed, Listing, Place, Refused};
 use crate::sites::dwarf::Frame;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -101,10 +101,15 @@ impl Paint {
     fn listing(&self, out: &mut String, listing: &Listing) {
         let source = listing.source.as_ref().map(|place| format!(", {}", shown(place))).unwrap_or_default();
         let title = match &listing.copy {
-            Some((function, entry)) => format!(
-                "{function}{source}, inlined in {}:{} at offset {entry}",
-                listing.module, listing.function
-            ),
+            Some(Copy { function, caller, entry }) => {
+                let module = &listing.module;
+                let elsewhere = if listing.function == *caller {
+                    String::new()
+                } else {
+                    format!(": what of it is in {module}:{}", listing.function)
+                };
+                format!("{function}{source}, inlined in {module}:{caller} at offset {entry}{elsewhere}")
+            }
             None => {
                 let Listing { module, function, size, address, .. } = listing;
                 format!("{module}:{function}{source}, {size} bytes at {address:x}")
@@ -211,7 +216,7 @@ fn object(listing: &Listing, insn: &Listed) -> Value {
     json!({
         "module": listing.module,
         "function": listing.function,
-        "copy": copy.map(|(function, entry)| json!({ "function": function, "entry": entry })),
+        "copy": copy.map(|Copy { function, caller, entry }| json!({ "function": function, "in": caller, "entry": entry })),
         "offset": insn.offset,
         "address": insn.address,
         "bytes": hex(insn, ""),

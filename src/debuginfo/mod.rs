@@ -14,7 +14,7 @@ mod unpack;
 pub use buildid::BuildId;
 pub use error::{D_DEBUGINFO, Error};
 pub use image::{CodeSymbol, FoundSymbol, Image, Loaded, Reference, Section};
-pub use root::{ModuleFile, OWN_MODULE, Root};
+pub use root::{ModuleFile, OWN_MODULE, Root, Stamp};
 pub use search::{
     Searched, debug_file_of, module_binary, module_debug, module_places, vmlinux_debug, vmlinux_places,
 };

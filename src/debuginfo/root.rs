@@ -2,7 +2,11 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
 
 use super::Error;
 
@@ -24,6 +28,42 @@ pub struct ModuleFile {
     pub binary: Option<PathBuf>,
     /// The file of debug information at the mirrored path.
     pub debug: Option<PathBuf>,
+    /// Of the two files, what was seen when they were found.
+    pub seen: [Option<Stamp>; 2],
+}
+
+/// What changes with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    len: u64,
+    inode: u64,
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+impl Stamp {
+    pub fn of(file: &Metadata) -> Stamp {
+        let (seconds, nanoseconds) = (file.mtime(), file.mtime_nsec());
+        Stamp { len: file.len(), inode: file.ino(), seconds, nanoseconds }
+    }
+
+    pub fn words(&self) -> [u64; 4] {
+        [self.len, self.inode, self.seconds as u64, self.nanoseconds as u64]
+    }
+}
+
+impl ModuleFile {
+    /// One of which no file is known.
+    pub fn named(name: &str) -> ModuleFile {
+        ModuleFile { name: name.to_owned(), binary: None, debug: None, seen: [None; 2] }
+    }
+
+    /// What was seen of one of the files.
+    pub fn seen(&self, path: &Path) -> Option<Stamp> {
+        let [binary, debug] = self.seen;
+        let of = |file: &Option<PathBuf>| file.as_deref() == Some(path);
+        binary.filter(|_| of(&self.binary)).or(debug.filter(|_| of(&self.debug)))
+    }
 }
 
 impl Root {
@@ -117,24 +157,24 @@ impl Root {
 
     /// All modules that the tree has a file of, by name.
     pub fn modules(&self) -> BTreeMap<String, ModuleFile> {
-        let mut modules = BTreeMap::new();
-        for (place, is_debug) in [
+        let places = [
             ("/lib/modules", false),
             ("/usr/lib/modules", false),
             ("/usr/lib/debug/lib/modules", true),
             ("/usr/lib/debug/usr/lib/modules", true),
-        ] {
-            let dir = self.path(place).join(&self.release);
-            walk(&dir, 0, &mut |path| {
-                let Some(name) = module_name(path) else { return };
-                let module = modules.entry(name.clone()).or_insert_with(|| ModuleFile {
-                    name,
-                    binary: None,
-                    debug: None,
-                });
+        ];
+        let found = places.par_iter().map(|(place, _)| walk(&self.path(place).join(&self.release), 0));
+        let found: Vec<Vec<Found>> = found.collect();
+        let mut modules = BTreeMap::new();
+        for ((_, is_debug), found) in places.into_iter().zip(found) {
+            for Found { name, path, stamp } in found {
+                let module = modules.entry(name).or_insert_with_key(|name| ModuleFile::named(name));
                 let slot = if is_debug { &mut module.debug } else { &mut module.binary };
-                slot.get_or_insert_with(|| path.to_owned());
-            });
+                if slot.is_none() {
+                    *slot = Some(path);
+                    module.seen[usize::from(is_debug)] = Some(stamp);
+                }
+            }
         }
         modules
     }
@@ -149,8 +189,7 @@ impl Root {
         if names.iter().any(|name| !files.contains_key(*name)) {
             files = self.modules();
         }
-        let none = |name: &str| ModuleFile { name: name.to_owned(), binary: None, debug: None };
-        names.iter().map(|name| files.remove(*name).unwrap_or_else(|| none(name))).collect()
+        names.iter().map(|name| files.remove(*name).unwrap_or_else(|| ModuleFile::named(name))).collect()
     }
 
     /// What depmod wrote down: reading a thousand directories takes longer than a whole trace.
@@ -168,7 +207,8 @@ impl Root {
                     [".ko", ".ko.debug"].map(|end| dir.join(format!("{}{end}", unpacked.unwrap_or_default())))
                 });
             let debug = debug.into_iter().find(|path| path.exists());
-            (name.clone(), ModuleFile { name, binary: Some(dir.join(path)), debug })
+            let binary = Some(dir.join(path));
+            (name.clone(), ModuleFile { binary, debug, ..ModuleFile::named(&name) })
         };
         named.filter(|(name, _)| wanted.contains(name.as_str())).map(file).collect()
     }
@@ -234,18 +274,32 @@ fn by_version(a: &str, b: &str) -> Ordering {
     parts(a).cmp(&parts(b))
 }
 
-/// Visits the files below a directory; `build` and `source` lead to the headers.
-fn walk(dir: &Path, depth: usize, visit: &mut impl FnMut(&Path)) {
+/// A module's file.
+struct Found {
+    name: String,
+    path: PathBuf,
+    stamp: Stamp,
+}
+
+/// The modules below a directory, on all cores; `build` and `source` lead to the headers. A file is looked at from its open
+/// directory: by its whole path that takes longer than all the rest.
+fn walk(dir: &Path, depth: usize) -> Vec<Found> {
     const MAX_DEPTH: usize = 12;
-    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
+    let (mut found, mut dirs) = (Vec::new(), Vec::new());
     for entry in entries.flatten() {
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_dir() && depth < MAX_DEPTH {
-            walk(&entry.path(), depth + 1, visit);
-        } else if kind.is_file() {
-            visit(&entry.path());
+            dirs.push(entry.path());
+        } else if kind.is_file()
+            && let Some(name) = module_name(Path::new(&entry.file_name()))
+            && let Ok(file) = entry.metadata()
+        {
+            found.push(Found { name, path: entry.path(), stamp: Stamp::of(&file) });
         }
     }
+    found.par_extend(dirs.par_iter().flat_map(|dir| walk(dir, depth + 1)));
+    found
 }
 
 #[cfg(test)]
@@ -261,6 +315,23 @@ mod tests {
         assert_eq!(module_name(Path::new("ext4.ko.debug")).as_deref(), Some("ext4"));
         assert_eq!(module_name(Path::new("modules.dep")), None);
         assert_eq!(module_name(Path::new("x.korea")), None);
+    }
+
+    #[test]
+    fn a_file_that_changes_in_its_place_is_seen() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let module = dir.path().join("lib/modules/6.9.7/kernel/fs/ext4.ko");
+        std::fs::create_dir_all(module.parent().expect("a parent")).expect("a directory");
+        let seen = |text: &str| {
+            std::fs::write(&module, text).expect("a file");
+            let found =
+                Root::sysroot(dir.path(), None).expect("a root").modules().remove("ext4").expect("it");
+            let stamp = Stamp::of(&std::fs::metadata(&module).expect("a file"));
+            assert_eq!(found.seen(&module), Some(stamp), "that of the path");
+            assert_eq!(found.seen(Path::new("ext4.ko")), None, "another file");
+            stamp
+        };
+        assert_ne!(seen("one"), seen("three"));
     }
 
     #[test]

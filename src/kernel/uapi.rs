@@ -89,6 +89,9 @@ pub const IOC_AGGSNAP: u32 = 0xc0206b06;
 
 pub const IOC_SYSCALLS: u32 = 0xc0106b07;
 
+/// Waits until each breakpoint that can be a jump is one.
+pub const IOC_SETTLE: u32 = 0x80086b08;
+
 /// "KNST"
 pub const IMAGE_MAGIC: u32 = 0x54534e4b;
 
@@ -989,6 +992,34 @@ const _: () = {
     assert!(offset_of!(Syscalls, buf) == 0);
     assert!(offset_of!(Syscalls, count) == 8);
     assert!(offset_of!(Syscalls, reserved) == 12);
+};
+
+/// What becomes of breakpoints some time after they were armed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Settled {
+    /// out: how many jumps there are, of all sessions
+    pub jumps: u32,
+    pub reserved: u32,
+}
+
+impl Plain for Settled {
+    const SIZE: usize = 8;
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        Some(Settled { jumps: Plain::read(bytes.get(0..)?)?, reserved: Plain::read(bytes.get(4..)?)? })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        self.jumps.write(out);
+        self.reserved.write(out);
+    }
+}
+
+const _: () = {
+    assert!(size_of::<Settled>() == 8);
+    assert!(offset_of!(Settled, jumps) == 0);
+    assert!(offset_of!(Settled, reserved) == 4);
 };
 
 /// A table of the image: count entries at off bytes from its start. off is a multiple of 8.

@@ -22,13 +22,22 @@ pub struct Listing {
     /// Where it begins: in the running kernel, or in the file of a kernel that does not run.
     pub address: u64,
     pub size: u64,
-    /// The listing is of a copy: what is inlined, and the offset where it is entered.
-    pub copy: Option<(String, u64)>,
+    /// The listing is of a copy, or of that part of it that is in this function.
+    pub copy: Option<Copy>,
     /// Where the source defines what is listed.
     pub source: Option<Place>,
     /// What is in memory now; else the file is all there is.
     pub live: bool,
     pub instructions: Vec<Listed>,
+}
+
+/// What is inlined, and where it is entered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copy {
+    pub function: String,
+    /// The function around it: not the one that has the code of its unlikely parts.
+    pub caller: String,
+    pub entry: u64,
 }
 
 /// A line of the source.
@@ -170,10 +179,9 @@ impl<'k> Lister<'k> {
         let mut listings = Vec::new();
         let mut left_out = 0;
         for (module, copy) in copies {
-            match self.copy(*module, function, copy)? {
-                Some(listing) => listings.push(listing),
-                None => left_out += 1,
-            }
+            let parts = self.copy(*module, function, copy)?;
+            left_out += usize::from(parts.is_empty());
+            listings.extend(parts);
         }
         if listings.is_empty() {
             return Err(Box::new(refusals::no_function(self.kernel, modules, function, "")));
@@ -187,48 +195,54 @@ impl<'k> Lister<'k> {
         Ok(listings)
     }
 
-    /// `None`: its code is gone.
+    /// What of it is in the function that is entered, then what is in others. Nothing: its code is gone.
     fn copy(
         &mut self,
         module: usize,
         function: &str,
         copy: &InlineCopy,
-    ) -> Result<Option<Listing>, Box<Diagnostic>> {
-        let Some(symbols) = self.kernel.symbols(module) else { return Ok(None) };
-        let Some(symbol) = symbols.containing(copy.entry).filter(|symbol| !symbol.gone()).copied() else {
-            return Ok(None);
-        };
-        let code = self.code(module, &symbol)?;
+    ) -> Result<Vec<Listing>, Box<Diagnostic>> {
+        let Some(symbols) = self.kernel.symbols(module) else { return Ok(Vec::new()) };
+        let symbol = |address: u64| symbols.containing(address).filter(|symbol| !symbol.gone()).copied();
+        let Some(caller) = symbol(copy.entry) else { return Ok(Vec::new()) };
+        let mut parts = vec![(caller, Vec::new())];
+        for range in copy.ranges.iter().filter(|range| !range.is_empty()) {
+            let Some(symbol) = symbol(range.start) else { continue };
+            match parts.iter_mut().find(|(part, _)| part.address == symbol.address) {
+                Some((_, ranges)) => ranges.push(range.clone()),
+                None => parts.push((symbol, vec![range.clone()])),
+            }
+        }
+        // Without instructions of its own it is entered at somebody else's.
+        if parts[0].1.is_empty() {
+            parts[0].1.push(copy.entry..copy.entry + 1);
+        }
         let body = self.body(module, copy.entry);
         let source = body.as_ref().and_then(|body| {
             let frame = body.frames().find(|frame| frame.die == copy.die)?;
             self.source(module, frame)
         });
-        let listing = |range: Range<u64>| {
-            let start = range.start.saturating_sub(symbol.address);
-            start..range.end.saturating_sub(symbol.address).max(start)
+        let copy = Copy {
+            function: function.to_owned(),
+            caller: self.kernel.function_ref(module, &caller).map(|name| name.function).unwrap_or_default(),
+            entry: copy.entry - caller.address,
         };
-        let entry = copy.entry - symbol.address;
-        // Without instructions of its own it is entered at somebody else's.
-        let mut ranges: Vec<Range<u64>> = copy
-            .ranges
-            .iter()
-            .filter(|range| range.start >= symbol.address && range.start - symbol.address < symbol.size)
-            .cloned()
-            .map(listing)
-            .collect();
-        if ranges.is_empty() {
-            ranges.push(entry..entry + 1);
-        }
-        let mut all: Option<Listing> = None;
-        for range in ranges {
-            let part = self.listing(module, &symbol, &code, body.as_deref(), source.clone(), range);
-            match &mut all {
-                Some(all) => all.instructions.extend(part.instructions),
-                None => all = Some(part),
+        let mut listings = Vec::new();
+        for (symbol, mut ranges) in parts {
+            ranges.sort_unstable_by_key(|range| range.start);
+            let code = self.code(module, &symbol)?;
+            let mut part: Option<Listing> = None;
+            for range in ranges {
+                let offsets = range.start - symbol.address..range.end - symbol.address;
+                let more = self.listing(module, &symbol, &code, body.as_deref(), source.clone(), offsets);
+                match &mut part {
+                    Some(part) => part.instructions.extend(more.instructions),
+                    None => part = Some(Listing { copy: Some(copy.clone()), ..more }),
+                }
             }
+            listings.extend(part);
         }
-        Ok(all.map(|all| Listing { copy: Some((function.to_owned(), entry)), ..all }))
+        Ok(listings)
     }
 
     /// What of the function is in a range of offsets.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use rayon::prelude::*;
 
 use crate::debuginfo::{
-    self, BuildId, D_DEBUGINFO, Image, ModuleFile, Reference, Root, Searched, bootable, debuginfod,
+    self, BuildId, D_DEBUGINFO, Image, ModuleFile, Reference, Root, Searched, Stamp, bootable, debuginfod,
 };
 use crate::diag::Diagnostic;
 use crate::sites::callers::Callers;
@@ -99,7 +99,7 @@ impl Kernel {
     }
 
     fn new(root: Root, files: Vec<ModuleFile>) -> Kernel {
-        let proper = ModuleFile { name: KERNEL_PROPER.to_owned(), binary: None, debug: None };
+        let proper = ModuleFile::named(KERNEL_PROPER);
         let modules = std::iter::once(proper).chain(files).map(Module::new).collect();
         Kernel {
             root,
@@ -464,6 +464,11 @@ impl Kernel {
             0 => debuginfo::vmlinux_places(&self.root, wanted.as_ref()),
             _ => debuginfo::module_places(&self.root, &self.modules[module].file, wanted.as_ref()),
         }
+    }
+
+    /// What was seen of one of these files when it was found; `None`: it was only named.
+    pub(super) fn seen(&self, module: usize, path: &Path) -> Option<Stamp> {
+        self.modules[module].file.seen(path)
     }
 
     /// The module as it is loaded, with its instructions; its symbols where there is no file of debug information.

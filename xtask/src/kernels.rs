@@ -18,16 +18,43 @@ pub enum Name {
     Backports,
     /// Debian's development suite
     Sid,
+    /// The release's kernel with real-time preemption
+    Rt,
+    /// The release's kernel, built here with what finds bad accesses and wrong locking (KASAN, lockdep)
+    Debug,
+    /// The release's kernel, built here with what finds races (KCSAN)
+    Kcsan,
 }
 
 impl Name {
+    /// Those that a case is for, unless it says which.
     pub const ALL: [Name; 3] = [Name::Stable, Name::Backports, Name::Sid];
+
+    /// Those that run the cases of the stable kernel.
+    pub const EXTRA: [Name; 3] = [Name::Rt, Name::Debug, Name::Kcsan];
+
+    /// The kernel whose cases this one runs.
+    pub fn runs_cases_of(self) -> Name {
+        if Name::EXTRA.contains(&self) { Name::Stable } else { self }
+    }
+
+    /// How many times the time that a thing takes on Debian's usual kernels it may take here.
+    pub fn slowness(self) -> u32 {
+        match self {
+            Name::Stable | Name::Backports | Name::Sid => 1,
+            Name::Rt => 2,
+            Name::Debug | Name::Kcsan => 6,
+        }
+    }
 
     pub fn as_str(self) -> &'static str {
         match self {
             Name::Stable => "stable",
             Name::Backports => "backports",
             Name::Sid => "sid",
+            Name::Rt => "rt",
+            Name::Debug => "debug",
+            Name::Kcsan => "kcsan",
         }
     }
 }

@@ -66,7 +66,9 @@ fn build_module(kernel: &Kernel, folder: &str, name: &str, warnings: Warnings) -
     let _lock = lock(&folder)?;
     let (work, stamp) = (folder.join("src"), folder.join("stamp"));
     let built = work.join(name).with_extension("ko");
-    let key = format!("{}\n{}", headers.display(), fingerprint(&source)?);
+    // A kernel that is built here can be built anew with another configuration.
+    let configured = fs::metadata(headers.join("include/config/auto.conf")).and_then(|m| m.modified()).ok();
+    let key = format!("{}\n{configured:?}\n{}", headers.display(), fingerprint(&source)?);
     let done = fs::read_to_string(&stamp).unwrap_or_default();
     // A module built without a warning serves both demands.
     let clean = done == format!("clean\n{key}");

@@ -8,6 +8,7 @@ mod exec;
 mod fuzz;
 mod kernels;
 mod kmod;
+mod selftests;
 mod setup;
 mod sweep;
 mod test;
@@ -41,6 +42,8 @@ enum Command {
     VmTest(vmtest::Options),
     /// Arm every instruction of a kernel in a guest, batch after batch, under a load
     Sweep(sweep::Options),
+    /// Run the kernel's own tests of ftrace and livepatch without probes and under them, and compare
+    Selftests(selftests::Options),
     /// Run the fuzz targets for a time
     Fuzz(fuzz::Options),
     /// Run the benchmarks
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Command::Vm(options) => vm::main(&options),
         Command::VmTest(options) => vmtest::main(&options),
         Command::Sweep(options) => sweep::main(&options),
+        Command::Selftests(options) => selftests::main(&options),
         Command::Fuzz(options) => fuzz::main(&options),
         Command::Bench(options) => bench::main(&options).map(|()| ExitCode::SUCCESS),
         Command::Uapi(options) => uapi::main(&options).map(|()| ExitCode::SUCCESS),

@@ -1,6 +1,10 @@
 //! All tests, step by step, to the end even if some fail.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -22,10 +26,11 @@ pub struct Options {
 
 pub fn main(options: &Options) -> Result<ExitCode> {
     let kernels = if options.kernels.is_empty() { &[Name::Stable][..] } else { &options.kernels };
-    let mut all = Steps::default();
-    // Tests on the host look into the kernels too.
+    let mut all = Steps::begin()?;
+    // Tests on the host look into the kernels too, and all of them into the stable one.
     if !options.quick {
-        for &name in kernels {
+        let others = kernels.iter().filter(|name| **name != Name::Stable);
+        for &name in [Name::Stable].iter().chain(others) {
             all.step(&format!("setup of the {name} kernel"), || setup::ensure(&[name], false).map(drop));
         }
     }
@@ -33,12 +38,10 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     all.step("clippy", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
     all.step("tidy", tidy::expect_clean);
     all.step("the ABI in Rust is that of the header", || uapi::main(&uapi::Options { check: true }));
-    all.step("tests on the host", host_tests);
-    if workspace::root().join("kmod/tests/Makefile").is_file() {
-        all.step("the module's pure parts in user space", || {
-            exec::run(Command::new("make").current_dir(workspace::root()).args(["-C", "kmod/tests", "check"]))
-        });
-    }
+    all.step("tests on the host", || host_tests(&options.kernels));
+    all.step("the module's pure parts in user space", || {
+        exec::run(Command::new("make").current_dir(workspace::root()).args(["-C", "kmod/tests", "check"]))
+    });
     if !options.quick {
         for &name in kernels {
             all.step(&format!("the module for the {name} kernel"), || {
@@ -60,7 +63,19 @@ struct Steps {
     failures: Vec<String>,
 }
 
+/// Where tests write why they do not run: a line of what is missing, what brings it, and the test, with tabs between.
+fn skipped() -> PathBuf {
+    workspace::target().join("skipped")
+}
+
 impl Steps {
+    fn begin() -> Result<Self> {
+        match fs::remove_file(skipped()) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(Self::default()),
+        }
+    }
+
     fn step(&mut self, name: &str, run: impl FnOnce() -> Result<()>) {
         eprintln!("── {name}");
         let begin = Instant::now();
@@ -100,25 +115,70 @@ impl Steps {
         for failure in &self.failures {
             println!("failed: {failure}");
         }
-        println!("{} passed, {} failed", self.tally.passed, self.tally.failed);
+        let skipped = reasons(&fs::read_to_string(skipped()).unwrap_or_default());
+        for (reason, tests) in &skipped {
+            println!("skipped: {reason}: {}", Vec::from_iter(tests.iter().cloned()).join(", "));
+        }
+        let tests: BTreeSet<&String> = skipped.values().flatten().collect();
+        let skipped = if tests.is_empty() { String::new() } else { format!(", {} skipped", tests.len()) };
+        println!("{} passed, {} failed{skipped}", self.tally.passed, self.tally.failed);
         if self.tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     }
 }
 
+/// Tests by what is missing for them.
+fn reasons(lines: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let mut reasons: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for line in lines.lines() {
+        if let [what, how, test] = line.split('\t').collect::<Vec<_>>()[..] {
+            reasons.entry(format!("no {what} ({how})")).or_default().insert(test.to_owned());
+        }
+    }
+    reasons
+}
+
 fn cargo(arguments: &[&str]) -> Result<()> {
+    exec::run(&mut command(arguments))
+}
+
+fn command(arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
     // Tools that would ask or write snapshots behave on a machine that nobody sits at.
     command.current_dir(workspace::root()).env("CI", "true").args(arguments);
-    exec::run(&mut command)
+    command
 }
 
-fn host_tests() -> Result<()> {
+/// The kernels that were asked for have to be there.
+fn host_tests(kernels: &[Name]) -> Result<()> {
+    let run = |arguments: &[&str]| {
+        let mut command = command(arguments);
+        command.env("KINST_SKIPPED", Path::new(&skipped()));
+        if !kernels.is_empty() {
+            command
+                .env("KINST_KERNELS", kernels.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(","));
+        }
+        exec::run(&mut command)
+    };
     let has_nextest = exec::captured(Command::new("cargo-nextest").args(["nextest", "--version"]));
     if !has_nextest.is_ok_and(|out| out.status.success()) {
-        return cargo(&["test", "--workspace"]);
+        return run(&["test", "--workspace", "--no-fail-fast"]);
     }
-    cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--status-level", "fail"])?;
+    run(&["nextest", "run", "--workspace", "--no-fail-fast", "--status-level", "fail"])?;
     // nextest leaves the examples in the documentation to cargo.
     cargo(&["test", "--workspace", "--doc"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_is_named_once_for_each_reason() {
+        let lines =
+            "dwz\tcargo xtask setup\tdwarf::a\nperf\tapt\tlocals::b\ndwz\tcargo xtask setup\tdwarf::a\n";
+        let reasons: Vec<_> =
+            reasons(lines).into_iter().map(|(reason, tests)| (reason, tests.len())).collect();
+        assert_eq!(reasons, [("no dwz (cargo xtask setup)".to_owned(), 1), ("no perf (apt)".to_owned(), 1)]);
+    }
 }

@@ -271,7 +271,10 @@ impl Kernel {
                 let places = self.debug_places(module);
                 let id = self.build_id(module).map(|id| id.bytes().to_vec()).unwrap_or_default();
                 let own = Digest::new().with(self.modules()[module].name.as_bytes()).with(&id);
-                places.iter().fold(own, |digest, place| digest.with_file(place)).value()
+                places
+                    .iter()
+                    .fold(own, |digest, place| digest.with_file(place, self.seen(module, place)))
+                    .value()
             };
             let modules: Vec<u64> = (0..self.modules().len()).into_par_iter().map(of_module).collect();
             let servers = self.servers().unwrap_or_default();

@@ -1,13 +1,12 @@
 //! sites/index/directory.rs: what must be known of all modules of a kernel at once, kept on disk: which names mean more
 //! than one function, and which modules know an inlined function.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::file::{self, Sealed};
-use crate::debuginfo::BuildId;
+use crate::debuginfo::{BuildId, Stamp};
 
 /// As [`super::image::KIND`].
 pub const KIND: u32 = 0x6469_7201;
@@ -132,13 +131,12 @@ impl Digest {
 
     /// Where a file is and when it was changed, or that there is none.
     #[must_use]
-    pub fn with_file(self, path: &Path) -> Digest {
+    /// `seen`: what is known of it.
+    pub fn with_file(self, path: &Path, seen: Option<Stamp>) -> Digest {
         let this = self.with(path.as_os_str().as_encoded_bytes()).with(b"\0");
-        match std::fs::metadata(path) {
-            Ok(file) => [file.len(), file.ino(), file.mtime() as u64, file.mtime_nsec() as u64]
-                .iter()
-                .fold(this, |this, number| this.with(&number.to_le_bytes())),
-            Err(_) => this.with(b"none"),
+        match seen.or_else(|| std::fs::metadata(path).ok().map(|file| Stamp::of(&file))) {
+            Some(file) => file.words().iter().fold(this, |this, word| this.with(&word.to_le_bytes())),
+            None => this.with(b"none"),
         }
     }
 

@@ -10,7 +10,7 @@ use memmap2::Mmap;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The format of all files here; a change of what stands in them, or of the rules by which it was found, is a new one.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 const MAGIC: [u8; 8] = *b"KINSTIDX";
 const MOST_TABLES: usize = 8;
 const LONGEST_KEY: usize = 32;

@@ -66,8 +66,8 @@ struct FunctionRecord {
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct DroppedRecord {
-    /// In the order of [`Dropped`].
-    counts: [u32; 9],
+    /// In the order of [`Dropped`], and one that is 0.
+    counts: [u32; 11],
     /// 0: none; the others see [`DroppedRecord::why`].
     why_unread: u32,
     at: [u64; 2],
@@ -222,7 +222,7 @@ impl DroppedRecord {
     fn of(dropped: &Dropped) -> DroppedRecord {
         let Dropped { copies, freed, dead, split_tails, without_address, duplicates, undecodable, .. } =
             *dropped;
-        let Dropped { unread, lost, why_unread, .. } = *dropped;
+        let Dropped { unread, lost, shared, why_unread, .. } = *dropped;
         let (why_unread, at) = match why_unread {
             None => (0, [0, 0]),
             Some(Undecodable::NoCode) => (1, [0, 0]),
@@ -231,14 +231,36 @@ impl DroppedRecord {
             Some(Undecodable::Indirect(at)) => (4, [at, 0]),
             Some(Undecodable::Entry(at)) => (5, [at, 0]),
         };
-        let counts =
-            [copies, freed, dead, split_tails, without_address, duplicates, undecodable, unread, lost];
+        let counts = [
+            copies,
+            freed,
+            dead,
+            split_tails,
+            without_address,
+            duplicates,
+            undecodable,
+            unread,
+            lost,
+            shared,
+            0,
+        ];
         DroppedRecord { counts, why_unread, at }
     }
 
     fn dropped(&self) -> Dropped {
-        let [copies, freed, dead, split_tails, without_address, duplicates, undecodable, unread, lost] =
-            self.counts;
+        let [
+            copies,
+            freed,
+            dead,
+            split_tails,
+            without_address,
+            duplicates,
+            undecodable,
+            unread,
+            lost,
+            shared,
+            _,
+        ] = self.counts;
         Dropped {
             copies,
             freed,
@@ -250,6 +272,7 @@ impl DroppedRecord {
             unread,
             why_unread: self.why(),
             lost,
+            shared,
         }
     }
 

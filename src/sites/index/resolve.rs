@@ -1,10 +1,11 @@
 //! sites/index/resolve.rs: the copies of functions become addresses to probe, those of one caller together.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::super::callers::Left;
+use super::super::callers::{Callers, Left};
 use super::super::dwarf::{Function, InlineCopy};
 use super::super::flow::Undecodable;
 use super::super::kernel::Kernel;
@@ -38,6 +39,8 @@ pub struct Dropped {
     pub why_unread: Option<Undecodable>,
     /// Ways out that no probe can be put on.
     pub lost: u32,
+    /// Ways out that are those of another copy too, which begins elsewhere.
+    pub shared: u32,
 }
 
 /// One answer for each of `functions`.
@@ -46,14 +49,57 @@ pub fn resolve(kernel: &Kernel, module: usize, functions: &[Function]) -> Vec<Kn
         functions.par_iter().map(|function| counted(kernel, module, function)).unzip();
     let copies: Vec<&InlineCopy> = live.iter().flatten().copied().collect();
     let callers = if copies.is_empty() { None } else { kernel.callers(module) };
-    let left = match callers {
+    let mut left = match &callers {
         Some(callers) => callers.left(&copies),
         None => copies.iter().map(|copy| unread(copy)).collect(),
     };
+    if let Some(callers) = &callers {
+        together(callers, &live, &mut left);
+    }
     let mut rest = &left[..];
     let parts: Vec<&[Left]> = live.iter().filter_map(|live| rest.split_off(..live.len())).collect();
     known.par_iter_mut().zip(parts).for_each(|(known, left)| known.add(kernel, module, left));
     known
+}
+
+/// Copies of one function that begin at one instruction, where a probe can fire once only: they are one copy, which is left
+/// when the last of them is left. That is what the first of them becomes; the others are left nowhere.
+fn together(callers: &Callers<'_>, live: &[Vec<&InlineCopy>], left: &mut [Left]) {
+    let (mut at, mut firsts, mut merged) = (0, Vec::new(), Vec::new());
+    for copies in live {
+        let mut same: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for index in 0..copies.len() {
+            same.entry(left[at + index].entry).or_default().push(index);
+        }
+        for (entry, indices) in same.into_iter().filter(|(_, indices)| indices.len() > 1) {
+            let ranges = union(indices.iter().flat_map(|index| &copies[*index].ranges));
+            merged.push(InlineCopy { entry, told: true, ranges, ..copies[indices[0]].clone() });
+            firsts.push(at + indices[0]);
+            for index in &indices[1..] {
+                let other = &mut left[at + index];
+                (other.sites, other.lost, other.missing) = (Vec::new(), 0, 0);
+            }
+        }
+        at += copies.len();
+    }
+    let answers = callers.left(&Vec::from_iter(&merged));
+    for (first, answer) in firsts.into_iter().zip(answers) {
+        left[first] = answer;
+    }
+}
+
+/// Sorted, disjoint.
+fn union<'r>(ranges: impl Iterator<Item = &'r Range<u64>>) -> Vec<Range<u64>> {
+    let mut sorted: Vec<Range<u64>> = ranges.cloned().collect();
+    sorted.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut all: Vec<Range<u64>> = Vec::new();
+    for range in sorted {
+        match all.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => all.push(range),
+        }
+    }
+    all
 }
 
 /// Of a copy in a module whose code is not known.
@@ -105,7 +151,9 @@ impl Known {
             self.dropped.why_unread.get_or_insert(reason);
         }
         for exit in left.sites.iter().copied() {
-            if seen.insert(exit) && kernel.caller(module, exit.address()).is_ok() {
+            if !seen.insert(exit) {
+                self.dropped.shared += 1;
+            } else if kernel.caller(module, exit.address()).is_ok() {
                 self.exits.push(exit);
             }
         }
@@ -124,7 +172,6 @@ impl Dropped {
             (self.dead, "in code that was not linked in"),
             (self.without_address, "without an address"),
             (self.split_tails, "the second half of a split function"),
-            (self.duplicates, "at the address of another copy"),
             (self.undecodable, "with a range that is not made of whole instructions"),
         ];
         let reasons: Vec<String> = reasons
@@ -146,6 +193,18 @@ impl Dropped {
         }
         if self.lost > 0 {
             remarks.push(format!("{} ways out by a fault cannot be traced", self.lost));
+        }
+        if self.duplicates > 0 {
+            remarks.push(format!(
+                "{} of {} inlined copies begin where another one does: one firing of entry and one of return stand for them together",
+                self.duplicates, self.copies
+            ));
+        }
+        if self.shared > 0 {
+            remarks.push(format!(
+                "{} ways out of inlined copies are those of another one too: one firing of return stands for both",
+                self.shared
+            ));
         }
         let reasons = self.reasons();
         if !reasons.is_empty() {

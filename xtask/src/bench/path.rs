@@ -8,16 +8,25 @@ use anyhow::{Context, Result, bail};
 
 use super::kmod::{Output, push};
 use crate::kernels::{Kernel, Name};
-use crate::vm::{self, Guest, machine::End};
+use crate::vm::{
+    self, Guest,
+    machine::{End, Machine},
+};
 use crate::workspace;
 
 /// A form of a hit: its name, options of dtrace, the clause.
-const FORMS: [(&str, &str, &str); 4] = [
+const FORMS: [(&str, &str, &str); 6] = [
     ("breakpoint, empty clause", "-x nojump", "{ }"),
+    ("breakpoint, predicate false", "-x nojump", "/pid == 0/ { }"),
     ("breakpoint, @ = count()", "-x nojump", "{ @ = count(); }"),
     ("jump, empty clause", "", "{ }"),
+    ("jump, predicate false", "", "/pid == 0/ { }"),
     ("jump, @ = count()", "", "{ @ = count(); }"),
 ];
+
+/// Hits that are enough, and looks until they are seen: the consumer may have the CPU for a while.
+const ENOUGH: usize = 50;
+const LOOKS: u32 = 60;
 
 /// As in kmod/: the size of a detour (pool.h), and where the displaced instructions are in it (arch/arch.h).
 const DETOUR: (u64, u64) = (64, 5);
@@ -35,18 +44,30 @@ pub fn main(kernel: Name) -> Result<()> {
     for (id, (form, ..)) in FORMS.iter().enumerate() {
         let mut machine = vm::boot(&guest, &contents)?;
         let mut output = Output::default();
-        let end = machine.run(id, Duration::from_secs(120), &mut output)?;
+        let end = machine.run(id, Duration::from_secs(300), &mut output)?;
         if end != End::Exit(0) {
             bail!("nothing was armed: {}\n{}", output.errors, machine.log.excerpt(machine.run_start, 60));
         }
-        let log = workspace::target().join("vm/path.log");
-        machine.executed(&log, Duration::from_secs(2))?;
-        let text = fs::read_to_string(&log).with_context(|| format!("cannot read {}", log.display()))?;
-        fs::remove_file(&log)?;
         let symbols = Symbols::read(&output.text)?;
-        print(form, &symbols, &hits(&text, &symbols));
+        print(form, &symbols, &look(&mut machine, &symbols)?);
     }
     Ok(())
+}
+
+/// Looks at what the guest executes until there are hits.
+fn look(machine: &mut Machine, symbols: &Symbols) -> Result<Vec<Vec<u64>>> {
+    let log = workspace::target().join("vm/path.log");
+    let mut seen = Vec::new();
+    for _ in 0..LOOKS {
+        machine.executed(&log, Duration::from_millis(500))?;
+        let text = fs::read_to_string(&log).with_context(|| format!("cannot read {}", log.display()))?;
+        fs::remove_file(&log)?;
+        seen.extend(hits(&text, symbols));
+        if seen.len() >= ENOUGH {
+            return Ok(seen);
+        }
+    }
+    bail!("{} hits in {LOOKS} looks\n{}", seen.len(), machine.log.excerpt(machine.run_start, 60))
 }
 
 fn script(options: &str, clause: &str) -> String {
@@ -125,7 +146,7 @@ fn hits(log: &str, symbols: &Symbols) -> Vec<Vec<u64>> {
 fn print(form: &str, symbols: &Symbols, hits: &[Vec<u64>]) {
     let mut by_length: Vec<&Vec<u64>> = hits.iter().collect();
     by_length.sort_by_key(|hit| hit.len());
-    let Some(hit) = by_length.get(by_length.len() / 2) else { return println!("{form}: no hit was seen") };
+    let hit = by_length[by_length.len() / 2];
     println!("\n{form}: {} instructions ({} hits seen)", hit.len(), hits.len());
     let mut functions: BTreeMap<&str, usize> = BTreeMap::new();
     for pc in hit.iter() {

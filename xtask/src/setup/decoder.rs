@@ -1,5 +1,6 @@
 //! The kernel's own instruction decoder, from its source package: the module uses the running kernel's, tests this one.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -28,21 +29,26 @@ pub fn ensure() -> Result<()> {
     cache::need_space(400 << 20, "the kernel's source package")?;
     let cache = cache::dir()?;
     let archive = Archive::open(&cache, Suite::Release)?;
-    let meta = archive.need("linux-source")?;
-    let package = meta.depends.into_iter().find(|name| name.starts_with("linux-source-"));
-    let package = package.context("the archive's linux-source names no version")?;
-    let downloads = cache.join("downloads");
-    cache::fill(&dir()?, |dir| {
-        let unpacked = dir.join("package");
-        archive.unpack(std::slice::from_ref(&package), &downloads, &unpacked)?;
-        extract(&unpacked.join("usr/src").join(format!("{package}.tar.xz")), &package, dir)?;
-        cache::remove(&unpacked)
-    })
+    cache::fill(&dir()?, |dir| source(&archive, dir, &FOLDERS))
 }
 
-fn extract(tar: &Path, top: &str, dir: &Path) -> Result<()> {
-    let folders = FOLDERS.map(|folder| format!("{top}/{folder}"));
+/// Lays these folders of the release's kernel source, or all of it if none is named, out below `dir`.
+pub fn source(archive: &Archive, dir: &Path, folders: &[impl AsRef<str>]) -> Result<()> {
+    let package = package(archive)?;
+    fs::create_dir_all(dir)?;
+    let unpacked = dir.join("package");
+    archive.unpack(std::slice::from_ref(&package), &cache::dir()?.join("downloads"), &unpacked)?;
+    let tar = unpacked.join("usr/src").join(format!("{package}.tar.xz"));
     let mut command = Command::new("tar");
-    command.arg("-xJf").arg(tar).arg("-C").arg(dir).arg("--strip-components=1").args(folders);
-    exec::run(&mut command)
+    command.arg("-xJf").arg(tar).arg("-C").arg(dir).arg("--strip-components=1");
+    command.args(folders.iter().map(|folder| format!("{package}/{}", folder.as_ref())));
+    exec::run(&mut command)?;
+    cache::remove(&unpacked)
+}
+
+/// The package with the release's kernel sources.
+pub fn package(archive: &Archive) -> Result<String> {
+    let meta = archive.need("linux-source")?;
+    let package = meta.depends.into_iter().find(|name| name.starts_with("linux-source-"));
+    package.context("the archive's linux-source names no version")
 }

@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 
 use crate::exec;
 use crate::kernels::{Kernel, Name};
+use crate::setup::own;
 
 /// A program, the package that has it, and what asks for it.
 const PROGRAMS: [(&str, &str); 9] = [
@@ -26,18 +27,31 @@ const PROGRAMS: [(&str, &str); 9] = [
 const FILES: [(&str, &str); 2] =
     [("/usr/include/stdio.h", "libc6-dev"), ("/usr/lib/x86_64-linux-gnu/libelf.so.1", "libelf1")];
 
+/// What a kernel is built with.
+const BUILD_PROGRAMS: [(&str, &str); 4] =
+    [("bison", "bison"), ("flex", "flex"), ("openssl", "openssl"), ("pahole", "dwarves")];
+const BUILD_FILES: [(&str, &str); 2] =
+    [("/usr/include/libelf.h", "libelf-dev"), ("/usr/include/openssl/bio.h", "libssl-dev")];
+
 /// The packages that are not there.
 pub fn missing(kernels: &[Name]) -> Vec<&'static str> {
     let mut programs = PROGRAMS.to_vec();
     // perf lists the inlined copies that it knows: a second opinion for tests.
     programs.push(("perf", "linux-perf"));
-    // clang describes copies in other words than gcc.
-    programs.push(("clang", "clang"));
+    // clang describes copies in other words than gcc, and dwz those of both.
+    programs.extend([("clang", "clang"), ("dwz", "dwz")]);
+    // The client of servers of debug information.
+    programs.push(("debuginfod-find", "debuginfod"));
     if kernels.contains(&Name::Sid) {
         programs.push(("mmdebstrap", "mmdebstrap"));
     }
+    let mut files = FILES.to_vec();
+    if kernels.iter().any(|&name| own::is_own(name)) {
+        programs.extend(BUILD_PROGRAMS);
+        files.extend(BUILD_FILES);
+    }
     let programs = programs.into_iter().filter(|(program, _)| !exec::in_path(program));
-    let files = FILES.into_iter().filter(|(file, _)| !Path::new(file).exists());
+    let files = files.into_iter().filter(|(file, _)| !Path::new(file).exists());
     programs.chain(files).map(|(_, package)| package).collect()
 }
 

@@ -10,12 +10,18 @@ use crate::apt::{Archive, Package, Suite};
 use crate::cache;
 use crate::kernels::{Kernel, Name, slot};
 
-/// What the flavour is called in the names of Debian's packages. It is the smallest to fetch, and what virtual
-/// machines run.
-const FLAVOUR: &str = "cloud-amd64";
+/// A sort of kernel that Debian builds.
+struct Flavour {
+    /// What it is called in the names of packages.
+    name: &'static str,
+    /// Packages, what they unpack to, and the disk image made from it.
+    space: u64,
+}
 
-/// Packages, what they unpack to, and the disk image made from it.
-const SPACE: u64 = 6 << 30;
+/// The smallest to fetch, and what virtual machines run.
+const CLOUD: Flavour = Flavour { name: "cloud-amd64", space: 6 << 30 };
+/// With the drivers of all machines.
+const RT: Flavour = Flavour { name: "rt-amd64", space: 14 << 30 };
 
 /// The packages of one kernel release.
 struct Release {
@@ -28,17 +34,18 @@ pub fn ensure(name: Name, update: bool) -> Result<()> {
     if Kernel::find(name)?.is_some() && (!update || std::env::var_os("KINST_VMLINUZ").is_some()) {
         return Ok(());
     }
-    cache::need_space(SPACE, "a kernel with its debug files")?;
+    let flavour = if name == Name::Rt { RT } else { CLOUD };
+    cache::need_space(flavour.space, "a kernel with its debug files")?;
     let cache = cache::dir()?;
     let archive = Archive::open(
         &cache,
         match name {
-            Name::Stable => Suite::Release,
             Name::Backports => Suite::Backports,
             Name::Sid => Suite::Sid,
+            _ => Suite::Release,
         },
     )?;
-    let release = newest(&archive, name != Name::Sid)?;
+    let release = newest(&archive, flavour.name, name != Name::Sid)?;
     let sysroot = cache.join("kernels").join(&release.name);
     if !cache::is_complete(&sysroot) {
         let downloads = cache.join("downloads");
@@ -52,12 +59,12 @@ pub fn ensure(name: Name, update: bool) -> Result<()> {
 }
 
 /// The newest release of which image, debug files and (where wanted) headers are all in the archive.
-fn newest(archive: &Archive, with_headers: bool) -> Result<Release> {
+fn newest(archive: &Archive, flavour: &str, with_headers: bool) -> Result<Release> {
     // The signed image comes from a source of its own and can lag behind the rest.
     let mut tried = Vec::new();
-    for meta in [format!("linux-image-{FLAVOUR}"), format!("linux-headers-{FLAVOUR}")] {
+    for meta in [format!("linux-image-{flavour}"), format!("linux-headers-{flavour}")] {
         let package = archive.need(&meta)?;
-        let Some(release) = package.depends.iter().find_map(|d| release_in(d)) else { continue };
+        let Some(release) = package.depends.iter().find_map(|d| release_in(d, flavour)) else { continue };
         if let Some(packages) = packages_of(archive, release, with_headers)? {
             return Ok(Release { name: release.into(), packages });
         }
@@ -67,9 +74,9 @@ fn newest(archive: &Archive, with_headers: bool) -> Result<Release> {
 }
 
 /// `linux-image-6.1.0-56-cloud-amd64` → `6.1.0-56-cloud-amd64`
-fn release_in(package: &str) -> Option<&str> {
+fn release_in<'a>(package: &'a str, flavour: &str) -> Option<&'a str> {
     let rest = package.strip_prefix("linux-image-").or(package.strip_prefix("linux-headers-"))?;
-    let end = rest.find(FLAVOUR)? + FLAVOUR.len();
+    let end = rest.find(flavour)? + flavour.len();
     Some(&rest[..end])
 }
 
@@ -142,7 +149,7 @@ fn relocate(dir: &Path, release: &str) -> Result<()> {
 }
 
 /// Makes the kernel's name stand for this release.
-fn point(name: Name, release: &str) -> Result<()> {
+pub fn point(name: Name, release: &str) -> Result<()> {
     let link = slot(name)?;
     let new = link.with_extension("new");
     let _ = fs::remove_file(&new);

@@ -4,11 +4,14 @@ mod decoder;
 mod host;
 mod image;
 mod kernel;
+mod own;
 pub mod peers;
+pub mod selftests;
 pub mod sid;
 pub mod tools;
 
 use anyhow::Result;
+use clap::ValueEnum;
 use std::io::{ErrorKind, Write as _};
 
 use crate::cache;
@@ -50,7 +53,11 @@ pub fn ensure(names: &[Name], update: bool) -> Result<Vec<Kernel>> {
     decoder::ensure()?;
     let mut kernels = Vec::new();
     for &name in names {
-        kernel::ensure(name, update)?;
+        if own::is_own(name) {
+            own::ensure(name, update)?;
+        } else {
+            kernel::ensure(name, update)?;
+        }
         if name == Name::Sid {
             sid::ensure(&Kernel::need(name)?)?;
         }
@@ -72,7 +79,7 @@ fn all_there(names: &[Name]) -> Result<Option<Vec<Kernel>>> {
         match Kernel::find(name)? {
             // Who brings a kernel may bring no headers with it.
             Some(kernel) if kernel.headers.is_some() || kernel.sysroot.is_none() => {
-                if !image::is_there(&kernel)? {
+                if !image::is_there(&kernel)? || !own::is_current(&kernel) {
                     return Ok(None);
                 }
                 kernels.push(kernel);
@@ -85,7 +92,7 @@ fn all_there(names: &[Name]) -> Result<Option<Vec<Kernel>>> {
 
 fn print_paths() -> Result<()> {
     let mut text = String::new();
-    for name in Name::ALL {
+    for &name in Name::value_variants() {
         if let Some(kernel) = Kernel::find(name)? {
             for (key, value) in kernel.paths() {
                 text += &format!("{name}.{key}={value}\n");

@@ -18,12 +18,15 @@ pub const FILE: &str = "peers.tar";
 /// The tree as a tar file; brought unless it is there.
 pub fn ensure(kernel: Name) -> Result<PathBuf> {
     let (suite, name) = match kernel {
-        Name::Stable | Name::Backports => (Suite::Release, "release"),
         Name::Sid => (Suite::Sid, "sid"),
+        _ => (Suite::Release, "release"),
     };
     let cache = cache::dir()?;
     let dir = cache.join("peers").join(name);
     let tar = dir.join(FILE);
+    if cache::is_complete(&dir) {
+        return Ok(tar);
+    }
     let _lock = cache::lock()?;
     if cache::is_complete(&dir) {
         return Ok(tar);

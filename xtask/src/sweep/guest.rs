@@ -198,7 +198,7 @@ impl Bench {
     /// Boots a guest and has it sweep. `each` gets the batches that are right, as they come, and the number of functions.
     pub fn run(&self, request: &Request, each: &mut dyn FnMut(Batch, u64) -> Result<()>) -> Result<Run> {
         let mut machine = self.boot(vec![request.script()], true)?;
-        watch(&mut machine, 0, each)
+        watch(&mut machine, 0, self.kernel.name.slowness(), each)
     }
 
     /// The same for several requests in one guest, as long as it is well; what was not reached has no answer.
@@ -206,7 +206,7 @@ impl Bench {
         let mut machine = self.boot(requests.iter().map(Request::script).collect(), true)?;
         let mut runs = Vec::new();
         for id in 0..requests.len() {
-            let run = watch(&mut machine, id, &mut |_, _| Ok(()))?;
+            let run = watch(&mut machine, id, self.kernel.name.slowness(), &mut |_, _| Ok(()))?;
             let well = run.ended == Ended::Whole;
             runs.push(run);
             if !well {
@@ -223,7 +223,7 @@ impl Bench {
         let mut right = 0;
         for id in 0..times {
             let from = machine.log.position();
-            let end = machine.run(id, Duration::from_secs(120), &mut Nobody)?;
+            let end = machine.run(id, Duration::from_secs(120) * self.kernel.name.slowness(), &mut Nobody)?;
             if end != End::Exit(0) || machine.log.worst(from).is_some() {
                 break;
             }
@@ -234,7 +234,12 @@ impl Bench {
 }
 
 /// Runs one of the guest's scripts and listens.
-fn watch(machine: &mut Machine, id: usize, each: &mut dyn FnMut(Batch, u64) -> Result<()>) -> Result<Run> {
+fn watch(
+    machine: &mut Machine,
+    id: usize,
+    slowness: u32,
+    each: &mut dyn FnMut(Batch, u64) -> Result<()>,
+) -> Result<Run> {
     let from = machine.log.position();
     let mut ear = Ear {
         each,
@@ -249,6 +254,7 @@ fn watch(machine: &mut Machine, id: usize, each: &mut dyn FnMut(Batch, u64) -> R
         whole: false,
         fault: None,
         broken: None,
+        silence: SILENCE * slowness,
     };
     let end = machine.run(id, LIMIT, &mut ear)?;
     if let Some(error) = ear.broken {
@@ -291,6 +297,7 @@ struct Ear<'a> {
     fault: Option<String>,
     /// What the caller could not do with a batch.
     broken: Option<anyhow::Error>,
+    silence: Duration,
 }
 
 impl Ear<'_> {
@@ -343,7 +350,7 @@ impl Sink for Ear<'_> {
         self.fault.is_some()
             || self.broken.is_some()
             || log.worst(self.from).is_some()
-            || self.heard.elapsed() > SILENCE
+            || self.heard.elapsed() > self.silence
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::table::{FOREIGN, IMPURE, PURE, UNFINISHED, VERSION_TESTS, WORDS};
+use super::table::{FOREIGN, IMPURE, MAY_SKIP, PURE, SKIPS, UNFINISHED, VERSION_TESTS, WORDS};
 use super::{Finding, Source};
 use crate::workspace;
 
@@ -13,6 +13,7 @@ static RULES: LazyLock<Rules> = LazyLock::new(Rules::new);
 
 struct Rules {
     impure: Vec<(Regex, &'static str)>,
+    skips: Regex,
     unfinished: Regex,
     version: Regex,
     /// In lower case.
@@ -27,6 +28,7 @@ impl Rules {
         words.extend(own_places(&workspace::root()));
         Rules {
             impure: IMPURE.iter().map(|(pattern, what)| (regex(pattern), *what)).collect(),
+            skips: regex(SKIPS),
             unfinished: regex(UNFINISHED),
             version: regex(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION)\b"),
             words,
@@ -56,6 +58,7 @@ pub fn check(source: &Source) -> Vec<Finding> {
     findings.extend(first_line(source));
     findings.extend(words(source));
     findings.extend(rust(source));
+    findings.extend(skips(source));
     findings.extend(module(source));
     findings
 }
@@ -106,6 +109,16 @@ fn rust(source: &Source) -> Vec<Finding> {
     findings
 }
 
+fn skips(source: &Source) -> Vec<Finding> {
+    if !source.is_in(&["tests"]) || source.is_in(&[MAY_SKIP]) {
+        return Vec::new();
+    }
+    let lines = source.text.lines().enumerate().filter(|(_, line)| RULES.skips.is_match(line));
+    lines
+        .map(|(index, _)| source.finding(index + 1, format!("what is missing is said by {MAY_SKIP}")))
+        .collect()
+}
+
 fn module(source: &Source) -> Vec<Finding> {
     if !source.is_in(&["kmod"]) || source.is_in(&[VERSION_TESTS]) {
         return Vec::new();
@@ -134,6 +147,13 @@ mod tests {
         let version = "// SPDX-License-Identifier: GPL-2.0\n#if LINUX_VERSION_CODE\n";
         assert_eq!(messages("kmod/x.c", version), ["2: a version test outside kmod/compat"]);
         assert_eq!(messages("kmod/compat/x.h", version), [""; 0]);
+    }
+
+    #[test]
+    fn a_test_does_not_skip_itself() {
+        let text = "//! x\nfn f() { eprintln!(\"skipped: no perf\"); }\n";
+        assert_eq!(messages("tests/x.rs", text), [format!("2: what is missing is said by {MAY_SKIP}")]);
+        assert_eq!(messages(MAY_SKIP, text), [""; 0]);
     }
 
     #[test]

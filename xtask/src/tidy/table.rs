@@ -60,6 +60,11 @@ pub const IMPURE: &[(&str, &str)] = &[
 /// What no finished Rust code has.
 pub const UNFINISHED: &str = r"\b(todo|unimplemented|dbg)!";
 
+/// A test that says by itself that it does not run.
+pub const SKIPS: &str = r#"println!\("(skip|without )"#;
+/// The one place that may: it fails where all is required, and counts.
+pub const MAY_SKIP: &str = "tests/support/needs.rs";
+
 /// A file's lines, and those beyond which it is an error.
 pub const FILE_LINES: (usize, usize) = (500, 700);
 /// A function's lines, and those beyond which it is an error.

@@ -14,15 +14,10 @@ use crate::vm::{modules, newc::Archive};
 
 const INIT: &str = include_str!("guest/init.sh");
 
-/// The drivers of the ports to the host, in the order of loading. Those that a kernel has built in are no files.
-const TRANSPORT: [&str; 6] = [
-    "virtio_ring",
-    "virtio",
-    "virtio_pci_legacy_dev",
-    "virtio_pci_modern_dev",
-    "virtio_pci",
-    "virtio_console",
-];
+/// The drivers of the ports to the host. Those that a kernel has built in are no files.
+const PORTS: [&str; 2] = ["virtio_pci", "virtio_console"];
+/// Those of the disk, where it does not come up without modules.
+const DISK: [&str; 3] = ["nvme", "crc32c_generic", "ext4"];
 
 /// What goes into a guest beside busybox.
 #[derive(Default)]
@@ -97,15 +92,17 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// The shipped modules that the ports need.
+/// The shipped modules that the ports and the disk need, in the order of loading.
 fn transport(archive: &mut Archive, kernel: &Kernel) -> Result<()> {
-    let mut found = false;
-    for (order, name) in TRANSPORT.iter().enumerate() {
-        let Some(file) = kernel.module(name) else { continue };
-        found = true;
-        let data = modules::read(&file)?;
-        archive.file(&format!("etc/transport/{order}-{name}.ko"), 0o644, &data);
+    let mut names = PORTS.to_vec();
+    if kernel.module("ext4").is_some() {
+        names.extend(DISK);
     }
+    for (order, file) in modules::with_needs(kernel, &names)?.iter().enumerate() {
+        let name = file.file_name().unwrap_or_default().display();
+        archive.file(&format!("etc/transport/{order:02}-{name}"), 0o644, &read(file)?);
+    }
+    let found = kernel.module("virtio_console").is_some();
     let builtin = fs::read_to_string(kernel.modules.join("modules.builtin")).unwrap_or_default();
     if !found && !builtin.contains("/virtio_console.ko") {
         bail!(

@@ -20,7 +20,7 @@ const FATAL: [&str; 8] = [
 ];
 
 /// Something is wrong, and the kernel goes on.
-const BAD: [&str; 9] = [
+const BAD: [&str; 11] = [
     r"\bBUG: ",
     r"WARNING: ",
     r"INFO: rcu_\w+ (self-)?detected|rcu: INFO: |rcu_\w+ kthread starved",
@@ -30,7 +30,15 @@ const BAD: [&str; 9] = [
     r"possible (circular|recursive) locking|inconsistent lock state",
     r"suspicious RCU usage|sleeping function called from invalid context",
     r"invalid opcode: |divide error: |traps: PANIC|int3: ",
+    // SLUB's way of saying it, and what lockdep and others find out without a warning.
+    r"\bBUG [\w-]+ \(|trying to register non-static key",
+    // What no longer looks for bugs finds none.
+    r"\bODEBUG: |UBSAN: |turning off the locking correctness validator|kmemleak: \d+ new",
 ];
+
+/// A race begins like this and ends with a line of `=`. The kernel has races of its own: trouble is the line that is ours.
+const RACE: &str = "BUG: KCSAN: ";
+const OURS: &str = "[kinst]";
 
 /// How bad a line of the log is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -48,6 +56,8 @@ pub struct KernelLog {
     fatal: RegexSet,
     bad: RegexSet,
     allowed: Vec<Regex>,
+    /// In the report of a race, none of whose lines has been trouble.
+    in_race: bool,
     troubles: Vec<(usize, Trouble)>,
 }
 
@@ -63,6 +73,7 @@ impl KernelLog {
             fatal: RegexSet::new(FATAL)?,
             bad: RegexSet::new(BAD)?,
             allowed: Vec::new(),
+            in_race: false,
             troubles: Vec::new(),
         })
     }
@@ -92,8 +103,17 @@ impl KernelLog {
         self.lines.push(line);
     }
 
-    fn judge(&self, line: &str) -> Option<Trouble> {
+    fn judge(&mut self, line: &str) -> Option<Trouble> {
         if self.allowed.iter().any(|a| a.is_match(line)) {
+            return None;
+        }
+        let begins = line.contains(RACE);
+        self.in_race = begins || (self.in_race && !line.contains("===="));
+        if self.in_race && line.contains(OURS) {
+            self.in_race = false;
+            return Some(Trouble::Bad);
+        }
+        if begins {
             return None;
         }
         if self.fatal.is_match(line) {
@@ -169,6 +189,51 @@ mod tests {
         let oops = "BUG: unable to handle page fault\nOops: 0002 [#1]\n";
         assert_eq!(log(oops).worst(0), Some(Trouble::Fatal));
         assert_eq!(log(oops).worst(2), None, "only from the given line on");
+    }
+
+    #[test]
+    fn what_kernels_that_look_for_bugs_say_is_trouble() {
+        for line in [
+            "BUG: KASAN: stack-out-of-bounds in kinst_scan_tasks+0x1f4/0x2d0 [kinst]",
+            "WARNING: possible circular locking dependency detected",
+            "WARNING: possible recursive locking detected",
+            "WARNING: possible irq lock inversion dependency detected",
+            "WARNING: inconsistent lock state",
+            "WARNING: suspicious RCU usage",
+            "WARNING: lock held when returning to user space!",
+            "[ BUG: Invalid wait context ]",
+            "BUG: MAX_LOCKDEP_CHAINS too low!",
+            "turning off the locking correctness validator.",
+            "INFO: trying to register non-static key.",
+            "BUG: sleeping function called from invalid context at kernel/locking/mutex.c:580",
+            "BUG: scheduling while atomic: points/93/0x00000002",
+            "BUG: using smp_processor_id() in preemptible [00000000] code: dtrace/101",
+            "BUG: spinlock bad magic on CPU#0, dtrace/101",
+            "BUG kmalloc-64 (Tainted: G           O      ): Right Redzone overwritten",
+            "ODEBUG: free active (active state 0) object type: timer_list hint: f+0x0/0x10",
+            "ODEBUG: Out of memory. ODEBUG disabled",
+            "UBSAN: array-index-out-of-bounds in kernel/x.c:1:2",
+            "list_add corruption. prev->next should be next (x), but was y.\nkernel BUG at lib/list_debug.c:28!",
+        ] {
+            assert!(log(&format!("[    1.0][   T93] {line}\n")).worst(0).is_some(), "{line}");
+        }
+    }
+
+    #[test]
+    fn of_the_races_ours_are_trouble() {
+        let race = |names: &str, frame: &str| {
+            let line = "=".repeat(66);
+            format!(
+                "{line}\nBUG: KCSAN: data-race in {names}\n\nwrite to 0x1 of 8 bytes:\n {frame}\n{line}\n"
+            )
+        };
+        let theirs = race("a / b", "b+0x1/0x2");
+        assert_eq!(log(&theirs).worst(0), None);
+        assert_eq!(log(&format!("{theirs} f+0x1/0x2 [kinst]\n")).worst(0), None, "the report is over");
+        let ours = race("memcpy / memcpy", "kinst_drain+0x1/0x2 [kinst]");
+        assert_eq!(log(&ours).first_trouble(0), Some(" kinst_drain+0x1/0x2 [kinst]"));
+        let named = log(&race("kinst_fire [kinst] / b", "kinst_fire+0x1/0x2 [kinst]"));
+        assert_eq!(named.first_trouble(0), Some("BUG: KCSAN: data-race in kinst_fire [kinst] / b"));
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub struct Config<'a> {
     pub log: PathBuf,
     /// Ends each run on the two output streams.
     pub mark: String,
+    /// How many times the usual time everything may take.
+    pub slowness: u32,
 }
 
 /// A stream between this process and the guest, or QEMU itself.
@@ -135,8 +137,14 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
     command.arg("-kernel").arg(&config.vmlinuz);
     command.args(["-initrd", &format!("/proc/{}/fd/{}", std::process::id(), initramfs.as_raw_fd())]);
     // Stalls and lockups are judged late: a busy host can keep a virtual CPU waiting for many seconds.
-    let quiet = "console=ttyS0 loglevel=7 panic=-1 printk.devkmsg=on rcupdate.rcu_cpu_stall_timeout=40 \
-                 watchdog_thresh=20 tsc=reliable";
+    let (stall, lockup) = ((40 * config.slowness).min(300), (20 * config.slowness).min(60));
+    let hung = 120 * config.slowness;
+    // Lockdep says that it gives up in messages of the lowest level.
+    let loglevel = if config.slowness > 1 { 8 } else { 7 };
+    let quiet = format!(
+        "console=ttyS0 loglevel={loglevel} printk.time=1 panic=-1 printk.devkmsg=on rcupdate.rcu_cpu_stall_timeout={stall} \
+         watchdog_thresh={lockup} sysctl.kernel.hung_task_timeout_secs={hung} tsc=reliable"
+    );
     command.arg("-append").arg(format!("{quiet} {}", config.append).trim_end());
     command.stdin(Stdio::null()).stdout(Stdio::null());
     // SAFETY: the closure makes one system call and touches no memory of the parent.

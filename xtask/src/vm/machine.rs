@@ -57,6 +57,7 @@ pub struct Machine {
     /// The place in the log at which the latest run began.
     pub run_start: usize,
     mark: String,
+    slowness: u32,
     /// The initramfs lives as long as QEMU may read it.
     _initramfs: File,
 }
@@ -65,7 +66,8 @@ impl Machine {
     /// Starts a guest and waits until it takes orders.
     pub fn boot(config: &Config) -> Result<Machine> {
         let mut machine = Machine::start(config)?;
-        let deadline = Instant::now() + BOOT_LIMIT;
+        let limit = BOOT_LIMIT * config.slowness;
+        let deadline = Instant::now() + limit;
         loop {
             if let Some(line) = machine.control_line() {
                 if line == "ready" {
@@ -82,7 +84,7 @@ impl Machine {
                 let why = match ended {
                     Some(status) => format!("QEMU ended with {status} before the guest was up"),
                     None if machine.log.worst(0) == Some(Trouble::Fatal) => "the kernel died at boot".into(),
-                    None => format!("the guest was not up after {} s", BOOT_LIMIT.as_secs()),
+                    None => format!("the guest was not up after {} s", limit.as_secs()),
                 };
                 bail!("{why}\n{}", machine.log.excerpt(0, 80));
             }
@@ -104,6 +106,7 @@ impl Machine {
             log,
             run_start: 0,
             mark: config.mark.clone(),
+            slowness: config.slowness,
             _initramfs: started.initramfs,
         })
     }
@@ -143,7 +146,7 @@ impl Machine {
                 let alive = self.ask_for_stacks();
                 return Ok(if alive { End::TimeOut } else { End::Hang });
             }
-            if now >= last_sign + PULSE_LIMIT {
+            if now >= last_sign + PULSE_LIMIT * self.slowness {
                 run.flush();
                 return Ok(End::Hang);
             }
@@ -208,7 +211,7 @@ impl Machine {
     fn ask_for_stacks(&mut self) -> bool {
         let from = self.log.position();
         let _ = writeln!(self.pulse, "stacks 0");
-        let deadline = Instant::now() + Duration::from_secs(5);
+        let deadline = Instant::now() + Duration::from_secs(5) * self.slowness;
         while Instant::now() < deadline {
             self.take_until(deadline, &mut Discard);
             if self.log.has(from, "sysrq: ") {

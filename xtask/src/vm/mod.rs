@@ -190,6 +190,7 @@ pub fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
         append: &guest.append,
         log: logs.join(format!("{}-{}.log", guest.kernel, std::process::id())),
         mark,
+        slowness: guest.kernel.slowness(),
     })
 }
 

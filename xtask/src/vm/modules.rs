@@ -41,7 +41,7 @@ fn needs(module: &[u8]) -> Result<Vec<String>> {
     let section = file.section_by_name(".modinfo").context("it has no .modinfo")?;
     let info = String::from_utf8_lossy(section.data()?).into_owned();
     let depends = info.split('\0').find_map(|line| line.strip_prefix("depends=")).unwrap_or("");
-    Ok(depends.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+    Ok(depends.split(',').filter(|name| !name.is_empty()).map(|name| name.replace('-', "_")).collect())
 }
 
 /// A module's file, unpacked.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
 use regex::Regex;
 
 use crate::kernels::Name;
@@ -170,6 +171,11 @@ impl Case {
         }
     }
 
+    /// A kernel that looks for bugs runs what the kernel is for that it is made from, and what is for itself.
+    pub fn is_for(&self, kernel: Name) -> bool {
+        self.kernels.contains(&kernel) || self.kernels.contains(&kernel.runs_cases_of())
+    }
+
     fn apply(&mut self, directive: &Directive, file: &Path) -> Result<()> {
         let value = directive.value.as_str();
         let number = || value.parse::<u32>().with_context(|| format!("{value:?} is not a number"));
@@ -206,8 +212,11 @@ impl Case {
 }
 
 fn kernel(word: &str) -> Result<Name> {
-    let found = Name::ALL.into_iter().find(|name| name.as_str() == word);
-    found.with_context(|| format!("{word:?} is none of stable, backports, sid"))
+    let all = Name::value_variants();
+    let found = all.iter().copied().find(|name| name.as_str() == word);
+    found.with_context(|| {
+        format!("{word:?} is none of {}", all.iter().map(|n| n.as_str()).collect::<Vec<_>>().join(", "))
+    })
 }
 
 fn one_of<T: Copy, const N: usize>(value: &str, choices: [(&str, T); N]) -> Result<T> {
@@ -294,6 +303,16 @@ exit: 3
         assert!(matches!(first.expectations[1].rule, Rule::Count { at_least: 2, at_most: 3, .. }));
         assert_eq!((second.guest.smp, second.ending), (4, Ending::Exit(3)));
         assert_eq!(second.kernels, [Name::Stable, Name::Sid]);
+    }
+
+    #[test]
+    fn kernels_that_look_for_bugs_run_the_cases_of_stable_and_their_own() {
+        let are_for = |text: &str, kernel| parsed(text).unwrap()[0].is_for(kernel);
+        assert!(are_for("case: x\nrun: a", Name::Debug));
+        assert!(are_for("case: x\nrun: a\nkernel: stable", Name::Rt));
+        assert!(!are_for("case: x\nrun: a\nkernel: backports sid", Name::Kcsan));
+        assert!(are_for("case: x\nrun: a\nkernel: debug", Name::Debug));
+        assert!(!are_for("case: x\nrun: a\nkernel: debug", Name::Stable));
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn select(mut cases: Vec<Case>, patterns: &[String]) -> Result<Vec<Case>> {
 }
 
 fn run_all(cases: &[Case], kernel: Name, dev: bool, repeat: usize) -> Result<Tally> {
-    let wanted = cases.iter().filter(|c| c.kernels.contains(&kernel));
+    let wanted = cases.iter().filter(|c| c.is_for(kernel));
     let all: Vec<&Case> = wanted.flat_map(|c| std::iter::repeat_n(c, repeat)).collect();
     let guest = |shape: &Shape| Guest {
         kernel,
@@ -140,7 +140,7 @@ fn run_group(guest: &Guest, contents: &Contents, cases: &[&Case], tally: &mut Ta
             None => vm::boot(guest, contents),
         };
         let result = result.and_then(|mut running| {
-            let outcome = run_case(&mut running, id, case)?;
+            let outcome = run_case(&mut running, id, case, guest.kernel.slowness())?;
             Ok((running, outcome))
         });
         let seconds = begin.elapsed().as_secs_f32();
@@ -168,11 +168,11 @@ fn run_group(guest: &Guest, contents: &Contents, cases: &[&Case], tally: &mut Ta
     }
 }
 
-fn run_case(machine: &mut Machine, id: usize, case: &Case) -> Result<Outcome> {
+fn run_case(machine: &mut Machine, id: usize, case: &Case, slowness: u32) -> Result<Outcome> {
     let from = machine.log.position();
     machine.log.allow(&case.allowed_log);
     let mut output = Captured::default();
-    let end = machine.run(id, case.timeout, &mut output)?;
+    let end = machine.run(id, case.timeout * slowness, &mut output)?;
     let trouble = machine.log.first_trouble(from).map(Into::into);
     let log = machine.log.since(from).to_vec();
     Ok(Outcome { end, stdout: output.out, stderr: output.err, log, trouble })

@@ -1,0 +1,174 @@
+//! The kernels that are built here, from the release's own source, with what looks for bugs: xtask/kernels/*.config.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::apt::{Archive, Suite};
+use crate::kernels::{Kernel, Name};
+use crate::setup::{decoder, kernel};
+use crate::{cache, exec};
+
+const BASE: &str = include_str!("../../kernels/base.config");
+const DEBUG: &str = include_str!("../../kernels/debug.config");
+const KCSAN: &str = include_str!("../../kernels/kcsan.config");
+
+/// The source, what is built in it, what is installed, and the disk image made from that.
+const SPACE: u64 = 16 << 30;
+
+/// The configuration's fragment that a kernel was built with, in its sysroot.
+const FRAGMENT: &str = "boot/fragment.config";
+/// The package that a tree's source is from, in the tree.
+const SOURCE: &str = ".source";
+
+/// Whether the kernel of that name is built here.
+pub fn is_own(name: Name) -> bool {
+    fragment(name).is_some()
+}
+
+/// What the configuration says beyond allnoconfig.
+fn fragment(name: Name) -> Option<String> {
+    match name {
+        Name::Debug => Some([BASE, DEBUG].concat()),
+        Name::Kcsan => Some([BASE, KCSAN].concat()),
+        _ => None,
+    }
+}
+
+/// Whether the kernel has the configuration that it is to have; one that is not built here has.
+pub fn is_current(kernel: &Kernel) -> bool {
+    match (fragment(kernel.name), &kernel.sysroot) {
+        (Some(wanted), Some(root)) => fs::read_to_string(root.join(FRAGMENT)).is_ok_and(|has| has == wanted),
+        _ => true,
+    }
+}
+
+/// Builds the kernel, unless it is there. The caller holds the cache's lock.
+pub fn ensure(name: Name, update: bool) -> Result<()> {
+    let fragment = fragment(name).context("a kernel that is built here has a configuration")?;
+    if !update && Kernel::find(name)?.is_some_and(|kernel| is_current(&kernel)) {
+        return Ok(());
+    }
+    cache::need_space(SPACE, "a kernel that is built here")?;
+    let tree = source(name, update)?;
+    let begin = Instant::now();
+    eprintln!("setup: building the {name} kernel: this takes half an hour and more on two processors");
+    configure(&tree, &fragment)?;
+    exec::run(make(&tree).args(["bzImage", "modules"]))?;
+    let release = exec::output(make(&tree).arg("kernelrelease"))?.trim().to_owned();
+    let sysroot = cache::dir()?.join("kernels").join(&release);
+    cache::fill(&sysroot, |dir| {
+        install(&tree, dir, &release)?;
+        Ok(fs::write(dir.join(FRAGMENT), &fragment)?)
+    })?;
+    eprintln!("setup: built {release} in {} min", begin.elapsed().as_secs().div_ceil(60));
+    kernel::point(name, &release)
+}
+
+/// The tree that the kernel is built in, with what an earlier build, whole or torn, has left; with the newest source
+/// if it is new or an update is asked for. It stays: modules are built against it.
+fn source(name: Name, update: bool) -> Result<PathBuf> {
+    let cache = cache::dir()?;
+    let tree = cache.join("builds").join(name.as_str());
+    if cache::is_complete(&tree) && !update {
+        return Ok(tree);
+    }
+    let archive = Archive::open(&cache, Suite::Release)?;
+    let file = archive.plan(&[decoder::package(&archive)?])?.remove(0).file;
+    if cache::is_complete(&tree) && fs::read_to_string(tree.join(SOURCE)).is_ok_and(|has| has == file) {
+        return Ok(tree);
+    }
+    cache::fill(&tree, |dir| {
+        decoder::source(&archive, dir, &[""; 0])?;
+        Ok(fs::write(dir.join(SOURCE), file)?)
+    })?;
+    Ok(tree)
+}
+
+fn make(tree: &Path) -> Command {
+    let mut command = Command::new("make");
+    let jobs = std::thread::available_parallelism().map_or(1, Into::into);
+    command.arg("-s").arg("-C").arg(tree).arg(format!("-j{jobs}")).env_remove("MAKEFLAGS");
+    command
+}
+
+/// Everything off but what the fragment switches on, and what that needs.
+fn configure(tree: &Path, fragment: &str) -> Result<()> {
+    let file = tree.join(".fragment");
+    fs::write(&file, fragment)?;
+    exec::run(make(tree).arg(format!("KCONFIG_ALLCONFIG={}", file.display())).arg("allnoconfig"))?;
+    let lost = lost(fragment, &fs::read_to_string(tree.join(".config"))?);
+    if !lost.is_empty() {
+        bail!("the source does not take {}: what do they depend on?", lost.join(", "));
+    }
+    Ok(())
+}
+
+/// The settings of the fragment that the configuration does not have.
+fn lost<'a>(fragment: &'a str, config: &str) -> Vec<&'a str> {
+    let settings = fragment.lines().filter(|line| line.starts_with("CONFIG_"));
+    let has = |setting: &&str| match setting.strip_suffix("=n") {
+        Some(option) => !config.lines().any(|line| line.starts_with(&format!("{option}="))),
+        None => config.lines().any(|line| line == *setting),
+    };
+    settings.filter(|setting| !has(setting)).collect()
+}
+
+/// Lays the kernel out as Debian's packages do.
+fn install(tree: &Path, dir: &Path, release: &str) -> Result<()> {
+    let debug = dir.join("usr/lib/debug");
+    for folder in [dir.join("boot"), debug.join("boot"), dir.join("usr/src")] {
+        fs::create_dir_all(folder)?;
+    }
+    for (from, to) in [
+        ("arch/x86/boot/bzImage", format!("boot/vmlinuz-{release}")),
+        ("System.map", format!("boot/System.map-{release}")),
+        (".config", format!("boot/config-{release}")),
+        ("vmlinux", format!("usr/lib/debug/boot/vmlinux-{release}")),
+    ] {
+        fs::copy(tree.join(from), dir.join(to)).with_context(|| format!("the build left no {from}"))?;
+    }
+    let modules = |root: &Path, strip: &[&str]| -> Result<()> {
+        let root_word = format!("INSTALL_MOD_PATH={}", root.display());
+        exec::run(make(tree).arg(root_word).args(strip).arg("modules_install"))?;
+        for link in ["build", "source"] {
+            let _ = fs::remove_file(root.join("lib/modules").join(release).join(link));
+        }
+        Ok(())
+    };
+    modules(dir, &["INSTALL_MOD_STRIP=1"])?;
+    modules(&debug, &[])?;
+    Ok(symlink(tree, dir.join(format!("usr/src/linux-headers-{release}")))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_that_the_source_does_not_take_is_named() {
+        let config = "CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C=m\n";
+        assert_eq!(lost("# words\nCONFIG_A=y\nCONFIG_B=n\nCONFIG_D=n\n", config), [""; 0]);
+        assert_eq!(
+            lost("CONFIG_C=y\nCONFIG_B=y\nCONFIG_A=n\n", config),
+            ["CONFIG_C=y", "CONFIG_B=y", "CONFIG_A=n"]
+        );
+    }
+
+    #[test]
+    fn a_setting_is_made_once() {
+        for name in [Name::Debug, Name::Kcsan] {
+            let fragment = fragment(name).unwrap();
+            let mut options: Vec<_> =
+                fragment.lines().filter_map(|l| l.split_once('=')).map(|(o, _)| o).collect();
+            options.sort_unstable();
+            let all = options.len();
+            options.dedup();
+            assert_eq!(options.len(), all, "{name}");
+        }
+    }
+}

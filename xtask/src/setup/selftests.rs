@@ -1,0 +1,33 @@
+//! The kernel's own tests of ftrace and livepatch, from the release's source package, as a tar file for guests.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::apt::{Archive, Suite};
+use crate::setup::decoder;
+use crate::{cache, exec};
+
+/// The name of the file that guests get.
+pub const FILE: &str = "selftests.tar";
+
+/// The tar file; brought unless it is there.
+pub fn ensure() -> Result<PathBuf> {
+    let cache = cache::dir()?;
+    let dir = cache.join("selftests");
+    let _lock = (!cache::is_complete(&dir)).then(cache::lock).transpose()?;
+    if !cache::is_complete(&dir) {
+        cache::need_space(400 << 20, "the kernel's source package")?;
+        let archive = Archive::open(&cache, Suite::Release)?;
+        cache::fill(&dir, |dir| {
+            let tests = ["ftrace", "livepatch"].map(|test| format!("tools/testing/selftests/{test}"));
+            let source = dir.join("source");
+            decoder::source(&archive, &source, &tests)?;
+            let from = source.join("tools/testing/selftests");
+            exec::run(Command::new("tar").arg("-cf").arg(dir.join(FILE)).arg("-C").arg(from).arg("."))?;
+            cache::remove(&source)
+        })?;
+    }
+    Ok(dir.join(FILE))
+}
