@@ -20,7 +20,7 @@ static u32 count_heads(const struct kinst_prog *p)
 
 u64 kinst_agg_bytes(const struct kinst_prog *p)
 {
-	return p->max_entry ? 2 * (p->hdr->aggsize + count_heads(p) * sizeof(u32)) : 0;
+	return p->max_entry ? 2 * (p->hdr->aggsize + count_heads(p) * sizeof(u32) + p->nsingles * sizeof(u64 *)) : 0;
 }
 
 int kinst_agg_alloc(struct kinst_aggbuf *b, const struct kinst_prog *p)
@@ -32,10 +32,13 @@ int kinst_agg_alloc(struct kinst_aggbuf *b, const struct kinst_prog *p)
 		return 0; /* no aggregations */
 	b->size = round_down(min_t(u64, p->hdr->aggsize, U32_MAX), UNIT); /* a snapshot's room is a u32 */
 	b->nheads = count_heads(p);
+	b->nsingles = p->nsingles;
+	b->seed = kinst_env_seed();
 	for (i = 0; i < 2; i++) {
 		b->half[i].mem = vzalloc(b->size);
-		b->half[i].heads = kvcalloc(b->nheads, sizeof(u32), GFP_KERNEL);
-		if (!b->half[i].mem || !b->half[i].heads) {
+		b->half[i].heads = kvcalloc(b->nheads, sizeof(u32), GFP_KERNEL_ACCOUNT);
+		b->half[i].singles = kvcalloc(b->nsingles + 1, sizeof(u64 *), GFP_KERNEL_ACCOUNT);
+		if (!b->half[i].mem || !b->half[i].heads || !b->half[i].singles) {
 			kinst_agg_free(b);
 			return -ENOMEM;
 		}
@@ -48,6 +51,7 @@ void kinst_agg_free(struct kinst_aggbuf *b)
 	u32 i;
 
 	for (i = 0; i < 2; i++) {
+		kvfree(b->half[i].singles);
 		kvfree(b->half[i].heads);
 		vfree(b->half[i].mem);
 	}
@@ -74,25 +78,14 @@ const struct kinst_agg_entry *kinst_agg_next(const struct kinst_agghalf *h, u64 
 
 void kinst_agg_clear(struct kinst_aggbuf *b, struct kinst_agghalf *h)
 {
-	if (h->used)
+	if (h->used) {
 		memset(h->heads, 0, b->nheads * sizeof(u32));
+		memset(h->singles, 0, b->nsingles * sizeof(u64 *));
+	}
 	h->used = 0;
 }
 
 /* ---- probe context ---- */
-
-static nokprobe_inline u32 hash_key(const u8 *key, u32 len, u32 owner)
-{
-	const u64 *words = (const u64 *)key;
-	u64 h = (owner + 1) * 0x9e3779b97f4a7c15ull;
-	u32 i;
-
-	for (i = 0; i < len / 8; i++) {
-		h = (h ^ words[i]) * 0xff51afd7ed558ccdull;
-		h ^= h >> 32;
-	}
-	return h ^ h >> 29;
-}
 
 /* Keys are of whole words, and mostly of one. */
 static nokprobe_inline bool is_same_key(const void *a, const void *b, u32 len)
@@ -111,35 +104,71 @@ static nokprobe_inline struct agg_node *node_at(const struct kinst_agghalf *h, u
 	return (struct agg_node *)(h->mem + (u64)(ref - 1) * UNIT);
 }
 
-notrace void kinst_agg_update(struct kinst_aggbuf *b, const struct kinst_act *act, const u8 *key, u64 value, u64 incr)
+static nokprobe_inline u64 *value_of(const struct kinst_act *act, struct agg_node *n)
 {
-	struct kinst_agghalf *h = &b->half[READ_ONCE(b->active)];
-	u32 keylen = roundup(act->keylen, 8), hash = hash_key(key, keylen, act->owner);
-	u32 *head = &h->heads[hash & (b->nheads - 1)], ref;
+	return (u64 *)((u8 *)(n + 1) + roundup(act->keylen, 8));
+}
+
+/* The value of a new entry, the first of a list if there is one; NULL: a drop. */
+static notrace u64 *new_entry(struct kinst_aggbuf *b, struct kinst_agghalf *h, u32 *head, const struct kinst_act *act,
+			      const u8 *key, u32 hash)
+{
+	u32 keylen = roundup(act->keylen, 8);
 	u64 bytes = sizeof(struct agg_node) + keylen + act->vallen;
+	struct agg_node *n = (struct agg_node *)(h->mem + h->used);
+
+	if (bytes > b->size - h->used) {
+		b->drops++;
+		return NULL;
+	}
+	n->next = head ? *head : 0;
+	n->hash = hash;
+	n->e.len = bytes - offsetof(struct agg_node, e);
+	n->e.action = act->owner;
+	memcpy(n + 1, key, keylen);
+	memset(value_of(act, n), 0, act->vallen);
+	kinst_agg_init(&act->a, value_of(act, n));
+	if (head)
+		*head = h->used / UNIT + 1;
+	h->used += bytes;
+	return value_of(act, n);
+}
+NOKPROBE_SYMBOL(new_entry);
+
+/* The value of a key's entry, a new one if need be; NULL: a drop, or a fault. */
+static notrace u64 *find(struct kinst_ctx *c, struct kinst_aggbuf *b, struct kinst_agghalf *h,
+			 const struct kinst_act *act, const u8 *key)
+{
+	u32 keylen = roundup(act->keylen, 8), hash = kinst_hash(b->seed + act->owner, key, keylen), ref;
+	u32 *head = &h->heads[hash & (b->nheads - 1)];
 	struct agg_node *n;
 
 	for (ref = *head; ref; ref = n->next) {
 		n = node_at(h, ref);
 		if (n->hash == hash && n->e.action == act->owner && is_same_key(n + 1, key, keylen))
-			goto found;
+			return value_of(act, n);
+		if (!kinst_burn(c, KINST_NODE_STEPS + (n->hash == hash ? keylen / 8 : 0)))
+			return NULL;
 	}
-	if (bytes > b->size - h->used) {
-		b->drops++;
-		return;
+	return new_entry(b, h, head, act, key, hash);
+}
+NOKPROBE_SYMBOL(find);
+
+notrace void kinst_agg_update(struct kinst_ctx *c, const struct kinst_act *act, const u8 *key, u64 value, u64 incr)
+{
+	struct kinst_aggbuf *b = &c->vcpu->agg;
+	struct kinst_agghalf *h = &b->half[READ_ONCE(b->active)];
+	u64 *data;
+
+	if (act->single) {
+		data = kinst_agg_single(b, act);
+		if (!data)
+			data = h->singles[act->single - 1] = new_entry(b, h, NULL, act, key, 0);
+	} else {
+		data = find(c, b, h, act, key);
 	}
-	n = (struct agg_node *)(h->mem + h->used);
-	n->next = *head;
-	n->hash = hash;
-	n->e.len = bytes - offsetof(struct agg_node, e);
-	n->e.action = act->owner;
-	memcpy(n + 1, key, keylen);
-	memset((u8 *)(n + 1) + keylen, 0, act->vallen);
-	kinst_agg_init(&act->a, (u64 *)((u8 *)(n + 1) + keylen));
-	*head = h->used / UNIT + 1;
-	h->used += bytes;
-found:
-	kinst_agg_add(&act->a, (u64 *)((u8 *)(n + 1) + keylen), value, incr);
+	if (data)
+		kinst_agg_add(&act->a, data, value, incr);
 }
 NOKPROBE_SYMBOL(kinst_agg_update);
 

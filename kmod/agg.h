@@ -13,6 +13,7 @@
 struct kinst_agghalf {
 	u8 *mem; /* struct agg_node, one after the other */
 	u32 *heads; /* by hash: offset + 1 of the first node; 0: none */
+	u64 **singles; /* values of the aggregations without a key, by number; NULL: none yet */
 	u64 used;
 };
 
@@ -20,6 +21,8 @@ struct kinst_aggbuf {
 	struct kinst_agghalf half[2];
 	u32 active;
 	u32 nheads; /* a power of two */
+	u32 nsingles;
+	u64 seed; /* of the hash: nobody can tell which keys meet */
 	u64 size; /* of mem */
 	u64 drops;
 };
@@ -31,9 +34,16 @@ u64 kinst_agg_bytes(const struct kinst_prog *p);
 
 /*
  * Updates the entry of an aggregating action: key is its key, laid out as in the
- * entry; value and incr are what the action's DIFOs gave. Probe context.
+ * entry; value and incr are what the action's DIFOs gave. A fault in c when
+ * the way to the entry is too long. Probe context.
  */
-void kinst_agg_update(struct kinst_aggbuf *b, const struct kinst_act *act, const u8 *key, u64 value, u64 incr);
+void kinst_agg_update(struct kinst_ctx *c, const struct kinst_act *act, const u8 *key, u64 value, u64 incr);
+
+/* The value of an aggregation without a key, or NULL: kinst_agg_update() makes it. Probe context. */
+static nokprobe_inline u64 *kinst_agg_single(struct kinst_aggbuf *b, const struct kinst_act *act)
+{
+	return b->half[READ_ONCE(b->active)].singles[act->single - 1];
+}
 
 /* Switches the halves and returns the one that was active. On its CPU, or with the CPU off. */
 struct kinst_agghalf *kinst_agg_switch(struct kinst_aggbuf *b);

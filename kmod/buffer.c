@@ -87,3 +87,9 @@ notrace void kinst_ring_error(struct kinst_ring *r)
 	WRITE_ONCE(r->prod->errors, r->prod->errors + 1);
 }
 NOKPROBE_SYMBOL(kinst_ring_error);
+
+notrace void kinst_ring_drop(struct kinst_ring *r, u64 n)
+{
+	WRITE_ONCE(r->prod->drops, r->prod->drops + n);
+}
+NOKPROBE_SYMBOL(kinst_ring_drop);

@@ -39,5 +39,6 @@ struct kinst_rec *kinst_ring_reserve(struct kinst_ring *r, u32 len);
 /* Publishes the record that was reserved last; true if the consumer should be woken. */
 bool kinst_ring_commit(struct kinst_ring *r, struct kinst_rec *rec, u32 len);
 void kinst_ring_error(struct kinst_ring *r); /* counts a fault */
+void kinst_ring_drop(struct kinst_ring *r, u64 n); /* and records that are not even tried */
 
 #endif /* _KINST_BUFFER_H */

@@ -8,12 +8,15 @@
  */
 #include <linux/cred.h>
 #include <linux/dcache.h>
+#include <linux/fs_struct.h>
 #include <linux/hardirq.h>
 #include <linux/kernel_stat.h>
 #include <linux/mm_types.h>
 #include <linux/mount.h>
 #include <linux/mutex.h>
+#include <linux/namei.h>
 #include <linux/path.h>
+#include <linux/printk.h>
 #include <linux/random.h>
 #include <linux/rwsem.h>
 #include <linux/sched.h>
@@ -23,6 +26,8 @@
 #include <linux/uaccess.h>
 #include <linux/uidgid.h>
 #include "arch/arch.h"
+#include "builtin.h"
+#include "ksym.h"
 #include "session.h"
 #include "stack.h"
 
@@ -30,7 +35,8 @@
 
 notrace bool kinst_env_read(void *dst, u64 addr, size_t n)
 {
-	return !kinst_arch_is_device(addr, n) && !copy_from_kernel_nofault(dst, (const void *)(uintptr_t)addr, n);
+	return kinst_arch_is_canonical(addr, n) && !kinst_arch_is_device(addr, n) &&
+	       !copy_from_kernel_nofault(dst, (const void *)(uintptr_t)addr, n);
 }
 NOKPROBE_SYMBOL(kinst_env_read);
 
@@ -39,13 +45,6 @@ notrace bool kinst_env_read_user(void *dst, u64 addr, size_t n)
 	return current->mm && !copy_from_user_nofault(dst, (const void __user *)(uintptr_t)addr, n);
 }
 NOKPROBE_SYMBOL(kinst_env_read_user);
-
-notrace bool kinst_env_write_user(u64 addr, const void *src, size_t n)
-{
-	return current->mm && !(current->flags & (PF_KTHREAD | PF_EXITING)) &&
-	       !copy_to_user_nofault((void __user *)(uintptr_t)addr, src, n);
-}
-NOKPROBE_SYMBOL(kinst_env_write_user);
 
 u64 kinst_env_seed(void)
 {
@@ -94,6 +93,21 @@ static notrace u32 context_level(const struct kinst_hit *hit)
 NOKPROBE_SYMBOL(context_level);
 
 /*
+ * The memory that is loaded need not be that of the current thread: in the midst of a switch, of an exec, and while
+ * the kernel writes its own text through an alias in user space. Reads ask for that themselves (copy_from_user_nofault()). And
+ * what an interrupt has interrupted has nothing to do with it. As bpf_probe_write_user() has it.
+ */
+notrace bool kinst_env_write_user(struct kinst_ctx *c, u64 addr, const void *src, size_t n)
+{
+	if (!current->mm || current->flags & (PF_KTHREAD | PF_EXITING) || context_level(c->hit) ||
+	    kinst_arch_on_exception_stack())
+		return false;
+	return kinst_addr_nmi_uaccess_okay && kinst_sym_nmi_uaccess_okay() &&
+	       !copy_to_user_nofault((void __user *)(uintptr_t)addr, src, n);
+}
+NOKPROBE_SYMBOL(kinst_env_write_user);
+
+/*
  * A task's address can come back with a new task, but not with the same start time. What interrupts it
  * has variables of its own. Idle tasks are one for each CPU, so their addresses tell them apart.
  */
@@ -110,23 +124,50 @@ notrace u64 kinst_env_tgid(void)
 }
 NOKPROBE_SYMBOL(kinst_env_tgid);
 
-/* A parent exists as long as RCU readers may look, and we run with interrupts off. */
-static nokprobe_inline struct task_struct *parent_of(struct task_struct *t)
+/* Loads a member of what p points to; false and a fault if it is not there. */
+#define LOAD(c, p, member, to) kinst_load(c, to, (u64)(uintptr_t)&(p)->member, sizeof(*(to)), false)
+
+/*
+ * The process that t is a thread of, and its parent. A task that has been released (pid_alive()), as a thread is while
+ * it runs the last of do_exit(), has pointers that lead to what may be long gone: it has no parent any more. Of
+ * one that has not, they stay good for RCU's readers, as we are with interrupts off, whatever happens meanwhile.
+ */
+static notrace bool parent_of(struct kinst_ctx *c, struct task_struct *t, struct task_struct **leader,
+			      struct task_struct **parent)
 {
-	return rcu_dereference_raw(t->real_parent);
+	struct pid *pid;
+
+	*parent = NULL;
+	if (!LOAD(c, t, thread_pid, &pid) || !pid)
+		return false;
+	return LOAD(c, t, group_leader, leader) && LOAD(c, *leader, real_parent, parent) && *parent;
 }
+NOKPROBE_SYMBOL(parent_of);
 
-static notrace u64 progenyof(u32 pid)
+/* 0, as of the topmost process, when it is at its end. */
+static notrace u64 ppid(struct kinst_ctx *c)
 {
-	struct task_struct *t = current;
+	struct task_struct *leader, *parent;
+	pid_t tgid;
+
+	return parent_of(c, current, &leader, &parent) && LOAD(c, parent, tgid, &tgid) ? tgid : 0;
+}
+NOKPROBE_SYMBOL(ppid);
+
+#define MAX_GENERATIONS 4096
+
+static notrace u64 progenyof(struct kinst_ctx *c, u32 pid)
+{
+	struct task_struct *t = current, *leader, *parent;
 	u32 depth;
+	pid_t tgid;
 
-	for (depth = 0; depth < 4096; depth++) {
-		struct task_struct *leader = READ_ONCE(t->group_leader), *parent = parent_of(leader);
-
-		if (leader->tgid == pid)
+	for (depth = 0; depth < MAX_GENERATIONS && kinst_burn(c, KINST_NODE_STEPS); depth++) {
+		if (!LOAD(c, t, tgid, &tgid))
+			return 0;
+		if (tgid == pid)
 			return 1;
-		if (!parent || parent == leader)
+		if (!parent_of(c, t, &leader, &parent) || parent == leader)
 			return 0;
 		t = parent;
 	}
@@ -156,6 +197,14 @@ NOKPROBE_SYMBOL(execargs);
 
 /* ---- built-in variables ---- */
 
+/* Pays for frames that have been walked. */
+static notrace u64 depth(struct kinst_ctx *c, u32 frames)
+{
+	kinst_burn(c, (u64)frames * KINST_FRAME_STEPS);
+	return frames;
+}
+NOKPROBE_SYMBOL(depth);
+
 static const char zone[] = "global";
 
 static nokprobe_inline u64 name_at(const struct kinst_prog *p, u32 off)
@@ -175,8 +224,11 @@ static nokprobe_inline u64 error_of(const struct kinst_hit *hit)
 
 notrace u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 {
-	const struct kinst_probe *q = &c->prog->probes[c->probe];
+	const struct kinst_probe *q;
 
+	if (id == VAR_PID) /* what most predicates ask for */
+		return current->tgid;
+	q = &c->prog->probes[c->probe];
 	switch (id) {
 	case VAR_CURTHREAD:
 		return (u64)(uintptr_t)current;
@@ -195,12 +247,14 @@ notrace u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 	case VAR_ARG0 ... VAR_ARG9:
 		return kinst_env_arg(c, id - VAR_ARG0);
 	case VAR_STACKDEPTH:
-		return kinst_stack_depth(c->hit);
+		return depth(c, kinst_stack_depth(c->hit));
 	case VAR_CALLER:
+		depth(c, 1);
 		return kinst_stack_caller(c->hit);
 	case VAR_USTACKDEPTH:
-		return kinst_ustack_depth();
+		return depth(c, kinst_ustack_depth());
 	case VAR_UCALLER:
+		depth(c, 1);
 		return kinst_ustack_caller();
 	case VAR_PROBEPROV:
 		return name_at(c->prog, q->prov);
@@ -210,12 +264,10 @@ notrace u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 		return name_at(c->prog, q->name_func);
 	case VAR_PROBENAME:
 		return name_at(c->prog, q->name);
-	case VAR_PID:
-		return current->tgid;
 	case VAR_TID:
 		return current->pid;
 	case VAR_PPID:
-		return parent_of(READ_ONCE(current->group_leader))->tgid;
+		return ppid(c);
 	case VAR_EXECNAME:
 		return (u64)(uintptr_t)current->comm;
 	case VAR_EXECARGS:
@@ -294,15 +346,53 @@ struct mount_head {
 	struct vfsmount mnt;
 };
 
+static bool mounts_known __ro_after_init;
+
+static nokprobe_inline const struct mount_head *head_of(const struct vfsmount *mnt)
+{
+	return container_of(mnt, struct mount_head, mnt);
+}
+
+/*
+ * Context: module load. Is a struct mount of this kernel as we think? What follow_up() says of each on the way from
+ * our root to the topmost must be what we read there.
+ */
+void __init kinst_builtin_init(void)
+{
+	u64 parent, mountpoint, mount;
+	struct path path;
+	bool up;
+
+	get_fs_root(current->fs, &path);
+	mounts_known = true;
+	do {
+		mount = (u64)(uintptr_t)path.mnt - MOUNT_OF_VFSMOUNT;
+		parent = READ_ONCE(head_of(path.mnt)->parent);
+		mountpoint = READ_ONCE(head_of(path.mnt)->mountpoint);
+		if (mountpoint == (u64)(uintptr_t)path.mnt->mnt_root && parent == mount)
+			break;
+		up = follow_up(&path);
+		mounts_known = up && parent == (u64)(uintptr_t)path.mnt - MOUNT_OF_VFSMOUNT &&
+			       mountpoint == (u64)(uintptr_t)path.dentry;
+	} while (mounts_known);
+	path_put(&path);
+	if (!mounts_known)
+		pr_info("kinst: mounts are not as expected: there is no d_path()\n");
+}
+
 /* Puts the name of a dentry and a slash before s, which has room for it down to start; NULL: no room, or a fault. */
 static notrace char *prepend(struct kinst_ctx *c, char *start, char *s, const struct dentry *d)
 {
-	u64 name = (u64)(uintptr_t)d->d_name.name, n = min_t(u64, d->d_name.len, s - start);
+	struct qstr name;
+	u64 n;
 
-	if (n + 1 > s - start || !kinst_burn(c, 1 + n / 8))
+	if (!LOAD(c, d, d_name, &name))
+		return NULL;
+	n = min_t(u64, name.len, s - start);
+	if (n + 1 > s - start)
 		return NULL;
 	s -= n;
-	if (!kinst_load(c, s, name, n, false))
+	if (!kinst_load(c, s, (u64)(uintptr_t)name.name, n, false))
 		return NULL;
 	*--s = '/';
 	return s;
@@ -316,35 +406,34 @@ NOKPROBE_SYMBOL(prepend);
 static notrace u64 path_name(struct kinst_ctx *c, u64 addr)
 {
 	char *start = c->vcpu->str[0], *s = start + c->prog->strsize - 1, *end = s;
-	struct mount_head mount;
-	struct dentry d;
+	struct dentry *root, *above;
 	struct path path;
-	u64 dentry, vfsmnt;
+	u64 mount, to;
 	u32 depth;
 
-	if (!kinst_load(c, &path, addr, sizeof(path), false))
+	if (!mounts_known)
+		kinst_fault(c, KINST_FLT_ILLOP, addr);
+	if (c->faulted || !kinst_load(c, &path, addr, sizeof(path), false))
 		return 0;
-	dentry = (u64)(uintptr_t)path.dentry;
-	vfsmnt = (u64)(uintptr_t)path.mnt;
-	for (depth = 0; depth < PATH_DEPTH; depth++) {
-		u64 head = vfsmnt - offsetof(struct mount_head, mnt);
+	for (depth = 0; depth < PATH_DEPTH && kinst_burn(c, KINST_NODE_STEPS); depth++) {
 		char *next;
 
-		if (!kinst_load(c, &d, dentry, sizeof(d), false) ||
-		    !kinst_load(c, &mount, head, sizeof(mount), false))
+		if (!LOAD(c, path.dentry, d_parent, &above) || !LOAD(c, path.mnt, mnt_root, &root))
 			return 0;
-		if (dentry == (u64)(uintptr_t)mount.mnt.mnt_root || dentry == (u64)(uintptr_t)d.d_parent) {
-			if (mount.parent == vfsmnt - MOUNT_OF_VFSMOUNT)
+		if (path.dentry == root || path.dentry == above) {
+			mount = (u64)(uintptr_t)path.mnt - MOUNT_OF_VFSMOUNT;
+			if (!LOAD(c, head_of(path.mnt), parent, &to) || to == mount)
 				break;
-			dentry = mount.mountpoint;
-			vfsmnt = mount.parent + MOUNT_OF_VFSMOUNT;
+			if (!LOAD(c, head_of(path.mnt), mountpoint, (u64 *)&path.dentry))
+				return 0;
+			path.mnt = (struct vfsmount *)(uintptr_t)(to + MOUNT_OF_VFSMOUNT);
 			continue;
 		}
-		next = prepend(c, start, s, &d);
+		next = prepend(c, start, s, path.dentry);
 		if (!next)
 			break;
 		s = next;
-		dentry = (u64)(uintptr_t)d.d_parent;
+		path.dentry = above;
 	}
 	return c->faulted ? 0 : s == end ? kinst_new_string(c, "/", 1) : kinst_new_string(c, s, end - s);
 }
@@ -352,13 +441,18 @@ NOKPROBE_SYMBOL(path_name);
 
 /* ---- locks ---- */
 
+#ifdef CONFIG_PREEMPT_RT
+#define MUTEX_OWNER offsetof(struct mutex, rtmutex.owner)
+#else
+#define MUTEX_OWNER offsetof(struct mutex, owner)
+#endif
+
 /* The owner is in the upper bits of the word; the lower ones are flags. */
 static notrace u64 mutex_owner(struct kinst_ctx *c, u64 addr)
 {
 	unsigned long owner = 0;
 
-	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
-		kinst_load(c, &owner, addr + offsetof(struct mutex, owner), sizeof(owner), false);
+	kinst_load(c, &owner, addr + MUTEX_OWNER, sizeof(owner), false);
 	return owner & ~7ul;
 }
 NOKPROBE_SYMBOL(mutex_owner);
@@ -402,7 +496,7 @@ notrace u64 kinst_env_subr(struct kinst_ctx *c, u32 subr)
 	case SUBR_D_PATH:
 		return path_name(c, arg);
 	case SUBR_PROGENYOF:
-		return progenyof(arg);
+		return progenyof(c, arg);
 	case SUBR_MUTEX_OWNER:
 		return mutex_owner(c, arg);
 	case SUBR_MUTEX_OWNED:

@@ -29,7 +29,7 @@
 #include "sources.h"
 
 static unsigned int deadman = 30;
-module_param(deadman, uint, 0644);
+module_param(deadman, uint, 0600);
 MODULE_PARM_DESC(deadman, "seconds without an ioctl from the consumer after which its session is killed (0: never)");
 
 #define CLEAN_US 10000 /* between two cleanings, if the image does not say */
@@ -89,6 +89,7 @@ static unsigned long clean_interval(const struct kinst_file *f)
 struct spec_clean {
 	struct kinst_file *f;
 	struct kinst_vcpu *v;
+	bool done;
 };
 
 /* On v's CPU, in an interrupt: no program is in the middle of anything, and the guard keeps those of NMIs out. */
@@ -97,8 +98,19 @@ static void clean_specs_here(void *info)
 	struct spec_clean *sc = info;
 	u32 busy = kinst_guard_enter();
 
-	kinst_spec_clean(&sc->f->s, sc->v, sc->f->noted);
+	sc->done = kinst_spec_clean(&sc->f->s, sc->v, sc->f->noted);
 	kinst_guard_exit(busy);
+}
+
+/* A little at a time, with interrupts on in between. */
+static void clean_specs_of(struct spec_clean *sc)
+{
+	sc->done = !sc->v;
+	while (!sc->done) {
+		if (smp_call_function_single(sc->v->cpu, clean_specs_here, sc, true))
+			sc->done = kinst_spec_clean(&sc->f->s, sc->v, sc->f->noted); /* the CPU is off */
+		cond_resched();
+	}
 }
 
 /* Commits and discards what other CPUs than the deciding one have. */
@@ -112,8 +124,7 @@ static void clean_specs(struct kinst_file *f)
 		cpus_read_lock();
 		for (cpu = 0; cpu < f->s.ncpus; cpu++) {
 			sc.v = f->s.vcpus[cpu];
-			if (sc.v && smp_call_function_single(cpu, clean_specs_here, &sc, true))
-				kinst_spec_clean(&f->s, sc.v, f->noted); /* the CPU is off */
+			clean_specs_of(&sc);
 		}
 		cpus_read_unlock();
 		kinst_spec_clean_end(&f->s, f->noted);
@@ -197,10 +208,24 @@ static int charge(struct kinst_file *f, u64 bytes)
 	return ret;
 }
 
+/* With the file's lock held, as LOAD arms. */
+int kinst_session_charge(struct kinst_session *s, u64 bytes)
+{
+	struct kinst_file *f = container_of(s, struct kinst_file, s);
+	int ret;
+
+	if (bytes > kinst_max_memory() || f->charged > kinst_max_memory() - bytes)
+		return -ENOMEM;
+	ret = kinst_limits_charge(bytes);
+	if (!ret)
+		f->charged += bytes;
+	return ret;
+}
+
 /* What the image asks for, besides being valid. */
 static int permit(struct kinst_file *f, struct kinst_error *error)
 {
-	u64 bytes = kinst_session_bytes(&f->s.prog, num_possible_cpus());
+	u64 bytes = kinst_session_bytes(&f->s.prog, num_possible_cpus(), nr_cpu_ids);
 	int ret = f->s.prog.hdr->flags & KINST_IMAGE_DESTRUCTIVE ? kinst_may_destroy() : 0;
 
 	if (ret)
@@ -325,7 +350,7 @@ static long ioctl_status(struct kinst_file *f, void __user *arg)
 		st.spec_busy += READ_ONCE(v->spec_busy);
 		st.spec_unavail += READ_ONCE(v->spec_unavail);
 		st.dblerrors += READ_ONCE(v->dblerrors);
-		st.nested += READ_ONCE(v->nested);
+		st.nested += local_read(&v->nested);
 		st.hits += READ_ONCE(v->hits);
 	}
 	return copy_to_user(arg, &st, sizeof(st)) ? -EFAULT : 0;
@@ -451,6 +476,13 @@ static long ioctl_syscalls(void __user *arg)
 	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
 }
 
+static long ioctl_settle(void __user *arg)
+{
+	struct kinst_settled settled = { .jumps = kinst_jumps_settle() };
+
+	return copy_to_user(arg, &settled, sizeof(settled)) ? -EFAULT : 0;
+}
+
 /* ---- the file ---- */
 
 /*
@@ -500,6 +532,9 @@ static long kinst_ioctl(struct file *file, unsigned int cmd, unsigned long param
 		break;
 	case KINST_IOC_SYSCALLS:
 		ret = ioctl_syscalls(arg);
+		break;
+	case KINST_IOC_SETTLE:
+		ret = ioctl_settle(arg);
 		break;
 	default:
 		ret = -ENOTTY;

@@ -66,9 +66,26 @@ struct kinst_dif {
 	const char *str;
 	u32 ninsns;
 	struct kinst_dtype rtype;
-	bool is_const; /* setx; ret: value is all there is to it */
-	u64 value;
+	u8 form; /* enum kinst_form */
+	u8 clear; /* registers that it may read before it writes them, a bit each */
+	u8 branch; /* TEST: the opcode */
+	u32 var; /* TEST */
+	u64 value; /* CONST: the result; TEST: what the variable is compared with */
+	u64 yes; /* TEST: the result where the branch is taken; else 0 */
 };
+
+/* Short programs, which the verifier knows by their words and which run without the loop over them. */
+enum kinst_form {
+	KINST_FORM_ANY,
+	KINST_FORM_CONST, /* setx; ret */
+	KINST_FORM_TEST, /* a built-in scalar compared with a constant: pid == $target; cannot fault */
+};
+
+/* As a predicate: does it say no more than whether the branch is taken? */
+static inline bool kinst_is_test(const struct kinst_dif *d)
+{
+	return d->form == KINST_FORM_TEST && d->yes;
+}
 
 struct kinst_prog;
 
@@ -107,6 +124,7 @@ struct kinst_ctx {
 	struct kinst_hit *hit;
 	u32 probe; /* index in prog->probes */
 	u32 epid;
+	u32 action; /* that faulted, from 1; 0: the predicate */
 	u64 timestamp; /* of the firing, once somebody has asked for it: kinst_ctx_now(); else 0 */
 	u32 cpu;
 
@@ -118,6 +136,7 @@ struct kinst_ctx {
 	u8 *scratch, *scratch_next, *scratch_end;
 	u64 strtok; /* where the next strtok(NULL, ...) goes on; 0: nowhere */
 	u64 strtok_limit; /* bytes of the string from there, of its strsize */
+	u64 tracemem; /* bytes for the next TRACEMEM, if TRACEMEM_DYN gave them; else U64_MAX */
 	u32 spec; /* the speculation that the ECB's record goes to */
 	u32 fuel; /* steps left; a program of forward branches ends, but strings can make it long */
 
@@ -137,12 +156,31 @@ static nokprobe_inline u64 kinst_ctx_now(struct kinst_ctx *c)
 	return c->timestamp;
 }
 
-/* Bounds of one run. */
-#define KINST_FUEL (1u << 20) /* steps of one ECB: instructions, and eight bytes of string each */
-#define KINST_HIT_FUEL (4 * KINST_FUEL) /* of all ECBs of one hit, ERROR's too; interrupts are off as long as it lasts */
-#define KINST_ECB_STEPS 16 /* that each ECB takes besides, with its record's eight bytes each */
+/*
+ * What a run costs is counted in steps: an instruction is one, and so are eight bytes that are copied, compared or
+ * cleared. What else takes its time has a price in them, paid as it happens; what can be told before it runs (the
+ * ECB, its actions, records, keys and stacks) is worked out by the verifier, and paid at once.
+ */
+#define KINST_FUEL (1u << 20) /* steps of one ECB, but for what was paid at once; of a whole hit: KINST_HIT_FUEL */
+#define KINST_ECB_STEPS 16
+#define KINST_FAULT_STEPS 16u
+#define KINST_ACTION_STEPS 8
+#define KINST_CALL_STEPS 8 /* a subroutine */
+#define KINST_LOAD_STEPS 8 /* a copy that may fault, whatever its length */
+#define KINST_FRAME_STEPS 64 /* a frame of a stack: of the kernel's, or one that user space has made */
+#define KINST_NODE_STEPS 4 /* what is looked at in a list, most of the time not in the cache: a hash's node, a task, a mount */
 
 u64 kinst_dif_run(struct kinst_ctx *c, const struct kinst_dif *d);
+bool kinst_dif_taken(u32 op, u64 a, u64 b); /* is the branch, after cmp a, b? */
+
+/* Of KINST_FORM_TEST: is its branch taken? Needs nothing of c but the hit and the probe. */
+static nokprobe_inline bool kinst_dif_test(struct kinst_ctx *c, const struct kinst_dif *d)
+{
+	u64 value = kinst_env_var(c, d->var);
+
+	return likely(d->branch == OP_BE) ? value == d->value : kinst_dif_taken(d->branch, value, d->value);
+}
+
 u64 kinst_dif_subr(struct kinst_ctx *c, u32 subr); /* dif_subr.c */
 u64 kinst_str_subr(struct kinst_ctx *c, u32 subr); /* dif_str.c: those on strings */
 u64 kinst_json(struct kinst_ctx *c); /* dif_json.c */
@@ -157,7 +195,10 @@ static inline void kinst_fault(struct kinst_ctx *c, u32 fault, u64 value)
 	c->fault_value = value;
 }
 
-/* Takes steps from the fuel; false when there was not enough. */
+/*
+ * Takes steps from the fuel; false, and a fault, when there was not enough. What is done before it is paid for has
+ * bounds of its own: at most the instructions of a DIFO, or the frames of a stack.
+ */
 static inline bool kinst_burn(struct kinst_ctx *c, u64 steps)
 {
 	if (steps > c->fuel) {
@@ -167,6 +208,23 @@ static inline bool kinst_burn(struct kinst_ctx *c, u64 steps)
 	}
 	c->fuel -= steps;
 	return true;
+}
+
+/*
+ * A hash of whole words, at least one. Who does not know the seed cannot tell which keys have the same: each word is
+ * multiplied by what came of the seed, and both halves of the product count.
+ */
+static nokprobe_inline u64 kinst_hash(u64 seed, const void *key, u64 len)
+{
+	u64 h = seed * 0x9e3779b97f4a7c15ull, i;
+	const u64 *words = key;
+
+	for (i = 0; i < len / 8; i++) {
+		unsigned __int128 product = (unsigned __int128)(words[i] ^ h) * (seed | 1);
+
+		h = (u64)product ^ (u64)(product >> 64) ^ (h << 23 | h >> 41);
+	}
+	return h ^ h >> 32;
 }
 
 /* ---- memory, as programs may touch it (dif_mem.c) ---- */

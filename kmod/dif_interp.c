@@ -233,25 +233,36 @@ static notrace void step(struct kinst_ctx *c, const struct kinst_dif *d, u32 w)
 }
 NOKPROBE_SYMBOL(step);
 
-notrace u64 kinst_dif_run(struct kinst_ctx *c, const struct kinst_dif *d)
+static nokprobe_inline struct flags compare(u64 a, u64 b)
 {
+	return (struct flags){ .n = (s64)a < (s64)b, .z = a == b, .c = a < b };
+}
+
+/* Pays for the instructions up to the one at pc, less those that were jumped over: here a program ends. */
+static nokprobe_inline void end(struct kinst_ctx *c, u32 pc, u32 skipped)
+{
+	kinst_burn(c, pc + 1 - skipped);
+	if (c->faulted)
+		c->fault_off = 4 * pc;
+}
+
+static notrace u64 interpret(struct kinst_ctx *c, const struct kinst_dif *d)
+{
+	u32 pc, w, op, i, skipped = 0;
 	struct flags f = {};
 	u64 *r = c->regs;
-	u32 pc = 0, w, op;
 	int order;
 
-	if (d->is_const)
-		return d->value;
-	memset(r, 0, sizeof(c->regs));
+	for (i = d->clear; i; i &= i - 1)
+		r[ilog2(i & -i)] = 0;
 	c->ntuple = 0;
-	for (;; pc++) {
-		if (!kinst_burn(c, 1))
-			break;
+	for (pc = 0;; pc++) {
 		w = d->insn[pc];
 		op = DIF_OP(w);
 		switch (op) {
 		case OP_RET:
-			return r[DIF_RD(w)];
+			end(c, pc, skipped);
+			return c->faulted ? 0 : r[DIF_RD(w)];
 		case OP_NOP:
 			break;
 		case OP_OR ... OP_UREM:
@@ -268,9 +279,7 @@ notrace u64 kinst_dif_run(struct kinst_ctx *c, const struct kinst_dif *d)
 			r[DIF_RD(w)] = d->ints[DIF_INDEX(w)];
 			break;
 		case OP_CMP:
-			f.n = (s64)r[DIF_R1(w)] < (s64)r[DIF_R2(w)];
-			f.z = r[DIF_R1(w)] == r[DIF_R2(w)];
-			f.c = r[DIF_R1(w)] < r[DIF_R2(w)];
+			f = compare(r[DIF_R1(w)], r[DIF_R2(w)]);
 			break;
 		case OP_TST:
 			f = (struct flags){ .z = !r[DIF_R1(w)] };
@@ -281,17 +290,33 @@ notrace u64 kinst_dif_run(struct kinst_ctx *c, const struct kinst_dif *d)
 			break;
 		case OP_BA ... OP_BLEU:
 			if (taken(op, f)) {
-				pc = DIF_LABEL(w);
-				pc--; /* a label is never 0 */
+				skipped += DIF_LABEL(w) - 1 - pc;
+				pc = DIF_LABEL(w) - 1; /* a label is never 0 */
 			}
 			break;
 		default:
 			step(c, d, w);
 		}
-		if (c->faulted)
-			break;
+		if (c->faulted) {
+			end(c, pc, skipped);
+			return 0;
+		}
 	}
-	c->fault_off = 4 * pc;
-	return 0;
+}
+NOKPROBE_SYMBOL(interpret);
+
+notrace bool kinst_dif_taken(u32 op, u64 a, u64 b)
+{
+	return taken(op, compare(a, b));
+}
+NOKPROBE_SYMBOL(kinst_dif_taken);
+
+notrace u64 kinst_dif_run(struct kinst_ctx *c, const struct kinst_dif *d)
+{
+	if (d->form == KINST_FORM_CONST)
+		return d->value;
+	if (d->form == KINST_FORM_TEST && kinst_burn(c, d->ninsns))
+		return kinst_dif_test(c, d) ? d->yes : 0;
+	return interpret(c, d); /* which says where it faults, if there is too little fuel */
 }
 NOKPROBE_SYMBOL(kinst_dif_run);

@@ -10,7 +10,7 @@
 #include "session.h"
 
 /* Strings are fetched in pieces that stay within an aligned block, so that none reaches into a page the string does not. */
-#define PIECE 64u
+#define PIECE KINST_PIECE
 
 notrace void *kinst_scratch(struct kinst_ctx *c, u64 n)
 {
@@ -42,7 +42,7 @@ NOKPROBE_SYMBOL(kinst_new_string);
 
 notrace bool kinst_load(struct kinst_ctx *c, void *dst, u64 addr, u64 n, bool user)
 {
-	if (!kinst_burn(c, n / 8))
+	if (!kinst_burn(c, KINST_LOAD_STEPS + n / 8))
 		return false;
 	if (addr + n >= addr && (user ? kinst_env_read_user(dst, addr, n) : kinst_env_read(dst, addr, n)))
 		return true;
@@ -74,7 +74,7 @@ NOKPROBE_SYMBOL(kinst_load_str);
 
 notrace u64 kinst_strnlen(struct kinst_ctx *c, u64 addr, u64 limit)
 {
-	char piece[PIECE];
+	char *piece = (char *)c->vcpu->piece[0];
 	u64 done = 0;
 
 	while (done < limit) {
@@ -93,7 +93,7 @@ NOKPROBE_SYMBOL(kinst_strnlen);
 
 notrace int kinst_strcmp(struct kinst_ctx *c, u64 a, u64 b, u64 limit)
 {
-	u8 x[PIECE], y[PIECE];
+	u8 *x = c->vcpu->piece[0], *y = c->vcpu->piece[1];
 	u64 done = 0, i;
 
 	if (a == b)
@@ -129,7 +129,7 @@ NOKPROBE_SYMBOL(kinst_storable);
 
 notrace bool kinst_store(struct kinst_ctx *c, u64 addr, const void *src, u64 n)
 {
-	if (!kinst_burn(c, n / 8))
+	if (!kinst_burn(c, KINST_LOAD_STEPS + n / 8))
 		return false;
 	if (!kinst_storable(c, addr, n)) {
 		kinst_fault(c, KINST_FLT_BADADDR, addr);

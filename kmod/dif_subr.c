@@ -127,7 +127,7 @@ static notrace void copyout(struct kinst_ctx *c, u64 src, u64 dst, u64 n, bool s
 		n = kinst_load_str(c, (char *)p, src, n, false) + 1;
 	else
 		kinst_load(c, p, src, n, false);
-	if (!c->faulted && !kinst_env_write_user(dst, p, n))
+	if (!c->faulted && !kinst_env_write_user(c, dst, p, n))
 		kinst_fault(c, KINST_FLT_BADADDR, dst);
 	c->scratch_next = keep;
 }
@@ -289,6 +289,8 @@ notrace u64 kinst_dif_subr(struct kinst_ctx *c, u32 subr)
 		kinst_fault(c, KINST_FLT_ILLOP, 0);
 		return 0;
 	}
+	if (!kinst_burn(c, KINST_CALL_STEPS))
+		return 0;
 	switch (subr) {
 	case SUBR_ALLOCA:
 		return alloca_(c, t[0].value);

@@ -151,17 +151,137 @@ static bool bad_rtype(const struct kinst_dtype *t)
 	return t->kind || (t->size != 0 && t->size != 1 && t->size != 2 && t->size != 4 && t->size != 8);
 }
 
-/* The commonest program: setx i, rd; ret rd. */
+/* ---- what is known of a program before it runs ---- */
+
+/* The commonest: setx i, rd; ret rd. */
 static void find_constant(struct kinst_dif *dif)
 {
 	const u32 *w = dif->insn;
 
 	if (dif->ninsns == 1 && !DIF_RD(w[0])) { /* ret %r0 */
-		dif->is_const = true;
+		dif->form = KINST_FORM_CONST;
 	} else if (dif->ninsns == 2 && DIF_OP(w[0]) == OP_SETX && DIF_RD(w[0]) == DIF_RD(w[1])) {
-		dif->is_const = true;
+		dif->form = KINST_FORM_CONST;
 		dif->value = dif->ints[DIF_INDEX(w[0])];
 	}
+}
+
+/* Of those that neither fault nor cost more than an instruction. */
+static bool is_plain(u32 id)
+{
+	switch (id) {
+	case VAR_CURTHREAD:
+	case VAR_IPL:
+	case VAR_ID:
+	case VAR_ARG0 ... VAR_ARG0 + 5:
+	case VAR_PID:
+	case VAR_TID:
+	case VAR_UID:
+	case VAR_GID:
+	case VAR_ERRNO:
+	case VAR_CPU:
+		return true;
+	}
+	return false;
+}
+
+#define TEST_INSNS 9
+
+/*
+ * The commonest predicate, as pid == $target is compiled:
+ *
+ *   0 ldgs VAR, a   1 setx N, b   2 cmp a, b    3 branch 6
+ *   4 mov %r0, d    5 ba 7        6 setx YES, d   7 nop   8 ret d
+ */
+static void find_test(struct kinst_dif *dif)
+{
+	static const u8 ops[TEST_INSNS] = { OP_LDGS, OP_SETX, OP_CMP, 0, OP_MOV, OP_BA, OP_SETX, OP_NOP, OP_RET };
+	const u32 *w = dif->insn;
+	u32 i, a = DIF_RD(w[0]), b, d;
+
+	if (dif->ninsns != TEST_INSNS)
+		return;
+	for (i = 0; i < TEST_INSNS; i++)
+		if (ops[i] && DIF_OP(w[i]) != ops[i])
+			return;
+	b = DIF_RD(w[1]);
+	d = DIF_RD(w[8]);
+	if (!is_plain(DIF_INDEX(w[0])) || a == b || DIF_R1(w[2]) != a || DIF_R2(w[2]) != b ||
+	    DIF_OP(w[3]) < OP_BE || DIF_OP(w[3]) > OP_BLEU || DIF_LABEL(w[3]) != 6 || DIF_LABEL(w[5]) != 7 ||
+	    DIF_R1(w[4]) || DIF_RD(w[4]) != d || DIF_RD(w[6]) != d)
+		return;
+	dif->form = KINST_FORM_TEST;
+	dif->var = DIF_INDEX(w[0]);
+	dif->value = dif->ints[DIF_INDEX(w[1])];
+	dif->branch = DIF_OP(w[3]);
+	dif->yes = dif->ints[DIF_INDEX(w[6])];
+}
+
+/* The registers that an instruction reads, and the one that it writes, a bit each. %r0 is 0 for ever, and none of them. */
+static void registers_of(u32 w, u32 *reads, u32 *writes)
+{
+	u32 r1 = 1u << DIF_R1(w) % DIF_NREGS, r2 = 1u << DIF_R2(w) % DIF_NREGS, rd = 1u << DIF_RD(w) % DIF_NREGS;
+
+	*reads = *writes = 0;
+	switch (shapes[DIF_OP(w)]) {
+	case S_R3:
+		*reads = r1 | r2;
+		*writes = rd;
+		break;
+	case S_R2D:
+	case S_LOAD:
+		*reads = r1;
+		*writes = rd;
+		break;
+	case S_CMP:
+		*reads = r1 | r2;
+		break;
+	case S_TST:
+		*reads = r1;
+		break;
+	case S_STORE:
+		*reads = r1 | rd;
+		break;
+	case S_COPYS:
+		*reads = r1 | r2 | rd;
+		break;
+	case S_RET:
+	case S_STV:
+		*reads = rd;
+		break;
+	case S_SETX:
+	case S_SETS:
+	case S_LDV:
+	case S_CALL:
+		*writes = rd;
+		break;
+	case S_LDA:
+		*reads = r2;
+		*writes = rd;
+		break;
+	case S_PUSHTR:
+	case S_PUSHTV:
+		*reads = r2 | rd;
+		break;
+	}
+	*reads &= ~1u;
+	*writes &= ~1u;
+}
+
+/* Registers that may be read before they are written. What is written behind a branch may not have been. */
+static u8 find_unset(const struct kinst_dif *dif)
+{
+	u32 pc, reads, writes, set = 0, unset = 0;
+	bool branched = false;
+
+	for (pc = 0; pc < dif->ninsns; pc++) {
+		registers_of(dif->insn[pc], &reads, &writes);
+		unset |= reads & ~set;
+		branched |= shapes[DIF_OP(dif->insn[pc])] == S_BRANCH;
+		if (!branched)
+			set |= writes;
+	}
+	return unset;
 }
 
 int kinst_dif_verify(struct kinst_prog *p, u32 i, struct kinst_error *err)
@@ -201,6 +321,8 @@ int kinst_dif_verify(struct kinst_prog *p, u32 i, struct kinst_error *err)
 		.str = d->strlen ? p->strtab + d->str0 : NULL,
 		.rtype = d->rtype,
 	};
+	dif->clear = find_unset(dif);
 	find_constant(dif);
+	find_test(dif);
 	return 0;
 }

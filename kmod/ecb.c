@@ -57,11 +57,11 @@ NOKPROBE_SYMBOL(do_exit_action);
 
 /* ---- recording actions ---- */
 
-/* Fills the record of action act; *dyn is the length TRACEMEM_DYN gave, if any. */
-static notrace void record(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_act *act, u8 *dst, u64 *dyn)
+/* Fills the record of action act. */
+static notrace void record(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_act *act, u8 *dst)
 {
 	const struct kinst_dtype *t = NULL;
-	u64 value = act->a.arg, *words = (u64 *)dst, ref[2];
+	u64 value = act->a.arg, *words = (u64 *)dst, ref[2], n;
 	u32 status;
 
 	if (act->a.difo != KINST_NONE) {
@@ -76,10 +76,10 @@ static notrace void record(struct kinst_session *s, struct kinst_ctx *c, const s
 		do_exit_action(s, c->cpu, status);
 		break;
 	case KINST_ACT_TRACEMEM:
-		*dyn = min_t(u64, *dyn, act->size);
-		if (kinst_load(c, dst, value, *dyn, t->flags & KINST_T_BYUREF))
-			memset(dst + *dyn, 0, act->size - *dyn);
-		*dyn = U64_MAX;
+		n = min_t(u64, c->tracemem, act->size);
+		if (kinst_load(c, dst, value, n, t->flags & KINST_T_BYUREF))
+			memset(dst + n, 0, act->size - n);
+		c->tracemem = U64_MAX;
 		break;
 	case KINST_ACT_PRINTM:
 		if (!kinst_load(c, ref, value, sizeof(ref), false))
@@ -105,7 +105,7 @@ static notrace void record(struct kinst_session *s, struct kinst_ctx *c, const s
 		kinst_env_destroy(c, act->a.kind, value);
 		break;
 	case KINST_ACT_TRACEMEM_DYN:
-		*dyn = value;
+		c->tracemem = value;
 		fallthrough;
 	case KINST_ACT_PRINTA:
 	case KINST_ACT_LIBACT:
@@ -133,46 +133,65 @@ static notrace void record(struct kinst_session *s, struct kinst_ctx *c, const s
 }
 NOKPROBE_SYMBOL(record);
 
-static nokprobe_inline void aggregate(struct kinst_ctx *c, u32 i)
+static notrace void aggregate(struct kinst_ctx *c, const struct kinst_act *act)
 {
-	const struct kinst_act *act = &c->prog->acts[i];
 	u64 value = 0, incr = 1;
 
-	if (act->first == i)
-		memset(c->vcpu->entry, 0, 8); /* no key */
 	if (act->a.difo != KINST_NONE && !run(c, act->a.difo, &value))
 		return;
 	if (act->a.incr != KINST_NONE && !run(c, act->a.incr, &incr))
 		return;
-	kinst_agg_update(&c->vcpu->agg, act, c->vcpu->entry, value, incr);
+	kinst_agg_update(c, act, c->vcpu->entry, value, incr);
 }
+NOKPROBE_SYMBOL(aggregate);
 
-/* Runs the actions of a clause; returns the number of the one that faulted, from 1, or 0. */
-static notrace u32 run_actions(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_cl *cl, u8 *payload)
+static nokprobe_inline void count(struct kinst_ctx *c, const struct kinst_act *act)
 {
-	u64 dyn = U64_MAX;
-	u32 i;
+	u64 *data = kinst_agg_single(&c->vcpu->agg, act);
 
-	for (i = cl->action; i < cl->action + cl->nactions; i++) {
-		const struct kinst_act *act = &c->prog->acts[i];
-
-		if (kinst_is_agg(act->a.kind)) {
-			aggregate(c, i);
-		} else if (act->tuple) {
-			const struct kinst_act *agg = &c->prog->acts[act->owner];
-
-			if (i == agg->first)
-				memset(c->vcpu->entry, 0, roundup(agg->keylen, 8));
-			record(s, c, act, c->vcpu->entry + act->off, &dyn);
-		} else {
-			record(s, c, act, payload + act->off, &dyn);
-		}
-		if (c->faulted)
-			return i - cl->action + 1;
-	}
-	return 0;
+	if (likely(data))
+		data[0]++;
+	else
+		kinst_agg_update(c, act, c->vcpu->entry, 0, 0);
 }
-NOKPROBE_SYMBOL(run_actions);
+
+/* What is no count(). */
+static notrace void run_action(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_act *act, u8 *payload)
+{
+	const struct kinst_act *agg;
+
+	if (act->role == KINST_ROLE_AGG) {
+		aggregate(c, act);
+	} else if (act->role == KINST_ROLE_KEY) {
+		agg = &s->prog.acts[act->owner];
+		if (act == &s->prog.acts[agg->first])
+			memset(c->vcpu->entry, 0, roundup(agg->keylen, 8));
+		record(s, c, act, c->vcpu->entry + act->off);
+	} else {
+		record(s, c, act, payload + act->off);
+	}
+}
+NOKPROBE_SYMBOL(run_action);
+
+/* Runs the actions of a clause; false if one has faulted. */
+static nokprobe_inline bool run_actions(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_cl *cl,
+					u8 *payload)
+{
+	const struct kinst_act *act;
+
+	for (act = cl->acts; act < cl->end; act++) {
+		if (likely(act->role == KINST_ROLE_COUNT)) {
+			count(c, act);
+			continue;
+		}
+		run_action(s, c, act, payload);
+		if (c->faulted) {
+			c->action = act - cl->acts + 1;
+			return false;
+		}
+	}
+	return true;
+}
 
 /* ---- an ECB ---- */
 
@@ -204,65 +223,99 @@ static notrace void unstage(struct kinst_session *s, struct kinst_ctx *c, const 
 }
 NOKPROBE_SYMBOL(unstage);
 
-/* Runs a clause in c; returns true if it faulted, with the number of the action in *action. */
-static nokprobe_inline bool run_clause(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_cl *cl,
-				       u32 *action)
+/* The actions of a clause that leaves a record; false if one has faulted. */
+static notrace bool run_recording(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_cl *cl)
 {
 	u32 len = sizeof(struct kinst_rec) + cl->payload;
-	struct kinst_rec *rec = NULL;
-	u64 go;
+	struct kinst_rec *rec;
 
-	if (cl->predicate != KINST_NONE) {
-		if (!run(c, cl->predicate, &go))
-			return true;
-		if (!go)
-			return false;
-	}
 	c->spec = 0;
+	c->tracemem = U64_MAX;
 	if (cl->staged) {
 		rec = (struct kinst_rec *)c->vcpu->staged;
 		memset(rec, 0, len);
-	} else if (cl->record) {
+	} else {
 		rec = kinst_ring_reserve(&c->vcpu->ring, len);
 		if (!rec)
-			return false; /* a drop: nothing of the clause happens */
+			return true; /* a drop: nothing of the clause happens */
 		memset(rec + 1, 0, cl->payload); /* nothing of an older record shows in the gaps */
 	}
-	c->fault_off = -1;
-	*action = run_actions(s, c, cl, (u8 *)(rec + 1));
-	if (*action)
-		return true;
+	if (!run_actions(s, c, cl, (u8 *)(rec + 1)))
+		return false;
 	if (cl->staged)
 		unstage(s, c, cl, len);
-	else if (rec)
+	else
 		publish(s, c, rec, len, c->epid);
-	return false;
+	return true;
+}
+NOKPROBE_SYMBOL(run_recording);
+
+/* Runs a clause in c; false if it faulted. */
+static nokprobe_inline bool run_clause(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_cl *cl)
+{
+	u64 go;
+
+	if (cl->predicate != KINST_NONE) {
+		go = kinst_dif_run(c, &s->prog.difos[cl->predicate]);
+		if (!go)
+			return !c->faulted;
+	}
+	if (cl->record || cl->staged)
+		return run_recording(s, c, cl);
+	return run_actions(s, c, cl, NULL);
 }
 
-/* Runs ECB number e in c, as far as the hit's fuel goes; the same result. */
-static notrace bool run_ecb(struct kinst_session *s, struct kinst_ctx *c, u32 e, u32 *action)
+/* An ECB that can do anything, with its share of the fuel. */
+static notrace bool run_any(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_cl *cl)
 {
-	const struct kinst_cl *cl = &c->prog->clauses[c->prog->ecbs[e].clause];
-	u32 cost = KINST_ECB_STEPS + cl->payload / 8, start;
-	bool faulted;
+	u32 given = min(c->hit->fuel, KINST_FUEL);
+	bool done;
 
-	c->epid = e + 1;
+	c->fuel = given;
+	c->scratch_next = c->scratch;
+	done = run_clause(s, c, cl);
+	c->hit->fuel -= given - c->fuel;
+	return done;
+}
+NOKPROBE_SYMBOL(run_any);
+
+/* Before an ECB runs that can fault, or when one does. */
+static nokprobe_inline void begin(struct kinst_ctx *c, const struct kinst_turn *turn)
+{
+	c->epid = turn->epid;
+	c->action = 0;
 	c->faulted = false;
 	c->fault_off = -1;
-	c->scratch_next = c->scratch;
-	*action = 0;
-	if (c->vcpu->fuel < cost) {
-		c->vcpu->fuel = 0;
-		kinst_fault(c, KINST_FLT_ILLOP, 0);
+}
+
+static notrace bool lacks_fuel(struct kinst_ctx *c, const struct kinst_turn *turn)
+{
+	begin(c, turn);
+	c->hit->fuel = 0;
+	kinst_fault(c, KINST_FLT_ILLOP, 0);
+	return false;
+}
+NOKPROBE_SYMBOL(lacks_fuel);
+
+/* Runs an ECB in c, as far as the hit's fuel goes; false if it faulted. What most do takes the short ways. */
+static nokprobe_inline bool run_ecb(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_turn *turn)
+{
+	const struct kinst_cl *cl = turn->clause;
+	const struct kinst_act *act;
+
+	if (unlikely(c->hit->fuel < cl->cost))
+		return lacks_fuel(c, turn);
+	c->hit->fuel -= cl->cost;
+	if (cl->test && !kinst_dif_test(c, cl->test))
+		return true;
+	if (cl->counts) {
+		for (act = cl->acts; act < cl->end; act++)
+			count(c, act);
 		return true;
 	}
-	c->vcpu->fuel -= cost;
-	c->fuel = start = min(c->vcpu->fuel, KINST_FUEL);
-	faulted = run_clause(s, c, cl, action);
-	c->vcpu->fuel -= start - c->fuel;
-	return faulted;
+	begin(c, turn);
+	return run_any(s, c, cl);
 }
-NOKPROBE_SYMBOL(run_ecb);
 
 static nokprobe_inline void start(struct kinst_ctx *c, u32 probe, struct kinst_hit *hit)
 {
@@ -274,7 +327,7 @@ static nokprobe_inline void start(struct kinst_ctx *c, u32 probe, struct kinst_h
 
 /* ---- faults ---- */
 
-static notrace void write_fault(struct kinst_session *s, struct kinst_ctx *c, u32 action)
+static notrace void write_fault(struct kinst_session *s, struct kinst_ctx *c)
 {
 	u32 len = sizeof(struct kinst_rec) + sizeof(struct kinst_fault);
 	struct kinst_rec *rec = kinst_ring_reserve(&c->vcpu->ring, len);
@@ -284,7 +337,7 @@ static notrace void write_fault(struct kinst_session *s, struct kinst_ctx *c, u3
 		return;
 	*(struct kinst_fault *)(rec + 1) = (struct kinst_fault){
 		.epid = c->epid,
-		.action = action,
+		.action = c->action,
 		.offset = c->fault_off,
 		.fault = c->fault,
 		.value = c->fault_value,
@@ -294,55 +347,71 @@ static notrace void write_fault(struct kinst_session *s, struct kinst_ctx *c, u3
 NOKPROBE_SYMBOL(write_fault);
 
 /* The ECBs of ERROR, when c's has faulted. They have its scratch memory: its ECB is over. */
-static notrace void fire_error(struct kinst_session *s, struct kinst_ctx *c, u32 action)
+static notrace void fire_error(struct kinst_session *s, struct kinst_ctx *c)
 {
 	const struct kinst_prog *p = &s->prog;
+	const struct kinst_turn *turn;
 	struct kinst_vcpu *v = c->vcpu;
 	struct kinst_ctx *e = &v->ctx[1];
-	u32 i, ignored;
 
-	if (p->error == KINST_NONE)
+	turn = p->error == KINST_NONE ? NULL : p->first[p->error];
+	if (!turn)
 		return;
 	v->error_hit = (struct kinst_hit){
 		.regs = c->hit->regs,
 		.kind = KINST_P_ERROR,
+		.fuel = c->hit->fuel,
 		.nargs = 6,
-		.args = { 0, c->epid, action, (s64)c->fault_off, c->fault, c->fault_value },
+		.args = { 0, c->epid, c->action, (s64)c->fault_off, c->fault, c->fault_value },
 	};
 	start(e, p->error, &v->error_hit);
-	for (i = p->ecb_first[p->error]; i < p->ecb_first[p->error + 1] && v->fuel; i++)
-		if (run_ecb(s, e, p->ecb_order[i], &ignored))
+	for (; v->error_hit.fuel; turn++) {
+		if (!run_ecb(s, e, turn))
 			v->dblerrors++;
+		if (turn->last)
+			break;
+	}
+	c->hit->fuel = v->error_hit.fuel;
 }
 NOKPROBE_SYMBOL(fire_error);
+
+/* What a faulted ECB leaves. */
+static notrace void tell_fault(struct kinst_session *s, struct kinst_ctx *c)
+{
+	write_fault(s, c);
+	c->hit->fuel -= min(c->hit->fuel, KINST_FAULT_STEPS);
+	fire_error(s, c);
+}
+NOKPROBE_SYMBOL(tell_fault);
 
 /* ---- a probe ---- */
 
 static nokprobe_inline bool may_run(u32 state, u32 kind)
 {
-	return state == (kind == KINST_P_BEGIN ? KINST_STATE_WARMUP :
-			 kind == KINST_P_END ? KINST_STATE_COOLDOWN : KINST_STATE_ACTIVE);
+	if (likely(state == KINST_STATE_ACTIVE))
+		return kind > KINST_P_END;
+	return kind <= KINST_P_END && state == (kind == KINST_P_BEGIN ? KINST_STATE_WARMUP : KINST_STATE_COOLDOWN);
 }
 
 notrace void kinst_run_probe(struct kinst_session *s, struct kinst_vcpu *v, u32 probe, struct kinst_hit *hit)
 {
-	const struct kinst_prog *p = &s->prog;
+	const struct kinst_turn *turn = s->prog.first[probe];
 	struct kinst_ctx *c = &v->ctx[0];
-	bool ran = false;
-	u32 i, action;
 
+	/* exit() ends what has not begun. */
+	if (!turn || !may_run(READ_ONCE(s->state), hit->kind))
+		return;
+	v->hits++;
 	start(c, probe, hit);
-	v->fuel = KINST_HIT_FUEL;
-	/* Who has used all of it has been told by a fault. */
-	for (i = p->ecb_first[probe]; i < p->ecb_first[probe + 1] && v->fuel; i++) {
-		if (!may_run(READ_ONCE(s->state), p->probes[probe].kind))
-			break; /* exit() ends what has not begun */
-		ran = true;
-		if (run_ecb(s, c, p->ecb_order[i], &action)) {
-			write_fault(s, c, action);
-			fire_error(s, c, action);
+	for (;; turn++) {
+		/* The first one that finds no fuel, left by the ECBs before it or by other sessions, says so. */
+		if (unlikely(!run_ecb(s, c, turn))) {
+			tell_fault(s, c);
+			if (!hit->fuel)
+				break;
 		}
+		if (likely(turn->last) || !may_run(READ_ONCE(s->state), hit->kind))
+			break;
 	}
-	v->hits += ran;
 }
 NOKPROBE_SYMBOL(kinst_run_probe);

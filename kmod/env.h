@@ -22,6 +22,7 @@
 #include <linux/types.h>
 #include <linux/vmalloc.h>
 #include <asm/byteorder.h>
+#include <asm/local.h>
 #include "kinst.h"
 #else
 #include "tests/shim.h"
@@ -37,7 +38,8 @@ struct kinst_ctx;
 /* Copies n bytes from a kernel (user) address; false if one of them cannot be read. */
 bool kinst_env_read(void *dst, u64 addr, size_t n);
 bool kinst_env_read_user(void *dst, u64 addr, size_t n);
-bool kinst_env_write_user(u64 addr, const void *src, size_t n);
+/* False also where the memory at hand may not be that of the thread at hand: in an interrupt, in the middle of a switch. */
+bool kinst_env_write_user(struct kinst_ctx *c, u64 addr, const void *src, size_t n);
 
 /* The value of a built-in scalar; sets a fault in c where there is none. */
 u64 kinst_env_var(struct kinst_ctx *c, u32 id);

@@ -3,6 +3,7 @@
  * fentry.c: hits that come by way of ftrace, all through one ftrace_ops whose
  * filter holds the addresses.
  */
+#include <linux/bug.h>
 #include <linux/ftrace.h>
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
@@ -12,8 +13,10 @@
 #include "trap.h"
 
 /*
- * Context: any, NMI included; preemption is off and RCU watches (FTRACE_OPS_FL_RCU).
- * Interrupts go off so that a hit in one is not taken for a hit inside our work.
+ * Context: any, NMI included, and RCU may not watch: ftrace is not asked to leave
+ * such hits out, as nobody would count them. Interrupts go off so that a hit in one
+ * is not taken for a hit inside our work. Nothing that is called before the guard
+ * can be traced by ftrace.
  */
 static void notrace kinst_fentry_hit(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 				     struct ftrace_regs *fregs)
@@ -21,23 +24,24 @@ static void notrace kinst_fentry_hit(unsigned long ip, unsigned long parent_ip, 
 	struct pt_regs *regs = ftrace_get_regs(fregs);
 	struct kinst_site *site;
 	unsigned long flags, saved;
+	bool idle;
 
-	if (!regs)
-		return;
 	raw_local_irq_save(flags);
+	idle = kinst_watch();
 	site = kinst_site_find(ip);
 	if (site && site->fentry) {
 		saved = regs->ip;
 		kinst_hit(site, regs);
 		regs->ip = saved;
 	}
+	kinst_unwatch(idle);
 	raw_local_irq_restore(flags);
 }
 NOKPROBE_SYMBOL(kinst_fentry_hit);
 
 static struct ftrace_ops kinst_fentry_ops = {
 	.func = kinst_fentry_hit,
-	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_RCU | FTRACE_OPS_FL_PERMANENT,
+	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT,
 };
 
 static unsigned long kinst_fentry_count; /* addresses in the filter; under probe.c's mutex */
@@ -61,6 +65,13 @@ int kinst_fentry_add(unsigned long *ips, unsigned int n)
 	}
 	kinst_fentry_count += n;
 	return 0;
+}
+
+void kinst_fentry_exit(void)
+{
+	if (!WARN_ON(kinst_fentry_count))
+		return;
+	unregister_ftrace_function(&kinst_fentry_ops);
 }
 
 void kinst_fentry_remove(unsigned long *ips, unsigned int n)

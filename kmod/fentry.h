@@ -10,4 +10,6 @@
 int kinst_fentry_add(unsigned long *ips, unsigned int n);
 void kinst_fentry_remove(unsigned long *ips, unsigned int n);
 
+void kinst_fentry_exit(void);
+
 #endif /* _KINST_FENTRY_H */

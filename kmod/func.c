@@ -14,6 +14,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
 
 #include "func.h"
 #include "ksym.h"
@@ -21,7 +22,6 @@
 #include "refuse.h"
 
 #define KINST_FUNC_MAX (1 << 20) /* bytes; longer ones are not functions */
-#define KINST_OPT_LEN 5 /* bytes that an optimised kprobe overwrites */
 
 void kinst_symbol_name(unsigned long addr, char *name)
 {
@@ -51,10 +51,26 @@ bool kinst_is_return_thunk(unsigned long target)
 	return true;
 }
 
+/* Thunks that the kernel makes as it needs them have no symbol: they are what they do. */
+static u8 kinst_nameless_thunk(unsigned long target)
+{
+	struct kinst_arch_operand op;
+	struct kinst_arch_insn insn;
+	u8 text[MAX_INSN_SIZE];
+
+	if (copy_from_kernel_nofault(text, (void *)target, sizeof(text)) ||
+	    !kinst_arch_decode(&insn, text, sizeof(text), target) || !kinst_arch_operand(&insn, &op) || op.memory)
+		return KINST_NO_REG;
+	return op.base;
+}
+
 u8 kinst_thunk_register(unsigned long target)
 {
+	unsigned long size, offset;
 	char name[KSYM_SYMBOL_LEN];
 
+	if (!kinst_symbol_range(target, &size, &offset))
+		return kinst_nameless_thunk(target);
 	kinst_symbol_name(target, name);
 	return kinst_arch_thunk(name);
 }

@@ -385,7 +385,7 @@ static int check_agg(struct kinst_prog *p, const struct kinst_clause *c, u32 i, 
 
 		if (!can_be_key(t->a.kind) || !t->size)
 			return kinst_refuse(err, KINST_V_TUPLE, KINST_NONE, i);
-		t->tuple = true;
+		t->role = KINST_ROLE_KEY;
 		t->owner = i;
 		if (!place(t, &end))
 			return kinst_refuse(err, KINST_V_LIMIT, KINST_NONE, i);
@@ -393,6 +393,7 @@ static int check_agg(struct kinst_prog *p, const struct kinst_clause *c, u32 i, 
 	len = agg_size(a);
 	if (!len)
 		return kinst_refuse(err, KINST_V_ACTION, KINST_NONE, i);
+	act->role = KINST_ROLE_AGG;
 	act->keylen = end;
 	act->vallen = len;
 	len += sizeof(struct kinst_agg_entry) + roundup(end, 8);
@@ -400,9 +401,15 @@ static int check_agg(struct kinst_prog *p, const struct kinst_clause *c, u32 i, 
 		return kinst_refuse(err, KINST_V_LIMIT, KINST_NONE, i);
 	p->max_entry = max_t(u64, p->max_entry, len);
 
-	if (owners[a->agg] == KINST_NONE)
+	if (owners[a->agg] == KINST_NONE) {
 		owners[a->agg] = i;
+		if (!a->ntuple)
+			act->single = ++p->nsingles;
+	}
 	act->owner = owners[a->agg];
+	act->single = p->acts[act->owner].single;
+	if (act->single && a->kind == KINST_ACT_COUNT)
+		act->role = KINST_ROLE_COUNT;
 	if (!same_entries(p, act, i, &p->acts[act->owner], act->owner))
 		return kinst_refuse(err, KINST_V_TUPLE, KINST_NONE, i);
 	return 0;
@@ -432,6 +439,19 @@ static int check_action(struct kinst_prog *p, const struct kinst_clause *c, u32 
 	return 0;
 }
 
+/* Steps that an action takes whatever its values are; what its DIFOs do is paid for as they do it. */
+static u64 cost_of(const struct kinst_act *act)
+{
+	u64 cost = KINST_ACTION_STEPS + act->size / 8; /* cleared, or written */
+
+	if (act->a.kind == KINST_ACT_STACK || act->a.kind == KINST_ACT_USTACK)
+		cost += act->size / 8 * KINST_FRAME_STEPS;
+	/* The key is hashed, compared and copied, the value of a new entry cleared. */
+	if (kinst_is_agg(act->a.kind))
+		cost += act->keylen / 4 + act->vallen / 64;
+	return cost;
+}
+
 /*
  * An action belongs to one clause: what is worked out for it would otherwise
  * depend on which clause came last. Clauses therefore take their actions in
@@ -441,7 +461,7 @@ static int check_clause(struct kinst_prog *p, u32 ci, u32 *next, u32 *owners, st
 {
 	const struct kinst_clause *c = &p->clause_table[ci];
 	struct kinst_cl *cl = &p->clauses[ci];
-	u64 end = 0;
+	u64 end = 0, cost = KINST_ECB_STEPS;
 	u32 i;
 	int ret;
 
@@ -456,7 +476,16 @@ static int check_clause(struct kinst_prog *p, u32 ci, u32 *next, u32 *owners, st
 	if (c->nactions && (c->action != *next || c->nactions > p->hdr->actions.count - c->action))
 		return kinst_refuse(err, KINST_V_INDEX, KINST_NONE, ci);
 
-	*cl = (struct kinst_cl){ .predicate = c->predicate, .action = c->action, .nactions = c->nactions };
+	*cl = (struct kinst_cl){ .predicate = c->predicate, .counts = c->nactions };
+	if (c->predicate != KINST_NONE && kinst_is_test(&p->difos[c->predicate])) {
+		cl->test = &p->difos[c->predicate];
+		cl->predicate = KINST_NONE;
+		cost += cl->test->ninsns;
+	}
+	if (c->nactions) {
+		cl->acts = &p->acts[c->action];
+		cl->end = cl->acts + c->nactions;
+	}
 	for (i = c->action; i < c->action + c->nactions; i++) {
 		ret = check_action(p, c, i, owners, err);
 		if (ret)
@@ -468,18 +497,21 @@ static int check_clause(struct kinst_prog *p, u32 ci, u32 *next, u32 *owners, st
 		if (act->a.kind == KINST_ACT_SPECULATE || act->a.kind == KINST_ACT_COMMIT)
 			cl->staged = true;
 		cl->speculates |= act->a.kind == KINST_ACT_SPECULATE;
-		if (act->tuple || kinst_is_agg(act->a.kind))
+		cl->counts &= act->role == KINST_ROLE_COUNT;
+		cost += cost_of(act);
+		if (act->role != KINST_ROLE_RECORD)
 			continue;
 		if (!place(act, &end))
 			return kinst_refuse(err, KINST_V_LIMIT, KINST_NONE, ci);
 	}
 	cl->payload = roundup(end, 8);
+	cl->cost = min_t(u64, cost, U32_MAX); /* more than a hit has */
+	cl->counts &= cl->predicate == KINST_NONE && !(c->flags & KINST_CLAUSE_RECORD);
 	cl->record = end || c->flags & KINST_CLAUSE_RECORD;
 	p->speculates |= cl->speculates;
 	if (cl->staged)
 		p->max_staged = max_t(u32, p->max_staged, sizeof(struct kinst_rec) + cl->payload);
-	if (cl->nactions)
-		*next += cl->nactions;
+	*next += c->nactions;
 	/* Up to as much again is lost to padding: a larger record might never find room. */
 	if (cl->record && sizeof(struct kinst_rec) + cl->payload > p->bufsize / 2)
 		return kinst_refuse(err, KINST_V_OPTION, KINST_NONE, 0);
@@ -548,30 +580,6 @@ static int check_probes(struct kinst_prog *p, const struct kinst_limits *lim, st
 	return 0;
 }
 
-static int sort_ecbs(struct kinst_prog *p, struct kinst_error *err)
-{
-	u32 i, n = p->hdr->ecbs.count, np = p->hdr->probes.count;
-
-	p->ecb_first = kvcalloc((size_t)np + 2, sizeof(u32), GFP_KERNEL);
-	p->ecb_order = kvcalloc((size_t)n + 1, sizeof(u32), GFP_KERNEL);
-	if (!p->ecb_first || !p->ecb_order)
-		return -ENOMEM;
-	/* Counting sort: [i + 2] counts i's ECBs, then [i + 1] is where the next one goes, and ends as i's end. */
-	for (i = 0; i < n; i++) {
-		if (p->ecbs[i].probe >= np || p->ecbs[i].clause >= p->hdr->clauses.count)
-			return kinst_refuse(err, KINST_V_INDEX, KINST_NONE, i);
-		p->ecb_first[p->ecbs[i].probe + 2]++;
-		cond_resched();
-	}
-	for (i = 1; i < np + 2; i++)
-		p->ecb_first[i] += p->ecb_first[i - 1];
-	for (i = 0; i < n; i++) {
-		p->ecb_order[p->ecb_first[p->ecbs[i].probe + 1]++] = i;
-		cond_resched();
-	}
-	return 0;
-}
-
 static int alloc_parts(struct kinst_prog *p)
 {
 	p->difos = kvcalloc((size_t)p->hdr->difos.count + 1, sizeof(*p->difos), GFP_KERNEL);
@@ -634,7 +642,7 @@ static int parse(struct kinst_prog *p, size_t len, const struct kinst_limits *li
 	ret = check_probes(p, lim, err);
 	if (ret)
 		return ret;
-	return sort_ecbs(p, err);
+	return kinst_turns_sort(p, err);
 }
 
 int kinst_image_parse(struct kinst_prog *p, const void *image, size_t len, const struct kinst_limits *lim,
@@ -654,8 +662,8 @@ void kinst_image_free(struct kinst_prog *p)
 {
 	u32 i;
 
-	kvfree(p->ecb_order);
-	kvfree(p->ecb_first);
+	kvfree(p->turns);
+	kvfree(p->first);
 	kvfree(p->clauses);
 	kvfree(p->acts);
 	kvfree(p->difos);

@@ -50,21 +50,39 @@ struct kinst_act {
 	struct kinst_action a;
 	u32 size; /* bytes of its record; 0: none */
 	u32 off; /* of the record, from the start of the payload (tuple: of the entry's key) */
-	bool tuple; /* a key component of the aggregating action `owner` */
+	u8 role; /* enum kinst_role */
 	u32 owner; /* aggregating: index of the first action on the same aggregation */
 	/* aggregating actions only: */
 	u32 first; /* index of its first key component (== its own: no key) */
 	u32 keylen; /* bytes of the key, the value comes at the next multiple of 8 */
 	u32 vallen;
+	u32 single; /* without a key: 1 + number of its aggregation among such; else 0 */
+};
+
+enum kinst_role {
+	KINST_ROLE_RECORD,
+	KINST_ROLE_KEY, /* a component of the key of the aggregating action `owner` */
+	KINST_ROLE_AGG,
+	KINST_ROLE_COUNT, /* count() without a key */
 };
 
 struct kinst_cl {
-	u32 predicate;
-	u32 action, nactions;
+	const struct kinst_act *acts, *end;
+	const struct kinst_dif *test; /* the predicate, if it is of KINST_FORM_TEST */
+	u32 predicate; /* if it is not */
 	u32 payload; /* bytes, a multiple of 8 */
+	u32 cost; /* steps that it takes whatever its values are (dif.h) */
 	bool record; /* a record is written */
 	bool speculates; /* its record goes to a speculation */
+	bool counts; /* at most with a test it does nothing but count() without keys: it cannot fault */
 	bool staged; /* into memory of its own first: it speculates, or a commit() writes to the ring in its midst */
+};
+
+/* An ECB, as a hit comes by it; those of a probe stand one behind the other. */
+struct kinst_turn {
+	const struct kinst_cl *clause;
+	u32 epid;
+	bool last; /* of its probe */
 };
 
 struct kinst_prog {
@@ -88,10 +106,11 @@ struct kinst_prog {
 	struct kinst_slot *slots[KINST_NSCOPES]; /* by id - VAR_USER */
 	u32 nslots[KINST_NSCOPES];
 	u32 block[KINST_NSCOPES]; /* bytes of the globals and of the locals */
-	u32 *ecb_first; /* probe i's are ecb_order[ecb_first[i] .. ecb_first[i + 1]) */
-	u32 *ecb_order; /* ECB indices by probe, in the order of the table */
+	struct kinst_turn *turns; /* the ECBs by probe, in the order of the table */
+	const struct kinst_turn **first; /* of each probe, or NULL */
 	u32 begin, end, error; /* probes, or KINST_NONE */
 	u32 strsize;
+	u32 nsingles; /* aggregations without a key */
 	u32 max_entry; /* bytes of the largest aggregation entry, key and value */
 	u32 max_staged; /* bytes of the largest record that is staged, with its header */
 	bool speculates; /* speculations need buffers */
@@ -105,6 +124,9 @@ struct kinst_prog {
 int kinst_image_parse(struct kinst_prog *p, const void *image, size_t len, const struct kinst_limits *lim,
 		      struct kinst_error *err);
 void kinst_image_free(struct kinst_prog *p);
+
+/* Checks the ECBs, whose clauses are there, and fills p->turns and p->first (turns.c); the errors of kinst_image_parse(). */
+int kinst_turns_sort(struct kinst_prog *p, struct kinst_error *err);
 
 static inline const struct kinst_slot *kinst_slot(const struct kinst_prog *p, u32 scope, u32 id)
 {

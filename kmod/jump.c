@@ -8,12 +8,9 @@
  *   and back:  patched -> breakpoint -> its tail restored -> hits go on in the site's own slot
  *
  * The first byte is a breakpoint whenever the others change. What decides is what
- * kprobes decides by, and more (refs.c), as symbols do not tell all. Kprobes would
- * take our jump for an instruction of the kernel's, and jump there when we are
- * gone: so none may be put near one, by an entry in its blacklist.
+ * kprobes decides by, and more (refs.c), as symbols do not tell all.
  */
 #include <linux/atomic.h>
-#include <linux/hashtable.h>
 #include <linux/kprobes.h>
 #include <linux/list_sort.h>
 #include <linux/module.h>
@@ -23,6 +20,7 @@
 #include <linux/workqueue.h>
 
 #include "func.h"
+#include "host.h"
 #include "jump.h"
 #include "kinst.h"
 #include "ksym.h"
@@ -34,7 +32,7 @@
 #include "trap.h"
 
 static bool jump = true;
-module_param(jump, bool, 0644);
+module_param(jump, bool, 0600);
 MODULE_PARM_DESC(jump, "put jumps in the place of breakpoints where that is safe");
 
 /* Sites that are looked at under one hold of the locks: who wants to end a session waits for no more. */
@@ -43,19 +41,8 @@ MODULE_PARM_DESC(jump, "put jumps in the place of breakpoints where that is safe
 /* After arming it takes this long until the optimizer looks: what is gone by then was not worth it. */
 #define KINST_JUMP_DELAY (HZ / 50 ?: 1)
 
-/* A function with jumps in it. */
-struct kinst_jump_func {
-	struct hlist_node node;
-	struct list_head jumps;
-	struct rcu_head rcu;
-	unsigned long start;
-	unsigned int count; /* of its jumps, those that are being undone too */
-	struct kprobe_blacklist_entry others; /* from the first jump to the last */
-};
-
 /* All but the first under the sites' mutex. */
-static struct kinst_site *kinst_jump_sites[KINST_DETOURS]; /* of each detour; read by hits */
-static DEFINE_HASHTABLE(kinst_jump_funcs, 10);
+static struct kinst_jump *kinst_jump_of[KINST_DETOURS]; /* of each detour; read by hits */
 static LIST_HEAD(kinst_hopeful); /* sites */
 static LIST_HEAD(kinst_pending); /* jumps that are prepared */
 static LIST_HEAD(kinst_undone); /* jumps that nobody comes to any more */
@@ -67,116 +54,69 @@ static atomic_t jumps = ATOMIC_INIT(0);
 
 static int jumps_get(char *buf, const struct kernel_param *kp)
 {
-	flush_delayed_work(&kinst_optimizer);
 	return sysfs_emit(buf, "%d\n", atomic_read(&jumps));
 }
 
+u32 kinst_jumps_settle(void)
+{
+	flush_delayed_work(&kinst_optimizer);
+	return atomic_read(&jumps);
+}
+
 static const struct kernel_param_ops jumps_ops = { .set = kinst_refuse_to_set, .get = jumps_get };
-module_param_cb(jumps, &jumps_ops, NULL, 0444);
-MODULE_PARM_DESC(jumps, "how many jumps there are, once the optimizer has seen to all that was armed");
+module_param_cb(jumps, &jumps_ops, NULL, 0400);
+MODULE_PARM_DESC(jumps, "how many jumps there are");
 
 /* ---- the probe path ---- */
 
-/*
- * Context: a detour, by way of kinst_jump_entry(): any, NMI included, interrupts
- * off. Other than at a breakpoint, RCU may not watch: in the idle loop. And
- * preemption may be on: even to ask RCU ends in preempt_schedule_notrace() then,
- * and there may be a jump there.
- */
-asmlinkage notrace void kinst_jump_hit(struct pt_regs *regs, unsigned long from)
+/* Context: a detour, by way of kinst_jump_entry(): any, NMI included, interrupts off. RCU may not watch. */
+asmlinkage notrace void kinst_jump_hit(struct pt_regs *regs)
 {
-	unsigned int number = kinst_detour_number(from);
+	unsigned int number = kinst_detour_number(regs->ip);
 	struct kinst_site *site;
 	bool idle;
 
 	if (number == KINST_DETOURS)
 		return;
-	__preempt_count_add(PREEMPT_OFFSET);
-	idle = !rcu_is_watching();
-	if (idle)
-		kinst_sym_ct_nmi_enter();
-	site = READ_ONCE(kinst_jump_sites[number]);
-	if (site) {
-		regs->ip = site->addr;
-		kinst_hit(site, regs);
-	}
-	if (idle)
-		kinst_sym_ct_nmi_exit();
-	__preempt_count_sub(PREEMPT_OFFSET); /* who wants the CPU gets it as interrupts come on */
+	/* Who is in a detour keeps its jump and its site. */
+	site = kinst_jump_of[number]->site;
+	regs->ip = site->addr;
+	idle = kinst_watch();
+	kinst_hit(site, regs);
+	kinst_unwatch(idle);
 }
 NOKPROBE_SYMBOL(kinst_jump_hit);
 
-/* ---- functions with jumps ---- */
-
-static struct kinst_jump_func *kinst_jump_func_find(unsigned long start)
+/* Context: any, NMI included, with interrupts off. */
+notrace unsigned long kinst_detour_place(unsigned long addr, bool *pushed)
 {
-	struct kinst_jump_func *func;
+	unsigned int number = kinst_detour_number(addr), i;
+	const struct kinst_jump *j;
+	unsigned long start, in;
 
-	hash_for_each_possible(kinst_jump_funcs, func, node, start)
-		if (func->start == start)
-			return func;
-	return NULL;
-}
-
-bool kinst_jump_in(unsigned long func)
-{
-	return kinst_jump_func_find(func);
-}
-
-static struct list_head *kinst_kprobe_blacklist(void)
-{
-	return (struct list_head *)kinst_addr_kprobe_blacklist;
-}
-
-/*
- * Kprobes stay away from the jump, and so far from it that none of theirs, which
- * are as long, can reach into it. What is near a function's start is of no other one.
- */
-static void kinst_keep_others_away(struct kinst_jump_func *func, const struct kinst_jump *j)
-{
-	struct kprobe_blacklist_entry *entry = &func->others;
-	unsigned long start = max(j->site->addr - KINST_JUMP_LEN + 1, func->start);
-	unsigned long end = j->site->addr + j->len;
-
-	if (!entry->end_addr) {
-		entry->start_addr = start;
-		entry->end_addr = end;
-		list_add_tail_rcu(&entry->list, kinst_kprobe_blacklist());
-		return;
+	if (number == KINST_DETOURS)
+		return 0;
+	j = READ_ONCE(kinst_jump_of[number]);
+	if (!j)
+		return 0;
+	start = j->site->addr;
+	in = addr - j->detour;
+	if (in < KINST_DETOUR_COPIES) {
+		*pushed = in; /* the flags */
+		return start;
 	}
-	WRITE_ONCE(entry->start_addr, min(entry->start_addr, start));
-	WRITE_ONCE(entry->end_addr, max(entry->end_addr, end));
+	for (i = j->n - 1; i && j->at[i] > in; i--)
+		;
+	if (in == j->at[i])
+		return start + j->from[i];
+	*pushed = j->calls && i == j->n - 1;
+	return start + j->from[*pushed ? i : i + 1];
 }
-
-static struct kinst_jump_func *kinst_jump_func_get(unsigned long start)
-{
-	struct kinst_jump_func *func = kinst_jump_func_find(start);
-
-	if (func)
-		return func;
-	func = kzalloc(sizeof(*func), GFP_KERNEL);
-	if (!func)
-		return NULL;
-	func->start = start;
-	INIT_LIST_HEAD(&func->jumps);
-	hash_add(kinst_jump_funcs, &func->node, start);
-	return func;
-}
-
-/* The mirror: one jump less. Who reads the blacklist does so under RCU. */
-static void kinst_jump_func_put(struct kinst_jump_func *func)
-{
-	if (--func->count)
-		return;
-	if (func->others.end_addr)
-		list_del_rcu(&func->others.list);
-	hash_del(&func->node);
-	kfree_rcu(func, rcu);
-}
+NOKPROBE_SYMBOL(kinst_detour_place);
 
 /* ---- may it be a jump? ---- */
 
-#define KINST_JUMP_MOST KINST_JUMP_LEN /* instructions that a jump covers */
+#define KINST_COVER_MOST (KINST_JUMP_LEN - 1 + MAX_INSN_SIZE) /* bytes of the instructions that a jump covers */
 
 /* What a jump would cover. */
 struct kinst_cover {
@@ -279,6 +219,16 @@ static bool kinst_is_clear(struct kinst_func *f, const struct kinst_site *site, 
 
 /* ---- breakpoint to jump ---- */
 
+static void kinst_note_copies(struct kinst_jump *j, const struct kinst_cover *cover)
+{
+	unsigned int i;
+
+	j->n = cover->n;
+	j->calls = kinst_arch_calls(&cover->insns[cover->n - 1]);
+	for (i = 0; i < cover->n; i++)
+		j->from[i + 1] = j->from[i] + cover->insns[i].len;
+}
+
 /* Makes the detour. With the mutex and the patch lock held. */
 static void kinst_prepare(struct kinst_site *site, struct kinst_func *f)
 {
@@ -295,18 +245,14 @@ static void kinst_prepare(struct kinst_site *site, struct kinst_func *f)
 	j->len = cover.len;
 	j->alone = cover.n == 1;
 	memcpy(j->original, f->text + (site->addr - f->start), KINST_JUMP_LEN);
-	if (kinst_detour_get(cover.insns, cover.n, &j->detour))
+	kinst_note_copies(j, &cover);
+	if (kinst_detour_get(cover.insns, cover.n, &j->detour, j->at))
 		goto free;
 	if (!kinst_arch_jump(site->addr, j->detour, j->jump))
 		goto detour;
-	j->func = kinst_jump_func_get(f->start);
-	if (!j->func)
-		goto detour;
-	j->func->count++;
-	list_add_tail(&j->node, &j->func->jumps);
+	INIT_LIST_HEAD(&j->node);
 	list_add_tail(&j->pending, &kinst_pending);
-	kinst_keep_others_away(j->func, j);
-	WRITE_ONCE(kinst_jump_sites[kinst_detour_number(j->detour)], site);
+	WRITE_ONCE(kinst_jump_of[kinst_detour_number(j->detour)], j);
 	site->jump = j;
 	return;
 
@@ -329,9 +275,9 @@ static void kinst_prepare_some(void)
 		list_del_init(&site->hopeful);
 		if (!kinst_is_wanted(site))
 			continue;
-		if (!f || f->start != site->func) {
+		if (!f || f->start != site->host->start) {
 			kinst_func_put(f);
-			f = kinst_func_get(site->func);
+			f = kinst_func_get(site->host->start);
 			cond_resched();
 		}
 		kinst_prepare(site, f);
@@ -412,8 +358,7 @@ static void kinst_optimize(struct work_struct *work)
 
 void kinst_jump_hope(struct kinst_site *site)
 {
-	if (!jump || !kinst_addr_kprobe_blacklist || !kinst_addr_ct_nmi_enter || !kinst_addr_ct_nmi_exit ||
-	    !kinst_arch_can_jump())
+	if (!jump || !kinst_arch_can_jump())
 		return;
 	list_move_tail(&site->hopeful, &kinst_hopeful);
 }
@@ -453,7 +398,7 @@ static void kinst_jumps_undo(struct list_head *list)
 			continue;
 		if (memcmp((void *)j->site->addr, j->jump, KINST_JUMP_LEN)) {
 			kinst_jump_lost(j);
-			list_move_tail(&j->node, &j->func->jumps);
+			list_del_init(&j->node);
 			continue;
 		}
 		kinst_patch_write(j->site->addr, &brk, 1);
@@ -469,30 +414,35 @@ static void kinst_jumps_undo(struct list_head *list)
 		if (j->patched)
 			atomic_dec(&jumps);
 		j->patched = false;
-		kinst_jump_func_put(j->func);
-		j->func = NULL;
 	}
 	list_splice_tail_init(list, &kinst_undone);
 	kinst_sites_reap_later();
 }
 
+/* The jumps that cover the instruction at addr, but for one that begins there, go to the list. */
+static void kinst_jumps_over(unsigned long addr, struct list_head *list)
+{
+	struct kinst_site *site;
+	unsigned int back;
+
+	for (back = 1; back < KINST_COVER_MOST; back++) {
+		site = kinst_site_find(addr - back);
+		if (site && site->jump && !site->lost && back < site->jump->len)
+			list_move_tail(&site->jump->node, list);
+	}
+}
+
 void kinst_jumps_make_way(struct kinst_points *points, struct list_head *fresh)
 {
-	struct kinst_jump_func *func = NULL;
-	struct kinst_jump *j, *next;
 	struct kinst_site *site;
 	struct kinst_user *user;
+	struct kinst_jump *j;
 	LIST_HEAD(list);
 
-	list_for_each_entry(site, fresh, batch) {
-		if (site->fentry || (func && func->start == site->func))
-			continue;
-		func = kinst_jump_func_find(site->func);
-		if (!func)
-			continue;
-		list_for_each_entry_safe(j, next, &func->jumps, node)
-			if (!j->alone && !j->site->lost)
-				list_move_tail(&j->node, &list);
+	if (atomic_read(&jumps) || !list_empty(&kinst_pending)) {
+		list_for_each_entry(site, fresh, batch)
+			if (!site->fentry)
+				kinst_jumps_over(site->addr, &list);
 	}
 	if (points->nojump) {
 		list_for_each_entry(user, &points->users, mine)
@@ -538,9 +488,9 @@ void kinst_jumps_free(struct list_head *reaped)
 	/* Those next to each other are written together. */
 	list_sort(NULL, reaped, kinst_by_detour);
 	list_for_each_entry_safe(j, next, reaped, node) {
-		WRITE_ONCE(kinst_jump_sites[kinst_detour_number(j->detour)], NULL);
+		WRITE_ONCE(kinst_jump_of[kinst_detour_number(j->detour)], NULL);
 		kinst_detour_put(j->detour);
-		kfree(j);
+		kfree_rcu(j, rcu);
 	}
 }
 

@@ -10,17 +10,25 @@
 #include <linux/ptrace.h>
 #include "probe.h"
 
+#define KINST_JUMP_MOST KINST_JUMP_LEN /* instructions that a jump covers */
+
 /*
  * What stands, or will stand, in the place of a site's breakpoint: a jump over
  * the instruction and, if it is shorter than a jump, over those behind it.
  */
 struct kinst_jump {
-	struct list_head node; /* of its function's; then of those that are undone or wait to be freed */
-	struct list_head pending; /* prepared, not patched yet */
+	struct list_head node; /* of those that are undone, or wait to be freed */
+	union {
+		struct list_head pending; /* prepared, not patched yet */
+		struct rcu_head rcu;
+	};
 	struct kinst_site *site;
-	struct kinst_jump_func *func;
 	unsigned long detour;
 	u8 len; /* of what it replaces: whole instructions */
+	u8 n; /* of these */
+	bool calls; /* the last of them is a call */
+	u8 at[KINST_JUMP_MOST]; /* where the detour has them */
+	u8 from[KINST_JUMP_MOST + 1]; /* where the function has them, from the site on, and what follows */
 	bool alone; /* that is one instruction: nobody can be in the middle of it */
 	bool patched;
 	u8 original[KINST_JUMP_LEN];
@@ -48,11 +56,11 @@ void kinst_jumps_leave(struct list_head *dead);
 void kinst_jumps_reap(struct list_head *reaped);
 void kinst_jumps_free(struct list_head *reaped);
 
-/* Called by kinst_jump_entry() of arch/: from is where a detour goes on. */
-asmlinkage void kinst_jump_hit(struct pt_regs *regs, unsigned long from);
+/* Called by kinst_jump_entry() of arch/; the instruction pointer is where a detour goes on. */
+asmlinkage void kinst_jump_hit(struct pt_regs *regs);
 
-/* Is there a jump in the function that starts there? Then the kernel refuses kprobes in it because of us. */
-bool kinst_jump_in(unsigned long func);
+/* As kinst_slot_place(), of an address in a detour. */
+unsigned long kinst_detour_place(unsigned long addr, bool *pushed);
 
 void kinst_jump_exit(void);
 

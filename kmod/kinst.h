@@ -18,6 +18,12 @@
 struct kernel_param;
 struct kinst_session;
 
+/*
+ * Steps that one hit may take of all who listen at the place, whatever sessions are theirs (dif.h says what a step
+ * is): interrupts are off as long as it lasts.
+ */
+#define KINST_HIT_FUEL (4u << 20)
+
 /* One firing of a probe, as its programs see it. */
 struct kinst_hit {
 	/*
@@ -27,6 +33,7 @@ struct kinst_hit {
 	struct pt_regs *regs;
 	u32 kind; /* KINST_P_* */
 	u32 nargs; /* arguments in args; further ones come from regs for FBT_ENTRY */
+	u32 fuel; /* steps that are left; KINST_HIT_FUEL at first */
 	u64 args[6];
 	/* Without registers a stack begins below us, and below the kernel's function that called us. */
 	unsigned long via, via_size;
@@ -39,14 +46,12 @@ static inline bool kinst_is_timer(u32 kind)
 
 /*
  * Runs the ECBs of one probe of one session. The only call from the probe side
- * to the program side on the probe path.
+ * to the program side on the probe path, but for trap.c's, where many may listen (guard.h).
  *
  * Context: any, NMI included. Returns with interrupts as they were. Never
  * sleeps, locks, allocates or faults. notrace, NOKPROBE.
  */
 void kinst_fire(struct kinst_session *s, u32 probe, struct kinst_hit *hit);
-/* The same with interrupts off. */
-void kinst_fire_irqoff(struct kinst_session *s, u32 probe, struct kinst_hit *hit);
 
 /* ---- the probe side, for the program side; process context, may sleep ---- */
 
@@ -61,8 +66,17 @@ struct kinst_points; /* the places that one session has armed */
 struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kinst_probe *probes, u32 n,
 				      struct kinst_result *res);
 
+/*
+ * What a session has armed takes memory that is known only as it is armed. Charges it; 0, or an error: it is more than
+ * the session, or all of them together, may have. Given back when the session ends.
+ */
+int kinst_session_charge(struct kinst_session *s, u64 bytes);
+
 /* The mirror. After it returns no CPU is in kinst_fire() for this session, and none will be. */
 void kinst_points_disarm(struct kinst_points *points);
+
+/* KINST_IOC_SETTLE: waits until all that can be a jump is one; how many there are. */
+u32 kinst_jumps_settle(void);
 
 /* KINST_IOC_INSNS: fills buf[0..count) and *info. */
 int kinst_points_insns(u64 func, struct kinst_insn *buf, u32 count, struct kinst_insns *info);

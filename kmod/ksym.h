@@ -24,16 +24,16 @@ struct mutex;
 	X(insn_decode)               \
 	X(text_poke)                 \
 	X(text_poke_sync)            \
-	X(within_kprobe_blacklist)   \
 	X(get_kprobe)                \
 	X(recover_probed_instruction) \
 	X(ftrace_location_range)     \
 	X(search_exception_tables)   \
 	X(alternatives_text_reserved) \
 	X(module_text_address)       \
-	X(synchronize_rcu_tasks_rude) \
+	X(perf_event_text_poke)      \
 	X(ct_nmi_enter)              \
-	X(ct_nmi_exit)
+	X(ct_nmi_exit)               \
+	X(nmi_uaccess_okay)
 
 /* X(name): the data. All are addresses. */
 #define KINST_KSYM_DATA(X)           \
@@ -68,16 +68,16 @@ int kinst_sym_kallsyms_lookup_size_offset(unsigned long addr, unsigned long *siz
 int kinst_sym_insn_decode(struct insn *insn, const void *text, int avail, int mode);
 void *kinst_sym_text_poke(void *addr, const void *bytes, size_t len);
 void kinst_sym_text_poke_sync(void);
-bool kinst_sym_within_kprobe_blacklist(unsigned long addr);
 struct kprobe *kinst_sym_get_kprobe(void *addr);
 unsigned long kinst_sym_recover_probed_instruction(u8 *buf, unsigned long addr);
 unsigned long kinst_sym_ftrace_location_range(unsigned long first, unsigned long last);
 const struct exception_table_entry *kinst_sym_search_exception_tables(unsigned long addr);
 int kinst_sym_alternatives_text_reserved(void *first, void *last);
 struct module *kinst_sym_module_text_address(unsigned long addr);
-void kinst_sym_synchronize_rcu_tasks_rude(void);
+void kinst_sym_perf_event_text_poke(const void *addr, const void *old, size_t old_len, const void *new, size_t new_len);
 void kinst_sym_ct_nmi_enter(void);
 void kinst_sym_ct_nmi_exit(void);
+bool kinst_sym_nmi_uaccess_okay(void);
 
 #define kinst_text_mutex ((struct mutex *)kinst_addr_text_mutex)
 #define kinst_kprobe_mutex ((struct mutex *)kinst_addr_kprobe_mutex)

@@ -13,23 +13,23 @@
 #include "limits.h"
 
 static unsigned int max_probes = 131072;
-module_param(max_probes, uint, 0644);
+module_param(max_probes, uint, 0600);
 MODULE_PARM_DESC(max_probes, "probes of one session");
 
 static unsigned int max_insns = 1 << 20;
-module_param(max_insns, uint, 0644);
+module_param(max_insns, uint, 0600);
 MODULE_PARM_DESC(max_insns, "DIF instructions of one image");
 
 static unsigned long max_memory;
-module_param(max_memory, ulong, 0644);
+module_param(max_memory, ulong, 0600);
 MODULE_PARM_DESC(max_memory, "bytes that one session may take (0: a quarter of the memory there is)");
 
 static unsigned long max_total_memory;
-module_param(max_total_memory, ulong, 0644);
+module_param(max_total_memory, ulong, 0600);
 MODULE_PARM_DESC(max_total_memory, "bytes that all sessions together may take (0: half of the memory there is)");
 
 static unsigned int max_sessions = 128;
-module_param(max_sessions, uint, 0644);
+module_param(max_sessions, uint, 0600);
 MODULE_PARM_DESC(max_sessions, "sessions at the same time");
 
 static DEFINE_SPINLOCK(lock);
@@ -49,11 +49,11 @@ static int show_memory(char *buffer, const struct kernel_param *kp)
 }
 
 static const struct kernel_param_ops sessions_ops = { .set = kinst_refuse_to_set, .get = show_sessions };
-module_param_cb(sessions, &sessions_ops, NULL, 0444);
+module_param_cb(sessions, &sessions_ops, NULL, 0400);
 MODULE_PARM_DESC(sessions, "sessions that there are (to be read)");
 
 static const struct kernel_param_ops memory_ops = { .set = kinst_refuse_to_set, .get = show_memory };
-module_param_cb(memory, &memory_ops, NULL, 0444);
+module_param_cb(memory, &memory_ops, NULL, 0400);
 MODULE_PARM_DESC(memory, "bytes that all sessions together take (to be read)");
 
 /* ---- limits ---- */

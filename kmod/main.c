@@ -6,6 +6,7 @@
 #include <linux/module.h>
 #include <linux/printk.h>
 
+#include "builtin.h"
 #include "destroy.h"
 #include "kinst.h"
 #include "ksym.h"
@@ -25,6 +26,7 @@ static int __init kinst_init(void)
 	err = kinst_sources_init();
 	if (err)
 		return err;
+	kinst_builtin_init();
 	kinst_destroy_init();
 	err = kinst_chardev_init();
 	if (err)

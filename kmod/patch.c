@@ -73,6 +73,9 @@ void kinst_patch_write(unsigned long addr, const void *bytes, size_t len)
 	unsigned int from = offset_in_page(addr);
 	unsigned int here = min_t(size_t, len, PAGE_SIZE - from);
 
+	/* For those who decode what ran (perf, with a processor's trace). */
+	if (kinst_addr_perf_event_text_poke)
+		kinst_sym_perf_event_text_poke((void *)addr, (void *)addr, len, bytes, len);
 	kinst_page_write(addr - from, from, bytes, here);
 	if (here < len)
 		kinst_page_write(addr + here, 0, bytes + here, len - here);

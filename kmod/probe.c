@@ -12,6 +12,7 @@
 #include <linux/sort.h>
 
 #include "func.h"
+#include "host.h"
 #include "jump.h"
 #include "ksym.h"
 #include "patch.h"
@@ -20,6 +21,7 @@
 #include "sites.h"
 #include "tramp.h"
 #include "trap.h"
+#include "trappath.h"
 
 /* Probes that are prepared and armed under one hold of the patch lock. */
 #define KINST_BATCH 8192
@@ -37,14 +39,27 @@ static bool kinst_is_crowded(const struct kinst_points *points, const struct kin
 	return n >= KINST_MAX_USERS_OF_SITE || points->nusers >= KINST_MAX_USERS;
 }
 
+#define KINST_CHARGE 128 /* users that are charged for at a time */
+
+/* Probes are charged for with the session, one user each; those that have more places make more of them. */
+static bool kinst_is_paid(struct kinst_points *points)
+{
+	if (points->nusers < points->paid)
+		return true;
+	if (kinst_session_charge(points->session, KINST_CHARGE * KINST_PROBE_BYTES))
+		return false;
+	points->paid += KINST_CHARGE;
+	return true;
+}
+
 static enum kinst_reason kinst_stage(struct kinst_want *want, struct kinst_site *site, unsigned long ip,
 				     struct kinst_user **out)
 {
 	struct kinst_user *user;
 
-	if (kinst_is_crowded(want->points, site))
+	if (kinst_is_crowded(want->points, site) || !kinst_is_paid(want->points))
 		return KINST_R_LIMIT;
-	user = kzalloc(sizeof(*user), GFP_KERNEL);
+	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
 	if (!user)
 		return KINST_R_LIMIT;
 	want->points->nusers++;
@@ -59,10 +74,11 @@ static enum kinst_reason kinst_stage(struct kinst_want *want, struct kinst_site 
 	return KINST_OK;
 }
 
-enum kinst_reason kinst_want_break(struct kinst_want *want, const struct kinst_arch_insn *insn, struct kinst_user **user)
+enum kinst_reason kinst_want_break(struct kinst_want *want, const struct kinst_func *f,
+				   const struct kinst_arch_insn *insn, struct kinst_user **user)
 {
 	enum kinst_reason reason;
-	struct kinst_site *site = kinst_site_break(insn, want->func->start, want->fresh, &reason);
+	struct kinst_site *site = kinst_site_break(insn, f, want->fresh, &reason);
 
 	return site ? kinst_stage(want, site, insn->addr, user) : reason;
 }
@@ -146,21 +162,34 @@ static void kinst_arm_one(struct kinst_points *points, struct kinst_func *f, con
 		kinst_want_commit(&want);
 }
 
-/* ftrace has refused: the probes that count on it have a reason now. */
-static void kinst_refuse_fentry(struct list_head *fresh, struct kinst_result *res)
+/*
+ * Sites of the list that could not be armed: the probes that count on one have a reason now, and no place at all.
+ * Without the patch lock.
+ */
+static void kinst_refuse_unarmed(struct kinst_points *points, struct list_head *fresh, bool fentry,
+				 enum kinst_reason reason, struct kinst_result *res)
 {
-	struct kinst_site *site, *next_site;
+	struct kinst_site *site;
 	struct kinst_user *user;
+	bool any = false;
 	LIST_HEAD(dead);
 
-	list_for_each_entry_safe(site, next_site, fresh, batch) {
-		if (!site->fentry || site->armed)
+	list_for_each_entry(site, fresh, batch) {
+		if (site->armed || site->fentry != fentry)
 			continue;
-		list_for_each_entry(user, &site->users, node) {
-			res[user->probe].reason = KINST_R_FTRACE;
-			user->site = NULL;
-		}
-		list_move_tail(&site->batch, &dead);
+		any = true;
+		list_for_each_entry(user, &site->users, node)
+			res[user->probe].reason = reason;
+	}
+	if (!any)
+		return;
+	list_for_each_entry(user, &points->users, mine) {
+		if (!user->site || !res[user->probe].reason)
+			continue;
+		list_del_rcu(&user->node);
+		if (list_empty(&user->site->users))
+			list_move_tail(&user->site->batch, &dead);
+		user->site = NULL;
 	}
 	kinst_sites_remove(&dead);
 }
@@ -201,16 +230,17 @@ static void kinst_arm_batch(struct kinst_points *points, const struct kinst_prob
 	kinst_jumps_make_way(points, &fresh);
 	kinst_sites_arm(&fresh);
 	kinst_patch_unlock();
+	kinst_refuse_unarmed(points, &fresh, false, KINST_R_FOREIGN, res);
 	kinst_batch_end(&fresh, late);
 }
 
 /* What ftrace serves: its change of the text costs much, and little more for many. */
-static void kinst_arm_late(struct list_head *late, struct kinst_result *res)
+static void kinst_arm_late(struct kinst_points *points, struct list_head *late, struct kinst_result *res)
 {
 	struct kinst_site *site, *next;
 
 	if (kinst_sites_arm_fentry(late))
-		kinst_refuse_fentry(late, res);
+		kinst_refuse_unarmed(points, late, true, KINST_R_FTRACE, res);
 	list_for_each_entry_safe(site, next, late, batch)
 		list_del_init(&site->batch);
 }
@@ -286,6 +316,7 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 	if (!points)
 		return ERR_PTR(-ENOMEM);
 	points->session = s;
+	points->paid = n;
 	points->nojump = s->prog.hdr->flags & KINST_IMAGE_NOJUMP;
 	INIT_LIST_HEAD(&points->users);
 	order = kinst_order(probes, n, res, &count);
@@ -302,7 +333,7 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 		kinst_arm_batch(points, probes, order + i, min_t(u32, count - i, KINST_BATCH), res, &late);
 		killed = fatal_signal_pending(current);
 	}
-	kinst_arm_late(&late, res);
+	kinst_arm_late(points, &late, res);
 	mutex_unlock(&kinst_sites_mutex);
 	kvfree(order);
 	if (!killed)
@@ -365,7 +396,7 @@ int kinst_points_insns(u64 func, struct kinst_insn *buf, u32 count, struct kinst
 
 struct kinst_going {
 	struct module *mod;
-	struct list_head dead;
+	struct list_head dead, lost;
 };
 
 /* The users stay with their sessions; they have no site any more. */
@@ -380,19 +411,24 @@ static void kinst_site_goes(struct kinst_site *site, void *arg)
 		list_del_rcu(&user->node);
 		user->site = NULL;
 	}
-	list_add_tail(&site->batch, &going->dead);
+	list_add_tail(&site->batch, site->lost ? &going->lost : &going->dead);
 }
 
 static int kinst_module_event(struct notifier_block *nb, unsigned long event, void *mod)
 {
 	struct kinst_going going = { .mod = mod };
 
-	if (event != MODULE_STATE_GOING)
-		return NOTIFY_DONE;
-	INIT_LIST_HEAD(&going.dead);
 	mutex_lock(&kinst_sites_mutex);
+	kinst_hosts_module_changed();
+	if (event != MODULE_STATE_GOING) {
+		mutex_unlock(&kinst_sites_mutex);
+		return NOTIFY_DONE;
+	}
+	INIT_LIST_HEAD(&going.dead);
+	INIT_LIST_HEAD(&going.lost);
 	kinst_site_for_each(kinst_site_goes, &going);
 	kinst_sites_remove(&going.dead);
+	kinst_sites_forget(&going.lost);
 	kinst_tramp_forget(mod);
 	mutex_unlock(&kinst_sites_mutex);
 	return NOTIFY_OK;
@@ -410,6 +446,9 @@ int kinst_points_init(void)
 
 	if (err)
 		return err;
+	err = kinst_trap_path_init();
+	if (err)
+		goto refuse;
 	err = kinst_trap_init();
 	if (err)
 		goto refuse;

@@ -18,6 +18,7 @@
 #include "kinst.h"
 
 struct kinst_func;
+struct kinst_host;
 struct kinst_jump;
 
 struct kinst_site {
@@ -28,7 +29,7 @@ struct kinst_site {
 		struct rcu_head rcu;
 	};
 	unsigned long addr;
-	unsigned long func; /* start of its function */
+	struct kinst_host *host; /* its function; NULL: served by ftrace */
 	unsigned long slot; /* 0: served by ftrace */
 	unsigned long onward; /* where a hit of the breakpoint goes on: in the slot, or in the detour */
 	struct kinst_jump *jump; /* stands there, or will; under the mutex */
@@ -87,6 +88,7 @@ struct kinst_points {
 	struct kinst_session *session;
 	struct list_head users;
 	u32 nusers; /* staged ones too */
+	u32 paid; /* for so many users the session has been charged */
 	bool nojump; /* breakpoints only */
 };
 
@@ -101,10 +103,11 @@ struct kinst_want {
 };
 
 /*
- * Stages a user of the instruction (of the ftrace site at addr). The caller has
+ * Stages a user of the instruction of f (of the ftrace site at addr). The caller has
  * looked at the reasons against it. With the patch lock held.
  */
-enum kinst_reason kinst_want_break(struct kinst_want *want, const struct kinst_arch_insn *insn, struct kinst_user **user);
+enum kinst_reason kinst_want_break(struct kinst_want *want, const struct kinst_func *f,
+				   const struct kinst_arch_insn *insn, struct kinst_user **user);
 enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr, unsigned long ip, struct kinst_user **user);
 
 /* What stood at addr before our breakpoint or jump, and how many bytes of it; 0: nothing of ours stands there. */

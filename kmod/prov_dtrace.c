@@ -9,7 +9,7 @@
 
 static void fire(struct kinst_session *s, u32 probe)
 {
-	struct kinst_hit hit = {};
+	struct kinst_hit hit = { .fuel = KINST_HIT_FUEL };
 
 	if (probe == KINST_NONE)
 		return;

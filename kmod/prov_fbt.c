@@ -36,7 +36,7 @@ enum kinst_reason kinst_want_entry(struct kinst_want *want)
 	if (at->reason)
 		return at->reason;
 	kinst_func_decode(f, at, &insn);
-	reason = kinst_want_break(want, &insn, &user);
+	reason = kinst_want_break(want, f, &insn, &user);
 	if (!reason)
 		user->ip = f->start;
 	return reason;
@@ -119,7 +119,7 @@ static enum kinst_reason kinst_want_exits(struct kinst_want *want, const struct 
 			return KINST_R_MODEL;
 		if (part->insns[i].reason)
 			return part->insns[i].reason;
-		reason = kinst_want_break(want, &insn, &user);
+		reason = kinst_want_break(want, part, &insn, &user);
 		if (reason)
 			return reason;
 		user->when = when;

@@ -50,7 +50,7 @@ enum kinst_reason kinst_want_insn(struct kinst_want *want, struct kinst_result *
 		return kinst_want_fentry(want, f->site, f->start + at->offset, &user);
 	if (at->reason)
 		return at->reason;
-	return kinst_want_break(want, &insn, &user);
+	return kinst_want_break(want, f, &insn, &user);
 }
 
 /* An indirect jump, or a jump to the thunk that stands in for one. */
@@ -150,7 +150,7 @@ enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *
 			return at->reason;
 		if (kinst_mismatch(&insn, probe))
 			return KINST_R_MISMATCH;
-		reason = kinst_want_break(want, &insn, &user);
+		reason = kinst_want_break(want, f, &insn, &user);
 	}
 	if (reason)
 		return reason;

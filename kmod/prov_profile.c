@@ -26,10 +26,11 @@
 
 #include "compat/hrtimer.h"
 #include "session.h"
+#include "stack.h"
 
 /* Enough for all probes that exist without being asked for, twice. */
 static unsigned int max_timer_hz = 40000;
-module_param(max_timer_hz, uint, 0644);
+module_param(max_timer_hz, uint, 0600);
 MODULE_PARM_DESC(max_timer_hz, "firings a second on one CPU of the profile and tick probes of all sessions");
 
 #define KINST_MAX_TIMERS 1000 /* probes of one session */
@@ -57,17 +58,28 @@ static int hotplug_state;
 
 /* ---- firing ---- */
 
+static DEFINE_PER_CPU(struct pt_regs, place_regs);
+
+/* A slot or a detour that is interrupted is the place that is executed there. Context: as kinst_timer_fire(). */
+static nokprobe_inline struct pt_regs *place_of(struct pt_regs *regs)
+{
+	struct pt_regs *copy = raw_cpu_ptr(&place_regs);
+
+	return regs && !user_mode(regs) && kinst_regs_at_place(copy, regs) ? copy : regs;
+}
+
 /* Context: the timer's hard interrupt, interrupts off. */
 static notrace enum hrtimer_restart kinst_timer_fire(struct hrtimer *timer)
 {
 	struct kinst_timer *t = container_of(timer, struct kinst_timer, timer);
-	struct pt_regs *regs = get_irq_regs();
+	struct pt_regs *regs = place_of(get_irq_regs());
 	u64 pc = regs ? instruction_pointer(regs) : 0;
 	bool user = regs && user_mode(regs);
 	struct kinst_hit hit = {
 		.regs = regs,
 		.kind = t->kind,
 		.nargs = 3,
+		.fuel = KINST_HIT_FUEL,
 		.args = { user ? 0 : pc, user ? pc : 0 },
 	};
 

@@ -43,6 +43,7 @@ static notrace void on_trace(void *data, u64 a0, u64 a1, u64 a2, u64 a3, u64 a4,
 	struct kinst_hit hit = {
 		.kind = t->kind,
 		.nargs = ARRAY_SIZE(hit.args),
+		.fuel = KINST_HIT_FUEL,
 		.via = (unsigned long)t->tp->iterator,
 		.via_size = t->via_size,
 	};

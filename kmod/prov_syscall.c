@@ -72,7 +72,9 @@ NOKPROBE_SYMBOL(fire);
 /* Context: as fire(). */
 static notrace void on_enter(void *data, struct pt_regs *regs, long nr)
 {
-	struct kinst_hit hit = { .regs = regs, .kind = KINST_P_SYSCALL_ENTRY, .nargs = 6 };
+	struct kinst_hit hit = {
+		.regs = regs, .kind = KINST_P_SYSCALL_ENTRY, .nargs = 6, .fuel = KINST_HIT_FUEL,
+	};
 	unsigned long args[6];
 	u32 i;
 
@@ -86,7 +88,10 @@ NOKPROBE_SYMBOL(on_enter);
 /* Context: as fire(). */
 static notrace void on_exit(void *data, struct pt_regs *regs, long value)
 {
-	struct kinst_hit hit = { .regs = regs, .kind = KINST_P_SYSCALL_RETURN, .nargs = 2, .args = { value, value } };
+	struct kinst_hit hit = {
+		.regs = regs, .kind = KINST_P_SYSCALL_RETURN, .nargs = 2, .fuel = KINST_HIT_FUEL,
+		.args = { value, value },
+	};
 
 	fire(SIDE_RETURN, syscall_get_nr(current, regs), &hit);
 }

@@ -8,8 +8,8 @@
  * bitmap has a bit for each byte of the text, set by whatever looks as if it led
  * there: any four bytes that are a distance to it or its address (a chance hit
  * costs nothing but an optimisation), the tables of jump labels and exceptions,
- * and the short jumps of the function itself and of its neighbours, which are
- * decoded for that.
+ * and the short jumps of the function itself and of all that are near enough,
+ * which are decoded for that.
  */
 #include <linux/bitops.h>
 #include <linux/extable.h>
@@ -129,15 +129,17 @@ static bool kinst_refs_function(struct kinst_refs *refs, const struct kinst_func
 	return true;
 }
 
-/* The same of the function at addr, another one; what is no function leads nowhere. */
-static bool kinst_refs_neighbour(struct kinst_refs *refs, unsigned long addr)
+/* The same of the function at addr, another one; what is no function leads nowhere. *next is behind it. */
+static bool kinst_refs_neighbour(struct kinst_refs *refs, unsigned long addr, unsigned long *next)
 {
 	unsigned long size, offset;
 	struct kinst_func *f;
 	bool known;
 
+	*next = addr + 1;
 	if (addr - refs->start >= refs->size || !kinst_symbol_range(addr, &size, &offset))
 		return true;
+	*next = addr - offset + size;
 	f = kinst_func_get(addr - offset);
 	if (!f)
 		return false;
@@ -145,6 +147,15 @@ static bool kinst_refs_neighbour(struct kinst_refs *refs, unsigned long addr)
 	known = f->reason == KINST_R_INIT || kinst_refs_function(refs, f);
 	kinst_func_put(f);
 	return known;
+}
+
+/* Of all functions in [from, to): 1, or -1 if one of them cannot be told. In assembler they can be a few bytes long. */
+static s8 kinst_refs_neighbours(struct kinst_refs *refs, unsigned long from, unsigned long to)
+{
+	while (from < to)
+		if (!kinst_refs_neighbour(refs, from, &from))
+			return -1;
+	return 1;
 }
 
 bool kinst_refs_any(struct kinst_func *f, unsigned long from, unsigned long to)
@@ -159,9 +170,9 @@ bool kinst_refs_any(struct kinst_func *f, unsigned long from, unsigned long to)
 	if (!f->led)
 		f->led = kinst_refs_function(refs, f) ? 1 : -1;
 	if (before && !f->led_before)
-		f->led_before = kinst_refs_neighbour(refs, f->start - 1) ? 1 : -1;
+		f->led_before = kinst_refs_neighbours(refs, f->start - KINST_SHORT, f->start);
 	if (behind && !f->led_behind)
-		f->led_behind = kinst_refs_neighbour(refs, end) ? 1 : -1;
+		f->led_behind = kinst_refs_neighbours(refs, end, end + KINST_SHORT);
 	if (f->led < 0 || (before && f->led_before < 0) || (behind && f->led_behind < 0))
 		return true;
 	return find_next_bit(refs->bits, to - refs->start, from - refs->start) < to - refs->start;

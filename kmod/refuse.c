@@ -18,7 +18,7 @@
 #include <linux/vmalloc.h>
 
 #include "func.h"
-#include "jump.h"
+#include "host.h"
 #include "ksym.h"
 #include "refuse.h"
 #include "trappath.h"
@@ -177,8 +177,40 @@ static void kinst_mark_kprobes(struct kinst_func *f)
 		unsigned long at = f->start + f->insns[i].offset;
 
 		if (at != f->site && kinst_sym_get_kprobe((void *)at))
-			kinst_func_mark(f, at, 5, KINST_R_KPROBE);
+			kinst_func_mark(f, at, KINST_OPT_LEN, KINST_R_KPROBE);
 	}
+}
+
+/* The first of ftrace's sites in [from, to], or 0: the kernel tells any one of them. */
+static unsigned long kinst_first_ftrace(unsigned long from, unsigned long to)
+{
+	unsigned long at, first = 0;
+
+	while (from <= to && (at = kinst_sym_ftrace_location_range(from, to))) {
+		first = at;
+		to = at - 1;
+	}
+	return first;
+}
+
+/*
+ * Only one at the very beginning is the function's own. What stands behind it without a symbol can have one, too:
+ * weak functions that another file has replaced do.
+ */
+static void kinst_mark_ftrace(struct kinst_func *f)
+{
+	unsigned long end = f->start + f->room - 1, at;
+
+	/* The kernel tells one that the range begins in the middle of, too. */
+	for (at = f->start; (at = kinst_first_ftrace(at, end)); at += KINST_FTRACE_LEN)
+		kinst_func_mark(f, at, KINST_FTRACE_LEN, KINST_R_FTRACE);
+}
+
+static unsigned long kinst_own_ftrace(const struct kinst_func *f)
+{
+	unsigned long at = kinst_first_ftrace(f->start, f->start + f->room - 1);
+
+	return at == f->start || (f->ninsns && at == f->start + f->insns[0].len) ? at : 0; /* there may be an endbr64 */
 }
 
 /* ---- functions as a whole ---- */
@@ -208,13 +240,11 @@ static bool kinst_is_static_call_trampoline(const struct kinst_func *f)
 
 static enum kinst_reason kinst_refuse_whole(const struct kinst_func *f)
 {
-	if (kinst_is_trap_path(f->name) || kinst_is_die_notifier(f->start))
+	if (kinst_is_trap_path(f) || kinst_is_die_notifier(f->start))
 		return KINST_R_TRAP_PATH;
 	if (kinst_has_no_trap(f->name))
 		return KINST_R_NO_TRAP;
-	/* Where there is a jump of ours, it is we who have put it there: the function was not in it before. */
-	if (!kinst_jump_in(f->start) && (kinst_sym_within_kprobe_blacklist(f->start) ||
-					 kinst_sym_within_kprobe_blacklist(f->start + f->size - 1)))
+	if (kinst_is_kept_out(f))
 		return KINST_R_BLACKLIST;
 	if (kinst_is_static_call_trampoline(f))
 		return KINST_R_STATIC_CALL;
@@ -228,15 +258,14 @@ void kinst_refuse_function(struct kinst_func *f)
 {
 	u32 i;
 
-	f->site = kinst_sym_ftrace_location_range(f->start, f->start + f->size - 1);
+	f->site = kinst_own_ftrace(f);
 	f->blanket = kinst_refuse_whole(f);
 	if (f->blanket) {
 		for (i = 0; i < f->ninsns; i++)
 			f->insns[i].reason = f->blanket;
 		return;
 	}
-	if (f->site)
-		kinst_func_mark(f, f->site, 5, KINST_R_FTRACE);
+	kinst_mark_ftrace(f);
 	kinst_mark_jump_labels(f);
 	kinst_mark_static_calls(f);
 	kinst_mark_alternatives(f);

@@ -14,10 +14,10 @@ static u64 vcpu_bytes(const struct kinst_prog *p)
 	       kinst_spec_bytes(p);
 }
 
-u64 kinst_session_bytes(const struct kinst_prog *p, u32 ncpus)
+u64 kinst_session_bytes(const struct kinst_prog *p, u32 ncpus, u32 nnumbers)
 {
 	return kinst_image_bytes(p->hdr->len) + p->hdr->probes.count * (u64)KINST_PROBE_BYTES +
-	       kinst_vars_bytes(p, ncpus) + ncpus * vcpu_bytes(p);
+	       kinst_vars_bytes(p, nnumbers) + nnumbers * sizeof(struct kinst_vcpu *) + ncpus * vcpu_bytes(p);
 }
 
 static void free_vcpu(struct kinst_vcpu *v)
@@ -51,7 +51,7 @@ static void prepare_ctx(struct kinst_session *s, struct kinst_vcpu *v, struct ki
 
 static struct kinst_vcpu *alloc_vcpu(struct kinst_session *s, u32 cpu)
 {
-	struct kinst_vcpu *v = kvzalloc(sizeof(*v), GFP_KERNEL);
+	struct kinst_vcpu *v = kvzalloc(sizeof(*v), GFP_KERNEL_ACCOUNT);
 	const struct kinst_prog *p = &s->prog;
 
 	if (!v)
@@ -59,13 +59,13 @@ static struct kinst_vcpu *alloc_vcpu(struct kinst_session *s, u32 cpu)
 	v->cpu = cpu;
 	v->elsewhere = p->hdr->cpu != KINST_NONE && p->hdr->cpu != cpu;
 	v->rand = kinst_env_seed();
-	v->scratch = kvzalloc(kinst_scratch_size(p), GFP_KERNEL);
-	v->locals = kvzalloc(p->block[SCOPE_LOCAL] + 8, GFP_KERNEL);
-	v->key = kvzalloc(kinst_key_size(p), GFP_KERNEL);
-	v->entry = kvzalloc(p->max_entry + 8, GFP_KERNEL);
-	v->staged = kvzalloc(p->max_staged + 8, GFP_KERNEL);
-	v->str[0] = kvzalloc(p->strsize, GFP_KERNEL);
-	v->str[1] = kvzalloc(p->strsize, GFP_KERNEL);
+	v->scratch = kvzalloc(kinst_scratch_size(p), GFP_KERNEL_ACCOUNT);
+	v->locals = kvzalloc(p->block[SCOPE_LOCAL] + 8, GFP_KERNEL_ACCOUNT);
+	v->key = kvzalloc(kinst_key_size(p), GFP_KERNEL_ACCOUNT);
+	v->entry = kvzalloc(p->max_entry + 8, GFP_KERNEL_ACCOUNT);
+	v->staged = kvzalloc(p->max_staged + 8, GFP_KERNEL_ACCOUNT);
+	v->str[0] = kvzalloc(p->strsize, GFP_KERNEL_ACCOUNT);
+	v->str[1] = kvzalloc(p->strsize, GFP_KERNEL_ACCOUNT);
 	if (!v->scratch || !v->locals || !v->key || !v->entry || !v->staged || !v->str[0] || !v->str[1])
 		goto fail;
 	if (kinst_ring_alloc(&v->ring, p->bufsize, p->hdr->flags & KINST_IMAGE_RING) ||
@@ -88,10 +88,10 @@ int kinst_session_alloc(struct kinst_session *s, u32 ncpus)
 	if (ret)
 		return ret;
 	s->ncpus = ncpus;
-	s->vcpus = kvcalloc(ncpus, sizeof(*s->vcpus), GFP_KERNEL);
+	s->vcpus = kvcalloc(ncpus, sizeof(*s->vcpus), GFP_KERNEL_ACCOUNT);
 	if (!s->vcpus)
 		goto fail;
-	s->specs = kvcalloc(s->prog.hdr->nspec + 1, sizeof(*s->specs), GFP_KERNEL);
+	s->specs = kvcalloc(s->prog.hdr->nspec + 1, sizeof(*s->specs), GFP_KERNEL_ACCOUNT);
 	if (!s->specs)
 		goto fail;
 	for (cpu = 0; cpu < ncpus; cpu++) {

@@ -15,6 +15,7 @@
 
 #define KINST_SCRATCH (64u << 10) /* bytes for one ECB, and a few strings more */
 #define KINST_SCRATCH_STRINGS 8
+#define KINST_PIECE 64 /* bytes of a string that are fetched at a time; a power of two */
 
 /* A session's memory for one CPU. Only a program that runs there touches it, guarded. */
 struct kinst_vcpu {
@@ -30,13 +31,13 @@ struct kinst_vcpu {
 	struct kinst_specbuf *specs; /* by speculation */
 	u32 nspecs;
 	char *str[2]; /* operands of a string subroutine, strsize each */
+	u8 piece[2][KINST_PIECE]; /* of strings that are looked at, not copied */
 	u64 rand;
 	struct kinst_ctx ctx[2]; /* [1]: the ERROR probe's, when [0] has faulted */
 	struct kinst_hit error_hit;
-	u32 fuel; /* that is left to the hit at hand */
 	u64 hits, dblerrors;
 	u64 spec_drops, spec_busy, spec_unavail;
-	u64 nested; /* counted by nested hits, so not exclusive */
+	local_t nested; /* counted by hits outside of the guard */
 };
 
 struct kinst_session {
@@ -70,10 +71,10 @@ static inline u64 kinst_image_bytes(u32 len)
 	return 4 * (u64)len;
 }
 
-#define KINST_PROBE_BYTES 512 /* a probe that is armed: its site, its users */
+#define KINST_PROBE_BYTES 512 /* a probe that is armed: its site and the jump there, its user; each further user as much */
 
-/* Bytes that a session takes. */
-u64 kinst_session_bytes(const struct kinst_prog *p, u32 ncpus);
+/* Bytes that a session takes, with memory for ncpus CPUs, and tables for CPU numbers up to nnumbers. */
+u64 kinst_session_bytes(const struct kinst_prog *p, u32 ncpus, u32 nnumbers);
 
 /* Turns the hits on this CPU away, as while a program runs (fire.c); any context, interrupts off. */
 u32 kinst_guard_enter(void);

@@ -19,6 +19,7 @@
 #include <linux/workqueue.h>
 
 #include "fentry.h"
+#include "host.h"
 #include "jump.h"
 #include "ksym.h"
 #include "patch.h"
@@ -57,8 +58,8 @@ static struct kinst_site *kinst_site_new(unsigned long addr, struct list_head *f
 	return site;
 }
 
-struct kinst_site *kinst_site_break(const struct kinst_arch_insn *insn, unsigned long func, struct list_head *fresh,
-				    enum kinst_reason *reason)
+struct kinst_site *kinst_site_break(const struct kinst_arch_insn *insn, const struct kinst_func *f,
+				    struct list_head *fresh, enum kinst_reason *reason)
 {
 	struct kinst_site *site = kinst_site_find(insn->addr);
 	unsigned long slot;
@@ -70,18 +71,25 @@ struct kinst_site *kinst_site_break(const struct kinst_arch_insn *insn, unsigned
 	if (*reason)
 		return NULL;
 	site = kinst_site_new(insn->addr, fresh);
-	if (!site) {
-		kinst_slot_put(slot);
-		*reason = KINST_R_LIMIT;
-		return NULL;
-	}
-	site->func = func;
+	if (!site)
+		goto slot;
+	site->host = kinst_host_get(f);
+	if (!site->host)
+		goto site;
 	site->slot = slot;
 	site->onward = slot;
 	site->original = insn->bytes[0];
 	site->cond = insn->flow == KINST_FLOW_BRANCH ? insn->cond : 0;
 	kinst_site_publish(site);
 	return site;
+
+site:
+	list_del(&site->batch);
+	kfree(site);
+slot:
+	kinst_slot_put(slot);
+	*reason = KINST_R_LIMIT;
+	return NULL;
 }
 
 struct kinst_site *kinst_site_fentry(unsigned long addr, struct list_head *fresh, enum kinst_reason *reason)
@@ -105,6 +113,7 @@ void kinst_site_drop(struct kinst_site *site)
 {
 	kinst_site_unpublish(site);
 	list_del(&site->batch);
+	kinst_host_put(site->host);
 	kinst_slot_put(site->slot);
 	kfree_rcu(site, rcu);
 }
@@ -118,12 +127,13 @@ void kinst_sites_arm(struct list_head *fresh)
 	list_for_each_entry(site, fresh, batch) {
 		if (site->fentry)
 			continue;
-		/* Nobody can have patched it since it was decoded: the lock has been held. */
+		/* Whoever holds the lock that we hold did not; but not all who patch ask for it. */
 		site->armed = kinst_patch_arm(site->addr, site->original);
-		WARN_ONCE(!site->armed, "kinst: %pS changed under the lock\n", (void *)site->addr);
-		kinst_jump_hope(site);
+		if (site->armed)
+			kinst_jump_hope(site);
 	}
 	kinst_patch_sync();
+	kinst_hosts_check_soon();
 	kinst_jump_soon();
 }
 
@@ -133,11 +143,30 @@ void kinst_sites_arm(struct list_head *fresh)
 
 typedef int (*kinst_ips_fn)(unsigned long *ips, unsigned int n);
 
-static int kinst_fentry_each(struct list_head *sites, bool armed, kinst_ips_fn f)
+/* The next sites of the list from *at on that are ftrace's and armed (or not): up to room of them. */
+static unsigned int kinst_fentry_take(struct list_head *sites, struct kinst_site **at, bool armed, unsigned long *ips,
+				      unsigned int room)
+{
+	struct kinst_site *site = *at;
+	unsigned int n = 0;
+
+	list_for_each_entry_from(site, sites, batch) {
+		if (!site->fentry || site->armed != armed)
+			continue;
+		if (n == room)
+			break;
+		ips[n++] = site->addr;
+	}
+	*at = site;
+	return n;
+}
+
+/* Changes them, as many at once as there is room for; those that could be changed say so. */
+static int kinst_fentry_change(struct list_head *sites, bool armed, kinst_ips_fn f)
 {
 	static unsigned long few[KINST_FEW]; /* under the mutex */
-	unsigned int count = 0, n = 0, room;
-	struct kinst_site *site;
+	struct kinst_site *site, *next, *from;
+	unsigned int count = 0, n, room;
 	unsigned long *ips;
 	int err = 0;
 
@@ -147,17 +176,20 @@ static int kinst_fentry_each(struct list_head *sites, bool armed, kinst_ips_fn f
 		return 0;
 	ips = kvmalloc_array(count, sizeof(*ips), GFP_KERNEL | __GFP_NOWARN);
 	room = ips ? count : KINST_FEW;
-	list_for_each_entry(site, sites, batch) {
-		if (!site->fentry || site->armed != armed)
-			continue;
-		(ips ?: few)[n++] = site->addr;
-		if (n == room && !err) {
-			err = f(ips ?: few, n);
-			n = 0;
+	for (from = list_first_entry(sites, struct kinst_site, batch); !err; from = next) {
+		next = from;
+		n = kinst_fentry_take(sites, &next, armed, ips ?: few, room);
+		if (!n)
+			break;
+		err = f(ips ?: few, n);
+		site = from;
+		list_for_each_entry_from(site, sites, batch) {
+			if (err || site == next)
+				break;
+			if (site->fentry && site->armed == armed)
+				site->armed = !armed;
 		}
 	}
-	if (n && !err)
-		err = f(ips ?: few, n);
 	kvfree(ips);
 	return err;
 }
@@ -170,15 +202,7 @@ static int kinst_fentry_drop(unsigned long *ips, unsigned int n)
 
 int kinst_sites_arm_fentry(struct list_head *fresh)
 {
-	struct kinst_site *site;
-	int err = kinst_fentry_each(fresh, false, kinst_fentry_add);
-
-	if (err)
-		return err;
-	list_for_each_entry(site, fresh, batch)
-		if (site->fentry)
-			site->armed = true;
-	return 0;
+	return kinst_fentry_change(fresh, false, kinst_fentry_add);
 }
 
 /* ---- taking away ---- */
@@ -207,12 +231,32 @@ void kinst_sites_remove(struct list_head *dead)
 			kinst_patch_restore(site->addr, site->original);
 	/* After this no CPU is in the handler for one of them, and none will be. */
 	kinst_patch_sync();
+	list_for_each_entry(site, dead, batch) {
+		kinst_host_put(site->host);
+		site->host = NULL;
+	}
 	kinst_patch_unlock();
-	kinst_fentry_each(dead, true, kinst_fentry_drop);
+	kinst_fentry_change(dead, true, kinst_fentry_drop);
 	list_for_each_entry(site, dead, batch)
 		kinst_site_unpublish(site);
 	list_splice_tail_init(dead, &kinst_limbo);
 	kinst_sites_reap_later();
+}
+
+void kinst_sites_forget(struct list_head *lost)
+{
+	struct kinst_site *site;
+
+	if (list_empty(lost))
+		return;
+	kinst_patch_lock();
+	list_for_each_entry(site, lost, batch) {
+		kinst_site_unpublish(site);
+		kinst_host_put(site->host);
+	}
+	kinst_patch_unlock();
+	/* Their memory and their detours are never given back: who knows where a pointer to them is. */
+	INIT_LIST_HEAD(lost);
 }
 
 static long kinst_nothing(void *arg)
@@ -220,15 +264,14 @@ static long kinst_nothing(void *arg)
 	return 0;
 }
 
-/* Every CPU switches to another task: what Tasks RCU does not see, the idle tasks, has left the slots too. */
+/*
+ * Every CPU switches to another task: what Tasks RCU does not see, the idle tasks, has left the slots too. Its
+ * rude form is no help: on newer kernels it trusts that nothing is traced where RCU does not watch, and does nothing.
+ */
 static void kinst_each_cpu_switches(void)
 {
 	int cpu;
 
-	if (kinst_addr_synchronize_rcu_tasks_rude) {
-		kinst_sym_synchronize_rcu_tasks_rude();
-		return;
-	}
 	cpus_read_lock();
 	for_each_online_cpu(cpu)
 		work_on_cpu(cpu, kinst_nothing, NULL);
@@ -256,11 +299,10 @@ static void kinst_reap(struct work_struct *work)
 	list_splice_init(&kinst_limbo, &reaped);
 	kinst_jumps_reap(&jumps);
 	mutex_unlock(&kinst_sites_mutex);
-	if (list_empty(&reaped) && list_empty(&jumps))
-		return;
-
-	synchronize_rcu();
-	kinst_sites_quiesce();
+	if (!list_empty(&reaped) || !list_empty(&jumps)) {
+		synchronize_rcu();
+		kinst_sites_quiesce();
+	}
 
 	mutex_lock(&kinst_sites_mutex);
 	kinst_patch_lock();
@@ -271,6 +313,7 @@ static void kinst_reap(struct work_struct *work)
 		kinst_slot_put(site->slot);
 	kinst_patch_sync();
 	kinst_patch_unlock();
+	kinst_tramp_rest();
 	mutex_unlock(&kinst_sites_mutex);
 
 	list_for_each_entry_safe(site, next, &reaped, batch)
@@ -286,6 +329,8 @@ void kinst_sites_reap(void)
 void kinst_sites_exit(void)
 {
 	kinst_jump_exit();
+	kinst_hosts_exit();
+	kinst_fentry_exit();
 	kinst_sites_reap();
 	rcu_barrier();
 	kinst_tramp_exit();

@@ -18,7 +18,7 @@ int kinst_spec_alloc(struct kinst_vcpu *v, const struct kinst_prog *p)
 	v->nspecs = 0;
 	if (!p->speculates)
 		return 0;
-	v->specs = kvcalloc(p->hdr->nspec + 1, sizeof(*v->specs), GFP_KERNEL);
+	v->specs = kvcalloc(p->hdr->nspec + 1, sizeof(*v->specs), GFP_KERNEL_ACCOUNT);
 	if (!v->specs)
 		return -ENOMEM;
 	for (i = 0; i < p->hdr->nspec; i++) {
@@ -46,7 +46,7 @@ notrace u64 kinst_spec_new(struct kinst_ctx *c)
 	u32 *states = c->session->specs, i, state, n = c->prog->hdr->nspec;
 	bool busy = false;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n && kinst_burn(c, 1); i++) {
 		state = cmpxchg(&states[i], SPEC_INACTIVE, SPEC_ACTIVE);
 		if (state == SPEC_INACTIVE)
 			return i + 1;
@@ -111,31 +111,52 @@ notrace void kinst_spec_add(struct kinst_ctx *c, u32 len)
 	rec->epid = c->epid;
 	memcpy(b->mem + b->used, rec, len);
 	b->used += len;
+	b->n++;
 }
 NOKPROBE_SYMBOL(kinst_spec_add);
 
-/* Moves the records to the ring; they have the time of the commit, so that they come where it stands. */
-static notrace void move(struct kinst_session *s, struct kinst_vcpu *v, struct kinst_specbuf *b, u64 now)
+static nokprobe_inline void empty(struct kinst_specbuf *b)
 {
+	b->used = b->moved = 0;
+	b->n = 0;
+}
+
+/*
+ * Moves records to the ring as far as the steps go; they have the time of the commit, so that they come where it stands.
+ * The first that finds no room, and all behind it, are drops. False: some are left.
+ */
+static notrace bool move(struct kinst_session *s, struct kinst_vcpu *v, struct kinst_specbuf *b, u64 now, u32 *steps)
+{
+	const struct kinst_rec *from;
+	struct kinst_rec *to;
 	bool wake = false;
-	u64 pos;
-	u32 len;
+	u32 cost;
 
-	for (pos = 0; pos < b->used; pos += len) {
-		const struct kinst_rec *from = (struct kinst_rec *)(b->mem + pos);
-		struct kinst_rec *to;
-
-		len = from->len;
-		to = kinst_ring_reserve(&v->ring, len);
-		if (!to)
-			continue; /* a drop */
-		memcpy(to, from, len);
+	for (; b->n; b->n--) {
+		from = (struct kinst_rec *)(b->mem + b->moved);
+		cost = KINST_NODE_STEPS + from->len / 8;
+		if (cost > *steps) {
+			*steps = 0;
+			break;
+		}
+		*steps -= cost;
+		to = kinst_ring_reserve(&v->ring, from->len);
+		if (!to) {
+			kinst_ring_drop(&v->ring, b->n - 1);
+			b->n = 0;
+			break;
+		}
+		memcpy(to, from, from->len);
 		to->timestamp = now;
-		wake |= kinst_ring_commit(&v->ring, to, len);
+		wake |= kinst_ring_commit(&v->ring, to, from->len);
+		b->moved += from->len;
 	}
-	b->used = 0;
 	if (wake)
 		kinst_session_wake(s, v->cpu);
+	if (b->n)
+		return false;
+	empty(b);
+	return true;
 }
 NOKPROBE_SYMBOL(move);
 
@@ -170,9 +191,12 @@ notrace void kinst_spec_commit(struct kinst_ctx *c, u64 which)
 	state = &c->session->specs[which - 1];
 	if (!decide(state, b, SPEC_COMMITTING, SPEC_COMMITTING_MANY, &new))
 		return;
-	move(c->session, c->vcpu, b, kinst_ctx_now(c));
-	if (new == SPEC_COMMITTING)
-		smp_store_release(state, SPEC_INACTIVE);
+	/* What the ECB's fuel is not enough for is left to the cleaner. */
+	if (!move(c->session, c->vcpu, b, kinst_ctx_now(c), &c->fuel))
+		new = SPEC_COMMITTING_MANY;
+	else if (new == SPEC_COMMITTING)
+		new = SPEC_INACTIVE;
+	smp_store_release(state, new);
 }
 NOKPROBE_SYMBOL(kinst_spec_commit);
 
@@ -186,7 +210,7 @@ notrace void kinst_spec_discard(struct kinst_ctx *c, u64 which)
 	if (which <= c->vcpu->nspecs)
 		b = &c->vcpu->specs[which - 1];
 	if (decide(&c->session->specs[which - 1], b, SPEC_INACTIVE, SPEC_DISCARDING, &new))
-		b->used = 0;
+		empty(b);
 }
 NOKPROBE_SYMBOL(kinst_spec_discard);
 
@@ -215,18 +239,21 @@ bool kinst_spec_clean_start(struct kinst_session *s, u32 *noted)
 	return any;
 }
 
+#define CLEAN_STEPS 16384u /* of one interrupt: 128 KiB, but one record at least */
+
 /* Context: an interrupt on v's CPU, in the guard; or process, and v's CPU is off. */
-notrace void kinst_spec_clean(struct kinst_session *s, struct kinst_vcpu *v, const u32 *noted)
+notrace bool kinst_spec_clean(struct kinst_session *s, struct kinst_vcpu *v, const u32 *noted)
 {
+	u32 i, steps = max(CLEAN_STEPS, s->prog.max_staged);
 	u64 now = kinst_env_now();
-	u32 i;
 
 	for (i = 0; i < v->nspecs; i++) {
-		if (noted[i] == SPEC_COMMITTING_MANY)
-			move(s, v, &v->specs[i], now);
-		else if (noted[i] == SPEC_DISCARDING)
-			v->specs[i].used = 0;
+		if (noted[i] == SPEC_COMMITTING_MANY && !move(s, v, &v->specs[i], now, &steps))
+			return false;
+		if (noted[i] == SPEC_DISCARDING)
+			empty(&v->specs[i]);
 	}
+	return true;
 }
 NOKPROBE_SYMBOL(kinst_spec_clean);
 

@@ -22,13 +22,15 @@ enum kinst_spec_state {
 	SPEC_ACTIVE_ONE, /* one CPU has records */
 	SPEC_ACTIVE_MANY,
 	SPEC_COMMITTING, /* by the only CPU that has records, in this moment */
-	SPEC_COMMITTING_MANY, /* the other CPUs' records wait for the cleaner */
+	SPEC_COMMITTING_MANY, /* the other CPUs' records wait for the cleaner, or what one hit could not move */
 	SPEC_DISCARDING,
 };
 
 struct kinst_specbuf {
 	u8 *mem; /* struct kinst_rec and payload, one after the other */
 	u64 used;
+	u64 moved; /* of that, in the ring already */
+	u32 n; /* records that are left */
 };
 
 /* Process context. */
@@ -52,10 +54,11 @@ bool kinst_spec_dirty(const struct kinst_session *s);
 
 /*
  * The cleaner: which states are to be cleaned is noted, then this is called for
- * each CPU, on it and with its guard held (or with the CPU off), then they are INACTIVE.
+ * each CPU, on it and with its guard held (or with the CPU off), until it says
+ * that it is done, as it does a little at a time; then they are INACTIVE.
  */
 bool kinst_spec_clean_start(struct kinst_session *s, u32 *noted);
-void kinst_spec_clean(struct kinst_session *s, struct kinst_vcpu *v, const u32 *noted);
+bool kinst_spec_clean(struct kinst_session *s, struct kinst_vcpu *v, const u32 *noted);
 void kinst_spec_clean_end(struct kinst_session *s, const u32 *noted);
 
 #endif /* _KINST_SPEC_H */

@@ -11,8 +11,10 @@
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
 #include <asm/unwind.h>
+#include "jump.h"
 #include "session.h"
 #include "stack.h"
+#include "tramp.h"
 
 #define MAX_DEPTH 512
 
@@ -29,6 +31,38 @@ static nokprobe_inline struct pt_regs *start_of(const struct kinst_hit *hit)
 	return hit->kind == KINST_P_SYSCALL_ENTRY || hit->kind == KINST_P_SYSCALL_RETURN ? NULL : hit->regs;
 }
 
+notrace bool kinst_regs_at_place(struct pt_regs *to, struct pt_regs *regs)
+{
+	unsigned long ip = instruction_pointer(regs), place;
+	bool pushed = false;
+
+	place = kinst_slot_place(ip, &pushed) ?: kinst_detour_place(ip, &pushed);
+	if (!place)
+		return false;
+	*to = *regs;
+	instruction_pointer_set(to, place);
+	to->sp += pushed ? sizeof(long) : 0;
+	return true;
+}
+NOKPROBE_SYMBOL(kinst_regs_at_place);
+
+static DEFINE_PER_CPU(struct pt_regs, kinst_walk_regs); /* in the guard */
+
+/*
+ * The walk has come to registers that were saved in a slot or a detour, which the unwinder knows nothing of: it
+ * goes on from the place that they stand for, which is put in *pc. False: it has come to something else.
+ */
+static nokprobe_inline bool go_on(struct unwind_state *state, unsigned long *pc)
+{
+	struct pt_regs *regs = unwind_get_entry_regs(state, NULL), *copy = raw_cpu_ptr(&kinst_walk_regs);
+
+	if (!regs || instruction_pointer(regs) != *pc || !kinst_regs_at_place(copy, regs))
+		return false;
+	*pc = instruction_pointer(copy);
+	unwind_start(state, current, copy, NULL);
+	return true;
+}
+
 /* Fills pcs (may be NULL) with up to n addresses; returns how many there are, at most n. */
 static notrace u32 walk(const struct kinst_hit *hit, u64 *pcs, u32 n)
 {
@@ -37,14 +71,17 @@ static notrace u32 walk(const struct kinst_hit *hit, u64 *pcs, u32 n)
 	unsigned long pc;
 	u32 found = 0;
 
-	for (unwind_start(&state, current, regs, NULL); !unwind_done(&state); unwind_next_frame(&state)) {
+	unwind_start(&state, current, regs, NULL);
+	while (found < n && !unwind_done(&state)) {
 		pc = unwind_get_return_address(&state);
 		if (!pc)
 			break;
-		if (!regs && !found && is_own(hit, pc))
+		if (!regs && !found && is_own(hit, pc)) {
+			unwind_next_frame(&state);
 			continue;
-		if (found == n)
-			break;
+		}
+		if (!go_on(&state, &pc))
+			unwind_next_frame(&state);
 		if (pcs)
 			pcs[found] = pc;
 		found++;

@@ -6,25 +6,26 @@
  * The ordinary pool: a slot is used again once no task can be in it (probe.c
  * waits for that). The fault pool: for instructions with an exception-table
  * entry. Such a one can sleep in its page fault for as long as it likes with its
- * address saved on the task's stack, so a slot stays with its instruction, for as
- * long as that exists; arming that again finds it.
+ * address saved on the task's stack, so a slot stays with its instruction, and the
+ * module stays loaded, until no task has such an address.
  */
 #include <linux/bitmap.h>
-#include <linux/delay.h>
 #include <linux/extable.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/printk.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
-#include <linux/sched/task_stack.h>
-#include <linux/stop_machine.h>
 #include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/workqueue.h>
 
+#include "compat/config.h"
 #include "kinst.h"
 #include "ksym.h"
 #include "patch.h"
 #include "pool.h"
+#include "sites.h"
 #include "tramp.h"
 
 extern u8 kinst_pool[]; /* pool.S */
@@ -60,8 +61,14 @@ static struct kinst_slots kinst_detour_slots = {
 	.used = kinst_detoured,
 };
 
+/* What is in a slot of the ordinary pool. */
+static unsigned long kinst_slot_owner[KINST_POOL_SLOTS]; /* address of the instruction */
+static u8 kinst_slot_len[KINST_POOL_SLOTS]; /* its length; 0: a call */
+
 static unsigned long kinst_fault_owner[KINST_FAULT_SLOTS]; /* address of the instruction, or 0 */
-static unsigned int kinst_fault_end; /* no slot from here on ever had an owner */
+static unsigned int kinst_fault_end; /* no slot from here on has an owner */
+static unsigned int kinst_fault_sites; /* that have a slot of the fault pool; under the mutex, as are all of these */
+static bool kinst_fault_pinned; /* the module stays: somebody may sleep in the pool */
 
 #define KINST_OWNER_LOST 1 /* its instruction has changed; nobody gets the slot again */
 
@@ -81,15 +88,15 @@ static int kinst_show_fault_slots(char *buffer, const struct kernel_param *kp)
 }
 
 static const struct kernel_param_ops kinst_slots_ops = { .set = kinst_refuse_to_set, .get = kinst_show_slots };
-module_param_cb(slots, &kinst_slots_ops, NULL, 0444);
+module_param_cb(slots, &kinst_slots_ops, NULL, 0400);
 MODULE_PARM_DESC(slots, "trampolines in use (to be read)");
 
 static const struct kernel_param_ops kinst_fault_slots_ops = {
 	.set = kinst_refuse_to_set,
 	.get = kinst_show_fault_slots,
 };
-module_param_cb(fault_slots, &kinst_fault_slots_ops, NULL, 0444);
-MODULE_PARM_DESC(fault_slots, "trampolines of instructions that may fault, which stay taken until their module goes (to be read)");
+module_param_cb(fault_slots, &kinst_fault_slots_ops, NULL, 0400);
+MODULE_PARM_DESC(fault_slots, "trampolines of instructions that may fault, which stay taken until no task can be in one (to be read)");
 
 static bool kinst_slot_is_fault(unsigned long slot)
 {
@@ -199,28 +206,70 @@ static void kinst_slots_give(struct kinst_slots *slots, unsigned long slot)
 	__clear_bit(kinst_slots_number(slots, slot), slots->used);
 }
 
+static void kinst_fault_pin(void)
+{
+	kinst_fault_sites++;
+	if (!kinst_fault_pinned)
+		__module_get(THIS_MODULE);
+	kinst_fault_pinned = true;
+}
+
 enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned long *slot)
 {
 	const struct exception_table_entry *original = kinst_sym_search_exception_tables(insn->addr);
 	u8 bytes[KINST_SLOT_SIZE];
 	enum kinst_reason reason;
+	unsigned int number;
 
 	/* A direct jump or call does not fault: the entry is for an alternative of it, as "rep stosb" in clear_user(). */
-	if (original && !insn->target)
-		return kinst_fault_slot_get(insn, original, slot);
+	if (original && !insn->target) {
+		reason = kinst_fault_slot_get(insn, original, slot);
+		if (!reason)
+			kinst_fault_pin();
+		return reason;
+	}
 	*slot = kinst_slots_find(&kinst_pool_slots);
 	if (!*slot)
 		return KINST_R_NOSLOT;
 	reason = kinst_arch_relocate(insn, *slot, bytes);
-	if (!reason)
-		kinst_slots_take(&kinst_pool_slots, *slot, bytes);
-	return reason;
+	if (reason)
+		return reason;
+	number = kinst_slots_number(&kinst_pool_slots, *slot);
+	kinst_slot_owner[number] = insn->addr;
+	kinst_slot_len[number] = kinst_arch_calls(insn) ? 0 : insn->len;
+	kinst_slots_take(&kinst_pool_slots, *slot, bytes);
+	return KINST_OK;
 }
+
+/* Context: any, NMI included, with interrupts off. What the slot is for does not change while somebody is in it. */
+notrace unsigned long kinst_slot_place(unsigned long addr, bool *pushed)
+{
+	unsigned long in = addr - (unsigned long)kinst_pool, i = in / KINST_SLOT_SIZE;
+
+	if (i < KINST_POOL_SLOTS) {
+		if (!(in % KINST_SLOT_SIZE))
+			return kinst_slot_owner[i];
+		*pushed = !kinst_slot_len[i];
+		return kinst_slot_owner[i] + kinst_slot_len[i];
+	}
+	in = addr - (unsigned long)kinst_fault_pool;
+	i = in / KINST_SLOT_SIZE;
+	if (i < KINST_FAULT_SLOTS)
+		return kinst_fault_owner[i] + in % KINST_SLOT_SIZE;
+	return 0;
+}
+NOKPROBE_SYMBOL(kinst_slot_place);
 
 void kinst_slot_put(unsigned long slot)
 {
-	if (slot && !kinst_slot_is_fault(slot))
+	if (!slot)
+		return;
+	if (!kinst_slot_is_fault(slot)) {
 		kinst_slots_give(&kinst_pool_slots, slot);
+		return;
+	}
+	if (!--kinst_fault_sites)
+		kinst_sites_reap_later();
 }
 
 unsigned int kinst_slots_left(void)
@@ -228,7 +277,7 @@ unsigned int kinst_slots_left(void)
 	return KINST_POOL_SLOTS - bitmap_weight(kinst_used, KINST_POOL_SLOTS);
 }
 
-enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned int n, unsigned long *detour)
+enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned int n, unsigned long *detour, u8 *at)
 {
 	u8 bytes[KINST_DETOUR_SIZE];
 	enum kinst_reason reason;
@@ -236,7 +285,7 @@ enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned
 	*detour = kinst_slots_find(&kinst_detour_slots);
 	if (!*detour)
 		return KINST_R_NOSLOT;
-	reason = kinst_arch_detour(insns, n, *detour, (unsigned long)kinst_jump_entry, bytes);
+	reason = kinst_arch_detour(insns, n, *detour, (unsigned long)kinst_jump_entry, bytes, at);
 	if (!reason)
 		kinst_slots_take(&kinst_detour_slots, *detour, bytes);
 	return reason;
@@ -247,47 +296,79 @@ void kinst_detour_put(unsigned long detour)
 	kinst_slots_give(&kinst_detour_slots, detour);
 }
 
-/* Is an address inside the fault pool saved on the task's stack? */
+/* ---- who is in the fault pool ---- */
+
+/*
+ * Is an address inside the fault pool on the task's stack? Who sleeps there has it among the registers that his
+ * page fault has saved, which stay where they are as long as it lasts: so he may run on meanwhile. What is left of
+ * an older one on the stack of a task that runs, counts too: it will be gone another time.
+ */
 static bool kinst_task_in_fault_pool(struct task_struct *task)
 {
-	unsigned long *stack = task_stack_page(task);
-	unsigned long *sp = (unsigned long *)task->thread.sp;
-	unsigned long *end = (void *)stack + THREAD_SIZE;
+	unsigned long stack = (unsigned long)READ_ONCE(task->stack), sp = READ_ONCE(task->thread.sp), at = stack;
+	unsigned long words[64];
+	size_t i, len;
 
-	if (!stack || sp < stack || sp > end)
+	if (!stack || task == current)
 		return false;
-	for (; sp < end; sp++)
-		if (kinst_slot_is_fault(*sp))
-			return true;
+	if (!kinst_task_runs(task) && sp - stack < THREAD_SIZE)
+		at = round_down(sp, sizeof(long));
+	for (; at < stack + THREAD_SIZE; at += len) {
+		len = min(sizeof(words), stack + THREAD_SIZE - at);
+		if (copy_from_kernel_nofault(words, (void *)at, len))
+			return false; /* the task and its stack are gone */
+		for (i = 0; i < len / sizeof(long); i++)
+			if (kinst_slot_is_fault(words[i]))
+				return true;
+	}
 	return false;
 }
 
-/* Context: all CPUs are stopped, so that every task's stack pointer is saved. */
-static int kinst_scan_tasks(void *found)
+static bool kinst_is_anyone_in_fault_pool(void)
 {
 	struct task_struct *group, *task;
+	bool found = false;
 
+	rcu_read_lock();
 	for_each_process_thread(group, task) {
-		if (kinst_task_in_fault_pool(task))
-			*(bool *)found = true;
+		if (kinst_task_in_fault_pool(task)) {
+			found = true;
+			break;
+		}
 	}
-	return 0;
+	rcu_read_unlock();
+	return found;
 }
 
-/* Waits until no task sleeps in the page fault of an instruction that was probed: it would wake in freed memory. */
+#define KINST_REST_DELAY HZ
+
+static void kinst_rest_again(struct work_struct *work);
+static DECLARE_DELAYED_WORK(kinst_rest_work, kinst_rest_again);
+
+void kinst_tramp_rest(void)
+{
+	if (!kinst_fault_pinned || kinst_fault_sites)
+		return;
+	if (kinst_is_anyone_in_fault_pool()) {
+		schedule_delayed_work(&kinst_rest_work, KINST_REST_DELAY);
+		return;
+	}
+	memset(kinst_fault_owner, 0, kinst_fault_end * sizeof(*kinst_fault_owner));
+	WRITE_ONCE(kinst_fault_end, 0);
+	kinst_fault_pinned = false;
+	module_put(THIS_MODULE);
+}
+
+/* Nobody has come to the pool since all were waited for: there is no site that has a slot of it. */
+static void kinst_rest_again(struct work_struct *work)
+{
+	mutex_lock(&kinst_sites_mutex);
+	kinst_tramp_rest();
+	mutex_unlock(&kinst_sites_mutex);
+}
+
+/* The module goes only when nobody holds it: nothing is in the fault pool. */
 void kinst_tramp_exit(void)
 {
-	bool found = false;
-	bool told = false;
-
-	while (kinst_fault_end) {
-		found = false;
-		stop_machine(kinst_scan_tasks, &found, NULL);
-		if (!found)
-			break;
-		if (!told)
-			pr_info("kinst: unloading waits for a task that sleeps in a page fault of a probed instruction\n");
-		told = true;
-		msleep(100);
-	}
+	cancel_delayed_work_sync(&kinst_rest_work);
 }

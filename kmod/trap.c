@@ -6,8 +6,8 @@
  * State at a breakpoint: interrupts off, in_nmi(), RCU watching, on the stack of
  * what was interrupted. Everything up to here is in trappath.c's list, and this
  * file calls nothing out of the module: a probe there would hit itself. From
- * kinst_fire() on its guard sees to it that a hit inside a probe's own work runs
- * no program; the instruction is executed all the same.
+ * kinst_hit() on a guard sees to it that a hit inside a probe's own work runs
+ * no program (guard.h); the instruction is executed all the same.
  */
 #include <linux/hash.h>
 #include <linux/kdebug.h>
@@ -15,7 +15,7 @@
 #include <linux/notifier.h>
 #include <linux/rculist.h>
 
-#include "session.h"
+#include "guard.h"
 #include "trap.h"
 
 #define KINST_HASH_BITS 15
@@ -56,24 +56,23 @@ void kinst_site_for_each(void (*f)(struct kinst_site *site, void *arg), void *ar
 			f(site, arg);
 }
 
-/* Context: the probe path, interrupts off. */
-static __always_inline void kinst_run_user(const struct kinst_user *user, struct pt_regs *regs)
+/* Context: the probe path, interrupts off, the guard taken. */
+static __always_inline void kinst_run_user(const struct kinst_user *user, struct pt_regs *regs, struct kinst_hit *hit)
 {
-	struct kinst_hit hit;
+	u32 kind = user->kind;
 
 	regs->ip = user->ip;
-	hit.regs = regs;
-	hit.kind = user->kind;
-	hit.nargs = 0;
-	if (user->kind == KINST_P_FBT_ENTRY) {
-		kinst_arch_args(regs, hit.args);
-		hit.nargs = 6;
-	} else if (user->kind == KINST_P_FBT_RETURN) {
-		hit.args[0] = user->exit;
-		hit.args[1] = kinst_arch_return_value(regs);
-		hit.nargs = 2;
+	hit->kind = kind;
+	hit->nargs = 0;
+	if (kind == KINST_P_FBT_ENTRY) {
+		kinst_arch_args(regs, hit->args);
+		hit->nargs = 6;
+	} else if (unlikely(kind == KINST_P_FBT_RETURN)) {
+		hit->args[0] = user->exit;
+		hit->args[1] = kinst_arch_return_value(regs);
+		hit->nargs = 2;
 	}
-	kinst_fire_irqoff(user->session, user->probe, &hit);
+	kinst_fire_guarded(user->session, user->probe, hit);
 }
 
 /* Context: the probe path, interrupts off. Does an indirect jump go where the user wants it? */
@@ -115,15 +114,40 @@ static notrace bool kinst_goes(const struct kinst_site *site, const struct kinst
 }
 NOKPROBE_SYMBOL(kinst_goes);
 
-/* Context: the probe path; any, NMI included, with interrupts off. */
-void notrace kinst_hit(struct kinst_site *site, struct pt_regs *regs)
+/* Does the user want to hear of this hit? */
+static __always_inline bool kinst_wants(const struct kinst_site *site, const struct kinst_user *user,
+					const struct pt_regs *regs)
+{
+	return likely(!user->way && !user->when) || kinst_goes(site, user, regs);
+}
+
+/* Context: the probe path. */
+static notrace void kinst_turn_all_away(const struct kinst_site *site, const struct pt_regs *regs)
 {
 	struct kinst_user *user;
 
-	list_for_each_entry_rcu(user, &site->users, node, true) {
-		if (likely(!user->way && !user->when) || kinst_goes(site, user, regs))
-			kinst_run_user(user, regs);
+	list_for_each_entry_rcu(user, &site->users, node, true)
+		if (kinst_wants(site, user, regs))
+			kinst_turn_away(user->session, user->kind);
+}
+NOKPROBE_SYMBOL(kinst_turn_all_away);
+
+/* Context: the probe path; any, NMI included, with interrupts off. */
+void notrace kinst_hit(struct kinst_site *site, struct pt_regs *regs)
+{
+	struct kinst_guard *guard = kinst_guard_take();
+	struct kinst_user *user;
+
+	if (unlikely(!guard)) {
+		kinst_turn_all_away(site, regs);
+		return;
 	}
+	guard->hit.regs = regs;
+	guard->hit.fuel = KINST_HIT_FUEL;
+	list_for_each_entry_rcu(user, &site->users, node, true)
+		if (kinst_wants(site, user, regs))
+			kinst_run_user(user, regs, &guard->hit);
+	kinst_guard_give(guard);
 }
 NOKPROBE_SYMBOL(kinst_hit);
 

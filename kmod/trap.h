@@ -5,7 +5,10 @@
 #ifndef _KINST_TRAP_H
 #define _KINST_TRAP_H
 
+#include <linux/preempt.h>
 #include <linux/ptrace.h>
+#include <linux/rcupdate.h>
+#include "ksym.h"
 #include "probe.h"
 
 /* The hash of sites. Writers hold probe.c's mutex; readers are on the probe path. */
@@ -17,6 +20,27 @@ void kinst_site_for_each(void (*f)(struct kinst_site *site, void *arg), void *ar
 
 /* Runs the programs of everyone who listens at the site. regs->ip is undefined after it. */
 void kinst_hit(struct kinst_site *site, struct pt_regs *regs);
+
+/*
+ * What a trap does by itself, for hits that come in another way: RCU watches, even in the idle loop, and preemption
+ * is off, as even to ask RCU ends in preempt_schedule_notrace() otherwise, where there may be a jump of ours.
+ * Returns what the mirror wants back. Context: any, interrupts off.
+ */
+static nokprobe_inline bool kinst_watch(void)
+{
+	__preempt_count_add(PREEMPT_OFFSET);
+	if (likely(rcu_is_watching()))
+		return false;
+	kinst_sym_ct_nmi_enter();
+	return true;
+}
+
+static nokprobe_inline void kinst_unwatch(bool idle)
+{
+	if (unlikely(idle))
+		kinst_sym_ct_nmi_exit();
+	__preempt_count_sub(PREEMPT_OFFSET); /* who wants the CPU gets it as interrupts come on */
+}
 
 int kinst_trap_init(void);
 void kinst_trap_exit(void);

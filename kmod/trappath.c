@@ -5,9 +5,9 @@
  *
  * Those of the path run between a breakpoint and us, or after us on the way back;
  * kprobes is called earlier than we are. A probe in one of them would hit itself until the
- * stack is full. Found by walking all calls from exc_int3 in the disassembly of each
- * supported kernel, without what is in its kprobe blacklist and what only runs when the
- * trap is nobody's.
+ * stack is full. Two ways lead to them, as neither is sure alone: names, found by reading
+ * the disassembly of supported kernels, and a walk over all calls in the text of the
+ * kernel that runs, at load, as another configuration has others there (lockdep, sanitizers).
  *
  * The others run where nobody catches a trap. Found by arming them, and all around
  * them, while a processor went and came back (a triple fault says which), by reading
@@ -15,8 +15,13 @@
  * each kernel. What a suspend comes back through is read, not tried.
  */
 #include <linux/kernel.h>
+#include <linux/printk.h>
 #include <linux/string.h>
 
+#include "func.h"
+#include "ksym.h"
+#include "patch.h"
+#include "sites.h"
 #include "trappath.h"
 
 static const char *const kinst_trap_path_names[] = {
@@ -77,11 +82,129 @@ bool kinst_has_no_trap(const char *name)
 	return kinst_is_listed(kinst_no_trap_names, ARRAY_SIZE(kinst_no_trap_names), name);
 }
 
-bool kinst_is_trap_path(const char *name)
+/* ---- the walk ---- */
+
+/* Where it begins: a breakpoint of the kernel's, with interrupts off and in the manner of an NMI. */
+static const char *const kinst_walk_roots[] = {
+	"poke_int3_handler", "irqentry_nmi_enter", "irqentry_nmi_exit", "do_int3", "kprobe_int3_handler",
+	"kprobe_exceptions_notify", "notify_die", "atomic_notifier_call_chain", "notifier_call_chain",
+	"rcu_is_watching", "ct_nmi_enter", "rcu_nmi_enter", "ct_nmi_exit", "rcu_nmi_exit",
+};
+
+/*
+ * What is called there in the text, but not on our way, by the beginnings of names: what ends in a report or a
+ * panic; what takes a trap for somebody else's; what gives the CPU away, where interrupts and preemption are on; what
+ * such a manner of context turns back at its door (lockdep is off, RCU and irq_work leave it for later).
+ */
+static const char *const kinst_walk_ends[] = {
+	"die", "__die", "do_trap", "do_error_trap", "force_sig", "panic", "nmi_panic", "printk", "_printk", "vprintk",
+	"__printk", "__warn", "warn_", "report_bug", "dump_", "show_", "print_", "add_taint", "__stack_chk_fail",
+	"fortify_", "__fortify", "refcount_warn", "__ubsan_", "kasan_report", "kasan_save", "kcsan_report",
+	"kmsan_report", "lockdep_rcu_suspicious", "lockdep_print", "debug_locks_off", "debug_show", "bust_spinlocks",
+	"__SCT__preempt_schedule", "__SCT__cond_resched", "__SCT__might_resched", "preempt_schedule", "__schedule",
+	"schedule", "cond_local_irq", "rcu_read_unlock_special", "__rcu_irq_enter_check_tick", "irq_work_queue",
+	"__lock_acquire", "__lock_release", "verify_lock_unused", "check_flags", "lock_release_holdtime",
+	"irqentry_enter_from_user_mode", "irqentry_exit_to_user_mode", "do_int3_user", "setup_detour_execution",
+	"kgdb_", "__kgdb", "mce_", "__asan_report", "rethook_", "stackdepot", "stack_depot",
+};
+
+#define KINST_WALK_MOST 256 /* functions; known kernels have from 20 to 90 */
+
+/* The starts of the functions that were found; written at load only. */
+static unsigned long kinst_walked[KINST_WALK_MOST];
+static unsigned int kinst_nwalked;
+
+static bool kinst_has_walked(unsigned long start)
+{
+	unsigned int i;
+
+	for (i = 0; i < kinst_nwalked; i++)
+		if (kinst_walked[i] == start)
+			return true;
+	return false;
+}
+
+/* The function at addr is one of them. False: there is no room for it. */
+static bool kinst_walk_to(unsigned long addr)
+{
+	unsigned long size, offset;
+
+	if (!kinst_symbol_range(addr, &size, &offset) || kinst_has_walked(addr - offset))
+		return true;
+	if (kinst_nwalked == KINST_WALK_MOST)
+		return false;
+	kinst_walked[kinst_nwalked++] = addr - offset;
+	return true;
+}
+
+static bool kinst_walk_ends_at(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kinst_walk_ends); i++)
+		if (strstarts(name, kinst_walk_ends[i]))
+			return true;
+	return false;
+}
+
+/* All direct calls of the function, and its jumps to others. */
+static bool kinst_walk_through(unsigned long start)
+{
+	struct kinst_func *f = kinst_func_get(start);
+	struct kinst_arch_insn insn;
+	bool ok = f;
+	u32 i;
+
+	for (i = 0; ok && !f->reason && !kinst_walk_ends_at(f->name) && i < f->ninsns; i++) {
+		kinst_func_decode(f, &f->insns[i], &insn);
+		if (insn.target && !kinst_func_has(f, insn.target))
+			ok = kinst_walk_to(insn.target);
+	}
+	kinst_func_put(f);
+	return ok;
+}
+
+static bool kinst_walk(void)
+{
+	unsigned long addr;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kinst_walk_roots); i++) {
+		addr = kinst_sym_kallsyms_lookup_name(kinst_walk_roots[i]);
+		if (addr && !kinst_walk_to(addr))
+			return false;
+	}
+	for (i = 0; i < kinst_nwalked; i++)
+		if (!kinst_walk_through(kinst_walked[i]))
+			return false;
+	return true;
+}
+
+int kinst_trap_path_init(void)
+{
+	bool told;
+
+	mutex_lock(&kinst_sites_mutex);
+	kinst_patch_lock();
+	told = kinst_walk();
+	kinst_patch_unlock();
+	mutex_unlock(&kinst_sites_mutex);
+	if (told)
+		return 0;
+	pr_err("kinst: on this kernel more runs between a breakpoint and its handler than can be kept free of breakpoints\n");
+	return -EOPNOTSUPP;
+}
+
+static bool kinst_is_path_name(const char *name)
 {
 	if (kinst_is_listed(kinst_trap_path_names, ARRAY_SIZE(kinst_trap_path_names), name))
 		return true;
 	/* Thunks that compilers and alternatives put in the place of returns and indirect calls, everywhere. */
 	return strstarts(name, "__x86_indirect_") || strstarts(name, "__x86_return_") || strstr(name, "return_thunk") ||
 	       strstarts(name, "srso_") || strstarts(name, "retbleed_") || strstarts(name, "zen_untrain_ret");
+}
+
+bool kinst_is_trap_path(const struct kinst_func *f)
+{
+	return kinst_has_walked(f->start) || kinst_is_path_name(f->name);
 }

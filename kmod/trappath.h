@@ -7,8 +7,13 @@
 
 #include <linux/types.h>
 
-/* Does it run between a breakpoint and us? name: of the function's symbol. */
-bool kinst_is_trap_path(const char *name);
+struct kinst_func;
+
+/* Does it run between a breakpoint and us? */
+bool kinst_is_trap_path(const struct kinst_func *f);
+
+/* At load, before anything is refused: finds what runs there. -EOPNOTSUPP: it cannot all be told. */
+int kinst_trap_path_init(void);
 
 /* Would a breakpoint in a function of this name be caught by nobody? */
 bool kinst_has_no_trap(const char *name);

@@ -41,12 +41,13 @@ int kinst_vars_alloc(struct kinst_vars *v, const struct kinst_prog *p, u32 ncpus
 		.nslabs = p->hdr->dynvarsize >> KINST_SLAB_SHIFT,
 		.nbuckets = count_buckets(p),
 		.ncpus = ncpus,
+		.seed = kinst_env_seed(),
 	};
-	v->globals = kvzalloc(v->globals_size + 8, GFP_KERNEL);
+	v->globals = kvzalloc(v->globals_size + 8, GFP_KERNEL_ACCOUNT);
 	v->arena = vzalloc(((u64)v->nslabs << KINST_SLAB_SHIFT) + KINST_SLAB);
-	v->slabs = kvcalloc(v->nslabs + 1, sizeof(*v->slabs), GFP_KERNEL);
-	v->buckets = kvcalloc(v->nbuckets, sizeof(*v->buckets), GFP_KERNEL);
-	v->cpus = kvcalloc(ncpus, sizeof(*v->cpus), GFP_KERNEL);
+	v->slabs = kvcalloc(v->nslabs + 1, sizeof(*v->slabs), GFP_KERNEL_ACCOUNT);
+	v->buckets = kvcalloc(v->nbuckets, sizeof(*v->buckets), GFP_KERNEL_ACCOUNT);
+	v->cpus = kvcalloc(ncpus, sizeof(*v->cpus), GFP_KERNEL_ACCOUNT);
 	if (v->globals && v->arena && v->slabs && v->buckets && v->cpus)
 		return 0;
 	kinst_vars_free(v);
@@ -270,44 +271,49 @@ drop:
 }
 NOKPROBE_SYMBOL(make_key);
 
-static notrace u64 hash_key(const u64 *words, u64 len, u32 var)
+/* Waits as long as there is fuel: a program on another CPU may be on its way through a long list. */
+static notrace bool bucket_lock(struct kinst_ctx *c, struct kinst_bucket *b)
 {
-	u64 h = var * 0x9e3779b97f4a7c15ull, i;
-
-	for (i = 0; i < len / 8; i++) {
-		h = (h ^ words[i]) * 0xff51afd7ed558ccdull;
-		h ^= h >> 32;
-	}
-	return h;
-}
-NOKPROBE_SYMBOL(hash_key);
-
-static nokprobe_inline void bucket_lock(struct kinst_bucket *b)
-{
-	while (cmpxchg_acquire(&b->lock, 0, 1))
-		while (READ_ONCE(b->lock))
+	while (cmpxchg_acquire(&b->lock, 0, 1)) {
+		while (READ_ONCE(b->lock)) {
+			if (!kinst_burn(c, 1))
+				return false;
 			cpu_relax();
+		}
+	}
+	return true;
 }
+NOKPROBE_SYMBOL(bucket_lock);
 
 static nokprobe_inline void bucket_unlock(struct kinst_bucket *b)
 {
 	smp_store_release(&b->lock, 0);
 }
 
-/* Where the pointer to the element is, or the NULL at the bucket's end. Bucket locked. */
-static notrace struct kinst_dynvar **find(struct kinst_bucket *b, u64 hash, u32 var, const u8 *key, u64 len)
+/* Where the pointer to the element is, or the NULL at the bucket's end; NULL and a fault if the way is too long. Bucket locked. */
+static notrace struct kinst_dynvar **find(struct kinst_ctx *c, struct kinst_bucket *b, u64 hash, u32 var, u64 len)
 {
 	struct kinst_dynvar **at;
 
 	for (at = &b->head; *at; at = &(*at)->next) {
 		struct kinst_dynvar *d = *at;
 
-		if (d->hash == hash && d->var == var && d->keylen == len && !memcmp(d + 1, key, len))
+		if (d->hash == hash && d->var == var && d->keylen == len && !memcmp(d + 1, c->vcpu->key, len))
 			break;
+		if (!kinst_burn(c, KINST_NODE_STEPS + (d->hash == hash ? len / 8 : 0)))
+			return NULL;
 	}
 	return at;
 }
 NOKPROBE_SYMBOL(find);
+
+/* The hash of the key that make_key() has laid out, of len bytes: it, and the comparison and the copy, are paid for. */
+static notrace bool hash_key(struct kinst_ctx *c, u32 var, u64 len, u64 *hash)
+{
+	*hash = kinst_hash(c->vars->seed + var, c->vcpu->key, len);
+	return kinst_burn(c, KINST_NODE_STEPS + len / 8);
+}
+NOKPROBE_SYMBOL(hash_key);
 
 static nokprobe_inline u64 *value_of(struct kinst_dynvar *d)
 {
@@ -320,17 +326,18 @@ notrace u64 kinst_dyn_load(struct kinst_ctx *c, u32 scope, u32 id, bool key)
 {
 	const struct kinst_slot *slot = kinst_slot(c->prog, scope, id);
 	s64 len = make_key(c, scope, key);
+	struct kinst_dynvar *d, **at;
 	u32 var = scope << 16 | id;
 	struct kinst_bucket *b;
-	struct kinst_dynvar *d;
 	u64 hash, value = 0;
 
-	if (len < 0)
+	if (len < 0 || !hash_key(c, var, len, &hash))
 		return 0;
-	hash = hash_key((u64 *)c->vcpu->key, len, var);
 	b = &c->vars->buckets[hash & (c->vars->nbuckets - 1)];
-	bucket_lock(b);
-	d = *find(b, hash, var, c->vcpu->key, len);
+	if (!bucket_lock(c, b))
+		return 0;
+	at = find(c, b, hash, var, len);
+	d = at ? *at : NULL;
 	if (d)
 		value = slot->byref ? (u64)(uintptr_t)value_of(d) : *value_of(d);
 	bucket_unlock(b);
@@ -342,8 +349,11 @@ static notrace struct kinst_dynvar *new_element(struct kinst_ctx *c, const struc
 						u64 len)
 {
 	u32 vallen = slot->byref ? roundup(slot->size, 8) : 8;
-	struct kinst_dynvar *d = get_chunk(c, sizeof(*d) + len + vallen);
+	struct kinst_dynvar *d;
 
+	if (!kinst_burn(c, (len + vallen) / 8))
+		return NULL;
+	d = get_chunk(c, sizeof(*d) + len + vallen);
 	if (!d)
 		return NULL;
 	d->next = NULL;
@@ -376,12 +386,16 @@ notrace void kinst_dyn_store(struct kinst_ctx *c, u32 scope, u32 id, bool key, u
 	struct kinst_bucket *b;
 	u64 hash;
 
-	if (len < 0)
+	if (len < 0 || !hash_key(c, var, len, &hash))
 		return;
-	hash = hash_key((u64 *)c->vcpu->key, len, var);
 	b = &c->vars->buckets[hash & (c->vars->nbuckets - 1)];
-	bucket_lock(b);
-	at = find(b, hash, var, c->vcpu->key, len);
+	if (!bucket_lock(c, b))
+		return;
+	at = find(c, b, hash, var, len);
+	if (!at) {
+		bucket_unlock(b);
+		return;
+	}
 	d = *at;
 	if (!value) {
 		freed = d;

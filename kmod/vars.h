@@ -60,6 +60,7 @@ struct kinst_vars {
 	struct kinst_slab *slabs;
 	struct kinst_bucket *buckets;
 	u32 nbuckets; /* a power of two */
+	u64 seed; /* of the hash */
 	struct kinst_dyncpu *cpus; /* by CPU number */
 	u32 ncpus;
 	struct kinst_dynvar *rinsing; /* the cleaner's, between two grace periods */

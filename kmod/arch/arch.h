@@ -24,7 +24,7 @@
 #define KINST_JUMP 0xe9
 #define KINST_JUMP_LEN 5
 #define KINST_DETOUR_LEN 64
-#define KINST_DETOUR_COPIES 5 /* offset of the displaced instructions in a detour */
+#define KINST_DETOUR_COPIES 7 /* offset of the displaced instructions in a detour */
 
 /* Where control goes after an instruction. */
 enum kinst_flow {
@@ -68,12 +68,19 @@ enum kinst_reason kinst_arch_relocate(const struct kinst_arch_insn *insn, unsign
 
 /*
  * Writes into out[KINST_DETOUR_LEN] a detour for the address slot: a call of
- * entry, then what does just what the n instructions do, which stand one after
- * the other, and goes on where they would. Of all but the last, control must
- * come to the next one, or be led out of them by a branch.
+ * entry with the flags saved around it, then what does just what the n
+ * instructions do, which stand one after the other, and goes on where they would.
+ * Of all but the last, control must come to the next one, or be led out of them by
+ * a branch. at[0..n) are the offsets at which the copies begin.
  */
 enum kinst_reason kinst_arch_detour(const struct kinst_arch_insn *insns, unsigned int n, unsigned long slot,
-				    unsigned long entry, u8 *out);
+				    unsigned long entry, u8 *out, u8 *at);
+
+/* Does the copy of the instruction push a return address before it goes anywhere? */
+static inline bool kinst_arch_calls(const struct kinst_arch_insn *insn)
+{
+	return insn->flow == KINST_FLOW_CALL || insn->flow == KINST_FLOW_CALL_INDIRECT;
+}
 
 /* Writes the jump at the address from, KINST_JUMP_LEN bytes. False: it does not reach. */
 bool kinst_arch_jump(unsigned long from, unsigned long to, u8 *out);

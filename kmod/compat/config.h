@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * config.h: options of the kernel's configuration that have changed their names.
+ * config.h: options of the kernel's configuration that have changed their names, or what the kernel has.
  */
 #ifndef _KINST_COMPAT_CONFIG_H
 #define _KINST_COMPAT_CONFIG_H
 
 #include <linux/kconfig.h>
+#include <linux/sched.h>
 
 /* Indirect branches go through thunks. Renamed in 6.9. */
 #if IS_ENABLED(CONFIG_MITIGATION_RETPOLINE) || IS_ENABLED(CONFIG_RETPOLINE)
@@ -13,5 +14,15 @@
 #else
 #define KINST_RETPOLINE 0
 #endif
+
+/* Is the task on a CPU? */
+static inline bool kinst_task_runs(const struct task_struct *task)
+{
+#ifdef CONFIG_SMP
+	return READ_ONCE(task->on_cpu);
+#else
+	return task == current;
+#endif
+}
 
 #endif /* _KINST_COMPAT_CONFIG_H */

@@ -60,13 +60,14 @@ static void say_detour(struct said *said, const struct kinst_arch_insn *first, c
 	struct kinst_arch_insn insns[KINST_JUMP_LEN] = { *first };
 	unsigned long slot = run->slot + (first->addr - run->addr);
 	u32 at = first->addr - run->addr + first->len, n = 1;
+	u8 copies[KINST_JUMP_LEN];
 
 	while (at - (first->addr - run->addr) < KINST_JUMP_LEN && at < run->len) {
 		if (!decode(&insns[n], code + at, run->len - at, run->addr + at))
 			return;
 		at += insns[n++].len;
 	}
-	if (!kinst_arch_detour(insns, n, slot, run->slot, said->detour))
+	if (!kinst_arch_detour(insns, n, slot, run->slot, said->detour, copies))
 		said->covered = n;
 }
 

@@ -258,7 +258,7 @@ static void run_clause(struct kinst_session *s, u32 ci)
 	const struct kinst_prog *p = &s->prog;
 	const struct kinst_cl *cl = &p->clauses[ci];
 	struct kinst_vcpu *v = s->vcpus[mock.cpu];
-	struct kinst_hit hit = { .nargs = 6 };
+	struct kinst_hit hit = { .nargs = 6, .fuel = KINST_HIT_FUEL };
 	struct kinst_ctx *c = &v->ctx[0];
 	u32 e, i;
 	u64 value;
@@ -274,13 +274,13 @@ static void run_clause(struct kinst_session *s, u32 ci)
 		.scratch_end = v->scratch + kinst_scratch_size(p), .fuel = KINST_FUEL,
 	};
 	printf("clause %u\n", ci);
-	if (cl->predicate != KINST_NONE) {
+	if (p->clause_table[ci].predicate != KINST_NONE) {
 		printf(" predicate");
-		if (!show(c, cl->predicate, &value) || !value)
+		if (!show(c, p->clause_table[ci].predicate, &value) || !value)
 			return;
 	}
-	for (i = 0; i < cl->nactions; i++) {
-		const struct kinst_action *a = &p->acts[cl->action + i].a;
+	for (i = 0; i < cl->end - cl->acts; i++) {
+		const struct kinst_action *a = &cl->acts[i].a;
 
 		if (a->difo != KINST_NONE) {
 			printf(" action %u kind=0x%x", i, a->kind);
@@ -299,7 +299,7 @@ static void run_clause(struct kinst_session *s, u32 ci)
 
 static void fire_probe(struct kinst_session *s, u32 probe)
 {
-	struct kinst_hit hit = { .nargs = 6 };
+	struct kinst_hit hit = { .nargs = 6, .fuel = KINST_HIT_FUEL };
 
 	if (probe == KINST_NONE)
 		return;
@@ -382,7 +382,7 @@ int main(int argc, char **argv)
 		free(image);
 		return 1;
 	}
-	if (ret || kinst_session_bytes(&s.prog, 1) > 1ull << 30 || kinst_session_alloc(&s, mock.cpu + 1))
+	if (ret || kinst_session_bytes(&s.prog, 1, 1) > 1ull << 30 || kinst_session_alloc(&s, mock.cpu + 1))
 		die("not enough memory");
 	printf("ok\n");
 	if (fire)

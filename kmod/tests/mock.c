@@ -37,8 +37,9 @@ bool kinst_env_read_user(void *dst, u64 addr, size_t n)
 	return copy(dst, addr, n, false);
 }
 
-bool kinst_env_write_user(u64 addr, const void *src, size_t n)
+bool kinst_env_write_user(struct kinst_ctx *c, u64 addr, const void *src, size_t n)
 {
+	(void)c;
 	return copy((void *)src, addr, n, true);
 }
 

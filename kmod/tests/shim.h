@@ -28,6 +28,8 @@ typedef int64_t s64;
 #define U64_MAX UINT64_MAX
 
 #define notrace
+#define likely(x) (x)
+#define unlikely(x) (x)
 #define cond_resched() ((void)0)
 #define nokprobe_inline inline __attribute__((always_inline))
 #define NOKPROBE_SYMBOL(f) _Static_assert(1, #f)
@@ -62,6 +64,7 @@ static inline u64 roundup_pow_of_two(u64 v)
 /* ---- memory ---- */
 
 #define GFP_KERNEL 0
+#define GFP_KERNEL_ACCOUNT 0
 #define PAGE_SIZE 4096ull
 #define kvzalloc(n, flags) calloc(1, n)
 #define kvcalloc(n, size, flags) calloc(n, size)
@@ -93,6 +96,10 @@ static inline void *vmalloc_user(size_t n)
 })
 #define cmpxchg_acquire cmpxchg
 #define cpu_relax() __builtin_ia32_pause()
+
+typedef struct { long n; } local_t;
+#define local_read(p) ((p)->n)
+#define local_inc(p) ((void)(p)->n++)
 
 bool cpu_possible(u32 cpu); /* mock.c */
 

@@ -265,6 +265,67 @@ static void test_memory(void)
 	EXPECT(fault == KINST_FLT_ILLOP);
 }
 
+/* A comparison of a variable with a constant: what the short way says is what the loop says of the same with a nop more. */
+static void test_tests(void)
+{
+	static const u64 values[] = { 0, 1, 99, 100, 101, 1ull << 31, (u64)INT64_MAX, (u64)INT64_MIN, (u64)-1, (u64)-100 };
+	static const u32 vars[] = { VAR_PID, VAR_ARG0, VAR_CPU, VAR_UID };
+	u32 op, i, k, v, same = 0, tests = 0, count = sizeof(values) / sizeof(values[0]);
+
+	for (op = OP_BE; op <= OP_BLEU; op++)
+		for (v = 0; v < sizeof(vars) / sizeof(vars[0]); v++)
+			for (i = 0; i < count; i++)
+				for (k = 0; k < (vars[v] == VAR_ARG0 ? count : 1); k++) {
+					u32 w[] = { I_W(OP_LDGS, vars[v], 1), I_SETX(0, 2), I_R3(OP_CMP, 1, 2, 0),
+						    op << 24 | 6, I_R3(OP_MOV, 0, 0, 1), OP_BA << 24 | 7,
+						    I_SETX(1, 1), I_W(OP_NOP, 0, 0), I_W(OP_NOP, 0, 0), I_RET(1) };
+					u64 ints[] = { values[i], 77 };
+					struct fixture f;
+					struct ib b;
+					u32 longer, shorter;
+
+					ib_init(&b);
+					longer = ib_difo(&b, w, 10, ints, 2, NULL, 0, T_INT(8));
+					w[8] = w[9];
+					shorter = ib_difo(&b, w, 9, ints, 2, NULL, 0, T_INT(8));
+					if (fixture_open(&f, &b) != KINST_V_OK)
+						abort();
+					f.hit.nargs = 1;
+					f.hit.args[0] = values[k];
+					tests += f.s.prog.difos[shorter].form == KINST_FORM_TEST &&
+						 f.s.prog.difos[longer].form == KINST_FORM_ANY;
+					same += fixture_run(&f, shorter) == fixture_run(&f, longer);
+					fixture_close(&f);
+				}
+	EXPECT(tests == same && tests == 10 * (3 + count) * count);
+}
+
+/* Registers are 0 at first, whatever a program before has left there, also where a branch decides who writes them. */
+static void test_registers(void)
+{
+	static const u32 dirty[] = { I_SETX(0, 1), I_SETX(0, 2), I_SETX(0, 3), I_SETX(0, 7), I_R3(OP_ADD, 1, 2, 1), I_RET(1) };
+	static const u32 reads[] = { I_R3(OP_OR, 1, 2, 1), I_R3(OP_OR, 1, 7, 1), I_RET(1) };
+	static const u32 branches[] = { I_R3(OP_TST, 0, 0, 0), OP_BE << 24 | 3, I_SETX(0, 3), I_RET(3) };
+	static const u32 none[] = { I_SETX(0, 1), I_R3(OP_MOV, 1, 0, 2), I_R3(OP_ADD, 1, 2, 2), I_RET(2) };
+	const u64 ints[] = { 5 };
+	struct fixture f;
+	struct ib b;
+	u32 d, r, s, n;
+
+	ib_init(&b);
+	d = ib_difo(&b, dirty, 6, ints, 1, NULL, 0, T_INT(8));
+	r = ib_difo(&b, reads, 3, ints, 1, NULL, 0, T_INT(8));
+	s = ib_difo(&b, branches, 4, ints, 1, NULL, 0, T_INT(8));
+	n = ib_difo(&b, none, 4, ints, 1, NULL, 0, T_INT(8));
+	EXPECT(fixture_open(&f, &b) == KINST_V_OK);
+	EXPECT(f.s.prog.difos[d].clear == 0 && f.s.prog.difos[n].clear == 0);
+	EXPECT(f.s.prog.difos[r].clear == (1 << 1 | 1 << 2 | 1 << 7) && f.s.prog.difos[s].clear == 1 << 3);
+	EXPECT(fixture_run(&f, d) == 10 && kinst_dif_run(f.c, &f.s.prog.difos[r]) == 0);
+	EXPECT(fixture_run(&f, d) == 10 && kinst_dif_run(f.c, &f.s.prog.difos[s]) == 0);
+	EXPECT(fixture_run(&f, n) == 10);
+	fixture_close(&f);
+}
+
 /* A program of the greatest length, each instruction a long string operation, ends in time. */
 static void test_fuel(void)
 {
@@ -318,7 +379,7 @@ static void test_layout(void)
 		return;
 	a = f.s.prog.acts;
 	EXPECT(a[0].off == 0 && a[1].off == 2 && a[2].off == 4 && a[3].off == 16 && a[4].off == 24 && a[9].off == 48);
-	EXPECT(a[5].tuple && a[5].off == 0 && a[6].off == 8 && a[7].off == 16 && a[8].keylen == 18 && a[8].vallen == 16);
+	EXPECT(a[5].role == KINST_ROLE_KEY && a[5].off == 0 && a[6].off == 8 && a[7].off == 16 && a[8].keylen == 18 && a[8].vallen == 16);
 	EXPECT(f.s.prog.clauses[c1].payload == 56 && f.s.prog.clauses[c1].record);
 	EXPECT(f.s.prog.clauses[c2].payload == 0 && f.s.prog.clauses[c2].record);
 	EXPECT(f.s.prog.max_entry == 8 + 24 + 16);
@@ -343,6 +404,7 @@ static void test_gaps(void)
 	if (!f.image)
 		return;
 	memset(f.s.vcpus[0]->ring.data, 0xff, 4096);
+	f.hit = (struct kinst_hit){ .kind = KINST_P_INSN, .fuel = KINST_HIT_FUEL };
 	kinst_run_probe(&f.s, f.s.vcpus[0], 0, &f.hit);
 	EXPECT(!memcmp(f.s.vcpus[0]->ring.data + sizeof(struct kinst_rec), want, sizeof(want)));
 	fixture_close(&f);
@@ -472,6 +534,8 @@ int main(int argc, char **argv)
 	test_branches();
 	test_memory();
 	test_fuel();
+	test_tests();
+	test_registers();
 	test_layout();
 	test_gaps();
 	test_refusals();

@@ -237,7 +237,8 @@ static void test_aggs(void)
 
 		key[0] = rnd(50);
 		sums[key[0]] += v;
-		kinst_agg_update(&f.s.vcpus[0]->agg, &f.s.prog.acts[1], (u8 *)key, v, 1);
+		f.c->fuel = KINST_FUEL;
+		kinst_agg_update(f.c, &f.s.prog.acts[1], (u8 *)key, v, 1);
 	}
 	h = kinst_agg_switch(&f.s.vcpus[0]->agg);
 	while ((e = kinst_agg_next(h, &pos))) {
@@ -250,9 +251,131 @@ static void test_aggs(void)
 	kinst_agg_clear(&f.s.vcpus[0]->agg, h);
 	for (i = 0; i < 1000; i++) {
 		key[0] = i;
-		kinst_agg_update(&f.s.vcpus[0]->agg, &f.s.prog.acts[1], (u8 *)key, 1, 1);
+		f.c->fuel = KINST_FUEL;
+		kinst_agg_update(f.c, &f.s.prog.acts[1], (u8 *)key, 1, 1);
 	}
 	EXPECT(f.s.vcpus[0]->agg.drops == 1000 - 4096 / 32);
+	fixture_close(&f);
+}
+
+/* Keys that all meet in one list: who walks it pays for each node, and gets a fault when the fuel is used up. */
+static void test_lists(void)
+{
+	struct kinst_aggbuf *agg;
+	struct fixture f;
+	struct ib b;
+	u64 key[1], i;
+
+	ib_init(&b);
+	b.h.aggsize = b.h.dynvarsize = 1 << 20;
+	ib_user_var(&b, VAR_INT, SCOPE_GLOBAL, 0, T_INT(8));
+	ib_act(&b, KINST_ACT_DIFEXPR, ib_const(&b, 0, 8), 0);
+	ib_agg(&b, KINST_ACT_COUNT, 1, 1, KINST_NONE, 0);
+	ib_clause(&b, KINST_NONE, 0);
+	EXPECT(fixture_open(&f, &b) == KINST_V_OK);
+	fixture_run(&f, 0);
+	agg = &f.s.vcpus[0]->agg;
+	agg->nheads = f.s.vars.nbuckets = 1;
+	for (i = 0; i < 2000; i++) {
+		f.c->fuel = KINST_FUEL;
+		key[0] = i;
+		kinst_agg_update(f.c, &f.s.prog.acts[1], (u8 *)key, 0, 1);
+		EXPECT(f.c->fuel == KINST_FUEL - i * KINST_NODE_STEPS);
+		push_key(f.c, i);
+		f.c->fuel = KINST_FUEL;
+		kinst_dyn_store(f.c, SCOPE_GLOBAL, VAR_INT, true, 1 + i);
+		EXPECT(f.c->fuel < KINST_FUEL - i * KINST_NODE_STEPS);
+	}
+	EXPECT(!f.c->faulted);
+	/* The oldest is the last of its aggregation's list. */
+	f.c->fuel = 1999 * KINST_NODE_STEPS - 1;
+	key[0] = 0;
+	kinst_agg_update(f.c, &f.s.prog.acts[1], (u8 *)key, 0, 1);
+	EXPECT(f.c->faulted && f.c->fault == KINST_FLT_ILLOP);
+	f.c->faulted = false;
+	f.c->fuel = 1000 * KINST_NODE_STEPS;
+	push_key(f.c, 1999);
+	EXPECT(!kinst_dyn_load(f.c, SCOPE_GLOBAL, VAR_INT, true) && f.c->faulted);
+	f.c->faulted = false;
+	f.c->fuel = 1000 * KINST_NODE_STEPS;
+	push_key(f.c, 1999);
+	kinst_dyn_store(f.c, SCOPE_GLOBAL, VAR_INT, true, 0);
+	EXPECT(f.c->faulted && f.c->fault == KINST_FLT_ILLOP);
+	/* The bucket is not left locked, and nothing has changed. */
+	f.c->faulted = false;
+	f.c->fuel = KINST_FUEL;
+	push_key(f.c, 1999);
+	EXPECT(kinst_dyn_load(f.c, SCOPE_GLOBAL, VAR_INT, true) == 2000 && !f.c->faulted);
+	fixture_close(&f);
+}
+
+/* An aggregation without a key has one entry, once it was updated, in each half. */
+static void test_singles(void)
+{
+	const struct kinst_agg_entry *e;
+	struct kinst_agghalf *h;
+	struct kinst_hit hit;
+	struct fixture f;
+	struct ib b;
+	u64 pos, i, n;
+	u32 probe;
+
+	ib_init(&b);
+	ib_agg(&b, KINST_ACT_COUNT, 1, 0, KINST_NONE, 0);
+	ib_agg(&b, KINST_ACT_SUM, 2, 0, ib_const(&b, 3, 8), 0);
+	ib_agg(&b, KINST_ACT_COUNT, 1, 0, KINST_NONE, 0);
+	ib_clause(&b, KINST_NONE, 0);
+	ib_agg(&b, KINST_ACT_COUNT, 3, 0, KINST_NONE, 0);
+	ib_clause(&b, ib_const(&b, 0, 4), 0);
+	ib_agg(&b, KINST_ACT_COUNT, 1, 0, KINST_NONE, 0);
+	ib_clause(&b, KINST_NONE, 0);
+	probe = ib_probe(&b, KINST_P_INSN, "1");
+	for (i = 0; i < 3; i++)
+		ib_ecb(&b, probe, i);
+	EXPECT(fixture_open(&f, &b) == KINST_V_OK);
+	EXPECT(f.s.prog.clauses[2].counts && !f.s.prog.clauses[0].counts && f.s.prog.nsingles == 3);
+	for (n = 1; n < 4; n++) {
+		for (i = 0; i < n; i++) {
+			hit = (struct kinst_hit){ .kind = KINST_P_INSN, .fuel = KINST_HIT_FUEL };
+			kinst_run_probe(&f.s, f.s.vcpus[0], probe, &hit);
+		}
+		h = kinst_agg_switch(&f.s.vcpus[0]->agg);
+		pos = 0;
+		e = kinst_agg_next(h, &pos);
+		EXPECT(e && e->action == 0 && e->len == 16 && *(u64 *)(e + 1) == 3 * n);
+		e = kinst_agg_next(h, &pos);
+		EXPECT(e && e->action == 1 && e->len == 16 && *(u64 *)(e + 1) == 3 * n);
+		EXPECT(!kinst_agg_next(h, &pos));
+		kinst_agg_clear(&f.s.vcpus[0]->agg, h);
+	}
+	fixture_close(&f);
+}
+
+/* Who comes when the hit's fuel is used up is told: hits, errors and fault records agree. */
+static void test_no_fuel(void)
+{
+	struct kinst_hit hit = { .kind = KINST_P_INSN, .fuel = 20 };
+	struct kinst_vcpu *v;
+	struct fixture f;
+	struct ib b;
+	u32 probe, i;
+
+	ib_init(&b);
+	ib_agg(&b, KINST_ACT_COUNT, 1, 0, KINST_NONE, 0);
+	ib_clause(&b, KINST_NONE, 0);
+	probe = ib_probe(&b, KINST_P_INSN, "1");
+	for (i = 0; i < 5; i++)
+		ib_ecb(&b, probe, 0);
+	EXPECT(fixture_open(&f, &b) == KINST_V_OK);
+	v = f.s.vcpus[0];
+	EXPECT(f.s.prog.clauses[0].cost == KINST_ECB_STEPS + KINST_ACTION_STEPS);
+	kinst_run_probe(&f.s, v, probe, &hit);
+	EXPECT(v->hits == 1 && v->ring.prod->errors == 1 && !hit.fuel);
+	kinst_run_probe(&f.s, v, probe, &hit); /* another listener of the same hit */
+	EXPECT(v->hits == 2 && v->ring.prod->errors == 2);
+	hit.fuel = 3 * (KINST_ECB_STEPS + KINST_ACTION_STEPS);
+	kinst_run_probe(&f.s, v, probe, &hit);
+	EXPECT(v->hits == 3 && v->ring.prod->errors == 3 && *kinst_agg_single(&v->agg, &f.s.prog.acts[0]) == 3);
 	fixture_close(&f);
 }
 
@@ -312,5 +435,8 @@ void unit_data(void)
 	test_buckets();
 	test_stddev();
 	test_aggs();
+	test_lists();
+	test_singles();
+	test_no_fuel();
 	test_ring();
 }

@@ -104,15 +104,17 @@ static void build(struct ib *b)
 /* Fires it a few times; what it writes to the ring is consumed now and then. */
 static void exercise(struct fixture *f)
 {
-	struct kinst_hit hit = { .nargs = 6 };
 	struct kinst_vcpu *v = f->s.vcpus[0];
-	u32 i;
+	u32 i, probe;
 
 	if (!f->s.prog.hdr->probes.count)
 		return;
 	for (i = 0; i < 6; i++) {
+		struct kinst_hit hit = { .kind = KINST_P_INSN, .nargs = 6, .fuel = KINST_HIT_FUEL };
+
 		f->s.state = KINST_STATE_ACTIVE;
-		kinst_run_probe(&f->s, v, rnd(f->s.prog.hdr->probes.count), &hit);
+		probe = rnd(f->s.prog.hdr->probes.count);
+		kinst_run_probe(&f->s, v, probe, &hit);
 		if (rnd(2))
 			v->ring.cons->pos = v->ring.prod->pos;
 		if (rnd(2) && kinst_vars_collect(&f->s.vars))
@@ -165,7 +167,7 @@ void unit_fuzz(void)
 			image[rnd(rnd(2) ? len : min(len, 200u))] = rnd(3) ? rnd(256) : rnd(2) ? 0 : 255;
 		memset(&f.s, 0, sizeof(f.s));
 		if (!kinst_image_parse(&f.s.prog, image, len, &lim, &f.err)) {
-			if (kinst_session_bytes(&f.s.prog, 1) < 16 << 20 && !kinst_session_alloc(&f.s, 1)) {
+			if (kinst_session_bytes(&f.s.prog, 1, 1) < 16 << 20 && !kinst_session_alloc(&f.s, 1)) {
 				f.c = &f.s.vcpus[0]->ctx[0];
 				exercise(&f);
 				kinst_session_free(&f.s);

@@ -13,9 +13,10 @@ setsid dtrace -q $1 -n "kinst::$function:$at $2" -c "sh settled.sh sh started.sh
 i=0
 until [ -e /tmp/started ]; do
 	i=$((i + 1))
-	[ $i -lt 100 ] || exit 1
+	[ $i -lt 1000 ] || exit 1
 	sleep 0.2
 done
-sleep 1
+# The form that was asked for: one jump, or none.
+[ "$(cat /tmp/jumps)" = $([ -n "$1" ] && echo 0 || echo 1) ] || { echo "there are $(cat /tmp/jumps) jumps" >&2; exit 1; }
 echo "probe $function $at"
 cat /proc/kallsyms

@@ -6,6 +6,8 @@
 #define _KINST_X86_CPU_H
 
 #include <asm/cpufeature.h>
+#include <asm/pgtable.h>
+#include <asm/processor.h>
 
 /* May jumps stand in the place of breakpoints? Under Xen PV a detour cannot turn interrupts off by itself. */
 static inline bool kinst_arch_can_jump(void)
@@ -21,6 +23,37 @@ static inline bool kinst_arch_endbr_matters(void)
 #else
 	return false;
 #endif
+}
+
+/* Are we on the stack of an NMI, a machine check or the like? All of them are in the area of the CPUs' entries. */
+static __always_inline bool kinst_arch_on_exception_stack(void)
+{
+	return (long)current_stack_pointer >> P4D_SHIFT == CPU_ENTRY_AREA_PGD;
+}
+
+/*
+ * What a hit needs of the stack from kinst_hit() on: for a program with all that it calls (1.2 KiB), for a page fault
+ * inside of that, and for a breakpoint inside of the fault (half a KiB each).
+ */
+#define KINST_STACK_NEED 2560
+
+/*
+ * Is there less than that left? Only an exception stack is as small: a page, and aligned as one. Of the larger ones that
+ * KASAN wants, some room is not seen.
+ */
+static __always_inline bool kinst_arch_stack_is_short(void)
+{
+	return kinst_arch_on_exception_stack() && (current_stack_pointer & (PAGE_SIZE - 1)) < KINST_STACK_NEED;
+}
+
+/*
+ * Can the paging that is in force tell the n bytes from addr on at all? The kernel's own question goes by what the
+ * processor could do, and it warns when that is wrong.
+ */
+static __always_inline bool kinst_arch_is_canonical(unsigned long addr, size_t n)
+{
+	return __is_canonical_address(addr, __VIRTUAL_MASK_SHIFT + 1) &&
+	       __is_canonical_address(addr + n - 1, __VIRTUAL_MASK_SHIFT + 1);
 }
 
 #endif /* _KINST_X86_CPU_H */

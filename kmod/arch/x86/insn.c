@@ -17,6 +17,8 @@
 #endif
 
 #define OP_PUSH_IMM32 0x68
+#define OP_PUSHF 0x9c
+#define OP_POPF 0x9d
 #define OP_CALL 0xe8
 #define OP_JMP 0xe9
 #define OP_JMP8 0xeb
@@ -326,13 +328,14 @@ u8 kinst_arch_thunk(const char *name)
 {
 	static const char regs[][4] = { "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
 					"r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15" };
-	static const char *const thunks[] = { "__x86_indirect_thunk_", "__x86_indirect_jump_thunk_" };
+	static const char *const thunks[] = { "__x86_indirect_thunk_", "__x86_indirect_jump_thunk_",
+					      "__x86_indirect_its_thunk_" };
 	static const char alias[] = "__pi_"; /* newer kernels have two names for each */
 	u8 i, reg;
 
 	if (!strncmp(name, alias, sizeof(alias) - 1))
 		name += sizeof(alias) - 1;
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < sizeof(thunks) / sizeof(*thunks); i++) {
 		size_t len = strlen(thunks[i]);
 
 		if (strncmp(name, thunks[i], len))
@@ -492,14 +495,16 @@ static bool flows_on(const struct kinst_arch_insn *insn)
 }
 
 enum kinst_reason kinst_arch_detour(const struct kinst_arch_insn *insns, unsigned int n, unsigned long slot,
-				    unsigned long entry, u8 *out)
+				    unsigned long entry, u8 *out, u8 *at)
 {
 	struct emit e = { .out = out, .slot = slot, .reason = KINST_OK };
 	unsigned int i;
 
 	memset(out, KINST_BREAK, KINST_DETOUR_LEN);
+	emit_byte(&e, OP_PUSHF);
 	emit_byte(&e, OP_CALL);
 	emit_rel32(&e, entry, 0);
+	emit_byte(&e, OP_POPF);
 	for (i = 0; i < n && !e.reason; i++) {
 		bool last = i + 1 == n;
 
@@ -508,6 +513,7 @@ enum kinst_reason kinst_arch_detour(const struct kinst_arch_insn *insns, unsigne
 		/* 20 bytes are the most that one becomes, with what leads on from it. */
 		if ((!last && !flows_on(&insns[i])) || e.len > KINST_DETOUR_LEN - 20)
 			return KINST_R_UNSUPPORTED;
+		at[i] = e.len;
 		emit_insn(&e, &insns[i], !last);
 	}
 	return e.reason;

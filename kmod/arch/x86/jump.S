@@ -1,25 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * jump.S: where the call at the beginning of a detour leads.
+ * jump.S: where the call in a detour leads:
+ *
+ *	pushfq
+ *	call	kinst_jump_entry
+ *	popfq
+ *	(the displaced instructions)
  *
  * Builds what a trap would have left on the stack, which is the one of what was
- * probed: struct pt_regs, with the return address where ss belongs. Kernel code
- * has no red zone below its stack pointer.
+ * probed. Kernel code has no red zone below its stack pointer. The flags are the
+ * detour's own to restore, behind the return: the thunk that stands in for a
+ * return may change them (call depth tracking does). Until then interrupts are off.
  */
 #include <linux/linkage.h>
 #include <asm/ibt.h>
 #include <asm/segment.h>
+#include <asm/unwind_hints.h>
 
 	.text
 /* Context: any but before the kernel's own entry code is through; interrupts as they were. */
 SYM_FUNC_START(kinst_jump_entry)
 	ENDBR			/* for whoever wonders that its address is taken: it is called directly */
-	pushq	%rsp		/* sp, too low by the return address */
-	pushfq
 	pushq	$0		/* interrupts off, upwards, no access to user memory */
 	popfq
+	pushq	$__KERNEL_DS
+	pushq	%rsp
+	addq	$3*8, (%rsp)	/* sp: above ss, the return address and the flags */
+	pushq	3*8(%rsp)	/* the flags */
 	pushq	$__KERNEL_CS
-	pushq	$0		/* ip: kinst_jump_hit() knows it */
+	pushq	4*8(%rsp)	/* ip: where the detour goes on, until kinst_jump_hit() knows better */
 	pushq	$-1		/* orig_ax */
 	pushq	%rdi
 	pushq	%rsi
@@ -36,13 +45,9 @@ SYM_FUNC_START(kinst_jump_entry)
 	pushq	%r13
 	pushq	%r14
 	pushq	%r15
+	UNWIND_HINT_REGS
 	movq	%rsp, %rdi
-	movq	20*8(%rsp), %rbx
-	movq	%rbx, %rsi
-	movq	$__KERNEL_DS, 20*8(%rsp)
-	addq	$8, 19*8(%rsp)
 	call	kinst_jump_hit
-	movq	%rbx, 20*8(%rsp)
 	popq	%r15
 	popq	%r14
 	popq	%r13
@@ -58,9 +63,8 @@ SYM_FUNC_START(kinst_jump_entry)
 	popq	%rdx
 	popq	%rsi
 	popq	%rdi
-	leaq	3*8(%rsp), %rsp
-	popfq
-	leaq	8(%rsp), %rsp
+	leaq	6*8(%rsp), %rsp
+	UNWIND_HINT_FUNC
 	RET
 SYM_FUNC_END(kinst_jump_entry)
 

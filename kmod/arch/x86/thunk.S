@@ -24,13 +24,13 @@ KINST_THUNK kallsyms_lookup_size_offset
 KINST_THUNK insn_decode
 KINST_THUNK text_poke
 KINST_THUNK text_poke_sync
-KINST_THUNK within_kprobe_blacklist
 KINST_THUNK get_kprobe
 KINST_THUNK recover_probed_instruction
 KINST_THUNK ftrace_location_range
 KINST_THUNK search_exception_tables
 KINST_THUNK alternatives_text_reserved
 KINST_THUNK module_text_address
-KINST_THUNK synchronize_rcu_tasks_rude
+KINST_THUNK perf_event_text_poke
 KINST_THUNK ct_nmi_enter
 KINST_THUNK ct_nmi_exit
+KINST_THUNK nmi_uaccess_okay

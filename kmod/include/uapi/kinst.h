@@ -125,6 +125,12 @@ struct kinst_syscalls {
 	__u32 reserved;
 };
 
+/* What becomes of breakpoints some time after they were armed. */
+struct kinst_settled {
+	__u32 jumps; /* out: how many jumps there are, of all sessions */
+	__u32 reserved;
+};
+
 #define KINST_IOC_INFO _IOR('k', 0x00, struct kinst_info)
 #define KINST_IOC_INSNS _IOWR('k', 0x01, struct kinst_insns)
 #define KINST_IOC_LOAD _IOWR('k', 0x02, struct kinst_load)
@@ -134,6 +140,8 @@ struct kinst_syscalls {
 /* Takes the CPU's aggregation buffer and leaves an empty one. */
 #define KINST_IOC_AGGSNAP _IOWR('k', 0x06, struct kinst_aggsnap)
 #define KINST_IOC_SYSCALLS _IOWR('k', 0x07, struct kinst_syscalls)
+/* Waits until each breakpoint that can be a jump is one. */
+#define KINST_IOC_SETTLE _IOR('k', 0x08, struct kinst_settled)
 
 /* ---- reasons: why a place cannot be traced (refuse.c, arch/) ---- */
 

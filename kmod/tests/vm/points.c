@@ -12,6 +12,9 @@
  *       A FUNCTION of - reads more names from standard input.
  *   points reason KIND:OFFSET[:TO] FUNCTION   prints why, as a number
  *   points list FUNCTION                      prints the live instructions
+ *   points colds N                            prints up to N cold parts with an exit that a jump on the instruction
+ *                                             before it could cover: FUNCTION OFFSET, of that instruction
+ *   points settle                             waits until what can be a jump is one, and prints how many there are
  *   points sum                                a checksum of the kernel's text
  *   points report [modules]                   how many instructions and bytes of the kernel (of the loaded
  *                                             modules) can be traced, and of the others how many for which reason
@@ -272,6 +275,54 @@ static __attribute__((noreturn)) int hold(const char *kind, char **arg)
 	}
 }
 
+/* The last instruction before an exit, if both fit under a jump and it may be traced. */
+static int64_t before_exit(const struct kinst_insns *info)
+{
+	uint32_t i;
+
+	for (i = 0; i + 1 < info->count; i++) {
+		const struct kinst_insn *a = &insns[i], *exit = &insns[i + 1];
+
+		/* Behind a short return there is padding, which may be covered. */
+		if (exit->flags & KINST_INSN_RET && !a->reason && !exit->reason && a->len < 5)
+			return a->offset;
+	}
+	return -1;
+}
+
+static int colds(unsigned long most)
+{
+	struct kinst_insns info;
+	struct symbol *list;
+	size_t n, i;
+	int64_t at;
+
+	list = functions(0, &n);
+	for (i = 0; i < n && most; i++) {
+		size_t len = strlen(list[i].name);
+
+		if (len < 5 || strcmp(list[i].name + len - 5, ".cold") || live(device, list[i].addr, &info))
+			continue;
+		at = before_exit(&info);
+		if (at < 0)
+			continue;
+		printf("%.*s %lld\n", (int)len - 5, list[i].name, (long long)at);
+		most--;
+	}
+	free(list);
+	return 0;
+}
+
+static int settle(void)
+{
+	struct kinst_settled settled;
+
+	if (ioctl(device, KINST_IOC_SETTLE, &settled))
+		die("SETTLE");
+	printf("%u\n", settled.jumps);
+	return 0;
+}
+
 /* ---- the kernel's text ---- */
 
 static int sum(void)
@@ -373,6 +424,10 @@ int main(int argc, char **argv)
 	device = open(KINST_DEVICE, O_RDWR | O_CLOEXEC);
 	if (device < 0)
 		die(KINST_DEVICE);
+	if (argc == 3 && !strcmp(argv[1], "colds"))
+		return colds(strtoul(argv[2], NULL, 0));
+	if (argc == 2 && !strcmp(argv[1], "settle"))
+		return settle();
 	if (argc > 3 && !strcmp(argv[1], "count"))
 		return count(quiet, argv[2], argv + 3);
 	if (argc > 3 && !strcmp(argv[1], "hold"))

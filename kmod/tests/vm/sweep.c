@@ -296,15 +296,11 @@ static void load(struct batch *b)
 /* How many sites have got a jump. Who asks waits until the optimizer has seen to all of them. */
 static uint32_t read_jumps(void)
 {
-	FILE *f = fopen("/sys/module/kinst/parameters/jumps", "r");
-	uint32_t n = 0;
+	struct kinst_settled settled;
 
-	if (f) {
-		if (fscanf(f, "%u", &n) != 1)
-			n = 0;
-		fclose(f);
-	}
-	return n;
+	if (ioctl(device, KINST_IOC_SETTLE, &settled))
+		die("SETTLE");
+	return settled.jumps;
 }
 
 /* Which probes fired: the key is the EPID, which is the probe's index + 1. */
