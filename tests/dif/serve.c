@@ -61,7 +61,12 @@ static void run(struct kinst_prog *prog, u32 times)
 	d = &s.vars.cpus[mock.cpu];
 	s.state = KINST_STATE_ACTIVE;
 	for (i = 0; i < times; i++) {
-		struct kinst_hit hit = { .nargs = 6, .kind = KINST_P_INSN, .args = { 1000, 1001, 1002, 1003, 1004, 1005 } };
+		struct kinst_hit hit = {
+			.kind = KINST_P_INSN,
+			.fuel = KINST_HIT_FUEL,
+			.nargs = 6,
+			.args = { 1000, 1001, 1002, 1003, 1004, 1005 },
+		};
 
 		kinst_run_probe(&s, v, 0, &hit);
 	}
