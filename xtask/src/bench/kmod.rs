@@ -30,7 +30,7 @@ const ROWS: &[Row] = &[
     Row {
         name: "jump-count",
         what: "kinst, jump: @ = count()",
-        aims: &[("breakpoint-count", 1.0 / 3.0), ("bpftrace-optimised", 1.2)],
+        aims: &[("breakpoint-count", 1.0 / 3.0), ("bpftrace-optimised", 0.75)],
     },
     Row { name: "jump-trace", what: "kinst, jump: trace(arg0)", aims: &[] },
     Row { name: "kprobe-int3", what: "register_kprobe, breakpoint", aims: &[] },
