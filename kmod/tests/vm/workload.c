@@ -202,6 +202,7 @@ static void disk(void)
 	static char path[300];
 	unsigned char first[PAGE], again[PAGE];
 	struct dirent *e;
+	struct stat st;
 	int fd, p[2], drop;
 	DIR *d;
 
@@ -211,13 +212,16 @@ static void disk(void)
 
 		for (i = 0; i < sizeof(dirs) / sizeof(*dirs) && !path[0]; i++) {
 			d = opendir(dirs[i]);
-			while (d && (e = readdir(d)) && !path[0])
-				if (e->d_type == DT_REG)
-					snprintf(path, sizeof(path), "%s/%s", dirs[i], e->d_name);
+			while (d && (e = readdir(d)) && !path[0]) {
+				snprintf(path, sizeof(path), "%s/%s", dirs[i], e->d_name);
+				if (e->d_type != DT_REG || stat(path, &st) || st.st_size < PAGE)
+					path[0] = '\0';
+			}
 			if (d)
 				closedir(d);
 		}
 	}
+	CHECK(path[0]);
 	fd = open(path, O_RDONLY);
 	CHECK(fd >= 0 && read(fd, first, PAGE) == PAGE);
 	CHECK(!posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED));

@@ -1,4 +1,4 @@
-//! A kernel's contemporaries, bpftrace and perf, with all that they need, for guests: a tree to change the root to.
+//! Other people's programs with all that they need, for guests: trees to change the root to.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -10,20 +10,28 @@ use crate::apt::{Archive, Suite};
 use crate::kernels::Name;
 use crate::{cache, exec};
 
-const PACKAGES: [&str; 2] = ["bpftrace", "linux-perf"];
-
-/// The name of the file that guests get.
+/// The name of the file that guests get of a kernel's contemporaries.
 pub const FILE: &str = "peers.tar";
 
-/// The tree as a tar file; brought unless it is there.
+/// A kernel's contemporaries, bpftrace and perf, as a tar file.
 pub fn ensure(kernel: Name) -> Result<PathBuf> {
     let (suite, name) = match kernel {
         Name::Sid => (Suite::Sid, "sid"),
         _ => (Suite::Release, "release"),
     };
+    tree(suite, &format!("peers/{name}"), FILE, &["bpftrace", "linux-perf"])
+}
+
+/// What puts a kernel under stress: stress-ng and trinity of the release, as a tar file.
+pub fn stressors() -> Result<PathBuf> {
+    tree(Suite::Release, "stressors", "stressors.tar", &["stress-ng", "trinity"])
+}
+
+/// A tree of packages and all that they need as a tar file; brought unless it is there.
+fn tree(suite: Suite, name: &str, file: &str, packages: &[&str]) -> Result<PathBuf> {
     let cache = cache::dir()?;
-    let dir = cache.join("peers").join(name);
-    let tar = dir.join(FILE);
+    let dir = cache.join(name);
+    let tar = dir.join(file);
     if cache::is_complete(&dir) {
         return Ok(tar);
     }
@@ -31,9 +39,9 @@ pub fn ensure(kernel: Name) -> Result<PathBuf> {
     if cache::is_complete(&dir) {
         return Ok(tar);
     }
-    cache::need_space(2 << 30, "bpftrace and perf")?;
+    cache::need_space(2 << 30, &packages.join(" and "))?;
     let archive = Archive::open(&cache, suite)?;
-    let packages = archive.whole_closure(&PACKAGES)?;
+    let packages = archive.whole_closure(packages)?;
     cache::fill(&dir, |dir| {
         let root = dir.join("root");
         archive.unpack(&packages, &cache.join("downloads"), &root)?;
@@ -48,7 +56,7 @@ pub fn ensure(kernel: Name) -> Result<PathBuf> {
                 symlink(format!("usr/{folder}"), link)?;
             }
         }
-        exec::run(Command::new("tar").arg("-cf").arg(dir.join(FILE)).arg("-C").arg(&root).arg("."))?;
+        exec::run(Command::new("tar").arg("-cf").arg(dir.join(file)).arg("-C").arg(&root).arg("."))?;
         cache::remove(&root)
     })?;
     Ok(tar)

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::Options;
 use super::lines::{Batch, Begun, Line};
+use super::{Load, Options};
 use crate::kernels::Kernel;
+use crate::setup::peers;
 use crate::vm::contents::Contents;
 use crate::vm::klog::KernelLog;
 use crate::vm::machine::{End, Machine, Sink};
@@ -15,6 +16,8 @@ use crate::workspace;
 
 /// A guest that says nothing for so long is lost. It says something every two seconds, unless it is very busy.
 const SILENCE: Duration = Duration::from_secs(150);
+/// Seconds after which a batch is too hot for a load of a second.
+const PATIENCE: f64 = 60.0;
 /// No boot lasts longer.
 const LIMIT: Duration = Duration::from_secs(12 * 3600);
 
@@ -83,7 +86,9 @@ pub struct Request {
     pub modules: bool,
     pub count: bool,
     pub nojump: bool,
-    pub load: f64,
+    /// The command that makes the guest work, and after how many seconds of it a batch is too hot.
+    pub load: String,
+    pub patience: f64,
 }
 
 impl Request {
@@ -95,7 +100,8 @@ impl Request {
             modules: options.modules,
             count: !options.no_count,
             nojump: options.nojump,
-            load: options.load,
+            load: load(options),
+            patience: PATIENCE.max(4.0 * options.load),
             ..Request::default()
         }
     }
@@ -108,6 +114,7 @@ impl Request {
     fn script(&self) -> String {
         let mut words = vec!["./sweep".to_owned()];
         words.push(format!("--from={:#x} --size={} --sample={}", self.from, self.size, self.sample));
+        words.push(format!("--patience={}", self.patience));
         if self.to > 0 {
             words.push(format!("--to={:#x}", self.to));
         }
@@ -125,14 +132,19 @@ impl Request {
         }
         // A consumer that cannot run for half a minute is no dead one here.
         let prepare = "echo 0 >/sys/module/kinst/parameters/deadman";
-        format!("{prepare}\nexec {} -- {}\n", words.join(" "), load(self.modules, self.load))
+        format!("{prepare}\nexec {} -- {}\n", words.join(" "), self.load)
     }
 }
 
 /// What makes the guest work, and checks that it does it right.
-fn load(modules: bool, seconds: f64) -> String {
-    let program = if modules { "/bin/sh ./modules.sh" } else { "./workload" };
-    format!("{program} {seconds}")
+fn load(options: &Options) -> String {
+    let program = match options.with {
+        Load::Workload if options.modules => "/bin/sh ./modules.sh",
+        Load::Workload => "./workload",
+        Load::StressNg => "/bin/sh ./stress.sh stress-ng",
+        Load::Trinity => "/bin/sh ./stress.sh trinity",
+    };
+    format!("{program} {}", options.load)
 }
 
 /// How it ended.
@@ -159,7 +171,8 @@ impl Bench {
         let guest = Guest {
             kernel: options.kernel,
             smp: options.cpus,
-            mem: options.mem,
+            // Another's programs are unpacked in memory.
+            mem: if options.with == Load::Workload { options.mem } else { options.mem.max(8192) },
             // An address means the same in every boot, and what vmlinux says of it.
             // Where every instruction is a trap, an emulated processor takes minutes for what is a stall elsewhere.
             append: "nokaslr rcupdate.rcu_cpu_stall_timeout=150 watchdog_thresh=60".into(),
@@ -171,6 +184,11 @@ impl Bench {
         let programs = ["sweep.c", "workload.c", "points.c"].map(|f| sources.join(f));
         let mut pushed: Vec<_> =
             programs.iter().map(|f| programs::from_source(f, &["-static"])).collect::<Result<_>>()?;
+        if options.with != Load::Workload {
+            let nobody = workspace::root().join("tests/vm/files/nobody.c");
+            pushed.push(programs::from_source(&nobody, &["-static"])?);
+            pushed.extend([sources.join("stress.sh"), peers::stressors()?]);
+        }
         let kernel = Kernel::need(options.kernel)?;
         let mut load_modules = String::new();
         if options.modules {
@@ -218,7 +236,7 @@ impl Bench {
 
     /// The load alone in a guest without the module, some times: what then goes wrong is not ours. How often it was right.
     pub fn control(&self, times: usize) -> Result<usize> {
-        let script = format!("exec {}\n", load(self.options.modules, self.options.load));
+        let script = format!("exec {}\n", load(&self.options));
         let mut machine = self.boot(vec![script; times], false)?;
         let mut right = 0;
         for id in 0..times {

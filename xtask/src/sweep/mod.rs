@@ -52,6 +52,9 @@ pub struct Options {
     /// Seconds that the load lasts in each batch, at least; it always ends its first round
     #[arg(long, value_name = "SECS", default_value_t = 1.0)]
     pub load: f64,
+    /// The load: ours, which checks all that it does, or another's. With modules it is always ours
+    #[arg(long, value_name = "PROGRAM", default_value = "workload", conflicts_with = "modules")]
+    pub with: Load,
     /// Run a predicate that is false instead of counting each probe: quicker, but nobody knows which ones fired
     #[arg(long)]
     pub no_count: bool,
@@ -64,6 +67,17 @@ pub struct Options {
     /// Arm nothing: print how many instructions can be traced, and why the others cannot
     #[arg(long)]
     pub traceable: bool,
+}
+
+/// What makes the kernel work while a batch is armed.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// Ours
+    Workload,
+    /// Debian's stress-ng, its stressors in groups side by side
+    StressNg,
+    /// Debian's trinity, a fuzzer of system calls
+    Trinity,
 }
 
 /// How often a batch fails, or the guest dies in it without a cause that is found, before the sweep goes on behind it.
@@ -175,6 +189,11 @@ fn name(options: &Options) -> String {
     }
     if options.nojump {
         name += "-nojump";
+    }
+    match options.with {
+        Load::Workload => {}
+        Load::StressNg => name += "-stress-ng",
+        Load::Trinity => name += "-trinity",
     }
     name
 }

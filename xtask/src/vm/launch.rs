@@ -27,6 +27,8 @@ pub struct Config<'a> {
     pub memory_mb: u32,
     pub multi_threaded: bool,
     pub accel: &'a str,
+    /// The model of CPU.
+    pub cpu: &'a str,
     /// More words for the kernel's command line.
     pub append: &'a str,
     /// Where the kernel's log is copied to.
@@ -107,7 +109,7 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
         other => other.into(),
     };
     command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
-    command.args(["-machine", "pc", "-cpu", "max", "-accel", &accel]);
+    command.args(["-machine", "pc", "-cpu", config.cpu, "-accel", &accel]);
     if config.accel == "icount" {
         // 4 ns an instruction.
         command.args(["-icount", "shift=2"]);

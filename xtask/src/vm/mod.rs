@@ -51,6 +51,9 @@ pub struct Guest {
     /// Words to add to the kernel's command line
     #[arg(long, value_name = "WORDS", default_value = "", allow_hyphen_values = true)]
     pub append: String,
+    /// The model of CPU that QEMU gives it
+    #[arg(long, value_name = "MODEL", default_value = "max")]
+    pub cpu: String,
     /// Do not load the kernel module
     #[arg(long)]
     pub no_module: bool,
@@ -72,6 +75,7 @@ impl Default for Guest {
             thread: None,
             accel: "tcg".into(),
             append: String::new(),
+            cpu: "max".into(),
             no_module: false,
             no_tools: false,
             dev: false,
@@ -188,6 +192,7 @@ pub fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
         multi_threaded,
         accel: &guest.accel,
         append: &guest.append,
+        cpu: &guest.cpu,
         log: logs.join(format!("{}-{}.log", guest.kernel, std::process::id())),
         mark,
         slowness: guest.kernel.slowness(),

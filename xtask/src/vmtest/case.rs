@@ -31,6 +31,7 @@ pub struct Shape {
     pub smp: u32,
     pub mem: u32,
     pub append: String,
+    pub cpu: String,
     /// The CPUs on threads of their own or on one; else as QEMU is good for.
     pub thread: Option<String>,
     pub module: bool,
@@ -158,6 +159,7 @@ impl Case {
                 smp: 2,
                 mem: 2048,
                 append: String::new(),
+                cpu: "max".into(),
                 thread: None,
                 module: true,
                 push: Vec::new(),
@@ -185,6 +187,7 @@ impl Case {
             "smp" => self.guest.smp = number()?,
             "mem" => self.guest.mem = number()?,
             "append" => self.guest.append = value.into(),
+            "cpu" => self.guest.cpu = value.into(),
             "thread" => {
                 self.guest.thread = Some(one_of(value, [("single", "single"), ("multi", "multi")])?.into());
             }

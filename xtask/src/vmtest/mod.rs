@@ -99,6 +99,7 @@ fn run_all(cases: &[Case], kernel: Name, dev: bool, repeat: usize) -> Result<Tal
         smp: shape.smp,
         mem: shape.mem,
         append: shape.append.clone(),
+        cpu: shape.cpu.clone(),
         thread: shape.thread.clone(),
         no_module: !shape.module,
         dev,

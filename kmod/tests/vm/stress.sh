@@ -1,0 +1,62 @@
+#!/bin/sh
+# stress.sh stress-ng|trinity SECONDS: other people's programs that make a kernel work, in a tree of their own.
+# stress-ng checks what it gets (--verify): a stressor that finds something wrong, alone too, fails the run; one that lacks something
+# does not.
+tree=/stressors
+if [ ! -d $tree ]; then
+	mkdir $tree
+	tar xf stressors.tar -C $tree && rm stressors.tar
+	mkdir -p $tree/tmp $tree/run
+	for folder in proc sys dev; do
+		mkdir -p $tree/$folder
+		mount --rbind /$folder $tree/$folder
+	done
+	mount -t tmpfs stress $tree/tmp
+	ip addr show lo | grep -q 127.0.0.1 || ip addr add 127.0.0.1/8 dev lo
+	ip link set lo up
+fi
+seconds=${2%.*}
+
+# What works on the kernel, one stressor after the other for a second each, in eight rows side by side. Left out is what
+# needs what a guest has not, takes the memory or the time of all others, or ends the guest.
+stress_ng() {
+	out="bad-altstack bigheap brk cpu-online exec iomix loadavg loop memhotplug oom-pipe ramfs reboot resched softlockup stack"
+	out="$out sysinval watchdog zombie"
+	names=$(chroot $tree stress-ng --class 'os?' | sed 's/.*: //')
+	mkdir -p $tree/tmp/rows
+	echo "$names affinity context hrtimers membarrier netdev rawdev" | tr ' ' '\n' | awk -v out="$out" '
+	BEGIN { split(out, no, " "); for (i in no) left[no[i]] }
+	!($1 in left) && NF { print $1, 1 >("'$tree'/tmp/rows/" n++ % 8) }'
+	while :; do
+		for row in 0 1 2 3 4 5 6 7; do
+			(echo run sequential; cat $tree/tmp/rows/$row) >$tree/tmp/rows/$row.job
+			chroot $tree stress-ng --job /tmp/rows/$row.job --timeout 1 --verify --temp-path /tmp --vm-bytes 8m \
+				--mmap-bytes 8m --oomable >/tmp/stress.$row 2>&1 &
+		done
+		wait
+		# Some get in each other's way: what fails by itself as well is wrong.
+		for name in $(sed -n 's/.*fail: *\[[0-9]*\] \([a-z0-9-]*\)[: ].*/\1/p' /tmp/stress.* | sort -u); do
+			chroot $tree stress-ng --$name 1 --timeout 2 --verify --temp-path /tmp >/tmp/alone 2>&1
+			grep -h 'fail:' /tmp/alone && exit 1
+		done
+		[ $(date +%s) -lt $end ] || break
+	done
+}
+
+# Not as root: it would find the way to end the guest.
+trinity() {
+	cp nobody /bin/busybox $tree
+	while [ $(date +%s) -lt $end ]; do
+		rm -rf $tree/tmp/work && mkdir -m 777 $tree/tmp/work
+		timeout -s KILL $((end - $(date +%s))) chroot $tree /nobody /busybox sh -c 'cd /tmp/work && exec trinity -C 4 -q -l off' \
+			>/tmp/stress.trinity 2>&1
+	done
+	killall -q -KILL trinity
+}
+
+end=$(($(date +%s) + seconds))
+case $1 in
+stress-ng) stress_ng ;;
+*) trinity ;;
+esac
+echo "$1 ran"
