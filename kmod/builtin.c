@@ -99,11 +99,19 @@ NOKPROBE_SYMBOL(context_level);
  */
 notrace bool kinst_env_write_user(struct kinst_ctx *c, u64 addr, const void *src, size_t n)
 {
+	void __user *to = (void __user *)(uintptr_t)addr;
+	unsigned long left;
+
 	if (!current->mm || current->flags & (PF_KTHREAD | PF_EXITING) || context_level(c->hit) ||
 	    kinst_arch_on_exception_stack())
 		return false;
-	return kinst_addr_nmi_uaccess_okay && kinst_sym_nmi_uaccess_okay() &&
-	       !copy_to_user_nofault((void __user *)(uintptr_t)addr, src, n);
+	if (!kinst_addr_nmi_uaccess_okay || !kinst_sym_nmi_uaccess_okay() || !__access_ok(to, n))
+		return false;
+	/* As copy_to_user_nofault() does it, whose own question warns in a breakpoint where DEBUG_ATOMIC_SLEEP is on. */
+	pagefault_disable();
+	left = __copy_to_user_inatomic(to, src, n);
+	pagefault_enable();
+	return !left;
 }
 NOKPROBE_SYMBOL(kinst_env_write_user);
 

@@ -101,7 +101,7 @@ impl Request {
             count: !options.no_count,
             nojump: options.nojump,
             load: load(options),
-            patience: PATIENCE.max(4.0 * options.load),
+            patience: PATIENCE.max(12.0 * options.load),
             ..Request::default()
         }
     }

@@ -15,6 +15,8 @@ pub struct Case {
     pub file: String,
     pub name: String,
     pub kernels: Vec<Name>,
+    /// Of the kernels that look for bugs, those whose own make it another test.
+    pub without: Vec<Name>,
     pub guest: Shape,
     /// Wants a guest that nothing else has run in.
     pub own_boot: bool,
@@ -155,6 +157,7 @@ impl Case {
             file: file.into(),
             name: String::new(),
             kernels: Name::ALL.to_vec(),
+            without: Vec::new(),
             guest: Shape {
                 smp: 2,
                 mem: 2048,
@@ -175,7 +178,8 @@ impl Case {
 
     /// A kernel that looks for bugs runs what the kernel is for that it is made from, and what is for itself.
     pub fn is_for(&self, kernel: Name) -> bool {
-        self.kernels.contains(&kernel) || self.kernels.contains(&kernel.runs_cases_of())
+        let wanted = self.kernels.contains(&kernel) || self.kernels.contains(&kernel.runs_cases_of());
+        wanted && !self.without.contains(&kernel)
     }
 
     fn apply(&mut self, directive: &Directive, file: &Path) -> Result<()> {
@@ -183,7 +187,8 @@ impl Case {
         let number = || value.parse::<u32>().with_context(|| format!("{value:?} is not a number"));
         match directive.key.as_str() {
             "run" => self.script = value.into(),
-            "kernel" => self.kernels = value.split_whitespace().map(kernel).collect::<Result<_>>()?,
+            "kernel" => self.kernels = kernels(value)?,
+            "without" => self.without = kernels(value)?,
             "smp" => self.guest.smp = number()?,
             "mem" => self.guest.mem = number()?,
             "append" => self.guest.append = value.into(),
@@ -220,6 +225,10 @@ fn kernel(word: &str) -> Result<Name> {
     found.with_context(|| {
         format!("{word:?} is none of {}", all.iter().map(|n| n.as_str()).collect::<Vec<_>>().join(", "))
     })
+}
+
+fn kernels(value: &str) -> Result<Vec<Name>> {
+    value.split_whitespace().map(kernel).collect()
 }
 
 fn one_of<T: Copy, const N: usize>(value: &str, choices: [(&str, T); N]) -> Result<T> {
@@ -316,6 +325,8 @@ exit: 3
         assert!(!are_for("case: x\nrun: a\nkernel: backports sid", Name::Kcsan));
         assert!(are_for("case: x\nrun: a\nkernel: debug", Name::Debug));
         assert!(!are_for("case: x\nrun: a\nkernel: debug", Name::Stable));
+        assert!(!are_for("case: x\nrun: a\nwithout: debug kcsan", Name::Debug));
+        assert!(are_for("case: x\nrun: a\nwithout: debug kcsan", Name::Stable));
     }
 
     #[test]
