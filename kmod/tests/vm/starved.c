@@ -4,8 +4,8 @@
  *
  *   starved N <NAMES      of the functions named on standard input, probes of every kind
  *
- * A session is opened, loaded, runs and ends; first as often as it allocates, each time without another one of its
- * allocations, then N times with a chance for each. What LOAD says must be that there is no memory, or that probes are
+ * A session is opened, loaded, runs and ends; each time without another one of its allocations, then N times with a
+ * chance for each. What LOAD says must be that there is no memory, or that probes are
  * refused; the kernel's log and text say whether all was undone.
  */
 #define _GNU_SOURCE
@@ -117,18 +117,18 @@ static void session(void *image, uint32_t len, int parameter, unsigned long n)
 	close(device);
 }
 
-/* Each allocation of a whole session once. */
+/* Allocations of a whole session, one in each; of the many that go probe by probe, some. */
 static void one_by_one(void *image, uint32_t len)
 {
-	unsigned long n;
+	unsigned long n, rounds = 0;
 
-	for (n = 1;; n++) {
+	for (n = 1;; n += 1 + n / 32, rounds++) {
 		session(image, len, nth, n);
 		if (!get(PARAMETERS "failed"))
 			break;
 	}
-	printf("one by one: %lu allocations, ended %lu, went on %lu, probes refused %lu\n", n - 1, refused_loads, whole,
-	       refused_probes);
+	printf("one by one: %lu of some %lu allocations, ended %lu, went on %lu, probes refused %lu\n", rounds, n, refused_loads,
+	       whole, refused_probes);
 }
 
 static void by_chance(void *image, uint32_t len, unsigned long times)
