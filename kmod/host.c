@@ -19,7 +19,6 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/string.h>
-#include <linux/workqueue.h>
 
 #include "func.h"
 #include "host.h"
@@ -29,7 +28,6 @@
 #include "sites.h"
 
 static DEFINE_HASHTABLE(kinst_hosts, 10);
-static LIST_HEAD(kinst_unchecked);
 
 /* ---- what the kernel keeps kprobes out of by itself ---- */
 
@@ -173,7 +171,6 @@ struct kinst_host *kinst_host_get(const struct kinst_func *f)
 	host->out.start_addr = f->site ? f->site + KINST_FTRACE_LEN : f->start;
 	host->out.end_addr = f->start + f->room;
 	hash_add(kinst_hosts, &host->node, f->start);
-	list_add_tail(&host->unchecked, &kinst_unchecked);
 	list_add_tail_rcu(&host->out.list, kinst_kprobe_blacklist());
 	return host;
 }
@@ -184,119 +181,87 @@ void kinst_host_put(struct kinst_host *host)
 		return;
 	/* Who reads the kernel's list has preemption off. */
 	list_del_rcu(&host->out.list);
-	list_del(&host->unchecked);
 	hash_del(&host->node);
 	kfree_rcu(host, rcu);
 }
 
 /* ---- kprobes that were on their way in ---- */
 
-#define KINST_HOSTS_AT_ONCE 256
-
+/*
+ * Who has passed the list and waits for the kernel's lock while we arm becomes a kprobe all the same, by a breakpoint,
+ * which does no harm. All that are to be jumps come by one function of the kernel's, with the lock held that hosts
+ * change under. There they are stopped.
+ */
 #ifdef CONFIG_OPTPROBES
-/* It waits for its jump: that is taken from it, as if its instructions had never allowed one. */
-static void kinst_kprobe_deny(struct kprobe *kp)
+static bool kinst_is_hosted(unsigned long addr)
 {
-	struct optimized_kprobe *op = container_of(kp, struct optimized_kprobe, kp);
+	unsigned long size, offset;
 
-	if (list_empty(&op->list) || *(u8 *)kp->addr != KINST_BREAK) {
-		pr_warn("kinst: a jump of kprobes at %pS covers where a branch leads\n", kp->addr);
-		return;
-	}
+	return kinst_symbol_range(addr, &size, &offset) && kinst_host_find(addr - offset);
+}
+
+/* As if its instructions had never allowed a jump. */
+static void kinst_kprobe_deny(struct optimized_kprobe *op)
+{
 	list_del_init(&op->list);
-	kp->flags &= ~KPROBE_FLAG_OPTIMIZED;
+	op->kp.flags &= ~KPROBE_FLAG_OPTIMIZED;
 	op->optinsn.size = 0;
 }
 
-/* Of a kprobe that has become an aggregate, which alone can be a jump, or will be one. */
-static struct kprobe *kinst_kprobe_over(unsigned long target)
+/* Context: a kprobe's, in the work that has the list in hand, with kprobe_mutex. */
+static int kinst_before_optimizing(struct kprobe *kp, struct pt_regs *regs)
 {
-	struct kprobe *kp;
-	int i;
+	struct list_head *waiting = (struct list_head *)regs_get_kernel_argument(regs, 0);
+	struct optimized_kprobe *op, *next;
 
-	for (i = 1; i < KINST_OPT_LEN; i++) {
-		kp = kinst_sym_get_kprobe((void *)(target - i));
-		if (kp && kp->flags & KPROBE_FLAG_OPTIMIZED)
-			return kp;
-	}
-	return NULL;
+	list_for_each_entry_safe(op, next, waiting, list)
+		if (kinst_is_hosted((unsigned long)op->kp.addr))
+			kinst_kprobe_deny(op);
+	return 0;
+}
+
+static struct kprobe kinst_optimizer = { .pre_handler = kinst_before_optimizing };
+
+/* Behind its ftrace site: what ftrace does can be switched off. */
+static int kinst_optimizer_find(void)
+{
+	struct kinst_func *f;
+
+	kinst_patch_lock();
+	f = kinst_func_get(kinst_addr_arch_optimize_kprobes);
+	if (f)
+		kinst_optimizer.addr = (void *)(f->site ? f->site + KINST_FTRACE_LEN : f->start);
+	kinst_func_put(f);
+	kinst_patch_unlock();
+	return f ? 0 : -ENOMEM;
+}
+
+int kinst_hosts_init(void)
+{
+	int err = kinst_optimizer_find();
+
+	if (!err)
+		err = register_kprobe(&kinst_optimizer);
+	if (err)
+		pr_err("kinst: jumps of kprobes cannot be kept from functions with probes (%d)\n", err);
+	return err;
+}
+
+static void kinst_optimizer_leave(void)
+{
+	unregister_kprobe(&kinst_optimizer);
 }
 #else
-static void kinst_kprobe_deny(struct kprobe *kp) {}
-static struct kprobe *kinst_kprobe_over(unsigned long target) { return NULL; }
+int kinst_hosts_init(void)
+{
+	return 0;
+}
+
+static void kinst_optimizer_leave(void) {}
 #endif
-
-static bool kinst_has_kprobe(const struct kinst_host *host)
-{
-	unsigned long addr;
-
-	for (addr = host->out.start_addr; addr < host->out.end_addr; addr++)
-		if (kinst_sym_get_kprobe((void *)addr))
-			return true;
-	return false;
-}
-
-/* What kprobes asks before it makes a jump, asked again with the instructions that are really there. */
-static void kinst_host_check(const struct kinst_host *host)
-{
-	struct kinst_arch_insn insn;
-	struct kinst_func *f;
-	struct kprobe *kp;
-	u32 i;
-
-	if (!kinst_has_kprobe(host))
-		return;
-	f = kinst_func_get(host->start);
-	for (i = 0; f && !f->reason && i < f->ninsns; i++) {
-		kinst_func_decode(f, &f->insns[i], &insn);
-		if (insn.flow != KINST_FLOW_JUMP && insn.flow != KINST_FLOW_BRANCH)
-			continue;
-		kp = kinst_func_has(f, insn.target) ? kinst_kprobe_over(insn.target) : NULL;
-		if (kp)
-			kinst_kprobe_deny(kp);
-	}
-	kinst_func_put(f);
-}
-
-static void kinst_hosts_check_some(void)
-{
-	struct kinst_host *host;
-	unsigned int n;
-
-	for (n = 0; n < KINST_HOSTS_AT_ONCE && !list_empty(&kinst_unchecked); n++) {
-		host = list_first_entry(&kinst_unchecked, struct kinst_host, unchecked);
-		list_del_init(&host->unchecked);
-		kinst_host_check(host);
-		cond_resched();
-	}
-}
-
-static void kinst_hosts_check(struct work_struct *work)
-{
-	bool more;
-
-	do {
-		mutex_lock(&kinst_sites_mutex);
-		kinst_patch_lock();
-		kinst_hosts_check_some();
-		more = !list_empty(&kinst_unchecked);
-		kinst_patch_unlock();
-		mutex_unlock(&kinst_sites_mutex);
-		cond_resched();
-	} while (more);
-}
-
-static DECLARE_DELAYED_WORK(kinst_hosts_checker, kinst_hosts_check);
-
-/* Kprobes gives a kprobe its jump after five ticks: two are for those that waited for our lock. */
-void kinst_hosts_check_soon(void)
-{
-	if (!list_empty(&kinst_unchecked))
-		schedule_delayed_work(&kinst_hosts_checker, 2);
-}
 
 void kinst_hosts_exit(void)
 {
-	cancel_delayed_work_sync(&kinst_hosts_checker);
+	kinst_optimizer_leave();
 	kvfree(kinst_kept.range);
 }

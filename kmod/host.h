@@ -17,7 +17,6 @@ struct kinst_func;
  */
 struct kinst_host {
 	struct hlist_node node; /* by start */
-	struct list_head unchecked; /* kprobes may have come while the first site was armed */
 	struct rcu_head rcu;
 	unsigned long start;
 	unsigned int sites;
@@ -30,18 +29,14 @@ struct kinst_host *kinst_host_get(const struct kinst_func *f);
 /* The mirror, when the site is there no more. With the patch lock held. */
 void kinst_host_put(struct kinst_host *host);
 
-/*
- * In a moment, looks at kprobes that were on their way in while the first sites of their functions were armed:
- * those that would be jumps over where a hidden branch goes, will not be. With the sites' mutex held.
- */
-void kinst_hosts_check_soon(void);
-
 /* Does the kernel itself keep kprobes out of the function? With the patch lock held. */
 bool kinst_is_kept_out(const struct kinst_func *f);
 
 /* The kernel's list may have changed: a module has come or gone. */
 void kinst_hosts_module_changed(void);
 
+/* Stands before the kernel's making of jumps. Without it the module cannot be loaded. */
+int kinst_hosts_init(void);
 void kinst_hosts_exit(void);
 
 #endif /* _KINST_HOST_H */

@@ -41,6 +41,7 @@ static const struct kinst_ksym_row kinst_ksym_rows[] = {
 	NEED(kprobe_mutex, "kprobe_mutex"),
 	NEED(die_chain, "die_chain"),
 	NEED(kprobe_blacklist, "kprobe_blacklist"),
+	NEED_IF(CONFIG_OPTPROBES, arch_optimize_kprobes, "arch_optimize_kprobes"),
 	NEED(stext, "_stext"),
 	NEED(etext, "_etext"),
 	NEED(sinittext, "_sinittext"),

@@ -40,6 +40,7 @@ struct mutex;
 	X(text_mutex)                \
 	X(kprobe_mutex)              \
 	X(kprobe_blacklist)          \
+	X(arch_optimize_kprobes)     \
 	X(die_chain)                 \
 	X(stext)                     \
 	X(etext)                     \

@@ -449,9 +449,12 @@ int kinst_points_init(void)
 	err = kinst_trap_path_init();
 	if (err)
 		goto refuse;
-	err = kinst_trap_init();
+	err = kinst_hosts_init();
 	if (err)
 		goto refuse;
+	err = kinst_trap_init();
+	if (err)
+		goto hosts;
 	err = register_module_notifier(&kinst_module_nb);
 	if (err)
 		goto trap;
@@ -459,6 +462,8 @@ int kinst_points_init(void)
 
 trap:
 	kinst_trap_exit();
+hosts:
+	kinst_hosts_exit();
 refuse:
 	kinst_refuse_exit();
 	return err;
@@ -469,5 +474,6 @@ void kinst_points_exit(void)
 	unregister_module_notifier(&kinst_module_nb);
 	kinst_trap_exit();
 	kinst_sites_exit();
+	kinst_hosts_exit();
 	kinst_refuse_exit();
 }

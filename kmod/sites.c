@@ -133,7 +133,6 @@ void kinst_sites_arm(struct list_head *fresh)
 			kinst_jump_hope(site);
 	}
 	kinst_patch_sync();
-	kinst_hosts_check_soon();
 	kinst_jump_soon();
 }
 
@@ -329,7 +328,6 @@ void kinst_sites_reap(void)
 void kinst_sites_exit(void)
 {
 	kinst_jump_exit();
-	kinst_hosts_exit();
 	kinst_fentry_exit();
 	kinst_sites_reap();
 	rcu_barrier();

@@ -389,11 +389,12 @@ static void run(struct batch *b)
 			len += n;
 			continue;
 		}
-		if (b->slow || !b->functions)
+		if (!b->functions)
 			continue;
-		status(b);
+		if (!b->slow)
+			status(b);
 		printf("{\"beat\":%.1f,\"hits\":%llu}\n", now() - t0, (unsigned long long)b->hits);
-		if (now() - t0 > opt.patience * (b->functions > 1 ? 1 : 20))
+		if (!b->slow && now() - t0 > opt.patience * (b->functions > 1 ? 1 : 20))
 			b->slow = stop(b);
 	}
 	close(out[0]);

@@ -216,7 +216,7 @@ impl Bench {
     /// Boots a guest and has it sweep. `each` gets the batches that are right, as they come, and the number of functions.
     pub fn run(&self, request: &Request, each: &mut dyn FnMut(Batch, u64) -> Result<()>) -> Result<Run> {
         let mut machine = self.boot(vec![request.script()], true)?;
-        watch(&mut machine, 0, self.kernel.name.slowness(), each)
+        watch(&mut machine, 0, self.slowness(), each)
     }
 
     /// The same for several requests in one guest, as long as it is well; what was not reached has no answer.
@@ -224,7 +224,7 @@ impl Bench {
         let mut machine = self.boot(requests.iter().map(Request::script).collect(), true)?;
         let mut runs = Vec::new();
         for id in 0..requests.len() {
-            let run = watch(&mut machine, id, self.kernel.name.slowness(), &mut |_, _| Ok(()))?;
+            let run = watch(&mut machine, id, self.slowness(), &mut |_, _| Ok(()))?;
             let well = run.ended == Ended::Whole;
             runs.push(run);
             if !well {
@@ -234,6 +234,11 @@ impl Bench {
         Ok(runs)
     }
 
+    /// How many times the usual time everything may take: another's load has a hundred threads.
+    fn slowness(&self) -> u32 {
+        self.kernel.name.slowness() * if self.options.with == Load::Workload { 1 } else { 4 }
+    }
+
     /// The load alone in a guest without the module, some times: what then goes wrong is not ours. How often it was right.
     pub fn control(&self, times: usize) -> Result<usize> {
         let script = format!("exec {}\n", load(&self.options));
@@ -241,7 +246,7 @@ impl Bench {
         let mut right = 0;
         for id in 0..times {
             let from = machine.log.position();
-            let end = machine.run(id, Duration::from_secs(120) * self.kernel.name.slowness(), &mut Nobody)?;
+            let end = machine.run(id, Duration::from_secs(120) * self.slowness(), &mut Nobody)?;
             if end != End::Exit(0) || machine.log.worst(from).is_some() {
                 break;
             }
