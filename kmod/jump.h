@@ -56,7 +56,7 @@ void kinst_jumps_leave(struct list_head *dead);
 void kinst_jumps_reap(struct list_head *reaped);
 void kinst_jumps_free(struct list_head *reaped);
 
-/* Called by kinst_jump_entry() of arch/; the instruction pointer is where a detour goes on. */
+/* Called by kinst_jump_entry(); the instruction pointer is where a detour goes on. */
 asmlinkage void kinst_jump_hit(struct pt_regs *regs);
 
 /* As kinst_slot_place(), of an address in a detour. */

@@ -31,15 +31,29 @@ static nokprobe_inline struct pt_regs *start_of(const struct kinst_hit *hit)
 	return hit->kind == KINST_P_SYSCALL_ENTRY || hit->kind == KINST_P_SYSCALL_RETURN ? NULL : hit->regs;
 }
 
+/* An interrupt can come between the call in a detour and where interrupts go off: the registers as behind that call. */
+static nokprobe_inline void leave_entry(struct pt_regs *regs)
+{
+	unsigned long ip = instruction_pointer(regs), quiet = (unsigned long)kinst_jump_quiet;
+
+	if (ip < (unsigned long)kinst_jump_entry || ip > quiet)
+		return;
+	regs->sp += ip == quiet ? sizeof(long) : 0;
+	instruction_pointer_set(regs, *(unsigned long *)regs->sp);
+	regs->sp += sizeof(long);
+}
+
 notrace bool kinst_regs_at_place(struct pt_regs *to, struct pt_regs *regs)
 {
-	unsigned long ip = instruction_pointer(regs), place;
+	unsigned long ip, place;
 	bool pushed = false;
 
+	*to = *regs;
+	leave_entry(to);
+	ip = instruction_pointer(to);
 	place = kinst_slot_place(ip, &pushed) ?: kinst_detour_place(ip, &pushed);
 	if (!place)
 		return false;
-	*to = *regs;
 	instruction_pointer_set(to, place);
 	to->sp += pushed ? sizeof(long) : 0;
 	return true;

@@ -13,6 +13,7 @@
  * return may change them (call depth tracking does). Until then interrupts are off.
  */
 #include <linux/linkage.h>
+#include <linux/objtool.h>
 #include <asm/ibt.h>
 #include <asm/segment.h>
 #include <asm/unwind_hints.h>
@@ -22,6 +23,8 @@
 SYM_FUNC_START(kinst_jump_entry)
 	ENDBR			/* for whoever wonders that its address is taken: it is called directly */
 	pushq	$0		/* interrupts off, upwards, no access to user memory */
+SYM_INNER_LABEL(kinst_jump_quiet, SYM_L_GLOBAL)
+	ANNOTATE_NOENDBR	/* its address is only compared */
 	popfq
 	pushq	$__KERNEL_DS
 	pushq	%rsp
