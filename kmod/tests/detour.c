@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * detour.c: executes detours in user space, with the module's own jump.S and a return thunk that destroys the
- * flags, as that of call depth tracking does: no guest has a processor that the kernel would use it on.
+ * flags, as that of call depth tracking does (mitigations.case has it in a guest).
  *
  * Each piece of code, a result in %rax, runs as it is and by a jump to its detour, from every combination of the
  * flags that arithmetic sets. Results, flags and the other registers must be the same, and the handler must see
