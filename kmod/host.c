@@ -25,7 +25,6 @@
 #include "ksym.h"
 #include "patch.h"
 #include "refuse.h"
-#include "sites.h"
 
 static DEFINE_HASHTABLE(kinst_hosts, 10);
 

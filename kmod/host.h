@@ -6,7 +6,6 @@
 #define _KINST_HOST_H
 
 #include <linux/kprobes.h>
-#include <linux/list.h>
 #include <linux/types.h>
 
 struct kinst_func;

@@ -31,7 +31,6 @@
 extern u8 kinst_pool[]; /* pool.S */
 extern u8 kinst_fault_pool[];
 
-
 static_assert(KINST_SLOT_SIZE == KINST_POOL_SLOT_SIZE);
 static_assert(KINST_DETOUR_LEN == KINST_DETOUR_SIZE);
 

@@ -4,13 +4,9 @@
 # does not.
 tree=/stressors
 if [ ! -d $tree ]; then
-	mkdir $tree
-	tar xf stressors.tar -C $tree && rm stressors.tar
-	mkdir -p $tree/tmp $tree/run
-	for folder in proc sys dev; do
-		mkdir -p $tree/$folder
-		mount --rbind /$folder $tree/$folder
-	done
+	. ./tree.sh
+	tree stressors
+	mkdir -p $tree/run
 	mount -t tmpfs stress $tree/tmp
 	ip addr show lo | grep -q 127.0.0.1 || ip addr add 127.0.0.1/8 dev lo
 	ip link set lo up

@@ -1,15 +1,7 @@
 # peers.sh: bpftrace and perf, in a tree of their own.
+. ./tree.sh
 peers=/peers
-
-if [ ! -d $peers ]; then
-	mkdir $peers
-	tar xf peers.tar -C $peers && rm peers.tar
-	mkdir -p $peers/tmp
-	for folder in proc sys dev; do
-		mkdir -p $peers/$folder
-		mount --rbind /$folder $peers/$folder
-	done
-fi
+tree peers
 
 # nth N FUNCTION: the offset of its Nth instruction.
 nth() { echo $(($(points list $2 | awk -v n=$1 'NR == n { print substr($1, 2) }'))); }

@@ -41,11 +41,12 @@ const ROWS: &[Row] = &[
 ];
 
 /// What finds a place for a probe, arms it, and calls it.
-const TOOLS: [&str; 5] = [
+const TOOLS: [&str; 6] = [
     "kmod/tests/vm/points.c",
     "kmod/tests/vm/load.c",
     "tests/vm/files/places.sh",
     "tests/vm/files/jump.sh",
+    "tests/vm/files/tree.sh",
     "tests/vm/files/peers.sh",
 ];
 

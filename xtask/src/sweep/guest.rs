@@ -17,7 +17,7 @@ use crate::workspace;
 /// A guest that says nothing for so long is lost. It says something every two seconds, unless it is very busy.
 const SILENCE: Duration = Duration::from_secs(150);
 /// Seconds after which a batch is too hot for a load of a second.
-const PATIENCE: f64 = 60.0;
+const TOO_HOT: f64 = 60.0;
 /// No boot lasts longer.
 const LIMIT: Duration = Duration::from_secs(12 * 3600);
 
@@ -101,7 +101,7 @@ impl Request {
             count: !options.no_count,
             nojump: options.nojump,
             load: load(options),
-            patience: PATIENCE.max(12.0 * options.load),
+            patience: TOO_HOT.max(12.0 * options.load),
             ..Request::default()
         }
     }
@@ -187,7 +187,8 @@ impl Bench {
         if options.with != Load::Workload {
             let nobody = workspace::root().join("tests/vm/files/nobody.c");
             pushed.push(programs::from_source(&nobody, &["-static"])?);
-            pushed.extend([sources.join("stress.sh"), peers::stressors()?]);
+            let tree = workspace::root().join("tests/vm/files/tree.sh");
+            pushed.extend([sources.join("stress.sh"), tree, peers::stressors()?]);
         }
         let kernel = Kernel::need(options.kernel)?;
         let mut load_modules = String::new();

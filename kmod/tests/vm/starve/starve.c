@@ -5,7 +5,6 @@
  *   /sys/module/starve/parameters/nth     N: in the writer's ioctls the Nth allocation fails, and no other
  *                                 one_in  N: each with a chance of one in N; 0: none
  *                                 failed  how many failed since one of the two was written
- *                                 seen    how many there were
  *
  * The kernel asks two functions of its own before each allocation whether it is to fail. They are answered for.
  */
@@ -19,7 +18,7 @@
 
 static struct task_struct *task; /* only compared */
 static bool in_ioctl;
-static unsigned int nth, one_in, failed, seen;
+static unsigned int nth, one_in, failed, seen; /* seen: since one of the two was written */
 
 /* ---- what the task asks for ---- */
 
@@ -41,7 +40,6 @@ static const struct kernel_param_ops number_ops = { .set = number_set, .get = pa
 module_param_cb(nth, &number_ops, &nth, 0600);
 module_param_cb(one_in, &number_ops, &one_in, 0600);
 module_param(failed, uint, 0400);
-module_param(seen, uint, 0400);
 
 /* ---- allocations ---- */
 
