@@ -34,11 +34,11 @@ static nokprobe_inline struct pt_regs *start_of(const struct kinst_hit *hit)
 /* An interrupt can come between the call in a detour and where interrupts go off: the registers as behind that call. */
 static nokprobe_inline void leave_entry(struct pt_regs *regs)
 {
-	unsigned long ip = instruction_pointer(regs), quiet = (unsigned long)kinst_jump_quiet;
+	unsigned long in = instruction_pointer(regs) - (unsigned long)kinst_jump_entry;
 
-	if (ip < (unsigned long)kinst_jump_entry || ip > quiet)
+	if (in > kinst_jump_quiet)
 		return;
-	regs->sp += ip == quiet ? sizeof(long) : 0;
+	regs->sp += in == kinst_jump_quiet ? sizeof(long) : 0;
 	instruction_pointer_set(regs, *(unsigned long *)regs->sp);
 	regs->sp += sizeof(long);
 }

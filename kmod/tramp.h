@@ -52,10 +52,10 @@ void kinst_tramp_rest(void);
 void kinst_tramp_exit(void);
 
 /*
- * Of arch/: where the call in a detour leads. Interrupts go off with the instruction at kinst_jump_quiet, before which
+ * Of arch/: where the call in a detour leads. Interrupts go off with the instruction at this offset, before which
  * there is a word more on the stack than at the entry.
  */
 void kinst_jump_entry(void);
-extern const char kinst_jump_quiet[];
+extern const u32 kinst_jump_quiet;
 
 #endif /* _KINST_TRAMP_H */

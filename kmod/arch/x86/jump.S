@@ -13,7 +13,6 @@
  * return may change them (call depth tracking does). Until then interrupts are off.
  */
 #include <linux/linkage.h>
-#include <linux/objtool.h>
 #include <asm/ibt.h>
 #include <asm/segment.h>
 #include <asm/unwind_hints.h>
@@ -23,8 +22,7 @@
 SYM_FUNC_START(kinst_jump_entry)
 	ENDBR			/* for whoever wonders that its address is taken: it is called directly */
 	pushq	$0		/* interrupts off, upwards, no access to user memory */
-SYM_INNER_LABEL(kinst_jump_quiet, SYM_L_GLOBAL)
-	ANNOTATE_NOENDBR	/* its address is only compared */
+.Lquiet:
 	popfq
 	pushq	$__KERNEL_DS
 	pushq	%rsp
@@ -70,5 +68,9 @@ SYM_INNER_LABEL(kinst_jump_quiet, SYM_L_GLOBAL)
 	UNWIND_HINT_FUNC
 	RET
 SYM_FUNC_END(kinst_jump_entry)
+
+	.section .rodata
+	.balign	4
+SYM_DATA(kinst_jump_quiet, .long .Lquiet - kinst_jump_entry)
 
 	.section .note.GNU-stack, "", @progbits

@@ -2,6 +2,5 @@
 /* linkage.h: what jump.S needs of the kernel's, in user space; a return is a jump to a thunk, as kernels make it. */
 #define SYM_FUNC_START(name) .globl name; .type name, @function; name:
 #define SYM_FUNC_END(name) .size name, . - name
-#define SYM_L_GLOBAL(name) .globl name
-#define SYM_INNER_LABEL(name, linkage) linkage(name); name:
+#define SYM_DATA(name, data...) .globl name; name: data
 #define RET jmp hostile_return_thunk
