@@ -28,9 +28,6 @@ const FORMS: [(&str, &str, &str); 6] = [
 const ENOUGH: usize = 50;
 const LOOKS: u32 = 60;
 
-/// As in kmod/: the size of a detour (pool.h), and where the displaced instructions are in it (arch/arch.h).
-const DETOUR: (u64, u64) = (64, 5);
-
 /// Functions that are shown.
 const MOST: usize = 12;
 
@@ -70,6 +67,17 @@ fn look(machine: &mut Machine, symbols: &Symbols) -> Result<Vec<Vec<u64>>> {
     bail!("{} hits in {LOOKS} looks\n{}", seen.len(), machine.log.excerpt(machine.run_start, 60))
 }
 
+/// A number that the module is made with.
+fn defined(name: &str) -> Result<u64> {
+    let header = workspace::root().join("kmod/arch/arch.h");
+    let text = fs::read_to_string(&header).with_context(|| format!("cannot read {}", header.display()))?;
+    let value = text.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        ["#define", defined, value, ..] if defined == name => value.parse().ok(),
+        _ => None,
+    });
+    value.with_context(|| format!("{} has no {name}", header.display()))
+}
+
 fn script(options: &str, clause: &str) -> String {
     format!("exec sh path.sh '{options}' '{clause}'\n")
 }
@@ -81,6 +89,8 @@ struct Symbols {
     /// Where slots and detours are.
     slots: (u64, u64),
     detours: (u64, u64),
+    /// The size of a detour, and where the displaced instructions are in it.
+    detour: (u64, u64),
 }
 
 impl Symbols {
@@ -108,7 +118,8 @@ impl Symbols {
         let probe = address(&function)? + offset;
         let behind = |start| by_address.iter().map(|(at, _)| *at).find(|at| *at > start).unwrap_or(u64::MAX);
         let detours = (detours, behind(detours));
-        Ok(Symbols { probe, slots: (pool, fault_pool), detours, by_address })
+        let detour = (defined("KINST_DETOUR_LEN")?, defined("KINST_DETOUR_COPIES")?);
+        Ok(Symbols { detour, probe, slots: (pool, fault_pool), detours, by_address })
     }
 
     fn name(&self, pc: u64) -> &str {
@@ -119,7 +130,8 @@ impl Symbols {
     /// Is the displaced instruction there, or the first of those that a jump displaces?
     fn is_displaced(&self, pc: u64) -> bool {
         let inside = |(from, to): (u64, u64)| (from..to).contains(&pc);
-        inside(self.slots) || inside(self.detours) && (pc - self.detours.0) % DETOUR.0 == DETOUR.1
+        let (size, copies) = self.detour;
+        inside(self.slots) || inside(self.detours) && (pc - self.detours.0) % size == copies
     }
 }
 
