@@ -3,11 +3,18 @@
 probed=$1
 shift
 tar -xf selftests.tar
-if [ $probed -gt 0 ]; then
-	sh functions.sh $probed | ./points hold sparse:16:0 - >/tmp/held &
+here=$PWD
+# hold FIRST: one instruction of sixteen, from the FIRST of a function on.
+hold() {
+	[ $probed -gt 0 ] || return
+	cd $here
+	: >/tmp/held
+	sh functions.sh $probed | ./points hold sparse:16:$1 - >/tmp/held &
+	holder=$!
 	until grep -q held /tmp/held; do sleep 0.2; done
 	cat /tmp/held >&2
-fi
+}
+hold 0
 # What they send goes to this machine.
 ip addr show lo | grep -q 127.0.0.1 || ip addr add 127.0.0.1/8 dev lo
 cd ftrace
@@ -15,7 +22,9 @@ sh ./ftracetest -l /tmp/logs "$@" | sed -n 's/^\[[0-9]*\]\(.*\)\t\[\([A-Z]*\)\]$
 for log in /tmp/logs/*-log.*; do
 	[ -e $log ] && echo "$log:" >&2 && tail -n 12 $log >&2
 done
-cd ../livepatch
+# While a function's entry is probed ftrace cannot be switched off, which test-ftrace.sh asks for.
+[ $probed -eq 0 ] || { kill $holder; wait $holder; hold 3; }
+cd $here/livepatch
 # Not busybox's own, which its shell prefers.
 if /usr/bin/modprobe -n test_klp_livepatch 2>/dev/null; then
 	for test in test-*.sh; do
