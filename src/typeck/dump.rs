@@ -1,6 +1,6 @@
 //! typeck/dump.rs: the typed tree as text, for `-x dump=typed`.
 
-use super::agg::function_name;
+use super::stmt::agg::function_name;
 use super::typed::{
     AggregatingFunction, Aggregation, Bits, Clause, Expr, ExprKind, Key, KeyType, Place, Program,
     StackAction, Stmt, StmtKind, Variable, VariableId,

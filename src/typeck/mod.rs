@@ -1,41 +1,16 @@
 //! typeck/: [`plain::Program`] → [`typed::Program`].
 
-mod action;
-mod agg;
-mod aggregating;
-mod arguments;
-mod assign;
-mod builtin;
-mod call;
-mod constants;
-mod convert;
-mod decl;
+mod declare;
 mod dump;
 mod error;
 mod expr;
-mod fold;
-mod format_args;
-mod inline;
-mod kernel;
-mod library;
-mod locals;
-mod member;
-mod names;
-mod ops;
-mod order;
-mod pragma;
-mod printf;
-mod provider;
-mod record;
-mod shape;
-mod sites;
-mod specs;
-mod stability;
-mod syscalls;
+mod place;
+mod report;
+mod stmt;
 #[cfg(test)]
 pub(crate) mod tests;
-mod translator;
 pub mod typed;
+mod vocabulary;
 
 use std::collections::{HashMap, HashSet};
 
@@ -48,12 +23,17 @@ use crate::sugar::plain;
 use crate::types::declared::Declared;
 use crate::types::intrinsic::Intrinsic;
 use crate::types::{Kernel, Layout, Type};
+use declare::{inline, names, provider, translator};
+use expr::assign;
+use place::fan_out;
+use stmt::order;
+use vocabulary::{builtin, constants};
 
-pub use call::check_call;
+pub use declare::library::Library;
 pub use dump::dump;
 pub use error::Error;
-pub use library::Library;
-pub use stability::{ProbeStability, Stability};
+pub use expr::call::check_call;
+pub use report::stability::{ProbeStability, Stability};
 
 /// Why a program was refused: the first error found.
 pub type Result<T> = std::result::Result<T, Box<Error>>;
@@ -142,7 +122,7 @@ pub fn describe(probes: Vec<ProbeFields>, env: &Env<'_>) -> Result<Vec<ProbeStab
     }
     // All at once: each question by itself would open the debug information.
     let places = probes.iter().filter(|fields| fields.provider == "kinst");
-    env.kernel.scopes(&places.filter_map(|fields| sites::instruction(fields, None)).collect::<Vec<_>>());
+    env.kernel.scopes(&places.filter_map(|fields| fan_out::instruction(fields, None)).collect::<Vec<_>>());
     let described = |fields| checker.stability_of_probe(&ProbeDescKind::Fields(Box::new(fields)));
     Ok(probes.into_iter().map(described).collect())
 }
@@ -188,11 +168,11 @@ struct Checker<'a> {
     /// itself matters more.
     unsupported: Option<Error>,
     /// The one of the clause that is checked, if it names variables there.
-    place: Option<sites::Place>,
+    place: Option<fan_out::Place>,
     /// All of them.
-    places: Vec<sites::Place>,
+    places: Vec<fan_out::Place>,
     /// Variables that the clause names and places do not have.
-    absences: Vec<sites::Absence>,
+    absences: Vec<fan_out::Absence>,
     warnings: Vec<Diagnostic>,
 }
 

@@ -3,7 +3,7 @@
 //! Values are 64 bits wide, extended from their type; arithmetic does not narrow them. Where a value must be
 //! narrowed a `Convert` stands, pointer arithmetic is scaled, and `p->m`, `p[i]`, `&x` are loads and sums.
 
-use super::stability::Stability;
+use super::report::stability::Stability;
 use crate::diag::Diagnostic;
 use crate::dif::insn::{Builtin, Subr};
 use crate::dif::shape::Shape;

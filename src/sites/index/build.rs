@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::super::dwarf;
-use super::super::kernel::Kernel;
-use super::super::symtab::Symbols;
 use super::directory::{self, Contents, Digest, Directory, hash};
 use super::file::Sealed;
 use super::image::{self, ImageIndex};
 use super::resolve::resolve;
 use crate::debuginfo::{BuildId, Image};
+use crate::sites::dwarf;
+use crate::sites::kernel::Kernel;
+use crate::sites::symtab::Symbols;
 
 /// Who is told how far the making of indices is.
 pub trait Watch: Send + Sync {
@@ -107,7 +107,7 @@ impl Kernel {
     }
 
     /// The names of the functions that a module has inlined, or could.
-    pub(in super::super) fn inline_names(&self, module: usize) -> Vec<String> {
+    pub(in crate::sites) fn inline_names(&self, module: usize) -> Vec<String> {
         if let Some(index) = self.index(module) {
             return index.names().map(str::to_owned).collect();
         }
@@ -116,7 +116,7 @@ impl Kernel {
     }
 
     /// How many copies of a function these modules have, those that cannot be traced too.
-    pub(in super::super) fn copies(&self, modules: &[usize], function: &str) -> u32 {
+    pub(in crate::sites) fn copies(&self, modules: &[usize], function: &str) -> u32 {
         let wanted = [function.to_owned()];
         let in_module = |module: usize| {
             if let Some(index) = self.index(module) {
@@ -132,7 +132,7 @@ impl Kernel {
     }
 
     /// What is kept of all modules together, if it is of just these files.
-    pub(in super::super) fn directory(&self) -> Option<&Directory> {
+    pub(in crate::sites) fn directory(&self) -> Option<&Directory> {
         let kept = &self.kept;
         if kept.directory.get().is_some() || kept.sought.swap(true, Ordering::Relaxed) {
             return kept.directory.get();

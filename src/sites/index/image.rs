@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::super::flow::Undecodable;
-use super::super::points::{Over, Point};
-use super::super::symtab::{Symbol, Symbols};
 use super::file::{self, Sealed};
 use super::resolve::{Dropped, Known};
 use crate::debuginfo::BuildId;
+use crate::sites::flow::Undecodable;
+use crate::sites::points::{Over, Point};
+use crate::sites::symtab::{Symbol, Symbols};
 
 /// What a file tells that begins with [`file::Header`]; another layout or another meaning has another number.
 pub const KIND: u32 = 0x7369_7401;

@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::super::callers::{Callers, Left};
-use super::super::dwarf::{Function, InlineCopy};
-use super::super::flow::Undecodable;
-use super::super::kernel::Kernel;
-use super::super::naming::NoSite;
-use super::super::points::Point;
+use crate::sites::callers::{Callers, Left};
+use crate::sites::dwarf::{Function, InlineCopy};
+use crate::sites::flow::Undecodable;
+use crate::sites::kernel::Kernel;
+use crate::sites::naming::NoSite;
+use crate::sites::points::Point;
 
 /// What one module knows of one inlined function. Addresses are those of [`Kernel::symbols`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! typeck/error/locals.rs: messages about variables of the kernel's code.
 
-use super::super::sites::Unknown;
 use super::{Error, did_you_mean, error};
 use crate::diag::{Diagnostic, tags};
+use crate::typeck::place::fan_out::Unknown;
 
 /// Places that are told one by one.
 const SHOWN: usize = 5;

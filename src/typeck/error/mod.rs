@@ -11,7 +11,7 @@ mod names;
 mod operators;
 mod variables;
 
-use super::sites::{Absence, Unknown};
+use super::place::fan_out::{Absence, Unknown};
 use crate::attributes::Attributes;
 use crate::diag::{Diagnostic, Tag, tags};
 use crate::source::Span;

@@ -1,0 +1,169 @@
+//! typeck/declare/inline.rs: names for expressions: inline definitions and enumerators.
+
+use std::collections::HashMap;
+
+use super::names::Name;
+use super::specs::{Allowed, has_user};
+use crate::attributes::{Attributes, STABLE};
+use crate::parser::ast::{self, Derived};
+use crate::source::{Span, Spanned};
+use crate::typeck::typed::{Expr, ExprKind, Scope};
+use crate::typeck::{Checker, Error, Result};
+use crate::types::Type;
+
+/// Expressions that a program may have after expansion; an inline of inlines grows quickly.
+const MOST_EXPANSIONS: u32 = 100_000;
+
+/// A name that stands for an expression.
+#[derive(Clone, Debug)]
+pub(in crate::typeck) struct Inline {
+    /// `Some`: it takes arguments in brackets.
+    pub params: Option<Vec<(String, Type)>>,
+    pub ty: Type,
+    pub value: Value,
+    /// What its value depends on; a pragma may say otherwise.
+    pub attributes: Attributes,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(in crate::typeck) enum Value {
+    Constant(i32),
+    /// Checked anew at each use, with the parameters bound.
+    Expression(ast::Expr),
+}
+
+/// What the parameters' names stand for while a body is checked.
+pub(in crate::typeck) type Frame = HashMap<String, Expr>;
+
+impl Checker<'_> {
+    pub(in crate::typeck) fn define_inline(&mut self, definition: &ast::Inline) -> Result<()> {
+        let (name, span) = (definition.declarator.name.node.as_str(), definition.declarator.name.span);
+        if let Some(storage) = &definition.storage {
+            return Err(Box::new(Error::BadStorage { span: storage.span }));
+        }
+        if name.contains('`') {
+            return Err(Box::new(Error::ScopedDeclaration { span }));
+        }
+        let base = self.resolve_specs(&definition.specs, definition.span)?;
+        let (params, derived) = match definition.declarator.derived.split_first() {
+            Some((Derived::AssocArray(params), rest)) => (Some(params), rest),
+            _ => (None, definition.declarator.derived.as_slice()),
+        };
+        let params = match params {
+            Some(params) => {
+                let types = self.parameters(params, "inline", Allowed::INLINE, span)?;
+                let names = params.list.iter().filter_map(|param| Some(param.name.as_ref()?.node.clone()));
+                Some(names.zip(types).collect::<Vec<_>>())
+            }
+            None => None,
+        };
+        let ty = self.derive(base, derived, has_user(&definition.specs), span)?;
+        match ty.resolved() {
+            Type::Void => return Err(Box::new(Error::VoidObject { span })),
+            Type::Array { .. } => return Err(Box::new(Error::EmptyArray { name: name.to_string(), span })),
+            _ => {}
+        }
+        if self.global_is_taken(name, span) {
+            let declared = self.inlines.get(name).map(|inline| (inline.ty.clone(), inline.span));
+            return Err(Box::new(Error::Redeclared { name: name.to_string(), declared, span }));
+        }
+        let value = Value::Expression(definition.value.clone());
+        let attributes = self.least_of(&definition.value, STABLE);
+        let inline = Inline { params, ty, value, attributes, span };
+        self.try_inline(&inline)?;
+        self.inlines.insert(name.to_string(), inline);
+        Ok(())
+    }
+
+    /// Checks the body once where it is defined: its parameters are unknown values of their types.
+    fn try_inline(&mut self, inline: &Inline) -> Result<()> {
+        let before = self.names.mark();
+        let mut frame = Frame::new();
+        for (name, ty) in inline.params.iter().flatten() {
+            // A name that no program can write.
+            let unknown = Name { scope: Scope::Global, name: &format!("%{name}"), span: inline.span };
+            let id = self.names.create(&unknown, None, ty.clone())?;
+            frame.insert(name.clone(), self.read_scalar(id, inline.span)?);
+        }
+        let result = self.expand(inline, frame, inline.span);
+        self.names.reset(&before);
+        result.map(drop)
+    }
+
+    /// A use without arguments.
+    pub(in crate::typeck) fn check_inline(&mut self, name: &str, span: Span) -> Option<Result<Expr>> {
+        let inline = self.inlines.get(name)?.clone();
+        Some(match inline.params {
+            Some(_) => Err(Box::new(Error::ArrayAsScalar { name: name.to_string(), span })),
+            None => self.expand(&inline, Frame::new(), span),
+        })
+    }
+
+    /// `name[arguments]`
+    pub(in crate::typeck) fn check_inline_call(
+        &mut self,
+        name: &Spanned<String>,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Option<Result<Expr>> {
+        let inline = self.inlines.get(&name.node)?.clone();
+        let params = inline.params.clone()?;
+        Some(self.bind(&name.node, &params, args, span).and_then(|frame| self.expand(&inline, frame, span)))
+    }
+
+    fn bind(
+        &mut self,
+        name: &str,
+        params: &[(String, Type)],
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Result<Frame> {
+        self.require_count(name, args.len(), params.len(), Some(params.len()), span)?;
+        let mut frame = Frame::new();
+        for (number, (arg, (param, ty))) in args.iter().zip(params).enumerate() {
+            let value = self.check_expr(arg)?;
+            if !self.is_compatible(&value, ty) {
+                let (function, number) = (name.to_string(), number + 1);
+                let (expected, found, span) = (ty.to_string(), value.ty, value.span);
+                return Err(Box::new(Error::ArgumentType { function, number, expected, found, span }));
+            }
+            let value = self.convert(value, ty);
+            frame.insert(param.clone(), Expr { ty: ty.clone(), ..value });
+        }
+        Ok(frame)
+    }
+
+    fn expand(&mut self, inline: &Inline, frame: Frame, span: Span) -> Result<Expr> {
+        let body = match &inline.value {
+            Value::Constant(value) => {
+                return Ok(Expr::new(ExprKind::Int(*value as i64 as u64), inline.ty.clone(), span));
+            }
+            Value::Expression(body) => body,
+        };
+        let value = self.check_in_frame(body, frame, span)?;
+        if !self.is_compatible(&value, &inline.ty) {
+            let (left, right) = (inline.ty.clone(), value.ty);
+            return Err(Box::new(Error::InlineType { expected: left, found: right, span: body.span }));
+        }
+        let value = self.convert(value, &inline.ty);
+        Ok(Expr { ty: inline.ty.clone(), span, ..value })
+    }
+
+    /// An expression where only the frame's names and global ones are known.
+    pub(in crate::typeck) fn check_in_frame(
+        &mut self,
+        body: &ast::Expr,
+        frame: Frame,
+        span: Span,
+    ) -> Result<Expr> {
+        self.expansions += 1;
+        if self.expansions > MOST_EXPANSIONS {
+            return Err(Box::new(Error::TooManyExpansions { most: MOST_EXPANSIONS, span }));
+        }
+        self.frames.push(frame);
+        let value = self.check_operand(body);
+        self.frames.pop();
+        value
+    }
+}

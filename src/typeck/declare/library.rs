@@ -1,0 +1,73 @@
+//! typeck/declare/library.rs: libraries: declarations before those of the program, left out where they do not fit the kernel.
+
+use std::collections::HashMap;
+
+use super::inline::Inline;
+use super::provider::Provider;
+use crate::source::Span;
+use crate::sugar::plain;
+use crate::typeck::{Checker, Error, Result};
+use crate::types::Type;
+use crate::types::declared::Declared;
+
+/// A text of declarations that a program did not write itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Library<'a> {
+    pub name: &'a str,
+    pub program: &'a plain::Program,
+    /// It comes with the compiler: where the kernel has no such types, it is left out.
+    pub own: bool,
+}
+
+/// What a library that is left out has changed.
+struct Before {
+    names: super::names::Mark,
+    declared: Declared,
+    externs: HashMap<String, (Type, Span)>,
+    inlines: HashMap<String, Inline>,
+    translators: usize,
+    providers: HashMap<String, Provider>,
+}
+
+impl Checker<'_> {
+    /// A dependency that is not there leaves the library out, quietly.
+    pub(in crate::typeck) fn load(&mut self, library: &Library<'_>) -> Result<()> {
+        let before = Before {
+            names: self.names.mark(),
+            declared: self.declared.clone(),
+            externs: self.externs.clone(),
+            inlines: self.inlines.clone(),
+            translators: self.translators.len(),
+            providers: self.providers.clone(),
+        };
+        self.in_library = true;
+        let result = self.define_library(library.program);
+        self.in_library = false;
+        match result {
+            Ok(()) => self.loaded.push(library.name.to_string()),
+            Err(error) if library.own || matches!(*error, Error::PragmaDependency { .. }) => {
+                self.forget_library(before);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Its clauses, if it has some, are not enabled.
+    fn define_library(&mut self, program: &plain::Program) -> Result<()> {
+        program.items.iter().try_for_each(|item| self.check_item(item))?;
+        program.items.iter().try_for_each(|item| match item {
+            plain::Item::Provider(provider) => self.define_provider(provider),
+            _ => Ok(()),
+        })
+    }
+
+    fn forget_library(&mut self, before: Before) {
+        self.names.reset(&before.names);
+        self.declared = before.declared;
+        self.externs = before.externs;
+        self.inlines = before.inlines;
+        self.translators.truncate(before.translators);
+        self.providers = before.providers;
+    }
+}

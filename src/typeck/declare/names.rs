@@ -1,0 +1,138 @@
+//! typeck/declare/names.rs: the variables and aggregations of the program, and what a name may have meant.
+
+use std::collections::HashMap;
+
+use crate::diag::suggest;
+use crate::dif::insn::FIRST_USER_VARIABLE;
+use crate::source::Span;
+use crate::typeck::typed::{Aggregation, AggregationId, Scope, Variable, VariableId};
+use crate::typeck::vocabulary::builtin;
+use crate::typeck::{Error, Result};
+use crate::types::Type;
+
+/// Numbers of user variables end here in each scope.
+const LAST_USER_VARIABLE: u32 = 0xffff;
+
+#[derive(Clone, Debug, Default)]
+pub(in crate::typeck) struct Names {
+    pub variables: Vec<Variable>,
+    pub aggregations: Vec<Aggregation>,
+    by_name: HashMap<(Scope, String), VariableId>,
+    aggregation_by_name: HashMap<String, AggregationId>,
+    /// How many variables each scope has.
+    counts: [u32; 3],
+}
+
+/// How many names there were at a time.
+pub(in crate::typeck) struct Mark {
+    variables: usize,
+    aggregations: usize,
+    counts: [u32; 3],
+}
+
+/// A name in a scope, and where it was written.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::typeck) struct Name<'a> {
+    pub scope: Scope,
+    pub name: &'a str,
+    pub span: Span,
+}
+
+impl Name<'_> {
+    pub fn full(&self) -> String {
+        format!("{}{}", self.scope.prefix(), self.name)
+    }
+}
+
+impl Names {
+    pub fn variable(&self, id: VariableId) -> &Variable {
+        &self.variables[id.0]
+    }
+
+    pub fn find(&self, name: &Name<'_>) -> Option<VariableId> {
+        self.by_name.get(&(name.scope, name.name.to_string())).copied()
+    }
+
+    pub fn create(&mut self, name: &Name<'_>, keys: Option<Vec<Type>>, ty: Type) -> Result<VariableId> {
+        let count = &mut self.counts[name.scope as usize];
+        let number = FIRST_USER_VARIABLE + *count;
+        if number > LAST_USER_VARIABLE {
+            return Err(Box::new(Error::TooManyVariables { span: name.span }));
+        }
+        *count += 1;
+        let id = VariableId(self.variables.len());
+        self.variables.push(Variable {
+            scope: name.scope,
+            name: name.name.to_string(),
+            number,
+            keys,
+            ty,
+            span: name.span,
+        });
+        self.by_name.insert((name.scope, name.name.to_string()), id);
+        Ok(id)
+    }
+
+    /// To come back to after a trial.
+    pub fn mark(&self) -> Mark {
+        Mark { variables: self.variables.len(), aggregations: self.aggregations.len(), counts: self.counts }
+    }
+
+    /// Forgets what came to be since the mark.
+    pub fn reset(&mut self, mark: &Mark) {
+        for variable in self.variables.drain(mark.variables..) {
+            self.by_name.remove(&(variable.scope, variable.name));
+        }
+        for aggregation in self.aggregations.drain(mark.aggregations..) {
+            self.aggregation_by_name.remove(&aggregation.name);
+        }
+        self.counts = mark.counts;
+    }
+
+    pub fn aggregation(&self, id: AggregationId) -> &Aggregation {
+        &self.aggregations[id.0]
+    }
+
+    pub fn find_aggregation(&self, name: &str) -> Option<AggregationId> {
+        self.aggregation_by_name.get(name).copied()
+    }
+
+    pub fn create_aggregation(&mut self, aggregation: Aggregation) -> AggregationId {
+        let id = AggregationId(self.aggregations.len());
+        self.aggregation_by_name.insert(aggregation.name.clone(), id);
+        self.aggregations.push(aggregation);
+        id
+    }
+
+    /// The variable that a misspelt name may have meant, written in full.
+    pub fn similar_variable(&self, name: &Name<'_>) -> Option<String> {
+        // Another scope's variable of the same name is the likeliest.
+        let namesake = self.variables.iter().find(|v| v.name == name.name && v.scope != name.scope);
+        if let Some(variable) = namesake {
+            return Some(variable.full_name());
+        }
+        let own = self.variables.iter().filter(|v| v.scope == name.scope).map(|v| v.name.as_str());
+        let known = builtin::TABLE
+            .iter()
+            .filter(|e| name.scope == Scope::Global && !matches!(e.what, builtin::What::Subroutine(_)))
+            .filter(|e| !matches!(e.what, builtin::What::Action(_) | builtin::What::Aggregating(_)))
+            .map(|e| e.name);
+        let found = suggest::nearest(name.name, own.filter(|n| !n.starts_with('%')).chain(known))?;
+        Some(format!("{}{found}", name.scope.prefix()))
+    }
+
+    pub fn similar_aggregation(&self, name: &str) -> Option<String> {
+        suggest::nearest(name, self.aggregations.iter().map(|a| a.name.as_str())).map(str::to_string)
+    }
+}
+
+/// The function that a misspelt name may have meant.
+pub(in crate::typeck) fn similar_function(name: &str) -> Option<String> {
+    let functions = builtin::TABLE.iter().filter(|entry| {
+        matches!(
+            entry.what,
+            builtin::What::Subroutine(_) | builtin::What::Action(_) | builtin::What::Aggregating(_)
+        )
+    });
+    suggest::nearest(name, functions.map(|entry| entry.name)).map(str::to_string)
+}

@@ -1,0 +1,124 @@
+//! typeck/declare/pragma.rs: the pragmas about names, and what a text depends on.
+
+use std::collections::HashSet;
+
+use super::names::Name;
+use crate::attributes::{self, CLASSES, STABILITIES, Trouble};
+use crate::diag::suggest;
+use crate::parser::ast::{Pragma, PragmaSubject};
+use crate::source::Spanned;
+use crate::typeck::typed::Scope;
+use crate::typeck::vocabulary::{builtin, constants};
+use crate::typeck::{Checker, Error, Result};
+
+/// The parts of a provider that have attributes of their own.
+const PARTS: [&str; 5] = ["provider", "module", "function", "name", "args"];
+/// The providers of the kernel module.
+const PROVIDERS: [&str; 9] = ["dtrace", "fbt", "io", "kinst", "proc", "profile", "sched", "sdt", "syscall"];
+
+impl Checker<'_> {
+    /// What can be said of a pragma by itself.
+    pub(in crate::typeck) fn check_pragma(&mut self, pragma: &Pragma) -> Result<()> {
+        match pragma {
+            Pragma::Option { .. } => Ok(()),
+            Pragma::Attributes { attributes, of, .. } => {
+                check_attributes(attributes)?;
+                match of {
+                    PragmaSubject::Identifier(name) => self.check_owned(name),
+                    PragmaSubject::Provider { part, .. } => known(&PARTS, part, "part of a provider"),
+                }
+            }
+            Pragma::Binding { version, name, .. } => {
+                let numbers: Vec<&str> = version.node.split('.').collect();
+                let valid =
+                    (1..=3).contains(&numbers.len()) && numbers.iter().all(|n| n.parse::<u8>().is_ok());
+                if !valid {
+                    let (what, found) = ("version", version.node.clone());
+                    return Err(Box::new(Error::PragmaWord {
+                        what,
+                        found,
+                        similar: None,
+                        span: version.span,
+                    }));
+                }
+                self.check_owned(name)
+            }
+            Pragma::DependsOn { class, name, .. } => self.check_dependency(class, name),
+        }
+    }
+
+    /// A name that every program knows is not the program's to describe.
+    fn check_owned(&self, name: &Spanned<String>) -> Result<()> {
+        let known = match builtin::lookup(&name.node).map(|entry| entry.what) {
+            // The library that defines it says what it promises.
+            Some(builtin::What::Library) => !self.in_library,
+            Some(_) => true,
+            None => constants::lookup(&name.node).is_some(),
+        };
+        match known {
+            true => Err(Box::new(Error::PragmaScope { name: name.node.clone(), span: name.span })),
+            false => Ok(()),
+        }
+    }
+
+    /// After all declarations: the name must be one of theirs.
+    pub(in crate::typeck) fn require_used(&self, pragma: &Pragma, providers: &HashSet<&str>) -> Result<()> {
+        if let Pragma::Attributes { of: PragmaSubject::Provider { name, .. }, .. } = pragma {
+            let there = PROVIDERS.contains(&name.node.as_str()) || providers.contains(name.node.as_str());
+            return match there {
+                true => Ok(()),
+                false => Err(Box::new(Error::PragmaUnused { name: name.node.clone(), span: name.span })),
+            };
+        }
+        let (Pragma::Attributes { of: PragmaSubject::Identifier(name), .. } | Pragma::Binding { name, .. }) =
+            pragma
+        else {
+            return Ok(());
+        };
+        let wanted = Name { scope: Scope::Global, name: &name.node, span: name.span };
+        let declared = self.names.find(&wanted).is_some()
+            || self.inlines.contains_key(&name.node)
+            || self.externs.contains_key(&name.node);
+        match declared {
+            true => Ok(()),
+            false => Err(Box::new(Error::PragmaUnused { name: name.node.clone(), span: name.span })),
+        }
+    }
+
+    fn check_dependency(&self, class: &Spanned<String>, name: &Spanned<String>) -> Result<()> {
+        known(&["provider", "module", "library"], class, "class of dependency")?;
+        let met = match class.node.as_str() {
+            "provider" => PROVIDERS.contains(&name.node.as_str()) || self.has_provider(&name.node),
+            "module" => self.env.kernel.has_module(&name.node),
+            // Only libraries are read in an order of their dependencies.
+            _ => self.in_library && self.loaded.contains(&name.node),
+        };
+        match met {
+            true => Ok(()),
+            false => {
+                let (class, name, span) = (class.node.clone(), name.node.clone(), name.span);
+                Err(Box::new(Error::PragmaDependency { class, name, span }))
+            }
+        }
+    }
+}
+
+/// `name/data/class`
+fn check_attributes(attributes: &Spanned<String>) -> Result<()> {
+    let (word, words, what) = match attributes::parse(&attributes.node) {
+        Ok(_) => return Ok(()),
+        Err(Trouble::Shape) => (attributes.node.clone(), &[][..], "attribute"),
+        Err(Trouble::Stability(word)) => (word, &STABILITIES[..], "stability"),
+        Err(Trouble::Class(word)) => (word, &CLASSES[..], "class"),
+    };
+    known(words, &Spanned::new(word, attributes.span), what)
+}
+
+/// Upper and lower case mean the same.
+fn known(words: &[&str], word: &Spanned<String>, what: &'static str) -> Result<()> {
+    if words.iter().any(|known| known.eq_ignore_ascii_case(&word.node)) {
+        return Ok(());
+    }
+    let similar = suggest::nearest(&word.node, words.iter().copied()).map(str::to_string);
+    Err(Box::new(Error::PragmaWord { what, found: word.node.clone(), similar, span: word.span }))
+}

@@ -1,0 +1,172 @@
+//! typeck/declare/record.rs: definitions of structs, unions and enums.
+
+use std::collections::HashSet;
+
+use super::inline::{Inline, Value};
+use super::specs::has_user;
+use crate::attributes::STABLE;
+use crate::parser::ast::{
+    EnumDefinition, Expr, MemberDeclaration, MemberDeclarator, RecordDefinition, TagKind,
+};
+use crate::source::{Span, Spanned};
+use crate::typeck::{Checker, Error, Result};
+use crate::types::declared::{Placement, Unplaced};
+use crate::types::intrinsic::INT;
+use crate::types::{Tagged, Type};
+
+/// A member before its place is known.
+enum Part {
+    Member(String, Type, Span),
+    BitField(String, Type, u32, Span),
+}
+
+impl Checker<'_> {
+    pub(in crate::typeck) fn define_record(&mut self, record: &RecordDefinition, span: Span) -> Result<Type> {
+        // The tag can be named inside of the braces, behind a pointer.
+        let tagged = self.new_tag(record.kind, record.name.as_ref(), span)?;
+        self.declared.begin(&tagged);
+        let mut parts = Vec::new();
+        for declaration in &record.members {
+            self.check_members(declaration, &mut parts)?;
+        }
+        let mut seen: HashSet<&str> = HashSet::new();
+        for part in &parts {
+            let (Part::Member(name, _, span) | Part::BitField(name, _, _, span)) = part;
+            if !name.is_empty() && !seen.insert(name) {
+                return Err(Box::new(Error::MemberTwice { name: name.clone(), span: *span }));
+            }
+        }
+        let types = self.types();
+        let mut placement = Placement::new(record.kind, self.layout, &types);
+        for part in parts {
+            let (found, span, placed) = match part {
+                Part::Member(name, ty, span) => (ty.clone(), span, placement.member(&name, ty)),
+                Part::BitField(name, ty, bits, span) => {
+                    (ty.clone(), span, placement.bit_field(&name, ty, bits))
+                }
+            };
+            match placed {
+                Ok(()) => {}
+                Err(Unplaced::NoSize) => return Err(Box::new(Error::Incomplete { found, span })),
+                Err(Unplaced::TooLarge) => {
+                    let name = Type::Record(tagged).to_string();
+                    return Err(Box::new(Error::LargeRecord { name, span }));
+                }
+            }
+        }
+        let (members, bytes) = placement.finish();
+        Ok(Type::Record(self.declared.define_record(&tagged, members, bytes, span)))
+    }
+
+    fn new_tag(&mut self, kind: TagKind, name: Option<&Spanned<String>>, span: Span) -> Result<Tagged> {
+        if let Some(name) = name {
+            if name.node.contains('`') {
+                return Err(Box::new(Error::ScopedDeclaration { span: name.span }));
+            }
+            if let Some(declared) = self.declared.defined_at(kind, &name.node) {
+                let (name, span) = (format!("{} {}", kind.text(), name.node), name.span);
+                return Err(Box::new(Error::TagRedefined { name, declared, span }));
+            }
+        }
+        Ok(self.declared.declare_tag(kind, name.map(|name| name.node.as_str()), span))
+    }
+
+    fn check_members(&mut self, declaration: &MemberDeclaration, parts: &mut Vec<Part>) -> Result<()> {
+        let base = self.resolve_specs(&declaration.specs, declaration.span)?;
+        for member in &declaration.members {
+            let (name, ty, span) = match &member.declarator {
+                Some(declarator) => {
+                    let span = declarator.name.span;
+                    if declarator.name.node.contains('`') {
+                        return Err(Box::new(Error::ScopedDeclaration { span }));
+                    }
+                    let user = has_user(&declaration.specs);
+                    let ty = self.derive(base.clone(), &declarator.derived, user, span)?;
+                    (declarator.name.node.clone(), ty, span)
+                }
+                None => (String::new(), base.clone(), declaration.span),
+            };
+            let ty = self.complete(ty);
+            self.require_object(&ty, span)?;
+            parts.push(match &member.bits {
+                Some(bits) => self.check_bit_field(name, ty, bits, member, span)?,
+                None => match ty.resolved() {
+                    Type::Array { len: 0, .. } => return Err(Box::new(Error::EmptyArray { name, span })),
+                    Type::Function => return Err(Box::new(Error::Incomplete { found: ty, span })),
+                    _ => Part::Member(name, ty, span),
+                },
+            });
+        }
+        Ok(())
+    }
+
+    fn check_bit_field(
+        &mut self,
+        name: String,
+        ty: Type,
+        bits: &Expr,
+        member: &MemberDeclarator,
+        span: Span,
+    ) -> Result<Part> {
+        let value = self.check_expr(bits)?;
+        let count = match value.constant() {
+            Some(count) if value.ty.is_integer() && (count as i64) >= 0 => count,
+            _ => return Err(Box::new(Error::BitsConstant { span: bits.span })),
+        };
+        if count == 0 && member.declarator.is_some() {
+            return Err(Box::new(Error::BitsConstant { span: bits.span }));
+        }
+        if !matches!(ty.resolved(), Type::Int(_)) {
+            return Err(Box::new(Error::BitsType { found: ty, span }));
+        }
+        let most = self.layout.size(&ty).unwrap_or(0) * 8;
+        if count > most {
+            return Err(Box::new(Error::BitsSize { bits: count, most, found: ty, span: bits.span }));
+        }
+        Ok(Part::BitField(name, ty, count as u32, span))
+    }
+
+    /// Each enumerator becomes a constant of type int.
+    pub(in crate::typeck) fn define_enum(&mut self, definition: &EnumDefinition, span: Span) -> Result<Type> {
+        let tagged = self.new_tag(TagKind::Enum, definition.name.as_ref(), span)?;
+        let mut enumerators: Vec<(String, i64)> = Vec::new();
+        let mut seen: HashSet<&str> = HashSet::new();
+        for (name, value) in &definition.enumerators {
+            if name.node.contains('`') {
+                return Err(Box::new(Error::ScopedDeclaration { span: name.span }));
+            }
+            let number = match value {
+                Some(value) => self.enumerator(value)?,
+                None => enumerators.last().map_or(0, |(_, last)| last + 1),
+            };
+            let Ok(small) = i32::try_from(number) else {
+                let span = value.as_ref().map_or(name.span, |value| value.span);
+                return Err(Box::new(Error::EnumeratorRange { span }));
+            };
+            if !seen.insert(&name.node) {
+                return Err(Box::new(Error::EnumeratorTwice { name: name.node.clone(), span: name.span }));
+            }
+            if self.global_is_taken(&name.node, name.span) {
+                let declared = self.inlines.get(&name.node).map(|inline| (inline.ty.clone(), inline.span));
+                let (name, span) = (name.node.clone(), name.span);
+                return Err(Box::new(Error::Redeclared { name, declared, span }));
+            }
+            enumerators.push((name.node.clone(), number));
+            let (value, attributes) = (Value::Constant(small), STABLE);
+            let inline = Inline { params: None, ty: INT, value, attributes, span: name.span };
+            self.inlines.insert(name.node.clone(), inline);
+        }
+        Ok(Type::Enum(self.declared.define_enum(&tagged, enumerators, span)))
+    }
+
+    fn enumerator(&mut self, value: &Expr) -> Result<i64> {
+        let checked = self.check_expr(value)?;
+        match checked.constant() {
+            Some(number) if checked.ty.is_integer() => {
+                let above = !checked.ty.is_signed() && number > i64::MAX as u64;
+                Ok(if above { i64::MAX } else { number as i64 })
+            }
+            _ => Err(Box::new(Error::EnumeratorConstant { span: value.span })),
+        }
+    }
+}

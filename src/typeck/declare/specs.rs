@@ -1,0 +1,321 @@
+//! typeck/declare/specs.rs: types as written.
+
+use crate::diag::suggest;
+use crate::parser::ast::{Derived, Expr, Params, Storage, TagKind, TypeKeyword, TypeName, TypeSpec};
+use crate::source::{Span, Spanned};
+use crate::typeck::{Checker, Error, Result};
+use crate::types::declared::Declared;
+use crate::types::{Kernel, Member, Tagged, Type, TypeOrigin, TypeSource};
+
+/// All types that the program can name at this point: its own, then the kernel's.
+#[derive(Clone, Copy)]
+pub(in crate::typeck) struct Types<'a> {
+    pub declared: &'a Declared,
+    pub kernel: &'a dyn Kernel,
+}
+
+impl Types<'_> {
+    fn source(&self, tagged: &Tagged) -> &dyn TypeSource {
+        match tagged.id.origin {
+            TypeOrigin::Program => self.declared,
+            TypeOrigin::Kernel(_) => self.kernel,
+        }
+    }
+}
+
+impl TypeSource for Types<'_> {
+    fn named(&self, name: &str) -> Option<Type> {
+        match own_scope(name) {
+            Some(name) => self.declared.named(name),
+            None => self.declared.named(name).or_else(|| self.kernel.named(name)),
+        }
+    }
+
+    fn tagged(&self, kind: TagKind, name: &str) -> Option<Type> {
+        match own_scope(name) {
+            Some(name) => self.declared.tagged(kind, name),
+            None => self.declared.tagged(kind, name).or_else(|| self.kernel.tagged(kind, name)),
+        }
+    }
+
+    /// What only the program declares forward may be a type of the kernel.
+    fn complete(&self, tagged: &Tagged) -> Tagged {
+        let known = self.source(tagged).complete(tagged);
+        let kernel = match known.bytes {
+            None if !known.name.is_empty() && !self.declared.is_begun(&known) => {
+                self.kernel.tagged(known.kind, &known.name)
+            }
+            _ => None,
+        };
+        match kernel {
+            Some(Type::Record(found) | Type::Enum(found)) if found.bytes.is_some() => found,
+            _ => known,
+        }
+    }
+
+    fn members(&self, record: &Tagged) -> Vec<Member> {
+        self.source(record).members(record)
+    }
+
+    fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)> {
+        self.source(tagged).enumerators(tagged)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let mut names = self.declared.names();
+        names.extend(self.kernel.names());
+        names
+    }
+}
+
+/// The name behind `` D` `` or `` C` ``, the scopes of what a program declares and includes.
+fn own_scope(name: &str) -> Option<&str> {
+    name.strip_prefix("D`").or_else(|| name.strip_prefix("C`"))
+}
+
+impl Checker<'_> {
+    pub(in crate::typeck) fn types(&self) -> Types<'_> {
+        Types { declared: &self.declared, kernel: self.env.kernel }
+    }
+
+    /// The type with what is known of it by now.
+    pub(in crate::typeck) fn complete(&self, ty: Type) -> Type {
+        match ty {
+            Type::Record(tagged) => Type::Record(self.types().complete(&tagged)),
+            Type::Enum(tagged) => Type::Enum(self.types().complete(&tagged)),
+            Type::Typedef { name, to } => Type::Typedef { name, to: Box::new(self.complete(*to)) },
+            Type::Array { of, len } => Type::array_of(self.complete(*of), len),
+            ty => ty,
+        }
+    }
+
+    pub(in crate::typeck) fn resolve_type(&mut self, name: &TypeName) -> Result<Type> {
+        let base = self.resolve_specs(&name.specs, name.span)?;
+        self.derive(base, &name.derived, has_user(&name.specs), name.span)
+    }
+
+    /// The steps of a declarator are applied from the innermost.
+    pub(in crate::typeck) fn derive(
+        &mut self,
+        base: Type,
+        derived: &[Derived],
+        user: bool,
+        span: Span,
+    ) -> Result<Type> {
+        let mut ty = base;
+        for step in derived.iter().rev() {
+            ty = match step {
+                Derived::Pointer { .. } => Type::Pointer { to: Box::new(ty), user },
+                Derived::Array(length) => {
+                    let length = length.as_deref().map(|length| self.array_length(length)).transpose()?;
+                    self.require_object(&ty, span)?;
+                    Type::array_of(ty, length.unwrap_or(0))
+                }
+                Derived::AssocArray(_) => return Err(Box::new(Error::ArrayObject { span })),
+                Derived::Function(params) => {
+                    self.parameters(params, "function", Allowed::FUNCTION, span)?;
+                    Type::Function
+                }
+            };
+        }
+        Ok(ty)
+    }
+
+    /// Something of this type can be stored: it is not void and its size is known.
+    pub(in crate::typeck) fn require_object(&self, ty: &Type, span: Span) -> Result<()> {
+        match self.complete(ty.clone()).resolved() {
+            Type::Void => Err(Box::new(Error::VoidObject { span })),
+            Type::Record(Tagged { bytes: None, .. }) | Type::Enum(Tagged { bytes: None, .. }) => {
+                Err(Box::new(Error::Incomplete { found: ty.clone(), span }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The types of a list of parameters; `(void)` is an empty list.
+    pub(in crate::typeck) fn parameters(
+        &mut self,
+        params: &Params,
+        kind: &'static str,
+        allowed: Allowed,
+        span: Span,
+    ) -> Result<Vec<Type>> {
+        let mut types = Vec::new();
+        for param in &params.list {
+            if let Some(storage) = &param.storage
+                && storage.node != Storage::Register
+            {
+                return Err(Box::new(Error::ParameterStorage { span: storage.span }));
+            }
+            if let Some(Derived::AssocArray(_)) = param.ty.derived.first() {
+                let found = Type::Dynamic;
+                return Err(Box::new(Error::ParameterType { kind, found, span: param.ty.span }));
+            }
+            let ty = self.resolve_type(&param.ty)?;
+            let sole = params.list.len() == 1 && !params.variadic;
+            match ty.resolved() {
+                Type::Void if allowed.void && param.name.is_some() => {
+                    return Err(Box::new(Error::ParameterVoidName { kind, span: param.ty.span }));
+                }
+                Type::Void if allowed.void && sole => return Ok(Vec::new()),
+                Type::Void if allowed.void => {
+                    return Err(Box::new(Error::ParameterVoid { kind, span: param.ty.span }));
+                }
+                Type::Void | Type::Dynamic => {
+                    return Err(Box::new(Error::ParameterType { kind, found: ty, span: param.ty.span }));
+                }
+                _ if !allowed.anonymous && param.name.is_none() => {
+                    return Err(Box::new(Error::ParameterName { kind, span: param.ty.span }));
+                }
+                _ => types.push(ty),
+            }
+        }
+        if params.variadic && !allowed.variadic {
+            let span = params.list.last().map_or(span, |last| last.ty.span);
+            return Err(Box::new(Error::ParameterVariadic { kind, span }));
+        }
+        Ok(types)
+    }
+
+    /// A positive integer constant.
+    fn array_length(&mut self, len: &Expr) -> Result<u64> {
+        let value = self.check_expr(len)?;
+        match value.constant() {
+            Some(n) if value.ty.is_integer() && (n as i64) > 0 => {
+                if n > u64::from(u32::MAX) {
+                    return Err(Box::new(Error::ArrayTooBig { span: len.span }));
+                }
+                Ok(n)
+            }
+            _ => Err(Box::new(Error::ArrayLength { span: len.span })),
+        }
+    }
+
+    pub(in crate::typeck) fn resolve_specs(
+        &mut self,
+        specs: &[Spanned<TypeSpec>],
+        span: Span,
+    ) -> Result<Type> {
+        let mut words: Vec<TypeKeyword> = Vec::new();
+        let mut named: Option<(Type, Span)> = None;
+        for spec in specs {
+            let ty = match &spec.node {
+                TypeSpec::Keyword(
+                    TypeKeyword::Const
+                    | TypeKeyword::Volatile
+                    | TypeKeyword::Restrict
+                    | TypeKeyword::Userland,
+                ) => continue,
+                TypeSpec::Keyword(word) => {
+                    words.push(*word);
+                    continue;
+                }
+                _ if named.is_some() => return Err(Box::new(Error::BadTypeMix { span: spec.span })),
+                TypeSpec::Name(name) => self.named_type(name, spec.span)?,
+                TypeSpec::Tag { kind, name } => self.tagged_type(*kind, name, spec.span)?,
+                TypeSpec::Record(record) => self.define_record(record, spec.span)?,
+                TypeSpec::Enum(definition) => self.define_enum(definition, spec.span)?,
+            };
+            named = Some((ty, spec.span));
+        }
+        let Some((ty, span)) = named else { return self.keyword_type(&words, span) };
+        use TypeKeyword as W;
+        match words.iter().find(|word| !matches!(word, W::Int)) {
+            None if words.is_empty() => Ok(ty),
+            Some(W::Signed | W::Unsigned) => Err(Box::new(Error::SignedNonInteger { span })),
+            Some(W::Long) => Err(Box::new(Error::LongNonArithmetic { span })),
+            _ => Err(Box::new(Error::BadTypeMix { span })),
+        }
+    }
+
+    /// A tag that nothing defines is declared by being named.
+    fn tagged_type(&mut self, kind: TagKind, name: &str, span: Span) -> Result<Type> {
+        if let Some(ty) = self.types().tagged(kind, name) {
+            return Ok(ty);
+        }
+        if name.contains('`') {
+            let (name, similar) = (format!("{} {name}", kind.text()), None);
+            return Err(Box::new(Error::UnknownType { name, similar, span }));
+        }
+        let tagged = self.declared.declare_tag(kind, Some(name), span);
+        Ok(if kind == TagKind::Enum { Type::Enum(tagged) } else { Type::Record(tagged) })
+    }
+
+    fn named_type(&self, name: &str, span: Span) -> Result<Type> {
+        let types = self.types();
+        if let Some(ty) = types.named(name) {
+            return Ok(ty);
+        }
+        let similar = suggest::nearest(name, types.names()).map(str::to_string);
+        Err(Box::new(Error::UnknownType { name: name.to_string(), similar, span }))
+    }
+
+    /// `unsigned long int` and the like, in any order of the words.
+    fn keyword_type(&self, words: &[TypeKeyword], span: Span) -> Result<Type> {
+        use TypeKeyword as W;
+        let count = |word| words.iter().filter(|w| **w == word).count();
+        let (longs, signed, unsigned) = (count(W::Long), count(W::Signed), count(W::Unsigned));
+        let base = words.iter().find(|w| !matches!(w, W::Long | W::Short | W::Signed | W::Unsigned | W::Int));
+        let short = count(W::Short) > 0;
+        let modified = longs > 0 || short || signed > 0 || unsigned > 0 || count(W::Int) > 0;
+        let bad_signs = signed + unsigned > 1;
+        let name = match base {
+            Some(W::Char) if longs > 0 || short => return Err(Box::new(Error::CharLength { span })),
+            Some(W::Char) if bad_signs || count(W::Int) > 0 => {
+                return Err(Box::new(Error::BadTypeMix { span }));
+            }
+            Some(W::Char) if unsigned > 0 => "unsigned char",
+            Some(W::Char) if signed > 0 => "signed char",
+            Some(W::Char) => "char",
+            Some(W::Double) if longs == 1 && signed + unsigned == 0 && !short => "long double",
+            Some(W::Float | W::Double | W::String) if signed + unsigned > 0 => {
+                return Err(Box::new(Error::SignedNonInteger { span }));
+            }
+            Some(W::String) if longs > 0 => return Err(Box::new(Error::LongNonArithmetic { span })),
+            Some(W::Void) if modified => return Err(Box::new(Error::VoidModified { span })),
+            Some(_) if modified => return Err(Box::new(Error::BadTypeMix { span })),
+            Some(W::Void) => "void",
+            Some(W::String) => "string",
+            Some(W::Float) => "float",
+            Some(W::Double) => "double",
+            Some(_) => return Err(Box::new(Error::BadTypeMix { span })),
+            None if bad_signs || short && longs > 0 || longs > 2 => {
+                return Err(Box::new(Error::BadTypeMix { span }));
+            }
+            None => match (short, longs, unsigned > 0) {
+                (true, _, false) => "short",
+                (true, _, true) => "unsigned short",
+                (_, 0, false) => "int",
+                (_, 0, true) => "unsigned int",
+                (_, 1, false) => "long",
+                (_, 1, true) => "unsigned long",
+                (_, _, false) => "long long",
+                (_, _, true) => "unsigned long long",
+            },
+        };
+        self.types().named(name).ok_or_else(|| Box::new(Error::BadTypeMix { span }))
+    }
+}
+
+/// What a list of parameters may hold besides named objects.
+#[derive(Clone, Copy)]
+pub(in crate::typeck) struct Allowed {
+    /// `void` alone: none.
+    pub void: bool,
+    /// `...`
+    pub variadic: bool,
+    /// Types without names.
+    pub anonymous: bool,
+}
+
+impl Allowed {
+    pub const FUNCTION: Allowed = Allowed { void: true, variadic: true, anonymous: true };
+    pub const KEYS: Allowed = Allowed { void: false, variadic: false, anonymous: true };
+    pub const INLINE: Allowed = Allowed { void: false, variadic: false, anonymous: false };
+    pub const PROBE: Allowed = Allowed { void: true, variadic: false, anonymous: true };
+    pub const TRANSLATED: Allowed = Allowed { void: true, variadic: false, anonymous: false };
+}
+
+pub(in crate::typeck) fn has_user(specs: &[Spanned<TypeSpec>]) -> bool {
+    specs.iter().any(|spec| matches!(spec.node, TypeSpec::Keyword(TypeKeyword::Userland)))
+}

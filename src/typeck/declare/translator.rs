@@ -1,0 +1,236 @@
+//! typeck/declare/translator.rs: translators: structures made of expressions over another type.
+
+use std::collections::HashMap;
+
+use super::inline::Frame;
+use crate::diag::{suggest, tags};
+use crate::dif::insn::Subr;
+use crate::parser::ast;
+use crate::source::{Span, Spanned};
+use crate::typeck::typed::{Expr, ExprKind, Place};
+use crate::typeck::{Checker, Error, Result};
+use crate::types::{Member, Tagged, Type, TypeSource};
+
+#[derive(Clone, Debug)]
+pub(in crate::typeck) struct Translator {
+    pub output: Tagged,
+    input: Type,
+    parameter: String,
+    members: Vec<(Spanned<String>, ast::Expr)>,
+    span: Span,
+}
+
+/// In the order of their definition; by the output's name too, as there may be many.
+#[derive(Clone, Debug, Default)]
+pub(in crate::typeck) struct Translators {
+    list: Vec<Translator>,
+    by_output: HashMap<String, Vec<usize>>,
+}
+
+impl Translators {
+    fn push(&mut self, translator: Translator) {
+        self.by_output.entry(translator.output.name.clone()).or_default().push(self.list.len());
+        self.list.push(translator);
+    }
+
+    /// Those that make this type, with their numbers.
+    fn making(&self, output: &Tagged) -> impl Iterator<Item = (usize, &Translator)> {
+        let indices = self.by_output.get(&output.name).into_iter().flatten();
+        let all = indices.map(|&index| (index, &self.list[index]));
+        all.filter(move |(_, translator)| translator.output.same(output))
+    }
+
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub fn truncate(&mut self, len: usize) {
+        self.list.truncate(len);
+        self.by_output.values_mut().for_each(|indices| indices.retain(|&index| index < len));
+    }
+}
+
+impl Checker<'_> {
+    pub(in crate::typeck) fn define_translator(&mut self, definition: &ast::Translator) -> Result<()> {
+        let input = self.resolve_type(&definition.input)?;
+        let output = self.resolve_type(&definition.output)?;
+        let output = self.complete(output);
+        let (Type::Record(tagged @ Tagged { bytes: Some(_), .. }), span) =
+            (output.resolved(), definition.output.span)
+        else {
+            return Err(Box::new(Error::TranslatorOutput { found: output, span: definition.output.span }));
+        };
+        let tagged = tagged.clone();
+        if let Some((_, before)) = self.translators.making(&tagged).find(|(_, t)| t.input.same(&input)) {
+            let (input, declared) = (input, before.span);
+            return Err(Box::new(Error::TranslatorRedefined { output, input, declared, span }));
+        }
+        let translator = Translator {
+            output: tagged,
+            input,
+            parameter: definition.parameter.node.clone(),
+            members: definition.members.clone(),
+            span,
+        };
+        self.try_translator(&translator, &output)?;
+        self.translators.push(translator);
+        Ok(())
+    }
+
+    /// Checks every member once where it is defined, over an unknown value of the input's type.
+    fn try_translator(&mut self, translator: &Translator, output: &Type) -> Result<()> {
+        let before = self.names.mark();
+        let unknown = super::names::Name {
+            scope: crate::typeck::typed::Scope::Global,
+            name: &format!("%{}", translator.parameter),
+            span: translator.span,
+        };
+        let id = self.names.create(&unknown, None, translator.input.clone())?;
+        let source = self.read_scalar(id, translator.span)?;
+        let members = self.types().members(&translator.output);
+        let result = translator.members.iter().try_for_each(|(name, value)| {
+            let Some(member) = members.iter().find(|member| member.name == name.node) else {
+                let similar = suggest::nearest(&name.node, members.iter().map(|m| m.name.as_str()));
+                let (similar, member) = (similar.map(str::to_string), name.node.clone());
+                let (record, span) = (output.clone(), name.span);
+                return Err(Box::new(Error::TranslatorMember { member, record, similar, span }));
+            };
+            self.translate(translator, member, value, source.clone(), name.span).map(drop)
+        });
+        self.names.reset(&before);
+        result
+    }
+
+    fn translate(
+        &mut self,
+        translator: &Translator,
+        member: &Member,
+        value: &ast::Expr,
+        source: Expr,
+        span: Span,
+    ) -> Result<Expr> {
+        let frame = Frame::from([(translator.parameter.clone(), source)]);
+        let found = self.check_in_frame(value, frame, span)?;
+        // A string may be what an array of char is translated to.
+        let textual = found.ty.is_string_compatible() && member.ty.is_string_compatible();
+        if !textual && !self.is_compatible(&found, &member.ty) {
+            let (member, expected, found) = (member.name.clone(), member.ty.clone(), found.ty);
+            return Err(Box::new(Error::TranslatorType { member, expected, found, span: value.span }));
+        }
+        if textual
+            && !found.ty.is_string()
+            && matches!(member.ty.resolved(), Type::Array { .. } | Type::String)
+        {
+            return Ok(Expr { span, ..self.cast(found, Type::String, None) });
+        }
+        if textual {
+            return Ok(Expr { span, ..found });
+        }
+        let value = self.convert(found, &member.ty);
+        Ok(Expr { ty: member.ty.clone(), span, ..value })
+    }
+
+    /// `xlate <type>(operand)`; the value exists only by its members.
+    pub(in crate::typeck) fn check_xlate(
+        &mut self,
+        ty: &ast::TypeName,
+        operand: &ast::Expr,
+        span: Span,
+    ) -> Result<Expr> {
+        let ty = self.resolve_type(ty)?;
+        let source = self.check_expr(operand)?;
+        self.translated(ty, source, span)
+    }
+
+    pub(in crate::typeck) fn translated(&self, ty: Type, source: Expr, span: Span) -> Result<Expr> {
+        let record = match ty.resolved() {
+            Type::Pointer { to, .. } => self.complete((**to).clone()),
+            _ => self.complete(ty.clone()),
+        };
+        let Type::Record(output) = record.resolved() else {
+            return Err(Box::new(Error::NoTranslator { output: ty, input: source.ty, span }));
+        };
+        let Some(index) = self.find_translator(output, &source) else {
+            return Err(Box::new(Error::NoTranslator { output: ty, input: source.ty, span }));
+        };
+        let input = self.translators.list[index].input.clone();
+        let source = self.convert(source, &input);
+        let source = Box::new(Expr { ty: input, ..source });
+        Ok(Expr::new(ExprKind::Translated { translator: index, source }, ty, span))
+    }
+
+    /// `place = translated`: each member that the translator makes is assigned; the value is the whole object.
+    pub(in crate::typeck) fn snapshot(
+        &mut self,
+        place: Place,
+        ty: Type,
+        translator: usize,
+        source: &Expr,
+        span: Span,
+    ) -> Result<Expr> {
+        let translator = self.translators.list[translator].clone();
+        let members = self.types().members(&translator.output);
+        let mut whole = Expr::new(ExprKind::Place(place.clone()), ty.clone(), span);
+        for (name, value) in translator.members.iter().rev() {
+            let Some(member) = members.iter().find(|member| member.name == name.node) else { continue };
+            let value = self.translate(&translator, member, value, source.clone(), span)?;
+            let object = Expr::new(ExprKind::Place(place.clone()), ty.clone(), span);
+            let target = self.load_member(object, member.clone(), false, span)?;
+            let ExprKind::Place(target) = target.kind else { continue };
+            let array = matches!(member.ty.resolved(), Type::Array { .. });
+            let value = if array && value.ty.is_string() { padded(value) } else { value };
+            let assigned = ExprKind::Assign { place: target, value: Box::new(value) };
+            let left = Box::new(Expr::new(assigned, member.ty.clone(), span));
+            whole = Expr::new(ExprKind::Comma { left, right: Box::new(whole) }, ty.clone(), span);
+        }
+        Ok(whole)
+    }
+
+    /// The translator for exactly this type, or one that takes it.
+    fn find_translator(&self, output: &Tagged, source: &Expr) -> Option<usize> {
+        let exact = self.translators.making(output).find(|(_, t)| t.input.same(&source.ty));
+        let any = || self.translators.making(output).find(|(_, t)| self.is_compatible(source, &t.input));
+        exact.or_else(any).map(|(index, _)| index)
+    }
+
+    pub(in crate::typeck) fn has_translator(&self, output: &Tagged, input: &Type) -> bool {
+        self.translators.making(output).any(|(_, t)| t.input.same(input))
+    }
+
+    /// `translated.member` or `translated->member`; `None` if the base is no translated value.
+    pub(in crate::typeck) fn check_translated_member(
+        &mut self,
+        base: &Expr,
+        member: &Spanned<String>,
+        span: Span,
+    ) -> Option<Result<Expr>> {
+        let ExprKind::Translated { translator: index, source } = &base.kind else { return None };
+        let translator = self.translators.list[*index].clone();
+        let members = self.types().members(&translator.output);
+        let record = Type::Record(translator.output.clone());
+        let Some(found) = members.iter().find(|m| m.name == member.node) else {
+            let similar = suggest::nearest(&member.node, members.iter().map(|m| m.name.as_str()));
+            let (similar, member, span) = (similar.map(str::to_string), member.node.clone(), member.span);
+            return Some(Err(Box::new(Error::NoMember {
+                tag: tags::TYPE_MEMBER,
+                member,
+                record,
+                similar,
+                span,
+            })));
+        };
+        let Some((_, value)) = translator.members.iter().find(|(name, _)| name.node == member.node) else {
+            let (member, declared, span) = (member.node.clone(), translator.span, member.span);
+            return Some(Err(Box::new(Error::NotTranslated { member, record, declared, span })));
+        };
+        Some(self.translate(&translator, found, value, (**source).clone(), span))
+    }
+}
+
+/// A string of the machine's own, with room for all of its bytes: one of the program ends where its text does.
+fn padded(text: Expr) -> Expr {
+    let span = text.span;
+    let empty = Expr::new(ExprKind::Str(Vec::new()), Type::String, span);
+    let kind = ExprKind::Call { subroutine: Subr::Strjoin, args: vec![text, empty] };
+    Expr::new(kind, Type::String, span)
+}

@@ -1,0 +1,359 @@
+//! typeck/expr/assign.rs: assignments, and the variables that they create.
+
+use super::as_name;
+use super::ops::arith_op;
+use crate::diag::tags;
+use crate::dif::insn::Builtin;
+use crate::parser::ast::{self, BinaryOp};
+use crate::source::Span;
+use crate::typeck::declare::names::Name;
+use crate::typeck::typed::{ArithOp, Expr, ExprKind, Place, Scope};
+use crate::typeck::vocabulary::builtin::{self, What};
+use crate::typeck::vocabulary::constants;
+use crate::typeck::{Checker, Error, Result};
+use crate::types::Type;
+
+/// The left side of an assignment.
+enum Target<'a> {
+    Known {
+        place: Place,
+        ty: Type,
+    },
+    /// A variable that nobody assigned so far.
+    New {
+        name: Name<'a>,
+        keys: Option<Vec<Expr>>,
+    },
+    /// Nothing that can be assigned; whether the value would fit its type is asked first.
+    Refused {
+        ty: Type,
+        error: Box<Error>,
+    },
+}
+
+impl Checker<'_> {
+    /// `left = right`
+    pub(in crate::typeck) fn check_assign(
+        &mut self,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        span: Span,
+    ) -> Result<Expr> {
+        if as_aggregation(left).is_some() {
+            return Err(Box::new(Error::AggregationInExpression { span }));
+        }
+        // What is read on the right must be there before this assignment makes it.
+        match self.check_operand(right) {
+            Ok(value) => self.store(left, value, right.span, span),
+            Err(error) => Err(in_assignment(left, error)),
+        }
+    }
+
+    fn store(&mut self, left: &ast::Expr, value: Expr, right: Span, span: Span) -> Result<Expr> {
+        let target = self.check_target(left)?;
+        if let ExprKind::Translated { translator, source } = &value.kind {
+            if value.ty.is_pointer() {
+                return Err(Box::new(Error::TranslatedValue { found: value.ty, span: right }));
+            }
+            let (place, ty) = self.require_target(target, &value)?;
+            return self.snapshot(place, ty, *translator, source, span);
+        }
+        if value.ty.is_void() || value.ty == Type::Dynamic {
+            let left = match target {
+                Target::Known { ty, .. } | Target::Refused { ty, .. } => ty,
+                Target::New { .. } => Type::Void,
+            };
+            return Err(Box::new(Error::NoValue { found: value.ty, to: left, span: value.span }));
+        }
+        self.require_sized(&value, tags::OP_INCOMPLETE)?;
+        let (place, ty) = self.require_target(target, &value)?;
+        refuse_array(&ty, left.span)?;
+        Ok(Expr::new(ExprKind::Assign { place, value: Box::new(value) }, ty, span))
+    }
+
+    /// The place of an assignment, made if it is new. First its type must take the value, then it must be writable.
+    fn require_target(&mut self, target: Target<'_>, value: &Expr) -> Result<(Place, Type)> {
+        let (place, ty) = match target {
+            Target::Known { place, ty } => (Ok(place), ty),
+            Target::Refused { ty, error } => (Err(error), ty),
+            Target::New { name, keys } => {
+                let ty = value.ty.clone();
+                refuse_array(&ty, value.span)?;
+                (Ok(self.create(name, keys, ty.clone())?), ty)
+            }
+        };
+        let array = matches!(ty.resolved(), Type::Array { .. } | Type::Function);
+        if !array && !self.is_compatible(value, &ty) {
+            let declared = place.as_ref().ok().and_then(|place| self.declared(place));
+            let (found, span) = (value.ty.clone(), value.span);
+            return Err(Box::new(Error::AssignType { expected: ty, found, span, declared }));
+        }
+        Ok((place?, ty))
+    }
+
+    /// `left op= right`
+    pub(in crate::typeck) fn check_update(
+        &mut self,
+        op: BinaryOp,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        span: Span,
+    ) -> Result<Expr> {
+        if as_aggregation(left).is_some() {
+            return Err(Box::new(Error::AggregationInExpression { span }));
+        }
+        let (place, ty) = self.check_counter(left)?;
+        let value = self.check_expr(right)?;
+        let op_text = assign_symbol(op);
+        let op = arith_op(op);
+        // A sum of pointers is none, and a difference is no pointer any more.
+        let pointer = matches!(op, ArithOp::Add | ArithOp::Sub) && !value.ty.is_integer();
+        let additive = matches!(op, ArithOp::Add | ArithOp::Sub);
+        if ty.is_string() && additive || pointer {
+            let (left, right) = (ty, value.ty);
+            return Err(Box::new(Error::Incompatible { op: op_text, left, right, span }));
+        }
+        refuse_array(&ty, left.span)?;
+        // The operator decides what it takes; its result has the type of the left side.
+        let current = match &place {
+            Ok(place) => ExprKind::Place(place.clone()),
+            // No constant that the operator could fold.
+            Err(_) => ExprKind::Builtin(Builtin::Id),
+        };
+        let sum = self.arith(op, op_text, Expr::new(current, ty.clone(), left.span), value, span)?;
+        let place = place?;
+        let value = match sum.kind {
+            ExprKind::Arith { right, .. } => right,
+            _ => Box::new(Expr::new(ExprKind::Int(0), ty.clone(), span)),
+        };
+        Ok(Expr::new(ExprKind::Update { op, place, value }, ty, span))
+    }
+
+    /// `++x x++ --x x--`
+    pub(in crate::typeck) fn check_step(
+        &mut self,
+        operand: &ast::Expr,
+        up: bool,
+        postfix: bool,
+        span: Span,
+    ) -> Result<Expr> {
+        let op = if up { "++" } else { "--" };
+        if as_aggregation(operand).is_some() {
+            let (found, span) = (Type::Dynamic, operand.span);
+            return Err(Box::new(Error::NotScalar { op, found, span }));
+        }
+        let is_new = as_name(operand).is_some_and(|name| self.is_free(&name)) || is_element(operand);
+        if !is_new {
+            let value = self.check_expr(operand)?;
+            if !value.ty.is_scalar() {
+                return Err(Box::new(Error::NotScalar { op, found: value.ty, span: operand.span }));
+            }
+        }
+        let (place, ty) = self.check_counter(operand)?;
+        if !ty.is_scalar() {
+            return Err(Box::new(Error::NotScalar { op, found: ty, span: operand.span }));
+        }
+        let size = match ty.referent() {
+            None => 1,
+            Some(to) => match self.layout.size(to) {
+                Some(size) => size as i64,
+                None => return Err(Box::new(Error::StepVoid { op, found: ty, span: operand.span })),
+            },
+        };
+        let by = if up { size } else { -size };
+        Ok(Expr::new(ExprKind::Step { place: place?, by, postfix }, ty, span))
+    }
+
+    /// The place that is counted up or down; a new variable is an int64_t.
+    /// That it cannot be written is told after what the operator has to say of its type.
+    fn check_counter(&mut self, left: &ast::Expr) -> Result<(Result<Place>, Type)> {
+        Ok(match self.check_target(left)? {
+            Target::Known { place, ty } => (Ok(place), ty),
+            Target::Refused { ty, error } => (Err(error), ty),
+            Target::New { name, keys } => {
+                let ty = builtin::type_of("int64_t");
+                (Ok(self.create(name, keys, ty.clone())?), ty)
+            }
+        })
+    }
+
+    fn create(&mut self, name: Name<'_>, keys: Option<Vec<Expr>>, ty: Type) -> Result<Place> {
+        match keys {
+            None => Ok(Place::Variable(self.names.create(&name, None, ty)?)),
+            Some(keys) => {
+                let types = keys.iter().map(|key| key.ty.clone()).collect();
+                let array = self.names.create(&name, Some(types), ty)?;
+                Ok(Place::Element { array, keys })
+            }
+        }
+    }
+
+    fn check_target<'a>(&mut self, left: &'a ast::Expr) -> Result<Target<'a>> {
+        if let Some(name) = as_name(left) {
+            if let Some(id) = self.names.find(&name) {
+                let read = self.read_scalar(id, left.span)?;
+                return Ok(Target::Known { place: Place::Variable(id), ty: read.ty });
+            }
+            return Ok(match self.refuse_known(&name)? {
+                Some((ty, error)) => Target::Refused { ty, error },
+                None => Target::New { name, keys: None },
+            });
+        }
+        if let ast::ExprKind::Index { base, indices } = &left.kind
+            && let Some(name) = as_name(base)
+            && self.names.find(&name).is_none()
+            && (name.scope != Scope::Global || self.is_free(&name))
+        {
+            if name.scope == Scope::Clause {
+                return Err(Box::new(Error::LocalArray { name: name.full(), span: left.span }));
+            }
+            let mut keys = Vec::new();
+            for index in indices {
+                keys.push(self.check_key(index)?);
+            }
+            return Ok(Target::New { name, keys: Some(keys) });
+        }
+        let value = self.check_expr(left)?;
+        let refused = |name: &str| Target::Refused {
+            ty: value.ty.clone(),
+            error: Box::new(Error::ReadOnly { name: name.into(), span: left.span }),
+        };
+        Ok(match value.kind {
+            ExprKind::Place(Place::Memory(_) | Place::Bits(_)) if !self.is_writable(left) => {
+                refused("this memory")
+            }
+            ExprKind::Place(place) => Target::Known { place, ty: value.ty },
+            ExprKind::BuiltinElement { array, .. } => refused(array.name()),
+            _ if is_argument(left) => refused("args"),
+            _ => Target::Refused { ty: value.ty, error: Box::new(Error::NotLvalue { span: left.span }) },
+        })
+    }
+
+    /// What D's variables hold and point to, through any number of steps, and what a cast or a subroutine makes; not what
+    /// a built-in variable or a symbol points to. The kernel checks the address anyway.
+    fn is_writable(&self, place: &ast::Expr) -> bool {
+        use ast::ExprKind as K;
+        match &place.kind {
+            K::Ident(name) => {
+                let wanted = Name { scope: Scope::Global, name, span: place.span };
+                self.names.find(&wanted).is_some()
+            }
+            K::Str { .. } => false,
+            K::Member { base, .. } if matches!(base.kind, K::Scope(_)) => true,
+            K::Member { base, .. } | K::Index { base, .. } => self.is_writable(base),
+            K::Unary { operand, .. } | K::Postfix { operand, .. } => self.is_writable(operand),
+            K::Binary { left, right, .. } if matches!(left.kind, K::Int { .. }) => self.is_writable(right),
+            K::Binary { left, .. } => self.is_writable(left),
+            K::Comma { right, .. } => self.is_writable(right),
+            _ => true,
+        }
+    }
+
+    /// No variable of the program, and no name that every program knows.
+    fn is_free(&self, name: &Name<'_>) -> bool {
+        let known = name.scope == Scope::Global
+            && (builtin::lookup(name.name).is_some()
+                || constants::lookup(name.name).is_some()
+                || self.inlines.contains_key(name.name));
+        self.names.find(name).is_none() && !known && !name.name.contains('`')
+    }
+
+    /// A built-in cannot be assigned, nor can a constant: its type and why. A name of another kind is refused at once.
+    fn refuse_known(&mut self, name: &Name<'_>) -> Result<Option<(Type, Box<Error>)>> {
+        if name.scope != Scope::Global {
+            return Ok(None);
+        }
+        let builtin = builtin::lookup(name.name);
+        let constant = constants::lookup(name.name).is_some() || self.inlines.contains_key(name.name);
+        let error = match builtin {
+            Some(_) => Error::ReadOnly { name: name.name.to_string(), span: name.span },
+            None if constant => Error::NotLvalue { span: name.span },
+            None if name.name.contains('`') => {
+                Error::ReadOnly { name: name.name.to_string(), span: name.span }
+            }
+            None => return Ok(None),
+        };
+        // A variable of a library has a type only where the kernel has one for it.
+        if builtin.is_some_and(|entry| matches!(entry.what, What::Library)) && !constant {
+            return Err(Box::new(error));
+        }
+        let ty = self.check_ident(name.name, name.span)?.ty;
+        Ok(Some((ty, Box::new(error))))
+    }
+
+    /// Where the type of a place was fixed.
+    fn declared(&self, place: &Place) -> Option<(String, Span)> {
+        match place {
+            Place::Variable(id) | Place::Element { array: id, .. } => {
+                let variable = self.names.variable(*id);
+                Some((variable.full_name(), variable.span))
+            }
+            Place::Memory(_) | Place::Bits(_) => None,
+        }
+    }
+}
+
+/// `@a` or `@a[…]`: its name, keys and the span of the keys.
+pub(in crate::typeck) fn as_aggregation(expr: &ast::Expr) -> Option<(&str, &[ast::Expr])> {
+    match &expr.kind {
+        ast::ExprKind::Aggregation(name) => Some((name, &[])),
+        ast::ExprKind::Index { base, indices } => match &base.kind {
+            ast::ExprKind::Aggregation(name) => Some((name, indices)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `args[…]`: an element of a variable, though its value is computed.
+pub(in crate::typeck) fn is_argument(expr: &ast::Expr) -> bool {
+    let ast::ExprKind::Index { base, .. } = &expr.kind else { return false };
+    matches!(&base.kind, ast::ExprKind::Ident(name) if name == "args")
+}
+
+/// `@a = …` or `@a[…] = …`
+pub(in crate::typeck) fn is_aggregating(expr: &ast::Expr) -> bool {
+    matches!(&expr.kind, ast::ExprKind::Assign { left, .. } if as_aggregation(left).is_some())
+}
+
+fn is_element(expr: &ast::Expr) -> bool {
+    matches!(&expr.kind, ast::ExprKind::Index { base, .. } if as_name(base).is_some())
+}
+
+fn refuse_array(ty: &Type, span: Span) -> Result<()> {
+    match ty.resolved() {
+        Type::Array { .. } | Type::Function => Err(Box::new(Error::ArrayAssign { found: ty.clone(), span })),
+        _ => Ok(()),
+    }
+}
+
+/// An error of the right side. The condition of an `if` is assigned to a made-up variable: an error in it is one of the
+/// `if`. In `x = x + 1` the name is there, and has no value yet.
+fn in_assignment(left: &ast::Expr, error: Box<Error>) -> Box<Error> {
+    let assigned = as_name(left);
+    let made_up = assigned.is_some_and(|name| name.name.starts_with("%condition"));
+    match *error {
+        Error::Undefined { name, similar, span } if assigned.is_some_and(|left| left.full() == name) => {
+            Box::new(Error::Unassigned { name, similar, span })
+        }
+        Error::NotScalar { op: "&&", found, span } if made_up => {
+            Box::new(Error::ConditionNotScalar { found, span })
+        }
+        _ => error,
+    }
+}
+
+fn assign_symbol(op: BinaryOp) -> &'static str {
+    match arith_op(op) {
+        ArithOp::Or => "|=",
+        ArithOp::Xor => "^=",
+        ArithOp::And => "&=",
+        ArithOp::Shl => "<<=",
+        ArithOp::Shr => ">>=",
+        ArithOp::Add => "+=",
+        ArithOp::Sub => "-=",
+        ArithOp::Mul => "*=",
+        ArithOp::Div => "/=",
+        ArithOp::Rem => "%=",
+    }
+}

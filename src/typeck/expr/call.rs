@@ -1,0 +1,145 @@
+//! typeck/expr/call.rs: subroutines in expressions.
+
+use crate::diag::{Diagnostic, Tag, tags};
+use crate::parser::ast;
+use crate::source::{Span, Spanned};
+use crate::typeck::declare::names::{Name, similar_function};
+use crate::typeck::typed::{Expr, ExprKind, Scope};
+use crate::typeck::vocabulary::builtin::{self, Entry, Prototype, What};
+use crate::typeck::vocabulary::constants;
+use crate::typeck::{Checker, Error, Result};
+use crate::types::Type;
+
+/// Why this name cannot be called, if it cannot.
+pub fn check_call(name: &str, span: Span, declared: bool) -> Option<Box<Diagnostic>> {
+    let callable = builtin::lookup(name)
+        .map(|entry| !matches!(entry.what, What::Variable { .. } | What::Array(_) | What::Library));
+    let name = name.to_string();
+    let error = match callable {
+        Some(true) => return None,
+        None if !declared && constants::lookup(&name).is_none() => {
+            Error::FunctionUndefined { similar: similar_function(&name), name, span }
+        }
+        _ => Error::NotFunction { name, span },
+    };
+    Some(Box::new(error.diagnostic()))
+}
+
+impl Checker<'_> {
+    pub(in crate::typeck) fn check_call(
+        &mut self,
+        callee: &Spanned<String>,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Result<Expr> {
+        let entry = self.function(callee)?;
+        match entry.what {
+            What::Subroutine(prototype) => self.check_subroutine(entry, prototype, args, span),
+            What::Aggregating(_) => {
+                let function = entry.name.to_string();
+                self.check_void(args, Error::AggregatingInExpression { function, span }, span)
+            }
+            What::Action(action) => {
+                let error = Error::ActionInExpression { action: entry.name.to_string(), span };
+                match action.leaves() {
+                    true => Err(Box::new(error)),
+                    false => self.check_void(args, error, span),
+                }
+            }
+            _ => Err(Box::new(Error::NotFunction { name: entry.name.to_string(), span })),
+        }
+    }
+
+    /// A call without a value, where one may be wanted: whoever wants it says so, and if nobody does, it is still in
+    /// the wrong place.
+    fn check_void(&mut self, args: &[ast::Expr], misplaced: Error, span: Span) -> Result<Expr> {
+        for arg in args {
+            if super::assign::as_aggregation(arg).is_none() {
+                self.check_operand(arg)?;
+            }
+        }
+        self.misplaced.get_or_insert(misplaced);
+        Ok(Expr::new(ExprKind::Int(0), Type::Void, span))
+    }
+
+    /// The function of this name; what is not supported yet is noted.
+    pub(in crate::typeck) fn function(&mut self, callee: &Spanned<String>) -> Result<&'static Entry> {
+        let (name, span) = (&callee.node, callee.span);
+        let Some(entry) = builtin::lookup(name) else {
+            let variable = Name { scope: Scope::Global, name, span };
+            return Err(Box::new(match self.names.find(&variable) {
+                Some(_) => Error::NotFunction { name: name.clone(), span },
+                None => {
+                    Error::FunctionUndefined { name: name.clone(), similar: similar_function(name), span }
+                }
+            }));
+        };
+        match entry.what {
+            What::Variable { .. } | What::Array(_) | What::Library => {
+                Err(Box::new(Error::NotFunction { name: name.clone(), span }))
+            }
+            _ => {
+                if let Some(reason) = builtin::absent(entry.name) {
+                    self.absent(tags::FUNC_UNDEF, format!("{}()", entry.name), reason, span);
+                } else if !entry.supported {
+                    self.not_yet(format!("{}()", entry.name), span);
+                }
+                Ok(entry)
+            }
+        }
+    }
+
+    pub(in crate::typeck) fn absent(&mut self, tag: Tag, what: String, reason: &'static str, span: Span) {
+        self.unsupported.get_or_insert(Error::Absent { tag, what, reason, span });
+    }
+
+    pub(in crate::typeck) fn not_yet(&mut self, what: String, span: Span) {
+        self.unsupported.get_or_insert(Error::Unsupported { what, span });
+    }
+
+    fn check_subroutine(
+        &mut self,
+        entry: &Entry,
+        prototype: Prototype,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Result<Expr> {
+        let most = prototype.params.len();
+        let mut values = Vec::new();
+        for arg in args {
+            values.push(self.check_expr(arg)?);
+        }
+        self.require_count(entry.name, values.len(), most - prototype.optional, Some(most), span)?;
+        let mut converted = Vec::new();
+        for (number, (value, param)) in values.into_iter().zip(prototype.params).enumerate() {
+            let param = builtin::type_of(param);
+            if !self.is_compatible(&value, &param) {
+                return Err(Box::new(Error::ArgumentType {
+                    function: entry.name.to_string(),
+                    number: number + 1,
+                    expected: param.to_string(),
+                    found: value.ty,
+                    span: value.span,
+                }));
+            }
+            converted.push(self.convert(value, &param));
+        }
+        let kind = ExprKind::Call { subroutine: prototype.id, args: converted };
+        Ok(Expr::new(kind, builtin::type_of(prototype.returns), span))
+    }
+
+    /// `most` is `None` where any number of further arguments may follow.
+    pub(in crate::typeck) fn require_count(
+        &self,
+        function: &str,
+        found: usize,
+        least: usize,
+        most: Option<usize>,
+        span: Span,
+    ) -> Result<()> {
+        if found >= least && most.is_none_or(|most| found <= most) {
+            return Ok(());
+        }
+        Err(Box::new(Error::ArgumentCount { function: function.to_string(), found, least, most, span }))
+    }
+}

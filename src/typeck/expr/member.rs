@@ -1,0 +1,195 @@
+//! typeck/expr/member.rs: members of structs and unions: `.`, `->`, offsetof; bit-fields.
+
+use super::sum;
+use crate::diag::{Tag, suggest, tags};
+use crate::dif::insn::Builtin;
+use crate::parser::ast;
+use crate::source::{Span, Spanned};
+use crate::typeck::declare::names::Name;
+use crate::typeck::typed::{ArithOp, Bits, Expr, ExprKind, Memory, Place};
+use crate::typeck::{Checker, Error, Result};
+use crate::types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
+use crate::types::{Member, Tagged, Type, TypeSource as _, has_size};
+
+impl Checker<'_> {
+    pub(in crate::typeck) fn check_member(
+        &mut self,
+        base: &ast::Expr,
+        arrow: bool,
+        member: &Spanned<String>,
+        span: Span,
+    ) -> Result<Expr> {
+        if let ast::ExprKind::Scope(scope) = base.kind {
+            if !arrow {
+                return Err(Box::new(Error::BareScope { span: base.span }));
+            }
+            let name = Name { scope: scope.into(), name: &member.node, span };
+            return match self.names.find(&name) {
+                Some(id) => self.read_scalar(id, span),
+                None => Err(self.undefined(&name)),
+            };
+        }
+        if self.is_locals(base) {
+            return self.check_local(base.span, arrow, member, span);
+        }
+        let base = self.check_operand(base)?;
+        if let Some(value) = self.check_translated_member(&base, member, span) {
+            return value;
+        }
+        let record = match arrow {
+            true => match base.ty.referent() {
+                Some(record) => record.clone(),
+                None => return Err(Box::new(Error::ArrowNotPointer { found: base.ty, span: base.span })),
+            },
+            false => base.ty.clone(),
+        };
+        if matches!(base.kind, ExprKind::Builtin(Builtin::Curthread)) && record.is_void() {
+            let (name, why) = ("struct task_struct".to_string(), self.env.kernel.without_types());
+            return Err(Box::new(Error::KernelType { name, why, span: base.span }));
+        }
+        let tagged =
+            self.require_record(&record, base.span, |found, span| Error::NotRecord { found, span })?;
+        let found = self.find_member(&tagged, &record, member, tags::TYPE_MEMBER)?;
+        let user = in_user_memory(&base);
+        self.load_member(base, found, user, span)
+    }
+
+    pub(in crate::typeck) fn load_member(
+        &self,
+        base: Expr,
+        member: Member,
+        user: bool,
+        span: Span,
+    ) -> Result<Expr> {
+        let at = |base: Expr, offset: u64, ty: Type| {
+            let offset = Expr::new(ExprKind::Int(offset), LONG, span);
+            sum(base, offset, Type::Pointer { to: Box::new(ty), user }, span)
+        };
+        let Some(bits) = member.bits else {
+            let address = at(base, member.bit_offset / 8, member.ty);
+            return self.dereference(address, span);
+        };
+        let place = |base: Expr, offset: u64, unit: Type, shift: u32, bits: u32, ty: Type| {
+            let memory = Memory { address: Box::new(at(base, offset, unit.clone())), user };
+            Expr::new(ExprKind::Place(Place::Bits(Bits { memory, unit, shift, bits })), ty, span)
+        };
+        if let Some((offset, unit, shift)) = unit_of(member.bit_offset, bits) {
+            return Ok(place(base, offset, unit, shift, bits, member.ty));
+        }
+        // Of a packed structure: the lower bits are at the end of one word, the upper ones at the begin of the next. What
+        // the address is made of is evaluated twice, so it may have no effects.
+        if bits == 0 || bits > 64 || !is_pure(&base) {
+            let what = format!("the bit-field `{}` over two words", member.name);
+            return Err(Box::new(Error::Unsupported { what, span }));
+        }
+        let (offset, shift) = (member.bit_offset / 64 * 8, (member.bit_offset % 64) as u32);
+        let lower = place(base.clone(), offset, ULONG, shift, 64 - shift, ULONG);
+        let upper = place(base, offset + 8, ULONG, 0, bits - (64 - shift), member.ty.clone());
+        let by = Expr::new(ExprKind::Int((64 - shift).into()), INT, span);
+        let arith = |op, left, right| {
+            let kind = ExprKind::Arith { op, left: Box::new(left), right: Box::new(right) };
+            Expr::new(kind, member.ty.clone(), span)
+        };
+        Ok(arith(ArithOp::Or, arith(ArithOp::Shl, upper, by), lower))
+    }
+
+    pub(in crate::typeck) fn check_offsetof(
+        &mut self,
+        ty: &ast::TypeName,
+        member: &Spanned<String>,
+        span: Span,
+    ) -> Result<Expr> {
+        let record = self.resolve_type(ty)?;
+        let tagged =
+            self.require_record(&record, ty.span, |found, span| Error::OffsetofType { found, span })?;
+        let found = self.find_member(&tagged, &record, member, tags::UNKNOWN)?;
+        if found.bits.is_some() {
+            return Err(Box::new(Error::OffsetofBits { span: member.span }));
+        }
+        Ok(Expr::new(ExprKind::Int(found.bit_offset / 8), INT, span))
+    }
+
+    /// The struct or union that a type is, defined by now.
+    fn require_record(
+        &self,
+        record: &Type,
+        span: Span,
+        error: impl Fn(Type, Span) -> Error,
+    ) -> Result<Tagged> {
+        let tagged = match record.resolved() {
+            Type::Record(tagged) => self.types().complete(tagged),
+            _ => return Err(Box::new(error(record.clone(), span))),
+        };
+        if tagged.bytes.is_none() {
+            let why = self.env.kernel.without_types();
+            return Err(Box::new(Error::IncompleteMember { found: record.clone(), why, span }));
+        }
+        Ok(tagged)
+    }
+
+    /// A struct or union as a value has bytes, and no value has more than four bytes can count.
+    pub(in crate::typeck) fn require_sized(&self, value: &Expr, tag: Tag) -> Result<()> {
+        if has_size(&value.ty) {
+            let bytes = self.layout.size(&value.ty);
+            if bytes.is_none_or(|bytes| u32::try_from(bytes).is_err()) {
+                let (found, span) = (value.ty.clone(), value.span);
+                return Err(Box::new(Error::LargeValue { found, bytes, span }));
+            }
+        }
+        match value.ty.resolved() {
+            Type::Record(tagged) if tagged.bytes.unwrap_or(0) == 0 => {
+                let why = self.env.kernel.without_types().filter(|_| tagged.bytes.is_none());
+                let (found, span) = (value.ty.clone(), value.span);
+                Err(Box::new(Error::IncompleteValue { tag, found, why, span }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn find_member(
+        &self,
+        tagged: &Tagged,
+        record: &Type,
+        member: &Spanned<String>,
+        tag: Tag,
+    ) -> Result<Member> {
+        let members = self.types().members(tagged);
+        let names = members.iter().map(|candidate| candidate.name.as_str());
+        let similar = suggest::nearest(&member.node, names).map(str::to_string);
+        members.into_iter().find(|candidate| candidate.name == member.node).ok_or_else(|| {
+            let (member, record, span) = (member.node.clone(), record.clone(), member.span);
+            Box::new(Error::NoMember { tag, member, record, similar, span })
+        })
+    }
+}
+
+/// A pointer to the memory of the current process, or what is there and not loaded.
+pub(in crate::typeck) fn in_user_memory(value: &Expr) -> bool {
+    let there = matches!(&value.kind, ExprKind::Place(Place::Memory(memory)) if memory.user);
+    value.ty.is_user() || there && value.ty.is_by_ref()
+}
+
+/// Evaluating it twice is no different from once: variables, members and sums of them.
+fn is_pure(value: &Expr) -> bool {
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        match &value.kind {
+            ExprKind::Int(_) | ExprKind::Builtin(_) | ExprKind::Place(Place::Variable(_)) => {}
+            ExprKind::Place(Place::Memory(memory)) => open.push(&memory.address),
+            ExprKind::Convert(operand) => open.push(operand),
+            ExprKind::Arith { left, right, .. } => open.extend([left, right].map(|side| &**side)),
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// The smallest aligned integer that has all the bits: its offset in bytes, its type, and the first bit in it.
+fn unit_of(bit_offset: u64, bits: u32) -> Option<(u64, Type, u32)> {
+    let units = [(8, UCHAR), (16, USHORT), (32, UINT), (64, ULONG)];
+    units.into_iter().find_map(|(width, unit)| {
+        let shift = bit_offset % width;
+        let fits = bits > 0 && shift + u64::from(bits) <= width;
+        fits.then(|| (bit_offset / width * (width / 8), unit, shift as u32))
+    })
+}

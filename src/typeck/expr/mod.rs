@@ -1,0 +1,353 @@
+//! typeck/expr/mod.rs: expressions: names, constants, members, elements.
+
+use super::declare::names::Name;
+use super::expr::member::in_user_memory;
+use super::typed::{ArithOp, Expr, ExprKind, Memory, Place, Scope, VariableId};
+use super::vocabulary::builtin::{self, What};
+use super::vocabulary::constants;
+use super::{Checker, Error, Result};
+use crate::diag::tags;
+use crate::dif::insn::Builtin;
+use crate::parser::ast;
+use crate::source::{Span, Spanned};
+use crate::types::Type;
+use crate::types::intrinsic::{INT, LONG, LONG_LONG, UINT, ULONG, ULONG_LONG};
+
+impl Checker<'_> {
+    pub(super) fn check_expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        let value = self.check_operand(expr)?;
+        match value.kind {
+            ExprKind::Translated { .. } => {
+                Err(Box::new(Error::TranslatedValue { found: value.ty, span: expr.span }))
+            }
+            _ => Ok(value),
+        }
+    }
+
+    /// An expression that may also be a translated value, which has members only.
+    pub(super) fn check_operand(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        use ast::ExprKind as K;
+        let span = expr.span;
+        match &expr.kind {
+            K::Int { value, text } => Ok(check_int(*value, text, span)),
+            K::Char { value, .. } => Ok(Expr::new(ExprKind::Int(*value as u64), INT, span)),
+            K::Str { value, .. } => Ok(Expr::new(ExprKind::Str(value.clone()), Type::String, span)),
+            K::Ident(name) => self.check_ident(name, span),
+            K::Aggregation(name) => self.check_aggregation_operand(name, span),
+            K::Scope(_) => Err(Box::new(Error::BareScope { span })),
+            K::Unary { op, operand } => self.check_unary(*op, operand, span),
+            K::Postfix { op, operand } => self.check_step(operand, *op == ast::PostfixOp::Inc, true, span),
+            K::Binary { op, left, right } => self.check_binary(*op, left, right, span),
+            K::Assign { op: None, left, right } => self.check_assign(left, right, span),
+            K::Assign { op: Some(op), left, right } => self.check_update(*op, left, right, span),
+            K::Conditional { condition, then, otherwise } => {
+                self.check_conditional(condition, then, otherwise, span)
+            }
+            K::Comma { left, right } => self.check_comma(left, right, span),
+            K::Call { callee, args } => self.check_call(callee, args, span),
+            K::Index { base, indices } => self.check_index(base, indices, span),
+            K::Member { base, arrow, member } => self.check_member(base, *arrow, member, span),
+            K::Cast { ty, operand } => {
+                let ty = self.resolve_type(ty)?;
+                let value = self.check_expr(operand)?;
+                self.check_cast(value, ty, span)
+            }
+            K::SizeofType { ty } => {
+                let ty = self.resolve_type(ty)?;
+                self.sizeof(&ty, span)
+            }
+            K::Offsetof { ty, member } => self.check_offsetof(ty, member, span),
+            K::Xlate { ty, operand } => self.check_xlate(ty, operand, span),
+        }
+    }
+
+    /// A parameter of the inline or translator that is being expanded.
+    fn is_bound(&self, name: &Name<'_>) -> bool {
+        name.scope == Scope::Global && self.frames.last().is_some_and(|frame| frame.contains_key(name.name))
+    }
+
+    pub(super) fn check_ident(&mut self, name: &str, span: Span) -> Result<Expr> {
+        if let Some(bound) = self.frames.last().and_then(|frame| frame.get(name)) {
+            return Ok(Expr { span, ..bound.clone() });
+        }
+        let wanted = Name { scope: Scope::Global, name, span };
+        if let Some(inline) = self.check_inline(name, span) {
+            return inline;
+        }
+        if let Some(id) = self.names.find(&wanted) {
+            return self.read_scalar(id, span);
+        }
+        if let Some(entry) = builtin::lookup(name) {
+            return self.check_builtin(entry, span);
+        }
+        if let Some((value, ty)) = constants::lookup(name) {
+            return Ok(Expr::new(ExprKind::Int(value as u64), ty, span));
+        }
+        if name.contains('`') {
+            return self.check_symbol_read(name, span);
+        }
+        if name == "locals" {
+            return Err(Box::new(Error::LocalsAlone { span }));
+        }
+        Err(self.undefined(&wanted))
+    }
+
+    pub(super) fn check_builtin(&mut self, entry: &builtin::Entry, span: Span) -> Result<Expr> {
+        match entry.what {
+            What::Variable { id, ty } => {
+                if let Some(reason) = builtin::absent(entry.name) {
+                    self.absent(tags::VAR_UNSUP, format!("the variable {}", entry.name), reason, span);
+                } else if !entry.supported {
+                    self.not_yet(format!("the variable {}", entry.name), span);
+                }
+                Ok(Expr::new(ExprKind::Builtin(id), self.builtin_type(id, ty), span))
+            }
+            // Its type comes from the kernel: nothing can be said of what is done with it.
+            What::Library => {
+                let (name, why) = (entry.name, self.env.kernel.without_types());
+                Err(Box::new(Error::LibraryVariable { name, why, span }))
+            }
+            What::Array(_) => Err(Box::new(Error::ArrayAsScalar { name: entry.name.to_string(), span })),
+            What::Subroutine(_) | What::Action(_) | What::Aggregating(_) => {
+                Err(Box::new(Error::FunctionAsVariable { name: entry.name.to_string(), span }))
+            }
+        }
+    }
+
+    /// An aggregation has no value here; its type makes every operator refuse it with the operator's own words.
+    fn check_aggregation_operand(&mut self, name: &str, span: Span) -> Result<Expr> {
+        match self.names.find_aggregation(name) {
+            Some(_) => Ok(Expr::new(ExprKind::Int(0), Type::Dynamic, span)),
+            None => {
+                let similar = self.names.similar_aggregation(name).map(|name| format!("@{name}"));
+                Err(Box::new(Error::Undefined { name: format!("@{name}"), similar, span }))
+            }
+        }
+    }
+
+    pub(super) fn read_scalar(&self, id: VariableId, span: Span) -> Result<Expr> {
+        let variable = self.names.variable(id);
+        if variable.keys.is_some() {
+            return Err(Box::new(Error::ArrayAsScalar { name: variable.full_name(), span }));
+        }
+        Ok(Expr::new(ExprKind::Place(Place::Variable(id)), variable.ty.clone(), span))
+    }
+
+    /// A variable that is read although nothing assigned it so far.
+    pub(super) fn undefined(&self, name: &Name<'_>) -> Box<Error> {
+        let similar = self.names.similar_variable(name);
+        Box::new(match name.scope {
+            Scope::Global => Error::Undefined { name: name.full(), similar, span: name.span },
+            _ => Error::Unassigned { name: name.full(), similar, span: name.span },
+        })
+    }
+
+    fn check_index(&mut self, base: &ast::Expr, indices: &[ast::Expr], span: Span) -> Result<Expr> {
+        if let ast::ExprKind::Aggregation(name) = &base.kind {
+            for key in indices {
+                self.check_expr(key)?;
+            }
+            return self.check_aggregation_operand(name, span);
+        }
+        if let ast::ExprKind::Ident(name) = &base.kind {
+            let name = Spanned::new(name.clone(), base.span);
+            if let Some(value) = self.check_inline_call(&name, indices, span) {
+                return value;
+            }
+        }
+        let plain = as_name(base).filter(|name| !self.is_bound(name) && !name.name.contains('`'));
+        if let Some(name) = plain {
+            if let Some(id) = self.names.find(&name) {
+                if self.names.variable(id).keys.is_some() {
+                    let keys = self.check_keys(id, indices, span)?;
+                    let ty = self.names.variable(id).ty.clone();
+                    return Ok(Expr::new(ExprKind::Place(Place::Element { array: id, keys }), ty, span));
+                }
+            } else if name.scope != Scope::Global {
+                return Err(match name.scope {
+                    Scope::Clause => Box::new(Error::LocalArray { name: name.full(), span }),
+                    _ => self.undefined(&name),
+                });
+            } else {
+                match builtin::lookup(name.name) {
+                    Some(entry) => match entry.what {
+                        What::Array(array) => return self.check_builtin_array(entry, array, indices, span),
+                        What::Library => return self.check_builtin(entry, span),
+                        _ => {}
+                    },
+                    None if constants::lookup(name.name).is_none() => {
+                        let similar = self.names.similar_variable(&name);
+                        let name = name.full();
+                        return Err(Box::new(Error::Unassigned { name, similar, span: base.span }));
+                    }
+                    None => {}
+                }
+            }
+        }
+        let [index] = indices else {
+            return Err(Box::new(Error::SeveralIndices { span }));
+        };
+        let base = self.check_expr(base)?;
+        let index = self.check_expr(index)?;
+        let user = in_user_memory(&base);
+        if let (Type::Array { len, .. }, Some(i)) = (base.ty.resolved(), index.constant())
+            && *len > 1
+            && i >= *len
+        {
+            return Err(Box::new(Error::OutOfBounds { index: i, len: *len, span: index.span }));
+        }
+        let mut address = self.arith(ArithOp::Add, "[]", base, index, span)?;
+        if let (Type::Pointer { to, .. }, true) = (&address.ty, user) {
+            address.ty = Type::Pointer { to: to.clone(), user };
+        }
+        self.dereference(address, span)
+    }
+
+    fn check_builtin_array(
+        &mut self,
+        entry: &builtin::Entry,
+        array: Builtin,
+        indices: &[ast::Expr],
+        span: Span,
+    ) -> Result<Expr> {
+        if array == Builtin::Args {
+            return self.check_typed_argument(indices, span);
+        }
+        let [index] = indices else {
+            return Err(Box::new(Error::RegisterIndex { array: entry.name, span }));
+        };
+        let index = self.check_expr(index)?;
+        match index.constant() {
+            Some(i) if index.ty.is_integer() && i <= i32::MAX as u64 => {}
+            _ => return Err(Box::new(Error::RegisterIndex { array: entry.name, span: index.span })),
+        }
+        let kind = ExprKind::BuiltinElement { array, index: Box::new(index) };
+        Ok(Expr::new(kind, builtin::type_of("uint64_t"), span))
+    }
+
+    /// The keys of an element of a known associative array, as its key types.
+    pub(super) fn check_keys(
+        &mut self,
+        array: VariableId,
+        indices: &[ast::Expr],
+        span: Span,
+    ) -> Result<Vec<Expr>> {
+        let mut keys = Vec::new();
+        for index in indices {
+            keys.push(self.check_key(index)?);
+        }
+        let variable = self.names.variable(array);
+        let types = variable.keys.clone().unwrap_or_default();
+        let (name, declared) = (variable.full_name(), variable.span);
+        if types.len() != keys.len() {
+            let (expected, found) = (types.len(), keys.len());
+            return Err(Box::new(Error::KeyCount { name, expected, found, span, declared }));
+        }
+        let mut converted = Vec::new();
+        for (number, (key, ty)) in keys.into_iter().zip(types).enumerate() {
+            if !self.is_compatible(&key, &ty) {
+                let (number, found, span) = (number + 1, key.ty, key.span);
+                return Err(Box::new(Error::KeyType { name, number, expected: ty, found, span, declared }));
+            }
+            converted.push(self.convert(key, &ty));
+        }
+        Ok(converted)
+    }
+
+    /// A value that can be a key of an array or aggregation.
+    pub(super) fn check_key(&mut self, index: &ast::Expr) -> Result<Expr> {
+        let key = self.check_operand(index)?;
+        if key.ty.is_void() || key.is_dynamic() {
+            return Err(Box::new(Error::KeyVoid { found: key.ty, span: index.span }));
+        }
+        self.require_sized(&key, tags::OP_INCOMPLETE)?;
+        Ok(key)
+    }
+
+    /// `*address`
+    pub(super) fn dereference(&self, address: Expr, span: Span) -> Result<Expr> {
+        let to = match address.ty.resolved() {
+            Type::String => crate::types::intrinsic::CHAR,
+            ty => match ty.referent() {
+                Some(to) => to.clone(),
+                None => return Err(Box::new(Error::NotPointer { found: address.ty, span: address.span })),
+            },
+        };
+        match to.resolved() {
+            Type::Void => return Err(Box::new(Error::DereferenceVoid { span })),
+            Type::Function => return Err(Box::new(Error::DereferenceFunction { span })),
+            _ => {}
+        }
+        let user = address.ty.is_user();
+        let memory = Memory { address: Box::new(address), user };
+        Ok(Expr::new(ExprKind::Place(Place::Memory(memory)), self.complete(to), span))
+    }
+
+    pub(super) fn sizeof(&self, ty: &Type, span: Span) -> Result<Expr> {
+        match self.layout.size(&self.complete(ty.clone())) {
+            Some(size) if size > 0 => Ok(Expr::new(ExprKind::Int(size), builtin::type_of("size_t"), span)),
+            _ => Err(Box::new(Error::NoSize { found: ty.clone(), span })),
+        }
+    }
+}
+
+/// `left + right` of type `ty`, folded where it can be.
+pub(super) fn sum(left: Expr, right: Expr, ty: Type, span: Span) -> Expr {
+    if right.constant() == Some(0) {
+        return Expr::new(ExprKind::Convert(Box::new(left)), ty, span);
+    }
+    let (left, right) = (Box::new(left), Box::new(right));
+    Expr::new(ExprKind::Arith { op: ArithOp::Add, left, right }, ty, span)
+}
+
+/// A plain name, `self->name` or `this->name`.
+pub(super) fn as_name(expr: &ast::Expr) -> Option<Name<'_>> {
+    match &expr.kind {
+        ast::ExprKind::Ident(name) => Some(Name { scope: Scope::Global, name, span: expr.span }),
+        ast::ExprKind::Member { base, arrow: true, member } => match base.kind {
+            ast::ExprKind::Scope(scope) => {
+                Some(Name { scope: scope.into(), name: &member.node, span: expr.span })
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl From<ast::Scope> for Scope {
+    fn from(scope: ast::Scope) -> Scope {
+        match scope {
+            ast::Scope::SelfThread => Scope::Thread,
+            ast::Scope::This => Scope::Clause,
+        }
+    }
+}
+
+/// The first type of C99's list that holds the value; decimal constants without `u` are never unsigned.
+fn check_int(value: u64, text: &str, span: Span) -> Expr {
+    let suffix = text.trim_start_matches(|c: char| c.is_ascii_hexdigit() || c == 'x' || c == 'X');
+    let unsigned = suffix.contains(['u', 'U']);
+    let longs = suffix.chars().filter(|c| matches!(c, 'l' | 'L')).count();
+    let decimal = !text.starts_with('0');
+    let types = [
+        (INT, i32::MAX as u64),
+        (UINT, u32::MAX.into()),
+        (LONG, i64::MAX as u64),
+        (ULONG, u64::MAX),
+        (LONG_LONG, i64::MAX as u64),
+        (ULONG_LONG, u64::MAX),
+    ];
+    let start = usize::from(unsigned) + 2 * longs;
+    let step = if decimal || unsigned { 2 } else { 1 };
+    let fits = types.into_iter().skip(start).step_by(step).find(|(_, max)| value <= *max);
+    // The lexer refuses a constant that no type holds.
+    let ty = fits.map_or(ULONG_LONG, |(ty, _)| ty);
+    Expr::new(ExprKind::Int(value), ty, span)
+}
+pub(super) mod assign;
+pub(super) mod call;
+pub(super) mod convert;
+pub(super) mod fold;
+pub(super) mod member;
+pub(super) mod ops;
+pub(super) mod symbols;

@@ -1,0 +1,447 @@
+//! typeck/expr/ops.rs: unary, binary and conditional operators.
+
+use super::assign::is_argument;
+use super::{fold, sum};
+use crate::parser::ast::{self, BinaryOp, UnaryOp};
+use crate::source::Span;
+use crate::typeck::typed::{ArithOp, CompareClass, CompareOp, Expr, ExprKind, LogicOp, Memory, Place};
+use crate::typeck::vocabulary::builtin;
+use crate::typeck::{Checker, Error, Result};
+use crate::types::intrinsic::{CHAR, INT};
+use crate::types::{Type, promote};
+
+impl Checker<'_> {
+    pub(in crate::typeck) fn check_unary(
+        &mut self,
+        op: UnaryOp,
+        operand: &ast::Expr,
+        span: Span,
+    ) -> Result<Expr> {
+        match op {
+            UnaryOp::PreInc => return self.check_step(operand, true, false, span),
+            UnaryOp::PreDec => return self.check_step(operand, false, false, span),
+            _ => {}
+        }
+        if let (UnaryOp::Sizeof, ast::ExprKind::Ident(name)) = (op, &operand.kind)
+            && name.contains('`')
+            && let Some(size) = self.symbol_size(name, span)
+        {
+            return Ok(size);
+        }
+        let value = self.check_operand(operand)?;
+        self.apply_unary(op, operand, value, span)
+    }
+
+    fn apply_unary(&self, op: UnaryOp, operand: &ast::Expr, value: Expr, span: Span) -> Result<Expr> {
+        let translated = matches!(value.kind, ExprKind::Translated { .. });
+        match value.ty.referent() {
+            // What a translated pointer points to is there by its members too.
+            Some(to) if translated && op == UnaryOp::Deref => {
+                return Ok(Expr::new(value.kind, self.complete(to.clone()), span));
+            }
+            _ if translated => {
+                return Err(Box::new(Error::TranslatedValue { found: value.ty, span: operand.span }));
+            }
+            _ => {}
+        }
+        match op {
+            UnaryOp::Plus | UnaryOp::Neg => {
+                require(value.ty.is_integer(), &value, |found, span| Error::NotArithmetic {
+                    op: if op == UnaryOp::Neg { "-" } else { "+" },
+                    found,
+                    span,
+                })?;
+                Ok(match op {
+                    UnaryOp::Plus => Expr { span, ..value },
+                    _ => unary(value, u64::wrapping_neg, ExprKind::Negate, span),
+                })
+            }
+            UnaryOp::BitNot => {
+                require(value.ty.is_integer(), &value, |found, span| Error::NotInteger {
+                    op: "~",
+                    found,
+                    span,
+                })?;
+                Ok(unary(value, |v| !v, ExprKind::Complement, span))
+            }
+            UnaryOp::Not => {
+                require(value.ty.is_scalar(), &value, |found, span| Error::NotScalar {
+                    op: "!",
+                    found,
+                    span,
+                })?;
+                let not = unary(value, |v| u64::from(v == 0), ExprKind::Not, span);
+                Ok(Expr { ty: INT, ..not })
+            }
+            UnaryOp::AddrOf if is_argument(operand) => Err(Box::new(Error::AddressOfVariable { span })),
+            UnaryOp::AddrOf if Self::is_function_address(&value) => Ok(value),
+            UnaryOp::AddrOf => check_address_of(value, span),
+            UnaryOp::Sizeof => match &value.kind {
+                ExprKind::Place(Place::Bits(_)) => {
+                    Err(Box::new(Error::BitField { what: "sizeof", span: value.span }))
+                }
+                ExprKind::Str(text) => {
+                    let size = ExprKind::Int(text.len() as u64 + 1);
+                    Ok(Expr::new(size, builtin::type_of("size_t"), span))
+                }
+                _ => self.sizeof(&value.ty, span),
+            },
+            UnaryOp::Stringof => {
+                let ty = &value.ty;
+                if !ty.is_scalar() && !ty.is_pointer() && !ty.is_string_compatible() {
+                    return Err(Box::new(Error::Stringof { found: value.ty, span: value.span }));
+                }
+                Ok(self.cast(value, Type::String, Some(span)))
+            }
+            UnaryOp::Deref => self.dereference(value, span),
+            UnaryOp::PreInc | UnaryOp::PreDec => Ok(value),
+        }
+    }
+
+    pub(in crate::typeck) fn check_binary(
+        &mut self,
+        op: BinaryOp,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        span: Span,
+    ) -> Result<Expr> {
+        let left = self.check_expr(left)?;
+        let enumerator = match compare_op(op) {
+            Some(_) => self.check_enumerator(&left.ty, right)?,
+            None => None,
+        };
+        let right = match enumerator {
+            Some(value) => value,
+            None => self.check_expr(right)?,
+        };
+        if let Some(op) = logic_op(op) {
+            return check_logic(op, left, right, span);
+        }
+        match compare_op(op) {
+            Some(compare) => check_compare(compare, symbol(op), left, right, span),
+            None => self.arith(arith_op(op), symbol(op), left, right, span),
+        }
+    }
+
+    /// An arithmetic operator, also that of `op=` and `[]`; `op_text` is what the user wrote.
+    pub(in crate::typeck) fn arith(
+        &self,
+        op: ArithOp,
+        op_text: &'static str,
+        left: Expr,
+        right: Expr,
+        span: Span,
+    ) -> Result<Expr> {
+        match op {
+            ArithOp::Add | ArithOp::Sub if !(left.ty.is_integer() && right.ty.is_integer()) => {
+                return self.pointer_arith(op, op_text, left, right, span);
+            }
+            ArithOp::Add | ArithOp::Sub => {}
+            ArithOp::Mul | ArithOp::Div => {
+                let error = |found, span| Error::NotArithmetic { op: op_text, found, span };
+                require(left.ty.is_integer(), &left, error)?;
+                require(right.ty.is_integer(), &right, error)?;
+            }
+            _ => {
+                let error = |found, span| Error::NotInteger { op: op_text, found, span };
+                require(left.ty.is_integer(), &left, error)?;
+                require(right.ty.is_integer(), &right, error)?;
+            }
+        }
+        let ty = match op {
+            ArithOp::Shl | ArithOp::Shr => left.ty.clone(),
+            _ => promote(&left.ty, &right.ty),
+        };
+        if matches!(op, ArithOp::Div | ArithOp::Rem) && right.constant() == Some(0) {
+            return Err(Box::new(Error::DivisionByZero { span: right.span }));
+        }
+        if let (Some(l), Some(r)) = (left.constant(), right.constant())
+            && let Some(value) = fold::arith(op, ty.is_signed(), l, r)
+        {
+            return Ok(Expr::new(ExprKind::Int(value), ty, span));
+        }
+        let (left, right) = (Box::new(left), Box::new(right));
+        Ok(Expr::new(ExprKind::Arith { op, left, right }, ty, span))
+    }
+
+    /// pointer ± integer, integer + pointer, pointer − pointer; a string counts as a pointer to char.
+    fn pointer_arith(
+        &self,
+        op: ArithOp,
+        op_text: &'static str,
+        left: Expr,
+        right: Expr,
+        span: Span,
+    ) -> Result<Expr> {
+        let incompatible = |left: &Expr, right: &Expr| {
+            let (left, right) = (left.ty.clone(), right.ty.clone());
+            Box::new(Error::Incompatible { op: op_text, left, right, span })
+        };
+        let element = |value: &Expr| match value.ty.resolved() {
+            Type::String => Some(CHAR),
+            ty => ty.referent().cloned(),
+        };
+        match (element(&left), element(&right)) {
+            (Some(to), None) if right.ty.is_integer() => match self.layout.size(&to) {
+                Some(size) => Ok(offset_pointer(op, left, right, to, size, span)),
+                None => Err(incompatible(&left, &right)),
+            },
+            (None, Some(to)) if left.ty.is_integer() && op == ArithOp::Add => match self.layout.size(&to) {
+                Some(size) => Ok(offset_pointer(op, right, left, to, size, span)),
+                None => Err(incompatible(&left, &right)),
+            },
+            (Some(a), Some(b)) if op == ArithOp::Sub && a.same(&b) => match self.layout.size(&a) {
+                Some(size) => Ok(pointer_difference(left, right, size, span)),
+                None => Err(incompatible(&left, &right)),
+            },
+            _ => Err(incompatible(&left, &right)),
+        }
+    }
+
+    pub(in crate::typeck) fn check_conditional(
+        &mut self,
+        condition: &ast::Expr,
+        then: &ast::Expr,
+        otherwise: &ast::Expr,
+        span: Span,
+    ) -> Result<Expr> {
+        let condition = self.check_expr(condition)?;
+        require(condition.ty.is_scalar(), &condition, |found, span| Error::NotScalar {
+            op: "?:",
+            found,
+            span,
+        })?;
+        self.refuse_action(then, "?:")?;
+        self.refuse_action(otherwise, "?:")?;
+        let then = self.check_operand(then)?;
+        let otherwise = self.check_operand(otherwise)?;
+        for branch in [&then, &otherwise] {
+            if branch.is_dynamic() {
+                return Err(Box::new(Error::DynamicOperand { op: "?:", span: branch.span }));
+            }
+        }
+        let Some(ty) = self.unify(&then, &otherwise) else {
+            let (left, right) = (then.ty, otherwise.ty);
+            return Err(Box::new(Error::Incompatible { op: "?:", left, right, span }));
+        };
+        if let Some(value) = condition.constant() {
+            let chosen = if value != 0 { &then } else { &otherwise };
+            if let ExprKind::Int(_) | ExprKind::Str(_) = chosen.kind {
+                return Ok(Expr::new(chosen.kind.clone(), ty, span));
+            }
+        }
+        let (condition, then, otherwise) = (Box::new(condition), Box::new(then), Box::new(otherwise));
+        Ok(Expr::new(ExprKind::Conditional { condition, then, otherwise }, ty, span))
+    }
+
+    pub(in crate::typeck) fn check_comma(
+        &mut self,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        span: Span,
+    ) -> Result<Expr> {
+        self.refuse_action(left, ",")?;
+        self.refuse_action(right, ",")?;
+        let left = self.check_operand(left)?;
+        let right = self.check_operand(right)?;
+        for operand in [&left, &right] {
+            if operand.is_dynamic() {
+                return Err(Box::new(Error::DynamicOperand { op: ",", span: operand.span }));
+            }
+        }
+        let ty = right.ty.clone();
+        Ok(Expr::new(ExprKind::Comma { left: Box::new(left), right: Box::new(right) }, ty, span))
+    }
+
+    /// An action is no operand of `?:` and `,`.
+    fn refuse_action(&self, operand: &ast::Expr, op: &'static str) -> Result<()> {
+        if let ast::ExprKind::Call { callee, .. } = &operand.kind
+            && let Some(entry) = builtin::lookup(&callee.node)
+            && matches!(entry.what, builtin::What::Action(_))
+        {
+            let (action, span) = (entry.name.to_string(), operand.span);
+            return Err(Box::new(Error::ActionOperand { op, action, span }));
+        }
+        Ok(())
+    }
+}
+
+fn require(ok: bool, value: &Expr, error: impl Fn(Type, Span) -> Error) -> Result<()> {
+    if ok { Ok(()) } else { Err(Box::new(error(value.ty.clone(), value.span))) }
+}
+
+fn unary(value: Expr, fold: impl Fn(u64) -> u64, kind: impl Fn(Box<Expr>) -> ExprKind, span: Span) -> Expr {
+    let ty = value.ty.clone();
+    let kind = match value.constant() {
+        Some(constant) => ExprKind::Int(fold(constant)),
+        None => kind(Box::new(value)),
+    };
+    Expr::new(kind, ty, span)
+}
+
+/// `&x` is the address that `x` would be loaded from; a variable of D has none.
+fn check_address_of(value: Expr, span: Span) -> Result<Expr> {
+    match value.kind {
+        ExprKind::Place(Place::Memory(Memory { address, user })) => {
+            let to = Type::Pointer { to: Box::new(value.ty), user };
+            Ok(Expr::new(ExprKind::Convert(address), to, span))
+        }
+        ExprKind::Place(Place::Bits(_)) => Err(Box::new(Error::BitField { what: "&", span: value.span })),
+        ExprKind::Place(_) | ExprKind::Builtin(_) | ExprKind::BuiltinElement { .. } => {
+            Err(Box::new(Error::AddressOfVariable { span }))
+        }
+        _ if value.ty == Type::Dynamic => Err(Box::new(Error::AddressOfVariable { span })),
+        _ => Err(Box::new(Error::AddressOfValue { span })),
+    }
+}
+
+fn offset_pointer(op: ArithOp, pointer: Expr, index: Expr, to: Type, size: u64, span: Span) -> Expr {
+    let ty = Type::Pointer { to: Box::new(to), user: pointer.ty.is_user() };
+    let index = scale(index, size);
+    match op {
+        ArithOp::Add => sum(pointer, index, ty, span),
+        _ => {
+            let (left, right) = (Box::new(pointer), Box::new(index));
+            Expr::new(ExprKind::Arith { op, left, right }, ty, span)
+        }
+    }
+}
+
+/// The index in bytes: a shift where the size is a power of two.
+fn scale(index: Expr, size: u64) -> Expr {
+    let (ty, span) = (index.ty.clone(), index.span);
+    let constant = |value| Box::new(Expr::new(ExprKind::Int(value), ty.clone(), span));
+    let kind = match (index.constant(), size) {
+        (_, 1) => return index,
+        (Some(value), _) => ExprKind::Int(value.wrapping_mul(size)),
+        (None, size) if size.is_power_of_two() => {
+            let right = constant(size.trailing_zeros().into());
+            ExprKind::Arith { op: ArithOp::Shl, left: Box::new(index), right }
+        }
+        (None, size) => ExprKind::Arith { op: ArithOp::Mul, left: Box::new(index), right: constant(size) },
+    };
+    Expr::new(kind, ty, span)
+}
+
+fn pointer_difference(left: Expr, right: Expr, size: u64, span: Span) -> Expr {
+    let ty = builtin::type_of("ptrdiff_t");
+    let (left, right) = (Box::new(left), Box::new(right));
+    let bytes = Expr::new(ExprKind::Arith { op: ArithOp::Sub, left, right }, ty.clone(), span);
+    if size <= 1 {
+        return bytes;
+    }
+    let divisor = Box::new(Expr::new(ExprKind::Int(size), ty.clone(), span));
+    Expr::new(ExprKind::Arith { op: ArithOp::Div, left: Box::new(bytes), right: divisor }, ty, span)
+}
+
+fn check_logic(op: LogicOp, left: Expr, right: Expr, span: Span) -> Result<Expr> {
+    let text = match op {
+        LogicOp::Or => "||",
+        LogicOp::Xor => "^^",
+        LogicOp::And => "&&",
+    };
+    for operand in [&left, &right] {
+        require(operand.ty.is_scalar(), operand, |found, span| Error::NotScalar { op: text, found, span })?;
+    }
+    let kind = match (left.constant(), right.constant()) {
+        (Some(l), Some(r)) => ExprKind::Int(u64::from(match op {
+            LogicOp::Or => l != 0 || r != 0,
+            LogicOp::Xor => (l != 0) != (r != 0),
+            LogicOp::And => l != 0 && r != 0,
+        })),
+        _ => ExprKind::Logic { op, left: Box::new(left), right: Box::new(right) },
+    };
+    Ok(Expr::new(kind, INT, span))
+}
+
+fn check_compare(op: CompareOp, text: &'static str, left: Expr, right: Expr, span: Span) -> Result<Expr> {
+    let (l, r) = (&left.ty, &right.ty);
+    let strings = l.is_string_compatible() && r.is_string_compatible();
+    let class = if l.is_integer() && r.is_integer() {
+        if promote(l, r).is_signed() { CompareClass::Signed } else { CompareClass::Unsigned }
+    } else if strings && (l.is_string() || r.is_string()) {
+        CompareClass::String
+    } else if pointers_compare(&left, &right) {
+        CompareClass::Unsigned
+    } else {
+        let (left, right) = (left.ty, right.ty);
+        return Err(Box::new(Error::Incompatible { op: text, left, right, span }));
+    };
+    let kind = match (left.constant(), right.constant()) {
+        (Some(l), Some(r)) => ExprKind::Int(u64::from(fold::compare(op, class, l, r))),
+        _ => ExprKind::Compare { op, class, left: Box::new(left), right: Box::new(right) },
+    };
+    Ok(Expr::new(kind, INT, span))
+}
+
+fn pointers_compare(left: &Expr, right: &Expr) -> bool {
+    let zero = |value: &Expr| value.ty.is_integer() && value.constant() == Some(0);
+    let pointer = |value: &Expr| value.ty.is_pointer() || value.ty.is_string();
+    match (left.ty.referent(), right.ty.referent()) {
+        (Some(a), Some(b)) => {
+            left.ty.is_user() == right.ty.is_user() && (a.same(b) || a.is_void() || b.is_void())
+        }
+        _ => pointer(left) && zero(right) || zero(left) && pointer(right),
+    }
+}
+
+fn logic_op(op: BinaryOp) -> Option<LogicOp> {
+    match op {
+        BinaryOp::LogOr => Some(LogicOp::Or),
+        BinaryOp::LogXor => Some(LogicOp::Xor),
+        BinaryOp::LogAnd => Some(LogicOp::And),
+        _ => None,
+    }
+}
+
+fn compare_op(op: BinaryOp) -> Option<CompareOp> {
+    match op {
+        BinaryOp::Eq => Some(CompareOp::Eq),
+        BinaryOp::Ne => Some(CompareOp::Ne),
+        BinaryOp::Lt => Some(CompareOp::Lt),
+        BinaryOp::Le => Some(CompareOp::Le),
+        BinaryOp::Gt => Some(CompareOp::Gt),
+        BinaryOp::Ge => Some(CompareOp::Ge),
+        _ => None,
+    }
+}
+
+/// Of an operator that is neither logical nor a comparison.
+pub(in crate::typeck) fn arith_op(op: BinaryOp) -> ArithOp {
+    match op {
+        BinaryOp::BitOr | BinaryOp::LogOr => ArithOp::Or,
+        BinaryOp::BitXor | BinaryOp::LogXor => ArithOp::Xor,
+        BinaryOp::BitAnd | BinaryOp::LogAnd => ArithOp::And,
+        BinaryOp::Shl => ArithOp::Shl,
+        BinaryOp::Shr => ArithOp::Shr,
+        BinaryOp::Sub => ArithOp::Sub,
+        BinaryOp::Mul => ArithOp::Mul,
+        BinaryOp::Div => ArithOp::Div,
+        BinaryOp::Rem => ArithOp::Rem,
+        _ => ArithOp::Add,
+    }
+}
+
+fn symbol(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::LogOr => "||",
+        BinaryOp::LogXor => "^^",
+        BinaryOp::LogAnd => "&&",
+        BinaryOp::BitOr => "|",
+        BinaryOp::BitXor => "^",
+        BinaryOp::BitAnd => "&",
+        BinaryOp::Eq => "==",
+        BinaryOp::Ne => "!=",
+        BinaryOp::Lt => "<",
+        BinaryOp::Le => "<=",
+        BinaryOp::Gt => ">",
+        BinaryOp::Ge => ">=",
+        BinaryOp::Shl => "<<",
+        BinaryOp::Shr => ">>",
+        BinaryOp::Add => "+",
+        BinaryOp::Sub => "-",
+        BinaryOp::Mul => "*",
+        BinaryOp::Div => "/",
+        BinaryOp::Rem => "%",
+    }
+}

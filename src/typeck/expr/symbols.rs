@@ -1,0 +1,106 @@
+//! typeck/expr/symbols.rs: what of a program the kernel gives the meaning of: symbols, curthread, names of enumerators.
+
+use crate::dif::insn::Builtin;
+use crate::parser::ast::{self, TagKind};
+use crate::source::Span;
+use crate::typeck::typed::{ArithOp, Expr, ExprKind};
+use crate::typeck::vocabulary::{builtin, constants};
+use crate::typeck::{Checker, Error, Result};
+use crate::types::intrinsic::{INT, ULONG};
+use crate::types::{Symbol, Type, TypeSource as _};
+
+impl Checker<'_> {
+    /// `` module`name ``: a variable is loaded from its address, a function is its address.
+    pub(in crate::typeck) fn check_symbol_read(&self, name: &str, span: Span) -> Result<Expr> {
+        let Some(symbol) = self.env.kernel.symbol(name) else {
+            if name.contains("``") && self.env.kernel.symbol(&name.replace("``", "`")).is_some() {
+                return Err(Box::new(Error::UserSymbol { name: name.to_string(), span }));
+            }
+            return Err(Box::new(Error::SymbolUndefined { name: name.to_string(), span }));
+        };
+        let Some(ty) = symbol.ty.clone() else {
+            let why = self.env.kernel.without_types();
+            return Err(Box::new(Error::SymbolWithoutType { name: name.to_string(), why, span }));
+        };
+        let function = ty == Type::Function;
+        let pointer = Type::pointer_to(ty);
+        let address = match symbol.per_cpu {
+            true => self.own_address(&symbol, pointer, span)?,
+            false => Expr::new(ExprKind::Int(symbol.address), pointer, span),
+        };
+        if function { Ok(address) } else { self.dereference(address, span) }
+    }
+
+    /// Of the variable of the processor that the probe fires on, if each has one of its own.
+    fn own_address(&self, symbol: &Symbol, pointer: Type, span: Span) -> Result<Expr> {
+        Ok(Expr { ty: pointer, ..self.own_place(symbol.address, &symbol.name, span)? })
+    }
+
+    /// Of what stands at an address of the part of which each processor has its own.
+    pub(in crate::typeck) fn own_place(&self, address: u64, name: &str, span: Span) -> Result<Expr> {
+        let Some(offsets) = self.env.kernel.symbol("vmlinux`__per_cpu_offset") else {
+            let (name, why) = (name.to_string(), "where each processor has its own is not known".to_string());
+            return Err(Box::new(Error::SymbolWithoutType { name, why: Some(why), span }));
+        };
+        let value = |kind| Expr::new(kind, ULONG, span);
+        let arith =
+            |op, left, right| value(ExprKind::Arith { op, left: Box::new(left), right: Box::new(right) });
+        let cpu = Expr::new(ExprKind::Builtin(Builtin::Cpu), INT, span);
+        let index = arith(ArithOp::Shl, cpu, value(ExprKind::Int(3)));
+        let place = arith(ArithOp::Add, value(ExprKind::Int(offsets.address)), index);
+        let place = Expr { ty: Type::pointer_to(ULONG), ..place };
+        let offset = self.dereference(place, span)?;
+        Ok(arith(ArithOp::Add, value(ExprKind::Int(address)), offset))
+    }
+
+    /// A built-in variable's type, which may be one of the kernel.
+    pub(in crate::typeck) fn builtin_type(&self, id: Builtin, ty: &'static str) -> Type {
+        match id {
+            Builtin::Curthread => match self.env.kernel.tagged(TagKind::Struct, "task_struct") {
+                Some(task) => Type::pointer_to(task),
+                None => builtin::type_of(ty),
+            },
+            _ => builtin::type_of(ty),
+        }
+    }
+
+    /// The right side of a comparison whose left side is an enum, if it is the name of one of its values.
+    pub(in crate::typeck) fn check_enumerator(
+        &mut self,
+        left: &Type,
+        right: &ast::Expr,
+    ) -> Result<Option<Expr>> {
+        let (Type::Enum(tagged), ast::ExprKind::Ident(name)) = (left.resolved(), &right.kind) else {
+            return Ok(None);
+        };
+        let enumerators = self.types().enumerators(tagged);
+        let Some((_, value)) = enumerators.into_iter().find(|(candidate, _)| candidate == name) else {
+            return Ok(None);
+        };
+        let wanted = crate::typeck::declare::names::Name {
+            scope: crate::typeck::typed::Scope::Global,
+            name,
+            span: right.span,
+        };
+        let taken = self.names.find(&wanted).is_some()
+            || builtin::lookup(name).is_some()
+            || constants::lookup(name).is_some();
+        if taken {
+            let (name, ty, span) = (name.clone(), left.clone(), right.span);
+            return Err(Box::new(Error::Ambiguous { name, ty, span }));
+        }
+        Ok(Some(Expr::new(ExprKind::Int(value as u64), left.clone(), right.span)))
+    }
+
+    /// `` &module`function ``
+    pub(in crate::typeck) fn is_function_address(value: &Expr) -> bool {
+        matches!(value.kind, ExprKind::Int(_)) && value.ty.referent() == Some(&Type::Function)
+    }
+
+    /// Bytes of a kernel symbol; of one without a type those that the symbol table tells.
+    pub(in crate::typeck) fn symbol_size(&self, name: &str, span: Span) -> Option<Expr> {
+        let symbol = self.env.kernel.symbol(name).filter(|symbol| symbol.bytes > 0)?;
+        let typed = symbol.ty.as_ref().is_some_and(|ty| self.layout.size(ty).is_some_and(|size| size > 0));
+        (!typed).then(|| Expr::new(ExprKind::Int(symbol.bytes), ULONG, span))
+    }
+}

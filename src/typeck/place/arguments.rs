@@ -1,0 +1,275 @@
+//! typeck/place/arguments.rs: args[]: what the probes of a clause say that their arguments are.
+
+use crate::diag::tags;
+use crate::dif::insn::Builtin;
+use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields, TagKind};
+use crate::source::Span;
+use crate::typeck::declare::provider::Argument;
+use crate::typeck::typed::{Expr, ExprKind};
+use crate::typeck::vocabulary::{builtin, syscalls};
+use crate::typeck::{Checker, Error, Result};
+use crate::types::intrinsic::{INT, LONG, ULONG};
+use crate::types::{Prototype, Type};
+
+/// arg0 to arg9.
+const ARGUMENTS: [Builtin; 10] = [
+    Builtin::Arg0,
+    Builtin::Arg1,
+    Builtin::Arg2,
+    Builtin::Arg3,
+    Builtin::Arg4,
+    Builtin::Arg5,
+    Builtin::Arg6,
+    Builtin::Arg7,
+    Builtin::Arg8,
+    Builtin::Arg9,
+];
+
+/// Which element of `args[]` is meant, and where the index and the whole stand.
+#[derive(Clone, Copy)]
+struct Wanted {
+    number: u64,
+    index: Span,
+    span: Span,
+}
+
+impl Checker<'_> {
+    /// `args[i]`: what the probes of the clause say that it is.
+    pub(in crate::typeck) fn check_typed_argument(
+        &mut self,
+        indices: &[ast::Expr],
+        span: Span,
+    ) -> Result<Expr> {
+        let [index] = indices else {
+            return Err(Box::new(Error::ArgumentsSubscript { tag: tags::PROTO_LEN, span }));
+        };
+        let index = self.check_expr(index)?;
+        let Some(number) = index.constant().filter(|_| index.ty.is_integer()) else {
+            return Err(Box::new(Error::ArgumentsSubscript { tag: tags::PROTO_ARG, span: index.span }));
+        };
+        let Some(probes) = self.probes.clone() else {
+            return Err(Box::new(Error::ArgumentsOutside { span }));
+        };
+        if let Some(argument) = self.check_site_argument(number, index.span, span) {
+            return argument;
+        }
+        let wanted = Wanted { number, index: index.span, span };
+        let mut argument: Option<Argument> = None;
+        for probe in &probes {
+            let found = self.argument_of_all(probe, wanted)?;
+            match &argument {
+                Some(first) if !same(first, &found) => {
+                    let notes = Vec::new();
+                    return Err(Box::new(Error::ArgumentsDiffer { span, probe: probe.span, notes }));
+                }
+                Some(_) => {}
+                None => argument = Some(found),
+            }
+        }
+        let Some((raw, native, ty)) = argument else {
+            return Err(Box::new(Error::ArgumentsOutside { span }));
+        };
+        let Some(raw) = ARGUMENTS.get(raw) else {
+            let count = ARGUMENTS.len() as u64;
+            return Err(Box::new(Error::ArgumentIndex { number, count, span: index.span }));
+        };
+        let raw = Expr::new(ExprKind::Builtin(*raw), builtin::type_of("int64_t"), span);
+        let value = Expr::new(ExprKind::Convert(Box::new(raw)), native, span);
+        if self.is_compatible(&value, &ty) {
+            return Ok(Expr { ty, ..value });
+        }
+        self.translated(ty, value, span)
+    }
+
+    /// Of all probes that a description names: they must agree. Those whose arguments have no types at all, as of what is
+    /// written in assembly, do not speak against the others.
+    fn argument_of_all(&self, probe: &ProbeDesc, wanted: Wanted) -> Result<Argument> {
+        let probes = self.probes_of(&probe.kind);
+        let found = probes.iter().map(|fields| (fields, self.argument_of(fields, wanted)));
+        let mut typed = found.filter(|(_, found)| probes.len() == 1 || !is_untyped(found));
+        let Some((first, argument)) = typed.next() else {
+            return match probes.first() {
+                Some(first) => self.argument_of(first, wanted),
+                None => Err(Box::new(Error::ArgumentsUnstable { span: wanted.span, probe: probe.span })),
+            };
+        };
+        for (other, found) in typed {
+            let agree = match (&argument, &found) {
+                (Ok(a), Ok(b)) => same(a, b),
+                (a, b) => a.is_err() && b.is_err(),
+            };
+            if !agree {
+                let shown = |fields: &ProbeFields, found: &Result<Argument>| match found {
+                    Ok((_, _, ty)) => format!("of {fields} args[{}] is {ty}", wanted.number),
+                    Err(_) => format!("{fields} has no args[{}]", wanted.number),
+                };
+                let notes = vec![shown(first, &argument), shown(other, &found)];
+                let (span, probe) = (wanted.span, probe.span);
+                return Err(Box::new(Error::ArgumentsDiffer { span, probe, notes }));
+            }
+        }
+        argument
+    }
+
+    /// The probes that a description names. One that is written out is itself, whether it is there or not.
+    fn probes_of(&self, probe: &ProbeDescKind) -> Vec<ProbeFields> {
+        let ProbeDescKind::Fields(fields) = probe else { return self.env.kernel.probes(probe) };
+        let own = matches!(fields.name.as_str(), "BEGIN" | "END" | "ERROR");
+        if own && matches!(fields.provider.as_str(), "" | "dtrace") {
+            return vec![ProbeFields { provider: "dtrace".to_string(), ..ProbeFields::clone(fields) }];
+        }
+        let declared = self.declared_probes(fields);
+        if !declared.is_empty() {
+            let named = |name| ProbeFields { name, ..ProbeFields::clone(fields) };
+            return declared.into_iter().map(named).collect();
+        }
+        let exact = |field: &str| !field.is_empty() && !is_glob(field);
+        let written_out = match fields.provider.as_str() {
+            "fbt" | "syscall" => exact(&fields.function) && exact(&fields.name),
+            "sdt" => exact(&fields.name),
+            provider => exact(provider),
+        };
+        match written_out {
+            true => vec![ProbeFields::clone(fields)],
+            false => self.env.kernel.probes(probe),
+        }
+    }
+
+    /// Of one probe.
+    fn argument_of(&self, fields: &ProbeFields, wanted: Wanted) -> Result<Argument> {
+        let Wanted { number, index, span } = wanted;
+        let outside = |count: u64| Box::new(Error::ArgumentIndex { number, count, span: index });
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        if let Some(arguments) = self.declared_arguments(fields) {
+            let count = arguments.len() as u64;
+            return arguments.into_iter().nth(number).ok_or_else(|| outside(count));
+        }
+        if !has_prototypes(fields) {
+            return Err(outside(0));
+        }
+        let untyped =
+            |why| Box::new(Error::ArgumentWithoutType { function: fields.function.clone(), why, span });
+        let Some(prototype) = self.prototype_of(fields) else {
+            return Err(untyped(self.env.kernel.without_types()));
+        };
+        let by_value = |ty: &Type| untyped(Some(format!("{ty} is passed by value")));
+        if is_return(fields) {
+            let returns = prototype.returns;
+            return match number {
+                0 => Ok((0, first_of_return(fields), first_of_return(fields))),
+                1 if returns.is_void() => Err(outside(1)),
+                1 if returns.is_by_ref() => Err(by_value(&returns)),
+                1 => Ok((1, returns.clone(), returns)),
+                _ => Err(outside(if returns.is_void() { 1 } else { 2 })),
+            };
+        }
+        let params = prototype.params;
+        let Some((_, ty)) = params.get(number) else { return Err(outside(params.len() as u64)) };
+        if ty.is_by_ref() {
+            return Err(by_value(ty));
+        }
+        // A struct before it may take two registers, or none.
+        let before: usize = params[..number].iter().map(|(_, ty)| self.registers_of(ty)).sum();
+        match before < ARGUMENTS.len() {
+            true => Ok((before, ty.clone(), ty.clone())),
+            false => Err(outside(ARGUMENTS.len() as u64)),
+        }
+    }
+
+    /// Of the function that a probe of fbt is in. Of a tracepoint, which sdt's probes are, that of the function which calls all
+    /// who listen: what it is told for itself comes first.
+    fn prototype_of(&self, fields: &ProbeFields) -> Option<Prototype> {
+        let module = if is_glob(&fields.module) { "" } else { fields.module.as_str() };
+        match fields.provider.as_str() {
+            "sdt" => {}
+            "syscall" => return self.system_call(&fields.function),
+            _ => return self.env.kernel.prototype(module, &fields.function),
+        }
+        let caller = self.env.kernel.prototype(module, &format!("__traceiter_{}", fields.name))?;
+        let params = caller.params.into_iter().skip(1).collect();
+        Some(Prototype { params, ..caller })
+    }
+
+    /// What its pointers point to is in the memory of the process.
+    fn system_call(&self, name: &str) -> Option<Prototype> {
+        let params = syscalls::parameters(name)?.map(|text| {
+            let base = text.trim_end_matches([' ', '*']);
+            let stars = text.len() - text.trim_end_matches('*').len();
+            let known = match base.split_once(' ') {
+                Some(("struct", tag)) => self.env.kernel.tagged(TagKind::Struct, tag),
+                Some(("union", tag)) => self.env.kernel.tagged(TagKind::Union, tag),
+                _ => self.env.kernel.named(base),
+            };
+            let unknown = if stars == 0 { ULONG } else { Type::Void };
+            let pointer = |to, _| Type::Pointer { to: Box::new(to), user: true };
+            (String::new(), (0..stars).fold(known.unwrap_or(unknown), pointer))
+        });
+        Some(Prototype { params: params.collect(), returns: LONG })
+    }
+
+    /// The types of all arguments of a description's probes; none, if they are not known or not the same.
+    pub(in crate::typeck) fn argument_types(&self, probe: &ProbeDescKind) -> Vec<Type> {
+        let mut lists = self.probes_of(probe).into_iter().map(|fields| self.argument_list(&fields));
+        let first = lists.next().unwrap_or_default();
+        let agrees =
+            |list: Vec<Type>| list.len() == first.len() && list.iter().zip(&first).all(|(a, b)| a.same(b));
+        if lists.all(agrees) { first } else { Vec::new() }
+    }
+
+    fn argument_list(&self, fields: &ProbeFields) -> Vec<Type> {
+        if let Some(arguments) = self.declared_arguments(fields) {
+            return arguments.into_iter().map(|(_, _, ty)| ty).collect();
+        }
+        if let Some(scope) = self.scope_of(fields) {
+            return match &*scope {
+                Ok(scope) => self.types_of_parameters(scope),
+                Err(_) => Vec::new(),
+            };
+        }
+        match has_prototypes(fields).then(|| self.prototype_of(fields)).flatten() {
+            None => Vec::new(),
+            Some(prototype) if is_return(fields) => match prototype.returns.is_void() {
+                true => vec![first_of_return(fields)],
+                false => vec![first_of_return(fields), prototype.returns],
+            },
+            Some(prototype) => prototype.params.into_iter().map(|(_, ty)| ty).collect(),
+        }
+    }
+
+    /// Of a parameter, as the System V ABI of x86-64 passes it.
+    fn registers_of(&self, ty: &Type) -> usize {
+        match self.layout.size(ty) {
+            Some(size) if ty.is_by_ref() && size > 16 => 0,
+            Some(size) if ty.is_by_ref() && size > 8 => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// The same place and the same types.
+fn same(a: &Argument, b: &Argument) -> bool {
+    a.0 == b.0 && a.1.same(&b.1) && a.2.same(&b.2)
+}
+
+/// The probes of these providers have the arguments of functions.
+fn has_prototypes(fields: &ProbeFields) -> bool {
+    matches!(fields.provider.as_str(), "fbt" | "sdt" | "syscall")
+}
+
+fn is_return(fields: &ProbeFields) -> bool {
+    fields.provider != "sdt" && fields.name == "return"
+}
+
+/// fbt has the offset of the return there, syscall the value.
+fn first_of_return(fields: &ProbeFields) -> Type {
+    if fields.provider == "fbt" { INT } else { LONG }
+}
+
+fn is_untyped(found: &Result<Argument>) -> bool {
+    matches!(found, Err(error) if matches!(**error, Error::ArgumentWithoutType { .. }))
+}
+
+/// A field of a description that may match several names.
+pub(in crate::typeck) fn is_glob(field: &str) -> bool {
+    field.contains(['*', '?', '[', '\\'])
+}

@@ -1,0 +1,229 @@
+//! typeck/place/fan_out.rs: a clause that names arguments or variables of the kernel's code is one clause for each place.
+
+use std::collections::HashSet;
+
+use super::arguments::is_glob;
+use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields};
+use crate::parser::visit;
+use crate::sites::Instruction;
+use crate::sites::scope::NoScope;
+use crate::source::Span;
+use crate::sugar::plain;
+use crate::typeck::{Checker, Error, Result, typed};
+use crate::types::InScope;
+
+/// A place whose variables a clause names.
+#[derive(Clone, Debug)]
+pub(in crate::typeck) struct Place {
+    pub probe: ProbeDesc,
+    pub in_scope: InScope,
+}
+
+/// What a clause could not have of the variables that it names: one for each name in the text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Absence {
+    /// `locals->count`, `args[1]`
+    pub what: String,
+    /// Each place, and why.
+    pub places: Vec<(String, String)>,
+    pub span: Span,
+}
+
+/// A variable that is not in scope at a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unknown {
+    pub name: String,
+    pub similar: Option<String>,
+    /// What is in scope there.
+    pub known: Vec<String>,
+    pub place: String,
+    /// Another place of the clause where it is.
+    pub elsewhere: Option<String>,
+}
+
+impl Checker<'_> {
+    /// All places of a program that is going to be asked about, in one question: each by itself would open the debug
+    /// information.
+    pub(in crate::typeck) fn ask_ahead(&self, program: &plain::Program) {
+        let mut asked: Vec<Instruction> = Vec::new();
+        for item in &program.items {
+            let plain::Item::Clause(clause) = item else { continue };
+            let named = self.variables_named(clause).any();
+            for probe in clause.probes.iter().filter(|probe| is_of_kinst(probe)) {
+                asked.extend(instruction_of(probe).filter(|_| named));
+                // For the types of its arguments: of the innermost copy.
+                let alone = || instruction_of(&ProbeDesc { copy: None, ..probe.clone() });
+                asked.extend(self.env.stability.then(alone).flatten());
+            }
+        }
+        if asked.len() > 1 {
+            self.env.kernel.scopes(&asked);
+        }
+    }
+
+    /// The clause's places are told apart, as each has its variables somewhere else; the probes of other providers stay
+    /// together. `None`: it is one clause as it is.
+    pub(in crate::typeck) fn fan_out(
+        &mut self,
+        clause: &plain::Clause,
+    ) -> Result<Option<Vec<typed::Clause>>> {
+        let named = self.variables_named(clause);
+        let is_place =
+            |probe: &ProbeDesc| named.any() && is_of_kinst(probe) || named.locals && is_entry(probe);
+        let (sites, others): (Vec<ProbeDesc>, Vec<ProbeDesc>) =
+            clause.probes.iter().cloned().partition(is_place);
+        if sites.is_empty() {
+            return Ok(None);
+        }
+        let mut places = Vec::new();
+        for site in &sites {
+            places.extend(self.instructions_of(site)?);
+        }
+        let (places, asked): (Vec<ProbeDesc>, Vec<Instruction>) =
+            places.into_iter().filter_map(|place| instruction_of(&place).map(|asked| (place, asked))).unzip();
+        let scopes = self.env.kernel.scopes(&asked);
+        let places = places.into_iter().zip(scopes).map(|(probe, in_scope)| Place { probe, in_scope });
+        let mut clauses: Vec<typed::Clause> = Vec::new();
+        self.absences.clear();
+        self.places = without_padding(places.collect());
+        for place in self.places.clone() {
+            let alone = plain::Clause { probes: vec![place.probe.clone()], ..clause.clone() };
+            self.place = Some(place);
+            let checked = self.check_clause(&alone);
+            self.place = None;
+            share(&mut clauses, checked?);
+        }
+        self.places.clear();
+        self.judge_absences()?;
+        if !others.is_empty() {
+            let rest = plain::Clause { probes: others, ..clause.clone() };
+            clauses.extend(self.check_together(&rest)?);
+        }
+        Ok(Some(clauses))
+    }
+
+    /// Those that are something else at each place.
+    fn variables_named(&self, clause: &plain::Clause) -> Named {
+        let mut named = Named::default();
+        let mut open: Vec<&ast::Expr> = clause.predicate.iter().chain(clause.body.iter().flatten()).collect();
+        while let Some(expr) = open.pop() {
+            named.locals |= self.is_locals(expr);
+            named.args |= matches!(&expr.kind, ast::ExprKind::Ident(name) if name == "args");
+            visit::each_operand(expr, &mut |operand| open.push(operand));
+        }
+        named
+    }
+
+    /// The places that a description names, each by a description of its own.
+    fn instructions_of(&self, probe: &ProbeDesc) -> Result<Vec<ProbeDesc>> {
+        let ProbeDescKind::Fields(fields) = &probe.kind else { return Ok(vec![probe.clone()]) };
+        // What sugar wrote is one place already.
+        if probe.copy.is_some() {
+            return Ok(vec![probe.clone()]);
+        }
+        let named = match is_of_kinst(probe) {
+            true => self
+                .env
+                .kernel
+                .instructions(fields)
+                .map_err(|diagnostic| Box::new(Error::Description { diagnostic, span: probe.span }))?,
+            false if !is_glob(&fields.function) => vec![ProbeFields::clone(fields)],
+            false => self.env.kernel.probes(&probe.kind),
+        };
+        if named.is_empty() {
+            return Err(Box::new(Error::NoPlace { probe: fields.to_string(), span: probe.span }));
+        }
+        let place = |fields| ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), ..probe.clone() };
+        Ok(named.into_iter().map(place).collect())
+    }
+
+    /// Variables that are not there are an error, or warnings if option missinglocals says so.
+    fn judge_absences(&mut self) -> Result<()> {
+        for absence in std::mem::take(&mut self.absences) {
+            let error = Error::LocalAbsent { absence, zero: self.env.missing_locals_are_zero };
+            if !self.env.missing_locals_are_zero {
+                return Err(Box::new(error));
+            }
+            self.warnings.push(error.diagnostic());
+        }
+        Ok(())
+    }
+}
+
+/// Of the places of one description those behind the function's code go: what fills the room up to the next function is
+/// never executed, and no debug information describes it.
+fn without_padding(places: Vec<Place>) -> Vec<Place> {
+    let described: HashSet<Span> =
+        places.iter().filter(|place| place.in_scope.is_ok()).map(|place| place.probe.span).collect();
+    let is_padding = |place: &Place| {
+        matches!(&*place.in_scope, Err(NoScope::Function(_))) && described.contains(&place.probe.span)
+    };
+    places.into_iter().filter(|place| !is_padding(place)).collect()
+}
+
+/// Places with the same expressions share a clause.
+fn share(clauses: &mut Vec<typed::Clause>, clause: typed::Clause) {
+    let same = |known: &&mut typed::Clause| known.predicate == clause.predicate && known.body == clause.body;
+    match clauses.iter_mut().find(same) {
+        Some(known) => {
+            known.probes.extend(clause.probes);
+            if let (Some(known), Some(more)) = (&mut known.stability, clause.stability) {
+                known.probes.extend(more.probes);
+            }
+        }
+        None => clauses.push(clause),
+    }
+}
+
+/// What a clause names of the variables of the kernel's code.
+#[derive(Clone, Copy, Default)]
+struct Named {
+    args: bool,
+    locals: bool,
+}
+
+impl Named {
+    fn any(self) -> bool {
+        self.args || self.locals
+    }
+}
+
+/// The first instruction of a function: its parameters are where they were passed.
+fn is_entry(probe: &ProbeDesc) -> bool {
+    match &probe.kind {
+        ProbeDescKind::Fields(fields) => {
+            fields.provider == "fbt" && fields.name == "entry" && !fields.function.is_empty()
+        }
+        ProbeDescKind::Id(_) => false,
+    }
+}
+
+/// An instruction of the kernel, or several.
+pub(in crate::typeck) fn is_of_kinst(probe: &ProbeDesc) -> bool {
+    match &probe.kind {
+        ProbeDescKind::Fields(fields) => fields.provider == "kinst" && !fields.function.is_empty(),
+        ProbeDescKind::Id(_) => false,
+    }
+}
+
+/// The instruction that a written-out description names; of an edge the one that it leaves.
+pub(in crate::typeck) fn instruction_of(probe: &ProbeDesc) -> Option<Instruction> {
+    let ProbeDescKind::Fields(fields) = &probe.kind else { return None };
+    instruction(fields, probe.copy.as_deref())
+}
+
+pub(in crate::typeck) fn instruction(fields: &ProbeFields, copy: Option<&str>) -> Option<Instruction> {
+    let mut places = fields.name.split('-');
+    let from = places.next().unwrap_or_default();
+    let (offset, path) = match fields.provider.as_str() {
+        "kinst" => (from.parse().ok()?, places.map_while(|place| place.parse().ok()).collect()),
+        _ => (0, Vec::new()),
+    };
+    Some(Instruction {
+        module: fields.module.clone(),
+        function: fields.function.clone(),
+        offset,
+        path,
+        copy: copy.map(str::to_owned),
+    })
+}

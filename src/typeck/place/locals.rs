@@ -1,0 +1,310 @@
+//! typeck/place/locals.rs: `locals->name` and `args[i]` at an instruction of the kernel: the variables of the code that is traced.
+
+use super::fan_out::{Absence, Place, Unknown, instruction, is_of_kinst};
+use crate::diag::suggest;
+use crate::dif::insn::{Builtin, Subr};
+use crate::dif::verify::MAX_VALUE;
+use crate::parser::ast;
+use crate::sites::scope::{self, Variable};
+use crate::sites::term::{Binary, Location, Register, Term, Unary};
+use crate::source::{Span, Spanned};
+use crate::typeck::declare::names::Name;
+use crate::typeck::typed::{ArithOp, Expr, ExprKind, Memory, Place as Lvalue, Scope};
+use crate::typeck::vocabulary::constants;
+use crate::typeck::{Checker, Error, Result};
+use crate::types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
+use crate::types::{InScope, Type};
+
+/// A register holds no more.
+const REGISTER_BYTES: u64 = 8;
+
+impl Checker<'_> {
+    /// Whether `locals` is what the kernel's code has, and no variable of the program.
+    pub(in crate::typeck) fn is_locals(&self, base: &ast::Expr) -> bool {
+        let ast::ExprKind::Ident(name) = &base.kind else { return false };
+        let wanted = Name { scope: Scope::Global, name, span: base.span };
+        name == "locals"
+            && self.names.find(&wanted).is_none()
+            && !self.inlines.contains_key(name)
+            && !self.frames.last().is_some_and(|frame| frame.contains_key(name))
+    }
+
+    /// `locals->name`
+    pub(in crate::typeck) fn check_local(
+        &mut self,
+        base: Span,
+        arrow: bool,
+        member: &Spanned<String>,
+        span: Span,
+    ) -> Result<Expr> {
+        if !arrow {
+            return Err(Box::new(Error::LocalsAlone { span: base }));
+        }
+        let place = self.require_place("locals", span)?;
+        let name = member.node.as_str();
+        let what = format!("locals->{name}");
+        let found = place.in_scope.as_ref().as_ref().ok().and_then(|scope| Some((scope, scope.find(name)?)));
+        if let Some((scope, variable)) = found {
+            return self.read_variable(variable, &what, scope, &place, span);
+        }
+        let elsewhere = self.in_scope_elsewhere(name);
+        if let Some((_, ty)) = elsewhere.as_ref().filter(|_| self.env.missing_locals_are_zero) {
+            let why = match place.in_scope.as_ref() {
+                Err(why) => why.to_string(),
+                Ok(_) => "no variable of this name is in scope there".to_owned(),
+            };
+            return self.absent_at(&what, why, ty.clone(), &place, span);
+        }
+        let scope = self.require_scope(&place, &format!("`{what}`"), span)?;
+        let unknown = Unknown {
+            name: name.to_owned(),
+            similar: suggest::nearest(name, scope.names()).map(str::to_owned),
+            known: known(scope),
+            place: place.probe.to_string(),
+            elsewhere: elsewhere.map(|(place, _)| place),
+        };
+        Err(Box::new(Error::LocalUndefined { unknown, span: member.span }))
+    }
+
+    /// The first of the clause's places where the variable is in scope, and its type there.
+    fn in_scope_elsewhere(&self, name: &str) -> Option<(String, Type)> {
+        self.places.iter().find_map(|place| {
+            let scope = place.in_scope.as_ref().as_ref().ok()?;
+            let ty = self.type_of_variable(scope.find(name)?, scope);
+            self.is_readable(&ty).then(|| (place.probe.to_string(), ty))
+        })
+    }
+
+    fn is_readable(&self, ty: &Type) -> bool {
+        ty.is_scalar() || ty.is_by_ref() && self.layout.size(ty).is_some_and(|bytes| bytes > 0)
+    }
+
+    /// `args[number]` at an instruction; `None`: the clause has none.
+    pub(in crate::typeck) fn check_site_argument(
+        &mut self,
+        number: u64,
+        index: Span,
+        span: Span,
+    ) -> Option<Result<Expr>> {
+        // fbt's are those of the prototype.
+        let place = self.place.clone().filter(|place| is_of_kinst(&place.probe))?;
+        Some(self.site_argument(&place, number, index, span))
+    }
+
+    fn site_argument(&mut self, place: &Place, number: u64, index: Span, span: Span) -> Result<Expr> {
+        let scope = self.require_scope(place, &format!("`args[{number}]`"), span)?;
+        let parameters = scope.frame().map(|frame| frame.parameters.as_slice()).unwrap_or_default();
+        let found = usize::try_from(number).ok().and_then(|number| parameters.get(number));
+        let Some(parameter) = found else {
+            let count = parameters.len() as u64;
+            return Err(Box::new(Error::ArgumentIndex { number, count, span: index }));
+        };
+        let what = match parameter.name.as_str() {
+            "" => format!("args[{number}]"),
+            name => format!("args[{number}], which is {name},"),
+        };
+        self.read_variable(parameter, &what, scope, place, span)
+    }
+
+    /// The variables at a description that names one instruction.
+    pub(in crate::typeck) fn scope_of(&self, fields: &ast::ProbeFields) -> Option<InScope> {
+        let instruction = instruction(fields, None).filter(|_| fields.provider == "kinst")?;
+        self.env.kernel.scopes(&[instruction]).pop()
+    }
+
+    /// The parameters of the function, or copy, that a place is in: for listings.
+    pub(in crate::typeck) fn types_of_parameters(&self, scope: &scope::Scope) -> Vec<Type> {
+        let parameters = scope.frame().map(|frame| frame.parameters.as_slice()).unwrap_or_default();
+        parameters.iter().map(|parameter| self.type_of_variable(parameter, scope)).collect()
+    }
+
+    fn require_place(&self, what: &'static str, span: Span) -> Result<Place> {
+        self.place.clone().ok_or_else(|| {
+            let probe = self.probes.iter().flatten().next().map(|probe| probe.span);
+            Box::new(Error::LocalsOutside { what, probe, span })
+        })
+    }
+
+    fn require_scope<'p>(&self, place: &'p Place, what: &str, span: Span) -> Result<&'p scope::Scope> {
+        place.in_scope.as_ref().as_ref().map_err(|why| {
+            let (what, at) = (what.to_owned(), place.probe.to_string());
+            Box::new(Error::NoScope { what, place: at, why: why.to_string(), probe: place.probe.span, span })
+        })
+    }
+
+    fn type_of_variable(&self, variable: &Variable, scope: &scope::Scope) -> Type {
+        let ty = variable.ty.map_or(Type::Void, |place| self.env.kernel.type_at(&scope.module, place));
+        self.complete(ty)
+    }
+
+    fn read_variable(
+        &mut self,
+        variable: &Variable,
+        what: &str,
+        scope: &scope::Scope,
+        place: &Place,
+        span: Span,
+    ) -> Result<Expr> {
+        let ty = self.type_of_variable(variable, scope);
+        let bytes = self.layout.size(&ty);
+        if !self.is_readable(&ty) {
+            return Err(Box::new(Error::LocalType { what: what.to_owned(), found: ty, span }));
+        }
+        match &variable.location {
+            Ok(Location::Memory(address)) => {
+                let address = Expr { ty: Type::pointer_to(ty.clone()), ..self.term(address, span)? };
+                let value = self.dereference(address, span)?;
+                // Nobody may write to what the kernel works with.
+                Ok(if ty.is_by_ref() {
+                    value
+                } else {
+                    Expr::new(ExprKind::Convert(Box::new(value)), ty, span)
+                })
+            }
+            Ok(Location::Value(value)) if !ty.is_by_ref() => {
+                let value = self.term(value, span)?;
+                Ok(Expr::new(ExprKind::Convert(Box::new(value)), ty, span))
+            }
+            Ok(Location::Value(value)) if bytes.is_some_and(|bytes| bytes <= REGISTER_BYTES) => {
+                let value = self.term(value, span)?;
+                self.held(value, ty, span)
+            }
+            Ok(Location::Value(_)) => {
+                let why = "it is larger than the register that it is said to be in".to_owned();
+                self.absent_at(what, why, ty, place, span)
+            }
+            Err(missing) => {
+                let live = variable.live_ranges();
+                let why =
+                    if live.is_empty() { missing.to_string() } else { format!("{missing}; live at {live}") };
+                self.absent_at(what, why, ty, place, span)
+            }
+        }
+    }
+
+    /// A variable that is not there: told when all places of the clause have been seen, once for all that the clause
+    /// says of it. Until then it is 0.
+    fn absent_at(&mut self, what: &str, why: String, ty: Type, place: &Place, span: Span) -> Result<Expr> {
+        let entry = (place.probe.to_string(), why);
+        match self.absences.iter_mut().find(|absence| absence.what == what) {
+            Some(known) if known.places.contains(&entry) => {}
+            Some(known) => known.places.push(entry),
+            None => self.absences.push(Absence { what: what.to_owned(), places: vec![entry], span }),
+        }
+        let expr = |kind, ty: Type| Expr::new(kind, ty, span);
+        if !ty.is_by_ref() {
+            return Ok(expr(ExprKind::Convert(Box::new(expr(ExprKind::Int(0), ULONG))), ty));
+        }
+        let bytes = self.layout.size(&ty).unwrap_or(0);
+        let most = u64::from(MAX_VALUE);
+        if bytes > most && self.env.missing_locals_are_zero {
+            let what = what.to_owned();
+            return Err(Box::new(Error::LargeZero {
+                what,
+                place: place.probe.to_string(),
+                bytes,
+                most,
+                span,
+            }));
+        }
+        // New memory of the probe is zeroed.
+        let size = expr(ExprKind::Int(bytes), ULONG);
+        let made = ExprKind::Call { subroutine: Subr::Alloca, args: vec![size] };
+        self.dereference(expr(made, Type::pointer_to(ty)), span)
+    }
+
+    /// A structure in a register: put into memory of the probe, as a structure's value is where it is.
+    fn held(&mut self, value: Expr, ty: Type, span: Span) -> Result<Expr> {
+        // One for each place in the text; no program can write the name.
+        let wanted = Name { scope: Scope::Clause, name: &format!("%local_{}", span.start), span };
+        let pointer = Type::pointer_to(ULONG);
+        let id = match self.names.find(&wanted) {
+            Some(id) => id,
+            None => self.names.create(&wanted, None, pointer.clone())?,
+        };
+        let expr = |kind, ty: &Type| Expr::new(kind, ty.clone(), span);
+        let variable = Lvalue::Variable(id);
+        let size = Box::new(expr(ExprKind::Int(REGISTER_BYTES), &ULONG));
+        let made = expr(ExprKind::Call { subroutine: Subr::Alloca, args: vec![*size] }, &pointer);
+        let kept = ExprKind::Assign { place: variable.clone(), value: Box::new(made) };
+        let address = |ty: Type| expr(ExprKind::Place(variable.clone()), &Type::pointer_to(ty));
+        let memory = Lvalue::Memory(Memory { address: Box::new(address(ULONG)), user: false });
+        let stored = expr(ExprKind::Assign { place: memory, value: Box::new(value) }, &ULONG);
+        let whole = self.dereference(address(ty.clone()), span)?;
+        let rest = expr(ExprKind::Comma { left: Box::new(stored), right: Box::new(whole) }, &ty);
+        Ok(expr(ExprKind::Comma { left: Box::new(expr(kept, &pointer)), right: Box::new(rest) }, &ty))
+    }
+
+    /// The expression over the saved registers and memory.
+    fn term(&self, term: &Term, span: Span) -> Result<Expr> {
+        let expr = |kind, ty| Expr::new(kind, ty, span);
+        Ok(match term {
+            Term::Register(register) => {
+                let index = Box::new(expr(ExprKind::Int(index_of(*register)), INT));
+                expr(ExprKind::BuiltinElement { array: Builtin::Regs, index }, ULONG)
+            }
+            Term::Constant(value) | Term::Address(value) => expr(ExprKind::Int(*value), ULONG),
+            Term::PerCpu(address) => {
+                let own = self.own_place(*address, "a variable of which each processor has one", span)?;
+                Expr { ty: ULONG, ..own }
+            }
+            Term::Load { address, bytes } => {
+                let unit = match bytes {
+                    1 => UCHAR,
+                    2 => USHORT,
+                    4 => UINT,
+                    _ => ULONG,
+                };
+                let address = Expr { ty: Type::pointer_to(unit), ..self.term(address, span)? };
+                let loaded = self.dereference(address, span)?;
+                expr(ExprKind::Convert(Box::new(loaded)), ULONG)
+            }
+            Term::Unary(op, operand) => {
+                let operand = Box::new(self.term(operand, span)?);
+                match op {
+                    Unary::Negate => expr(ExprKind::Negate(operand), ULONG),
+                    Unary::Complement => expr(ExprKind::Complement(operand), ULONG),
+                }
+            }
+            Term::Binary(op, left, right) => {
+                let (op, ty) = match op {
+                    Binary::Add => (ArithOp::Add, ULONG),
+                    Binary::Sub => (ArithOp::Sub, ULONG),
+                    Binary::Mul => (ArithOp::Mul, ULONG),
+                    Binary::And => (ArithOp::And, ULONG),
+                    Binary::Or => (ArithOp::Or, ULONG),
+                    Binary::Xor => (ArithOp::Xor, ULONG),
+                    Binary::Shl => (ArithOp::Shl, ULONG),
+                    Binary::Shr => (ArithOp::Shr, ULONG),
+                    Binary::Sar => (ArithOp::Shr, LONG),
+                };
+                let (left, right) = (Box::new(self.term(left, span)?), Box::new(self.term(right, span)?));
+                let value = expr(ExprKind::Arith { op, left, right }, ty);
+                Expr { ty: value.ty.clone(), ..value }
+            }
+        })
+    }
+}
+
+/// In `regs[]`.
+fn index_of(register: Register) -> u64 {
+    let name = format!("R_{}", register.name().to_ascii_uppercase());
+    constants::lookup(&name).map_or(u64::MAX, |(index, _)| index as u64)
+}
+
+/// What there is, for a message.
+fn known(scope: &scope::Scope) -> Vec<String> {
+    const SHOWN: usize = 12;
+    let mut names: Vec<String> = Vec::new();
+    for name in scope.names() {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    let more = names.len().saturating_sub(SHOWN);
+    names.truncate(SHOWN);
+    if more > 0 {
+        names.push(format!("and {more} more"));
+    }
+    names
+}

@@ -1,0 +1,3 @@
+//! typeck/report/: what a program depends on, and how stable that is.
+
+pub(super) mod stability;

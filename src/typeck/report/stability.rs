@@ -1,0 +1,182 @@
+//! typeck/report/stability.rs: what a clause depends on: the report of -v, and what option amin asks for.
+
+use crate::attributes::{self, Attributes, EVOLVING, KERNEL, Provider, STABLE};
+use crate::parser::ast::{self, Expr, ExprKind, Pragma, PragmaSubject, ProbeDescKind, ProbeFields, TypeSpec};
+use crate::parser::visit;
+use crate::sugar::plain;
+use crate::typeck::place::arguments::is_glob;
+use crate::typeck::vocabulary::builtin::{self, What};
+use crate::typeck::{Checker, Error, Result};
+use crate::types::{Type, TypeSource as _};
+
+/// What a clause depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stability {
+    /// By description of the clause.
+    pub probes: Vec<ProbeStability>,
+    /// The least stable thing of the predicate and the statements.
+    pub statements: Attributes,
+}
+
+/// What is promised of the probes of one description.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProbeStability {
+    pub probe: ProbeDescKind,
+    pub description: Attributes,
+    pub arguments: Attributes,
+    /// Of `args[]`; none, if they are not known or not the same for all probes.
+    pub types: Vec<Type>,
+}
+
+impl Checker<'_> {
+    /// The attributes that a text gives to a name of its own.
+    pub(in crate::typeck) fn note_attributes(&mut self, pragma: &Pragma) {
+        let Pragma::Attributes { attributes, of, .. } = pragma else { return };
+        let Ok(given) = attributes::parse(&attributes.node) else { return };
+        match of {
+            PragmaSubject::Identifier(name) => {
+                self.attributes.insert(name.node.clone(), given);
+            }
+            PragmaSubject::Provider { name, part } => {
+                let known = Provider::known(&name.node).unwrap_or(Provider::UNKNOWN);
+                let provider = self.provider_attributes.entry(name.node.clone()).or_insert(known);
+                if let Some(part) = provider.part(&part.node.to_ascii_lowercase()) {
+                    *part = given;
+                }
+            }
+        }
+    }
+
+    /// For -v.
+    pub(in crate::typeck) fn stability_of(&self, clause: &plain::Clause) -> Stability {
+        let probes: Vec<ProbeStability> =
+            clause.probes.iter().map(|probe| self.stability_of_probe(&probe.kind)).collect();
+        let arguments = probes.iter().fold(STABLE, |least, probe| least.min(probe.arguments));
+        let mut statements = STABLE;
+        for expr in clause.predicate.iter().chain(clause.body.iter().flatten()) {
+            statements = statements.min(self.least_of(expr, arguments));
+        }
+        Stability { probes, statements }
+    }
+
+    pub(in crate::typeck) fn stability_of_probe(&self, probe: &ProbeDescKind) -> ProbeStability {
+        let found = match probe {
+            ProbeDescKind::Fields(_) => None,
+            // A number is one probe.
+            id => self.env.kernel.probes(id).pop(),
+        };
+        let probe = found.map_or_else(|| probe.clone(), |fields| ProbeDescKind::Fields(Box::new(fields)));
+        let (description, arguments) = match &probe {
+            ProbeDescKind::Fields(fields) => {
+                (self.attributes_of_description(fields), self.provider_of(&fields.provider).args)
+            }
+            ProbeDescKind::Id(_) => (Provider::UNKNOWN.provider, Provider::UNKNOWN.args),
+        };
+        let types = self.argument_types(&probe);
+        ProbeStability { probe, description, arguments, types }
+    }
+
+    /// Nothing in the clause is less stable than was asked for.
+    pub(in crate::typeck) fn check_stability(&self, clause: &plain::Clause) -> Result<()> {
+        let Some(least) = self.env.amin else { return Ok(()) };
+        let mut arguments = STABLE;
+        for probe in &clause.probes {
+            let ProbeDescKind::Fields(fields) = &probe.kind else { continue };
+            let own = fields.provider.is_empty() && matches!(fields.name.as_str(), "BEGIN" | "END" | "ERROR");
+            let provider = if own { "dtrace" } else { fields.provider.as_str() };
+            let fields = ProbeFields { provider: provider.to_string(), ..ProbeFields::clone(fields) };
+            arguments = arguments.min(self.provider_of(provider).args);
+            let found = self.attributes_of_description(&fields);
+            if !found.reaches(least) {
+                let what = format!("the probe description {probe}");
+                return Err(Box::new(Error::Unstable { what, found, least, span: probe.span }));
+            }
+        }
+        let mut open: Vec<&Expr> = clause.predicate.iter().chain(clause.body.iter().flatten()).collect();
+        open.reverse();
+        while let Some(expr) = open.pop() {
+            let found = self.attributes_of(expr, arguments);
+            if !found.reaches(least) {
+                let (what, span) = (format!("`{expr}`"), expr.span);
+                return Err(Box::new(Error::Unstable { what, found, least, span }));
+            }
+            visit::each_operand(expr, &mut |operand| open.push(operand));
+        }
+        Ok(())
+    }
+
+    /// Of an expression with all its operands; `arguments` are those of `args[]`.
+    pub(in crate::typeck) fn least_of(&self, expr: &Expr, arguments: Attributes) -> Attributes {
+        let (mut open, mut least) = (vec![expr], STABLE);
+        while let Some(expr) = open.pop() {
+            least = least.min(self.attributes_of(expr, arguments));
+            visit::each_operand(expr, &mut |operand| open.push(operand));
+        }
+        least
+    }
+
+    /// Of the node itself; its operands have their own.
+    fn attributes_of(&self, expr: &Expr, arguments: Attributes) -> Attributes {
+        match &expr.kind {
+            ExprKind::Ident(name) if name == "args" => arguments,
+            ExprKind::Ident(name) if name == "locals" && self.is_locals(expr) => KERNEL,
+            ExprKind::Ident(name) => self.attributes_of_name(name),
+            ExprKind::Call { callee, .. } => self.attributes_of_name(&callee.node),
+            ExprKind::Cast { ty, .. }
+            | ExprKind::SizeofType { ty }
+            | ExprKind::Offsetof { ty, .. }
+            | ExprKind::Xlate { ty, .. } => self.attributes_of_type(ty),
+            _ => STABLE,
+        }
+    }
+
+    fn attributes_of_name(&self, name: &str) -> Attributes {
+        if name.contains('`') {
+            return KERNEL;
+        }
+        if let Some(given) = self.attributes.get(name) {
+            return *given;
+        }
+        if let Some(inline) = self.inlines.get(name) {
+            return inline.attributes;
+        }
+        match builtin::lookup(name).map(|entry| (entry.name, entry.what)) {
+            Some(("curthread", _)) => Attributes { data: 1, ..STABLE },
+            Some((name, What::Subroutine(_))) if is_of_kernel(name) => EVOLVING,
+            _ => STABLE,
+        }
+    }
+
+    /// A provider that a description leaves open promises nothing.
+    fn provider_of(&self, provider: &str) -> Provider {
+        if provider.is_empty() || is_glob(provider) {
+            return Provider::UNKNOWN;
+        }
+        let given = self.provider_attributes.get(provider).copied();
+        given.or_else(|| Provider::known(provider)).unwrap_or(Provider::UNKNOWN)
+    }
+
+    fn attributes_of_description(&self, fields: &ProbeFields) -> Attributes {
+        let written = |field: &str| !field.is_empty() && !is_glob(field);
+        let (module, function) = (written(&fields.module), written(&fields.function));
+        self.provider_of(&fields.provider).of_description(module, function, written(&fields.name))
+    }
+
+    /// A type that only the kernel defines is the kernel's.
+    fn attributes_of_type(&self, ty: &ast::TypeName) -> Attributes {
+        let own = |spec: &TypeSpec| match spec {
+            TypeSpec::Name(name) => {
+                self.declared.named(name).is_some()
+                    || crate::types::intrinsic::Intrinsic.named(name).is_some()
+            }
+            TypeSpec::Tag { kind, name } => self.declared.tagged(*kind, name).is_some(),
+            _ => true,
+        };
+        if ty.specs.iter().all(|spec| own(&spec.node)) { STABLE } else { KERNEL }
+    }
+}
+
+/// Subroutines whose meaning is that of the kernel's locks, devices and messages.
+fn is_of_kernel(name: &str) -> bool {
+    ["mutex_", "rw_", "sx_", "msg", "ddi_", "get"].iter().any(|start| name.starts_with(start))
+}

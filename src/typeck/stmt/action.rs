@@ -1,0 +1,380 @@
+//! typeck/stmt/action.rs: statements: actions, and expressions evaluated for their effect.
+
+use crate::diag::{Tag, tags};
+use crate::dif::ActionKind;
+use crate::parser::ast;
+use crate::source::Span;
+use crate::typeck::declare::decl::string_constant;
+use crate::typeck::expr::assign::as_aggregation;
+use crate::typeck::typed::{AggregationId, Expr, FormatAction, StackAction, Stmt, StmtKind, SymbolAction};
+use crate::typeck::vocabulary::builtin;
+use crate::typeck::vocabulary::builtin::{Action, Entry, What};
+use crate::typeck::{Checker, Error, Result};
+use crate::types::Type;
+use crate::types::intrinsic::INT;
+
+/// Limits of the machine (dif/verify).
+const MAX_FRAMES: u32 = 1024;
+const MAX_TRACEMEM: u32 = 1 << 20;
+
+impl Checker<'_> {
+    pub(in crate::typeck) fn check_stmt(&mut self, expr: &ast::Expr) -> Result<Stmt> {
+        let stmt = self.check_statement(expr);
+        self.in_its_place(stmt)
+    }
+
+    /// The result, if no action stood in the place of a value.
+    pub(in crate::typeck) fn in_its_place<T>(&mut self, result: Result<T>) -> Result<T> {
+        let Some(misplaced) = self.misplaced.take() else { return result };
+        match result {
+            Ok(_) => Err(Box::new(misplaced)),
+            Err(error) if error.is_about_void() => {
+                Err(Box::new(Error::OfAction { error, action: Box::new(misplaced) }))
+            }
+            error => error,
+        }
+    }
+
+    fn check_statement(&mut self, expr: &ast::Expr) -> Result<Stmt> {
+        let span = expr.span;
+        let kind = match &expr.kind {
+            ast::ExprKind::Assign { op, left, right } if is_aggregating(left) => {
+                if op.is_some() {
+                    return Err(Box::new(Error::AggregationUpdate { span: left.span }));
+                }
+                self.check_aggregate(left, right, span)?
+            }
+            ast::ExprKind::Call { callee, args } => match self.function(callee)?.what {
+                What::Action(action) => {
+                    let entry = self.function(callee)?;
+                    self.check_action(action, entry, args, span)?
+                }
+                _ => StmtKind::Expr(self.check_expr(expr)?),
+            },
+            _ if as_aggregation(expr).is_some() => {
+                self.check_expr(expr)?;
+                return Err(Box::new(Error::BareAggregation { span }));
+            }
+            _ => StmtKind::Expr(self.check_expr(expr)?),
+        };
+        Ok(Stmt { kind, span })
+    }
+
+    fn check_action(
+        &mut self,
+        action: Action,
+        entry: &Entry,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Result<StmtKind> {
+        let name = entry.name;
+        Ok(match action {
+            Action::Trace => StmtKind::Trace(self.check_traced(name, args, span)?),
+            Action::Print => {
+                let value = self.check_traced(name, args, span)?;
+                let shape = self.shape(&value.ty);
+                StmtKind::Print(value, shape)
+            }
+            Action::Printf => self.check_printf(FormatAction::Printf, name, args, span)?,
+            Action::System => self.check_printf(FormatAction::System, name, args, span)?,
+            Action::Freopen => self.check_printf(FormatAction::Freopen, name, args, span)?,
+            Action::Printa => self.check_printa(args, span)?,
+            Action::Tracemem => self.check_tracemem(args, span)?,
+            Action::Printm => self.check_printm(name, args, span)?,
+            Action::Stack | Action::Ustack | Action::Jstack => {
+                StmtKind::Stack(self.check_stack(action, args, span)?)
+            }
+            Action::Sym | Action::Mod | Action::Usym | Action::Umod | Action::Uaddr => {
+                let (symbol, address) = self.check_symbol(action, name, args, span)?;
+                StmtKind::Symbol(symbol, address)
+            }
+            Action::Exit => StmtKind::Exit(self.check_int_arg(name, args, span)?),
+            Action::Speculate => self.check_speculation(ActionKind::Speculate, name, args, span)?,
+            Action::Commit => self.check_speculation(ActionKind::Commit, name, args, span)?,
+            Action::Discard => self.check_speculation(ActionKind::Discard, name, args, span)?,
+            Action::Breakpoint => self.check_destructive(ActionKind::Breakpoint, name, args, span)?,
+            Action::Panic => self.check_destructive(ActionKind::Panic, name, args, span)?,
+            Action::Stop => self.check_destructive(ActionKind::Stop, name, args, span)?,
+            Action::Chill => self.check_destructive(ActionKind::Chill, name, args, span)?,
+            Action::Raise => self.check_destructive(ActionKind::Raise, name, args, span)?,
+            Action::Clear => StmtKind::Clear(self.check_aggregation_arg(action, name, args, 1, span)?),
+            Action::Denormalize => {
+                StmtKind::Denormalize(self.check_aggregation_arg(action, name, args, 1, span)?)
+            }
+            Action::Trunc => {
+                let aggregation = self.check_aggregation_arg(action, name, args, 2, span)?;
+                let count = args.get(1).map(|arg| self.check_scalar_arg(action, name, arg)).transpose()?;
+                StmtKind::Trunc { aggregation, count }
+            }
+            Action::Normalize => {
+                let aggregation = self.check_aggregation_arg(action, name, args, 2, span)?;
+                let Some(divisor) = args.get(1) else {
+                    return Err(aggregation_count(action, name, args.len(), span));
+                };
+                let divisor = self.check_scalar_arg(action, name, divisor)?;
+                StmtKind::Normalize { aggregation, divisor }
+            }
+            Action::Setopt => self.check_setopt(name, args, span)?,
+            Action::Ftruncate => {
+                self.require_count(name, args.len(), 0, Some(0), span)?;
+                StmtKind::Ftruncate
+            }
+        })
+    }
+
+    /// The argument of trace() or print(): any value.
+    fn check_traced(&mut self, name: &'static str, args: &[ast::Expr], span: Span) -> Result<Expr> {
+        self.require_count(name, args.len(), 1, Some(1), span)?;
+        if args.first().is_some_and(|arg| as_aggregation(arg).is_some()) {
+            return Err(Box::new(Error::TraceAggregation { action: name, span: args[0].span }));
+        }
+        let value = self.check_operand(&args[0])?;
+        if value.is_dynamic() {
+            return Err(Box::new(Error::TraceDynamic { action: name, found: value.ty, span: value.span }));
+        }
+        if value.ty.is_void() {
+            return Err(Box::new(Error::TraceVoid { action: name, span: value.span }));
+        }
+        let print = name == "print";
+        self.require_sized(&value, if print { tags::PRINT_SIZE } else { tags::OP_INCOMPLETE })?;
+        Ok(value)
+    }
+
+    fn check_tracemem(&mut self, args: &[ast::Expr], span: Span) -> Result<StmtKind> {
+        self.require_count("tracemem", args.len(), 2, None, span)?;
+        if args.len() > 3 {
+            return Err(Box::new(Error::TracememCount { found: args.len(), span }));
+        }
+        let address = self.check_expr(&args[0])?;
+        if !address.ty.is_integer() && !address.ty.is_pointer() {
+            return Err(Box::new(Error::TracememAddress { found: address.ty, span: address.span }));
+        }
+        let size = self.check_prototype("tracemem", 2, &args[1], "size_t")?;
+        let Some(bytes) = positive(&size).filter(|bytes| *bytes <= MAX_TRACEMEM) else {
+            return Err(Box::new(Error::TracememSize { span: size.span }));
+        };
+        let length = match args.get(2) {
+            None => None,
+            Some(arg) => {
+                let length = self.check_expr(arg)?;
+                if !length.ty.is_scalar() {
+                    return Err(Box::new(Error::TracememLength { found: length.ty, span: arg.span }));
+                }
+                Some(length)
+            }
+        };
+        Ok(StmtKind::Tracemem { address, size: bytes, length })
+    }
+
+    /// printm(size, memref(address, length)): no more than `size` bytes of what the pair says.
+    fn check_printm(&mut self, name: &'static str, args: &[ast::Expr], span: Span) -> Result<StmtKind> {
+        self.require_count(name, args.len(), 2, Some(2), span)?;
+        let size = self.check_prototype(name, 1, &args[0], "size_t")?;
+        let reference = self.check_prototype(name, 2, &args[1], "uintptr_t *")?;
+        let Some(bytes) = positive(&size).filter(|bytes| *bytes <= MAX_TRACEMEM) else {
+            return Err(Box::new(Error::PrintmSize { span: size.span }));
+        };
+        if !matches!(reference.ty.resolved(), Type::Pointer { .. }) {
+            return Err(Box::new(Error::PrintmAddress { found: reference.ty, span: reference.span }));
+        }
+        Ok(StmtKind::Printm { size: bytes, reference })
+    }
+
+    /// An argument of an action whose type the prototype says.
+    fn check_prototype(&mut self, name: &str, number: usize, arg: &ast::Expr, param: &str) -> Result<Expr> {
+        let value = self.check_expr(arg)?;
+        let to = builtin::type_of(param);
+        if self.is_compatible(&value, &to) {
+            return Ok(value);
+        }
+        let (function, expected) = (name.to_string(), to.to_string());
+        let (found, span) = (value.ty, arg.span);
+        Err(Box::new(Error::ArgumentType { function, number, expected, found, span }))
+    }
+
+    pub(in crate::typeck) fn check_stack(
+        &mut self,
+        action: Action,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Result<StackAction> {
+        let user = action != Action::Stack;
+        if args.len() > 1 + usize::from(user) {
+            return Err(Box::new(Error::StackCount { user, found: args.len(), span }));
+        }
+        let frames = match args.first() {
+            None if action == Action::Jstack => self.env.jstackframes,
+            None if user => self.env.ustackframes,
+            None => self.env.stackframes,
+            Some(arg) => {
+                let value = self.check_expr(arg)?;
+                let frames = positive(&value).filter(|frames| *frames <= MAX_FRAMES);
+                frames.ok_or(Error::StackFrames { user, span: arg.span }).map_err(Box::new)?
+            }
+        };
+        if !user {
+            return Ok(StackAction::Kernel { frames });
+        }
+        let strsize = match args.get(1) {
+            None if action == Action::Jstack => self.env.jstackstrsize,
+            None => 0,
+            Some(arg) => {
+                let value = self.check_expr(arg)?;
+                let size = value.constant().filter(|_| value.ty.is_integer());
+                let size = size.and_then(|size| u32::try_from(size).ok());
+                size.ok_or(Error::UstackStrsize { span: arg.span }).map_err(Box::new)?
+            }
+        };
+        Ok(StackAction::User { frames, strsize })
+    }
+
+    pub(in crate::typeck) fn check_symbol(
+        &mut self,
+        action: Action,
+        name: &str,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Result<(SymbolAction, Expr)> {
+        let address = self.check_one(name, args, "uintptr_t", span)?;
+        let symbol = match action {
+            Action::Sym => SymbolAction::Sym,
+            Action::Mod => SymbolAction::Mod,
+            Action::Usym => SymbolAction::Usym,
+            Action::Umod => SymbolAction::Umod,
+            _ => SymbolAction::Uaddr,
+        };
+        Ok((symbol, address))
+    }
+
+    /// Exactly one argument: an integer, or a pointer where an address is wanted.
+    fn check_one(&mut self, name: &str, args: &[ast::Expr], param: &str, span: Span) -> Result<Expr> {
+        self.require_count(name, args.len(), 1, Some(1), span)?;
+        let value = self.check_expr(&args[0])?;
+        let to = builtin::type_of(param);
+        let address = param == "uintptr_t" && matches!(value.ty.resolved(), Type::Pointer { .. });
+        if !address && !self.is_compatible(&value, &to) {
+            let (function, expected) = (name.to_string(), to.to_string());
+            let (found, span) = (value.ty, value.span);
+            return Err(Box::new(Error::ArgumentType { function, number: 1, expected, found, span }));
+        }
+        Ok(self.convert(value, &to))
+    }
+
+    fn check_int_arg(&mut self, name: &str, args: &[ast::Expr], span: Span) -> Result<Expr> {
+        let value = self.check_one(name, args, "int", span)?;
+        Ok(self.cast(value, INT, None))
+    }
+
+    fn check_speculation(
+        &mut self,
+        kind: ActionKind,
+        name: &str,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Result<StmtKind> {
+        Ok(StmtKind::Speculation(kind, self.check_int_arg(name, args, span)?))
+    }
+
+    fn check_destructive(
+        &mut self,
+        kind: ActionKind,
+        name: &str,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Result<StmtKind> {
+        let takes_one = matches!(kind, ActionKind::Chill | ActionKind::Raise);
+        if takes_one {
+            return Ok(StmtKind::Destructive(kind, Some(self.check_int_arg(name, args, span)?)));
+        }
+        self.require_count(name, args.len(), 0, Some(0), span)?;
+        Ok(StmtKind::Destructive(kind, None))
+    }
+
+    /// The aggregation that clear(), trunc(), normalize() and denormalize() name without keys.
+    fn check_aggregation_arg(
+        &mut self,
+        action: Action,
+        name: &'static str,
+        args: &[ast::Expr],
+        most: usize,
+        span: Span,
+    ) -> Result<AggregationId> {
+        let Some(arg) = args.first().filter(|_| args.len() <= most) else {
+            return Err(aggregation_count(action, name, args.len(), span));
+        };
+        let ast::ExprKind::Aggregation(aggregation) = &arg.kind else {
+            return Err(Box::new(Error::NotAggregation { tag: tags(action).argument, name, span: arg.span }));
+        };
+        self.names.find_aggregation(aggregation).ok_or_else(|| {
+            let similar = self.names.similar_aggregation(aggregation);
+            let (aggregation, span) = (aggregation.clone(), arg.span);
+            let tag = tags(action).unknown;
+            Box::new(Error::AggregationUndefined { tag, aggregation, similar, span })
+        })
+    }
+
+    fn check_scalar_arg(&mut self, action: Action, name: &'static str, arg: &ast::Expr) -> Result<Expr> {
+        let value = self.check_expr(arg)?;
+        if !value.ty.is_scalar() {
+            let (tag, found, span) = (tags(action).scalar, value.ty, arg.span);
+            return Err(Box::new(Error::ActionScalar { tag, action: name, found, span }));
+        }
+        Ok(value)
+    }
+
+    fn check_setopt(&mut self, name: &str, args: &[ast::Expr], span: Span) -> Result<StmtKind> {
+        self.require_count(name, args.len(), 1, Some(2), span)?;
+        let mut texts = Vec::new();
+        for (number, arg) in args.iter().enumerate() {
+            let Some(text) = string_constant(arg) else {
+                let found = self.check_expr(arg)?.ty;
+                let (function, expected) = (name.to_string(), "a string constant".to_string());
+                let (number, span) = (number + 1, arg.span);
+                return Err(Box::new(Error::ArgumentType { function, number, expected, found, span }));
+            };
+            texts.push(String::from_utf8_lossy(text).into_owned());
+        }
+        let mut texts = texts.into_iter();
+        Ok(StmtKind::Setopt { name: texts.next().unwrap_or_default(), value: texts.next() })
+    }
+}
+
+/// Tags of the actions that take an aggregation.
+struct ActionTags {
+    count: Tag,
+    argument: Tag,
+    unknown: Tag,
+    scalar: Tag,
+}
+
+fn tags(action: Action) -> ActionTags {
+    let (count, argument, unknown, scalar) = match action {
+        Action::Clear => (tags::CLEAR_PROTO, tags::CLEAR_AGGARG, tags::CLEAR_AGGBAD, tags::PROTO_ARG),
+        Action::Trunc => (tags::TRUNC_PROTO, tags::TRUNC_AGGARG, tags::TRUNC_AGGBAD, tags::TRUNC_SCALAR),
+        _ => (tags::NORMALIZE_PROTO, tags::NORMALIZE_AGGARG, tags::NORMALIZE_AGGBAD, tags::NORMALIZE_SCALAR),
+    };
+    ActionTags { count, argument, unknown, scalar }
+}
+
+fn aggregation_count(action: Action, name: &'static str, found: usize, span: Span) -> Box<Error> {
+    let expected = match action {
+        Action::Trunc => "an aggregation and, if wanted, a number",
+        Action::Normalize => "an aggregation and a divisor",
+        _ => "one aggregation",
+    };
+    Box::new(Error::AggregationArgCount { tag: tags(action).count, action: name, expected, found, span })
+}
+
+fn is_aggregating(left: &ast::Expr) -> bool {
+    match &left.kind {
+        ast::ExprKind::Index { base, .. } => is_aggregating(base),
+        ast::ExprKind::Aggregation(_) => true,
+        _ => false,
+    }
+}
+
+/// A positive integer constant.
+fn positive(value: &Expr) -> Option<u32> {
+    let constant = value.constant().filter(|_| value.ty.is_integer())?;
+    u32::try_from(constant).ok().filter(|n| *n > 0 && *n <= i32::MAX as u32)
+}

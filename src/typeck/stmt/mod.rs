@@ -1,0 +1,9 @@
+//! typeck/stmt/: statements: actions, aggregations, formats, and the order that they may come in.
+
+pub(super) mod action;
+pub(super) mod agg;
+pub(super) mod aggregating;
+pub(super) mod format_args;
+pub(super) mod order;
+pub(super) mod printf;
+pub(super) mod shape;

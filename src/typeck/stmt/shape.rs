@@ -1,0 +1,54 @@
+//! typeck/stmt/shape.rs: how print() shows a value of a type: what of it is a number, a text, a member.
+
+use crate::dif::shape::{Part, Shape};
+use crate::typeck::Checker;
+use crate::types::{Member, Type, TypeSource as _};
+
+/// Structs inside structs; real ones end long before, those of a damaged file perhaps never.
+const MAX_DEPTH: usize = 24;
+/// Members of the printed value, all structs in it counted.
+const MAX_PARTS: usize = 1 << 14;
+
+impl Checker<'_> {
+    pub(in crate::typeck) fn shape(&self, ty: &Type) -> Shape {
+        let mut left = MAX_PARTS;
+        self.shape_at(ty, MAX_DEPTH, &mut left)
+    }
+
+    fn shape_at(&self, ty: &Type, depth: usize, left: &mut usize) -> Shape {
+        let ty = self.complete(ty.resolved().clone());
+        let bytes = self.layout.size(&ty).unwrap_or(0);
+        let opaque = Shape::Bytes { bytes };
+        let Some(depth) = depth.checked_sub(1) else { return opaque };
+        match &ty {
+            Type::String => Shape::Text { bytes },
+            Type::Array { of, .. } if ty.is_string_compatible() && self.layout.size(of) == Some(1) => {
+                Shape::Text { bytes }
+            }
+            Type::Array { of, len } => match self.layout.size(of) {
+                Some(stride) => {
+                    Shape::Array { of: Box::new(self.shape_at(of, depth, left)), stride, len: *len }
+                }
+                None => opaque,
+            },
+            Type::Record(tagged) if tagged.bytes.is_some() => {
+                let members = self.types().members(tagged);
+                Shape::Record(members.iter().map_while(|member| self.part(member, depth, left)).collect())
+            }
+            Type::Enum(tagged) => {
+                Shape::Enum { bytes: bytes as u32, values: self.types().enumerators(tagged) }
+            }
+            _ if ty.is_scalar() => Shape::Number { bytes: bytes as u32 },
+            _ => opaque,
+        }
+    }
+
+    /// `None`: there are too many.
+    fn part(&self, member: &Member, depth: usize, left: &mut usize) -> Option<Part> {
+        *left = left.checked_sub(1)?;
+        let shape = self.shape_at(&member.ty, depth, left);
+        let bits = member.bits.map(|bits| ((member.bit_offset % 8) as u32, bits));
+        let (type_name, name) = (member.ty.to_string(), member.name.clone());
+        Some(Part { type_name, name, offset: member.bit_offset / 8, bits, shape })
+    }
+}

@@ -1,0 +1,349 @@
+//! typeck/vocabulary/builtin.rs: ONE table of the built-in variables, actions, subroutines and aggregating functions.
+
+use crate::dif::insn::{Builtin, Subr};
+use crate::types::intrinsic::Intrinsic;
+use crate::types::{Type, TypeSource};
+
+/// A name that every program knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    pub name: &'static str,
+    pub what: What,
+    /// Both the kernel module and the consumer can do it.
+    pub supported: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum What {
+    Variable {
+        id: Builtin,
+        ty: &'static str,
+    },
+    Array(Builtin),
+    /// A variable that a D library defines over kernel types.
+    Library,
+    Subroutine(Prototype),
+    Action(Action),
+    Aggregating(Aggregating),
+}
+
+/// A subroutine's type; the last `optional` parameters may be left out.
+#[derive(Clone, Copy, Debug)]
+pub struct Prototype {
+    pub id: Subr,
+    pub returns: &'static str,
+    pub params: &'static [&'static str],
+    pub optional: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    Trace,
+    Print,
+    Printf,
+    System,
+    Freopen,
+    Printa,
+    Tracemem,
+    Printm,
+    Stack,
+    Ustack,
+    Jstack,
+    Sym,
+    Mod,
+    Usym,
+    Umod,
+    Uaddr,
+    Exit,
+    Speculate,
+    Commit,
+    Discard,
+    Breakpoint,
+    Panic,
+    Chill,
+    Stop,
+    Raise,
+    Clear,
+    Trunc,
+    Normalize,
+    Denormalize,
+    Setopt,
+    Ftruncate,
+}
+
+impl Action {
+    /// It leaves a stack or a symbol, which is a key of an aggregation or an argument of printf().
+    pub fn leaves(self) -> bool {
+        use Action as A;
+        let stack = matches!(self, A::Stack | A::Ustack | A::Jstack);
+        stack || matches!(self, A::Sym | A::Mod | A::Usym | A::Umod | A::Uaddr)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aggregating {
+    Count,
+    Sum,
+    Avg,
+    Min,
+    Max,
+    Stddev,
+    Quantize,
+    Lquantize,
+    Llquantize,
+}
+
+const fn var(id: Builtin, name: &'static str, ty: &'static str) -> Entry {
+    Entry { name, what: What::Variable { id, ty }, supported: true }
+}
+
+const fn sub(
+    id: Subr,
+    name: &'static str,
+    returns: &'static str,
+    params: &'static [&'static str],
+    optional: usize,
+) -> Entry {
+    Entry { name, what: What::Subroutine(Prototype { id, returns, params, optional }), supported: true }
+}
+
+const fn act(action: Action, name: &'static str) -> Entry {
+    Entry { name, what: What::Action(action), supported: true }
+}
+
+const fn agg(function: Aggregating, name: &'static str) -> Entry {
+    Entry { name, what: What::Aggregating(function), supported: true }
+}
+
+const fn library(name: &'static str) -> Entry {
+    Entry { name, what: What::Library, supported: false }
+}
+
+impl Entry {
+    const fn not_yet(self) -> Entry {
+        Entry { supported: false, ..self }
+    }
+}
+
+/// Language §4.1 to §4.4. A kernel pointer in a prototype stands for any pointer until kernel types are there.
+pub const TABLE: &[Entry] = &[
+    // Variables.
+    Entry { name: "args", what: What::Array(Builtin::Args), supported: true },
+    Entry { name: "regs", what: What::Array(Builtin::Regs), supported: true },
+    Entry { name: "uregs", what: What::Array(Builtin::Uregs), supported: true },
+    var(Builtin::Arg0, "arg0", "int64_t"),
+    var(Builtin::Arg1, "arg1", "int64_t"),
+    var(Builtin::Arg2, "arg2", "int64_t"),
+    var(Builtin::Arg3, "arg3", "int64_t"),
+    var(Builtin::Arg4, "arg4", "int64_t"),
+    var(Builtin::Arg5, "arg5", "int64_t"),
+    var(Builtin::Arg6, "arg6", "int64_t"),
+    var(Builtin::Arg7, "arg7", "int64_t"),
+    var(Builtin::Arg8, "arg8", "int64_t"),
+    var(Builtin::Arg9, "arg9", "int64_t"),
+    var(Builtin::Caller, "caller", "uintptr_t"),
+    var(Builtin::Cpu, "cpu", "int"),
+    var(Builtin::Curthread, "curthread", "void *"),
+    var(Builtin::Epid, "epid", "uint_t"),
+    var(Builtin::Errno, "errno", "int"),
+    var(Builtin::Execargs, "execargs", "string"),
+    var(Builtin::Execname, "execname", "string"),
+    var(Builtin::Gid, "gid", "gid_t"),
+    var(Builtin::Id, "id", "uint_t"),
+    var(Builtin::Ipl, "ipl", "uint_t"),
+    var(Builtin::Jailname, "jailname", "string").not_yet(),
+    var(Builtin::Jid, "jid", "int").not_yet(),
+    var(Builtin::Pid, "pid", "pid_t"),
+    var(Builtin::Ppid, "ppid", "pid_t"),
+    var(Builtin::Probefunc, "probefunc", "string"),
+    var(Builtin::Probemod, "probemod", "string"),
+    var(Builtin::Probename, "probename", "string"),
+    var(Builtin::Probeprov, "probeprov", "string"),
+    var(Builtin::Stackdepth, "stackdepth", "uint32_t"),
+    var(Builtin::Tid, "tid", "id_t"),
+    var(Builtin::Timestamp, "timestamp", "uint64_t"),
+    var(Builtin::Ucaller, "ucaller", "uint64_t"),
+    var(Builtin::Uid, "uid", "uid_t"),
+    var(Builtin::Ustackdepth, "ustackdepth", "uint32_t"),
+    var(Builtin::Vtimestamp, "vtimestamp", "uint64_t"),
+    var(Builtin::Walltimestamp, "walltimestamp", "int64_t"),
+    var(Builtin::Zonename, "zonename", "string"),
+    library("curcpu"),
+    library("curlwpsinfo"),
+    library("curpsinfo"),
+    library("cwd"),
+    library("fds"),
+    library("root"),
+    // Subroutines.
+    sub(Subr::Alloca, "alloca", "void *", &["size_t"], 0),
+    sub(Subr::Basename, "basename", "string", &["char *"], 0),
+    sub(Subr::Bcopy, "bcopy", "void", &["void *", "void *", "size_t"], 0),
+    sub(Subr::Cleanpath, "cleanpath", "string", &["char *"], 0),
+    sub(Subr::Copyin, "copyin", "void *", &["uintptr_t", "size_t"], 0),
+    sub(Subr::Copyinstr, "copyinstr", "string", &["uintptr_t", "size_t"], 1),
+    sub(Subr::Copyinto, "copyinto", "void", &["uintptr_t", "size_t", "void *"], 0),
+    sub(Subr::Copyout, "copyout", "void", &["void *", "uintptr_t", "size_t"], 0),
+    sub(Subr::Copyoutstr, "copyoutstr", "void", &["char *", "uintptr_t", "size_t"], 0),
+    sub(Subr::DPath, "d_path", "string", &["void *"], 0),
+    sub(Subr::DdiPathname, "ddi_pathname", "string", &["void *", "int64_t"], 0).not_yet(),
+    sub(Subr::Dirname, "dirname", "string", &["char *"], 0),
+    sub(Subr::Getf, "getf", "void *", &["int"], 0).not_yet(),
+    sub(Subr::Getmajor, "getmajor", "uint_t", &["uint64_t"], 0),
+    sub(Subr::Getminor, "getminor", "uint_t", &["uint64_t"], 0),
+    sub(Subr::Htonl, "htonl", "uint32_t", &["uint32_t"], 0),
+    sub(Subr::Htonll, "htonll", "uint64_t", &["uint64_t"], 0),
+    sub(Subr::Htons, "htons", "uint16_t", &["uint16_t"], 0),
+    sub(Subr::Index, "index", "int", &["char *", "char *", "int"], 1),
+    sub(Subr::InetNtoa, "inet_ntoa", "string", &["void *"], 0),
+    sub(Subr::InetNtoa6, "inet_ntoa6", "string", &["void *"], 0),
+    sub(Subr::InetNtop, "inet_ntop", "string", &["int", "void *"], 0),
+    sub(Subr::Json, "json", "string", &["char *", "char *"], 0),
+    sub(Subr::LinkNtop, "link_ntop", "string", &["int", "void *"], 0),
+    sub(Subr::Lltostr, "lltostr", "string", &["int64_t", "int"], 1),
+    sub(Subr::Memref, "memref", "uintptr_t *", &["void *", "size_t"], 0),
+    sub(Subr::Memstr, "memstr", "string", &["void *", "char", "size_t"], 0),
+    sub(Subr::Msgdsize, "msgdsize", "size_t", &["void *"], 0).not_yet(),
+    sub(Subr::Msgsize, "msgsize", "size_t", &["void *"], 0).not_yet(),
+    sub(Subr::MutexOwned, "mutex_owned", "int", &["void *"], 0),
+    sub(Subr::MutexOwner, "mutex_owner", "void *", &["void *"], 0),
+    sub(Subr::MutexTypeAdaptive, "mutex_type_adaptive", "int", &["void *"], 0),
+    sub(Subr::MutexTypeSpin, "mutex_type_spin", "int", &["void *"], 0),
+    sub(Subr::Ntohl, "ntohl", "uint32_t", &["uint32_t"], 0),
+    sub(Subr::Ntohll, "ntohll", "uint64_t", &["uint64_t"], 0),
+    sub(Subr::Ntohs, "ntohs", "uint16_t", &["uint16_t"], 0),
+    sub(Subr::Progenyof, "progenyof", "int", &["pid_t"], 0),
+    sub(Subr::Rand, "rand", "int", &[], 0),
+    sub(Subr::Rindex, "rindex", "int", &["char *", "char *", "int"], 1),
+    sub(Subr::RwIswriter, "rw_iswriter", "int", &["void *"], 0),
+    sub(Subr::RwReadHeld, "rw_read_held", "int", &["void *"], 0),
+    sub(Subr::RwWriteHeld, "rw_write_held", "int", &["void *"], 0),
+    sub(Subr::Speculation, "speculation", "int", &[], 0),
+    sub(Subr::Strchr, "strchr", "string", &["char *", "char"], 0),
+    sub(Subr::Strjoin, "strjoin", "string", &["char *", "char *"], 0),
+    sub(Subr::Strlen, "strlen", "size_t", &["char *"], 0),
+    sub(Subr::Strrchr, "strrchr", "string", &["char *", "char"], 0),
+    sub(Subr::Strstr, "strstr", "string", &["char *", "char *"], 0),
+    sub(Subr::Strtok, "strtok", "string", &["char *", "char *"], 0),
+    sub(Subr::Strtoll, "strtoll", "int64_t", &["char *", "int"], 1),
+    sub(Subr::Substr, "substr", "string", &["char *", "int", "int"], 1),
+    sub(Subr::SxExclusiveHeld, "sx_exclusive_held", "int", &["void *"], 0).not_yet(),
+    sub(Subr::SxIsexclusive, "sx_isexclusive", "int", &["void *"], 0).not_yet(),
+    sub(Subr::SxSharedHeld, "sx_shared_held", "int", &["void *"], 0).not_yet(),
+    sub(Subr::Tolower, "tolower", "string", &["char *"], 0),
+    sub(Subr::Toupper, "toupper", "string", &["char *"], 0),
+    // Actions; what each one takes is checked in action.rs.
+    act(Action::Trace, "trace"),
+    act(Action::Print, "print"),
+    act(Action::Printf, "printf"),
+    act(Action::System, "system"),
+    act(Action::Freopen, "freopen"),
+    act(Action::Printa, "printa"),
+    act(Action::Tracemem, "tracemem"),
+    act(Action::Printm, "printm"),
+    act(Action::Stack, "stack"),
+    act(Action::Ustack, "ustack"),
+    act(Action::Jstack, "jstack"),
+    act(Action::Sym, "sym"),
+    act(Action::Sym, "func"),
+    act(Action::Mod, "mod"),
+    act(Action::Usym, "usym"),
+    act(Action::Usym, "ufunc"),
+    act(Action::Umod, "umod"),
+    act(Action::Uaddr, "uaddr"),
+    act(Action::Exit, "exit"),
+    act(Action::Speculate, "speculate"),
+    act(Action::Commit, "commit"),
+    act(Action::Discard, "discard"),
+    act(Action::Breakpoint, "breakpoint"),
+    act(Action::Panic, "panic"),
+    act(Action::Chill, "chill"),
+    act(Action::Stop, "stop"),
+    act(Action::Raise, "raise"),
+    act(Action::Clear, "clear"),
+    act(Action::Trunc, "trunc"),
+    act(Action::Normalize, "normalize"),
+    act(Action::Denormalize, "denormalize"),
+    act(Action::Setopt, "setopt"),
+    act(Action::Ftruncate, "ftruncate"),
+    // Aggregating functions.
+    agg(Aggregating::Count, "count"),
+    agg(Aggregating::Sum, "sum"),
+    agg(Aggregating::Avg, "avg"),
+    agg(Aggregating::Min, "min"),
+    agg(Aggregating::Max, "max"),
+    agg(Aggregating::Stddev, "stddev"),
+    agg(Aggregating::Quantize, "quantize"),
+    agg(Aggregating::Lquantize, "lquantize"),
+    agg(Aggregating::Llquantize, "llquantize"),
+];
+
+pub fn lookup(name: &str) -> Option<&'static Entry> {
+    TABLE.iter().find(|entry| entry.name == name)
+}
+
+pub fn is_subroutine(name: &str) -> bool {
+    lookup(name).is_some_and(|entry| matches!(entry.what, What::Subroutine(_)))
+}
+
+/// Why a name that other systems' DTrace knows means nothing on Linux; `None`: it does, or will.
+pub fn absent(name: &str) -> Option<&'static str> {
+    match name {
+        "jid" | "jailname" => Some("FreeBSD has jails; a container is told by `curthread`'s namespaces"),
+        "getf" => Some(
+            "it reads the file table without the locks that Linux needs; `arg0` of most functions is a file",
+        ),
+        "msgdsize" | "msgsize" => Some("message blocks belong to STREAMS, which Linux does not have"),
+        "ddi_pathname" => Some("devinfo nodes belong to Solaris; a device's name is in its `struct device`"),
+        "sx_shared_held" | "sx_exclusive_held" | "sx_isexclusive" => {
+            Some("sx locks belong to FreeBSD; use rw_read_held(), rw_write_held() and rw_iswriter()")
+        }
+        _ => None,
+    }
+}
+
+/// A type as the table writes it: a base type or typedef, and stars.
+pub fn type_of(text: &str) -> Type {
+    let name = text.trim_end_matches([' ', '*']);
+    let base = Intrinsic.named(name).unwrap_or(Type::Void);
+    text.chars().filter(|c| *c == '*').fold(base, |ty, _| Type::pointer_to(ty))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_unique_and_types_are_known() {
+        let mut names = HashSet::new();
+        for entry in TABLE {
+            assert!(names.insert(entry.name), "{} stands twice", entry.name);
+            let types: Vec<&str> = match entry.what {
+                What::Variable { ty, .. } => vec![ty],
+                What::Subroutine(prototype) => [&[prototype.returns], prototype.params].concat(),
+                _ => Vec::new(),
+            };
+            for text in types {
+                assert_eq!(type_of(text).to_string(), text, "{}", entry.name);
+            }
+        }
+    }
+
+    #[test]
+    fn subroutines_are_those_of_the_machine() {
+        for entry in TABLE {
+            let What::Subroutine(prototype) = entry.what else { continue };
+            let rule = crate::dif::verify::subr_rule(prototype.id);
+            assert_eq!(rule.is_some(), entry.supported, "{}", entry.name);
+            if let Some(rule) = rule {
+                let most = prototype.params.len();
+                assert_eq!(
+                    (rule.min.into(), rule.max.into()),
+                    (most - prototype.optional, most),
+                    "{}",
+                    entry.name
+                );
+            }
+        }
+    }
+}
