@@ -11,13 +11,13 @@ use std::time::Duration;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use kinst::debuginfo::{Bytes, Image};
 use kinst::diag::{Diagnostic, tags};
+use kinst::knowledge::{Files, Installed, KernelTypes, Located};
 use kinst::options::Options;
 use kinst::parser::{self, Macros, ParseOptions, Settings, ast::TagKind};
 use kinst::pipeline::{self, Given};
 use kinst::sites::Kernel;
 use kinst::source::{FileId, Origin, Source, Sources};
 use kinst::types::intrinsic::Intrinsic;
-use kinst::types::kernel::{Files, Installed, KernelTypes, Located};
 use kinst::types::{Type, TypeSource};
 
 const SCRIPT: &str = include_str!("script.d");

@@ -121,7 +121,7 @@ impl Bench {
     /// Names that are inlined, spread over all of them.
     fn some_functions(&self) -> Vec<String> {
         let image = Image::open(&self.vmlinux).expect("a vmlinux");
-        let found = kinst::sites::dwarf::find_all(&image, &|_| true).expect("debug information");
+        let found = kinst::dwarf::find_all(&image, &|_| true).expect("debug information");
         let inlined: Vec<String> = found
             .functions
             .into_iter()

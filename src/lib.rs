@@ -8,20 +8,26 @@
 //!                         sites (where to probe)     types (BTF, DWARF, D)                  records ─consumer→ text | JSON
 //! ```
 
-pub mod attributes;
 pub mod cli;
+pub mod pipeline;
+
 pub mod codegen;
 pub mod consumer;
-pub mod debuginfo;
-pub mod diag;
 pub mod dif;
-pub mod dlib;
 pub mod kernel;
-pub mod options;
 pub mod parser;
-pub mod pipeline;
-pub mod sites;
-pub mod source;
 pub mod sugar;
 pub mod typeck;
+
+pub mod debuginfo;
+pub mod dlib;
+pub mod dwarf;
+pub mod knowledge;
+pub mod sites;
 pub mod types;
+
+pub mod attributes;
+pub mod diag;
+pub mod glob;
+pub mod options;
+pub mod source;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use kinst::debuginfo::Image;
-use kinst::sites::dwarf::{self, DebugInfo};
+use kinst::dwarf::{self, DebugInfo};
 
 /// Inlined in both units: a loop, a branch that returns early, a cold part, and a function in a function.
 const HEADER: &str = "

@@ -5,8 +5,9 @@ mod needs;
 
 use std::collections::{BTreeMap, HashSet};
 
-use kinst::sites::points::Point;
-use kinst::sites::{Kernel, dwarf};
+use kinst::dwarf;
+use kinst::sites::Kernel;
+use kinst::sites::code::points::Point;
 use rustix::time::{ClockId, clock_gettime};
 
 /// CPU time of all threads, and wall time, in milliseconds.

@@ -14,9 +14,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kinst::debuginfo::Image;
-use kinst::sites::dwarf::{self, Variables};
-use kinst::sites::scope::{Missing, Variable};
-use kinst::sites::term::{Binary, Location, Term};
+use kinst::dwarf::variables::scope::{Missing, Variable};
+use kinst::dwarf::variables::term::{Binary, Location, Term};
+use kinst::dwarf::{self, Variables};
 use kinst::sites::{Instruction, Kernel};
 use kinst::types::Kernel as _;
 use rayon::prelude::*;

@@ -11,9 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fixture::{run, support, sysroot};
+use kinst::sites::copies::calls;
 use kinst::sites::{
     Boundary, Catalog, DwarfIndex, FunctionSites, InlineProbe, Kernel, ProbeCatalog, ProbeKind, SiteIndex,
-    calls,
 };
 
 fn index(root: &Path, functions: &[&str]) -> (Arc<Kernel>, DwarfIndex) {

@@ -14,7 +14,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use kinst::debuginfo::{CodeSymbol, Image, bootable};
-use kinst::sites::dwarf::{self, DebugInfo, InlineCopy};
+use kinst::dwarf::{self, DebugInfo, InlineCopy};
 use kinst::sites::{Boundary, Catalog, DwarfIndex, InlineProbe, Kernel, ProbeCatalog, SiteIndex};
 
 /// From one copy to more than two thousand.

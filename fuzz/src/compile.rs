@@ -6,11 +6,11 @@ use arbitrary::Unstructured;
 use kinst::diag::render::{self, Style};
 use kinst::diag::{Diagnostic, tags};
 use kinst::dif::{self, disasm};
+use kinst::knowledge::KernelTypes;
 use kinst::options::Options;
 use kinst::parser::Macros;
 use kinst::pipeline::{self, Compiled, Given, LibraryFile};
 use kinst::source::{FileId, Origin, Source, Sources};
-use kinst::types::kernel::KernelTypes;
 
 use super::grammar;
 use super::kernel::Fixture;

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use kinst::debuginfo::{Bytes, Image};
-use kinst::sites::dwarf::{self, DebugInfo};
+use kinst::dwarf::{self, DebugInfo};
 
 /// Functions in functions, a loop, a cold part, and the same function twice in one.
 const SOURCE: &str = "

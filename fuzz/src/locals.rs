@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 
 use kinst::diag::{Diagnostic, tags};
 use kinst::dif::{self, disasm};
+use kinst::knowledge::KernelTypes;
 use kinst::options::{From as Setter, Options};
 use kinst::parser::Macros;
 use kinst::pipeline::{self, Compiled, Given};
 use kinst::sites::Instruction;
 use kinst::source::{Origin, Source, Sources};
 use kinst::types::Kernel;
-use kinst::types::kernel::KernelTypes;
 
 use super::debug::changed_of;
 use super::kernel::{self, Fixture};

@@ -3,11 +3,11 @@
 use super::dtrace::{Failed, Run};
 use super::dtrace_trace;
 use super::report::in_color;
+use crate::dwarf::Frame;
 use crate::kernel::reason;
 use crate::kernel::uapi::Reason;
 use crate::sites::Refusal;
-use crate::sites::disas::{self, Copy, Disassembler, Disassembly, Listed, Listing, Place, Refused};
-use crate::sites::dwarf::Frame;
+use crate::sites::listing::disas::{self, Copy, Disassembler, Disassembly, Listed, Listing, Place, Refused};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;

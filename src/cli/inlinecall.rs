@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::report::in_color;
 use crate::diag::render::{self, Style};
 use crate::diag::{Diagnostic, tags};
-use crate::sites::calls::{self, Call, Place, Return};
+use crate::sites::copies::calls::{self, Call, Place, Return};
 use crate::source::Sources;
 
 /// Print where the inlined copies of a function begin and end.

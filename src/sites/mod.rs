@@ -1,47 +1,21 @@
 //! sites/: where a probe can go.
 
-pub mod about;
-pub mod callers;
-pub mod calls;
 mod catalog;
-mod classes;
-mod decode;
-pub mod disas;
-pub mod dwarf;
-mod edges;
-mod entered;
-pub mod exits;
-pub mod flow;
-pub mod glob;
+pub mod code;
+pub mod copies;
 mod index;
-mod kernel;
-mod line_sites;
-mod marks;
-mod naming;
-pub mod points;
-mod profile;
-mod program;
-mod refusals;
-pub mod scope;
-mod symtab;
-mod syscalls;
-mod tables;
-pub mod term;
-mod tracepoints;
-mod unloaded;
-mod unplaced;
-mod variables;
-mod verdict;
+pub mod listing;
+pub mod target;
 
+pub use catalog::profile::{MAX_INTERVAL, MIN_INTERVAL};
+pub use catalog::tracepoints::EVENTS;
 pub use catalog::{Catalog, LiveInsn, LiveText};
+pub use code::tables::Rewriting;
+pub use code::verdict::{Refusal, Verdict};
 pub use index::{Built, Cache, DwarfIndex, InlineProbe, MAX_PROBES, Watch};
-pub use kernel::{KERNEL_PROPER, Kernel, Module, Symbolized};
-pub use profile::{MAX_INTERVAL, MIN_INTERVAL};
-pub use program::{InFunction, Program};
-pub use tables::Rewriting;
-pub use tracepoints::EVENTS;
-pub use variables::Instruction;
-pub use verdict::{Refusal, Verdict};
+pub use listing::variables::Instruction;
+pub use target::program::{InFunction, Program};
+pub use target::{KERNEL_PROPER, Kernel, Module, Symbolized};
 
 use std::fmt;
 

@@ -1,10 +1,8 @@
 //! types/: Type, layout, trait TypeSource.
 
-mod btf;
+pub mod btf;
 pub mod declared;
-mod dwarf;
 pub mod intrinsic;
-pub mod kernel;
 mod layout;
 
 use std::borrow::Cow;
@@ -12,9 +10,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::diag::Diagnostic;
+use crate::dwarf::variables::scope::{NoScope, Scope};
 use crate::parser::ast::{ProbeDescKind, ProbeFields, TagKind};
 use crate::sites::Instruction;
-use crate::sites::scope::{NoScope, Scope};
 
 pub use layout::{Layout, has_size, promote};
 

@@ -1,7 +1,7 @@
 //! tests/support/exhaust.rs: all that there is to ask of a kernel's types.
 
+use kinst::knowledge::{Files, KernelTypes};
 use kinst::parser::ast::TagKind;
-use kinst::types::kernel::{Files, KernelTypes};
 use kinst::types::{Kernel, Layout, Tagged, Type, TypeSource};
 
 const LAYOUT: Layout = Layout { strsize: 256 };

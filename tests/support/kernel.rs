@@ -6,12 +6,12 @@ use std::sync::LazyLock;
 
 use kinst::debuginfo::{Bytes, Image};
 use kinst::diag::Diagnostic;
+use kinst::dwarf::Variables;
+use kinst::dwarf::variables::scope::{NoScope, Scope};
+use kinst::glob::Pattern;
+use kinst::knowledge::{Files, KernelTypes, Located};
 use kinst::parser::ast::{ProbeDescKind, ProbeFields};
-use kinst::sites::dwarf::Variables;
-use kinst::sites::glob::Pattern;
-use kinst::sites::scope::{NoScope, Scope};
-use kinst::sites::{self, Instruction};
-use kinst::types::kernel::{Files, KernelTypes, Located};
+use kinst::sites::Instruction;
 
 /// The object file that gcc makes of types.c, with BTF (-gbtf) or with DWARF (-gdwarf-5).
 pub fn object(format: &str) -> Vec<u8> {
@@ -149,7 +149,7 @@ impl Files for Fixture {
             let variables = opened.as_ref().map_err(NoScope::clone)?;
             let image = variables.info().image();
             let symbol = image.symbol(&asked.function).ok_or(NoScope::Function(asked.function.clone()))?;
-            let instruction = sites::dwarf::Instruction {
+            let instruction = kinst::dwarf::Instruction {
                 address: symbol.address.wrapping_add(asked.offset),
                 symbol: symbol.address..symbol.address.wrapping_add(symbol.size),
                 copy: asked.copy.as_deref(),

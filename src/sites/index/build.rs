@@ -9,11 +9,11 @@ use rayon::prelude::*;
 use super::directory::{self, Contents, Digest, Directory, hash};
 use super::file::Sealed;
 use super::image::{self, ImageIndex};
-use super::resolve::resolve;
 use crate::debuginfo::{BuildId, Image};
-use crate::sites::dwarf;
-use crate::sites::kernel::Kernel;
-use crate::sites::symtab::Symbols;
+use crate::dwarf;
+use crate::sites::copies::resolve::resolve;
+use crate::sites::target::Kernel;
+use crate::sites::target::symtab::Symbols;
 
 /// Who is told how far the making of indices is.
 pub trait Watch: Send + Sync {

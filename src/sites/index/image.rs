@@ -6,11 +6,11 @@ use std::ops::Range;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::file::{self, Sealed};
-use super::resolve::{Dropped, Known};
 use crate::debuginfo::BuildId;
-use crate::sites::flow::Undecodable;
-use crate::sites::points::{Over, Point};
-use crate::sites::symtab::{Symbol, Symbols};
+use crate::sites::code::flow::Undecodable;
+use crate::sites::code::points::{Over, Point};
+use crate::sites::copies::resolve::{Dropped, Known};
+use crate::sites::target::symtab::{Symbol, Symbols};
 
 /// What a file tells that begins with [`file::Header`]; another layout or another meaning has another number.
 pub const KIND: u32 = 0x7369_7401;

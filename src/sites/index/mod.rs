@@ -4,24 +4,24 @@ mod build;
 mod directory;
 mod file;
 mod image;
-mod resolve;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rayon::prelude::*;
 
-use super::dwarf::{self, Function};
-use super::glob::{Pattern, is_glob};
-use super::kernel::Kernel;
-use super::{Boundary, FunctionSites, Site, SiteIndex, SourceLine, refusals};
+use super::catalog::refusals;
+pub use super::copies::resolve::Known;
+use super::target::Kernel;
+use super::{Boundary, FunctionSites, Site, SiteIndex, SourceLine};
 use crate::diag::Diagnostic;
+use crate::dwarf::{self, Function};
+use crate::glob::{Pattern, is_glob};
 pub use build::{Built, Watch};
 pub(super) use directory::Directory;
 pub use directory::hash;
 pub use file::Cache;
 pub use image::ImageIndex;
-pub use resolve::Known;
 
 /// A function that a script wants the boundaries of: the fields of `kinst:module:function:entry`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -148,7 +148,7 @@ impl DwarfIndex {
         if functions.is_empty() {
             return Vec::new();
         }
-        let known = resolve::resolve(kernel, module, &functions);
+        let known = super::copies::resolve::resolve(kernel, module, &functions);
         self.with_instances(module, names, known)
     }
 
@@ -285,7 +285,7 @@ impl SiteIndex for DwarfIndex {
         function: &str,
         line: &SourceLine,
     ) -> Result<Vec<Site>, Box<Diagnostic>> {
-        super::line_sites::line_sites(&self.kernel, module, function, line)
+        super::copies::line_sites::line_sites(&self.kernel, module, function, line)
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::specs::Allowed;
+use crate::glob::Pattern;
 use crate::parser::ast;
-use crate::sites::glob::Pattern;
 use crate::typeck::{Checker, Error, Result};
 use crate::types::{Type, TypeSource};
 

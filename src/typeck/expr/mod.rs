@@ -1,7 +1,14 @@
-//! typeck/expr/mod.rs: expressions: names, constants, members, elements.
+//! typeck/expr/: expressions: names, constants, members, elements.
+
+pub(super) mod assign;
+pub(super) mod call;
+pub(super) mod convert;
+pub(super) mod fold;
+pub(super) mod member;
+pub(super) mod ops;
+pub(super) mod symbols;
 
 use super::declare::names::Name;
-use super::expr::member::in_user_memory;
 use super::typed::{ArithOp, Expr, ExprKind, Memory, Place, Scope, VariableId};
 use super::vocabulary::builtin::{self, What};
 use super::vocabulary::constants;
@@ -12,6 +19,7 @@ use crate::parser::ast;
 use crate::source::{Span, Spanned};
 use crate::types::Type;
 use crate::types::intrinsic::{INT, LONG, LONG_LONG, UINT, ULONG, ULONG_LONG};
+use member::in_user_memory;
 
 impl Checker<'_> {
     pub(super) fn check_expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
@@ -344,10 +352,3 @@ fn check_int(value: u64, text: &str, span: Span) -> Expr {
     let ty = fits.map_or(ULONG_LONG, |(ty, _)| ty);
     Expr::new(ExprKind::Int(value), ty, span)
 }
-pub(super) mod assign;
-pub(super) mod call;
-pub(super) mod convert;
-pub(super) mod fold;
-pub(super) mod member;
-pub(super) mod ops;
-pub(super) mod symbols;

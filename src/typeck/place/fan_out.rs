@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use super::arguments::is_glob;
+use crate::dwarf::variables::scope::NoScope;
 use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields};
 use crate::parser::visit;
 use crate::sites::Instruction;
-use crate::sites::scope::NoScope;
 use crate::source::Span;
 use crate::sugar::plain;
 use crate::typeck::{Checker, Error, Result, typed};

@@ -191,7 +191,7 @@ fn kind_of(record: &Record<'_>) -> TagKind {
 /// C has several ways to write an integer type, and BTF has another: `long unsigned int`.
 ///
 /// Kernels since 6.2 are compiled with an unsigned char; D's char is signed, and it is what strings are made of.
-pub(in crate::types) fn integer(name: &str, bytes: u32, signed: bool) -> Type {
+pub(crate) fn integer(name: &str, bytes: u32, signed: bool) -> Type {
     let name = match name {
         "char" => return intrinsic::CHAR,
         "short int" => "short",

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use format::{Header, Malformed, Record};
 use format::{Kind, Reader};
-pub(super) use graph::integer;
+pub(crate) use graph::integer;
 use index::{Group, Index};
 
 /// One file of types: of the kernel proper, or of a module, whose types continue those of the kernel proper.

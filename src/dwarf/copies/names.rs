@@ -1,0 +1,72 @@
+//! dwarf/copies/names.rs: the names of the functions that a walk looks for, by number.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard};
+
+/// Which functions count; a name that does gets a number.
+pub enum Names<'n> {
+    /// Numbered by their place in the list.
+    These { numbers: HashMap<&'n [u8], usize>, count: usize },
+    /// Numbered as they come.
+    All { shards: Vec<Mutex<HashMap<Vec<u8>, usize>>>, next: Mutex<usize> },
+}
+
+/// So many that two threads rarely want the same one.
+const SHARDS: usize = 16;
+
+impl<'n> Names<'n> {
+    pub fn these(wanted: &'n [String]) -> Names<'n> {
+        let numbers = wanted.iter().enumerate().map(|(number, name)| (name.as_bytes(), number)).collect();
+        Names::These { numbers, count: wanted.len() }
+    }
+
+    pub fn all() -> Names<'n> {
+        Names::All { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), next: Mutex::new(0) }
+    }
+
+    pub fn number(&self, name: &[u8]) -> Option<usize> {
+        match self {
+            Names::These { numbers, .. } => numbers.get(name).copied(),
+            Names::All { shards, next } => {
+                let mut shard = lock(&shards[shard_of(name)]);
+                if let Some(number) = shard.get(name) {
+                    return Some(*number);
+                }
+                let mut next = lock(next);
+                let number = *next;
+                *next += 1;
+                shard.insert(name.to_vec(), number);
+                Some(number)
+            }
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        match self {
+            Names::These { count, .. } => *count,
+            Names::All { next, .. } => *lock(next),
+        }
+    }
+
+    /// All names by number; one that is not UTF-8 cannot be asked for and is shown as well as can be.
+    pub fn into_names(self) -> Vec<String> {
+        let mut names = vec![String::new(); self.len()];
+        let mut put = |name: &[u8], number: usize| names[number] = String::from_utf8_lossy(name).into_owned();
+        match self {
+            Names::These { numbers, .. } => numbers.into_iter().for_each(|(name, number)| put(name, number)),
+            Names::All { shards, .. } => shards
+                .iter()
+                .for_each(|shard| lock(shard).iter().for_each(|(name, number)| put(name, *number))),
+        }
+        names
+    }
+}
+
+fn shard_of(name: &[u8]) -> usize {
+    name.iter().fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(*byte))) % SHARDS
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is behind a lock is only ever added to: it is whole even if a thread died.
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}

@@ -1,0 +1,182 @@
+//! dwarf/frames/info.rs: the debug information of a file, open for questions about many addresses.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+use gimli::{DebugInfoOffset, SectionId};
+use rayon::prelude::*;
+
+use super::lines::Lines;
+use super::{Body, Definition, Functions};
+use crate::debuginfo::{Error, Image};
+use crate::dwarf::unit::{ALTERNATE, Unit};
+use crate::dwarf::{Dwarf, Sections, headers, headers_of};
+
+/// The sections of an [`Image`], loaded once; of a unit only what is asked for is read, and kept.
+pub struct DebugInfo<'i> {
+    image: &'i Image,
+    sections: Sections<'i>,
+    /// Where the headers of the units are in .debug_info, ascending.
+    units: Vec<usize>,
+    /// The same in the alternate file.
+    alternate_units: Vec<usize>,
+    places: OnceLock<Vec<Place>>,
+    known: Mutex<HashMap<usize, Arc<KnownUnit>>>,
+    pub(crate) definitions: Mutex<HashMap<u64, Arc<Definition>>>,
+}
+
+/// What has been read of a unit.
+#[derive(Default)]
+pub(crate) struct KnownUnit {
+    pub functions: OnceLock<Functions>,
+    pub bodies: Mutex<HashMap<u64, Arc<Body>>>,
+    pub lines: OnceLock<Arc<Lines>>,
+}
+
+/// Addresses that a unit has code at.
+struct Place {
+    range: Range<u64>,
+    /// The highest end of this place and of all before it.
+    reach: u64,
+    unit: usize,
+}
+
+impl<'i> DebugInfo<'i> {
+    pub fn open(image: &'i Image) -> Result<DebugInfo<'i>, Error> {
+        DebugInfo::with(image, &[])
+    }
+
+    /// With sections that frames and lines do not need.
+    pub fn with(image: &'i Image, more: &[SectionId]) -> Result<DebugInfo<'i>, Error> {
+        let sections = Sections::load(image, &[&[SectionId::DebugAranges], more].concat())?;
+        let dwarf = sections.dwarf();
+        let units = headers(image, &dwarf)?.iter().map(|header| header.offset().0).collect();
+        let alternate_units =
+            dwarf.sup().and_then(|alternate| headers_of(alternate).ok()).unwrap_or_default();
+        let alternate_units = alternate_units.iter().map(|header| header.offset().0).collect();
+        Ok(DebugInfo {
+            image,
+            sections,
+            units,
+            alternate_units,
+            places: OnceLock::new(),
+            known: Mutex::default(),
+            definitions: Mutex::default(),
+        })
+    }
+
+    pub fn image(&self) -> &'i Image {
+        self.image
+    }
+
+    /// What gimli reads from: made anew by each call, which costs next to nothing.
+    pub(crate) fn dwarf(&self) -> Dwarf<'_> {
+        self.sections.dwarf()
+    }
+
+    /// The unit that an entry is in; one of the alternate file is read with [`owner`]'s sections.
+    pub(crate) fn unit_of<'d>(&self, dwarf: &Dwarf<'d>, die: u64) -> Result<Unit<'d>, Error> {
+        let (units, at) = match die & ALTERNATE {
+            0 => (&self.units, die),
+            _ => (&self.alternate_units, die & !ALTERNATE),
+        };
+        let after = units.partition_point(|unit| *unit as u64 <= at);
+        let unit = after.checked_sub(1).and_then(|last| units.get(last)).copied();
+        let unit = unit.ok_or_else(|| Error::dwarf(self.image.path(), format!("no unit has {die:#x}")))?;
+        if die & ALTERNATE == 0 {
+            return self.unit(dwarf, unit);
+        }
+        let dwarf = owner(dwarf, die);
+        let header = dwarf.debug_info.header_from_offset(DebugInfoOffset(unit));
+        header.and_then(|header| Unit::of_alternate(dwarf, header)).map_err(|cause| self.damaged(cause))
+    }
+
+    pub(crate) fn unit<'d>(&self, dwarf: &Dwarf<'d>, unit: usize) -> Result<Unit<'d>, Error> {
+        open(dwarf, unit).map_err(|cause| self.damaged(cause))
+    }
+
+    /// The units that have code at an address: one, unless the file is odd.
+    pub(crate) fn units_at(&self, address: u64) -> Vec<usize> {
+        let places = self.places.get_or_init(|| self.read_places());
+        let after = places.partition_point(|place| place.range.start <= address);
+        let mut units: Vec<usize> = places[..after]
+            .iter()
+            .rev()
+            .take_while(|place| place.reach > address)
+            .filter(|place| place.range.end > address)
+            .map(|place| place.unit)
+            .collect();
+        units.dedup();
+        units
+    }
+
+    pub(crate) fn known(&self, unit: usize) -> Arc<KnownUnit> {
+        lock(&self.known).entry(unit).or_default().clone()
+    }
+
+    pub(crate) fn damaged(&self, cause: gimli::Error) -> Error {
+        Error::dwarf(self.image.path(), cause)
+    }
+
+    /// From .debug_aranges; units that do not stand there (clang writes none) say themselves where they are.
+    fn read_places(&self) -> Vec<Place> {
+        let dwarf = self.dwarf();
+        let mut listed = aranges(&dwarf).unwrap_or_default();
+        let told: HashSet<usize> = listed.iter().map(|(_, unit)| *unit).collect();
+        let silent: Vec<usize> = self.units.iter().copied().filter(|unit| !told.contains(unit)).collect();
+        // A unit that cannot be read has no places.
+        listed.par_extend(silent.into_par_iter().flat_map_iter(|unit| {
+            let ranges = open(&dwarf, unit).and_then(|opened| own_ranges(&dwarf, &opened));
+            ranges.unwrap_or_default().into_iter().map(move |range| (range, unit))
+        }));
+        listed.retain(|(range, _)| range.start < range.end && self.image.section_at(range.start).is_some());
+        listed.sort_unstable_by_key(|(range, unit)| (range.start, range.end, *unit));
+        let mut reach = 0;
+        let place = |(range, unit): (Range<u64>, usize)| {
+            reach = range.end.max(reach);
+            Place { range, reach, unit }
+        };
+        listed.into_iter().map(place).collect()
+    }
+}
+
+/// The sections of the file that an entry is in.
+pub(crate) fn owner<'w, 'd>(dwarf: &'w Dwarf<'d>, die: u64) -> &'w Dwarf<'d> {
+    dwarf.sup().filter(|_| die & ALTERNATE != 0).unwrap_or(dwarf)
+}
+
+fn open<'d>(dwarf: &Dwarf<'d>, unit: usize) -> gimli::Result<Unit<'d>> {
+    Unit::new(dwarf, dwarf.debug_info.header_from_offset(DebugInfoOffset(unit))?)
+}
+
+fn aranges(dwarf: &Dwarf<'_>) -> gimli::Result<Vec<(Range<u64>, usize)>> {
+    let mut listed = Vec::new();
+    let mut headers = dwarf.debug_aranges.headers();
+    while let Some(header) = headers.next()? {
+        let unit = header.debug_info_offset().0;
+        let mut entries = header.entries();
+        while let Some(entry) = entries.next()? {
+            listed.push((entry.range().begin..entry.range().end, unit));
+        }
+    }
+    Ok(listed)
+}
+
+/// Those of the unit's root, or of its functions if the root has none.
+fn own_ranges<'d>(dwarf: &Dwarf<'d>, unit: &Unit<'d>) -> gimli::Result<Vec<Range<u64>>> {
+    let mut ranges = dwarf.unit_ranges(&unit.inner)?;
+    let mut own = Vec::new();
+    while let Some(range) = ranges.next()? {
+        own.push(range.begin..range.end);
+    }
+    if own.is_empty() {
+        own = super::functions(dwarf, unit)?.into_iter().map(|(range, _)| range).collect();
+    }
+    Ok(own)
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is behind a lock is only ever added to: it is whole even if a thread died.
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}

@@ -1,0 +1,150 @@
+//! dwarf/frames/lines.rs: the line tables: the source line of an address, and where the statements of a line begin.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use gimli::ColumnType;
+
+use super::info::DebugInfo;
+use crate::debuginfo::Error;
+use crate::dwarf::Dwarf;
+use crate::dwarf::unit::Unit;
+
+/// The line table of one unit.
+#[derive(Debug, Default)]
+pub struct Lines {
+    /// By the file's number in the unit, as [`crate::dwarf::CallSite`] has it.
+    files: Vec<String>,
+    /// By address.
+    sequences: Vec<Sequence>,
+}
+
+/// Code without a gap.
+#[derive(Debug)]
+struct Sequence {
+    range: Range<u64>,
+    /// By address; of several at one address, the last one counts.
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    address: u64,
+    file: u32,
+    line: u32,
+    column: u32,
+    is_stmt: bool,
+}
+
+/// A place in the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'l> {
+    pub file: &'l str,
+    /// 0: the instruction is of no line.
+    pub line: u32,
+    /// 0: not said.
+    pub column: u32,
+}
+
+/// Where a statement begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Statement<'l> {
+    pub address: u64,
+    pub place: Line<'l>,
+}
+
+impl Lines {
+    /// The line of the instruction at an address.
+    pub fn at(&self, address: u64) -> Option<Line<'_>> {
+        let after = self.sequences.partition_point(|sequence| sequence.range.start <= address);
+        let sequence = self.sequences[..after]
+            .iter()
+            .rev()
+            .take(4)
+            .find(|sequence| sequence.range.contains(&address))?;
+        let after = sequence.rows.partition_point(|row| row.address <= address);
+        self.place(sequence.rows[..after].last()?)
+    }
+
+    /// Where statements begin in a range of addresses, by address.
+    pub fn statements(&self, within: Range<u64>) -> impl Iterator<Item = Statement<'_>> {
+        let Range { start, end } = within;
+        let meets = move |sequence: &&Sequence| sequence.range.start < end && start < sequence.range.end;
+        let rows = move |sequence: &'_ Sequence| {
+            let first = sequence.rows.partition_point(|row| row.address < start);
+            let after = sequence.rows.partition_point(|row| row.address < end);
+            first..after.max(first)
+        };
+        self.sequences
+            .iter()
+            .filter(meets)
+            .flat_map(move |sequence| &sequence.rows[rows(sequence)])
+            .filter(|row| row.is_stmt && row.line != 0)
+            .filter_map(|row| Some(Statement { address: row.address, place: self.place(row)? }))
+    }
+
+    fn place(&self, row: &Row) -> Option<Line<'_>> {
+        let file = self.files.get(row.file as usize)?;
+        Some(Line { file, line: row.line, column: row.column })
+    }
+}
+
+impl DebugInfo<'_> {
+    /// The line table of the unit that has code at an address.
+    pub fn lines_at(&self, address: u64) -> Result<Option<Arc<Lines>>, Error> {
+        let Some(unit) = self.units_at(address).first().copied() else { return Ok(None) };
+        let known = self.known(unit);
+        if let Some(lines) = known.lines.get() {
+            return Ok(Some(lines.clone()));
+        }
+        let dwarf = self.dwarf();
+        let opened = self.unit(&dwarf, unit)?;
+        let mut lines = read(&dwarf, &opened).map_err(|cause| self.damaged(cause))?;
+        // What the linker took away is left at 0 or thereabouts.
+        lines.sequences.retain(|sequence| self.image().section_at(sequence.range.start).is_some());
+        Ok(Some(known.lines.get_or_init(|| Arc::new(lines)).clone()))
+    }
+}
+
+fn read<'d>(dwarf: &Dwarf<'d>, unit: &Unit<'d>) -> gimli::Result<Lines> {
+    let Some(program) = unit.line_program(dwarf)? else { return Ok(Lines::default()) };
+    let mut lines = Lines::default();
+    let mut rows = program.rows();
+    let mut sequence = Vec::new();
+    while let Some((_, row)) = rows.next_row()? {
+        let address = row.address();
+        if row.end_sequence() {
+            lines.add(std::mem::take(&mut sequence), address);
+            continue;
+        }
+        sequence.push(Row {
+            address,
+            file: row.file_index() as u32,
+            line: row.line().map_or(0, |line| line.get() as u32),
+            column: match row.column() {
+                ColumnType::LeftEdge => 0,
+                ColumnType::Column(column) => column.get() as u32,
+            },
+            is_stmt: row.is_stmt(),
+        });
+    }
+    let header = rows.header();
+    let last = lines.sequences.iter().flat_map(|sequence| &sequence.rows).map(|row| row.file).max();
+    // A damaged row may name any file; the table itself says how many there are.
+    let files = (header.file_names().len() as u32 + 1).min(last.map_or(0, |last| last.saturating_add(1)));
+    lines.files = (0..files)
+        .map(|file| unit.path_in(dwarf, header, file.into()).unwrap_or_else(|| "??".to_owned()))
+        .collect();
+    lines.sequences.sort_by_key(|sequence| (sequence.range.start, sequence.range.end));
+    Ok(lines)
+}
+
+impl Lines {
+    fn add(&mut self, mut rows: Vec<Row>, end: u64) {
+        // The rows of a sequence ascend; those of a damaged one need not.
+        rows.sort_by_key(|row| row.address);
+        if let Some(start) = rows.first().map(|row| row.address).filter(|start| *start < end) {
+            self.sequences.push(Sequence { range: start..end, rows });
+        }
+    }
+}

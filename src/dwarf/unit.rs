@@ -1,0 +1,284 @@
+//! dwarf/unit.rs: one unit, opened without its line program, and moving in its tree.
+
+use std::sync::Arc;
+
+use gimli::{
+    Abbreviation, Attribute, AttributeValue, DebugAddrBase, DebugRngListsBase, DebugStrOffsetsBase,
+    DwarfFileType, EntriesRaw, UnitOffset, constants as dw,
+};
+
+use super::{Dwarf, Slice};
+
+/// A unit with what is needed to read names, addresses and ranges in it.
+pub struct Unit<'a> {
+    pub inner: gimli::Unit<Slice<'a>>,
+    /// Offset of the first entry below the root.
+    pub first: Option<UnitOffset>,
+    /// Not C: functions may be defined anywhere, in types and in namespaces.
+    pub nested_definitions: bool,
+    /// Copies may have their origin in another unit (link-time optimisation, dwz).
+    pub has_foreign_origins: bool,
+    /// Its compiler says of copies where they are entered, unless that is where their code begins.
+    pub tells_entries: bool,
+    /// It is one of the alternate file.
+    alternate: bool,
+    line_program: Option<gimli::DebugLineOffset>,
+}
+
+/// In an offset: it is one of the alternate file's .debug_info, which is shorter than that.
+pub const ALTERNATE: u64 = 1 << 63;
+
+impl<'a> Unit<'a> {
+    pub fn new(dwarf: &Dwarf<'a>, header: gimli::UnitHeader<Slice<'a>>) -> gimli::Result<Unit<'a>> {
+        let abbreviations = Arc::new(header.abbreviations(&dwarf.debug_abbrev)?);
+        let (encoding, file) = (header.encoding(), DwarfFileType::Main);
+        let mut unit = Unit {
+            inner: gimli::Unit {
+                header,
+                abbreviations: abbreviations.clone(),
+                name: None,
+                comp_dir: None,
+                low_pc: 0,
+                str_offsets_base: DebugStrOffsetsBase::default_for_encoding_and_file(encoding, file),
+                addr_base: DebugAddrBase(0),
+                loclists_base: gimli::DebugLocListsBase::default_for_encoding_and_file(encoding, file),
+                rnglists_base: DebugRngListsBase::default_for_encoding_and_file(encoding, file),
+                line_program: None,
+                dwo_id: None,
+            },
+            first: None,
+            nested_definitions: false,
+            has_foreign_origins: false,
+            tells_entries: true,
+            alternate: false,
+            line_program: None,
+        };
+        unit.read_root(dwarf, &abbreviations)?;
+        Ok(unit)
+    }
+
+    /// A unit of the alternate file, whose sections `dwarf` has.
+    pub fn of_alternate(dwarf: &Dwarf<'a>, header: gimli::UnitHeader<Slice<'a>>) -> gimli::Result<Unit<'a>> {
+        Ok(Unit { alternate: true, ..Unit::new(dwarf, header)? })
+    }
+
+    fn read_root(&mut self, dwarf: &Dwarf<'a>, abbreviations: &gimli::Abbreviations) -> gimli::Result<()> {
+        let mut entries = self.inner.header.entries_raw(abbreviations, None)?;
+        let Some(root) = entries.read_abbreviation()? else { return Ok(()) };
+        let (mut low_pc, mut comp_dir, mut producer) = (None, None, None);
+        for spec in root.attributes() {
+            let attribute = entries.read_attribute(*spec)?;
+            match (attribute.name(), attribute.value()) {
+                (dw::DW_AT_low_pc, value) => low_pc = Some(value),
+                (dw::DW_AT_comp_dir, value) => comp_dir = Some(value),
+                (dw::DW_AT_producer, value) => producer = Some(value),
+                (dw::DW_AT_str_offsets_base, AttributeValue::DebugStrOffsetsBase(base)) => {
+                    self.inner.str_offsets_base = base
+                }
+                (dw::DW_AT_addr_base | dw::DW_AT_GNU_addr_base, AttributeValue::DebugAddrBase(base)) => {
+                    self.inner.addr_base = base;
+                }
+                (
+                    dw::DW_AT_rnglists_base | dw::DW_AT_GNU_ranges_base,
+                    AttributeValue::DebugRngListsBase(base),
+                ) => {
+                    self.inner.rnglists_base = base;
+                }
+                (dw::DW_AT_loclists_base, AttributeValue::DebugLocListsBase(base)) => {
+                    self.inner.loclists_base = base;
+                }
+                (dw::DW_AT_stmt_list, AttributeValue::DebugLineRef(offset)) => {
+                    self.line_program = Some(offset)
+                }
+                (dw::DW_AT_language, AttributeValue::Language(language)) => {
+                    self.nested_definitions = !is_c(language)
+                }
+                _ => {}
+            }
+        }
+        if let Some(value) = low_pc {
+            self.inner.low_pc = dwarf.attr_address(&self.inner, value)?.unwrap_or(0);
+        }
+        if let Some(value) = comp_dir {
+            self.inner.comp_dir = dwarf.attr_string(&self.inner, value).ok();
+        }
+        if let Some(producer) = producer.and_then(|value| dwarf.attr_string(&self.inner, value).ok()) {
+            self.tells_entries = producer.starts_with(b"GNU ");
+        }
+        if root.has_children() {
+            self.first = Some(entries.next_offset());
+        }
+        self.has_foreign_origins = abbreviations_with_foreign_origins(abbreviations);
+        Ok(())
+    }
+
+    pub fn entries(&self, at: UnitOffset) -> gimli::Result<EntriesRaw<'_, Slice<'a>>> {
+        self.inner.entries_raw(Some(at))
+    }
+
+    /// Moves `entries` past the attributes of an entry and, if it has children, past them.
+    pub fn skip_tree<'u>(
+        &'u self,
+        entries: &mut EntriesRaw<'u, Slice<'a>>,
+        abbreviation: &Abbreviation,
+    ) -> gimli::Result<()> {
+        if let Some(next) = skip_tree(entries, abbreviation)? {
+            *entries = self.entries(next)?;
+        }
+        Ok(())
+    }
+
+    /// Offset in .debug_info of an entry of this unit.
+    pub fn global(&self, offset: UnitOffset) -> u64 {
+        self.in_file(self.inner.header.offset().0 as u64 + offset.0 as u64)
+    }
+
+    /// The same backwards.
+    pub fn local(&self, global: u64) -> UnitOffset {
+        UnitOffset((global & !ALTERNATE).wrapping_sub(self.inner.header.offset().0 as u64) as usize)
+    }
+
+    /// Is the entry at this offset one of this unit?
+    pub fn has(&self, global: u64) -> bool {
+        let start = self.global(UnitOffset(0));
+        global.checked_sub(start).is_some_and(|at| at < self.inner.header.length_including_self() as u64)
+    }
+
+    /// Offset in .debug_info of the entry that a reference leads to; `None` for type signatures.
+    pub fn target(&self, value: &AttributeValue<Slice<'a>>) -> Option<u64> {
+        match value {
+            AttributeValue::UnitRef(offset) => Some(self.global(*offset)),
+            AttributeValue::DebugInfoRef(offset) => Some(self.in_file(offset.0 as u64)),
+            AttributeValue::DebugInfoRefSup(offset) => Some(offset.0 as u64 | ALTERNATE),
+            _ => None,
+        }
+    }
+
+    fn in_file(&self, offset: u64) -> u64 {
+        if self.alternate { offset | ALTERNATE } else { offset }
+    }
+
+    /// The unit's line program; `None`: it has none.
+    pub fn line_program(
+        &self,
+        dwarf: &Dwarf<'a>,
+    ) -> gimli::Result<Option<gimli::IncompleteLineProgram<Slice<'a>>>> {
+        let Some(offset) = self.line_program else { return Ok(None) };
+        let address_size = self.inner.header.address_size();
+        dwarf.debug_line.program(offset, address_size, self.inner.comp_dir, None).map(Some)
+    }
+
+    /// The path of a file of the unit's line program, as short as it is given there.
+    pub fn file_path(&self, dwarf: &Dwarf<'a>, index: u64) -> Option<String> {
+        let program = self.line_program(dwarf).ok()??;
+        self.path_in(dwarf, program.header(), index)
+    }
+
+    /// The same of a line program that is open.
+    pub fn path_in(
+        &self,
+        dwarf: &Dwarf<'a>,
+        header: &gimli::LineProgramHeader<Slice<'a>>,
+        index: u64,
+    ) -> Option<String> {
+        let unit = &self.inner;
+        let file = header.file(index)?;
+        let name = dwarf.attr_string(unit, file.path_name()).ok()?.to_string_lossy().into_owned();
+        let directory = file.directory(header).and_then(|value| dwarf.attr_string(unit, value).ok());
+        let directory = directory.filter(|directory| Some(*directory) != unit.comp_dir);
+        let joined = match directory.map(|directory| directory.to_string_lossy().into_owned()) {
+            Some(directory) if !name.starts_with('/') && !directory.is_empty() => {
+                format!("{}/{name}", directory.trim_end_matches('/'))
+            }
+            _ => name,
+        };
+        Some(joined.trim_start_matches("./").to_owned())
+    }
+}
+
+/// The value of DW_AT_call_file and DW_AT_decl_file.
+pub fn file_index(attribute: &Attribute<Slice<'_>>) -> u64 {
+    match attribute.value() {
+        AttributeValue::FileIndex(index) => index,
+        _ => attribute.udata_value().unwrap_or(0),
+    }
+}
+
+/// Where the entry behind this one and its children is; `None`: it has none, and `entries` stands there already.
+fn skip_tree(
+    entries: &mut EntriesRaw<'_, Slice<'_>>,
+    abbreviation: &Abbreviation,
+) -> gimli::Result<Option<UnitOffset>> {
+    if !abbreviation.has_children() {
+        entries.skip_attributes(abbreviation.attributes())?;
+        return Ok(None);
+    }
+    let specs = abbreviation.attributes();
+    let mut sibling = None;
+    match specs.iter().position(|spec| spec.name() == dw::DW_AT_sibling) {
+        Some(at) => {
+            entries.skip_attributes(&specs[..at])?;
+            sibling = Some(entries.read_attribute(specs[at])?.value());
+            entries.skip_attributes(&specs[at + 1..])?;
+        }
+        None => entries.skip_attributes(specs)?,
+    }
+    after_children(entries, sibling).map(Some)
+}
+
+/// Where the entry after an entry's children is. `entries` stands at the first child; it is moved only if there is no
+/// DW_AT_sibling that can be believed.
+pub fn after_children(
+    entries: &mut EntriesRaw<'_, Slice<'_>>,
+    sibling: Option<AttributeValue<Slice<'_>>>,
+) -> gimli::Result<UnitOffset> {
+    // A sibling that leads backwards would make the walk endless.
+    if let Some(AttributeValue::UnitRef(offset)) = sibling
+        && offset > entries.next_offset()
+    {
+        return Ok(offset);
+    }
+    let mut depth = 1usize;
+    while depth > 0 {
+        match entries.read_abbreviation()? {
+            None => depth -= 1,
+            Some(child) => {
+                entries.skip_attributes(child.attributes())?;
+                depth += usize::from(child.has_children());
+            }
+        }
+    }
+    Ok(entries.next_offset())
+}
+
+fn is_c(language: gimli::DwLang) -> bool {
+    matches!(
+        language,
+        dw::DW_LANG_C
+            | dw::DW_LANG_C89
+            | dw::DW_LANG_C99
+            | dw::DW_LANG_C11
+            | dw::DW_LANG_C17
+            | dw::DW_LANG_Mips_Assembler
+    )
+}
+
+fn abbreviations_with_foreign_origins(abbreviations: &gimli::Abbreviations) -> bool {
+    // The codes of a unit are 1, 2, 3 … without a gap in all compilers; a gap only ends the quick check.
+    (1..)
+        .map_while(|code| abbreviations.get(code))
+        .filter(|abbreviation| {
+            matches!(abbreviation.tag(), dw::DW_TAG_inlined_subroutine | dw::DW_TAG_subprogram)
+        })
+        .flat_map(Abbreviation::attributes)
+        .any(|spec| {
+            spec.name() == dw::DW_AT_abstract_origin
+                && matches!(
+                    spec.form(),
+                    dw::DW_FORM_ref_addr
+                        | dw::DW_FORM_GNU_ref_alt
+                        | dw::DW_FORM_ref_sup4
+                        | dw::DW_FORM_ref_sup8
+                )
+        })
+}

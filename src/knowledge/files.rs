@@ -1,0 +1,244 @@
+//! knowledge/files.rs: where a kernel's BTF, symbols and debug information are: the running system, or a sysroot.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use super::symbols::Kallsyms;
+use crate::debuginfo::{Bytes, Image, read_shown};
+use crate::diag::Diagnostic;
+use crate::dwarf::variables::scope::{NoScope, Scope};
+use crate::parser::ast::{ProbeDescKind, ProbeFields};
+use crate::sites::{self, Instruction, LiveText, ProbeCatalog as _};
+
+/// What is known of one symbol without its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Located {
+    pub module: String,
+    pub name: String,
+    /// In the running kernel; of a sysroot, in the file.
+    pub address: u64,
+    /// 0: not told.
+    pub bytes: u64,
+    pub function: bool,
+}
+
+/// The files of one kernel. Every question opens what it needs, and nothing else does.
+pub trait Files {
+    /// The BTF of a module, or of the kernel proper.
+    fn btf(&self, module: Option<&str>) -> Option<Bytes>;
+
+    /// The modules that a name without a module is looked for in.
+    fn modules(&self) -> Vec<String>;
+
+    /// Whether a module of this name is loaded; in a sysroot, installed.
+    fn has_module(&self, name: &str) -> bool {
+        self.modules().iter().any(|module| module == name)
+    }
+
+    /// The probes that a description names; none where that cannot be told.
+    fn probes(&self, _description: &ProbeDescKind) -> Vec<ProbeFields> {
+        Vec::new()
+    }
+
+    /// The instructions that a description of kinst names, each written so that no other one is meant.
+    fn instructions(&self, _description: &ProbeFields) -> Result<Vec<ProbeFields>, Box<Diagnostic>> {
+        Ok(Vec::new())
+    }
+
+    /// The variables in scope at instructions; one answer each, in their order.
+    fn scopes(&self, instructions: &[Instruction]) -> Vec<Result<Scope, NoScope>> {
+        let why = || NoScope::DebugInformation(self.without_types());
+        instructions.iter().map(|_| Err(why())).collect()
+    }
+
+    /// A symbol of a module, of the kernel proper (`vmlinux`), or of any.
+    fn symbol(&self, module: Option<&str>, name: &str) -> Option<Located>;
+
+    /// The file with the debug information of a module, or of the kernel proper.
+    fn debug(&self, module: &str) -> Option<&Image>;
+
+    /// Where a symbol is in the file with the debug information of its module.
+    fn linked(&self, symbol: &Located) -> Option<u64>;
+
+    /// What to do when there are no types at all.
+    fn without_types(&self) -> String;
+}
+
+/// Opens a kernel: [`sites::Kernel::running`], or one of a sysroot.
+pub type Open<'a> = Box<dyn Fn() -> Result<Arc<sites::Kernel>, Box<Diagnostic>> + 'a>;
+
+/// What the running kernel says of its instructions; `None`: it cannot be asked.
+pub type Live<'a> = Box<dyn Fn() -> Option<Box<dyn LiveText>> + 'a>;
+
+/// The running kernel, or one whose files are under a sysroot.
+pub struct Installed<'a> {
+    open: Open<'a>,
+    live: Live<'a>,
+    running: bool,
+    kernel: OnceLock<Option<Arc<sites::Kernel>>>,
+    kallsyms: OnceLock<Kallsyms>,
+    catalog: OnceLock<Option<sites::Catalog>>,
+}
+
+/// Where the running kernel shows its BTF.
+const BTF: &str = "/sys/kernel/btf";
+
+impl<'a> Installed<'a> {
+    /// `running`: `open` opens the running kernel, whose BTF is found without its files.
+    pub fn new(running: bool, open: Open<'a>, live: Live<'a>) -> Installed<'a> {
+        Installed {
+            open,
+            live,
+            running,
+            kernel: OnceLock::new(),
+            kallsyms: OnceLock::new(),
+            catalog: OnceLock::new(),
+        }
+    }
+
+    /// A kernel that cannot be opened has no types; why not is said when its probes are asked for.
+    fn opened(&self) -> Option<&Arc<sites::Kernel>> {
+        self.kernel.get_or_init(|| (self.open)().ok()).as_ref()
+    }
+
+    fn kernel(&self) -> Option<&sites::Kernel> {
+        self.opened().map(|kernel| &**kernel)
+    }
+
+    /// The place of a module in the opened kernel.
+    fn place(&self, module: &str) -> Option<(&sites::Kernel, usize)> {
+        let kernel = self.kernel()?;
+        let place = kernel.modules().iter().position(|candidate| candidate.name == module)?;
+        Some((kernel, place))
+    }
+
+    fn catalog(&self) -> Option<&sites::Catalog> {
+        let open =
+            || Some(sites::Catalog::new(Arc::clone(self.opened()?), (self.live)().filter(|_| self.running)));
+        self.catalog.get_or_init(open).as_ref()
+    }
+
+    fn image(&self, module: &str) -> Option<&Image> {
+        let (kernel, place) = self.place(module)?;
+        kernel.debug(place).or_else(|| kernel.binary(place))
+    }
+}
+
+impl Files for Installed<'_> {
+    fn btf(&self, module: Option<&str>) -> Option<Bytes> {
+        let module = module.unwrap_or(sites::KERNEL_PROPER);
+        if self.running && !module.contains('/') {
+            return read_shown(&Path::new(BTF).join(module));
+        }
+        let image = self.image(module)?;
+        // Types that continue a summary of the kernel's, not the kernel's own, have other numbers.
+        if image.debug_section(".BTF.base").is_ok_and(|base| !base.is_empty()) {
+            return None;
+        }
+        let bytes = image.debug_section(".BTF").ok()?;
+        (!bytes.is_empty()).then(|| Bytes::Owned(bytes.into_owned()))
+    }
+
+    /// A sysroot has thousands of modules: there only a module that is named is opened.
+    fn modules(&self) -> Vec<String> {
+        if !self.running {
+            return Vec::new();
+        }
+        let entries = std::fs::read_dir(BTF).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.filter(|name| name != sites::KERNEL_PROPER).collect();
+        names.sort();
+        names
+    }
+
+    fn has_module(&self, name: &str) -> bool {
+        self.place(name).is_some()
+    }
+
+    fn probes(&self, description: &ProbeDescKind) -> Vec<ProbeFields> {
+        let Some(catalog) = self.catalog() else { return Vec::new() };
+        let probes = match description {
+            ProbeDescKind::Id(id) => catalog.by_id(*id).into_iter().collect(),
+            ProbeDescKind::Fields(fields) => {
+                let ProbeFields { provider, module, function, name } = &**fields;
+                catalog.matches(provider, module, function, name).unwrap_or_default()
+            }
+        };
+        let fields = |probe: sites::Probe| ProbeFields {
+            provider: probe.provider,
+            module: probe.module,
+            function: probe.function,
+            name: probe.name,
+        };
+        probes.into_iter().map(fields).collect()
+    }
+
+    fn instructions(&self, description: &ProbeFields) -> Result<Vec<ProbeFields>, Box<Diagnostic>> {
+        if self.opened().is_none() {
+            // Why not is the answer.
+            (self.open)()?;
+        }
+        let Some(catalog) = self.catalog() else { return Ok(Vec::new()) };
+        let ProbeFields { module, function, name, .. } = description;
+        let named = catalog.instructions_named(module, function, name)?;
+        let fields = |[module, function, name]: [String; 3]| ProbeFields {
+            provider: "kinst".to_owned(),
+            module,
+            function,
+            name,
+        };
+        Ok(named.into_iter().map(fields).collect())
+    }
+
+    fn scopes(&self, instructions: &[Instruction]) -> Vec<Result<Scope, NoScope>> {
+        match self.kernel() {
+            Some(kernel) => kernel.scopes(instructions),
+            None => {
+                let why = || NoScope::DebugInformation(self.without_types());
+                instructions.iter().map(|_| Err(why())).collect()
+            }
+        }
+    }
+
+    fn symbol(&self, module: Option<&str>, name: &str) -> Option<Located> {
+        if self.running {
+            return self.kallsyms.get_or_init(Kallsyms::read).find(module, name);
+        }
+        let module = module.unwrap_or(sites::KERNEL_PROPER);
+        let found = self.image(module)?.symbol(name)?;
+        Some(Located {
+            module: module.to_owned(),
+            name: name.to_owned(),
+            address: found.address,
+            bytes: found.size,
+            function: found.function,
+        })
+    }
+
+    fn debug(&self, module: &str) -> Option<&Image> {
+        let (kernel, place) = self.place(module)?;
+        kernel.debug(place)
+    }
+
+    fn linked(&self, symbol: &Located) -> Option<u64> {
+        if !self.running {
+            return Some(symbol.address);
+        }
+        let image = self.debug(&symbol.module)?;
+        if symbol.module != sites::KERNEL_PROPER {
+            return Some(image.symbol(&symbol.name)?.address);
+        }
+        // The kernel was moved as a whole when it was loaded (KASLR).
+        let running = self.kallsyms.get_or_init(Kallsyms::read).find(Some(&symbol.module), "_text")?;
+        let moved = running.address.wrapping_sub(image.symbol("_text")?.address);
+        Some(symbol.address.wrapping_sub(moved))
+    }
+
+    fn without_types(&self) -> String {
+        let package = self.kernel().map(sites::Kernel::debug_package).unwrap_or_default();
+        match self.running {
+            true => format!("the kernel has neither BTF ({BTF}/vmlinux) nor debug information; {package}"),
+            false => format!("the sysroot has no vmlinux with BTF or debug information; {package}"),
+        }
+    }
+}

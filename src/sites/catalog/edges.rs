@@ -1,0 +1,341 @@
+//! sites/catalog/edges.rs: of the catalogue, the edges of the control flow: `kinst::f:53-61` fires when control goes from 53 to 61.
+
+use std::ops::Range;
+
+use super::{Catalog, LiveInsn, refusals};
+use crate::diag::{Diagnostic, tags};
+use crate::glob::{self, Pattern};
+use crate::sites::code::decode;
+use crate::sites::code::decode::Control;
+use crate::sites::code::points::Over;
+use crate::sites::target::symtab::Symbol;
+use crate::sites::{Probe, Target};
+
+/// Is the field about edges? A range of characters (`[0-9]`) has a dash too.
+pub fn is_edge(name: &str) -> bool {
+    let mut depth = 0u32;
+    name.bytes().any(|byte| {
+        match byte {
+            b'[' => depth += 1,
+            b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        byte == b'-' && depth == 0
+    })
+}
+
+/// Where an edge leads, as the kernel is told.
+pub(in crate::sites) struct EdgeTo {
+    /// Static keys that it leads over, from the symbol; 0: none.
+    pub over: [u32; 2],
+    /// A signed distance from the symbol.
+    pub to: u32,
+    /// The probe's.
+    pub name: String,
+}
+
+/// A way from an instruction to another.
+struct Way {
+    /// Address of [`crate::sites::Kernel::symbols`] of the module.
+    to: u64,
+    module: usize,
+    target: Target,
+}
+
+/// The function that an edge is asked of.
+struct Asked<'a> {
+    module: usize,
+    symbol: &'a Symbol,
+    function: &'a str,
+    /// All of its instructions; `live`: as they are in memory.
+    insns: &'a [LiveInsn],
+    live: bool,
+}
+
+impl Catalog {
+    /// The edges of a function that the name means. `insns` are all of its instructions.
+    pub(in crate::sites) fn edges(
+        &self,
+        module: usize,
+        symbol: &Symbol,
+        function: &str,
+        name: &str,
+        insns: &[LiveInsn],
+        live: bool,
+    ) -> Result<Vec<Probe>, Box<Diagnostic>> {
+        if glob::is_glob(name) {
+            let pattern = Pattern::new(name);
+            let mut probes = Vec::new();
+            for insn in insns.iter().filter(|insn| insn.refused.is_none()) {
+                let ways = self.all_ways(module, symbol, insn, live);
+                // An instruction that goes one way is no branch; it can be asked for by its numbers.
+                for way in ways.iter().filter(|_| ways.len() > 1) {
+                    if pattern.matches(&edge_name(&insn.offset.to_string(), &way.target)) {
+                        probes.extend(self.make_edge(module, symbol, function, insn.offset, &[], way));
+                    }
+                }
+            }
+            return Ok(probes);
+        }
+        let fields: Vec<&str> = name.split('-').collect();
+        let [path @ .., to] = &fields[..] else { return Ok(Vec::new()) };
+        let path: Option<Vec<u32>> = path.iter().map(|offset| refusals::decimal(offset)).collect();
+        let Some(path) = path.filter(|path| !path.is_empty() && !to.is_empty()) else {
+            return Err(Box::new(refusals::no_such_name(function, name)));
+        };
+        let asked = Asked { module, symbol, function, insns, live };
+        self.edge(&asked, &path, to).map(|probe| vec![probe])
+    }
+
+    /// The edge from the first instruction of the path, over the others, to what the text names.
+    fn edge(&self, asked: &Asked<'_>, path: &[u32], to: &str) -> Result<Probe, Box<Diagnostic>> {
+        let Asked { symbol, function, insns, .. } = *asked;
+        let mut run = Vec::with_capacity(path.len());
+        for offset in path {
+            let insn = insns.iter().find(|insn| insn.offset == *offset);
+            run.push(insn.ok_or_else(|| Box::new(refusals::no_boundary(function, symbol, *offset, insns)))?);
+        }
+        let [from, keys @ ..] = &run[..] else { return Err(Box::new(refusals::no_such_name(function, to))) };
+        let over: Vec<u64> = keys.iter().map(|key| symbol.address + u64::from(key.offset)).collect();
+        if Over::new(&over).is_none() {
+            return Err(Box::new(too_many_keys(function)));
+        }
+        for (at, hop) in run.windows(2).enumerate() {
+            let [one, key] = hop else { break };
+            self.way(asked, &run[..at], one, &key.offset.to_string())?;
+            if !self.is_key(asked, key) {
+                return Err(Box::new(no_key(function, symbol, key)));
+            }
+        }
+        let last = keys.last().unwrap_or(from);
+        let way = match self.way(asked, &run[..keys.len()], last, to) {
+            Err(_) if keys.is_empty() && self.is_indirect(asked, from) => self.named(asked, from, to)?,
+            way => way?,
+        };
+        let keys: Vec<u32> = keys.iter().map(|key| key.offset).collect();
+        self.make_edge(asked.module, symbol, function, from.offset, &keys, &way)
+            .ok_or_else(|| Box::new(out_of_reach(function, to)))
+    }
+
+    /// The way from an instruction to what the text names.
+    fn way(
+        &self,
+        asked: &Asked<'_>,
+        before: &[&LiveInsn],
+        insn: &LiveInsn,
+        to: &str,
+    ) -> Result<Way, Box<Diagnostic>> {
+        let Asked { module, symbol, live, .. } = *asked;
+        let is_meant = |way: &Way| way.target.to_string() == to;
+        // The tables of the file need not be read for the sake of what the bytes tell.
+        let in_memory =
+            if live { self.ways(module, symbol, insn, memory_ways(symbol, insn)) } else { Vec::new() };
+        if let Some(way) = in_memory.into_iter().find(is_meant) {
+            return Ok(way);
+        }
+        let mut ways = self.all_ways(module, symbol, insn, live);
+        match ways.iter().position(is_meant) {
+            Some(way) => Ok(ways.swap_remove(way)),
+            None => {
+                let before: String = before.iter().map(|insn| format!("{}-", insn.offset)).collect();
+                Err(Box::new(no_edge(asked, &before, insn, to, &ways)))
+            }
+        }
+    }
+
+    /// As far as the file tells; the kernel module looks again.
+    fn is_key(&self, asked: &Asked<'_>, insn: &LiveInsn) -> bool {
+        let address = asked.symbol.address + u64::from(insn.offset);
+        self.kernel.callers(asked.module).is_none_or(|callers| {
+            callers.marks().jump_labels.binary_search_by_key(&address, |label| label.0).is_ok()
+        })
+    }
+
+    /// A jump through a register or memory, or to the thunk that stands for one.
+    fn is_indirect(&self, asked: &Asked<'_>, insn: &LiveInsn) -> bool {
+        let address = asked.symbol.address + u64::from(insn.offset);
+        let Some(step) = decode::steps(&insn.bytes, address).next() else { return false };
+        match step.control {
+            Control::JumpIndirect | Control::JumpThrough => true,
+            Control::Jump(to) => {
+                let is_thunk =
+                    |name: &str| name.strip_prefix("__pi_").unwrap_or(name).starts_with("__x86_indirect_");
+                self.kernel.symbols(0).is_some_and(|symbols| symbols.names_at(to).any(is_thunk))
+            }
+            _ => false,
+        }
+    }
+
+    /// Where an indirect jump shall go: `61` in the function itself, `f+0` in another one.
+    fn named(&self, asked: &Asked<'_>, insn: &LiveInsn, to: &str) -> Result<Way, Box<Diagnostic>> {
+        let Asked { module, symbol, function, .. } = *asked;
+        let no_edge = || Box::new(no_target(function, insn.offset, to));
+        if let Some(offset) = refusals::decimal(to) {
+            let address = symbol.address + u64::from(offset);
+            let inside = within(symbol).contains(&address);
+            let target = Target { function: None, offset: u64::from(offset) };
+            return inside.then_some(Way { to: address, module, target }).ok_or_else(no_edge);
+        }
+        let (name, offset) = to.split_once('+').unwrap_or((to, "0"));
+        let offset = refusals::decimal(offset).map(u64::from).ok_or_else(no_edge)?;
+        let all = self.kernel.modules_matching("");
+        let mut found = self.kernel.functions_named(&all, name);
+        found.retain(|(_, symbol)| offset < symbol.size.max(1));
+        let target = Target { function: Some(name.to_owned()), offset };
+        match &found[..] {
+            [(module, symbol)] => Ok(Way { to: symbol.address + offset, module: *module, target }),
+            [] => Err(Box::new(refusals::no_function(&self.kernel, &all, name, to))),
+            several => Err(Box::new(ambiguous(name, several.len()))),
+        }
+    }
+
+    /// Where an instruction goes, in memory and in the file: what the kernel patches may go both ways.
+    fn all_ways(&self, module: usize, symbol: &Symbol, insn: &LiveInsn, live: bool) -> Vec<Way> {
+        let mut to = match self.kernel.callers(module) {
+            Some(callers) => callers.ways(symbol.address + u64::from(insn.offset)),
+            None => Vec::new(),
+        };
+        if live || to.is_empty() {
+            to.extend(memory_ways(symbol, insn));
+        }
+        to.sort_unstable();
+        to.dedup();
+        self.ways(module, symbol, insn, to)
+    }
+
+    fn ways(&self, module: usize, symbol: &Symbol, insn: &LiveInsn, to: Vec<u64>) -> Vec<Way> {
+        let from = symbol.address + u64::from(insn.offset);
+        // Sections of a module do not stand in memory as they do in the file: a distance in memory tells only about
+        // the function itself.
+        let known = |to: &u64| {
+            within(symbol).contains(to) || module == 0 || !self.kernel.is_running() || {
+                self.kernel.callers(module).is_none_or(|callers| callers.ways(from).contains(to))
+            }
+        };
+        let to = to.into_iter().filter(known);
+        to.filter_map(|to| Some(Way { to, module, target: self.kernel.target(module, from, to)? })).collect()
+    }
+
+    fn make_edge(
+        &self,
+        module: usize,
+        symbol: &Symbol,
+        function: &str,
+        from: u32,
+        keys: &[u32],
+        way: &Way,
+    ) -> Option<Probe> {
+        let start = self.kernel.run_time(module, symbol.address).unwrap_or(0);
+        let distance = match way.module == module && within(symbol).contains(&way.to) {
+            true => way.to - symbol.address,
+            false => self.kernel.run_time(way.module, way.to)?.wrapping_sub(start),
+        };
+        let to = i32::try_from(distance.cast_signed()).ok()?.cast_unsigned();
+        let path: Vec<String> = std::iter::once(&from).chain(keys).map(u32::to_string).collect();
+        let mut over = [0; 2];
+        over.get_mut(..keys.len())?.copy_from_slice(keys);
+        let name = edge_name(&path.join("-"), &way.target);
+        Some(self.make(module, symbol, function, from, Some(EdgeTo { over, to, name })))
+    }
+}
+
+/// By the instruction's bytes.
+fn memory_ways(symbol: &Symbol, insn: &LiveInsn) -> Vec<u64> {
+    let step = decode::steps(&insn.bytes, symbol.address + u64::from(insn.offset)).next();
+    step.map(|step| decode::ways(&step)).unwrap_or_default()
+}
+
+fn within(symbol: &Symbol) -> Range<u64> {
+    symbol.address..symbol.address.saturating_add(symbol.size)
+}
+
+fn edge_name(from: &str, to: &Target) -> String {
+    format!("{from}-{to}")
+}
+
+fn too_many_keys(function: &str) -> Diagnostic {
+    let most = Over::MOST;
+    Diagnostic::error(
+        tags::PDESC_ZERO,
+        format!("an edge of `{function}` cannot lead over more than {most} static keys"),
+    )
+    .help(format!("begin it at the last instruction before {most} of them"))
+}
+
+fn no_key(function: &str, symbol: &Symbol, insn: &LiveInsn) -> Diagnostic {
+    let offset = insn.offset;
+    let text = decode::text(&insn.bytes, symbol.address + u64::from(offset));
+    Diagnostic::error(tags::PDESC_ZERO, format!("{offset} in `{function}` is no static key"))
+        .note(format!("it is `{text}`"))
+        .help("an edge leads from one instruction to another; only static keys, which the kernel rewrites, can stand between them")
+}
+
+fn no_target(function: &str, from: u32, to: &str) -> Diagnostic {
+    Diagnostic::error(
+        tags::PDESC_ZERO,
+        format!("`{to}` is no place that {from} in `{function}` could jump to"),
+    )
+    .note("it is an indirect jump")
+    .help(format!("name an offset in `{function}`, or another function and an offset in it: {from}-f+0"))
+}
+
+fn ambiguous(name: &str, count: usize) -> Diagnostic {
+    Diagnostic::error(tags::PDESC_ZERO, format!("{count} functions are called `{name}`"))
+        .help(format!("name one of them: {name}#1+0 to {name}#{count}+0"))
+}
+
+fn out_of_reach(function: &str, to: &str) -> Diagnostic {
+    Diagnostic::error(
+        tags::PDESC_ZERO,
+        format!("`{to}` is too far from `{function}`, or nobody knows how far"),
+    )
+    .note("where another section of a module stands is only known when it is loaded")
+}
+
+/// Control does not go there. `before` is what the description has before the instruction.
+fn no_edge(asked: &Asked<'_>, before: &str, insn: &LiveInsn, to: &str, ways: &[Way]) -> Diagnostic {
+    let Asked { symbol, function, .. } = *asked;
+    let from = insn.offset;
+    let error = Diagnostic::error(
+        tags::PDESC_ZERO,
+        format!("control does not go from {from} to {to} in `{function}`"),
+    );
+    let text = decode::text(&insn.bytes, symbol.address + u64::from(from));
+    let next = symbol.address + u64::from(from) + insn.bytes.len() as u64;
+    let leads = |way: &Way| match way.to == next {
+        true => format!("falls through to {}", way.target),
+        false => format!("goes to {}", way.target),
+    };
+    let mut sorted: Vec<&Way> = ways.iter().collect();
+    sorted.sort_by_key(|way| way.to == next);
+    match &sorted[..] {
+        [] => error
+            .note(format!("{from} `{text}` leaves the function"))
+            .help(format!("trace the instruction: kinst::{function}:{from}")),
+        [only] if only.to == next => error
+            .note(format!("{from} `{text}` does not branch: it only goes on to {}", only.target))
+            .help(format!("trace the instruction: kinst::{function}:{from}")),
+        ways => {
+            let leads: Vec<String> = ways.iter().map(|way| leads(way)).collect();
+            let tries: Vec<String> =
+                ways.iter().map(|way| format!("kinst::{function}:{before}{from}-{}", way.target)).collect();
+            error
+                .note(format!("{from} `{text}` {}", leads.join(" or ")))
+                .help(format!("try {}", tries.join(" or ")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_edge;
+
+    #[test]
+    fn a_dash_between_brackets_is_no_edge() {
+        for (name, edge) in
+            [("53-61", true), ("53-f.cold+4", true), ("5*-*", true), ("[0-9]*", false), ("53", false)]
+        {
+            assert_eq!(is_edge(name), edge, "{name}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! sites/catalog/syscalls.rs: the probes of the provider syscall: the system calls of 64-bit programs, by name.
+
+use super::LiveText;
+use crate::diag::{Diagnostic, suggest, tags};
+use crate::sites::target::{KERNEL_PROPER, Kernel};
+use crate::sites::{Probe, ProbeKind};
+use std::collections::HashMap;
+
+pub const SIDES: [(&str, ProbeKind); 2] =
+    [("entry", ProbeKind::SyscallEntry), ("return", ProbeKind::SyscallReturn)];
+
+/// The kernel's functions for system calls begin with it.
+const PREFIX: &str = "__x64_sys_";
+
+/// Calls that programs know by another name than the kernel: of its function, and of the number (<asm/unistd_64.h>).
+const RENAMED: [(&str, &str); 6] = [
+    ("newstat", "stat"),
+    ("newfstat", "fstat"),
+    ("newlstat", "lstat"),
+    ("newuname", "uname"),
+    ("sendfile64", "sendfile"),
+    ("umount", "umount2"),
+];
+
+/// One system call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    pub number: u32,
+    /// As programs know it.
+    pub name: String,
+    /// As the kernel names its function.
+    pub own_name: String,
+}
+
+impl Call {
+    pub fn probe(&self, id: u32, name: &str, kind: ProbeKind) -> Probe {
+        Probe {
+            id,
+            kind,
+            provider: "syscall".to_owned(),
+            module: KERNEL_PROPER.to_owned(),
+            function: self.name.clone(),
+            name: name.to_owned(),
+            address: self.number.into(),
+            offset: 0,
+            over: [0; 2],
+            to: 0,
+            bytes: Vec::new(),
+        }
+    }
+}
+
+/// By number. The running kernel's table says which there are. Without it (another kernel, no module) all of
+/// the kernel's functions of the kind are taken for calls, some of which only 32-bit programs can make; their numbers are
+/// not known then, and made up.
+pub fn table(kernel: &Kernel, live: Option<&dyn LiveText>) -> Vec<Call> {
+    let symbols = kernel.symbols(0).into_iter().flat_map(|symbols| symbols.iter());
+    let mut functions: Vec<(&str, u64)> = symbols
+        .filter(|(_, symbol)| !symbol.gone())
+        .filter_map(|(name, symbol)| Some((name.strip_prefix(PREFIX)?, symbol.address)))
+        .collect();
+    functions.sort_unstable();
+    let call = |number: u32, own_name: &str| Call {
+        number,
+        name: renamed(own_name).to_owned(),
+        own_name: own_name.to_owned(),
+    };
+    let Some(live) = live else {
+        let real = functions.iter().filter(|(name, _)| *name != "ni_syscall");
+        return (0..).zip(real).map(|(number, (name, _))| call(number, name)).collect();
+    };
+    // The first in the order of the alphabet, of names of one address.
+    let mut by_address: HashMap<u64, &str> = HashMap::new();
+    for (name, address) in functions {
+        if let Some(address) = kernel.run_time(0, address) {
+            by_address.entry(address).or_insert(name);
+        }
+    }
+    let entries = (0..).zip(live.syscalls());
+    entries.filter_map(|(number, address)| Some(call(number, by_address.get(&address)?))).collect()
+}
+
+fn renamed(own_name: &str) -> &str {
+    RENAMED.iter().find(|(own, _)| *own == own_name).map_or(own_name, |(_, name)| *name)
+}
+
+/// Nothing matches a function or a name that is written without globs.
+pub fn refusal(calls: &[Call], function: &str, name: &str) -> Diagnostic {
+    let error = |title| Diagnostic::error(tags::PDESC_ZERO, title);
+    if calls.is_empty() {
+        return error("the kernel does not show its table of system calls".to_owned());
+    }
+    if function.is_empty() || calls.iter().any(|call| call.name == function || call.own_name == function) {
+        let function = if function.is_empty() { "read" } else { function };
+        return error(format!("syscall has no probe `{name}`"))
+            .help(format!("it has syscall::{function}:entry and syscall::{function}:return"));
+    }
+    let error = error(format!("there is no system call `{function}`"));
+    let near = suggest::nearest_few(function, calls.iter().map(|call| call.name.as_str()), 3);
+    match near.is_empty() {
+        true => error.help("-l -P syscall lists them"),
+        false => {
+            let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+            error.help(format!("did you mean {}?", near.join(" or ")))
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! sites/catalog/tracepoints.rs: the probes of sdt, the kernel's tracepoints, and of proc, sched and io, which are made of them.
+
+use crate::diag::{Diagnostic, suggest, tags};
+use crate::sites::target::{KERNEL_PROPER, Kernel};
+use crate::sites::{Probe, ProbeKind};
+
+/// Each tracepoint has a function that calls those who listen.
+const PREFIX: &str = "__traceiter_";
+
+/// What happens to processes, threads and disks; its place is its number in the module (enum kinst_event).
+pub const EVENTS: [(&str, &str); 13] = [
+    ("proc", "create"),
+    ("proc", "exec-success"),
+    ("proc", "exit"),
+    ("proc", "lwp-create"),
+    ("proc", "lwp-exit"),
+    ("proc", "signal-send"),
+    ("proc", "signal-discard"),
+    ("proc", "signal-handle"),
+    ("sched", "off-cpu"),
+    ("sched", "preempt"),
+    ("sched", "sleep"),
+    ("sched", "wakeup"),
+    ("io", "start"),
+];
+
+/// Where no tracepoint tells, it is the entry of a function: the one that a thread runs first when it has the CPU again,
+/// and the one that ends a request of the block layer, whatever the driver. The compiler may have given them a suffix.
+pub const ENTRIES: [(&str, &str, &str); 2] =
+    [("sched", "on-cpu", "finish_task_switch"), ("io", "done", "bio_endio")];
+
+/// One tracepoint of the kernel proper.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tracepoint {
+    pub name: String,
+    /// The run-time address of its function; 0 if the kernel does not show it.
+    pub address: u64,
+}
+
+impl Tracepoint {
+    pub fn probe(&self, id: u32) -> Probe {
+        Probe { address: self.address, ..nowhere(id, ProbeKind::Sdt, "sdt", &self.name) }
+    }
+}
+
+/// In the order of the alphabet.
+pub fn table(kernel: &Kernel) -> Vec<Tracepoint> {
+    let symbols = kernel.symbols(0).into_iter().flat_map(|symbols| symbols.iter());
+    let functions = symbols.filter_map(|(name, symbol)| Some((name.strip_prefix(PREFIX)?, symbol.address)));
+    let mut tracepoints: Vec<Tracepoint> = functions
+        .map(|(name, address)| Tracepoint {
+            name: name.to_owned(),
+            address: kernel.run_time(0, address).unwrap_or(0),
+        })
+        .collect();
+    tracepoints.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    tracepoints.dedup_by(|a, b| a.name == b.name);
+    tracepoints
+}
+
+/// Without reading more than the kernel's symbols.
+pub fn exists(kernel: &Kernel, name: &str) -> bool {
+    !kernel.functions_named(&[0], &format!("{PREFIX}{name}")).is_empty()
+}
+
+/// The event of this number.
+pub fn event(id: u32, number: u32) -> Option<Probe> {
+    let (provider, name) = EVENTS.get(number as usize)?;
+    Some(Probe { address: number.into(), ..nowhere(id, ProbeKind::Event, provider, name) })
+}
+
+/// One of [`ENTRIES`]; `None`: the compiler has left nothing of its function.
+pub fn entry(kernel: &Kernel, id: u32, number: usize) -> Option<Probe> {
+    let (provider, name, function) = ENTRIES.get(number)?;
+    let symbols = kernel.symbols(0)?;
+    let is_it = |name: &str| {
+        name.strip_prefix(function).is_some_and(|rest| rest.is_empty() || rest.starts_with(".isra."))
+    };
+    let (_, symbol) = symbols.iter().find(|(name, symbol)| !symbol.gone() && is_it(name))?;
+    let address = kernel.run_time(0, symbol.address).unwrap_or(0);
+    Some(Probe { address, ..nowhere(id, ProbeKind::FbtEntry, provider, name) })
+}
+
+fn nowhere(id: u32, kind: ProbeKind, provider: &str, name: &str) -> Probe {
+    Probe {
+        id,
+        kind,
+        provider: provider.to_owned(),
+        module: KERNEL_PROPER.to_owned(),
+        function: String::new(),
+        name: name.to_owned(),
+        address: 0,
+        offset: 0,
+        over: [0; 2],
+        to: 0,
+        bytes: Vec::new(),
+    }
+}
+
+/// sdt, proc, sched or io has no probe of a name that is written without globs.
+pub fn refusal(provider: &str, tracepoints: &[Tracepoint], name: &str) -> Diagnostic {
+    let what = if provider == "sdt" { "tracepoint" } else { "probe" };
+    let error = Diagnostic::error(tags::PDESC_ZERO, format!("{provider} has no {what} `{name}`"));
+    let events = EVENTS.iter().copied().chain(ENTRIES.iter().map(|(provider, name, _)| (*provider, *name)));
+    let events = events.filter(|(of, _)| *of == provider).map(|(_, name)| name);
+    let names: Vec<&str> = match provider {
+        "sdt" => tracepoints.iter().map(|tracepoint| tracepoint.name.as_str()).collect(),
+        _ => events.collect(),
+    };
+    match suggest::nearest(name, names) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.help(format!("-l -P {provider} lists them")),
+    }
+}

@@ -1,0 +1,137 @@
+//! sites/catalog/unplaced.rs: of the catalogue, the probes that are no places: timers, system calls, tracepoints.
+
+use super::syscalls::{self, Call};
+use super::tracepoints::{self, Tracepoint};
+use super::{Catalog, Fields, profile, refusals};
+use crate::diag::Diagnostic;
+use crate::glob::Pattern;
+use crate::sites::{Probe, ProbeKind};
+
+/// Above all ids of fbt, and below those of kinst.
+pub(in crate::sites) const FIRST_UNPLACED_ID: u32 = FIRST_SYSCALL_ID;
+const FIRST_SYSCALL_ID: u32 = 450_000;
+const FIRST_SDT_ID: u32 = 460_000;
+const FIRST_EVENT_ID: u32 = 480_000;
+const FIRST_PROFILE_ID: u32 = 490_000;
+
+/// More are not made of one program; the module arms as many.
+const MAX_TIMERS: usize = 1000;
+
+impl Catalog {
+    pub(in crate::sites) fn calls(&self) -> &[Call] {
+        self.calls.get_or_init(|| syscalls::table(&self.kernel, self.live.as_deref()))
+    }
+
+    pub(in crate::sites) fn syscall(&self, fields: &Fields<'_>) -> Vec<Probe> {
+        let (function, name) = (Pattern::new(fields.function), Pattern::new(fields.name));
+        let sides = (0..).zip(syscalls::SIDES).filter(|(_, (side, _))| name.matches(side));
+        let sides: Vec<(u32, (&str, ProbeKind))> = sides.collect();
+        if sides.is_empty() || !self.kernel.modules_matching(fields.module).contains(&0) {
+            return Vec::new();
+        }
+        let wanted = self.calls().iter().filter(|call| {
+            function.matches(&call.name) || function.exact().is_some_and(|exact| exact == call.own_name)
+        });
+        let probes = wanted.flat_map(|call| {
+            let id = FIRST_SYSCALL_ID + syscalls::SIDES.len() as u32 * call.number;
+            sides.iter().map(move |(at, (side, kind))| call.probe(id + at, side, *kind))
+        });
+        probes.collect()
+    }
+
+    pub(in crate::sites) fn tracepoints(&self) -> &[Tracepoint] {
+        self.tracepoints.get_or_init(|| tracepoints::table(&self.kernel))
+    }
+
+    pub(in crate::sites) fn sdt(&self, fields: &Fields<'_>) -> Vec<Probe> {
+        let name = Pattern::new(fields.name);
+        if !self.is_proper(fields)
+            || name.exact().is_some_and(|exact| !tracepoints::exists(&self.kernel, exact))
+        {
+            return Vec::new();
+        }
+        let all = (FIRST_SDT_ID..FIRST_EVENT_ID).zip(self.tracepoints());
+        all.filter(|(_, tracepoint)| name.matches(&tracepoint.name))
+            .map(|(id, tracepoint)| tracepoint.probe(id))
+            .collect()
+    }
+
+    pub(in crate::sites) fn events(&self, fields: &Fields<'_>) -> Vec<Probe> {
+        let (provider, name) = (Pattern::new(fields.provider), Pattern::new(fields.name));
+        if !self.is_proper(fields) {
+            return Vec::new();
+        }
+        let wanted = |probe: &Probe| provider.matches(&probe.provider) && name.matches(&probe.name);
+        let events = (0..tracepoints::EVENTS.len() as u32).filter_map(|number| self.event(number));
+        // A function is looked for only if it is meant.
+        let meant = (0..).zip(tracepoints::ENTRIES).filter(|(_, (_, entry, _))| name.matches(entry));
+        let entries = meant.filter_map(|(number, _)| self.event(tracepoints::EVENTS.len() as u32 + number));
+        events.chain(entries).filter(wanted).collect()
+    }
+
+    fn event(&self, number: u32) -> Option<Probe> {
+        let id = FIRST_EVENT_ID + number;
+        match (number as usize).checked_sub(tracepoints::EVENTS.len()) {
+            Some(number) => tracepoints::entry(&self.kernel, id, number),
+            None => tracepoints::event(id, number),
+        }
+    }
+
+    /// Do they match a probe of the kernel proper that is in no function?
+    pub(in crate::sites) fn is_proper(&self, fields: &Fields<'_>) -> bool {
+        Pattern::new(fields.function).matches("") && self.kernel.modules_matching(fields.module).contains(&0)
+    }
+
+    pub(in crate::sites) fn profile(&self, fields: &Fields<'_>) -> Result<Vec<Probe>, Box<Diagnostic>> {
+        let name = Pattern::new(fields.name);
+        if !fields.are_nameless() {
+            return Ok(Vec::new());
+        }
+        let mut made = self.made();
+        let mut timers = usual_timers().chain(made.timers.iter().cloned());
+        let Some(exact) = name.exact() else {
+            return Ok(timers.filter(|probe| name.matches(&probe.name)).collect());
+        };
+        if let Some(known) = timers.find(|probe| probe.name == exact) {
+            return Ok(vec![known]);
+        }
+        drop(timers);
+        let Some(interval) = profile::interval(exact) else { return Ok(Vec::new()) };
+        let (kind, interval) = interval.map_err(|problem| Box::new(profile::refusal(exact, problem)))?;
+        if made.timers.len() >= MAX_TIMERS {
+            return Err(Box::new(refusals::too_many_timers(MAX_TIMERS)));
+        }
+        let id = FIRST_PROFILE_ID + (profile::RATES.len() + made.timers.len()) as u32;
+        let probe = profile::probe(id, exact, kind, interval);
+        made.timers.push(probe.clone());
+        Ok(vec![probe])
+    }
+
+    /// `id` is at least the first.
+    pub(in crate::sites) fn unplaced_by_id(&self, id: u32) -> Option<Probe> {
+        if let Some(index) = id.checked_sub(FIRST_PROFILE_ID) {
+            let usual = usual_timers().nth(index as usize);
+            let index = (index as usize).checked_sub(profile::RATES.len());
+            return usual.or_else(|| self.made().timers.get(index?).cloned());
+        }
+        if let Some(number) = id.checked_sub(FIRST_EVENT_ID) {
+            return self.event(number);
+        }
+        if let Some(index) = id.checked_sub(FIRST_SDT_ID) {
+            return self.tracepoints().get(index as usize).map(|tracepoint| tracepoint.probe(id));
+        }
+        let index = id.checked_sub(FIRST_SYSCALL_ID)?;
+        let sides = syscalls::SIDES.len() as u32;
+        let call = self.calls().iter().find(|call| call.number == index / sides)?;
+        let (name, kind) = syscalls::SIDES[(index % sides) as usize];
+        Some(call.probe(id, name, kind))
+    }
+}
+
+fn usual_timers() -> impl Iterator<Item = Probe> {
+    let usual = (FIRST_PROFILE_ID..).zip(profile::RATES);
+    usual.filter_map(|(id, (_, name))| {
+        let (kind, interval) = profile::interval(name)?.ok()?;
+        Some(profile::probe(id, name, kind, interval))
+    })
+}

@@ -1,0 +1,360 @@
+//! sites/code/marks.rs: what a kernel's tables tell of its control flow: static keys, faults, WARN(), text that is rewritten.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::decode::{self, Control};
+use super::flow::Marks;
+use crate::debuginfo::{Image, Loaded};
+
+/// Functions of the kernel that do not return: those that others call, by the attribute of their declarations.
+const ENDLESS: [&str; 46] = [
+    "__fortify_panic",
+    "__ghes_panic",
+    "__invalid_creds",
+    "__module_put_and_kthread_exit",
+    "__stack_chk_fail",
+    "__tdx_hypercall_failed",
+    "__ubsan_handle_builtin_unreachable",
+    "__x64_sys_exit",
+    "__x64_sys_exit_group",
+    "abort",
+    "arch_cpu_idle_dead",
+    "bch2_trans_in_restart_error",
+    "bch2_trans_restart_error",
+    "bch2_trans_unlocked_error",
+    "cpu_bringup_and_idle",
+    "cpu_startup_entry",
+    "do_exit",
+    "do_group_exit",
+    "do_task_dead",
+    "ex_handler_msr_mce",
+    "fortify_panic",
+    "handle_stack_overflow",
+    "hlt_play_dead",
+    "hv_ghcb_terminate",
+    "kthread_complete_and_exit",
+    "kthread_exit",
+    "kunit_try_catch_throw",
+    "machine_real_restart",
+    "make_task_dead",
+    "mpt_halt_firmware",
+    "nmi_panic_self_stop",
+    "panic",
+    "panic_smp_self_stop",
+    "paravirt_BUG",
+    "play_dead",
+    "rest_init",
+    "rewind_stack_and_make_dead",
+    "sev_es_terminate",
+    "skb_panic",
+    "snp_abort",
+    "start_kernel",
+    "stop_this_cpu",
+    "usercopy_abort",
+    "vpanic",
+    "x86_64_start_kernel",
+    "x86_64_start_reservations",
+];
+
+/// And of the C library.
+const ENDLESS_IN_PROGRAMS: [&str; 24] = [
+    "_Exit",
+    "_Unwind_Resume",
+    "__assert_fail",
+    "__assert_perror_fail",
+    "__chk_fail",
+    "__cxa_rethrow",
+    "__cxa_throw",
+    "__fortify_fail",
+    "__longjmp_chk",
+    "__stack_chk_fail",
+    "_exit",
+    "_longjmp",
+    "abort",
+    "err",
+    "errx",
+    "exit",
+    "longjmp",
+    "pthread_exit",
+    "quick_exit",
+    "siglongjmp",
+    "thrd_exit",
+    "verr",
+    "verrx",
+    "xabort",
+];
+
+/// Where imported functions are said to be, in the linked text of a module: nowhere near it.
+const IMPORT: u64 = 0x7000_0000;
+const ENDLESS_IMPORT: u64 = 0x7000_1000;
+
+/// The code of a kernel or module, as it is linked, and what its tables say of it.
+#[derive(Debug, Default)]
+pub struct Linked {
+    /// Executable sections: address, size, and the bytes if they differ from those of the file.
+    sections: Vec<(u64, usize, Option<Vec<u8>>)>,
+    pub marks: Marks,
+}
+
+impl Linked {
+    /// `layout` is the file with the debug information, whose addresses count.
+    pub fn new(binary: &Image, layout: &Image) -> Linked {
+        let (code, marks) = of_kernel(binary, layout);
+        Linked::with(code, marks)
+    }
+
+    fn with(code: Vec<Loaded<'_>>, marks: Marks) -> Linked {
+        let mut sections: Vec<_> = code
+            .into_iter()
+            .map(|(address, bytes)| match bytes {
+                Cow::Borrowed(bytes) => (address, bytes.len(), None),
+                Cow::Owned(bytes) => (address, bytes.len(), Some(bytes)),
+            })
+            .collect();
+        sections.sort_by_key(|(address, ..)| *address);
+        Linked { sections, marks }
+    }
+
+    /// The executable sections by address.
+    pub fn code<'a>(&'a self, binary: &'a Image) -> Vec<(u64, &'a [u8])> {
+        let sections = self.sections.iter();
+        sections
+            .filter_map(|(address, size, bytes)| match bytes {
+                Some(bytes) => Some((*address, &bytes[..])),
+                None => Some((*address, binary.code_at(*address)?.get(..*size)?)),
+            })
+            .collect()
+    }
+}
+
+impl Linked {
+    /// A program or an object file. Where it jumps through a table is not known.
+    pub fn of_program(binary: &Image, layout: &Image) -> Linked {
+        let is_endless = |name: &[u8]| ENDLESS_IN_PROGRAMS.iter().any(|known| known.as_bytes() == name);
+        let import = |name: &[u8]| if is_endless(name) { ENDLESS_IMPORT } else { IMPORT };
+        let code = binary.loaded(None, layout, import).unwrap_or_default();
+        let mut endless = vec![ENDLESS_IMPORT];
+        endless.extend(layout.addresses_of(is_endless).iter().map(|(_, address)| *address));
+        endless.extend(
+            binary.stubs().into_iter().filter(|(_, name)| is_endless(name)).map(|(address, _)| address),
+        );
+        endless.sort_unstable();
+        Linked::with(code, Marks { endless, ..Marks::default() })
+    }
+}
+
+fn of_kernel<'a>(binary: &'a Image, layout: &Image) -> (Vec<Loaded<'a>>, Marks) {
+    let tables = Tables { binary, layout };
+    let code = binary.loaded(None, layout, import).unwrap_or_default();
+    let mut marks = Marks { without_tables: true, endless: vec![ENDLESS_IMPORT], ..Marks::default() };
+    let symbols = tables.symbols();
+    marks.endless.extend(symbols.endless.iter().copied());
+    let jump_table = tables.bytes("__jump_table", symbols.jump_table);
+    marks.jump_labels = rows(&jump_table, 16, |row| Some((row.place(0)?, row.place(4)?)));
+    for (label, _) in &marks.jump_labels {
+        marks.patched.push((*label, *label + 1));
+    }
+    marks.faults = rows(&tables.bytes("__ex_table", None), 12, |row| Some((row.place(0)?, row.place(4)?)));
+    marks.warnings = warnings(&tables.bytes("__bug_table", None), &code);
+    let static_calls = tables.bytes(".static_call_sites", symbols.static_calls);
+    marks.patched.extend(rows(&static_calls, 8, |row| Some((row.place(0)?, row.place(0)? + 5))));
+    let alternatives = alternatives(&tables.bytes(".altinstructions", None), &code);
+    // Only the start of what is replaced is the start of an instruction in any case.
+    marks.patched.extend(alternatives.iter().map(|one| (one.address + 1, one.address + one.len)));
+    marks.switches = switches(&alternatives, &code, binary.section(AUXILIARY).map(|aux| aux.range()));
+    marks.jump_labels.sort_unstable();
+    marks.faults.sort_unstable();
+    marks.warnings.sort_unstable();
+    marks.patched.extend(marks.warnings.iter().map(|trap| (*trap, *trap + 1)));
+    marks.patched.sort_unstable();
+    marks.endless.sort_unstable();
+    (code, marks)
+}
+
+fn import(name: &[u8]) -> u64 {
+    if is_endless(name) { ENDLESS_IMPORT } else { IMPORT }
+}
+
+fn is_endless(name: &[u8]) -> bool {
+    ENDLESS.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok()
+}
+
+/// Two addresses.
+type Span = Option<(u64, u64)>;
+
+#[derive(Default)]
+struct Named {
+    jump_table: Span,
+    static_calls: Span,
+    endless: Vec<u64>,
+}
+
+struct Tables<'a> {
+    binary: &'a Image,
+    layout: &'a Image,
+}
+
+impl<'a> Tables<'a> {
+    /// A module has the table as a section; in vmlinux it is a span of the read-only data.
+    fn bytes(&self, section: &str, span: Span) -> Loaded<'a> {
+        let mut found = self.binary.loaded(Some(section), self.layout, import).unwrap_or_default();
+        if let Some(table) = found.pop() {
+            return table;
+        }
+        let bytes = span.and_then(|(start, end)| {
+            self.binary.code_at(start)?.get(..usize::try_from(end.checked_sub(start)?).ok()?)
+        });
+        (span.map_or(0, |span| span.0), Cow::Borrowed(bytes.unwrap_or_default()))
+    }
+
+    fn symbols(&self) -> Named {
+        const BOUNDS: [&[u8]; 4] = [
+            b"__start___jump_table",
+            b"__stop___jump_table",
+            b"__start_static_call_sites",
+            b"__stop_static_call_sites",
+        ];
+        let found = self.layout.addresses_of(|name| BOUNDS.contains(&name) || is_endless(name));
+        let bound =
+            |wanted: &[u8]| found.iter().find(|(name, _)| *name == wanted).map(|(_, address)| *address);
+        Named {
+            jump_table: bound(BOUNDS[0]).zip(bound(BOUNDS[1])),
+            static_calls: bound(BOUNDS[2]).zip(bound(BOUNDS[3])),
+            endless: found.iter().filter(|(name, _)| is_endless(name)).map(|(_, address)| *address).collect(),
+        }
+    }
+}
+
+/// One row of a table whose fields are distances from themselves.
+struct Row<'t> {
+    address: u64,
+    bytes: &'t [u8],
+}
+
+impl Row<'_> {
+    fn place(&self, at: usize) -> Option<u64> {
+        let field = self.bytes.get(at..at + 4)?.try_into().ok()?;
+        let distance = i64::from(i32::from_le_bytes(field));
+        Some(self.address.wrapping_add(at as u64).wrapping_add_signed(distance))
+    }
+}
+
+fn rows<T>(table: &Loaded<'_>, size: usize, read: impl Fn(&Row<'_>) -> Option<T>) -> Vec<T> {
+    let rows = table.1.chunks_exact(size).enumerate();
+    rows.filter_map(|(index, bytes)| read(&Row { address: table.0 + (index * size) as u64, bytes })).collect()
+}
+
+/// The traps of `__bug_table` that are a WARN(). A row is 12 bytes long, from Linux 6.19 on 16; without the names of files
+/// 8: the length with which all rows point to traps is it. The last two bytes are the flags.
+fn warnings(table: &Loaded<'_>, code: &[Loaded<'_>]) -> Vec<u64> {
+    const WARNING: u16 = 1;
+    let is_trap = |address: u64| {
+        // ud2, or ud1 with up to two prefixes.
+        bytes(code, address)
+            .is_some_and(|at| (0..3).any(|skip| matches!(at.get(skip..skip + 2), Some([0x0f, 0x0b | 0xb9]))))
+    };
+    for size in [12, 16, 8] {
+        let rows = rows(table, size, |row| {
+            let flags = row.bytes.get(size - 2..)?.try_into().ok().map(u16::from_le_bytes)?;
+            Some((row.place(0)?, flags))
+        });
+        if table.1.len().is_multiple_of(size) && rows.iter().take(64).all(|(address, _)| is_trap(*address)) {
+            return rows.iter().filter(|(_, flags)| flags & WARNING != 0).map(|(at, _)| *at).collect();
+        }
+    }
+    Vec::new()
+}
+
+/// A row of `.altinstructions`: instructions that are replaced, at boot, where the processor has some feature.
+struct Alternative {
+    address: u64,
+    len: u64,
+    replacement: u64,
+    replacement_len: u64,
+}
+
+/// Code that is executed in the place of an alternative until the kernel has chosen: then it is freed.
+const AUXILIARY: &str = ".altinstr_aux";
+
+/// A row is 12 bytes long, from Linux 6.3 on 14; it ends with the two lengths.
+fn alternatives(table: &Loaded<'_>, code: &[Loaded<'_>]) -> Vec<Alternative> {
+    for size in [12, 14] {
+        let rows = rows(table, size, |row| {
+            let [.., len, replacement_len] = row.bytes else { return None };
+            Some(Alternative {
+                address: row.place(0)?,
+                len: u64::from(*len),
+                replacement: row.place(4)?,
+                replacement_len: u64::from(*replacement_len),
+            })
+        });
+        let fits = |row: &Alternative| row.len > 0 && bytes(code, row.address).is_some();
+        if table.1.len().is_multiple_of(size) && rows.iter().all(fits) {
+            return rows;
+        }
+    }
+    Vec::new()
+}
+
+/// Where alternatives jump to. The first instruction of each gets all its ways: where the replacement jumps to, behind
+/// it if that goes on, and where the auxiliary code jumps to that decides before the kernel has chosen.
+fn switches(
+    alternatives: &[Alternative],
+    code: &[Loaded<'_>],
+    auxiliary: Option<Range<u64>>,
+) -> Vec<(u64, u64)> {
+    let mut switches = Vec::new();
+    for one in alternatives {
+        let mut ways = Vec::new();
+        let mut goes_on = true;
+        let own = one.replacement..one.replacement + one.replacement_len;
+        let replacement =
+            bytes(code, one.replacement).and_then(|bytes| bytes.get(..one.replacement_len as usize));
+        for step in decode::steps(replacement.unwrap_or_default(), one.replacement) {
+            goes_on = !matches!(step.control, Control::Jump(_) | Control::Return | Control::Trap);
+            ways.extend(target(&step).filter(|to| !own.contains(to)));
+        }
+        let original = bytes(code, one.address).and_then(|code| decode::steps(code, one.address).next());
+        let aside = original.and_then(|step| target(&step));
+        if let (Some(aside), Some(within)) = (aside, &auxiliary)
+            && within.contains(&aside)
+        {
+            let steps = decode::steps(bytes(code, aside).unwrap_or_default(), aside).take(8);
+            for step in steps {
+                ways.extend(target(&step));
+                if matches!(step.control, Control::Jump(_) | Control::Return) {
+                    break;
+                }
+            }
+        }
+        if !ways.is_empty() {
+            ways.extend(goes_on.then_some(one.address + one.len));
+            switches.extend(ways.into_iter().map(|to| (one.address, to)));
+        }
+    }
+    switches.sort_unstable();
+    switches.dedup();
+    switches
+}
+
+fn target(step: &decode::Step) -> Option<u64> {
+    match step.control {
+        Control::Jump(to) | Control::Branch(to) => Some(to),
+        _ => None,
+    }
+}
+
+fn bytes<'c>(code: &'c [Loaded<'_>], address: u64) -> Option<&'c [u8]> {
+    code.iter().find_map(|(start, bytes)| bytes.get(usize::try_from(address.checked_sub(*start)?).ok()?..))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted() {
+        assert!(ENDLESS.is_sorted());
+    }
+}

@@ -1,0 +1,66 @@
+//! sites/copies/entered.rs: where control enters an inlined copy of which the debug information does not say it.
+
+use std::ops::Range;
+
+use crate::sites::code::flow::Flow;
+
+impl Flow {
+    /// Where a copy of these ranges (sorted, disjoint) is entered; `told` is where its code begins.
+    ///
+    /// Compilers move blocks: the end of a loop may stand before its beginning. So the copy is entered at the instruction
+    /// over which every way to its others leads, or the ways to most of them. One whose repetitions were unrolled, or of
+    /// which a part was put into several ways, has several beginnings that nothing tells from the rest.
+    pub fn entered(&self, told: u64, ranges: &[Range<u64>]) -> u64 {
+        if !ranges.iter().any(|range| range.contains(&told)) {
+            return told;
+        }
+        let stretches = self.stretches(ranges);
+        // How many instructions there are before each stretch.
+        let mut before = vec![0];
+        before.extend(stretches.iter().scan(0, |sum, stretch| {
+            *sum += stretch.insns;
+            Some(*sum)
+        }));
+        let mut most = (0, told);
+        for (at, stretch) in stretches.iter().enumerate() {
+            let below = stretches[at..].partition_point(|below| self.dominates(stretch.block, below.block));
+            let insns = before[at + below] - before[at];
+            let begin = self.address[stretch.first as usize];
+            if insns > most.0 || insns == most.0 && begin < most.1 {
+                most = (insns, begin);
+            }
+        }
+        most.1
+    }
+
+    /// What the ranges have of each block that can be reached, in the order of the dominator tree: those that a block
+    /// dominates follow it in one run.
+    fn stretches(&self, ranges: &[Range<u64>]) -> Vec<Stretch> {
+        let mut stretches: Vec<Stretch> = Vec::new();
+        for range in ranges {
+            let Range { start: mut first, end } = self.insns_in(range);
+            while first < end {
+                let block = self.block[first as usize];
+                let last = self.blocks[block as usize].end.min(end);
+                match stretches.last_mut() {
+                    Some(before) if before.block == block => before.insns += last - first,
+                    // The function begins with the first block.
+                    _ if self.dominates(0, block) => {
+                        stretches.push(Stretch { block, first, insns: last - first });
+                    }
+                    _ => {}
+                }
+                first = last;
+            }
+        }
+        stretches.sort_by_key(|stretch| self.blocks[stretch.block as usize].tree.0);
+        stretches
+    }
+}
+
+/// Instructions of one block.
+struct Stretch {
+    block: u32,
+    first: u32,
+    insns: u32,
+}

@@ -1,0 +1,258 @@
+//! sites/copies/exits.rs: where control leaves an inlined copy, by the control flow of its caller.
+
+use std::ops::Range;
+
+use crate::sites::code::decode;
+use crate::sites::code::flow::{Block, Ending, Flow};
+use crate::sites::code::points::{Over, Point};
+
+/// All places where one copy is left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exits {
+    /// By address, each once.
+    pub sites: Vec<Point>,
+    /// Ways out that no probe can be put on: a fault that is led somewhere else in the function.
+    pub lost: u32,
+}
+
+/// What one question needs, kept for the next. A mark is valid if it carries the number of the question.
+#[derive(Debug, Default)]
+pub(in crate::sites) struct Scratch {
+    question: u32,
+    /// By block: the question, and behind which instruction the block is dead.
+    live: Vec<(u32, u32)>,
+    /// By block: the question in which its start became a site.
+    left: Vec<u32>,
+    /// Blocks with live instructions.
+    found: Vec<u32>,
+}
+
+/// The copy that is asked about.
+struct Copy {
+    entry: u32,
+    /// Its block.
+    home: u32,
+}
+
+impl Flow {
+    /// Where a copy is left that is entered at `entry` and made of `ranges` (sorted, disjoint; none: an empty copy, which
+    /// is left where it is entered). `None`: the entry is no instruction of this function.
+    ///
+    /// The copy begins with its entry and has those instructions of its ranges that are only reached over the entry:
+    /// what the compiler moved up out of it does not count. It lasts as long as there is a way back into it that does
+    /// not lead over the entry again, also through instructions of the caller that are mixed in.
+    pub fn exits(&mut self, entry: u64, ranges: &[Range<u64>]) -> Option<Exits> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let exits = self.exits_with(&mut scratch, entry, ranges);
+        self.scratch = scratch;
+        exits
+    }
+
+    fn exits_with(&self, scratch: &mut Scratch, entry: u64, ranges: &[Range<u64>]) -> Option<Exits> {
+        let entry = self.insn_at(entry)?;
+        let copy = Copy { entry, home: self.block[entry as usize] };
+        let mut exits = Exits::default();
+        if ranges.is_empty() {
+            exits.sites.push(Point::At(self.address[entry as usize]));
+            return Some(exits);
+        }
+        scratch.begin(self.blocks.len());
+        scratch.mark(copy.home, entry + 1);
+        for range in ranges {
+            self.mark_range(scratch, &copy, range);
+        }
+        self.mark_before(scratch, &copy);
+        for index in 0..scratch.found.len() {
+            self.leave(scratch, &copy, scratch.found[index], &mut exits);
+        }
+        exits.sites.sort_unstable();
+        exits.sites.dedup();
+        Some(exits)
+    }
+
+    /// The instructions of a range that the entry dominates.
+    fn mark_range(&self, scratch: &mut Scratch, copy: &Copy, range: &Range<u64>) {
+        let Range { start: mut at, end } = self.insns_in(range);
+        while at < end {
+            let number = self.block[at as usize];
+            let last = self.blocks[number as usize].end.min(end);
+            if number == copy.home {
+                if last > copy.entry {
+                    scratch.mark(number, last);
+                }
+            } else if self.dominates(copy.home, number) {
+                scratch.mark(number, last);
+            }
+            at = last;
+        }
+    }
+
+    /// All that leads to what is marked, but not over the entry.
+    fn mark_before(&self, scratch: &mut Scratch, copy: &Copy) {
+        let mut next = 0;
+        while let Some(number) = scratch.found.get(next).copied() {
+            next += 1;
+            if number == copy.home {
+                continue;
+            }
+            for previous in self.previous(number) {
+                scratch.mark(*previous, self.blocks[*previous as usize].end);
+            }
+        }
+    }
+
+    /// The ways out of one block.
+    fn leave(&self, scratch: &mut Scratch, copy: &Copy, number: u32, exits: &mut Exits) {
+        let block = &self.blocks[number as usize];
+        let Some(end) = scratch.live_to(number) else { return };
+        let last = end - 1;
+        let from = self.address[last as usize];
+        let first = if number == copy.home { copy.entry } else { block.first };
+        if end < block.end {
+            exits.sites.extend(self.near(last, first, block.end));
+            return;
+        }
+        let ways = self.next(number);
+        // A path that ends here does not leave.
+        if block.ending == Ending::Trap {
+            return;
+        }
+        let itself = self.near(last, first, block.end);
+        if self.ways_of(number) < 2 {
+            match ways {
+                [to] if !scratch.is_left(copy, *to) => {}
+                // A branch needs a probe where it leads: then that counts this way too.
+                [to] if self.previous(*to).iter().any(|previous| self.ways_of(*previous) > 1) => {
+                    match self.target(scratch, copy, *to) {
+                        Some(site) => self.leave_at(scratch, *to, site, exits),
+                        None => exits.sites.extend(itself),
+                    }
+                }
+                _ => exits.sites.extend(itself),
+            }
+            return;
+        }
+        let all_leave = ways.iter().all(|to| scratch.is_left(copy, *to));
+        let is_own = all_leave && ways.iter().all(|to| self.target(scratch, copy, *to).is_none());
+        // All ways lead out: a fault counts where it happens, a label that cannot be probed where it is come from.
+        if is_own && (block.ending == Ending::Fault || self.is_patched(last) && last > first) {
+            return exits.sites.extend(itself);
+        }
+        for to in ways {
+            if scratch.is_left(copy, *to) {
+                match self.target(scratch, copy, *to) {
+                    Some(site) => self.leave_at(scratch, *to, site, exits),
+                    None => {
+                        let begin = self.blocks[*to as usize].first;
+                        self.branch(block, begin == last + 1, from, self.address[begin as usize], exits);
+                    }
+                }
+            }
+        }
+        if let Some(to) = block.outside {
+            self.branch(block, false, from, to, exits);
+        }
+    }
+
+    /// One way of a branch leaves, or of an instruction that may fault.
+    fn branch(&self, block: &Block, is_usual: bool, from: u64, to: u64, exits: &mut Exits) {
+        match block.ending {
+            // Faults are rare: the usual way counts for the instruction.
+            Ending::Fault if is_usual => exits.sites.push(Point::At(from)),
+            Ending::Fault => exits.lost += 1,
+            // The key itself has no room for a probe.
+            _ => match self.over_key(block.end - 1, to) {
+                Some(points) => exits.sites.extend(points),
+                None => exits.sites.push(Point::Edge { from, over: Over::default(), to }),
+            },
+        }
+    }
+
+    fn leave_at(&self, scratch: &mut Scratch, to: u32, site: u32, exits: &mut Exits) {
+        if scratch.is_first(to) {
+            exits.sites.push(Point::At(self.address[site as usize]));
+        }
+    }
+
+    fn ways_of(&self, block: u32) -> usize {
+        self.next(block).len() + usize::from(self.blocks[block as usize].outside.is_some())
+    }
+
+    /// The instruction that stands for all ways into a block, if they all leave the copy.
+    fn target(&self, scratch: &Scratch, copy: &Copy, to: u32) -> Option<u32> {
+        let block = &self.blocks[to as usize];
+        let all_leave = !block.is_root
+            && block.first != copy.entry
+            && self
+                .previous(to)
+                .iter()
+                .all(|previous| scratch.live_to(*previous) == Some(self.blocks[*previous as usize].end));
+        let end = if to == copy.home { copy.entry } else { block.end };
+        // Where the kernel rewrites the first instruction, the next one is reached as often.
+        (block.first..end).find(|insn| !self.is_patched(*insn)).filter(|_| all_leave)
+    }
+
+    /// Of a straight run of instructions: the wanted one, or the one nearest to it that can be probed.
+    fn near(&self, wanted: u32, first: u32, end: u32) -> Vec<Point> {
+        let mut around = std::iter::once(wanted).chain(wanted + 1..end).chain((first..wanted).rev());
+        match around.find(|insn| !self.is_patched(*insn)) {
+            Some(insn) => vec![Point::At(self.address[insn as usize])],
+            None => self.reached(self.address[wanted as usize]),
+        }
+    }
+}
+
+impl Scratch {
+    fn begin(&mut self, blocks: usize) {
+        self.question += 1;
+        self.live.resize(blocks, (0, 0));
+        self.left.resize(blocks, 0);
+        self.found.clear();
+    }
+
+    /// All instructions of the block up to `end` are live (in the entry's block, from the entry on).
+    fn mark(&mut self, block: u32, end: u32) {
+        let live = &mut self.live[block as usize];
+        if live.0 == self.question {
+            live.1 = live.1.max(end);
+        } else {
+            *live = (self.question, end);
+            self.found.push(block);
+        }
+    }
+
+    fn live_to(&self, block: u32) -> Option<u32> {
+        let (question, end) = self.live[block as usize];
+        (question == self.question).then_some(end)
+    }
+
+    /// Does a way to the start of the block leave the copy? In the entry's block, what stands before the entry is not
+    /// of the copy, and the entry is the next call.
+    fn is_left(&self, copy: &Copy, to: u32) -> bool {
+        to == copy.home || self.live_to(to).is_none()
+    }
+
+    /// `true` the first time.
+    fn is_first(&mut self, block: u32) -> bool {
+        std::mem::replace(&mut self.left[block as usize], self.question) != self.question
+    }
+}
+
+/// What is left to say of a copy whose caller cannot be read to its end: the last instruction of each range, and how
+/// many ranges do not even have that. `code` gives the bytes from an address on.
+pub fn last_instructions<'a>(
+    entry: u64,
+    ranges: &[Range<u64>],
+    code: impl Fn(&Range<u64>) -> Option<&'a [u8]>,
+) -> (Vec<Point>, usize) {
+    if ranges.is_empty() {
+        return (vec![Point::At(entry)], 0);
+    }
+    let found: Vec<Point> = ranges
+        .iter()
+        .filter_map(|range| decode::last_instruction(code(range)?, range))
+        .map(Point::At)
+        .collect();
+    let missing = ranges.len() - found.len();
+    (found, missing)
+}

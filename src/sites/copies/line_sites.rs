@@ -1,0 +1,218 @@
+//! sites/copies/line_sites.rs: the instructions where the statements of a source line begin, in a function and in its inlined copies.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use crate::debuginfo::Image;
+use crate::diag::Diagnostic;
+use crate::dwarf::{self, Body, DebugInfo, Frame, Statement};
+use crate::sites::catalog::refusals;
+use crate::sites::target::Kernel;
+use crate::sites::target::naming::split_ordinal;
+use crate::sites::{Site, SourceLine};
+
+/// One site for each body and copy of the function that has code of the line, in the order of the debug information.
+pub fn line_sites(
+    kernel: &Kernel,
+    module: &str,
+    function: &str,
+    line: &SourceLine,
+) -> Result<Vec<Site>, Box<Diagnostic>> {
+    let modules = kernel.modules_matching(module);
+    if modules.is_empty() {
+        return Err(Box::new(refusals::no_module(kernel, module)));
+    }
+    let mut search = Search { kernel, line, seen: Seen::default(), sites: Vec::new(), taken: HashSet::new() };
+    for module in &modules {
+        let name = [split_ordinal(function).0.to_owned()];
+        let Some(image) = kernel.debug(*module) else {
+            if *module == 0 {
+                let known = !kernel.functions_named(&modules, function).is_empty();
+                return Err(Box::new(refusals::no_debug_information(kernel, 0, function, known)));
+            }
+            continue;
+        };
+        if *module == 0 || dwarf::may_know(image, &name) {
+            search.module(*module, image, function).map_err(|error| Box::new(error.diagnostic()))?;
+        }
+    }
+    let Search { seen, sites, .. } = search;
+    match sites.is_empty() {
+        false => Ok(sites),
+        true if seen.bodies == 0 => Err(Box::new(refusals::no_sites(kernel, &modules, function, &[]))),
+        true => Err(Box::new(refusals::no_code_on_line(function, line, &seen))),
+    }
+}
+
+struct Search<'k> {
+    kernel: &'k Kernel,
+    line: &'k SourceLine,
+    seen: Seen,
+    sites: Vec<Site>,
+    taken: HashSet<(usize, u64)>,
+}
+
+/// What the function has instead, for messages.
+#[derive(Debug, Default)]
+pub(in crate::sites) struct Seen {
+    /// The function itself and its copies.
+    pub bodies: usize,
+    /// Lines where statements of the function begin, those of inlined functions not: its own file's first.
+    pub own: BTreeMap<String, BTreeSet<u64>>,
+    /// The same with inlined functions.
+    pub all: BTreeMap<String, BTreeSet<u64>>,
+}
+
+impl Search<'_> {
+    fn module(
+        &mut self,
+        module: usize,
+        image: &Image,
+        function: &str,
+    ) -> Result<(), crate::debuginfo::Error> {
+        let info = DebugInfo::open(image)?;
+        let (name, ordinal) = split_ordinal(function);
+        let symbols = self.kernel.symbols(module);
+        let named = match ordinal {
+            Some(_) => self.kernel.functions_named(&[module], function),
+            None => {
+                let instances = symbols.map(|symbols| symbols.instances(name)).unwrap_or_default();
+                instances.iter().flat_map(|name| self.kernel.functions_named(&[module], name)).collect()
+            }
+        };
+        for (_, symbol) in named {
+            if let Some(body) = info.body_at(symbol.address)? {
+                let function = body.function();
+                // A symbol may be one of assembly that happens to have the name.
+                if function.contains(symbol.address) {
+                    self.body(module, &info, &body, function)?;
+                }
+            }
+        }
+        if ordinal.is_some() {
+            return Ok(());
+        }
+        let found = dwarf::find(image, &[name.to_owned()], false)?;
+        for copy in found.functions.iter().flat_map(|function| &function.copies) {
+            let Some(body) = info.body_at(copy.ranges.first().map_or(copy.entry, |range| range.start))?
+            else {
+                continue;
+            };
+            if let Some(frame) = body.frames().find(|frame| frame.die == copy.die) {
+                self.body(module, &info, &body, frame)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the first instruction of the line in a body or copy.
+    fn body(
+        &mut self,
+        module: usize,
+        info: &DebugInfo<'_>,
+        body: &Body,
+        frame: &Frame,
+    ) -> Result<(), crate::debuginfo::Error> {
+        let definition = info.definition(frame.origin)?;
+        let owners = Owners::of(info, body)?;
+        self.seen.bodies += 1;
+        // What is not entered by falling into it comes last: `.cold` parts, whatever their address.
+        let mut ranges: Vec<_> = frame.ranges.iter().collect();
+        let entry = frame.entry.unwrap_or_default();
+        ranges.sort_by_key(|range| (!range.contains(&entry), range.start));
+        let mut first = None;
+        for range in ranges {
+            let Some(lines) = info.lines_at(range.start)? else { continue };
+            for statement in lines.statements(range.clone()) {
+                let own = owners.owner(&statement) == Some(frame.origin);
+                self.seen.add(&statement, own);
+                let wanted = u64::from(statement.place.line) == self.line.line
+                    && match &self.line.file {
+                        Some(file) => is_suffix(file, statement.place.file),
+                        None => own && same_file(statement.place.file, &definition.file),
+                    };
+                if wanted && first.is_none() {
+                    first = Some(statement.address);
+                }
+            }
+        }
+        if let Some(address) = first
+            && self.taken.insert((module, address))
+            && let Ok(site) = self.kernel.site(module, address)
+        {
+            self.sites.push(site);
+        }
+        Ok(())
+    }
+}
+
+/// Whose a line is. Not that of the innermost copy at its address: where a call begins, statements of the caller and of
+/// the copy begin at one instruction. In C functions do not nest: the last one that is defined before the line has it.
+struct Owners {
+    /// File, line and origin of the definitions of all functions in a body.
+    defined: Vec<(String, u64, u64)>,
+}
+
+impl Owners {
+    fn of(info: &DebugInfo<'_>, body: &Body) -> Result<Owners, crate::debuginfo::Error> {
+        let origins: BTreeSet<u64> = body.frames().map(|frame| frame.origin).collect();
+        let mut defined = Vec::new();
+        for origin in origins {
+            let definition = info.definition(origin)?;
+            defined.push((definition.file.clone(), definition.line, origin));
+        }
+        Ok(Owners { defined })
+    }
+
+    fn owner(&self, statement: &Statement<'_>) -> Option<u64> {
+        let before = self.defined.iter().filter(|(file, line, _)| {
+            *line <= u64::from(statement.place.line) && same_file(statement.place.file, file)
+        });
+        before.max_by_key(|(_, line, _)| *line).map(|(_, _, origin)| *origin)
+    }
+}
+
+impl Seen {
+    fn add(&mut self, statement: &Statement<'_>, own: bool) {
+        let add = |files: &mut BTreeMap<String, BTreeSet<u64>>| {
+            let lines = match files.get_mut(statement.place.file) {
+                Some(lines) => lines,
+                None => files.entry(statement.place.file.to_owned()).or_default(),
+            };
+            lines.insert(statement.place.line.into());
+        };
+        add(&mut self.all);
+        if own {
+            add(&mut self.own);
+        }
+    }
+
+    /// The lines of all files that end so.
+    pub fn lines_of(&self, file: &str) -> BTreeSet<u64> {
+        let files = self.all.iter().filter(|(path, _)| is_suffix(file, path));
+        files.flat_map(|(_, lines)| lines.iter().copied()).collect()
+    }
+}
+
+/// Whole parts of the path: `file.h` is `include/linux/file.h`, and not `profile.h`.
+fn is_suffix(end: &str, path: &str) -> bool {
+    path.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
+/// Two units may name a file from different directories.
+fn same_file(a: &str, b: &str) -> bool {
+    !a.is_empty() && !b.is_empty() && (is_suffix(a, b) || is_suffix(b, a))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_suffix, same_file};
+
+    #[test]
+    fn ends_of_paths() {
+        assert!(is_suffix("file.h", "include/linux/file.h"));
+        assert!(is_suffix("linux/file.h", "include/linux/file.h"));
+        assert!(!is_suffix("file.h", "include/linux/profile.h"));
+        assert!(same_file("../fs/a.c", "fs/a.c") && same_file("fs/a.c", "fs/a.c"));
+        assert!(!same_file("", "fs/a.c"));
+    }
+}

@@ -1,0 +1,215 @@
+//! sites/copies/resolve.rs: the copies of functions become addresses to probe, those of one caller together.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::callers::{Callers, Left};
+use crate::dwarf::{Function, InlineCopy};
+use crate::sites::code::flow::Undecodable;
+use crate::sites::code::points::Point;
+use crate::sites::target::Kernel;
+use crate::sites::target::naming::NoSite;
+
+/// What one module knows of one inlined function. Addresses are those of [`Kernel::symbols`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// There is a definition that was inlined, or could be.
+    pub inline: bool,
+    /// In the order of the debug information.
+    pub entries: Vec<Point>,
+    pub exits: Vec<Point>,
+    pub dropped: Dropped,
+}
+
+/// Copies and boundaries that are no sites, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    pub copies: u32,
+    pub freed: u32,
+    pub dead: u32,
+    pub split_tails: u32,
+    pub without_address: u32,
+    pub duplicates: u32,
+    /// Ranges that do not end with an instruction, of copies whose caller cannot be read.
+    pub undecodable: u32,
+    /// Copies whose caller's control flow is not known, and why not in the first case.
+    pub unread: u32,
+    pub why_unread: Option<Undecodable>,
+    /// Ways out that no probe can be put on.
+    pub lost: u32,
+    /// Ways out that are those of another copy too, which begins elsewhere.
+    pub shared: u32,
+}
+
+/// One answer for each of `functions`.
+pub fn resolve(kernel: &Kernel, module: usize, functions: &[Function]) -> Vec<Known> {
+    let (mut known, live): (Vec<Known>, Vec<Vec<&InlineCopy>>) =
+        functions.par_iter().map(|function| counted(kernel, module, function)).unzip();
+    let copies: Vec<&InlineCopy> = live.iter().flatten().copied().collect();
+    let callers = if copies.is_empty() { None } else { kernel.callers(module) };
+    let mut left = match &callers {
+        Some(callers) => callers.left(&copies),
+        None => copies.iter().map(|copy| unread(copy)).collect(),
+    };
+    if let Some(callers) = &callers {
+        together(callers, &live, &mut left);
+    }
+    let mut rest = &left[..];
+    let parts: Vec<&[Left]> = live.iter().filter_map(|live| rest.split_off(..live.len())).collect();
+    known.par_iter_mut().zip(parts).for_each(|(known, left)| known.add(kernel, module, left));
+    known
+}
+
+/// Copies of one function that begin at one instruction, where a probe can fire once only: they are one copy, which is left
+/// when the last of them is left. That is what the first of them becomes; the others are left nowhere.
+fn together(callers: &Callers<'_>, live: &[Vec<&InlineCopy>], left: &mut [Left]) {
+    let (mut at, mut firsts, mut merged) = (0, Vec::new(), Vec::new());
+    for copies in live {
+        let mut same: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for index in 0..copies.len() {
+            same.entry(left[at + index].entry).or_default().push(index);
+        }
+        for (entry, indices) in same.into_iter().filter(|(_, indices)| indices.len() > 1) {
+            let ranges = union(indices.iter().flat_map(|index| &copies[*index].ranges));
+            merged.push(InlineCopy { entry, told: true, ranges, ..copies[indices[0]].clone() });
+            firsts.push(at + indices[0]);
+            for index in &indices[1..] {
+                let other = &mut left[at + index];
+                (other.sites, other.lost, other.missing) = (Vec::new(), 0, 0);
+            }
+        }
+        at += copies.len();
+    }
+    let answers = callers.left(&Vec::from_iter(&merged));
+    for (first, answer) in firsts.into_iter().zip(answers) {
+        left[first] = answer;
+    }
+}
+
+/// Sorted, disjoint.
+fn union<'r>(ranges: impl Iterator<Item = &'r Range<u64>>) -> Vec<Range<u64>> {
+    let mut sorted: Vec<Range<u64>> = ranges.cloned().collect();
+    sorted.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut all: Vec<Range<u64>> = Vec::new();
+    for range in sorted {
+        match all.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => all.push(range),
+        }
+    }
+    all
+}
+
+/// Of a copy in a module whose code is not known.
+fn unread(copy: &InlineCopy) -> Left {
+    Left { entry: copy.entry, unread: Some(Undecodable::NoCode), ..Left::default() }
+}
+
+/// All but the sites, and the copies that are there.
+fn counted<'f>(kernel: &Kernel, module: usize, function: &'f Function) -> (Known, Vec<&'f InlineCopy>) {
+    let mut known = Known { inline: function.inline, ..Known::default() };
+    known.dropped.split_tails = count(function.split_tails);
+    known.dropped.without_address = count(function.without_address);
+    known.dropped.copies = count(function.copies.len() + function.without_address);
+    let mut live = Vec::new();
+    for copy in &function.copies {
+        match kernel.caller(module, copy.entry) {
+            // A copy that cannot be entered is not left either.
+            Err(NoSite::Freed) => known.dropped.freed += 1,
+            Err(NoSite::Dead) => known.dropped.dead += 1,
+            Ok(_) => live.push(copy),
+        }
+    }
+    (known, live)
+}
+
+impl Known {
+    /// Adds the sites of the copies.
+    fn add(&mut self, kernel: &Kernel, module: usize, copies: &[Left]) {
+        let (mut entered, mut left) = (HashSet::new(), HashSet::new());
+        for copy in copies {
+            self.enter(copy, &mut entered);
+            self.leave(kernel, module, copy, &mut left);
+        }
+    }
+
+    /// Adds where a copy is entered, unless another one is entered there.
+    fn enter(&mut self, left: &Left, seen: &mut HashSet<Point>) {
+        let before = self.entries.len();
+        self.entries.extend(left.entered().filter(|point| seen.insert(*point)));
+        self.dropped.duplicates += u32::from(self.entries.len() == before);
+    }
+
+    /// Adds where a copy is left, unless another one is left there.
+    fn leave(&mut self, kernel: &Kernel, module: usize, left: &Left, seen: &mut HashSet<Point>) {
+        self.dropped.undecodable += count(left.missing);
+        self.dropped.lost += left.lost;
+        if let Some(reason) = left.unread {
+            self.dropped.unread += 1;
+            self.dropped.why_unread.get_or_insert(reason);
+        }
+        for exit in left.sites.iter().copied() {
+            if !seen.insert(exit) {
+                self.dropped.shared += 1;
+            } else if kernel.caller(module, exit.address()).is_ok() {
+                self.exits.push(exit);
+            }
+        }
+    }
+}
+
+fn count(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+impl Dropped {
+    /// `2 of 7 copies in code that is freed after boot, …`; empty if all became sites.
+    pub fn reasons(&self) -> String {
+        let reasons = [
+            (self.freed, "in code that is freed after boot"),
+            (self.dead, "in code that was not linked in"),
+            (self.without_address, "without an address"),
+            (self.split_tails, "the second half of a split function"),
+            (self.undecodable, "with a range that is not made of whole instructions"),
+        ];
+        let reasons: Vec<String> = reasons
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, reason)| format!("{count} {reason}"))
+            .collect();
+        reasons.join(", ")
+    }
+
+    /// What is to be told with -v, a line each.
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if let Some(why) = self.why_unread {
+            let copies = self.unread;
+            remarks.push(format!(
+                "{copies} inlined copies are left at the ends of their ranges, which is not exact: {why}"
+            ));
+        }
+        if self.lost > 0 {
+            remarks.push(format!("{} ways out by a fault cannot be traced", self.lost));
+        }
+        if self.duplicates > 0 {
+            remarks.push(format!(
+                "{} of {} inlined copies begin where another one does: one firing of entry and one of return stand for them together",
+                self.duplicates, self.copies
+            ));
+        }
+        if self.shared > 0 {
+            remarks.push(format!(
+                "{} ways out of inlined copies are those of another one too: one firing of return stands for both",
+                self.shared
+            ));
+        }
+        let reasons = self.reasons();
+        if !reasons.is_empty() {
+            remarks.push(format!("{} inlined copies; left out: {reasons}", self.copies));
+        }
+        remarks
+    }
+}

@@ -1,0 +1,157 @@
+//! sites/listing/about.rs: what is known of the instruction that a kinst probe is at.
+
+use super::disas::Place;
+use crate::debuginfo::Reference;
+use crate::dwarf::{DebugInfo, Frame};
+use crate::sites::code::decode;
+use crate::sites::target::Kernel;
+use crate::sites::target::symtab::Symbol;
+use crate::sites::{LiveInsn, Probe};
+
+/// For a listing.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// In the running kernel, or in the file of a kernel that does not run; `None`: the kernel does not show it.
+    pub address: Option<u64>,
+    /// The instruction; `None`: there is no file with it.
+    pub text: Option<String>,
+    pub place: Option<Place>,
+    /// The innermost first; the last one is the function. Empty: the debug information does not say.
+    pub frames: Vec<Frame>,
+    /// The copies that are entered there, also those that have no instructions, and those that begin at a static key, which
+    /// another place stands in for.
+    pub entered: Vec<Frame>,
+}
+
+/// Answers about many probes; the debug information of a module is opened once.
+pub struct Answers<'k> {
+    kernel: &'k Kernel,
+    opened: Opened<'k>,
+}
+
+impl<'k> Answers<'k> {
+    pub fn new(kernel: &'k Kernel) -> Answers<'k> {
+        Answers { kernel, opened: Opened::new(kernel) }
+    }
+
+    /// `None`: its function is not there.
+    pub fn about(&mut self, probe: &Probe) -> Option<About> {
+        let (module, symbol) = self.place(probe)?;
+        let linked = symbol.address.saturating_add(probe.offset.into());
+        let mut about = About {
+            address: self.kernel.run_time(module, linked).filter(|address| *address != 0),
+            text: self.text(module, &symbol, probe.offset),
+            ..About::default()
+        };
+        let Some(info) = self.opened.info(module) else { return Some(about) };
+        if let Ok(Some(lines)) = info.lines_at(linked) {
+            let line = lines.at(linked).filter(|line| line.line != 0);
+            about.place = line.map(|line| Place { file: line.file.to_owned(), line: line.line.into() });
+        }
+        if let Ok(Some(body)) = info.body_at(linked) {
+            about.frames = body.at(linked).into_iter().cloned().collect();
+            let copies = body.frames().skip(1);
+            let mut entries = vec![linked];
+            entries.extend(probe.path().iter().map(|offset| symbol.address.saturating_add(*offset)));
+            if let Some(callers) = self.kernel.callers(module).filter(|_| entries.len() == 1) {
+                entries.extend(callers.keys_to(linked));
+            }
+            let is_entered = |frame: &&Frame| frame.entry.is_some_and(|entry| entries.contains(&entry));
+            about.entered = copies.filter(is_entered).cloned().collect();
+        }
+        Some(about)
+    }
+
+    fn place(&self, probe: &Probe) -> Option<(usize, Symbol)> {
+        let modules = self.kernel.modules_matching(&probe.module);
+        let named = self.kernel.functions_named(&modules, &probe.function);
+        // Of namesakes the probe's address tells which one it is.
+        let here = |(module, symbol): &(usize, Symbol)| {
+            self.kernel.run_time(*module, symbol.address).unwrap_or(0) == probe.address
+        };
+        named.iter().find(|place| here(place)).or(named.first()).copied()
+    }
+
+    fn text(&self, module: usize, symbol: &Symbol, offset: u32) -> Option<String> {
+        let insns = self.kernel.instructions(module, symbol)?;
+        let insn = insns.into_iter().find(|insn| insn.offset == offset)?;
+        let insn = LiveInsn { offset, bytes: insn.bytes, refused: None };
+        Some(self.kernel.insn_text(module, symbol, &insn, false))
+    }
+}
+
+/// The debug information of modules that have been asked about.
+pub(in crate::sites) struct Opened<'k> {
+    kernel: &'k Kernel,
+    /// None where there is no debug information.
+    modules: Vec<(usize, Option<DebugInfo<'k>>)>,
+}
+
+impl<'k> Opened<'k> {
+    pub fn new(kernel: &'k Kernel) -> Opened<'k> {
+        Opened { kernel, modules: Vec::new() }
+    }
+
+    pub fn info(&mut self, module: usize) -> Option<&DebugInfo<'k>> {
+        let at = match self.modules.iter().position(|(known, _)| *known == module) {
+            Some(at) => at,
+            None => {
+                let info = self.kernel.debug(module).and_then(|image| {
+                    DebugInfo::open(image).map_err(|error| self.kernel.warn(error.warning())).ok()
+                });
+                self.modules.push((module, info));
+                self.modules.len() - 1
+            }
+        };
+        self.modules[at].1.as_ref()
+    }
+}
+
+impl Kernel {
+    /// An instruction of a function as text; `live`: as it is in memory, where a module is linked.
+    pub(in crate::sites) fn insn_text(
+        &self,
+        module: usize,
+        symbol: &Symbol,
+        insn: &LiveInsn,
+        live: bool,
+    ) -> String {
+        let offset = u64::from(insn.offset);
+        let at = symbol.address.saturating_add(offset);
+        if live && module != 0 {
+            let run = self.run_time(module, at).unwrap_or(at);
+            let name = |target: u64| {
+                let inside = target.wrapping_sub(run.wrapping_sub(offset));
+                if inside < symbol.size {
+                    return self.target_name(module, symbol, symbol.address.wrapping_add(inside));
+                }
+                let found = self.symbolize(target)?;
+                Some(if found.offset == 0 {
+                    found.function
+                } else {
+                    format!("{}+{}", found.function, found.offset)
+                })
+            };
+            return decode::text_with(&insn.bytes, run, &name);
+        }
+        let in_file = self.in_code(module, at).map(|(_, at)| at);
+        let bytes = |at: u64| at..at.saturating_add(insn.bytes.len() as u64);
+        let reference = in_file.and_then(|at| self.reference(module, bytes(at)));
+        let name = |target| match reference {
+            Some(Reference::Import(name)) => Some(name.clone()),
+            Some(Reference::Address(to)) => self.target_name(module, symbol, self.out_of_code(module, *to)),
+            None => self.target_name(module, symbol, target),
+        };
+        decode::text_with(&insn.bytes, at, &name)
+    }
+
+    /// The target of a jump or call: inside the function an offset, which is how probes count; else a name.
+    fn target_name(&self, module: usize, from: &Symbol, target: u64) -> Option<String> {
+        let symbols = self.symbols(module)?;
+        let inside = target.wrapping_sub(from.address) < from.size;
+        let to = if inside { from } else { symbols.containing(target)? };
+        let offset = target - to.address;
+        let name = symbols.name(to);
+        Some(if offset == 0 && !inside { name.to_owned() } else { format!("{name}+{offset}") })
+    }
+}

@@ -1,0 +1,327 @@
+//! sites/listing/disas.rs: the instructions of a function and of its inlined copies, with what is known of each.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::about::Opened;
+use crate::diag::Diagnostic;
+use crate::dwarf::{self, Body, Frame, InlineCopy};
+use crate::sites::Rewriting;
+use crate::sites::catalog::{LiveInsn, LiveText, refusals};
+use crate::sites::code::decode::Insn;
+use crate::sites::code::verdict::{Refusal, Verdict};
+use crate::sites::target::Kernel;
+use crate::sites::target::symtab::Symbol;
+
+/// One function, or one inlined copy of it.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    pub module: String,
+    /// The function that has the code, as a probe description names it.
+    pub function: String,
+    /// Where it begins: in the running kernel, or in the file of a kernel that does not run.
+    pub address: u64,
+    pub size: u64,
+    /// The listing is of a copy, or of that part of it that is in this function.
+    pub copy: Option<Copy>,
+    /// Where the source defines what is listed.
+    pub source: Option<Place>,
+    /// What is in memory now; else the file is all there is.
+    pub live: bool,
+    pub instructions: Vec<Listed>,
+}
+
+/// What is inlined, and where it is entered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Copy {
+    pub function: String,
+    /// The function around it: not the one that has the code of its unlikely parts.
+    pub caller: String,
+    pub entry: u64,
+}
+
+/// A line of the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub file: String,
+    pub line: u64,
+}
+
+/// One instruction.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// In bytes from the function: the name of its kinst probe.
+    pub offset: u32,
+    pub address: u64,
+    pub bytes: Vec<u8>,
+    pub text: String,
+    pub place: Option<Place>,
+    /// The innermost first; the last one is the function. Empty: the debug information does not say.
+    pub frames: Arc<Vec<Frame>>,
+    pub refused: Option<Refused>,
+    /// Only where the file is all there is.
+    pub rewritten: Option<Rewriting>,
+    pub fentry: bool,
+}
+
+/// Why an instruction cannot be traced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The kernel's own words.
+    ByKernel(String),
+    ByFile(Refusal),
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Disassembly {
+    pub listings: Vec<Listing>,
+    /// What could not be listed, and why.
+    pub remarks: Vec<String>,
+}
+
+/// Answers about many functions; the debug information of a module is opened once.
+pub struct Disassembler<'k> {
+    kernel: &'k Kernel,
+    lister: Lister<'k>,
+}
+
+impl<'k> Disassembler<'k> {
+    pub fn new(kernel: &'k Kernel, live: Option<&'k dyn LiveText>) -> Disassembler<'k> {
+        Disassembler {
+            kernel,
+            lister: Lister { kernel, live, opened: Opened::new(kernel), remarks: Vec::new() },
+        }
+    }
+
+    /// `description` is `[[provider:]module:]function` or `` module`function ``; `function` may be `name#2`.
+    pub fn disassemble(&mut self, description: &str) -> Result<Disassembly, Box<Diagnostic>> {
+        let kernel = self.kernel;
+        let (module, function) = split(description);
+        if crate::glob::is_glob(function) || function.is_empty() {
+            return Err(Box::new(refusals::one_function(function)));
+        }
+        let modules = kernel.modules_matching(module);
+        if modules.is_empty() {
+            return Err(Box::new(refusals::no_module(kernel, module)));
+        }
+        let functions = kernel.functions_named(&modules, function);
+        let listings = if functions.is_empty() {
+            self.lister.copies(function, &copies(kernel, &modules, function)?, &modules)?
+        } else {
+            let own = functions.iter().map(|(module, symbol)| self.lister.function(*module, symbol));
+            own.collect::<Result<_, _>>()?
+        };
+        Ok(Disassembly { listings, remarks: std::mem::take(&mut self.lister.remarks) })
+    }
+}
+
+/// How often the function is inlined, whether it also has code of its own or not.
+pub fn times_inlined(kernel: &Kernel, description: &str) -> u32 {
+    let (module, function) = split(description);
+    kernel.copies(&kernel.modules_matching(module), function)
+}
+
+fn copies(
+    kernel: &Kernel,
+    modules: &[usize],
+    function: &str,
+) -> Result<Vec<(usize, InlineCopy)>, Box<Diagnostic>> {
+    let wanted = [function.to_owned()];
+    let mut copies = Vec::new();
+    for module in modules {
+        let image = kernel.debug(*module).filter(|image| *module == 0 || dwarf::may_know(image, &wanted));
+        let Some(image) = image else { continue };
+        let found = dwarf::find(image, &wanted, false).map_err(|error| Box::new(error.diagnostic()))?;
+        let found = found.functions.into_iter().flat_map(|function| function.copies);
+        copies.extend(found.map(|copy| (*module, copy)));
+    }
+    Ok(copies)
+}
+
+fn split(description: &str) -> (&str, &str) {
+    if let Some((module, function)) = description.split_once('`') {
+        return (module, function);
+    }
+    let mut fields = description.rsplit(':');
+    let function = fields.next().unwrap_or_default();
+    (fields.next().unwrap_or_default(), function)
+}
+
+struct Lister<'k> {
+    kernel: &'k Kernel,
+    live: Option<&'k dyn LiveText>,
+    opened: Opened<'k>,
+    remarks: Vec<String>,
+}
+
+/// The instructions of a function, from memory or from the file.
+struct Code {
+    insns: Vec<LiveInsn>,
+    verdicts: Option<Vec<Verdict>>,
+}
+
+impl<'k> Lister<'k> {
+    fn function(&mut self, module: usize, symbol: &Symbol) -> Result<Listing, Box<Diagnostic>> {
+        let code = self.code(module, symbol)?;
+        let body = self.body(module, symbol.address);
+        let source = body.as_ref().and_then(|body| self.source(module, body.function()));
+        let end = code.insns.last().map_or(0, |last| u64::from(last.offset) + last.bytes.len() as u64);
+        Ok(self.listing(module, symbol, &code, body.as_deref(), source, 0..end.max(1)))
+    }
+
+    fn copies(
+        &mut self,
+        function: &str,
+        copies: &[(usize, InlineCopy)],
+        modules: &[usize],
+    ) -> Result<Vec<Listing>, Box<Diagnostic>> {
+        let mut listings = Vec::new();
+        let mut left_out = 0;
+        for (module, copy) in copies {
+            let parts = self.copy(*module, function, copy)?;
+            left_out += usize::from(parts.is_empty());
+            listings.extend(parts);
+        }
+        if listings.is_empty() {
+            return Err(Box::new(refusals::no_function(self.kernel, modules, function, "")));
+        }
+        if left_out > 0 {
+            self.remarks.push(format!(
+                "{left_out} of {} copies of {function} are in code that is freed after boot or was not linked in",
+                copies.len()
+            ));
+        }
+        Ok(listings)
+    }
+
+    /// What of it is in the function that is entered, then what is in others. Nothing: its code is gone.
+    fn copy(
+        &mut self,
+        module: usize,
+        function: &str,
+        copy: &InlineCopy,
+    ) -> Result<Vec<Listing>, Box<Diagnostic>> {
+        let Some(symbols) = self.kernel.symbols(module) else { return Ok(Vec::new()) };
+        let symbol = |address: u64| symbols.containing(address).filter(|symbol| !symbol.gone()).copied();
+        let Some(caller) = symbol(copy.entry) else { return Ok(Vec::new()) };
+        let mut parts = vec![(caller, Vec::new())];
+        for range in copy.ranges.iter().filter(|range| !range.is_empty()) {
+            let Some(symbol) = symbol(range.start) else { continue };
+            match parts.iter_mut().find(|(part, _)| part.address == symbol.address) {
+                Some((_, ranges)) => ranges.push(range.clone()),
+                None => parts.push((symbol, vec![range.clone()])),
+            }
+        }
+        // Without instructions of its own it is entered at somebody else's.
+        if parts[0].1.is_empty() {
+            parts[0].1.push(copy.entry..copy.entry + 1);
+        }
+        let body = self.body(module, copy.entry);
+        let source = body.as_ref().and_then(|body| {
+            let frame = body.frames().find(|frame| frame.die == copy.die)?;
+            self.source(module, frame)
+        });
+        let copy = Copy {
+            function: function.to_owned(),
+            caller: self.kernel.function_ref(module, &caller).map(|name| name.function).unwrap_or_default(),
+            entry: copy.entry - caller.address,
+        };
+        let mut listings = Vec::new();
+        for (symbol, mut ranges) in parts {
+            ranges.sort_unstable_by_key(|range| range.start);
+            let code = self.code(module, &symbol)?;
+            let mut part: Option<Listing> = None;
+            for range in ranges {
+                let offsets = range.start - symbol.address..range.end - symbol.address;
+                let more = self.listing(module, &symbol, &code, body.as_deref(), source.clone(), offsets);
+                match &mut part {
+                    Some(part) => part.instructions.extend(more.instructions),
+                    None => part = Some(Listing { copy: Some(copy.clone()), ..more }),
+                }
+            }
+            listings.extend(part);
+        }
+        Ok(listings)
+    }
+
+    /// What of the function is in a range of offsets.
+    fn listing(
+        &mut self,
+        module: usize,
+        symbol: &Symbol,
+        code: &Code,
+        body: Option<&Body>,
+        source: Option<Place>,
+        range: Range<u64>,
+    ) -> Listing {
+        let address = self.kernel.run_time(module, symbol.address).unwrap_or(symbol.address);
+        let name = self.kernel.function_ref(module, symbol).map(|name| name.function).unwrap_or_default();
+        let lines = self.opened.info(module).and_then(|info| info.lines_at(symbol.address).ok().flatten());
+        let inside = |insn: &&LiveInsn| range.contains(&insn.offset.into());
+        let mut frames: Arc<Vec<Frame>> = Arc::default();
+        let mut instructions = Vec::new();
+        for insn in code.insns.iter().filter(inside) {
+            let at = symbol.address + u64::from(insn.offset);
+            let now = body.map(|body| body.at(at)).unwrap_or_default();
+            if !now.iter().copied().eq(frames.iter()) {
+                frames = Arc::new(now.into_iter().cloned().collect());
+            }
+            let place = lines.as_ref().and_then(|lines| lines.at(at)).filter(|line| line.line != 0);
+            let verdict = code.verdict(insn);
+            let by_kernel = insn.refused.clone().map(Refused::ByKernel);
+            instructions.push(Listed {
+                offset: insn.offset,
+                address: address + u64::from(insn.offset),
+                bytes: insn.bytes.clone(),
+                text: self.kernel.insn_text(module, symbol, insn, code.verdicts.is_none()),
+                place: place.map(|line| Place { file: line.file.to_owned(), line: line.line.into() }),
+                frames: frames.clone(),
+                refused: by_kernel.or(verdict.refused.map(Refused::ByFile)),
+                rewritten: verdict.rewritten,
+                fentry: verdict.fentry,
+            });
+        }
+        let module = self.kernel.modules()[module].name.clone();
+        let live = code.verdicts.is_none();
+        Listing { module, function: name, address, size: symbol.size, copy: None, source, live, instructions }
+    }
+
+    /// What is in memory counts; the file is asked where the kernel cannot be.
+    fn code(&mut self, module: usize, symbol: &Symbol) -> Result<Code, Box<Diagnostic>> {
+        let name = || self.kernel.symbols(module).map(|all| all.name(symbol)).unwrap_or_default();
+        if let (Some(live), Some(address)) = (self.live, self.kernel.run_time(module, symbol.address)) {
+            match live.instructions(address) {
+                Ok(insns) => return Ok(Code { insns, verdicts: None }),
+                // Where nothing can be traced, the file still tells what is there.
+                Err(reason) => {
+                    self.remarks.push(format!("{}: nothing of it can be traced: {reason}", name()))
+                }
+            }
+        }
+        let insns = self
+            .kernel
+            .instructions(module, symbol)
+            .ok_or_else(|| Box::new(refusals::no_text(self.kernel, name(), None)))?;
+        let verdicts = self.kernel.verdicts(module, symbol, &insns);
+        let insn = |Insn { offset, bytes, .. }: Insn| LiveInsn { offset, bytes, refused: None };
+        Ok(Code { insns: insns.into_iter().map(insn).collect(), verdicts: Some(verdicts) })
+    }
+
+    fn body(&mut self, module: usize, address: u64) -> Option<Arc<Body>> {
+        self.opened.info(module)?.body_at(address).ok()?
+    }
+
+    fn source(&mut self, module: usize, frame: &Frame) -> Option<Place> {
+        let definition = self.opened.info(module)?.definition(frame.origin).ok()?;
+        (definition.line != 0).then(|| Place { file: definition.file.clone(), line: definition.line })
+    }
+}
+
+impl Code {
+    fn verdict(&self, insn: &LiveInsn) -> Verdict {
+        let Some(verdicts) = &self.verdicts else { return Verdict::default() };
+        let at = self.insns.binary_search_by_key(&insn.offset, |insn| insn.offset);
+        at.ok().and_then(|at| verdicts.get(at)).copied().unwrap_or_default()
+    }
+}

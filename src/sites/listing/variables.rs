@@ -1,0 +1,143 @@
+//! sites/listing/variables.rs: the variables in scope at instructions of a kernel, as probe descriptions name them.
+
+use crate::debuginfo::Image;
+use crate::diag::Diagnostic;
+use crate::dwarf::variables::scope::{NoScope, Scope};
+use crate::dwarf::{self, Variables};
+use crate::sites::catalog::Catalog;
+use crate::sites::target::Kernel;
+use crate::sites::target::symtab::Symbol;
+
+/// An instruction by name: `kinst:module:function:offset`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Instruction {
+    /// A glob, or empty.
+    pub module: String,
+    /// One function: `show#2` where its name is not its own.
+    pub function: String,
+    pub offset: u64,
+    /// Of an edge: where it leads, in the order of control, as far as that is in the function.
+    pub path: Vec<u64>,
+    /// The function whose inlined copy is meant; `None`: the innermost one.
+    pub copy: Option<String>,
+}
+
+/// An instruction of a module, found.
+struct Found<'q> {
+    /// Among those that were asked for.
+    index: usize,
+    asked: &'q Instruction,
+    module: usize,
+    symbol: Symbol,
+}
+
+impl Kernel {
+    /// One answer for each instruction, in their order. The debug information of each module is opened once.
+    pub fn scopes(&self, asked: &[Instruction]) -> Vec<Result<Scope, NoScope>> {
+        let mut answers: Vec<Result<Scope, NoScope>> = Vec::with_capacity(asked.len());
+        let mut found: Vec<Found<'_>> = Vec::new();
+        for (index, asked) in asked.iter().enumerate() {
+            answers.push(Err(NoScope::Function(asked.function.clone())));
+            if let Some((module, symbol)) = self.place_of(asked) {
+                found.push(Found { index, asked, module, symbol });
+            }
+        }
+        found.sort_by_key(|found| found.module);
+        for group in found.chunk_by(|a, b| a.module == b.module) {
+            let Some(first) = group.first() else { continue };
+            let opened = self.open_variables(first.module);
+            for found in group {
+                answers[found.index] = match &opened {
+                    Ok(variables) => self.scope(variables, found),
+                    Err(why) => Err(why.clone()),
+                };
+            }
+        }
+        answers
+    }
+
+    fn place_of(&self, asked: &Instruction) -> Option<(usize, Symbol)> {
+        let modules = self.modules_matching(&asked.module);
+        let named = self.functions_named(&modules, &asked.function);
+        named.into_iter().find(|(_, symbol)| asked.offset < symbol.size || symbol.size == 0)
+    }
+
+    fn open_variables(&self, module: usize) -> Result<Variables<'_>, NoScope> {
+        let image: Option<&Image> = self.debug(module);
+        let image = image.ok_or_else(|| {
+            let name = &self.modules()[module].name;
+            NoScope::DebugInformation(format!(
+                "there is no debug information of {name}; {}",
+                self.debug_package()
+            ))
+        })?;
+        Variables::open(image).map_err(|cause| NoScope::Damaged(cause.to_string()))
+    }
+
+    fn scope(&self, variables: &Variables<'_>, found: &Found<'_>) -> Result<Scope, NoScope> {
+        let Found { asked, module, symbol, .. } = found;
+        let within = symbol.address..symbol.address.saturating_add(symbol.size);
+        let at = |address| {
+            let (symbol, copy) = (within.clone(), asked.copy.as_deref());
+            let instruction = dwarf::Instruction { address, symbol, copy };
+            variables.at(&instruction, &|linked| self.run_time(*module, linked))
+        };
+        let address = symbol.address.wrapping_add(asked.offset);
+        let mut frames = at(address);
+        if matches!(frames, Err(NoScope::Copy { .. })) {
+            // The probe may stand in for the entry of a copy.
+            let others = self.same_state(*module, symbol, asked);
+            frames = others.into_iter().map(at).find(Result::is_ok).unwrap_or(frames);
+        }
+        let frames = frames.map_err(|why| match why {
+            NoScope::Function(_) => NoScope::Function(asked.function.clone()),
+            why => why,
+        })?;
+        let module = self.modules()[*module].name.clone();
+        Ok(Scope { module, function: asked.function.clone(), offset: asked.offset, frames })
+    }
+}
+
+impl Kernel {
+    /// Instructions at which all registers are as they are at the one that was asked for: those that an edge leads to from
+    /// a branch, and the static keys that control comes from.
+    fn same_state(&self, module: usize, symbol: &Symbol, asked: &Instruction) -> Vec<u64> {
+        const FAR: usize = 4;
+        let address = |offset: &u64| symbol.address.wrapping_add(*offset);
+        let Some(callers) = self.callers(module) else { return Vec::new() };
+        if !asked.path.is_empty() {
+            let branches = callers.is_branch(address(&asked.offset));
+            return if branches { asked.path.iter().map(address).collect() } else { Vec::new() };
+        }
+        let mut found = vec![address(&asked.offset)];
+        let mut next = 0;
+        while let Some(to) = found.get(next).copied().filter(|_| found.len() <= FAR) {
+            next += 1;
+            found.extend(callers.keys_to(to));
+        }
+        found.split_off(1)
+    }
+}
+
+impl Catalog {
+    /// The instructions that a description of kinst names, as module, function and name, each of which means no other
+    /// one. An error is a description that cannot be.
+    pub fn instructions_named(
+        &self,
+        module: &str,
+        function: &str,
+        name: &str,
+    ) -> Result<Vec<[String; 3]>, Box<Diagnostic>> {
+        let mut named = Vec::new();
+        for (of, symbol, probe) in self.kinst_probes(module, function, name)? {
+            let reference = self.kernel().function_ref(of, &symbol);
+            let (function, needed) = match reference {
+                Some(reference) => (reference.function, reference.module_needed),
+                None => (probe.function, true),
+            };
+            let module = if needed { self.kernel().modules()[of].name.clone() } else { module.to_owned() };
+            named.push([module, function, probe.name]);
+        }
+        Ok(named)
+    }
+}

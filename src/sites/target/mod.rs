@@ -1,0 +1,553 @@
+//! sites/target/: one kernel, running or under a sysroot: its modules, their symbols, their files. Everything is lazy.
+
+pub(super) mod naming;
+pub(super) mod program;
+pub(super) mod symtab;
+pub(super) mod unloaded;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use rayon::prelude::*;
+
+use super::code::decode::{self, Insn};
+use super::code::marks::Linked;
+use super::code::tables::Tables;
+use super::copies::callers::Callers;
+use crate::debuginfo::{
+    self, BuildId, D_DEBUGINFO, Image, ModuleFile, Reference, Root, Searched, Stamp, bootable, debuginfod,
+};
+use crate::diag::Diagnostic;
+use crate::glob::Pattern;
+use crate::sites::index::{Cache, Directory, ImageIndex, Watch, hash};
+use symtab::{Role, Symbol, Symbols};
+use unloaded::Unloaded;
+
+/// What `module` means in a description: `kernel` is another name of the kernel proper.
+pub const KERNEL_PROPER: &str = "vmlinux";
+
+/// Is told what is waited for.
+pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
+
+/// A kernel that probes are looked for in.
+pub struct Kernel {
+    root: Root,
+    /// The kernel proper first, then the modules by name.
+    modules: Vec<Module>,
+    kallsyms: OnceLock<HashMap<String, Symbols>>,
+    slide: OnceLock<Option<u64>>,
+    pub(super) kept: Kept,
+    /// The hashes of all names, sorted.
+    namesakes: OnceLock<Vec<u64>>,
+    pub(super) unloaded: OnceLock<Unloaded>,
+    /// Whether a function that is not there is worth a search for what was meant.
+    pub(super) advice: bool,
+    /// Whom to tell that debuginfod is asked; none: it is not.
+    ask: Option<Tell>,
+    /// A server did not answer: the next one is not asked.
+    unanswered: AtomicBool,
+    warnings: Mutex<Vec<Diagnostic>>,
+    remarks: Mutex<Vec<String>>,
+}
+
+/// One module; the kernel proper is one too.
+pub struct Module {
+    pub name: String,
+    file: ModuleFile,
+    debug: OnceLock<Searched>,
+    binary: OnceLock<Option<Image>>,
+    symbols: OnceLock<Option<Symbols>>,
+    pub(super) index: OnceLock<Arc<ImageIndex>>,
+    pub(super) index_sought: AtomicBool,
+    linked: OnceLock<Linked>,
+    /// Load addresses of the sections of a loaded module, by name.
+    placement: OnceLock<HashMap<String, u64>>,
+    tables: OnceLock<Tables>,
+    references: OnceLock<Vec<(u64, Reference)>>,
+}
+
+/// What is kept on disk between runs.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub cache: Option<Cache>,
+    pub watch: Option<Box<dyn Watch>>,
+    pub directory: OnceLock<Directory>,
+    pub sought: AtomicBool,
+    pub digest: OnceLock<[u8; 8]>,
+}
+
+/// An address as stack() and sym() print it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbolized {
+    pub module: String,
+    pub function: String,
+    pub offset: u64,
+}
+
+impl Kernel {
+    /// The kernel that runs, with the modules that are loaded now.
+    pub fn running() -> Result<Kernel, Box<Diagnostic>> {
+        let root = Root::running();
+        let modules = root.loaded_modules();
+        Ok(Kernel::new(root, modules))
+    }
+
+    /// The kernel whose files are under `path`; `release` may be left to us when there is only one, or the newest is
+    /// meant.
+    pub fn sysroot(path: &Path, release: Option<&str>) -> Result<Kernel, Box<Diagnostic>> {
+        let root = Root::sysroot(path, release).map_err(|error| Box::new(error.diagnostic()))?;
+        let modules = root.modules().into_values().collect();
+        Ok(Kernel::new(root, modules))
+    }
+
+    fn new(root: Root, files: Vec<ModuleFile>) -> Kernel {
+        let proper = ModuleFile::named(KERNEL_PROPER);
+        let modules = std::iter::once(proper).chain(files).map(Module::new).collect();
+        Kernel {
+            root,
+            modules,
+            kallsyms: OnceLock::new(),
+            slide: OnceLock::new(),
+            kept: Kept::default(),
+            namesakes: OnceLock::new(),
+            unloaded: OnceLock::new(),
+            advice: true,
+            ask: None,
+            unanswered: AtomicBool::new(false),
+            warnings: Mutex::default(),
+            remarks: Mutex::default(),
+        }
+    }
+
+    /// The same, with the indices of inlined functions kept between runs.
+    pub fn with_cache(self, cache: Option<Cache>, watch: Option<Box<dyn Watch>>) -> Kernel {
+        Kernel { kept: Kept { cache, watch, ..Kept::default() }, ..self }
+    }
+
+    /// The same with a vmlinux that is not at its usual place.
+    pub fn with_vmlinux(self, path: Option<&Path>) -> Kernel {
+        Kernel { root: self.root.with_vmlinux(path), ..self }
+    }
+
+    /// The same, with debug information from the servers that the user names; `say` is told what is waited for.
+    pub fn with_debuginfod(self, say: Tell) -> Kernel {
+        Kernel { ask: Some(say), ..self }
+    }
+
+    /// The same; what is not there is looked for elsewhere and under other names, or is taken as it is.
+    pub fn with_advice(self, advice: bool) -> Kernel {
+        Kernel { advice, ..self }
+    }
+
+    pub(super) fn cache(&self) -> Option<&Cache> {
+        self.kept.cache.as_ref()
+    }
+
+    pub fn release(&self) -> &str {
+        self.root.release()
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.root.is_running()
+    }
+
+    /// The kernel proper first, then the modules by name.
+    pub fn modules(&self) -> &[Module] {
+        &self.modules
+    }
+
+    /// The modules that a description's field names, by their place in [`Kernel::modules`].
+    pub fn modules_matching(&self, field: &str) -> Vec<usize> {
+        let field = if field == "kernel" { KERNEL_PROPER } else { field };
+        let pattern = Pattern::new(field);
+        (0..self.modules.len()).filter(|index| pattern.matches(&self.modules[*index].name)).collect()
+    }
+
+    /// Whether there is a file of the module, loaded or not.
+    pub(super) fn has_module_file(&self, name: &str) -> bool {
+        self.root.modules().contains_key(name)
+    }
+
+    /// The modules of which there are files, and that are not loaded.
+    pub(super) fn unloaded_files(&self) -> Vec<ModuleFile> {
+        let loaded = |name: &str| self.modules.iter().any(|module| module.name == name);
+        self.root.modules().into_values().filter(|file| !loaded(&file.name)).collect()
+    }
+
+    /// Which package brings the debug information on this distribution.
+    pub fn debug_package(&self) -> String {
+        let release = self.release();
+        let text = std::fs::read_to_string(self.root.path("/etc/os-release")).unwrap_or_default();
+        let id = text.lines().find_map(|line| line.strip_prefix("ID=")).unwrap_or("").trim_matches('"');
+        match id {
+            "ubuntu" => format!("install it: apt install linux-image-{release}-dbgsym"),
+            "fedora" | "rhel" | "centos" => {
+                format!("install it: dnf debuginfo-install kernel-core-{release}")
+            }
+            "arch" => "fetch it with debuginfod, or install a kernel with its vmlinux".to_owned(),
+            _ => format!("install it: apt install linux-image-{release}-dbg"),
+        }
+    }
+
+    /// Refuses a kernel that hides its addresses: nothing could be armed.
+    pub fn require_addresses(&self) -> Result<(), Box<Diagnostic>> {
+        let known = self.symbols(0).is_some_and(|symbols| {
+            symbols.iter().next().is_some_and(|(_, symbol)| self.run_time(0, symbol.address).is_some())
+        });
+        if known || !self.is_running() {
+            return Ok(());
+        }
+        Err(Box::new(
+            Diagnostic::error(D_DEBUGINFO, "the kernel does not show its addresses")
+                .note("/proc/kallsyms has only zeros (kernel.kptr_restrict)")
+                .help("run as root; if it is 2: sysctl -w kernel.kptr_restrict=1"),
+        ))
+    }
+
+    /// The function that an address of the running kernel is in.
+    pub fn symbolize(&self, address: u64) -> Option<Symbolized> {
+        let found = |module: &str, symbols: &Symbols, symbol: &Symbol, offset: u64| Symbolized {
+            module: module.to_owned(),
+            function: symbols.name(symbol).to_owned(),
+            offset,
+        };
+        if self.debug(0).is_some()
+            && let (Some(symbols), Some(slide)) = (self.symbols(0), self.slide())
+        {
+            let linked = address.wrapping_sub(slide);
+            if let Some(symbol) = symbols.containing(linked) {
+                return Some(found(KERNEL_PROPER, symbols, symbol, linked - symbol.address));
+            }
+        }
+        self.kallsyms().iter().find_map(|(module, symbols)| {
+            let symbol = symbols.containing(address)?;
+            Some(found(module, symbols, symbol, address - symbol.address))
+        })
+    }
+
+    /// What is wrong but not in the way: debug files of another build. Each is told once.
+    pub fn take_warnings(&self) -> Vec<Diagnostic> {
+        std::mem::take(&mut self.warnings.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    }
+
+    /// For `-v`: what was left out, and why.
+    pub fn take_remarks(&self) -> Vec<String> {
+        std::mem::take(&mut self.remarks.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    }
+
+    pub(super) fn warn(&self, warning: Diagnostic) {
+        self.warnings.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(warning);
+    }
+
+    pub(super) fn remark(&self, remark: String) {
+        self.remarks.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(remark);
+    }
+
+    /// The image with the debug information of a module.
+    pub fn debug(&self, module: usize) -> Option<&Image> {
+        self.debug_search(module).found.as_ref()
+    }
+
+    /// The same, with where it was looked for.
+    pub fn debug_search(&self, module: usize) -> &Searched {
+        let this = &self.modules[module];
+        this.debug.get_or_init(|| {
+            let wanted = self.build_id(module);
+            let mut searched = match module {
+                0 => debuginfo::vmlinux_debug(&self.root, wanted.as_ref()),
+                _ => debuginfo::module_debug(&self.root, &this.file, wanted.as_ref()),
+            };
+            let of = match module {
+                0 if self.is_running() => "the running kernel".to_owned(),
+                0 => format!("the kernel {}", self.release()),
+                _ => this.name.clone(),
+            };
+            if let Some(say) = self.asks().filter(|_| searched.found.is_none())
+                && !searched.ask(wanted.or_else(|| self.id_of_file(module)).as_ref(), &of, &**say)
+            {
+                self.unanswered.store(true, Ordering::Relaxed);
+            }
+            searched.refused.iter().for_each(|error| self.warn(error.warning()));
+            if let Some(Err(error)) = searched.found.as_ref().and_then(Image::alternate) {
+                self.warn(error.warning());
+            }
+            searched
+        })
+    }
+
+    /// Whom to tell that servers are asked, if the user names any and they answer.
+    fn asks(&self) -> Option<&Tell> {
+        let say = self.ask.as_ref().filter(|_| self.servers().is_some())?;
+        (!self.is_unanswered()).then_some(say)
+    }
+
+    /// The servers that may have what no file has.
+    pub(super) fn servers(&self) -> Option<String> {
+        self.ask.as_ref().and_then(|_| debuginfod::servers())
+    }
+
+    /// Something may be missing only because a server was not reached.
+    pub(super) fn is_unanswered(&self) -> bool {
+        self.unanswered.load(Ordering::Relaxed)
+    }
+
+    /// The build id of a file without debug information, for a server; in a sysroot nothing else tells it.
+    fn id_of_file(&self, module: usize) -> Option<BuildId> {
+        match module {
+            _ if self.is_running() => None,
+            0 => self.root.bootable_candidates().iter().find_map(|path| bootable::build_id(path)),
+            _ => self.binary(module)?.build_id().cloned(),
+        }
+    }
+
+    /// The build id that a file must have; a sysroot asks for none.
+    pub fn build_id(&self, module: usize) -> Option<BuildId> {
+        match module {
+            _ if !self.is_running() => None,
+            0 => BuildId::of_running_kernel(),
+            _ => BuildId::of_loaded_module(&self.modules[module].name),
+        }
+    }
+
+    /// The symbols of a module: from its file, with the file's addresses, or from the running kernel.
+    pub fn symbols(&self, module: usize) -> Option<&Symbols> {
+        let this = &self.modules[module];
+        if this.symbols.get().is_none()
+            && let Some(index) = self.index(module)
+        {
+            let symbols = this.symbols.get_or_init(|| Some(Symbols::of_index(index.clone())));
+            return symbols.as_ref();
+        }
+        let image = if this.symbols.get().is_none() { self.debug(module) } else { None };
+        if this.symbols.get().is_none() && image.is_none() && self.is_running() {
+            return self.kallsyms().get(&this.name);
+        }
+        let symbols = this.symbols.get_or_init(|| {
+            let image = image.or_else(|| self.binary(module))?;
+            Symbols::of_image(image, if module == 0 { Role::Vmlinux } else { Role::Module })
+                .map_err(|error| self.warn(error.warning()))
+                .ok()
+        });
+        symbols.as_ref()
+    }
+
+    /// Reads the symbols of many modules at once.
+    pub(super) fn load_symbols(&self, modules: Range<usize>) {
+        modules.into_par_iter().filter(|module| self.modules[*module].symbols.get().is_none()).for_each(
+            |module| {
+                self.symbols(module);
+            },
+        );
+    }
+
+    /// Where an address of [`Kernel::symbols`] is in the running kernel; in a sysroot, the address in the file.
+    /// `None`: the kernel does not show it.
+    pub fn run_time(&self, module: usize, address: u64) -> Option<u64> {
+        if !self.is_running() {
+            return Some(address);
+        }
+        match (self.debug(module), module) {
+            (None, _) => Some(address).filter(|address| *address != 0),
+            (Some(_), 0) => Some(address.wrapping_add(self.slide()?)),
+            (Some(image), _) => {
+                let section = image.section_at(address)?;
+                Some(self.placement(module).get(&section.name)? + (address - section.address))
+            }
+        }
+    }
+
+    /// The instructions of a function as the file has them; `None` without a file, or on a machine that is not x86-64.
+    pub fn instructions(&self, module: usize, symbol: &Symbol) -> Option<Vec<Insn>> {
+        let code = self.code(module, symbol.address, symbol.size)?;
+        Some(decode::instructions(code, symbol.address))
+    }
+
+    /// Bytes of the module's file at an address of [`Kernel::symbols`].
+    pub fn code(&self, module: usize, address: u64, len: u64) -> Option<&[u8]> {
+        let len = usize::try_from(len).ok()?;
+        let (image, address) = self.in_code(module, address)?;
+        image.is_x86_64().then(|| image.code_at(address))?.and_then(|code| code.get(..len))
+    }
+
+    /// The file of the module that has its instructions, and an address of [`Kernel::symbols`] there.
+    pub(super) fn in_code(&self, module: usize, address: u64) -> Option<(&Image, u64)> {
+        let named = self.debug(module);
+        let image = match named {
+            Some(image) if image.has_code() => image,
+            _ => self.binary(module)?,
+        };
+        // A file of debug information alone and the module itself may lay out their sections differently.
+        let address = match named {
+            Some(named) if image.is_relocatable() && !std::ptr::eq(named, image) => {
+                let section = named.section_at(address)?;
+                image.section(&section.name)?.address + (address - section.address)
+            }
+            _ => address,
+        };
+        Some((image, address))
+    }
+
+    /// The same backwards: the file with the code may place its sections elsewhere than the one with the symbols.
+    pub(super) fn out_of_code(&self, module: usize, address: u64) -> u64 {
+        let named = self.debug(module);
+        let code = named.filter(|image| image.has_code()).or_else(|| self.binary(module));
+        let moved =
+            named.zip(code).filter(|(named, code)| !std::ptr::eq(*named, *code)).and_then(|(named, code)| {
+                let section = code.section_at(address)?;
+                Some(named.section(&section.name)?.address + (address - section.address))
+            });
+        moved.unwrap_or(address)
+    }
+
+    /// What a call or jump of a module's file leads to, by the addresses of its bytes in that file.
+    pub(super) fn reference(&self, module: usize, bytes: Range<u64>) -> Option<&Reference> {
+        let this = &self.modules[module];
+        let references = this.references.get_or_init(|| {
+            let image = self.debug(module).filter(|image| image.has_code());
+            image.or_else(|| self.binary(module)).map(Image::references).unwrap_or_default()
+        });
+        let first = references.partition_point(|(field, _)| *field < bytes.start);
+        references.get(first).filter(|(field, _)| *field < bytes.end).map(|(_, reference)| reference)
+    }
+
+    /// The lists that the module keeps of places in its text.
+    pub(super) fn tables(&self, module: usize) -> &Tables {
+        let this = &self.modules[module];
+        this.tables.get_or_init(|| {
+            let image = self.debug(module).filter(|image| image.has_code());
+            image.or_else(|| self.binary(module)).map(Tables::read).unwrap_or_default()
+        })
+    }
+
+    /// The module's functions as callers of inlined copies, at the addresses of [`Kernel::symbols`]; `None` without a
+    /// file of x86-64 code.
+    pub fn callers(&self, module: usize) -> Option<Callers<'_>> {
+        let symbols = self.symbols(module)?;
+        let (layout, binary) = match self.debug(module) {
+            Some(image) if image.has_code() => (image, image),
+            Some(image) => (image, self.binary(module)?),
+            None if self.is_running() => return None,
+            None => (self.binary(module)?, self.binary(module)?),
+        };
+        let linked = self.modules[module].linked.get_or_init(|| match binary.is_x86_64() {
+            true => Linked::new(binary, layout),
+            false => Linked::default(),
+        });
+        let code = linked.code(binary);
+        (!code.is_empty()).then(|| Callers::new(symbols, code, &linked.marks))
+    }
+
+    /// Whether several functions of the kernel have this name, in the kernel proper and in all its modules.
+    pub fn is_shared(&self, name: &str) -> bool {
+        if let Some(directory) = self.directory() {
+            return directory.is_shared(hash(name));
+        }
+        // By hash: with 600,000 names of a sysroot a map of strings takes longer than the walk. Two names with one hash
+        // are only told apart more than is needed.
+        let hashes = self.namesakes.get_or_init(|| {
+            let mut hashes: Vec<u64> = (0..self.modules.len())
+                .into_par_iter()
+                .flat_map_iter(|module| {
+                    self.symbols(module).into_iter().flat_map(Symbols::iter).map(|(name, _)| hash(name))
+                })
+                .collect();
+            hashes.par_sort_unstable();
+            hashes
+        });
+        let wanted = hash(name);
+        let first = hashes.partition_point(|hash| *hash < wanted);
+        hashes[first..].iter().take_while(|hash| **hash == wanted).count() > 1
+    }
+
+    /// The files that [`Kernel::debug`] and [`Kernel::binary`] choose from.
+    pub(super) fn debug_places(&self, module: usize) -> Vec<PathBuf> {
+        let wanted = self.build_id(module);
+        match module {
+            0 => debuginfo::vmlinux_places(&self.root, wanted.as_ref()),
+            _ => debuginfo::module_places(&self.root, &self.modules[module].file, wanted.as_ref()),
+        }
+    }
+
+    /// What was seen of one of these files when it was found; `None`: it was only named.
+    pub(super) fn seen(&self, module: usize, path: &Path) -> Option<Stamp> {
+        self.modules[module].file.seen(path)
+    }
+
+    /// The module as it is loaded, with its instructions; its symbols where there is no file of debug information.
+    pub fn binary(&self, module: usize) -> Option<&Image> {
+        let this = &self.modules[module];
+        let image = this.binary.get_or_init(|| {
+            let searched = debuginfo::module_binary(&this.file, self.build_id(module).as_ref());
+            searched.refused.iter().for_each(|error| self.warn(error.warning()));
+            searched.found
+        });
+        image.as_ref()
+    }
+
+    fn kallsyms(&self) -> &HashMap<String, Symbols> {
+        self.kallsyms.get_or_init(|| {
+            let text =
+                if self.is_running() { std::fs::read_to_string("/proc/kallsyms") } else { Ok(String::new()) };
+            // Of the kernel proper its file tells more.
+            Symbols::of_kallsyms(&text.unwrap_or_default(), self.debug(0).is_none())
+        })
+    }
+
+    /// How far the kernel proper was moved when it was loaded (KASLR).
+    fn slide(&self) -> Option<u64> {
+        *self.slide.get_or_init(|| {
+            let linked = self.symbols(0)?.text_start()?;
+            let running = running_text_start().filter(|address| *address != 0)?;
+            Some(running.wrapping_sub(linked))
+        })
+    }
+
+    fn placement(&self, module: usize) -> &HashMap<String, u64> {
+        let this = &self.modules[module];
+        this.placement.get_or_init(|| {
+            let dir = Path::new("/sys/module").join(&this.name).join("sections");
+            let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+            entries
+                .filter_map(|entry| {
+                    let text = std::fs::read_to_string(entry.path()).ok()?;
+                    let address = u64::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok()?;
+                    Some((entry.file_name().into_string().ok()?, address)).filter(|_| address != 0)
+                })
+                .collect()
+        })
+    }
+}
+
+impl Module {
+    fn new(file: ModuleFile) -> Module {
+        Module {
+            name: file.name.clone(),
+            file,
+            debug: OnceLock::new(),
+            binary: OnceLock::new(),
+            symbols: OnceLock::new(),
+            index: OnceLock::new(),
+            index_sought: AtomicBool::new(false),
+            linked: OnceLock::new(),
+            placement: OnceLock::new(),
+            tables: OnceLock::new(),
+            references: OnceLock::new(),
+        }
+    }
+}
+
+/// The kernel writes its list of symbols as it is read, and `_text` stands near the start: the rest is not asked for.
+fn running_text_start() -> Option<u64> {
+    use std::io::BufRead;
+    let file = std::fs::File::open("/proc/kallsyms").ok()?;
+    for line in std::io::BufReader::new(file).lines() {
+        let line = line.ok()?;
+        if let Some(address) = line.strip_suffix(" T _text") {
+            return u64::from_str_radix(address, 16).ok();
+        }
+    }
+    None
+}

@@ -1,0 +1,133 @@
+//! sites/target/naming.rs: an address as a probe description names it, never a namesake's.
+
+use super::Kernel;
+use super::symtab::Symbol;
+use crate::sites::code::points::Point;
+use crate::sites::{Site, Target};
+
+/// How a function is written in a description.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionRef {
+    pub function: String,
+    pub module_needed: bool,
+}
+
+/// The name of a function in a description, split: `show#2` is the second of its namesakes in address order.
+pub fn split_ordinal(function: &str) -> (&str, Option<usize>) {
+    match function.rsplit_once('#') {
+        Some((name, ordinal)) if !name.is_empty() => match ordinal.parse() {
+            Ok(ordinal) if ordinal > 0 => (name, Some(ordinal)),
+            _ => (function, None),
+        },
+        _ => (function, None),
+    }
+}
+
+impl Kernel {
+    /// The shortest name by which only this function is meant. Among namesakes of one module it is the position in
+    /// address order, as livepatch counts; the kernel proper stands before all modules.
+    pub(in crate::sites) fn function_ref(&self, module: usize, symbol: &Symbol) -> Option<FunctionRef> {
+        let symbols = self.symbols(module)?;
+        let name = symbols.name(symbol);
+        if !self.is_shared(name) {
+            return Some(FunctionRef { function: name.to_owned(), module_needed: false });
+        }
+        let here = symbols.named(name);
+        let position = here.iter().position(|namesake| namesake.address == symbol.address)?;
+        if here.len() == 1 {
+            return Some(FunctionRef { function: name.to_owned(), module_needed: true });
+        }
+        Some(FunctionRef { function: format!("{name}#{}", position + 1), module_needed: module != 0 })
+    }
+
+    /// The functions that a description's fields name without globs, in order of module and address.
+    pub(in crate::sites) fn functions_named(
+        &self,
+        modules: &[usize],
+        function: &str,
+    ) -> Vec<(usize, Symbol)> {
+        let (name, ordinal) = split_ordinal(function);
+        let all = modules.iter().flat_map(|module| {
+            let symbols = self.symbols(*module);
+            symbols.into_iter().flat_map(|symbols| symbols.named(name)).map(|symbol| (*module, *symbol))
+        });
+        match ordinal {
+            Some(ordinal) => all.skip(ordinal - 1).take(1).filter(|(_, symbol)| !symbol.gone()).collect(),
+            None => all.filter(|(_, symbol)| !symbol.gone()).collect(),
+        }
+    }
+
+    /// The function that contains an address of code that stays.
+    pub(in crate::sites) fn caller(&self, module: usize, address: u64) -> Result<&Symbol, NoSite> {
+        let symbol = self.symbols(module).and_then(|symbols| symbols.containing(address));
+        match symbol {
+            Some(symbol) if !symbol.gone() => Ok(symbol),
+            Some(_) => Err(NoSite::Freed),
+            // A module's freed code has no symbols.
+            None => {
+                let section = self.debug(module).and_then(|image| image.section_at(address));
+                let freed = section.is_some_and(|section| section.name.starts_with(".init"));
+                Err(if freed { NoSite::Freed } else { NoSite::Dead })
+            }
+        }
+    }
+
+    /// The site at an address.
+    pub(in crate::sites) fn site(&self, module: usize, address: u64) -> Result<Site, NoSite> {
+        let symbol = self.caller(module, address)?;
+        let name = self.function_ref(module, symbol).ok_or(NoSite::Dead)?;
+        Ok(Site {
+            module: self.modules()[module].name.clone(),
+            caller: name.function,
+            offset: address - symbol.address,
+            over: Vec::new(),
+            to: None,
+            module_needed: name.module_needed,
+        })
+    }
+
+    /// The site of a point in the control flow.
+    pub(in crate::sites) fn point(&self, module: usize, point: Point) -> Result<Site, NoSite> {
+        let site = self.site(module, point.address())?;
+        let Point::Edge { from, over, to } = point else { return Ok(site) };
+        let target = self.target(module, from, to).ok_or(NoSite::Dead)?;
+        let start = from - site.offset;
+        let over = over.keys().iter().map(|key| key.checked_sub(start)).collect::<Option<_>>();
+        Ok(Site { over: over.ok_or(NoSite::Dead)?, to: Some(target), ..site })
+    }
+
+    /// Where an edge leads, as its description names it. A namesake need not be told apart: only one address is where
+    /// the branch goes.
+    pub(in crate::sites) fn target(&self, module: usize, from: u64, to: u64) -> Option<Target> {
+        let symbols = self.symbols(module)?;
+        let own = symbols.containing(from)?;
+        if to.checked_sub(own.address).is_some_and(|offset| offset < own.size) {
+            return Some(Target { function: None, offset: to - own.address });
+        }
+        let symbol = symbols.containing(to)?;
+        Some(Target { function: Some(symbols.name(symbol).to_owned()), offset: to - symbol.address })
+    }
+}
+
+/// Why an address is no site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoSite {
+    /// In a section that is freed after boot.
+    Freed,
+    /// Outside every function: code that the linker took away.
+    Dead,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_ordinal;
+
+    #[test]
+    fn ordinals() {
+        assert_eq!(split_ordinal("show#2"), ("show", Some(2)));
+        assert_eq!(split_ordinal("show"), ("show", None));
+        assert_eq!(split_ordinal("show#0"), ("show#0", None));
+        assert_eq!(split_ordinal("#2"), ("#2", None));
+        assert_eq!(split_ordinal("show#x"), ("show#x", None));
+    }
+}
