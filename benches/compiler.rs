@@ -39,13 +39,8 @@ fn parse(criterion: &mut Criterion) {
     let (sources, file) = source(clauses.repeat(512));
     let macros = macros();
     let is_type_name = |word: &str| Intrinsic.named(word).is_some();
-    let settings = Settings { argref: true, ..Settings::default() };
-    let options = ParseOptions {
-        macros: &macros,
-        is_type_name: &is_type_name,
-        check_call: &parser::any_call,
-        settings,
-    };
+    let settings = Settings { argref: true, any_call: true, ..Settings::default() };
+    let options = ParseOptions { macros: &macros, is_type_name: &is_type_name, settings };
     let mut group = criterion.benchmark_group("parse");
     group.throughput(Throughput::Bytes(sources.get(file).text.len() as u64)).sample_size(20);
     group.bench_function("clauses", |bencher| {

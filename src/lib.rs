@@ -31,3 +31,4 @@ pub mod diag;
 pub mod glob;
 pub mod options;
 pub mod source;
+pub mod vocabulary;

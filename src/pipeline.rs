@@ -13,6 +13,7 @@ use crate::source::{FileId, Source, Sources, Span};
 use crate::sugar::{self, inline_probes, plain};
 use crate::typeck;
 use crate::types::Kernel;
+use crate::vocabulary;
 
 /// Makes the index that knows these functions' inlined copies. Asked only if a program names one.
 pub type MakeIndex<'a> = dyn Fn(Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> + 'a;
@@ -88,14 +89,15 @@ pub fn format(source: &Source, given: Given<'_>, sources: &Sources) -> Result<St
     parse_libraries(sources, given, &mut types)?;
     let is_type_name = |word: &str| is_type(word, &types, given.kernel);
     // Arguments are not given, and what the preprocessor defines is not known.
-    let settings =
-        Settings { defaultargs: true, argref: true, empty: true, directives: true, ..Settings::default() };
-    let options = ParseOptions {
-        macros: given.macros,
-        is_type_name: &is_type_name,
-        check_call: &parser::any_call,
-        settings,
+    let settings = Settings {
+        defaultargs: true,
+        argref: true,
+        empty: true,
+        directives: true,
+        any_call: true,
+        ..Settings::default()
     };
+    let options = ParseOptions { macros: given.macros, is_type_name: &is_type_name, settings };
     let read = |text: &str| -> Result<(String, String), Vec<Diagnostic>> {
         let mut sources = Sources::default();
         let file = sources.add(Source { text: text.to_owned(), ..source.clone() });
@@ -232,14 +234,10 @@ fn parse(
             empty: options.flag("empty"),
             pspec: options.flag("pspec"),
             directives: false,
+            any_call: false,
         };
         let is_type_name = |word: &str| is_type(word, types, given.kernel);
-        let parse_options = ParseOptions {
-            macros: given.macros,
-            is_type_name: &is_type_name,
-            check_call: &typeck::check_call,
-            settings,
-        };
+        let parse_options = ParseOptions { macros: given.macros, is_type_name: &is_type_name, settings };
         let (mut read, mut whole, mut errors) = match parser::parse_until(sources, *file, &parse_options) {
             Ok(parsed) => (parsed.program, true, Vec::new()),
             Err(stopped) => (stopped.read, stopped.at_end, vec![stopped.error.diagnostic()]),
@@ -294,7 +292,7 @@ fn earlier_error(
 
 /// The kernel is asked last: its types are read for the first word that nobody else knows.
 fn is_type(word: &str, types: &HashSet<String>, kernel: &dyn Kernel) -> bool {
-    types.contains(word) || !typeck::is_known_name(word) && kernel.named(word).is_some()
+    types.contains(word) || !vocabulary::is_known_name(word) && kernel.named(word).is_some()
 }
 
 /// Of the libraries that come with the compiler, those that this kernel's types do not read are left out.
@@ -309,7 +307,6 @@ fn parse_libraries(
         let parse_options = ParseOptions {
             macros: given.macros,
             is_type_name: &is_type_name,
-            check_call: &typeck::check_call,
             settings: Settings { argref: true, empty: true, ..Settings::default() },
         };
         match parser::parse(sources, library.file, &parse_options) {

@@ -326,7 +326,6 @@ struct Case {
     amin: Option<Attributes>,
     /// Option missinglocals.
     missing_locals_are_zero: bool,
-    check_call: &'static parser::CheckCall<'static>,
 }
 
 impl Case {
@@ -335,20 +334,9 @@ impl Case {
         let source = Source { name: "test.d".to_owned(), origin: Origin::Script, text: text.to_owned() };
         let file = sources.add(source);
         let (macros, settings, kernel) = (Macros::default(), Settings::default(), Box::new(Intrinsic));
-        let check_call = &typeck::check_call;
         let types = Vec::new();
         let missing_locals_are_zero = false;
-        Case {
-            sources,
-            file,
-            macros,
-            settings,
-            types,
-            kernel,
-            check_call,
-            amin: None,
-            missing_locals_are_zero,
-        }
+        Case { sources, file, macros, settings, types, kernel, amin: None, missing_locals_are_zero }
     }
 
     fn read(path: &Path) -> Case {
@@ -393,20 +381,15 @@ impl Case {
         let name = if origin == Origin::Script { name } else { text.clone() };
         let file = sources.add(Source { name, origin, text });
         // What a tree looks like does not depend on which names can be called.
-        let any: &'static parser::CheckCall<'static> = &parser::any_call;
-        let check_call = if path.parent().unwrap().ends_with("parse") { any } else { &typeck::check_call };
-        Case { sources, file, macros, settings, types, kernel, check_call, amin, missing_locals_are_zero }
+        settings.any_call = path.parent().unwrap().ends_with("parse");
+        Case { sources, file, macros, settings, types, kernel, amin, missing_locals_are_zero }
     }
 
     fn parse(&self) -> Result<Parsed, ParseError> {
         let is_type_name =
             |word: &str| self.types.iter().any(|name| name == word) || self.kernel.named(word).is_some();
-        let options = ParseOptions {
-            macros: &self.macros,
-            is_type_name: &is_type_name,
-            check_call: self.check_call,
-            settings: self.settings,
-        };
+        let options =
+            ParseOptions { macros: &self.macros, is_type_name: &is_type_name, settings: self.settings };
         parser::parse(&self.sources, self.file, &options)
     }
 
@@ -436,15 +419,17 @@ fn generate(case: &Case) -> Result<dif::Program, String> {
 
 /// The canonical layout; the preprocessor's lines stay.
 fn format(case: &Case) -> String {
-    let settings = Settings { defaultargs: true, argref: true, empty: true, directives: true, pspec: false };
+    let settings = Settings {
+        defaultargs: true,
+        argref: true,
+        empty: true,
+        directives: true,
+        any_call: true,
+        pspec: false,
+    };
     let is_type_name =
         |word: &str| case.types.iter().any(|name| name == word) || case.kernel.named(word).is_some();
-    let options = ParseOptions {
-        macros: &case.macros,
-        is_type_name: &is_type_name,
-        check_call: &parser::any_call,
-        settings,
-    };
+    let options = ParseOptions { macros: &case.macros, is_type_name: &is_type_name, settings };
     match parser::format(&case.sources, case.file, &options) {
         Ok((text, _)) => text,
         Err(error) => render::text(&case.sources, &error.diagnostic(), &case.style()),

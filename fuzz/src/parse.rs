@@ -15,13 +15,9 @@ pub fn parse(data: &[u8]) {
     };
     // What decides whether a word is a type must not change between the readings.
     let is_type_name = |word: &str| word.ends_with("_t") || Intrinsic.named(word).is_some();
-    let settings = Settings { argref: true, empty: true, defaultargs: true, ..Settings::default() };
-    let options = ParseOptions {
-        macros: &macros,
-        is_type_name: &is_type_name,
-        check_call: &parser::any_call,
-        settings,
-    };
+    let settings =
+        Settings { argref: true, empty: true, defaultargs: true, any_call: true, ..Settings::default() };
+    let options = ParseOptions { macros: &macros, is_type_name: &is_type_name, settings };
     match parser::parse(&sources, file, &options) {
         Ok(parsed) => {
             if !parsed.program.items.iter().any(|item| matches!(item, ast::Item::Pragma(_))) {

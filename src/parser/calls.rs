@@ -7,36 +7,35 @@ use super::MAX_DEPTH;
 use super::ast::{Clause, Declaration, Expr, ExprKind, Item, Stmt};
 use super::error::ParseError;
 use super::visit::check_expr_depth;
-use crate::diag::Diagnostic;
 use crate::source::{FileId, Span, Spanned};
-
-/// What a compilation says to a call of this name; the last argument tells that the text declared the name itself.
-pub type CheckCall<'a> = dyn Fn(&str, Span, bool) -> Option<Box<Diagnostic>> + 'a;
+use crate::vocabulary::callee;
 
 /// Knows which names can be called.
-pub struct Calls<'a> {
-    check: &'a CheckCall<'a>,
+pub struct Calls {
+    /// Any name can.
+    any: bool,
     /// The variables and inlines that the text has declared so far: none is a function.
     declared: HashSet<String>,
     /// The sizeof and offsetof of the declaration that is being read.
     sizes: RefCell<Vec<Expr>>,
 }
 
-impl<'a> Calls<'a> {
-    pub fn new(check: &'a CheckCall<'a>) -> Calls<'a> {
-        Calls { check, declared: HashSet::new(), sizes: RefCell::default() }
+impl Calls {
+    pub fn new(any: bool) -> Calls {
+        Calls { any, declared: HashSet::new(), sizes: RefCell::default() }
     }
 
     /// Only the name of a function can be called.
-    pub fn call(&self, callee: Expr, args: Option<Vec<Expr>>, end: usize) -> Result<Expr, ParseError> {
-        let span = Span { end: end as u32, ..callee.span };
-        let ExprKind::Ident(name) = callee.kind else {
-            return Err(ParseError::CalleeNotName { span: callee.span });
+    pub fn call(&self, called: Expr, args: Option<Vec<Expr>>, end: usize) -> Result<Expr, ParseError> {
+        let span = Span { end: end as u32, ..called.span };
+        let ExprKind::Ident(name) = called.kind else {
+            return Err(ParseError::CalleeNotName { span: called.span });
         };
-        if let Some(diagnostic) = (self.check)(&name, callee.span, self.declared.contains(&name)) {
-            return Err(ParseError::Call(diagnostic));
+        let declared = self.declared.contains(&name);
+        if let Some(diagnostic) = callee::check(&name, called.span, declared).filter(|_| !self.any) {
+            return Err(ParseError::Call(Box::new(diagnostic)));
         }
-        let callee = Spanned::new(name, callee.span);
+        let callee = Spanned::new(name, called.span);
         Ok(Expr::new(ExprKind::Call { callee, args: args.unwrap_or_default() }, span))
     }
 

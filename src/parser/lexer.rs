@@ -55,6 +55,8 @@ pub struct Settings {
     pub pspec: bool,
     /// The preprocessor's directives are comments.
     pub directives: bool,
+    /// Any name can be called: only the shape of the text matters.
+    pub any_call: bool,
 }
 
 pub struct Lexer<'a> {

@@ -28,7 +28,6 @@ lalrpop_util::lalrpop_mod!(
 use crate::diag::{Diagnostic, tags};
 use crate::source::{FileId, Sources, Span};
 
-pub use calls::CheckCall;
 pub use error::{ControlError, LiteralError, MacroError, ParseError, ProbeError, SyntaxError};
 pub use lexer::Settings;
 pub use literal::quote;
@@ -47,13 +46,7 @@ pub struct ParseOptions<'a> {
     pub macros: &'a Macros,
     /// The lexer's only question. It must say no for the names of D's variables, functions and actions.
     pub is_type_name: &'a dyn Fn(&str) -> bool,
-    pub check_call: &'a CheckCall<'a>,
     pub settings: Settings,
-}
-
-/// Lets a text call any name.
-pub fn any_call(_: &str, _: Span, _: bool) -> Option<Box<Diagnostic>> {
-    None
 }
 
 /// A program, and what the text asked of the compilation.
@@ -129,7 +122,7 @@ fn read(
     tape: &mut Option<Vec<layout::ItemTokens>>,
 ) -> Result<Parsed, Box<Stopped>> {
     let mut lexer = Lexer::new(sources.get(file), file, Mode::Outer, options);
-    let mut calls = Calls::new(options.check_call);
+    let mut calls = Calls::new(options.settings.any_call);
     let mut items = Vec::new();
     let result = read_items(sources, &mut lexer, &mut calls, &mut items, tape);
     let at_end = result.is_ok();
@@ -148,7 +141,7 @@ fn read(
 fn read_items(
     sources: &Sources,
     lexer: &mut Lexer<'_>,
-    calls: &mut Calls<'_>,
+    calls: &mut Calls,
     items: &mut Vec<ast::Item>,
     tape: &mut Option<Vec<layout::ItemTokens>>,
 ) -> Result<(), ParseError> {
@@ -194,7 +187,8 @@ pub fn parse_expression(
     options: &ParseOptions<'_>,
 ) -> Result<ast::Expr, ParseError> {
     let mut lexer = Lexer::new(sources.get(file), file, Mode::Expression, options);
-    let result = d::ExprParser::new().parse(file, &Calls::new(options.check_call), Tokens::new(&mut lexer));
+    let result =
+        d::ExprParser::new().parse(file, &Calls::new(options.settings.any_call), Tokens::new(&mut lexer));
     let expr = complete(result, &lexer)?;
     visit::check_expr_depth(&expr, MAX_DEPTH)?;
     Ok(expr)
@@ -208,7 +202,7 @@ pub fn parse_type_name(
 ) -> Result<ast::TypeName, ParseError> {
     let mut lexer = Lexer::new(sources.get(file), file, Mode::TypeName, options);
     let result =
-        d::TypeNameParser::new().parse(file, &Calls::new(options.check_call), Tokens::new(&mut lexer));
+        d::TypeNameParser::new().parse(file, &Calls::new(options.settings.any_call), Tokens::new(&mut lexer));
     let ty = complete(result, &lexer)?;
     visit::check_type_depth(&ty, MAX_DEPTH)?;
     Ok(ty)

@@ -21,8 +21,8 @@ fn sources(text: &str, origin: Origin) -> (Sources, FileId) {
 fn read(text: &str, origin: Origin) -> Result<Program, ParseError> {
     let (sources, file) = sources(text, origin);
     let macros = Macros { arguments: vec!["word".to_owned(), "-5".to_owned()], ..Macros::default() };
-    let settings = Settings { empty: true, argref: true, ..Settings::default() };
-    let options = ParseOptions { macros: &macros, is_type_name: &is_type, check_call: &any_call, settings };
+    let settings = Settings { any_call: true, empty: true, argref: true, ..Settings::default() };
+    let options = ParseOptions { macros: &macros, is_type_name: &is_type, settings };
     parse(&sources, file, &options).map(|parsed| parsed.program)
 }
 
@@ -123,12 +123,8 @@ fn bytes_that_are_not_text_are_refused() {
 
 #[test]
 fn an_expression_and_a_type_name_alone() {
-    let options = ParseOptions {
-        macros: &Macros::default(),
-        is_type_name: &is_type,
-        check_call: &any_call,
-        settings: Settings::default(),
-    };
+    let options =
+        ParseOptions { macros: &Macros::default(), is_type_name: &is_type, settings: Settings::default() };
     let (texts, file) = sources("x + 1 * 2", Origin::Script);
     assert_eq!(parse_expression(&texts, file, &options).unwrap().to_string(), "x + 1 * 2");
     let (texts, file) = sources("x +", Origin::Script);
@@ -144,8 +140,8 @@ fn an_expression_and_a_type_name_alone() {
 #[test]
 fn the_arguments_that_a_text_names_are_reported() {
     let macros = Macros { arguments: ["a", "b", "c"].map(str::to_owned).to_vec(), ..Macros::default() };
-    let settings = Settings::default();
-    let options = ParseOptions { macros: &macros, is_type_name: &is_type, check_call: &any_call, settings };
+    let settings = Settings { any_call: true, ..Settings::default() };
+    let options = ParseOptions { macros: &macros, is_type_name: &is_type, settings };
     let (texts, file) = sources("fbt::$1:entry { trace($$3); }", Origin::Script);
     assert_eq!(parse(&texts, file, &options).unwrap().arguments_used, [false, true, false, true]);
 }
@@ -509,8 +505,9 @@ proptest! {
 fn laid_out(text: &str) -> (String, String) {
     let (sources, file) = sources(text, Origin::Script);
     let macros = Macros { arguments: vec!["word".to_owned(), "-5".to_owned()], ..Macros::default() };
-    let settings = Settings { empty: true, argref: true, directives: true, ..Settings::default() };
-    let options = ParseOptions { macros: &macros, is_type_name: &is_type, check_call: &any_call, settings };
+    let settings =
+        Settings { any_call: true, empty: true, argref: true, directives: true, ..Settings::default() };
+    let options = ParseOptions { macros: &macros, is_type_name: &is_type, settings };
     let (text, parsed) = format(&sources, file, &options).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
     (text, shape(&parsed.program))
 }
@@ -557,10 +554,10 @@ proptest! {
     fn layouts_are_canonical(program in program(), gaps in prop::collection::vec(gap(), 1..40)) {
         let text = pretty::clauses(&program);
         let (texts, file) = sources(&text, Origin::Script);
-        let settings = Settings { empty: true, ..Settings::default() };
+        let settings = Settings { any_call: true, empty: true, ..Settings::default() };
         let macros = Macros::default();
         let options =
-            ParseOptions { macros: &macros, is_type_name: &is_type, check_call: &any_call, settings };
+            ParseOptions { macros: &macros, is_type_name: &is_type, settings };
         let mut tape = Some(Vec::new());
         super::read(&texts, file, &options, &mut tape).unwrap();
         let mut spread = String::new();

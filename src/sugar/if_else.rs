@@ -128,20 +128,16 @@ fn no_error(origin: Span) -> Expr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parser::{self, Macros, ParseOptions, Settings, parse};
+    use crate::parser::{Macros, ParseOptions, Settings, parse};
     use crate::source::{Origin, Source, Sources};
 
     fn expanded(text: &str, session: Session) -> (plain::Program, Session) {
         let mut sources = Sources::default();
         let source = Source { name: text.to_owned(), origin: Origin::Name, text: text.to_owned() };
         let file = sources.add(source);
-        let (macros, settings) = (Macros::default(), Settings::default());
-        let options = ParseOptions {
-            macros: &macros,
-            is_type_name: &|_| false,
-            check_call: &parser::any_call,
-            settings,
-        };
+        let macros = Macros::default();
+        let settings = Settings { any_call: true, ..Settings::default() };
+        let options = ParseOptions { macros: &macros, is_type_name: &|_| false, settings };
         expand(parse(&sources, file, &options).unwrap().program, session)
     }
 

@@ -10,7 +10,7 @@ mod stmt;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod typed;
-mod vocabulary;
+mod words;
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,16 +23,15 @@ use crate::sugar::plain;
 use crate::types::declared::Declared;
 use crate::types::intrinsic::Intrinsic;
 use crate::types::{Kernel, Layout, Type};
+use crate::vocabulary::builtin;
 use declare::{inline, names, provider, translator};
 use expr::assign;
 use place::fan_out;
 use stmt::order;
-use vocabulary::{builtin, constants};
 
 pub use declare::library::Library;
 pub use dump::dump;
 pub use error::Error;
-pub use expr::call::check_call;
 pub use report::stability::{ProbeStability, Stability};
 
 /// Why a program was refused: the first error found.
@@ -132,11 +131,6 @@ fn provider_name(item: &plain::Item) -> Option<&str> {
         plain::Item::Provider(provider) => Some(&provider.name.node),
         _ => None,
     }
-}
-
-/// A variable, constant or function that every program knows.
-pub fn is_known_name(word: &str) -> bool {
-    builtin::lookup(word).is_some() || constants::lookup(word).is_some()
 }
 
 /// The state of one check.

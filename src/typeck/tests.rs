@@ -22,7 +22,6 @@ pub fn parse_text(text: &str) -> Result<plain::Program, Diagnostic> {
     let options = ParseOptions {
         macros: &Macros::default(),
         is_type_name: &is_type_name,
-        check_call: &super::check_call,
         settings: Settings::default(),
     };
     let parsed = parser::parse(&sources, file, &options).map_err(|error| error.diagnostic())?;

@@ -5,11 +5,11 @@ use super::specs::{Allowed, has_user};
 use crate::parser::ast::{Declaration, Declarator, Derived, Expr, ExprKind, Storage};
 use crate::source::Span;
 use crate::typeck::typed::Scope;
-use crate::typeck::vocabulary::builtin::{self, What};
-use crate::typeck::vocabulary::constants;
 use crate::typeck::{Checker, Error, Result};
 use crate::types::intrinsic::Intrinsic;
 use crate::types::{Type, TypeSource};
+use crate::vocabulary::builtin::{self, What};
+use crate::vocabulary::constants;
 
 impl Checker<'_> {
     pub(in crate::typeck) fn declare(&mut self, declaration: &Declaration) -> Result<()> {

@@ -6,9 +6,9 @@ use crate::diag::suggest;
 use crate::dif::insn::FIRST_USER_VARIABLE;
 use crate::source::Span;
 use crate::typeck::typed::{Aggregation, AggregationId, Scope, Variable, VariableId};
-use crate::typeck::vocabulary::builtin;
 use crate::typeck::{Error, Result};
 use crate::types::Type;
+use crate::vocabulary::builtin;
 
 /// Numbers of user variables end here in each scope.
 const LAST_USER_VARIABLE: u32 = 0xffff;
@@ -124,15 +124,4 @@ impl Names {
     pub fn similar_aggregation(&self, name: &str) -> Option<String> {
         suggest::nearest(name, self.aggregations.iter().map(|a| a.name.as_str())).map(str::to_string)
     }
-}
-
-/// The function that a misspelt name may have meant.
-pub(in crate::typeck) fn similar_function(name: &str) -> Option<String> {
-    let functions = builtin::TABLE.iter().filter(|entry| {
-        matches!(
-            entry.what,
-            builtin::What::Subroutine(_) | builtin::What::Action(_) | builtin::What::Aggregating(_)
-        )
-    });
-    suggest::nearest(name, functions.map(|entry| entry.name)).map(str::to_string)
 }

@@ -8,8 +8,8 @@ use crate::diag::suggest;
 use crate::parser::ast::{Pragma, PragmaSubject};
 use crate::source::Spanned;
 use crate::typeck::typed::Scope;
-use crate::typeck::vocabulary::{builtin, constants};
 use crate::typeck::{Checker, Error, Result};
+use crate::vocabulary::{builtin, constants};
 
 /// The parts of a provider that have attributes of their own.
 const PARTS: [&str; 5] = ["provider", "module", "function", "name", "args"];

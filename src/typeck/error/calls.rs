@@ -2,7 +2,7 @@
 
 use super::{Error, arguments, error, operand};
 use crate::diag::{Diagnostic, tags};
-use crate::typeck::vocabulary::builtin;
+use crate::vocabulary::builtin;
 
 impl Error {
     pub(super) fn of_calls(&self) -> Option<Diagnostic> {

@@ -2,6 +2,7 @@
 
 use super::{Error, did_you_mean, error};
 use crate::diag::{Diagnostic, tags};
+use crate::vocabulary::callee;
 
 impl Error {
     pub(super) fn of_names(&self) -> Option<Diagnostic> {
@@ -20,15 +21,9 @@ impl Error {
                     .help("assign it in this clause or in one before it, in the order of the program")
             }
             Error::FunctionUndefined { name, similar, span } => {
-                let diagnostic = error(tags::FUNC_UNDEF, format!("there is no function `{name}`"));
-                let diagnostic = diagnostic.at(*span, "unknown function");
-                let similar = similar.as_ref().map(|similar| format!("{similar}()"));
-                did_you_mean(diagnostic, &similar)
+                callee::undefined(name, similar.as_deref(), *span)
             }
-            Error::NotFunction { name, span } => {
-                error(tags::FUNC_IDKIND, format!("`{name}` is a variable, not a function"))
-                    .at(*span, "cannot be called")
-            }
+            Error::NotFunction { name, span } => callee::not_a_function(name, *span),
             Error::FunctionAsVariable { name, span } => {
                 error(tags::IDENT_BADREF, format!("`{name}` is a function, not a variable"))
                     .at(*span, "used without being called")

@@ -8,10 +8,11 @@ use crate::parser::ast::{self, BinaryOp};
 use crate::source::Span;
 use crate::typeck::declare::names::Name;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, Place, Scope};
-use crate::typeck::vocabulary::builtin::{self, What};
-use crate::typeck::vocabulary::constants;
+use crate::typeck::words;
 use crate::typeck::{Checker, Error, Result};
 use crate::types::Type;
+use crate::vocabulary::builtin::{self, What};
+use crate::vocabulary::constants;
 
 /// The left side of an assignment.
 enum Target<'a> {
@@ -171,7 +172,7 @@ impl Checker<'_> {
             Target::Known { place, ty } => (Ok(place), ty),
             Target::Refused { ty, error } => (Err(error), ty),
             Target::New { name, keys } => {
-                let ty = builtin::type_of("int64_t");
+                let ty = words::type_of("int64_t");
                 (Ok(self.create(name, keys, ty.clone())?), ty)
             }
         })

@@ -1,29 +1,15 @@
 //! typeck/expr/call.rs: subroutines in expressions.
 
-use crate::diag::{Diagnostic, Tag, tags};
+use crate::diag::{Tag, tags};
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
-use crate::typeck::declare::names::{Name, similar_function};
+use crate::typeck::declare::names::Name;
 use crate::typeck::typed::{Expr, ExprKind, Scope};
-use crate::typeck::vocabulary::builtin::{self, Entry, Prototype, What};
-use crate::typeck::vocabulary::constants;
+use crate::typeck::words;
 use crate::typeck::{Checker, Error, Result};
 use crate::types::Type;
-
-/// Why this name cannot be called, if it cannot.
-pub fn check_call(name: &str, span: Span, declared: bool) -> Option<Box<Diagnostic>> {
-    let callable = builtin::lookup(name)
-        .map(|entry| !matches!(entry.what, What::Variable { .. } | What::Array(_) | What::Library));
-    let name = name.to_string();
-    let error = match callable {
-        Some(true) => return None,
-        None if !declared && constants::lookup(&name).is_none() => {
-            Error::FunctionUndefined { similar: similar_function(&name), name, span }
-        }
-        _ => Error::NotFunction { name, span },
-    };
-    Some(Box::new(error.diagnostic()))
-}
+use crate::vocabulary::builtin::{self, Entry, Prototype, What};
+use crate::vocabulary::callee;
 
 impl Checker<'_> {
     pub(in crate::typeck) fn check_call(
@@ -69,9 +55,7 @@ impl Checker<'_> {
             let variable = Name { scope: Scope::Global, name, span };
             return Err(Box::new(match self.names.find(&variable) {
                 Some(_) => Error::NotFunction { name: name.clone(), span },
-                None => {
-                    Error::FunctionUndefined { name: name.clone(), similar: similar_function(name), span }
-                }
+                None => Error::FunctionUndefined { name: name.clone(), similar: callee::similar(name), span },
             }));
         };
         match entry.what {
@@ -112,7 +96,7 @@ impl Checker<'_> {
         self.require_count(entry.name, values.len(), most - prototype.optional, Some(most), span)?;
         let mut converted = Vec::new();
         for (number, (value, param)) in values.into_iter().zip(prototype.params).enumerate() {
-            let param = builtin::type_of(param);
+            let param = words::type_of(param);
             if !self.is_compatible(&value, &param) {
                 return Err(Box::new(Error::ArgumentType {
                     function: entry.name.to_string(),
@@ -125,7 +109,7 @@ impl Checker<'_> {
             converted.push(self.convert(value, &param));
         }
         let kind = ExprKind::Call { subroutine: prototype.id, args: converted };
-        Ok(Expr::new(kind, builtin::type_of(prototype.returns), span))
+        Ok(Expr::new(kind, words::type_of(prototype.returns), span))
     }
 
     /// `most` is `None` where any number of further arguments may follow.

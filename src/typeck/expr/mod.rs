@@ -10,15 +10,16 @@ pub(super) mod symbols;
 
 use super::declare::names::Name;
 use super::typed::{ArithOp, Expr, ExprKind, Memory, Place, Scope, VariableId};
-use super::vocabulary::builtin::{self, What};
-use super::vocabulary::constants;
 use super::{Checker, Error, Result};
 use crate::diag::tags;
 use crate::dif::insn::Builtin;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
+use crate::typeck::words;
 use crate::types::Type;
 use crate::types::intrinsic::{INT, LONG, LONG_LONG, UINT, ULONG, ULONG_LONG};
+use crate::vocabulary::builtin::{self, What};
+use crate::vocabulary::constants;
 use member::in_user_memory;
 
 impl Checker<'_> {
@@ -88,7 +89,7 @@ impl Checker<'_> {
         if let Some(entry) = builtin::lookup(name) {
             return self.check_builtin(entry, span);
         }
-        if let Some((value, ty)) = constants::lookup(name) {
+        if let Some((value, ty)) = words::constant(name) {
             return Ok(Expr::new(ExprKind::Int(value as u64), ty, span));
         }
         if name.contains('`') {
@@ -230,7 +231,7 @@ impl Checker<'_> {
             _ => return Err(Box::new(Error::RegisterIndex { array: entry.name, span: index.span })),
         }
         let kind = ExprKind::BuiltinElement { array, index: Box::new(index) };
-        Ok(Expr::new(kind, builtin::type_of("uint64_t"), span))
+        Ok(Expr::new(kind, words::type_of("uint64_t"), span))
     }
 
     /// The keys of an element of a known associative array, as its key types.
@@ -293,7 +294,7 @@ impl Checker<'_> {
 
     pub(super) fn sizeof(&self, ty: &Type, span: Span) -> Result<Expr> {
         match self.layout.size(&self.complete(ty.clone())) {
-            Some(size) if size > 0 => Ok(Expr::new(ExprKind::Int(size), builtin::type_of("size_t"), span)),
+            Some(size) if size > 0 => Ok(Expr::new(ExprKind::Int(size), words::type_of("size_t"), span)),
             _ => Err(Box::new(Error::NoSize { found: ty.clone(), span })),
         }
     }

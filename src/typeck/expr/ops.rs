@@ -5,10 +5,11 @@ use super::{fold, sum};
 use crate::parser::ast::{self, BinaryOp, UnaryOp};
 use crate::source::Span;
 use crate::typeck::typed::{ArithOp, CompareClass, CompareOp, Expr, ExprKind, LogicOp, Memory, Place};
-use crate::typeck::vocabulary::builtin;
+use crate::typeck::words;
 use crate::typeck::{Checker, Error, Result};
 use crate::types::intrinsic::{CHAR, INT};
 use crate::types::{Type, promote};
+use crate::vocabulary::builtin;
 
 impl Checker<'_> {
     pub(in crate::typeck) fn check_unary(
@@ -82,7 +83,7 @@ impl Checker<'_> {
                 }
                 ExprKind::Str(text) => {
                     let size = ExprKind::Int(text.len() as u64 + 1);
-                    Ok(Expr::new(size, builtin::type_of("size_t"), span))
+                    Ok(Expr::new(size, words::type_of("size_t"), span))
                 }
                 _ => self.sizeof(&value.ty, span),
             },
@@ -324,7 +325,7 @@ fn scale(index: Expr, size: u64) -> Expr {
 }
 
 fn pointer_difference(left: Expr, right: Expr, size: u64, span: Span) -> Expr {
-    let ty = builtin::type_of("ptrdiff_t");
+    let ty = words::type_of("ptrdiff_t");
     let (left, right) = (Box::new(left), Box::new(right));
     let bytes = Expr::new(ExprKind::Arith { op: ArithOp::Sub, left, right }, ty.clone(), span);
     if size <= 1 {

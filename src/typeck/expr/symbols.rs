@@ -4,10 +4,11 @@ use crate::dif::insn::Builtin;
 use crate::parser::ast::{self, TagKind};
 use crate::source::Span;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind};
-use crate::typeck::vocabulary::{builtin, constants};
+use crate::typeck::words;
 use crate::typeck::{Checker, Error, Result};
 use crate::types::intrinsic::{INT, ULONG};
 use crate::types::{Symbol, Type, TypeSource as _};
+use crate::vocabulary::{builtin, constants};
 
 impl Checker<'_> {
     /// `` module`name ``: a variable is loaded from its address, a function is its address.
@@ -58,9 +59,9 @@ impl Checker<'_> {
         match id {
             Builtin::Curthread => match self.env.kernel.tagged(TagKind::Struct, "task_struct") {
                 Some(task) => Type::pointer_to(task),
-                None => builtin::type_of(ty),
+                None => words::type_of(ty),
             },
-            _ => builtin::type_of(ty),
+            _ => words::type_of(ty),
         }
     }
 

@@ -6,10 +6,11 @@ use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields, TagKind};
 use crate::source::Span;
 use crate::typeck::declare::provider::Argument;
 use crate::typeck::typed::{Expr, ExprKind};
-use crate::typeck::vocabulary::{builtin, syscalls};
+use crate::typeck::words;
 use crate::typeck::{Checker, Error, Result};
 use crate::types::intrinsic::{INT, LONG, ULONG};
 use crate::types::{Prototype, Type};
+use crate::vocabulary::syscalls;
 
 /// arg0 to arg9.
 const ARGUMENTS: [Builtin; 10] = [
@@ -73,7 +74,7 @@ impl Checker<'_> {
             let count = ARGUMENTS.len() as u64;
             return Err(Box::new(Error::ArgumentIndex { number, count, span: index.span }));
         };
-        let raw = Expr::new(ExprKind::Builtin(*raw), builtin::type_of("int64_t"), span);
+        let raw = Expr::new(ExprKind::Builtin(*raw), words::type_of("int64_t"), span);
         let value = Expr::new(ExprKind::Convert(Box::new(raw)), native, span);
         if self.is_compatible(&value, &ty) {
             return Ok(Expr { ty, ..value });

@@ -10,10 +10,10 @@ use crate::parser::ast;
 use crate::source::{Span, Spanned};
 use crate::typeck::declare::names::Name;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, Memory, Place as Lvalue, Scope};
-use crate::typeck::vocabulary::constants;
 use crate::typeck::{Checker, Error, Result};
 use crate::types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
 use crate::types::{InScope, Type};
+use crate::vocabulary::constants;
 
 /// A register holds no more.
 const REGISTER_BYTES: u64 = 8;

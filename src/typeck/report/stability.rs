@@ -5,9 +5,9 @@ use crate::parser::ast::{self, Expr, ExprKind, Pragma, PragmaSubject, ProbeDescK
 use crate::parser::visit;
 use crate::sugar::plain;
 use crate::typeck::place::arguments::is_glob;
-use crate::typeck::vocabulary::builtin::{self, What};
 use crate::typeck::{Checker, Error, Result};
 use crate::types::{Type, TypeSource as _};
+use crate::vocabulary::builtin::{self, What};
 
 /// What a clause depends on.
 #[derive(Clone, Debug, PartialEq)]

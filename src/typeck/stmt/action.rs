@@ -7,11 +7,11 @@ use crate::source::Span;
 use crate::typeck::declare::decl::string_constant;
 use crate::typeck::expr::assign::as_aggregation;
 use crate::typeck::typed::{AggregationId, Expr, FormatAction, StackAction, Stmt, StmtKind, SymbolAction};
-use crate::typeck::vocabulary::builtin;
-use crate::typeck::vocabulary::builtin::{Action, Entry, What};
+use crate::typeck::words;
 use crate::typeck::{Checker, Error, Result};
 use crate::types::Type;
 use crate::types::intrinsic::INT;
+use crate::vocabulary::builtin::{Action, Entry, What};
 
 /// Limits of the machine (dif/verify).
 const MAX_FRAMES: u32 = 1024;
@@ -183,7 +183,7 @@ impl Checker<'_> {
     /// An argument of an action whose type the prototype says.
     fn check_prototype(&mut self, name: &str, number: usize, arg: &ast::Expr, param: &str) -> Result<Expr> {
         let value = self.check_expr(arg)?;
-        let to = builtin::type_of(param);
+        let to = words::type_of(param);
         if self.is_compatible(&value, &to) {
             return Ok(value);
         }
@@ -250,7 +250,7 @@ impl Checker<'_> {
     fn check_one(&mut self, name: &str, args: &[ast::Expr], param: &str, span: Span) -> Result<Expr> {
         self.require_count(name, args.len(), 1, Some(1), span)?;
         let value = self.check_expr(&args[0])?;
-        let to = builtin::type_of(param);
+        let to = words::type_of(param);
         let address = param == "uintptr_t" && matches!(value.ty.resolved(), Type::Pointer { .. });
         if !address && !self.is_compatible(&value, &to) {
             let (function, expected) = (name.to_string(), to.to_string());

@@ -3,8 +3,9 @@
 use crate::parser::ast;
 use crate::source::Span;
 use crate::typeck::typed::{AggregatingFunction, Aggregation, AggregationId, Key, KeyType, StmtKind};
-use crate::typeck::vocabulary::builtin::{self, Action, Aggregating, What};
 use crate::typeck::{Checker, Error, Result};
+use crate::vocabulary::builtin::{self, Action, Aggregating, What};
+use crate::vocabulary::callee;
 
 impl Checker<'_> {
     pub(in crate::typeck) fn check_aggregate(
@@ -138,7 +139,7 @@ fn aggregating_call(right: &ast::Expr) -> Result<(&'static str, Aggregating, &[a
             _ => Err(Box::new(Error::NotAggregating { found: Some(callee.node.clone()), span })),
         },
         None => {
-            let similar = crate::typeck::declare::names::similar_function(&callee.node);
+            let similar = callee::similar(&callee.node);
             let name = callee.node.clone();
             Err(Box::new(Error::FunctionUndefined { name, similar, span: callee.span }))
         }

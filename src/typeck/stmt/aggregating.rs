@@ -4,8 +4,8 @@ use crate::diag::{Tag, tags};
 use crate::parser::ast;
 use crate::source::Span;
 use crate::typeck::typed::{AggregatingFunction, Expr};
-use crate::typeck::vocabulary::builtin::Aggregating;
 use crate::typeck::{Checker, Error, Result};
+use crate::vocabulary::builtin::Aggregating;
 
 /// A checked call of an aggregating function.
 pub(in crate::typeck) struct Checked {

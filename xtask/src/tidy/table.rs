@@ -79,7 +79,7 @@ pub const LONG: &[&str] = &[
     "kmod/include/uapi",
     "src/diag/tags.rs",
     "src/kernel/uapi.rs",
-    "src/typeck/vocabulary/builtin.rs",
+    "src/vocabulary/builtin.rs",
     "tests/snapshots",
 ];
 

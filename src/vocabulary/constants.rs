@@ -1,14 +1,11 @@
-//! typeck/vocabulary/constants.rs: names of numbers that every program knows: faults, errno, signals, registers.
-
-use crate::types::Type;
-use crate::types::intrinsic::{INT, LONG};
+//! vocabulary/constants.rs: names of numbers that every program knows: faults, errno, signals, registers.
 
 /// Value and type of a named constant.
-pub fn lookup(name: &str) -> Option<(i64, Type)> {
+pub fn lookup(name: &str) -> Option<(i64, &'static str)> {
     if name == "NULL" {
-        return Some((0, LONG));
+        return Some((0, "long"));
     }
-    TABLES.iter().flat_map(|table| table.iter()).find(|(n, _)| *n == name).map(|(_, value)| (*value, INT))
+    TABLES.iter().flat_map(|table| table.iter()).find(|(n, _)| *n == name).map(|(_, value)| (*value, "int"))
 }
 
 const TABLES: &[&[(&str, i64)]] = &[FAULTS, REGISTERS, ERRNO, SIGNALS, CHILD];

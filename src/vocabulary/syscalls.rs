@@ -1,10 +1,10 @@
-//! typeck/vocabulary/syscalls.rs: what each system call takes: generated from the kernel's own descriptions of their tracepoints.
+//! vocabulary/syscalls.rs: what each system call takes: generated from the kernel's own descriptions of their tracepoints.
 //!
 //! The types are part of what user space relies on: they are the same in all kernels. The names are those of the kernel's
 //! functions, and those that programs know.
 
 /// Types, as C writes them, with commas between them.
-pub(in crate::typeck) fn parameters(call: &str) -> Option<impl Iterator<Item = &'static str>> {
+pub fn parameters(call: &str) -> Option<impl Iterator<Item = &'static str>> {
     let at = TABLE.binary_search_by_key(&call, |(name, _)| name).ok()?;
     Some(TABLE[at].1.split(", ").filter(|text| !text.is_empty()))
 }

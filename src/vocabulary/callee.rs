@@ -1,0 +1,45 @@
+//! vocabulary/callee.rs: which names can be called, and what is said of the others.
+
+use super::builtin::{self, What};
+use super::constants;
+use crate::diag::{Diagnostic, suggest, tags};
+use crate::source::Span;
+
+/// Why this name cannot be called, if it cannot. `declared`: the text declared it itself.
+pub fn check(name: &str, span: Span, declared: bool) -> Option<Diagnostic> {
+    let callable = builtin::lookup(name).map(|entry| is_function(entry.what));
+    match callable {
+        Some(true) => None,
+        None if !declared && constants::lookup(name).is_none() => {
+            Some(undefined(name, similar(name).as_deref(), span))
+        }
+        _ => Some(not_a_function(name, span)),
+    }
+}
+
+/// The function that a misspelt name may have meant.
+pub fn similar(name: &str) -> Option<String> {
+    let functions = builtin::TABLE.iter().filter(|entry| is_function(entry.what));
+    suggest::nearest(name, functions.map(|entry| entry.name)).map(str::to_string)
+}
+
+pub fn undefined(name: &str, similar: Option<&str>, span: Span) -> Diagnostic {
+    let diagnostic = Diagnostic::error(tags::FUNC_UNDEF, format!("there is no function `{name}`"))
+        .at(span, "unknown function");
+    match similar {
+        Some(similar) => diagnostic.help(format!("did you mean `{similar}()`?")),
+        None => diagnostic,
+    }
+}
+
+pub fn not_a_function(name: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(tags::FUNC_IDKIND, format!("`{name}` is a variable, not a function"))
+        .at(span, "cannot be called")
+}
+
+fn is_function(what: What) -> bool {
+    match what {
+        What::Subroutine(_) | What::Action(_) | What::Aggregating(_) => true,
+        What::Variable { .. } | What::Array(_) | What::Library => false,
+    }
+}

@@ -1,0 +1,11 @@
+//! vocabulary/: the words that D has of itself: variables, actions, subroutines, constants, system calls.
+
+pub mod builtin;
+pub mod callee;
+pub mod constants;
+pub mod syscalls;
+
+/// A variable, constant or function that every program knows.
+pub fn is_known_name(word: &str) -> bool {
+    builtin::lookup(word).is_some() || constants::lookup(word).is_some()
+}
