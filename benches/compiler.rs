@@ -60,6 +60,7 @@ fn compile(criterion: &mut Criterion) {
             let given = Given {
                 macros: &macros,
                 kernel: &Intrinsic,
+                places: &Intrinsic,
                 index: &index,
                 libraries: &[],
                 stability: false,

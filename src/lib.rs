@@ -30,5 +30,6 @@ pub mod attributes;
 pub mod diag;
 pub mod glob;
 pub mod options;
+pub mod probe;
 pub mod source;
 pub mod vocabulary;

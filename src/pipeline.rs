@@ -8,7 +8,8 @@ use crate::diag::{Diagnostic, tags};
 use crate::dif;
 use crate::options::{From as Setter, Options};
 use crate::parser::{self, Macros, ParseOptions, Settings, ast};
-use crate::sites::{Boundary, FunctionSites, InlineProbe, Site, SiteIndex, SourceLine};
+use crate::probe::Probe;
+use crate::sites::{Boundary, FoundSite, FunctionSites, InlineProbe, Places, SiteIndex, SourceLine};
 use crate::source::{FileId, Source, Sources, Span};
 use crate::sugar::{self, inline_probes, plain};
 use crate::typeck;
@@ -23,6 +24,7 @@ pub type MakeIndex<'a> = dyn Fn(Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, 
 pub struct Given<'a> {
     pub macros: &'a Macros,
     pub kernel: &'a dyn Kernel,
+    pub places: &'a dyn Places,
     pub index: &'a MakeIndex<'a>,
     /// In the order to read them.
     pub libraries: &'a [LibraryFile],
@@ -73,13 +75,13 @@ pub fn compile(
 /// What is promised of these probes, and the types of their arguments.
 pub fn describe(
     sources: &Sources,
-    probes: Vec<ast::ProbeFields>,
+    probes: &[Probe],
     given: Given<'_>,
     options: &Options,
 ) -> Result<Vec<typeck::ProbeStability>, Vec<Diagnostic>> {
     let libraries = parse_libraries(sources, given, &mut HashSet::new())?;
     let libraries = named(sources, &libraries);
-    let env = environment(options, given.kernel, &libraries);
+    let env = environment(options, given, &libraries);
     typeck::describe(probes, &env).map_err(|error| vec![error.diagnostic()])
 }
 
@@ -133,7 +135,7 @@ impl Stages {
         let libraries = named(sources, &libraries);
         let trees = parse(sources, programs, given, options, &mut types).map_err(|stopped| {
             let Interrupted { before, read, whole, errors } = *stopped;
-            let env = environment(options, given.kernel, &libraries);
+            let env = environment(options, given, &libraries);
             earlier_error(before, read, whole, &env).map_or(errors, |earlier| vec![earlier])
         })?;
         let dump = Dump::new(options);
@@ -147,8 +149,7 @@ impl Stages {
         };
         let zero_allowed = options.flag("zdefs");
         let plain = self.desugar(trees, if zero_allowed { &index } else { given.index }, dump)?;
-        let env =
-            typeck::Env { stability: given.stability, ..environment(options, given.kernel, &libraries) };
+        let env = typeck::Env { stability: given.stability, ..environment(options, given, &libraries) };
         let typed = typeck::check(&plain, &env).map_err(|error| vec![error.diagnostic()])?;
         self.dump(dump.typed, || typeck::dump(&typed));
         let program = codegen::generate(&typed).map_err(|error| vec![error.diagnostic()])?;
@@ -276,7 +277,7 @@ fn earlier_error(
     let mut items = Vec::new();
     let mut session = sugar::Session::default();
     for tree in before {
-        let (plain, next) = sugar::if_else::expand(tree, session);
+        let (plain, next) = sugar::as_written(tree, session);
         session = next;
         items.extend(plain.items);
     }
@@ -286,7 +287,7 @@ fn earlier_error(
     {
         return Some(error.diagnostic());
     }
-    program.items.extend(sugar::if_else::expand(read, session).0.items);
+    program.items.extend(sugar::as_written(read, session).0.items);
     typeck::check_read(&program, env, whole).err().map(|error| error.diagnostic())
 }
 
@@ -313,7 +314,7 @@ fn parse_libraries(
             Ok(parsed) => {
                 note_types(&parsed.program, types);
                 let session = sugar::Session::default();
-                programs.push((*library, sugar::if_else::expand(parsed.program, session).0));
+                programs.push((*library, sugar::as_written(parsed.program, session).0));
             }
             Err(_) if library.own => {}
             Err(error) => return Err(vec![error.diagnostic()]),
@@ -359,12 +360,13 @@ fn set_pragmas(program: &ast::Program, options: &mut Options) -> Result<(), (usi
 
 fn environment<'a>(
     options: &Options,
-    kernel: &'a dyn Kernel,
+    given: Given<'a>,
     libraries: &'a [typeck::Library<'a>],
 ) -> typeck::Env<'a> {
     let number = |name| u32::try_from(options.number(name)).unwrap_or(u32::MAX);
     typeck::Env {
-        kernel,
+        kernel: given.kernel,
+        places: given.places,
         strsize: number("strsize"),
         stackframes: number("stackframes"),
         ustackframes: number("ustackframes"),
@@ -385,7 +387,7 @@ impl SiteIndex for NothingWanted {
         Ok(Vec::new())
     }
 
-    fn line_sites(&self, _: &str, _: &str, _: &SourceLine) -> Result<Vec<Site>, Box<Diagnostic>> {
+    fn line_sites(&self, _: &str, _: &str, _: &SourceLine) -> Result<Vec<FoundSite>, Box<Diagnostic>> {
         Ok(Vec::new())
     }
 }
@@ -417,7 +419,7 @@ impl SiteIndex for Lenient {
         module: &str,
         function: &str,
         line: &SourceLine,
-    ) -> Result<Vec<Site>, Box<Diagnostic>> {
+    ) -> Result<Vec<FoundSite>, Box<Diagnostic>> {
         Lenient::none_of(self.0.line_sites(module, function, line))
     }
 }

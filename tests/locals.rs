@@ -17,8 +17,9 @@ use kinst::debuginfo::Image;
 use kinst::dwarf::variables::scope::{Missing, Variable};
 use kinst::dwarf::variables::term::{Binary, Location, Term};
 use kinst::dwarf::{self, Variables};
-use kinst::sites::{Instruction, Kernel};
-use kinst::types::Kernel as _;
+use kinst::probe::Site;
+use kinst::sites::Kernel;
+use kinst::sites::Places as _;
 use rayon::prelude::*;
 
 /// From one copy to more than two thousand, of all shapes of parameters.
@@ -130,14 +131,14 @@ fn parameters_are_where_perf_finds_them() {
     let mut differences = BTreeSet::new();
     for function in FUNCTIONS {
         let lines = perf(&vmlinux, function).expect("perf's answer");
-        let asked: Vec<Instruction> = lines
+        let asked: Vec<Site> = lines
             .iter()
-            .map(|line| Instruction {
-                path: Vec::new(),
+            .map(|line| Site {
                 module: "vmlinux".to_owned(),
                 function: line.symbol.clone(),
                 offset: line.offset,
                 copy: Some(function.to_owned()),
+                ..Site::default()
             })
             .collect();
         for (line, scope) in lines.iter().zip(kernel.scopes(&asked)) {
@@ -180,14 +181,14 @@ fn parameters_are_where_perf_finds_them() {
 #[test]
 fn a_copy_is_the_one_that_was_asked_for() {
     let kernel = kernel::Fixture::with_copies().types();
-    let asked = |function: &str, offset, copy: Option<&str>| Instruction {
-        path: Vec::new(),
+    let asked = |function: &str, offset, copy: Option<&str>| Site {
         module: "vmlinux".to_owned(),
         function: function.to_owned(),
         offset,
         copy: copy.map(str::to_owned),
+        ..Site::default()
     };
-    let shown = |asked: Instruction| {
+    let shown = |asked: Site| {
         let scopes = kernel.scopes(&[asked]);
         let scope = match &*scopes[0] {
             Ok(scope) => scope,
@@ -227,12 +228,11 @@ fn a_copy_is_the_one_that_was_asked_for() {
 
 /// The parameters of the copies inside of this one that begin at the same instruction, which perf lists too.
 fn inside(kernel: &Kernel, line: &Line, function: &str) -> Vec<String> {
-    let innermost = Instruction {
-        path: Vec::new(),
+    let innermost = Site {
         module: "vmlinux".to_owned(),
         function: line.symbol.clone(),
         offset: line.offset,
-        copy: None,
+        ..Site::default()
     };
     let Some(Ok(scope)) = kernel.scopes(&[innermost]).pop() else { return Vec::new() };
     let frames = scope.frames.iter().take_while(|frame| frame.function != function);

@@ -11,9 +11,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fixture::{run, support, sysroot};
+use kinst::probe::{Description, Fields, Place};
 use kinst::sites::copies::calls;
 use kinst::sites::{
-    Boundary, Catalog, DwarfIndex, FunctionSites, InlineProbe, Kernel, ProbeCatalog, ProbeKind, SiteIndex,
+    Boundary, Catalog, DwarfIndex, FunctionSites, InlineProbe, Kernel, ProbeCatalog, SiteIndex,
 };
 
 fn index(root: &Path, functions: &[&str]) -> (Arc<Kernel>, DwarfIndex) {
@@ -30,8 +31,8 @@ fn names(functions: &[FunctionSites]) -> Vec<String> {
     let sites = functions.iter().flat_map(|function| &function.sites);
     sites
         .map(|site| {
-            let module = if site.module_needed { site.module.as_str() } else { "" };
-            format!("{module}:{}:{}", site.caller, site.offset)
+            let module = if site.module_needed { site.site.module.as_str() } else { "" };
+            format!("{module}:{}:{}", site.site.function, site.site.offset)
         })
         .collect()
 }
@@ -107,9 +108,9 @@ fn names_are_never_a_namesakes() {
         let [module, function, offset] = name.split(':').collect::<Vec<_>>()[..] else {
             panic!("three fields")
         };
-        let probes = catalog.matches("kinst", module, function, offset).expect("a probe");
+        let probes = catalog.matches(&described("kinst", module, function, offset)).expect("a probe");
         assert_eq!(probes.len(), 1, "{name}");
-        assert_eq!(probes[0].module, "extra_mod");
+        assert_eq!(probes[0].name.module, "extra_mod");
     }
 }
 
@@ -155,12 +156,9 @@ fn the_catalogue_of_a_sysroot() {
     let kernel = Arc::new(Kernel::sysroot(root.path(), None).expect("a kernel"));
     let catalog = Catalog::new(kernel, None);
     let matches = |provider: &str, module: &str, function: &str, name: &str| {
-        catalog.matches(provider, module, function, name).map(|probes| {
-            probes
-                .iter()
-                .map(|p| format!("{}:{}:{}:{}", p.provider, p.module, p.function, p.name))
-                .collect::<Vec<_>>()
-        })
+        catalog
+            .matches(&described(provider, module, function, name))
+            .map(|probes| probes.iter().map(|p| p.name.to_string()).collect::<Vec<_>>())
     };
     assert_eq!(matches("", "", "", "BEGIN").expect("a probe"), ["dtrace:::BEGIN"]);
     assert_eq!(
@@ -174,19 +172,18 @@ fn the_catalogue_of_a_sysroot() {
     assert_eq!(matches("kinst", "", "caller", "").expect("all instructions").len(), 31);
     assert_eq!(matches("kinst", "", "", "").expect("those that were named").len(), 31);
     assert_eq!(matches("kinst", "vmlinux", "twice", "3").expect("one"), ["kinst:vmlinux:twice:3"]);
-    let inside = catalog.matches("kinst", "", "caller", "13").expect_err("inside an instruction");
+    let inside = catalog.matches(&described("kinst", "", "caller", "13")).expect_err("inside an instruction");
     assert_eq!(inside.title, "offset 13 is inside an instruction of `caller`");
     assert_eq!(inside.notes, ["the nearest ones are 12 `xchg %ax, %ax` and 14 `nop`"]);
-    let misspelt = catalog.matches("fbt", "", "callr", "entry").expect_err("not there");
+    let misspelt = catalog.matches(&described("fbt", "", "callr", "entry")).expect_err("not there");
     assert_eq!(misspelt.help, ["did you mean `caller`?"]);
-    let inlined = catalog.matches("fbt", "", "aliased", "entry").expect_err("inlined everywhere");
+    let inlined = catalog.matches(&described("fbt", "", "aliased", "entry")).expect_err("inlined everywhere");
     assert_eq!(inlined.title, "`aliased` is inlined everywhere (1 copies): it has no code of its own");
-    for probe in catalog.matches("", "", "", "").expect("all") {
-        assert_eq!(
-            catalog.by_id(probe.id).map(|same| (same.address, same.name)),
-            Some((probe.address, probe.name))
-        );
-        assert!(probe.kind != ProbeKind::Begin || probe.id == 1);
+    for probe in catalog.matches(&described("", "", "", "")).expect("all") {
+        let same = catalog.matches(&Description::Id(probe.id)).expect("by id");
+        let [same] = &same[..] else { panic!("{} probes of id {}", same.len(), probe.id) };
+        assert_eq!((&same.place, &same.name.name), (&probe.place, &probe.name.name));
+        assert!(probe.place != Place::Begin || probe.id == 1);
     }
 }
 
@@ -238,4 +235,8 @@ fn boundaries_of_a_program_are_instructions_of_the_caller() {
             assert!(calls::in_file(&program, "main").is_err());
         }
     }
+}
+
+fn described(provider: &str, module: &str, function: &str, name: &str) -> Description {
+    Description::Fields(Box::new(Fields::new(provider, module, function, name)))
 }

@@ -15,6 +15,7 @@ use kinst::diag::render::{self, Style};
 use kinst::options::Options;
 use kinst::parser::{self, Macros, ParseError, ParseOptions, Parsed, Settings, ast};
 use kinst::pipeline::{self, Given};
+use kinst::sites::Places;
 use kinst::sites::SiteIndex;
 use kinst::source::{FileId, Origin, Source, Sources};
 use kinst::types::Kernel;
@@ -313,6 +314,11 @@ const PARSER_TAGS: &[&str] = &[
     "D_DECL_CLASS",
 ];
 
+/// What is known of a kernel.
+trait Known: Kernel + Places {}
+
+impl<K: Kernel + Places> Known for K {}
+
 /// An input, and how the command line brought it in.
 struct Case {
     sources: Sources,
@@ -321,7 +327,7 @@ struct Case {
     settings: Settings,
     types: Vec<String>,
     /// That of the fixture, or none.
-    kernel: Box<dyn Kernel>,
+    kernel: Box<dyn Known>,
     /// Option amin.
     amin: Option<Attributes>,
     /// Option missinglocals.
@@ -351,7 +357,7 @@ impl Case {
             macros.variables.push((variable.to_owned(), value));
         }
         let (mut settings, mut types, mut origin) = (Settings::default(), Vec::new(), Origin::Script);
-        let mut kernel: Box<dyn Kernel> = Box::new(Intrinsic);
+        let mut kernel: Box<dyn Known> = Box::new(Intrinsic);
         let (mut amin, mut variables, mut missing_locals_are_zero) = (None, 0, false);
         for word in directive.split(", ").filter(|word| !word.is_empty()) {
             match word.split_once(": ").unwrap_or((word, "")) {
@@ -405,9 +411,11 @@ impl Case {
 
 /// A later stage fails with its own diagnostic, rendered like the parser's.
 fn check(case: &Case) -> Result<typeck::typed::Program, String> {
-    let (plain, _) = sugar::if_else::expand(case.program()?, sugar::Session::default());
-    let (kernel, missing_locals_are_zero) = (&*case.kernel, case.missing_locals_are_zero);
-    let env = typeck::Env { kernel, amin: case.amin, missing_locals_are_zero, ..typeck::Env::default() };
+    let (plain, _) = sugar::as_written(case.program()?, sugar::Session::default());
+    let (kernel, places, missing_locals_are_zero) =
+        (&*case.kernel, &*case.kernel, case.missing_locals_are_zero);
+    let env =
+        typeck::Env { kernel, places, amin: case.amin, missing_locals_are_zero, ..typeck::Env::default() };
     typeck::check(&plain, &env)
         .map_err(|error| render::text(&case.sources, &error.diagnostic(), &case.style()))
 }
@@ -457,6 +465,7 @@ fn compile_stderr(case: &Case) -> String {
     let given = Given {
         macros: &case.macros,
         kernel: &*case.kernel,
+        places: &*case.kernel,
         index: &index,
         libraries: &[],
         stability: false,
@@ -491,7 +500,7 @@ fn print_plain(case: &Case) -> String {
     case.program().map_or_else(
         |error| error,
         |program| {
-            let (plain, _) = sugar::if_else::expand(program, sugar::Session::default());
+            let (plain, _) = sugar::as_written(program, sugar::Session::default());
             parser::pretty::clauses(&ast::Program::from(&plain))
         },
     )

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use kinst::sites::{Boundary, Cache, DwarfIndex, FunctionSites, InlineProbe, Kernel, SiteIndex};
+use kinst::sites::{Boundary, Cache, DwarfIndex, FoundSite, FunctionSites, InlineProbe, Kernel, SiteIndex};
 
 const MODULES: usize = 100;
 
@@ -225,17 +225,17 @@ fn count(
             return;
         }
     };
-    for site in sites {
+    for FoundSite { site, .. } in sites {
         *(if is_entry { &mut counts.entries } else { &mut counts.returns }) += 1;
-        let mut right = disassembly.has(&site.caller, site.offset);
+        let mut right = disassembly.has(&site.function, site.offset);
         if let Some(to) = &site.to {
             counts.edges += 1;
-            right &= disassembly.has(to.function.as_deref().unwrap_or(&site.caller), to.offset);
+            right &= disassembly.has(to.function.as_deref().unwrap_or(&site.function), to.offset);
         }
-        if !right && disassembly.is_unknown(&site.caller, site.offset) {
+        if !right && disassembly.is_unknown(&site.function, site.offset) {
             counts.unknown += 1;
         } else if !right {
-            wrong.push(format!("{module}: {function} {boundary:?}: {}:{}", site.caller, site.name()));
+            wrong.push(format!("{module}: {function} {boundary:?}: {}:{}", site.function, site.name()));
         }
     }
 }

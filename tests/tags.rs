@@ -134,8 +134,14 @@ fn first_tag(program: &str, row: &Row<'_>) -> &'static str {
         options.set(name, value, Setter::CommandLine).unwrap();
     }
     let index = |_| -> Result<Box<dyn SiteIndex>, _> { unreachable!("no program names an inlined function") };
-    let given =
-        Given { macros: &macros, kernel: &Intrinsic, index: &index, libraries: &[], stability: false };
+    let given = Given {
+        macros: &macros,
+        kernel: &Intrinsic,
+        places: &Intrinsic,
+        index: &index,
+        libraries: &[],
+        stability: false,
+    };
     match pipeline::compile(&sources, &[file], given, &mut options).result {
         Ok(_) => "OK",
         Err(errors) => errors[0].tag.0,

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 
 use kinst::debuginfo::{CodeSymbol, Image, bootable};
 use kinst::dwarf::{self, DebugInfo, InlineCopy};
+use kinst::probe::Description;
 use kinst::sites::{Boundary, Catalog, DwarfIndex, InlineProbe, Kernel, ProbeCatalog, SiteIndex};
 
 /// From one copy to more than two thousand.
@@ -438,13 +439,20 @@ fn every_site_is_a_probe_at_an_instruction() {
             let found = index.inline_sites("vmlinux", function, boundary).expect("sites");
             assert_eq!(found.len(), 1);
             let mut seen = BTreeSet::new();
-            for site in &found[0].sites {
-                let module = if site.module_needed { site.module.as_str() } else { "" };
-                let probes = catalog
-                    .matches("kinst", module, &site.caller, &site.name())
-                    .unwrap_or_else(|error| panic!("{site:?}: {} {:?}", error.title, error.notes));
+            for found in &found[0].sites {
+                let mut site = found.site.clone();
+                if !found.module_needed {
+                    site.module.clear();
+                }
+                let matches = |description| {
+                    let probes = catalog.matches(&description);
+                    probes.unwrap_or_else(|error| panic!("{site:?}: {} {:?}", error.title, error.notes))
+                };
+                let probes = matches(Description::Site(Box::new(site.clone())));
+                // What -d prints of a site means the same probe.
+                assert_eq!(probes, matches(Description::Fields(Box::new(site.fields()))));
                 assert_eq!(probes.len(), 1, "{site:?} is not one place: {probes:?}");
-                let address = probes[0].address + site.offset;
+                let address = probes[0].place.func().expect("an instruction") + site.offset;
                 assert!(seen.insert((address, site.to.clone())), "{site:?} twice");
                 assert!(
                     boundary == Boundary::Return || rewritten > 0 || addresses.contains(&address),

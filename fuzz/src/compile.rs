@@ -131,7 +131,7 @@ fn with(
     options.set("argref", None, kinst::options::From::CommandLine).expect("it is a flag");
     let index = |_| Err(Box::new(Diagnostic::error(tags::UNKNOWN, "there is no index")));
     let libraries: &[LibraryFile] = &[];
-    let given = Given { macros: &macros, kernel, index: &index, libraries, stability: true };
+    let given = Given { macros: &macros, kernel, places: kernel, index: &index, libraries, stability: true };
     let compilation = pipeline::compile(sources, &[file], given, options);
     let style = Style { program: "dtrace", color: false, errtags: true, subject: Some(file) };
     match compilation.result {

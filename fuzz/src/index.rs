@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, LazyLock};
 
+use kinst::probe::{Description, Fields};
 use kinst::sites::{Boundary, Cache, Catalog, DwarfIndex, Kernel, ProbeCatalog, SiteIndex};
 
 const SOURCE: &str = "
@@ -68,6 +69,10 @@ fn ask(dir: &Path, function: &str) {
         let _ = index.inline_sites("", function, boundary);
     }
     let catalog = Catalog::new(kernel, None);
-    let _ = catalog.matches("fbt", "", function, "");
-    let _ = catalog.matches("kinst", "", function, "");
+    let _ = catalog.matches(&described("fbt", "", function, ""));
+    let _ = catalog.matches(&described("kinst", "", function, ""));
+}
+
+fn described(provider: &str, module: &str, function: &str, name: &str) -> Description {
+    Description::Fields(Box::new(Fields::new(provider, module, function, name)))
 }

@@ -9,7 +9,8 @@ use kinst::knowledge::KernelTypes;
 use kinst::options::{From as Setter, Options};
 use kinst::parser::Macros;
 use kinst::pipeline::{self, Compiled, Given};
-use kinst::sites::Instruction;
+use kinst::probe::Site;
+use kinst::sites::Places as _;
 use kinst::source::{Origin, Source, Sources};
 use kinst::types::Kernel;
 
@@ -35,12 +36,11 @@ pub fn locals(data: &[u8]) {
     let mut text = String::new();
     for (function, offsets) in PLACES {
         for offset in offsets {
-            let instruction = Instruction {
-                path: Vec::new(),
+            let instruction = Site {
                 module: "vmlinux".to_owned(),
                 function: function.to_owned(),
                 offset: *offset,
-                copy: None,
+                ..Site::default()
             };
             let scopes = kernel.scopes(&[instruction]);
             let Some(Ok(scope)) = scopes.first().map(|scope| &**scope) else { continue };
@@ -79,6 +79,7 @@ fn compiled(kernel: &KernelTypes<Fixture>, text: &str) -> Option<Compiled> {
     options.set("missinglocals", Some("zero"), Setter::CommandLine).expect("it is a choice");
     let index = |_| Err(Box::new(Diagnostic::error(tags::UNKNOWN, "there is no index")));
     let macros = Macros::default();
-    let given = Given { macros: &macros, kernel, index: &index, libraries: &[], stability: false };
+    let given =
+        Given { macros: &macros, kernel, places: kernel, index: &index, libraries: &[], stability: false };
     pipeline::compile(&sources, &[file], given, &mut options).result.ok()
 }

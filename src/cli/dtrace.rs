@@ -250,7 +250,14 @@ impl Run {
         ));
         let libraries = &self.libraries;
         let stability = self.invocation.verbose && self.invocation.mode != Mode::List;
-        let given = pipeline::Given { macros: &macros, kernel: &kernel, index: &index, libraries, stability };
+        let given = pipeline::Given {
+            macros: &macros,
+            kernel: &kernel,
+            places: &kernel,
+            index: &index,
+            libraries,
+            stability,
+        };
         compile(given)
     }
 

@@ -3,14 +3,11 @@
 use super::dtrace::{Failed, Run};
 use super::stability;
 use crate::diag::{Diagnostic, tags};
-use crate::dif::ProbeDesc;
 use crate::dwarf::Frame;
-use crate::dwarf::variables::scope::{NoScope, Scope};
-use crate::kernel::session::matches;
-use crate::parser::ast::ProbeFields;
 use crate::pipeline;
+use crate::probe::{Description, Fields, Probe, Site};
 use crate::sites::listing::about::{About, Answers};
-use crate::sites::{Catalog, Instruction, Probe, ProbeKind};
+use crate::sites::{Catalog, InScope, ProbeCatalog as _};
 use crate::typeck::ProbeStability;
 use crate::types;
 use std::fmt::Write as _;
@@ -18,12 +15,7 @@ use std::fmt::Write as _;
 /// Lists what the programs' descriptions match, or all.
 pub fn list(run: &mut Run) -> Result<u8, Failed> {
     let descriptions = match run.files.is_empty() {
-        true => vec![ProbeDesc::Fields {
-            provider: String::new(),
-            module: String::new(),
-            function: String::new(),
-            name: String::new(),
-        }],
+        true => vec![Description::Fields(Box::default())],
         false => {
             let compiled = run.compile(0)?;
             compiled.program.clauses.into_iter().flat_map(|clause| clause.probes).collect()
@@ -33,7 +25,7 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
     let catalog = Catalog::new(run.kernel()?, live);
     let mut found = Vec::new();
     for description in &descriptions {
-        match matches(description, &catalog) {
+        match catalog.matches(description) {
             Ok(probes) if probes.is_empty() => no_match(run, description, None),
             Ok(probes) => found.extend(probes),
             Err(reason) => no_match(run, description, Some(*reason)),
@@ -56,14 +48,7 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
 
 /// What is promised of each probe.
 fn described(run: &Run, probes: &[Probe]) -> Result<Vec<ProbeStability>, Failed> {
-    let fields = probes.iter().map(|probe| ProbeFields {
-        provider: probe.provider.clone(),
-        module: probe.module.clone(),
-        function: probe.function.clone(),
-        name: probe.name.clone(),
-    });
-    let described =
-        run.with_given(0, |given| pipeline::describe(&run.sources, fields.collect(), given, &run.options));
+    let described = run.with_given(0, |given| pipeline::describe(&run.sources, probes, given, &run.options));
     described.map_err(|diagnostics| {
         diagnostics.iter().for_each(|d| run.report.diagnostic(&run.sources, d, None));
         Failed
@@ -74,10 +59,7 @@ fn described(run: &Run, probes: &[Probe]) -> Result<Vec<ProbeStability>, Failed>
 fn places(run: &Run, probes: &[Probe]) -> Result<Vec<String>, Failed> {
     let kernel = run.kernel()?;
     let mut answers = Answers::new(&kernel);
-    let mut about = |probe: &Probe| {
-        let is_instruction = matches!(probe.kind, ProbeKind::Insn | ProbeKind::Edge);
-        is_instruction.then(|| answers.about(probe)).flatten()
-    };
+    let mut about = |probe: &Probe| probe.place.offset().and_then(|_| answers.about(probe));
     let places: Vec<Option<About>> = probes.iter().map(&mut about).collect();
     let instruction = |(probe, about): (&Probe, &Option<About>)| {
         let about = about.as_ref()?;
@@ -85,17 +67,11 @@ fn places(run: &Run, probes: &[Probe]) -> Result<Vec<String>, Failed> {
         // A copy without instructions is entered at somebody else's, which is shown if it is entered there too.
         let with_code = about.entered.iter().any(|frame| inner.contains(&frame.die));
         let empty = about.entered.first().filter(|_| !with_code);
-        Some(Instruction {
-            path: probe.path(),
-            module: probe.module.clone(),
-            function: probe.function.clone(),
-            offset: probe.offset.into(),
-            copy: empty.map(|frame| frame.name.clone()),
-        })
+        Some(Site { copy: empty.map(|frame| frame.name.clone()), ..probe.site()? })
     };
-    let asked: Vec<Instruction> = probes.iter().zip(&places).filter_map(instruction).collect();
+    let asked: Vec<Site> = probes.iter().zip(&places).filter_map(instruction).collect();
     let mut variables = run.with_given(0, |given| {
-        let scopes = given.kernel.scopes(&asked);
+        let scopes = given.places.scopes(&asked);
         scopes.iter().map(|scope| variables(given.kernel, scope)).collect::<Vec<String>>().into_iter()
     });
     let text = |about: Option<About>| match about {
@@ -106,9 +82,9 @@ fn places(run: &Run, probes: &[Probe]) -> Result<Vec<String>, Failed> {
 }
 
 /// By function, from the inside out: the types of the variables, their names, and where they live.
-fn variables(kernel: &dyn types::Kernel, scope: &Result<Scope, NoScope>) -> String {
+fn variables(kernel: &dyn types::Kernel, scope: &InScope) -> String {
     let mut text = "\n\tVariables\n".to_owned();
-    let scope = match scope {
+    let scope = match &**scope {
         Ok(scope) => scope,
         Err(why) => return format!("{text}\t\t{why}\n"),
     };
@@ -163,8 +139,8 @@ fn called(frame: &Frame, outer: bool) -> String {
 }
 
 /// Said, but no failure: the others are listed.
-fn no_match(run: &Run, description: &ProbeDesc, reason: Option<Diagnostic>) {
-    let title = format!("failed to match {}: No probe matches description", shown(description));
+fn no_match(run: &Run, description: &Description, reason: Option<Diagnostic>) {
+    let title = format!("failed to match {}: No probe matches description", description);
     let mut diagnostic = Diagnostic::error(tags::PDESC_ZERO, title);
     if let Some(reason) = reason {
         diagnostic.notes.push(reason.title);
@@ -179,17 +155,7 @@ fn heading() -> String {
 }
 
 fn row(text: &mut String, probe: &Probe) {
-    let Probe { id, provider, module, function, name, .. } = probe;
+    let Probe { id, name: Fields { provider, module, function, name }, .. } = probe;
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{id:>5} {provider:>10} {module:>17} {function:>33} {name}");
-}
-
-/// As a person writes it.
-pub fn shown(description: &ProbeDesc) -> String {
-    match description {
-        ProbeDesc::Id(id) => id.to_string(),
-        ProbeDesc::Fields { provider, module, function, name } => {
-            format!("{provider}:{module}:{function}:{name}")
-        }
-    }
 }

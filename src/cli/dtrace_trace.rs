@@ -9,17 +9,16 @@ use crate::consumer::sink::Sink;
 use crate::consumer::symbols::System;
 use crate::consumer::text::Consumer;
 use crate::diag::{Diagnostic, suggest, tags};
-use crate::dif::{self, ProbeDesc, Program, StatementKind};
+use crate::dif::{self, Program, StatementKind};
 use crate::kernel::Error as KernelError;
 use crate::kernel::ioctl::Device;
 use crate::kernel::process::Process;
 use crate::kernel::reason as refusal;
-use crate::kernel::session::{
-    Description, EnableError, Kernel as _, Plan, PlanError, Problem, Refused, Session,
-};
+use crate::kernel::session::{EnableError, Kernel as _, Matched, Plan, PlanError, Problem, Refused, Session};
 use crate::kernel::uapi;
 use crate::options::Options;
 use crate::pipeline::Compiled;
+use crate::probe::{Description, Fields};
 use crate::sites::{Catalog, LiveInsn, LiveText};
 use crate::source::Span;
 use rustix::fd::AsFd;
@@ -72,7 +71,7 @@ pub fn plan(run: &Run, compiled: &Compiled) -> Result<(Plan, Vec<String>), Faile
         run.report.diagnostic(&run.sources, &plan_diagnostic(error, compiled), run.files.first().copied());
         Failed
     })?;
-    if plan.enabled.probes.iter().any(|probe| probe.kind.is_place())
+    if plan.enabled.probes.iter().any(|probe| probe.place.is_text())
         && let Err(diagnostic) = kernel.require_addresses()
     {
         run.report.diagnostic(&run.sources, &diagnostic, None);
@@ -88,7 +87,7 @@ fn plan_diagnostic(error: PlanError, compiled: &Compiled) -> Diagnostic {
         Problem::Zero => {
             let clause = compiled.program.clauses.get(error.clause);
             let description = clause.and_then(|clause| clause.probes.get(error.index));
-            let shown = description.map(super::dtrace_list::shown).unwrap_or_default();
+            let shown = description.map(Description::to_string).unwrap_or_default();
             Diagnostic::error(
                 tags::PDESC_ZERO,
                 format!("probe description {shown} does not match any probes"),
@@ -108,8 +107,9 @@ fn plan_diagnostic(error: PlanError, compiled: &Compiled) -> Diagnostic {
 }
 
 /// `begin` for BEGIN.
-fn misspelt(description: &ProbeDesc) -> Option<&'static str> {
-    let ProbeDesc::Fields { module, function, name, .. } = description else { return None };
+fn misspelt(description: &Description) -> Option<&'static str> {
+    let Description::Fields(fields) = description else { return None };
+    let Fields { module, function, name, .. } = &**fields;
     let known = ["BEGIN", "END", "ERROR"];
     let upper = name.to_ascii_uppercase();
     let found = known.into_iter().find(|known| *known == upper).or_else(|| suggest::nearest(name, known));
@@ -279,9 +279,9 @@ fn report_left_out(run: &Run, left_out: &[String]) {
 
 /// The first description of the script of which nothing is left: of `kinst::f:return`, the descriptions of all places
 /// that stand for it.
-fn nothing_left<'a>(compiled: &Compiled, plan: &'a Plan, refused: &'a [Refused]) -> Vec<&'a Description> {
+fn nothing_left<'a>(compiled: &Compiled, plan: &'a Plan, refused: &'a [Refused]) -> Vec<&'a Matched> {
     let mut lost = plan.lost(refused).peekable();
-    let mut written: Vec<(usize, Vec<&Description>)> = Vec::new();
+    let mut written: Vec<(usize, Vec<&Matched>)> = Vec::new();
     let mut place: HashMap<(usize, Option<&Span>), usize> = HashMap::new();
     for description in &plan.descriptions {
         let spans = compiled.descriptions.get(description.clause);

@@ -2,7 +2,6 @@
 
 use super::dtrace::Run;
 use crate::attributes::{Attributes, CLASSES, STABILITIES, STABLE};
-use crate::parser::ast::ProbeDescKind;
 use crate::pipeline::Compiled;
 use crate::typeck::{ProbeStability, Stability};
 
@@ -21,10 +20,7 @@ pub fn report(run: &Run, compiled: &Compiled, program: usize, each: bool) -> Str
     text += &block("Minimum Statement Attributes", least(statements));
     if each {
         for probe in probes() {
-            match &probe.probe {
-                ProbeDescKind::Id(id) => text += &format!("\n{id}\n"),
-                ProbeDescKind::Fields(fields) => text += &format!("\n{fields}\n"),
-            }
+            text += &format!("\n{}\n", probe.probe);
             text += &describe(probe);
         }
     } else {

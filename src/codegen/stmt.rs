@@ -1,15 +1,14 @@
 //! codegen/stmt.rs: clauses and statements → actions and what the consumer does with their records.
 
 use super::{Generator, Result, layout};
-use crate::dif::{self, Action, ActionKind, DifoIndex, ProbeDesc, Statement, StatementKind};
-use crate::parser::ast::{self, ProbeDescKind};
+use crate::dif::{self, Action, ActionKind, DifoIndex, Statement, StatementKind};
 use crate::typeck::typed::{AggregationId, Clause, Expr, FormatAction, Key, StackAction, Stmt, StmtKind};
 
 impl Generator<'_> {
     pub(super) fn clause(&mut self, clause: &Clause) -> Result<dif::Clause> {
         let predicate = clause.predicate.as_ref().map(|predicate| self.value(predicate)).transpose()?;
         let mut generated = dif::Clause {
-            probes: clause.probes.iter().map(probe).collect(),
+            probes: clause.probes.iter().map(|probe| probe.kind.clone()).collect(),
             predicate,
             actions: Vec::new(),
             statements: Vec::new(),
@@ -174,17 +173,5 @@ pub(super) fn stack_action(stack: StackAction) -> Action {
         StackAction::User { frames, strsize } => {
             action(ActionKind::Ustack, None, u64::from(strsize) << 32 | u64::from(frames))
         }
-    }
-}
-
-fn probe(probe: &ast::ProbeDesc) -> ProbeDesc {
-    match &probe.kind {
-        ProbeDescKind::Id(id) => ProbeDesc::Id(*id),
-        ProbeDescKind::Fields(fields) => ProbeDesc::Fields {
-            provider: fields.provider.clone(),
-            module: fields.module.clone(),
-            function: fields.function.clone(),
-            name: fields.name.clone(),
-        },
     }
 }

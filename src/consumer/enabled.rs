@@ -1,7 +1,7 @@
 //! consumer/enabled.rs: what an EPID means: a probe and a clause.
 
 use crate::dif::object::Ecb;
-use crate::sites::Probe;
+use crate::probe::Probe;
 
 /// The enablings of a session. EPID n is the ECB n − 1.
 #[derive(Clone, Debug, Default)]

@@ -6,10 +6,7 @@ use crate::kernel::uapi::{Fault, Flt, Status};
 /// `error on enabled probe ID 3 (ID 12: fbt:vmlinux:f:entry): invalid address (0x0) in action #1 at DIF offset 16`
 pub fn fault(fault: &Fault, enabled: &Enabled) -> String {
     let place = match enabled.probe(fault.epid) {
-        Some(probe) => format!(
-            "(ID {}: {}:{}:{}:{})",
-            probe.id, probe.provider, probe.module, probe.function, probe.name
-        ),
+        Some(probe) => format!("(ID {}: {})", probe.id, probe.name),
         None => "(unknown probe)".to_owned(),
     };
     let flt = Flt(fault.fault);

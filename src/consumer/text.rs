@@ -14,6 +14,7 @@ use crate::dif::shape::Shape;
 use crate::dif::{Action, ActionKind, Conversion, Display, Format, Program, Statement, StatementKind};
 use crate::kernel::uapi::{self, Fault, Plain};
 use crate::options::{From, Options};
+use crate::probe::Fields;
 
 /// What has been read of a trace, and how it is shown.
 pub struct Consumer<'p> {
@@ -114,10 +115,11 @@ impl<'p> Consumer<'p> {
             }
         }
         let Some(probe) = self.enabled.probe(record.epid) else { return };
-        let name = format!("{}:{}", probe.function, probe.name);
+        let Fields { provider, function, name: own_name, .. } = &probe.name;
+        let name = format!("{function}:{own_name}");
         if flow {
-            let row = self.flow.row(record.cpu, probe.id, record.timestamp, &probe.provider, &probe.name);
-            let shown = if row.named { &name } else { &probe.function };
+            let row = self.flow.row(record.cpu, probe.id, record.timestamp, provider, own_name);
+            let shown = if row.named { &name } else { function };
             let text = format!("{:1$}{2}{shown}", "", row.indent, row.prefix);
             out.put(format_args!("{:>3} {text:<41} ", record.cpu));
         } else if !quiet {

@@ -1,8 +1,8 @@
 //! dump.rs: a whole program as text, for `-x dump=dif`.
 
 use super::{
-    Action, Aggregation, Clause, Conversion, Count, Format, FormatPiece, ProbeDesc, Program, Statement,
-    StatementKind, disasm,
+    Action, Aggregation, Clause, Conversion, Count, Format, FormatPiece, Program, Statement, StatementKind,
+    disasm,
 };
 use std::fmt::{self, Write};
 
@@ -54,17 +54,6 @@ fn write_clause(out: &mut String, index: usize, clause: &Clause) -> fmt::Result 
         }
     }
     Ok(())
-}
-
-impl fmt::Display for ProbeDesc {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ProbeDesc::Id(id) => write!(out, "{id}"),
-            ProbeDesc::Fields { provider, module, function, name } => {
-                write!(out, "{provider}:{module}:{function}:{name}")
-            }
-        }
-    }
 }
 
 fn write_statement(out: &mut String, statement: &Statement) -> fmt::Result {
@@ -155,6 +144,7 @@ impl fmt::Display for Conversion {
 mod tests {
     use super::*;
     use crate::dif::{ActionKind, Difo, Display, Type};
+    use crate::probe::{Description, Fields};
 
     #[test]
     fn a_program_as_text() {
@@ -186,12 +176,7 @@ mod tests {
                 signed: false,
             }],
             clauses: vec![Clause {
-                probes: vec![ProbeDesc::Fields {
-                    provider: "kinst".to_string(),
-                    module: String::new(),
-                    function: "vfs_read".to_string(),
-                    name: "4".to_string(),
-                }],
+                probes: vec![Description::Fields(Box::new(Fields::new("kinst", "", "vfs_read", "4")))],
                 predicate: Some(0),
                 actions: vec![
                     action(ActionKind::Printf, Some(0), 0, 0),

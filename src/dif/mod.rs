@@ -12,6 +12,8 @@ pub mod verify;
 
 use std::ops::Range;
 
+use crate::probe::Description;
+
 /// A compiled program: what the kernel runs, and how the consumer reads its records.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
@@ -195,20 +197,13 @@ pub struct Aggregation {
 /// One clause after sugar: an enabling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clause {
-    /// provider, module, function, name of each description, globs as text; or an id.
-    pub probes: Vec<ProbeDesc>,
+    pub probes: Vec<Description>,
     pub predicate: Option<DifoIndex>,
     pub actions: Vec<Action>,
     /// In order; together they cover `actions`.
     pub statements: Vec<Statement>,
     /// A record is written even if no action records anything (a clause without actions; printf without arguments).
     pub record: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProbeDesc {
-    Id(u32),
-    Fields { provider: String, module: String, function: String, name: String },
 }
 
 /// One step of a clause, as the kernel sees it (struct kinst_action).

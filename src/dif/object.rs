@@ -2,69 +2,8 @@
 
 use super::{Action, Clause, Difo, DifoIndex, Options, Program, Type, TypeKind, Variable};
 use crate::kernel::uapi::{self, Plain};
+use crate::probe::{Place, Probe};
 use std::collections::HashMap;
-
-/// A probe of the image: a place, and what the program's variables say about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Probe {
-    /// The D variable `id`.
-    pub id: u32,
-    pub place: Place,
-    pub provider: String,
-    pub module: String,
-    pub function: String,
-    pub name: String,
-}
-
-/// `func` is the run-time address of a function's symbol; offsets count from there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    Begin,
-    End,
-    Error,
-    /// `bytes` is the instruction that is expected there, at most 16; empty: do not compare.
-    Insn {
-        func: u64,
-        offset: u32,
-        bytes: Vec<u8>,
-    },
-    /// The branch at `offset` when it goes to `to`.
-    Edge {
-        func: u64,
-        offset: u32,
-        /// Static keys that it goes over; 0: none.
-        over: [u32; 2],
-        to: u32,
-        bytes: Vec<u8>,
-    },
-    FbtEntry {
-        func: u64,
-    },
-    FbtReturn {
-        func: u64,
-    },
-    /// On every CPU; `interval` is in nanoseconds.
-    Profile {
-        interval: u64,
-    },
-    /// On one CPU.
-    Tick {
-        interval: u64,
-    },
-    SyscallEntry {
-        number: u64,
-    },
-    SyscallReturn {
-        number: u64,
-    },
-    /// `func` is the run-time address of the tracepoint's own function.
-    Sdt {
-        func: u64,
-    },
-    Event {
-        number: u64,
-    },
-}
 
 /// An enabling of one probe: indexes into the probes and into [`Program::clauses`]. Its EPID is its own index + 1.
 pub type Ecb = (u32, u32);
@@ -346,10 +285,10 @@ impl Tables {
             offset,
             to,
             over,
-            prov: self.name(&probe.provider)?,
-            module: self.name(&probe.module)?,
-            name_func: self.name(&probe.function)?,
-            name: self.name(&probe.name)?,
+            prov: self.name(&probe.name.provider)?,
+            module: self.name(&probe.name.module)?,
+            name_func: self.name(&probe.name.function)?,
+            name: self.name(&probe.name.name)?,
             nbytes: bytes.len() as u8,
             ..uapi::Probe::default()
         };

@@ -5,9 +5,10 @@ use super::ioctl::{Device, MappedRing};
 use super::{Error, reason, uapi};
 use crate::consumer::enabled::Enabled;
 use crate::diag::Diagnostic;
-use crate::dif::object::{EncodeError, Place, Probe as WireProbe, encode};
-use crate::dif::{Options, ProbeDesc, Program};
-use crate::sites::{self, Probe, ProbeCatalog, ProbeKind};
+use crate::dif::object::{EncodeError, encode};
+use crate::dif::{Options, Program};
+use crate::probe::{Fields, Probe};
+use crate::sites::{self, ProbeCatalog};
 use rustix::fd::{AsFd, BorrowedFd};
 use std::collections::HashMap;
 
@@ -33,12 +34,12 @@ pub trait Kernel {
 pub struct Plan {
     pub enabled: Enabled,
     /// In order of clause and description.
-    pub descriptions: Vec<Description>,
+    pub descriptions: Vec<Matched>,
 }
 
-/// One probe description and its enablings.
+/// One probe description of a clause and its enablings.
 #[derive(Clone, Debug)]
-pub struct Description {
+pub struct Matched {
     pub clause: usize,
     /// Among the clause's descriptions.
     pub index: usize,
@@ -70,7 +71,7 @@ impl Plan {
         for (clause, source) in program.clauses.iter().enumerate() {
             for (index, description) in source.probes.iter().enumerate() {
                 let error = |problem| PlanError { clause, index, problem };
-                let probes = matches(description, catalog);
+                let probes = catalog.matches(description);
                 let probes = match probes {
                     // What cannot be is as good as nothing where nothing is allowed.
                     Err(_) if zero_allowed => Vec::new(),
@@ -89,7 +90,7 @@ impl Plan {
                     plan.enabled.ecbs.push((number, clause as u32));
                 }
                 let ecbs = first..plan.enabled.ecbs.len();
-                plan.descriptions.push(Description { clause, index, ecbs });
+                plan.descriptions.push(Matched { clause, index, ecbs });
             }
         }
         Ok(plan)
@@ -102,7 +103,7 @@ impl Plan {
     }
 
     /// Descriptions whose places are all refused.
-    pub fn lost<'a>(&'a self, refused: &'a [Refused]) -> impl Iterator<Item = &'a Description> {
+    pub fn lost<'a>(&'a self, refused: &'a [Refused]) -> impl Iterator<Item = &'a Matched> {
         self.descriptions.iter().filter(|description| {
             let ecbs = self.enabled.ecbs.get(description.ecbs.clone()).unwrap_or_default();
             !ecbs.is_empty() && ecbs.iter().all(|(probe, _)| is_refused(*probe, refused))
@@ -145,9 +146,8 @@ impl Session {
         plan: &Plan,
         options: &Options,
     ) -> Result<(Session, Vec<Refused>), EnableError> {
-        let probes: Vec<WireProbe> = plan.enabled.probes.iter().map(wire_probe).collect();
-        let image = encode(program, &probes, &plan.enabled.ecbs, options)?;
-        let results = device.load(&image, probes.len())?;
+        let image = encode(program, &plan.enabled.probes, &plan.enabled.ecbs, options)?;
+        let results = device.load(&image, plan.enabled.probes.len())?;
         let refused = refused(&plan.enabled.probes, &results);
         let rings = rings(&device)?;
         let size = usize::try_from(options.aggsize).unwrap_or(usize::MAX).min(1 << 30);
@@ -209,47 +209,9 @@ fn rings(device: &Device) -> Result<Vec<(u32, MappedRing)>, Error> {
     }
 }
 
-pub fn matches(description: &ProbeDesc, catalog: &dyn ProbeCatalog) -> Result<Vec<Probe>, Box<Diagnostic>> {
-    match description {
-        ProbeDesc::Id(id) => Ok(catalog.by_id(*id).into_iter().collect()),
-        ProbeDesc::Fields { provider, module, function, name } => {
-            catalog.matches(provider, module, function, name)
-        }
-    }
-}
-
 const _: () = assert!(sites::MIN_INTERVAL == uapi::MIN_INTERVAL as u64);
 const _: () = assert!(sites::MAX_INTERVAL == uapi::MAX_INTERVAL);
 const _: () = assert!(sites::EVENTS.len() == uapi::Event::MAX.0 as usize);
-
-fn wire_probe(probe: &Probe) -> WireProbe {
-    let (func, offset) = (probe.address, probe.offset);
-    let place = match probe.kind {
-        ProbeKind::Begin => Place::Begin,
-        ProbeKind::End => Place::End,
-        ProbeKind::Error => Place::Error,
-        ProbeKind::Insn => Place::Insn { func, offset, bytes: probe.bytes.clone() },
-        ProbeKind::Edge => {
-            Place::Edge { func, offset, over: probe.over, to: probe.to, bytes: probe.bytes.clone() }
-        }
-        ProbeKind::FbtEntry => Place::FbtEntry { func },
-        ProbeKind::FbtReturn => Place::FbtReturn { func },
-        ProbeKind::Profile => Place::Profile { interval: func },
-        ProbeKind::Tick => Place::Tick { interval: func },
-        ProbeKind::SyscallEntry => Place::SyscallEntry { number: func },
-        ProbeKind::SyscallReturn => Place::SyscallReturn { number: func },
-        ProbeKind::Sdt => Place::Sdt { func },
-        ProbeKind::Event => Place::Event { number: func },
-    };
-    WireProbe {
-        id: probe.id,
-        place,
-        provider: probe.provider.clone(),
-        module: probe.module.clone(),
-        function: probe.function.clone(),
-        name: probe.name.clone(),
-    }
-}
 
 fn refused(probes: &[Probe], results: &[uapi::Result]) -> Vec<Refused> {
     let pairs = probes.iter().zip(results).enumerate();
@@ -265,8 +227,9 @@ fn refused(probes: &[Probe], results: &[uapi::Result]) -> Vec<Refused> {
 
 /// As a person writes it: the kernel proper needs no module.
 pub fn probe_name(probe: &Probe) -> String {
-    let module = if probe.module == "vmlinux" { "" } else { &probe.module };
-    format!("{}:{module}:{}:{}", probe.provider, probe.function, probe.name)
+    let Fields { provider, module, function, name } = &probe.name;
+    let module = if module == "vmlinux" { "" } else { module };
+    format!("{provider}:{module}:{function}:{name}")
 }
 
 fn is_refused(probe: u32, refused: &[Refused]) -> bool {
@@ -278,42 +241,29 @@ mod tests {
     use super::*;
     use crate::diag::Tag;
     use crate::dif::Clause;
+    use crate::probe::{Description, Place};
 
     /// Three probes of one function, matched by name alone.
     struct Three;
 
     fn probe(id: u32, name: &str) -> Probe {
-        Probe {
-            id,
-            kind: ProbeKind::Insn,
-            provider: "kinst".into(),
-            module: "vmlinux".into(),
-            function: "f".into(),
-            name: name.into(),
-            address: 0x1000,
-            offset: id,
-            over: [0; 2],
-            to: 0,
-            bytes: Vec::new(),
-        }
+        let place = Place::Insn { func: 0x1000, offset: id, bytes: Vec::new() };
+        Probe { id, name: Fields::new("kinst", "vmlinux", "f", name), place }
     }
 
     impl ProbeCatalog for Three {
-        fn matches(&self, _: &str, _: &str, _: &str, name: &str) -> Result<Vec<Probe>, Box<Diagnostic>> {
+        fn matches(&self, description: &Description) -> Result<Vec<Probe>, Box<Diagnostic>> {
+            let Some(Fields { name, .. }) = description.fields() else { return Ok(vec![probe(3, "7")]) };
             if name == "bad" {
                 return Err(Box::new(Diagnostic::error(Tag("D_PDESC_INVAL"), "no")));
             }
             let all = ["0", "4", "7"].into_iter().zip(1..);
             Ok(all.filter(|(n, _)| name.is_empty() || *n == name).map(|(n, id)| probe(id, n)).collect())
         }
-
-        fn by_id(&self, id: u32) -> Option<Probe> {
-            (id == 3).then(|| probe(3, "7"))
-        }
     }
 
-    fn program(clauses: &[&[ProbeDesc]]) -> Program {
-        let clause = |probes: &&[ProbeDesc]| Clause {
+    fn program(clauses: &[&[Description]]) -> Program {
+        let clause = |probes: &&[Description]| Clause {
             probes: probes.to_vec(),
             predicate: None,
             actions: Vec::new(),
@@ -323,16 +273,15 @@ mod tests {
         Program { clauses: clauses.iter().map(clause).collect(), ..Program::default() }
     }
 
-    fn name(name: &str) -> ProbeDesc {
-        let empty = String::new;
-        ProbeDesc::Fields { provider: empty(), module: empty(), function: empty(), name: name.into() }
+    fn name(name: &str) -> Description {
+        Description::Fields(Box::new(Fields::new("", "", "", name)))
     }
 
     #[test]
     fn one_probe_has_the_enablings_of_all_its_clauses() {
-        let program = program(&[&[name("4"), ProbeDesc::Id(3)], &[name("")]]);
+        let program = program(&[&[name("4"), Description::Id(3)], &[name("")]]);
         let plan = Plan::new(&program, &Three, false).unwrap();
-        let names: Vec<_> = plan.enabled.probes.iter().map(|p| p.name.as_str()).collect();
+        let names: Vec<_> = plan.enabled.probes.iter().map(|p| p.name.name.as_str()).collect();
         assert_eq!(names, ["4", "7", "0"]);
         assert_eq!(plan.enabled.ecbs, [(0, 0), (1, 0), (2, 1), (0, 1), (1, 1)]);
         let results = [7, 0, 0].map(|reason| uapi::Result { reason, ..uapi::Result::default() });

@@ -7,8 +7,8 @@ use super::symbols::Kallsyms;
 use crate::debuginfo::{Bytes, Image, read_shown};
 use crate::diag::Diagnostic;
 use crate::dwarf::variables::scope::{NoScope, Scope};
-use crate::parser::ast::{ProbeDescKind, ProbeFields};
-use crate::sites::{self, Instruction, LiveText, ProbeCatalog as _};
+use crate::probe::{Description, Fields, Site};
+use crate::sites::{self, LiveText, ProbeCatalog as _};
 
 /// What is known of one symbol without its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,19 +36,19 @@ pub trait Files {
     }
 
     /// The probes that a description names; none where that cannot be told.
-    fn probes(&self, _description: &ProbeDescKind) -> Vec<ProbeFields> {
+    fn probes(&self, _description: &Description) -> Vec<Fields> {
         Vec::new()
     }
 
-    /// The instructions that a description of kinst names, each written so that no other one is meant.
-    fn instructions(&self, _description: &ProbeFields) -> Result<Vec<ProbeFields>, Box<Diagnostic>> {
+    /// The instructions that a description of kinst names, each as a site that is no other one.
+    fn instructions(&self, _description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
         Ok(Vec::new())
     }
 
     /// The variables in scope at instructions; one answer each, in their order.
-    fn scopes(&self, instructions: &[Instruction]) -> Vec<Result<Scope, NoScope>> {
+    fn scopes(&self, sites: &[Site]) -> Vec<Result<Scope, NoScope>> {
         let why = || NoScope::DebugInformation(self.without_types());
-        instructions.iter().map(|_| Err(why())).collect()
+        sites.iter().map(|_| Err(why())).collect()
     }
 
     /// A symbol of a module, of the kernel proper (`vmlinux`), or of any.
@@ -155,47 +155,29 @@ impl Files for Installed<'_> {
         self.place(name).is_some()
     }
 
-    fn probes(&self, description: &ProbeDescKind) -> Vec<ProbeFields> {
+    fn probes(&self, description: &Description) -> Vec<Fields> {
         let Some(catalog) = self.catalog() else { return Vec::new() };
-        let probes = match description {
-            ProbeDescKind::Id(id) => catalog.by_id(*id).into_iter().collect(),
-            ProbeDescKind::Fields(fields) => {
-                let ProbeFields { provider, module, function, name } = &**fields;
-                catalog.matches(provider, module, function, name).unwrap_or_default()
-            }
-        };
-        let fields = |probe: sites::Probe| ProbeFields {
-            provider: probe.provider,
-            module: probe.module,
-            function: probe.function,
-            name: probe.name,
-        };
-        probes.into_iter().map(fields).collect()
+        let probes = catalog.matches(description).unwrap_or_default();
+        probes.into_iter().map(|probe| probe.name).collect()
     }
 
-    fn instructions(&self, description: &ProbeFields) -> Result<Vec<ProbeFields>, Box<Diagnostic>> {
+    fn instructions(&self, description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
         if self.opened().is_none() {
             // Why not is the answer.
             (self.open)()?;
         }
-        let Some(catalog) = self.catalog() else { return Ok(Vec::new()) };
-        let ProbeFields { module, function, name, .. } = description;
-        let named = catalog.instructions_named(module, function, name)?;
-        let fields = |[module, function, name]: [String; 3]| ProbeFields {
-            provider: "kinst".to_owned(),
-            module,
-            function,
-            name,
-        };
-        Ok(named.into_iter().map(fields).collect())
+        match self.catalog() {
+            Some(catalog) => catalog.instructions_named(description),
+            None => Ok(Vec::new()),
+        }
     }
 
-    fn scopes(&self, instructions: &[Instruction]) -> Vec<Result<Scope, NoScope>> {
+    fn scopes(&self, sites: &[Site]) -> Vec<Result<Scope, NoScope>> {
         match self.kernel() {
-            Some(kernel) => kernel.scopes(instructions),
+            Some(kernel) => kernel.scopes(sites),
             None => {
                 let why = || NoScope::DebugInformation(self.without_types());
-                instructions.iter().map(|_| Err(why())).collect()
+                sites.iter().map(|_| Err(why())).collect()
             }
         }
     }

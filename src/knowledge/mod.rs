@@ -10,11 +10,12 @@ pub use files::{Files, Installed, Located};
 
 use crate::diag::Diagnostic;
 use crate::dwarf::types as dwarf;
-use crate::parser::ast::{ProbeDescKind, ProbeFields, TagKind};
-use crate::sites::{self, Instruction};
+use crate::parser::ast::TagKind;
+use crate::probe::{Description, Fields, Site};
+use crate::sites::{self, InScope, Places};
 use crate::types::btf::Btf;
 use crate::types::intrinsic::Intrinsic;
-use crate::types::{InScope, Kernel, Member, Prototype, Symbol, Tagged, Type, TypeOrigin, TypeSource};
+use crate::types::{Kernel, Member, Prototype, Symbol, Tagged, Type, TypeOrigin, TypeSource};
 
 /// The intrinsic types first, then those of the kernel proper, then those of the modules. Nothing is read before a
 /// name is asked for that is not intrinsic.
@@ -27,7 +28,7 @@ pub struct KernelTypes<F> {
     /// What words were found to be: the lexer asks for the same ones again and again.
     words: Mutex<HashMap<String, Option<Type>>>,
     /// The variables of instructions, and the types at places of debug information: a clause asks several times.
-    scopes: Mutex<HashMap<Instruction, InScope>>,
+    scopes: Mutex<HashMap<Site, InScope>>,
     places: Mutex<HashMap<(String, u64), Type>>,
 }
 
@@ -251,27 +252,6 @@ impl<F: Files> Kernel for KernelTypes<F> {
             .or_else(|| self.ask_instead(scope, |types| types.prototype(function)))
     }
 
-    fn probes(&self, description: &ProbeDescKind) -> Vec<ProbeFields> {
-        self.files.probes(description)
-    }
-
-    fn instructions(&self, description: &ProbeFields) -> Result<Vec<ProbeFields>, Box<Diagnostic>> {
-        self.files.instructions(description)
-    }
-
-    fn scopes(&self, instructions: &[Instruction]) -> Vec<InScope> {
-        let mut known = lock(&self.scopes);
-        let mut seen: HashSet<&Instruction> = HashSet::new();
-        let missing: Vec<Instruction> = instructions
-            .iter()
-            .filter(|instruction| !known.contains_key(instruction) && seen.insert(instruction))
-            .cloned()
-            .collect();
-        let found = self.files.scopes(&missing);
-        known.extend(missing.into_iter().zip(found.into_iter().map(Arc::new)));
-        instructions.iter().filter_map(|instruction| known.get(instruction).cloned()).collect()
-    }
-
     fn type_at(&self, module: &str, place: u64) -> Type {
         let key = (module.to_owned(), place);
         if let Some(known) = lock(&self.places).get(&key) {
@@ -289,6 +269,26 @@ impl<F: Files> Kernel for KernelTypes<F> {
     fn without_types(&self) -> Option<String> {
         let some = self.proper().is_some() || self.files.debug(sites::KERNEL_PROPER).is_some();
         (!some).then(|| self.files.without_types())
+    }
+}
+
+impl<F: Files> Places for KernelTypes<F> {
+    fn probes(&self, description: &Description) -> Vec<Fields> {
+        self.files.probes(description)
+    }
+
+    fn instructions(&self, description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
+        self.files.instructions(description)
+    }
+
+    fn scopes(&self, sites: &[Site]) -> Vec<InScope> {
+        let mut known = lock(&self.scopes);
+        let mut seen: HashSet<&Site> = HashSet::new();
+        let missing = sites.iter().filter(|site| !known.contains_key(site) && seen.insert(site));
+        let missing: Vec<Site> = missing.cloned().collect();
+        let found = self.files.scopes(&missing);
+        known.extend(missing.into_iter().zip(found.into_iter().map(Arc::new)));
+        sites.iter().filter_map(|site| known.get(site).cloned()).collect()
     }
 }
 

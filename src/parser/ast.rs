@@ -3,6 +3,7 @@
 //! Macro arguments are substituted, comments are gone, literals keep their text; no node stands for
 //! parentheses. Names are not resolved.
 
+use crate::probe::Fields;
 use crate::source::{Span, Spanned};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -35,23 +36,13 @@ pub struct Clause {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProbeDesc {
     pub kind: ProbeDescKind,
-    /// The function whose inlined copy it stands for: what `args[]` and `locals` are there. `None`: as it was written.
-    pub copy: Option<String>,
     pub span: Span,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ProbeDescKind {
     Id(u32),
-    Fields(Box<ProbeFields>),
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ProbeFields {
-    pub provider: String,
-    pub module: String,
-    pub function: String,
-    pub name: String,
+    Fields(Box<Fields>),
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -21,7 +21,7 @@ impl Declaration {
 
 /// As it was written.
 pub fn probe(kind: ProbeDescKind, span: Span) -> ProbeDesc {
-    ProbeDesc { kind, copy: None, span }
+    ProbeDesc { kind, span }
 }
 
 pub fn clause(

@@ -163,12 +163,6 @@ impl fmt::Display for ProbeDesc {
     }
 }
 
-impl fmt::Display for ProbeFields {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}:{}", self.provider, self.module, self.function, self.name)
-    }
-}
-
 /// Ends with a newline after the closing brace.
 impl fmt::Display for Clause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

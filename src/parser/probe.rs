@@ -1,8 +1,9 @@
 //! parser/probe.rs: a probe specifier's fields, which are cut at `:` from the right.
 
-use super::ast::{ProbeDescKind, ProbeFields};
+use super::ast::ProbeDescKind;
 use super::error::{ParseError, ProbeError};
 use super::macros::Macros;
+use crate::probe::Fields;
 use crate::source::{Origin, Span};
 
 /// The fields from the left, with their largest size in bytes without the closing NUL.
@@ -51,7 +52,7 @@ pub fn describe(
         end = span.start.saturating_sub(1) as usize;
     }
     let [provider, module, function, name] = fields;
-    Ok(ProbeDescKind::Fields(Box::new(ProbeFields { provider, module, function, name })))
+    Ok(ProbeDescKind::Fields(Box::new(Fields { provider, module, function, name })))
 }
 
 /// The description of a plain number: a probe's id, where the rightmost field is a name.

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::ast::*;
 use super::*;
 use crate::diag::render::{self, Style};
+use crate::probe::Fields;
 use crate::source::{Origin, Source, Spanned};
 use crate::sugar;
 
@@ -326,14 +327,11 @@ fn probe() -> impl Strategy<Value = ProbeDesc> {
     let field = "[a-zA-Z0-9_*?.!#@\\[\\]-]{0,12}";
     let fields = ("([a-z_*?][a-z0-9_*-]{0,9})?", field, field, field).prop_map(
         |(provider, module, function, name)| {
-            ProbeDescKind::Fields(Box::new(ProbeFields { provider, module, function, name }))
+            ProbeDescKind::Fields(Box::new(Fields { provider, module, function, name }))
         },
     );
-    prop_oneof![5 => fields, 1 => (1..=u32::MAX).prop_map(ProbeDescKind::Id)].prop_map(|kind| ProbeDesc {
-        kind,
-        copy: None,
-        span: nowhere(),
-    })
+    prop_oneof![5 => fields, 1 => (1..=u32::MAX).prop_map(ProbeDescKind::Id)]
+        .prop_map(|kind| ProbeDesc { kind, span: nowhere() })
 }
 
 fn clause() -> impl Strategy<Value = Clause> {
@@ -479,7 +477,7 @@ proptest! {
 
     #[test]
     fn a_desugared_program_parses_back(program in program()) {
-        let (plain, _) = sugar::if_else::expand(program, sugar::Session::default());
+        let (plain, _) = sugar::as_written(program, sugar::Session::default());
         printed_parses_back(&Program::from(&plain));
     }
 

@@ -1,9 +1,12 @@
 //! sugar/error_guard.rs: `self->%error`: after a fault the rest of the split clause is skipped.
 
-use super::plain::Clause;
+use super::plain;
 use super::synth;
-use crate::parser::ast::{ProbeDesc, ProbeDescKind, ProbeFields};
+use crate::parser::ast::{ProbeDesc, ProbeDescKind};
+use crate::probe::Fields;
 use crate::source::Span;
+
+type Clause = plain::Clause<ProbeDesc>;
 
 /// What the sugar passes of one run have already caused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,9 +20,8 @@ pub fn on_error(session: &mut Session, origin: Span) -> Option<Clause> {
     if std::mem::replace(&mut session.error_guard_done, true) {
         return None;
     }
-    let fields =
-        ProbeFields { provider: "dtrace".to_owned(), name: "ERROR".to_owned(), ..ProbeFields::default() };
-    let probes = vec![ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), copy: None, span: origin }];
+    let fields = Fields { provider: "dtrace".to_owned(), name: "ERROR".to_owned(), ..Fields::default() };
+    let probes = vec![ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), span: origin }];
     Some(set_flag(probes, 1, origin))
 }
 

@@ -1,13 +1,15 @@
 //! sugar/if_else.rs: a clause with `if` → clauses without: conditions are kept in clause-local variables.
 
 use super::error_guard::{self, Session};
-use super::plain::{self, Clause, Item};
+use super::plain::{self, Item};
 use super::synth;
 use crate::parser::ast::{self, Expr, If, ProbeDesc, Stmt};
 use crate::source::Span;
 
+type Clause = plain::Clause<ProbeDesc>;
+
 /// Replaces each clause that has an `if` by its parts; other items stay as they are.
-pub fn expand(program: ast::Program, mut session: Session) -> (plain::Program, Session) {
+pub fn expand(program: ast::Program, mut session: Session) -> (plain::Program<ProbeDesc>, Session) {
     let mut items = Vec::new();
     for item in program.items {
         match item {
@@ -131,7 +133,7 @@ mod tests {
     use crate::parser::{Macros, ParseOptions, Settings, parse};
     use crate::source::{Origin, Source, Sources};
 
-    fn expanded(text: &str, session: Session) -> (plain::Program, Session) {
+    fn expanded(text: &str, session: Session) -> (plain::Program<ProbeDesc>, Session) {
         let mut sources = Sources::default();
         let source = Source { name: text.to_owned(), origin: Origin::Name, text: text.to_owned() };
         let file = sources.add(source);
@@ -141,7 +143,7 @@ mod tests {
         expand(parse(&sources, file, &options).unwrap().program, session)
     }
 
-    fn first_probe(program: &plain::Program) -> String {
+    fn first_probe(program: &plain::Program<ProbeDesc>) -> String {
         match &program.items[0] {
             Item::Clause(clause) => clause.probes[0].to_string(),
             item => panic!("{item:?}"),

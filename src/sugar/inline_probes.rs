@@ -1,19 +1,20 @@
 //! sugar/inline_probes.rs: `kinst::f:entry`, `:return` and source lines of f become the sites of f's code and copies.
 
 use crate::diag::{Diagnostic, tags};
-use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields};
-use crate::sites::{Boundary, FunctionSites, InlineProbe, Site, SiteIndex, SourceLine};
+use crate::glob::is_glob;
+use crate::parser::ast::{self, ProbeDesc, ProbeDescKind};
+use crate::probe::{Description, Fields, Site};
+use crate::sites::{Boundary, FoundSite, FunctionSites, InlineProbe, SiteIndex, SourceLine};
 use crate::sugar::plain;
 
 /// The pass. A description whose function the index does not know stays as it is if the index says so with an empty
 /// answer, and is an error if the index refuses it.
-pub fn expand(mut program: plain::Program, index: &dyn SiteIndex) -> Result<plain::Program, Vec<Diagnostic>> {
+pub fn expand(
+    program: plain::Program<ProbeDesc>,
+    index: &dyn SiteIndex,
+) -> Result<plain::Program, Vec<Diagnostic>> {
     let mut errors: Vec<Diagnostic> = Vec::new();
-    for item in &mut program.items {
-        if let plain::Item::Clause(clause) = item {
-            expand_list(&mut clause.probes, index, &mut errors);
-        }
-    }
+    let program = program.with_probes(|probes| expand_list(probes, index, &mut errors));
     if errors.is_empty() { Ok(program) } else { Err(errors) }
 }
 
@@ -36,28 +37,25 @@ pub fn wanted(program: &ast::Program) -> Vec<InlineProbe> {
 }
 
 /// The first site takes the place of the description; the others follow the list, in the order of processing.
-fn expand_list(probes: &mut Vec<ProbeDesc>, index: &dyn SiteIndex, errors: &mut Vec<Diagnostic>) {
-    let mut appended = Vec::new();
-    for probe in probes.iter_mut() {
-        let Some(answer) = sites(probe, index) else { continue };
-        match answer {
-            Ok(made) => {
-                let (span, function) = (probe.span, asked_function(probe));
-                let mut made = made.into_iter().map(|fields| ProbeDesc {
-                    // Of an out-of-line instance nothing is inlined.
-                    copy: function.clone().filter(|_| fields.provider == "kinst"),
-                    kind: ProbeDescKind::Fields(Box::new(fields)),
-                    span,
-                });
-                if let Some(first) = made.next() {
-                    *probe = first;
-                }
+fn expand_list(
+    probes: Vec<ProbeDesc>,
+    index: &dyn SiteIndex,
+    errors: &mut Vec<Diagnostic>,
+) -> Vec<plain::ProbeDesc> {
+    let (mut expanded, mut appended) = (Vec::new(), Vec::new());
+    for probe in probes {
+        let span = probe.span;
+        match sites(&probe, index) {
+            None => expanded.push(probe.into()),
+            Some(Ok(made)) => {
+                let mut made = made.into_iter().map(|kind| plain::ProbeDesc { kind, span });
+                expanded.push(made.next().unwrap_or(probe.into()));
                 appended.extend(made);
             }
-            Err(error) => {
+            Some(Err(error)) => {
                 let mut error = *error;
                 if error.labels.is_empty() {
-                    error = error.at(probe.span, "asked for here");
+                    error = error.at(span, "asked for here");
                 }
                 // The clauses that an `if` was taken apart into share one list of descriptions.
                 if !errors.contains(&error) {
@@ -66,11 +64,12 @@ fn expand_list(probes: &mut Vec<ProbeDesc>, index: &dyn SiteIndex, errors: &mut 
             }
         }
     }
-    probes.append(&mut appended);
+    expanded.append(&mut appended);
+    expanded
 }
 
 /// What takes the place of a description; `None`: it stays.
-fn sites(probe: &ProbeDesc, index: &dyn SiteIndex) -> Option<Result<Vec<ProbeFields>, Box<Diagnostic>>> {
+fn sites(probe: &ProbeDesc, index: &dyn SiteIndex) -> Option<Result<Vec<Description>, Box<Diagnostic>>> {
     if let Some((fields, boundary)) = inline_probe(probe) {
         let functions = index.inline_sites(&fields.module, &fields.function, boundary);
         return Some(functions.map(|functions| descriptions(fields, &functions)));
@@ -79,20 +78,14 @@ fn sites(probe: &ProbeDesc, index: &dyn SiteIndex) -> Option<Result<Vec<ProbeFie
     if fields.function.is_empty() || is_glob(&fields.function) {
         return Some(Err(Box::new(line_of_many(fields))));
     }
+    // A line of another file may be in a copy of another function.
+    let copy = Some(&fields.function).filter(|_| line.file.is_none());
     let sites = index.line_sites(&fields.module, &fields.function, &line);
-    Some(sites.map(|sites| sites.iter().map(|site| kinst(fields, site)).collect()))
-}
-
-/// The function whose copies are meant. `file.c@123` may be in a copy of another one.
-fn asked_function(probe: &ProbeDesc) -> Option<String> {
-    match &probe.kind {
-        ProbeDescKind::Fields(fields) => Some(fields.function.clone()).filter(|_| !fields.name.contains('@')),
-        ProbeDescKind::Id(_) => None,
-    }
+    Some(sites.map(|sites| sites.iter().map(|site| kinst(fields, copy, site)).collect()))
 }
 
 /// `L123`, or `file.c@123`.
-fn line_probe(probe: &ProbeDesc) -> Option<(&ProbeFields, SourceLine)> {
+fn line_probe(probe: &ProbeDesc) -> Option<(&Fields, SourceLine)> {
     let ProbeDescKind::Fields(fields) = &probe.kind else { return None };
     let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?;
     let line = match fields.name.split_once('@') {
@@ -105,13 +98,13 @@ fn line_probe(probe: &ProbeDesc) -> Option<(&ProbeFields, SourceLine)> {
     (fields.provider == "kinst").then_some((fields, line))
 }
 
-fn line_of_many(fields: &ProbeFields) -> Diagnostic {
+fn line_of_many(fields: &Fields) -> Diagnostic {
     Diagnostic::error(tags::PDESC_ZERO, format!("`{}` is a line of one function", fields.name))
         .note("a line is looked for in the code and in the inlined copies of a function that is named whole")
         .help(format!("name it: kinst::vfs_read:{}", fields.name))
 }
 
-fn inline_probe(probe: &ProbeDesc) -> Option<(&ProbeFields, Boundary)> {
+fn inline_probe(probe: &ProbeDesc) -> Option<(&Fields, Boundary)> {
     let ProbeDescKind::Fields(fields) = &probe.kind else { return None };
     let boundary = match fields.name.as_str() {
         "entry" => Boundary::Entry,
@@ -122,17 +115,17 @@ fn inline_probe(probe: &ProbeDesc) -> Option<(&ProbeFields, Boundary)> {
 }
 
 /// For each module: the copies, then the instances that fbt can serve.
-fn descriptions(asked: &ProbeFields, functions: &[FunctionSites]) -> Vec<ProbeFields> {
-    let mut made: Vec<ProbeFields> = Vec::new();
+fn descriptions(asked: &Fields, functions: &[FunctionSites]) -> Vec<Description> {
+    let mut made: Vec<Description> = Vec::new();
     for function in functions {
-        made.extend(function.sites.iter().map(|site| kinst(asked, site)));
+        made.extend(function.sites.iter().map(|site| kinst(asked, Some(&asked.function), site)));
         for name in &function.out_of_line {
-            let instance = ProbeFields {
+            let instance = Description::Fields(Box::new(Fields {
                 provider: "fbt".to_owned(),
                 module: asked.module.clone(),
                 function: name.clone(),
                 name: asked.name.clone(),
-            };
+            }));
             // One description serves the instances of this name in all the modules that were asked for.
             if !made.contains(&instance) {
                 made.push(instance);
@@ -142,26 +135,13 @@ fn descriptions(asked: &ProbeFields, functions: &[FunctionSites]) -> Vec<ProbeFi
     made
 }
 
-fn kinst(asked: &ProbeFields, site: &Site) -> ProbeFields {
-    ProbeFields {
-        provider: "kinst".to_owned(),
-        module: module_field(asked, site),
-        function: site.caller.clone(),
-        name: site.name(),
+/// The module as the user wrote it, unless the caller's name alone means another function too.
+fn kinst(asked: &Fields, copy: Option<&String>, found: &FoundSite) -> Description {
+    let mut site = Site { copy: copy.cloned(), ..found.site.clone() };
+    if !found.module_needed || !(asked.module.is_empty() || is_glob(&asked.module)) {
+        site.module.clone_from(&asked.module);
     }
-}
-
-/// As the user wrote it, unless the caller's name alone means another function too.
-fn module_field(asked: &ProbeFields, site: &Site) -> String {
-    if site.module_needed && (asked.module.is_empty() || is_glob(&asked.module)) {
-        site.module.clone()
-    } else {
-        asked.module.clone()
-    }
-}
-
-fn is_glob(field: &str) -> bool {
-    field.contains(['*', '?', '[', '\\'])
+    Description::Site(Box::new(site))
 }
 
 #[cfg(test)]
@@ -187,7 +167,7 @@ mod tests {
                 functions
                     .iter_mut()
                     .flat_map(|function| &mut function.sites)
-                    .for_each(|site| site.offset += 100);
+                    .for_each(|found| found.site.offset += 100);
             }
             Ok(functions)
         }
@@ -198,24 +178,18 @@ mod tests {
             _: &str,
             function: &str,
             line: &SourceLine,
-        ) -> Result<Vec<Site>, Box<Diagnostic>> {
+        ) -> Result<Vec<FoundSite>, Box<Diagnostic>> {
             let caller = format!("{function}{}", line.file.as_deref().unwrap_or_default());
             Ok(vec![site("vmlinux", &caller, line.line, false), site("ext4", "show", 7, true)])
         }
     }
 
-    fn site(module: &str, caller: &str, offset: u64, module_needed: bool) -> Site {
-        Site {
-            module: module.to_owned(),
-            caller: caller.to_owned(),
-            offset,
-            to: None,
-            over: Vec::new(),
-            module_needed,
-        }
+    fn site(module: &str, caller: &str, offset: u64, module_needed: bool) -> FoundSite {
+        let site = Site { module: module.to_owned(), function: caller.to_owned(), offset, ..Site::default() };
+        FoundSite { site, module_needed }
     }
 
-    fn function(module: &str, sites: Vec<Site>, out_of_line: &[&str]) -> FunctionSites {
+    fn function(module: &str, sites: Vec<FoundSite>, out_of_line: &[&str]) -> FunctionSites {
         let out_of_line = out_of_line.iter().map(|name| (*name).to_owned()).collect();
         FunctionSites { module: module.to_owned(), sites, out_of_line }
     }
@@ -247,18 +221,13 @@ mod tests {
                 panic!("four fields")
             };
             let (provider, module) = (provider.to_owned(), module.to_owned());
-            let fields =
-                ProbeFields { provider, module, function: function.to_owned(), name: name.to_owned() };
-            ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), copy: None, span }
+            let fields = Fields { provider, module, function: function.to_owned(), name: name.to_owned() };
+            ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), span }
         });
         let clause = plain::Clause { probes: probes.collect(), predicate: None, body: None, span };
         let program = expand(plain::Program { items: vec![plain::Item::Clause(clause)] }, &table())?;
         let [plain::Item::Clause(clause)] = &program.items[..] else { panic!("one clause") };
-        let text = clause.probes.iter().map(|probe| match &probe.kind {
-            ProbeDescKind::Fields(f) => format!("{}:{}:{}:{}", f.provider, f.module, f.function, f.name),
-            ProbeDescKind::Id(id) => id.to_string(),
-        });
-        Ok(text.collect())
+        Ok(clause.probes.iter().map(|probe| probe.kind.to_string()).collect())
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! sugar/plain.rs: the tree after the sugar pass: no `if`, no inline probes.
 
-use crate::parser::ast::{self, Declaration, Expr, Inline, Pragma, ProbeDesc, Provider, Translator};
+use crate::parser::ast::{self, Declaration, Expr, Inline, Pragma, ProbeDescKind, Provider, Translator};
+use crate::probe::Description;
 use crate::source::Span;
 
+/// `P`: what a clause says of its probes, [`ast::ProbeDesc`] before inline probes are expanded.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Program {
-    pub items: Vec<Item>,
+pub struct Program<P = ProbeDesc> {
+    pub items: Vec<Item<P>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Item {
-    Clause(Clause),
+pub enum Item<P = ProbeDesc> {
+    Clause(Clause<P>),
     Pragma(Pragma),
     Declaration(Declaration),
     Inline(Inline),
@@ -19,12 +21,57 @@ pub enum Item {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Clause {
-    pub probes: Vec<ProbeDesc>,
+pub struct Clause<P = ProbeDesc> {
+    pub probes: Vec<P>,
     pub predicate: Option<Expr>,
     /// `None`: no braces at all, as the command line allows.
     pub body: Option<Vec<Expr>>,
     pub span: Span,
+}
+
+/// A description after inline probes: what was written, or a place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ProbeDesc {
+    pub kind: Description,
+    pub span: Span,
+}
+
+impl<P> Program<P> {
+    /// The same program with other descriptions in its clauses.
+    pub fn with_probes<Q>(self, mut each: impl FnMut(Vec<P>) -> Vec<Q>) -> Program<Q> {
+        let items = self.items.into_iter().map(|item| match item {
+            Item::Clause(Clause { probes, predicate, body, span }) => {
+                Item::Clause(Clause { probes: each(probes), predicate, body, span })
+            }
+            Item::Pragma(pragma) => Item::Pragma(pragma),
+            Item::Declaration(declaration) => Item::Declaration(declaration),
+            Item::Inline(inline) => Item::Inline(inline),
+            Item::Translator(translator) => Item::Translator(translator),
+            Item::Provider(provider) => Item::Provider(provider),
+        });
+        Program { items: items.collect() }
+    }
+}
+
+impl From<ast::ProbeDesc> for ProbeDesc {
+    fn from(ast::ProbeDesc { kind, span }: ast::ProbeDesc) -> ProbeDesc {
+        let kind = match kind {
+            ProbeDescKind::Id(id) => Description::Id(id),
+            ProbeDescKind::Fields(fields) => Description::Fields(fields),
+        };
+        ProbeDesc { kind, span }
+    }
+}
+
+impl From<&ProbeDesc> for ast::ProbeDesc {
+    fn from(ProbeDesc { kind, span }: &ProbeDesc) -> ast::ProbeDesc {
+        let kind = match kind {
+            Description::Id(id) => ProbeDescKind::Id(*id),
+            Description::Fields(fields) => ProbeDescKind::Fields(fields.clone()),
+            Description::Site(site) => ProbeDescKind::Fields(Box::new(site.fields())),
+        };
+        ast::ProbeDesc { kind, span: *span }
+    }
 }
 
 /// For what prints either tree: -d, -x dump=plain.
@@ -32,7 +79,7 @@ impl From<&Program> for ast::Program {
     fn from(program: &Program) -> ast::Program {
         let items = program.items.iter().map(|item| match item {
             Item::Clause(clause) => ast::Item::Clause(ast::Clause {
-                probes: clause.probes.clone(),
+                probes: clause.probes.iter().map(ast::ProbeDesc::from).collect(),
                 predicate: clause.predicate.clone(),
                 body: clause.body.as_ref().map(|body| body.iter().cloned().map(ast::Stmt::Expr).collect()),
                 span: clause.span,

@@ -5,7 +5,6 @@ use super::typed::{
     AggregatingFunction, Aggregation, Bits, Clause, Expr, ExprKind, Key, KeyType, Place, Program,
     StackAction, Stmt, StmtKind, Variable, VariableId,
 };
-use crate::parser::ast::ProbeDescKind;
 
 /// One node a line, children indented, types after a colon.
 pub fn dump(program: &Program) -> String {
@@ -48,14 +47,7 @@ impl Dump<'_> {
     }
 
     fn clause(&mut self, clause: &Clause) {
-        let probes: Vec<String> = clause
-            .probes
-            .iter()
-            .map(|probe| match &probe.kind {
-                ProbeDescKind::Id(id) => id.to_string(),
-                ProbeDescKind::Fields(f) => format!("{}:{}:{}:{}", f.provider, f.module, f.function, f.name),
-            })
-            .collect();
+        let probes: Vec<String> = clause.probes.iter().map(|probe| probe.kind.to_string()).collect();
         self.nested(format!("clause {}", probes.join(", ")), |dump| {
             if let Some(predicate) = &clause.predicate {
                 dump.nested("predicate", |dump| dump.expr(predicate));

@@ -16,10 +16,12 @@ use std::collections::{HashMap, HashSet};
 
 use crate::attributes::{self, Attributes};
 use crate::diag::Diagnostic;
-use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields};
+use crate::parser::ast;
 use crate::parser::visit;
+use crate::probe::{Description, Probe};
+use crate::sites::Places;
 use crate::source::Span;
-use crate::sugar::plain;
+use crate::sugar::plain::{self, ProbeDesc};
 use crate::types::declared::Declared;
 use crate::types::intrinsic::Intrinsic;
 use crate::types::{Kernel, Layout, Type};
@@ -41,6 +43,7 @@ pub type Result<T> = std::result::Result<T, Box<Error>>;
 #[derive(Clone, Copy)]
 pub struct Env<'a> {
     pub kernel: &'a dyn Kernel,
+    pub places: &'a dyn Places,
     /// Option strsize: bytes of a string.
     pub strsize: u32,
     /// Options stackframes and ustackframes: frames of stack() and ustack() without an argument.
@@ -63,6 +66,7 @@ impl Default for Env<'_> {
     fn default() -> Self {
         Env {
             kernel: &Intrinsic,
+            places: &Intrinsic,
             strsize: 256,
             stackframes: 20,
             ustackframes: 20,
@@ -114,16 +118,18 @@ pub fn check_read(program: &plain::Program, env: &Env<'_>, whole: bool) -> Resul
 }
 
 /// What is promised of these probes, and the types of their arguments: for listings.
-pub fn describe(probes: Vec<ProbeFields>, env: &Env<'_>) -> Result<Vec<ProbeStability>> {
+pub fn describe(probes: &[Probe], env: &Env<'_>) -> Result<Vec<ProbeStability>> {
     let mut checker = Checker::new(env);
     for library in env.libraries {
         checker.load(library)?;
     }
     // All at once: each question by itself would open the debug information.
-    let places = probes.iter().filter(|fields| fields.provider == "kinst");
-    env.kernel.scopes(&places.filter_map(|fields| fan_out::instruction(fields, None)).collect::<Vec<_>>());
-    let described = |fields| checker.stability_of_probe(&ProbeDescKind::Fields(Box::new(fields)));
-    Ok(probes.into_iter().map(described).collect())
+    env.places.scopes(&probes.iter().filter_map(Probe::site).collect::<Vec<_>>());
+    let description = |probe: &Probe| match probe.site() {
+        Some(site) => Description::Site(Box::new(site)),
+        None => Description::Fields(Box::new(probe.name.clone())),
+    };
+    Ok(probes.iter().map(|probe| checker.stability_of_probe(&description(probe))).collect())
 }
 
 fn provider_name(item: &plain::Item) -> Option<&str> {

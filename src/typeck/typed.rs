@@ -8,8 +8,8 @@ use crate::diag::Diagnostic;
 use crate::dif::insn::{Builtin, Subr};
 use crate::dif::shape::Shape;
 use crate::dif::{ActionKind, Format};
-use crate::parser::ast::ProbeDesc;
 use crate::source::Span;
+use crate::sugar::plain::ProbeDesc;
 use crate::types::{Layout, Type};
 
 #[derive(Clone, Debug, PartialEq)]

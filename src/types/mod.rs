@@ -7,12 +7,8 @@ mod layout;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
 
-use crate::diag::Diagnostic;
-use crate::dwarf::variables::scope::{NoScope, Scope};
-use crate::parser::ast::{ProbeDescKind, ProbeFields, TagKind};
-use crate::sites::Instruction;
+use crate::parser::ast::TagKind;
 
 pub use layout::{Layout, has_size, promote};
 
@@ -113,9 +109,6 @@ pub trait TypeSource {
     fn names(&self) -> Vec<&str>;
 }
 
-/// What is known of an instruction's variables.
-pub type InScope = Arc<Result<Scope, NoScope>>;
-
 /// What a kernel knows of itself. Nothing is loaded before it is asked for.
 pub trait Kernel: TypeSource {
     /// A variable or function, `name` or `` module`name ``; a leading backtick asks all modules.
@@ -124,28 +117,12 @@ pub trait Kernel: TypeSource {
     /// The type of a function, for `args[]`. An empty module is any.
     fn prototype(&self, module: &str, function: &str) -> Option<Prototype>;
 
-    /// The probes that a description names; none, if there are none or nobody can tell.
-    fn probes(&self, _description: &ProbeDescKind) -> Vec<ProbeFields> {
-        Vec::new()
-    }
-
     /// Whether a module of this name is there; the kernel proper is one too.
     fn has_module(&self, name: &str) -> bool {
         matches!(name, "vmlinux" | "kernel")
     }
 
-    /// The instructions that a description of kinst names, each written so that no other one is meant.
-    fn instructions(&self, _description: &ProbeFields) -> Result<Vec<ProbeFields>, Box<Diagnostic>> {
-        Ok(Vec::new())
-    }
-
-    /// The variables in scope at instructions; one answer each, in their order.
-    fn scopes(&self, instructions: &[Instruction]) -> Vec<InScope> {
-        let nothing = || Arc::new(Err(NoScope::DebugInformation("there is no kernel".to_owned())));
-        instructions.iter().map(|_| nothing()).collect()
-    }
-
-    /// The type at a place of a module's debug information, where [`Kernel::scopes`] has a variable of it.
+    /// The type at a place of a module's debug information, where a variable of it is.
     fn type_at(&self, _module: &str, _place: u64) -> Type {
         Type::Void
     }

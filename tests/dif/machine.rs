@@ -3,8 +3,8 @@
 use crate::model::Event;
 use kinst::dif::insn::{Builtin, Subr};
 use kinst::dif::interp::{Machine, Space};
-use kinst::dif::object::{Place, Probe};
 use kinst::kernel::uapi::Flt;
+use kinst::probe::{Fields, Place, Probe};
 
 /// No memory but the program's own; `args[i]` is 1000 + i.
 pub struct Quiet;
@@ -93,9 +93,6 @@ pub fn probe() -> Probe {
     Probe {
         id: 7,
         place: Place::Insn { func: 0x1000, offset: 4, bytes: vec![0x90] },
-        provider: "kinst".to_string(),
-        module: "vmlinux".to_string(),
-        function: "f".to_string(),
-        name: "4".to_string(),
+        name: Fields::new("kinst", "vmlinux", "f", "4"),
     }
 }

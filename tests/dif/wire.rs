@@ -3,12 +3,13 @@
 use crate::machine;
 use kinst::dif::asm::Assembler;
 use kinst::dif::insn::{FIRST_USER_VARIABLE, Insn, Opcode};
-use kinst::dif::object::{self, EncodeError, Image, Place, Probe};
+use kinst::dif::object::{self, EncodeError, Image};
 use kinst::dif::verify::{Limits, Refusal, verify};
 use kinst::dif::{
     Action, ActionKind, Clause, CtfKind, Options, Program, Scope, Type, Variable, VariableKind,
 };
 use kinst::kernel::uapi::{self, Verify};
+use kinst::probe::{Fields, Place, Probe};
 
 const LIMITS: Limits = Limits { max_probes: 50_000, max_insns: 1000 };
 
@@ -175,7 +176,7 @@ fn what_cannot_be_encoded_says_why() {
         encode(&program(), std::slice::from_ref(&probe), &[(0, 1)]),
         Err(EncodeError::Clause { index: 0, clause: 1, count: 1 })
     );
-    let nul = Probe { function: "a\0b".to_string(), ..probe.clone() };
+    let nul = Probe { name: Fields::new("kinst", "", "a\0b", "4"), ..probe.clone() };
     assert_eq!(encode(&program(), &[nul], &[]), Err(EncodeError::NulInName("a\0b".to_string())));
     let long = Probe { place: Place::Insn { func: 1, offset: 0, bytes: vec![0; 17] }, ..probe };
     assert_eq!(encode(&program(), &[long], &[]), Err(EncodeError::InsnBytes(0)));
@@ -194,9 +195,7 @@ fn twenty_thousand_probes_share_their_names() {
                 offset: 13,
                 bytes: vec![0x90],
             },
-            function: format!("function_{}", index % 5000),
-            name: "13".to_string(),
-            ..machine::probe()
+            name: Fields::new("kinst", "vmlinux", &format!("function_{}", index % 5000), "13"),
         })
         .collect();
     let ecbs: Vec<(u32, u32)> = (0..20_000).map(|probe| (probe, 0)).collect();

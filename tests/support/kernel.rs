@@ -10,8 +10,7 @@ use kinst::dwarf::Variables;
 use kinst::dwarf::variables::scope::{NoScope, Scope};
 use kinst::glob::Pattern;
 use kinst::knowledge::{Files, KernelTypes, Located};
-use kinst::parser::ast::{ProbeDescKind, ProbeFields};
-use kinst::sites::Instruction;
+use kinst::probe::{Description, Fields, Site};
 
 /// The object file that gcc makes of types.c, with BTF (-gbtf) or with DWARF (-gdwarf-5).
 pub fn object(format: &str) -> Vec<u8> {
@@ -117,8 +116,8 @@ impl Files for Fixture {
     }
 
     /// Those of fbt, at the functions of types.c and one in assembly, where the kernel has types.
-    fn probes(&self, description: &ProbeDescKind) -> Vec<ProbeFields> {
-        let ProbeDescKind::Fields(wanted) = description else { return Vec::new() };
+    fn probes(&self, description: &Description) -> Vec<Fields> {
+        let Description::Fields(wanted) = description else { return Vec::new() };
         let matches = |pattern: &str, name: &str| Pattern::new(pattern).matches(name);
         let functions = ["after_pair", "make_pair", "narrow", "vfs_read", "vfs_start"];
         let all = functions.iter().flat_map(|function| ["entry", "return"].map(|name| (*function, name)));
@@ -127,7 +126,7 @@ impl Files for Fixture {
                 && matches(&wanted.function, function)
                 && matches(&wanted.name, name)
         });
-        let probe = |(function, name): (&str, &str)| ProbeFields {
+        let probe = |(function, name): (&str, &str)| Fields {
             provider: "fbt".to_owned(),
             module: "vmlinux".to_owned(),
             function: function.to_owned(),
@@ -136,16 +135,20 @@ impl Files for Fixture {
         named.map(probe).collect()
     }
 
-    fn instructions(&self, description: &ProbeFields) -> Result<Vec<ProbeFields>, Box<Diagnostic>> {
-        let known = self.debug.as_ref().is_some_and(|image| image.symbol(&description.function).is_some());
-        Ok(if known { vec![description.clone()] } else { Vec::new() })
+    /// One, of a function that is known, by its offset.
+    fn instructions(&self, description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
+        let Fields { module, function, name, .. } = description;
+        let known = self.debug.as_ref().is_some_and(|image| image.symbol(function).is_some());
+        let Some(offset) = name.parse().ok().filter(|_| known) else { return Ok(Vec::new()) };
+        let (module, function) = (module.clone(), function.clone());
+        Ok(vec![Site { module, function, offset, ..Site::default() }])
     }
 
-    fn scopes(&self, instructions: &[Instruction]) -> Vec<Result<Scope, NoScope>> {
+    fn scopes(&self, instructions: &[Site]) -> Vec<Result<Scope, NoScope>> {
         let open = |image| Variables::open(image).map_err(|error| NoScope::Damaged(error.to_string()));
         let none = || NoScope::DebugInformation("there is no debug information of vmlinux".to_owned());
         let opened = self.debug.as_ref().ok_or_else(none).and_then(open);
-        let scope = |asked: &Instruction| {
+        let scope = |asked: &Site| {
             let variables = opened.as_ref().map_err(NoScope::clone)?;
             let image = variables.info().image();
             let symbol = image.symbol(&asked.function).ok_or(NoScope::Function(asked.function.clone()))?;

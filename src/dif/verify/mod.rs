@@ -7,9 +7,10 @@ mod clauses;
 mod insns;
 
 use super::insn::{FIRST_USER_VARIABLE, Subr};
-use super::object::{self, DecodeError, Image, Place, Probe};
+use super::object::{self, DecodeError, Image};
 use super::{Options, Program};
 use crate::kernel::uapi::{self, Plain, Verify};
+use crate::probe::{Fields, Place, Probe};
 use std::collections::HashMap;
 
 /// Bytes of an image.
@@ -91,14 +92,7 @@ pub fn verify(bytes: &[u8], limits: &Limits) -> Result<Image, Refusal> {
 
 /// Verifies a program before its probes are known: as the image in which each clause is enabled at BEGIN.
 pub fn verify_program(program: &Program, options: &Options) -> Result<(), ProgramError> {
-    let begin = Probe {
-        id: 1,
-        place: Place::Begin,
-        provider: "dtrace".to_string(),
-        module: String::new(),
-        function: String::new(),
-        name: "BEGIN".to_string(),
-    };
+    let begin = Probe { id: 1, name: Fields::new("dtrace", "", "", "BEGIN"), place: Place::Begin };
     let ecbs: Vec<_> = (0..program.clauses.len()).map(|clause| (0, clause as u32)).collect();
     let image = object::encode(program, &[begin], &ecbs, options)?;
     verify(&image, &Limits { max_probes: u32::MAX, max_insns: u32::MAX })?;

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::{Catalog, LiveInsn, refusals};
+use super::{Catalog, Destination, LiveInsn, refusals};
 use crate::diag::{Diagnostic, tags};
-use crate::glob::{self, Pattern};
+use crate::glob::Pattern;
+use crate::probe::{Probe, Target};
 use crate::sites::code::decode;
 use crate::sites::code::decode::Control;
 use crate::sites::code::points::Over;
 use crate::sites::target::symtab::Symbol;
-use crate::sites::{Probe, Target};
 
 /// Is the field about edges? A range of characters (`[0-9]`) has a dash too.
 pub fn is_edge(name: &str) -> bool {
@@ -42,67 +42,58 @@ struct Way {
     target: Target,
 }
 
-/// The function that an edge is asked of.
-struct Asked<'a> {
-    module: usize,
-    symbol: &'a Symbol,
-    function: &'a str,
+/// The function that instructions or edges are asked of.
+pub(in crate::sites) struct Asked<'a> {
+    pub module: usize,
+    pub symbol: &'a Symbol,
+    pub function: &'a str,
     /// All of its instructions; `live`: as they are in memory.
-    insns: &'a [LiveInsn],
-    live: bool,
+    pub insns: &'a [LiveInsn],
+    pub live: bool,
 }
 
 impl Catalog {
-    /// The edges of a function that the name means. `insns` are all of its instructions.
-    pub(in crate::sites) fn edges(
-        &self,
-        module: usize,
-        symbol: &Symbol,
-        function: &str,
-        name: &str,
-        insns: &[LiveInsn],
-        live: bool,
-    ) -> Result<Vec<Probe>, Box<Diagnostic>> {
-        if glob::is_glob(name) {
-            let pattern = Pattern::new(name);
-            let mut probes = Vec::new();
-            for insn in insns.iter().filter(|insn| insn.refused.is_none()) {
-                let ways = self.all_ways(module, symbol, insn, live);
-                // An instruction that goes one way is no branch; it can be asked for by its numbers.
-                for way in ways.iter().filter(|_| ways.len() > 1) {
-                    if pattern.matches(&edge_name(&insn.offset.to_string(), &way.target)) {
-                        probes.extend(self.make_edge(module, symbol, function, insn.offset, &[], way));
-                    }
+    /// The edges of a function whose names match.
+    pub(in crate::sites) fn edges_matching(&self, asked: &Asked<'_>, pattern: &Pattern) -> Vec<Probe> {
+        let Asked { module, symbol, function, insns, live } = *asked;
+        let mut probes = Vec::new();
+        for insn in insns.iter().filter(|insn| insn.refused.is_none()) {
+            let ways = self.all_ways(module, symbol, insn, live);
+            // An instruction that goes one way is no branch; it can be asked for by its numbers.
+            for way in ways.iter().filter(|_| ways.len() > 1) {
+                if pattern.matches(&edge_name(&insn.offset.to_string(), &way.target)) {
+                    probes.extend(self.make_edge(module, symbol, function, insn.offset, &[], way));
                 }
             }
-            return Ok(probes);
         }
-        let fields: Vec<&str> = name.split('-').collect();
-        let [path @ .., to] = &fields[..] else { return Ok(Vec::new()) };
-        let path: Option<Vec<u32>> = path.iter().map(|offset| refusals::decimal(offset)).collect();
-        let Some(path) = path.filter(|path| !path.is_empty() && !to.is_empty()) else {
-            return Err(Box::new(refusals::no_such_name(function, name)));
-        };
-        let asked = Asked { module, symbol, function, insns, live };
-        self.edge(&asked, &path, to).map(|probe| vec![probe])
+        probes
     }
 
-    /// The edge from the first instruction of the path, over the others, to what the text names.
-    fn edge(&self, asked: &Asked<'_>, path: &[u32], to: &str) -> Result<Probe, Box<Diagnostic>> {
+    /// The edge from the first instruction of the path, over the others.
+    pub(in crate::sites) fn edge(
+        &self,
+        asked: &Asked<'_>,
+        path: &[u32],
+        to: &Destination,
+    ) -> Result<Probe, Box<Diagnostic>> {
         let Asked { symbol, function, insns, .. } = *asked;
         let mut run = Vec::with_capacity(path.len());
         for offset in path {
             let insn = insns.iter().find(|insn| insn.offset == *offset);
             run.push(insn.ok_or_else(|| Box::new(refusals::no_boundary(function, symbol, *offset, insns)))?);
         }
-        let [from, keys @ ..] = &run[..] else { return Err(Box::new(refusals::no_such_name(function, to))) };
+        let [from, keys @ ..] = &run[..] else {
+            return Err(Box::new(refusals::no_such_name(function, &to.text)));
+        };
         let over: Vec<u64> = keys.iter().map(|key| symbol.address + u64::from(key.offset)).collect();
         if Over::new(&over).is_none() {
             return Err(Box::new(too_many_keys(function)));
         }
         for (at, hop) in run.windows(2).enumerate() {
             let [one, key] = hop else { break };
-            self.way(asked, &run[..at], one, &key.offset.to_string())?;
+            let target = Target { function: None, offset: key.offset.into() };
+            let key_place = Destination { text: target.to_string(), target };
+            self.way(asked, &run[..at], one, &key_place)?;
             if !self.is_key(asked, key) {
                 return Err(Box::new(no_key(function, symbol, key)));
             }
@@ -114,19 +105,19 @@ impl Catalog {
         };
         let keys: Vec<u32> = keys.iter().map(|key| key.offset).collect();
         self.make_edge(asked.module, symbol, function, from.offset, &keys, &way)
-            .ok_or_else(|| Box::new(out_of_reach(function, to)))
+            .ok_or_else(|| Box::new(out_of_reach(function, &to.text)))
     }
 
-    /// The way from an instruction to what the text names.
+    /// The way from an instruction to a place.
     fn way(
         &self,
         asked: &Asked<'_>,
         before: &[&LiveInsn],
         insn: &LiveInsn,
-        to: &str,
+        to: &Destination,
     ) -> Result<Way, Box<Diagnostic>> {
         let Asked { module, symbol, live, .. } = *asked;
-        let is_meant = |way: &Way| way.target.to_string() == to;
+        let is_meant = |way: &Way| way.target == to.target;
         // The tables of the file need not be read for the sake of what the bytes tell.
         let in_memory =
             if live { self.ways(module, symbol, insn, memory_ways(symbol, insn)) } else { Vec::new() };
@@ -138,7 +129,7 @@ impl Catalog {
             Some(way) => Ok(ways.swap_remove(way)),
             None => {
                 let before: String = before.iter().map(|insn| format!("{}-", insn.offset)).collect();
-                Err(Box::new(no_edge(asked, &before, insn, to, &ways)))
+                Err(Box::new(no_edge(asked, &before, insn, &to.text, &ways)))
             }
         }
     }
@@ -167,24 +158,27 @@ impl Catalog {
     }
 
     /// Where an indirect jump shall go: `61` in the function itself, `f+0` in another one.
-    fn named(&self, asked: &Asked<'_>, insn: &LiveInsn, to: &str) -> Result<Way, Box<Diagnostic>> {
+    fn named(&self, asked: &Asked<'_>, insn: &LiveInsn, to: &Destination) -> Result<Way, Box<Diagnostic>> {
         let Asked { module, symbol, function, .. } = *asked;
-        let no_edge = || Box::new(no_target(function, insn.offset, to));
-        if let Some(offset) = refusals::decimal(to) {
-            let address = symbol.address + u64::from(offset);
+        let Destination { target, text } = to;
+        let Some(name) = &target.function else {
+            let address = symbol.address.saturating_add(target.offset);
             let inside = within(symbol).contains(&address);
-            let target = Target { function: None, offset: u64::from(offset) };
-            return inside.then_some(Way { to: address, module, target }).ok_or_else(no_edge);
+            let way = inside.then(|| Way { to: address, module, target: target.clone() });
+            return way.ok_or_else(|| Box::new(no_target(function, insn.offset, text)));
+        };
+        if name.is_empty() || name.contains('+') {
+            return Err(Box::new(no_target(function, insn.offset, text)));
         }
-        let (name, offset) = to.split_once('+').unwrap_or((to, "0"));
-        let offset = refusals::decimal(offset).map(u64::from).ok_or_else(no_edge)?;
         let all = self.kernel.modules_matching("");
         let mut found = self.kernel.functions_named(&all, name);
-        found.retain(|(_, symbol)| offset < symbol.size.max(1));
-        let target = Target { function: Some(name.to_owned()), offset };
+        found.retain(|(_, symbol)| target.offset < symbol.size.max(1));
         match &found[..] {
-            [(module, symbol)] => Ok(Way { to: symbol.address + offset, module: *module, target }),
-            [] => Err(Box::new(refusals::no_function(&self.kernel, &all, name, to))),
+            [(module, symbol)] => {
+                let address = symbol.address + target.offset;
+                Ok(Way { to: address, module: *module, target: target.clone() })
+            }
+            [] => Err(Box::new(refusals::no_function(&self.kernel, &all, name, text))),
             several => Err(Box::new(ambiguous(name, several.len()))),
         }
     }

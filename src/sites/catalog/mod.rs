@@ -10,14 +10,15 @@ pub(super) mod unplaced;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
+use super::ProbeCatalog;
 use super::code::decode;
 use super::target::Kernel;
 use super::target::naming::split_ordinal;
 use super::target::symtab::Symbol;
-use super::{Probe, ProbeCatalog, ProbeKind};
 use crate::diag::Diagnostic;
 use crate::glob::{self, Pattern};
-use edges::EdgeTo;
+use crate::probe::{Description, Fields, Place, Probe, Site, Target};
+use edges::{Asked, EdgeTo};
 use syscalls::Call;
 use tracepoints::Tracepoint;
 use unplaced::FIRST_UNPLACED_ID;
@@ -59,15 +60,23 @@ struct Function {
     names: usize,
 }
 
+/// A function as fbt has it: its place among all functions, and the name that it is asked for by.
+struct FbtPlace<'a> {
+    index: usize,
+    module: usize,
+    symbol: &'a Symbol,
+    function: &'a str,
+}
+
 /// Module, function, offset; of an edge, what it leads over, and where.
-type Place = (usize, u64, u32, Option<([u32; 2], u32)>);
+type At = (usize, u64, u32, Option<([u32; 2], u32)>);
 
 /// kinst probes exist when somebody has named them, and those of profile with unusual rates.
 #[derive(Default)]
 pub(super) struct Made {
     pub(super) timers: Vec<Probe>,
     probes: Vec<Probe>,
-    by_place: HashMap<Place, usize>,
+    by_place: HashMap<At, usize>,
     text: HashMap<(usize, u64), Arc<Text>>,
     /// By module, function, and offset if it is not all of the function.
     left_out: BTreeMap<(usize, u64, Option<u32>), String>,
@@ -79,9 +88,11 @@ enum Text {
     Unknown { reason: Option<String> },
 }
 
-const DTRACE: [(&str, ProbeKind); 3] =
-    [("BEGIN", ProbeKind::Begin), ("END", ProbeKind::End), ("ERROR", ProbeKind::Error)];
-const FBT: [(&str, ProbeKind); 2] = [("entry", ProbeKind::FbtEntry), ("return", ProbeKind::FbtReturn)];
+const DTRACE: [(&str, Place); 3] = [("BEGIN", Place::Begin), ("END", Place::End), ("ERROR", Place::Error)];
+/// What makes a place of a function's address.
+type Side = fn(u64) -> Place;
+const FBT: [(&str, Side); 2] =
+    [("entry", |func| Place::FbtEntry { func }), ("return", |func| Place::FbtReturn { func })];
 const FIRST_FBT_ID: u32 = DTRACE.len() as u32 + 1;
 /// Above all ids of fbt: a kernel with all its modules has some 100,000 functions. A fixed number, so that no module
 /// but those that are asked for needs to be read.
@@ -90,18 +101,71 @@ const FIRST_KINST_ID: u32 = 500_000;
 /// More instructions than this are never meant.
 const MAX_MATCHES: usize = 100_000;
 
-pub(super) struct Fields<'a> {
-    pub(super) provider: &'a str,
-    pub(super) module: &'a str,
-    pub(super) function: &'a str,
-    pub(super) name: &'a str,
+/// Which instructions or edges of a function are meant.
+enum Wanted {
+    /// One.
+    Site { offset: u32, over: Vec<u32>, to: Option<Destination> },
+    /// All whose names match.
+    Matching { pattern: Pattern, edges: bool },
+    /// None can have such a name.
+    Nothing { name: String },
 }
 
-impl Fields<'_> {
-    /// Do they match a probe that is in no module and no function?
-    pub(super) fn are_nameless(&self) -> bool {
-        Pattern::new(self.module).matches("") && Pattern::new(self.function).matches("")
+/// Where an edge is said to lead.
+pub(super) struct Destination {
+    pub(super) target: Target,
+    /// As it was written.
+    pub(super) text: String,
+}
+
+impl Wanted {
+    fn of_site(site: &Site) -> Wanted {
+        let number = |offset: &u64| u32::try_from(*offset).ok();
+        let over: Option<Vec<u32>> = site.over.iter().map(number).collect();
+        let to = site.to.clone().map(|target| Destination { text: target.to_string(), target });
+        match (number(&site.offset), over) {
+            (Some(offset), Some(over)) => Wanted::Site { offset, over, to },
+            _ => Wanted::Nothing { name: site.name() },
+        }
     }
+
+    /// What was written: `53`, `53-61`, `53-61-80`, `53-f.cold+4`, `5*`, `*-*`.
+    fn of_name(name: &str) -> Wanted {
+        let edges = edges::is_edge(name);
+        if !matches!(Pattern::new(name), Pattern::Exact(_)) {
+            return Wanted::Matching { pattern: Pattern::new(name), edges };
+        }
+        let nothing = || Wanted::Nothing { name: name.to_owned() };
+        let (path, to) = match name.rsplit_once('-').filter(|_| edges) {
+            Some((_, "")) => return nothing(),
+            Some((path, to)) => (path, Some(Destination::of_text(to))),
+            None => (name, None),
+        };
+        let path: Option<Vec<u32>> = path.split('-').map(refusals::decimal).collect();
+        match path.as_deref() {
+            Some([offset, over @ ..]) => Wanted::Site { offset: *offset, over: over.to_vec(), to },
+            _ => nothing(),
+        }
+    }
+}
+
+impl Destination {
+    fn of_text(text: &str) -> Destination {
+        let own = text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+        let target = match (own, text.split_once('+')) {
+            (Some(offset), _) => Target { function: None, offset },
+            (None, Some((function, offset))) if offset.parse::<u64>().is_ok() => {
+                Target { function: Some(function.to_owned()), offset: offset.parse().unwrap_or_default() }
+            }
+            (None, _) => Target { function: Some(text.to_owned()), offset: 0 },
+        };
+        Destination { target, text: text.to_owned() }
+    }
+}
+
+/// Do they match a probe that is in no module and no function?
+pub(super) fn are_nameless(fields: &Fields) -> bool {
+    Pattern::new(&fields.module).matches("") && Pattern::new(&fields.function).matches("")
 }
 
 impl Catalog {
@@ -117,92 +181,87 @@ impl Catalog {
         }
     }
 
-    fn dtrace(&self, fields: &Fields<'_>) -> Vec<Probe> {
-        let name = Pattern::new(fields.name);
-        let nameless = fields.are_nameless();
+    fn dtrace(&self, fields: &Fields) -> Vec<Probe> {
+        let name = Pattern::new(&fields.name);
+        let nameless = are_nameless(fields);
         let ids = (1..).zip(DTRACE);
         ids.filter(|(_, (probe, _))| nameless && name.matches(probe))
-            .map(|(id, (name, kind))| dtrace_probe(id, name, kind))
+            .map(|(id, (name, place))| dtrace_probe(id, name, place))
             .collect()
     }
 
-    fn fbt(&self, fields: &Fields<'_>) -> Vec<Probe> {
-        let name = Pattern::new(fields.name);
-        let kinds: Vec<(u32, &str, ProbeKind)> = (0..)
-            .zip(FBT)
-            .filter(|(_, (probe, _))| name.matches(probe))
-            .map(|(at, (name, kind))| (at, name, kind))
-            .collect();
-        if kinds.is_empty() {
+    fn fbt(&self, fields: &Fields) -> Vec<Probe> {
+        let name = Pattern::new(&fields.name);
+        let sides: Vec<usize> = (0..FBT.len()).filter(|side| name.matches(FBT[*side].0)).collect();
+        if sides.is_empty() {
             return Vec::new();
         }
-        let modules = self.kernel.modules_matching(fields.module);
-        let function = Pattern::new(fields.function);
+        let modules = self.kernel.modules_matching(&fields.module);
+        let function = Pattern::new(&fields.function);
         let mut probes = Vec::new();
-        let mut add = |index: usize, module: usize, symbol: &Symbol, function: &str| {
-            for (at, name, kind) in &kinds {
-                probes.push(self.fbt_probe(index, *at, module, symbol, function, name, *kind));
-            }
+        let mut add = |place: FbtPlace<'_>| {
+            probes.extend(sides.iter().map(|side| self.fbt_probe(&place, *side)));
         };
         if function.exact().is_some() {
             // The kernel proper has 60,000 functions: a name is looked up, not searched for.
-            for (module, symbol) in self.kernel.functions_named(&modules, fields.function) {
-                let (name, _) = split_ordinal(fields.function);
+            for (module, symbol) in self.kernel.functions_named(&modules, &fields.function) {
+                let (name, _) = split_ordinal(&fields.function);
                 if let Some(index) = self.function_index(module, &symbol, name) {
-                    add(self.base(module) + index, module, &symbol, fields.function);
+                    let index = self.base(module) + index;
+                    add(FbtPlace { index, module, symbol: &symbol, function: &fields.function });
                 }
             }
             return probes;
         }
         for module in modules {
             let Some(symbols) = self.kernel.symbols(module) else { continue };
-            for (index, start) in (self.base(module)..).zip(self.functions(module)) {
+            let base = self.base(module);
+            for (index, start) in (base..).zip(self.functions(module)) {
                 let mut names = start.names().map(|at| symbols.at(at));
                 if let Some((name, symbol)) = names.find(|(name, _)| function.matches(name)) {
-                    add(index, module, symbol, name);
+                    add(FbtPlace { index, module, symbol, function: name });
                 }
             }
         }
         probes
     }
 
-    fn kinst(&self, fields: &Fields<'_>) -> Result<Vec<Probe>, Box<Diagnostic>> {
-        Ok(self.kinst_at(fields)?.into_iter().map(|(_, _, probe)| probe).collect())
-    }
-
     pub(super) fn kernel(&self) -> &Kernel {
         &self.kernel
     }
 
-    /// Each with its module and its function.
+    /// The probes of kinst that the fields mean, each with its module and its function.
     pub(super) fn kinst_probes(
+        &self,
+        fields: &Fields,
+    ) -> Result<Vec<(usize, Symbol, Probe)>, Box<Diagnostic>> {
+        self.kinst(&fields.module, &fields.function, &Wanted::of_name(&fields.name))
+    }
+
+    fn kinst(
         &self,
         module: &str,
         function: &str,
-        name: &str,
+        wanted: &Wanted,
     ) -> Result<Vec<(usize, Symbol, Probe)>, Box<Diagnostic>> {
-        self.kinst_at(&Fields { provider: "kinst", module, function, name })
-    }
-
-    fn kinst_at(&self, fields: &Fields<'_>) -> Result<Vec<(usize, Symbol, Probe)>, Box<Diagnostic>> {
-        let modules = self.kernel.modules_matching(fields.module);
-        let functions: Vec<(usize, Symbol, String)> = match Pattern::new(fields.function).exact() {
-            Some(function) => {
+        let modules = self.kernel.modules_matching(module);
+        let one = Pattern::new(function).exact().is_some();
+        let functions: Vec<(usize, Symbol, String)> = match one {
+            true => {
                 let named = self.kernel.functions_named(&modules, function);
                 named.into_iter().map(|(module, symbol)| (module, symbol, function.to_owned())).collect()
             }
-            None => self.functions_matching(&modules, fields.function),
+            false => self.functions_matching(&modules, function),
         };
         let mut probes = Vec::new();
         let mut refusal = None;
-        let one = Pattern::new(fields.function).exact().is_some();
-        for (module, symbol, function) in &functions {
-            match self.instructions(*module, symbol, function, fields.name) {
+        for (module, symbol, name) in &functions {
+            match self.instructions(*module, symbol, name, wanted) {
                 Ok(found) => probes.extend(found.into_iter().map(|probe| (*module, *symbol, probe))),
                 Err(error) => refusal = refusal.or(Some(error)),
             }
             if probes.len() > MAX_MATCHES {
-                return Err(Box::new(refusals::too_many(fields.function, MAX_MATCHES)));
+                return Err(Box::new(refusals::too_many(function, MAX_MATCHES)));
             }
         }
         match refusal {
@@ -217,53 +276,74 @@ impl Catalog {
         module: usize,
         symbol: &Symbol,
         function: &str,
-        name: &str,
+        wanted: &Wanted,
     ) -> Result<Vec<Probe>, Box<Diagnostic>> {
         let text = self.text(module, symbol);
-        if let Some(offset) = refusals::decimal(name) {
-            if let Text::Known { insns, live } = &*text
-                && insns.iter().all(|insn| insn.offset != offset)
-                && !(*live && self.is_boundary_in_file(module, symbol, offset))
-            {
-                return Err(Box::new(refusals::no_boundary(function, symbol, offset, insns)));
-            }
-            return Ok(vec![self.make(module, symbol, function, offset, None)]);
-        }
-        if edges::is_edge(name)
-            && let Text::Known { insns, live } = &*text
-        {
-            return self.edges(module, symbol, function, name, insns, *live);
-        }
-        match (&*text, Pattern::new(name)) {
-            (_, Pattern::Exact(_)) => Err(Box::new(refusals::no_such_name(function, name))),
-            (Text::Known { insns, .. }, pattern) => {
-                let mut probes = Vec::new();
-                for insn in insns.iter().filter(|insn| pattern.matches(&insn.offset.to_string())) {
-                    match &insn.refused {
-                        None => probes.push(self.make(module, symbol, function, insn.offset, None)),
-                        Some(reason) => {
-                            let place = (module, symbol.address, Some(insn.offset));
-                            let text =
-                                format!("kinst::{function}:{} cannot be traced: {reason}", insn.offset);
-                            self.made().left_out.insert(place, text);
-                        }
-                    }
+        let asked = |insns| Asked {
+            module,
+            symbol,
+            function,
+            insns,
+            live: matches!(&*text, Text::Known { live: true, .. }),
+        };
+        match (wanted, &*text) {
+            (Wanted::Nothing { name }, _) => Err(Box::new(refusals::no_such_name(function, name))),
+            (Wanted::Site { offset, over, to: None }, _) if over.is_empty() => {
+                if let Text::Known { insns, live } = &*text
+                    && insns.iter().all(|insn| insn.offset != *offset)
+                    && !(*live && self.is_boundary_in_file(module, symbol, *offset))
+                {
+                    return Err(Box::new(refusals::no_boundary(function, symbol, *offset, insns)));
                 }
-                let mut reasons = insns.iter().filter_map(|insn| insn.refused.as_deref());
-                match reasons.next() {
-                    Some(reason) if probes.is_empty() && insns.iter().all(|insn| insn.refused.is_some()) => {
-                        Err(Box::new(refusals::all_refused(function, reason)))
-                    }
-                    _ => Ok(probes),
-                }
+                Ok(vec![self.make(module, symbol, function, *offset, None)])
             }
-            (Text::Unknown { reason }, _) => {
+            (Wanted::Site { offset, over, to: Some(to) }, Text::Known { insns, .. }) => {
+                let path: Vec<u32> = std::iter::once(*offset).chain(over.iter().copied()).collect();
+                self.edge(&asked(insns), &path, to).map(|probe| vec![probe])
+            }
+            (Wanted::Site { offset, to, .. }, _) => {
+                let name = to.iter().fold(offset.to_string(), |name, to| format!("{name}-{}", to.text));
+                Err(Box::new(refusals::no_such_name(function, &name)))
+            }
+            (Wanted::Matching { pattern, edges: true }, Text::Known { insns, .. }) => {
+                Ok(self.edges_matching(&asked(insns), pattern))
+            }
+            (Wanted::Matching { pattern, .. }, Text::Known { insns, .. }) => {
+                self.instructions_matching(&asked(insns), pattern)
+            }
+            (Wanted::Matching { .. }, Text::Unknown { reason }) => {
                 if let Some(reason) = reason {
                     let text = format!("kinst::{function}: cannot be traced: {reason}");
                     self.made().left_out.insert((module, symbol.address, None), text);
                 }
                 Err(Box::new(refusals::no_text(&self.kernel, function, reason.as_deref())))
             }
+        }
+    }
+
+    fn instructions_matching(
+        &self,
+        asked: &Asked<'_>,
+        pattern: &Pattern,
+    ) -> Result<Vec<Probe>, Box<Diagnostic>> {
+        let Asked { module, symbol, function, insns, .. } = *asked;
+        let mut probes = Vec::new();
+        for insn in insns.iter().filter(|insn| pattern.matches(&insn.offset.to_string())) {
+            match &insn.refused {
+                None => probes.push(self.make(module, symbol, function, insn.offset, None)),
+                Some(reason) => {
+                    let place = (module, symbol.address, Some(insn.offset));
+                    let text = format!("kinst::{function}:{} cannot be traced: {reason}", insn.offset);
+                    self.made().left_out.insert(place, text);
+                }
+            }
+        }
+        let mut reasons = insns.iter().filter_map(|insn| insn.refused.as_deref());
+        match reasons.next() {
+            Some(reason) if probes.is_empty() && insns.iter().all(|insn| insn.refused.is_some()) => {
+                Err(Box::new(refusals::all_refused(function, reason)))
+            }
+            _ => Ok(probes),
         }
     }
 
@@ -320,31 +400,24 @@ impl Catalog {
         offset: u32,
         edge: Option<EdgeTo>,
     ) -> Probe {
-        let place = (module, symbol.address, offset, edge.as_ref().map(|edge| (edge.over, edge.to)));
+        let at = (module, symbol.address, offset, edge.as_ref().map(|edge| (edge.over, edge.to)));
         let mut made = self.made();
-        if let Some(index) = made.by_place.get(&place) {
-            return Probe { function: function.to_owned(), ..made.probes[*index].clone() };
+        if let Some(index) = made.by_place.get(&at) {
+            let mut probe = made.probes[*index].clone();
+            function.clone_into(&mut probe.name.function);
+            return probe;
         }
         let index = made.probes.len();
-        let (kind, over, to, name) = match edge {
-            Some(EdgeTo { over, to, name }) => (ProbeKind::Edge, over, to, name),
-            None => (ProbeKind::Insn, [0; 2], 0, offset.to_string()),
+        let func = self.kernel.run_time(module, symbol.address).unwrap_or(0);
+        let bytes = Vec::new();
+        let (place, name) = match edge {
+            Some(EdgeTo { over, to, name }) => (Place::Edge { func, offset, over, to, bytes }, name),
+            None => (Place::Insn { func, offset, bytes }, offset.to_string()),
         };
-        let probe = Probe {
-            id: FIRST_KINST_ID + index as u32,
-            kind,
-            provider: "kinst".to_owned(),
-            module: self.kernel.modules()[module].name.clone(),
-            function: function.to_owned(),
-            name,
-            address: self.kernel.run_time(module, symbol.address).unwrap_or(0),
-            offset,
-            over,
-            to,
-            bytes: Vec::new(),
-        };
+        let name = Fields::new("kinst", &self.kernel.modules()[module].name, function, &name);
+        let probe = Probe { id: FIRST_KINST_ID + index as u32, name, place };
         made.probes.push(probe.clone());
-        made.by_place.insert(place, index);
+        made.by_place.insert(at, index);
         probe
     }
 
@@ -398,29 +471,13 @@ impl Catalog {
         Some(at + same.position(|function| function.names().any(|index| symbols.at(index).0 == name))?)
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn fbt_probe(
-        &self,
-        index: usize,
-        at: u32,
-        module: usize,
-        symbol: &Symbol,
-        function: &str,
-        name: &str,
-        kind: ProbeKind,
-    ) -> Probe {
+    fn fbt_probe(&self, place: &FbtPlace<'_>, side: usize) -> Probe {
+        let FbtPlace { index, module, symbol, function } = *place;
+        let (name, of) = FBT[side];
         Probe {
-            id: FIRST_FBT_ID + FBT.len() as u32 * index as u32 + at,
-            kind,
-            provider: "fbt".to_owned(),
-            module: self.kernel.modules()[module].name.clone(),
-            function: function.to_owned(),
-            name: name.to_owned(),
-            address: self.kernel.run_time(module, symbol.address).unwrap_or(0),
-            offset: 0,
-            over: [0; 2],
-            to: 0,
-            bytes: Vec::new(),
+            id: FIRST_FBT_ID + (FBT.len() * index + side) as u32,
+            name: Fields::new("fbt", &self.kernel.modules()[module].name, function, name),
+            place: of(self.kernel.run_time(module, symbol.address).unwrap_or(0)),
         }
     }
 
@@ -431,73 +488,92 @@ impl Catalog {
 }
 
 impl ProbeCatalog for Catalog {
-    fn matches(
-        &self,
-        provider: &str,
-        module: &str,
-        function: &str,
-        name: &str,
-    ) -> Result<Vec<Probe>, Box<Diagnostic>> {
-        let fields = Fields { provider, module, function, name };
-        let pattern = Pattern::new(fields.provider);
+    fn matches(&self, description: &Description) -> Result<Vec<Probe>, Box<Diagnostic>> {
+        match description {
+            Description::Id(id) => Ok(self.by_id(*id).into_iter().collect()),
+            Description::Fields(fields) => self.matching(fields),
+            Description::Site(site) => {
+                let found = self.kinst(&site.module, &site.function, &Wanted::of_site(site))?;
+                if found.is_empty() {
+                    self.nothing(&site.fields())?;
+                }
+                Ok(found.into_iter().map(|(_, _, probe)| probe).collect())
+            }
+        }
+    }
+}
+
+impl Catalog {
+    fn matching(&self, fields: &Fields) -> Result<Vec<Probe>, Box<Diagnostic>> {
+        let pattern = Pattern::new(&fields.provider);
         let mut probes = Vec::new();
         if pattern.matches("dtrace") {
-            probes.extend(self.dtrace(&fields));
+            probes.extend(self.dtrace(fields));
         }
         if pattern.matches("fbt") {
-            probes.extend(self.fbt(&fields));
+            probes.extend(self.fbt(fields));
         }
         if pattern.matches("syscall") {
-            probes.extend(self.syscall(&fields));
+            probes.extend(self.syscall(fields));
         }
-        let timers = if pattern.matches("profile") { self.profile(&fields)? } else { Vec::new() };
+        let timers = if pattern.matches("profile") { self.profile(fields)? } else { Vec::new() };
         // The kernel's symbols are not read for the sake of BEGIN or a tick.
         let found = !probes.is_empty() || !timers.is_empty();
-        if pattern.matches("sdt") && !(found && Pattern::new(name).exact().is_some()) {
-            probes.extend(self.sdt(&fields));
+        if pattern.matches("sdt") && !(found && Pattern::new(&fields.name).exact().is_some()) {
+            probes.extend(self.sdt(fields));
         }
         if ["io", "proc", "sched"].iter().any(|provider| pattern.matches(provider)) {
-            probes.extend(self.events(&fields));
+            probes.extend(self.events(fields));
         }
         probes.extend(timers);
         match pattern.exact() {
-            Some("kinst") if !function.is_empty() => probes.extend(self.kinst(&fields)?),
+            Some("kinst") if !fields.function.is_empty() => {
+                probes.extend(self.kinst_probes(fields)?.into_iter().map(|(_, _, probe)| probe));
+            }
             _ if pattern.matches("kinst") => {
-                let (module, function, name) =
-                    (Pattern::new(module), Pattern::new(function), Pattern::new(name));
+                let [module, function, name] =
+                    [&fields.module, &fields.function, &fields.name].map(|field| Pattern::new(field));
                 let made = self.made();
                 let named = made.probes.iter().filter(|probe| {
-                    module.matches(&probe.module)
-                        && function.matches(&probe.function)
-                        && name.matches(&probe.name)
+                    module.matches(&probe.name.module)
+                        && function.matches(&probe.name.function)
+                        && name.matches(&probe.name.name)
                 });
                 probes.extend(named.cloned());
             }
             _ => {}
         }
         if probes.is_empty() {
-            if provider == "kinst" && function.is_empty() {
-                return Err(Box::new(refusals::function_needed(&self.kernel, module)));
-            }
-            if provider == "syscall" && !glob::is_glob(function) && !glob::is_glob(name) {
-                return Err(Box::new(syscalls::refusal(self.calls(), function, name)));
-            }
-            if matches!(provider, "sdt" | "io" | "proc" | "sched")
-                && !glob::is_glob(name)
-                && self.is_proper(&fields)
-            {
-                return Err(Box::new(tracepoints::refusal(provider, self.tracepoints(), name)));
-            }
-            let modules = self.kernel.modules_matching(module);
-            refusals::nothing_matches(&self.kernel, &modules, provider, module, function, name)?;
+            self.nothing(fields)?;
         }
         Ok(probes)
     }
 
+    /// Why nothing matches, where that can be said.
+    fn nothing(&self, fields: &Fields) -> Result<(), Box<Diagnostic>> {
+        let Fields { provider, module, function, name } = fields;
+        let provider = provider.as_str();
+        if provider == "kinst" && function.is_empty() {
+            return Err(Box::new(refusals::function_needed(&self.kernel, module)));
+        }
+        if provider == "syscall" && !glob::is_glob(function) && !glob::is_glob(name) {
+            return Err(Box::new(syscalls::refusal(self.calls(), function, name)));
+        }
+        if matches!(provider, "sdt" | "io" | "proc" | "sched")
+            && !glob::is_glob(name)
+            && self.is_proper(fields)
+        {
+            return Err(Box::new(tracepoints::refusal(provider, self.tracepoints(), name)));
+        }
+        let modules = self.kernel.modules_matching(module);
+        refusals::nothing_matches(&self.kernel, &modules, provider, module, function, name)
+    }
+
+    /// The probe of this id.
     fn by_id(&self, id: u32) -> Option<Probe> {
         let index = id.checked_sub(1)? as usize;
-        if let Some((name, kind)) = DTRACE.get(index) {
-            return Some(dtrace_probe(id, name, *kind));
+        if let Some((name, place)) = DTRACE.get(index) {
+            return Some(dtrace_probe(id, name, place.clone()));
         }
         if let Some(index) = id.checked_sub(FIRST_KINST_ID) {
             return self.made().probes.get(index as usize).cloned();
@@ -506,23 +582,15 @@ impl ProbeCatalog for Catalog {
             return self.unplaced_by_id(id);
         }
         let index = (id - FIRST_FBT_ID) as usize;
-        let (mut function, at) = (index / FBT.len(), index % FBT.len());
-        let (name, kind) = FBT[at];
+        let (mut place, side) = (index / FBT.len(), index % FBT.len());
         for module in 0..self.kernel.modules().len() {
             let functions = self.functions(module);
-            if let Some(start) = functions.get(function) {
+            if let Some(start) = functions.get(place) {
                 let (function, symbol) = self.kernel.symbols(module)?.at(start.first);
-                return Some(self.fbt_probe(
-                    index / FBT.len(),
-                    at as u32,
-                    module,
-                    symbol,
-                    function,
-                    name,
-                    kind,
-                ));
+                let place = FbtPlace { index: index / FBT.len(), module, symbol, function };
+                return Some(self.fbt_probe(&place, side));
             }
-            function -= functions.len();
+            place -= functions.len();
         }
         None
     }
@@ -535,20 +603,8 @@ impl Function {
     }
 }
 
-fn dtrace_probe(id: u32, name: &str, kind: ProbeKind) -> Probe {
-    Probe {
-        id,
-        kind,
-        provider: "dtrace".to_owned(),
-        module: String::new(),
-        function: String::new(),
-        name: name.to_owned(),
-        address: 0,
-        offset: 0,
-        over: [0; 2],
-        to: 0,
-        bytes: Vec::new(),
-    }
+fn dtrace_probe(id: u32, name: &str, place: Place) -> Probe {
+    Probe { id, name: Fields::new("dtrace", "", "", name), place }
 }
 
 /// The text of an instruction, for messages.

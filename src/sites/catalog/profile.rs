@@ -1,23 +1,23 @@
 //! sites/catalog/profile.rs: the probes of the provider profile: their names say how often they fire.
 
 use crate::diag::{Diagnostic, tags};
-use crate::sites::{Probe, ProbeKind};
+use crate::probe::{Fields, Place, Probe};
 
 /// Those that exist without being asked for: the rates of illumos and FreeBSD.
-pub const RATES: [(ProbeKind, &str); 13] = [
-    (ProbeKind::Profile, "profile-97"),
-    (ProbeKind::Profile, "profile-199"),
-    (ProbeKind::Profile, "profile-499"),
-    (ProbeKind::Profile, "profile-997"),
-    (ProbeKind::Profile, "profile-1999"),
-    (ProbeKind::Profile, "profile-4001"),
-    (ProbeKind::Profile, "profile-4999"),
-    (ProbeKind::Tick, "tick-1"),
-    (ProbeKind::Tick, "tick-10"),
-    (ProbeKind::Tick, "tick-100"),
-    (ProbeKind::Tick, "tick-500"),
-    (ProbeKind::Tick, "tick-1000"),
-    (ProbeKind::Tick, "tick-5000"),
+pub const RATES: [&str; 13] = [
+    "profile-97",
+    "profile-199",
+    "profile-499",
+    "profile-997",
+    "profile-1999",
+    "profile-4001",
+    "profile-4999",
+    "tick-1",
+    "tick-10",
+    "tick-100",
+    "tick-500",
+    "tick-1000",
+    "tick-5000",
 ];
 
 /// Nanoseconds between two firings, at least and at most; the kernel layer asserts that the module's are the same.
@@ -53,14 +53,15 @@ pub enum Problem {
     TooSlow,
 }
 
-/// Nanoseconds between two firings of the probe of this name; `None`: the name begins in another way.
-pub fn interval(name: &str) -> Option<Result<(ProbeKind, u64), Problem>> {
-    let (kind, rate) = match (name.strip_prefix("profile-"), name.strip_prefix("tick-")) {
-        (Some(rate), _) => (ProbeKind::Profile, rate),
-        (_, Some(rate)) => (ProbeKind::Tick, rate),
-        _ => return None,
-    };
-    Some(nanoseconds(rate).map(|interval| (kind, interval)))
+/// When the probe of this name fires; `None`: the name begins in another way.
+pub fn place(name: &str) -> Option<Result<Place, Problem>> {
+    let (place, rate): (fn(u64) -> Place, &str) =
+        match (name.strip_prefix("profile-"), name.strip_prefix("tick-")) {
+            (Some(rate), _) => (|interval| Place::Profile { interval }, rate),
+            (_, Some(rate)) => (|interval| Place::Tick { interval }, rate),
+            _ => return None,
+        };
+    Some(nanoseconds(rate).map(place))
 }
 
 /// `97`, `97hz`, `1sec`: a number, and a unit in letters of either case.
@@ -89,20 +90,8 @@ fn nanoseconds(rate: &str) -> Result<u64, Problem> {
     }
 }
 
-pub fn probe(id: u32, name: &str, kind: ProbeKind, interval: u64) -> Probe {
-    Probe {
-        id,
-        kind,
-        provider: "profile".to_owned(),
-        module: String::new(),
-        function: String::new(),
-        name: name.to_owned(),
-        address: interval,
-        offset: 0,
-        over: [0; 2],
-        to: 0,
-        bytes: Vec::new(),
-    }
+pub fn probe(id: u32, name: &str, place: Place) -> Probe {
+    Probe { id, name: Fields::new("profile", "", "", name), place }
 }
 
 /// There is no such probe.
@@ -129,15 +118,15 @@ mod tests {
 
     #[test]
     fn names_say_how_often() {
-        let of = |name| interval(name).expect("of this provider");
-        assert_eq!(of("profile-97"), Ok((ProbeKind::Profile, SECOND / 97)));
-        assert_eq!(of("profile-997HZ"), Ok((ProbeKind::Profile, SECOND / 997)));
-        assert_eq!(of("tick-1sec"), Ok((ProbeKind::Tick, SECOND)));
-        assert_eq!(of("tick-05s"), Ok((ProbeKind::Tick, 5 * SECOND)));
-        assert_eq!(of("tick-1Day"), Ok((ProbeKind::Tick, 86400 * SECOND)));
-        assert_eq!(of("tick-200us"), Ok((ProbeKind::Tick, 200_000)));
-        assert_eq!(of("tick-200000ns"), Ok((ProbeKind::Tick, 200_000)));
-        assert_eq!(of("profile-5000"), Ok((ProbeKind::Profile, 200_000)));
+        let of = |name| place(name).expect("of this provider");
+        assert_eq!(of("profile-97"), Ok(Place::Profile { interval: SECOND / 97 }));
+        assert_eq!(of("profile-997HZ"), Ok(Place::Profile { interval: SECOND / 997 }));
+        assert_eq!(of("tick-1sec"), Ok(Place::Tick { interval: SECOND }));
+        assert_eq!(of("tick-05s"), Ok(Place::Tick { interval: 5 * SECOND }));
+        assert_eq!(of("tick-1Day"), Ok(Place::Tick { interval: 86400 * SECOND }));
+        assert_eq!(of("tick-200us"), Ok(Place::Tick { interval: 200_000 }));
+        assert_eq!(of("tick-200000ns"), Ok(Place::Tick { interval: 200_000 }));
+        assert_eq!(of("profile-5000"), Ok(Place::Profile { interval: 200_000 }));
         for (name, problem) in [
             ("tick-199us", Problem::TooFast),
             ("profile-5001", Problem::TooFast),
@@ -154,14 +143,16 @@ mod tests {
         ] {
             assert_eq!(of(name), Err(problem), "{name}");
         }
-        assert_eq!(interval("ticks-1"), None);
-        assert_eq!(interval(""), None);
+        assert_eq!(place("ticks-1"), None);
+        assert_eq!(place(""), None);
     }
 
     #[test]
     fn those_that_exist_can_be() {
-        for (kind, name) in RATES {
-            assert_eq!(interval(name).and_then(Result::ok).map(|(kind, _)| kind), Some(kind), "{name}");
+        for name in RATES {
+            let timer = place(name).and_then(Result::ok);
+            assert_eq!(name.starts_with("tick"), matches!(timer, Some(Place::Tick { .. })), "{name}");
+            assert!(timer.is_some(), "{name}");
         }
     }
 }

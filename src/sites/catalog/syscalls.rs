@@ -2,12 +2,16 @@
 
 use super::LiveText;
 use crate::diag::{Diagnostic, suggest, tags};
+use crate::probe::{Fields, Place, Probe};
 use crate::sites::target::{KERNEL_PROPER, Kernel};
-use crate::sites::{Probe, ProbeKind};
 use std::collections::HashMap;
 
-pub const SIDES: [(&str, ProbeKind); 2] =
-    [("entry", ProbeKind::SyscallEntry), ("return", ProbeKind::SyscallReturn)];
+/// What makes a place of a call's number.
+pub type Side = fn(u64) -> Place;
+pub const SIDES: [(&str, Side); 2] = [
+    ("entry", |number| Place::SyscallEntry { number }),
+    ("return", |number| Place::SyscallReturn { number }),
+];
 
 /// The kernel's functions for system calls begin with it.
 const PREFIX: &str = "__x64_sys_";
@@ -33,20 +37,9 @@ pub struct Call {
 }
 
 impl Call {
-    pub fn probe(&self, id: u32, name: &str, kind: ProbeKind) -> Probe {
-        Probe {
-            id,
-            kind,
-            provider: "syscall".to_owned(),
-            module: KERNEL_PROPER.to_owned(),
-            function: self.name.clone(),
-            name: name.to_owned(),
-            address: self.number.into(),
-            offset: 0,
-            over: [0; 2],
-            to: 0,
-            bytes: Vec::new(),
-        }
+    pub fn probe(&self, id: u32, name: &str, side: Side) -> Probe {
+        let name = Fields::new("syscall", KERNEL_PROPER, &self.name, name);
+        Probe { id, name, place: side(self.number.into()) }
     }
 }
 

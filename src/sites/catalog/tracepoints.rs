@@ -1,8 +1,8 @@
 //! sites/catalog/tracepoints.rs: the probes of sdt, the kernel's tracepoints, and of proc, sched and io, which are made of them.
 
 use crate::diag::{Diagnostic, suggest, tags};
+use crate::probe::{Fields, Place, Probe};
 use crate::sites::target::{KERNEL_PROPER, Kernel};
-use crate::sites::{Probe, ProbeKind};
 
 /// Each tracepoint has a function that calls those who listen.
 const PREFIX: &str = "__traceiter_";
@@ -39,7 +39,7 @@ pub struct Tracepoint {
 
 impl Tracepoint {
     pub fn probe(&self, id: u32) -> Probe {
-        Probe { address: self.address, ..nowhere(id, ProbeKind::Sdt, "sdt", &self.name) }
+        probe(id, "sdt", &self.name, Place::Sdt { func: self.address })
     }
 }
 
@@ -66,7 +66,7 @@ pub fn exists(kernel: &Kernel, name: &str) -> bool {
 /// The event of this number.
 pub fn event(id: u32, number: u32) -> Option<Probe> {
     let (provider, name) = EVENTS.get(number as usize)?;
-    Some(Probe { address: number.into(), ..nowhere(id, ProbeKind::Event, provider, name) })
+    Some(probe(id, provider, name, Place::Event { number: number.into() }))
 }
 
 /// One of [`ENTRIES`]; `None`: the compiler has left nothing of its function.
@@ -77,24 +77,12 @@ pub fn entry(kernel: &Kernel, id: u32, number: usize) -> Option<Probe> {
         name.strip_prefix(function).is_some_and(|rest| rest.is_empty() || rest.starts_with(".isra."))
     };
     let (_, symbol) = symbols.iter().find(|(name, symbol)| !symbol.gone() && is_it(name))?;
-    let address = kernel.run_time(0, symbol.address).unwrap_or(0);
-    Some(Probe { address, ..nowhere(id, ProbeKind::FbtEntry, provider, name) })
+    let func = kernel.run_time(0, symbol.address).unwrap_or(0);
+    Some(probe(id, provider, name, Place::FbtEntry { func }))
 }
 
-fn nowhere(id: u32, kind: ProbeKind, provider: &str, name: &str) -> Probe {
-    Probe {
-        id,
-        kind,
-        provider: provider.to_owned(),
-        module: KERNEL_PROPER.to_owned(),
-        function: String::new(),
-        name: name.to_owned(),
-        address: 0,
-        offset: 0,
-        over: [0; 2],
-        to: 0,
-        bytes: Vec::new(),
-    }
+fn probe(id: u32, provider: &str, name: &str, place: Place) -> Probe {
+    Probe { id, name: Fields::new(provider, KERNEL_PROPER, "", name), place }
 }
 
 /// sdt, proc, sched or io has no probe of a name that is written without globs.

@@ -2,10 +2,10 @@
 
 use super::syscalls::{self, Call};
 use super::tracepoints::{self, Tracepoint};
-use super::{Catalog, Fields, profile, refusals};
+use super::{Catalog, are_nameless, profile, refusals};
 use crate::diag::Diagnostic;
 use crate::glob::Pattern;
-use crate::sites::{Probe, ProbeKind};
+use crate::probe::{Fields, Probe};
 
 /// Above all ids of fbt, and below those of kinst.
 pub(in crate::sites) const FIRST_UNPLACED_ID: u32 = FIRST_SYSCALL_ID;
@@ -22,11 +22,11 @@ impl Catalog {
         self.calls.get_or_init(|| syscalls::table(&self.kernel, self.live.as_deref()))
     }
 
-    pub(in crate::sites) fn syscall(&self, fields: &Fields<'_>) -> Vec<Probe> {
-        let (function, name) = (Pattern::new(fields.function), Pattern::new(fields.name));
+    pub(in crate::sites) fn syscall(&self, fields: &Fields) -> Vec<Probe> {
+        let (function, name) = (Pattern::new(&fields.function), Pattern::new(&fields.name));
         let sides = (0..).zip(syscalls::SIDES).filter(|(_, (side, _))| name.matches(side));
-        let sides: Vec<(u32, (&str, ProbeKind))> = sides.collect();
-        if sides.is_empty() || !self.kernel.modules_matching(fields.module).contains(&0) {
+        let sides: Vec<(u32, (&str, syscalls::Side))> = sides.collect();
+        if sides.is_empty() || !self.kernel.modules_matching(&fields.module).contains(&0) {
             return Vec::new();
         }
         let wanted = self.calls().iter().filter(|call| {
@@ -34,7 +34,7 @@ impl Catalog {
         });
         let probes = wanted.flat_map(|call| {
             let id = FIRST_SYSCALL_ID + syscalls::SIDES.len() as u32 * call.number;
-            sides.iter().map(move |(at, (side, kind))| call.probe(id + at, side, *kind))
+            sides.iter().map(move |(at, (name, side))| call.probe(id + at, name, *side))
         });
         probes.collect()
     }
@@ -43,8 +43,8 @@ impl Catalog {
         self.tracepoints.get_or_init(|| tracepoints::table(&self.kernel))
     }
 
-    pub(in crate::sites) fn sdt(&self, fields: &Fields<'_>) -> Vec<Probe> {
-        let name = Pattern::new(fields.name);
+    pub(in crate::sites) fn sdt(&self, fields: &Fields) -> Vec<Probe> {
+        let name = Pattern::new(&fields.name);
         if !self.is_proper(fields)
             || name.exact().is_some_and(|exact| !tracepoints::exists(&self.kernel, exact))
         {
@@ -56,12 +56,12 @@ impl Catalog {
             .collect()
     }
 
-    pub(in crate::sites) fn events(&self, fields: &Fields<'_>) -> Vec<Probe> {
-        let (provider, name) = (Pattern::new(fields.provider), Pattern::new(fields.name));
+    pub(in crate::sites) fn events(&self, fields: &Fields) -> Vec<Probe> {
+        let (provider, name) = (Pattern::new(&fields.provider), Pattern::new(&fields.name));
         if !self.is_proper(fields) {
             return Vec::new();
         }
-        let wanted = |probe: &Probe| provider.matches(&probe.provider) && name.matches(&probe.name);
+        let wanted = |probe: &Probe| provider.matches(&probe.name.provider) && name.matches(&probe.name.name);
         let events = (0..tracepoints::EVENTS.len() as u32).filter_map(|number| self.event(number));
         // A function is looked for only if it is meant.
         let meant = (0..).zip(tracepoints::ENTRIES).filter(|(_, (_, entry, _))| name.matches(entry));
@@ -78,31 +78,32 @@ impl Catalog {
     }
 
     /// Do they match a probe of the kernel proper that is in no function?
-    pub(in crate::sites) fn is_proper(&self, fields: &Fields<'_>) -> bool {
-        Pattern::new(fields.function).matches("") && self.kernel.modules_matching(fields.module).contains(&0)
+    pub(in crate::sites) fn is_proper(&self, fields: &Fields) -> bool {
+        Pattern::new(&fields.function).matches("")
+            && self.kernel.modules_matching(&fields.module).contains(&0)
     }
 
-    pub(in crate::sites) fn profile(&self, fields: &Fields<'_>) -> Result<Vec<Probe>, Box<Diagnostic>> {
-        let name = Pattern::new(fields.name);
-        if !fields.are_nameless() {
+    pub(in crate::sites) fn profile(&self, fields: &Fields) -> Result<Vec<Probe>, Box<Diagnostic>> {
+        let name = Pattern::new(&fields.name);
+        if !are_nameless(fields) {
             return Ok(Vec::new());
         }
         let mut made = self.made();
         let mut timers = usual_timers().chain(made.timers.iter().cloned());
         let Some(exact) = name.exact() else {
-            return Ok(timers.filter(|probe| name.matches(&probe.name)).collect());
+            return Ok(timers.filter(|probe| name.matches(&probe.name.name)).collect());
         };
-        if let Some(known) = timers.find(|probe| probe.name == exact) {
+        if let Some(known) = timers.find(|probe| probe.name.name == exact) {
             return Ok(vec![known]);
         }
         drop(timers);
-        let Some(interval) = profile::interval(exact) else { return Ok(Vec::new()) };
-        let (kind, interval) = interval.map_err(|problem| Box::new(profile::refusal(exact, problem)))?;
+        let Some(place) = profile::place(exact) else { return Ok(Vec::new()) };
+        let place = place.map_err(|problem| Box::new(profile::refusal(exact, problem)))?;
         if made.timers.len() >= MAX_TIMERS {
             return Err(Box::new(refusals::too_many_timers(MAX_TIMERS)));
         }
         let id = FIRST_PROFILE_ID + (profile::RATES.len() + made.timers.len()) as u32;
-        let probe = profile::probe(id, exact, kind, interval);
+        let probe = profile::probe(id, exact, place);
         made.timers.push(probe.clone());
         Ok(vec![probe])
     }
@@ -123,15 +124,12 @@ impl Catalog {
         let index = id.checked_sub(FIRST_SYSCALL_ID)?;
         let sides = syscalls::SIDES.len() as u32;
         let call = self.calls().iter().find(|call| call.number == index / sides)?;
-        let (name, kind) = syscalls::SIDES[(index % sides) as usize];
-        Some(call.probe(id, name, kind))
+        let (name, side) = syscalls::SIDES[(index % sides) as usize];
+        Some(call.probe(id, name, side))
     }
 }
 
 fn usual_timers() -> impl Iterator<Item = Probe> {
     let usual = (FIRST_PROFILE_ID..).zip(profile::RATES);
-    usual.filter_map(|(id, (_, name))| {
-        let (kind, interval) = profile::interval(name)?.ok()?;
-        Some(profile::probe(id, name, kind, interval))
-    })
+    usual.filter_map(|(id, name)| Some(profile::probe(id, name, profile::place(name)?.ok()?)))
 }

@@ -8,7 +8,7 @@ use crate::dwarf::{self, Body, DebugInfo, Frame, Statement};
 use crate::sites::catalog::refusals;
 use crate::sites::target::Kernel;
 use crate::sites::target::naming::split_ordinal;
-use crate::sites::{Site, SourceLine};
+use crate::sites::{FoundSite, SourceLine};
 
 /// One site for each body and copy of the function that has code of the line, in the order of the debug information.
 pub fn line_sites(
@@ -16,7 +16,7 @@ pub fn line_sites(
     module: &str,
     function: &str,
     line: &SourceLine,
-) -> Result<Vec<Site>, Box<Diagnostic>> {
+) -> Result<Vec<FoundSite>, Box<Diagnostic>> {
     let modules = kernel.modules_matching(module);
     if modules.is_empty() {
         return Err(Box::new(refusals::no_module(kernel, module)));
@@ -47,7 +47,7 @@ struct Search<'k> {
     kernel: &'k Kernel,
     line: &'k SourceLine,
     seen: Seen,
-    sites: Vec<Site>,
+    sites: Vec<FoundSite>,
     taken: HashSet<(usize, u64)>,
 }
 

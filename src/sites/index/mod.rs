@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::catalog::refusals;
 pub use super::copies::resolve::Known;
 use super::target::Kernel;
-use super::{Boundary, FunctionSites, Site, SiteIndex, SourceLine};
+use super::{Boundary, FoundSite, FunctionSites, SiteIndex, SourceLine};
 use crate::diag::Diagnostic;
 use crate::dwarf::{self, Function};
 use crate::glob::{Pattern, is_glob};
@@ -188,7 +188,7 @@ impl DwarfIndex {
     }
 
     /// Addresses become names.
-    fn sites(&self, module: usize, known: &Known, boundary: Boundary) -> Vec<Site> {
+    fn sites(&self, module: usize, known: &Known, boundary: Boundary) -> Vec<FoundSite> {
         let points = match boundary {
             Boundary::Entry => &known.entries,
             Boundary::Return => &known.exits,
@@ -284,7 +284,7 @@ impl SiteIndex for DwarfIndex {
         module: &str,
         function: &str,
         line: &SourceLine,
-    ) -> Result<Vec<Site>, Box<Diagnostic>> {
+    ) -> Result<Vec<FoundSite>, Box<Diagnostic>> {
         super::copies::line_sites::line_sites(&self.kernel, module, function, line)
     }
 }

@@ -3,10 +3,11 @@
 use super::disas::Place;
 use crate::debuginfo::Reference;
 use crate::dwarf::{DebugInfo, Frame};
+use crate::probe::Probe;
+use crate::sites::LiveInsn;
 use crate::sites::code::decode;
 use crate::sites::target::Kernel;
 use crate::sites::target::symtab::Symbol;
-use crate::sites::{LiveInsn, Probe};
 
 /// For a listing.
 #[derive(Clone, Debug, Default)]
@@ -37,10 +38,11 @@ impl<'k> Answers<'k> {
     /// `None`: its function is not there.
     pub fn about(&mut self, probe: &Probe) -> Option<About> {
         let (module, symbol) = self.place(probe)?;
-        let linked = symbol.address.saturating_add(probe.offset.into());
+        let offset = probe.place.offset()?;
+        let linked = symbol.address.saturating_add(offset.into());
         let mut about = About {
             address: self.kernel.run_time(module, linked).filter(|address| *address != 0),
-            text: self.text(module, &symbol, probe.offset),
+            text: self.text(module, &symbol, offset),
             ..About::default()
         };
         let Some(info) = self.opened.info(module) else { return Some(about) };
@@ -52,7 +54,7 @@ impl<'k> Answers<'k> {
             about.frames = body.at(linked).into_iter().cloned().collect();
             let copies = body.frames().skip(1);
             let mut entries = vec![linked];
-            entries.extend(probe.path().iter().map(|offset| symbol.address.saturating_add(*offset)));
+            entries.extend(probe.place.path().iter().map(|offset| symbol.address.saturating_add(*offset)));
             if let Some(callers) = self.kernel.callers(module).filter(|_| entries.len() == 1) {
                 entries.extend(callers.keys_to(linked));
             }
@@ -63,11 +65,11 @@ impl<'k> Answers<'k> {
     }
 
     fn place(&self, probe: &Probe) -> Option<(usize, Symbol)> {
-        let modules = self.kernel.modules_matching(&probe.module);
-        let named = self.kernel.functions_named(&modules, &probe.function);
+        let modules = self.kernel.modules_matching(&probe.name.module);
+        let named = self.kernel.functions_named(&modules, &probe.name.function);
         // Of namesakes the probe's address tells which one it is.
         let here = |(module, symbol): &(usize, Symbol)| {
-            self.kernel.run_time(*module, symbol.address).unwrap_or(0) == probe.address
+            self.kernel.run_time(*module, symbol.address).unwrap_or(0) == probe.place.func().unwrap_or(0)
         };
         named.iter().find(|place| here(place)).or(named.first()).copied()
     }

@@ -4,36 +4,23 @@ use crate::debuginfo::Image;
 use crate::diag::Diagnostic;
 use crate::dwarf::variables::scope::{NoScope, Scope};
 use crate::dwarf::{self, Variables};
+use crate::probe::{Fields, Site};
 use crate::sites::catalog::Catalog;
 use crate::sites::target::Kernel;
 use crate::sites::target::symtab::Symbol;
-
-/// An instruction by name: `kinst:module:function:offset`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Instruction {
-    /// A glob, or empty.
-    pub module: String,
-    /// One function: `show#2` where its name is not its own.
-    pub function: String,
-    pub offset: u64,
-    /// Of an edge: where it leads, in the order of control, as far as that is in the function.
-    pub path: Vec<u64>,
-    /// The function whose inlined copy is meant; `None`: the innermost one.
-    pub copy: Option<String>,
-}
 
 /// An instruction of a module, found.
 struct Found<'q> {
     /// Among those that were asked for.
     index: usize,
-    asked: &'q Instruction,
+    asked: &'q Site,
     module: usize,
     symbol: Symbol,
 }
 
 impl Kernel {
     /// One answer for each instruction, in their order. The debug information of each module is opened once.
-    pub fn scopes(&self, asked: &[Instruction]) -> Vec<Result<Scope, NoScope>> {
+    pub fn scopes(&self, asked: &[Site]) -> Vec<Result<Scope, NoScope>> {
         let mut answers: Vec<Result<Scope, NoScope>> = Vec::with_capacity(asked.len());
         let mut found: Vec<Found<'_>> = Vec::new();
         for (index, asked) in asked.iter().enumerate() {
@@ -56,7 +43,7 @@ impl Kernel {
         answers
     }
 
-    fn place_of(&self, asked: &Instruction) -> Option<(usize, Symbol)> {
+    fn place_of(&self, asked: &Site) -> Option<(usize, Symbol)> {
         let modules = self.modules_matching(&asked.module);
         let named = self.functions_named(&modules, &asked.function);
         named.into_iter().find(|(_, symbol)| asked.offset < symbol.size || symbol.size == 0)
@@ -99,15 +86,16 @@ impl Kernel {
 }
 
 impl Kernel {
-    /// Instructions at which all registers are as they are at the one that was asked for: those that an edge leads to from
+    /// Sites at which all registers are as they are at the one that was asked for: those that an edge leads to from
     /// a branch, and the static keys that control comes from.
-    fn same_state(&self, module: usize, symbol: &Symbol, asked: &Instruction) -> Vec<u64> {
+    fn same_state(&self, module: usize, symbol: &Symbol, asked: &Site) -> Vec<u64> {
         const FAR: usize = 4;
         let address = |offset: &u64| symbol.address.wrapping_add(*offset);
         let Some(callers) = self.callers(module) else { return Vec::new() };
-        if !asked.path.is_empty() {
+        let path = asked.path();
+        if !path.is_empty() {
             let branches = callers.is_branch(address(&asked.offset));
-            return if branches { asked.path.iter().map(address).collect() } else { Vec::new() };
+            return if branches { path.iter().map(address).collect() } else { Vec::new() };
         }
         let mut found = vec![address(&asked.offset)];
         let mut next = 0;
@@ -120,23 +108,19 @@ impl Kernel {
 }
 
 impl Catalog {
-    /// The instructions that a description of kinst names, as module, function and name, each of which means no other
-    /// one. An error is a description that cannot be.
-    pub fn instructions_named(
-        &self,
-        module: &str,
-        function: &str,
-        name: &str,
-    ) -> Result<Vec<[String; 3]>, Box<Diagnostic>> {
+    /// The instructions that a description of kinst names, each as a site that is no other one. An error is a description
+    /// that cannot be.
+    pub fn instructions_named(&self, fields: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
         let mut named = Vec::new();
-        for (of, symbol, probe) in self.kinst_probes(module, function, name)? {
-            let reference = self.kernel().function_ref(of, &symbol);
-            let (function, needed) = match reference {
+        for (of, symbol, probe) in self.kinst_probes(fields)? {
+            let Some(site) = probe.site() else { continue };
+            let (function, needed) = match self.kernel().function_ref(of, &symbol) {
                 Some(reference) => (reference.function, reference.module_needed),
-                None => (probe.function, true),
+                None => (probe.name.function, true),
             };
-            let module = if needed { self.kernel().modules()[of].name.clone() } else { module.to_owned() };
-            named.push([module, function, probe.name]);
+            let module =
+                if needed { self.kernel().modules()[of].name.clone() } else { fields.module.clone() };
+            named.push(Site { module, function, ..site });
         }
         Ok(named)
     }

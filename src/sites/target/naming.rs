@@ -2,8 +2,9 @@
 
 use super::Kernel;
 use super::symtab::Symbol;
+use crate::probe::{Site, Target};
+use crate::sites::FoundSite;
 use crate::sites::code::points::Point;
-use crate::sites::{Site, Target};
 
 /// How a function is written in a description.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,27 +74,27 @@ impl Kernel {
     }
 
     /// The site at an address.
-    pub(in crate::sites) fn site(&self, module: usize, address: u64) -> Result<Site, NoSite> {
+    pub(in crate::sites) fn site(&self, module: usize, address: u64) -> Result<FoundSite, NoSite> {
         let symbol = self.caller(module, address)?;
         let name = self.function_ref(module, symbol).ok_or(NoSite::Dead)?;
-        Ok(Site {
+        let site = Site {
             module: self.modules()[module].name.clone(),
-            caller: name.function,
+            function: name.function,
             offset: address - symbol.address,
-            over: Vec::new(),
-            to: None,
-            module_needed: name.module_needed,
-        })
+            ..Site::default()
+        };
+        Ok(FoundSite { site, module_needed: name.module_needed })
     }
 
     /// The site of a point in the control flow.
-    pub(in crate::sites) fn point(&self, module: usize, point: Point) -> Result<Site, NoSite> {
-        let site = self.site(module, point.address())?;
-        let Point::Edge { from, over, to } = point else { return Ok(site) };
+    pub(in crate::sites) fn point(&self, module: usize, point: Point) -> Result<FoundSite, NoSite> {
+        let found = self.site(module, point.address())?;
+        let Point::Edge { from, over, to } = point else { return Ok(found) };
         let target = self.target(module, from, to).ok_or(NoSite::Dead)?;
-        let start = from - site.offset;
+        let start = from - found.site.offset;
         let over = over.keys().iter().map(|key| key.checked_sub(start)).collect::<Option<_>>();
-        Ok(Site { over: over.ok_or(NoSite::Dead)?, to: Some(target), ..site })
+        let site = Site { over: over.ok_or(NoSite::Dead)?, to: Some(target), ..found.site };
+        Ok(FoundSite { site, ..found })
     }
 
     /// Where an edge leads, as its description names it. A namesake need not be told apart: only one address is where

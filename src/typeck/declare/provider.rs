@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::specs::Allowed;
 use crate::glob::Pattern;
 use crate::parser::ast;
+use crate::probe::Fields;
 use crate::typeck::{Checker, Error, Result};
 use crate::types::{Type, TypeSource};
 
@@ -95,7 +96,7 @@ impl Checker<'_> {
     }
 
     /// The names of the probes that a description matches, if its provider was defined.
-    pub(in crate::typeck) fn declared_probes(&self, fields: &ast::ProbeFields) -> Vec<String> {
+    pub(in crate::typeck) fn declared_probes(&self, fields: &Fields) -> Vec<String> {
         let Some(provider) = self.providers.get(&fields.provider) else { return Vec::new() };
         let pattern = Pattern::new(&fields.name);
         let names = provider.probes.iter().map(|probe| &probe.name);
@@ -103,7 +104,7 @@ impl Checker<'_> {
     }
 
     /// What `args[]` of one probe is, if its provider was defined.
-    pub(in crate::typeck) fn declared_arguments(&self, fields: &ast::ProbeFields) -> Option<Vec<Argument>> {
+    pub(in crate::typeck) fn declared_arguments(&self, fields: &Fields) -> Option<Vec<Argument>> {
         let provider = self.providers.get(&fields.provider)?;
         let probe = provider.probes.iter().find(|probe| probe.name == fields.name)?;
         let seen = probe.translated.iter();

@@ -2,8 +2,10 @@
 
 use crate::diag::tags;
 use crate::dif::insn::Builtin;
-use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields, TagKind};
+use crate::parser::ast::{self, TagKind};
+use crate::probe::{Description, Fields};
 use crate::source::Span;
+use crate::sugar::plain::ProbeDesc;
 use crate::typeck::declare::provider::Argument;
 use crate::typeck::typed::{Expr, ExprKind};
 use crate::typeck::words;
@@ -100,7 +102,7 @@ impl Checker<'_> {
                 (a, b) => a.is_err() && b.is_err(),
             };
             if !agree {
-                let shown = |fields: &ProbeFields, found: &Result<Argument>| match found {
+                let shown = |fields: &Fields, found: &Result<Argument>| match found {
                     Ok((_, _, ty)) => format!("of {fields} args[{}] is {ty}", wanted.number),
                     Err(_) => format!("{fields} has no args[{}]", wanted.number),
                 };
@@ -113,15 +115,19 @@ impl Checker<'_> {
     }
 
     /// The probes that a description names. One that is written out is itself, whether it is there or not.
-    fn probes_of(&self, probe: &ProbeDescKind) -> Vec<ProbeFields> {
-        let ProbeDescKind::Fields(fields) = probe else { return self.env.kernel.probes(probe) };
+    fn probes_of(&self, probe: &Description) -> Vec<Fields> {
+        let fields = match probe {
+            Description::Id(_) => return self.env.places.probes(probe),
+            Description::Fields(fields) => fields,
+            Description::Site(site) => return vec![site.fields()],
+        };
         let own = matches!(fields.name.as_str(), "BEGIN" | "END" | "ERROR");
         if own && matches!(fields.provider.as_str(), "" | "dtrace") {
-            return vec![ProbeFields { provider: "dtrace".to_string(), ..ProbeFields::clone(fields) }];
+            return vec![Fields { provider: "dtrace".to_string(), ..Fields::clone(fields) }];
         }
         let declared = self.declared_probes(fields);
         if !declared.is_empty() {
-            let named = |name| ProbeFields { name, ..ProbeFields::clone(fields) };
+            let named = |name| Fields { name, ..Fields::clone(fields) };
             return declared.into_iter().map(named).collect();
         }
         let exact = |field: &str| !field.is_empty() && !is_glob(field);
@@ -131,13 +137,13 @@ impl Checker<'_> {
             provider => exact(provider),
         };
         match written_out {
-            true => vec![ProbeFields::clone(fields)],
-            false => self.env.kernel.probes(probe),
+            true => vec![Fields::clone(fields)],
+            false => self.env.places.probes(probe),
         }
     }
 
     /// Of one probe.
-    fn argument_of(&self, fields: &ProbeFields, wanted: Wanted) -> Result<Argument> {
+    fn argument_of(&self, fields: &Fields, wanted: Wanted) -> Result<Argument> {
         let Wanted { number, index, span } = wanted;
         let outside = |count: u64| Box::new(Error::ArgumentIndex { number, count, span: index });
         let number = usize::try_from(number).unwrap_or(usize::MAX);
@@ -179,7 +185,7 @@ impl Checker<'_> {
 
     /// Of the function that a probe of fbt is in. Of a tracepoint, which sdt's probes are, that of the function which calls all
     /// who listen: what it is told for itself comes first.
-    fn prototype_of(&self, fields: &ProbeFields) -> Option<Prototype> {
+    fn prototype_of(&self, fields: &Fields) -> Option<Prototype> {
         let module = if is_glob(&fields.module) { "" } else { fields.module.as_str() };
         match fields.provider.as_str() {
             "sdt" => {}
@@ -209,7 +215,13 @@ impl Checker<'_> {
     }
 
     /// The types of all arguments of a description's probes; none, if they are not known or not the same.
-    pub(in crate::typeck) fn argument_types(&self, probe: &ProbeDescKind) -> Vec<Type> {
+    pub(in crate::typeck) fn argument_types(&self, probe: &Description) -> Vec<Type> {
+        if let Some(scope) = self.scope_of(probe) {
+            return match &*scope {
+                Ok(scope) => self.types_of_parameters(scope),
+                Err(_) => Vec::new(),
+            };
+        }
         let mut lists = self.probes_of(probe).into_iter().map(|fields| self.argument_list(&fields));
         let first = lists.next().unwrap_or_default();
         let agrees =
@@ -217,15 +229,9 @@ impl Checker<'_> {
         if lists.all(agrees) { first } else { Vec::new() }
     }
 
-    fn argument_list(&self, fields: &ProbeFields) -> Vec<Type> {
+    fn argument_list(&self, fields: &Fields) -> Vec<Type> {
         if let Some(arguments) = self.declared_arguments(fields) {
             return arguments.into_iter().map(|(_, _, ty)| ty).collect();
-        }
-        if let Some(scope) = self.scope_of(fields) {
-            return match &*scope {
-                Ok(scope) => self.types_of_parameters(scope),
-                Err(_) => Vec::new(),
-            };
         }
         match has_prototypes(fields).then(|| self.prototype_of(fields)).flatten() {
             None => Vec::new(),
@@ -253,16 +259,16 @@ fn same(a: &Argument, b: &Argument) -> bool {
 }
 
 /// The probes of these providers have the arguments of functions.
-fn has_prototypes(fields: &ProbeFields) -> bool {
+fn has_prototypes(fields: &Fields) -> bool {
     matches!(fields.provider.as_str(), "fbt" | "sdt" | "syscall")
 }
 
-fn is_return(fields: &ProbeFields) -> bool {
+fn is_return(fields: &Fields) -> bool {
     fields.provider != "sdt" && fields.name == "return"
 }
 
 /// fbt has the offset of the return there, syscall the value.
-fn first_of_return(fields: &ProbeFields) -> Type {
+fn first_of_return(fields: &Fields) -> Type {
     if fields.provider == "fbt" { INT } else { LONG }
 }
 

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 
 use super::arguments::is_glob;
 use crate::dwarf::variables::scope::NoScope;
-use crate::parser::ast::{self, ProbeDesc, ProbeDescKind, ProbeFields};
+use crate::parser::ast;
 use crate::parser::visit;
-use crate::sites::Instruction;
+use crate::probe::{Description, Fields, Site};
+use crate::sites::InScope;
 use crate::source::Span;
-use crate::sugar::plain;
+use crate::sugar::plain::{self, ProbeDesc};
 use crate::typeck::{Checker, Error, Result, typed};
-use crate::types::InScope;
 
 /// A place whose variables a clause names.
 #[derive(Clone, Debug)]
@@ -45,19 +45,23 @@ impl Checker<'_> {
     /// All places of a program that is going to be asked about, in one question: each by itself would open the debug
     /// information.
     pub(in crate::typeck) fn ask_ahead(&self, program: &plain::Program) {
-        let mut asked: Vec<Instruction> = Vec::new();
+        let mut asked: Vec<Site> = Vec::new();
         for item in &program.items {
             let plain::Item::Clause(clause) = item else { continue };
             let named = self.variables_named(clause).any();
             for probe in clause.probes.iter().filter(|probe| is_of_kinst(probe)) {
-                asked.extend(instruction_of(probe).filter(|_| named));
+                if !named && !self.env.stability {
+                    continue;
+                }
+                let sites = self.sites_of(probe);
                 // For the types of its arguments: of the innermost copy.
-                let alone = || instruction_of(&ProbeDesc { copy: None, ..probe.clone() });
-                asked.extend(self.env.stability.then(alone).flatten());
+                let alone = sites.iter().map(|site| Site { copy: None, ..site.clone() });
+                asked.extend(alone.filter(|_| self.env.stability));
+                asked.extend(sites.iter().filter(|_| named).cloned());
             }
         }
         if asked.len() > 1 {
-            self.env.kernel.scopes(&asked);
+            self.env.places.scopes(&asked);
         }
     }
 
@@ -77,12 +81,11 @@ impl Checker<'_> {
         }
         let mut places = Vec::new();
         for site in &sites {
-            places.extend(self.instructions_of(site)?);
+            places.extend(self.places_of(site)?);
         }
-        let (places, asked): (Vec<ProbeDesc>, Vec<Instruction>) =
-            places.into_iter().filter_map(|place| instruction_of(&place).map(|asked| (place, asked))).unzip();
-        let scopes = self.env.kernel.scopes(&asked);
-        let places = places.into_iter().zip(scopes).map(|(probe, in_scope)| Place { probe, in_scope });
+        let (probes, asked): (Vec<ProbeDesc>, Vec<Site>) = places.into_iter().unzip();
+        let scopes = self.env.places.scopes(&asked);
+        let places = probes.into_iter().zip(scopes).map(|(probe, in_scope)| Place { probe, in_scope });
         let mut clauses: Vec<typed::Clause> = Vec::new();
         self.absences.clear();
         self.places = without_padding(places.collect());
@@ -114,27 +117,44 @@ impl Checker<'_> {
         named
     }
 
-    /// The places that a description names, each by a description of its own.
-    fn instructions_of(&self, probe: &ProbeDesc) -> Result<Vec<ProbeDesc>> {
-        let ProbeDescKind::Fields(fields) = &probe.kind else { return Ok(vec![probe.clone()]) };
-        // What sugar wrote is one place already.
-        if probe.copy.is_some() {
-            return Ok(vec![probe.clone()]);
-        }
-        let named = match is_of_kinst(probe) {
-            true => self
-                .env
-                .kernel
-                .instructions(fields)
-                .map_err(|diagnostic| Box::new(Error::Description { diagnostic, span: probe.span }))?,
-            false if !is_glob(&fields.function) => vec![ProbeFields::clone(fields)],
-            false => self.env.kernel.probes(&probe.kind),
+    /// The places that a description names, each by a description of its own and with its instruction.
+    fn places_of(&self, probe: &ProbeDesc) -> Result<Vec<(ProbeDesc, Site)>> {
+        let nothing = || Box::new(Error::NoPlace { probe: probe.kind.to_string(), span: probe.span });
+        let fields = match &probe.kind {
+            Description::Site(site) => return Ok(vec![(probe.clone(), Site::clone(site))]),
+            Description::Fields(fields) => fields,
+            Description::Id(_) => return Err(nothing()),
         };
-        if named.is_empty() {
-            return Err(Box::new(Error::NoPlace { probe: fields.to_string(), span: probe.span }));
+        let described = |kind| ProbeDesc { kind, span: probe.span };
+        let places: Vec<(ProbeDesc, Site)> = match is_of_kinst(probe) {
+            true => {
+                let sites = self.env.places.instructions(fields);
+                let error = |diagnostic| Box::new(Error::Description { diagnostic, span: probe.span });
+                let place = |site: Site| (described(Description::Site(Box::new(site.clone()))), site);
+                sites.map_err(error)?.into_iter().map(place).collect()
+            }
+            false => {
+                let named = match is_glob(&fields.function) {
+                    true => self.env.places.probes(&probe.kind),
+                    false => vec![Fields::clone(fields)],
+                };
+                let place = |fields: Fields| {
+                    let site = first_instruction(&fields);
+                    (described(Description::Fields(Box::new(fields))), site)
+                };
+                named.into_iter().map(place).collect()
+            }
+        };
+        if places.is_empty() { Err(nothing()) } else { Ok(places) }
+    }
+
+    /// The instructions that a description of kinst names; none, if it cannot be. Whether it can is asked later.
+    pub(in crate::typeck) fn sites_of(&self, probe: &ProbeDesc) -> Vec<Site> {
+        match &probe.kind {
+            Description::Site(site) => vec![Site::clone(site)],
+            Description::Fields(fields) => self.env.places.instructions(fields).unwrap_or_default(),
+            Description::Id(_) => Vec::new(),
         }
-        let place = |fields| ProbeDesc { kind: ProbeDescKind::Fields(Box::new(fields)), ..probe.clone() };
-        Ok(named.into_iter().map(place).collect())
     }
 
     /// Variables that are not there are an error, or warnings if option missinglocals says so.
@@ -191,39 +211,23 @@ impl Named {
 /// The first instruction of a function: its parameters are where they were passed.
 fn is_entry(probe: &ProbeDesc) -> bool {
     match &probe.kind {
-        ProbeDescKind::Fields(fields) => {
+        Description::Fields(fields) => {
             fields.provider == "fbt" && fields.name == "entry" && !fields.function.is_empty()
         }
-        ProbeDescKind::Id(_) => false,
+        Description::Id(_) | Description::Site(_) => false,
     }
+}
+
+/// Of a function that fbt traces.
+fn first_instruction(fields: &Fields) -> Site {
+    Site { module: fields.module.clone(), function: fields.function.clone(), ..Site::default() }
 }
 
 /// An instruction of the kernel, or several.
 pub(in crate::typeck) fn is_of_kinst(probe: &ProbeDesc) -> bool {
     match &probe.kind {
-        ProbeDescKind::Fields(fields) => fields.provider == "kinst" && !fields.function.is_empty(),
-        ProbeDescKind::Id(_) => false,
+        Description::Site(_) => true,
+        Description::Fields(fields) => fields.provider == "kinst" && !fields.function.is_empty(),
+        Description::Id(_) => false,
     }
-}
-
-/// The instruction that a written-out description names; of an edge the one that it leaves.
-pub(in crate::typeck) fn instruction_of(probe: &ProbeDesc) -> Option<Instruction> {
-    let ProbeDescKind::Fields(fields) = &probe.kind else { return None };
-    instruction(fields, probe.copy.as_deref())
-}
-
-pub(in crate::typeck) fn instruction(fields: &ProbeFields, copy: Option<&str>) -> Option<Instruction> {
-    let mut places = fields.name.split('-');
-    let from = places.next().unwrap_or_default();
-    let (offset, path) = match fields.provider.as_str() {
-        "kinst" => (from.parse().ok()?, places.map_while(|place| place.parse().ok()).collect()),
-        _ => (0, Vec::new()),
-    };
-    Some(Instruction {
-        module: fields.module.clone(),
-        function: fields.function.clone(),
-        offset,
-        path,
-        copy: copy.map(str::to_owned),
-    })
 }

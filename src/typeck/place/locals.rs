@@ -1,18 +1,20 @@
 //! typeck/place/locals.rs: `locals->name` and `args[i]` at an instruction of the kernel: the variables of the code that is traced.
 
-use super::fan_out::{Absence, Place, Unknown, instruction, is_of_kinst};
+use super::fan_out::{Absence, Place, Unknown, is_of_kinst};
 use crate::diag::suggest;
 use crate::dif::insn::{Builtin, Subr};
 use crate::dif::verify::MAX_VALUE;
 use crate::dwarf::variables::scope::{self, Variable};
 use crate::dwarf::variables::term::{Binary, Location, Register, Term, Unary};
 use crate::parser::ast;
+use crate::probe::{Description, Site};
+use crate::sites::InScope;
 use crate::source::{Span, Spanned};
 use crate::typeck::declare::names::Name;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, Memory, Place as Lvalue, Scope};
 use crate::typeck::{Checker, Error, Result};
+use crate::types::Type;
 use crate::types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
-use crate::types::{InScope, Type};
 use crate::vocabulary::constants;
 
 /// A register holds no more.
@@ -60,7 +62,7 @@ impl Checker<'_> {
             name: name.to_owned(),
             similar: suggest::nearest(name, scope.names()).map(str::to_owned),
             known: known(scope),
-            place: place.probe.to_string(),
+            place: place.probe.kind.to_string(),
             elsewhere: elsewhere.map(|(place, _)| place),
         };
         Err(Box::new(Error::LocalUndefined { unknown, span: member.span }))
@@ -71,7 +73,7 @@ impl Checker<'_> {
         self.places.iter().find_map(|place| {
             let scope = place.in_scope.as_ref().as_ref().ok()?;
             let ty = self.type_of_variable(scope.find(name)?, scope);
-            self.is_readable(&ty).then(|| (place.probe.to_string(), ty))
+            self.is_readable(&ty).then(|| (place.probe.kind.to_string(), ty))
         })
     }
 
@@ -107,9 +109,17 @@ impl Checker<'_> {
     }
 
     /// The variables at a description that names one instruction.
-    pub(in crate::typeck) fn scope_of(&self, fields: &ast::ProbeFields) -> Option<InScope> {
-        let instruction = instruction(fields, None).filter(|_| fields.provider == "kinst")?;
-        self.env.kernel.scopes(&[instruction]).pop()
+    pub(in crate::typeck) fn scope_of(&self, description: &Description) -> Option<InScope> {
+        let found = match description {
+            Description::Site(site) => vec![Site::clone(site)],
+            Description::Fields(fields) if fields.provider == "kinst" && !fields.function.is_empty() => {
+                self.env.places.instructions(fields).unwrap_or_default()
+            }
+            Description::Fields(_) | Description::Id(_) => Vec::new(),
+        };
+        let [site] = &found[..] else { return None };
+        // What a listing shows is of the innermost copy.
+        self.env.places.scopes(&[Site { copy: None, ..site.clone() }]).pop()
     }
 
     /// The parameters of the function, or copy, that a place is in: for listings.
@@ -127,7 +137,7 @@ impl Checker<'_> {
 
     fn require_scope<'p>(&self, place: &'p Place, what: &str, span: Span) -> Result<&'p scope::Scope> {
         place.in_scope.as_ref().as_ref().map_err(|why| {
-            let (what, at) = (what.to_owned(), place.probe.to_string());
+            let (what, at) = (what.to_owned(), place.probe.kind.to_string());
             Box::new(Error::NoScope { what, place: at, why: why.to_string(), probe: place.probe.span, span })
         })
     }
@@ -185,7 +195,7 @@ impl Checker<'_> {
     /// A variable that is not there: told when all places of the clause have been seen, once for all that the clause
     /// says of it. Until then it is 0.
     fn absent_at(&mut self, what: &str, why: String, ty: Type, place: &Place, span: Span) -> Result<Expr> {
-        let entry = (place.probe.to_string(), why);
+        let entry = (place.probe.kind.to_string(), why);
         match self.absences.iter_mut().find(|absence| absence.what == what) {
             Some(known) if known.places.contains(&entry) => {}
             Some(known) => known.places.push(entry),
@@ -201,7 +211,7 @@ impl Checker<'_> {
             let what = what.to_owned();
             return Err(Box::new(Error::LargeZero {
                 what,
-                place: place.probe.to_string(),
+                place: place.probe.kind.to_string(),
                 bytes,
                 most,
                 span,

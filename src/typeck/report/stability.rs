@@ -1,8 +1,9 @@
 //! typeck/report/stability.rs: what a clause depends on: the report of -v, and what option amin asks for.
 
 use crate::attributes::{self, Attributes, EVOLVING, KERNEL, Provider, STABLE};
-use crate::parser::ast::{self, Expr, ExprKind, Pragma, PragmaSubject, ProbeDescKind, ProbeFields, TypeSpec};
+use crate::parser::ast::{self, Expr, ExprKind, Pragma, PragmaSubject, TypeSpec};
 use crate::parser::visit;
+use crate::probe::{Description, Fields};
 use crate::sugar::plain;
 use crate::typeck::place::arguments::is_glob;
 use crate::typeck::{Checker, Error, Result};
@@ -21,7 +22,7 @@ pub struct Stability {
 /// What is promised of the probes of one description.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProbeStability {
-    pub probe: ProbeDescKind,
+    pub probe: Description,
     pub description: Attributes,
     pub arguments: Attributes,
     /// Of `args[]`; none, if they are not known or not the same for all probes.
@@ -59,18 +60,18 @@ impl Checker<'_> {
         Stability { probes, statements }
     }
 
-    pub(in crate::typeck) fn stability_of_probe(&self, probe: &ProbeDescKind) -> ProbeStability {
+    pub(in crate::typeck) fn stability_of_probe(&self, probe: &Description) -> ProbeStability {
         let found = match probe {
-            ProbeDescKind::Fields(_) => None,
+            Description::Fields(_) | Description::Site(_) => None,
             // A number is one probe.
-            id => self.env.kernel.probes(id).pop(),
+            Description::Id(_) => self.env.places.probes(probe).pop(),
         };
-        let probe = found.map_or_else(|| probe.clone(), |fields| ProbeDescKind::Fields(Box::new(fields)));
-        let (description, arguments) = match &probe {
-            ProbeDescKind::Fields(fields) => {
-                (self.attributes_of_description(fields), self.provider_of(&fields.provider).args)
+        let probe = found.map_or_else(|| probe.clone(), |fields| Description::Fields(Box::new(fields)));
+        let (description, arguments) = match probe.fields() {
+            Some(fields) => {
+                (self.attributes_of_description(&fields), self.provider_of(&fields.provider).args)
             }
-            ProbeDescKind::Id(_) => (Provider::UNKNOWN.provider, Provider::UNKNOWN.args),
+            None => (Provider::UNKNOWN.provider, Provider::UNKNOWN.args),
         };
         let types = self.argument_types(&probe);
         ProbeStability { probe, description, arguments, types }
@@ -81,14 +82,14 @@ impl Checker<'_> {
         let Some(least) = self.env.amin else { return Ok(()) };
         let mut arguments = STABLE;
         for probe in &clause.probes {
-            let ProbeDescKind::Fields(fields) = &probe.kind else { continue };
+            let Some(fields) = probe.kind.fields() else { continue };
             let own = fields.provider.is_empty() && matches!(fields.name.as_str(), "BEGIN" | "END" | "ERROR");
-            let provider = if own { "dtrace" } else { fields.provider.as_str() };
-            let fields = ProbeFields { provider: provider.to_string(), ..ProbeFields::clone(fields) };
-            arguments = arguments.min(self.provider_of(provider).args);
+            let provider = if own { "dtrace".to_owned() } else { fields.provider };
+            arguments = arguments.min(self.provider_of(&provider).args);
+            let fields = Fields { provider, ..fields };
             let found = self.attributes_of_description(&fields);
             if !found.reaches(least) {
-                let what = format!("the probe description {probe}");
+                let what = format!("the probe description {}", probe.kind);
                 return Err(Box::new(Error::Unstable { what, found, least, span: probe.span }));
             }
         }
@@ -156,7 +157,7 @@ impl Checker<'_> {
         given.or_else(|| Provider::known(provider)).unwrap_or(Provider::UNKNOWN)
     }
 
-    fn attributes_of_description(&self, fields: &ProbeFields) -> Attributes {
+    fn attributes_of_description(&self, fields: &Fields) -> Attributes {
         let written = |field: &str| !field.is_empty() && !is_glob(field);
         let (module, function) = (written(&fields.module), written(&fields.function));
         self.provider_of(&fields.provider).of_description(module, function, written(&fields.name))

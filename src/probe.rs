@@ -1,0 +1,237 @@
+//! probe.rs: what a probe is: how a program describes it, where it is, and who it is.
+
+use std::fmt;
+
+/// `provider:module:function:name`. Of a description an empty field matches anything, and globs are kept as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Fields {
+    pub provider: String,
+    pub module: String,
+    pub function: String,
+    pub name: String,
+}
+
+/// What a clause says of its probes after the sugar.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Description {
+    Id(u32),
+    /// As it was written.
+    Fields(Box<Fields>),
+    /// One place in the kernel's code.
+    Site(Box<Site>),
+}
+
+/// An instruction of the kernel, or an edge of its control flow: what `kinst:module:function:53-61` names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Site {
+    /// A glob, or empty: any module that has the function.
+    pub module: String,
+    /// The function's symbol; `name#2` where namesakes need telling apart.
+    pub function: String,
+    /// Bytes from the symbol.
+    pub offset: u64,
+    /// Only when control goes over these static keys, in bytes from the symbol,
+    pub over: Vec<u64>,
+    /// and then there.
+    pub to: Option<Target>,
+    /// The function whose inlined copy is meant: what `args[]` and `locals` are there. `None`: of the innermost.
+    pub copy: Option<String>,
+}
+
+/// Where an edge of the control flow leads.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Target {
+    /// The function symbol, if it is not the one of the branch: a part of it that is elsewhere (`f.cold`).
+    pub function: Option<String>,
+    /// Bytes from the symbol.
+    pub offset: u64,
+}
+
+/// A probe that exists: what a description matches, what `-l` lists, what the kernel is asked to arm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// The D variable `id`. Made on demand for kinst, and for profile but for its usual rates; the others' are fixed
+    /// for one kernel.
+    pub id: u32,
+    /// `probeprov` and so on.
+    pub name: Fields,
+    pub place: Place,
+}
+
+/// Where a probe fires; the kinds are those of the ABI. `func` is the run-time address of a function's symbol; offsets
+/// count from there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    Begin,
+    End,
+    Error,
+    /// `bytes` is the instruction that is expected there, at most 16; empty: do not compare.
+    Insn {
+        func: u64,
+        offset: u32,
+        bytes: Vec<u8>,
+    },
+    /// The branch at `offset` when it goes to `to`, a signed distance.
+    Edge {
+        func: u64,
+        offset: u32,
+        /// Static keys that it goes over; 0: none.
+        over: [u32; 2],
+        to: u32,
+        bytes: Vec<u8>,
+    },
+    FbtEntry {
+        func: u64,
+    },
+    FbtReturn {
+        func: u64,
+    },
+    /// On every CPU; `interval` is in nanoseconds.
+    Profile {
+        interval: u64,
+    },
+    /// On one CPU.
+    Tick {
+        interval: u64,
+    },
+    SyscallEntry {
+        number: u64,
+    },
+    SyscallReturn {
+        number: u64,
+    },
+    /// `func` is the run-time address of the tracepoint's own function.
+    Sdt {
+        func: u64,
+    },
+    Event {
+        number: u64,
+    },
+}
+
+impl Fields {
+    pub fn new(provider: &str, module: &str, function: &str, name: &str) -> Fields {
+        let [provider, module, function, name] = [provider, module, function, name].map(str::to_owned);
+        Fields { provider, module, function, name }
+    }
+}
+
+impl Description {
+    /// The fields that it is written with; `None`: it is a number.
+    pub fn fields(&self) -> Option<Fields> {
+        match self {
+            Description::Id(_) => None,
+            Description::Fields(fields) => Some(Fields::clone(fields)),
+            Description::Site(site) => Some(site.fields()),
+        }
+    }
+}
+
+impl Site {
+    /// The last field of its description: `53`, of an edge `53-61` or `53-f.cold+4`, over a static key `53-61-80`.
+    pub fn name(&self) -> String {
+        let mut name = self.offset.to_string();
+        for key in &self.over {
+            name += &format!("-{key}");
+        }
+        match &self.to {
+            None => name,
+            Some(to) => format!("{name}-{to}"),
+        }
+    }
+
+    /// As a description of kinst.
+    pub fn fields(&self) -> Fields {
+        Fields {
+            provider: "kinst".to_owned(),
+            module: self.module.clone(),
+            function: self.function.clone(),
+            name: self.name(),
+        }
+    }
+
+    /// Of an edge: where it leads, in the order of control, as far as that is in the function.
+    pub fn path(&self) -> Vec<u64> {
+        let to = self.to.iter().filter(|to| to.function.is_none()).map(|to| to.offset);
+        self.over.iter().copied().chain(to).collect()
+    }
+}
+
+impl Probe {
+    /// Of kinst: the instruction as a site. The end of an edge outside of its function is left out.
+    pub fn site(&self) -> Option<Site> {
+        let (offset, mut path) = (self.place.offset()?, self.place.path());
+        let inside = matches!(self.place, Place::Edge { to, .. } if to.cast_signed() >= 0);
+        let to = if inside { path.pop() } else { None };
+        Some(Site {
+            module: self.name.module.clone(),
+            function: self.name.function.clone(),
+            offset: offset.into(),
+            over: path,
+            to: to.map(|offset| Target { function: None, offset }),
+            copy: None,
+        })
+    }
+}
+
+impl Place {
+    /// Is it a place in the kernel's text, found by its address?
+    pub fn is_text(&self) -> bool {
+        self.func().is_some()
+    }
+
+    /// The run-time address of the function's symbol.
+    pub fn func(&self) -> Option<u64> {
+        use Place as P;
+        match self {
+            P::Insn { func, .. } | P::Edge { func, .. } | P::FbtEntry { func } | P::FbtReturn { func } => {
+                Some(*func)
+            }
+            P::Sdt { func } => Some(*func),
+            P::Begin | P::End | P::Error | P::Profile { .. } | P::Tick { .. } => None,
+            P::SyscallEntry { .. } | P::SyscallReturn { .. } | P::Event { .. } => None,
+        }
+    }
+
+    /// Of the instruction of kinst.
+    pub fn offset(&self) -> Option<u32> {
+        match self {
+            Place::Insn { offset, .. } | Place::Edge { offset, .. } => Some(*offset),
+            _ => None,
+        }
+    }
+
+    /// Where an edge leads, in the order of control, as far as that is in the function.
+    pub fn path(&self) -> Vec<u64> {
+        let Place::Edge { over, to, .. } = self else { return Vec::new() };
+        let keys = over.iter().copied().filter(|key| *key != 0);
+        let to = Some(*to).filter(|to| to.cast_signed() >= 0);
+        keys.chain(to).map(u64::from).collect()
+    }
+}
+
+impl fmt::Display for Fields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fields { provider, module, function, name } = self;
+        write!(f, "{provider}:{module}:{function}:{name}")
+    }
+}
+
+impl fmt::Display for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Description::Id(id) => write!(f, "{id}"),
+            Description::Fields(fields) => write!(f, "{fields}"),
+            Description::Site(site) => write!(f, "{}", site.fields()),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.function {
+            None => write!(f, "{}", self.offset),
+            Some(function) => write!(f, "{function}+{}", self.offset),
+        }
+    }
+}
