@@ -12,7 +12,7 @@ use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Formatter, GasFormatter, Instruction, Mnemonic, OpKind,
     Register,
 };
-use kinst::kernel::uapi::Reason;
+use kinst::uapi::Reason;
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
 /// A function's code.

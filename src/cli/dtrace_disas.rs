@@ -3,11 +3,11 @@
 use super::dtrace::{Failed, Run};
 use super::dtrace_trace;
 use super::report::in_color;
+use crate::driver::reason;
 use crate::dwarf::Frame;
-use crate::kernel::reason;
-use crate::kernel::uapi::Reason;
 use crate::sites::Refusal;
 use crate::sites::listing::disas::{self, Copy, Disassembler, Disassembly, Listed, Listing, Place, Refused};
+use crate::uapi::Reason;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;

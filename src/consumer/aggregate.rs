@@ -3,11 +3,11 @@
 use super::output::quantize;
 use super::output::stack::{user_pair, words};
 use super::output::{Text, bytes};
-use super::record::Layouts;
 use super::symbols::Symbols;
 use crate::dif::layout::{Llquantize, Lquantize, value_words};
+use crate::dif::record::Layouts;
 use crate::dif::{ActionKind, Aggregation, Display, Program};
-use crate::kernel::uapi::{AggEntry, Plain};
+use crate::uapi::{AggEntry, Plain};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 

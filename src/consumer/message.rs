@@ -1,7 +1,7 @@
 //! consumer/message.rs: faults and losses in words.
 
-use super::enabled::Enabled;
-use crate::kernel::uapi::{Fault, Flt, Status};
+use crate::dif::enabled::Enabled;
+use crate::uapi::{Fault, Flt, Status};
 
 /// `error on enabled probe ID 3 (ID 12: fbt:vmlinux:f:entry): invalid address (0x0) in action #1 at DIF offset 16`
 pub fn fault(fault: &Fault, enabled: &Enabled) -> String {

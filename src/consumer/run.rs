@@ -2,10 +2,11 @@
 
 use super::message::Drops;
 use super::text::Consumer;
-use crate::kernel::buffer::Drain;
-use crate::kernel::process::{self, Process};
-use crate::kernel::session::Kernel;
-use crate::kernel::{Error as KernelError, uapi};
+use crate::driver::Error as KernelError;
+use crate::driver::buffer::Drain;
+use crate::driver::process::{self, Process};
+use crate::driver::session::Kernel;
+use crate::uapi;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::BorrowedFd;
 use std::io;

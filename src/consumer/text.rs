@@ -1,20 +1,20 @@
 //! consumer/text.rs: records → the rows of dtrace(1), statement by statement.
 
 use super::aggregate::{Aggregations, Order, Row};
-use super::enabled::Enabled;
 use super::message;
 use super::output::bytes::Style;
 use super::output::flow::Flow;
 use super::output::{Text, bytes, quantize, shape, stack};
 use super::printf::{self, Argument, Context};
-use super::record::{Layouts, Record};
 use super::sink::Sink;
 use super::symbols::Symbols;
+use crate::dif::enabled::Enabled;
+use crate::dif::record::{Layouts, Record};
 use crate::dif::shape::Shape;
 use crate::dif::{Action, ActionKind, Conversion, Display, Format, Program, Statement, StatementKind};
-use crate::kernel::uapi::{self, Fault, Plain};
 use crate::options::{From, Options};
 use crate::probe::Fields;
+use crate::uapi::{self, Fault, Plain};
 
 /// What has been read of a trace, and how it is shown.
 pub struct Consumer<'p> {

@@ -1,7 +1,7 @@
 //! layout.rs: where the values of a clause's record and of an aggregation's entry are.
 
 use super::{Action, ActionKind, Clause, DifoIndex, Options, Program, Type, TypeKind};
-use crate::kernel::uapi;
+use crate::uapi;
 
 /// Bytes of one value in a payload or an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

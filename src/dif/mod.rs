@@ -3,10 +3,12 @@
 pub mod asm;
 pub mod disasm;
 pub mod dump;
+pub mod enabled;
 pub mod insn;
 pub mod interp;
 pub mod layout;
 pub mod object;
+pub mod record;
 pub mod shape;
 pub mod verify;
 

@@ -1,8 +1,8 @@
 //! object.rs: the wire form: a program with its probes as the kernel takes it (struct kinst_image), and back.
 
 use super::{Action, Clause, Difo, DifoIndex, Options, Program, Type, TypeKind, Variable};
-use crate::kernel::uapi::{self, Plain};
 use crate::probe::{Place, Probe};
+use crate::uapi::{self, Plain};
 use std::collections::HashMap;
 
 /// An enabling of one probe: indexes into the probes and into [`Program::clauses`]. Its EPID is its own index + 1.

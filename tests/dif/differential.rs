@@ -6,7 +6,7 @@ use crate::program::{self, Random};
 use kinst::dif::object::{self, Image};
 use kinst::dif::verify::{Limits, verify};
 use kinst::dif::{Options, Program, dump};
-use kinst::kernel::uapi::{self, Plain, Verify};
+use kinst::uapi::{self, Plain, Verify};
 use std::io::{Read, Write};
 use std::ops::Range;
 use std::path::PathBuf;

@@ -3,8 +3,8 @@
 use crate::model::Event;
 use kinst::dif::insn::{Builtin, Subr};
 use kinst::dif::interp::{Machine, Space};
-use kinst::kernel::uapi::Flt;
 use kinst::probe::{Fields, Place, Probe};
+use kinst::uapi::Flt;
 
 /// No memory but the program's own; `args[i]` is 1000 + i.
 pub struct Quiet;

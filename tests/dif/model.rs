@@ -4,7 +4,7 @@ use crate::machine::World;
 use kinst::dif::interp::{self, Fault, State};
 use kinst::dif::layout::{Llquantize, Lquantize, aggregation_layout, clause_layout, value_words};
 use kinst::dif::{Action, ActionKind, Clause, Options, Program};
-use kinst::kernel::uapi::{self, Flt, Plain};
+use kinst::uapi::{self, Flt, Plain};
 use std::collections::BTreeMap;
 
 /// One record of the ring.

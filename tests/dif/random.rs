@@ -7,7 +7,7 @@ use kinst::dif::insn::{Insn, Opcode};
 use kinst::dif::interp::{self, State};
 use kinst::dif::verify::{Limits, verify, verify_program};
 use kinst::dif::{CtfKind, Difo, Options, Type, disasm, dump, layout, object};
-use kinst::kernel::uapi::Flt;
+use kinst::uapi::Flt;
 use proptest::prelude::*;
 
 const LIMITS: Limits = Limits { max_probes: 1000, max_insns: 1 << 20 };

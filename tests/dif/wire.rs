@@ -8,8 +8,8 @@ use kinst::dif::verify::{Limits, Refusal, verify};
 use kinst::dif::{
     Action, ActionKind, Clause, CtfKind, Options, Program, Scope, Type, Variable, VariableKind,
 };
-use kinst::kernel::uapi::{self, Verify};
 use kinst::probe::{Fields, Place, Probe};
+use kinst::uapi::{self, Verify};
 
 const LIMITS: Limits = Limits { max_probes: 50_000, max_insns: 1000 };
 

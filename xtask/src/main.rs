@@ -48,7 +48,7 @@ enum Command {
     Fuzz(fuzz::Options),
     /// Run the benchmarks
     Bench(bench::Options),
-    /// Write src/kernel/uapi.rs from the module's header
+    /// Write src/uapi.rs from the module's header
     Uapi(uapi::Options),
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Machine, Space, Trouble};
 use crate::dif::{Difo, Options, Scope, TypeKind, Variable};
-use crate::kernel::uapi::Flt;
+use crate::uapi::Flt;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 

@@ -8,7 +8,7 @@ mod memory;
 mod subr;
 
 /// What a fault is called; one table for the kernel, the interpreter and whoever compares them.
-pub use crate::kernel::uapi::Flt;
+pub use crate::uapi::Flt;
 pub use memory::State;
 
 use super::Difo;

@@ -3,7 +3,7 @@
 use super::{Cpu, Space, Trouble, json};
 use crate::dif::insn::Subr;
 use crate::dif::verify::subr_rule;
-use crate::kernel::uapi::Flt;
+use crate::uapi::Flt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Bytes that memstr() makes a string of.

@@ -4,7 +4,7 @@ use super::{MAX_ACTIONS, MAX_AGGREGATION, MAX_FRAMES, MAX_PAYLOAD, MAX_TRACEMEM,
 use crate::dif::ActionKind;
 use crate::dif::layout::{Llquantize, Lquantize, value_words};
 use crate::dif::object::Image;
-use crate::kernel::uapi::{self, Plain, Verify};
+use crate::uapi::{self, Plain, Verify};
 use std::collections::HashMap;
 
 /// Clauses take the actions in order, without gaps or overlaps.

@@ -6,7 +6,7 @@ use crate::dif::insn::{
     Builtin, FIRST_USER_VARIABLE, MAX_LABEL, Opcode, PUSH_D, PUSH_STRING, REGISTERS, Shape, Subr,
 };
 use crate::dif::object::{Image, slice};
-use crate::kernel::uapi::{self, Verify};
+use crate::uapi::{self, Verify};
 
 pub fn check_difo(image: &Image, variables: &Variables, index: u32) -> Result<(), Refusal> {
     let refuse = |code| Err(Refusal::in_difo(code, index, None));

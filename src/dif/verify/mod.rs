@@ -9,8 +9,8 @@ mod insns;
 use super::insn::{FIRST_USER_VARIABLE, Subr};
 use super::object::{self, DecodeError, Image};
 use super::{Options, Program};
-use crate::kernel::uapi::{self, Plain, Verify};
 use crate::probe::{Fields, Place, Probe};
+use crate::uapi::{self, Plain, Verify};
 use std::collections::HashMap;
 
 /// Bytes of an image.

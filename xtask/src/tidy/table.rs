@@ -12,15 +12,15 @@ pub const CRATES: &[(&str, &[&str])] = &[
     ("indicatif", &["src/cli"]),
     ("jiff", &["src/consumer"]),
     ("lalrpop_util", &["src/parser"]),
-    ("libc", &["src/cli", "src/debuginfo", "src/kernel"]),
+    ("libc", &["src/cli", "src/debuginfo", "src/driver"]),
     ("liblzma", &["src/debuginfo"]),
     ("logos", &["src/parser"]),
-    ("memmap2", &["src/debuginfo", "src/kernel", "src/sites"]),
+    ("memmap2", &["src/debuginfo", "src/driver", "src/sites"]),
     ("object", &["src/debuginfo", "src/sites", "src/types"]),
     ("rayon", &["src/debuginfo", "src/sites", "src/types"]),
-    ("rustix", &["src/cli", "src/consumer", "src/debuginfo", "src/kernel", "src/sites/index"]),
+    ("rustix", &["src/cli", "src/consumer", "src/debuginfo", "src/driver", "src/sites/index"]),
     ("serde_json", &["src/cli", "src/consumer", "src/diag"]),
-    ("signal_hook", &["src/cli", "src/kernel"]),
+    ("signal_hook", &["src/cli", "src/driver"]),
     ("zerocopy", &["src/sites"]),
     ("zstd", &["src/debuginfo"]),
 ];
@@ -41,7 +41,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("src/dif", &["kernel::uapi"]),
     // What a session hands to the consumer has the consumer's types.
     (
-        "src/kernel",
+        "src/driver",
         &["consumer::enabled", "consumer::record", "debuginfo", "diag", "dif", "sites", "source", "types"],
     ),
     ("src/consumer", &["diag", "dif", "kernel", "options", "sites", "source", "types"]),
@@ -78,7 +78,7 @@ pub const LONG: &[&str] = &[
     "grammar",
     "kmod/include/uapi",
     "src/diag/tags.rs",
-    "src/kernel/uapi.rs",
+    "src/uapi.rs",
     "src/vocabulary/builtin.rs",
     "tests/snapshots",
 ];

@@ -1,4 +1,4 @@
-//! uapi/: src/kernel/uapi.rs from the module's header, so that both sides of the device agree by construction.
+//! uapi/: src/uapi.rs from the module's header, so that both sides of the device agree by construction.
 
 mod parse;
 mod render;
@@ -17,7 +17,7 @@ pub struct Options {
 }
 
 pub fn main(options: &Options) -> Result<()> {
-    let target = crate::workspace::root().join("src/kernel/uapi.rs");
+    let target = crate::workspace::root().join("src/uapi.rs");
     let generated = generate()?;
     if !options.check {
         return std::fs::write(&target, generated)
@@ -26,12 +26,12 @@ pub fn main(options: &Options) -> Result<()> {
     let present =
         std::fs::read_to_string(&target).with_context(|| format!("cannot read {}", target.display()))?;
     if present != generated {
-        bail!("src/kernel/uapi.rs does not match kmod/include/uapi/kinst.h; run `cargo xtask uapi`");
+        bail!("src/uapi.rs does not match kmod/include/uapi/kinst.h; run `cargo xtask uapi`");
     }
     Ok(())
 }
 
-/// The text of src/kernel/uapi.rs.
+/// The text of src/uapi.rs.
 pub fn generate() -> Result<String> {
     let header = parse::parse(&header_text()?)?;
     rustfmt(&render::render(&header))

@@ -1,14 +1,15 @@
-//! kernel/session.rs: one tracing session: what is enabled, armed, drained, ended.
+//! driver/session.rs: one tracing session: what is enabled, armed, drained, ended.
 
 use super::buffer::{Damaged, Drain};
 use super::ioctl::{Device, MappedRing};
-use super::{Error, reason, uapi};
-use crate::consumer::enabled::Enabled;
+use super::{Error, reason};
 use crate::diag::Diagnostic;
+use crate::dif::enabled::Enabled;
 use crate::dif::object::{EncodeError, encode};
 use crate::dif::{Options, Program};
 use crate::probe::{Fields, Probe};
 use crate::sites::{self, ProbeCatalog};
+use crate::uapi;
 use rustix::fd::{AsFd, BorrowedFd};
 use std::collections::HashMap;
 

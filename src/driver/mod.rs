@@ -1,13 +1,13 @@
-//! kernel/: the programs go to the kernel module here, and their records come back.
+//! driver/: the programs go to the kernel module here, and their records come back.
 
 pub mod buffer;
 pub mod ioctl;
 pub mod process;
 pub mod reason;
 pub mod session;
-pub mod uapi;
 
 use crate::diag::{Diagnostic, Tag};
+use crate::uapi;
 
 /// Why the kernel cannot be asked, or what it answered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

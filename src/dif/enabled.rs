@@ -1,4 +1,4 @@
-//! consumer/enabled.rs: what an EPID means: a probe and a clause.
+//! dif/enabled.rs: what an EPID means: a probe and a clause.
 
 use crate::dif::object::Ecb;
 use crate::probe::Probe;

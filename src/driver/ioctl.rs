@@ -1,8 +1,8 @@
-//! kernel/ioctl.rs: the device: open, ioctl, mmap.
+//! driver/ioctl.rs: the device: open, ioctl, mmap.
 
 use super::buffer::Ring;
-use super::uapi;
 use super::{Error, errno_text};
+use crate::uapi;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;

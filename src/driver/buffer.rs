@@ -1,7 +1,7 @@
-//! kernel/buffer.rs: reading the rings: one a CPU, written by the kernel while we read.
+//! driver/buffer.rs: reading the rings: one a CPU, written by the kernel while we read.
 
-use super::uapi;
-use crate::consumer::record::Record;
+use crate::dif::record::Record;
+use crate::uapi;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,6 +1,6 @@
-//! kernel/reason.rs: why a place cannot be traced, in words.
+//! driver/reason.rs: why a place cannot be traced, in words.
 
-use super::uapi::{self, Reason};
+use crate::uapi::{self, Reason};
 
 /// Words that follow `cannot be traced: `, and what to do instead where there is something.
 struct Row {

@@ -1,4 +1,4 @@
-//! consumer/record.rs: one record of a ring: the firing of one enabling, and where its values are.
+//! dif/record.rs: one record of a ring: the firing of one enabling, and where its values are.
 
 use crate::dif::layout::{AggregationLayout, ClauseLayout, LayoutError, aggregation_layout, clause_layout};
 use crate::dif::{Action, Options, Program};

@@ -1,4 +1,4 @@
-//! kernel/process.rs: the processes of -c and -p: started, watched, ended.
+//! driver/process.rs: the processes of -c and -p: started, watched, ended.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
