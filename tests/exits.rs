@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use kinst::dwarf;
 use kinst::sites::Kernel;
-use kinst::sites::code::points::Point;
+use kinst::sites::flow::points::Point;
 use rustix::time::{ClockId, clock_gettime};
 
 /// CPU time of all threads, and wall time, in milliseconds.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use kinst::sites::code::flow::{Flow, Marks, Part};
-use kinst::sites::code::points::{Over, Point};
+use kinst::sites::flow::points::{Over, Point};
+use kinst::sites::flow::{Flow, Marks, Part};
 
 const BASE: u64 = 0x1000;
 
@@ -390,7 +390,7 @@ fn a_branch_into_the_cold_part_and_back() {
 
 #[test]
 fn what_cannot_be_read() {
-    use kinst::sites::code::flow::Undecodable;
+    use kinst::sites::flow::Undecodable;
     let of = |code: &[u8]| {
         Flow::of(Part { address: BASE, code }, &Marks::default(), |_| None).map(|flow| flow.len()).err()
     };

@@ -49,7 +49,7 @@ pub fn index(data: &[u8]) {
         let at = usize::from(u16::from_le_bytes([edit[0], edit[1]])) % bytes.len();
         bytes[at] = edit[2];
     }
-    // Where the checksum is, and from where it counts: src/sites/index/file.rs.
+    // Where the checksum is, and from where it counts: src/sites/kept/file.rs.
     let checksum = crc32fast::hash(&bytes[20..]);
     bytes[16..20].copy_from_slice(&checksum.to_le_bytes());
     // As the product does it: what is mapped is never written to.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("failed to run the preprocessor {path}: {}", super::dtrace::reason(.source))]
+    #[error("failed to run the preprocessor {path}: {}", super::output::reason(.source))]
     Run { path: String, source: std::io::Error },
     #[error("Preprocessor failed to process input program")]
     Failed,

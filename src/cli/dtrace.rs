@@ -1,24 +1,14 @@
 //! cli/dtrace.rs: the dtrace command: arguments → library calls → exit code.
 
-use super::dtrace_args::{self, D_VERSION, Invocation, Mode, ProgramArg, Stop};
-use super::progress::Progress;
+use super::dtrace_args::{self, D_VERSION, Mode, Stop};
+use super::output::{eprint, print};
 use super::report::Report;
-use super::{cpp, dtrace_disas, dtrace_list, dtrace_trace, stability};
-use crate::diag::Diagnostic;
-use crate::dif;
-use crate::driver::ioctl::Device;
-use crate::driver::process::{self, Process};
-use crate::knowledge::{Installed, KernelTypes};
-use crate::options::{self, From as Setter, Options};
-use crate::parser::Macros;
-use crate::pipeline::{self, Compilation, Compiled, LibraryFile};
-use crate::sites::{Cache, DwarfIndex, InlineProbe, Kernel, SiteIndex};
-use crate::source::{FileId, Origin, Source, Sources};
-use std::cell::OnceCell;
-use std::io::{Read, Write};
+use super::run::{Failed, Run};
+use super::{dtrace_disas, dtrace_list, dtrace_trace, stability};
+use crate::options;
+use crate::sites::Cache;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 /// Exit statuses besides those of exit().
 pub const FAILURE: u8 = 1;
@@ -32,357 +22,85 @@ pub fn main(arguments: &[String]) -> ExitCode {
         Ok(invocation) => {
             report.json = invocation.json;
             // What has been said is the reason.
-            Run::new(invocation, report).and_then(|mut run| run.run()).unwrap_or(FAILURE)
+            Run::new(invocation, report).and_then(|mut started| run(&mut started)).unwrap_or(FAILURE)
         }
         Err(stop) => explain(&stop, &report),
     };
     ExitCode::from(status)
 }
 
-/// The reason has been reported.
-#[derive(Debug)]
-pub struct Failed;
-
-/// One run of the command.
-pub struct Run {
-    pub invocation: Invocation,
-    pub report: Report,
-    pub options: Options,
-    pub sources: Sources,
-    /// As [`Invocation::programs`].
-    pub files: Vec<FileId>,
-    pub libraries: Vec<LibraryFile>,
-    /// Opened when something asks for it.
-    kernel: OnceCell<Arc<Kernel>>,
+fn run(run: &mut Run) -> Result<u8, Failed> {
+    if run.invocation.settings.iter().any(|(name, _)| name == "help") {
+        print(&options::describe());
+        return Ok(0);
+    }
+    if run.invocation.mode == Mode::Version {
+        let (major, minor, _) = D_VERSION;
+        let program = &run.report.program;
+        print(&format!("{program}: Sun D {major}.{minor} (kinst {})\n", env!("CARGO_PKG_VERSION")));
+        return Ok(0);
+    }
+    // What is wrong with the command line is told before what is wrong with the system.
+    if let Some(pid) = run.invocation.pids.iter().find(|pid| pid.parse::<u32>().is_err()) {
+        return run.fail(&format!("invalid pid: {pid}"), None);
+    }
+    if !run.invocation.formatted.is_empty() {
+        return run.format(&run.invocation.formatted.clone());
+    }
+    if !run.invocation.disassembled.is_empty() {
+        return dtrace_disas::disassemble(run, &run.invocation.disassembled.clone());
+    }
+    if run.invocation.mode == Mode::Index {
+        return index_all(run);
+    }
+    run.read_programs()?;
+    if run.files.is_empty() && run.invocation.mode != Mode::List {
+        return run.fail("no probes specified", Some("give a program: -n 'probe { actions }' or -s FILE"));
+    }
+    match run.invocation.mode {
+        Mode::Trace => dtrace_trace::trace(run),
+        Mode::List => dtrace_list::list(run),
+        Mode::Compile | Mode::Version | Mode::Index => compile_only(run),
+    }
 }
 
-impl Run {
-    fn new(invocation: Invocation, report: Report) -> Result<Run, Failed> {
-        let mut run = Run {
-            invocation,
-            report,
-            options: Options::default(),
-            sources: Sources::default(),
-            files: Vec::new(),
-            libraries: Vec::new(),
-            kernel: OnceCell::new(),
-        };
-        run.set_options()?;
-        Ok(run)
+/// -e: the compiler is all that is needed. Where the module is there, what matches nothing is an error too.
+fn compile_only(run: &mut Run) -> Result<u8, Failed> {
+    let compiled = run.compile(0)?;
+    if run.options.text("sysroot").is_none() && !run.options.flag("zdefs") && run.device().is_ok() {
+        dtrace_trace::plan(run, &compiled)?;
     }
+    for program in 0..run.files.len() {
+        run.put(&stability::report(run, &compiled, program, true))?;
+    }
+    Ok(0)
+}
 
-    fn run(&mut self) -> Result<u8, Failed> {
-        if self.invocation.settings.iter().any(|(name, _)| name == "help") {
-            print(&options::describe());
-            return Ok(0);
-        }
-        if self.invocation.mode == Mode::Version {
-            let (major, minor, _) = D_VERSION;
-            let program = &self.report.program;
-            print(&format!("{program}: Sun D {major}.{minor} (kinst {})\n", env!("CARGO_PKG_VERSION")));
-            return Ok(0);
-        }
-        // What is wrong with the command line is told before what is wrong with the system.
-        if let Some(pid) = self.invocation.pids.iter().find(|pid| pid.parse::<u32>().is_err()) {
-            return self.fail(&format!("invalid pid: {pid}"), None);
-        }
-        if !self.invocation.formatted.is_empty() {
-            return self.format(&self.invocation.formatted.clone());
-        }
-        if !self.invocation.disassembled.is_empty() {
-            return dtrace_disas::disassemble(self, &self.invocation.disassembled.clone());
-        }
-        if self.invocation.mode == Mode::Index {
-            return self.index_all();
-        }
-        self.read_programs()?;
-        if self.files.is_empty() && self.invocation.mode != Mode::List {
-            return self
-                .fail("no probes specified", Some("give a program: -n 'probe { actions }' or -s FILE"));
-        }
-        match self.invocation.mode {
-            Mode::Trace => dtrace_trace::trace(self),
-            Mode::List => dtrace_list::list(self),
-            Mode::Compile | Mode::Version | Mode::Index => self.compile_only(),
-        }
+/// --index
+fn index_all(run: &mut Run) -> Result<u8, Failed> {
+    let kernel = run.kernel()?;
+    let Some(cache) = Cache::of_user().filter(|_| !run.options.flag("nocache")) else {
+        return run.fail("there is no directory to keep an index in", Some("set HOME or XDG_CACHE_HOME"));
+    };
+    let dir = cache.dir().display();
+    let Some(built) = kernel.index_all() else {
+        let help = "it must be yours to write, and of nobody else";
+        return run.fail(&format!("the index cannot be kept in {dir}"), Some(help));
+    };
+    run.tell_of_kernel();
+    if built.modules == 0 {
+        let help = kernel.debug_package();
+        let title = format!("no debug information of {} was found", kernel.release());
+        return run.fail(&title, Some(&help));
     }
-
-    /// -e: the compiler is all that is needed. Where the module is there, what matches nothing is an error too.
-    fn compile_only(&mut self) -> Result<u8, Failed> {
-        let compiled = self.compile(0)?;
-        if self.options.text("sysroot").is_none() && !self.options.flag("zdefs") && Device::open().is_ok() {
-            dtrace_trace::plan(self, &compiled)?;
-        }
-        for program in 0..self.files.len() {
-            self.put(&stability::report(self, &compiled, program, true))?;
-        }
-        Ok(0)
-    }
-
-    /// The environment first, then the command line, in its order.
-    fn set_options(&mut self) -> Result<(), Failed> {
-        for (name, value) in std::env::vars_os() {
-            let name = name.to_string_lossy().to_ascii_lowercase();
-            let Some(name) = name.strip_prefix("dtrace_opt_") else { continue };
-            let value = value.to_string_lossy();
-            self.set_option(name, Some(&*value).filter(|value| !value.is_empty()))?;
-        }
-        for (name, value) in self.invocation.settings.clone().into_iter().filter(|(name, _)| name != "help") {
-            self.set_option(&name, value.as_deref())?;
-        }
-        self.report.errtags = self.options.flag("errtags");
-        self.report.quiet = self.options.flag("quiet");
-        Ok(())
-    }
-
-    fn set_option(&mut self, name: &str, value: Option<&str>) -> Result<(), Failed> {
-        match self.options.set(name, value, Setter::CommandLine) {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                self.fail(&format!("failed to set -x {name}: {error}"), error.help().as_deref()).map(drop)
-            }
-        }
-    }
-
-    fn read_programs(&mut self) -> Result<(), Failed> {
-        for ProgramArg { origin, text } in self.invocation.programs.clone() {
-            let text = match origin {
-                Origin::Script => Source { text: self.read_script(&text)?, name: text, origin },
-                _ => Source { name: text.clone(), text, origin },
-            };
-            self.files.push(self.sources.add(text));
-        }
-        self.read_libraries()
-    }
-
-    fn read_script(&self, path: &str) -> Result<String, Failed> {
-        let mut bytes = self.read_bytes(path)?;
-        if self.options.flag("cpp") {
-            bytes = match cpp::preprocess(&bytes, path, &self.options) {
-                Ok(bytes) => bytes,
-                Err(error) => {
-                    let text = format!("failed to compile script {path}: {error}");
-                    return self.fail_as(&text, error.help());
-                }
-            };
-        }
-        self.decode(bytes, path)
-    }
-
-    /// A script as it is written.
-    pub fn read_file(&self, path: &str) -> Result<String, Failed> {
-        self.decode(self.read_bytes(path)?, path)
-    }
-
-    fn read_bytes(&self, path: &str) -> Result<Vec<u8>, Failed> {
-        let mut bytes = Vec::new();
-        // One more than is taken tells that there is more.
-        let most = crate::parser::MAX_TEXT as u64 + 1;
-        let read = match path {
-            "-" => std::io::stdin().take(most).read_to_end(&mut bytes),
-            _ => std::fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)),
-        };
-        match read {
-            Ok(_) => Ok(bytes),
-            Err(error) => self.fail_as(&format!("failed to open {path}: {}", reason(&error)), None),
-        }
-    }
-
-    fn decode(&self, bytes: Vec<u8>, path: &str) -> Result<String, Failed> {
-        crate::parser::decode(bytes).or_else(|diagnostic| {
-            let tag = if self.report.errtags { format!("[{}] ", diagnostic.tag.0) } else { String::new() };
-            let help = diagnostic.help.first().map(String::as_str);
-            self.fail_as(&format!("failed to compile script {path}: {tag}{}", diagnostic.title), help)
-        })
-    }
-
-    /// All programs as one; -d, -S and the dumps are printed on the way.
-    pub fn compile(&mut self, target: u32) -> Result<Compiled, Failed> {
-        let mut options = self.options.clone();
-        let compilation = self.compilation(target, &mut options);
-        self.tell_of_kernel();
-        if self.invocation.desugared {
-            print(&compilation.desugared);
-        }
-        eprint(&compilation.dumps);
-        let compiled = match compilation.result {
-            Ok(compiled) => compiled,
-            Err(diagnostics) => {
-                let subject = self.files.first().copied();
-                diagnostics.iter().for_each(|d| self.report.diagnostic(&self.sources, d, subject));
-                return Err(Failed);
-            }
-        };
-        let subject = self.files.first().copied();
-        compiled.warnings.iter().for_each(|warning| self.report.diagnostic(&self.sources, warning, subject));
-        self.options = options;
-        self.report.quiet = self.options.flag("quiet");
-        if self.options.flag("verbose") {
-            eprint(&dif::disasm::program(&compiled.program));
-        }
-        Ok(compiled)
-    }
-
-    /// What is wrong with the kernel's files; with -v also what was left out of them.
-    fn tell_of_kernel(&self) {
-        let Some(kernel) = self.kernel.get() else { return };
-        for warning in kernel.take_warnings() {
-            self.report.diagnostic(&self.sources, &warning, None);
-        }
-        if self.invocation.verbose {
-            kernel.take_remarks().iter().for_each(|remark| self.report.notice(remark));
-        }
-    }
-
-    fn compilation(&self, target: u32, options: &mut Options) -> Compilation {
-        self.with_given(target, |given| pipeline::compile(&self.sources, &self.files, given, options))
-    }
-
-    /// What the compiler is given by a run.
-    pub fn with_given<T>(&self, target: u32, compile: impl FnOnce(pipeline::Given<'_>) -> T) -> T {
-        let macros = self.macros(target);
-        let index = |wanted| self.index(wanted);
-        let running = self.options.text("sysroot").is_none();
-        let kernel = KernelTypes::new(Installed::new(
-            running,
-            Box::new(|| self.open_kernel()),
-            Box::new(dtrace_trace::live_text),
-        ));
-        let libraries = &self.libraries;
-        let stability = self.invocation.verbose && self.invocation.mode != Mode::List;
-        let given = pipeline::Given {
-            macros: &macros,
-            kernel: &kernel,
-            places: &kernel,
-            index: &index,
-            libraries,
-            stability,
-        };
-        compile(given)
-    }
-
-    fn index(&self, wanted: Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> {
-        let index = DwarfIndex::new(self.open_kernel()?, wanted);
-        let most = usize::try_from(self.options.number("maxprobes")).unwrap_or(usize::MAX);
-        Ok(Box::new(index.with_max_probes(most)))
-    }
-
-    /// --index
-    fn index_all(&mut self) -> Result<u8, Failed> {
-        let kernel = self.kernel()?;
-        let Some(cache) = Cache::of_user().filter(|_| !self.options.flag("nocache")) else {
-            return self
-                .fail("there is no directory to keep an index in", Some("set HOME or XDG_CACHE_HOME"));
-        };
-        let dir = cache.dir().display();
-        let Some(built) = kernel.index_all() else {
-            let help = "it must be yours to write, and of nobody else";
-            return self.fail(&format!("the index cannot be kept in {dir}"), Some(help));
-        };
-        self.tell_of_kernel();
-        if built.modules == 0 {
-            let help = kernel.debug_package();
-            let title = format!("no debug information of {} was found", kernel.release());
-            return self.fail(&title, Some(&help));
-        }
-        self.put(&format!(
-            "{}: {} inlined functions of vmlinux and its modules, {} files of debug information ({} of them indexed before), in {dir}\n",
-            kernel.release(),
-            built.functions,
-            built.modules,
-            built.kept
-        ))?;
-        Ok(0)
-    }
-
-    /// The running kernel's files, or those of --sysroot.
-    pub fn open_kernel(&self) -> Result<Arc<Kernel>, Box<Diagnostic>> {
-        if let Some(kernel) = self.kernel.get() {
-            return Ok(Arc::clone(kernel));
-        }
-        let kernel = match self.options.text("sysroot") {
-            Some(path) => Kernel::sysroot(Path::new(path), None)?,
-            None => Kernel::running()?,
-        };
-        let cache = if self.options.flag("nocache") { None } else { Cache::of_user() };
-        let vmlinux = self.options.text("vmlinux").map(Path::new);
-        let program = self.report.program.clone();
-        let kernel = kernel
-            .with_vmlinux(vmlinux)
-            .with_debuginfod(Box::new(move |text| eprint(&format!("{program}: {text}\n"))))
-            .with_cache(cache, Some(Box::new(Progress::default())))
-            .with_advice(!self.options.flag("zdefs"));
-        let kernel = Arc::new(kernel);
-        Ok(Arc::clone(self.kernel.get_or_init(|| kernel)))
-    }
-
-    /// As [`Run::open_kernel`], the reason reported.
-    pub fn kernel(&self) -> Result<Arc<Kernel>, Failed> {
-        self.open_kernel().map_err(|diagnostic| {
-            self.report.diagnostic(&self.sources, &diagnostic, None);
-            Failed
-        })
-    }
-
-    fn macros(&self, target: u32) -> Macros {
-        let mut scripts = self.invocation.programs.iter().filter(|program| program.origin == Origin::Script);
-        let script = scripts.next_back().map_or_else(|| self.report.program.clone(), |s| s.text.clone());
-        Macros { script, arguments: self.invocation.operands.clone(), variables: macro_variables(target) }
-    }
-
-    /// -c and -p; the first is $target.
-    pub fn processes(&self) -> Result<Vec<Process>, Failed> {
-        let mut processes = Vec::new();
-        let mut add = |process: Result<Process, process::Error>| match process {
-            Ok(process) => {
-                processes.push(process);
-                Ok(())
-            }
-            Err(error) => self.fail_as(&error.to_string(), None),
-        };
-        for command in &self.invocation.commands {
-            add(Process::start(command))?;
-        }
-        for pid in &self.invocation.pids {
-            match pid.parse() {
-                Ok(pid) => add(Process::grab(pid))?,
-                Err(_) => return self.fail_as(&format!("invalid pid: {pid}"), None),
-            }
-        }
-        Ok(processes)
-    }
-
-    /// On standard output, or appended to the file of -o.
-    pub fn put(&self, text: &str) -> Result<(), Failed> {
-        let Some(path) = self.invocation.output.as_ref().filter(|_| !text.is_empty()) else {
-            print(text);
-            return Ok(());
-        };
-        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
-        file.and_then(|mut file| file.write_all(text.as_bytes()))
-            .or_else(|error| self.fail_as(&format!("failed to open {path}: {}", reason(&error)), None))
-    }
-
-    /// What messages call a program of the command line: `description` or `script`, and its name.
-    pub fn program_name(&self, program: usize) -> (&'static str, &str) {
-        match self.invocation.programs.get(program) {
-            None => ("description", ""),
-            Some(program) if program.origin == Origin::Script => ("script", &program.text),
-            // Up to its predicate or body.
-            Some(program) => {
-                ("description", program.text.split(['{', '/', ';']).next().unwrap_or(&program.text))
-            }
-        }
-    }
-
-    pub fn fail(&self, text: &str, help: Option<&str>) -> Result<u8, Failed> {
-        self.fail_as(text, help)
-    }
-
-    pub fn fail_as<T>(&self, text: &str, help: Option<&str>) -> Result<T, Failed> {
-        self.report.error(text, help);
-        Err(Failed)
-    }
+    run.put(&format!(
+        "{}: {} inlined functions of vmlinux and its modules, {} files of debug information ({} of them indexed before), in {dir}\n",
+        kernel.release(),
+        built.functions,
+        built.modules,
+        built.kept
+    ))?;
+    Ok(0)
 }
 
 fn explain(stop: &Stop, report: &Report) -> u8 {
@@ -406,45 +124,4 @@ fn explain(stop: &Stop, report: &Report) -> u8 {
             FAILURE
         }
     }
-}
-
-fn macro_variables(target: u32) -> Vec<(String, i64)> {
-    use rustix::process as os;
-    // Not by getsid() and its like: rustix panics at 0, which the kernel says of a session begun outside of the process's
-    // PID namespace.
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let field = |number: usize| {
-        after_name.split_whitespace().nth(number - 3).and_then(|f| f.parse().ok()).unwrap_or(0)
-    };
-    let values = [
-        ("pid", std::process::id().into()),
-        ("ppid", field(4)),
-        ("pgid", field(5)),
-        ("sid", field(6)),
-        ("uid", os::getuid().as_raw().into()),
-        ("euid", os::geteuid().as_raw().into()),
-        ("gid", os::getgid().as_raw().into()),
-        ("egid", os::getegid().as_raw().into()),
-        ("projid", 0),
-        ("taskid", 0),
-        ("target", target.into()),
-    ];
-    values.map(|(name, value)| (name.to_owned(), value)).to_vec()
-}
-
-/// The system's words, without Rust's "(os error 2)".
-pub fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
-}
-
-/// Nobody left to read it is no reason to panic.
-pub fn print(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
-}
-
-pub fn eprint(text: &str) {
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

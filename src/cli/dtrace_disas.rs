@@ -1,12 +1,12 @@
 //! cli/dtrace_disas.rs: --disas: the instructions of functions, and which of them can be traced.
 
-use super::dtrace::{Failed, Run};
-use super::dtrace_trace;
 use super::report::in_color;
+use super::run::{Failed, Run};
 use crate::driver::reason;
 use crate::dwarf::Frame;
 use crate::sites::Refusal;
-use crate::sites::listing::disas::{self, Copy, Disassembler, Disassembly, Listed, Listing, Place, Refused};
+use crate::sites::listing::Place;
+use crate::sites::listing::disas::{self, Copy, Disassembler, Disassembly, Listed, Listing, Refused};
 use crate::uapi::Reason;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -15,8 +15,7 @@ use std::sync::Arc;
 /// The functions' instructions on standard output; what cannot be told of them on standard error.
 pub fn disassemble(run: &mut Run, functions: &[String]) -> Result<u8, Failed> {
     let kernel = run.kernel()?;
-    // The module sees the memory of the running kernel, not that of another one's files.
-    let live = kernel.is_running().then(dtrace_trace::live_text).flatten();
+    let live = run.live_text();
     let mut disassembler = Disassembler::new(&kernel, live.as_deref());
     let mut status = 0;
     for function in functions {

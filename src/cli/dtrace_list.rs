@@ -1,13 +1,13 @@
 //! cli/dtrace_list.rs: -l: the probes there are.
 
-use super::dtrace::{Failed, Run};
+use super::run::{Failed, Run};
 use super::stability;
 use crate::diag::{Diagnostic, tags};
 use crate::dwarf::Frame;
 use crate::pipeline;
 use crate::probe::{Description, Fields, Probe, Site};
 use crate::sites::listing::about::{About, Answers};
-use crate::sites::{Catalog, InScope, ProbeCatalog as _};
+use crate::sites::{InScope, ProbeCatalog as _};
 use crate::typeck::ProbeStability;
 use crate::types;
 use std::fmt::Write as _;
@@ -21,8 +21,7 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
             compiled.program.clauses.into_iter().flat_map(|clause| clause.probes).collect()
         }
     };
-    let live = super::dtrace_trace::live_text();
-    let catalog = Catalog::new(run.kernel()?, live);
+    let catalog = run.catalog()?;
     let mut found = Vec::new();
     for description in &descriptions {
         match catalog.matches(description) {

@@ -1,6 +1,7 @@
 //! cli/dtrace_trace.rs: enable a program, and trace until it ends.
 
-use super::dtrace::{Failed, Run, reason};
+use super::output::reason;
+use super::run::{Failed, Run};
 use super::signals::Signals;
 use super::stability;
 use crate::consumer::run::{self, Watch};
@@ -10,26 +11,25 @@ use crate::consumer::text::Consumer;
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::dif::record::Layouts;
 use crate::dif::{self, Program, StatementKind};
+use crate::driver::Error as KernelError;
 use crate::driver::ioctl::Device;
 use crate::driver::process::Process;
 use crate::driver::session::{EnableError, Kernel as _, Matched, Plan, PlanError, Problem, Refused, Session};
-use crate::driver::{Error as KernelError, reason as refusal};
 use crate::options::Options;
 use crate::pipeline::Compiled;
 use crate::probe::{Description, Fields};
-use crate::sites::{Catalog, LiveInsn, LiveText};
 use crate::source::Span;
-use crate::uapi;
 use rustix::fd::AsFd;
 use std::collections::HashMap;
 use std::io::ErrorKind;
+use std::sync::Arc;
 
 /// Refused places that are told one by one.
 const FOLD: usize = 5;
 
 pub fn trace(run: &mut Run) -> Result<u8, Failed> {
     // Who may not trace is told so at once, before anything is read or started.
-    let device = match Device::open() {
+    let device = match run.device() {
         Ok(device) => device,
         Err(error) => return run.fail(&error.to_string(), error.help()),
     };
@@ -63,9 +63,8 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
 
 /// The probes of each description, and what was left out.
 pub fn plan(run: &Run, compiled: &Compiled) -> Result<(Plan, Vec<String>), Failed> {
-    let kernel = run.kernel()?;
-    let catalog = Catalog::new(kernel.clone(), live_text());
-    let plan = Plan::new(&compiled.program, &catalog, run.options.flag("zdefs"));
+    let (kernel, catalog) = (run.kernel()?, run.catalog()?);
+    let plan = Plan::new(&compiled.program, &*catalog, run.options.flag("zdefs"));
     let plan = plan.map_err(|error| {
         run.report.diagnostic(&run.sources, &plan_diagnostic(error, compiled), run.files.first().copied());
         Failed
@@ -165,7 +164,7 @@ fn settings(options: &Options, target: u32) -> dif::Options {
 /// Buffers that are too large for the machine are halved until they fit, unless bufresize=manual forbids it.
 fn enable(
     run: &Run,
-    mut device: Device,
+    mut device: Arc<Device>,
     compiled: &Compiled,
     plan: &Plan,
     settings: &mut dif::Options,
@@ -186,7 +185,7 @@ fn enable(
             && halve(settings)
             && let Ok(again) = Device::open()
         {
-            device = again;
+            device = Arc::new(again);
             continue;
         }
         let help = match &error {
@@ -348,32 +347,5 @@ fn consume(
             Ok(0)
         }
         Err(error) => run.fail(&error.to_string(), None),
-    }
-}
-
-/// What the module sees in memory, if it is there.
-pub fn live_text() -> Option<Box<dyn LiveText>> {
-    Some(Box::new(Live { device: Device::open().ok()? }))
-}
-
-struct Live {
-    device: Device,
-}
-
-impl LiveText for Live {
-    fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, String> {
-        let insns = self.device.instructions(function).map_err(|error| error.to_string())?;
-        let insns = insns.map_err(|reason| refusal::name(reason).to_owned())?;
-        let insn = |insn: &uapi::Insn| {
-            let reason = uapi::Reason(insn.reason.into());
-            let bytes = insn.bytes.get(..insn.len.into()).unwrap_or_default().to_vec();
-            let refused = (reason != uapi::Reason::OK).then(|| refusal::name(reason).to_owned());
-            LiveInsn { offset: insn.offset, bytes, refused }
-        };
-        Ok(insns.iter().map(insn).collect())
-    }
-
-    fn syscalls(&self) -> Vec<u64> {
-        self.device.syscalls().unwrap_or_default()
     }
 }

@@ -1,6 +1,7 @@
 //! cli/fmt.rs: --fmt: scripts in their canonical layout.
 
-use super::dtrace::{Failed, Run, print, reason};
+use super::output::{print, reason};
+use super::run::{Failed, Run};
 use crate::pipeline;
 use crate::source::{FileId, Origin, Source};
 

@@ -1,6 +1,7 @@
 //! cli/libraries.rs: which D libraries a run reads: those of -L, of the system's directory, and those that come with the compiler.
 
-use super::dtrace::{Failed, Run, reason};
+use super::output::reason;
+use super::run::{Failed, Run};
 use crate::dlib;
 use crate::pipeline::LibraryFile;
 use crate::source::{Origin, Source};

@@ -1,6 +1,6 @@
 //! cli/stability.rs: the reports of -v: what a program depends on, what is promised of a probe.
 
-use super::dtrace::Run;
+use super::run::Run;
 use crate::attributes::{Attributes, CLASSES, STABILITIES, STABLE};
 use crate::pipeline::Compiled;
 use crate::typeck::{ProbeStability, Stability};

@@ -2,6 +2,7 @@
 
 pub mod buffer;
 pub mod ioctl;
+pub mod live;
 pub mod process;
 pub mod reason;
 pub mod session;

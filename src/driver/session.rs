@@ -12,6 +12,7 @@ use crate::sites::{self, ProbeCatalog};
 use crate::uapi;
 use rustix::fd::{AsFd, BorrowedFd};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What the consumer asks of the kernel while it traces.
 pub trait Kernel {
@@ -128,7 +129,7 @@ pub struct Session {
     /// By CPU; numbers between them may be missing.
     rings: Vec<(u32, MappedRing)>,
     snapshot: Vec<u8>,
-    device: Device,
+    device: Arc<Device>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -142,7 +143,7 @@ pub enum EnableError {
 impl Session {
     /// Arms the plan. Places that are refused are told, the others are armed.
     pub fn enable(
-        device: Device,
+        device: Arc<Device>,
         program: &Program,
         plan: &Plan,
         options: &Options,

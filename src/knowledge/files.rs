@@ -8,7 +8,7 @@ use crate::debuginfo::{Bytes, Image, read_shown};
 use crate::diag::Diagnostic;
 use crate::dwarf::variables::scope::{NoScope, Scope};
 use crate::probe::{Description, Fields, Site};
-use crate::sites::{self, LiveText, ProbeCatalog as _};
+use crate::sites::{self, ProbeCatalog as _};
 
 /// What is known of one symbol without its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,20 +64,15 @@ pub trait Files {
     fn without_types(&self) -> String;
 }
 
-/// Opens a kernel: [`sites::Kernel::running`], or one of a sysroot.
-pub type Open<'a> = Box<dyn Fn() -> Result<Arc<sites::Kernel>, Box<Diagnostic>> + 'a>;
-
-/// What the running kernel says of its instructions; `None`: it cannot be asked.
-pub type Live<'a> = Box<dyn Fn() -> Option<Box<dyn LiveText>> + 'a>;
+/// Opens the probes of a kernel: the running one, or one of a sysroot.
+pub type Open<'a> = Box<dyn Fn() -> Result<Arc<sites::Catalog>, Box<Diagnostic>> + 'a>;
 
 /// The running kernel, or one whose files are under a sysroot.
 pub struct Installed<'a> {
     open: Open<'a>,
-    live: Live<'a>,
     running: bool,
-    kernel: OnceLock<Option<Arc<sites::Kernel>>>,
+    catalog: OnceLock<Option<Arc<sites::Catalog>>>,
     kallsyms: OnceLock<Kallsyms>,
-    catalog: OnceLock<Option<sites::Catalog>>,
 }
 
 /// Where the running kernel shows its BTF.
@@ -85,24 +80,17 @@ const BTF: &str = "/sys/kernel/btf";
 
 impl<'a> Installed<'a> {
     /// `running`: `open` opens the running kernel, whose BTF is found without its files.
-    pub fn new(running: bool, open: Open<'a>, live: Live<'a>) -> Installed<'a> {
-        Installed {
-            open,
-            live,
-            running,
-            kernel: OnceLock::new(),
-            kallsyms: OnceLock::new(),
-            catalog: OnceLock::new(),
-        }
+    pub fn new(running: bool, open: Open<'a>) -> Installed<'a> {
+        Installed { open, running, catalog: OnceLock::new(), kallsyms: OnceLock::new() }
     }
 
     /// A kernel that cannot be opened has no types; why not is said when its probes are asked for.
-    fn opened(&self) -> Option<&Arc<sites::Kernel>> {
-        self.kernel.get_or_init(|| (self.open)().ok()).as_ref()
+    fn catalog(&self) -> Option<&sites::Catalog> {
+        self.catalog.get_or_init(|| (self.open)().ok()).as_deref()
     }
 
     fn kernel(&self) -> Option<&sites::Kernel> {
-        self.opened().map(|kernel| &**kernel)
+        self.catalog().map(sites::Catalog::kernel)
     }
 
     /// The place of a module in the opened kernel.
@@ -110,12 +98,6 @@ impl<'a> Installed<'a> {
         let kernel = self.kernel()?;
         let place = kernel.modules().iter().position(|candidate| candidate.name == module)?;
         Some((kernel, place))
-    }
-
-    fn catalog(&self) -> Option<&sites::Catalog> {
-        let open =
-            || Some(sites::Catalog::new(Arc::clone(self.opened()?), (self.live)().filter(|_| self.running)));
-        self.catalog.get_or_init(open).as_ref()
     }
 
     fn image(&self, module: &str) -> Option<&Image> {
@@ -162,13 +144,10 @@ impl Files for Installed<'_> {
     }
 
     fn instructions(&self, description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
-        if self.opened().is_none() {
-            // Why not is the answer.
-            (self.open)()?;
-        }
         match self.catalog() {
             Some(catalog) => catalog.instructions_named(description),
-            None => Ok(Vec::new()),
+            // Why not is the answer.
+            None => (self.open)().map(|_| Vec::new()),
         }
     }
 

@@ -1,18 +1,24 @@
 //! sites/: where a probe can go.
 
 mod catalog;
-pub mod code;
+mod code;
 pub mod copies;
+pub mod flow;
 mod index;
+mod kept;
 pub mod listing;
-pub mod target;
+mod symtab;
+mod target;
 
 pub use catalog::profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use catalog::tracepoints::EVENTS;
 pub use catalog::{Catalog, LiveInsn, LiveText};
+pub use code::refusal::Refusal;
 pub use code::tables::Rewriting;
-pub use code::verdict::{Refusal, Verdict};
-pub use index::{Built, Cache, DwarfIndex, InlineProbe, MAX_PROBES, Watch};
+pub use index::{Built, DwarfIndex, InlineProbe, MAX_PROBES};
+pub use kept::Watch;
+pub use kept::file::Cache;
+pub use listing::verdict::Verdict;
 pub use target::program::{InFunction, Program};
 pub use target::{KERNEL_PROPER, Kernel, Module, Symbolized};
 

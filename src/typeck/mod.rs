@@ -34,7 +34,7 @@ use stmt::order;
 pub use declare::library::Library;
 pub use dump::dump;
 pub use error::Error;
-pub use report::stability::{ProbeStability, Stability};
+pub use typed::{ProbeStability, Stability};
 
 /// Why a program was refused: the first error found.
 pub type Result<T> = std::result::Result<T, Box<Error>>;

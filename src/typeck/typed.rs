@@ -3,11 +3,12 @@
 //! Values are 64 bits wide, extended from their type; arithmetic does not narrow them. Where a value must be
 //! narrowed a `Convert` stands, pointer arithmetic is scaled, and `p->m`, `p[i]`, `&x` are loads and sums.
 
-use super::report::stability::Stability;
+use crate::attributes::Attributes;
 use crate::diag::Diagnostic;
 use crate::dif::insn::{Builtin, Subr};
 use crate::dif::shape::Shape;
 use crate::dif::{ActionKind, Format};
+use crate::probe::Description;
 use crate::source::Span;
 use crate::sugar::plain::ProbeDesc;
 use crate::types::{Layout, Type};
@@ -374,4 +375,23 @@ impl Variable {
     pub fn full_name(&self) -> String {
         format!("{}{}", self.scope.prefix(), self.name)
     }
+}
+
+/// What a clause depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stability {
+    /// By description of the clause.
+    pub probes: Vec<ProbeStability>,
+    /// The least stable thing of the predicate and the statements.
+    pub statements: Attributes,
+}
+
+/// What is promised of the probes of one description.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProbeStability {
+    pub probe: Description,
+    pub description: Attributes,
+    pub arguments: Attributes,
+    /// Of `args[]`; none, if they are not known or not the same for all probes.
+    pub types: Vec<Type>,
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use gimli::{DebugInfoOffset, SectionId};
 use rayon::prelude::*;
 
-use super::lines::Lines;
+use super::lines::{self, Lines};
 use super::{Body, Definition, Functions};
 use crate::debuginfo::{Error, Image};
 use crate::dwarf::unit::{ALTERNATE, Unit};
@@ -179,4 +179,21 @@ fn own_ranges<'d>(dwarf: &Dwarf<'d>, unit: &Unit<'d>) -> gimli::Result<Vec<Range
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What is behind a lock is only ever added to: it is whole even if a thread died.
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl DebugInfo<'_> {
+    /// The line table of the unit that has code at an address.
+    pub fn lines_at(&self, address: u64) -> Result<Option<Arc<Lines>>, Error> {
+        let Some(unit) = self.units_at(address).first().copied() else { return Ok(None) };
+        let known = self.known(unit);
+        if let Some(lines) = known.lines.get() {
+            return Ok(Some(lines.clone()));
+        }
+        let dwarf = self.dwarf();
+        let opened = self.unit(&dwarf, unit)?;
+        let mut lines = lines::read(&dwarf, &opened).map_err(|cause| self.damaged(cause))?;
+        // What the linker took away is left at 0 or thereabouts.
+        lines.retain(|start| self.image().section_at(start).is_some());
+        Ok(Some(known.lines.get_or_init(|| Arc::new(lines)).clone()))
+    }
 }

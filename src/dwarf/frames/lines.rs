@@ -1,12 +1,9 @@
 //! dwarf/frames/lines.rs: the line tables: the source line of an address, and where the statements of a line begin.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use gimli::ColumnType;
 
-use super::info::DebugInfo;
-use crate::debuginfo::Error;
 use crate::dwarf::Dwarf;
 use crate::dwarf::unit::Unit;
 
@@ -89,24 +86,7 @@ impl Lines {
     }
 }
 
-impl DebugInfo<'_> {
-    /// The line table of the unit that has code at an address.
-    pub fn lines_at(&self, address: u64) -> Result<Option<Arc<Lines>>, Error> {
-        let Some(unit) = self.units_at(address).first().copied() else { return Ok(None) };
-        let known = self.known(unit);
-        if let Some(lines) = known.lines.get() {
-            return Ok(Some(lines.clone()));
-        }
-        let dwarf = self.dwarf();
-        let opened = self.unit(&dwarf, unit)?;
-        let mut lines = read(&dwarf, &opened).map_err(|cause| self.damaged(cause))?;
-        // What the linker took away is left at 0 or thereabouts.
-        lines.sequences.retain(|sequence| self.image().section_at(sequence.range.start).is_some());
-        Ok(Some(known.lines.get_or_init(|| Arc::new(lines)).clone()))
-    }
-}
-
-fn read<'d>(dwarf: &Dwarf<'d>, unit: &Unit<'d>) -> gimli::Result<Lines> {
+pub(super) fn read<'d>(dwarf: &Dwarf<'d>, unit: &Unit<'d>) -> gimli::Result<Lines> {
     let Some(program) = unit.line_program(dwarf)? else { return Ok(Lines::default()) };
     let mut lines = Lines::default();
     let mut rows = program.rows();
@@ -140,6 +120,11 @@ fn read<'d>(dwarf: &Dwarf<'d>, unit: &Unit<'d>) -> gimli::Result<Lines> {
 }
 
 impl Lines {
+    /// Keeps the sequences that begin at such an address.
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(u64) -> bool) {
+        self.sequences.retain(|sequence| keep(sequence.range.start));
+    }
+
     fn add(&mut self, mut rows: Vec<Row>, end: u64) {
         // The rows of a sequence ascend; those of a damaged one need not.
         rows.sort_by_key(|row| row.address);

@@ -8,8 +8,8 @@ use crate::glob::Pattern;
 use crate::probe::{Probe, Target};
 use crate::sites::code::decode;
 use crate::sites::code::decode::Control;
-use crate::sites::code::points::Over;
-use crate::sites::target::symtab::Symbol;
+use crate::sites::flow::points::Over;
+use crate::sites::symtab::Symbol;
 
 /// Is the field about edges? A range of characters (`[0-9]`) has a dash too.
 pub fn is_edge(name: &str) -> bool {

@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use super::ProbeCatalog;
 use super::code::decode;
+use super::symtab::Symbol;
 use super::target::Kernel;
 use super::target::naming::split_ordinal;
-use super::target::symtab::Symbol;
 use crate::diag::Diagnostic;
 use crate::glob::{self, Pattern};
 use crate::probe::{Description, Fields, Place, Probe, Site, Target};
@@ -226,7 +226,7 @@ impl Catalog {
         probes
     }
 
-    pub(super) fn kernel(&self) -> &Kernel {
+    pub fn kernel(&self) -> &Kernel {
         &self.kernel
     }
 

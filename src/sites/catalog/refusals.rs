@@ -1,156 +1,13 @@
 //! sites/catalog/refusals.rs: why there is no site: one cause, one message, and what to do next.
 
-use std::collections::BTreeSet;
-
 use super::{LiveInsn, insn_text};
-use crate::debuginfo::{D_DEBUGINFO, OWN_MODULE};
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::glob::is_glob;
-use crate::sites::SourceLine;
-use crate::sites::copies::line_sites::Seen;
-use crate::sites::index::Known;
+use crate::sites::index::refusals::no_sites;
+use crate::sites::symtab::Symbol;
+use crate::sites::target::Kernel;
 use crate::sites::target::naming::split_ordinal;
-use crate::sites::target::symtab::Symbol;
-use crate::sites::target::{KERNEL_PROPER, Kernel};
-
-/// The module field names no module of this kernel.
-pub fn no_module(kernel: &Kernel, module: &str) -> Diagnostic {
-    if module == OWN_MODULE {
-        return Diagnostic::error(tags::PDESC_ZERO, format!("the module `{module}` does not trace itself"));
-    }
-    if kernel.has_module_file(module) {
-        return Diagnostic::error(tags::PDESC_ZERO, format!("the module `{module}` is not loaded"))
-            .help(format!("load it first: modprobe {module}"));
-    }
-    let names = kernel.modules().iter().map(|module| module.name.as_str());
-    let error = Diagnostic::error(tags::PDESC_ZERO, format!("there is no module `{module}`"));
-    match suggest::nearest(module, names) {
-        Some(near) => error.help(format!("did you mean `{near}`?")),
-        None => error.help(format!(
-            "the kernel proper is `{KERNEL_PROPER}`; leave the field empty to search all modules"
-        )),
-    }
-}
-
-/// Nothing tells the inlined copies.
-pub fn no_debug_information(kernel: &Kernel, module: usize, function: &str, out_of_line: bool) -> Diagnostic {
-    let searched = kernel.debug_search(module);
-    let name = &kernel.modules()[module].name;
-    let mut error = Diagnostic::error(
-        D_DEBUGINFO,
-        format!(
-            "no debug information of {name} ({}): the inlined copies of `{function}` cannot be told",
-            kernel.release()
-        ),
-    );
-    if let Some(id) = kernel.build_id(module) {
-        error = error.note(format!("wanted: build id {id}"));
-    }
-    for refused in &searched.refused {
-        error = error.note(refused.to_string());
-    }
-    let places: Vec<String> = searched.places.iter().map(|place| place.display().to_string()).collect();
-    error = error.note(format!("looked for: {}", places.join(", ")));
-    error = error.help(kernel.debug_package());
-    if out_of_line {
-        error = error.help(format!("`fbt::{function}:entry` traces the calls that are not inlined"));
-    }
-    error
-}
-
-/// The function is known, and has nothing on the line.
-pub fn no_code_on_line(function: &str, line: &SourceLine, seen: &Seen) -> Diagnostic {
-    let number = line.line;
-    let error = |title| Diagnostic::error(tags::PDESC_ZERO, title);
-    let (lines, form): (BTreeSet<u64>, String) = match &line.file {
-        Some(file) => {
-            let lines = seen.lines_of(file);
-            if lines.is_empty() {
-                let files: Vec<&str> = seen.all.keys().map(String::as_str).take(8).collect();
-                return error(format!("the file `{file}` is not part of `{function}`"))
-                    .note(format!("its code is of {}", files.join(", ")));
-            }
-            (lines, format!("{file}@"))
-        }
-        None => (seen.own.values().flatten().copied().collect(), "L".to_owned()),
-    };
-    let before = lines.range(..number).next_back();
-    let after = lines.range(number..).find(|line| **line != number);
-    let (Some(first), Some(last)) = (lines.first(), lines.last()) else {
-        return error(format!("no line of `{function}` has code of its own"));
-    };
-    let files: Vec<&str> = seen.own.keys().map(String::as_str).collect();
-    let offer = |line: &u64| format!("kinst::{function}:{form}{line}");
-    match (before, after) {
-        (Some(before), Some(after)) => error(format!("no statement of `{function}` begins on line {number}"))
-            .note(format!("the nearest lines with code are {before} and {after}"))
-            .help(format!("try {} or {}", offer(before), offer(after))),
-        _ => {
-            let near = if before.is_some() { last } else { first };
-            error(format!("line {number} is outside of `{function}`"))
-                .note(match &line.file {
-                    Some(file) => format!("its code of {file} is on the lines {first} to {last}"),
-                    None => format!("its code is on the lines {first} to {last} of {}", files.join(", ")),
-                })
-                .help(format!("try {}", offer(near)))
-        }
-    }
-}
-
-/// The function is not known, or nothing of it can be probed.
-pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Known]) -> Diagnostic {
-    let copies: u32 = known.iter().map(|known| known.dropped.copies).sum();
-    if copies > 0 {
-        let mut error = Diagnostic::error(
-            tags::PDESC_ZERO,
-            format!("none of the {copies} inlined copies of `{function}` can be traced"),
-        );
-        for known in known {
-            error = error.note(known.dropped.reasons());
-        }
-        return error;
-    }
-    if known.iter().any(|known| known.inline) {
-        return Diagnostic::error(tags::PDESC_ZERO, format!("no code is left of the function `{function}`"))
-            .note("it is defined, but no call of it was compiled");
-    }
-    let named = modules.iter().filter_map(|module| kernel.symbols(*module));
-    if named.flat_map(|symbols| symbols.named(function)).any(|symbol| symbol.gone()) {
-        return Diagnostic::error(
-            tags::PDESC_ZERO,
-            format!("`{function}` is code of the boot, which the kernel has freed"),
-        );
-    }
-    let error = Diagnostic::error(
-        tags::PDESC_ZERO,
-        format!("there is no function `{function}`{}", place(kernel, modules)),
-    );
-    if !kernel.advice {
-        return error;
-    }
-    if let Some(module) = kernel.unloaded_with(function) {
-        return error
-            .note(format!("the module {module} has one, and is not loaded"))
-            .help(format!("load it first: modprobe {module}"));
-    }
-    let mut names: Vec<&str> = Vec::new();
-    let mut inline: Vec<String> = Vec::new();
-    for module in modules {
-        if let Some(symbols) = kernel.symbols(*module) {
-            names.extend(symbols.iter().filter(|(_, symbol)| !symbol.gone()).map(|(name, _)| name));
-        }
-        // Of the modules, the symbols are enough: their inline functions are mostly those of the kernel's headers.
-        if *module == 0 || modules.len() == 1 {
-            inline.extend(kernel.inline_names(*module));
-        }
-    }
-    let near = suggest::nearest_few(function, names.into_iter().chain(inline.iter().map(String::as_str)), 3);
-    if near.is_empty() {
-        return error;
-    }
-    let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
-    error.help(format!("did you mean {}?", near.join(" or ")))
-}
+use crate::sites::target::refusals::no_module;
 
 /// kinst without a function: it has a probe for every instruction, which is nothing to list.
 pub fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
@@ -184,20 +41,6 @@ pub fn one_function(function: &str) -> Diagnostic {
     };
     Diagnostic::error(tags::PDESC_ZERO, title)
         .help("name one function: vfs_read, ext4:ext4_map_blocks, show#2; -l -f 'vfs_*' lists the functions of a pattern")
-}
-
-/// A glob that no function matches.
-pub fn nothing_inlined(kernel: &Kernel, modules: &[usize], pattern: &str) -> Diagnostic {
-    let place = place(kernel, modules);
-    Diagnostic::error(tags::PDESC_ZERO, format!("no function{place} matches `{pattern}`"))
-}
-
-/// A glob that means too much.
-pub fn too_many_sites(pattern: &str, count: usize, functions: usize, most: usize) -> Diagnostic {
-    let title = format!("`{pattern}` would become {count} probes, of {functions} functions");
-    Diagnostic::error(tags::PDESC_ZERO, title)
-        .note(format!("option maxprobes allows {most} for one description"))
-        .help(format!("name fewer functions, or raise the limit: -x maxprobes={count}"))
 }
 
 /// kinst with all instructions, and the kernel lets us trace none of them.
@@ -335,12 +178,4 @@ pub fn too_many(function: &str, most: usize) -> Diagnostic {
 
 pub fn too_many_timers(most: usize) -> Diagnostic {
     Diagnostic::error(tags::PDESC_ZERO, format!("the program has more than {most} probes of profile"))
-}
-
-fn place(kernel: &Kernel, modules: &[usize]) -> String {
-    match modules {
-        [one] => format!(" in {}", kernel.modules()[*one].name),
-        _ if kernel.is_running() => String::from(" in the kernel or a loaded module"),
-        _ => format!(" in the kernel {} or its modules", kernel.release()),
-    }
 }

@@ -2,7 +2,7 @@
 
 use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic, OpKind, Register};
 
-use super::verdict::Refusal;
+use super::refusal::Refusal;
 
 /// Why no breakpoint may be put on the first instruction of `code`. The module decides in the same way
 /// (kmod/arch/x86/insn.c), and says the last word.

@@ -2,8 +2,5 @@
 
 pub(super) mod classes;
 pub(super) mod decode;
-pub mod flow;
-pub(super) mod marks;
-pub mod points;
+pub(super) mod refusal;
 pub(super) mod tables;
-pub(super) mod verdict;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::verdict::{Refusal, meet};
+use super::refusal::{Refusal, overlap};
 use crate::debuginfo::Image;
 
 /// Addresses are those of the file that has the code; each list is sorted.
@@ -144,7 +144,7 @@ impl Tables {
         let first =
             self.rewritten.partition_point(|(range, _)| range.start.saturating_add(255) < covered.start);
         let near = self.rewritten[first..].iter().take_while(|(range, _)| range.start < covered.end);
-        near.filter(|(range, _)| meet(range, covered)).map(|(_, how)| *how).next()
+        near.filter(|(range, _)| overlap(range, covered)).map(|(_, how)| *how).next()
     }
 }
 

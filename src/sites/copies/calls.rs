@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use super::callers::{Callers, Left};
 use crate::debuginfo::debuginfod::Say;
 use crate::debuginfo::{self, D_DEBUGINFO, Error, Image};
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::dwarf::{self, InlineCopy};
-use crate::sites::code::flow::Undecodable;
-use crate::sites::code::marks::Linked;
-use crate::sites::code::points::Point;
-use crate::sites::target::symtab::{Role, Symbols};
+use crate::sites::flow::Undecodable;
+use crate::sites::flow::callers::{Callers, Left};
+use crate::sites::flow::marks::Linked;
+use crate::sites::flow::points::Point;
+use crate::sites::symtab::{Role, Symbols};
 
 /// An inlined copy, as a call of the function.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,43 +5,13 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::callers::{Callers, Left};
 use crate::dwarf::{Function, InlineCopy};
-use crate::sites::code::flow::Undecodable;
-use crate::sites::code::points::Point;
+use crate::sites::flow::Undecodable;
+use crate::sites::flow::callers::{Callers, Left};
+use crate::sites::flow::points::Point;
+use crate::sites::kept::known::Known;
 use crate::sites::target::Kernel;
 use crate::sites::target::naming::NoSite;
-
-/// What one module knows of one inlined function. Addresses are those of [`Kernel::symbols`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Known {
-    /// There is a definition that was inlined, or could be.
-    pub inline: bool,
-    /// In the order of the debug information.
-    pub entries: Vec<Point>,
-    pub exits: Vec<Point>,
-    pub dropped: Dropped,
-}
-
-/// Copies and boundaries that are no sites, by reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Dropped {
-    pub copies: u32,
-    pub freed: u32,
-    pub dead: u32,
-    pub split_tails: u32,
-    pub without_address: u32,
-    pub duplicates: u32,
-    /// Ranges that do not end with an instruction, of copies whose caller cannot be read.
-    pub undecodable: u32,
-    /// Copies whose caller's control flow is not known, and why not in the first case.
-    pub unread: u32,
-    pub why_unread: Option<Undecodable>,
-    /// Ways out that no probe can be put on.
-    pub lost: u32,
-    /// Ways out that are those of another copy too, which begins elsewhere.
-    pub shared: u32,
-}
 
 /// One answer for each of `functions`.
 pub fn resolve(kernel: &Kernel, module: usize, functions: &[Function]) -> Vec<Known> {
@@ -162,54 +132,4 @@ impl Known {
 
 fn count(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
-}
-
-impl Dropped {
-    /// `2 of 7 copies in code that is freed after boot, …`; empty if all became sites.
-    pub fn reasons(&self) -> String {
-        let reasons = [
-            (self.freed, "in code that is freed after boot"),
-            (self.dead, "in code that was not linked in"),
-            (self.without_address, "without an address"),
-            (self.split_tails, "the second half of a split function"),
-            (self.undecodable, "with a range that is not made of whole instructions"),
-        ];
-        let reasons: Vec<String> = reasons
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, reason)| format!("{count} {reason}"))
-            .collect();
-        reasons.join(", ")
-    }
-
-    /// What is to be told with -v, a line each.
-    pub fn remarks(&self) -> Vec<String> {
-        let mut remarks = Vec::new();
-        if let Some(why) = self.why_unread {
-            let copies = self.unread;
-            remarks.push(format!(
-                "{copies} inlined copies are left at the ends of their ranges, which is not exact: {why}"
-            ));
-        }
-        if self.lost > 0 {
-            remarks.push(format!("{} ways out by a fault cannot be traced", self.lost));
-        }
-        if self.duplicates > 0 {
-            remarks.push(format!(
-                "{} of {} inlined copies begin where another one does: one firing of entry and one of return stand for them together",
-                self.duplicates, self.copies
-            ));
-        }
-        if self.shared > 0 {
-            remarks.push(format!(
-                "{} ways out of inlined copies are those of another one too: one firing of return stands for both",
-                self.shared
-            ));
-        }
-        let reasons = self.reasons();
-        if !reasons.is_empty() {
-            remarks.push(format!("{} inlined copies; left out: {reasons}", self.copies));
-        }
-        remarks
-    }
 }

@@ -6,22 +6,14 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::directory::{self, Contents, Digest, Directory, hash};
-use super::file::Sealed;
-use super::image::{self, ImageIndex};
 use crate::debuginfo::{BuildId, Image};
 use crate::dwarf;
 use crate::sites::copies::resolve::resolve;
+use crate::sites::kept::directory::{self, Contents, Digest, Directory, hash};
+use crate::sites::kept::file::Sealed;
+use crate::sites::kept::image::{self, ImageIndex};
+use crate::sites::symtab::Symbols;
 use crate::sites::target::Kernel;
-use crate::sites::target::symtab::Symbols;
-
-/// Who is told how far the making of indices is.
-pub trait Watch: Send + Sync {
-    /// So many bytes of debug information are going to be read.
-    fn start(&self, bytes: u64);
-    fn advance(&self, bytes: u64);
-    fn done(&self);
-}
 
 /// What [`Kernel::index_all`] did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,27 +1,23 @@
 //! sites/index/: the sites of all inlined functions: from the index on disk, or from one walk over the debug information.
 
 mod build;
-mod directory;
-mod file;
-mod image;
+mod line_sites;
+pub(super) mod refusals;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rayon::prelude::*;
 
-use super::catalog::refusals;
-pub use super::copies::resolve::Known;
+use super::copies::resolve::resolve;
+use super::kept::known::Known;
 use super::target::Kernel;
+use super::target::refusals::{no_debug_information, no_module};
 use super::{Boundary, FoundSite, FunctionSites, SiteIndex, SourceLine};
 use crate::diag::Diagnostic;
 use crate::dwarf::{self, Function};
 use crate::glob::{Pattern, is_glob};
-pub use build::{Built, Watch};
-pub(super) use directory::Directory;
-pub use directory::hash;
-pub use file::Cache;
-pub use image::ImageIndex;
+pub use build::Built;
 
 /// A function that a script wants the boundaries of: the fields of `kinst:module:function:entry`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -148,7 +144,7 @@ impl DwarfIndex {
         if functions.is_empty() {
             return Vec::new();
         }
-        let known = super::copies::resolve::resolve(kernel, module, &functions);
+        let known = resolve(kernel, module, &functions);
         self.with_instances(module, names, known)
     }
 
@@ -252,7 +248,7 @@ impl SiteIndex for DwarfIndex {
     ) -> Result<Vec<FunctionSites>, Box<Diagnostic>> {
         let modules = self.kernel.modules_matching(module);
         if modules.is_empty() {
-            return Err(Box::new(refusals::no_module(&self.kernel, module)));
+            return Err(Box::new(no_module(&self.kernel, module)));
         }
         if is_glob(function) {
             return self.glob(&modules, module, function, boundary);
@@ -264,12 +260,7 @@ impl SiteIndex for DwarfIndex {
             && self.kernel.debug(0).is_none()
             && found.iter().all(|(module, _)| *module == 0)
         {
-            return Err(Box::new(refusals::no_debug_information(
-                &self.kernel,
-                0,
-                function,
-                !found.is_empty(),
-            )));
+            return Err(Box::new(no_debug_information(&self.kernel, 0, function, !found.is_empty())));
         }
         let answer = self.answer(&modules, function, boundary);
         if answer.is_empty() {
@@ -285,7 +276,7 @@ impl SiteIndex for DwarfIndex {
         function: &str,
         line: &SourceLine,
     ) -> Result<Vec<FoundSite>, Box<Diagnostic>> {
-        super::copies::line_sites::line_sites(&self.kernel, module, function, line)
+        super::index::line_sites::line_sites(&self.kernel, module, function, line)
     }
 }
 

@@ -1,13 +1,14 @@
 //! sites/listing/about.rs: what is known of the instruction that a kinst probe is at.
 
-use super::disas::Place;
+use super::Place;
+use super::opened::Opened;
 use crate::debuginfo::Reference;
-use crate::dwarf::{DebugInfo, Frame};
+use crate::dwarf::Frame;
 use crate::probe::Probe;
 use crate::sites::LiveInsn;
 use crate::sites::code::decode;
+use crate::sites::symtab::Symbol;
 use crate::sites::target::Kernel;
-use crate::sites::target::symtab::Symbol;
 
 /// For a listing.
 #[derive(Clone, Debug, Default)]
@@ -79,33 +80,6 @@ impl<'k> Answers<'k> {
         let insn = insns.into_iter().find(|insn| insn.offset == offset)?;
         let insn = LiveInsn { offset, bytes: insn.bytes, refused: None };
         Some(self.kernel.insn_text(module, symbol, &insn, false))
-    }
-}
-
-/// The debug information of modules that have been asked about.
-pub(in crate::sites) struct Opened<'k> {
-    kernel: &'k Kernel,
-    /// None where there is no debug information.
-    modules: Vec<(usize, Option<DebugInfo<'k>>)>,
-}
-
-impl<'k> Opened<'k> {
-    pub fn new(kernel: &'k Kernel) -> Opened<'k> {
-        Opened { kernel, modules: Vec::new() }
-    }
-
-    pub fn info(&mut self, module: usize) -> Option<&DebugInfo<'k>> {
-        let at = match self.modules.iter().position(|(known, _)| *known == module) {
-            Some(at) => at,
-            None => {
-                let info = self.kernel.debug(module).and_then(|image| {
-                    DebugInfo::open(image).map_err(|error| self.kernel.warn(error.warning())).ok()
-                });
-                self.modules.push((module, info));
-                self.modules.len() - 1
-            }
-        };
-        self.modules[at].1.as_ref()
     }
 }
 

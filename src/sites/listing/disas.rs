@@ -3,15 +3,18 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::about::Opened;
+use super::Place;
+use super::opened::Opened;
+use super::verdict::Verdict;
 use crate::diag::Diagnostic;
 use crate::dwarf::{self, Body, Frame, InlineCopy};
 use crate::sites::Rewriting;
 use crate::sites::catalog::{LiveInsn, LiveText, refusals};
 use crate::sites::code::decode::Insn;
-use crate::sites::code::verdict::{Refusal, Verdict};
+use crate::sites::code::refusal::Refusal;
+use crate::sites::symtab::Symbol;
 use crate::sites::target::Kernel;
-use crate::sites::target::symtab::Symbol;
+use crate::sites::target::refusals::no_module;
 
 /// One function, or one inlined copy of it.
 #[derive(Clone, Debug)]
@@ -38,13 +41,6 @@ pub struct Copy {
     /// The function around it: not the one that has the code of its unlikely parts.
     pub caller: String,
     pub entry: u64,
-}
-
-/// A line of the source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    pub file: String,
-    pub line: u64,
 }
 
 /// One instruction.
@@ -103,7 +99,7 @@ impl<'k> Disassembler<'k> {
         }
         let modules = kernel.modules_matching(module);
         if modules.is_empty() {
-            return Err(Box::new(refusals::no_module(kernel, module)));
+            return Err(Box::new(no_module(kernel, module)));
         }
         let functions = kernel.functions_named(&modules, function);
         let listings = if functions.is_empty() {

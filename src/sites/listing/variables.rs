@@ -6,8 +6,8 @@ use crate::dwarf::variables::scope::{NoScope, Scope};
 use crate::dwarf::{self, Variables};
 use crate::probe::{Fields, Site};
 use crate::sites::catalog::Catalog;
+use crate::sites::symtab::Symbol;
 use crate::sites::target::Kernel;
-use crate::sites::target::symtab::Symbol;
 
 /// An instruction of a module, found.
 struct Found<'q> {

@@ -2,7 +2,7 @@
 
 pub(super) mod naming;
 pub(super) mod program;
-pub(super) mod symtab;
+pub(super) mod refusals;
 pub(super) mod unloaded;
 
 use std::collections::HashMap;
@@ -14,16 +14,19 @@ use std::sync::{Arc, Mutex, OnceLock};
 use rayon::prelude::*;
 
 use super::code::decode::{self, Insn};
-use super::code::marks::Linked;
 use super::code::tables::Tables;
-use super::copies::callers::Callers;
+use super::flow::callers::Callers;
+use super::flow::marks::Linked;
 use crate::debuginfo::{
     self, BuildId, D_DEBUGINFO, Image, ModuleFile, Reference, Root, Searched, Stamp, bootable, debuginfod,
 };
 use crate::diag::Diagnostic;
 use crate::glob::Pattern;
-use crate::sites::index::{Cache, Directory, ImageIndex, Watch, hash};
-use symtab::{Role, Symbol, Symbols};
+use crate::sites::kept::Watch;
+use crate::sites::kept::directory::{Directory, hash};
+use crate::sites::kept::file::Cache;
+use crate::sites::kept::image::ImageIndex;
+use crate::sites::symtab::{Role, Symbol, Symbols};
 use unloaded::Unloaded;
 
 /// What `module` means in a description: `kernel` is another name of the kernel proper.
@@ -318,7 +321,7 @@ impl Kernel {
         if this.symbols.get().is_none()
             && let Some(index) = self.index(module)
         {
-            let symbols = this.symbols.get_or_init(|| Some(Symbols::of_index(index.clone())));
+            let symbols = this.symbols.get_or_init(|| Some(Symbols::stored(index.clone())));
             return symbols.as_ref();
         }
         let image = if this.symbols.get().is_none() { self.debug(module) } else { None };

@@ -1,10 +1,10 @@
 //! sites/target/naming.rs: an address as a probe description names it, never a namesake's.
 
 use super::Kernel;
-use super::symtab::Symbol;
 use crate::probe::{Site, Target};
 use crate::sites::FoundSite;
-use crate::sites::code::points::Point;
+use crate::sites::flow::points::Point;
+use crate::sites::symtab::Symbol;
 
 /// How a function is written in a description.
 #[derive(Clone, Debug, PartialEq, Eq)]

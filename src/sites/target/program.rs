@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::symtab::{Role, Symbols};
 use crate::debuginfo::Image;
+use crate::sites::symtab::{Role, Symbols};
 
 /// An ELF file of user space. A file without a symbol table has the names that it exports.
 pub struct Program {

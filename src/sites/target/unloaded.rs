@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::Kernel;
 use crate::debuginfo::{Image, ModuleFile};
-use crate::sites::index::hash;
+use crate::sites::kept::directory::hash;
 
 /// By hash: of a thousand modules it is one table, and a program may ask for many names that are not there.
 #[derive(Default)]

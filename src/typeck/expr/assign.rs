@@ -1,7 +1,7 @@
 //! typeck/expr/assign.rs: assignments, and the variables that they create.
 
 use super::as_name;
-use super::ops::arith_op;
+use super::ops::{arith_op, is_argument};
 use crate::diag::tags;
 use crate::dif::insn::Builtin;
 use crate::parser::ast::{self, BinaryOp};
@@ -304,12 +304,6 @@ pub(in crate::typeck) fn as_aggregation(expr: &ast::Expr) -> Option<(&str, &[ast
         },
         _ => None,
     }
-}
-
-/// `args[…]`: an element of a variable, though its value is computed.
-pub(in crate::typeck) fn is_argument(expr: &ast::Expr) -> bool {
-    let ast::ExprKind::Index { base, .. } = &expr.kind else { return false };
-    matches!(&base.kind, ast::ExprKind::Ident(name) if name == "args")
 }
 
 /// `@a = …` or `@a[…] = …`

@@ -1,6 +1,5 @@
 //! typeck/expr/ops.rs: unary, binary and conditional operators.
 
-use super::assign::is_argument;
 use super::{fold, sum};
 use crate::parser::ast::{self, BinaryOp, UnaryOp};
 use crate::source::Span;
@@ -445,4 +444,10 @@ fn symbol(op: BinaryOp) -> &'static str {
         BinaryOp::Div => "/",
         BinaryOp::Rem => "%",
     }
+}
+
+/// `args[…]`: an element of a variable, though its value is computed.
+pub(in crate::typeck) fn is_argument(expr: &ast::Expr) -> bool {
+    let ast::ExprKind::Index { base, .. } = &expr.kind else { return false };
+    matches!(&base.kind, ast::ExprKind::Ident(name) if name == "args")
 }

@@ -2,6 +2,7 @@
 
 use crate::diag::tags;
 use crate::dif::insn::Builtin;
+use crate::glob::is_glob;
 use crate::parser::ast::{self, TagKind};
 use crate::probe::{Description, Fields};
 use crate::source::Span;
@@ -274,9 +275,4 @@ fn first_of_return(fields: &Fields) -> Type {
 
 fn is_untyped(found: &Result<Argument>) -> bool {
     matches!(found, Err(error) if matches!(**error, Error::ArgumentWithoutType { .. }))
-}
-
-/// A field of a description that may match several names.
-pub(in crate::typeck) fn is_glob(field: &str) -> bool {
-    field.contains(['*', '?', '[', '\\'])
 }

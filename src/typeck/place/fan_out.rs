@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::arguments::is_glob;
 use crate::dwarf::variables::scope::NoScope;
+use crate::glob::is_glob;
 use crate::parser::ast;
 use crate::parser::visit;
 use crate::probe::{Description, Fields, Site};

@@ -1,33 +1,15 @@
 //! typeck/report/stability.rs: what a clause depends on: the report of -v, and what option amin asks for.
 
 use crate::attributes::{self, Attributes, EVOLVING, KERNEL, Provider, STABLE};
+use crate::glob::is_glob;
 use crate::parser::ast::{self, Expr, ExprKind, Pragma, PragmaSubject, TypeSpec};
 use crate::parser::visit;
 use crate::probe::{Description, Fields};
 use crate::sugar::plain;
-use crate::typeck::place::arguments::is_glob;
+use crate::typeck::typed::{ProbeStability, Stability};
 use crate::typeck::{Checker, Error, Result};
-use crate::types::{Type, TypeSource as _};
+use crate::types::TypeSource as _;
 use crate::vocabulary::builtin::{self, What};
-
-/// What a clause depends on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Stability {
-    /// By description of the clause.
-    pub probes: Vec<ProbeStability>,
-    /// The least stable thing of the predicate and the statements.
-    pub statements: Attributes,
-}
-
-/// What is promised of the probes of one description.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ProbeStability {
-    pub probe: Description,
-    pub description: Attributes,
-    pub arguments: Attributes,
-    /// Of `args[]`; none, if they are not known or not the same for all probes.
-    pub types: Vec<Type>,
-}
 
 impl Checker<'_> {
     /// The attributes that a text gives to a name of its own.

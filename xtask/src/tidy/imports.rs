@@ -1,69 +1,113 @@
 //! Who uses what: external crates, and the modules of this one.
 
-use regex::Regex;
+use std::collections::BTreeSet;
 
-use super::table::{CRATES, MODULES};
-use super::usetree::crate_paths;
+use super::table::{CRATES, IMPURE_PATHS, MODULES, PURE};
+use super::usetree::{Named, Root, module_of, named};
 use super::{Finding, Source};
 
-pub fn check(source: &Source, all: &[Source]) -> Vec<Finding> {
-    if !source.is_rust() || source.is_test() || !source.is_in(&["src"]) {
+/// The rows of the tables that something has used.
+#[derive(Default)]
+pub struct Used {
+    crates: BTreeSet<(&'static str, &'static str)>,
+    modules: BTreeSet<(&'static str, &'static str)>,
+    /// First segments of all paths: what a dependency has to be among.
+    pub roots: BTreeSet<String>,
+}
+
+pub fn check(source: &Source, used: &mut Used) -> Vec<Finding> {
+    if !source.is_rust() || !source.is_in(&["src"]) || source.is_test() {
         return Vec::new();
     }
-    let mut findings = crates(source, all);
-    findings.extend(modules(source));
-    findings
-}
-
-fn crates(source: &Source, all: &[Source]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (name, folders) in CRATES {
-        if source.is_in(folders) || is_own_module(source, all, name) {
-            continue;
+    let module = module_of(&source.path).unwrap_or_default();
+    let named = match named(&source.text, &module) {
+        Ok(named) => named,
+        Err(error) => {
+            return vec![source.finding(error.span().start().line, format!("it is not Rust: {error}"))];
         }
-        let named =
-            Regex::new(&format!(r"(^|[^\w:]){name}::|\buse (::)?{name}\b")).expect("a crate's name is plain");
-        for (index, line) in source.code().iter().enumerate() {
-            if named.is_match(line) {
-                let message = format!("the crate {name} belongs to {}", folders.join(", "));
-                findings.push(source.finding(index + 1, message));
-            }
-        }
-    }
-    findings
-}
-
-/// Whether a module of the same name stands beside the file or is imported by it (`dif::object`, not the crate).
-fn is_own_module(source: &Source, all: &[Source], name: &str) -> bool {
-    let imported =
-        Regex::new(&format!(r"\buse (crate|super)::[\w:{{}},\s]*\b{name}\b")).expect("a name is plain");
-    if imported.is_match(&source.code().join("\n")) {
-        return true;
-    }
-    let Some((folder, _)) = source.path.rsplit_once('/') else { return false };
-    let candidates = [format!("{folder}/{name}.rs"), format!("{folder}/{name}/mod.rs")];
-    all.iter().any(|other| candidates.contains(&other.path))
-}
-
-fn modules(source: &Source) -> Vec<Finding> {
-    let Some((folder, allowed)) = MODULES.iter().find(|(folder, _)| source.is_in(&[folder])) else {
-        return Vec::new();
     };
-    let own = folder.trim_start_matches("src/").trim_end_matches(".rs");
-    let below = |path: &str, module: &str| {
-        path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
-    };
+    let own: BTreeSet<&str> = named
+        .iter()
+        .filter(|named| named.root == Root::Own)
+        .filter_map(|named| Some(named.path.last()?.as_str()))
+        .collect();
     let mut findings = Vec::new();
-    for (line, path) in crate_paths(&source.code()) {
-        if !below(&path, own) && !allowed.iter().any(|module| below(&path, module)) {
-            let message = match allowed {
-                [] => format!("{folder} does not know {path}: it uses no other module"),
-                _ => format!("{folder} does not know {path}: it may use {}", allowed.join(", ")),
-            };
-            findings.push(source.finding(line, message));
+    for path in &named {
+        let finding = match path.root {
+            Root::Own => modules(source, path, used),
+            // `object::read()` may be of a module that was imported.
+            Root::Unknown if path.path.first().is_some_and(|first| own.contains(first.as_str())) => None,
+            Root::Unknown => crates(source, path, used),
+        };
+        findings.extend(finding.map(|message| source.finding(path.line, message)));
+        if path.far {
+            findings.push(source.finding(path.line, "super::super: name it from the crate's root"));
         }
     }
+    findings.dedup();
     findings
+}
+
+fn crates(source: &Source, named: &Named, used: &mut Used) -> Option<String> {
+    let first = named.path.first()?.as_str();
+    used.roots.insert(first.to_owned());
+    if source.is_in(PURE)
+        && let Some((_, what)) = IMPURE_PATHS.iter().find(|(path, _)| is_below(&named.path.join("::"), path))
+    {
+        return Some(format!("{what} in a stage that is to be pure"));
+    }
+    let (name, folders) = CRATES.iter().find(|(name, _)| *name == first)?;
+    match folders.iter().find(|folder| source.is_in(&[folder])) {
+        Some(folder) => {
+            used.crates.insert((name, folder));
+            None
+        }
+        None => Some(format!("the crate {name} belongs to {}", folders.join(", "))),
+    }
+}
+
+fn modules(source: &Source, named: &Named, used: &mut Used) -> Option<String> {
+    let (folder, allowed) = MODULES.iter().find(|(folder, _)| source.is_in(&[folder]))?;
+    let own = folder.trim_start_matches("src/").trim_end_matches(".rs").replace('/', "::");
+    let path = named.path.join("::");
+    if is_below(&path, &own) {
+        return None;
+    }
+    match allowed.iter().find(|module| is_below(&path, module)) {
+        Some(module) => {
+            used.modules.insert((folder, module));
+            None
+        }
+        None => Some(match allowed {
+            [] => format!("{folder} does not know {path}: it uses no other module"),
+            _ => format!("{folder} does not know {path}: it may use {}", allowed.join(", ")),
+        }),
+    }
+}
+
+fn is_below(path: &str, module: &str) -> bool {
+    path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
+/// Rows that allow what nobody does.
+pub fn stale(table: &Source, used: &Used) -> Vec<Finding> {
+    let rows = |rows: &'static [(&str, &[&str])]| {
+        rows.iter().flat_map(|(name, allowed)| allowed.iter().map(move |allowed| (*name, *allowed)))
+    };
+    let crates = rows(CRATES).filter(|row| !used.crates.contains(row));
+    let crates = crates.map(|(name, folder)| (name, format!("{folder} does not use the crate {name}")));
+    let modules = rows(MODULES).filter(|row| !used.modules.contains(row));
+    let modules = modules.map(|(folder, module)| (folder, format!("{folder} does not use {module}")));
+    let line = |name: &str| {
+        let row = format!("(\"{name}\",");
+        let broken = format!("\"{name}\",");
+        let is_row = |line: &&str| line.contains(&row) || line.trim() == broken;
+        table.text.lines().position(|text| is_row(&text)).map_or(1, |at| at + 1)
+    };
+    crates
+        .chain(modules)
+        .map(|(name, message)| table.finding(line(name), format!("a stale row: {message}")))
+        .collect()
 }
 
 #[cfg(test)]
@@ -72,8 +116,8 @@ mod tests {
 
     fn messages(path: &str, text: &str) -> Vec<String> {
         let source = Source { path: path.into(), text: text.into() };
-        let beside = Source { path: "src/dif/object.rs".into(), text: String::new() };
-        check(&source, &[beside]).into_iter().map(|f| format!("{}: {}", f.line, f.message)).collect()
+        let findings = check(&source, &mut Used::default());
+        findings.into_iter().map(|f| format!("{}: {}", f.line, f.message)).collect()
     }
 
     #[test]
@@ -83,21 +127,28 @@ mod tests {
             messages("src/sugar/x.rs", "\nuse logos::Logos;"),
             ["2: the crate logos belongs to src/parser"]
         );
-        assert_eq!(messages("src/dif/asm.rs", "let a = object::write();"), [""; 0], "a module of that name");
-        assert_eq!(messages("src/codegen/x.rs", "let a = object::read();").len(), 1);
-        assert_eq!(
-            messages("src/codegen/x.rs", "use crate::dif::{asm,\n object};\nlet a = object::read();"),
-            [""; 0]
-        );
-        assert_eq!(messages("src/codegen/x.rs", "let a = my::object::read();"), [""; 0]);
+        let imported = "use crate::dif::{asm,\n object};\nfn f() { object::read(); }";
+        assert_eq!(messages("src/codegen/x.rs", imported), [""; 0], "a module of that name");
+        assert_eq!(messages("src/codegen/x.rs", "fn f() { object::read(); }").len(), 1);
+        assert_eq!(messages("src/codegen/x.rs", "fn f() { my::object::read(); }"), [""; 0]);
     }
 
     #[test]
     fn a_module_has_its_neighbours() {
-        assert_eq!(messages("src/parser/pretty.rs", "use crate::{source::Span, sugar::plain};"), [""; 0]);
-        let message = "1: src/parser does not know sites::Copy: it may use diag, source, sugar::plain";
-        assert_eq!(messages("src/parser/x.rs", "use crate::sites::Copy;"), [message]);
+        assert_eq!(messages("src/parser/pretty.rs", "use crate::{source::Span, probe::Fields};"), [""; 0]);
+        let found = messages("src/parser/x.rs", "use crate::sites::Copy;");
+        assert!(found[0].starts_with("1: src/parser does not know sites::Copy: it may use "), "{found:?}");
         assert_eq!(messages("src/dif/x.rs", "use crate::dif::insn::Insn;\nuse crate::uapi;"), [""; 0]);
         assert_eq!(messages("src/cli/x.rs", "use crate::anything;"), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_far_or_impure_is_found_however_it_is_written() {
+        let far = "use crate::Site;";
+        assert_eq!(messages("src/sites/index/x.rs", far), ["1: crate: name it from the crate's root"]);
+        let impure = ["1: input and output in a stage that is to be pure"];
+        assert_eq!(messages("src/dif/x.rs", "use std::{collections::HashMap, fs};"), impure);
+        assert_eq!(messages("src/dif/x.rs", "fn f() { std::io::stdin(); }"), impure);
+        assert_eq!(messages("src/cli/x.rs", "use std::{fs, io};"), [""; 0]);
     }
 }

@@ -1,5 +1,6 @@
 //! Checking what a machine can check of docs/STYLE.md and docs/ARCHITECTURE.md.
 
+mod cycles;
 mod imports;
 mod lines;
 mod sizes;
@@ -96,11 +97,15 @@ pub fn expect_clean() -> Result<()> {
 /// Everything that is wrong with the checkout, in the order of paths and lines.
 fn check() -> Result<Vec<Finding>> {
     let sources = sources()?;
-    let mut findings: Vec<Finding> = Vec::new();
+    let mut findings: Vec<Finding> = cycles::check(&sources);
+    let mut used = imports::Used::default();
     for source in &sources {
-        findings.extend(imports::check(source, &sources));
+        findings.extend(imports::check(source, &mut used));
         findings.extend(lines::check(source));
         findings.extend(sizes::check(source));
+    }
+    if let Some(table) = sources.iter().find(|source| source.path == "xtask/src/tidy/table.rs") {
+        findings.extend(imports::stale(table, &used));
     }
     findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
     Ok(findings)

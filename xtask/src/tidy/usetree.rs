@@ -1,56 +1,184 @@
-//! The paths that Rust code names after `crate::`, with groups in braces taken apart.
+//! The paths that a Rust file names, resolved to where they lead: modules of this crate, or other crates. Tests are left out.
 
-/// Each path below `crate::` with the line that it begins on.
-pub fn crate_paths(lines: &[&str]) -> Vec<(usize, String)> {
-    let text = lines.join("\n");
-    let mut found = Vec::new();
-    for (at, _) in text.match_indices("crate::") {
-        let line = text[..at].matches('\n').count() + 1;
-        if text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$') {
-            continue;
-        }
-        let mut paths = Vec::new();
-        expand(&text[at + "crate::".len()..], "", &mut paths);
-        found.extend(paths.into_iter().map(|path| (line, path)));
-    }
-    found
+use syn::visit::{self, Visit};
+
+/// One path of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    pub line: usize,
+    pub root: Root,
+    /// Below the root: `sites::Catalog`, of a crate its own path.
+    pub path: Vec<String>,
+    /// It was written with `super::super`.
+    pub far: bool,
 }
 
-/// Reads one use tree and returns what follows it.
-fn expand<'a>(text: &'a str, prefix: &str, paths: &mut Vec<String>) -> &'a str {
-    let text = text.trim_start();
-    if let Some(mut rest) = text.strip_prefix('{') {
-        loop {
-            rest = rest.trim_start();
-            match rest.chars().next() {
-                None => return rest,
-                Some('}') => return &rest[1..],
-                Some(',') => rest = &rest[1..],
-                Some(_) => rest = skip_alias(expand(rest, prefix, paths)),
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Root {
+    /// This crate.
+    Own,
+    /// The first segment may be a crate's name, or something of the file.
+    Unknown,
+}
+
+/// All paths of a file. `module` is where it is in the crate: `sites::catalog` of src/sites/catalog/mod.rs.
+pub fn named(text: &str, module: &[String]) -> syn::Result<Vec<Named>> {
+    let file = syn::parse_file(text)?;
+    let mut reader = Reader { module: module.to_vec(), children: Vec::new(), named: Vec::new() };
+    reader.children = file.items.iter().filter_map(child).collect();
+    reader.visit_file(&file);
+    Ok(reader.named)
+}
+
+/// The module of a file of src: `a::b` of src/a/b.rs and of src/a/b/mod.rs, nothing of src/lib.rs.
+pub fn module_of(path: &str) -> Option<Vec<String>> {
+    let path = path.strip_prefix("src/")?.strip_suffix(".rs")?;
+    let mut parts: Vec<String> = path.split('/').map(str::to_owned).collect();
+    if matches!(parts.last()?.as_str(), "mod" | "lib") {
+        parts.pop();
+    }
+    Some(parts)
+}
+
+struct Reader {
+    module: Vec<String>,
+    /// Modules that are declared in the file.
+    children: Vec<String>,
+    named: Vec<Named>,
+}
+
+fn child(item: &syn::Item) -> Option<String> {
+    match item {
+        syn::Item::Mod(module) if !is_test(&module.attrs) => Some(module.ident.to_string()),
+        _ => None,
+    }
+}
+
+fn is_test(attrs: &[syn::Attribute]) -> bool {
+    let is_cfg = |attr: &syn::Attribute| attr.path().is_ident("cfg");
+    attrs.iter().any(|attr| is_cfg(attr) && attr.parse_args::<syn::Ident>().is_ok_and(|word| word == "test"))
+}
+
+impl Reader {
+    fn add(&mut self, line: usize, written: &[String]) {
+        let Some(first) = written.first() else { return };
+        let far = written.iter().take(2).filter(|segment| *segment == "super").count() == 2;
+        let mut module = self.module.clone();
+        let mut rest = written;
+        let root = match first.as_str() {
+            "crate" => {
+                module.clear();
+                rest = &rest[1..];
+                Root::Own
             }
-        }
+            "self" | "super" => {
+                while let Some((segment, behind)) = rest.split_first() {
+                    match segment.as_str() {
+                        "super" => drop(module.pop()),
+                        "self" => {}
+                        _ => break,
+                    }
+                    rest = behind;
+                }
+                Root::Own
+            }
+            child if self.children.iter().any(|name| name == child) => Root::Own,
+            _ => {
+                module.clear();
+                Root::Unknown
+            }
+        };
+        module.extend(rest.iter().cloned());
+        self.named.push(Named { line, root, path: module, far });
     }
-    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '*').unwrap_or(text.len());
-    let (name, rest) = text.split_at(end);
-    if name.is_empty() {
-        // Not a use tree after all; the caller must get ahead.
-        return rest.get(rest.chars().next().map_or(0, char::len_utf8)..).unwrap_or("");
-    }
-    let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}::{name}") };
-    match rest.strip_prefix("::") {
-        Some(rest) => expand(rest, &path, paths),
-        None => {
-            paths.push(path);
-            rest
+
+    fn tree(&mut self, prefix: &[String], tree: &syn::UseTree) {
+        let with = |ident: &syn::Ident| [prefix, &[ident.to_string()]].concat();
+        match tree {
+            syn::UseTree::Path(path) => self.tree(&with(&path.ident), &path.tree),
+            syn::UseTree::Group(group) => group.items.iter().for_each(|tree| self.tree(prefix, tree)),
+            syn::UseTree::Name(name) if name.ident == "self" => {
+                self.add(name.ident.span().start().line, prefix);
+            }
+            syn::UseTree::Name(name) => self.add(name.ident.span().start().line, &with(&name.ident)),
+            syn::UseTree::Rename(rename) => self.add(rename.ident.span().start().line, &with(&rename.ident)),
+            syn::UseTree::Glob(glob) => self.add(glob.star_token.spans[0].start().line, prefix),
         }
     }
 }
 
-/// Skips ` as NAME` up to the next comma or brace.
-fn skip_alias(text: &str) -> &str {
-    match text.find([',', '}']) {
-        Some(end) => &text[end..],
-        None => "",
+impl<'ast> Visit<'ast> for Reader {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        let attrs = match item {
+            syn::Item::Mod(item) => &item.attrs,
+            syn::Item::Fn(item) => &item.attrs,
+            syn::Item::Impl(item) => &item.attrs,
+            syn::Item::Use(item) => &item.attrs,
+            _ => return visit::visit_item(self, item),
+        };
+        if !is_test(attrs) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        // A module in the file is looked at as a part of it.
+        self.module.push(item.ident.to_string());
+        visit::visit_item_mod(self, item);
+        self.module.pop();
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        self.tree(&[], &item.tree);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let segments: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        if let Some(first) = path.segments.first().filter(|_| segments.len() > 1) {
+            self.add(first.ident.span().start().line, &segments);
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, mac: &'ast syn::Macro) {
+        // What is in the brackets of a macro are tokens; paths in them are read as far as they look like paths.
+        let mut tokens: Vec<(usize, String)> = Vec::new();
+        flatten(mac.tokens.clone(), &mut tokens);
+        let mut at = 0;
+        while at < tokens.len() {
+            let mut segments = Vec::new();
+            let line = tokens[at].0;
+            while let Some((_, word)) = tokens.get(at).filter(|(_, word)| is_word(word)) {
+                segments.push(word.clone());
+                let next = tokens.get(at + 1..at + 3).unwrap_or_default();
+                if !next.iter().all(|(_, sign)| sign == ":") || next.len() < 2 {
+                    break;
+                }
+                at += 3;
+            }
+            if segments.len() > 1 {
+                self.add(line, &segments);
+            }
+            at += 1;
+        }
+        visit::visit_macro(self, mac);
+    }
+}
+
+fn is_word(token: &str) -> bool {
+    token.starts_with(|first: char| first.is_alphabetic() || first == '_')
+}
+
+fn flatten(stream: proc_macro2::TokenStream, into: &mut Vec<(usize, String)>) {
+    for token in stream {
+        match token {
+            proc_macro2::TokenTree::Group(group) => {
+                into.push((group.span_open().start().line, "(".to_owned()));
+                flatten(group.stream(), into);
+                into.push((group.span_close().start().line, ")".to_owned()));
+            }
+            token => into.push((token.span().start().line, token.to_string())),
+        }
     }
 }
 
@@ -58,16 +186,51 @@ fn skip_alias(text: &str) -> &str {
 mod tests {
     use super::*;
 
+    fn shown(text: &str, module: &str) -> Vec<String> {
+        let module: Vec<String> = module.split("::").map(str::to_owned).collect();
+        let found = named(text, &module).expect("it is Rust");
+        let shown = |named: Named| {
+            let root = if named.root == Root::Own { "crate" } else { "?" };
+            format!(
+                "{}: {root}::{}{}",
+                named.line,
+                named.path.join("::"),
+                if named.far { " far" } else { "" }
+            )
+        };
+        found.into_iter().map(shown).collect()
+    }
+
     #[test]
-    fn groups_are_taken_apart() {
-        let code = [
-            "use crate::{diag::{Label, Tag as T}, parser::ast};",
-            "fn f() -> crate::source::Span {}",
-            "$crate::x!()",
+    fn groups_are_taken_apart_and_paths_resolved() {
+        let text = "use crate::{diag::{Label, Tag as T}, parser::ast};\nuse super::Site;\nuse crate::far::Off;\n\
+                    fn f() -> crate::source::Span { assert_eq!(logos::Logos, super::x::Y) }";
+        let wanted = [
+            "1: crate::diag::Label",
+            "1: crate::diag::Tag",
+            "1: crate::parser::ast",
+            "2: crate::sites::Site",
+            "3: crate::far::Off far",
+            "4: crate::source::Span",
+            "4: ?::logos::Logos",
+            "4: crate::sites::x::Y",
         ];
-        let paths = crate_paths(&code);
-        let paths: Vec<_> = paths.iter().map(|(line, path)| (*line, path.as_str())).collect();
-        let wanted = [(1, "diag::Label"), (1, "diag::Tag"), (1, "parser::ast"), (2, "source::Span")];
-        assert_eq!(paths, wanted);
+        assert_eq!(shown(text, "sites::catalog"), wanted);
+    }
+
+    #[test]
+    fn tests_are_left_out_and_children_are_known() {
+        let text =
+            "mod edges;\nuse edges::Edge;\nuse std::{fs, io};\n#[cfg(test)]\nmod tests { use crate::x::Y; }";
+        assert_eq!(shown(text, "sites"), ["2: crate::sites::edges::Edge", "3: ?::std::fs", "3: ?::std::io"]);
+    }
+
+    #[test]
+    fn files_are_modules() {
+        let of = |path: &str| module_of(path).map(|parts| parts.join("::"));
+        assert_eq!(of("src/a/b.rs").as_deref(), Some("a::b"));
+        assert_eq!(of("src/a/b/mod.rs").as_deref(), Some("a::b"));
+        assert_eq!(of("src/lib.rs").as_deref(), Some(""));
+        assert_eq!(of("xtask/src/main.rs"), None);
     }
 }

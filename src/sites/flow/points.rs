@@ -1,6 +1,6 @@
-//! sites/code/points.rs: where a probe goes in a function, and what stands in for an instruction that can have none.
+//! sites/flow/points.rs: where a probe goes in a function, and what stands in for an instruction that can have none.
 
-use super::flow::{Ending, Flow};
+use super::{Ending, Flow};
 
 /// A place in a function's control flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,35 +1,11 @@
-//! sites/code/verdict.rs: which instructions of a function can be traced, as far as the kernel's file tells.
+//! sites/listing/verdict.rs: which instructions of a function can be traced, as far as the kernel's file tells.
 
-use std::ops::Range;
-
-use super::classes;
-use super::decode::Insn;
-use super::tables::Rewriting;
+use crate::sites::code::classes;
+use crate::sites::code::decode::Insn;
+use crate::sites::code::refusal::{Refusal, overlap};
+use crate::sites::code::tables::Rewriting;
+use crate::sites::symtab::Symbol;
 use crate::sites::target::Kernel;
-use crate::sites::target::symtab::Symbol;
-
-/// Why an instruction cannot be traced: those reasons of the kernel module that a file can tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Refusal {
-    Init,
-    TrapPath,
-    NoTrap,
-    Blacklist,
-    StaticCall,
-    Foreign,
-    Ftrace,
-    JumpLabel,
-    Undecodable,
-    StiHlt,
-    Int,
-    Iret,
-    StackSegment,
-    Undefined,
-    Privileged,
-    Endbr,
-    Rsp,
-    Reach,
-}
 
 /// What the file says of one instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +40,7 @@ impl Kernel {
             let rest = code.get(insn.offset as usize..).unwrap_or(&insn.bytes);
             let class = classes::refusal(rest, at).filter(|refusal| *refusal != Refusal::Endbr);
             let refused = class.or_else(|| {
-                let of_ftrace = fentry.is_some_and(|site| meet(&covered, &(site..site.saturating_add(5))));
+                let of_ftrace = fentry.is_some_and(|site| overlap(&covered, &(site..site.saturating_add(5))));
                 if of_ftrace { Some(Refusal::Ftrace) } else { tables.refusal(&covered) }
             });
             Verdict { refused, rewritten, fentry: false }
@@ -98,10 +74,6 @@ impl Kernel {
             None
         }
     }
-}
-
-pub(in crate::sites) fn meet(a: &Range<u64>, b: &Range<u64>) -> bool {
-    a.start < b.end && b.start < a.end
 }
 
 /// As kmod/trappath.c, which says how the names were found.

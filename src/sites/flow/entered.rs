@@ -1,8 +1,8 @@
-//! sites/copies/entered.rs: where control enters an inlined copy of which the debug information does not say it.
+//! sites/flow/entered.rs: where control enters an inlined copy of which the debug information does not say it.
 
 use std::ops::Range;
 
-use crate::sites::code::flow::Flow;
+use super::Flow;
 
 impl Flow {
     /// Where a copy of these ranges (sorted, disjoint) is entered; `told` is where its code begins.

@@ -1,9 +1,17 @@
-//! sites/code/flow.rs: the control flow graph of one function: blocks of instructions, who goes where, and what dominates what.
+//! sites/flow/mod.rs: the control flow graph of one function: blocks of instructions, who goes where, and what dominates what.
+
+pub mod callers;
+pub(super) mod entered;
+pub mod exits;
+pub(super) mod marks;
+pub mod points;
+pub(super) mod scratch;
 
 use std::fmt;
 use std::ops::Range;
 
-use super::decode::{self, Control};
+use super::code::decode::{self, Control};
+use super::flow::scratch::Scratch;
 
 /// One stretch of a function's code: all of it, or what the compiler put elsewhere (`f.cold`).
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +70,7 @@ pub struct Flow {
     /// Of these, the static keys, sorted.
     keys: Vec<u32>,
     /// For `Flow::exits`.
-    pub(in crate::sites) scratch: crate::sites::copies::exits::Scratch,
+    pub(in crate::sites) scratch: Scratch,
 }
 
 /// Instructions that are executed one after the other.
@@ -349,7 +357,7 @@ impl<'m> Reader<'m> {
             parts: self.parts,
             patched: self.patched,
             keys: self.keys,
-            scratch: crate::sites::copies::exits::Scratch::default(),
+            scratch: Scratch::default(),
         };
         for insn in 0..count as u32 {
             if begins[insn as usize] || insn == 0 {

@@ -1,11 +1,11 @@
-//! sites/code/marks.rs: what a kernel's tables tell of its control flow: static keys, faults, WARN(), text that is rewritten.
+//! sites/flow/marks.rs: what a kernel's tables tell of its control flow: static keys, faults, WARN(), text that is rewritten.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::decode::{self, Control};
-use super::flow::Marks;
+use super::Marks;
 use crate::debuginfo::{Image, Loaded};
+use crate::sites::code::decode::{self, Control};
 
 /// Functions of the kernel that do not return: those that others call, by the attribute of their declarations.
 const ENDLESS: [&str; 46] = [

@@ -1,10 +1,11 @@
-//! sites/copies/exits.rs: where control leaves an inlined copy, by the control flow of its caller.
+//! sites/flow/exits.rs: where control leaves an inlined copy, by the control flow of its caller.
 
 use std::ops::Range;
 
+use super::points::{Over, Point};
+use super::scratch::Scratch;
+use super::{Block, Ending, Flow};
 use crate::sites::code::decode;
-use crate::sites::code::flow::{Block, Ending, Flow};
-use crate::sites::code::points::{Over, Point};
 
 /// All places where one copy is left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,23 +16,19 @@ pub struct Exits {
     pub lost: u32,
 }
 
-/// What one question needs, kept for the next. A mark is valid if it carries the number of the question.
-#[derive(Debug, Default)]
-pub(in crate::sites) struct Scratch {
-    question: u32,
-    /// By block: the question, and behind which instruction the block is dead.
-    live: Vec<(u32, u32)>,
-    /// By block: the question in which its start became a site.
-    left: Vec<u32>,
-    /// Blocks with live instructions.
-    found: Vec<u32>,
-}
-
 /// The copy that is asked about.
 struct Copy {
     entry: u32,
     /// Its block.
     home: u32,
+}
+
+impl Copy {
+    /// Does a way to the start of the block leave the copy? In the entry's block, what stands before the entry is not
+    /// of the copy, and the entry is the next call.
+    fn is_left(&self, scratch: &Scratch, to: u32) -> bool {
+        to == self.home || scratch.live_to(to).is_none()
+    }
 }
 
 impl Flow {
@@ -120,7 +117,7 @@ impl Flow {
         let itself = self.near(last, first, block.end);
         if self.ways_of(number) < 2 {
             match ways {
-                [to] if !scratch.is_left(copy, *to) => {}
+                [to] if !copy.is_left(scratch, *to) => {}
                 // A branch needs a probe where it leads: then that counts this way too.
                 [to] if self.previous(*to).iter().any(|previous| self.ways_of(*previous) > 1) => {
                     match self.target(scratch, copy, *to) {
@@ -132,14 +129,14 @@ impl Flow {
             }
             return;
         }
-        let all_leave = ways.iter().all(|to| scratch.is_left(copy, *to));
+        let all_leave = ways.iter().all(|to| copy.is_left(scratch, *to));
         let is_own = all_leave && ways.iter().all(|to| self.target(scratch, copy, *to).is_none());
         // All ways lead out: a fault counts where it happens, a label that cannot be probed where it is come from.
         if is_own && (block.ending == Ending::Fault || self.is_patched(last) && last > first) {
             return exits.sites.extend(itself);
         }
         for to in ways {
-            if scratch.is_left(copy, *to) {
+            if copy.is_left(scratch, *to) {
                 match self.target(scratch, copy, *to) {
                     Some(site) => self.leave_at(scratch, *to, site, exits),
                     None => {
@@ -199,42 +196,6 @@ impl Flow {
             Some(insn) => vec![Point::At(self.address[insn as usize])],
             None => self.reached(self.address[wanted as usize]),
         }
-    }
-}
-
-impl Scratch {
-    fn begin(&mut self, blocks: usize) {
-        self.question += 1;
-        self.live.resize(blocks, (0, 0));
-        self.left.resize(blocks, 0);
-        self.found.clear();
-    }
-
-    /// All instructions of the block up to `end` are live (in the entry's block, from the entry on).
-    fn mark(&mut self, block: u32, end: u32) {
-        let live = &mut self.live[block as usize];
-        if live.0 == self.question {
-            live.1 = live.1.max(end);
-        } else {
-            *live = (self.question, end);
-            self.found.push(block);
-        }
-    }
-
-    fn live_to(&self, block: u32) -> Option<u32> {
-        let (question, end) = self.live[block as usize];
-        (question == self.question).then_some(end)
-    }
-
-    /// Does a way to the start of the block leave the copy? In the entry's block, what stands before the entry is not
-    /// of the copy, and the entry is the next call.
-    fn is_left(&self, copy: &Copy, to: u32) -> bool {
-        to == copy.home || self.live_to(to).is_none()
-    }
-
-    /// `true` the first time.
-    fn is_first(&mut self, block: u32) -> bool {
-        std::mem::replace(&mut self.left[block as usize], self.question) != self.question
     }
 }
 

@@ -1,13 +1,14 @@
-//! sites/copies/line_sites.rs: the instructions where the statements of a source line begin, in a function and in its inlined copies.
+//! sites/index/line_sites.rs: the instructions where the statements of a source line begin, in a function and in its inlined copies.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use super::refusals::no_sites;
 use crate::debuginfo::Image;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, tags};
 use crate::dwarf::{self, Body, DebugInfo, Frame, Statement};
-use crate::sites::catalog::refusals;
 use crate::sites::target::Kernel;
 use crate::sites::target::naming::split_ordinal;
+use crate::sites::target::refusals::{no_debug_information, no_module};
 use crate::sites::{FoundSite, SourceLine};
 
 /// One site for each body and copy of the function that has code of the line, in the order of the debug information.
@@ -19,7 +20,7 @@ pub fn line_sites(
 ) -> Result<Vec<FoundSite>, Box<Diagnostic>> {
     let modules = kernel.modules_matching(module);
     if modules.is_empty() {
-        return Err(Box::new(refusals::no_module(kernel, module)));
+        return Err(Box::new(no_module(kernel, module)));
     }
     let mut search = Search { kernel, line, seen: Seen::default(), sites: Vec::new(), taken: HashSet::new() };
     for module in &modules {
@@ -27,7 +28,7 @@ pub fn line_sites(
         let Some(image) = kernel.debug(*module) else {
             if *module == 0 {
                 let known = !kernel.functions_named(&modules, function).is_empty();
-                return Err(Box::new(refusals::no_debug_information(kernel, 0, function, known)));
+                return Err(Box::new(no_debug_information(kernel, 0, function, known)));
             }
             continue;
         };
@@ -38,8 +39,8 @@ pub fn line_sites(
     let Search { seen, sites, .. } = search;
     match sites.is_empty() {
         false => Ok(sites),
-        true if seen.bodies == 0 => Err(Box::new(refusals::no_sites(kernel, &modules, function, &[]))),
-        true => Err(Box::new(refusals::no_code_on_line(function, line, &seen))),
+        true if seen.bodies == 0 => Err(Box::new(no_sites(kernel, &modules, function, &[]))),
+        true => Err(Box::new(no_code_on_line(function, line, &seen))),
     }
 }
 
@@ -201,6 +202,45 @@ fn is_suffix(end: &str, path: &str) -> bool {
 /// Two units may name a file from different directories.
 fn same_file(a: &str, b: &str) -> bool {
     !a.is_empty() && !b.is_empty() && (is_suffix(a, b) || is_suffix(b, a))
+}
+
+/// The function is known, and has nothing on the line.
+fn no_code_on_line(function: &str, line: &SourceLine, seen: &Seen) -> Diagnostic {
+    let number = line.line;
+    let error = |title| Diagnostic::error(tags::PDESC_ZERO, title);
+    let (lines, form): (BTreeSet<u64>, String) = match &line.file {
+        Some(file) => {
+            let lines = seen.lines_of(file);
+            if lines.is_empty() {
+                let files: Vec<&str> = seen.all.keys().map(String::as_str).take(8).collect();
+                return error(format!("the file `{file}` is not part of `{function}`"))
+                    .note(format!("its code is of {}", files.join(", ")));
+            }
+            (lines, format!("{file}@"))
+        }
+        None => (seen.own.values().flatten().copied().collect(), "L".to_owned()),
+    };
+    let before = lines.range(..number).next_back();
+    let after = lines.range(number..).find(|line| **line != number);
+    let (Some(first), Some(last)) = (lines.first(), lines.last()) else {
+        return error(format!("no line of `{function}` has code of its own"));
+    };
+    let files: Vec<&str> = seen.own.keys().map(String::as_str).collect();
+    let offer = |line: &u64| format!("kinst::{function}:{form}{line}");
+    match (before, after) {
+        (Some(before), Some(after)) => error(format!("no statement of `{function}` begins on line {number}"))
+            .note(format!("the nearest lines with code are {before} and {after}"))
+            .help(format!("try {} or {}", offer(before), offer(after))),
+        _ => {
+            let near = if before.is_some() { last } else { first };
+            error(format!("line {number} is outside of `{function}`"))
+                .note(match &line.file {
+                    Some(file) => format!("its code of {file} is on the lines {first} to {last}"),
+                    None => format!("its code is on the lines {first} to {last} of {}", files.join(", ")),
+                })
+                .help(format!("try {}", offer(near)))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! sites/index/directory.rs: what must be known of all modules of a kernel at once, kept on disk: which names mean more
+//! sites/kept/directory.rs: what must be known of all modules of a kernel at once, kept on disk: which names mean more
 //! than one function, and which modules know an inlined function.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! sites/target/symtab.rs: address ↔ module, symbol, offset: over ELF symbol tables and over /proc/kallsyms.
+//! sites/symtab.rs: address ↔ module, symbol, offset: over ELF symbol tables and over /proc/kallsyms.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::debuginfo::{CodeSymbol, Error, Image};
-use crate::sites::index::ImageIndex;
 
 /// A name of a function, or of a label of assembly text.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -44,7 +43,14 @@ enum Table {
         names: String,
         symbols: Vec<Symbol>,
     },
-    Indexed(Arc<ImageIndex>),
+    Stored(Arc<dyn Stored>),
+}
+
+/// Symbols that were read before, and are kept: what [`Symbols::parts`] and [`Symbols::sorted_by_name`] gave.
+pub trait Stored: std::fmt::Debug + Send + Sync {
+    fn parts(&self) -> (&[u8], &[Symbol]);
+    fn by_name(&self) -> &[u32];
+    fn text_start(&self) -> Option<u64>;
 }
 
 impl Default for Table {
@@ -100,10 +106,10 @@ impl Symbols {
         Ok(read.finish())
     }
 
-    /// Those of a module whose sites are kept on disk.
-    pub fn of_index(index: Arc<ImageIndex>) -> Symbols {
-        let text_start = index.text_start();
-        Symbols { table: Table::Indexed(index), text_start, ..Symbols::default() }
+    /// Those of a module that are kept somewhere.
+    pub fn stored(stored: Arc<dyn Stored>) -> Symbols {
+        let text_start = stored.text_start();
+        Symbols { table: Table::Stored(stored), text_start, ..Symbols::default() }
     }
 
     /// All modules' symbols of /proc/kallsyms; `vmlinux` is the kernel proper. Addresses are zero for those who may
@@ -149,7 +155,10 @@ impl Symbols {
         let range = symbol.name_at as usize..symbol.name_at as usize + usize::from(symbol.name_len);
         match &self.table {
             Table::Read { names, .. } => names.get(range).unwrap_or_default(),
-            Table::Indexed(index) => index.symbol_name(range),
+            Table::Stored(stored) => {
+                let bytes = stored.parts().0.get(range);
+                bytes.and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+            }
         }
     }
 
@@ -234,7 +243,7 @@ impl Symbols {
     pub(in crate::sites) fn parts(&self) -> (&[u8], &[Symbol]) {
         match &self.table {
             Table::Read { names, symbols } => (names.as_bytes(), symbols),
-            Table::Indexed(index) => index.symbols(),
+            Table::Stored(stored) => stored.parts(),
         }
     }
 
@@ -248,8 +257,8 @@ impl Symbols {
     fn by_name(&self) -> Option<&[u32]> {
         // Most scripts ask for one name or two, which are found sooner than an index is made.
         const FEW: u32 = 16;
-        if let Table::Indexed(index) = &self.table {
-            return Some(index.symbols_by_name());
+        if let Table::Stored(stored) = &self.table {
+            return Some(stored.by_name());
         }
         if self.by_name.get().is_none() && self.asked.fetch_add(1, Ordering::Relaxed) < FEW {
             return None;

@@ -1,4 +1,4 @@
-//! sites/index/image.rs: the sites and symbols of one ELF file as they are kept on disk.
+//! sites/kept/image.rs: the sites and symbols of one ELF file as they are kept on disk.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,11 +6,11 @@ use std::ops::Range;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::file::{self, Sealed};
+use super::known::{Dropped, Known};
 use crate::debuginfo::BuildId;
-use crate::sites::code::flow::Undecodable;
-use crate::sites::code::points::{Over, Point};
-use crate::sites::copies::resolve::{Dropped, Known};
-use crate::sites::target::symtab::{Symbol, Symbols};
+use crate::sites::flow::Undecodable;
+use crate::sites::flow::points::{Over, Point};
+use crate::sites::symtab::{Stored, Symbol, Symbols};
 
 /// What a file tells that begins with [`file::Header`]; another layout or another meaning has another number.
 pub const KIND: u32 = 0x7369_7401;
@@ -150,10 +150,10 @@ impl ImageIndex {
     /// `None`: the file is not one of these.
     pub fn of(file: Sealed) -> Option<ImageIndex> {
         let index = ImageIndex { file };
-        let symbols = index.symbols().1.len();
+        let symbols = index.parts().1.len();
         let sane = index.facts().is_some()
-            && index.symbols_by_name().len() == symbols
-            && index.symbols_by_name().iter().all(|place| (*place as usize) < symbols);
+            && index.by_name().len() == symbols
+            && index.by_name().iter().all(|place| (*place as usize) < symbols);
         sane.then_some(index)
     }
 
@@ -166,23 +166,6 @@ impl ImageIndex {
     /// All names, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.records().iter().map(|record| self.name(record))
-    }
-
-    pub fn text_start(&self) -> Option<u64> {
-        self.facts().map(|facts| facts.text_start).filter(|address| *address != 0)
-    }
-
-    /// Their names, and they themselves by address.
-    pub fn symbols(&self) -> (&[u8], &[Symbol]) {
-        (self.file.table(Table::SymbolNames as usize), self.file.rows(Table::Symbols as usize))
-    }
-
-    pub fn symbols_by_name(&self) -> &[u32] {
-        self.file.rows(Table::SymbolsByName as usize)
-    }
-
-    pub fn symbol_name(&self, range: Range<usize>) -> &str {
-        text(self.file.table(Table::SymbolNames as usize), range)
     }
 
     fn facts(&self) -> Option<&Facts> {
@@ -215,6 +198,20 @@ impl ImageIndex {
             None => Dropped { copies: count(&entries), ..Dropped::default() },
         };
         Known { inline: true, entries, exits, dropped }
+    }
+}
+
+impl Stored for ImageIndex {
+    fn parts(&self) -> (&[u8], &[Symbol]) {
+        (self.file.table(Table::SymbolNames as usize), self.file.rows(Table::Symbols as usize))
+    }
+
+    fn by_name(&self) -> &[u32] {
+        self.file.rows(Table::SymbolsByName as usize)
+    }
+
+    fn text_start(&self) -> Option<u64> {
+        self.facts().map(|facts| facts.text_start).filter(|address| *address != 0)
     }
 }
 
@@ -291,7 +288,7 @@ impl DroppedRecord {
 
 impl fmt::Debug for ImageIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ImageIndex({} functions, {} symbols)", self.records().len(), self.symbols().1.len())
+        write!(f, "ImageIndex({} functions, {} symbols)", self.records().len(), self.parts().1.len())
     }
 }
 

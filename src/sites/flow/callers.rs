@@ -1,15 +1,15 @@
-//! sites/copies/callers.rs: the functions that inlined copies are in, each whole: with the parts that the compiler put elsewhere.
+//! sites/flow/callers.rs: the functions that inlined copies are in, each whole: with the parts that the compiler put elsewhere.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::exits;
+use super::points::Point;
+use super::{Flow, Marks, Part, Undecodable};
 use crate::dwarf::InlineCopy;
 use crate::sites::code::decode::{self, Control};
-use crate::sites::code::flow::{Flow, Marks, Part, Undecodable};
-use crate::sites::code::points::Point;
-use crate::sites::target::symtab::{Symbol, Symbols};
+use crate::sites::symtab::{Symbol, Symbols};
 
 /// The code of one module, for [`Flow`]s of its functions. Shared by threads.
 pub struct Callers<'a> {

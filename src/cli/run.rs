@@ -1,0 +1,353 @@
+//! cli/run.rs: what the modes of the dtrace command share: options, programs, the kernel, the module.
+
+use super::cpp;
+use super::dtrace_args::{Invocation, Mode, ProgramArg};
+use super::output::{eprint, print, reason};
+use super::progress::Progress;
+use super::report::Report;
+use crate::diag::Diagnostic;
+use crate::dif;
+use crate::driver::Error as DriverError;
+use crate::driver::ioctl::Device;
+use crate::driver::live::Live;
+use crate::driver::process::{self, Process};
+use crate::knowledge::{Installed, KernelTypes};
+use crate::options::{From as Setter, Options};
+use crate::parser::Macros;
+use crate::pipeline::{self, Compilation, Compiled, LibraryFile};
+use crate::sites::{Cache, Catalog, DwarfIndex, InlineProbe, Kernel, LiveText, SiteIndex};
+use crate::source::{FileId, Origin, Source, Sources};
+use std::cell::OnceCell;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The reason has been reported.
+#[derive(Debug)]
+pub struct Failed;
+
+/// One run of the command.
+pub struct Run {
+    pub invocation: Invocation,
+    pub report: Report,
+    pub options: Options,
+    pub sources: Sources,
+    /// As [`Invocation::programs`].
+    pub files: Vec<FileId>,
+    pub libraries: Vec<LibraryFile>,
+    /// Opened when something asks for it, as what follows.
+    kernel: OnceCell<Arc<Kernel>>,
+    catalog: OnceCell<Arc<Catalog>>,
+    device: OnceCell<Arc<Device>>,
+}
+
+impl Run {
+    pub fn new(invocation: Invocation, report: Report) -> Result<Run, Failed> {
+        let mut run = Run {
+            invocation,
+            report,
+            options: Options::default(),
+            sources: Sources::default(),
+            files: Vec::new(),
+            libraries: Vec::new(),
+            kernel: OnceCell::new(),
+            catalog: OnceCell::new(),
+            device: OnceCell::new(),
+        };
+        run.set_options()?;
+        Ok(run)
+    }
+
+    /// The environment first, then the command line, in its order.
+    fn set_options(&mut self) -> Result<(), Failed> {
+        for (name, value) in std::env::vars_os() {
+            let name = name.to_string_lossy().to_ascii_lowercase();
+            let Some(name) = name.strip_prefix("dtrace_opt_") else { continue };
+            let value = value.to_string_lossy();
+            self.set_option(name, Some(&*value).filter(|value| !value.is_empty()))?;
+        }
+        for (name, value) in self.invocation.settings.clone().into_iter().filter(|(name, _)| name != "help") {
+            self.set_option(&name, value.as_deref())?;
+        }
+        self.report.errtags = self.options.flag("errtags");
+        self.report.quiet = self.options.flag("quiet");
+        Ok(())
+    }
+
+    fn set_option(&mut self, name: &str, value: Option<&str>) -> Result<(), Failed> {
+        match self.options.set(name, value, Setter::CommandLine) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                self.fail(&format!("failed to set -x {name}: {error}"), error.help().as_deref()).map(drop)
+            }
+        }
+    }
+
+    pub fn read_programs(&mut self) -> Result<(), Failed> {
+        for ProgramArg { origin, text } in self.invocation.programs.clone() {
+            let text = match origin {
+                Origin::Script => Source { text: self.read_script(&text)?, name: text, origin },
+                _ => Source { name: text.clone(), text, origin },
+            };
+            self.files.push(self.sources.add(text));
+        }
+        self.read_libraries()
+    }
+
+    fn read_script(&self, path: &str) -> Result<String, Failed> {
+        let mut bytes = self.read_bytes(path)?;
+        if self.options.flag("cpp") {
+            bytes = match cpp::preprocess(&bytes, path, &self.options) {
+                Ok(bytes) => bytes,
+                Err(error) => {
+                    let text = format!("failed to compile script {path}: {error}");
+                    return self.fail_as(&text, error.help());
+                }
+            };
+        }
+        self.decode(bytes, path)
+    }
+
+    /// A script as it is written.
+    pub fn read_file(&self, path: &str) -> Result<String, Failed> {
+        self.decode(self.read_bytes(path)?, path)
+    }
+
+    fn read_bytes(&self, path: &str) -> Result<Vec<u8>, Failed> {
+        let mut bytes = Vec::new();
+        // One more than is taken tells that there is more.
+        let most = crate::parser::MAX_TEXT as u64 + 1;
+        let read = match path {
+            "-" => std::io::stdin().take(most).read_to_end(&mut bytes),
+            _ => std::fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)),
+        };
+        match read {
+            Ok(_) => Ok(bytes),
+            Err(error) => self.fail_as(&format!("failed to open {path}: {}", reason(&error)), None),
+        }
+    }
+
+    fn decode(&self, bytes: Vec<u8>, path: &str) -> Result<String, Failed> {
+        crate::parser::decode(bytes).or_else(|diagnostic| {
+            let tag = if self.report.errtags { format!("[{}] ", diagnostic.tag.0) } else { String::new() };
+            let help = diagnostic.help.first().map(String::as_str);
+            self.fail_as(&format!("failed to compile script {path}: {tag}{}", diagnostic.title), help)
+        })
+    }
+
+    /// All programs as one; -d, -S and the dumps are printed on the way.
+    pub fn compile(&mut self, target: u32) -> Result<Compiled, Failed> {
+        let mut options = self.options.clone();
+        let compilation = self.compilation(target, &mut options);
+        self.tell_of_kernel();
+        if self.invocation.desugared {
+            print(&compilation.desugared);
+        }
+        eprint(&compilation.dumps);
+        let compiled = match compilation.result {
+            Ok(compiled) => compiled,
+            Err(diagnostics) => {
+                let subject = self.files.first().copied();
+                diagnostics.iter().for_each(|d| self.report.diagnostic(&self.sources, d, subject));
+                return Err(Failed);
+            }
+        };
+        let subject = self.files.first().copied();
+        compiled.warnings.iter().for_each(|warning| self.report.diagnostic(&self.sources, warning, subject));
+        self.options = options;
+        self.report.quiet = self.options.flag("quiet");
+        if self.options.flag("verbose") {
+            eprint(&dif::disasm::program(&compiled.program));
+        }
+        Ok(compiled)
+    }
+
+    /// What is wrong with the kernel's files; with -v also what was left out of them.
+    pub fn tell_of_kernel(&self) {
+        let Some(kernel) = self.kernel.get() else { return };
+        for warning in kernel.take_warnings() {
+            self.report.diagnostic(&self.sources, &warning, None);
+        }
+        if self.invocation.verbose {
+            kernel.take_remarks().iter().for_each(|remark| self.report.notice(remark));
+        }
+    }
+
+    fn compilation(&self, target: u32, options: &mut Options) -> Compilation {
+        self.with_given(target, |given| pipeline::compile(&self.sources, &self.files, given, options))
+    }
+
+    /// What the compiler is given by a run.
+    pub fn with_given<T>(&self, target: u32, compile: impl FnOnce(pipeline::Given<'_>) -> T) -> T {
+        let macros = self.macros(target);
+        let index = |wanted| self.index(wanted);
+        let running = self.options.text("sysroot").is_none();
+        let kernel = KernelTypes::new(Installed::new(running, Box::new(|| self.open_catalog())));
+        let libraries = &self.libraries;
+        let stability = self.invocation.verbose && self.invocation.mode != Mode::List;
+        let given = pipeline::Given {
+            macros: &macros,
+            kernel: &kernel,
+            places: &kernel,
+            index: &index,
+            libraries,
+            stability,
+        };
+        compile(given)
+    }
+
+    fn index(&self, wanted: Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> {
+        let index = DwarfIndex::new(self.open_kernel()?, wanted);
+        let most = usize::try_from(self.options.number("maxprobes")).unwrap_or(usize::MAX);
+        Ok(Box::new(index.with_max_probes(most)))
+    }
+
+    /// The running kernel's files, or those of --sysroot.
+    pub fn open_kernel(&self) -> Result<Arc<Kernel>, Box<Diagnostic>> {
+        if let Some(kernel) = self.kernel.get() {
+            return Ok(Arc::clone(kernel));
+        }
+        let kernel = match self.options.text("sysroot") {
+            Some(path) => Kernel::sysroot(Path::new(path), None)?,
+            None => Kernel::running()?,
+        };
+        let cache = if self.options.flag("nocache") { None } else { Cache::of_user() };
+        let vmlinux = self.options.text("vmlinux").map(Path::new);
+        let program = self.report.program.clone();
+        let kernel = kernel
+            .with_vmlinux(vmlinux)
+            .with_debuginfod(Box::new(move |text| eprint(&format!("{program}: {text}\n"))))
+            .with_cache(cache, Some(Box::new(Progress::default())))
+            .with_advice(!self.options.flag("zdefs"));
+        let kernel = Arc::new(kernel);
+        Ok(Arc::clone(self.kernel.get_or_init(|| kernel)))
+    }
+
+    /// As [`Run::open_kernel`], the reason reported.
+    pub fn kernel(&self) -> Result<Arc<Kernel>, Failed> {
+        self.open_kernel().map_err(|diagnostic| {
+            self.report.diagnostic(&self.sources, &diagnostic, None);
+            Failed
+        })
+    }
+
+    /// The probes that there are. What the module sees in memory counts if the kernel is the running one.
+    pub fn open_catalog(&self) -> Result<Arc<Catalog>, Box<Diagnostic>> {
+        if let Some(catalog) = self.catalog.get() {
+            return Ok(Arc::clone(catalog));
+        }
+        let kernel = self.open_kernel()?;
+        let live = self.live_text();
+        Ok(Arc::clone(self.catalog.get_or_init(|| Arc::new(Catalog::new(kernel, live)))))
+    }
+
+    /// As [`Run::open_catalog`], the reason reported.
+    pub fn catalog(&self) -> Result<Arc<Catalog>, Failed> {
+        self.open_catalog().map_err(|diagnostic| {
+            self.report.diagnostic(&self.sources, &diagnostic, None);
+            Failed
+        })
+    }
+
+    /// What the module sees in memory, if it is there and it is that kernel's.
+    pub fn live_text(&self) -> Option<Box<dyn LiveText>> {
+        if self.options.text("sysroot").is_some() {
+            return None;
+        }
+        Some(Box::new(Live(self.device().ok()?)))
+    }
+
+    /// The module. One descriptor serves the questions and the session of a run.
+    pub fn device(&self) -> Result<Arc<Device>, DriverError> {
+        if let Some(device) = self.device.get() {
+            return Ok(Arc::clone(device));
+        }
+        let device = Arc::new(Device::open()?);
+        Ok(Arc::clone(self.device.get_or_init(|| device)))
+    }
+
+    fn macros(&self, target: u32) -> Macros {
+        let mut scripts = self.invocation.programs.iter().filter(|program| program.origin == Origin::Script);
+        let script = scripts.next_back().map_or_else(|| self.report.program.clone(), |s| s.text.clone());
+        Macros { script, arguments: self.invocation.operands.clone(), variables: macro_variables(target) }
+    }
+
+    /// -c and -p; the first is $target.
+    pub fn processes(&self) -> Result<Vec<Process>, Failed> {
+        let mut processes = Vec::new();
+        let mut add = |process: Result<Process, process::Error>| match process {
+            Ok(process) => {
+                processes.push(process);
+                Ok(())
+            }
+            Err(error) => self.fail_as(&error.to_string(), None),
+        };
+        for command in &self.invocation.commands {
+            add(Process::start(command))?;
+        }
+        for pid in &self.invocation.pids {
+            match pid.parse() {
+                Ok(pid) => add(Process::grab(pid))?,
+                Err(_) => return self.fail_as(&format!("invalid pid: {pid}"), None),
+            }
+        }
+        Ok(processes)
+    }
+
+    /// On standard output, or appended to the file of -o.
+    pub fn put(&self, text: &str) -> Result<(), Failed> {
+        let Some(path) = self.invocation.output.as_ref().filter(|_| !text.is_empty()) else {
+            print(text);
+            return Ok(());
+        };
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        file.and_then(|mut file| file.write_all(text.as_bytes()))
+            .or_else(|error| self.fail_as(&format!("failed to open {path}: {}", reason(&error)), None))
+    }
+
+    /// What messages call a program of the command line: `description` or `script`, and its name.
+    pub fn program_name(&self, program: usize) -> (&'static str, &str) {
+        match self.invocation.programs.get(program) {
+            None => ("description", ""),
+            Some(program) if program.origin == Origin::Script => ("script", &program.text),
+            // Up to its predicate or body.
+            Some(program) => {
+                ("description", program.text.split(['{', '/', ';']).next().unwrap_or(&program.text))
+            }
+        }
+    }
+
+    pub fn fail(&self, text: &str, help: Option<&str>) -> Result<u8, Failed> {
+        self.fail_as(text, help)
+    }
+
+    pub fn fail_as<T>(&self, text: &str, help: Option<&str>) -> Result<T, Failed> {
+        self.report.error(text, help);
+        Err(Failed)
+    }
+}
+
+fn macro_variables(target: u32) -> Vec<(String, i64)> {
+    use rustix::process as os;
+    // Not by getsid() and its like: rustix panics at 0, which the kernel says of a session begun outside of the process's
+    // PID namespace.
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let field = |number: usize| {
+        after_name.split_whitespace().nth(number - 3).and_then(|f| f.parse().ok()).unwrap_or(0)
+    };
+    let values = [
+        ("pid", std::process::id().into()),
+        ("ppid", field(4)),
+        ("pgid", field(5)),
+        ("sid", field(6)),
+        ("uid", os::getuid().as_raw().into()),
+        ("euid", os::geteuid().as_raw().into()),
+        ("gid", os::getgid().as_raw().into()),
+        ("egid", os::getegid().as_raw().into()),
+        ("projid", 0),
+        ("taskid", 0),
+        ("target", target.into()),
+    ];
+    values.map(|(name, value)| (name.to_owned(), value)).to_vec()
+}

@@ -1,0 +1,28 @@
+//! driver/live.rs: the kernel's text as the module sees it in memory.
+
+use super::ioctl::Device;
+use super::reason;
+use crate::sites::{LiveInsn, LiveText};
+use crate::uapi;
+use std::sync::Arc;
+
+/// Asks the module.
+pub struct Live(pub Arc<Device>);
+
+impl LiveText for Live {
+    fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, String> {
+        let insns = self.0.instructions(function).map_err(|error| error.to_string())?;
+        let insns = insns.map_err(|reason| reason::name(reason).to_owned())?;
+        let insn = |insn: &uapi::Insn| {
+            let reason = uapi::Reason(insn.reason.into());
+            let bytes = insn.bytes.get(..insn.len.into()).unwrap_or_default().to_vec();
+            let refused = (reason != uapi::Reason::OK).then(|| reason::name(reason).to_owned());
+            LiveInsn { offset: insn.offset, bytes, refused }
+        };
+        Ok(insns.iter().map(insn).collect())
+    }
+
+    fn syscalls(&self) -> Vec<u64> {
+        self.0.syscalls().unwrap_or_default()
+    }
+}

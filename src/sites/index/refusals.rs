@@ -1,0 +1,75 @@
+//! sites/index/refusals.rs: why a function has no sites.
+
+use crate::diag::{Diagnostic, suggest, tags};
+use crate::sites::kept::known::Known;
+use crate::sites::target::Kernel;
+use crate::sites::target::refusals::place;
+
+/// The function is not known, or nothing of it can be probed.
+pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Known]) -> Diagnostic {
+    let copies: u32 = known.iter().map(|known| known.dropped.copies).sum();
+    if copies > 0 {
+        let mut error = Diagnostic::error(
+            tags::PDESC_ZERO,
+            format!("none of the {copies} inlined copies of `{function}` can be traced"),
+        );
+        for known in known {
+            error = error.note(known.dropped.reasons());
+        }
+        return error;
+    }
+    if known.iter().any(|known| known.inline) {
+        return Diagnostic::error(tags::PDESC_ZERO, format!("no code is left of the function `{function}`"))
+            .note("it is defined, but no call of it was compiled");
+    }
+    let named = modules.iter().filter_map(|module| kernel.symbols(*module));
+    if named.flat_map(|symbols| symbols.named(function)).any(|symbol| symbol.gone()) {
+        return Diagnostic::error(
+            tags::PDESC_ZERO,
+            format!("`{function}` is code of the boot, which the kernel has freed"),
+        );
+    }
+    let error = Diagnostic::error(
+        tags::PDESC_ZERO,
+        format!("there is no function `{function}`{}", place(kernel, modules)),
+    );
+    if !kernel.advice {
+        return error;
+    }
+    if let Some(module) = kernel.unloaded_with(function) {
+        return error
+            .note(format!("the module {module} has one, and is not loaded"))
+            .help(format!("load it first: modprobe {module}"));
+    }
+    let mut names: Vec<&str> = Vec::new();
+    let mut inline: Vec<String> = Vec::new();
+    for module in modules {
+        if let Some(symbols) = kernel.symbols(*module) {
+            names.extend(symbols.iter().filter(|(_, symbol)| !symbol.gone()).map(|(name, _)| name));
+        }
+        // Of the modules, the symbols are enough: their inline functions are mostly those of the kernel's headers.
+        if *module == 0 || modules.len() == 1 {
+            inline.extend(kernel.inline_names(*module));
+        }
+    }
+    let near = suggest::nearest_few(function, names.into_iter().chain(inline.iter().map(String::as_str)), 3);
+    if near.is_empty() {
+        return error;
+    }
+    let near: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    error.help(format!("did you mean {}?", near.join(" or ")))
+}
+
+/// A glob that no function matches.
+pub fn nothing_inlined(kernel: &Kernel, modules: &[usize], pattern: &str) -> Diagnostic {
+    let place = place(kernel, modules);
+    Diagnostic::error(tags::PDESC_ZERO, format!("no function{place} matches `{pattern}`"))
+}
+
+/// A glob that means too much.
+pub fn too_many_sites(pattern: &str, count: usize, functions: usize, most: usize) -> Diagnostic {
+    let title = format!("`{pattern}` would become {count} probes, of {functions} functions");
+    Diagnostic::error(tags::PDESC_ZERO, title)
+        .note(format!("option maxprobes allows {most} for one description"))
+        .help(format!("name fewer functions, or raise the limit: -x maxprobes={count}"))
+}

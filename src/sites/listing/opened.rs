@@ -1,0 +1,31 @@
+//! sites/listing/opened.rs: debug information that stays open for the next question.
+
+use crate::dwarf::DebugInfo;
+use crate::sites::target::Kernel;
+
+/// The debug information of modules that have been asked about.
+pub(in crate::sites) struct Opened<'k> {
+    kernel: &'k Kernel,
+    /// None where there is no debug information.
+    modules: Vec<(usize, Option<DebugInfo<'k>>)>,
+}
+
+impl<'k> Opened<'k> {
+    pub fn new(kernel: &'k Kernel) -> Opened<'k> {
+        Opened { kernel, modules: Vec::new() }
+    }
+
+    pub fn info(&mut self, module: usize) -> Option<&DebugInfo<'k>> {
+        let at = match self.modules.iter().position(|(known, _)| *known == module) {
+            Some(at) => at,
+            None => {
+                let info = self.kernel.debug(module).and_then(|image| {
+                    DebugInfo::open(image).map_err(|error| self.kernel.warn(error.warning())).ok()
+                });
+                self.modules.push((module, info));
+                self.modules.len() - 1
+            }
+        };
+        self.modules[at].1.as_ref()
+    }
+}

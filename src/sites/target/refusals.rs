@@ -1,0 +1,59 @@
+//! sites/target/refusals.rs: why a kernel cannot answer: a module or its debug information is not there.
+
+use super::{KERNEL_PROPER, Kernel};
+use crate::debuginfo::{D_DEBUGINFO, OWN_MODULE};
+use crate::diag::{Diagnostic, suggest, tags};
+
+/// The module field names no module of this kernel.
+pub fn no_module(kernel: &Kernel, module: &str) -> Diagnostic {
+    if module == OWN_MODULE {
+        return Diagnostic::error(tags::PDESC_ZERO, format!("the module `{module}` does not trace itself"));
+    }
+    if kernel.has_module_file(module) {
+        return Diagnostic::error(tags::PDESC_ZERO, format!("the module `{module}` is not loaded"))
+            .help(format!("load it first: modprobe {module}"));
+    }
+    let names = kernel.modules().iter().map(|module| module.name.as_str());
+    let error = Diagnostic::error(tags::PDESC_ZERO, format!("there is no module `{module}`"));
+    match suggest::nearest(module, names) {
+        Some(near) => error.help(format!("did you mean `{near}`?")),
+        None => error.help(format!(
+            "the kernel proper is `{KERNEL_PROPER}`; leave the field empty to search all modules"
+        )),
+    }
+}
+
+/// Nothing tells the inlined copies.
+pub fn no_debug_information(kernel: &Kernel, module: usize, function: &str, out_of_line: bool) -> Diagnostic {
+    let searched = kernel.debug_search(module);
+    let name = &kernel.modules()[module].name;
+    let mut error = Diagnostic::error(
+        D_DEBUGINFO,
+        format!(
+            "no debug information of {name} ({}): the inlined copies of `{function}` cannot be told",
+            kernel.release()
+        ),
+    );
+    if let Some(id) = kernel.build_id(module) {
+        error = error.note(format!("wanted: build id {id}"));
+    }
+    for refused in &searched.refused {
+        error = error.note(refused.to_string());
+    }
+    let places: Vec<String> = searched.places.iter().map(|place| place.display().to_string()).collect();
+    error = error.note(format!("looked for: {}", places.join(", ")));
+    error = error.help(kernel.debug_package());
+    if out_of_line {
+        error = error.help(format!("`fbt::{function}:entry` traces the calls that are not inlined"));
+    }
+    error
+}
+
+/// The modules that were looked at.
+pub fn place(kernel: &Kernel, modules: &[usize]) -> String {
+    match modules {
+        [one] => format!(" in {}", kernel.modules()[*one].name),
+        _ if kernel.is_running() => String::from(" in the kernel or a loaded module"),
+        _ => format!(" in the kernel {} or its modules", kernel.release()),
+    }
+}
