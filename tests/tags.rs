@@ -126,7 +126,7 @@ fn first_tag(program: &str, row: &Row<'_>) -> &'static str {
     let (name, text) = ("script.d".to_owned(), program.to_owned());
     let file = sources.add(Source { name: name.clone(), origin: Origin::Script, text });
     let arguments = row.arguments.iter().map(|argument| (*argument).to_owned()).collect();
-    let variables = kinst::parser::MACRO_VARIABLES.map(|name| (name.to_owned(), 7)).to_vec();
+    let variables = kinst::vocabulary::MACRO_VARIABLES.map(|name| (name.to_owned(), 7)).to_vec();
     let macros = Macros { script: name, arguments, variables };
     let mut options = Options::default();
     for option in &row.options {

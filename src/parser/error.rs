@@ -1,8 +1,8 @@
 //! parser/error.rs: what can be wrong with a D text, and the diagnostic of each case.
 
-use super::macros;
 use crate::diag::{Diagnostic, Tag, suggest, tags};
 use crate::source::Span;
+use crate::vocabulary::MACRO_VARIABLES;
 
 /// The first mistake of a text; it ends the compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -246,9 +246,9 @@ impl MacroError {
         match self {
             MacroError::UndefinedVariable(name) => {
                 let d = error(format!("macro variable ${name} is not defined"), "no such variable".into());
-                match suggest::nearest(name, macros::VARIABLES) {
+                match suggest::nearest(name, MACRO_VARIABLES) {
                     Some(near) => d.help(format!("did you mean `${near}`?")),
-                    None => d.note(format!("there are ${}", macros::VARIABLES.join(" $"))),
+                    None => d.note(format!("there are ${}", MACRO_VARIABLES.join(" $"))),
                 }
             }
             MacroError::UndefinedArgument { index, given } => {
@@ -359,7 +359,7 @@ impl ProbeError {
                     "undefined macro variable".into(),
                 );
                 let word = name.trim_start_matches('$');
-                match suggest::nearest(word, macros::VARIABLES) {
+                match suggest::nearest(word, MACRO_VARIABLES) {
                     Some(near) => d.help(format!("did you mean `${near}`?")),
                     None if word.starts_with(|c: char| c.is_ascii_digit()) => d.help(
                         "give the argument after the program, or use -x defaultargs, which makes it empty",

@@ -1,24 +1,14 @@
 //! parser/: D text → [`ast::Program`]. The only place that names lalrpop_util.
 
 pub mod ast;
-mod brackets;
 mod calls;
 mod chain;
 mod constant;
-mod control;
-pub mod dump;
 mod error;
-mod layout;
-mod lexer;
-mod literal;
-mod macros;
+mod lex;
 mod node;
-pub mod pretty;
-mod probe;
-mod syntax;
-mod token;
+mod print;
 pub mod visit;
-mod words;
 
 lalrpop_util::lalrpop_mod!(
     #[allow(clippy::all, clippy::pedantic, unused)]
@@ -29,13 +19,16 @@ use crate::diag::{Diagnostic, tags};
 use crate::source::{FileId, Sources, Span};
 
 pub use error::{ControlError, LiteralError, MacroError, ParseError, ProbeError, SyntaxError};
-pub use lexer::Settings;
-pub use literal::quote;
-pub use macros::{Macros, VARIABLES as MACRO_VARIABLES};
+pub use lex::Settings;
+pub use lex::literal::quote;
+pub use lex::macros::Macros;
+pub use print::{dump, pretty};
 
 use calls::Calls;
-use lexer::{ItemStart, Lexer, Mode};
-use token::Token;
+use lex::syntax;
+use lex::token::Token;
+use lex::{ItemStart, Lexer, Mode};
+use print::layout;
 
 /// Levels of a tree at most. Later stages recurse: in a debug build each level takes them some 8 kB of stack, and a
 /// thread of Rust has 2 MB.
@@ -237,7 +230,7 @@ impl<'l, 'a> Tokens<'l, 'a> {
 }
 
 impl Iterator for Tokens<'_, '_> {
-    type Item = Result<lexer::Lexeme, ParseError>;
+    type Item = Result<lex::Lexeme, ParseError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.lexer.next()

@@ -5,6 +5,10 @@ pub mod callee;
 pub mod constants;
 pub mod syscalls;
 
+/// The macro variables of the language.
+pub const MACRO_VARIABLES: [&str; 11] =
+    ["egid", "euid", "gid", "pid", "pgid", "ppid", "projid", "sid", "taskid", "target", "uid"];
+
 /// A variable, constant or function that every program knows.
 pub fn is_known_name(word: &str) -> bool {
     builtin::lookup(word).is_some() || constants::lookup(word).is_some()

@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_crate_has_its_folders() {
-        assert_eq!(messages("src/parser/lexer.rs", "use logos::Logos;"), [""; 0]);
+        assert_eq!(messages("src/parser/lex/mod.rs", "use logos::Logos;"), [""; 0]);
         assert_eq!(
             messages("src/sugar/x.rs", "\nuse logos::Logos;"),
             ["2: the crate logos belongs to src/parser"]
@@ -135,7 +135,10 @@ mod tests {
 
     #[test]
     fn a_module_has_its_neighbours() {
-        assert_eq!(messages("src/parser/pretty.rs", "use crate::{source::Span, probe::Fields};"), [""; 0]);
+        assert_eq!(
+            messages("src/parser/print/pretty.rs", "use crate::{source::Span, probe::Fields};"),
+            [""; 0]
+        );
         let found = messages("src/parser/x.rs", "use crate::sites::Copy;");
         assert!(found[0].starts_with("1: src/parser does not know sites::Copy: it may use "), "{found:?}");
         assert_eq!(messages("src/dif/x.rs", "use crate::dif::insn::Insn;\nuse crate::uapi;"), [""; 0]);

@@ -1,10 +1,10 @@
-//! parser/control.rs: control lines: pragmas, `#error`, line markers.
+//! parser/lex/control.rs: control lines: pragmas, `#error`, line markers.
 
 use logos::Logos;
 
-use super::ast::{Pragma, PragmaSubject};
-use super::error::{ControlError, ParseError};
 use super::token::ControlToken;
+use crate::parser::ast::{Pragma, PragmaSubject};
+use crate::parser::error::{ControlError, ParseError};
 use crate::source::{FileId, Span, Spanned};
 
 /// What a control line asks for.
@@ -139,4 +139,17 @@ fn user_error(words: &[Word<'_>], whole: Span) -> ParseError {
 
 fn malformed(shape: &'static str, span: Span) -> Result<Control, ParseError> {
     Err(ParseError::Control { problem: ControlError::Malformed { shape }, span })
+}
+
+/// Up to the newline that no backslash takes away.
+pub fn control_length(text: &str) -> usize {
+    let mut at = 0;
+    loop {
+        let Some(newline) = text[at..].find('\n') else { return text.len() };
+        let line = text[at..at + newline].trim_end_matches('\r');
+        if !line.ends_with('\\') {
+            return at + newline;
+        }
+        at += newline + 1;
+    }
 }

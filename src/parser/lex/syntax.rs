@@ -1,8 +1,8 @@
-//! parser/syntax.rs: what to say of a token that the grammar does not take.
+//! parser/lex/syntax.rs: what to say of a token that the grammar does not take.
 
-use super::error::{ParseError, SyntaxError};
-use super::lexer::{Lexer, Mode};
 use super::token::{BodyToken, Token};
+use super::{Lexer, Mode};
+use crate::parser::error::{ParseError, SyntaxError};
 use crate::source::Span;
 
 /// A token that cannot stand where it stands. `expected` are the grammar's names of tokens that could.

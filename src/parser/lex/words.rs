@@ -1,16 +1,16 @@
-//! parser/words.rs: what a word or a macro of a body is: keyword, identifier, type name, number, string.
+//! parser/lex/words.rs: what a word or a macro of a body is: keyword, identifier, type name, number, string.
 
-use super::ast::Storage;
-use super::error::{MacroError, ParseError};
-use super::lexer::{After, Lexer, Mode};
 use super::macros;
 use super::syntax;
 use super::token::{self, Token};
+use super::{After, Lexer, Mode};
+use crate::parser::ast::Storage;
+use crate::parser::error::{MacroError, ParseError};
 use crate::source::Span;
 
 impl<'a> Lexer<'a> {
     /// `%name` after `->`: a variable that the sugar pass made, when its dump is read.
-    pub(super) fn made_up_name(&mut self) -> Result<Token, ParseError> {
+    pub(in crate::parser) fn made_up_name(&mut self) -> Result<Token, ParseError> {
         let name = &self.rest()[1..];
         let length = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
         if length == 0 {
@@ -22,7 +22,7 @@ impl<'a> Lexer<'a> {
         Ok(Token::Ident(text))
     }
 
-    pub(super) fn word(&mut self, span: Span) -> Result<Token, ParseError> {
+    pub(in crate::parser) fn word(&mut self, span: Span) -> Result<Token, ParseError> {
         let text = self.slice(span);
         if matches!(self.after, After::Dot | After::Arrow) {
             return Ok(Token::Ident(text.to_owned()));
@@ -87,7 +87,7 @@ impl<'a> Lexer<'a> {
         !declared && self.names_type(word)
     }
 
-    pub(super) fn macro_variable(&mut self, span: Span) -> Result<Token, ParseError> {
+    pub(in crate::parser) fn macro_variable(&mut self, span: Span) -> Result<Token, ParseError> {
         let text = self.slice(span);
         let name = text.trim_start_matches('$');
         let Some(value) = self.options.macros.variable(name) else {
@@ -99,7 +99,7 @@ impl<'a> Lexer<'a> {
         })
     }
 
-    pub(super) fn macro_argument(&mut self, span: Span) -> Result<Token, ParseError> {
+    pub(in crate::parser) fn macro_argument(&mut self, span: Span) -> Result<Token, ParseError> {
         let text = self.slice(span);
         let as_string = text.starts_with("$$");
         let index = macros::index(text.trim_start_matches('$'), span)?;
@@ -121,13 +121,13 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    pub(super) fn note_type(&mut self) {
+    pub(in crate::parser) fn note_type(&mut self) {
         if let Some(level) = self.levels.last_mut() {
             level.has_type = true;
         }
     }
 
-    pub(super) fn forget_type(&mut self) {
+    pub(in crate::parser) fn forget_type(&mut self) {
         if let Some(level) = self.levels.last_mut() {
             level.has_type = false;
         }

@@ -1,8 +1,8 @@
-//! parser/dump.rs: the tree as indented text, one node a line, for -x dump=ast and -xtree=1.
+//! parser/print/dump.rs: the tree as indented text, one node a line, for -x dump=ast and -xtree=1.
 
 use std::fmt::Write as _;
 
-use super::ast::*;
+use crate::parser::ast::*;
 use crate::source::Spanned;
 
 /// A program's tree.
@@ -211,7 +211,7 @@ impl Dump {
             }
             ExprKind::Xlate { ty, .. } => self.ty(depth, "xlate", ty),
         }
-        super::visit::each_operand(expr, &mut |operand| self.expr(depth + 1, operand));
+        crate::parser::visit::each_operand(expr, &mut |operand| self.expr(depth + 1, operand));
     }
 
     fn ty(&mut self, depth: usize, what: &str, ty: &TypeName) {

@@ -1,8 +1,8 @@
-//! parser/macros.rs: what `$1`, `$$1`, `$pid`, `$target` stand for.
+//! parser/lex/macros.rs: what `$1`, `$$1`, `$pid`, `$target` stand for.
 
-use super::error::{MacroError, ParseError};
 use super::literal;
 use super::token::Token;
+use crate::parser::error::{MacroError, ParseError};
 use crate::source::Span;
 
 /// The macro arguments and variables of a compilation. They are input: the parser asks no environment.
@@ -15,10 +15,6 @@ pub struct Macros {
     /// Values of [`VARIABLES`]; `target` is 0 where it is not given.
     pub variables: Vec<(String, i64)>,
 }
-
-/// The macro variables of the language.
-pub const VARIABLES: [&str; 11] =
-    ["egid", "euid", "gid", "pid", "pgid", "ppid", "projid", "sid", "taskid", "target", "uid"];
 
 impl Macros {
     /// The value of `$name`.

@@ -1,11 +1,11 @@
-//! parser/pretty.rs: AST → D text, as a person would have written it.
+//! parser/print/pretty.rs: AST → D text, as a person would have written it.
 //!
 //! Literals stay as they were typed, parentheses stand only where precedence needs them, and the text parses back
 //! to the same tree.
 
 use std::fmt::{self, Write as _};
 
-use super::ast::*;
+use crate::parser::ast::*;
 use crate::source::Spanned;
 
 /// The clauses of a program, each followed by an empty line; what `-d` shows.

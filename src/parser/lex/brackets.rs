@@ -1,9 +1,9 @@
-//! parser/brackets.rs: open brackets: where an external declaration ends, and how deep its tree can be.
+//! parser/lex/brackets.rs: open brackets: where an external declaration ends, and how deep its tree can be.
 
-use super::error::ParseError;
-use super::lexer::{Lexer, Mode};
 use super::syntax;
 use super::token::{BodyToken, Token};
+use super::{Lexer, Mode};
+use crate::parser::error::ParseError;
 use crate::source::Span;
 
 /// Operators that may surround a token before the text is refused: a bound on the depth of any tree that the
@@ -31,7 +31,7 @@ impl Level {
 
 impl Lexer<'_> {
     /// Brackets are counted here, so that the end of the external declaration is known.
-    pub(super) fn operator(&mut self, token: BodyToken, span: Span) -> Result<Token, ParseError> {
+    pub(in crate::parser) fn operator(&mut self, token: BodyToken, span: Span) -> Result<Token, ParseError> {
         match token {
             BodyToken::LParen | BodyToken::LBracket | BodyToken::LBrace => {
                 let before = self.slice(self.previous);
@@ -99,7 +99,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    pub(super) fn end_statement(&mut self) {
+    pub(in crate::parser) fn end_statement(&mut self) {
         if let Some(level) = self.levels.last_mut() {
             self.operators -= level.operators;
             level.statement_before = std::mem::take(&mut level.operators);
@@ -107,7 +107,7 @@ impl Lexer<'_> {
     }
 
     /// Counts what may become a level of the tree.
-    pub(super) fn weigh(&mut self, token: &Token, span: Span) -> Result<(), ParseError> {
+    pub(in crate::parser) fn weigh(&mut self, token: &Token, span: Span) -> Result<(), ParseError> {
         let opens = matches!(token, Token::Op(BodyToken::LParen | BodyToken::LBracket | BodyToken::LBrace));
         let weight = match token {
             Token::Else => 1 + self.levels.last().map_or(0, |level| level.statement_before),
@@ -122,7 +122,7 @@ impl Lexer<'_> {
             self.operators += weight;
         }
         match self.operators > MOST_OPERATORS {
-            true => Err(ParseError::TooDeep { limit: super::MAX_DEPTH, span }),
+            true => Err(ParseError::TooDeep { limit: crate::parser::MAX_DEPTH, span }),
             false => Ok(()),
         }
     }

@@ -1,6 +1,6 @@
-//! parser/layout/spacing.rs: between which two tokens a blank stands, and where a long line may be broken.
+//! parser/print/layout/spacing.rs: between which two tokens a blank stands, and where a long line may be broken.
 
-use crate::parser::token::{BodyToken as B, Token};
+use crate::parser::lex::token::{BodyToken as B, Token};
 
 /// What the tokens of a line before the next one mean for it.
 #[derive(Clone, Debug, Default)]

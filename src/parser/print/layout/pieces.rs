@@ -1,8 +1,9 @@
-//! parser/layout/pieces.rs: tokens, and what stands between them: comments and control lines.
+//! parser/print/layout/pieces.rs: tokens, and what stands between them: comments and control lines.
 
 use super::ItemTokens;
-use crate::parser::lexer::ItemStart;
-use crate::parser::token::Token;
+use crate::parser::lex::ItemStart;
+use crate::parser::lex::control::control_length;
+use crate::parser::lex::token::Token;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Piece<'a> {
@@ -63,18 +64,5 @@ fn between<'a>(mut gap: &'a str, pieces: &mut Vec<Piece<'a>>) -> usize {
         pieces.push(Piece { text: gap[..length].trim_end(), kind, newlines });
         newlines = 0;
         gap = &gap[length..];
-    }
-}
-
-/// Up to the newline that no backslash takes away.
-pub fn control_length(text: &str) -> usize {
-    let mut at = 0;
-    loop {
-        let Some(newline) = text[at..].find('\n') else { return text.len() };
-        let line = text[at..at + newline].trim_end_matches('\r');
-        if !line.ends_with('\\') {
-            return at + newline;
-        }
-        at += newline + 1;
     }
 }

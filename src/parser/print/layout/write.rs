@@ -1,9 +1,9 @@
-//! parser/layout/write.rs: the lines: one statement a line, a tab a level, one empty line between clauses.
+//! parser/print/layout/write.rs: the lines: one statement a line, a tab a level, one empty line between clauses.
 
 use super::pieces::{Kind, Piece};
 use super::spacing::{Join, Spacing};
-use crate::parser::lexer::ItemStart;
-use crate::parser::token::{BodyToken as B, Token};
+use crate::parser::lex::ItemStart;
+use crate::parser::lex::token::{BodyToken as B, Token};
 
 /// Columns of a line, as long as it can be broken at all.
 const WIDTH: usize = 100;

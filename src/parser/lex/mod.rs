@@ -1,16 +1,25 @@
-//! parser/lexer.rs: the modes: outer, probe description, body, control line; one external declaration at a time.
+//! parser/lex/mod.rs: the modes: outer, probe description, body, control line; one external declaration at a time.
+
+pub(super) mod brackets;
+pub(super) mod control;
+pub(super) mod literal;
+pub(super) mod macros;
+pub(super) mod probe;
+pub(super) mod syntax;
+pub(super) mod token;
+pub(super) mod words;
 
 use std::collections::HashSet;
 
 use logos::Logos;
 
+use super::ParseOptions;
 use super::ast::Pragma;
-use super::brackets::Level;
-use super::control::{self, Control};
 use super::error::{LiteralError, ParseError};
-use super::token::{self, BodyToken, OuterToken, Token};
-use super::{ParseOptions, layout, literal, probe, syntax};
 use crate::source::{FileId, Origin, Source, Span};
+use brackets::Level;
+use control::Control;
+use token::{BodyToken, OuterToken, Token};
 
 /// A token between two byte offsets, as the grammar takes it.
 pub type Lexeme = (usize, Token, usize);
@@ -234,7 +243,7 @@ impl<'a> Lexer<'a> {
     fn control_line(&mut self) -> Result<(), ParseError> {
         let rest = self.rest();
         if self.settings.directives && control::is_directive(rest) {
-            self.at += layout::control_length(rest);
+            self.at += control::control_length(rest);
             return Ok(());
         }
         let length = rest.find('\n').unwrap_or(rest.len());

@@ -1,8 +1,8 @@
-//! parser/token.rs: the tokens: what logos reads in each mode, and what the grammar sees.
+//! parser/lex/token.rs: the tokens: what logos reads in each mode, and what the grammar sees.
 
 use logos::Logos;
 
-use super::ast::{Storage, TagKind, TypeKeyword};
+use crate::parser::ast::{Storage, TagKind, TypeKeyword};
 
 /// Between external declarations: probe specifiers, and the words that open a declaration.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +159,7 @@ pub enum ControlToken {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Token {
     /// A probe specifier as written.
-    Spec(super::ast::ProbeDescKind),
+    Spec(crate::parser::ast::ProbeDescKind),
     Ident(String),
     TypeName(String),
     Aggregation(String),

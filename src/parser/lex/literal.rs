@@ -1,6 +1,6 @@
-//! parser/literal.rs: integers, characters and strings: their text, value and mistakes.
+//! parser/lex/literal.rs: integers, characters and strings: their text, value and mistakes.
 
-use super::error::{LiteralError, ParseError};
+use crate::parser::error::{LiteralError, ParseError};
 use crate::source::Span;
 
 /// The value of an integer literal with its suffix.

@@ -1,8 +1,8 @@
-//! parser/probe.rs: a probe specifier's fields, which are cut at `:` from the right.
+//! parser/lex/probe.rs: a probe specifier's fields, which are cut at `:` from the right.
 
-use super::ast::ProbeDescKind;
-use super::error::{ParseError, ProbeError};
 use super::macros::Macros;
+use crate::parser::ast::ProbeDescKind;
+use crate::parser::error::{ParseError, ProbeError};
 use crate::probe::Fields;
 use crate::source::{Origin, Span};
 
