@@ -24,7 +24,7 @@ use tracepoints::Tracepoint;
 use unplaced::FIRST_UNPLACED_ID;
 
 /// What is in memory now: the instructions of a function, the table of system calls; the kernel layer asks the module for them.
-pub trait LiveText {
+pub trait LiveText: Send + Sync {
     /// `function` is the run-time address of its symbol. An error is the reason why nothing can be told.
     fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, String>;
 

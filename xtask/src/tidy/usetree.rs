@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn groups_are_taken_apart_and_paths_resolved() {
-        let text = "use crate::{diag::{Label, Tag as T}, parser::ast};\nuse super::Site;\nuse crate::far::Off;\n\
+        let text = "use crate::{diag::{Label, Tag as T}, parser::ast};\nuse super::Site;\nuse super::super::far::Off;\n\
                     fn f() -> crate::source::Span { assert_eq!(logos::Logos, super::x::Y) }";
         let wanted = [
             "1: crate::diag::Label",
