@@ -2,11 +2,11 @@
 /*
  * kinst.h: what the two halves of the module know of each other.
  *
- * The probe side (probe.c, trap.c, patch.c, tramp.c, refuse.c, prov_kinst.c, prov_fbt.c)
- * knows places in the kernel's text, prov_profile.c timers, prov_syscall.c system calls; they call kinst_fire()
- * when one is reached.
- * The program side (chardev.c, image.c, ecb.c, dif_*.c, vars.c, agg.c, buffer.c,
- * prov_dtrace.c) knows sessions and programs, and asks for places to be armed.
+ * text/ changes the kernel's text and is hit there, with what places/ knows of
+ * it; providers/ turns probes into places, timers and tracepoints. All call
+ * kinst_fire() when a probe is reached.
+ * session/ is an open file and what a hit finds in the kernel; program/ is what it
+ * runs. They ask for probes to be armed.
  */
 #ifndef _KINST_H
 #define _KINST_H
@@ -19,7 +19,7 @@ struct kernel_param;
 struct kinst_session;
 
 /*
- * Steps that one hit may take of all who listen at the place, whatever sessions are theirs (dif.h says what a step
+ * Steps that one hit may take of all who listen at the place, whatever sessions are theirs (program/dif/dif.h says what a step
  * is): interrupts are off as long as it lasts.
  */
 #define KINST_HIT_FUEL (4u << 20)
@@ -46,10 +46,10 @@ static inline bool kinst_is_timer(u32 kind)
 
 /*
  * Runs the ECBs of one probe of one session. The only call from the probe side
- * to the program side on the probe path, but for trap.c's, where many may listen (guard.h).
+ * to the program side on the probe path, but for text/trap.c's, where many may listen (session/guard.h).
  *
  * Context: any, NMI included. Returns with interrupts as they were. Never
- * sleeps, locks, allocates or faults. notrace, NOKPROBE.
+ * sleeps, locks, allocates or faults.
  */
 void kinst_fire(struct kinst_session *s, u32 probe, struct kinst_hit *hit);
 

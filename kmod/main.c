@@ -6,11 +6,11 @@
 #include <linux/module.h>
 #include <linux/printk.h>
 
-#include "builtin.h"
-#include "destroy.h"
+#include "session/builtin.h"
+#include "session/destroy.h"
 #include "kinst.h"
 #include "ksym.h"
-#include "sources.h"
+#include "providers/sources.h"
 
 int kinst_refuse_to_set(const char *value, const struct kernel_param *kp)
 {

@@ -10,9 +10,9 @@
 
 #ifdef __KERNEL__
 #include <linux/types.h>
-#include "../include/uapi/kinst.h"
+#include "include/uapi/kinst.h"
 #else
-#include "../tests/shim.h"
+#include "tests/shim.h"
 #endif
 
 /* Bytes of one trampoline slot, room for the longest relocated instruction. */

@@ -8,7 +8,7 @@
  */
 #include <stdio.h>
 
-#include "../arch/arch.h"
+#include "arch/arch.h"
 
 #define MOST (1 << 20)
 

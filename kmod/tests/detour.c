@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-#include "../arch/arch.h"
+#include "arch/arch.h"
 
 #define FLAGS 0x8d5 /* CF PF AF ZF SF OF */
 

@@ -3,7 +3,7 @@
 #ifndef _KINST_MOCK_H
 #define _KINST_MOCK_H
 
-#include "../session.h"
+#include "program/session.h"
 
 #define MOCK_NREGS 22
 

@@ -8,10 +8,11 @@
 #include <asm/fixmap.h>
 #include <asm/pgtable.h>
 
-#include "../arch.h"
+#include "context.h"
+#include "arch/arch.h"
 
 /* Reads the page table without a lock: what is being unmapped at this moment is anyone's guess, and faults cleanly. */
-static notrace bool is_device_page(unsigned long addr)
+static __probe_path bool is_device_page(unsigned long addr)
 {
 	unsigned long entry, pfn;
 	unsigned int level;
@@ -30,7 +31,7 @@ static notrace bool is_device_page(unsigned long addr)
 NOKPROBE_SYMBOL(is_device_page);
 
 /* Context: any, NMI included. */
-notrace bool kinst_arch_is_device(unsigned long addr, size_t n)
+__probe_path bool kinst_arch_is_device(unsigned long addr, size_t n)
 {
 	unsigned long end = addr + n;
 

@@ -8,7 +8,8 @@
  * pushes the return address of the original, so that stack traces, returns and
  * whoever looks at its caller see no difference.
  */
-#include "../arch.h"
+#include "context.h"
+#include "arch/arch.h"
 #include "decode.h"
 
 #ifdef __KERNEL__
@@ -351,7 +352,7 @@ u8 kinst_arch_thunk(const char *name)
  * Context: the breakpoint handler of a hop, which may be one in any context;
  * calls nothing.
  */
-notrace unsigned long kinst_arch_label(const u8 *text, u8 len,
+__probe_path unsigned long kinst_arch_label(const u8 *text, u8 len,
 				       unsigned long addr)
 {
 	bool jumps = text[0] == OP_JMP || text[0] == OP_JMP8;

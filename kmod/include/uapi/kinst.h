@@ -143,7 +143,7 @@ struct kinst_settled {
 /* Waits until each breakpoint that can be a jump is one. */
 #define KINST_IOC_SETTLE _IOR('k', 0x08, struct kinst_settled)
 
-/* ---- reasons: why a place cannot be traced (refuse.c, arch/) ---- */
+/* ---- reasons: why a place cannot be traced (places/refuse.c, arch/) ---- */
 
 enum kinst_reason {
 	KINST_OK = 0,
@@ -380,7 +380,7 @@ struct kinst_ecb {
 	__u32 clause;
 };
 
-/* ---- the verifier's refusals (dif_verify.c; the Rust verifier names the same) ---- */
+/* ---- the verifier's refusals (program/dif/verify.c; the Rust verifier names the same) ---- */
 
 enum kinst_verify {
 	KINST_V_OK = 0,

@@ -76,7 +76,7 @@ impl Kernel {
     }
 }
 
-/// As kmod/trappath.c, which says how the names were found.
+/// As kmod/places/trappath.c, which says how the names were found.
 const TRAP_PATH: &[&str] = &[
     "asm_exc_int3",
     "exc_int3",
@@ -139,7 +139,7 @@ const TRAP_PATH: &[&str] = &[
     "fred_exc",
 ];
 
-/// As kmod/trappath.c.
+/// As kmod/places/trappath.c.
 const NO_TRAP: &[&str] = &[
     "secondary_startup_64",
     "secondary_startup_64_no_verify",
@@ -213,7 +213,7 @@ mod tests {
     }
 
     fn module_list(list: &str) -> Vec<String> {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/kmod/trappath.c");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/kmod/places/trappath.c");
         let text = std::fs::read_to_string(path).expect("the module's list");
         let text = text.split_once(&format!("{list}[] = {{")).expect("a list").1;
         let text = text.split_once("};").expect("its end").0;

@@ -1,5 +1,6 @@
 //! Checking what a machine can check of docs/STYLE.md and docs/ARCHITECTURE.md.
 
+mod context;
 mod cycles;
 mod imports;
 mod lines;
@@ -101,6 +102,7 @@ fn check() -> Result<Vec<Finding>> {
     let mut used = imports::Used::default();
     for source in &sources {
         findings.extend(imports::check(source, &mut used));
+        findings.extend(context::check(source));
         findings.extend(lines::check(source));
         findings.extend(sizes::check(source));
     }

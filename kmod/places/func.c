@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * places/func.c: walks the instructions of a live function.
+ *
+ * What runs is not what the file says: alternatives, static calls, return
+ * thunks and ftrace have changed it. So boundaries are found by decoding what is
+ * there, from the symbol on, with the breakpoints seen through: ours by our own
+ * records, those of kprobes by asking kprobes. A breakpoint of somebody else's
+ * hides an instruction whose length nobody can tell: then the function is refused.
+ */
+#include <linux/kallsyms.h>
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include "places/func.h"
+#include "ksym.h"
+#include "text/probe.h"
+#include "places/refuse.h"
+
+#define KINST_FUNC_MAX (1 << 20) /* bytes; longer ones are not functions */
+
+void kinst_symbol_name(unsigned long addr, char *name)
+{
+	sprint_symbol_no_offset(name, addr);
+	name[strcspn(name, " ")] = '\0';
+}
+
+bool kinst_symbol_range(unsigned long addr, unsigned long *size, unsigned long *offset)
+{
+	return kinst_sym_kallsyms_lookup_size_offset(addr, size, offset) && *size;
+}
+
+bool kinst_is_return_thunk(unsigned long target)
+{
+	static unsigned long known; /* under the patch lock */
+	char name[KSYM_SYMBOL_LEN];
+
+	if (target == known)
+		return true;
+	if (kinst_addr_indirect_thunk_start && kinst_addr_indirect_thunk_end &&
+	    (target < kinst_addr_indirect_thunk_start || target >= kinst_addr_indirect_thunk_end))
+		return false;
+	kinst_symbol_name(target, name);
+	if (!strstr(name, "return_thunk"))
+		return false;
+	known = target;
+	return true;
+}
+
+/* Thunks that the kernel makes as it needs them have no symbol: they are what they do. */
+static u8 kinst_nameless_thunk(unsigned long target)
+{
+	struct kinst_arch_operand op;
+	struct kinst_arch_insn insn;
+	u8 text[MAX_INSN_SIZE];
+
+	if (copy_from_kernel_nofault(text, (void *)target, sizeof(text)) ||
+	    !kinst_arch_decode(&insn, text, sizeof(text), target) || !kinst_arch_operand(&insn, &op) || op.memory)
+		return KINST_NO_REG;
+	return op.base;
+}
+
+u8 kinst_thunk_register(unsigned long target)
+{
+	unsigned long size, offset;
+	char name[KSYM_SYMBOL_LEN];
+
+	if (!kinst_symbol_range(target, &size, &offset))
+		return kinst_nameless_thunk(target);
+	kinst_symbol_name(target, name);
+	return kinst_arch_thunk(name);
+}
+
+void kinst_func_mark(struct kinst_func *f, unsigned long addr, unsigned long len, enum kinst_reason reason)
+{
+	u32 lo = 0, hi = f->ninsns;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (f->start + f->insns[mid].offset + f->insns[mid].len <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < f->ninsns && f->start + f->insns[lo].offset < addr + len; lo++)
+		/* Some static calls are a ud1 now; that the kernel rewrites them matters more. */
+		if (!f->insns[lo].reason || reason == KINST_R_STATIC_CALL)
+			f->insns[lo].reason = reason;
+}
+
+const struct kinst_func_insn *kinst_func_at(const struct kinst_func *f, u32 offset, enum kinst_reason *reason,
+					    struct kinst_result *res)
+{
+	u32 lo = 0, hi = f->ninsns;
+
+	*reason = f->reason;
+	if (f->reason)
+		return NULL;
+	*reason = KINST_R_RANGE;
+	if (offset >= f->size)
+		return NULL;
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (f->insns[mid].offset + f->insns[mid].len <= offset)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*reason = KINST_R_UNDECODABLE;
+	if (lo == f->ninsns)
+		return NULL;
+	if (f->insns[lo].offset != offset) {
+		*reason = KINST_R_BOUNDARY;
+		if (res) {
+			res->prev = f->insns[lo].offset;
+			res->next = f->insns[lo].offset + f->insns[lo].len;
+		}
+		return NULL;
+	}
+	*reason = KINST_OK;
+	return &f->insns[lo];
+}
+
+static bool kinst_func_decode_at(const struct kinst_func *f, u32 off, struct kinst_arch_insn *insn)
+{
+	if (!kinst_arch_decode(insn, f->text + off, f->size - off, f->start + off))
+		return false;
+	if (insn->reason == KINST_R_INSN_ENDBR && !kinst_arch_endbr_matters())
+		insn->reason = KINST_OK;
+	return true;
+}
+
+void kinst_func_decode(const struct kinst_func *f, const struct kinst_func_insn *at, struct kinst_arch_insn *insn)
+{
+	kinst_func_decode_at(f, at->offset, insn);
+}
+
+/* Does a kprobe stand at addr, or an optimised one so close before it that its jump covers addr? */
+static bool kinst_kprobe_near(unsigned long addr)
+{
+	int i;
+
+	for (i = 0; i < KINST_OPT_LEN; i++)
+		if (kinst_sym_get_kprobe((void *)(addr - i)))
+			return true;
+	return false;
+}
+
+/* Puts the original instruction at offset into f->text. False: it cannot be told. */
+static bool kinst_func_see_through(struct kinst_func *f, u32 off)
+{
+	unsigned long addr = f->start + off;
+	struct kinst_arch_insn insn;
+	u8 buf[MAX_INSN_SIZE + 1] = {};
+	const u8 *original;
+	unsigned long at;
+	size_t ours;
+
+	if (f->text[off] == KINST_BREAK || f->text[off] == KINST_JUMP) {
+		ours = kinst_site_original(addr, &original);
+		if (ours) {
+			memcpy(f->text + off, original, ours);
+			return true;
+		}
+	}
+	if (!kinst_kprobe_near(addr))
+		return true;
+	if (!kinst_addr_recover_probed_instruction)
+		return false;
+	at = kinst_sym_recover_probed_instruction(buf, addr);
+	if (at == addr)
+		return true;
+	if (!at || !kinst_arch_decode(&insn, buf, min_t(size_t, MAX_INSN_SIZE, f->size - off), addr))
+		return false;
+	memcpy(f->text + off, buf, insn.len);
+	return true;
+}
+
+/* Nothing but breakpoints from off to the end: padding behind a call that never returns. */
+static bool kinst_func_padding(const struct kinst_func *f, u32 off)
+{
+	return !memchr_inv(f->text + off, KINST_BREAK, f->size - off);
+}
+
+static u8 kinst_func_flags(const struct kinst_func *f, const struct kinst_arch_insn *insn)
+{
+	bool leaves = !kinst_func_has(f, insn->target) || insn->target == f->start;
+
+	switch (insn->flow) {
+	case KINST_FLOW_RET:
+		return KINST_INSN_RET;
+	case KINST_FLOW_JUMP:
+		if (!leaves)
+			return 0;
+		return kinst_is_return_thunk(insn->target) ? KINST_INSN_RET : KINST_INSN_TAIL;
+	case KINST_FLOW_JUMP_INDIRECT:
+		return KINST_INSN_TAIL;
+	case KINST_FLOW_BRANCH:
+		return KINST_INSN_BRANCH | (leaves ? KINST_INSN_TAIL : 0);
+	}
+	return 0;
+}
+
+/* Decodes as far as it goes, and cuts off the padding to the next function, which kallsyms counts in. */
+static void kinst_func_walk(struct kinst_func *f)
+{
+	struct kinst_arch_insn insn;
+	bool dead = true; /* nothing falls through to here */
+	u32 live = 0, end = 0; /* instructions and bytes without padding */
+	u32 off;
+
+	for (off = 0; off < f->size; off += insn.len) {
+		struct kinst_func_insn *out = &f->insns[f->ninsns];
+
+		if (!kinst_func_see_through(f, off)) {
+			f->reason = KINST_R_FOREIGN;
+			return;
+		}
+		if (!kinst_func_decode_at(f, off, &insn))
+			return;
+		if (f->text[off] == KINST_BREAK && !dead && !kinst_func_padding(f, off)) {
+			f->reason = KINST_R_FOREIGN;
+			return;
+		}
+		out->offset = off;
+		out->len = insn.len;
+		out->flags = kinst_func_flags(f, &insn);
+		out->reason = insn.reason;
+		f->ninsns++;
+		if (dead && off && (insn.nop || f->text[off] == KINST_BREAK))
+			continue;
+		live = f->ninsns;
+		end = off + insn.len;
+		dead = insn.flow == KINST_FLOW_JUMP || insn.flow == KINST_FLOW_JUMP_INDIRECT ||
+		       insn.flow == KINST_FLOW_RET || insn.flow == KINST_FLOW_STOP;
+	}
+	f->whole = true;
+	f->ninsns = live;
+	f->size = end;
+}
+
+/* Finds the function's range and takes its module. */
+static enum kinst_reason kinst_func_find(struct kinst_func *f)
+{
+	unsigned long offset;
+
+	if (f->start >= kinst_addr_sinittext && f->start < kinst_addr_einittext)
+		return KINST_R_INIT;
+	if (f->start < kinst_addr_stext || f->start >= kinst_addr_etext) {
+		struct module *mod;
+		enum kinst_reason reason = KINST_R_NOFUNC;
+
+		preempt_disable();
+		mod = kinst_sym_module_text_address(f->start);
+		if (mod)
+			reason = kinst_refuse_module(mod, f->start);
+		if (!reason && !try_module_get(mod))
+			reason = KINST_R_GONE;
+		preempt_enable();
+		if (reason)
+			return reason;
+		f->mod = mod;
+	}
+	if (!kinst_symbol_range(f->start, &f->size, &offset) || offset || f->size > KINST_FUNC_MAX)
+		return KINST_R_NOFUNC;
+	return KINST_OK;
+}
+
+struct kinst_func *kinst_func_get(unsigned long start)
+{
+	struct kinst_func *f = kzalloc(sizeof(*f), GFP_KERNEL);
+	char name[KSYM_SYMBOL_LEN];
+
+	if (!f)
+		return NULL;
+	f->start = start;
+	f->reason = kinst_func_find(f);
+	if (f->reason)
+		return f;
+	f->text = kvmalloc(f->size, GFP_KERNEL);
+	f->insns = kvmalloc_array(f->size, sizeof(*f->insns), GFP_KERNEL);
+	if (!f->text || !f->insns) {
+		kinst_func_put(f);
+		return NULL;
+	}
+	f->room = f->size;
+	memcpy(f->text, (void *)f->start, f->size);
+	kinst_symbol_name(start, name);
+	strscpy(f->name, name, sizeof(f->name));
+
+	kinst_func_walk(f);
+	if (f->reason)
+		return f;
+	kinst_refuse_function(f);
+	return f;
+}
+
+void kinst_func_put(struct kinst_func *f)
+{
+	if (!f)
+		return;
+	kvfree(f->insns);
+	kvfree(f->text);
+	if (f->mod)
+		module_put(f->mod);
+	kfree(f);
+}

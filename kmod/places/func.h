@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * places/func.h: a function as it is in memory now, decoded from its start.
+ */
+#ifndef _KINST_FUNC_H
+#define _KINST_FUNC_H
+
+#include "arch/arch.h"
+
+struct module;
+
+struct kinst_func_insn {
+	u32 offset;
+	u8 len;
+	u8 flags; /* KINST_INSN_* */
+	u16 reason; /* why no breakpoint may be put there, or KINST_OK */
+};
+
+struct kinst_func {
+	unsigned long start;
+	unsigned long size; /* up to the padding behind it, once it is decoded */
+	unsigned long room; /* with the padding */
+	unsigned long site; /* address of its ftrace site, or 0 */
+	struct module *mod; /* held; NULL: the kernel itself */
+	enum kinst_reason reason; /* why no instruction can be told; then there are none */
+	enum kinst_reason blanket; /* why no instruction at all may have a breakpoint */
+	bool whole; /* decoded to its end */
+	s8 led; /* places/refs.c: 1: it is known where its jumps lead, -1: not; 0: not asked yet */
+	s8 led_before, led_behind; /* the same of its neighbours */
+	s8 plain; /* text/jump.c: 1: jumps may cover several of its instructions, -1: not; 0: not asked yet */
+	u32 ninsns;
+	struct kinst_func_insn *insns;
+	u8 *text; /* room bytes, without anybody's breakpoints and jumps */
+	char name[128]; /* without the module; empty if unknown */
+};
+
+/* The function at start, or NULL without memory. With the patch lock held. */
+struct kinst_func *kinst_func_get(unsigned long start);
+void kinst_func_put(struct kinst_func *f);
+
+/*
+ * The instruction at the offset, or NULL and the reason; for BOUNDARY with the
+ * neighbours in res (which may be NULL).
+ */
+const struct kinst_func_insn *kinst_func_at(const struct kinst_func *f, u32 offset, enum kinst_reason *reason,
+					    struct kinst_result *res);
+
+/* Decodes one of the function's instructions again. */
+void kinst_func_decode(const struct kinst_func *f, const struct kinst_func_insn *at, struct kinst_arch_insn *insn);
+
+/* Gives a reason to each instruction that overlaps [addr, addr + len) and has none yet. */
+void kinst_func_mark(struct kinst_func *f, unsigned long addr, unsigned long len, enum kinst_reason reason);
+
+/* At the ftrace site, or at the endbr64 before it, the breakpoint is ftrace's: hits come by way of it. */
+static inline bool kinst_func_is_fentry(const struct kinst_func *f, const struct kinst_func_insn *at)
+{
+	unsigned long addr = f->start + at->offset;
+
+	return f->site && !f->blanket && (addr == f->site || (!at->offset && addr + at->len == f->site));
+}
+
+static inline bool kinst_func_has(const struct kinst_func *f, unsigned long addr)
+{
+	return addr - f->start < f->size;
+}
+
+/* Size of the symbol at addr and offset in it. False: there is none. */
+bool kinst_symbol_range(unsigned long addr, unsigned long *size, unsigned long *offset);
+
+/* The symbol's name at addr, without offset and module; room is at least KSYM_SYMBOL_LEN bytes. */
+void kinst_symbol_name(unsigned long addr, char *name);
+
+/* Does a jump to target return? The kernel's return thunks, that stand in for ret. */
+bool kinst_is_return_thunk(unsigned long target);
+
+/* The register that a jump to target goes on through, or KINST_NO_REG: it is no thunk of that kind. */
+u8 kinst_thunk_register(unsigned long target);
+
+#endif /* _KINST_FUNC_H */

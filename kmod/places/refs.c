@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * places/refs.c: where a jump over several instructions must not be put, because
+ * something leads into the middle of them.
+ *
+ * Symbols do not tell: the cold part of a function jumps back into its middle,
+ * one function in assembler into another, an address may have been taken. So a
+ * bitmap has a bit for each byte of the text, set by whatever looks as if it led
+ * there: any four bytes that are a distance to it or its address (a chance hit
+ * costs nothing but an optimisation), the tables of jump labels and exceptions,
+ * and the short jumps of the function itself and of all that are near enough,
+ * which are decoded for that.
+ */
+#include <linux/bitops.h>
+#include <linux/extable.h>
+#include <linux/jump_label.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "compat/module_text.h"
+#include "places/func.h"
+#include "ksym.h"
+#include "places/refs.h"
+
+#define KINST_SHORT 130 /* no further do short jumps lead */
+
+struct kinst_refs {
+	unsigned long start, size;
+	unsigned long *bits; /* NULL: not known */
+};
+
+static struct kinst_refs kinst_kernel_refs;
+static bool kinst_refs_read; /* it has been read, or that failed and will not be tried again */
+static struct kinst_refs kinst_module_refs; /* of the module that was asked about last */
+
+static void kinst_refs_set(struct kinst_refs *refs, unsigned long to)
+{
+	if (to - refs->start < refs->size)
+		__set_bit(to - refs->start, refs->bits);
+}
+
+/* Every four bytes may be a distance from their end, or an address. */
+static void kinst_refs_scan(struct kinst_refs *refs)
+{
+	const u8 *text = (const u8 *)refs->start;
+	unsigned long i;
+
+	for (i = 0; i + 4 <= refs->size; i++) {
+		s32 value = (s32)(text[i] | text[i + 1] << 8 | text[i + 2] << 16 | (u32)text[i + 3] << 24);
+
+		kinst_refs_set(refs, refs->start + i + 4 + (long)value);
+		kinst_refs_set(refs, (unsigned long)(long)value);
+		if (!(i & 0xffff))
+			cond_resched();
+	}
+}
+
+static void kinst_refs_labels(struct kinst_refs *refs, struct jump_entry *entry, const struct jump_entry *end)
+{
+	for (; entry < end; entry++)
+		kinst_refs_set(refs, jump_entry_target(entry));
+}
+
+static void kinst_refs_fixups(struct kinst_refs *refs, const struct exception_table_entry *entry,
+			      const struct exception_table_entry *end)
+{
+	for (; entry < end; entry++)
+		kinst_refs_set(refs, (unsigned long)&entry->fixup + entry->fixup);
+}
+
+static bool kinst_refs_alloc(struct kinst_refs *refs)
+{
+	refs->bits = kvcalloc(BITS_TO_LONGS(refs->size), sizeof(long), GFP_KERNEL);
+	return refs->bits;
+}
+
+void kinst_refs_build(void)
+{
+	struct kinst_refs *refs = &kinst_kernel_refs;
+
+	if (kinst_refs_read)
+		return;
+	kinst_refs_read = true;
+	refs->start = kinst_addr_stext;
+	refs->size = kinst_addr_etext - kinst_addr_stext;
+	if (!kinst_addr_start_ex_table || !kinst_addr_stop_ex_table || !kinst_refs_alloc(refs))
+		return;
+	kinst_refs_scan(refs);
+	kinst_refs_labels(refs, (void *)kinst_addr_start_jump_table, (void *)kinst_addr_stop_jump_table);
+	kinst_refs_fixups(refs, (void *)kinst_addr_start_ex_table, (void *)kinst_addr_stop_ex_table);
+}
+
+static struct kinst_refs *kinst_refs_of_module(struct module *mod)
+{
+	struct kinst_refs *refs = &kinst_module_refs;
+	unsigned long start, size;
+
+	kinst_module_text(mod, &start, &size);
+	if (refs->bits && refs->start == start)
+		return refs;
+	kvfree(refs->bits);
+	refs->start = start;
+	refs->size = size;
+	if (!kinst_refs_alloc(refs))
+		return refs;
+	kinst_refs_scan(refs);
+#ifdef CONFIG_JUMP_LABEL
+	kinst_refs_labels(refs, mod->jump_entries, mod->jump_entries + mod->num_jump_entries);
+#endif
+	kinst_refs_fixups(refs, mod->extable, mod->extable + mod->num_exentries);
+	return refs;
+}
+
+/* Where the branches of a function lead. False: they cannot all be told. */
+static bool kinst_refs_function(struct kinst_refs *refs, const struct kinst_func *f)
+{
+	struct kinst_arch_insn insn;
+	u32 i;
+
+	if (f->reason || !f->whole)
+		return false;
+	for (i = 0; i < f->ninsns; i++) {
+		kinst_func_decode(f, &f->insns[i], &insn);
+		if (insn.flow == KINST_FLOW_JUMP || insn.flow == KINST_FLOW_BRANCH)
+			kinst_refs_set(refs, insn.target);
+	}
+	return true;
+}
+
+/* The same of the function at addr, another one; what is no function leads nowhere. *next is behind it. */
+static bool kinst_refs_neighbour(struct kinst_refs *refs, unsigned long addr, unsigned long *next)
+{
+	unsigned long size, offset;
+	struct kinst_func *f;
+	bool known;
+
+	*next = addr + 1;
+	if (addr - refs->start >= refs->size || !kinst_symbol_range(addr, &size, &offset))
+		return true;
+	*next = addr - offset + size;
+	f = kinst_func_get(addr - offset);
+	if (!f)
+		return false;
+	/* Of no interest: it was freed after boot, and its text is not ours to read. */
+	known = f->reason == KINST_R_INIT || kinst_refs_function(refs, f);
+	kinst_func_put(f);
+	return known;
+}
+
+/* Of all functions in [from, to): 1, or -1 if one of them cannot be told. In assembler they can be a few bytes long. */
+static s8 kinst_refs_neighbours(struct kinst_refs *refs, unsigned long from, unsigned long to)
+{
+	while (from < to)
+		if (!kinst_refs_neighbour(refs, from, &from))
+			return -1;
+	return 1;
+}
+
+bool kinst_refs_any(struct kinst_func *f, unsigned long from, unsigned long to)
+{
+	struct kinst_refs *refs = f->mod ? kinst_refs_of_module(f->mod) : &kinst_kernel_refs;
+	unsigned long end = f->start + f->room;
+	bool before = from - f->start < KINST_SHORT;
+	bool behind = end - to < KINST_SHORT;
+
+	if (!refs->bits || from < refs->start || to > refs->start + refs->size)
+		return true;
+	if (!f->led)
+		f->led = kinst_refs_function(refs, f) ? 1 : -1;
+	if (before && !f->led_before)
+		f->led_before = kinst_refs_neighbours(refs, f->start - KINST_SHORT, f->start);
+	if (behind && !f->led_behind)
+		f->led_behind = kinst_refs_neighbours(refs, end, end + KINST_SHORT);
+	if (f->led < 0 || (before && f->led_before < 0) || (behind && f->led_behind < 0))
+		return true;
+	return find_next_bit(refs->bits, to - refs->start, from - refs->start) < to - refs->start;
+}
+
+void kinst_refs_forget(void)
+{
+	kvfree(kinst_module_refs.bits);
+	kinst_module_refs.bits = NULL;
+}
+
+void kinst_refs_exit(void)
+{
+	kinst_refs_forget();
+	kvfree(kinst_kernel_refs.bits);
+}

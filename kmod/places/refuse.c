@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * places/refuse.c: the places where no probe may go, each with its reason.
+ *
+ * Of two sorts: text that somebody else rewrites while it runs, where the two
+ * would undo each other (jump labels, static calls, ftrace, kprobes), and code
+ * that runs between the trap and our handler, where a probe would never get there.
+ * Tables are asked once for a function, not for each instruction: some of them
+ * are searched from end to end.
+ */
+#include <linux/jump_label.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/sort.h>
+#include <linux/static_call.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#include "places/func.h"
+#include "text/host.h"
+#include "ksym.h"
+#include "places/refuse.h"
+#include "places/trappath.h"
+
+#define KINST_STATIC_CALL_LEN 5
+
+/* Addresses in the kernel's own text that a table names, in order. */
+struct kinst_places {
+	unsigned long *addr;
+	unsigned int count;
+};
+
+static struct kinst_places kinst_jumps; /* jump labels */
+static struct kinst_places kinst_calls; /* static calls */
+
+enum kinst_reason kinst_refuse_module(struct module *mod, unsigned long addr)
+{
+	if (mod == THIS_MODULE)
+		return KINST_R_SELF;
+	if (mod->state == MODULE_STATE_GOING)
+		return KINST_R_GONE;
+	if (mod->state != MODULE_STATE_LIVE || within_module_init(addr, mod))
+		return KINST_R_INIT;
+	return KINST_OK;
+}
+
+/* ---- tables of the kernel itself: fixed after boot, sorted once ---- */
+
+static int kinst_compare(const void *a, const void *b)
+{
+	unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int kinst_places_init(struct kinst_places *p, unsigned long count)
+{
+	p->addr = vmalloc(max(count, 1UL) * sizeof(*p->addr));
+	return p->addr ? 0 : -ENOMEM;
+}
+
+static void kinst_places_sort(struct kinst_places *p)
+{
+	sort(p->addr, p->count, sizeof(*p->addr), kinst_compare, NULL);
+}
+
+static int kinst_jumps_init(void)
+{
+	struct jump_entry *entry = (void *)kinst_addr_start_jump_table;
+	struct jump_entry *end = (void *)kinst_addr_stop_jump_table;
+	int err = kinst_places_init(&kinst_jumps, end - entry);
+
+	if (err)
+		return err;
+	for (; entry < end; entry++)
+		kinst_jumps.addr[kinst_jumps.count++] = jump_entry_code(entry);
+	kinst_places_sort(&kinst_jumps);
+	return 0;
+}
+
+static unsigned long kinst_static_call_addr(const struct static_call_site *site)
+{
+	return (unsigned long)&site->addr + (long)site->addr;
+}
+
+static int kinst_calls_init(void)
+{
+	struct static_call_site *site = (void *)kinst_addr_start_static_call_sites;
+	struct static_call_site *end = (void *)kinst_addr_stop_static_call_sites;
+	int err = kinst_places_init(&kinst_calls, end - site);
+
+	if (err)
+		return err;
+	for (; site < end; site++)
+		kinst_calls.addr[kinst_calls.count++] = kinst_static_call_addr(site);
+	kinst_places_sort(&kinst_calls);
+	return 0;
+}
+
+/* Marks what of the table is in the function; each place len bytes long. */
+static void kinst_mark_places(struct kinst_func *f, const struct kinst_places *p, unsigned long len,
+			      enum kinst_reason reason)
+{
+	unsigned int lo = 0, hi = p->count;
+
+	while (lo < hi) {
+		unsigned int mid = lo + (hi - lo) / 2;
+
+		if (p->addr[mid] < f->start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < p->count && kinst_func_has(f, p->addr[lo]); lo++)
+		kinst_func_mark(f, p->addr[lo], len, reason);
+}
+
+/* A jump label is one instruction, two or five bytes long: whichever is there. */
+static void kinst_mark_jump_labels(struct kinst_func *f)
+{
+	if (f->mod) {
+#ifdef CONFIG_JUMP_LABEL
+		unsigned int i;
+
+		for (i = 0; i < f->mod->num_jump_entries; i++)
+			if (kinst_func_has(f, jump_entry_code(&f->mod->jump_entries[i])))
+				kinst_func_mark(f, jump_entry_code(&f->mod->jump_entries[i]), 1,
+						KINST_R_JUMP_LABEL);
+#endif
+		return;
+	}
+	kinst_mark_places(f, &kinst_jumps, 1, KINST_R_JUMP_LABEL);
+}
+
+static void kinst_mark_static_calls(struct kinst_func *f)
+{
+	if (f->mod) {
+#ifdef CONFIG_HAVE_STATIC_CALL_INLINE
+		int i;
+
+		for (i = 0; i < f->mod->num_static_call_sites; i++) {
+			unsigned long addr = kinst_static_call_addr(&f->mod->static_call_sites[i]);
+
+			if (kinst_func_has(f, addr))
+				kinst_func_mark(f, addr, KINST_STATIC_CALL_LEN, KINST_R_STATIC_CALL);
+		}
+#endif
+		return;
+	}
+	kinst_mark_places(f, &kinst_calls, KINST_STATIC_CALL_LEN, KINST_R_STATIC_CALL);
+}
+
+/* Lock prefixes that come and go with the second CPU. Empty on most machines: one question for the function. */
+static void kinst_mark_alternatives(struct kinst_func *f)
+{
+	void *first = (void *)f->start;
+	u32 i;
+
+	if (!kinst_addr_alternatives_text_reserved ||
+	    !kinst_sym_alternatives_text_reserved(first, first + f->size - 1))
+		return;
+	for (i = 0; i < f->ninsns; i++) {
+		void *at = first + f->insns[i].offset;
+
+		if (kinst_sym_alternatives_text_reserved(at, at + f->insns[i].len - 1))
+			kinst_func_mark(f, (unsigned long)at, 1, KINST_R_ALTERNATIVE);
+	}
+}
+
+/* A kprobe that is optimised, now or later, overwrites five bytes from its address on. */
+static void kinst_mark_kprobes(struct kinst_func *f)
+{
+	u32 i;
+
+	for (i = 0; i < f->ninsns; i++) {
+		unsigned long at = f->start + f->insns[i].offset;
+
+		if (at != f->site && kinst_sym_get_kprobe((void *)at))
+			kinst_func_mark(f, at, KINST_OPT_LEN, KINST_R_KPROBE);
+	}
+}
+
+/* The first of ftrace's sites in [from, to], or 0: the kernel tells any one of them. */
+static unsigned long kinst_first_ftrace(unsigned long from, unsigned long to)
+{
+	unsigned long at, first = 0;
+
+	while (from <= to && (at = kinst_sym_ftrace_location_range(from, to))) {
+		first = at;
+		to = at - 1;
+	}
+	return first;
+}
+
+/*
+ * Only one at the very beginning is the function's own. What stands behind it without a symbol can have one, too:
+ * weak functions that another file has replaced do.
+ */
+static void kinst_mark_ftrace(struct kinst_func *f)
+{
+	unsigned long end = f->start + f->room - 1, at;
+
+	/* The kernel tells one that the range begins in the middle of, too. */
+	for (at = f->start; (at = kinst_first_ftrace(at, end)); at += KINST_FTRACE_LEN)
+		kinst_func_mark(f, at, KINST_FTRACE_LEN, KINST_R_FTRACE);
+}
+
+static unsigned long kinst_own_ftrace(const struct kinst_func *f)
+{
+	unsigned long at = kinst_first_ftrace(f->start, f->start + f->room - 1);
+
+	return at == f->start || (f->ninsns && at == f->start + f->insns[0].len) ? at : 0; /* there may be an endbr64 */
+}
+
+/* ---- functions as a whole ---- */
+
+/*
+ * Notifiers that the kernel calls at a breakpoint before it calls ours. Read
+ * when it matters: others can have joined since boot.
+ */
+static bool kinst_is_die_notifier(unsigned long start)
+{
+	struct atomic_notifier_head *head = (void *)kinst_addr_die_chain;
+	struct notifier_block *nb;
+	bool found = false;
+
+	rcu_read_lock();
+	for (nb = rcu_dereference(head->head); nb && !found; nb = rcu_dereference(nb->next))
+		found = (unsigned long)nb->notifier_call == start;
+	rcu_read_unlock();
+	return found;
+}
+
+static bool kinst_is_static_call_trampoline(const struct kinst_func *f)
+{
+	return (f->start >= kinst_addr_static_call_text_start && f->start < kinst_addr_static_call_text_end) ||
+	       strstarts(f->name, "__SCT__") || strstarts(f->name, "__SCK__");
+}
+
+static enum kinst_reason kinst_refuse_whole(const struct kinst_func *f)
+{
+	if (kinst_is_trap_path(f) || kinst_is_die_notifier(f->start))
+		return KINST_R_TRAP_PATH;
+	if (kinst_has_no_trap(f->name))
+		return KINST_R_NO_TRAP;
+	if (kinst_is_kept_out(f))
+		return KINST_R_BLACKLIST;
+	if (kinst_is_static_call_trampoline(f))
+		return KINST_R_STATIC_CALL;
+	/* The BPF dispatchers are rewritten by BPF at any time. */
+	if (strstarts(f->name, "bpf_dispatcher_"))
+		return KINST_R_FOREIGN;
+	return KINST_OK;
+}
+
+void kinst_refuse_function(struct kinst_func *f)
+{
+	u32 i;
+
+	f->site = kinst_own_ftrace(f);
+	f->blanket = kinst_refuse_whole(f);
+	if (f->blanket) {
+		for (i = 0; i < f->ninsns; i++)
+			f->insns[i].reason = f->blanket;
+		return;
+	}
+	kinst_mark_ftrace(f);
+	kinst_mark_jump_labels(f);
+	kinst_mark_static_calls(f);
+	kinst_mark_alternatives(f);
+	kinst_mark_kprobes(f);
+}
+
+int kinst_refuse_init(void)
+{
+	int err = kinst_jumps_init();
+
+	if (err)
+		return err;
+	err = kinst_calls_init();
+	if (err)
+		goto jumps;
+	return 0;
+
+jumps:
+	vfree(kinst_jumps.addr);
+	return err;
+}
+
+void kinst_refuse_exit(void)
+{
+	vfree(kinst_calls.addr);
+	vfree(kinst_jumps.addr);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * places/refuse.h: where no probe may go.
+ */
+#ifndef _KINST_REFUSE_H
+#define _KINST_REFUSE_H
+
+#include "kinst.h"
+
+/* Bytes that others overwrite: an optimised kprobe, and ftrace. */
+#define KINST_OPT_LEN 5
+#define KINST_FTRACE_LEN 5
+
+struct kinst_func;
+struct module;
+
+/* Is there a reason against this address of this module? Context: preemption off. */
+enum kinst_reason kinst_refuse_module(struct module *mod, unsigned long addr);
+
+/* Finds the function's ftrace site, and every reason against it as a whole and against each instruction. */
+void kinst_refuse_function(struct kinst_func *f);
+
+int kinst_refuse_init(void);
+void kinst_refuse_exit(void);
+
+#endif /* _KINST_REFUSE_H */

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * program/dif/dif.h: the DIF machine: its encoding, and the state of one that runs.
+ */
+#ifndef _KINST_DIF_H
+#define _KINST_DIF_H
+
+#include "program/env.h"
+
+/* ---- encoding ---- */
+
+enum kinst_op {
+	OP_OR = 1, OP_XOR, OP_AND, OP_SLL, OP_SRL, OP_SUB, OP_ADD, OP_MUL,
+	OP_SDIV, OP_UDIV, OP_SREM, OP_UREM, OP_NOT, OP_MOV, OP_CMP, OP_TST,
+	OP_BA, OP_BE, OP_BNE, OP_BG, OP_BGU, OP_BGE, OP_BGEU, OP_BL, OP_BLU, OP_BLE, OP_BLEU,
+	OP_LDSB, OP_LDSH, OP_LDSW, OP_LDUB, OP_LDUH, OP_LDUW, OP_LDX,
+	OP_RET, OP_NOP, OP_SETX, OP_SETS, OP_SCMP,
+	OP_LDGA, OP_LDGS, OP_STGS, OP_LDTA, OP_LDTS, OP_STTS,
+	OP_SRA, OP_CALL, OP_PUSHTR, OP_PUSHTV, OP_POPTS, OP_FLUSHTS,
+	OP_LDGAA, OP_LDTAA, OP_STGAA, OP_STTAA, OP_LDLS, OP_STLS,
+	OP_ALLOCS, OP_COPYS, OP_STB, OP_STH, OP_STW, OP_STX,
+	OP_ULDSB, OP_ULDSH, OP_ULDSW, OP_ULDUB, OP_ULDUH, OP_ULDUW, OP_ULDX,
+	OP_RLDSB, OP_RLDSH, OP_RLDSW, OP_RLDUB, OP_RLDUH, OP_RLDUW, OP_RLDX,
+};
+
+#define DIF_OP(w) ((w) >> 24)
+#define DIF_R1(w) (((w) >> 16) & 0xff)
+#define DIF_R2(w) (((w) >> 8) & 0xff)
+#define DIF_RD(w) ((w) & 0xff)
+#define DIF_LABEL(w) ((w) & 0xffffff)
+#define DIF_INDEX(w) (((w) >> 8) & 0xffff) /* setx, sets, variables, call */
+
+#define DIF_NREGS 8
+#define DIF_NTUPLE 8 /* entries of the tuple stack */
+
+enum kinst_varid {
+	VAR_ARGS = 0x0000, VAR_REGS, VAR_UREGS,
+	VAR_CURTHREAD = 0x0100, VAR_TIMESTAMP, VAR_VTIMESTAMP, VAR_IPL, VAR_EPID, VAR_ID,
+	VAR_ARG0 = 0x0106, VAR_ARG9 = 0x010f,
+	VAR_STACKDEPTH = 0x0110, VAR_CALLER, VAR_PROBEPROV, VAR_PROBEMOD, VAR_PROBEFUNC, VAR_PROBENAME,
+	VAR_PID = 0x0116, VAR_TID, VAR_EXECNAME, VAR_ZONENAME, VAR_WALLTIMESTAMP, VAR_USTACKDEPTH,
+	VAR_UCALLER = 0x011c, VAR_PPID, VAR_UID, VAR_GID, VAR_ERRNO, VAR_EXECARGS,
+	VAR_CPU = 0x0200,
+	VAR_USER = 0x0500, /* the first id of a user variable */
+};
+
+enum kinst_subr {
+	SUBR_RAND, SUBR_MUTEX_OWNED, SUBR_MUTEX_OWNER, SUBR_MUTEX_TYPE_ADAPTIVE, SUBR_MUTEX_TYPE_SPIN,
+	SUBR_RW_READ_HELD, SUBR_RW_WRITE_HELD, SUBR_RW_ISWRITER, SUBR_COPYIN, SUBR_COPYINSTR,
+	SUBR_SPECULATION, SUBR_PROGENYOF, SUBR_STRLEN, SUBR_COPYOUT, SUBR_COPYOUTSTR, SUBR_ALLOCA,
+	SUBR_BCOPY, SUBR_COPYINTO, SUBR_MSGDSIZE, SUBR_MSGSIZE, SUBR_GETMAJOR, SUBR_GETMINOR,
+	SUBR_DDI_PATHNAME, SUBR_STRJOIN, SUBR_LLTOSTR, SUBR_BASENAME, SUBR_DIRNAME, SUBR_CLEANPATH,
+	SUBR_STRCHR, SUBR_STRRCHR, SUBR_STRSTR, SUBR_STRTOK, SUBR_SUBSTR, SUBR_INDEX, SUBR_RINDEX,
+	SUBR_HTONS, SUBR_HTONL, SUBR_HTONLL, SUBR_NTOHS, SUBR_NTOHL, SUBR_NTOHLL, SUBR_INET_NTOP,
+	SUBR_INET_NTOA, SUBR_INET_NTOA6, SUBR_TOUPPER, SUBR_TOLOWER, SUBR_MEMREF, SUBR_SX_SHARED_HELD,
+	SUBR_SX_EXCLUSIVE_HELD, SUBR_SX_ISEXCLUSIVE, SUBR_MEMSTR, SUBR_GETF, SUBR_JSON, SUBR_STRTOLL,
+	SUBR_D_PATH, SUBR_LINK_NTOP,
+	SUBR_MAX,
+};
+
+/* ---- a program that has passed the verifier (program/dif/verify.c) ---- */
+
+struct kinst_dif {
+	const u32 *insn;
+	const u64 *ints;
+	const char *str;
+	u32 ninsns;
+	struct kinst_dtype rtype;
+	u8 form; /* enum kinst_form */
+	u8 clear; /* registers that it may read before it writes them, a bit each */
+	u8 branch; /* TEST: the opcode */
+	u32 var; /* TEST */
+	u64 value; /* CONST: the result; TEST: what the variable is compared with */
+	u64 yes; /* TEST: the result where the branch is taken; else 0 */
+};
+
+/* Short programs, which the verifier knows by their words and which run without the loop over them. */
+enum kinst_form {
+	KINST_FORM_ANY,
+	KINST_FORM_CONST, /* setx; ret */
+	KINST_FORM_TEST, /* a built-in scalar compared with a constant: pid == $target; cannot fault */
+};
+
+/* As a predicate: does it say no more than whether the branch is taken? */
+static inline bool kinst_is_test(const struct kinst_dif *d)
+{
+	return d->form == KINST_FORM_TEST && d->yes;
+}
+
+struct kinst_prog;
+
+/* What subroutine subr wants; max < min: it is not supported. */
+struct kinst_subr_args {
+	s8 min, max; /* arguments */
+	bool destructive;
+};
+
+const struct kinst_subr_args *kinst_subr_args(u32 subr);
+
+/* Checks DIFO number difo of p and fills p->difos[difo]. */
+int kinst_dif_verify(struct kinst_prog *p, u32 difo, struct kinst_error *err);
+
+/* ---- a program that runs (program/dif/interp.c, program/dif/subr.c) ---- */
+
+struct kinst_session;
+struct kinst_vcpu;
+struct kinst_vars;
+
+struct kinst_tuple {
+	u64 value;
+	u64 size; /* 0: by value */
+};
+
+/*
+ * One ECB (or a DIFO by itself) that runs on one CPU. Lives in preallocated
+ * memory of the CPU, which the guard in kinst_fire() makes exclusive: nothing
+ * here needs a lock.
+ */
+struct kinst_ctx {
+	const struct kinst_prog *prog;
+	struct kinst_session *session;
+	struct kinst_vars *vars;
+	struct kinst_vcpu *vcpu;
+	struct kinst_hit *hit;
+	u32 probe; /* index in prog->probes */
+	u32 epid;
+	u32 action; /* that faulted, from 1; 0: the predicate */
+	u64 timestamp; /* of the firing, once somebody has asked for it: kinst_ctx_now(); else 0 */
+	u32 cpu;
+
+	bool faulted;
+	u32 fault; /* enum kinst_flt */
+	s32 fault_off;
+	u64 fault_value;
+
+	u8 *scratch, *scratch_next, *scratch_end;
+	u64 strtok; /* where the next strtok(NULL, ...) goes on; 0: nowhere */
+	u64 strtok_limit; /* bytes of the string from there, of its strsize */
+	u64 tracemem; /* bytes for the next TRACEMEM, if TRACEMEM_DYN gave them; else U64_MAX */
+	u32 spec; /* the speculation that the ECB's record goes to */
+	u32 fuel; /* steps left; a program of forward branches ends, but strings can make it long */
+
+	u32 ntuple;
+	struct kinst_tuple tuple[DIF_NTUPLE];
+	u64 regs[DIF_NREGS];
+};
+
+/*
+ * The clock is read once a firing, and only if a program or a record wants to
+ * know: its way through the kernel is longer than that of a count().
+ */
+static nokprobe_inline u64 kinst_ctx_now(struct kinst_ctx *c)
+{
+	if (!c->timestamp)
+		c->timestamp = kinst_env_now();
+	return c->timestamp;
+}
+
+/*
+ * What a run costs is counted in steps: an instruction is one, and so are eight bytes that are copied, compared or
+ * cleared. What else takes its time has a price in them, paid as it happens; what can be told before it runs (the
+ * ECB, its actions, records, keys and stacks) is worked out by the verifier, and paid at once.
+ */
+#define KINST_FUEL (1u << 20) /* steps of one ECB, but for what was paid at once; of a whole hit: KINST_HIT_FUEL */
+#define KINST_ECB_STEPS 16
+#define KINST_FAULT_STEPS 16u
+#define KINST_ACTION_STEPS 8
+#define KINST_CALL_STEPS 8 /* a subroutine */
+#define KINST_LOAD_STEPS 8 /* a copy that may fault, whatever its length */
+#define KINST_FRAME_STEPS 64 /* a frame of a stack: of the kernel's, or one that user space has made */
+#define KINST_NODE_STEPS 4 /* what is looked at in a list, most of the time not in the cache: a hash's node, a task, a mount */
+
+u64 kinst_dif_run(struct kinst_ctx *c, const struct kinst_dif *d);
+bool kinst_dif_taken(u32 op, u64 a, u64 b); /* is the branch, after cmp a, b? */
+
+/* Of KINST_FORM_TEST: is its branch taken? Needs nothing of c but the hit and the probe. */
+static nokprobe_inline bool kinst_dif_test(struct kinst_ctx *c, const struct kinst_dif *d)
+{
+	u64 value = kinst_env_var(c, d->var);
+
+	return likely(d->branch == OP_BE) ? value == d->value : kinst_dif_taken(d->branch, value, d->value);
+}
+
+u64 kinst_dif_subr(struct kinst_ctx *c, u32 subr); /* program/dif/subr.c */
+u64 kinst_str_subr(struct kinst_ctx *c, u32 subr); /* program/dif/str.c: those on strings */
+u64 kinst_json(struct kinst_ctx *c); /* program/dif/json.c */
+
+/* The first fault counts. */
+static inline void kinst_fault(struct kinst_ctx *c, u32 fault, u64 value)
+{
+	if (c->faulted)
+		return;
+	c->faulted = true;
+	c->fault = fault;
+	c->fault_value = value;
+}
+
+/*
+ * Takes steps from the fuel; false, and a fault, when there was not enough. What is done before it is paid for has
+ * bounds of its own: at most the instructions of a DIFO, or the frames of a stack.
+ */
+static inline bool kinst_burn(struct kinst_ctx *c, u64 steps)
+{
+	if (steps > c->fuel) {
+		c->fuel = 0;
+		kinst_fault(c, KINST_FLT_ILLOP, 0);
+		return false;
+	}
+	c->fuel -= steps;
+	return true;
+}
+
+/*
+ * A hash of whole words, at least one. Who does not know the seed cannot tell which keys have the same: each word is
+ * multiplied by what came of the seed, and both halves of the product count.
+ */
+static nokprobe_inline u64 kinst_hash(u64 seed, const void *key, u64 len)
+{
+	u64 h = seed * 0x9e3779b97f4a7c15ull, i;
+	const u64 *words = key;
+
+	for (i = 0; i < len / 8; i++) {
+		unsigned __int128 product = (unsigned __int128)(words[i] ^ h) * (seed | 1);
+
+		h = (u64)product ^ (u64)(product >> 64) ^ (h << 23 | h >> 41);
+	}
+	return h ^ h >> 32;
+}
+
+/* ---- memory, as programs may touch it (program/dif/mem.c) ---- */
+
+/* n bytes of scratch memory, 8-aligned, not cleared; NULL and a NOSCRATCH fault if there is no room. */
+void *kinst_scratch(struct kinst_ctx *c, u64 n);
+
+/* A new string of n bytes in scratch memory, cut at strsize; its address, or 0 and a fault. */
+u64 kinst_new_string(struct kinst_ctx *c, const char *s, u64 n);
+
+/* Reads n bytes; on a fault false, and c has it. */
+bool kinst_load(struct kinst_ctx *c, void *dst, u64 addr, u64 n, bool user);
+
+/*
+ * Copies the string at addr: at most limit bytes with the NUL, which is always
+ * there in dst (so limit >= 1). Returns its length without the NUL; on a fault 0.
+ */
+u64 kinst_load_str(struct kinst_ctx *c, char *dst, u64 addr, u64 limit, bool user);
+
+/* strlen() that looks at no more than limit bytes. */
+u64 kinst_strnlen(struct kinst_ctx *c, u64 addr, u64 limit);
+
+/* memcmp()-like order of two strings, of which at most limit bytes count; NULL comes first. */
+int kinst_strcmp(struct kinst_ctx *c, u64 a, u64 b, u64 limit);
+
+/* Writes n bytes to where a program may write: its scratch and its variables; else BADADDR. */
+bool kinst_store(struct kinst_ctx *c, u64 addr, const void *src, u64 n);
+bool kinst_storable(struct kinst_ctx *c, u64 addr, u64 n);
+
+#endif /* _KINST_DIF_H */

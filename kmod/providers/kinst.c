@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * providers/kinst.c: the kinst provider: one instruction of a function, or one edge
+ * of its control flow.
+ */
+#include <linux/kallsyms.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "places/func.h"
+#include "text/probe.h"
+
+/*
+ * Does the instruction differ from what user space read in a file, although
+ * nothing patches it? Calls, jumps, returns and nops are what the kernel
+ * rewrites at boot and later: thunks, call padding, alternatives.
+ */
+static bool kinst_mismatch(const struct kinst_arch_insn *insn, const struct kinst_probe *probe)
+{
+	struct kinst_arch_insn file;
+
+	if (!probe->nbytes)
+		return false;
+	if (probe->nbytes == insn->len && !memcmp(probe->bytes, insn->bytes, insn->len))
+		return false;
+	if (insn->nop || insn->flow != KINST_FLOW_NEXT)
+		return false;
+	if (probe->nbytes > sizeof(probe->bytes) || !kinst_arch_decode(&file, probe->bytes, probe->nbytes, insn->addr))
+		return true;
+	return !file.nop && file.flow == KINST_FLOW_NEXT;
+}
+
+enum kinst_reason kinst_want_insn(struct kinst_want *want, struct kinst_result *res)
+{
+	const struct kinst_func *f = want->func;
+	const struct kinst_func_insn *at;
+	struct kinst_arch_insn insn;
+	enum kinst_reason reason;
+	struct kinst_user *user;
+
+	at = kinst_func_at(f, want->probe->offset, &reason, res);
+	if (!at)
+		return reason;
+	if (f->blanket)
+		return f->blanket;
+	kinst_func_decode(f, at, &insn);
+	if (kinst_mismatch(&insn, want->probe))
+		return KINST_R_MISMATCH;
+	if (kinst_func_is_fentry(f, at))
+		return kinst_want_fentry(want, f->site, f->start + at->offset, &user);
+	if (at->reason)
+		return at->reason;
+	return kinst_want_break(want, f, &insn, &user);
+}
+
+/* An indirect jump, or a jump to the thunk that stands in for one. */
+static bool kinst_is_indirect(const struct kinst_arch_insn *insn, struct kinst_arch_operand *op)
+{
+	if (insn->flow == KINST_FLOW_JUMP_INDIRECT)
+		return kinst_arch_operand(insn, op);
+	if (insn->flow != KINST_FLOW_JUMP)
+		return false;
+	memset(op, 0, sizeof(*op));
+	op->base = kinst_thunk_register(insn->target);
+	return op->base != KINST_NO_REG;
+}
+
+/* When does the instruction go to the address? */
+static enum kinst_reason kinst_edge_when(const struct kinst_arch_insn *insn, unsigned long to, struct kinst_user *user)
+{
+	bool taken = insn->target == to;
+	bool next = insn->addr + insn->len == to;
+
+	user->when = KINST_ALWAYS;
+	switch (insn->flow) {
+	case KINST_FLOW_NEXT:
+	case KINST_FLOW_CALL:
+	case KINST_FLOW_CALL_INDIRECT:
+		return next ? KINST_OK : KINST_R_NOT_BRANCH;
+	case KINST_FLOW_BRANCH:
+		user->when = taken && next ? KINST_ALWAYS : taken ? KINST_TAKEN : KINST_NOT_TAKEN;
+		return taken || next ? KINST_OK : KINST_R_NOT_BRANCH;
+	case KINST_FLOW_JUMP:
+	case KINST_FLOW_JUMP_INDIRECT:
+		if (insn->flow == KINST_FLOW_JUMP && taken)
+			return KINST_OK;
+		if (!kinst_is_indirect(insn, &user->way->operand))
+			return insn->flow == KINST_FLOW_JUMP ? KINST_R_NOT_BRANCH : KINST_R_UNSUPPORTED;
+		user->when = KINST_TARGET;
+		user->way->target = to;
+		return KINST_OK;
+	case KINST_FLOW_RET:
+		return KINST_R_UNSUPPORTED;
+	}
+	return KINST_R_NOT_BRANCH;
+}
+
+/* The jump labels that the edge leads over. */
+static enum kinst_reason kinst_edge_hops(const struct kinst_want *want, struct kinst_way *way)
+{
+	const struct kinst_func *f = want->func;
+	const struct kinst_func_insn *at;
+	enum kinst_reason reason;
+	u32 over;
+
+	for (way->nhops = 0; way->nhops < KINST_OVER; way->nhops++) {
+		struct kinst_hop *hop = &way->hops[way->nhops];
+
+		over = want->probe->over[way->nhops];
+		if (!over)
+			break;
+		at = kinst_func_at(f, over, &reason, NULL);
+		if (!at)
+			return reason;
+		if (at->reason != KINST_R_JUMP_LABEL)
+			return KINST_R_NOT_BRANCH;
+		hop->at = f->start + over;
+		hop->len = at->len;
+		hop->to = f->start + (long)(s32)want->probe->to;
+		if (way->nhops)
+			hop[-1].to = hop->at;
+	}
+	return KINST_OK;
+}
+
+enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *res)
+{
+	const struct kinst_probe *probe = want->probe;
+	const struct kinst_func *f = want->func;
+	unsigned long to = f->start + (probe->over[0] ?: (long)(s32)probe->to);
+	const struct kinst_func_insn *at;
+	struct kinst_arch_insn insn;
+	enum kinst_reason reason;
+	struct kinst_user *user;
+
+	at = kinst_func_at(f, probe->offset, &reason, res);
+	if (!at)
+		return reason;
+	if (f->blanket)
+		return f->blanket;
+	kinst_func_decode(f, at, &insn);
+	if (kinst_func_is_fentry(f, at)) {
+		/* What ftrace serves goes on behind its site in any case. */
+		if (to != insn.addr + insn.len)
+			return KINST_R_NOT_BRANCH;
+		reason = kinst_want_fentry(want, f->site, insn.addr, &user);
+	} else {
+		/* Of a jump label, say, it matters more that it is one than where it goes now. */
+		if (at->reason)
+			return at->reason;
+		if (kinst_mismatch(&insn, probe))
+			return KINST_R_MISMATCH;
+		reason = kinst_want_break(want, f, &insn, &user);
+	}
+	if (reason)
+		return reason;
+	user->way = kzalloc(sizeof(*user->way), GFP_KERNEL);
+	if (!user->way)
+		return KINST_R_LIMIT;
+	if (user->site->slot)
+		reason = kinst_edge_when(&insn, to, user);
+	return reason ?: kinst_edge_hops(want, user->way);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * providers/sources.c: arms and disarms the probes of a session, provider by provider.
+ *
+ * Context: process.
+ */
+#include <linux/err.h>
+
+#include "providers/sources.h"
+
+static bool is_place(u32 kind)
+{
+	return kind >= KINST_P_INSN && kind <= KINST_P_FBT_RETURN;
+}
+
+static struct kinst_points *arm_points(struct kinst_session *s, struct kinst_result *res)
+{
+	const struct kinst_prog *p = &s->prog;
+	u32 i;
+
+	for (i = 0; i < p->hdr->probes.count; i++)
+		if (is_place(p->probes[i].kind))
+			return kinst_points_arm(s, p->probes, p->hdr->probes.count, res);
+	return NULL;
+}
+
+/* A pointer that is an error becomes NULL, and the error. */
+#define TAKE(pointer) (IS_ERR(pointer) ? take_error((void **)&(pointer)) : 0)
+
+static int take_error(void **pointer)
+{
+	int err = PTR_ERR(*pointer);
+
+	*pointer = NULL;
+	return err;
+}
+
+int kinst_sources_arm(struct kinst_sources *sources, struct kinst_session *s, struct kinst_result *res)
+{
+	const struct kinst_probe *probes = s->prog.probes;
+	u32 n = s->prog.hdr->probes.count;
+	int err;
+
+	sources->points = arm_points(s, res);
+	err = TAKE(sources->points);
+	if (err)
+		goto fail;
+	sources->timers = kinst_profile_arm(s, probes, n, res);
+	err = TAKE(sources->timers);
+	if (err)
+		goto fail;
+	sources->calls = kinst_syscall_arm(s, probes, n, res);
+	err = TAKE(sources->calls);
+	if (err)
+		goto fail;
+	sources->traces = kinst_sdt_arm(s, probes, n, res);
+	err = TAKE(sources->traces);
+	if (err)
+		goto fail;
+	return 0;
+
+fail:
+	kinst_sources_disarm(sources);
+	return err;
+}
+
+void kinst_sources_start(struct kinst_sources *sources)
+{
+	kinst_profile_start(sources->timers);
+}
+
+void kinst_sources_disarm(struct kinst_sources *sources)
+{
+	kinst_sdt_disarm(sources->traces);
+	kinst_syscall_disarm(sources->calls);
+	kinst_profile_disarm(sources->timers);
+	if (sources->points)
+		kinst_points_disarm(sources->points);
+	*sources = (struct kinst_sources){};
+}
+
+int kinst_sources_init(void)
+{
+	int err = kinst_points_init();
+
+	if (err)
+		return err;
+	err = kinst_profile_init();
+	if (err) {
+		kinst_points_exit();
+		return err;
+	}
+	kinst_syscall_init();
+	return 0;
+}
+
+void kinst_sources_exit(void)
+{
+	kinst_profile_exit();
+	kinst_points_exit();
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* providers/sources.h: all that a session has armed, of every provider; process context. */
+#ifndef _KINST_SOURCES_H
+#define _KINST_SOURCES_H
+
+#include "program/session.h"
+
+struct kinst_sources {
+	struct kinst_points *points;
+	struct kinst_timers *timers;
+	struct kinst_calls *calls;
+	struct kinst_traces *traces;
+};
+
+/* Arms the probes of the session's image; res[i] says what became of probe i. On failure nothing is armed. */
+int kinst_sources_arm(struct kinst_sources *sources, struct kinst_session *s, struct kinst_result *res);
+
+/* Tracing is on: what counts time begins to. */
+void kinst_sources_start(struct kinst_sources *sources);
+
+/* The mirror of both, once or more: when it returns no program of the session runs, and none will. */
+void kinst_sources_disarm(struct kinst_sources *sources);
+
+int kinst_sources_init(void);
+void kinst_sources_exit(void);
+
+#endif /* _KINST_SOURCES_H */

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * text/fentry.c: hits that come by way of ftrace, all through one ftrace_ops whose
+ * filter holds the addresses.
+ */
+#include <linux/bug.h>
+#include <linux/ftrace.h>
+#include <linux/irqflags.h>
+#include <linux/kprobes.h>
+#include <linux/printk.h>
+
+#include "context.h"
+#include "text/fentry.h"
+#include "text/trap.h"
+
+/*
+ * Context: any, NMI included, and RCU may not watch: ftrace is not asked to leave
+ * such hits out, as nobody would count them. Interrupts go off so that a hit in one
+ * is not taken for a hit inside our work. Nothing that is called before the guard
+ * can be traced by ftrace.
+ */
+static void __probe_path kinst_fentry_hit(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
+				     struct ftrace_regs *fregs)
+{
+	struct pt_regs *regs = ftrace_get_regs(fregs);
+	struct kinst_site *site;
+	unsigned long flags, saved;
+	bool idle;
+
+	raw_local_irq_save(flags);
+	idle = kinst_watch();
+	site = kinst_site_find(ip);
+	if (site && site->fentry) {
+		saved = regs->ip;
+		kinst_hit(site, regs);
+		regs->ip = saved;
+	}
+	kinst_unwatch(idle);
+	raw_local_irq_restore(flags);
+}
+NOKPROBE_SYMBOL(kinst_fentry_hit);
+
+static struct ftrace_ops kinst_fentry_ops = {
+	.func = kinst_fentry_hit,
+	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT,
+};
+
+static unsigned long kinst_fentry_count; /* addresses in the filter; under text/probe.c's mutex */
+
+/* An empty filter means every function: the ops are registered after the first address and gone before the last. */
+int kinst_fentry_add(unsigned long *ips, unsigned int n)
+{
+	int err;
+
+	if (!n)
+		return 0;
+	err = ftrace_set_filter_ips(&kinst_fentry_ops, ips, n, 0, 0);
+	if (err)
+		return err;
+	if (!kinst_fentry_count) {
+		err = register_ftrace_function(&kinst_fentry_ops);
+		if (err) {
+			ftrace_set_filter_ips(&kinst_fentry_ops, ips, n, 1, 0);
+			return err;
+		}
+	}
+	kinst_fentry_count += n;
+	return 0;
+}
+
+void kinst_fentry_exit(void)
+{
+	if (!WARN_ON(kinst_fentry_count))
+		return;
+	unregister_ftrace_function(&kinst_fentry_ops);
+}
+
+void kinst_fentry_remove(unsigned long *ips, unsigned int n)
+{
+	int err;
+
+	if (!n)
+		return;
+	kinst_fentry_count -= n;
+	if (!kinst_fentry_count)
+		unregister_ftrace_function(&kinst_fentry_ops);
+	err = ftrace_set_filter_ips(&kinst_fentry_ops, ips, n, 1, 0);
+	if (err)
+		pr_warn("kinst: ftrace keeps %u addresses (%d)\n", n, err);
+}

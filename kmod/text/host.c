@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * text/host.c: the functions that have breakpoints or jumps of ours, and what keeps kprobes out of them.
+ *
+ * Kprobes looks at a function's bytes when it takes a probe: it decodes from the start to know that the address
+ * begins an instruction, and all of it to know that no branch leads into the five bytes that a jump of its own
+ * would stand in. It sees through its own probes, but not through ours: the branch that we have displaced is
+ * not there, and our jump is a jump to our detour. So the function's instructions are in the kernel's list of
+ * places without kprobes as long as one of them is ours. Its ftrace site is not: what is there is ftrace's.
+ *
+ * Who came before is not touched: what he saw was true.
+ */
+#include <linux/hashtable.h>
+#include <linux/kprobes.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/printk.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/string.h>
+
+#include "places/func.h"
+#include "text/host.h"
+#include "ksym.h"
+#include "text/patch.h"
+#include "places/refuse.h"
+
+static DEFINE_HASHTABLE(kinst_hosts, 10);
+
+/* ---- what the kernel keeps kprobes out of by itself ---- */
+
+struct kinst_range {
+	unsigned long start, end;
+};
+
+/* The kernel's list without our entries, in order; it has thousands, and is searched from end to end there. */
+static struct {
+	struct kinst_range *range;
+	unsigned int count;
+	bool read; /* since the last module came or went */
+} kinst_kept;
+
+static struct list_head *kinst_kprobe_blacklist(void)
+{
+	return (struct list_head *)kinst_addr_kprobe_blacklist;
+}
+
+static struct kinst_host *kinst_host_find(unsigned long start)
+{
+	struct kinst_host *host;
+
+	hash_for_each_possible(kinst_hosts, host, node, start)
+		if (host->start == start)
+			return host;
+	return NULL;
+}
+
+static bool kinst_is_ours(const struct kprobe_blacklist_entry *entry)
+{
+	unsigned long size, offset;
+	const struct kinst_host *host;
+
+	if (!kinst_symbol_range(entry->start_addr, &size, &offset))
+		return false;
+	host = kinst_host_find(entry->start_addr - offset);
+	return host && &host->out == entry;
+}
+
+static int kinst_by_start(const void *a, const void *b)
+{
+	const struct kinst_range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Ranges that overlap become one, so that only one can hold an address. */
+static void kinst_kept_merge(void)
+{
+	struct kinst_range *range = kinst_kept.range;
+	unsigned int i, n = 0;
+
+	sort(range, kinst_kept.count, sizeof(*range), kinst_by_start, NULL);
+	for (i = 0; i < kinst_kept.count; i++) {
+		if (n && range[i].start <= range[n - 1].end)
+			range[n - 1].end = max(range[n - 1].end, range[i].end);
+		else
+			range[n++] = range[i];
+	}
+	kinst_kept.count = n;
+}
+
+/* The list changes under kprobe_mutex, which is part of the patch lock. */
+static bool kinst_kept_read(void)
+{
+	const struct kprobe_blacklist_entry *entry;
+	unsigned int count = 0;
+
+	if (kinst_kept.read)
+		return true;
+	list_for_each_entry(entry, kinst_kprobe_blacklist(), list)
+		count++;
+	kvfree(kinst_kept.range);
+	kinst_kept.count = 0;
+	kinst_kept.range = kvmalloc_array(count + 1, sizeof(*kinst_kept.range), GFP_KERNEL);
+	if (!kinst_kept.range)
+		return false;
+	list_for_each_entry(entry, kinst_kprobe_blacklist(), list) {
+		if (kinst_is_ours(entry))
+			continue;
+		kinst_kept.range[kinst_kept.count++] = (struct kinst_range){ entry->start_addr, entry->end_addr };
+	}
+	kinst_kept_merge();
+	kinst_kept.read = true;
+	return true;
+}
+
+static bool kinst_is_in_kept(unsigned long addr)
+{
+	unsigned int lo = 0, hi = kinst_kept.count;
+
+	while (lo < hi) {
+		unsigned int mid = lo + (hi - lo) / 2;
+
+		if (kinst_kept.range[mid].end <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < kinst_kept.count && kinst_kept.range[lo].start <= addr;
+}
+
+bool kinst_is_kept_out(const struct kinst_func *f)
+{
+	const char *dot = strchr(f->name, '.');
+	char base[sizeof(f->name)];
+	unsigned long start;
+
+	/* Without memory nobody knows: then it is not for us either. */
+	if (!kinst_kept_read() || kinst_is_in_kept(f->start) || kinst_is_in_kept(f->start + f->size - 1))
+		return true;
+	if (!dot)
+		return false;
+	/* The copies and parts that a compiler makes of a function are as it is. */
+	strscpy(base, f->name, dot - f->name + 1);
+	start = kinst_sym_kallsyms_lookup_name(base);
+	return start && kinst_is_in_kept(start);
+}
+
+void kinst_hosts_module_changed(void)
+{
+	kinst_kept.read = false;
+}
+
+/* ---- hosts ---- */
+
+struct kinst_host *kinst_host_get(const struct kinst_func *f)
+{
+	struct kinst_host *host = kinst_host_find(f->start);
+
+	if (host) {
+		host->sites++;
+		return host;
+	}
+	host = kzalloc(sizeof(*host), GFP_KERNEL);
+	if (!host)
+		return NULL;
+	host->start = f->start;
+	host->sites = 1;
+	host->out.start_addr = f->site ? f->site + KINST_FTRACE_LEN : f->start;
+	host->out.end_addr = f->start + f->room;
+	hash_add(kinst_hosts, &host->node, f->start);
+	list_add_tail_rcu(&host->out.list, kinst_kprobe_blacklist());
+	return host;
+}
+
+void kinst_host_put(struct kinst_host *host)
+{
+	if (!host || --host->sites)
+		return;
+	/* Who reads the kernel's list has preemption off. */
+	list_del_rcu(&host->out.list);
+	hash_del(&host->node);
+	kfree_rcu(host, rcu);
+}
+
+/* ---- kprobes that were on their way in ---- */
+
+/*
+ * Who has passed the list and waits for the kernel's lock while we arm becomes a kprobe all the same, by a breakpoint,
+ * which does no harm. All that are to be jumps come by one function of the kernel's, with the lock held that hosts
+ * change under. There they are stopped.
+ */
+#ifdef CONFIG_OPTPROBES
+static bool kinst_is_hosted(unsigned long addr)
+{
+	unsigned long size, offset;
+
+	return kinst_symbol_range(addr, &size, &offset) && kinst_host_find(addr - offset);
+}
+
+/* As if its instructions had never allowed a jump. */
+static void kinst_kprobe_deny(struct optimized_kprobe *op)
+{
+	list_del_init(&op->list);
+	op->kp.flags &= ~KPROBE_FLAG_OPTIMIZED;
+	op->optinsn.size = 0;
+}
+
+/* Context: a kprobe's, in the work that has the list in hand, with kprobe_mutex. */
+static int kinst_before_optimizing(struct kprobe *kp, struct pt_regs *regs)
+{
+	struct list_head *waiting = (struct list_head *)regs_get_kernel_argument(regs, 0);
+	struct optimized_kprobe *op, *next;
+
+	list_for_each_entry_safe(op, next, waiting, list)
+		if (kinst_is_hosted((unsigned long)op->kp.addr))
+			kinst_kprobe_deny(op);
+	return 0;
+}
+
+static struct kprobe kinst_optimizer = { .pre_handler = kinst_before_optimizing };
+
+/* Behind its ftrace site: what ftrace does can be switched off. */
+static int kinst_optimizer_find(void)
+{
+	struct kinst_func *f;
+
+	kinst_patch_lock();
+	f = kinst_func_get(kinst_addr_arch_optimize_kprobes);
+	if (f)
+		kinst_optimizer.addr = (void *)(f->site ? f->site + KINST_FTRACE_LEN : f->start);
+	kinst_func_put(f);
+	kinst_patch_unlock();
+	return f ? 0 : -ENOMEM;
+}
+
+int kinst_hosts_init(void)
+{
+	int err = kinst_optimizer_find();
+
+	if (!err)
+		err = register_kprobe(&kinst_optimizer);
+	if (err)
+		pr_err("kinst: jumps of kprobes cannot be kept from functions with probes (%d)\n", err);
+	return err;
+}
+
+static void kinst_optimizer_leave(void)
+{
+	unregister_kprobe(&kinst_optimizer);
+}
+#else
+int kinst_hosts_init(void)
+{
+	return 0;
+}
+
+static void kinst_optimizer_leave(void) {}
+#endif
+
+void kinst_hosts_exit(void)
+{
+	kinst_optimizer_leave();
+	kvfree(kinst_kept.range);
+}

@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * text/jump.c: the optimizer. A jump to a detour costs a fraction of a breakpoint, so
+ * a site gets one where that is safe; else it stays as it is, and nobody is told.
+ *
+ *   breakpoint -> prepared: hits go on in the detour's copies of all that the jump will cover
+ *              -> nobody is left in the middle of it -> patched
+ *   and back:  patched -> breakpoint -> its tail restored -> hits go on in the site's own slot
+ *
+ * The first byte is a breakpoint whenever the others change. What decides is what
+ * kprobes decides by, and more (places/refs.c), as symbols do not tell all.
+ */
+#include <linux/atomic.h>
+#include <linux/kprobes.h>
+#include <linux/list_sort.h>
+#include <linux/module.h>
+#include <linux/printk.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "context.h"
+#include "places/func.h"
+#include "text/host.h"
+#include "text/jump.h"
+#include "kinst.h"
+#include "ksym.h"
+#include "text/patch.h"
+#include "text/pool.h"
+#include "places/refs.h"
+#include "text/sites.h"
+#include "text/tramp.h"
+#include "text/trap.h"
+
+static bool jump = true;
+module_param(jump, bool, 0600);
+MODULE_PARM_DESC(jump, "put jumps in the place of breakpoints where that is safe");
+
+/* Sites that are looked at under one hold of the locks: who wants to end a session waits for no more. */
+#define KINST_JUMP_BATCH 256
+
+/* After arming it takes this long until the optimizer looks: what is gone by then was not worth it. */
+#define KINST_JUMP_DELAY (HZ / 50 ?: 1)
+
+/* All but the first under the sites' mutex. */
+static struct kinst_jump *kinst_jump_of[KINST_DETOURS]; /* of each detour; read by hits */
+static LIST_HEAD(kinst_hopeful); /* sites */
+static LIST_HEAD(kinst_pending); /* jumps that are prepared */
+static LIST_HEAD(kinst_undone); /* jumps that nobody comes to any more */
+
+static void kinst_optimize(struct work_struct *work);
+static DECLARE_DELAYED_WORK(kinst_optimizer, kinst_optimize);
+
+static atomic_t jumps = ATOMIC_INIT(0);
+
+static int jumps_get(char *buf, const struct kernel_param *kp)
+{
+	return sysfs_emit(buf, "%d\n", atomic_read(&jumps));
+}
+
+u32 kinst_jumps_settle(void)
+{
+	flush_delayed_work(&kinst_optimizer);
+	return atomic_read(&jumps);
+}
+
+static const struct kernel_param_ops jumps_ops = { .set = kinst_refuse_to_set, .get = jumps_get };
+module_param_cb(jumps, &jumps_ops, NULL, 0400);
+MODULE_PARM_DESC(jumps, "how many jumps there are");
+
+/* ---- the probe path ---- */
+
+/* Context: a detour, by way of kinst_jump_entry(): any, NMI included, interrupts off. RCU may not watch. */
+asmlinkage __probe_path void kinst_jump_hit(struct pt_regs *regs)
+{
+	unsigned int number = kinst_detour_number(regs->ip);
+	struct kinst_site *site;
+	bool idle;
+
+	if (number == KINST_DETOURS)
+		return;
+	/* Who is in a detour keeps its jump and its site. */
+	site = kinst_jump_of[number]->site;
+	regs->ip = site->addr;
+	idle = kinst_watch();
+	kinst_hit(site, regs);
+	kinst_unwatch(idle);
+}
+NOKPROBE_SYMBOL(kinst_jump_hit);
+
+/* Context: any, NMI included, with interrupts off. */
+__probe_path unsigned long kinst_detour_place(unsigned long addr, bool *pushed)
+{
+	unsigned int number = kinst_detour_number(addr), i;
+	const struct kinst_jump *j;
+	unsigned long start, in;
+
+	if (number == KINST_DETOURS)
+		return 0;
+	j = READ_ONCE(kinst_jump_of[number]);
+	if (!j)
+		return 0;
+	start = j->site->addr;
+	in = addr - j->detour;
+	if (in < KINST_DETOUR_COPIES) {
+		*pushed = in; /* the flags */
+		return start;
+	}
+	for (i = j->n - 1; i && j->at[i] > in; i--)
+		;
+	if (in == j->at[i])
+		return start + j->from[i];
+	*pushed = j->calls && i == j->n - 1;
+	return start + j->from[*pushed ? i : i + 1];
+}
+NOKPROBE_SYMBOL(kinst_detour_place);
+
+/* ---- may it be a jump? ---- */
+
+#define KINST_COVER_MOST (KINST_JUMP_LEN - 1 + MAX_INSN_SIZE) /* bytes of the instructions that a jump covers */
+
+/* What a jump would cover. */
+struct kinst_cover {
+	struct kinst_arch_insn insns[KINST_JUMP_MOST];
+	unsigned int n;
+	u8 len;
+};
+
+static bool kinst_falls_through(const struct kinst_arch_insn *insn)
+{
+	return insn->flow != KINST_FLOW_RET && insn->flow != KINST_FLOW_JUMP && insn->flow != KINST_FLOW_JUMP_INDIRECT;
+}
+
+/* Behind a return or a jump there may be padding, which nobody comes to. */
+static bool kinst_cover_padding(const struct kinst_func *f, struct kinst_cover *cover, u32 end)
+{
+	u32 wanted = end - cover->len + KINST_JUMP_LEN;
+
+	if (wanted > f->room || memchr_inv(f->text + end, KINST_BREAK, wanted - end))
+		return false;
+	cover->len = KINST_JUMP_LEN;
+	return true;
+}
+
+/* Whole instructions from the site on, long enough for a jump, each of which can run in a detour. */
+static bool kinst_cover(const struct kinst_func *f, u32 offset, struct kinst_cover *cover)
+{
+	const struct kinst_func_insn *at, *end = f->insns + f->ninsns;
+	enum kinst_reason reason;
+
+	cover->n = cover->len = 0;
+	at = kinst_func_at(f, offset, &reason, NULL);
+	if (!at)
+		return false;
+	for (; at < end && cover->n < KINST_JUMP_MOST; at++) {
+		struct kinst_arch_insn *insn = &cover->insns[cover->n];
+
+		if (at->reason || kinst_sym_search_exception_tables(f->start + at->offset))
+			return false;
+		kinst_func_decode(f, at, insn);
+		cover->n++;
+		cover->len += at->len;
+		if (cover->len >= KINST_JUMP_LEN)
+			return true;
+		if (!kinst_falls_through(insn))
+			return kinst_cover_padding(f, cover, at->offset + at->len);
+	}
+	return false;
+}
+
+/*
+ * Of a function whose jumps cannot all be told, or that a fixup may come back to,
+ * nobody knows what leads to the middle of anything.
+ */
+static bool kinst_is_plain(struct kinst_func *f)
+{
+	struct kinst_arch_insn insn;
+	u32 i;
+
+	if (f->plain)
+		return f->plain > 0;
+	f->plain = -1;
+	for (i = 0; i < f->ninsns; i++) {
+		if (kinst_sym_search_exception_tables(f->start + f->insns[i].offset))
+			return false;
+		kinst_func_decode(f, &f->insns[i], &insn);
+		if (insn.flow == KINST_FLOW_JUMP_INDIRECT)
+			return false;
+		if (insn.flow == KINST_FLOW_JUMP && !kinst_func_has(f, insn.target) &&
+		    kinst_thunk_register(insn.target) != KINST_NO_REG)
+			return false;
+	}
+	f->plain = 1;
+	return true;
+}
+
+static bool kinst_is_wanted(const struct kinst_site *site)
+{
+	const struct kinst_user *user;
+
+	if (!jump || site->fentry || !site->armed || site->jump || site->lost || list_empty(&site->users))
+		return false;
+	list_for_each_entry(user, &site->users, node)
+		if (user->points->nojump)
+			return false;
+	return true;
+}
+
+/* Does nothing lead, or stand, between the site's first byte and the last that the jump covers? */
+static bool kinst_is_clear(struct kinst_func *f, const struct kinst_site *site, const struct kinst_cover *cover)
+{
+	unsigned long addr;
+
+	for (addr = site->addr + 1; addr < site->addr + cover->len; addr++)
+		if (kinst_site_find(addr) || kinst_sym_get_kprobe((void *)addr))
+			return false;
+	return (cover->n == 1 || kinst_is_plain(f)) &&
+	       !kinst_refs_any(f, site->addr + 1, site->addr + cover->len);
+}
+
+/* ---- breakpoint to jump ---- */
+
+static void kinst_note_copies(struct kinst_jump *j, const struct kinst_cover *cover)
+{
+	unsigned int i;
+
+	j->n = cover->n;
+	j->calls = kinst_arch_calls(&cover->insns[cover->n - 1]);
+	for (i = 0; i < cover->n; i++)
+		j->from[i + 1] = j->from[i] + cover->insns[i].len;
+}
+
+/* Makes the detour. With the mutex and the patch lock held. */
+static void kinst_prepare(struct kinst_site *site, struct kinst_func *f)
+{
+	struct kinst_cover cover;
+	struct kinst_jump *j;
+
+	if (!f || f->reason || f->blanket || !kinst_cover(f, site->addr - f->start, &cover) ||
+	    !kinst_is_clear(f, site, &cover))
+		return;
+	j = kzalloc(sizeof(*j), GFP_KERNEL);
+	if (!j)
+		return;
+	j->site = site;
+	j->len = cover.len;
+	j->alone = cover.n == 1;
+	memcpy(j->original, f->text + (site->addr - f->start), KINST_JUMP_LEN);
+	kinst_note_copies(j, &cover);
+	if (kinst_detour_get(cover.insns, cover.n, &j->detour, j->at))
+		goto free;
+	if (!kinst_arch_jump(site->addr, j->detour, j->jump))
+		goto detour;
+	INIT_LIST_HEAD(&j->node);
+	list_add_tail(&j->pending, &kinst_pending);
+	WRITE_ONCE(kinst_jump_of[kinst_detour_number(j->detour)], j);
+	site->jump = j;
+	return;
+
+detour:
+	kinst_detour_put(j->detour);
+free:
+	kfree(j);
+}
+
+/* The next few of those that hope. */
+static void kinst_prepare_some(void)
+{
+	struct kinst_func *f = NULL;
+	struct kinst_site *site;
+	struct kinst_jump *j;
+	unsigned int n;
+
+	for (n = 0; n < KINST_JUMP_BATCH && !list_empty(&kinst_hopeful); n++) {
+		site = list_first_entry(&kinst_hopeful, struct kinst_site, hopeful);
+		list_del_init(&site->hopeful);
+		if (!kinst_is_wanted(site))
+			continue;
+		if (!f || f->start != site->host->start) {
+			kinst_func_put(f);
+			f = kinst_func_get(site->host->start);
+			cond_resched();
+		}
+		kinst_prepare(site, f);
+	}
+	kinst_func_put(f);
+	/* Every CPU sees the detours before the first hit goes on in one. */
+	kinst_patch_sync();
+	list_for_each_entry(j, &kinst_pending, pending)
+		WRITE_ONCE(j->site->onward, j->detour + KINST_DETOUR_COPIES);
+}
+
+/* Is what the jump covers as it was, with our breakpoint at its beginning? */
+static bool kinst_is_unchanged(const struct kinst_jump *j)
+{
+	const u8 *text = (const u8 *)j->site->addr;
+
+	return text[0] == KINST_BREAK && !memcmp(text + 1, j->original + 1, KINST_JUMP_LEN - 1);
+}
+
+/* Writes those jumps that are ready: all, or those that cover one instruction. With the mutex and the patch lock held. */
+static void kinst_patch_jumps(bool all)
+{
+	struct kinst_jump *j, *next;
+	LIST_HEAD(ready);
+	LIST_HEAD(changed);
+
+	list_for_each_entry_safe(j, next, &kinst_pending, pending) {
+		if (!kinst_is_unchanged(j))
+			list_move_tail(&j->pending, &changed);
+		else if (all || j->alone)
+			list_move_tail(&j->pending, &ready);
+	}
+	list_for_each_entry(j, &ready, pending)
+		kinst_patch_write(j->site->addr + 1, j->jump + 1, KINST_JUMP_LEN - 1);
+	kinst_patch_sync();
+	list_for_each_entry(j, &ready, pending)
+		kinst_patch_write(j->site->addr, j->jump, 1);
+	kinst_patch_sync();
+	list_for_each_entry_safe(j, next, &ready, pending) {
+		j->patched = true;
+		atomic_inc(&jumps);
+		list_del_init(&j->pending);
+	}
+	/* Somebody else's business: such a site stays what it is, and so does what it needs. */
+	list_for_each_entry_safe(j, next, &changed, pending)
+		list_del_init(&j->pending);
+}
+
+static void kinst_optimize(struct work_struct *work)
+{
+	bool more, pending;
+
+	kinst_refs_build();
+	do {
+		mutex_lock(&kinst_sites_mutex);
+		kinst_patch_lock();
+		kinst_prepare_some();
+		kinst_patch_jumps(false);
+		more = !list_empty(&kinst_hopeful);
+		pending = !list_empty(&kinst_pending);
+		kinst_patch_unlock();
+		kinst_refs_forget();
+		mutex_unlock(&kinst_sites_mutex);
+		cond_resched();
+	} while (more);
+	if (!pending)
+		return;
+
+	/* From now on nobody comes to the middle of what a jump covers; those who are there leave. */
+	kinst_sites_quiesce();
+
+	mutex_lock(&kinst_sites_mutex);
+	kinst_patch_lock();
+	kinst_patch_jumps(true);
+	kinst_patch_unlock();
+	mutex_unlock(&kinst_sites_mutex);
+}
+
+void kinst_jump_hope(struct kinst_site *site)
+{
+	if (!jump || !kinst_arch_can_jump())
+		return;
+	list_move_tail(&site->hopeful, &kinst_hopeful);
+}
+
+void kinst_jump_soon(void)
+{
+	if (!list_empty(&kinst_hopeful))
+		schedule_delayed_work(&kinst_optimizer, KINST_JUMP_DELAY);
+}
+
+/* ---- and back ---- */
+
+/*
+ * Somebody has written over our jump, who will write it back one day, for all we
+ * know. So it must go on working for ever: it keeps its site and its detour, and
+ * the module stays.
+ */
+static void kinst_jump_lost(struct kinst_jump *j)
+{
+	pr_warn("kinst: the jump at %pS is gone: the module stays loaded, as somebody may bring it back\n",
+		(void *)j->site->addr);
+	__module_get(THIS_MODULE);
+	j->site->lost = true;
+}
+
+/* Back to breakpoints whose hits go on in the sites' own slots. The list's jumps are undone after it. */
+static void kinst_jumps_undo(struct list_head *list)
+{
+	struct kinst_jump *j, *next;
+	u8 brk = KINST_BREAK;
+
+	if (list_empty(list))
+		return;
+	list_for_each_entry_safe(j, next, list, node) {
+		list_del_init(&j->pending);
+		if (!j->patched)
+			continue;
+		if (memcmp((void *)j->site->addr, j->jump, KINST_JUMP_LEN)) {
+			kinst_jump_lost(j);
+			list_del_init(&j->node);
+			continue;
+		}
+		kinst_patch_write(j->site->addr, &brk, 1);
+	}
+	kinst_patch_sync();
+	list_for_each_entry(j, list, node)
+		if (j->patched)
+			kinst_patch_write(j->site->addr + 1, j->original + 1, KINST_JUMP_LEN - 1);
+	kinst_patch_sync();
+	list_for_each_entry(j, list, node) {
+		WRITE_ONCE(j->site->onward, j->site->slot);
+		j->site->jump = NULL;
+		if (j->patched)
+			atomic_dec(&jumps);
+		j->patched = false;
+	}
+	list_splice_tail_init(list, &kinst_undone);
+	kinst_sites_reap_later();
+}
+
+/* The jumps that cover the instruction at addr, but for one that begins there, go to the list. */
+static void kinst_jumps_over(unsigned long addr, struct list_head *list)
+{
+	struct kinst_site *site;
+	unsigned int back;
+
+	for (back = 1; back < KINST_COVER_MOST; back++) {
+		site = kinst_site_find(addr - back);
+		if (site && site->jump && !site->lost && back < site->jump->len)
+			list_move_tail(&site->jump->node, list);
+	}
+}
+
+void kinst_jumps_make_way(struct kinst_points *points, struct list_head *fresh)
+{
+	struct kinst_site *site;
+	struct kinst_user *user;
+	struct kinst_jump *j;
+	LIST_HEAD(list);
+
+	if (atomic_read(&jumps) || !list_empty(&kinst_pending)) {
+		list_for_each_entry(site, fresh, batch)
+			if (!site->fentry)
+				kinst_jumps_over(site->addr, &list);
+	}
+	if (points->nojump) {
+		list_for_each_entry(user, &points->users, mine)
+			if (user->site && user->site->jump && !user->site->lost)
+				list_move_tail(&user->site->jump->node, &list);
+	}
+	/* What can be one again is one again soon. */
+	list_for_each_entry(j, &list, node)
+		kinst_jump_hope(j->site);
+	kinst_jump_soon();
+	kinst_jumps_undo(&list);
+}
+
+void kinst_jumps_leave(struct list_head *dead)
+{
+	struct kinst_site *site;
+	LIST_HEAD(list);
+
+	list_for_each_entry(site, dead, batch) {
+		list_del_init(&site->hopeful);
+		if (site->jump && !site->lost)
+			list_move_tail(&site->jump->node, &list);
+	}
+	kinst_jumps_undo(&list);
+}
+
+/* ---- the end ---- */
+
+void kinst_jumps_reap(struct list_head *reaped)
+{
+	list_splice_init(&kinst_undone, reaped);
+}
+
+static int kinst_by_detour(void *unused, const struct list_head *a, const struct list_head *b)
+{
+	return list_entry(a, struct kinst_jump, node)->detour > list_entry(b, struct kinst_jump, node)->detour;
+}
+
+void kinst_jumps_free(struct list_head *reaped)
+{
+	struct kinst_jump *j, *next;
+
+	/* Those next to each other are written together. */
+	list_sort(NULL, reaped, kinst_by_detour);
+	list_for_each_entry_safe(j, next, reaped, node) {
+		WRITE_ONCE(kinst_jump_of[kinst_detour_number(j->detour)], NULL);
+		kinst_detour_put(j->detour);
+		kfree_rcu(j, rcu);
+	}
+}
+
+void kinst_jump_exit(void)
+{
+	cancel_delayed_work_sync(&kinst_optimizer);
+	kinst_refs_exit();
+}

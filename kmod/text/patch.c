@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * text/patch.c: batched text patching.
+ *
+ * Of an instruction that may run only one byte changes at a time, the breakpoint
+ * or what stood there before, so that no other CPU can see half of a change.
+ * text_poke_bp() is of no use here: it emulates what it writes, and BUG()s on an
+ * instruction that is not a jump, a call or a nop.
+ *
+ * To make a page writable costs far more than to write to it: so changes of one
+ * page are made together, and the bytes between them are written as they are.
+ * Nobody else changes them meanwhile: all who patch hold text_mutex.
+ */
+#include <linux/bug.h>
+#include <linux/cpu.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+
+#include "arch/arch.h"
+#include "ksym.h"
+#include "text/patch.h"
+
+/* A page as it will be, and the part of it that changes; at 0: none. */
+static struct {
+	unsigned long at;
+	unsigned int from, to;
+	u8 bytes[PAGE_SIZE];
+} kinst_page;
+
+/* In the order in which kprobes takes them. */
+void kinst_patch_lock(void)
+{
+	mutex_lock(kinst_kprobe_mutex);
+	cpus_read_lock();
+	mutex_lock(kinst_text_mutex);
+}
+
+void kinst_patch_unlock(void)
+{
+	WARN_ON_ONCE(kinst_page.at);
+	mutex_unlock(kinst_text_mutex);
+	cpus_read_unlock();
+	mutex_unlock(kinst_kprobe_mutex);
+}
+
+void kinst_patch_flush(void)
+{
+	if (kinst_page.at)
+		kinst_sym_text_poke((void *)(kinst_page.at + kinst_page.from), kinst_page.bytes + kinst_page.from,
+				    kinst_page.to - kinst_page.from);
+	kinst_page.at = 0;
+}
+
+static void kinst_page_write(unsigned long page, unsigned int from, const void *bytes, unsigned int len)
+{
+	if (kinst_page.at != page) {
+		kinst_patch_flush();
+		kinst_page.at = page;
+		kinst_page.from = PAGE_SIZE;
+		kinst_page.to = 0;
+		memcpy(kinst_page.bytes, (void *)page, PAGE_SIZE);
+	}
+	memcpy(kinst_page.bytes + from, bytes, len);
+	kinst_page.from = min(kinst_page.from, from);
+	kinst_page.to = max(kinst_page.to, from + len);
+}
+
+void kinst_patch_write(unsigned long addr, const void *bytes, size_t len)
+{
+	unsigned int from = offset_in_page(addr);
+	unsigned int here = min_t(size_t, len, PAGE_SIZE - from);
+
+	/* For those who decode what ran (perf, with a processor's trace). */
+	if (kinst_addr_perf_event_text_poke)
+		kinst_sym_perf_event_text_poke((void *)addr, (void *)addr, len, bytes, len);
+	kinst_page_write(addr - from, from, bytes, here);
+	if (here < len)
+		kinst_page_write(addr + here, 0, bytes + here, len - here);
+	cond_resched(); /* there may be tens of thousands */
+}
+
+bool kinst_patch_arm(unsigned long addr, u8 original)
+{
+	u8 brk = KINST_BREAK;
+
+	if (READ_ONCE(*(u8 *)addr) != original)
+		return false;
+	kinst_patch_write(addr, &brk, 1);
+	return true;
+}
+
+void kinst_patch_restore(unsigned long addr, u8 original)
+{
+	u8 now = READ_ONCE(*(u8 *)addr);
+
+	if (now != KINST_BREAK) {
+		pr_warn("kinst: the breakpoint at %pS is gone (%#x): left as it is\n", (void *)addr, now);
+		return;
+	}
+	kinst_patch_write(addr, &original, 1);
+}
+
+void kinst_patch_sync(void)
+{
+	kinst_patch_flush();
+	kinst_sym_text_poke_sync();
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * text/patch.h: changes bytes of the kernel's text, in batches.
+ */
+#ifndef _KINST_PATCH_H
+#define _KINST_PATCH_H
+
+#include <linux/types.h>
+
+/*
+ * From the look at live text to the change of it: no kprobe comes or goes, no
+ * CPU, and nobody else patches. May sleep inside.
+ */
+void kinst_patch_lock(void);
+void kinst_patch_unlock(void);
+
+/*
+ * All with the lock held. What is written is in memory after kinst_patch_flush(),
+ * or when something in another page is written, and seen everywhere after
+ * kinst_patch_sync(), which flushes.
+ */
+bool kinst_patch_arm(unsigned long addr, u8 original);
+void kinst_patch_restore(unsigned long addr, u8 original);
+void kinst_patch_write(unsigned long addr, const void *bytes, size_t len);
+void kinst_patch_flush(void);
+void kinst_patch_sync(void);
+
+#endif /* _KINST_PATCH_H */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * text/pool.S: the trampoline slots, in the module's own text: within reach of the
+ * kernel's text, read-only, named in backtraces, and with exception-table
+ * entries that the kernel finds as it finds any module's.
+ *
+ * Every slot of the fault pool has an entry, in the order of the slots, so that
+ * the table is sorted as it stands. text/tramp.c writes its fixup and type when the
+ * slot is used. Until then the fixup is a breakpoint of nobody's: objtool wants
+ * an instruction there, and to go on in an unused slot would be a bug. Nobody
+ * comes to a slot by an indirect branch, so none begins with endbr64.
+ */
+#include <linux/linkage.h>
+#include <linux/objtool.h>
+#include <asm/asm.h>
+#include "text/pool.h"
+
+	.section .text.kinst_pool, "ax", @progbits
+	.balign	4096
+	.globl	kinst_pool
+	.type	kinst_pool, @object
+kinst_pool:
+	ANNOTATE_NOENDBR
+	.skip	KINST_POOL_SLOTS * KINST_POOL_SLOT_SIZE, 0xcc
+	.size	kinst_pool, . - kinst_pool
+
+	.globl	kinst_fault_pool
+	.type	kinst_fault_pool, @object
+kinst_fault_pool:
+	ANNOTATE_NOENDBR
+	.skip	KINST_FAULT_SLOTS * KINST_POOL_SLOT_SIZE, 0xcc
+	.size	kinst_fault_pool, . - kinst_fault_pool
+
+	.globl	kinst_detours
+	.balign	64
+	.type	kinst_detours, @object
+kinst_detours:
+	ANNOTATE_NOENDBR
+	.skip	KINST_DETOURS * KINST_DETOUR_SIZE, 0xcc
+	.size	kinst_detours, . - kinst_detours
+
+	.type	kinst_fault_unused, @object
+kinst_fault_unused:
+	.skip	KINST_POOL_SLOT_SIZE, 0xcc
+	.size	kinst_fault_unused, . - kinst_fault_unused
+
+	.section __ex_table, "a"
+	.balign	4
+	.globl	kinst_fault_entries
+kinst_fault_entries:
+	.set	slot, 0
+	.rept	KINST_FAULT_SLOTS
+	.long	(kinst_fault_pool + slot * KINST_POOL_SLOT_SIZE) - .
+	.long	kinst_fault_unused - .
+	.long	EX_TYPE_DEFAULT
+	.set	slot, slot + 1
+	.endr
+	.globl	kinst_fault_entries_end
+kinst_fault_entries_end:
+
+	.section .note.GNU-stack, "", @progbits

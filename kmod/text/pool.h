@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * text/pool.h: how large the trampoline pools are; for text/pool.S and text/tramp.c.
+ *
+ * 32,768 slots are 1 MiB of text: more than all instructions of a few hundred
+ * functions, or an exit of every function of a kernel without modules. A cloud
+ * kernel has some 530 instructions with an exception-table entry, a full one a few
+ * thousand; a slot of the fault pool stays with its instruction once it was used.
+ * Where no detour is free, a probe stays with its breakpoint.
+ */
+#ifndef _KINST_POOL_H
+#define _KINST_POOL_H
+
+#define KINST_POOL_SLOTS 32768
+#define KINST_FAULT_SLOTS 4096
+#define KINST_POOL_SLOT_SIZE 32
+#define KINST_DETOURS 16384
+#define KINST_DETOUR_SIZE 64
+
+#endif /* _KINST_POOL_H */

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * text/probe.h: sites, and who listens at them.
+ *
+ * A site is a place in the text where we have put something: a breakpoint, or
+ * ftrace's callback. It is there once, however many probes of however many
+ * sessions want it; each of those is a user of the site.
+ */
+#ifndef _KINST_PROBE_H
+#define _KINST_PROBE_H
+
+#include <linux/list.h>
+#include <linux/rculist.h>
+#include <linux/rcupdate.h>
+#include <linux/types.h>
+
+#include "arch/arch.h"
+#include "kinst.h"
+
+struct kinst_func;
+struct kinst_host;
+struct kinst_jump;
+
+struct kinst_site {
+	struct hlist_node node; /* in the hash of sites; RCU */
+	struct list_head users; /* RCU */
+	union {
+		struct list_head batch; /* being armed, removed, or waiting for its slot to be free */
+		struct rcu_head rcu;
+	};
+	unsigned long addr;
+	struct kinst_host *host; /* its function; NULL: served by ftrace */
+	unsigned long slot; /* 0: served by ftrace */
+	unsigned long onward; /* where a hit of the breakpoint goes on: in the slot, or in the detour */
+	struct kinst_jump *jump; /* stands there, or will; under the mutex */
+	struct list_head hopeful; /* text/jump.c: wants to have one */
+	u8 original; /* the byte that the breakpoint replaced */
+	u8 cond; /* of a conditional branch, for kinst_arch_taken() */
+	bool fentry; /* served by ftrace */
+	bool armed;
+	bool lost; /* its jump was written over: it stays for ever */
+};
+
+/* When a user of a branch wants to hear of it. */
+enum kinst_when {
+	KINST_ALWAYS = 0,
+	KINST_TAKEN,
+	KINST_NOT_TAKEN,
+	KINST_TARGET, /* an indirect jump goes to the way's target */
+};
+
+#define KINST_OVER ARRAY_SIZE(((struct kinst_probe *)NULL)->over)
+
+/* A jump label that control goes over, and where it must lead then. */
+struct kinst_hop {
+	unsigned long at;
+	unsigned long to;
+	u8 len;
+};
+
+/* What decides, besides the condition of a branch, whether control goes where a user of an edge wants to hear of it. */
+struct kinst_way {
+	unsigned long target; /* of an indirect jump */
+	struct kinst_arch_operand operand;
+	u8 nhops;
+	struct kinst_hop hops[KINST_OVER];
+};
+
+struct kinst_user {
+	struct list_head node; /* in the site's users; RCU */
+	struct list_head mine; /* in the points' users */
+	struct kinst_session *session;
+	struct kinst_way *way; /* NULL: it is no edge */
+	u8 when; /* enum kinst_when */
+	struct kinst_site *site; /* NULL: its module is gone */
+	struct kinst_points *points;
+	unsigned long ip; /* what the programs see */
+	u32 probe; /* index in the session's image */
+	u32 kind; /* KINST_P_* */
+	u64 exit; /* FBT_RETURN: offset of the exit from the function's start */
+};
+
+/* Of one session: of all places together, and of one place, where a hit serves them one after the other. */
+#define KINST_MAX_USERS (1 << 19)
+#define KINST_MAX_USERS_OF_SITE 64
+
+struct kinst_points {
+	struct kinst_session *session;
+	struct list_head users;
+	u32 nusers; /* staged ones too */
+	u32 paid; /* for so many users the session has been charged */
+	bool nojump; /* breakpoints only */
+};
+
+/* A probe that is being armed: its users come all or none. */
+struct kinst_want {
+	struct kinst_points *points;
+	const struct kinst_probe *probe;
+	u32 index;
+	struct kinst_func *func;
+	struct list_head users; /* staged */
+	struct list_head *fresh; /* sites that were made for this batch */
+};
+
+/*
+ * Stages a user of the instruction of f (of the ftrace site at addr). The caller has
+ * looked at the reasons against it. With the patch lock held.
+ */
+enum kinst_reason kinst_want_break(struct kinst_want *want, const struct kinst_func *f,
+				   const struct kinst_arch_insn *insn, struct kinst_user **user);
+enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr, unsigned long ip, struct kinst_user **user);
+
+/* What stood at addr before our breakpoint or jump, and how many bytes of it; 0: nothing of ours stands there. */
+size_t kinst_site_original(unsigned long addr, const u8 **bytes);
+
+/* The providers: KINST_OK when every place of the probe is staged. */
+enum kinst_reason kinst_want_insn(struct kinst_want *want, struct kinst_result *res);
+enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *res);
+enum kinst_reason kinst_want_entry(struct kinst_want *want);
+enum kinst_reason kinst_want_return(struct kinst_want *want);
+
+#endif /* _KINST_PROBE_H */

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * text/sites.c: makes sites and takes them away, in batches.
+ *
+ *   new -> (its users are staged) -> armed -> restored -> limbo -> freed
+ *
+ * Limbo: the breakpoint is gone, but a task that was preempted in the slot may
+ * still run what is in it. Only when every task has passed through the scheduler
+ * of its own will is the slot filled with breakpoints and given away again. That
+ * takes a while, so it is done in the background and for many at once.
+ */
+#include <linux/cpu.h>
+#include <linux/list_sort.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "text/fentry.h"
+#include "text/host.h"
+#include "text/jump.h"
+#include "ksym.h"
+#include "text/patch.h"
+#include "text/sites.h"
+#include "text/tramp.h"
+#include "text/trap.h"
+
+DEFINE_MUTEX(kinst_sites_mutex);
+
+static LIST_HEAD(kinst_limbo); /* under the mutex */
+
+size_t kinst_site_original(unsigned long addr, const u8 **bytes)
+{
+	struct kinst_site *site = kinst_site_find(addr);
+
+	if (!site || site->fentry || !site->armed)
+		return 0;
+	if (site->jump && site->jump->patched) {
+		*bytes = site->jump->original;
+		return KINST_JUMP_LEN;
+	}
+	*bytes = &site->original;
+	return 1;
+}
+
+static struct kinst_site *kinst_site_new(unsigned long addr, struct list_head *fresh)
+{
+	struct kinst_site *site = kzalloc(sizeof(*site), GFP_KERNEL);
+
+	if (!site)
+		return NULL;
+	INIT_LIST_HEAD(&site->users);
+	INIT_LIST_HEAD(&site->hopeful);
+	site->addr = addr;
+	list_add_tail(&site->batch, fresh);
+	return site;
+}
+
+struct kinst_site *kinst_site_break(const struct kinst_arch_insn *insn, const struct kinst_func *f,
+				    struct list_head *fresh, enum kinst_reason *reason)
+{
+	struct kinst_site *site = kinst_site_find(insn->addr);
+	unsigned long slot;
+
+	*reason = KINST_OK;
+	if (site)
+		return site;
+	*reason = kinst_slot_get(insn, &slot);
+	if (*reason)
+		return NULL;
+	site = kinst_site_new(insn->addr, fresh);
+	if (!site)
+		goto slot;
+	site->host = kinst_host_get(f);
+	if (!site->host)
+		goto site;
+	site->slot = slot;
+	site->onward = slot;
+	site->original = insn->bytes[0];
+	site->cond = insn->flow == KINST_FLOW_BRANCH ? insn->cond : 0;
+	kinst_site_publish(site);
+	return site;
+
+site:
+	list_del(&site->batch);
+	kfree(site);
+slot:
+	kinst_slot_put(slot);
+	*reason = KINST_R_LIMIT;
+	return NULL;
+}
+
+struct kinst_site *kinst_site_fentry(unsigned long addr, struct list_head *fresh, enum kinst_reason *reason)
+{
+	struct kinst_site *site = kinst_site_find(addr);
+
+	*reason = KINST_OK;
+	if (site)
+		return site;
+	site = kinst_site_new(addr, fresh);
+	if (!site) {
+		*reason = KINST_R_LIMIT;
+		return NULL;
+	}
+	site->fentry = true;
+	kinst_site_publish(site);
+	return site;
+}
+
+void kinst_site_drop(struct kinst_site *site)
+{
+	kinst_site_unpublish(site);
+	list_del(&site->batch);
+	kinst_host_put(site->host);
+	kinst_slot_put(site->slot);
+	kfree_rcu(site, rcu);
+}
+
+void kinst_sites_arm(struct list_head *fresh)
+{
+	struct kinst_site *site;
+
+	/* Every CPU sees the slots before the first breakpoint leads there. */
+	kinst_patch_sync();
+	list_for_each_entry(site, fresh, batch) {
+		if (site->fentry)
+			continue;
+		/* Whoever holds the lock that we hold did not; but not all who patch ask for it. */
+		site->armed = kinst_patch_arm(site->addr, site->original);
+		if (site->armed)
+			kinst_jump_hope(site);
+	}
+	kinst_patch_sync();
+	kinst_jump_soon();
+}
+
+/* ---- addresses for ftrace, as many at once as there is memory for ---- */
+
+#define KINST_FEW 64
+
+typedef int (*kinst_ips_fn)(unsigned long *ips, unsigned int n);
+
+/* The next sites of the list from *at on that are ftrace's and armed (or not): up to room of them. */
+static unsigned int kinst_fentry_take(struct list_head *sites, struct kinst_site **at, bool armed, unsigned long *ips,
+				      unsigned int room)
+{
+	struct kinst_site *site = *at;
+	unsigned int n = 0;
+
+	list_for_each_entry_from(site, sites, batch) {
+		if (!site->fentry || site->armed != armed)
+			continue;
+		if (n == room)
+			break;
+		ips[n++] = site->addr;
+	}
+	*at = site;
+	return n;
+}
+
+/* Changes them, as many at once as there is room for; those that could be changed say so. */
+static int kinst_fentry_change(struct list_head *sites, bool armed, kinst_ips_fn f)
+{
+	static unsigned long few[KINST_FEW]; /* under the mutex */
+	struct kinst_site *site, *next, *from;
+	unsigned int count = 0, n, room;
+	unsigned long *ips;
+	int err = 0;
+
+	list_for_each_entry(site, sites, batch)
+		count += site->fentry && site->armed == armed;
+	if (!count)
+		return 0;
+	ips = kvmalloc_array(count, sizeof(*ips), GFP_KERNEL | __GFP_NOWARN);
+	room = ips ? count : KINST_FEW;
+	for (from = list_first_entry(sites, struct kinst_site, batch); !err; from = next) {
+		next = from;
+		n = kinst_fentry_take(sites, &next, armed, ips ?: few, room);
+		if (!n)
+			break;
+		err = f(ips ?: few, n);
+		site = from;
+		list_for_each_entry_from(site, sites, batch) {
+			if (err || site == next)
+				break;
+			if (site->fentry && site->armed == armed)
+				site->armed = !armed;
+		}
+	}
+	kvfree(ips);
+	return err;
+}
+
+static int kinst_fentry_drop(unsigned long *ips, unsigned int n)
+{
+	kinst_fentry_remove(ips, n);
+	return 0;
+}
+
+int kinst_sites_arm_fentry(struct list_head *fresh)
+{
+	return kinst_fentry_change(fresh, false, kinst_fentry_add);
+}
+
+/* ---- taking away ---- */
+
+static void kinst_reap(struct work_struct *work);
+static DECLARE_WORK(kinst_reaper, kinst_reap);
+
+void kinst_sites_reap_later(void)
+{
+	schedule_work(&kinst_reaper);
+}
+
+void kinst_sites_remove(struct list_head *dead)
+{
+	struct kinst_site *site, *next;
+
+	if (list_empty(dead))
+		return;
+	kinst_patch_lock();
+	kinst_jumps_leave(dead);
+	list_for_each_entry_safe(site, next, dead, batch)
+		if (site->lost)
+			list_del_init(&site->batch);
+	list_for_each_entry(site, dead, batch)
+		if (!site->fentry && site->armed)
+			kinst_patch_restore(site->addr, site->original);
+	/* After this no CPU is in the handler for one of them, and none will be. */
+	kinst_patch_sync();
+	list_for_each_entry(site, dead, batch) {
+		kinst_host_put(site->host);
+		site->host = NULL;
+	}
+	kinst_patch_unlock();
+	kinst_fentry_change(dead, true, kinst_fentry_drop);
+	list_for_each_entry(site, dead, batch)
+		kinst_site_unpublish(site);
+	list_splice_tail_init(dead, &kinst_limbo);
+	kinst_sites_reap_later();
+}
+
+void kinst_sites_forget(struct list_head *lost)
+{
+	struct kinst_site *site;
+
+	if (list_empty(lost))
+		return;
+	kinst_patch_lock();
+	list_for_each_entry(site, lost, batch) {
+		kinst_site_unpublish(site);
+		kinst_host_put(site->host);
+	}
+	kinst_patch_unlock();
+	/* Their memory and their detours are never given back: who knows where a pointer to them is. */
+	INIT_LIST_HEAD(lost);
+}
+
+static long kinst_nothing(void *arg)
+{
+	return 0;
+}
+
+/*
+ * Every CPU switches to another task: what Tasks RCU does not see, the idle tasks, has left the slots too. Its
+ * rude form is no help: on newer kernels it trusts that nothing is traced where RCU does not watch, and does nothing.
+ */
+static void kinst_each_cpu_switches(void)
+{
+	int cpu;
+
+	cpus_read_lock();
+	for_each_online_cpu(cpu)
+		work_on_cpu(cpu, kinst_nothing, NULL);
+	cpus_read_unlock();
+}
+
+void kinst_sites_quiesce(void)
+{
+	synchronize_rcu_tasks();
+	kinst_each_cpu_switches();
+}
+
+static int kinst_by_slot(void *unused, const struct list_head *a, const struct list_head *b)
+{
+	return list_entry(a, struct kinst_site, batch)->slot > list_entry(b, struct kinst_site, batch)->slot;
+}
+
+static void kinst_reap(struct work_struct *work)
+{
+	struct kinst_site *site, *next;
+	LIST_HEAD(reaped);
+	LIST_HEAD(jumps);
+
+	mutex_lock(&kinst_sites_mutex);
+	list_splice_init(&kinst_limbo, &reaped);
+	kinst_jumps_reap(&jumps);
+	mutex_unlock(&kinst_sites_mutex);
+	if (!list_empty(&reaped) || !list_empty(&jumps)) {
+		synchronize_rcu();
+		kinst_sites_quiesce();
+	}
+
+	mutex_lock(&kinst_sites_mutex);
+	kinst_patch_lock();
+	kinst_jumps_free(&jumps);
+	/* Slots next to each other are written together. */
+	list_sort(NULL, &reaped, kinst_by_slot);
+	list_for_each_entry(site, &reaped, batch)
+		kinst_slot_put(site->slot);
+	kinst_patch_sync();
+	kinst_patch_unlock();
+	kinst_tramp_rest();
+	mutex_unlock(&kinst_sites_mutex);
+
+	list_for_each_entry_safe(site, next, &reaped, batch)
+		kfree(site);
+}
+
+void kinst_sites_reap(void)
+{
+	kinst_sites_reap_later();
+	flush_work(&kinst_reaper);
+}
+
+void kinst_sites_exit(void)
+{
+	kinst_jump_exit();
+	kinst_fentry_exit();
+	kinst_sites_reap();
+	rcu_barrier();
+	kinst_tramp_exit();
+}

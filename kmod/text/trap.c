@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * text/trap.c: the breakpoint's way from the kernel's trap to the programs and on to
+ * the trampoline.
+ *
+ * State at a breakpoint: interrupts off, in_nmi(), RCU watching, on the stack of
+ * what was interrupted. Everything up to here is in places/trappath.c's list, and this
+ * file calls nothing out of the module: a probe there would hit itself. From
+ * kinst_hit() on a guard sees to it that a hit inside a probe's own work runs
+ * no program (session/guard.h); the instruction is executed all the same.
+ */
+#include <linux/hash.h>
+#include <linux/kdebug.h>
+#include <linux/kprobes.h>
+#include <linux/notifier.h>
+#include <linux/rculist.h>
+
+#include "context.h"
+#include "session/guard.h"
+#include "text/trap.h"
+
+#define KINST_HASH_BITS 15
+
+static struct hlist_head kinst_sites[1 << KINST_HASH_BITS];
+
+/* Context: any; the caller is in an RCU read-side section or holds text/probe.c's mutex. */
+struct kinst_site *__probe_path kinst_site_find(unsigned long addr)
+{
+	struct kinst_site *site;
+
+	hlist_for_each_entry_rcu_notrace(site, &kinst_sites[hash_long(addr, KINST_HASH_BITS)], node) {
+		if (site->addr == addr)
+			return site;
+	}
+	return NULL;
+}
+NOKPROBE_SYMBOL(kinst_site_find);
+
+void kinst_site_publish(struct kinst_site *site)
+{
+	hlist_add_head_rcu(&site->node, &kinst_sites[hash_long(site->addr, KINST_HASH_BITS)]);
+}
+
+void kinst_site_unpublish(struct kinst_site *site)
+{
+	hlist_del_rcu(&site->node);
+}
+
+void kinst_site_for_each(void (*f)(struct kinst_site *site, void *arg), void *arg)
+{
+	struct kinst_site *site;
+	struct hlist_node *next;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(kinst_sites); i++)
+		hlist_for_each_entry_safe(site, next, &kinst_sites[i], node)
+			f(site, arg);
+}
+
+/* Context: the probe path, interrupts off, the guard taken. */
+static __always_inline void kinst_run_user(const struct kinst_user *user, struct pt_regs *regs, struct kinst_hit *hit)
+{
+	u32 kind = user->kind;
+
+	regs->ip = user->ip;
+	hit->kind = kind;
+	hit->nargs = 0;
+	if (kind == KINST_P_FBT_ENTRY) {
+		kinst_arch_args(regs, hit->args);
+		hit->nargs = 6;
+	} else if (unlikely(kind == KINST_P_FBT_RETURN)) {
+		hit->args[0] = user->exit;
+		hit->args[1] = kinst_arch_return_value(regs);
+		hit->nargs = 2;
+	}
+	kinst_fire_guarded(user->session, user->probe, hit);
+}
+
+/* Context: the probe path, interrupts off. Does an indirect jump go where the user wants it? */
+static __always_inline bool kinst_jumps(const struct kinst_way *way, const struct pt_regs *regs)
+{
+	unsigned long to;
+	u32 busy;
+
+	if (!way->operand.memory)
+		return kinst_arch_operand_at(&way->operand, regs) == way->target;
+	busy = kinst_guard_enter();
+	to = kinst_arch_operand_at(&way->operand, regs);
+	kinst_guard_exit(busy);
+	return to == way->target;
+}
+
+/* Context: the probe path, interrupts off. Does control go the user's way? */
+static __probe_path bool kinst_goes(const struct kinst_site *site, const struct kinst_user *user, const struct pt_regs *regs)
+{
+	const struct kinst_way *way = user->way;
+	bool taken;
+	u8 i;
+
+	if (user->when == KINST_TARGET) {
+		if (!kinst_jumps(way, regs))
+			return false;
+	} else if (user->when != KINST_ALWAYS) {
+		taken = site->cond && kinst_arch_taken(site->cond, regs);
+		if ((user->when == KINST_TAKEN) != taken)
+			return false;
+	}
+	for (i = 0; way && i < way->nhops; i++) {
+		const struct kinst_hop *hop = &way->hops[i];
+
+		if (kinst_arch_label((const u8 *)hop->at, hop->len, hop->at) != hop->to)
+			return false;
+	}
+	return true;
+}
+NOKPROBE_SYMBOL(kinst_goes);
+
+/* Does the user want to hear of this hit? */
+static __always_inline bool kinst_wants(const struct kinst_site *site, const struct kinst_user *user,
+					const struct pt_regs *regs)
+{
+	return likely(!user->way && !user->when) || kinst_goes(site, user, regs);
+}
+
+/* Context: the probe path. */
+static __probe_path void kinst_turn_all_away(const struct kinst_site *site, const struct pt_regs *regs)
+{
+	struct kinst_user *user;
+
+	list_for_each_entry_rcu(user, &site->users, node, true)
+		if (kinst_wants(site, user, regs))
+			kinst_turn_away(user->session, user->kind);
+}
+NOKPROBE_SYMBOL(kinst_turn_all_away);
+
+/* Context: the probe path; any, NMI included, with interrupts off. */
+void __probe_path kinst_hit(struct kinst_site *site, struct pt_regs *regs)
+{
+	struct kinst_guard *guard = kinst_guard_take();
+	struct kinst_user *user;
+
+	if (unlikely(!guard)) {
+		kinst_turn_all_away(site, regs);
+		return;
+	}
+	guard->hit.regs = regs;
+	guard->hit.fuel = KINST_HIT_FUEL;
+	list_for_each_entry_rcu(user, &site->users, node, true)
+		if (kinst_wants(site, user, regs))
+			kinst_run_user(user, regs, &guard->hit);
+	kinst_guard_give(guard);
+}
+NOKPROBE_SYMBOL(kinst_hit);
+
+/*
+ * Context: exc_int3 by way of notify_die: interrupts off, NMI-like, any stack.
+ * The first of the chain but for kprobes' and the hardware breakpoints' own,
+ * which are not interested.
+ */
+static int __probe_path kinst_die(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct pt_regs *regs = ((struct die_args *)data)->regs;
+	struct kinst_site *site;
+	unsigned long addr;
+
+	if (event != DIE_INT3 || user_mode(regs))
+		return NOTIFY_DONE;
+	addr = kinst_arch_break_addr(regs);
+	/* The breakpoint has been taken away since it was hit: run what stands there now. */
+	if (READ_ONCE(*(u8 *)addr) != KINST_BREAK) {
+		regs->ip = addr;
+		return NOTIFY_STOP;
+	}
+	site = kinst_site_find(addr);
+	if (!site || site->fentry)
+		return NOTIFY_DONE;
+	kinst_hit(site, regs);
+	regs->ip = READ_ONCE(site->onward);
+	return NOTIFY_STOP;
+}
+NOKPROBE_SYMBOL(kinst_die);
+
+static struct notifier_block kinst_die_nb = {
+	.notifier_call = kinst_die,
+	.priority = INT_MAX,
+};
+
+int kinst_trap_init(void)
+{
+	return register_die_notifier(&kinst_die_nb);
+}
+
+void kinst_trap_exit(void)
+{
+	unregister_die_notifier(&kinst_die_nb);
+}
