@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch.h: what an architecture provides to the rest of the module.
+ * arch/arch.h: what an architecture provides to the rest of the module.
  *
  * Pure, so that it also builds in user space: no memory is read but the bytes
  * that are given, and nothing is written but the result.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * config.h: options of the kernel's configuration that have changed their names, or what the kernel has.
+ * compat/config.h: options of the kernel's configuration that have changed their names, or what the kernel has.
  */
 #ifndef _KINST_COMPAT_CONFIG_H
 #define _KINST_COMPAT_CONFIG_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* tracepoints.h: what sched_process_exit passes: the task, and since 6.16 whether it is the last of its process. */
+/* compat/tracepoints.h: what sched_process_exit passes: the task, and since 6.16 whether it is the last of its process. */
 #ifndef _KINST_COMPAT_TRACEPOINTS_H
 #define _KINST_COMPAT_TRACEPOINTS_H
 

@@ -1,4 +1,4 @@
-//! asm.rs: builds one DIF object: labels, interned constants, the variables that it touches.
+//! dif/asm.rs: builds one DIF object: labels, interned constants, the variables that it touches.
 
 use super::insn::{
     FIRST_USER_VARIABLE, Insn, MAX_DIFO_BYTES, MAX_INDEX, MAX_LABEL, Opcode, Reg, Shape, Subr,

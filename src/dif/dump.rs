@@ -1,4 +1,4 @@
-//! dump.rs: a whole program as text, for `-x dump=dif`.
+//! dif/dump.rs: a whole program as text, for `-x dump=dif`.
 
 use super::{
     Action, Aggregation, Clause, Conversion, Count, Format, FormatPiece, Program, Statement, StatementKind,

@@ -1,4 +1,4 @@
-//! insn.rs: the instruction word: opcodes, operand formats, and the numbers of variables and subroutines.
+//! dif/insn.rs: the instruction word: opcodes, operand formats, and the numbers of variables and subroutines.
 
 /// General registers; %r0 is always zero.
 pub const REGISTERS: u8 = 8;

@@ -1,4 +1,4 @@
-//! layout.rs: where the values of a clause's record and of an aggregation's entry are.
+//! dif/layout.rs: where the values of a clause's record and of an aggregation's entry are.
 
 use super::{Action, ActionKind, Clause, DifoIndex, Options, Program, Type, TypeKind};
 use crate::uapi;

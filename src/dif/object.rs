@@ -1,4 +1,4 @@
-//! object.rs: the wire form: a program with its probes as the kernel takes it (struct kinst_image), and back.
+//! dif/object.rs: the wire form: a program with its probes as the kernel takes it (struct kinst_image), and back.
 
 use super::{Action, Clause, Difo, DifoIndex, Options, Program, Type, TypeKind, Variable};
 use crate::probe::{Place, Probe};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * decode.h: the kernel's own instruction decoder, in the kernel through ksym.c,
+ * arch/x86/decode.h: the kernel's own instruction decoder, in the kernel through ksym.c,
  * in user space compiled from tools/arch/x86/lib of a kernel source tree.
  */
 #ifndef _KINST_X86_DECODE_H

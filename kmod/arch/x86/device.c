@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * device.c: which addresses of the kernel are registers of devices. Reading one can do anything, and may
+ * arch/x86/device.c: which addresses of the kernel are registers of devices. Reading one can do anything, and may
  * not be faulted: programs do not read there.
  */
 #include <linux/kprobes.h>

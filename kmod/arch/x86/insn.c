@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * insn.c: tells x86-64 instructions apart and makes them run at another
+ * arch/x86/insn.c: tells x86-64 instructions apart and makes them run at another
  * address. Pure: (bytes, address, slot) to (bytes or a reason).
  *
  * A slot replaces single-stepping: it holds the instruction, changed where its

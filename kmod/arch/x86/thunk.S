@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * thunk.S: one thunk for each function of ksym.h.
+ * arch/x86/thunk.S: one thunk for each function of ksym.h.
  *
  * A return goes where an indirect call may not: functions whose address the
  * kernel never takes have lost their endbr64 at boot. To the unwinder the return

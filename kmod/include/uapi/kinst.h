@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * kinst.h: the interface of /dev/dtrace/kinst.
+ * include/uapi/kinst.h: the interface of /dev/dtrace/kinst.
  *
  * A session is an open file. Its life:
  *

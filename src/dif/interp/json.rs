@@ -1,4 +1,4 @@
-//! json.rs: json(): one value out of a JSON text.
+//! dif/interp/json.rs: json(): one value out of a JSON text.
 
 /// The value that a path such as `a.b[2].c` leads to: a string without its quotes, anything else as it is written.
 /// What is not on the way need not be valid.

@@ -1,4 +1,4 @@
-//! memory.rs: what a program may write and what lasts from one run to the next: scratch memory and variables.
+//! dif/interp/memory.rs: what a program may write and what lasts from one run to the next: scratch memory and variables.
 
 use super::{Machine, Space, Trouble};
 use crate::dif::{Difo, Options, Scope, TypeKind, Variable};

@@ -1,4 +1,4 @@
-//! interp/: the reference interpreter: what a DIFO does, written down from the specification alone.
+//! dif/interp/: the reference interpreter: what a DIFO does, written down from the specification alone.
 //!
 //! It runs nothing in production. It is the second opinion on the kernel's interpreter and on the code
 //! generator, so it prefers the plainest way to the fastest.

@@ -1,4 +1,4 @@
-//! subr.rs: the subroutines of `call`: strings, numbers, addresses.
+//! dif/interp/subr.rs: the subroutines of `call`: strings, numbers, addresses.
 
 use super::{Cpu, Space, Trouble, json};
 use crate::dif::insn::Subr;

@@ -1,4 +1,4 @@
-//! clauses.rs: clauses and their actions: what each needs, and that its records have a place.
+//! dif/verify/clauses.rs: clauses and their actions: what each needs, and that its records have a place.
 
 use super::{MAX_ACTIONS, MAX_AGGREGATION, MAX_FRAMES, MAX_PAYLOAD, MAX_TRACEMEM, Refusal, bytes_of};
 use crate::dif::ActionKind;

@@ -1,4 +1,4 @@
-//! insns.rs: one DIFO: its ranges, its return type, and every word of it.
+//! dif/verify/insns.rs: one DIFO: its ranges, its return type, and every word of it.
 
 use super::{MAX_DIFO_INSNS, MAX_PAYLOAD, Refusal, Variables, subr_rule};
 use crate::dif::Scope;

@@ -1,4 +1,4 @@
-//! verify/: may this image run? The same questions, in the same order, as the kernel's verifier asks.
+//! dif/verify/: may this image run? The same questions, in the same order, as the kernel's verifier asks.
 //!
 //! The kernel trusts nothing of this. It is a second opinion: what user space sends is refused here first,
 //! with a name for the reason, and the two verifiers are tested against each other.

@@ -1,4 +1,4 @@
-//! parser/lex/mod.rs: the modes: outer, probe description, body, control line; one external declaration at a time.
+//! parser/lex/: the modes: outer, probe description, body, control line; one external declaration at a time.
 
 pub(super) mod brackets;
 pub(super) mod control;

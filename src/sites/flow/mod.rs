@@ -1,4 +1,4 @@
-//! sites/flow/mod.rs: the control flow graph of one function: blocks of instructions, who goes where, and what dominates what.
+//! sites/flow/: the control flow graph of one function: blocks of instructions, who goes where, and what dominates what.
 
 pub mod callers;
 pub(super) mod entered;

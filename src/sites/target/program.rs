@@ -1,4 +1,4 @@
-//! program.rs: the functions of a user program or library, by place in its file.
+//! sites/target/program.rs: the functions of a user program or library, by place in its file.
 
 use std::path::Path;
 

@@ -2,6 +2,8 @@
 
 mod context;
 mod cycles;
+mod dependencies;
+mod files;
 mod imports;
 mod lines;
 mod sizes;
@@ -21,6 +23,9 @@ pub struct Options {
     /// Name also what is longer than it should be but still allowed
     #[arg(long)]
     pub soft: bool,
+    /// Write the list of files in docs/ARCHITECTURE.md
+    #[arg(long)]
+    pub write: bool,
 }
 
 /// A file of the checkout.
@@ -81,6 +86,11 @@ fn in_string(line: &str, at: usize) -> bool {
 }
 
 pub fn main(options: &Options) -> Result<ExitCode> {
+    if options.write
+        && let Some(page) = files::rewritten(&sources()?)
+    {
+        fs::write(workspace::root().join(files::PAGE), page)?;
+    }
     let findings = check()?;
     for f in findings.iter().filter(|f| options.soft || !f.soft) {
         println!("{}", f.shown());
@@ -99,6 +109,8 @@ pub fn expect_clean() -> Result<()> {
 fn check() -> Result<Vec<Finding>> {
     let sources = sources()?;
     let mut findings: Vec<Finding> = cycles::check(&sources);
+    findings.extend(files::check(&sources));
+    findings.extend(dependencies::check(&sources)?);
     let mut used = imports::Used::default();
     for source in &sources {
         findings.extend(imports::check(source, &mut used));

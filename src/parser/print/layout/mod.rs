@@ -1,4 +1,4 @@
-//! parser/layout/: a script in its one canonical layout: the tokens and comments that were written, laid out anew.
+//! parser/print/layout/: a script in its one canonical layout: the tokens and comments that were written, laid out anew.
 
 pub(super) mod pieces;
 pub(super) mod spacing;
