@@ -293,7 +293,7 @@ impl State {
     }
 }
 
-/// ---- reasons: why a place cannot be traced (refuse.c, arch/) ----
+/// ---- reasons: why a place cannot be traced (places/refuse.c, arch/) ----
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Reason(pub u32);
 
@@ -460,7 +460,7 @@ impl Event {
     }
 }
 
-/// ---- the verifier's refusals (dif_verify.c; the Rust verifier names the same) ----
+/// ---- the verifier's refusals (program/dif/verify.c; the Rust verifier names the same) ----
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Verify(pub u32);
 
