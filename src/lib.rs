@@ -1,9 +1,9 @@
 //! kinst for Linux: a D compiler and DTrace consumer that traces any kernel instruction, and inlined functions.
 //!
-//! The modules stand in the order of the data flow:
+//! In three groups: the way of a program, what it is told of the kernel, and what all of them share.
 //!
 //! ```text
-//! D text ─parser→ ast::Program ─sugar→ plain::Program ─typeck→ typed::Program ─codegen→ dif::Program ─kernel→ /dev/dtrace/kinst
+//! D text ─parser→ ast::Program ─sugar→ plain::Program ─typeck→ typed::Program ─codegen→ dif::Program ─driver→ /dev/dtrace/kinst
 //!                                 │                       │                                                    │
 //!                         sites (where to probe)     types (BTF, DWARF, D)                  records ─consumer→ text | JSON
 //! ```
