@@ -2,7 +2,9 @@
 
 use super::{Generator, Result, layout};
 use crate::dif::{self, Action, ActionKind, DifoIndex, Statement, StatementKind};
-use crate::typeck::typed::{AggregationId, Clause, Expr, FormatAction, Key, StackAction, Stmt, StmtKind};
+use crate::typeck::typed::{
+    AggregationId, Clause, Control, Expr, FormatAction, Key, StackAction, Stmt, StmtKind,
+};
 
 impl Generator<'_> {
     pub(super) fn clause(&mut self, clause: &Clause) -> Result<dif::Clause> {
@@ -117,43 +119,42 @@ impl Generator<'_> {
                 actions.push(action(*kind, difo, 0));
                 StatementKind::Silent
             }
-            control => self.control(control, actions)?,
+            StmtKind::Control(control) => self.control(control, actions)?,
         })
     }
 
     /// What is done by the consumer, in its place among the records.
-    fn control(&mut self, stmt: &StmtKind, actions: &mut Vec<Action>) -> Result<StatementKind> {
+    fn control(&mut self, control: &Control, actions: &mut Vec<Action>) -> Result<StatementKind> {
         let mut libact = |generator: &mut Self, value: Option<&Expr>, arg: u32| -> Result<()> {
             let difo = value.map(|value| generator.value(value)).transpose()?;
             actions.push(action(ActionKind::Libact, difo, arg.into()));
             Ok(())
         };
-        Ok(match stmt {
-            StmtKind::Clear(id) => {
+        Ok(match control {
+            Control::Clear(id) => {
                 libact(self, None, number(id))?;
                 StatementKind::Clear(number(id))
             }
-            StmtKind::Trunc { aggregation, count } => {
+            Control::Trunc { aggregation, count } => {
                 libact(self, count.as_ref(), number(aggregation))?;
                 StatementKind::Trunc { aggregation: number(aggregation), count: count.is_some() }
             }
-            StmtKind::Normalize { aggregation, divisor } => {
+            Control::Normalize { aggregation, divisor } => {
                 libact(self, Some(divisor), number(aggregation))?;
                 StatementKind::Normalize(number(aggregation))
             }
-            StmtKind::Denormalize(id) => {
+            Control::Denormalize(id) => {
                 libact(self, None, number(id))?;
                 StatementKind::Denormalize(number(id))
             }
-            StmtKind::Setopt { name, value } => {
+            Control::Setopt { name, value } => {
                 libact(self, None, 0)?;
                 StatementKind::Setopt { name: name.clone(), value: value.clone() }
             }
-            StmtKind::Ftruncate => {
+            Control::Ftruncate => {
                 libact(self, None, 0)?;
                 StatementKind::Ftruncate
             }
-            _ => StatementKind::Silent,
         })
     }
 }

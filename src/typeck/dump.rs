@@ -2,7 +2,7 @@
 
 use super::stmt::agg::function_name;
 use super::typed::{
-    AggregatingFunction, Aggregation, Bits, Clause, Expr, ExprKind, Key, KeyType, Place, Program,
+    AggregatingFunction, Aggregation, Bits, Clause, Control, Expr, ExprKind, Key, KeyType, Place, Program,
     StackAction, Stmt, StmtKind, Variable, VariableId,
 };
 
@@ -113,28 +113,7 @@ impl Dump<'_> {
                     dump.optional("length", length.as_ref());
                 });
             }
-            other => self.control(other),
-        }
-    }
-
-    /// Actions on the consumer or on the system.
-    fn control(&mut self, stmt: &StmtKind) {
-        let name = |id: &super::typed::AggregationId| format!("@{}", self.program.aggregations[id.0].name);
-        match stmt {
-            StmtKind::Clear(id) => self.line(format!("clear {}", name(id))),
-            StmtKind::Denormalize(id) => self.line(format!("denormalize {}", name(id))),
-            StmtKind::Trunc { aggregation, count } => {
-                let text = format!("trunc {}", name(aggregation));
-                self.nested(text, |dump| dump.optional("count", count.as_ref()));
-            }
-            StmtKind::Normalize { aggregation, divisor } => {
-                let text = format!("normalize {}", name(aggregation));
-                self.nested(text, |dump| dump.expr(divisor));
-            }
-            StmtKind::Setopt { name, value } => {
-                self.line(format!("setopt {name:?} {:?}", value.as_deref().unwrap_or_default()));
-            }
-            StmtKind::Ftruncate => self.line("ftruncate"),
+            StmtKind::Control(control) => self.control(control),
             StmtKind::Speculation(kind, id) => {
                 self.nested(format!("{kind:?}").to_lowercase(), |dump| dump.expr(id));
             }
@@ -143,7 +122,27 @@ impl Dump<'_> {
                     dump.optional("argument", arg.as_ref())
                 });
             }
-            _ => {}
+        }
+    }
+
+    /// What the consumer does.
+    fn control(&mut self, control: &Control) {
+        let name = |id: &super::typed::AggregationId| format!("@{}", self.program.aggregations[id.0].name);
+        match control {
+            Control::Clear(id) => self.line(format!("clear {}", name(id))),
+            Control::Denormalize(id) => self.line(format!("denormalize {}", name(id))),
+            Control::Trunc { aggregation, count } => {
+                let text = format!("trunc {}", name(aggregation));
+                self.nested(text, |dump| dump.optional("count", count.as_ref()));
+            }
+            Control::Normalize { aggregation, divisor } => {
+                let text = format!("normalize {}", name(aggregation));
+                self.nested(text, |dump| dump.expr(divisor));
+            }
+            Control::Setopt { name, value } => {
+                self.line(format!("setopt {name:?} {:?}", value.as_deref().unwrap_or_default()));
+            }
+            Control::Ftruncate => self.line("ftruncate"),
         }
     }
 

@@ -141,25 +141,22 @@ pub enum StmtKind {
         /// To an address and a length.
         reference: Expr,
     },
-    Clear(AggregationId),
-    Trunc {
-        aggregation: AggregationId,
-        count: Option<Expr>,
-    },
-    Normalize {
-        aggregation: AggregationId,
-        divisor: Expr,
-    },
-    Denormalize(AggregationId),
-    Setopt {
-        name: String,
-        value: Option<String>,
-    },
-    Ftruncate,
+    Control(Control),
     /// speculate commit discard
     Speculation(ActionKind, Expr),
     /// stop breakpoint panic, raise(signal), chill(ns)
     Destructive(ActionKind, Option<Expr>),
+}
+
+/// What the consumer does, in its place among the records.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Control {
+    Clear(AggregationId),
+    Trunc { aggregation: AggregationId, count: Option<Expr> },
+    Normalize { aggregation: AggregationId, divisor: Expr },
+    Denormalize(AggregationId),
+    Setopt { name: String, value: Option<String> },
+    Ftruncate,
 }
 
 /// One element of an aggregation's key, or one argument of printf().

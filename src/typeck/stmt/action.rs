@@ -6,7 +6,9 @@ use crate::parser::ast;
 use crate::source::Span;
 use crate::typeck::declare::decl::string_constant;
 use crate::typeck::expr::assign::as_aggregation;
-use crate::typeck::typed::{AggregationId, Expr, FormatAction, StackAction, Stmt, StmtKind, SymbolAction};
+use crate::typeck::typed::{
+    AggregationId, Control, Expr, FormatAction, StackAction, Stmt, StmtKind, SymbolAction,
+};
 use crate::typeck::words;
 use crate::typeck::{Checker, Error, Result};
 use crate::types::Type;
@@ -97,14 +99,17 @@ impl Checker<'_> {
             Action::Stop => self.check_destructive(ActionKind::Stop, name, args, span)?,
             Action::Chill => self.check_destructive(ActionKind::Chill, name, args, span)?,
             Action::Raise => self.check_destructive(ActionKind::Raise, name, args, span)?,
-            Action::Clear => StmtKind::Clear(self.check_aggregation_arg(action, name, args, 1, span)?),
+            Action::Clear => {
+                StmtKind::Control(Control::Clear(self.check_aggregation_arg(action, name, args, 1, span)?))
+            }
             Action::Denormalize => {
-                StmtKind::Denormalize(self.check_aggregation_arg(action, name, args, 1, span)?)
+                let aggregation = self.check_aggregation_arg(action, name, args, 1, span)?;
+                StmtKind::Control(Control::Denormalize(aggregation))
             }
             Action::Trunc => {
                 let aggregation = self.check_aggregation_arg(action, name, args, 2, span)?;
                 let count = args.get(1).map(|arg| self.check_scalar_arg(action, name, arg)).transpose()?;
-                StmtKind::Trunc { aggregation, count }
+                StmtKind::Control(Control::Trunc { aggregation, count })
             }
             Action::Normalize => {
                 let aggregation = self.check_aggregation_arg(action, name, args, 2, span)?;
@@ -112,12 +117,12 @@ impl Checker<'_> {
                     return Err(aggregation_count(action, name, args.len(), span));
                 };
                 let divisor = self.check_scalar_arg(action, name, divisor)?;
-                StmtKind::Normalize { aggregation, divisor }
+                StmtKind::Control(Control::Normalize { aggregation, divisor })
             }
             Action::Setopt => self.check_setopt(name, args, span)?,
             Action::Ftruncate => {
                 self.require_count(name, args.len(), 0, Some(0), span)?;
-                StmtKind::Ftruncate
+                StmtKind::Control(Control::Ftruncate)
             }
         })
     }
@@ -335,7 +340,7 @@ impl Checker<'_> {
             texts.push(String::from_utf8_lossy(text).into_owned());
         }
         let mut texts = texts.into_iter();
-        Ok(StmtKind::Setopt { name: texts.next().unwrap_or_default(), value: texts.next() })
+        Ok(StmtKind::Control(Control::Setopt { name: texts.next().unwrap_or_default(), value: texts.next() }))
     }
 }
 
