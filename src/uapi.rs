@@ -92,6 +92,54 @@ pub const IOC_SYSCALLS: u32 = 0xc0106b07;
 /// Waits until each breakpoint that can be a jump is one.
 pub const IOC_SETTLE: u32 = 0x80086b08;
 
+/// bytes of an image
+pub const MAX_IMAGE: u32 = 0x4000000;
+
+/// instructions of one DIFO
+pub const MAX_DIFO_INSNS: u32 = 0x10000;
+
+/// entries of a table
+pub const MAX_TABLE: u32 = 0x1000000;
+
+/// of one clause
+pub const MAX_ACTIONS: u32 = 0x4000;
+
+/// bytes of a variable by reference that is not a string
+pub const MAX_VALUE: u32 = 0x4000;
+
+/// bytes of tracemem() and printm()
+pub const MAX_TRACEMEM: u32 = 0x100000;
+
+/// bytes of one record
+pub const MAX_PAYLOAD: u32 = 0x400000;
+
+/// of stack() and ustack()
+pub const MAX_FRAMES: u32 = 0x400;
+
+/// id of an aggregation
+pub const MAX_AGG: u32 = 0xffff;
+
+pub const MIN_STRSIZE: u32 = 0x8;
+
+pub const MAX_STRSIZE: u32 = 0x10000;
+
+pub const MIN_BUFSIZE: u32 = 0x1000;
+
+pub const MIN_AGGSIZE: u32 = 0x1000;
+
+pub const MIN_DYNVARSIZE: u32 = 0x1000;
+
+/// bytes of any of the buffers
+pub const MAX_SIZE: u64 = 0x10000000000;
+
+pub const MAX_NSPEC: u32 = 0x400;
+
+/// a minute
+pub const MAX_CLEAN_US: u32 = 0x3938700;
+
+/// bytes of all globals, and of all clause-locals of one CPU
+pub const MAX_STATIC: u32 = 0x4000000;
+
 /// "KNST"
 pub const IMAGE_MAGIC: u32 = 0x54534e4b;
 

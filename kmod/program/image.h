@@ -7,26 +7,6 @@
 
 #include "program/dif/dif.h"
 
-/* Named limits; a refusal beyond one is KINST_V_LIMIT unless the field has a code of its own. */
-#define KINST_MAX_IMAGE (64u << 20) /* bytes of an image */
-#define KINST_MAX_DIFO_INSNS 65536 /* instructions of one DIFO */
-#define KINST_MAX_TABLE 0x1000000 /* entries of a table */
-#define KINST_MAX_ACTIONS 16384 /* of one clause */
-#define KINST_MAX_VALUE 16384 /* bytes of a variable by reference that is not a string */
-#define KINST_MAX_TRACEMEM (1u << 20)
-#define KINST_MAX_PAYLOAD (4u << 20) /* bytes of one record */
-#define KINST_MAX_FRAMES 1024
-#define KINST_MAX_AGG 65535 /* id of an aggregation */
-#define KINST_MIN_STRSIZE 8
-#define KINST_MAX_STRSIZE 65536
-#define KINST_MIN_BUFSIZE 4096
-#define KINST_MIN_AGGSIZE 4096
-#define KINST_MIN_DYNVARSIZE 4096
-#define KINST_MAX_SIZE (1ull << 40) /* of any of the buffers */
-#define KINST_MAX_NSPEC 1024
-#define KINST_MAX_CLEAN_US 60000000
-#define KINST_MAX_STATIC (64u << 20) /* all globals, and all clause-locals of one CPU */
-
 struct kinst_limits {
 	u32 max_probes;
 	u32 max_insns;

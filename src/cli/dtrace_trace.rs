@@ -132,8 +132,7 @@ fn allow_destructive(run: &Run, program: &Program) -> Result<(), Failed> {
 /// the kernel.
 fn destructive(program: &Program) -> Option<String> {
     program.clauses.iter().find_map(|clause| {
-        let by_kernel =
-            clause.actions.iter().find(|action| matches!(action.kind as u16 & 0xff00, 0x0200 | 0x0500));
+        let by_kernel = clause.actions.iter().find(|action| action.kind.is_destructive());
         let by_consumer = clause.statements.iter().find_map(|statement| match statement.kind {
             StatementKind::System(_) => Some("system()".to_owned()),
             StatementKind::Freopen(_) => Some("freopen()".to_owned()),

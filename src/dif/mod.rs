@@ -15,6 +15,7 @@ pub mod verify;
 use std::ops::Range;
 
 use crate::probe::Description;
+use crate::uapi;
 
 /// A compiled program: what the kernel runs, and how the consumer reads its records.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -226,40 +227,40 @@ pub struct Action {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u16)]
 pub enum ActionKind {
-    DifExpr = 0x0001,
-    Exit = 0x0002,
-    Printf = 0x0003,
-    Printa = 0x0004,
-    Libact = 0x0005,
-    Tracemem = 0x0006,
-    TracememDyn = 0x0007,
-    Printm = 0x0008,
-    Ustack = 0x0101,
-    Usym = 0x0103,
-    Umod = 0x0104,
-    Uaddr = 0x0105,
-    Stop = 0x0201,
-    Raise = 0x0202,
-    System = 0x0203,
-    Freopen = 0x0204,
-    Stack = 0x0401,
-    Sym = 0x0402,
-    Mod = 0x0403,
-    Breakpoint = 0x0501,
-    Panic = 0x0502,
-    Chill = 0x0503,
-    Speculate = 0x0601,
-    Commit = 0x0602,
-    Discard = 0x0603,
-    Count = 0x0701,
-    Min = 0x0702,
-    Max = 0x0703,
-    Avg = 0x0704,
-    Sum = 0x0705,
-    Stddev = 0x0706,
-    Quantize = 0x0707,
-    Lquantize = 0x0708,
-    Llquantize = 0x0709,
+    DifExpr = uapi::ACT_DIFEXPR as u16,
+    Exit = uapi::ACT_EXIT as u16,
+    Printf = uapi::ACT_PRINTF as u16,
+    Printa = uapi::ACT_PRINTA as u16,
+    Libact = uapi::ACT_LIBACT as u16,
+    Tracemem = uapi::ACT_TRACEMEM as u16,
+    TracememDyn = uapi::ACT_TRACEMEM_DYN as u16,
+    Printm = uapi::ACT_PRINTM as u16,
+    Ustack = uapi::ACT_USTACK as u16,
+    Usym = uapi::ACT_USYM as u16,
+    Umod = uapi::ACT_UMOD as u16,
+    Uaddr = uapi::ACT_UADDR as u16,
+    Stop = uapi::ACT_STOP as u16,
+    Raise = uapi::ACT_RAISE as u16,
+    System = uapi::ACT_SYSTEM as u16,
+    Freopen = uapi::ACT_FREOPEN as u16,
+    Stack = uapi::ACT_STACK as u16,
+    Sym = uapi::ACT_SYM as u16,
+    Mod = uapi::ACT_MOD as u16,
+    Breakpoint = uapi::ACT_BREAKPOINT as u16,
+    Panic = uapi::ACT_PANIC as u16,
+    Chill = uapi::ACT_CHILL as u16,
+    Speculate = uapi::ACT_SPECULATE as u16,
+    Commit = uapi::ACT_COMMIT as u16,
+    Discard = uapi::ACT_DISCARD as u16,
+    Count = uapi::ACT_COUNT as u16,
+    Min = uapi::ACT_MIN as u16,
+    Max = uapi::ACT_MAX as u16,
+    Avg = uapi::ACT_AVG as u16,
+    Sum = uapi::ACT_SUM as u16,
+    Stddev = uapi::ACT_STDDEV as u16,
+    Quantize = uapi::ACT_QUANTIZE as u16,
+    Lquantize = uapi::ACT_LQUANTIZE as u16,
+    Llquantize = uapi::ACT_LLQUANTIZE as u16,
 }
 
 impl ActionKind {
@@ -269,7 +270,16 @@ impl ActionKind {
 
     /// Its value goes into an aggregation and not into the clause's record.
     pub fn is_aggregating(self) -> bool {
-        self as u16 & 0xff00 == 0x0700
+        self.class() == ActionKind::Count.class()
+    }
+
+    /// It changes what is traced, or the system: -w.
+    pub fn is_destructive(self) -> bool {
+        [ActionKind::Stop.class(), ActionKind::Breakpoint.class()].contains(&self.class())
+    }
+
+    fn class(self) -> u16 {
+        self as u16 & 0xff00
     }
 
     pub const ALL: &'static [ActionKind] = {

@@ -143,6 +143,27 @@ struct kinst_settled {
 /* Waits until each breakpoint that can be a jump is one. */
 #define KINST_IOC_SETTLE _IOR('k', 0x08, struct kinst_settled)
 
+/* ---- limits of an image; a refusal beyond one is KINST_V_LIMIT unless the field has a code of its own ---- */
+
+#define KINST_MAX_IMAGE 0x4000000 /* bytes of an image */
+#define KINST_MAX_DIFO_INSNS 65536 /* instructions of one DIFO */
+#define KINST_MAX_TABLE 0x1000000 /* entries of a table */
+#define KINST_MAX_ACTIONS 16384 /* of one clause */
+#define KINST_MAX_VALUE 16384 /* bytes of a variable by reference that is not a string */
+#define KINST_MAX_TRACEMEM 0x100000 /* bytes of tracemem() and printm() */
+#define KINST_MAX_PAYLOAD 0x400000 /* bytes of one record */
+#define KINST_MAX_FRAMES 1024 /* of stack() and ustack() */
+#define KINST_MAX_AGG 65535 /* id of an aggregation */
+#define KINST_MIN_STRSIZE 8
+#define KINST_MAX_STRSIZE 65536
+#define KINST_MIN_BUFSIZE 4096
+#define KINST_MIN_AGGSIZE 4096
+#define KINST_MIN_DYNVARSIZE 4096
+#define KINST_MAX_SIZE 0x10000000000 /* bytes of any of the buffers */
+#define KINST_MAX_NSPEC 1024
+#define KINST_MAX_CLEAN_US 60000000 /* a minute */
+#define KINST_MAX_STATIC 0x4000000 /* bytes of all globals, and of all clause-locals of one CPU */
+
 /* ---- reasons: why a place cannot be traced (places/refuse.c, arch/) ---- */
 
 enum kinst_reason {

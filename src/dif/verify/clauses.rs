@@ -1,6 +1,6 @@
 //! dif/verify/clauses.rs: clauses and their actions: what each needs, and that its records have a place.
 
-use super::{MAX_ACTIONS, MAX_AGGREGATION, MAX_FRAMES, MAX_PAYLOAD, MAX_TRACEMEM, Refusal, bytes_of};
+use super::{Refusal, bytes_of};
 use crate::dif::ActionKind;
 use crate::dif::layout::{Llquantize, Lquantize, value_words};
 use crate::dif::object::Image;
@@ -68,7 +68,7 @@ impl Checker<'_> {
                 return Err(Refusal { difo: Some(clause.predicate), ..Refusal::at(Verify::TYPE, index) });
             }
         }
-        require(clause.nactions <= MAX_ACTIONS, Verify::LIMIT)?;
+        require(clause.nactions <= uapi::MAX_ACTIONS, Verify::LIMIT)?;
         let mut actions: &[uapi::Action] = &[];
         if clause.nactions > 0 {
             let end = next as usize + clause.nactions as usize;
@@ -108,7 +108,7 @@ impl Checker<'_> {
         let require = |holds, code| if holds { Ok(()) } else { Err(Refusal::at(code, nth)) };
         require(action.ntuple == 0 && action.agg == 0, Verify::RESERVED)?;
         let size = self.record_size(kind, action).ok_or(Refusal::at(Verify::ACTION, nth))?;
-        require(size <= MAX_PAYLOAD, Verify::LIMIT)?;
+        require(size <= uapi::MAX_PAYLOAD.into(), Verify::LIMIT)?;
         seen.push(Seen { size, outside: false });
         Ok(())
     }
@@ -117,7 +117,7 @@ impl Checker<'_> {
         let refuse = |code| Err(Refusal::at(code, nth));
         let wants = wants(kind);
         let allowed = self.image.header.flags & uapi::IMAGE_DESTRUCTIVE != 0;
-        if !allowed && matches!(kind as u16 & 0xff00, 0x0200 | 0x0500) {
+        if !allowed && kind.is_destructive() {
             return refuse(Verify::DESTRUCTIVE);
         }
         let none = action.difo == uapi::NONE;
@@ -160,7 +160,7 @@ impl Checker<'_> {
     ) -> Result<(), Refusal> {
         let require = |holds, code| if holds { Ok(()) } else { Err(Refusal::at(code, nth)) };
         require(action.agg != 0, Verify::ACTION)?;
-        require(action.agg <= MAX_AGGREGATION, Verify::LIMIT)?;
+        require(action.agg <= uapi::MAX_AGG, Verify::LIMIT)?;
         let first = seen.len().checked_sub(usize::from(action.ntuple));
         let first = first.ok_or(Refusal::at(Verify::TUPLE, nth))?;
         let mut end = 0;
@@ -174,7 +174,7 @@ impl Checker<'_> {
         let words = value_words(kind, action.arg).filter(|_| is_aggregation_arg(kind, action.arg));
         let value = 8 * words.ok_or(Refusal::at(Verify::ACTION, nth))?;
         let entry = uapi::AggEntry::SIZE as u64 + end.next_multiple_of(8) + value;
-        require(entry <= MAX_PAYLOAD, Verify::LIMIT)?;
+        require(entry <= uapi::MAX_PAYLOAD.into(), Verify::LIMIT)?;
         self.largest = self.largest.max(entry);
         let entries = Entries { kind: action.kind, arg: action.arg, keys };
         let first = self.entries.entry(action.agg).or_insert_with(|| entries.clone());
@@ -191,11 +191,11 @@ impl Checker<'_> {
             Exit => Some(4),
             Printa | Libact | TracememDyn | Sym | Mod => Some(8),
             Usym | Umod | Uaddr => Some(16),
-            Printm => within(action.arg, MAX_TRACEMEM).map(|size| 8 + size),
+            Printm => within(action.arg, uapi::MAX_TRACEMEM.into()).map(|size| 8 + size),
             Stop | Raise | Breakpoint | Panic | Chill | Speculate | Commit | Discard => Some(0),
-            Tracemem => within(action.arg, MAX_TRACEMEM),
-            Stack => within(action.arg, MAX_FRAMES).map(|frames| 8 * frames),
-            Ustack => within(action.arg & 0xffff_ffff, MAX_FRAMES).map(|frames| 8 + 8 * frames),
+            Tracemem => within(action.arg, uapi::MAX_TRACEMEM.into()),
+            Stack => within(action.arg, uapi::MAX_FRAMES.into()).map(|frames| 8 * frames),
+            Ustack => within(action.arg & 0xffff_ffff, uapi::MAX_FRAMES.into()).map(|frames| 8 + 8 * frames),
             _ => {
                 let difo = self.image.difos.get(action.difo as usize)?;
                 Some(u64::from(bytes_of(&self.image.header, &difo.rtype)))
@@ -259,5 +259,5 @@ fn place(end: &mut u64, size: u64) -> bool {
         let align = 1 << size.trailing_zeros().min(3);
         *end = end.next_multiple_of(align) + size;
     }
-    *end <= MAX_PAYLOAD
+    *end <= uapi::MAX_PAYLOAD.into()
 }

@@ -1,6 +1,6 @@
 //! dif/verify/insns.rs: one DIFO: its ranges, its return type, and every word of it.
 
-use super::{MAX_DIFO_INSNS, MAX_PAYLOAD, Refusal, Variables, subr_rule};
+use super::{Refusal, Variables, subr_rule};
 use crate::dif::Scope;
 use crate::dif::insn::{
     Builtin, FIRST_USER_VARIABLE, MAX_LABEL, Opcode, PUSH_D, PUSH_STRING, REGISTERS, Shape, Subr,
@@ -16,7 +16,7 @@ pub fn check_difo(image: &Image, variables: &Variables, index: u32) -> Result<()
     if difo.ninsns == 0 {
         return refuse(Verify::NO_RET);
     }
-    if difo.ninsns > MAX_DIFO_INSNS {
+    if difo.ninsns > uapi::MAX_DIFO_INSNS {
         return refuse(Verify::LIMIT);
     }
     let Some(insns) = slice(&image.insns, difo.insn, difo.ninsns) else {
@@ -52,7 +52,7 @@ fn is_return_type(ty: &uapi::Dtype) -> bool {
         return ty.kind == 0 && matches!(ty.size, 0 | 1 | 2 | 4 | 8);
     }
     // An address is the kernel's or the process's, not both.
-    flags.is_power_of_two() && u64::from(ty.size) <= MAX_PAYLOAD
+    flags.is_power_of_two() && ty.size <= uapi::MAX_PAYLOAD
 }
 
 /// How the operand bytes of a shape are used, besides as an index.

@@ -13,31 +13,12 @@ use crate::probe::{Fields, Place, Probe};
 use crate::uapi::{self, Plain, Verify};
 use std::collections::HashMap;
 
-/// Bytes of an image.
-pub const MAX_IMAGE: usize = 64 << 20;
-/// Instructions of one DIFO.
-pub const MAX_DIFO_INSNS: u32 = 65536;
-/// Actions of one clause.
-pub const MAX_ACTIONS: u32 = 16384;
 /// Bytes of a variable by reference that is not a string.
-pub const MAX_VALUE: u32 = 16384;
-pub const MAX_TRACEMEM: u64 = 1 << 20;
-/// Bytes of one record.
-pub const MAX_PAYLOAD: u64 = 4 << 20;
+pub const MAX_VALUE: u32 = uapi::MAX_VALUE;
+/// Bytes of tracemem() and printm().
+pub const MAX_TRACEMEM: u32 = uapi::MAX_TRACEMEM;
 /// Frames of stack() and ustack().
-pub const MAX_FRAMES: u64 = 1024;
-/// The highest id of an aggregation.
-pub const MAX_AGGREGATION: u32 = 65535;
-pub const MIN_STRSIZE: u32 = 8;
-pub const MAX_STRSIZE: u32 = 65536;
-/// Bytes of any buffer that is there at all.
-pub const MIN_BUFFER: u64 = 4096;
-pub const MAX_BUFFER: u64 = 1 << 40;
-pub const MAX_SPECULATIONS: u32 = 1024;
-/// A minute.
-pub const MAX_CLEAN_US: u32 = 60_000_000;
-/// Bytes of all global variables, and of all clause-local ones.
-pub const MAX_STATIC: u64 = 64 << 20;
+pub const MAX_FRAMES: u32 = uapi::MAX_FRAMES;
 
 /// What the module was told to allow (struct kinst_info).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +150,7 @@ impl Refusal {
 /// What is asked before the tables are read.
 fn check_header(bytes: &[u8]) -> Result<(), Refusal> {
     let header = uapi::Image::read(bytes).ok_or(Refusal::of(Verify::HEADER))?;
-    if !object::is_header(&header, bytes.len()) || bytes.len() > MAX_IMAGE {
+    if !object::is_header(&header, bytes.len()) || bytes.len() > uapi::MAX_IMAGE as usize {
         return Err(Refusal::of(Verify::HEADER));
     }
     let known = uapi::IMAGE_DESTRUCTIVE | uapi::IMAGE_RING | uapi::IMAGE_NOJUMP;
@@ -184,14 +165,15 @@ fn check_options(header: &uapi::Image) -> Result<(), Refusal> {
         if wrong { Err(Refusal::at(Verify::OPTION, option)) } else { Ok(()) }
     };
     // None at all is fine for buffers that not every program needs.
-    let optional = |size: u64| size == 0 || (MIN_BUFFER..=MAX_BUFFER).contains(&size);
-    refuse(!(MIN_STRSIZE..=MAX_STRSIZE).contains(&header.strsize), 5)?;
-    refuse(!(MIN_BUFFER..=MAX_BUFFER).contains(&header.bufsize), 0)?;
-    refuse(!optional(header.aggsize), 1)?;
-    refuse(!optional(header.dynvarsize), 2)?;
-    refuse(header.specsize > MAX_BUFFER, 3)?;
-    refuse(header.nspec > MAX_SPECULATIONS, 4)?;
-    refuse(header.clean_us > MAX_CLEAN_US, 6)
+    let from = |least: u32| u64::from(least)..=uapi::MAX_SIZE;
+    let optional = |size: u64, least| size == 0 || from(least).contains(&size);
+    refuse(!(uapi::MIN_STRSIZE..=uapi::MAX_STRSIZE).contains(&header.strsize), 5)?;
+    refuse(!from(uapi::MIN_BUFSIZE).contains(&header.bufsize), 0)?;
+    refuse(!optional(header.aggsize, uapi::MIN_AGGSIZE), 1)?;
+    refuse(!optional(header.dynvarsize, uapi::MIN_DYNVARSIZE), 2)?;
+    refuse(header.specsize > uapi::MAX_SIZE, 3)?;
+    refuse(header.nspec > uapi::MAX_NSPEC, 4)?;
+    refuse(header.clean_us > uapi::MAX_CLEAN_US, 6)
 }
 
 /// The user variables, by scope and id; the value tells whether it is an associative array.
@@ -225,7 +207,7 @@ fn check_variables(image: &Image) -> Result<Variables, Refusal> {
         let behind = if var.ty.flags == 0 { 0 } else { bytes_of(&image.header, &var.ty) };
         let block = &mut blocks[usize::from(var.scope)];
         *block += 8 + u64::from(behind).next_multiple_of(8);
-        if *block > MAX_STATIC {
+        if *block > uapi::MAX_STATIC.into() {
             return refuse(Verify::LIMIT);
         }
     }
@@ -237,7 +219,7 @@ fn is_variable_type(ty: &uapi::Dtype) -> bool {
         return false;
     }
     match (ty.flags != 0, ty.kind == 1) {
-        (true, true) => ty.size <= MAX_STRSIZE,
+        (true, true) => ty.size <= uapi::MAX_STRSIZE,
         (true, false) => (1..=MAX_VALUE).contains(&ty.size),
         (false, true) => false,
         (false, false) => matches!(ty.size, 1 | 2 | 4 | 8),

@@ -2,6 +2,7 @@
 
 use super::{Error, arguments, error, operand};
 use crate::diag::{Diagnostic, tags};
+use crate::dif::verify::{MAX_FRAMES, MAX_TRACEMEM};
 use crate::vocabulary::builtin;
 
 impl Error {
@@ -73,11 +74,12 @@ impl Error {
                 found,
                 *span,
             ),
-            Error::TracememSize { span } => {
-                error(tags::TRACEMEM_SIZE, "the size of tracemem() must be an integer constant, 1 to 1048576")
-                    .at(*span, "not such a constant")
-                    .help("a length that varies is the third argument: `tracemem(address, 256, length)`")
-            }
+            Error::TracememSize { span } => error(
+                tags::TRACEMEM_SIZE,
+                format!("the size of tracemem() must be an integer constant, 1 to {MAX_TRACEMEM}"),
+            )
+            .at(*span, "not such a constant")
+            .help("a length that varies is the third argument: `tracemem(address, 256, length)`"),
             Error::TracememLength { found, span } => operand(
                 tags::TRACEMEM_DYNSIZE,
                 format!("the length of tracemem() must be an integer, not {found}"),
@@ -89,11 +91,12 @@ impl Error {
                     .at(*span, "not on this system")
                     .note(*reason)
             }
-            Error::PrintmSize { span } => {
-                error(tags::PRINTM_SIZE, "the size of printm() must be an integer constant, 1 to 1048576")
-                    .at(*span, "not such a constant")
-                    .help("the length is that of the memref: `printm(256, memref(address, length))`")
-            }
+            Error::PrintmSize { span } => error(
+                tags::PRINTM_SIZE,
+                format!("the size of printm() must be an integer constant, 1 to {MAX_TRACEMEM}"),
+            )
+            .at(*span, "not such a constant")
+            .help("the length is that of the memref: `printm(256, memref(address, length))`"),
             Error::PrintmAddress { found, span } => {
                 error(tags::PRINTM_ADDR, format!("printm() prints what a memref() names, not {found}"))
                     .at(*span, format!("this is {found}"))
@@ -111,8 +114,11 @@ impl Error {
             Error::StackFrames { user, span } => {
                 let (tag, name) =
                     if *user { (tags::USTACK_FRAMES, "ustack()") } else { (tags::STACK_SIZE, "stack()") };
-                error(tag, format!("the number of frames of {name} must be an integer constant, 1 to 1024"))
-                    .at(*span, "not such a constant")
+                error(
+                    tag,
+                    format!("the number of frames of {name} must be an integer constant, 1 to {MAX_FRAMES}"),
+                )
+                .at(*span, "not such a constant")
             }
             Error::UstackStrsize { span } => error(
                 tags::USTACK_STRSIZE,

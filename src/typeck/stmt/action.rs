@@ -2,6 +2,7 @@
 
 use crate::diag::{Tag, tags};
 use crate::dif::ActionKind;
+use crate::dif::verify::{MAX_FRAMES, MAX_TRACEMEM};
 use crate::parser::ast;
 use crate::source::Span;
 use crate::typeck::declare::decl::string_constant;
@@ -14,10 +15,6 @@ use crate::typeck::{Checker, Error, Result};
 use crate::types::Type;
 use crate::types::intrinsic::INT;
 use crate::vocabulary::builtin::{Action, Entry, What};
-
-/// Limits of the machine (dif/verify).
-const MAX_FRAMES: u32 = 1024;
-const MAX_TRACEMEM: u32 = 1 << 20;
 
 impl Checker<'_> {
     pub(in crate::typeck) fn check_stmt(&mut self, expr: &ast::Expr) -> Result<Stmt> {
