@@ -317,6 +317,8 @@ fn build() -> PathBuf {
     compile
         .args(["-g", "-O1", "-std=gnu11", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I"])
         .arg(&tests)
+        .arg("-I")
+        .arg(tests.join(".."))
         .arg("-o")
         .arg(&written)
         .arg(root.join("tests/dif/serve.c"))
