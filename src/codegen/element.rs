@@ -39,11 +39,13 @@ impl Object<'_, '_> {
 
     fn push_of(&self, expr: &Expr) -> Push {
         let size = self.generator.program.layout.size(&expr.ty).unwrap_or(0);
-        match &expr.kind {
-            ExprKind::Str(text) => Push::String(text.len() as u64 + 1),
-            _ if expr.ty.is_string() => Push::String(size),
-            _ if expr.ty.is_by_ref() => Push::Bytes(size),
-            _ => Push::Value,
+        if let ExprKind::Str(text) = &expr.kind {
+            return Push::String(text.len() as u64 + 1);
+        }
+        match (expr.ty.is_string(), expr.ty.is_by_ref()) {
+            (true, _) => Push::String(size),
+            (false, true) => Push::Bytes(size),
+            (false, false) => Push::Value,
         }
     }
 

@@ -251,7 +251,15 @@ fn is_exact(value: &Expr, bytes: u64) -> bool {
         | ExprKind::Call { .. } => true,
         ExprKind::Conditional { then, otherwise, .. } => is_exact(then, bytes) && is_exact(otherwise, bytes),
         ExprKind::Comma { right, .. } => is_exact(right, bytes),
-        _ => false,
+        ExprKind::Str(_)
+        | ExprKind::Place(_)
+        | ExprKind::Negate(_)
+        | ExprKind::Complement(_)
+        | ExprKind::Arith { .. }
+        | ExprKind::Translated { .. }
+        | ExprKind::Assign { .. }
+        | ExprKind::Update { .. }
+        | ExprKind::Step { .. } => false,
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn dif_type(ty: &types::Type, layout: &Layout) -> Type {
         types::Type::Array { .. } => Type::by_ref(CtfKind::Array, size),
         types::Type::Record(tagged) => match tagged.kind {
             TagKind::Union => Type::by_ref(CtfKind::Union, size),
-            _ => Type::by_ref(CtfKind::Struct, size),
+            TagKind::Struct | TagKind::Enum => Type::by_ref(CtfKind::Struct, size),
         },
         types::Type::String => Type::string(size),
         types::Type::Void | types::Type::Function | types::Type::Dynamic | types::Type::Typedef { .. } => {
@@ -101,7 +101,13 @@ pub(super) fn argument(function: AggregatingFunction) -> u64 {
         AggregatingFunction::Llquantize { factor, low, high, steps } => {
             u64::from(factor) << 48 | u64::from(low) << 32 | u64::from(high) << 16 | u64::from(steps)
         }
-        _ => 0,
+        AggregatingFunction::Count
+        | AggregatingFunction::Sum
+        | AggregatingFunction::Avg
+        | AggregatingFunction::Min
+        | AggregatingFunction::Max
+        | AggregatingFunction::Stddev
+        | AggregatingFunction::Quantize => 0,
     }
 }
 
@@ -110,7 +116,14 @@ pub(super) fn display(ty: &types::Type) -> Display {
     match ty.resolved() {
         types::Type::String => Display::String,
         types::Type::Array { .. } | types::Type::Record(_) => Display::Bytes,
-        _ => Display::Int { signed: ty.is_signed() },
+        types::Type::Void
+        | types::Type::Int(_)
+        | types::Type::Float { .. }
+        | types::Type::Enum(_)
+        | types::Type::Pointer { .. }
+        | types::Type::Function
+        | types::Type::Dynamic
+        | types::Type::Typedef { .. } => Display::Int { signed: ty.is_signed() },
     }
 }
 

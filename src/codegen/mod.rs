@@ -1,5 +1,7 @@
 //! codegen/: [`typed::Program`] → [`dif::Program`].
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
 mod agg;
 mod bits;
 mod element;
@@ -10,6 +12,7 @@ mod logic;
 mod need;
 mod place;
 #[cfg(test)]
+#[allow(clippy::wildcard_enum_match_arm)]
 mod property;
 #[cfg(test)]
 mod property_strings;
