@@ -11,7 +11,7 @@ use std::time::Duration;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use kinst::debuginfo::{Bytes, Image};
 use kinst::diag::{Diagnostic, tags};
-use kinst::knowledge::{Files, Installed, KernelTypes, Located};
+use kinst::knowledge::{Files, Installed, Knowledge, Located};
 use kinst::options::Options;
 use kinst::parser::{self, Macros, ParseOptions, Settings, ast::TagKind};
 use kinst::pipeline::{self, Given};
@@ -106,7 +106,7 @@ fn types(criterion: &mut Criterion) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("btf");
     std::fs::write(&path, &*installed.btf(None).unwrap()).unwrap();
-    let members = |types: &KernelTypes<Vmlinux<'_>>, name: &str| match types.tagged(TagKind::Struct, name) {
+    let members = |types: &Knowledge<Vmlinux<'_>>, name: &str| match types.tagged(TagKind::Struct, name) {
         Some(Type::Record(tagged)) => types.members(&tagged).len(),
         _ => 0,
     };
@@ -114,7 +114,7 @@ fn types(criterion: &mut Criterion) {
     group.sample_size(20);
     group.bench_function("first", |bencher| {
         bencher.iter(|| {
-            let count = members(&KernelTypes::new(Vmlinux(&path)), "task_struct");
+            let count = members(&Knowledge::new(Vmlinux(&path)), "task_struct");
             assert!(count > 100, "{count} members");
         });
     });
@@ -123,7 +123,7 @@ fn types(criterion: &mut Criterion) {
     group.sample_size(10);
     group.bench_function("whole", |bencher| {
         bencher.iter(|| {
-            let types = KernelTypes::new(Vmlinux(&path));
+            let types = Knowledge::new(Vmlinux(&path));
             all.iter().map(|name| members(&types, name)).sum::<usize>()
         });
     });

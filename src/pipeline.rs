@@ -13,7 +13,7 @@ use crate::sites::{Boundary, FoundSite, FunctionSites, InlineProbe, Places, Site
 use crate::source::{FileId, Source, Sources, Span};
 use crate::sugar::{self, inline_probes, plain};
 use crate::typeck;
-use crate::types::Kernel;
+use crate::types::KernelTypes;
 use crate::vocabulary;
 
 /// Makes the index that knows these functions' inlined copies. Asked only if a program names one.
@@ -23,7 +23,7 @@ pub type MakeIndex<'a> = dyn Fn(Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, 
 #[derive(Clone, Copy)]
 pub struct Given<'a> {
     pub macros: &'a Macros,
-    pub kernel: &'a dyn Kernel,
+    pub kernel: &'a dyn KernelTypes,
     pub places: &'a dyn Places,
     pub index: &'a MakeIndex<'a>,
     /// In the order to read them.
@@ -292,7 +292,7 @@ fn earlier_error(
 }
 
 /// The kernel is asked last: its types are read for the first word that nobody else knows.
-fn is_type(word: &str, types: &HashSet<String>, kernel: &dyn Kernel) -> bool {
+fn is_type(word: &str, types: &HashSet<String>, kernel: &dyn KernelTypes) -> bool {
     types.contains(word) || !vocabulary::is_known_name(word) && kernel.named(word).is_some()
 }
 

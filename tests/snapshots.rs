@@ -18,7 +18,7 @@ use kinst::pipeline::{self, Given};
 use kinst::sites::Places;
 use kinst::sites::SiteIndex;
 use kinst::source::{FileId, Origin, Source, Sources};
-use kinst::types::Kernel;
+use kinst::types::KernelTypes;
 use kinst::types::intrinsic::Intrinsic;
 use kinst::{codegen, dif, sugar, typeck};
 
@@ -315,9 +315,9 @@ const PARSER_TAGS: &[&str] = &[
 ];
 
 /// What is known of a kernel.
-trait Known: Kernel + Places {}
+trait Known: KernelTypes + Places {}
 
-impl<K: Kernel + Places> Known for K {}
+impl<K: KernelTypes + Places> Known for K {}
 
 /// An input, and how the command line brought it in.
 struct Case {

@@ -16,7 +16,7 @@ use exhaust::exhaust;
 use kernel::Fixture;
 use kinst::debuginfo::Image;
 use kinst::parser::ast::TagKind;
-use kinst::types::{Kernel, Layout, Member, Type, TypeSource};
+use kinst::types::{KernelTypes, Layout, Member, Type, TypeSource};
 use proptest::prelude::*;
 
 const LAYOUT: Layout = Layout { strsize: 256 };
@@ -61,7 +61,7 @@ const TASK: &str = "struct task_struct 160
 154 short other 2
 ";
 
-fn check_listing(types: &impl Kernel) {
+fn check_listing(types: &impl KernelTypes) {
     assert_eq!(listing(types, TagKind::Struct, "task_struct"), TASK);
     let qstr =
         "struct qstr 16\n0 u32 hash 4\n4 u32 len 4\n0 unsigned long hash_len 8\n8 unsigned char * name 8\n";
@@ -76,7 +76,7 @@ fn check_listing(types: &impl Kernel) {
     assert!(types.named("task_struct").is_none(), "it has a tag only");
 }
 
-fn check_symbols(types: &impl Kernel) {
+fn check_symbols(types: &impl KernelTypes) {
     let ty = |name: &str| types.symbol(name).unwrap().ty.map(|ty| ty.to_string());
     assert_eq!(ty("`jiffies").as_deref(), Some("unsigned long"));
     assert_eq!(ty("vmlinux`init_task").as_deref(), Some("struct task_struct"));

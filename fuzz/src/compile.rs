@@ -6,7 +6,7 @@ use arbitrary::Unstructured;
 use kinst::diag::render::{self, Style};
 use kinst::diag::{Diagnostic, tags};
 use kinst::dif::{self, disasm};
-use kinst::knowledge::KernelTypes;
+use kinst::knowledge::Knowledge;
 use kinst::options::Options;
 use kinst::parser::Macros;
 use kinst::pipeline::{self, Compiled, Given, LibraryFile};
@@ -47,7 +47,7 @@ static KERNEL: LazyLock<Vec<u8>> = LazyLock::new(super::kernel::btf);
 
 fn whole(sources: &mut Sources, file: FileId) {
     let fixture = Fixture { btf: Some(KERNEL.clone()), ..Fixture::default() };
-    let kernel = KernelTypes::new(fixture);
+    let kernel = Knowledge::new(fixture);
     let mut options = Options::default();
     let compiled = with(sources, file, &kernel, &mut options);
     let Some((desugared, compiled)) = compiled else { return };
@@ -120,7 +120,7 @@ fn closing(text: &str, quote: char) -> Option<usize> {
 fn with(
     sources: &Sources,
     file: FileId,
-    kernel: &KernelTypes<Fixture>,
+    kernel: &Knowledge<Fixture>,
     options: &mut Options,
 ) -> Option<(String, Compiled)> {
     let macros = Macros {

@@ -5,14 +5,14 @@ use std::sync::LazyLock;
 
 use kinst::diag::{Diagnostic, tags};
 use kinst::dif::{self, disasm};
-use kinst::knowledge::KernelTypes;
+use kinst::knowledge::Knowledge;
 use kinst::options::{From as Setter, Options};
 use kinst::parser::Macros;
 use kinst::pipeline::{self, Compiled, Given};
 use kinst::probe::Site;
 use kinst::sites::Places as _;
 use kinst::source::{Origin, Source, Sources};
-use kinst::types::Kernel;
+use kinst::types::KernelTypes;
 
 use super::debug::changed_of;
 use super::kernel::{self, Fixture};
@@ -32,7 +32,7 @@ const PLACES: [(&str, &[u64]); 3] = [
 /// Every variable at each place, in one program.
 pub fn locals(data: &[u8]) {
     let Some(image) = changed_of(&FILES, &SECTIONS, data) else { return };
-    let kernel = KernelTypes::new(Fixture { debug: Some(image), ..Fixture::default() });
+    let kernel = Knowledge::new(Fixture { debug: Some(image), ..Fixture::default() });
     let mut text = String::new();
     for (function, offsets) in PLACES {
         for offset in offsets {
@@ -63,7 +63,7 @@ fn is_word(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-fn one(kernel: &KernelTypes<Fixture>, text: &str) {
+fn one(kernel: &Knowledge<Fixture>, text: &str) {
     let Some(compiled) = compiled(kernel, text) else { return };
     if let Err(error) = dif::verify::verify_program(&compiled.program, &dif::Options::default()) {
         let own = matches!(error, dif::verify::ProgramError::Refused(_));
@@ -71,7 +71,7 @@ fn one(kernel: &KernelTypes<Fixture>, text: &str) {
     }
 }
 
-fn compiled(kernel: &KernelTypes<Fixture>, text: &str) -> Option<Compiled> {
+fn compiled(kernel: &Knowledge<Fixture>, text: &str) -> Option<Compiled> {
     let mut sources = Sources::default();
     let source = Source { name: "fuzz.d".to_owned(), origin: Origin::Script, text: text.to_owned() };
     let file = sources.add(source);

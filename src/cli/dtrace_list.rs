@@ -81,7 +81,7 @@ fn places(run: &Run, probes: &[Probe]) -> Result<Vec<String>, Failed> {
 }
 
 /// By function, from the inside out: the types of the variables, their names, and where they live.
-fn variables(kernel: &dyn types::Kernel, scope: &InScope) -> String {
+fn variables(kernel: &dyn types::KernelTypes, scope: &InScope) -> String {
     let mut text = "\n\tVariables\n".to_owned();
     let scope = match &**scope {
         Ok(scope) => scope,

@@ -11,10 +11,12 @@ use crate::consumer::text::Consumer;
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::dif::record::Layouts;
 use crate::dif::{self, Program, StatementKind};
-use crate::driver::Error as KernelError;
+use crate::driver::Error as DriverError;
 use crate::driver::ioctl::Device;
 use crate::driver::process::Process;
-use crate::driver::session::{EnableError, Kernel as _, Matched, Plan, PlanError, Problem, Refused, Session};
+use crate::driver::session::{
+    EnableError, Matched, Plan, PlanError, Problem, Refused, Session, Tracing as _,
+};
 use crate::options::Options;
 use crate::pipeline::Compiled;
 use crate::probe::{Description, Fields};
@@ -177,7 +179,7 @@ fn enable(
             }
             Err(error) => error,
         };
-        let memory = matches!(error, EnableError::Kernel(KernelError::Buffers | KernelError::Memory));
+        let memory = matches!(error, EnableError::Kernel(DriverError::Buffers | DriverError::Memory));
         let manual = run.options.text("bufresize") == Some("manual");
         if memory
             && !manual

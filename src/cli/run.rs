@@ -11,7 +11,7 @@ use crate::driver::Error as DriverError;
 use crate::driver::ioctl::Device;
 use crate::driver::live::Live;
 use crate::driver::process::{self, Process};
-use crate::knowledge::{Installed, KernelTypes};
+use crate::knowledge::{Installed, Knowledge};
 use crate::options::{From as Setter, Options};
 use crate::parser::Macros;
 use crate::pipeline::{self, Compilation, Compiled, LibraryFile};
@@ -182,7 +182,7 @@ impl Run {
         let macros = self.macros(target);
         let index = |wanted| self.index(wanted);
         let running = self.options.text("sysroot").is_none();
-        let kernel = KernelTypes::new(Installed::new(running, Box::new(|| self.open_catalog())));
+        let kernel = Knowledge::new(Installed::new(running, Box::new(|| self.open_catalog())));
         let libraries = &self.libraries;
         let stability = self.invocation.verbose && self.invocation.mode != Mode::List;
         let given = pipeline::Given {

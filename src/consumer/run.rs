@@ -2,10 +2,10 @@
 
 use super::message::Drops;
 use super::text::Consumer;
-use crate::driver::Error as KernelError;
+use crate::driver::Error as DriverError;
 use crate::driver::buffer::Drain;
 use crate::driver::process::{self, Process};
-use crate::driver::session::Kernel;
+use crate::driver::session::Tracing;
 use crate::uapi;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::BorrowedFd;
@@ -27,9 +27,9 @@ pub struct Watch<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("could not enable tracing: {0}")]
-    Go(KernelError),
+    Go(DriverError),
     #[error("processing aborted: {0}")]
-    Kernel(#[from] KernelError),
+    Kernel(#[from] DriverError),
     #[error("processing aborted: Abort due to systemic unresponsiveness")]
     Unresponsive,
     #[error(transparent)]
@@ -42,7 +42,11 @@ pub enum Error {
 const BREATH: Duration = Duration::from_millis(10);
 
 /// Traces until the program, the user or the processes end it. The exit status is the program's.
-pub fn run(kernel: &mut dyn Kernel, consumer: &mut Consumer<'_>, watch: &mut Watch<'_>) -> Result<u8, Error> {
+pub fn run(
+    kernel: &mut dyn Tracing,
+    consumer: &mut Consumer<'_>,
+    watch: &mut Watch<'_>,
+) -> Result<u8, Error> {
     kernel.go().map_err(Error::Go)?;
     let mut state = State::new(consumer);
     for process in watch.processes.iter_mut() {
@@ -132,7 +136,7 @@ impl State {
     /// One work cycle. True: there were records.
     fn work(
         &mut self,
-        kernel: &mut dyn Kernel,
+        kernel: &mut dyn Tracing,
         consumer: &mut Consumer<'_>,
         say: &mut dyn FnMut(&str),
     ) -> Result<bool, Error> {
@@ -157,7 +161,7 @@ impl State {
         Ok(busy)
     }
 
-    fn print(&mut self, kernel: &mut dyn Kernel, consumer: &mut Consumer<'_>) -> Result<bool, Error> {
+    fn print(&mut self, kernel: &mut dyn Tracing, consumer: &mut Consumer<'_>) -> Result<bool, Error> {
         self.drain.clear();
         let damaged = kernel.drain(&mut self.drain);
         consumer.messages.extend(damaged.iter().map(ToString::to_string));
@@ -169,7 +173,7 @@ impl State {
         Ok(!self.drain.is_empty())
     }
 
-    fn snapshot(&mut self, kernel: &mut dyn Kernel, consumer: &mut Consumer<'_>) -> Result<(), Error> {
+    fn snapshot(&mut self, kernel: &mut dyn Tracing, consumer: &mut Consumer<'_>) -> Result<(), Error> {
         let tags = consumer.options.flag("droptags");
         let Consumer { aggregations, messages, layouts, symbols, .. } = consumer;
         kernel.aggregations(&mut |cpu, bytes, lost| {
@@ -179,7 +183,7 @@ impl State {
         Ok(())
     }
 
-    fn status(&mut self, kernel: &mut dyn Kernel, consumer: &mut Consumer<'_>) -> Result<(), Error> {
+    fn status(&mut self, kernel: &mut dyn Tracing, consumer: &mut Consumer<'_>) -> Result<(), Error> {
         let tags = consumer.options.flag("droptags");
         let status = kernel.status()?;
         consumer.messages.extend(self.drops.status(&status, tags));
@@ -203,7 +207,7 @@ impl State {
 
     /// Until there is something to do. The device is readable for ever once the state is DRAINING; a cycle that
     /// finds no record after a wake-up asks for the state.
-    fn wait(&mut self, kernel: &dyn Kernel, watch: &Watch<'_>, busy: bool) {
+    fn wait(&mut self, kernel: &dyn Tracing, watch: &Watch<'_>, busy: bool) {
         let until = self.next_status.min(self.next_aggregations);
         let mut timeout = until.saturating_duration_since(Instant::now());
         let mut fds = vec![PollFd::from_borrowed_fd(watch.signal, PollFlags::IN)];
@@ -227,7 +231,7 @@ impl State {
     /// END runs; the last records, losses and aggregations are printed.
     fn finish(
         &mut self,
-        kernel: &mut dyn Kernel,
+        kernel: &mut dyn Tracing,
         consumer: &mut Consumer<'_>,
         say: &mut dyn FnMut(&str),
     ) -> Result<(), Error> {

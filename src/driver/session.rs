@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What the consumer asks of the kernel while it traces.
-pub trait Kernel {
+pub trait Tracing {
     /// BEGIN fires, and tracing is on.
     fn go(&mut self) -> Result<(), Error>;
     /// END fires, and tracing is off.
@@ -158,7 +158,7 @@ impl Session {
     }
 }
 
-impl Kernel for Session {
+impl Tracing for Session {
     fn go(&mut self) -> Result<(), Error> {
         self.device.go()
     }

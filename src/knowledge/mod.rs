@@ -15,11 +15,11 @@ use crate::probe::{Description, Fields, Site};
 use crate::sites::{self, InScope, Places};
 use crate::types::btf::Btf;
 use crate::types::intrinsic::Intrinsic;
-use crate::types::{Kernel, Member, Prototype, Symbol, Tagged, Type, TypeOrigin, TypeSource};
+use crate::types::{KernelTypes, Member, Prototype, Symbol, Tagged, Type, TypeOrigin, TypeSource};
 
 /// The intrinsic types first, then those of the kernel proper, then those of the modules. Nothing is read before a
 /// name is asked for that is not intrinsic.
-pub struct KernelTypes<F> {
+pub struct Knowledge<F> {
     files: F,
     proper: OnceLock<Option<Arc<Btf>>>,
     modules: Mutex<Modules>,
@@ -69,9 +69,9 @@ impl<'a> Scope<'a> {
     }
 }
 
-impl<F: Files> KernelTypes<F> {
-    pub fn new(files: F) -> KernelTypes<F> {
-        KernelTypes {
+impl<F: Files> Knowledge<F> {
+    pub fn new(files: F) -> Knowledge<F> {
+        Knowledge {
             files,
             proper: OnceLock::new(),
             modules: Mutex::default(),
@@ -169,7 +169,7 @@ impl<F: Files> KernelTypes<F> {
     }
 }
 
-impl<F: Files> TypeSource for KernelTypes<F> {
+impl<F: Files> TypeSource for Knowledge<F> {
     fn named(&self, name: &str) -> Option<Type> {
         if let Some(ty) = Intrinsic.named(name) {
             return Some(ty);
@@ -231,7 +231,7 @@ impl<F: Files> TypeSource for KernelTypes<F> {
     }
 }
 
-impl<F: Files> Kernel for KernelTypes<F> {
+impl<F: Files> KernelTypes for Knowledge<F> {
     fn symbol(&self, name: &str) -> Option<Symbol> {
         let (scope, name) = Scope::split(name);
         let module = match scope {
@@ -272,7 +272,7 @@ impl<F: Files> Kernel for KernelTypes<F> {
     }
 }
 
-impl<F: Files> Places for KernelTypes<F> {
+impl<F: Files> Places for Knowledge<F> {
     fn probes(&self, description: &Description) -> Vec<Fields> {
         self.files.probes(description)
     }
@@ -292,7 +292,7 @@ impl<F: Files> Places for KernelTypes<F> {
     }
 }
 
-impl<F: Files> KernelTypes<F> {
+impl<F: Files> Knowledge<F> {
     /// The linker puts such variables of the kernel proper between two symbols.
     fn is_per_cpu(&self, symbol: &Located) -> bool {
         let bound = |name| Some(self.files.symbol(Some(sites::KERNEL_PROPER), name)?.address);

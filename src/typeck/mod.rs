@@ -24,7 +24,7 @@ use crate::source::Span;
 use crate::sugar::plain::{self, ProbeDesc};
 use crate::types::declared::Declared;
 use crate::types::intrinsic::Intrinsic;
-use crate::types::{Kernel, Layout, Type};
+use crate::types::{KernelTypes, Layout, Type};
 use crate::vocabulary::builtin;
 use declare::{inline, names, provider, translator};
 use expr::assign;
@@ -42,7 +42,7 @@ pub type Result<T> = std::result::Result<T, Box<Error>>;
 /// What a program does not know by itself.
 #[derive(Clone, Copy)]
 pub struct Env<'a> {
-    pub kernel: &'a dyn Kernel,
+    pub kernel: &'a dyn KernelTypes,
     pub places: &'a dyn Places,
     /// Option strsize: bytes of a string.
     pub strsize: u32,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Int, Kernel, Member, Prototype, Symbol, Tagged, Type, TypeSource};
+use super::{Int, KernelTypes, Member, Prototype, Symbol, Tagged, Type, TypeSource};
 use crate::parser::ast::TagKind;
 
 const fn int(name: &'static str, bytes: u8, signed: bool) -> Type {
@@ -100,7 +100,7 @@ impl TypeSource for Intrinsic {
 }
 
 /// No kernel: only what every program has.
-impl Kernel for Intrinsic {
+impl KernelTypes for Intrinsic {
     fn symbol(&self, _: &str) -> Option<Symbol> {
         None
     }

@@ -110,7 +110,7 @@ pub trait TypeSource {
 }
 
 /// What a kernel knows of itself. Nothing is loaded before it is asked for.
-pub trait Kernel: TypeSource {
+pub trait KernelTypes: TypeSource {
     /// A variable or function, `name` or `` module`name ``; a leading backtick asks all modules.
     fn symbol(&self, name: &str) -> Option<Symbol>;
 

@@ -1,13 +1,13 @@
 //! tests/support/exhaust.rs: all that there is to ask of a kernel's types.
 
-use kinst::knowledge::{Files, KernelTypes};
+use kinst::knowledge::{Files, Knowledge};
 use kinst::parser::ast::TagKind;
-use kinst::types::{Kernel, Layout, Tagged, Type, TypeSource};
+use kinst::types::{KernelTypes, Layout, Tagged, Type, TypeSource};
 
 const LAYOUT: Layout = Layout { strsize: 256 };
 
 /// Asks for the names that the fixture has, and for those that the types themselves have.
-pub fn exhaust(types: &KernelTypes<impl Files>) {
+pub fn exhaust(types: &Knowledge<impl Files>) {
     let names: Vec<String> = types.names().iter().map(|name| (*name).to_owned()).collect();
     let own = ["task_struct", "qstr", "file", "path", "nowhere", "state", "pid_type", "list_head", "dentry"];
     let own = own.iter().copied().chain(["m`task_struct"]).map(str::to_owned);
@@ -32,7 +32,7 @@ pub fn exhaust(types: &KernelTypes<impl Files>) {
     }
 }
 
-fn ask(types: &KernelTypes<impl Files>, ty: &Type) {
+fn ask(types: &Knowledge<impl Files>, ty: &Type) {
     let _ = (ty.to_string(), LAYOUT.size(ty), ty.same(ty));
     if let Type::Record(tagged) | Type::Enum(tagged) = ty.resolved() {
         members(types, tagged);
@@ -42,7 +42,7 @@ fn ask(types: &KernelTypes<impl Files>, ty: &Type) {
     }
 }
 
-fn members(types: &KernelTypes<impl Files>, tagged: &Tagged) {
+fn members(types: &Knowledge<impl Files>, tagged: &Tagged) {
     types.complete(tagged);
     for member in types.members(tagged) {
         let _ = (member.ty.to_string(), LAYOUT.size(&member.ty), member.ty.is_by_ref());

@@ -9,7 +9,7 @@ use kinst::diag::Diagnostic;
 use kinst::dwarf::Variables;
 use kinst::dwarf::variables::scope::{NoScope, Scope};
 use kinst::glob::Pattern;
-use kinst::knowledge::{Files, KernelTypes, Located};
+use kinst::knowledge::{Files, Knowledge, Located};
 use kinst::probe::{Description, Fields, Site};
 
 /// The object file that gcc makes of types.c, with BTF (-gbtf) or with DWARF (-gdwarf-5).
@@ -71,8 +71,8 @@ impl Fixture {
         Fixture { debug: image(object(format)), ..Fixture::default() }
     }
 
-    pub fn types(self) -> KernelTypes<Fixture> {
-        KernelTypes::new(self)
+    pub fn types(self) -> Knowledge<Fixture> {
+        Knowledge::new(self)
     }
 }
 

@@ -5,13 +5,13 @@ use crate::parser::ast::{Derived, Expr, Params, Storage, TagKind, TypeKeyword, T
 use crate::source::{Span, Spanned};
 use crate::typeck::{Checker, Error, Result};
 use crate::types::declared::Declared;
-use crate::types::{Kernel, Member, Tagged, Type, TypeOrigin, TypeSource};
+use crate::types::{KernelTypes, Member, Tagged, Type, TypeOrigin, TypeSource};
 
 /// All types that the program can name at this point: its own, then the kernel's.
 #[derive(Clone, Copy)]
 pub(in crate::typeck) struct Types<'a> {
     pub declared: &'a Declared,
-    pub kernel: &'a dyn Kernel,
+    pub kernel: &'a dyn KernelTypes,
 }
 
 impl Types<'_> {
