@@ -6,6 +6,7 @@ use crate::attributes;
 use crate::codegen;
 use crate::diag::{Diagnostic, tags};
 use crate::dif;
+use crate::options::key;
 use crate::options::{From as Setter, Options};
 use crate::parser::{self, Macros, ParseOptions, Settings, ast};
 use crate::probe::Probe;
@@ -147,7 +148,7 @@ impl Stages {
             let lenient: Box<dyn SiteIndex> = Box::new(Lenient(index));
             Ok(lenient)
         };
-        let zero_allowed = options.flag("zdefs");
+        let zero_allowed = options.flag(key::ZDEFS);
         let plain = self.desugar(trees, if zero_allowed { &index } else { given.index }, dump)?;
         let env = typeck::Env { stability: given.stability, ..environment(options, given, &libraries) };
         let typed = typeck::check(&plain, &env).map_err(|error| vec![error.diagnostic()])?;
@@ -209,7 +210,7 @@ struct Dump {
 impl Dump {
     /// Bits of -xtree: 1 the parse tree, 2 and 4 the checked one, 8 the D text after sugar.
     fn new(options: &Options) -> Dump {
-        let (tree, dump) = (options.number("tree"), options.text("dump").unwrap_or_default());
+        let (tree, dump) = (options.number(key::TREE), options.text(key::DUMP).unwrap_or_default());
         Dump {
             ast: tree & 1 != 0 || dump == "ast",
             plain: dump == "plain",
@@ -230,10 +231,10 @@ fn parse(
     let mut trees = Vec::new();
     for file in programs {
         let settings = Settings {
-            defaultargs: options.flag("defaultargs"),
-            argref: options.flag("argref"),
-            empty: options.flag("empty"),
-            pspec: options.flag("pspec"),
+            defaultargs: options.flag(key::DEFAULTARGS),
+            argref: options.flag(key::ARGREF),
+            empty: options.flag(key::EMPTY),
+            pspec: options.flag(key::PSPEC),
             directives: false,
             any_call: false,
         };
@@ -367,15 +368,15 @@ fn environment<'a>(
     typeck::Env {
         kernel: given.kernel,
         places: given.places,
-        strsize: number("strsize"),
-        stackframes: number("stackframes"),
-        ustackframes: number("ustackframes"),
-        amin: options.text("amin").and_then(|text| attributes::parse(text).ok()),
+        strsize: number(key::STRSIZE),
+        stackframes: number(key::STACKFRAMES),
+        ustackframes: number(key::USTACKFRAMES),
+        amin: options.text(key::AMIN).and_then(|text| attributes::parse(text).ok()),
         libraries,
-        jstackframes: number("jstackframes"),
-        jstackstrsize: number("jstackstrsize"),
+        jstackframes: number(key::JSTACKFRAMES),
+        jstackstrsize: number(key::JSTACKSTRSIZE),
         stability: false,
-        missing_locals_are_zero: options.text("missinglocals") == Some("zero"),
+        missing_locals_are_zero: options.text(key::MISSINGLOCALS) == Some("zero"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! cli/cpp.rs: -C: a script through the system's C preprocessor.
 
 use crate::options::Options;
+use crate::options::key;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -24,7 +25,7 @@ impl Error {
 
 /// The preprocessed text; its line markers tell the compiler where lines came from.
 pub fn preprocess(text: &[u8], name: &str, options: &Options) -> Result<Vec<u8>, Error> {
-    let path = options.text("cpppath").unwrap_or("cpp");
+    let path = options.text(key::CPPPATH).unwrap_or("cpp");
     let error = |source| Error::Run { path: path.to_owned(), source };
     let mut command = Command::new(path);
     command.args(arguments(options)).arg("-").stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -60,16 +61,16 @@ fn arguments(options: &Options) -> Vec<String> {
     if cfg!(target_arch = "x86_64") {
         arguments.push("-D__amd64".to_owned());
     }
-    if options.text("stdc") == Some("s") {
+    if options.text(key::STDC) == Some("s") {
         arguments.push("-traditional-cpp".to_owned());
     }
-    if options.flag("cpphdrs") {
+    if options.flag(key::CPPHDRS) {
         arguments.push("-H".to_owned());
     }
-    for (letter, list) in [("-I", "incdir"), ("-D", "define"), ("-U", "undef")] {
+    for (letter, list) in [("-I", key::INCDIR), ("-D", key::DEFINE), ("-U", key::UNDEF)] {
         arguments.extend(options.list(list).iter().map(|value| format!("{letter}{value}")));
     }
-    let more = options.list("cppargs").iter().flat_map(|words| words.split_ascii_whitespace());
+    let more = options.list(key::CPPARGS).iter().flat_map(|words| words.split_ascii_whitespace());
     arguments.extend(more.map(str::to_owned));
     arguments
 }

@@ -6,6 +6,7 @@ use super::report::Report;
 use super::run::{Failed, Run};
 use super::{dtrace_disas, dtrace_list, dtrace_trace, stability};
 use crate::options;
+use crate::options::key;
 use crate::sites::Cache;
 use std::path::Path;
 use std::process::ExitCode;
@@ -67,7 +68,7 @@ fn run(run: &mut Run) -> Result<u8, Failed> {
 /// -e: the compiler is all that is needed. Where the module is there, what matches nothing is an error too.
 fn compile_only(run: &mut Run) -> Result<u8, Failed> {
     let compiled = run.compile(0)?;
-    if run.options.text("sysroot").is_none() && !run.options.flag("zdefs") && run.device().is_ok() {
+    if run.options.text(key::SYSROOT).is_none() && !run.options.flag(key::ZDEFS) && run.device().is_ok() {
         dtrace_trace::plan(run, &compiled)?;
     }
     for program in 0..run.files.len() {
@@ -79,7 +80,7 @@ fn compile_only(run: &mut Run) -> Result<u8, Failed> {
 /// --index
 fn index_all(run: &mut Run) -> Result<u8, Failed> {
     let kernel = run.kernel()?;
-    let Some(cache) = Cache::of_user().filter(|_| !run.options.flag("nocache")) else {
+    let Some(cache) = Cache::of_user().filter(|_| !run.options.flag(key::NOCACHE)) else {
         return run.fail("there is no directory to keep an index in", Some("set HOME or XDG_CACHE_HOME"));
     };
     let dir = cache.dir().display();

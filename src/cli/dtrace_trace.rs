@@ -18,6 +18,7 @@ use crate::driver::session::{
     EnableError, Matched, Plan, PlanError, Problem, Refused, Session, Tracing as _,
 };
 use crate::options::Options;
+use crate::options::key;
 use crate::pipeline::Compiled;
 use crate::probe::{Description, Fields};
 use crate::source::Span;
@@ -66,7 +67,7 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
 /// The probes of each description, and what was left out.
 pub fn plan(run: &Run, compiled: &Compiled) -> Result<(Plan, Vec<String>), Failed> {
     let (kernel, catalog) = (run.kernel()?, run.catalog()?);
-    let plan = Plan::new(&compiled.program, &*catalog, run.options.flag("zdefs"));
+    let plan = Plan::new(&compiled.program, &*catalog, run.options.flag(key::ZDEFS));
     let plan = plan.map_err(|error| {
         run.report.diagnostic(&run.sources, &plan_diagnostic(error, compiled), run.files.first().copied());
         Failed
@@ -117,7 +118,7 @@ fn misspelt(description: &Description) -> Option<&'static str> {
 }
 
 fn allow_destructive(run: &Run, program: &Program) -> Result<(), Failed> {
-    if run.options.flag("destructive") {
+    if run.options.flag(key::DESTRUCTIVE) {
         run.report.notice("allowing destructive actions");
         return Ok(());
     }
@@ -147,18 +148,18 @@ fn destructive(program: &Program) -> Option<String> {
 fn settings(options: &Options, target: u32) -> dif::Options {
     let small = |name| u32::try_from(options.number(name)).unwrap_or(u32::MAX);
     dif::Options {
-        bufsize: options.number("bufsize"),
-        aggsize: options.number("aggsize"),
-        dynvarsize: options.number("dynvarsize"),
-        specsize: options.number("specsize"),
-        nspec: small("nspec"),
-        strsize: small("strsize"),
+        bufsize: options.number(key::BUFSIZE),
+        aggsize: options.number(key::AGGSIZE),
+        dynvarsize: options.number(key::DYNVARSIZE),
+        specsize: options.number(key::SPECSIZE),
+        nspec: small(key::NSPEC),
+        strsize: small(key::STRSIZE),
         target,
-        destructive: options.flag("destructive"),
-        clean_us: u32::try_from(options.number("cleanrate") / 1000).unwrap_or(u32::MAX),
-        cpu: options.is_set("cpu").then(|| small("cpu")),
-        overwrite: options.text("bufpolicy") == Some("ring"),
-        nojump: options.flag("nojump"),
+        destructive: options.flag(key::DESTRUCTIVE),
+        clean_us: u32::try_from(options.number(key::CLEANRATE) / 1000).unwrap_or(u32::MAX),
+        cpu: options.is_set(key::CPU).then(|| small(key::CPU)),
+        overwrite: options.text(key::BUFPOLICY) == Some("ring"),
+        nojump: options.flag(key::NOJUMP),
     }
 }
 
@@ -180,7 +181,7 @@ fn enable(
             Err(error) => error,
         };
         let memory = matches!(error, EnableError::Kernel(DriverError::Buffers | DriverError::Memory));
-        let manual = run.options.text("bufresize") == Some("manual");
+        let manual = run.options.text(key::BUFRESIZE) == Some("manual");
         if memory
             && !manual
             && halve(settings)

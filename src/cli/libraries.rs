@@ -3,19 +3,20 @@
 use super::output::reason;
 use super::run::{Failed, Run};
 use crate::dlib;
+use crate::options::key;
 use crate::pipeline::LibraryFile;
 use crate::source::{Origin, Source};
 
 impl Run {
     /// -L comes first, as it may be meant to provide what others build on.
     pub fn read_libraries(&mut self) -> Result<(), Failed> {
-        if self.options.flag("nolibs") {
+        if self.options.flag(key::NOLIBS) {
             return Ok(());
         }
-        for directory in self.options.list("libdir").to_vec() {
+        for directory in self.options.list(key::LIBDIR).to_vec() {
             self.read_directory(&directory)?;
         }
-        match self.options.text("syslibdir").map(str::to_owned) {
+        match self.options.text(key::SYSLIBDIR).map(str::to_owned) {
             Some(directory) => self.read_directory(&directory),
             None => {
                 self.add_own_libraries();

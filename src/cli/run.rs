@@ -12,6 +12,7 @@ use crate::driver::ioctl::Device;
 use crate::driver::live::Live;
 use crate::driver::process::{self, Process};
 use crate::knowledge::{Installed, Knowledge};
+use crate::options::key;
 use crate::options::{From as Setter, Options};
 use crate::parser::Macros;
 use crate::pipeline::{self, Compilation, Compiled, LibraryFile};
@@ -69,8 +70,8 @@ impl Run {
         for (name, value) in self.invocation.settings.clone().into_iter().filter(|(name, _)| name != "help") {
             self.set_option(&name, value.as_deref())?;
         }
-        self.report.errtags = self.options.flag("errtags");
-        self.report.quiet = self.options.flag("quiet");
+        self.report.errtags = self.options.flag(key::ERRTAGS);
+        self.report.quiet = self.options.flag(key::QUIET);
         Ok(())
     }
 
@@ -96,7 +97,7 @@ impl Run {
 
     fn read_script(&self, path: &str) -> Result<String, Failed> {
         let mut bytes = self.read_bytes(path)?;
-        if self.options.flag("cpp") {
+        if self.options.flag(key::CPP) {
             bytes = match cpp::preprocess(&bytes, path, &self.options) {
                 Ok(bytes) => bytes,
                 Err(error) => {
@@ -155,8 +156,8 @@ impl Run {
         let subject = self.files.first().copied();
         compiled.warnings.iter().for_each(|warning| self.report.diagnostic(&self.sources, warning, subject));
         self.options = options;
-        self.report.quiet = self.options.flag("quiet");
-        if self.options.flag("verbose") {
+        self.report.quiet = self.options.flag(key::QUIET);
+        if self.options.flag(key::VERBOSE) {
             eprint(&dif::disasm::program(&compiled.program));
         }
         Ok(compiled)
@@ -181,7 +182,7 @@ impl Run {
     pub fn with_given<T>(&self, target: u32, compile: impl FnOnce(pipeline::Given<'_>) -> T) -> T {
         let macros = self.macros(target);
         let index = |wanted| self.index(wanted);
-        let running = self.options.text("sysroot").is_none();
+        let running = self.options.text(key::SYSROOT).is_none();
         let kernel = Knowledge::new(Installed::new(running, Box::new(|| self.open_catalog())));
         let libraries = &self.libraries;
         let stability = self.invocation.verbose && self.invocation.mode != Mode::List;
@@ -198,7 +199,7 @@ impl Run {
 
     fn index(&self, wanted: Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> {
         let index = DwarfIndex::new(self.open_kernel()?, wanted);
-        let most = usize::try_from(self.options.number("maxprobes")).unwrap_or(usize::MAX);
+        let most = usize::try_from(self.options.number(key::MAXPROBES)).unwrap_or(usize::MAX);
         Ok(Box::new(index.with_max_probes(most)))
     }
 
@@ -207,18 +208,18 @@ impl Run {
         if let Some(kernel) = self.kernel.get() {
             return Ok(Arc::clone(kernel));
         }
-        let kernel = match self.options.text("sysroot") {
+        let kernel = match self.options.text(key::SYSROOT) {
             Some(path) => Kernel::sysroot(Path::new(path), None)?,
             None => Kernel::running()?,
         };
-        let cache = if self.options.flag("nocache") { None } else { Cache::of_user() };
-        let vmlinux = self.options.text("vmlinux").map(Path::new);
+        let cache = if self.options.flag(key::NOCACHE) { None } else { Cache::of_user() };
+        let vmlinux = self.options.text(key::VMLINUX).map(Path::new);
         let program = self.report.program.clone();
         let kernel = kernel
             .with_vmlinux(vmlinux)
             .with_debuginfod(Box::new(move |text| eprint(&format!("{program}: {text}\n"))))
             .with_cache(cache, Some(Box::new(Progress::default())))
-            .with_advice(!self.options.flag("zdefs"));
+            .with_advice(!self.options.flag(key::ZDEFS));
         let kernel = Arc::new(kernel);
         Ok(Arc::clone(self.kernel.get_or_init(|| kernel)))
     }
@@ -251,7 +252,7 @@ impl Run {
 
     /// What the module sees in memory, if it is there and it is that kernel's.
     pub fn live_text(&self) -> Option<Box<dyn LiveText>> {
-        if self.options.text("sysroot").is_some() {
+        if self.options.text(key::SYSROOT).is_some() {
             return None;
         }
         Some(Box::new(Live(self.device().ok()?)))

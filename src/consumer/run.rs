@@ -6,6 +6,7 @@ use crate::driver::Error as DriverError;
 use crate::driver::buffer::Drain;
 use crate::driver::process::{self, Process};
 use crate::driver::session::Tracing;
+use crate::options::key;
 use crate::uapi;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::BorrowedFd;
@@ -119,15 +120,15 @@ impl State {
     fn new(consumer: &Consumer<'_>) -> State {
         let now = Instant::now();
         State {
-            policy: match consumer.options.text("bufpolicy") {
+            policy: match consumer.options.text(key::BUFPOLICY) {
                 Some("fill") => Policy::Fill,
                 Some("ring") => Policy::Ring,
                 _ => Policy::Switch,
             },
             drain: Drain::default(),
             drops: Drops::default(),
-            next_status: now + consumer.options.period("statusrate"),
-            next_aggregations: now + consumer.options.period("aggrate"),
+            next_status: now + consumer.options.period(key::STATUSRATE),
+            next_aggregations: now + consumer.options.period(key::AGGRATE),
             draining: false,
             woken: false,
         }
@@ -146,13 +147,13 @@ impl State {
                 self.snapshot(kernel, consumer)?;
             }
             // Without aggregations too: a time in the past would make the wait none at all.
-            self.next_aggregations = now + consumer.options.period("aggrate");
+            self.next_aggregations = now + consumer.options.period(key::AGGRATE);
         }
         let busy = self.policy == Policy::Switch && self.print(kernel, consumer)?;
         self.woken &= !busy;
         if now >= self.next_status {
             self.status(kernel, consumer)?;
-            let period = consumer.options.period("statusrate");
+            let period = consumer.options.period(key::STATUSRATE);
             self.next_status = now + if self.policy == Policy::Switch { period } else { period.min(LOOK) };
         }
         // Messages refer to what was printed before them.
@@ -174,7 +175,7 @@ impl State {
     }
 
     fn snapshot(&mut self, kernel: &mut dyn Tracing, consumer: &mut Consumer<'_>) -> Result<(), Error> {
-        let tags = consumer.options.flag("droptags");
+        let tags = consumer.options.flag(key::DROPTAGS);
         let Consumer { aggregations, messages, layouts, symbols, .. } = consumer;
         kernel.aggregations(&mut |cpu, bytes, lost| {
             aggregations.absorb(bytes, layouts, *symbols);
@@ -184,7 +185,7 @@ impl State {
     }
 
     fn status(&mut self, kernel: &mut dyn Tracing, consumer: &mut Consumer<'_>) -> Result<(), Error> {
-        let tags = consumer.options.flag("droptags");
+        let tags = consumer.options.flag(key::DROPTAGS);
         let status = kernel.status()?;
         consumer.messages.extend(self.drops.status(&status, tags));
         for (cpu, lost) in kernel.drops() {

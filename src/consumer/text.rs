@@ -12,6 +12,7 @@ use crate::dif::enabled::Enabled;
 use crate::dif::record::{Layouts, Record};
 use crate::dif::shape::Shape;
 use crate::dif::{Action, ActionKind, Conversion, Display, Format, Program, Statement, StatementKind};
+use crate::options::key;
 use crate::options::{From, Options};
 use crate::probe::Fields;
 use crate::uapi::{self, Fault, Plain};
@@ -90,7 +91,7 @@ impl<'p> Consumer<'p> {
         for statement in &clause.statements {
             self.statement(index, statement, record);
         }
-        if !self.options.flag("quiet") {
+        if !self.options.flag(key::QUIET) {
             self.sink.text.str("\n");
         }
     }
@@ -104,7 +105,7 @@ impl<'p> Consumer<'p> {
     }
 
     fn row(&mut self, record: &Record<'_>) {
-        let (quiet, flow) = (self.options.flag("quiet"), self.options.flag("flowindent"));
+        let (quiet, flow) = (self.options.flag(key::QUIET), self.options.flag(key::FLOWINDENT));
         let out = &mut self.sink.text;
         if !self.heading {
             self.heading = true;
@@ -166,14 +167,14 @@ impl<'p> Consumer<'p> {
 
     fn style(&self) -> Style {
         Style {
-            quiet: self.options.flag("quiet"),
-            raw: self.options.flag("rawbytes"),
-            utf8: self.options.text("encoding") == Some("utf8"),
+            quiet: self.options.flag(key::QUIET),
+            raw: self.options.flag(key::RAWBYTES),
+            utf8: self.options.text(key::ENCODING) == Some("utf8"),
         }
     }
 
     fn indent(&self) -> usize {
-        self.options.number("stackindent") as usize
+        self.options.number(key::STACKINDENT) as usize
     }
 
     /// trace(): without a format.
@@ -232,20 +233,20 @@ impl<'p> Consumer<'p> {
     /// The rows of `ids`, joined by key, whose displays are those of `first`.
     fn print_aggregation(&mut self, first: u32, format: Option<&Format>, ids: &[u32]) {
         let order = Order {
-            by_key: self.options.flag("aggsortkey"),
-            reverse: self.options.flag("aggsortrev"),
-            position: self.options.number("aggsortpos") as usize,
-            key_position: self.options.number("aggsortkeypos") as usize,
+            by_key: self.options.flag(key::AGGSORTKEY),
+            reverse: self.options.flag(key::AGGSORTREV),
+            position: self.options.number(key::AGGSORTPOS) as usize,
+            key_position: self.options.number(key::AGGSORTKEYPOS) as usize,
         };
         // Key components print as a value that is traced does, quiet or not.
         let style = Style { quiet: false, ..self.style() };
         let (symbols, indent) = (self.symbols, self.indent());
         let index = (first as usize).saturating_sub(1);
         let keys = self.program.aggregations.get(index).map_or(&[][..], |aggregation| &aggregation.keys);
-        let zoom = self.options.flag("aggzoom");
+        let zoom = self.options.flag(key::AGGZOOM);
         let rows = self.aggregations.rows(ids, order);
         if format.is_none()
-            && self.options.flag("agghist")
+            && self.options.flag(key::AGGHIST)
             && print_bars(&mut self.sink.text, &rows, keys, zoom, symbols)
         {
             return;

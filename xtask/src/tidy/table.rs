@@ -28,6 +28,7 @@ pub const CRATES: &[(&str, &[&str])] = &[
 pub const MODULES: &[(&str, &[&str])] = &[
     ("src/attributes.rs", &[]),
     ("src/glob.rs", &[]),
+    ("src/options", &["attributes", "diag", "uapi"]),
     ("src/probe.rs", &[]),
     ("src/source.rs", &[]),
     ("src/uapi.rs", &[]),

@@ -1,0 +1,128 @@
+//! options/key.rs: the options that this program reads: a slip in a name, or a number read as a flag, does not compile.
+
+use std::marker::PhantomData;
+
+use super::table::{Kind, TABLE};
+
+/// Where an option is in [`TABLE`], and what its value is.
+pub struct Key<V> {
+    pub(super) index: usize,
+    value: PhantomData<V>,
+}
+
+impl<V> Clone for Key<V> {
+    fn clone(&self) -> Key<V> {
+        *self
+    }
+}
+
+impl<V> Copy for Key<V> {}
+
+/// Yes or no.
+pub struct Flag;
+/// A size in bytes, a rate in nanoseconds, or a number.
+pub struct Number;
+pub struct Text;
+pub struct List;
+
+#[derive(Clone, Copy)]
+enum Form {
+    Flag,
+    Number,
+    Text,
+    List,
+}
+
+const fn find(name: &str, form: Form) -> usize {
+    let mut index = 0;
+    while index < TABLE.len() {
+        if is_same(TABLE[index].name, name) {
+            let fits = match TABLE[index].kind {
+                Kind::Flag => matches!(form, Form::Flag),
+                Kind::Size { .. } | Kind::Rate { .. } | Kind::Number { .. } | Kind::Mask => {
+                    matches!(form, Form::Number)
+                }
+                Kind::Choice(_) | Kind::Text | Kind::Version | Kind::Attributes => matches!(form, Form::Text),
+                Kind::List => matches!(form, Form::List),
+            };
+            assert!(fits, "the option has values of another kind");
+            return index;
+        }
+        index += 1;
+    }
+    panic!("no option has this name")
+}
+
+const fn is_same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}
+
+macro_rules! keys {
+    ($($key:ident: $value:ident = $name:literal;)*) => {
+        $(pub const $key: Key<$value> = Key { index: find($name, Form::$value), value: PhantomData };)*
+    };
+}
+
+keys! {
+    AGGHIST: Flag = "agghist";
+    AGGRATE: Number = "aggrate";
+    AGGSIZE: Number = "aggsize";
+    AGGSORTKEY: Flag = "aggsortkey";
+    AGGSORTKEYPOS: Number = "aggsortkeypos";
+    AGGSORTPOS: Number = "aggsortpos";
+    AGGSORTREV: Flag = "aggsortrev";
+    AGGZOOM: Flag = "aggzoom";
+    AMIN: Text = "amin";
+    ARGREF: Flag = "argref";
+    BUFPOLICY: Text = "bufpolicy";
+    BUFRESIZE: Text = "bufresize";
+    BUFSIZE: Number = "bufsize";
+    CLEANRATE: Number = "cleanrate";
+    CPP: Flag = "cpp";
+    CPPARGS: List = "cppargs";
+    CPPHDRS: Flag = "cpphdrs";
+    CPPPATH: Text = "cpppath";
+    CPU: Number = "cpu";
+    DEFAULTARGS: Flag = "defaultargs";
+    DEFINE: List = "define";
+    DESTRUCTIVE: Flag = "destructive";
+    DROPTAGS: Flag = "droptags";
+    DUMP: Text = "dump";
+    DYNVARSIZE: Number = "dynvarsize";
+    EMPTY: Flag = "empty";
+    ENCODING: Text = "encoding";
+    ERRTAGS: Flag = "errtags";
+    FLOWINDENT: Flag = "flowindent";
+    INCDIR: List = "incdir";
+    JSTACKFRAMES: Number = "jstackframes";
+    JSTACKSTRSIZE: Number = "jstackstrsize";
+    LIBDIR: List = "libdir";
+    MAXPROBES: Number = "maxprobes";
+    MISSINGLOCALS: Text = "missinglocals";
+    NOCACHE: Flag = "nocache";
+    NOJUMP: Flag = "nojump";
+    NOLIBS: Flag = "nolibs";
+    NSPEC: Number = "nspec";
+    PSPEC: Flag = "pspec";
+    QUIET: Flag = "quiet";
+    RAWBYTES: Flag = "rawbytes";
+    SPECSIZE: Number = "specsize";
+    STACKFRAMES: Number = "stackframes";
+    STACKINDENT: Number = "stackindent";
+    STATUSRATE: Number = "statusrate";
+    STDC: Text = "stdc";
+    STRSIZE: Number = "strsize";
+    SYSLIBDIR: Text = "syslibdir";
+    SYSROOT: Text = "sysroot";
+    TREE: Number = "tree";
+    UNDEF: List = "undef";
+    USTACKFRAMES: Number = "ustackframes";
+    VERBOSE: Flag = "verbose";
+    VMLINUX: Text = "vmlinux";
+    ZDEFS: Flag = "zdefs";
+}

@@ -1,0 +1,244 @@
+//! options/: the options of `-x`, `#pragma D option` and setopt(), as one table.
+
+pub mod key;
+mod parse;
+mod table;
+
+use crate::diag::suggest::nearest;
+use std::time::Duration;
+
+pub use key::Key;
+use key::{Flag, List, Number, Text};
+use parse::parse;
+pub use parse::{is_version, parse_rate, parse_size};
+pub use table::{Kind, Spec, TABLE, When};
+
+/// The values of a run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// As [`TABLE`].
+    values: Vec<Value>,
+    /// The first setting that tracing cannot honour, and why.
+    unsupported: Option<(String, &'static str)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Value {
+    Unset,
+    Number(u64),
+    Text(String),
+    List(Vec<String>),
+}
+
+/// Where a setting comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum From {
+    CommandLine,
+    Program,
+    /// The action setopt(), while tracing.
+    Setopt,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error("Invalid option name")]
+    Unknown { nearest: Option<&'static str> },
+    #[error("Invalid value for specified option")]
+    Value { expected: String },
+    #[error("Option cannot be set by a D program")]
+    NotInProgram,
+    #[error("Option cannot be set while tracing")]
+    TooLate,
+    #[error("Option is not supported on Linux")]
+    Refused(&'static str),
+}
+
+impl Error {
+    /// What to do next.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Error::Unknown { nearest: Some(name) } => Some(format!("did you mean '{name}'?")),
+            Error::Unknown { nearest: None } => Some("-x help lists the options".to_owned()),
+            Error::Value { expected } => Some(format!("expected {expected}")),
+            Error::NotInProgram => Some("give it on the command line, with -x".to_owned()),
+            Error::Refused(reason) => Some((*reason).to_owned()),
+            Error::TooLate => None,
+        }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let value = |spec: &Spec| match spec.default {
+            "" => Value::Unset,
+            text => parse(spec.kind, Some(text)).unwrap_or(Value::Unset),
+        };
+        Options { values: TABLE.iter().map(value).collect(), unsupported: None }
+    }
+}
+
+impl Options {
+    pub fn set(&mut self, name: &str, value: Option<&str>, from: From) -> Result<(), Error> {
+        let Some(index) = TABLE.iter().position(|spec| spec.name == name) else {
+            return Err(Error::Unknown { nearest: nearest(name, TABLE.iter().map(|spec| spec.name)) });
+        };
+        let spec = &TABLE[index];
+        match (spec.when, from) {
+            (When::Refused(reason), From::Setopt) => return Err(Error::Refused(reason)),
+            (When::Context, From::Program) => return Err(Error::NotInProgram),
+            (When::Context | When::Compile | When::Run, From::Setopt) => return Err(Error::TooLate),
+            _ => {}
+        }
+        let parsed = parse(spec.kind, value)?;
+        let refused = match spec.when {
+            When::Refused(reason) => Some(reason),
+            _ => refused_value(name, &parsed),
+        };
+        if let Some(reason) = refused {
+            let setting = value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
+            self.unsupported.get_or_insert((setting, reason));
+        }
+        match (&mut self.values[index], parsed) {
+            (Value::List(list), Value::List(more)) => list.extend(more),
+            (slot, parsed) => *slot = parsed,
+        }
+        Ok(())
+    }
+
+    /// The first setting that tracing cannot honour, and why.
+    pub fn unsupported(&self) -> Option<(&str, &'static str)> {
+        self.unsupported.as_ref().map(|(setting, reason)| (setting.as_str(), *reason))
+    }
+
+    pub fn flag(&self, key: Key<Flag>) -> bool {
+        matches!(self.value(key), Value::Number(1..))
+    }
+
+    /// A size in bytes, a rate in nanoseconds, a number; 0 when unset.
+    pub fn number(&self, key: Key<Number>) -> u64 {
+        match self.value(key) {
+            Value::Number(number) => *number,
+            _ => 0,
+        }
+    }
+
+    /// Was it given, or has it a default?
+    pub fn is_set<V>(&self, key: Key<V>) -> bool {
+        *self.value(key) != Value::Unset
+    }
+
+    pub fn period(&self, key: Key<Number>) -> Duration {
+        Duration::from_nanos(self.number(key))
+    }
+
+    pub fn text(&self, key: Key<Text>) -> Option<&str> {
+        match self.value(key) {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn list(&self, key: Key<List>) -> &[String] {
+        match self.value(key) {
+            Value::List(list) => list,
+            _ => &[],
+        }
+    }
+
+    fn value<V>(&self, key: Key<V>) -> &Value {
+        &self.values[key.index]
+    }
+}
+
+/// The table for people: name, what it takes, default.
+pub fn describe() -> String {
+    let rows = TABLE.iter().filter(|spec| !matches!(spec.when, When::Refused(_))).map(|spec| {
+        let takes = match spec.kind {
+            Kind::Flag => String::new(),
+            Kind::Size { .. } => "SIZE".to_owned(),
+            Kind::Rate { .. } => "RATE".to_owned(),
+            Kind::Number { .. } | Kind::Mask => "N".to_owned(),
+            Kind::Choice(choices) => choices.join("|"),
+            Kind::Version => "N.N".to_owned(),
+            Kind::Attributes => "NAME/DATA/CLASS".to_owned(),
+            Kind::Text | Kind::List => "TEXT".to_owned(),
+        };
+        let when = match spec.when {
+            When::Dynamic => "also by setopt()",
+            When::Context => "not by #pragma D option",
+            _ => "",
+        };
+        format!("{:<13} {takes:<24} {:<8} {when}", spec.name, spec.default).trim_end().to_owned() + "\n"
+    });
+    format!("{:<13} {:<24} DEFAULT\n", "OPTION", "VALUE") + &rows.collect::<String>()
+}
+
+/// Of some options only one value can be honoured.
+fn refused_value(name: &str, value: &Value) -> Option<&'static str> {
+    let Value::Text(text) = value else { return None };
+    (name == "evaltime" && text != "exec")
+        .then_some("a command is stopped where its program begins: evaltime=exec")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table::SECOND;
+    use super::*;
+
+    #[test]
+    fn every_default_is_a_value_of_its_kind() {
+        for spec in TABLE.iter().filter(|spec| !spec.default.is_empty()) {
+            assert!(parse(spec.kind, Some(spec.default)).is_ok(), "{}", spec.name);
+        }
+    }
+
+    #[test]
+    fn the_table_has_no_name_twice() {
+        let mut names: Vec<_> = TABLE.iter().map(|spec| spec.name).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), TABLE.len());
+    }
+
+    #[test]
+    fn sizes_and_rates() {
+        assert_eq!(parse_size("4m"), Some(4 << 20));
+        assert_eq!(parse_size("0x10k"), Some(16 << 10));
+        assert_eq!(parse_size("99999999999999999999"), None);
+        assert_eq!(parse_size("18446744073709551615t"), None);
+        assert_eq!(parse_size("-1"), None);
+        assert_eq!(parse_size("k"), None);
+        assert_eq!(parse_rate("101hz"), Some(9_900_990));
+        assert_eq!(parse_rate("0hz"), None);
+        assert_eq!(parse_rate("2sec"), Some(2 * SECOND));
+        assert_eq!(parse_rate("5"), Some(5));
+        assert_eq!(parse_rate("s"), None);
+    }
+
+    #[test]
+    fn settings() {
+        let mut options = Options::default();
+        assert_eq!(options.number(key::BUFSIZE), 4 << 20);
+        assert!(!options.flag(key::QUIET));
+        options.set("quiet", None, From::Setopt).unwrap();
+        assert!(options.flag(key::QUIET));
+        options.set("quiet", Some("no"), From::Program).unwrap();
+        assert!(!options.flag(key::QUIET));
+        assert_eq!(
+            options.set("quite", None, From::CommandLine),
+            Err(Error::Unknown { nearest: Some("quiet") })
+        );
+        assert_eq!(options.set("bufsize", Some("1m"), From::Setopt), Err(Error::TooLate));
+        assert_eq!(options.set("cpppath", Some("x"), From::Program), Err(Error::NotInProgram));
+        assert_eq!(options.set("zonename", None, From::CommandLine), Err(Error::Unknown { nearest: None }));
+        assert!(matches!(options.set("nspec", Some("x"), From::Program), Err(Error::Value { .. })));
+        options.set("bufsize", Some("1k"), From::Program).unwrap();
+        assert_eq!(options.number(key::BUFSIZE), 4096);
+        assert!(matches!(options.set("strsize", Some("1g"), From::Program), Err(Error::Value { .. })));
+        options.set("statusrate", Some("1h"), From::Program).unwrap();
+        assert_eq!(options.number(key::STATUSRATE), 10 * SECOND);
+        options.set("define", Some("A"), From::CommandLine).unwrap();
+        options.set("define", Some("B=1"), From::CommandLine).unwrap();
+        assert_eq!(options.list(key::DEFINE), ["A", "B=1"]);
+    }
+}

@@ -1,0 +1,95 @@
+//! options/parse.rs: values of options as they are written.
+
+use super::table::{Kind, SECOND};
+use super::{Error, Value};
+use crate::attributes;
+
+pub(super) fn parse(kind: Kind, value: Option<&str>) -> Result<Value, Error> {
+    let expected = |text: &str| Error::Value { expected: text.to_owned() };
+    let text = value.filter(|text| !text.is_empty());
+    match kind {
+        Kind::Flag => match value {
+            None | Some("yes" | "on" | "enable" | "enabled" | "true" | "set") => Ok(Value::Number(1)),
+            Some("no" | "off" | "disable" | "disabled" | "false" | "unset") => Ok(Value::Number(0)),
+            Some(_) => Err(expected("no value, or yes or no")),
+        },
+        Kind::Size { min, max } => match text.and_then(parse_size) {
+            Some(size) if size <= max => Ok(Value::Number(size.max(min))),
+            Some(_) => Err(expected(&format!("a size of no more than {max} bytes"))),
+            None => Err(expected("a size such as 512, 64k, 4m or 1g")),
+        },
+        Kind::Rate { min, max } => text
+            .and_then(parse_rate)
+            .map(|period| Value::Number(period.clamp(min, max)))
+            .ok_or_else(|| expected("a rate such as 10hz, 100ms or 1s")),
+        Kind::Number { min, max } => text
+            .and_then(parse_integer)
+            .filter(|number| (min..=max).contains(number))
+            .map(Value::Number)
+            .ok_or_else(|| expected(&format!("a number from {min} to {max}"))),
+        Kind::Mask => text.and_then(parse_integer).map(Value::Number).ok_or_else(|| expected("a number")),
+        Kind::Choice(choices) => text
+            .filter(|text| choices.contains(text))
+            .map(|text| Value::Text(text.to_owned()))
+            .ok_or_else(|| expected(&format!("one of {}", choices.join(", ")))),
+        Kind::Text => text.map(|text| Value::Text(text.to_owned())).ok_or_else(|| expected("a value")),
+        Kind::Version => text
+            .filter(|text| is_version(text))
+            .map(|text| Value::Text(text.to_owned()))
+            .ok_or_else(|| expected("a version such as 1.9")),
+        Kind::Attributes => text
+            .filter(|text| attributes::parse(text).is_ok())
+            .map(|text| Value::Text(text.to_owned()))
+            .ok_or_else(|| expected("attributes such as Evolving/Evolving/Common")),
+        Kind::List => text.map(|text| Value::List(vec![text.to_owned()])).ok_or_else(|| expected("a value")),
+    }
+}
+
+/// `1.9` or `1.9.2`
+pub fn is_version(text: &str) -> bool {
+    let numbers: Vec<&str> = text.split('.').collect();
+    (2..=3).contains(&numbers.len()) && numbers.iter().all(|number| number.parse::<u8>().is_ok())
+}
+
+/// `4m`: bytes.
+pub fn parse_size(text: &str) -> Option<u64> {
+    let shift = match text.bytes().last()?.to_ascii_lowercase() {
+        b'k' => 10,
+        b'm' => 20,
+        b'g' => 30,
+        b't' => 40,
+        _ => return parse_integer(text),
+    };
+    let number = parse_integer(&text[..text.len() - 1])?;
+    number.checked_mul(1 << shift)
+}
+
+/// `10hz`, `100ms`, `1s`: nanoseconds. A number alone is nanoseconds, as in the reference.
+pub fn parse_rate(text: &str) -> Option<u64> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().ok()?;
+    let scale = match unit.to_ascii_lowercase().as_str() {
+        "hz" => return SECOND.checked_div(number),
+        "" | "ns" | "nsec" => 1,
+        "us" | "usec" => 1_000,
+        "ms" | "msec" => 1_000_000,
+        "s" | "sec" => SECOND,
+        "m" | "min" => 60 * SECOND,
+        "h" | "hour" => 3_600 * SECOND,
+        "d" | "day" => 86_400 * SECOND,
+        _ => return None,
+    };
+    number.checked_mul(scale)
+}
+
+/// Decimal, 0x hexadecimal or 0 octal.
+fn parse_integer(text: &str) -> Option<u64> {
+    let (digits, radix) = match text.as_bytes() {
+        [b'0', b'x' | b'X', _, ..] => (&text[2..], 16),
+        [b'0', _, ..] => (&text[1..], 8),
+        _ => (text, 10),
+    };
+    // from_str_radix would take a sign.
+    digits.bytes().all(|b| b.is_ascii_alphanumeric()).then(|| u64::from_str_radix(digits, radix).ok())?
+}
