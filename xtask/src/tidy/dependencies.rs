@@ -1,4 +1,4 @@
-//! The dependencies of each package: those that nothing names are none.
+//! The dependencies of each package: those that nothing names are none, and each may be shipped with ours.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -10,6 +10,9 @@ use serde::Deserialize;
 use super::{Finding, Source};
 use crate::{exec, workspace};
 
+/// What the guests, and so far the users, run.
+const PLATFORM: &str = "x86_64-unknown-linux-gnu";
+
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -17,7 +20,9 @@ struct Metadata {
 
 #[derive(Deserialize)]
 struct Package {
+    name: String,
     manifest_path: String,
+    license: Option<String>,
     dependencies: Vec<Dependency>,
 }
 
@@ -28,14 +33,9 @@ struct Dependency {
 }
 
 pub fn check(sources: &[Source]) -> Result<Vec<Finding>> {
-    let mut cargo = Command::new("cargo");
-    cargo.current_dir(workspace::root()).args(["metadata", "--no-deps", "--format-version=1", "--offline"]);
-    let text = exec::output(&mut cargo).context("tidy asks cargo for the dependencies")?;
-    let metadata: Metadata =
-        serde_json::from_str(&text).context("cargo metadata says what nobody understands")?;
     let root = workspace::root();
-    let mut findings = Vec::new();
-    for package in metadata.packages {
+    let mut findings = licences(sources)?;
+    for package in metadata(&["--no-deps"])? {
         let manifest = package.manifest_path.trim_start_matches(&root.display().to_string());
         let manifest = manifest.trim_start_matches('/');
         let folder = manifest.trim_end_matches("Cargo.toml");
@@ -53,6 +53,37 @@ pub fn check(sources: &[Source]) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
+/// Packages that do not let us pass them on under MIT or Apache-2.0, with what they ask.
+fn licences(sources: &[Source]) -> Result<Vec<Finding>> {
+    let Some(lock) = sources.iter().find(|source| source.path == "Cargo.lock") else { return Ok(Vec::new()) };
+    // Those of other systems need not be on this machine.
+    let packages = metadata(&["--filter-platform", PLATFORM])?;
+    let refused =
+        packages.iter().filter(|package| !is_allowed(package.license.as_deref().unwrap_or_default()));
+    let finding = |package: &Package| {
+        let entry = format!("name = \"{}\"", package.name);
+        let line = lock.text.lines().position(|line| line == entry).map_or(1, |line| line + 1);
+        let licence = package.license.as_deref().unwrap_or("unknown");
+        lock.finding(line, format!("the licence of {} is {licence}", package.name))
+    };
+    Ok(refused.map(finding).collect())
+}
+
+fn is_allowed(licence: &str) -> bool {
+    const ALLOWED: [&str; 8] =
+        ["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "MIT", "Unicode-3.0", "Unlicense", "Zlib"];
+    let known = |of: &spdx::LicenseReq| of.license.id().is_some_and(|id| ALLOWED.contains(&id.name));
+    spdx::Expression::parse_mode(licence, spdx::ParseMode::LAX).is_ok_and(|all| all.evaluate(known))
+}
+
+fn metadata(more: &[&str]) -> Result<Vec<Package>> {
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(workspace::root()).args(["metadata", "--format-version=1", "--offline"]).args(more);
+    let text = exec::output(&mut cargo).context("tidy asks cargo for the dependencies")?;
+    let read: Metadata = serde_json::from_str(&text).context("what cargo metadata says cannot be read")?;
+    Ok(read.packages)
+}
+
 /// Of the package in this folder; xtask is not the root's. tests/fuzz.rs takes in what the fuzz targets run.
 fn is_of(source: &Source, folder: &str) -> bool {
     let inside = source.is_rust() || source.path.ends_with(".lalrpop");
@@ -68,6 +99,17 @@ fn uses(source: &Source, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_licence_is_one_that_can_be_passed_on() {
+        for allowed in ["MIT", "MIT/Apache-2.0", "GPL-3.0-only OR MIT", "(MIT OR Apache-2.0) AND Unicode-3.0"]
+        {
+            assert!(is_allowed(allowed), "{allowed}");
+        }
+        for refused in ["", "GPL-2.0-only", "MIT AND GPL-3.0-only", "whatever"] {
+            assert!(!is_allowed(refused), "{refused}");
+        }
+    }
 
     #[test]
     fn a_dependency_is_named_somewhere() {
