@@ -78,7 +78,7 @@ fn is_allowed(licence: &str) -> bool {
 
 fn metadata(more: &[&str]) -> Result<Vec<Package>> {
     let mut cargo = Command::new("cargo");
-    cargo.current_dir(workspace::root()).args(["metadata", "--format-version=1", "--offline"]).args(more);
+    cargo.current_dir(workspace::root()).args(["metadata", "--format-version=1", "--locked"]).args(more);
     let text = exec::output(&mut cargo).context("tidy asks cargo for the dependencies")?;
     let read: Metadata = serde_json::from_str(&text).context("what cargo metadata says cannot be read")?;
     Ok(read.packages)
