@@ -20,13 +20,13 @@ enum kinst_reason kinst_want_entry(struct kinst_want *want)
 	const struct kinst_func_insn *at;
 	struct kinst_arch_insn insn;
 	enum kinst_reason reason;
-	struct kinst_user *user;
+	struct kinst_listener *listener;
 
 	if (f->reason)
 		return f->reason;
 	/* A function that kprobes must not have is no danger by way of ftrace. */
 	if (f->site && (!f->blanket || f->blanket == KINST_R_BLACKLIST))
-		return kinst_want_fentry(want, f->site, f->start, &user);
+		return kinst_want_fentry(want, f->site, f->start, &listener);
 
 	at = kinst_func_at(f, 0, &reason, NULL);
 	if (at && at->reason == KINST_R_INSN_ENDBR)
@@ -36,9 +36,9 @@ enum kinst_reason kinst_want_entry(struct kinst_want *want)
 	if (at->reason)
 		return at->reason;
 	kinst_func_decode(f, at, &insn);
-	reason = kinst_want_break(want, f, &insn, &user);
+	reason = kinst_want_break(want, f, &insn, &listener);
 	if (!reason)
-		user->ip = f->start;
+		listener->ip = f->start;
 	return reason;
 }
 
@@ -105,7 +105,7 @@ static enum kinst_reason kinst_want_exits(struct kinst_want *want, const struct 
 {
 	struct kinst_arch_insn insn;
 	enum kinst_reason reason;
-	struct kinst_user *user;
+	struct kinst_listener *listener;
 	u8 when;
 	u32 i;
 
@@ -119,11 +119,11 @@ static enum kinst_reason kinst_want_exits(struct kinst_want *want, const struct 
 			return KINST_R_MODEL;
 		if (part->insns[i].reason)
 			return part->insns[i].reason;
-		reason = kinst_want_break(want, part, &insn, &user);
+		reason = kinst_want_break(want, part, &insn, &listener);
 		if (reason)
 			return reason;
-		user->when = when;
-		user->exit = insn.addr - body->f->start;
+		listener->when = when;
+		listener->exit = insn.addr - body->f->start;
 	}
 	return KINST_OK;
 }

@@ -36,7 +36,7 @@ enum kinst_reason kinst_want_insn(struct kinst_want *want, struct kinst_result *
 	const struct kinst_func_insn *at;
 	struct kinst_arch_insn insn;
 	enum kinst_reason reason;
-	struct kinst_user *user;
+	struct kinst_listener *listener;
 
 	at = kinst_func_at(f, want->probe->offset, &reason, res);
 	if (!at)
@@ -47,10 +47,10 @@ enum kinst_reason kinst_want_insn(struct kinst_want *want, struct kinst_result *
 	if (kinst_mismatch(&insn, want->probe))
 		return KINST_R_MISMATCH;
 	if (kinst_func_is_fentry(f, at))
-		return kinst_want_fentry(want, f->site, f->start + at->offset, &user);
+		return kinst_want_fentry(want, f->site, f->start + at->offset, &listener);
 	if (at->reason)
 		return at->reason;
-	return kinst_want_break(want, f, &insn, &user);
+	return kinst_want_break(want, f, &insn, &listener);
 }
 
 /* An indirect jump, or a jump to the thunk that stands in for one. */
@@ -66,28 +66,28 @@ static bool kinst_is_indirect(const struct kinst_arch_insn *insn, struct kinst_a
 }
 
 /* When does the instruction go to the address? */
-static enum kinst_reason kinst_edge_when(const struct kinst_arch_insn *insn, unsigned long to, struct kinst_user *user)
+static enum kinst_reason kinst_edge_when(const struct kinst_arch_insn *insn, unsigned long to, struct kinst_listener *listener)
 {
 	bool taken = insn->target == to;
 	bool next = insn->addr + insn->len == to;
 
-	user->when = KINST_ALWAYS;
+	listener->when = KINST_ALWAYS;
 	switch (insn->flow) {
 	case KINST_FLOW_NEXT:
 	case KINST_FLOW_CALL:
 	case KINST_FLOW_CALL_INDIRECT:
 		return next ? KINST_OK : KINST_R_NOT_BRANCH;
 	case KINST_FLOW_BRANCH:
-		user->when = taken && next ? KINST_ALWAYS : taken ? KINST_TAKEN : KINST_NOT_TAKEN;
+		listener->when = taken && next ? KINST_ALWAYS : taken ? KINST_TAKEN : KINST_NOT_TAKEN;
 		return taken || next ? KINST_OK : KINST_R_NOT_BRANCH;
 	case KINST_FLOW_JUMP:
 	case KINST_FLOW_JUMP_INDIRECT:
 		if (insn->flow == KINST_FLOW_JUMP && taken)
 			return KINST_OK;
-		if (!kinst_is_indirect(insn, &user->way->operand))
+		if (!kinst_is_indirect(insn, &listener->way->operand))
 			return insn->flow == KINST_FLOW_JUMP ? KINST_R_NOT_BRANCH : KINST_R_UNSUPPORTED;
-		user->when = KINST_TARGET;
-		user->way->target = to;
+		listener->when = KINST_TARGET;
+		listener->way->target = to;
 		return KINST_OK;
 	case KINST_FLOW_RET:
 		return KINST_R_UNSUPPORTED;
@@ -131,7 +131,7 @@ enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *
 	const struct kinst_func_insn *at;
 	struct kinst_arch_insn insn;
 	enum kinst_reason reason;
-	struct kinst_user *user;
+	struct kinst_listener *listener;
 
 	at = kinst_func_at(f, probe->offset, &reason, res);
 	if (!at)
@@ -143,21 +143,21 @@ enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *
 		/* What ftrace serves goes on behind its site in any case. */
 		if (to != insn.addr + insn.len)
 			return KINST_R_NOT_BRANCH;
-		reason = kinst_want_fentry(want, f->site, insn.addr, &user);
+		reason = kinst_want_fentry(want, f->site, insn.addr, &listener);
 	} else {
 		/* Of a jump label, say, it matters more that it is one than where it goes now. */
 		if (at->reason)
 			return at->reason;
 		if (kinst_mismatch(&insn, probe))
 			return KINST_R_MISMATCH;
-		reason = kinst_want_break(want, f, &insn, &user);
+		reason = kinst_want_break(want, f, &insn, &listener);
 	}
 	if (reason)
 		return reason;
-	user->way = kzalloc(sizeof(*user->way), GFP_KERNEL);
-	if (!user->way)
+	listener->way = kzalloc(sizeof(*listener->way), GFP_KERNEL);
+	if (!listener->way)
 		return KINST_R_LIMIT;
-	if (user->site->slot)
-		reason = kinst_edge_when(&insn, to, user);
-	return reason ?: kinst_edge_hops(want, user->way);
+	if (listener->site->slot)
+		reason = kinst_edge_when(&insn, to, listener);
+	return reason ?: kinst_edge_hops(want, listener->way);
 }

@@ -28,7 +28,7 @@
 enum side { SIDE_ENTRY, SIDE_RETURN, NSIDES };
 
 /* A probe that wants a call; several may want the same. */
-struct kinst_call_user {
+struct kinst_call_listener {
 	u32 probe;
 	u32 next; /* 1 + index of the next one, 0: none */
 };
@@ -37,7 +37,7 @@ struct kinst_call_user {
 struct kinst_calls {
 	struct list_head node; /* in the list of all; RCU */
 	struct kinst_session *session;
-	struct kinst_call_user *users;
+	struct kinst_call_listener *users;
 	u32 n;
 	u32 nsides[NSIDES];
 	u32 first[NSIDES][NR_syscalls]; /* 1 + index of the first user */
@@ -135,7 +135,7 @@ static enum side side_of(const struct kinst_probe *probe)
 static enum kinst_reason take(struct kinst_calls *calls, const struct kinst_probe *probe, u32 index, u32 count)
 {
 	enum side side = side_of(probe);
-	struct kinst_call_user *user;
+	struct kinst_call_listener *user;
 	u32 *first;
 
 	if (probe->func >= count || !kinst_syscall_function(probe->func))

@@ -44,7 +44,7 @@ MODULE_PARM_DESC(jump, "put jumps in the place of breakpoints where that is safe
 
 /* All but the first under the sites' mutex. */
 static struct kinst_jump *kinst_jump_of[KINST_DETOURS]; /* of each detour; read by hits */
-static LIST_HEAD(kinst_hopeful); /* sites */
+static LIST_HEAD(kinst_jump_candidates); /* sites */
 static LIST_HEAD(kinst_pending); /* jumps that are prepared */
 static LIST_HEAD(kinst_undone); /* jumps that nobody comes to any more */
 
@@ -196,12 +196,12 @@ static bool kinst_is_plain(struct kinst_func *f)
 
 static bool kinst_is_wanted(const struct kinst_site *site)
 {
-	const struct kinst_user *user;
+	const struct kinst_listener *listener;
 
-	if (!jump || site->fentry || !site->armed || site->jump || site->lost || list_empty(&site->users))
+	if (!jump || site->fentry || !site->armed || site->jump || site->lost || list_empty(&site->listeners))
 		return false;
-	list_for_each_entry(user, &site->users, node)
-		if (user->points->nojump)
+	list_for_each_entry(listener, &site->listeners, node)
+		if (listener->points->nojump)
 			return false;
 	return true;
 }
@@ -271,8 +271,8 @@ static void kinst_prepare_some(void)
 	struct kinst_jump *j;
 	unsigned int n;
 
-	for (n = 0; n < KINST_JUMP_BATCH && !list_empty(&kinst_hopeful); n++) {
-		site = list_first_entry(&kinst_hopeful, struct kinst_site, hopeful);
+	for (n = 0; n < KINST_JUMP_BATCH && !list_empty(&kinst_jump_candidates); n++) {
+		site = list_first_entry(&kinst_jump_candidates, struct kinst_site, hopeful);
 		list_del_init(&site->hopeful);
 		if (!kinst_is_wanted(site))
 			continue;
@@ -337,7 +337,7 @@ static void kinst_optimize(struct work_struct *work)
 		kinst_patch_lock();
 		kinst_prepare_some();
 		kinst_patch_jumps(false);
-		more = !list_empty(&kinst_hopeful);
+		more = !list_empty(&kinst_jump_candidates);
 		pending = !list_empty(&kinst_pending);
 		kinst_patch_unlock();
 		kinst_refs_forget();
@@ -357,16 +357,16 @@ static void kinst_optimize(struct work_struct *work)
 	mutex_unlock(&kinst_sites_mutex);
 }
 
-void kinst_jump_hope(struct kinst_site *site)
+void kinst_jump_enqueue(struct kinst_site *site)
 {
 	if (!jump || !kinst_arch_can_jump())
 		return;
-	list_move_tail(&site->hopeful, &kinst_hopeful);
+	list_move_tail(&site->hopeful, &kinst_jump_candidates);
 }
 
-void kinst_jump_soon(void)
+void kinst_jump_schedule(void)
 {
-	if (!list_empty(&kinst_hopeful))
+	if (!list_empty(&kinst_jump_candidates))
 		schedule_delayed_work(&kinst_optimizer, KINST_JUMP_DELAY);
 }
 
@@ -436,7 +436,7 @@ static void kinst_jumps_over(unsigned long addr, struct list_head *list)
 void kinst_jumps_make_way(struct kinst_points *points, struct list_head *fresh)
 {
 	struct kinst_site *site;
-	struct kinst_user *user;
+	struct kinst_listener *listener;
 	struct kinst_jump *j;
 	LIST_HEAD(list);
 
@@ -446,14 +446,14 @@ void kinst_jumps_make_way(struct kinst_points *points, struct list_head *fresh)
 				kinst_jumps_over(site->addr, &list);
 	}
 	if (points->nojump) {
-		list_for_each_entry(user, &points->users, mine)
-			if (user->site && user->site->jump && !user->site->lost)
-				list_move_tail(&user->site->jump->node, &list);
+		list_for_each_entry(listener, &points->listeners, mine)
+			if (listener->site && listener->site->jump && !listener->site->lost)
+				list_move_tail(&listener->site->jump->node, &list);
 	}
 	/* What can be one again is one again soon. */
 	list_for_each_entry(j, &list, node)
-		kinst_jump_hope(j->site);
-	kinst_jump_soon();
+		kinst_jump_enqueue(j->site);
+	kinst_jump_schedule();
 	kinst_jumps_undo(&list);
 }
 

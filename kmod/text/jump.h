@@ -36,8 +36,8 @@ struct kinst_jump {
 };
 
 /* The site wants to be a jump; those that do soon will be. With the sites' mutex held. */
-void kinst_jump_hope(struct kinst_site *site);
-void kinst_jump_soon(void);
+void kinst_jump_enqueue(struct kinst_site *site);
+void kinst_jump_schedule(void);
 
 /*
  * Before the batch's sites are armed: takes back the jumps that they would be

@@ -26,22 +26,22 @@
 /* Probes that are prepared and armed under one hold of the patch lock. */
 #define KINST_BATCH 8192
 
-/* ---- users ---- */
+/* ---- listeners ---- */
 
-/* Has the session as many users as it may have, of all places or of this one? */
+/* Has the session as many listeners as it may have, of all places or of this one? */
 static bool kinst_is_crowded(const struct kinst_points *points, const struct kinst_site *site)
 {
-	struct kinst_user *user;
+	struct kinst_listener *listener;
 	u32 n = 0;
 
-	list_for_each_entry(user, &site->users, node)
-		n += user->points == points;
+	list_for_each_entry(listener, &site->listeners, node)
+		n += listener->points == points;
 	return n >= KINST_MAX_USERS_OF_SITE || points->nusers >= KINST_MAX_USERS;
 }
 
-#define KINST_CHARGE 128 /* users that are charged for at a time */
+#define KINST_CHARGE 128 /* listeners that are charged for at a time */
 
-/* Probes are charged for with the session, one user each; those that have more places make more of them. */
+/* Probes are charged for with the session, one listener each; those that have more places make more of them. */
 static bool kinst_is_paid(struct kinst_points *points)
 {
 	if (points->nusers < points->paid)
@@ -53,68 +53,68 @@ static bool kinst_is_paid(struct kinst_points *points)
 }
 
 static enum kinst_reason kinst_stage(struct kinst_want *want, struct kinst_site *site, unsigned long ip,
-				     struct kinst_user **out)
+				     struct kinst_listener **out)
 {
-	struct kinst_user *user;
+	struct kinst_listener *listener;
 
 	if (kinst_is_crowded(want->points, site) || !kinst_is_paid(want->points))
 		return KINST_R_LIMIT;
-	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
-	if (!user)
+	listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
+	if (!listener)
 		return KINST_R_LIMIT;
 	want->points->nusers++;
-	user->session = want->points->session;
-	user->site = site;
-	user->points = want->points;
-	user->ip = ip;
-	user->probe = want->index;
-	user->kind = want->probe->kind;
-	list_add_tail(&user->mine, &want->users);
-	*out = user;
+	listener->session = want->points->session;
+	listener->site = site;
+	listener->points = want->points;
+	listener->ip = ip;
+	listener->probe = want->index;
+	listener->kind = want->probe->kind;
+	list_add_tail(&listener->mine, &want->listeners);
+	*out = listener;
 	return KINST_OK;
 }
 
 enum kinst_reason kinst_want_break(struct kinst_want *want, const struct kinst_func *f,
-				   const struct kinst_arch_insn *insn, struct kinst_user **user)
+				   const struct kinst_arch_insn *insn, struct kinst_listener **listener)
 {
 	enum kinst_reason reason;
 	struct kinst_site *site = kinst_site_break(insn, f, want->fresh, &reason);
 
-	return site ? kinst_stage(want, site, insn->addr, user) : reason;
+	return site ? kinst_stage(want, site, insn->addr, listener) : reason;
 }
 
-enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr, unsigned long ip, struct kinst_user **user)
+enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr, unsigned long ip, struct kinst_listener **listener)
 {
 	enum kinst_reason reason;
 	struct kinst_site *site = kinst_site_fentry(addr, want->fresh, &reason);
 
-	return site ? kinst_stage(want, site, ip, user) : reason;
+	return site ? kinst_stage(want, site, ip, listener) : reason;
 }
 
-static void kinst_user_free(struct kinst_user *user)
+static void kinst_listener_free(struct kinst_listener *listener)
 {
-	kfree(user->way);
-	kfree(user);
+	kfree(listener->way);
+	kfree(listener);
 }
 
-/* The staged users begin to listen. */
+/* The staged listeners begin to listen. */
 static void kinst_want_commit(struct kinst_want *want)
 {
-	struct kinst_user *user;
+	struct kinst_listener *listener;
 
-	list_for_each_entry(user, &want->users, mine)
-		list_add_tail_rcu(&user->node, &user->site->users);
-	list_splice_tail_init(&want->users, &want->points->users);
+	list_for_each_entry(listener, &want->listeners, mine)
+		list_add_tail_rcu(&listener->node, &listener->site->listeners);
+	list_splice_tail_init(&want->listeners, &want->points->listeners);
 }
 
 /* The mirror of staging; last is the newest site that was there before. */
 static void kinst_want_abort(struct kinst_want *want, struct list_head *last)
 {
-	struct kinst_user *user, *next;
+	struct kinst_listener *listener, *next;
 
-	list_for_each_entry_safe(user, next, &want->users, mine) {
+	list_for_each_entry_safe(listener, next, &want->listeners, mine) {
 		want->points->nusers--;
-		kinst_user_free(user);
+		kinst_listener_free(listener);
 	}
 	while (want->fresh->prev != last)
 		kinst_site_drop(list_last_entry(want->fresh, struct kinst_site, batch));
@@ -154,7 +154,7 @@ static void kinst_arm_one(struct kinst_points *points, struct kinst_func *f, con
 	};
 	struct list_head *last = fresh->prev;
 
-	INIT_LIST_HEAD(&want.users);
+	INIT_LIST_HEAD(&want.listeners);
 	res->reason = f ? kinst_want_any(&want, res) : KINST_R_LIMIT;
 	if (res->reason)
 		kinst_want_abort(&want, last);
@@ -170,7 +170,7 @@ static void kinst_refuse_unarmed(struct kinst_points *points, struct list_head *
 				 enum kinst_reason reason, struct kinst_result *res)
 {
 	struct kinst_site *site;
-	struct kinst_user *user;
+	struct kinst_listener *listener;
 	bool any = false;
 	LIST_HEAD(dead);
 
@@ -178,18 +178,18 @@ static void kinst_refuse_unarmed(struct kinst_points *points, struct list_head *
 		if (site->armed || site->fentry != fentry)
 			continue;
 		any = true;
-		list_for_each_entry(user, &site->users, node)
-			res[user->probe].reason = reason;
+		list_for_each_entry(listener, &site->listeners, node)
+			res[listener->probe].reason = reason;
 	}
 	if (!any)
 		return;
-	list_for_each_entry(user, &points->users, mine) {
-		if (!user->site || !res[user->probe].reason)
+	list_for_each_entry(listener, &points->listeners, mine) {
+		if (!listener->site || !res[listener->probe].reason)
 			continue;
-		list_del_rcu(&user->node);
-		if (list_empty(&user->site->users))
-			list_move_tail(&user->site->batch, &dead);
-		user->site = NULL;
+		list_del_rcu(&listener->node);
+		if (list_empty(&listener->site->listeners))
+			list_move_tail(&listener->site->batch, &dead);
+		listener->site = NULL;
 	}
 	kinst_sites_remove(&dead);
 }
@@ -318,7 +318,7 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 	points->session = s;
 	points->paid = n;
 	points->nojump = s->prog.hdr->flags & KINST_IMAGE_NOJUMP;
-	INIT_LIST_HEAD(&points->users);
+	INIT_LIST_HEAD(&points->listeners);
 	order = kinst_order(probes, n, res, &count);
 	if (!order) {
 		kfree(points);
@@ -344,24 +344,24 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 
 void kinst_points_disarm(struct kinst_points *points)
 {
-	struct kinst_user *user, *next;
+	struct kinst_listener *listener, *next;
 	LIST_HEAD(dead);
 
 	mutex_lock(&kinst_sites_mutex);
-	list_for_each_entry(user, &points->users, mine) {
-		if (!user->site)
+	list_for_each_entry(listener, &points->listeners, mine) {
+		if (!listener->site)
 			continue;
-		list_del_rcu(&user->node);
-		if (list_empty(&user->site->users))
-			list_add_tail(&user->site->batch, &dead);
+		list_del_rcu(&listener->node);
+		if (list_empty(&listener->site->listeners))
+			list_add_tail(&listener->site->batch, &dead);
 	}
 	kinst_sites_remove(&dead);
 	mutex_unlock(&kinst_sites_mutex);
 
 	/* At a site that others use as well a CPU may still be on its way to us. */
 	synchronize_rcu();
-	list_for_each_entry_safe(user, next, &points->users, mine)
-		kinst_user_free(user);
+	list_for_each_entry_safe(listener, next, &points->listeners, mine)
+		kinst_listener_free(listener);
 	kfree(points);
 }
 
@@ -399,17 +399,17 @@ struct kinst_going {
 	struct list_head dead, lost;
 };
 
-/* The users stay with their sessions; they have no site any more. */
+/* The listeners stay with their sessions; they have no site any more. */
 static void kinst_site_goes(struct kinst_site *site, void *arg)
 {
 	struct kinst_going *going = arg;
-	struct kinst_user *user, *next;
+	struct kinst_listener *listener, *next;
 
 	if (!within_module(site->addr, going->mod))
 		return;
-	list_for_each_entry_safe(user, next, &site->users, node) {
-		list_del_rcu(&user->node);
-		user->site = NULL;
+	list_for_each_entry_safe(listener, next, &site->listeners, node) {
+		list_del_rcu(&listener->node);
+		listener->site = NULL;
 	}
 	list_add_tail(&site->batch, site->lost ? &going->lost : &going->dead);
 }

@@ -4,7 +4,7 @@
  *
  * A site is a place in the text where we have put something: a breakpoint, or
  * ftrace's callback. It is there once, however many probes of however many
- * sessions want it; each of those is a user of the site.
+ * sessions want it; each of those is a listener of the site.
  */
 #ifndef _KINST_PROBE_H
 #define _KINST_PROBE_H
@@ -23,7 +23,7 @@ struct kinst_jump;
 
 struct kinst_site {
 	struct hlist_node node; /* in the hash of sites; RCU */
-	struct list_head users; /* RCU */
+	struct list_head listeners; /* RCU */
 	union {
 		struct list_head batch; /* being armed, removed, or waiting for its slot to be free */
 		struct rcu_head rcu;
@@ -41,7 +41,7 @@ struct kinst_site {
 	bool lost; /* its jump was written over: it stays for ever */
 };
 
-/* When a user of a branch wants to hear of it. */
+/* When a listener of a branch wants to hear of it. */
 enum kinst_when {
 	KINST_ALWAYS = 0,
 	KINST_TAKEN,
@@ -58,7 +58,7 @@ struct kinst_hop {
 	u8 len;
 };
 
-/* What decides, besides the condition of a branch, whether control goes where a user of an edge wants to hear of it. */
+/* What decides, besides the condition of a branch, whether control goes where a listener of an edge wants to hear of it. */
 struct kinst_way {
 	unsigned long target; /* of an indirect jump */
 	struct kinst_arch_operand operand;
@@ -66,9 +66,9 @@ struct kinst_way {
 	struct kinst_hop hops[KINST_OVER];
 };
 
-struct kinst_user {
-	struct list_head node; /* in the site's users; RCU */
-	struct list_head mine; /* in the points' users */
+struct kinst_listener {
+	struct list_head node; /* in the site's listeners; RCU */
+	struct list_head mine; /* in the points' listeners */
 	struct kinst_session *session;
 	struct kinst_way *way; /* NULL: it is no edge */
 	u8 when; /* enum kinst_when */
@@ -86,29 +86,29 @@ struct kinst_user {
 
 struct kinst_points {
 	struct kinst_session *session;
-	struct list_head users;
+	struct list_head listeners;
 	u32 nusers; /* staged ones too */
-	u32 paid; /* for so many users the session has been charged */
+	u32 paid; /* for so many listeners the session has been charged */
 	bool nojump; /* breakpoints only */
 };
 
-/* A probe that is being armed: its users come all or none. */
+/* A probe that is being armed: its listeners come all or none. */
 struct kinst_want {
 	struct kinst_points *points;
 	const struct kinst_probe *probe;
 	u32 index;
 	struct kinst_func *func;
-	struct list_head users; /* staged */
+	struct list_head listeners; /* staged */
 	struct list_head *fresh; /* sites that were made for this batch */
 };
 
 /*
- * Stages a user of the instruction of f (of the ftrace site at addr). The caller has
+ * Stages a listener of the instruction of f (of the ftrace site at addr). The caller has
  * looked at the reasons against it. With the patch lock held.
  */
 enum kinst_reason kinst_want_break(struct kinst_want *want, const struct kinst_func *f,
-				   const struct kinst_arch_insn *insn, struct kinst_user **user);
-enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr, unsigned long ip, struct kinst_user **user);
+				   const struct kinst_arch_insn *insn, struct kinst_listener **listener);
+enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr, unsigned long ip, struct kinst_listener **listener);
 
 /* What stood at addr before our breakpoint or jump, and how many bytes of it; 0: nothing of ours stands there. */
 size_t kinst_site_original(unsigned long addr, const u8 **bytes);

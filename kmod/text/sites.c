@@ -2,7 +2,7 @@
 /*
  * text/sites.c: makes sites and takes them away, in batches.
  *
- *   new -> (its users are staged) -> armed -> restored -> limbo -> freed
+ *   new -> (its listeners are staged) -> armed -> restored -> limbo -> freed
  *
  * Limbo: the breakpoint is gone, but a task that was preempted in the slot may
  * still run what is in it. Only when every task has passed through the scheduler
@@ -51,7 +51,7 @@ static struct kinst_site *kinst_site_new(unsigned long addr, struct list_head *f
 
 	if (!site)
 		return NULL;
-	INIT_LIST_HEAD(&site->users);
+	INIT_LIST_HEAD(&site->listeners);
 	INIT_LIST_HEAD(&site->hopeful);
 	site->addr = addr;
 	list_add_tail(&site->batch, fresh);
@@ -130,10 +130,10 @@ void kinst_sites_arm(struct list_head *fresh)
 		/* Whoever holds the lock that we hold did not; but not all who patch ask for it. */
 		site->armed = kinst_patch_arm(site->addr, site->original);
 		if (site->armed)
-			kinst_jump_hope(site);
+			kinst_jump_enqueue(site);
 	}
 	kinst_patch_sync();
-	kinst_jump_soon();
+	kinst_jump_schedule();
 }
 
 /* ---- addresses for ftrace, as many at once as there is memory for ---- */

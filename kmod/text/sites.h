@@ -8,7 +8,7 @@
 #include <linux/mutex.h>
 #include "text/probe.h"
 
-/* Everything about sites, slots and users, but for the probe path, which reads under RCU. Before the patch lock. */
+/* Everything about sites, slots and listeners, but for the probe path, which reads under RCU. Before the patch lock. */
 extern struct mutex kinst_sites_mutex;
 
 /*

@@ -58,25 +58,25 @@ void kinst_site_for_each(void (*f)(struct kinst_site *site, void *arg), void *ar
 }
 
 /* Context: the probe path, interrupts off, the guard taken. */
-static __always_inline void kinst_run_user(const struct kinst_user *user, struct pt_regs *regs, struct kinst_hit *hit)
+static __always_inline void kinst_fire_listener(const struct kinst_listener *listener, struct pt_regs *regs, struct kinst_hit *hit)
 {
-	u32 kind = user->kind;
+	u32 kind = listener->kind;
 
-	regs->ip = user->ip;
+	regs->ip = listener->ip;
 	hit->kind = kind;
 	hit->nargs = 0;
 	if (kind == KINST_P_FBT_ENTRY) {
 		kinst_arch_args(regs, hit->args);
 		hit->nargs = 6;
 	} else if (unlikely(kind == KINST_P_FBT_RETURN)) {
-		hit->args[0] = user->exit;
+		hit->args[0] = listener->exit;
 		hit->args[1] = kinst_arch_return_value(regs);
 		hit->nargs = 2;
 	}
-	kinst_fire_guarded(user->session, user->probe, hit);
+	kinst_fire_guarded(listener->session, listener->probe, hit);
 }
 
-/* Context: the probe path, interrupts off. Does an indirect jump go where the user wants it? */
+/* Context: the probe path, interrupts off. Does an indirect jump go where the listener wants it? */
 static __always_inline bool kinst_jumps(const struct kinst_way *way, const struct pt_regs *regs)
 {
 	unsigned long to;
@@ -90,19 +90,19 @@ static __always_inline bool kinst_jumps(const struct kinst_way *way, const struc
 	return to == way->target;
 }
 
-/* Context: the probe path, interrupts off. Does control go the user's way? */
-static __probe_path bool kinst_goes(const struct kinst_site *site, const struct kinst_user *user, const struct pt_regs *regs)
+/* Context: the probe path, interrupts off. Does control go the listener's way? */
+static __probe_path bool kinst_goes(const struct kinst_site *site, const struct kinst_listener *listener, const struct pt_regs *regs)
 {
-	const struct kinst_way *way = user->way;
+	const struct kinst_way *way = listener->way;
 	bool taken;
 	u8 i;
 
-	if (user->when == KINST_TARGET) {
+	if (listener->when == KINST_TARGET) {
 		if (!kinst_jumps(way, regs))
 			return false;
-	} else if (user->when != KINST_ALWAYS) {
+	} else if (listener->when != KINST_ALWAYS) {
 		taken = site->cond && kinst_arch_taken(site->cond, regs);
-		if ((user->when == KINST_TAKEN) != taken)
+		if ((listener->when == KINST_TAKEN) != taken)
 			return false;
 	}
 	for (i = 0; way && i < way->nhops; i++) {
@@ -115,21 +115,21 @@ static __probe_path bool kinst_goes(const struct kinst_site *site, const struct 
 }
 NOKPROBE_SYMBOL(kinst_goes);
 
-/* Does the user want to hear of this hit? */
-static __always_inline bool kinst_wants(const struct kinst_site *site, const struct kinst_user *user,
+/* Does the listener want to hear of this hit? */
+static __always_inline bool kinst_wants(const struct kinst_site *site, const struct kinst_listener *listener,
 					const struct pt_regs *regs)
 {
-	return likely(!user->way && !user->when) || kinst_goes(site, user, regs);
+	return likely(!listener->way && !listener->when) || kinst_goes(site, listener, regs);
 }
 
 /* Context: the probe path. */
 static __probe_path void kinst_turn_all_away(const struct kinst_site *site, const struct pt_regs *regs)
 {
-	struct kinst_user *user;
+	struct kinst_listener *listener;
 
-	list_for_each_entry_rcu(user, &site->users, node, true)
-		if (kinst_wants(site, user, regs))
-			kinst_turn_away(user->session, user->kind);
+	list_for_each_entry_rcu(listener, &site->listeners, node, true)
+		if (kinst_wants(site, listener, regs))
+			kinst_turn_away(listener->session, listener->kind);
 }
 NOKPROBE_SYMBOL(kinst_turn_all_away);
 
@@ -137,7 +137,7 @@ NOKPROBE_SYMBOL(kinst_turn_all_away);
 void __probe_path kinst_hit(struct kinst_site *site, struct pt_regs *regs)
 {
 	struct kinst_guard *guard = kinst_guard_take();
-	struct kinst_user *user;
+	struct kinst_listener *listener;
 
 	if (unlikely(!guard)) {
 		kinst_turn_all_away(site, regs);
@@ -145,9 +145,9 @@ void __probe_path kinst_hit(struct kinst_site *site, struct pt_regs *regs)
 	}
 	guard->hit.regs = regs;
 	guard->hit.fuel = KINST_HIT_FUEL;
-	list_for_each_entry_rcu(user, &site->users, node, true)
-		if (kinst_wants(site, user, regs))
-			kinst_run_user(user, regs, &guard->hit);
+	list_for_each_entry_rcu(listener, &site->listeners, node, true)
+		if (kinst_wants(site, listener, regs))
+			kinst_fire_listener(listener, regs, &guard->hit);
 	kinst_guard_give(guard);
 }
 NOKPROBE_SYMBOL(kinst_hit);
