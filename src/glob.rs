@@ -49,7 +49,6 @@ fn glob_matches(glob: &[char], text: &str) -> bool {
             glob = rest;
             continue;
         }
-        let before = text.clone();
         match (text.next(), glob.is_empty()) {
             (None, true) => return true,
             (Some(c), false) => {
@@ -58,11 +57,8 @@ fn glob_matches(glob: &[char], text: &str) -> bool {
                     continue;
                 }
             }
-            (None, false) => {
-                // Text is over; only further `*` could match, and those were taken above.
-                let _ = before;
-                return false;
-            }
+            // Text is over; only further `*` could match, and those were taken above.
+            (None, false) => return false,
             (Some(_), true) => {}
         }
         let Some((after, mut from)) = retry.take() else { return false };

@@ -13,7 +13,7 @@ pub struct Progress {
     bar: OnceLock<(ProgressBar, Instant)>,
 }
 
-const PATIENCE: Duration = Duration::from_millis(300);
+const SHOWN_AFTER: Duration = Duration::from_millis(300);
 
 impl Watch for Progress {
     fn start(&self, bytes: u64) {
@@ -24,7 +24,7 @@ impl Watch for Progress {
     fn advance(&self, bytes: u64) {
         let Some((bar, started)) = self.bar.get() else { return };
         bar.inc(bytes);
-        if bar.is_hidden() && started.elapsed() > PATIENCE {
+        if bar.is_hidden() && started.elapsed() > SHOWN_AFTER {
             // Hidden still where standard error is no terminal.
             bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
             let style = ProgressStyle::with_template("indexing debug information {bar:30} {percent}% {eta}");

@@ -68,13 +68,13 @@ impl Report {
     }
 }
 
-/// Whether what is written there is painted: a terminal, and nobody minds.
+/// Whether what is written there is painted: a terminal, and NO_COLOR is unset.
 pub fn in_color(to: &impl IsTerminal) -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !no_color && to.is_terminal()
 }
 
-/// Nobody left to read a message is no reason to stop.
+/// A closed pipe is no reason to stop.
 fn write(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

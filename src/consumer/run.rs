@@ -40,7 +40,7 @@ pub enum Error {
 }
 
 /// Between two drains of a busy trace: each costs a round over all CPUs. The first record is not held up.
-const BREATH: Duration = Duration::from_millis(10);
+const DRAIN_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Traces until the program, the user or the processes end it. The exit status is the program's.
 pub fn run(
@@ -52,7 +52,7 @@ pub fn run(
     let mut state = State::new(consumer);
     for process in watch.processes.iter_mut() {
         process.release()?;
-        look(consumer, process);
+        wait_until_mapped(consumer, process);
     }
     loop {
         let busy = state.work(kernel, consumer, watch.say)?;
@@ -84,11 +84,11 @@ enum Policy {
 }
 
 /// How often exit() and full buffers are looked for where records do not tell.
-const LOOK: Duration = Duration::from_millis(100);
+const STATUS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The command of -c counts as started a moment before its program is in memory, and its libraries come after that: it is
 /// looked at until no more come, or it has ended.
-fn look(consumer: &Consumer<'_>, process: &Process) {
+fn wait_until_mapped(consumer: &Consumer<'_>, process: &Process) {
     const TRIES: u32 = 20;
     const SETTLED: u32 = 3;
     let (mut files, mut same) = (0, 0);
@@ -154,7 +154,8 @@ impl State {
         if now >= self.next_status {
             self.status(kernel, consumer)?;
             let period = consumer.options.period(key::STATUSRATE);
-            self.next_status = now + if self.policy == Policy::Switch { period } else { period.min(LOOK) };
+            self.next_status =
+                now + if self.policy == Policy::Switch { period } else { period.min(STATUS_INTERVAL) };
         }
         // Messages refer to what was printed before them.
         consumer.sink.flush()?;
@@ -214,7 +215,7 @@ impl State {
         let mut fds = vec![PollFd::from_borrowed_fd(watch.signal, PollFlags::IN)];
         fds.extend(watch.processes.iter().map(|process| PollFd::new(process, PollFlags::IN)));
         if busy {
-            timeout = timeout.min(BREATH);
+            timeout = timeout.min(DRAIN_INTERVAL);
         } else if self.policy == Policy::Switch {
             fds.push(PollFd::from_borrowed_fd(kernel.readable(), PollFlags::IN));
         }

@@ -420,7 +420,7 @@ impl TableReader<'_> {
     fn table<T: Plain>(&mut self, table: uapi::Table) -> Result<Vec<T>, DecodeError> {
         let error = DecodeError::Table(self.number);
         self.number += 1;
-        // Where nothing is, is not looked at.
+        // The offset of an empty table is not checked.
         if table.count == 0 {
             return Ok(Vec::new());
         }

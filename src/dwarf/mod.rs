@@ -36,9 +36,9 @@ pub struct InlineCopy {
     pub die: u64,
     /// Where it is entered, if that is said; else where its code begins.
     pub entry: u64,
-    /// It need not be worked out where it is entered: the debug information says so, or its compiler is one that would
-    /// have said if it were not where the code begins.
-    pub told: bool,
+    /// `entry` is where control enters: the debug information says so, or its compiler would have said if it were not
+    /// where the code begins. Otherwise it is only the lowest address.
+    pub entry_is_exact: bool,
     /// Sorted, disjoint, not empty; none are left of a copy whose instructions were all optimised away.
     pub ranges: Vec<Range<u64>>,
     /// Where the function is called, if the walk was asked for it.

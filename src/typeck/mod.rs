@@ -350,6 +350,6 @@ impl<'a> Checker<'a> {
             true => Ok(Some(checked)),
             false => Err(Box::new(Error::PredicateNotScalar { found: checked.ty, span: predicate.span })),
         });
-        self.in_its_place(checked)
+        self.reject_misplaced_action(checked)
     }
 }

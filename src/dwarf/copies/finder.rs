@@ -144,8 +144,9 @@ impl<'a> CopyFinder<'_, 'a> {
             file: unit.file_path(self.dwarf, attributes.call_file).unwrap_or_else(|| "??".to_owned()),
             line: attributes.call_line,
         });
-        let told = unit.tells_entries || attributes.extent.tells_entry();
-        let copy = InlineCopy { die: unit.global(offset), entry, told, ranges: merge(listed), call };
+        let entry_is_exact = unit.tells_entries || attributes.extent.tells_entry();
+        let copy =
+            InlineCopy { die: unit.global(offset), entry, entry_is_exact, ranges: merge(listed), call };
         Ok(Found::Copy { name, copy })
     }
 }

@@ -43,7 +43,7 @@ fn together(callers: &Callers<'_>, live: &[Vec<&InlineCopy>], left: &mut [Left])
         }
         for (entry, indices) in same.into_iter().filter(|(_, indices)| indices.len() > 1) {
             let ranges = union(indices.iter().flat_map(|index| &copies[*index].ranges));
-            merged.push(InlineCopy { entry, told: true, ranges, ..copies[indices[0]].clone() });
+            merged.push(InlineCopy { entry, entry_is_exact: true, ranges, ..copies[indices[0]].clone() });
             firsts.push(at + indices[0]);
             for index in &indices[1..] {
                 let other = &mut left[at + index];

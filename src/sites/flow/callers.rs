@@ -99,10 +99,10 @@ impl<'a> Callers<'a> {
         let caller = group.first().and_then(|(_, first)| self.caller(copies[*first].entry));
         let mut flow = caller.map_or(Err(Undecodable::NoCode), |caller| self.flow(caller));
         let answers = group.iter().map(|(_, index)| {
-            let InlineCopy { mut entry, told, ref ranges, .. } = *copies[*index];
+            let InlineCopy { mut entry, entry_is_exact, ref ranges, .. } = *copies[*index];
             let known = match &mut flow {
                 Ok(flow) => {
-                    if !told {
+                    if !entry_is_exact {
                         entry = flow.entered(entry, ranges);
                     }
                     let exits = flow.exits(entry, ranges).map(|exits| (flow.stand_ins(entry), exits));

@@ -26,16 +26,16 @@ pub struct Built {
 }
 
 /// Indices that nobody asked for are made if that is a matter of seconds; a slower machine walks for each question.
-const PATIENCE: Duration = Duration::from_secs(5);
+const UNASKED_BUILD_BUDGET: Duration = Duration::from_secs(5);
 
 /// So few bytes of debug information are read at once even where everything else is busy.
-const SMALL: u64 = 1 << 20;
+const READ_WHOLE_BELOW: u64 = 1 << 20;
 
 /// What was read of a file is given back after so many bytes: the pages stay with the system, and are not ours.
 const GIVE_BACK: u64 = 64 << 20;
 
 /// When the speed of the machine can be told.
-const FIRST_LOOK: Duration = Duration::from_millis(200);
+const SPEED_SAMPLE_AFTER: Duration = Duration::from_millis(200);
 
 impl Kernel {
     /// The kept index of a module, if there is one for this very file.
@@ -80,7 +80,8 @@ impl Kernel {
         };
         let missing = self.not_indexed(&needed);
         let can_be_written = || self.cache().is_some_and(|cache| cache.can_be_written());
-        let built = missing.is_empty() || can_be_written() && self.build(&missing, Some(PATIENCE));
+        let built =
+            missing.is_empty() || can_be_written() && self.build(&missing, Some(UNASKED_BUILD_BUDGET));
         if built && knowing.is_none() {
             self.write_directory(modules.len() == self.modules().len());
         }
@@ -147,7 +148,7 @@ impl Kernel {
     fn build(&self, modules: &[usize], patience: Option<Duration>) -> bool {
         let size = |module: &usize| (*module, self.debug(*module).map_or(0, Image::debug_info_size));
         let mut sizes: Vec<(usize, u64)> = modules.iter().map(size).collect();
-        // The large ones first, that no thread has nothing to do at the end.
+        // Largest first, so that no thread idles at the end.
         sizes.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
         let total = sizes.iter().map(|(_, size)| size).sum();
         let watch = self.kept.watch.as_deref();
@@ -291,8 +292,8 @@ impl Pace {
         let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let elapsed = self.started.elapsed();
         if let Some(patience) = self.patience
-            && elapsed > FIRST_LOOK
-            && self.total > SMALL
+            && elapsed > SPEED_SAMPLE_AFTER
+            && self.total > READ_WHOLE_BELOW
             && done < self.total / 2
         {
             let expected = elapsed.as_secs_f64() * self.total as f64 / done.max(1) as f64;

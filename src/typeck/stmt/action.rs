@@ -19,11 +19,11 @@ use crate::vocabulary::builtin::{Action, Entry, What};
 impl Checker<'_> {
     pub(in crate::typeck) fn check_stmt(&mut self, expr: &ast::Expr) -> Result<Stmt> {
         let stmt = self.check_statement(expr);
-        self.in_its_place(stmt)
+        self.reject_misplaced_action(stmt)
     }
 
     /// The result, if no action stood in the place of a value.
-    pub(in crate::typeck) fn in_its_place<T>(&mut self, result: Result<T>) -> Result<T> {
+    pub(in crate::typeck) fn reject_misplaced_action<T>(&mut self, result: Result<T>) -> Result<T> {
         let Some(misplaced) = self.misplaced.take() else { return result };
         match result {
             Ok(_) => Err(Box::new(misplaced)),

@@ -100,7 +100,7 @@ fn print_paths() -> Result<()> {
         }
     }
     match std::io::stdout().write_all(text.as_bytes()) {
-        // Who reads has read enough.
+        // The reader closed the pipe.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         result => Ok(result?),
     }

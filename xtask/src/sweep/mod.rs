@@ -81,7 +81,7 @@ pub enum Load {
 }
 
 /// How often a batch fails, or the guest dies in it without a cause that is found, before the sweep goes on behind it.
-const PATIENCE: usize = 3;
+const MOST_TRIES: usize = 3;
 
 pub fn main(options: &Options) -> Result<ExitCode> {
     let bench = Bench::new(options)?;
@@ -164,7 +164,7 @@ fn fault(bench: &Bench, state: &mut State, run: &Run, what: &str, progress: &Pro
     bisect::investigate(bench, state, begun, &mut finding, progress)?;
     match &finding.skip {
         Some(skip) => state.skip.push(*skip),
-        None if tried >= PATIENCE => {
+        None if tried >= MOST_TRIES => {
             finding.left_out = true;
             state.skip.push((begun.first_address()?, begun.last_address()? + 1));
         }
