@@ -7,6 +7,31 @@
 //!                                 │                       │                                                    │
 //!                         sites (where to probe)     types (BTF, DWARF, D)                  records ─consumer→ text | JSON
 //! ```
+//!
+//! A program compiles without a kernel as far as it names nothing of one:
+//!
+//! ```
+//! use kinst::options::Options;
+//! use kinst::parser::Macros;
+//! use kinst::pipeline::{self, Given};
+//! use kinst::source::{Origin, Source, Sources};
+//! use kinst::types::intrinsic::Intrinsic;
+//!
+//! let mut sources = Sources::default();
+//! let text = "tick-1s { @[execname] = count(); }".to_owned();
+//! let file = sources.add(Source { name: "example.d".to_owned(), origin: Origin::Script, text });
+//! let given = Given {
+//!     macros: &Macros::default(),
+//!     kernel: &Intrinsic,
+//!     places: &Intrinsic,
+//!     index: &|_| unreachable!("no inlined function is named"),
+//!     libraries: &[],
+//!     stability: false,
+//! };
+//! let compiled = pipeline::compile(&sources, &[file], given, &mut Options::default()).result.unwrap();
+//! assert_eq!(compiled.program.aggregations.len(), 1);
+//! assert_eq!(compiled.program.clauses[0].probes[0].to_string(), ":::tick-1s");
+//! ```
 
 pub mod cli;
 pub mod pipeline;
