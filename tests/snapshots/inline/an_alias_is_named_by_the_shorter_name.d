@@ -1,0 +1,1 @@
+kinst::aliased:entry { trace(1); }

@@ -1,0 +1,5 @@
+kinst::in_twice:entry,
+fbt::x:entry
+{
+    @ = count();
+}

@@ -1,0 +1,1 @@
+kinst::caller:12, kinst::caller: { trace(1); }

@@ -1,0 +1,1 @@
+kinst:vmlinux:hoisted:entry { trace(arg0); }

@@ -1,0 +1,1 @@
+kinst::caller:entry { trace(1); }

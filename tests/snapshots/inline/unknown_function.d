@@ -1,0 +1,1 @@
+kinst::in_twicer:entry { trace(1); }
