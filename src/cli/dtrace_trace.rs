@@ -66,14 +66,14 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
 
 /// The probes of each description, and what was left out.
 pub fn plan(run: &Run, compiled: &Compiled) -> Result<(Plan, Vec<String>), Failed> {
-    let (kernel, catalog) = (run.kernel()?, run.catalog()?);
+    let catalog = run.catalog()?;
     let plan = Plan::new(&compiled.program, &*catalog, run.options.flag(key::ZDEFS));
     let plan = plan.map_err(|error| {
         run.report.diagnostic(&run.sources, &plan_diagnostic(error, compiled), run.files.first().copied());
         Failed
     })?;
     if plan.enabled.probes.iter().any(|probe| probe.place.is_text())
-        && let Err(diagnostic) = kernel.require_addresses()
+        && let Err(diagnostic) = catalog.kernel().require_addresses()
     {
         run.report.diagnostic(&run.sources, &diagnostic, None);
         return Err(Failed);

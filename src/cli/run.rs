@@ -226,10 +226,7 @@ impl Run {
 
     /// As [`Run::open_kernel`], the reason reported.
     pub fn kernel(&self) -> Result<Arc<Kernel>, Failed> {
-        self.open_kernel().map_err(|diagnostic| {
-            self.report.diagnostic(&self.sources, &diagnostic, None);
-            Failed
-        })
+        self.reported(self.open_kernel())
     }
 
     /// The probes that there are. What the module sees in memory counts if the kernel is the running one.
@@ -244,7 +241,11 @@ impl Run {
 
     /// As [`Run::open_catalog`], the reason reported.
     pub fn catalog(&self) -> Result<Arc<Catalog>, Failed> {
-        self.open_catalog().map_err(|diagnostic| {
+        self.reported(self.open_catalog())
+    }
+
+    fn reported<T>(&self, result: Result<T, Box<Diagnostic>>) -> Result<T, Failed> {
+        result.map_err(|diagnostic| {
             self.report.diagnostic(&self.sources, &diagnostic, None);
             Failed
         })

@@ -49,15 +49,18 @@ impl Checker<'_> {
         for item in &program.items {
             let plain::Item::Clause(clause) = item else { continue };
             let named = self.variables_named(clause).any();
-            for probe in clause.probes.iter().filter(|probe| is_of_kinst(probe)) {
+            for probe in clause.probes.iter().filter(|probe| is_of_kinst(&probe.kind)) {
                 if !named && !self.env.stability {
                     continue;
                 }
-                let sites = self.sites_of(probe);
-                // For the types of its arguments: of the innermost copy.
-                let alone = sites.iter().map(|site| Site { copy: None, ..site.clone() });
-                asked.extend(alone.filter(|_| self.env.stability));
-                asked.extend(sites.iter().filter(|_| named).cloned());
+                let sites = self.sites_of(&probe.kind);
+                // For the types of its arguments, which only one instruction has: of the innermost copy.
+                if let [site] = &sites[..]
+                    && self.env.stability
+                {
+                    asked.push(Site { copy: None, ..site.clone() });
+                }
+                asked.extend(sites.into_iter().filter(|_| named));
             }
         }
         if asked.len() > 1 {
@@ -73,7 +76,7 @@ impl Checker<'_> {
     ) -> Result<Option<Vec<typed::Clause>>> {
         let named = self.variables_named(clause);
         let is_place =
-            |probe: &ProbeDesc| named.any() && is_of_kinst(probe) || named.locals && is_entry(probe);
+            |probe: &ProbeDesc| named.any() && is_of_kinst(&probe.kind) || named.locals && is_entry(probe);
         let (sites, others): (Vec<ProbeDesc>, Vec<ProbeDesc>) =
             clause.probes.iter().cloned().partition(is_place);
         if sites.is_empty() {
@@ -126,7 +129,7 @@ impl Checker<'_> {
             Description::Id(_) => return Err(nothing()),
         };
         let described = |kind| ProbeDesc { kind, span: probe.span };
-        let places: Vec<(ProbeDesc, Site)> = match is_of_kinst(probe) {
+        let places: Vec<(ProbeDesc, Site)> = match is_of_kinst(&probe.kind) {
             true => {
                 let sites = self.env.places.instructions(fields);
                 let error = |diagnostic| Box::new(Error::Description { diagnostic, span: probe.span });
@@ -149,11 +152,13 @@ impl Checker<'_> {
     }
 
     /// The instructions that a description of kinst names; none, if it cannot be. Whether it can is asked later.
-    pub(in crate::typeck) fn sites_of(&self, probe: &ProbeDesc) -> Vec<Site> {
-        match &probe.kind {
+    pub(in crate::typeck) fn sites_of(&self, description: &Description) -> Vec<Site> {
+        match description {
             Description::Site(site) => vec![Site::clone(site)],
-            Description::Fields(fields) => self.env.places.instructions(fields).unwrap_or_default(),
-            Description::Id(_) => Vec::new(),
+            Description::Fields(fields) if is_of_kinst(description) => {
+                self.env.places.instructions(fields).unwrap_or_default()
+            }
+            Description::Fields(_) | Description::Id(_) => Vec::new(),
         }
     }
 
@@ -224,8 +229,8 @@ fn first_instruction(fields: &Fields) -> Site {
 }
 
 /// An instruction of the kernel, or several.
-pub(in crate::typeck) fn is_of_kinst(probe: &ProbeDesc) -> bool {
-    match &probe.kind {
+pub(in crate::typeck) fn is_of_kinst(description: &Description) -> bool {
+    match description {
         Description::Site(_) => true,
         Description::Fields(fields) => fields.provider == "kinst" && !fields.function.is_empty(),
         Description::Id(_) => false,

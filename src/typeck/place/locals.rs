@@ -89,7 +89,7 @@ impl Checker<'_> {
         span: Span,
     ) -> Option<Result<Expr>> {
         // fbt's are those of the prototype.
-        let place = self.place.clone().filter(|place| is_of_kinst(&place.probe))?;
+        let place = self.place.clone().filter(|place| is_of_kinst(&place.probe.kind))?;
         Some(self.site_argument(&place, number, index, span))
     }
 
@@ -110,13 +110,7 @@ impl Checker<'_> {
 
     /// The variables at a description that names one instruction.
     pub(in crate::typeck) fn scope_of(&self, description: &Description) -> Option<InScope> {
-        let found = match description {
-            Description::Site(site) => vec![Site::clone(site)],
-            Description::Fields(fields) if fields.provider == "kinst" && !fields.function.is_empty() => {
-                self.env.places.instructions(fields).unwrap_or_default()
-            }
-            Description::Fields(_) | Description::Id(_) => Vec::new(),
-        };
+        let found = self.sites_of(description);
         let [site] = &found[..] else { return None };
         // What a listing shows is of the innermost copy.
         self.env.places.scopes(&[Site { copy: None, ..site.clone() }]).pop()

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::usetree::{Root, module_of, named};
+use super::usetree::{Read, Root};
 use super::{Finding, Source};
 
 /// What uses what, by folder: the modules in it, as `from → to`, with the file and line of one use.
 type Uses<'a> = BTreeMap<Vec<String>, BTreeMap<(String, String), (&'a Source, usize)>>;
 
-pub fn check(sources: &[Source]) -> Vec<Finding> {
+pub fn check(files: &[Read<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (folder, uses) in uses(sources) {
+    for (folder, uses) in uses(files) {
         let mut edges: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (from, to) in uses.keys() {
             edges.entry(from).or_default().insert(to);
@@ -53,17 +53,11 @@ fn circle<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &'a str) -> O
     None
 }
 
-fn uses(sources: &[Source]) -> Uses<'_> {
-    let is_product = |source: &&Source| source.is_rust() && source.is_in(&["src"]) && !source.is_test();
-    let product: Vec<(&Source, Vec<String>)> = sources
-        .iter()
-        .filter(is_product)
-        .filter_map(|source| Some((source, module_of(&source.path)?)))
-        .collect();
-    let modules: BTreeSet<&[String]> = product.iter().map(|(_, module)| module.as_slice()).collect();
-    let mut uses: Uses<'_> = BTreeMap::new();
-    for (source, module) in &product {
-        for named in named(&source.text, module).unwrap_or_default() {
+fn uses<'a>(files: &[Read<'a>]) -> Uses<'a> {
+    let modules: BTreeSet<&[String]> = files.iter().map(|file| file.module.as_slice()).collect();
+    let mut uses: Uses<'a> = BTreeMap::new();
+    for Read { source, module, named } in files {
+        for named in named {
             if named.root != Root::Own {
                 continue;
             }
@@ -85,12 +79,13 @@ fn uses(sources: &[Source]) -> Uses<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::usetree::read;
     use super::*;
 
     fn messages(files: &[(&str, &str)]) -> Vec<String> {
         let source = |(path, text): &(&str, &str)| Source { path: (*path).into(), text: (*text).into() };
         let sources: Vec<Source> = files.iter().map(source).collect();
-        check(&sources).into_iter().map(|f| f.shown()).collect()
+        check(&read(&sources).0).into_iter().map(|f| f.shown()).collect()
     }
 
     #[test]

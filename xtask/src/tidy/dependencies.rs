@@ -43,12 +43,10 @@ pub fn check(sources: &[Source]) -> Result<Vec<Finding>> {
         let Some(file) = sources.iter().find(|source| source.path == manifest) else { continue };
         let names: BTreeSet<String> =
             package.dependencies.iter().map(|of| of.rename.clone().unwrap_or(of.name.clone())).collect();
-        findings.extend(names.iter().filter(|name| !own.iter().any(|source| uses(source, name))).map(
-            |name| {
-                let line = file.text.lines().position(|line| line.starts_with(&format!("{name} ")));
-                file.finding(line.map_or(1, |line| line + 1), format!("nothing uses the dependency {name}"))
-            },
-        ));
+        findings.extend(names.iter().filter(|name| !is_used(name, &own)).map(|name| {
+            let line = file.text.lines().position(|line| line.starts_with(&format!("{name} ")));
+            file.finding(line.map_or(1, |line| line + 1), format!("nothing uses the dependency {name}"))
+        }));
     }
     Ok(findings)
 }
@@ -90,10 +88,11 @@ fn is_of(source: &Source, folder: &str) -> bool {
     inside && source.path.starts_with(folder) && (!folder.is_empty() || !source.is_in(&["xtask"]))
 }
 
-fn uses(source: &Source, name: &str) -> bool {
+fn is_used(name: &str, sources: &[&Source]) -> bool {
     let name = name.replace('-', "_");
     let path = Regex::new(&format!(r"\b{name}(::|;| as |!)")).expect("a crate's name is plain");
-    source.text.lines().any(|line| !line.trim_start().starts_with("//") && path.is_match(line))
+    let code = |line: &&str| !line.trim_start().starts_with("//");
+    sources.iter().any(|source| source.text.lines().filter(code).any(|line| path.is_match(line)))
 }
 
 #[cfg(test)]
@@ -114,9 +113,9 @@ mod tests {
     #[test]
     fn a_dependency_is_named_somewhere() {
         let source = |text: &str| Source { path: "src/x.rs".into(), text: text.into() };
-        assert!(uses(&source("use crc32fast;"), "crc32fast"));
-        assert!(uses(&source("    signal_hook::flag::register()"), "signal-hook"));
-        assert!(!uses(&source("// use anstream::print;\nlet anstream_s = 1;"), "anstream"));
+        assert!(is_used("crc32fast", &[&source("use crc32fast;")]));
+        assert!(is_used("signal-hook", &[&source("    signal_hook::flag::register()")]));
+        assert!(!is_used("anstream", &[&source("// use anstream::print;\nlet anstream_s = 1;")]));
         assert!(
             is_of(&source(""), "") && !is_of(&Source { path: "xtask/src/x.rs".into(), text: "".into() }, "")
         );

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::table::{CRATES, IMPURE_PATHS, MODULES, PURE};
-use super::usetree::{Named, Root, module_of, named};
+use super::usetree::{Named, Read, Root};
 use super::{Finding, Source};
 
 /// The rows of the tables that something has used.
@@ -15,24 +15,12 @@ pub struct Used {
     pub roots: BTreeSet<String>,
 }
 
-pub fn check(source: &Source, used: &mut Used) -> Vec<Finding> {
-    if !source.is_rust() || !source.is_in(&["src"]) || source.is_test() {
-        return Vec::new();
-    }
-    let module = module_of(&source.path).unwrap_or_default();
-    let named = match named(&source.text, &module) {
-        Ok(named) => named,
-        Err(error) => {
-            return vec![source.finding(error.span().start().line, format!("it is not Rust: {error}"))];
-        }
-    };
-    let own: BTreeSet<&str> = named
-        .iter()
-        .filter(|named| named.root == Root::Own)
-        .filter_map(|named| Some(named.path.last()?.as_str()))
-        .collect();
+pub fn check(file: &Read<'_>, used: &mut Used) -> Vec<Finding> {
+    let Read { source, named, .. } = file;
+    let own = named.iter().filter(|named| named.root == Root::Own);
+    let own: BTreeSet<&str> = own.filter_map(|named| Some(named.path.last()?.as_str())).collect();
     let mut findings = Vec::new();
-    for path in &named {
+    for path in named {
         let finding = match path.root {
             Root::Own => modules(source, path, used),
             // `object::read()` may be of a module that was imported.
@@ -112,11 +100,13 @@ pub fn stale(table: &Source, used: &Used) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::usetree::read;
     use super::*;
 
     fn messages(path: &str, text: &str) -> Vec<String> {
-        let source = Source { path: path.into(), text: text.into() };
-        let findings = check(&source, &mut Used::default());
+        let sources = [Source { path: path.into(), text: text.into() }];
+        let (files, _) = read(&sources);
+        let findings = check(&files[0], &mut Used::default());
         findings.into_iter().map(|f| format!("{}: {}", f.line, f.message)).collect()
     }
 

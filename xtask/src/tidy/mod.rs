@@ -108,12 +108,15 @@ pub fn expect_clean() -> Result<()> {
 /// Everything that is wrong with the checkout, in the order of paths and lines.
 fn check() -> Result<Vec<Finding>> {
     let sources = sources()?;
-    let mut findings: Vec<Finding> = cycles::check(&sources);
+    let (files, mut findings) = usetree::read(&sources);
+    findings.extend(cycles::check(&files));
     findings.extend(files::check(&sources));
     findings.extend(dependencies::check(&sources)?);
     let mut used = imports::Used::default();
+    for file in &files {
+        findings.extend(imports::check(file, &mut used));
+    }
     for source in &sources {
-        findings.extend(imports::check(source, &mut used));
         findings.extend(context::check(source));
         findings.extend(lines::check(source));
         findings.extend(sizes::check(source));

@@ -101,7 +101,6 @@ pub const LONG: &[&str] = &[
     "kmod/include/uapi",
     "src/diag/tags.rs",
     "src/uapi.rs",
-    "src/vocabulary/builtin.rs",
     "tests/snapshots",
 ];
 

@@ -2,6 +2,8 @@
 
 use syn::visit::{self, Visit};
 
+use super::{Finding, Source};
+
 /// One path of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
@@ -21,8 +23,33 @@ pub enum Root {
     Unknown,
 }
 
+/// A file of the product, read.
+pub struct Read<'a> {
+    pub source: &'a Source,
+    /// Where it is in the crate.
+    pub module: Vec<String>,
+    pub named: Vec<Named>,
+}
+
+/// The files of src without tests; what cannot be read is a finding.
+pub fn read(sources: &[Source]) -> (Vec<Read<'_>>, Vec<Finding>) {
+    let is_product = |source: &&Source| source.is_rust() && source.is_in(&["src"]) && !source.is_test();
+    let (mut files, mut findings) = (Vec::new(), Vec::new());
+    for source in sources.iter().filter(is_product) {
+        let module = module_of(&source.path).unwrap_or_default();
+        match named(&source.text, &module) {
+            Ok(named) => files.push(Read { source, module, named }),
+            Err(error) => {
+                let line = error.span().start().line;
+                findings.push(source.finding(line, format!("it is not Rust: {error}")));
+            }
+        }
+    }
+    (files, findings)
+}
+
 /// All paths of a file. `module` is where it is in the crate: `sites::catalog` of src/sites/catalog/mod.rs.
-pub fn named(text: &str, module: &[String]) -> syn::Result<Vec<Named>> {
+fn named(text: &str, module: &[String]) -> syn::Result<Vec<Named>> {
     let file = syn::parse_file(text)?;
     let mut reader = Reader { module: module.to_vec(), children: Vec::new(), named: Vec::new() };
     reader.children = file.items.iter().filter_map(child).collect();
@@ -31,7 +58,7 @@ pub fn named(text: &str, module: &[String]) -> syn::Result<Vec<Named>> {
 }
 
 /// The module of a file of src: `a::b` of src/a/b.rs and of src/a/b/mod.rs, nothing of src/lib.rs.
-pub fn module_of(path: &str) -> Option<Vec<String>> {
+fn module_of(path: &str) -> Option<Vec<String>> {
     let path = path.strip_prefix("src/")?.strip_suffix(".rs")?;
     let mut parts: Vec<String> = path.split('/').map(str::to_owned).collect();
     if matches!(parts.last()?.as_str(), "mod" | "lib") {
