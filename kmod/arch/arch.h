@@ -112,8 +112,8 @@ unsigned long kinst_arch_label(const u8 *text, u8 len, unsigned long addr);
 /* Is one of the n bytes from addr on a register of a device, or may it be? Context: any, NMI included. */
 bool kinst_arch_is_device(unsigned long addr, size_t n);
 
-#include "x86/cpu.h"
-#include "x86/regs.h"
+#include <machine/cpu.h>
+#include <machine/regs.h>
 #endif
 
 #endif /* _KINST_ARCH_H */

@@ -25,9 +25,9 @@ struct kinst_func {
 	enum kinst_reason reason; /* why no instruction can be told; then there are none */
 	enum kinst_reason blanket; /* why no instruction at all may have a breakpoint */
 	bool whole; /* decoded to its end */
-	s8 led; /* places/refs.c: 1: it is known where its jumps lead, -1: not; 0: not asked yet */
+	s8 led; /* arch/x86/refs.c: 1: it is known where its jumps lead, -1: not; 0: not asked yet */
 	s8 led_before, led_behind; /* the same of its neighbours */
-	s8 plain; /* text/jump.c: 1: jumps may cover several of its instructions, -1: not; 0: not asked yet */
+	s8 plain; /* arch/x86/jump.c: 1: jumps may cover several of its instructions, -1: not; 0: not asked yet */
 	u32 ninsns;
 	struct kinst_func_insn *insns;
 	u8 *text; /* room bytes, without anybody's breakpoints and jumps */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * text/pool.h: how large the trampoline pools are; for text/pool.S and text/tramp.c.
+ * text/pool.h: how large the trampoline pools are; for arch/x86/pool.S and text/tramp.c.
  *
  * 32,768 slots are 1 MiB of text: more than all instructions of a few hundred
  * functions, or an exit of every function of a kernel without modules. A cloud

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text/tramp.c: the pools of slots and of detours (text/pool.S) and what is written into
+ * text/tramp.c: the pools of slots and of detours (arch/x86/pool.S) and what is written into
  * them.
  *
  * The ordinary pool: a slot is used again once no task can be in it (text/probe.c
@@ -29,7 +29,7 @@
 #include "text/sites.h"
 #include "text/tramp.h"
 
-extern u8 kinst_pool[]; /* text/pool.S */
+extern u8 kinst_pool[]; /* arch/x86/pool.S */
 extern u8 kinst_fault_pool[];
 
 static_assert(KINST_SLOT_SIZE == KINST_POOL_SLOT_SIZE);

@@ -23,7 +23,7 @@ unsigned int kinst_slots_left(void);
 enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned int n, unsigned long *detour, u8 *at);
 void kinst_detour_put(unsigned long detour);
 
-extern u8 kinst_detours[]; /* text/pool.S */
+extern u8 kinst_detours[]; /* arch/x86/pool.S */
 
 /* Which detour the address is in; KINST_DETOURS: none. Context: any, the probe path included. */
 static nokprobe_inline unsigned int kinst_detour_number(unsigned long addr)

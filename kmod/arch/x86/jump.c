@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text/jump.c: the optimizer. A jump to a detour costs a fraction of a breakpoint, so
+ * arch/x86/jump.c: the optimizer. A jump to a detour costs a fraction of a breakpoint, so
  * a site gets one where that is safe; else it stays as it is, and nobody is told.
  *
  *   breakpoint -> prepared: hits go on in the detour's copies of all that the jump will cover
@@ -8,7 +8,7 @@
  *   and back:  patched -> breakpoint -> its tail restored -> hits go on in the site's own slot
  *
  * The first byte is a breakpoint whenever the others change. What decides is what
- * kprobes decides by, and more (places/refs.c), as symbols do not tell all.
+ * kprobes decides by, and more (refs.c), as symbols do not tell all.
  */
 #include <linux/atomic.h>
 #include <linux/kprobes.h>
@@ -27,10 +27,10 @@
 #include "ksym.h"
 #include "text/patch.h"
 #include "text/pool.h"
-#include "places/refs.h"
 #include "text/sites.h"
 #include "text/tramp.h"
 #include "text/trap.h"
+#include "refs.h"
 
 static bool jump = true;
 module_param(jump, bool, 0600);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch/x86/cpu.h: what this processor, and who stands between us and it, allow.
+ * arch/x86/machine/cpu.h: what this processor, and who stands between us and it, allow.
  */
 #ifndef _KINST_X86_CPU_H
 #define _KINST_X86_CPU_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * text/pool.S: the trampoline slots, in the module's own text: within reach of the
+ * arch/x86/pool.S: the trampoline slots, in the module's own text: within reach of the
  * kernel's text, read-only, named in backtraces, and with exception-table
  * entries that the kernel finds as it finds any module's.
  *

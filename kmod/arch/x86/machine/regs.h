@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch/x86/regs.h: what is asked of the registers at a probe. Context: any, on the probe
+ * arch/x86/machine/regs.h: what is asked of the registers at a probe. Context: any, on the probe
  * path; all inline, so that nothing here can be probed.
  */
 #ifndef _KINST_X86_REGS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch/x86/jump.S: where the call in a detour leads:
+ * arch/x86/detour.S: where the call in a detour leads:
  *
  *	pushfq
  *	call	kinst_jump_entry

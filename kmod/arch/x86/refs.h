@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * places/refs.h: the places in a text that something in the kernel may lead to.
+ * arch/x86/refs.h: the places in a text that something in the kernel may lead to.
  */
 #ifndef _KINST_REFS_H
 #define _KINST_REFS_H

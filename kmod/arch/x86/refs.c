@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * places/refs.c: where a jump over several instructions must not be put, because
+ * arch/x86/refs.c: where a jump over several instructions must not be put, because
  * something leads into the middle of them.
  *
  * Symbols do not tell: the cold part of a function jumps back into its middle,
@@ -22,7 +22,7 @@
 #include "compat/module_text.h"
 #include "places/func.h"
 #include "ksym.h"
-#include "places/refs.h"
+#include "refs.h"
 
 #define KINST_SHORT 130 /* no further do short jumps lead */
 
