@@ -6,8 +6,8 @@
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/printk.h>
-#include <linux/uaccess.h>
 
+#include "arch/arch.h"
 #include "kinst.h"
 #include "ksym.h"
 
@@ -27,10 +27,8 @@ struct kinst_ksym_row {
 #define NEED_IF(config, var, ...) { &kinst_addr_##var, !IS_ENABLED(config), { __VA_ARGS__ } }
 
 static const struct kinst_ksym_row kinst_ksym_rows[] = {
+	KINST_ARCH_KSYM_ROWS(NEED, WANT),
 	NEED(kallsyms_lookup_size_offset, "kallsyms_lookup_size_offset"),
-	NEED(insn_decode, "insn_decode"),
-	NEED(text_poke, "text_poke"),
-	NEED(text_poke_sync, "text_poke_sync", "smp_text_poke_sync_each_cpu"),
 	NEED(get_kprobe, "get_kprobe"),
 	NEED(ftrace_location_range, "ftrace_location_range"),
 	NEED(search_exception_tables, "search_exception_tables"),
@@ -58,10 +56,8 @@ static const struct kinst_ksym_row kinst_ksym_rows[] = {
 	WANT(perf_event_text_poke, "perf_event_text_poke"),
 	WANT(start_ex_table, "__start___ex_table"),
 	WANT(stop_ex_table, "__stop___ex_table"),
-	WANT(indirect_thunk_start, "__indirect_thunk_start"),
-	WANT(indirect_thunk_end, "__indirect_thunk_end"),
 	WANT(sys_call_table, "sys_call_table"),
-	WANT(sys_ni_syscall, "__x64_sys_ni_syscall"),
+	WANT(sys_ni_syscall, KINST_ARCH_SYS "ni_syscall"),
 };
 
 unsigned long kinst_ksym(const char *const *names)
@@ -76,19 +72,6 @@ unsigned long kinst_ksym(const char *const *names)
 	return 0;
 }
 
-/* A kprobe on a function that begins with endbr64 is put behind it. */
-static unsigned long kinst_before_endbr(unsigned long addr)
-{
-#ifdef CONFIG_X86_KERNEL_IBT
-	u32 before;
-
-	if (!copy_from_kernel_nofault(&before, (void *)(addr - 4), sizeof(before)) &&
-	    (before == gen_endbr() || before == gen_endbr_poison()))
-		return addr - 4;
-#endif
-	return addr;
-}
-
 static int kinst_ksym_first(void)
 {
 	struct kprobe kp = { .symbol_name = "kallsyms_lookup_name" };
@@ -98,7 +81,7 @@ static int kinst_ksym_first(void)
 		pr_err("kinst: this kernel has no kallsyms_lookup_name that a kprobe can find (%d)\n", err);
 		return err;
 	}
-	kinst_addr_kallsyms_lookup_name = kinst_before_endbr((unsigned long)kp.addr);
+	kinst_addr_kallsyms_lookup_name = kinst_arch_function_start((unsigned long)kp.addr);
 	unregister_kprobe(&kp);
 	return 0;
 }

@@ -11,8 +11,9 @@
 
 #include <linux/types.h>
 
+#include <machine/ksym.h>
+
 struct exception_table_entry;
-struct insn;
 struct kprobe;
 struct module;
 struct mutex;
@@ -21,9 +22,6 @@ struct mutex;
 #define KINST_KSYM_FUNCTIONS(X)      \
 	X(kallsyms_lookup_name)      \
 	X(kallsyms_lookup_size_offset) \
-	X(insn_decode)               \
-	X(text_poke)                 \
-	X(text_poke_sync)            \
 	X(get_kprobe)                \
 	X(recover_probed_instruction) \
 	X(ftrace_location_range)     \
@@ -33,7 +31,8 @@ struct mutex;
 	X(perf_event_text_poke)      \
 	X(ct_nmi_enter)              \
 	X(ct_nmi_exit)               \
-	X(nmi_uaccess_okay)
+	X(nmi_uaccess_okay)          \
+	KINST_ARCH_KSYM_FUNCTIONS(X)
 
 /* X(name): the data. All are addresses. */
 #define KINST_KSYM_DATA(X)           \
@@ -54,10 +53,9 @@ struct mutex;
 	X(stop_static_call_sites)    \
 	X(static_call_text_start)    \
 	X(static_call_text_end)      \
-	X(indirect_thunk_start)      \
-	X(indirect_thunk_end)        \
 	X(sys_call_table)            \
-	X(sys_ni_syscall)
+	X(sys_ni_syscall)            \
+	KINST_ARCH_KSYM_DATA(X)
 
 #define KINST_KSYM_EXTERN(name) extern unsigned long kinst_addr_##name;
 KINST_KSYM_FUNCTIONS(KINST_KSYM_EXTERN)
@@ -66,9 +64,6 @@ KINST_KSYM_DATA(KINST_KSYM_EXTERN)
 
 unsigned long kinst_sym_kallsyms_lookup_name(const char *name);
 int kinst_sym_kallsyms_lookup_size_offset(unsigned long addr, unsigned long *size, unsigned long *offset);
-int kinst_sym_insn_decode(struct insn *insn, const void *text, int avail, int mode);
-void *kinst_sym_text_poke(void *addr, const void *bytes, size_t len);
-void kinst_sym_text_poke_sync(void);
 struct kprobe *kinst_sym_get_kprobe(void *addr);
 unsigned long kinst_sym_recover_probed_instruction(u8 *buf, unsigned long addr);
 unsigned long kinst_sym_ftrace_location_range(unsigned long first, unsigned long last);

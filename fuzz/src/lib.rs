@@ -1,6 +1,6 @@
 //! fuzz/: a function for each input that comes from outside; it returns, or it has found a mistake of ours.
 //!
-//! `fuzz_targets/` hands them to libFuzzer, tests/fuzz.rs replays what was found.
+//! `fuzz_targets/` hands them to libFuzzer, tests/outside/fuzz.rs replays what was found.
 
 mod compile;
 mod debug;

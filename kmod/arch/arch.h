@@ -9,22 +9,14 @@
 #define _KINST_ARCH_H
 
 #ifdef __KERNEL__
+#include <linux/string.h>
 #include <linux/types.h>
 #include "include/uapi/kinst.h"
 #else
 #include "tests/shim.h"
 #endif
 
-/* Bytes of one trampoline slot, room for the longest relocated instruction. */
-#define KINST_SLOT_SIZE 32
-
-#define KINST_BREAK 0xcc /* the breakpoint, one byte */
-
-/* The jump that can stand in its place: its first byte, its length, and what it leads to. */
-#define KINST_JUMP 0xe9
-#define KINST_JUMP_LEN 5
-#define KINST_DETOUR_LEN 64
-#define KINST_DETOUR_COPIES 7 /* offset of the displaced instructions in a detour */
+#include <machine/text.h>
 
 /* Where control goes after an instruction. */
 enum kinst_flow {
@@ -45,11 +37,9 @@ struct kinst_arch_insn {
 	u16 reason; /* why it cannot run in a slot, or KINST_OK */
 	u8 len;
 	u8 flow; /* enum kinst_flow */
-	u8 cond; /* of a BRANCH: its opcode, for kinst_arch_taken() */
-	u8 prefixes; /* bytes before the opcode */
-	u8 modrm_at; /* offset of ModRM in bytes, 0: none */
+	u8 cond; /* of a BRANCH: which condition, for kinst_arch_taken(); never 0 */
 	u8 nop; /* it does nothing: a place that the kernel may have patched */
-	u8 disp_at; /* offset of a displacement relative to the instruction pointer, 0: none */
+	struct kinst_machine_insn machine;
 	u8 bytes[16];
 };
 
@@ -109,11 +99,64 @@ u8 kinst_arch_thunk(const char *name);
 unsigned long kinst_arch_label(const u8 *text, u8 len, unsigned long addr);
 
 #ifdef __KERNEL__
-/* Is one of the n bytes from addr on a register of a device, or may it be? Context: any, NMI included. */
-bool kinst_arch_is_device(unsigned long addr, size_t n);
+struct exception_table_entry;
+struct kinst_hit;
 
 #include <machine/cpu.h>
 #include <machine/regs.h>
+
+/* ---- the text ---- */
+
+/* Writes the text of the running kernel; seen by all CPUs after kinst_arch_poke_sync(). With the patch lock held. */
+void kinst_arch_poke(unsigned long addr, const void *bytes, size_t len);
+void kinst_arch_poke_sync(void);
+
+/* Gives the entry, which is in the module's own table, the fixup, and the type and data of another one. */
+void kinst_arch_extable_set(struct exception_table_entry *entry, const struct exception_table_entry *like,
+			    unsigned long fixup);
+
+/* Whether a jump to target returns: the kernel's return thunks replace a return instruction. With the patch lock held. */
+bool kinst_arch_is_return_thunk(unsigned long target);
+
+/* The register that a jump to target goes on through, or KINST_NO_REG: it is no thunk of that kind. */
+u8 kinst_arch_thunk_register(unsigned long target);
+
+/* Whether an indirect jump is known to be a call that does not come back, and not one of a table. */
+bool kinst_arch_is_tail_call(const struct kinst_arch_insn *insn);
+
+/* ---- the way of a trap ---- */
+
+/*
+ * Names of functions, each list ended by NULL: those between a trap and our handler; those where a trap finds no
+ * handler at all; where the walk over the calls on the way of a trap begins; and, by the beginnings of names, where
+ * it ends.
+ */
+extern const char *const kinst_arch_trap_path[];
+extern const char *const kinst_arch_no_trap[];
+extern const char *const kinst_arch_walk_roots[];
+extern const char *const kinst_arch_walk_ends[];
+
+/* Thunks that compilers and alternatives put in place of returns and indirect calls, everywhere. */
+bool kinst_arch_is_thunk_name(const char *name);
+
+/* ---- the stack ---- */
+
+/*
+ * Return addresses of the kernel at a hit, from regs on, or from our own frame without them: fills pcs (which may be
+ * NULL) with up to n, and returns how many there are. Context: a hit, in the guard.
+ */
+u32 kinst_arch_walk(const struct kinst_hit *hit, struct pt_regs *regs, u64 *pcs, u32 n);
+
+/*
+ * Registers that were saved in a slot or a detour: makes in *to what they would be at the place that is
+ * executed there. False: they were saved elsewhere. Context: any, NMI included, with interrupts off.
+ */
+bool kinst_arch_regs_at_place(struct pt_regs *to, struct pt_regs *regs);
+
+/* ---- devices ---- */
+
+/* Is one of the n bytes from addr on a register of a device, or may it be? Context: any, NMI included. */
+bool kinst_arch_is_device(unsigned long addr, size_t n);
 #endif
 
 #endif /* _KINST_ARCH_H */

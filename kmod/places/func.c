@@ -14,7 +14,6 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 
 #include "places/func.h"
 #include "ksym.h"
@@ -32,47 +31,6 @@ void kinst_symbol_name(unsigned long addr, char *name)
 bool kinst_symbol_range(unsigned long addr, unsigned long *size, unsigned long *offset)
 {
 	return kinst_sym_kallsyms_lookup_size_offset(addr, size, offset) && *size;
-}
-
-bool kinst_is_return_thunk(unsigned long target)
-{
-	static unsigned long known; /* under the patch lock */
-	char name[KSYM_SYMBOL_LEN];
-
-	if (target == known)
-		return true;
-	if (kinst_addr_indirect_thunk_start && kinst_addr_indirect_thunk_end &&
-	    (target < kinst_addr_indirect_thunk_start || target >= kinst_addr_indirect_thunk_end))
-		return false;
-	kinst_symbol_name(target, name);
-	if (!strstr(name, "return_thunk"))
-		return false;
-	known = target;
-	return true;
-}
-
-/* Thunks that the kernel makes as it needs them have no symbol: they are what they do. */
-static u8 kinst_nameless_thunk(unsigned long target)
-{
-	struct kinst_arch_operand op;
-	struct kinst_arch_insn insn;
-	u8 text[MAX_INSN_SIZE];
-
-	if (copy_from_kernel_nofault(text, (void *)target, sizeof(text)) ||
-	    !kinst_arch_decode(&insn, text, sizeof(text), target) || !kinst_arch_operand(&insn, &op) || op.memory)
-		return KINST_NO_REG;
-	return op.base;
-}
-
-u8 kinst_thunk_register(unsigned long target)
-{
-	unsigned long size, offset;
-	char name[KSYM_SYMBOL_LEN];
-
-	if (!kinst_symbol_range(target, &size, &offset))
-		return kinst_nameless_thunk(target);
-	kinst_symbol_name(target, name);
-	return kinst_arch_thunk(name);
 }
 
 void kinst_func_mark(struct kinst_func *f, unsigned long addr, unsigned long len, enum kinst_reason reason)
@@ -131,7 +89,7 @@ static bool kinst_func_decode_at(const struct kinst_func *f, u32 off, struct kin
 {
 	if (!kinst_arch_decode(insn, f->text + off, f->size - off, f->start + off))
 		return false;
-	if (insn->reason == KINST_R_INSN_ENDBR && !kinst_arch_endbr_matters())
+	if (!kinst_arch_reason_counts(insn->reason))
 		insn->reason = KINST_OK;
 	return true;
 }
@@ -157,12 +115,12 @@ static bool kinst_func_see_through(struct kinst_func *f, u32 off)
 {
 	unsigned long addr = f->start + off;
 	struct kinst_arch_insn insn;
-	u8 buf[MAX_INSN_SIZE + 1] = {};
+	u8 buf[KINST_INSN_MOST + 1] = {};
 	const u8 *original;
 	unsigned long at;
 	size_t ours;
 
-	if (f->text[off] == KINST_BREAK || f->text[off] == KINST_JUMP) {
+	if (kinst_arch_may_be_ours(f->text + off)) {
 		ours = kinst_site_original(addr, &original);
 		if (ours) {
 			memcpy(f->text + off, original, ours);
@@ -176,7 +134,7 @@ static bool kinst_func_see_through(struct kinst_func *f, u32 off)
 	at = kinst_sym_recover_probed_instruction(buf, addr);
 	if (at == addr)
 		return true;
-	if (!at || !kinst_arch_decode(&insn, buf, min_t(size_t, MAX_INSN_SIZE, f->size - off), addr))
+	if (!at || !kinst_arch_decode(&insn, buf, min_t(size_t, KINST_INSN_MOST, f->size - off), addr))
 		return false;
 	memcpy(f->text + off, buf, insn.len);
 	return true;
@@ -185,7 +143,7 @@ static bool kinst_func_see_through(struct kinst_func *f, u32 off)
 /* Nothing but breakpoints from off to the end: padding behind a call that never returns. */
 static bool kinst_func_padding(const struct kinst_func *f, u32 off)
 {
-	return !memchr_inv(f->text + off, KINST_BREAK, f->size - off);
+	return kinst_arch_is_fill(f->text + off, f->size - off);
 }
 
 static u8 kinst_func_flags(const struct kinst_func *f, const struct kinst_arch_insn *insn)
@@ -198,7 +156,7 @@ static u8 kinst_func_flags(const struct kinst_func *f, const struct kinst_arch_i
 	case KINST_FLOW_JUMP:
 		if (!leaves)
 			return 0;
-		return kinst_is_return_thunk(insn->target) ? KINST_INSN_RET : KINST_INSN_TAIL;
+		return kinst_arch_is_return_thunk(insn->target) ? KINST_INSN_RET : KINST_INSN_TAIL;
 	case KINST_FLOW_JUMP_INDIRECT:
 		return KINST_INSN_TAIL;
 	case KINST_FLOW_BRANCH:
@@ -224,7 +182,7 @@ static void kinst_func_walk(struct kinst_func *f)
 		}
 		if (!kinst_func_decode_at(f, off, &insn))
 			return;
-		if (f->text[off] == KINST_BREAK && !dead && !kinst_func_padding(f, off)) {
+		if (kinst_arch_is_break(f->text + off) && !dead && !kinst_func_padding(f, off)) {
 			f->reason = KINST_R_FOREIGN;
 			return;
 		}
@@ -233,7 +191,7 @@ static void kinst_func_walk(struct kinst_func *f)
 		out->flags = kinst_func_flags(f, &insn);
 		out->reason = insn.reason;
 		f->ninsns++;
-		if (dead && off && (insn.nop || f->text[off] == KINST_BREAK))
+		if (dead && off && (insn.nop || kinst_arch_is_break(f->text + off)))
 			continue;
 		live = f->ninsns;
 		end = off + insn.len;

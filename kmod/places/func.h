@@ -51,7 +51,7 @@ void kinst_func_decode(const struct kinst_func *f, const struct kinst_func_insn 
 /* Gives a reason to each instruction that overlaps [addr, addr + len) and has none yet. */
 void kinst_func_mark(struct kinst_func *f, unsigned long addr, unsigned long len, enum kinst_reason reason);
 
-/* At the ftrace site, or at the endbr64 before it, the breakpoint is ftrace's: hits come by way of it. */
+/* At the ftrace site, or at the landing pad before it, hits come by way of ftrace. */
 static inline bool kinst_func_is_fentry(const struct kinst_func *f, const struct kinst_func_insn *at)
 {
 	unsigned long addr = f->start + at->offset;
@@ -69,11 +69,5 @@ bool kinst_symbol_range(unsigned long addr, unsigned long *size, unsigned long *
 
 /* The symbol's name at addr, without offset and module; room is at least KSYM_SYMBOL_LEN bytes. */
 void kinst_symbol_name(unsigned long addr, char *name);
-
-/* Does a jump to target return? The kernel's return thunks, that stand in for ret. */
-bool kinst_is_return_thunk(unsigned long target);
-
-/* The register that a jump to target goes on through, or KINST_NO_REG: it is no thunk of that kind. */
-u8 kinst_thunk_register(unsigned long target);
 
 #endif /* _KINST_FUNC_H */

@@ -23,8 +23,6 @@
 #include "places/refuse.h"
 #include "places/trappath.h"
 
-#define KINST_STATIC_CALL_LEN 5
-
 /* Addresses in the kernel's own text that a table names, in order. */
 struct kinst_places {
 	unsigned long *addr;
@@ -210,7 +208,7 @@ static unsigned long kinst_own_ftrace(const struct kinst_func *f)
 {
 	unsigned long at = kinst_first_ftrace(f->start, f->start + f->room - 1);
 
-	return at == f->start || (f->ninsns && at == f->start + f->insns[0].len) ? at : 0; /* there may be an endbr64 */
+	return at == f->start || (f->ninsns && at == f->start + f->insns[0].len) ? at : 0; /* after a landing pad */
 }
 
 /* ---- functions as a whole ---- */

@@ -7,10 +7,6 @@
 
 #include "kinst.h"
 
-/* Bytes that others overwrite: an optimised kprobe, and ftrace. */
-#define KINST_OPT_LEN 5
-#define KINST_FTRACE_LEN 5
-
 struct kinst_func;
 struct module;
 

@@ -10,7 +10,6 @@
 #include <linux/kallsyms.h>
 #include <linux/string.h>
 
-#include "compat/config.h"
 #include "places/func.h"
 #include "text/probe.h"
 
@@ -90,16 +89,6 @@ static bool kinst_is_exit(const struct kinst_body *body, const struct kinst_arch
 	return false;
 }
 
-/*
- * With retpolines compilers make no jump tables, and an indirect jump through a
- * register is a tail call, patched in place of a thunk. Without, it can be
- * either, and the exits cannot be told.
- */
-static bool kinst_is_tail_call(const struct kinst_arch_insn *insn)
-{
-	return KINST_RETPOLINE && insn->bytes[insn->modrm_at] >= 0xc0;
-}
-
 static enum kinst_reason kinst_want_exits(struct kinst_want *want, const struct kinst_body *body,
 					  const struct kinst_func *part)
 {
@@ -115,7 +104,7 @@ static enum kinst_reason kinst_want_exits(struct kinst_want *want, const struct 
 		kinst_func_decode(part, &part->insns[i], &insn);
 		if (!kinst_is_exit(body, &insn, &when))
 			continue;
-		if (insn.flow == KINST_FLOW_JUMP_INDIRECT && !kinst_is_tail_call(&insn))
+		if (insn.flow == KINST_FLOW_JUMP_INDIRECT && !kinst_arch_is_tail_call(&insn))
 			return KINST_R_MODEL;
 		if (part->insns[i].reason)
 			return part->insns[i].reason;

@@ -61,7 +61,7 @@ static bool kinst_is_indirect(const struct kinst_arch_insn *insn, struct kinst_a
 	if (insn->flow != KINST_FLOW_JUMP)
 		return false;
 	memset(op, 0, sizeof(*op));
-	op->base = kinst_thunk_register(insn->target);
+	op->base = kinst_arch_thunk_register(insn->target);
 	return op->base != KINST_NO_REG;
 }
 

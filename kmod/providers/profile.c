@@ -27,7 +27,7 @@
 #include "context.h"
 #include "compat/hrtimer.h"
 #include "program/session.h"
-#include "session/stack.h"
+#include "arch/arch.h"
 
 /* Enough for all probes that exist without being asked for, twice. */
 static unsigned int max_timer_hz = 40000;
@@ -66,7 +66,7 @@ static nokprobe_inline struct pt_regs *place_of(struct pt_regs *regs)
 {
 	struct pt_regs *copy = raw_cpu_ptr(&place_regs);
 
-	return regs && !user_mode(regs) && kinst_regs_at_place(copy, regs) ? copy : regs;
+	return regs && !user_mode(regs) && kinst_arch_regs_at_place(copy, regs) ? copy : regs;
 }
 
 /* Context: the timer's hard interrupt, interrupts off. */

@@ -304,41 +304,27 @@ __at_hit u64 kinst_env_arg(struct kinst_ctx *c, u64 i)
 
 	if (i < hit->nargs && i < ARRAY_SIZE(hit->args))
 		return hit->args[i];
-#ifdef CONFIG_X86_64
-	if (i >= 6 && i < 64 && hit->kind == KINST_P_FBT_ENTRY && hit->regs)
-		kinst_load(c, &v, hit->regs->sp + 8 * (i - 5), 8, false);
-#endif
+	if (i >= ARRAY_SIZE(hit->args) && i < 64 && hit->kind == KINST_P_FBT_ENTRY && hit->regs)
+		kinst_load(c, &v, kinst_arch_stack_arg(hit->regs, i), sizeof(v), false);
 	return v;
 }
 NOKPROBE_SYMBOL(kinst_env_arg);
 
-/* Elements of regs[] and uregs[]: the R_* constants of regs.d, in the order of illumos's amd64. */
-static const s16 reg_offsets[] = {
-#ifdef CONFIG_X86_64
-#define REG(name) offsetof(struct pt_regs, name)
-	REG(r15), REG(r14), REG(r13), REG(r12), REG(r11), REG(r10), REG(r9), REG(r8), REG(di), REG(si),
-	REG(bp), REG(bx), REG(dx), REG(cx), REG(ax),
-	-1, /* R_TRAPNO */
-	REG(orig_ax), /* R_ERR */
-	REG(ip), REG(cs), REG(flags), REG(sp), REG(ss),
-#undef REG
-#endif
-};
-
 __at_hit u64 kinst_env_reg(struct kinst_ctx *c, u64 i, bool user)
 {
 	const struct pt_regs *regs = c->hit->regs;
+	int offset = kinst_arch_reg_offset(i);
 	u64 v;
 
 	if (user)
 		regs = current->mm ? task_pt_regs(current) : NULL;
-	if (i >= ARRAY_SIZE(reg_offsets) || reg_offsets[i] < 0) {
+	if (offset < 0) {
 		kinst_fault(c, KINST_FLT_ILLOP, i);
 		return 0;
 	}
 	if (!regs)
 		return 0; /* BEGIN, END; a kernel thread has no user registers */
-	memcpy(&v, (const u8 *)regs + reg_offsets[i], sizeof(v));
+	memcpy(&v, (const u8 *)regs + offset, sizeof(v));
 	return v;
 }
 NOKPROBE_SYMBOL(kinst_env_reg);

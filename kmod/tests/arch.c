@@ -82,8 +82,8 @@ static void say(const struct kinst_arch_insn *insn, const u8 *code, const struct
 		.cond = insn->cond,
 		.nop = insn->nop,
 		.reason = insn->reason,
-		.disp_at = insn->disp_at,
-		.modrm_at = insn->modrm_at,
+		.disp_at = insn->machine.disp_at,
+		.modrm_at = insn->machine.modrm_at,
 	};
 
 	said.relocated = kinst_arch_relocate(insn, run->slot + (insn->addr - run->addr), said.slot);

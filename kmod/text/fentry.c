@@ -22,7 +22,7 @@
 static void __probe_path kinst_fentry_hit(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 				     struct ftrace_regs *fregs)
 {
-	struct pt_regs *regs = ftrace_get_regs(fregs);
+	struct pt_regs *regs = kinst_arch_ftrace_regs(fregs);
 	struct kinst_site *site;
 	unsigned long flags, saved;
 	bool idle;
@@ -31,9 +31,9 @@ static void __probe_path kinst_fentry_hit(unsigned long ip, unsigned long parent
 	idle = kinst_watch();
 	site = kinst_site_find(ip);
 	if (site && site->fentry) {
-		saved = regs->ip;
+		saved = instruction_pointer(regs);
 		kinst_hit(site, regs);
-		regs->ip = saved;
+		instruction_pointer_set(regs, saved);
 	}
 	kinst_unwatch(idle);
 	raw_local_irq_restore(flags);
@@ -42,7 +42,7 @@ NOKPROBE_SYMBOL(kinst_fentry_hit);
 
 static struct ftrace_ops kinst_fentry_ops = {
 	.func = kinst_fentry_hit,
-	.flags = FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_PERMANENT,
+	.flags = KINST_ARCH_FTRACE_FLAGS | FTRACE_OPS_FL_PERMANENT,
 };
 
 static unsigned long kinst_fentry_count; /* addresses in the filter; under text/probe.c's mutex */

@@ -1,39 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * text/jump.h: the jump-optimised form of a site.
+ * text/jump.h: the jump-optimised form of a site, which is the architecture's: a jump to a
+ * detour in place of the breakpoint. One that has none leaves its sites as they are.
  */
 #ifndef _KINST_JUMP_H
 #define _KINST_JUMP_H
 
-#include <linux/linkage.h>
 #include <linux/list.h>
-#include <linux/ptrace.h>
 #include "text/probe.h"
-
-#define KINST_JUMP_MOST KINST_JUMP_LEN /* instructions that a jump covers */
-
-/*
- * What stands, or will stand, in the place of a site's breakpoint: a jump over
- * the instruction and, if it is shorter than a jump, over those behind it.
- */
-struct kinst_jump {
-	struct list_head node; /* of those that are undone, or wait to be freed */
-	union {
-		struct list_head pending; /* prepared, not patched yet */
-		struct rcu_head rcu;
-	};
-	struct kinst_site *site;
-	unsigned long detour;
-	u8 len; /* of what it replaces: whole instructions */
-	u8 n; /* of these */
-	bool calls; /* the last of them is a call */
-	u8 at[KINST_JUMP_MOST]; /* where the detour has them */
-	u8 from[KINST_JUMP_MOST + 1]; /* where the function has them, from the site on, and what follows */
-	bool alone; /* that is one instruction: nobody can be in the middle of it */
-	bool patched;
-	u8 original[KINST_JUMP_LEN];
-	u8 jump[KINST_JUMP_LEN];
-};
 
 /* The site wants to be a jump; those that do soon will be. With the sites' mutex held. */
 void kinst_jump_enqueue(struct kinst_site *site);
@@ -56,8 +30,9 @@ void kinst_jumps_leave(struct list_head *dead);
 void kinst_jumps_reap(struct list_head *reaped);
 void kinst_jumps_free(struct list_head *reaped);
 
-/* Called by kinst_jump_entry(); the instruction pointer is where a detour goes on. */
-asmlinkage void kinst_jump_hit(struct pt_regs *regs);
+/* Whether the jump is in the text, and what was there before it: how many bytes. */
+bool kinst_jump_is_patched(const struct kinst_jump *jump);
+size_t kinst_jump_original(const struct kinst_jump *jump, const u8 **bytes);
 
 /* As kinst_slot_place(), of an address in a detour. */
 unsigned long kinst_detour_place(unsigned long addr, bool *pushed);

@@ -2,14 +2,9 @@
 /*
  * text/patch.c: batched text patching.
  *
- * Of an instruction that may run only one byte changes at a time, the breakpoint
- * or what stood there before, so that no other CPU can see half of a change.
- * text_poke_bp() is of no use here: it emulates what it writes, and BUG()s on an
- * instruction that is not a jump, a call or a nop.
- *
- * To make a page writable costs far more than to write to it: so changes of one
+ * Making a page writable costs far more than writing to it. So changes of one
  * page are made together, and the bytes between them are written as they are.
- * Nobody else changes them meanwhile: all who patch hold text_mutex.
+ * These do not change meanwhile: all patching is done under text_mutex.
  */
 #include <linux/bug.h>
 #include <linux/cpu.h>
@@ -49,8 +44,8 @@ void kinst_patch_unlock(void)
 void kinst_patch_flush(void)
 {
 	if (kinst_page.at)
-		kinst_sym_text_poke((void *)(kinst_page.at + kinst_page.from), kinst_page.bytes + kinst_page.from,
-				    kinst_page.to - kinst_page.from);
+		kinst_arch_poke(kinst_page.at + kinst_page.from, kinst_page.bytes + kinst_page.from,
+				kinst_page.to - kinst_page.from);
 	kinst_page.at = 0;
 }
 
@@ -82,29 +77,29 @@ void kinst_patch_write(unsigned long addr, const void *bytes, size_t len)
 	cond_resched(); /* there may be tens of thousands */
 }
 
-bool kinst_patch_arm(unsigned long addr, u8 original)
+bool kinst_patch_arm(unsigned long addr, kinst_opcode_t original)
 {
-	u8 brk = KINST_BREAK;
+	kinst_opcode_t brk = KINST_BREAK;
 
-	if (READ_ONCE(*(u8 *)addr) != original)
+	if (READ_ONCE(*(kinst_opcode_t *)addr) != original)
 		return false;
-	kinst_patch_write(addr, &brk, 1);
+	kinst_patch_write(addr, &brk, sizeof(brk));
 	return true;
 }
 
-void kinst_patch_restore(unsigned long addr, u8 original)
+void kinst_patch_restore(unsigned long addr, kinst_opcode_t original)
 {
-	u8 now = READ_ONCE(*(u8 *)addr);
+	kinst_opcode_t now = READ_ONCE(*(kinst_opcode_t *)addr);
 
 	if (now != KINST_BREAK) {
 		pr_warn("kinst: the breakpoint at %pS is gone (%#x): left as it is\n", (void *)addr, now);
 		return;
 	}
-	kinst_patch_write(addr, &original, 1);
+	kinst_patch_write(addr, &original, sizeof(original));
 }
 
 void kinst_patch_sync(void)
 {
 	kinst_patch_flush();
-	kinst_sym_text_poke_sync();
+	kinst_arch_poke_sync();
 }

@@ -7,6 +7,8 @@
 
 #include <linux/types.h>
 
+#include "arch/arch.h"
+
 /*
  * From the look at live text to the change of it: no kprobe comes or goes, no
  * CPU, and nobody else patches. May sleep inside.
@@ -19,8 +21,8 @@ void kinst_patch_unlock(void);
  * or when something in another page is written, and seen everywhere after
  * kinst_patch_sync(), which flushes.
  */
-bool kinst_patch_arm(unsigned long addr, u8 original);
-void kinst_patch_restore(unsigned long addr, u8 original);
+bool kinst_patch_arm(unsigned long addr, kinst_opcode_t original);
+void kinst_patch_restore(unsigned long addr, kinst_opcode_t original);
 void kinst_patch_write(unsigned long addr, const void *bytes, size_t len);
 void kinst_patch_flush(void);
 void kinst_patch_sync(void);

@@ -34,7 +34,7 @@ struct kinst_site {
 	unsigned long onward; /* where a hit of the breakpoint goes on: in the slot, or in the detour */
 	struct kinst_jump *jump; /* stands there, or will; under the mutex */
 	struct list_head hopeful; /* arch/x86/jump.c: wants to have one */
-	u8 original; /* the byte that the breakpoint replaced */
+	kinst_opcode_t original; /* what the breakpoint replaced */
 	u8 cond; /* of a conditional branch, for kinst_arch_taken() */
 	bool fentry; /* served by ftrace */
 	bool armed;

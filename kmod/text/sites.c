@@ -37,12 +37,10 @@ size_t kinst_site_original(unsigned long addr, const u8 **bytes)
 
 	if (!site || site->fentry || !site->armed)
 		return 0;
-	if (site->jump && site->jump->patched) {
-		*bytes = site->jump->original;
-		return KINST_JUMP_LEN;
-	}
-	*bytes = &site->original;
-	return 1;
+	if (site->jump && kinst_jump_is_patched(site->jump))
+		return kinst_jump_original(site->jump, bytes);
+	*bytes = (const u8 *)&site->original;
+	return sizeof(site->original);
 }
 
 static struct kinst_site *kinst_site_new(unsigned long addr, struct list_head *fresh)
@@ -78,7 +76,7 @@ struct kinst_site *kinst_site_break(const struct kinst_arch_insn *insn, const st
 		goto site;
 	site->slot = slot;
 	site->onward = slot;
-	site->original = insn->bytes[0];
+	memcpy(&site->original, insn->bytes, sizeof(site->original));
 	site->cond = insn->flow == KINST_FLOW_BRANCH ? insn->cond : 0;
 	kinst_site_publish(site);
 	return site;

@@ -32,9 +32,6 @@
 extern u8 kinst_pool[]; /* arch/x86/pool.S */
 extern u8 kinst_fault_pool[];
 
-static_assert(KINST_SLOT_SIZE == KINST_POOL_SLOT_SIZE);
-static_assert(KINST_DETOUR_LEN == KINST_DETOUR_SIZE);
-
 /* A pool whose slots are used again. */
 struct kinst_slots {
 	u8 *at;
@@ -55,7 +52,7 @@ static struct kinst_slots kinst_pool_slots = {
 static DECLARE_BITMAP(kinst_detoured, KINST_DETOURS);
 static struct kinst_slots kinst_detour_slots = {
 	.at = kinst_detours,
-	.size = KINST_DETOUR_SIZE,
+	.size = KINST_DETOUR_LEN,
 	.count = KINST_DETOURS,
 	.used = kinst_detoured,
 };
@@ -108,7 +105,6 @@ static void kinst_fault_entry(unsigned long slot, const struct kinst_arch_insn *
 {
 	struct exception_table_entry *entry = (void *)kinst_sym_search_exception_tables(slot);
 	unsigned long fixup = (unsigned long)&original->fixup + original->fixup;
-	int word[2];
 
 	/*
 	 * A fixup to the next instruction stays inside the slot: one handler
@@ -116,11 +112,7 @@ static void kinst_fault_entry(unsigned long slot, const struct kinst_arch_insn *
 	 */
 	if (fixup == insn->addr + insn->len)
 		fixup = slot + insn->len;
-	word[0] = (int)(fixup - (unsigned long)&entry->fixup);
-	word[1] = original->data;
-	BUILD_BUG_ON(offsetof(struct exception_table_entry, data) !=
-		     offsetof(struct exception_table_entry, fixup) + sizeof(int));
-	kinst_patch_write((unsigned long)&entry->fixup, word, sizeof(word));
+	kinst_arch_extable_set(entry, original, fixup);
 }
 
 static enum kinst_reason kinst_fault_slot_get(const struct kinst_arch_insn *insn,
@@ -198,9 +190,9 @@ static void kinst_slots_take(struct kinst_slots *slots, unsigned long slot, cons
 
 static void kinst_slots_give(struct kinst_slots *slots, unsigned long slot)
 {
-	u8 bytes[KINST_DETOUR_SIZE];
+	u8 bytes[KINST_DETOUR_LEN];
 
-	memset(bytes, KINST_BREAK, sizeof(bytes));
+	kinst_arch_fill(bytes, sizeof(bytes));
 	kinst_patch_write(slot, bytes, slots->size);
 	__clear_bit(kinst_slots_number(slots, slot), slots->used);
 }
@@ -276,15 +268,16 @@ unsigned int kinst_slots_left(void)
 	return KINST_POOL_SLOTS - bitmap_weight(kinst_used, KINST_POOL_SLOTS);
 }
 
-enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned int n, unsigned long *detour, u8 *at)
+enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned int n, unsigned long entry,
+				   unsigned long *detour, u8 *at)
 {
-	u8 bytes[KINST_DETOUR_SIZE];
+	u8 bytes[KINST_DETOUR_LEN];
 	enum kinst_reason reason;
 
 	*detour = kinst_slots_find(&kinst_detour_slots);
 	if (!*detour)
 		return KINST_R_NOSLOT;
-	reason = kinst_arch_detour(insns, n, *detour, (unsigned long)kinst_jump_entry, bytes, at);
+	reason = kinst_arch_detour(insns, n, *detour, entry, bytes, at);
 	if (!reason)
 		kinst_slots_take(&kinst_detour_slots, *detour, bytes);
 	return reason;
@@ -304,7 +297,7 @@ void kinst_detour_put(unsigned long detour)
  */
 static bool kinst_task_in_fault_pool(struct task_struct *task)
 {
-	unsigned long stack = (unsigned long)READ_ONCE(task->stack), sp = READ_ONCE(task->thread.sp), at = stack;
+	unsigned long stack = (unsigned long)READ_ONCE(task->stack), sp = kinst_arch_task_sp(task), at = stack;
 	unsigned long words[64];
 	size_t i, len;
 

@@ -19,8 +19,9 @@ void kinst_slot_put(unsigned long slot);
 /* How many there are to be taken, without those that are given back in a moment. */
 unsigned int kinst_slots_left(void);
 
-/* A slot for the detour of a jump: what stands there instead of n instructions; at: where each begins in it. */
-enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned int n, unsigned long *detour, u8 *at);
+/* A detour that calls entry and then does what the n instructions do; at: where each begins in it. */
+enum kinst_reason kinst_detour_get(const struct kinst_arch_insn *insns, unsigned int n, unsigned long entry,
+				   unsigned long *detour, u8 *at);
 void kinst_detour_put(unsigned long detour);
 
 extern u8 kinst_detours[]; /* arch/x86/pool.S */
@@ -28,7 +29,7 @@ extern u8 kinst_detours[]; /* arch/x86/pool.S */
 /* Which detour the address is in; KINST_DETOURS: none. Context: any, the probe path included. */
 static nokprobe_inline unsigned int kinst_detour_number(unsigned long addr)
 {
-	unsigned long number = (addr - (unsigned long)kinst_detours) / KINST_DETOUR_SIZE;
+	unsigned long number = (addr - (unsigned long)kinst_detours) / KINST_DETOUR_LEN;
 
 	return number < KINST_DETOURS ? number : KINST_DETOURS;
 }
@@ -50,12 +51,5 @@ void kinst_tramp_forget(const struct module *mod);
 void kinst_tramp_rest(void);
 
 void kinst_tramp_exit(void);
-
-/*
- * Of arch/: where the call in a detour leads. Interrupts go off with the instruction at this offset, before which
- * there is a word more on the stack than at the entry.
- */
-void kinst_jump_entry(void);
-extern const u32 kinst_jump_quiet;
 
 #endif /* _KINST_TRAMP_H */

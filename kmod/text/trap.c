@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text/trap.c: the breakpoint's way from the kernel's trap to the programs and on to
- * the trampoline.
+ * text/trap.c: the breakpoint's way from the trap to the programs and on to the
+ * trampoline.
  *
  * State at a breakpoint: interrupts off, in_nmi(), RCU watching, on the stack of
  * what was interrupted. Everything up to here is in places/trappath.c's list, and this
@@ -10,9 +10,7 @@
  * no program (session/guard.h); the instruction is executed all the same.
  */
 #include <linux/hash.h>
-#include <linux/kdebug.h>
 #include <linux/kprobes.h>
-#include <linux/notifier.h>
 #include <linux/rculist.h>
 
 #include "context.h"
@@ -62,7 +60,7 @@ static __always_inline void kinst_fire_listener(const struct kinst_listener *lis
 {
 	u32 kind = listener->kind;
 
-	regs->ip = listener->ip;
+	instruction_pointer_set(regs, listener->ip);
 	hit->kind = kind;
 	hit->nargs = 0;
 	if (kind == KINST_P_FBT_ENTRY) {
@@ -152,45 +150,21 @@ void __probe_path kinst_hit(struct kinst_site *site, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kinst_hit);
 
-/*
- * Context: exc_int3 by way of notify_die: interrupts off, NMI-like, any stack.
- * The first of the chain but for kprobes' and the hardware breakpoints' own,
- * which are not interested.
- */
-static int __probe_path kinst_die(struct notifier_block *nb, unsigned long event, void *data)
+/* Context: the probe path; interrupts off, NMI-like, any stack. */
+bool __probe_path kinst_trap(struct pt_regs *regs, unsigned long addr)
 {
-	struct pt_regs *regs = ((struct die_args *)data)->regs;
 	struct kinst_site *site;
-	unsigned long addr;
 
-	if (event != DIE_INT3 || user_mode(regs))
-		return NOTIFY_DONE;
-	addr = kinst_arch_break_addr(regs);
-	/* The breakpoint has been taken away since it was hit: run what stands there now. */
-	if (READ_ONCE(*(u8 *)addr) != KINST_BREAK) {
-		regs->ip = addr;
-		return NOTIFY_STOP;
+	/* The breakpoint has been taken away since it was hit: run what is there now. */
+	if (!kinst_arch_is_break((void *)addr)) {
+		instruction_pointer_set(regs, addr);
+		return true;
 	}
 	site = kinst_site_find(addr);
 	if (!site || site->fentry)
-		return NOTIFY_DONE;
+		return false;
 	kinst_hit(site, regs);
-	regs->ip = READ_ONCE(site->onward);
-	return NOTIFY_STOP;
+	instruction_pointer_set(regs, READ_ONCE(site->onward));
+	return true;
 }
-NOKPROBE_SYMBOL(kinst_die);
-
-static struct notifier_block kinst_die_nb = {
-	.notifier_call = kinst_die,
-	.priority = INT_MAX,
-};
-
-int kinst_trap_init(void)
-{
-	return register_die_notifier(&kinst_die_nb);
-}
-
-void kinst_trap_exit(void)
-{
-	unregister_die_notifier(&kinst_die_nb);
-}
+NOKPROBE_SYMBOL(kinst_trap);

@@ -18,7 +18,7 @@ void kinst_site_unpublish(struct kinst_site *site);
 /* Calls f for every site; f may unpublish it. */
 void kinst_site_for_each(void (*f)(struct kinst_site *site, void *arg), void *arg);
 
-/* Runs the programs of everyone who listens at the site. regs->ip is undefined after it. */
+/* Runs the programs of everyone who listens at the site. the instruction pointer is undefined after it. */
 void kinst_hit(struct kinst_site *site, struct pt_regs *regs);
 
 /*
@@ -42,6 +42,13 @@ static nokprobe_inline void kinst_unwatch(bool idle)
 	__preempt_count_sub(PREEMPT_OFFSET); /* who wants the CPU gets it as interrupts come on */
 }
 
+/*
+ * A breakpoint at addr was hit: runs the programs and sends the registers to the trampoline. False: it is not one of
+ * ours. Called by the architecture. Context: the probe path, interrupts off, NMI-like, any stack.
+ */
+bool kinst_trap(struct pt_regs *regs, unsigned long addr);
+
+/* Of the architecture: makes kinst_trap() hear of breakpoints in the kernel. */
 int kinst_trap_init(void);
 void kinst_trap_exit(void);
 

@@ -3,6 +3,8 @@
 use kinst::dif::insn::{Builtin, Insn, Opcode, Shape};
 use kinst::dif::{CtfKind, Difo, Scope, Type, Variable, VariableKind, disasm};
 
+use crate::snapshot;
+
 #[test]
 fn every_instruction() {
     let insns: Vec<u32> = Opcode::ALL.iter().map(|op| example(*op).encode()).collect();
@@ -13,7 +15,7 @@ fn every_instruction() {
         variables: variables(),
         rtype: Type::string(256),
     };
-    insta::assert_snapshot!(disasm::difo(10, &difo));
+    snapshot::assert("listing/every_instruction.snap", &disasm::difo(10, &difo));
 }
 
 /// What no compiler makes still has a listing, and says what it is.
@@ -26,7 +28,7 @@ fn broken_objects() {
         rtype: Type { by_user_ref: true, ..Type::by_ref(CtfKind::Struct, 24) },
         ..Difo::default()
     };
-    insta::assert_snapshot!(disasm::difo(0, &difo));
+    snapshot::assert("listing/broken_objects.snap", &disasm::difo(0, &difo));
 }
 
 fn example(op: Opcode) -> Insn {

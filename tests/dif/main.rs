@@ -1,4 +1,7 @@
-//! dif/: the bytecode: wire form, verifier and interpreter, alone and against the kernel module's.
+//! tests/dif/: the bytecode: wire form, verifier and interpreter, alone and against the kernel module's.
+
+#[path = "../support/snapshot.rs"]
+mod snapshot;
 
 mod differential;
 mod listing;

@@ -252,10 +252,10 @@ bool kinst_arch_decode(struct kinst_arch_insn *out, const u8 *text, size_t avail
 	memcpy(out->bytes, text, insn.length);
 
 	vex = insn.vex_prefix.nbytes;
-	out->prefixes = insn.emulate_prefix_size + insn.prefixes.nbytes + insn.rex_prefix.nbytes + insn.vex_prefix.nbytes;
+	out->machine.prefixes = insn.emulate_prefix_size + insn.prefixes.nbytes + insn.rex_prefix.nbytes + insn.vex_prefix.nbytes;
 	modrm = insn.modrm.nbytes ? insn.modrm.bytes[0] : 0;
 	if (insn.modrm.nbytes)
-		out->modrm_at = out->prefixes + insn.opcode.nbytes;
+		out->machine.modrm_at = out->machine.prefixes + insn.opcode.nbytes;
 
 	/* The forced-emulation prefixes of Xen and KVM begin with ud2. */
 	if (insn.emulate_prefix_size) {
@@ -263,7 +263,7 @@ bool kinst_arch_decode(struct kinst_arch_insn *out, const u8 *text, size_t avail
 		return true;
 	}
 	if (insn.modrm.nbytes && (modrm & 0xc7) == 5) {
-		out->disp_at = out->modrm_at + 1;
+		out->machine.disp_at = out->machine.modrm_at + 1;
 		if (has_prefix(&insn, 0x67))
 			out->reason = KINST_R_REACH;
 	}
@@ -283,8 +283,8 @@ bool kinst_arch_decode(struct kinst_arch_insn *out, const u8 *text, size_t avail
 
 bool kinst_arch_operand(const struct kinst_arch_insn *insn, struct kinst_arch_operand *op)
 {
-	const u8 *at = insn->bytes + insn->modrm_at;
-	u8 rex = insn->prefixes ? insn->bytes[insn->prefixes - 1] : 0;
+	const u8 *at = insn->bytes + insn->machine.modrm_at;
+	u8 rex = insn->machine.prefixes ? insn->bytes[insn->machine.prefixes - 1] : 0;
 	u8 modrm = *at++, rm = modrm & 7, i;
 	s32 disp = 0;
 
@@ -299,7 +299,7 @@ bool kinst_arch_operand(const struct kinst_arch_insn *insn, struct kinst_arch_op
 	if (!op->memory)
 		return true;
 	/* Of the prefixes, 64, 65 and 67 change which memory is meant. */
-	for (i = 0; i < insn->prefixes; i++)
+	for (i = 0; i < insn->machine.prefixes; i++)
 		if (insn->bytes[i] >= 0x64 && insn->bytes[i] <= 0x67)
 			return false;
 	if (rm == 4) {
@@ -320,7 +320,7 @@ bool kinst_arch_operand(const struct kinst_arch_insn *insn, struct kinst_arch_op
 	op->disp = (long)disp;
 	if (mod(modrm) == 0 && rm == 5)
 		op->base = KINST_NO_REG;
-	if (insn->disp_at)
+	if (insn->machine.disp_at)
 		op->disp += insn->addr + insn->len;
 	return true;
 }
@@ -419,12 +419,12 @@ static unsigned int emit_copy(struct emit *e, const struct kinst_arch_insn *insn
 	unsigned int end = at + insn->len;
 
 	memcpy(e->out + at, insn->bytes, insn->len);
-	if (insn->disp_at) {
+	if (insn->machine.disp_at) {
 		s32 disp;
 
-		memcpy(&disp, insn->bytes + insn->disp_at, 4);
-		e->len = at + insn->disp_at;
-		emit_rel32(e, insn->addr + insn->len + (long)disp, insn->len - insn->disp_at - 4);
+		memcpy(&disp, insn->bytes + insn->machine.disp_at, 4);
+		e->len = at + insn->machine.disp_at;
+		emit_rel32(e, insn->addr + insn->len + (long)disp, insn->len - insn->machine.disp_at - 4);
 	}
 	e->len = end;
 	return at;
@@ -467,7 +467,7 @@ static void emit_insn(struct emit *e, const struct kinst_arch_insn *insn, bool n
 	case KINST_FLOW_CALL_INDIRECT:
 		emit_push(e, next);
 		at = emit_copy(e, insn);
-		e->out[at + insn->modrm_at] += 2 << 3; /* ff /2 to ff /4 */
+		e->out[at + insn->machine.modrm_at] += 2 << 3; /* ff /2 to ff /4 */
 		break;
 	case KINST_FLOW_JUMP_INDIRECT:
 	case KINST_FLOW_RET:

@@ -12,6 +12,7 @@
  */
 #include <linux/atomic.h>
 #include <linux/kprobes.h>
+#include <linux/linkage.h>
 #include <linux/list_sort.h>
 #include <linux/module.h>
 #include <linux/printk.h>
@@ -30,7 +31,33 @@
 #include "text/sites.h"
 #include "text/tramp.h"
 #include "text/trap.h"
+#include "detour.h"
 #include "refs.h"
+
+#define KINST_JUMP_MOST KINST_JUMP_LEN /* instructions that a jump covers */
+
+/*
+ * What replaces, or will replace, a site's breakpoint: a jump over
+ * the instruction and, if it is shorter than a jump, over those after it.
+ */
+struct kinst_jump {
+	struct list_head node; /* of those that are undone, or wait to be freed */
+	union {
+		struct list_head pending; /* prepared, not patched yet */
+		struct rcu_head rcu;
+	};
+	struct kinst_site *site;
+	unsigned long detour;
+	u8 len; /* of what it replaces: whole instructions */
+	u8 n; /* of these */
+	bool calls; /* the last of them is a call */
+	u8 at[KINST_JUMP_MOST]; /* where the detour has them */
+	u8 from[KINST_JUMP_MOST + 1]; /* where the function has them, from the site on, and what follows */
+	bool alone; /* it replaces one instruction, so that no task can be in the middle of it */
+	bool patched;
+	u8 original[KINST_JUMP_LEN];
+	u8 jump[KINST_JUMP_LEN];
+};
 
 static bool jump = true;
 module_param(jump, bool, 0600);
@@ -68,7 +95,20 @@ static const struct kernel_param_ops jumps_ops = { .set = kinst_refuse_to_set, .
 module_param_cb(jumps, &jumps_ops, NULL, 0400);
 MODULE_PARM_DESC(jumps, "how many jumps there are");
 
+bool kinst_jump_is_patched(const struct kinst_jump *jump)
+{
+	return jump->patched;
+}
+
+size_t kinst_jump_original(const struct kinst_jump *jump, const u8 **bytes)
+{
+	*bytes = jump->original;
+	return sizeof(jump->original);
+}
+
 /* ---- the probe path ---- */
+
+asmlinkage void kinst_jump_hit(struct pt_regs *regs); /* called by kinst_jump_entry() */
 
 /* Context: a detour, by way of kinst_jump_entry(): any, NMI included, interrupts off. RCU may not watch. */
 asmlinkage __probe_path void kinst_jump_hit(struct pt_regs *regs)
@@ -117,7 +157,7 @@ NOKPROBE_SYMBOL(kinst_detour_place);
 
 /* ---- may it be a jump? ---- */
 
-#define KINST_COVER_MOST (KINST_JUMP_LEN - 1 + MAX_INSN_SIZE) /* bytes of the instructions that a jump covers */
+#define KINST_COVER_MOST (KINST_JUMP_LEN - 1 + KINST_INSN_MOST) /* bytes of the instructions that a jump covers */
 
 /* What a jump would cover. */
 struct kinst_cover {
@@ -187,7 +227,7 @@ static bool kinst_is_plain(struct kinst_func *f)
 		if (insn.flow == KINST_FLOW_JUMP_INDIRECT)
 			return false;
 		if (insn.flow == KINST_FLOW_JUMP && !kinst_func_has(f, insn.target) &&
-		    kinst_thunk_register(insn.target) != KINST_NO_REG)
+		    kinst_arch_thunk_register(insn.target) != KINST_NO_REG)
 			return false;
 	}
 	f->plain = 1;
@@ -247,7 +287,7 @@ static void kinst_prepare(struct kinst_site *site, struct kinst_func *f)
 	j->alone = cover.n == 1;
 	memcpy(j->original, f->text + (site->addr - f->start), KINST_JUMP_LEN);
 	kinst_note_copies(j, &cover);
-	if (kinst_detour_get(cover.insns, cover.n, &j->detour, j->at))
+	if (kinst_detour_get(cover.insns, cover.n, (unsigned long)kinst_jump_entry, &j->detour, j->at))
 		goto free;
 	if (!kinst_arch_jump(site->addr, j->detour, j->jump))
 		goto detour;

@@ -13,6 +13,7 @@
 #include <linux/linkage.h>
 #include <linux/objtool.h>
 #include <asm/asm.h>
+#include <machine/text.h>
 #include "text/pool.h"
 
 	.section .text.kinst_pool, "ax", @progbits
@@ -21,14 +22,14 @@
 	.type	kinst_pool, @object
 kinst_pool:
 	ANNOTATE_NOENDBR
-	.skip	KINST_POOL_SLOTS * KINST_POOL_SLOT_SIZE, 0xcc
+	.skip	KINST_POOL_SLOTS * KINST_SLOT_SIZE, KINST_BREAK
 	.size	kinst_pool, . - kinst_pool
 
 	.globl	kinst_fault_pool
 	.type	kinst_fault_pool, @object
 kinst_fault_pool:
 	ANNOTATE_NOENDBR
-	.skip	KINST_FAULT_SLOTS * KINST_POOL_SLOT_SIZE, 0xcc
+	.skip	KINST_FAULT_SLOTS * KINST_SLOT_SIZE, KINST_BREAK
 	.size	kinst_fault_pool, . - kinst_fault_pool
 
 	.globl	kinst_detours
@@ -36,12 +37,12 @@ kinst_fault_pool:
 	.type	kinst_detours, @object
 kinst_detours:
 	ANNOTATE_NOENDBR
-	.skip	KINST_DETOURS * KINST_DETOUR_SIZE, 0xcc
+	.skip	KINST_DETOURS * KINST_DETOUR_LEN, KINST_BREAK
 	.size	kinst_detours, . - kinst_detours
 
 	.type	kinst_fault_unused, @object
 kinst_fault_unused:
-	.skip	KINST_POOL_SLOT_SIZE, 0xcc
+	.skip	KINST_SLOT_SIZE, KINST_BREAK
 	.size	kinst_fault_unused, . - kinst_fault_unused
 
 	.section __ex_table, "a"
@@ -50,7 +51,7 @@ kinst_fault_unused:
 kinst_fault_entries:
 	.set	slot, 0
 	.rept	KINST_FAULT_SLOTS
-	.long	(kinst_fault_pool + slot * KINST_POOL_SLOT_SIZE) - .
+	.long	(kinst_fault_pool + slot * KINST_SLOT_SIZE) - .
 	.long	kinst_fault_unused - .
 	.long	EX_TYPE_DEFAULT
 	.set	slot, slot + 1

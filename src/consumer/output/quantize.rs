@@ -165,7 +165,12 @@ impl Bars {
 }
 
 #[cfg(test)]
+#[path = "../../../tests/support/snapshot.rs"]
+mod snapshot;
+
+#[cfg(test)]
 mod tests {
+    use super::snapshot;
     use super::*;
 
     fn text(draw: impl Fn(&mut Text)) -> String {
@@ -213,9 +218,7 @@ mod tests {
             ),
         ]
         .map(|(name, graph)| format!("{name}:{graph}"));
-        insta::with_settings!({ snapshot_path => "../../../tests/snapshots/consumer", prepend_module_to_snapshot => false }, {
-            insta::assert_snapshot!("graphs", drawn.join("\n"));
-        });
+        snapshot::assert("consumer/graphs.snap", &drawn.join("\n"));
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Kernel {
     }
 }
 
-/// As kmod/places/trappath.c, which says how the names were found.
+/// As kmod/arch/x86/trappath.c, which says how the names were found.
 const TRAP_PATH: &[&str] = &[
     "asm_exc_int3",
     "exc_int3",
@@ -139,7 +139,7 @@ const TRAP_PATH: &[&str] = &[
     "fred_exc",
 ];
 
-/// As kmod/places/trappath.c.
+/// As kmod/arch/x86/trappath.c.
 const NO_TRAP: &[&str] = &[
     "secondary_startup_64",
     "secondary_startup_64_no_verify",
@@ -203,8 +203,8 @@ mod tests {
 
     #[test]
     fn the_lists_are_those_of_the_module() {
-        assert_eq!(module_list("kinst_no_trap_names"), NO_TRAP);
-        assert_eq!(module_list("kinst_trap_path_names"), TRAP_PATH);
+        assert_eq!(module_list("kinst_arch_no_trap"), NO_TRAP);
+        assert_eq!(module_list("kinst_arch_trap_path"), TRAP_PATH);
         for name in ["exc_int3", "notify_die.cold", "__x86_return_thunk", "its_return_thunk", "srso_safe_ret"]
         {
             assert!(is_trap_path(name), "{name}");
@@ -213,7 +213,7 @@ mod tests {
     }
 
     fn module_list(list: &str) -> Vec<String> {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/kmod/places/trappath.c");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/kmod/arch/x86/trappath.c");
         let text = std::fs::read_to_string(path).expect("the module's list");
         let text = text.split_once(&format!("{list}[] = {{")).expect("a list").1;
         let text = text.split_once("};").expect("its end").0;

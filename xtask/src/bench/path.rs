@@ -69,7 +69,7 @@ fn look(machine: &mut Machine, symbols: &Symbols) -> Result<Vec<Vec<u64>>> {
 
 /// A number that the module is made with.
 fn defined(name: &str) -> Result<u64> {
-    let header = workspace::root().join("kmod/arch/arch.h");
+    let header = workspace::root().join("kmod/arch/x86/machine/text.h");
     let text = fs::read_to_string(&header).with_context(|| format!("cannot read {}", header.display()))?;
     let value = text.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
         ["#define", defined, value, ..] if defined == name => value.parse().ok(),

@@ -82,7 +82,7 @@ fn metadata(more: &[&str]) -> Result<Vec<Package>> {
     Ok(read.packages)
 }
 
-/// Of the package in this folder; xtask is not the root's. tests/fuzz.rs takes in what the fuzz targets run.
+/// Of the package in this folder; xtask is not the root's. tests/outside/fuzz.rs takes in what the fuzz targets run.
 fn is_of(source: &Source, folder: &str) -> bool {
     let inside = source.is_rust() || source.path.ends_with(".lalrpop");
     inside && source.path.starts_with(folder) && (!folder.is_empty() || !source.is_in(&["xtask"]))

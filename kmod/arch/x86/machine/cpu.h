@@ -5,7 +5,10 @@
 #ifndef _KINST_X86_CPU_H
 #define _KINST_X86_CPU_H
 
+#include <linux/string.h>
+#include <linux/uaccess.h>
 #include <asm/cpufeature.h>
+#include <asm/ibt.h>
 #include <asm/pgtable.h>
 #include <asm/processor.h>
 
@@ -15,14 +18,35 @@ static inline bool kinst_arch_can_jump(void)
 	return !cpu_feature_enabled(X86_FEATURE_XENPV);
 }
 
-/* Would the CPU miss an endbr64 that a breakpoint replaced? */
-static inline bool kinst_arch_endbr_matters(void)
+/* Whether a reason of kinst_arch_decode() counts on this machine: only a CPU that looks for it misses an endbr64. */
+static inline bool kinst_arch_reason_counts(u16 reason)
 {
+	if (reason != KINST_R_INSN_ENDBR)
+		return true;
 #ifdef CONFIG_X86_KERNEL_IBT
 	return cpu_feature_enabled(X86_FEATURE_IBT);
 #else
 	return false;
 #endif
+}
+
+/* The start of a function, of which kprobes gives the address after its endbr64. */
+static inline unsigned long kinst_arch_function_start(unsigned long addr)
+{
+#ifdef CONFIG_X86_KERNEL_IBT
+	u32 before;
+
+	if (!copy_from_kernel_nofault(&before, (void *)(addr - 4), sizeof(before)) &&
+	    (before == gen_endbr() || before == gen_endbr_poison()))
+		return addr - 4;
+#endif
+	return addr;
+}
+
+/* Whether all n bytes are what fills the text between functions. */
+static inline bool kinst_arch_is_fill(const void *text, size_t n)
+{
+	return !memchr_inv(text, KINST_BREAK, n);
 }
 
 /* Are we on the stack of an NMI, a machine check or the like? All of them are in the area of the CPUs' entries. */

@@ -7,6 +7,7 @@
 #define _KINST_X86_REGS_H
 
 #include <linux/ptrace.h>
+#include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <asm/processor-flags.h>
 
@@ -26,10 +27,20 @@ static __always_inline u64 kinst_arch_return_value(const struct pt_regs *regs)
 	return regs->ax;
 }
 
-/* Address of the breakpoint that has just been hit. */
-static __always_inline unsigned long kinst_arch_break_addr(const struct pt_regs *regs)
+/* Address of argument i, from the seventh on, at a function's entry: the return address lies below them. */
+static __always_inline unsigned long kinst_arch_stack_arg(const struct pt_regs *regs, u64 i)
 {
-	return regs->ip - 1;
+	return regs->sp + 8 * (i - 5);
+}
+
+/* What ftrace saves of the registers, of which all are wanted. */
+#define KINST_ARCH_FTRACE_FLAGS FTRACE_OPS_FL_SAVE_REGS
+#define kinst_arch_ftrace_regs(fregs) ftrace_get_regs(fregs)
+
+/* Where the stack of a task that does not run ends. */
+static inline unsigned long kinst_arch_task_sp(const struct task_struct *task)
+{
+	return READ_ONCE(task->thread.sp);
 }
 
 /*
@@ -134,6 +145,28 @@ static __always_inline unsigned long kinst_arch_operand_at(const struct kinst_ar
 		return value;
 	value += kinst_arch_reg(regs, op->index) << op->shift;
 	return copy_from_kernel_nofault(&to, (const void *)value, sizeof(to)) ? 0 : to;
+}
+
+/* A frame of a program that keeps frame pointers, as the frame pointer says where it is. */
+struct kinst_arch_frame {
+	unsigned long next;
+	unsigned long ret;
+};
+
+/* Offset in the registers of element i of regs[] and uregs[], or -1: illumos's R_* constants for amd64, in order. */
+static __always_inline int kinst_arch_reg_offset(u64 i)
+{
+#define REG(name) offsetof(struct pt_regs, name)
+	static const s16 offsets[] = {
+		REG(r15), REG(r14), REG(r13), REG(r12), REG(r11), REG(r10), REG(r9), REG(r8), REG(di), REG(si),
+		REG(bp), REG(bx), REG(dx), REG(cx), REG(ax),
+		-1, /* R_TRAPNO */
+		REG(orig_ax), /* R_ERR */
+		REG(ip), REG(cs), REG(flags), REG(sp), REG(ss),
+	};
+#undef REG
+
+	return i < ARRAY_SIZE(offsets) ? offsets[i] : -1;
 }
 
 #endif /* _KINST_X86_REGS_H */

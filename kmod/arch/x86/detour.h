@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * arch/x86/detour.h: the entry of all detours (detour.S).
+ */
+#ifndef _KINST_X86_DETOUR_H
+#define _KINST_X86_DETOUR_H
+
+#include <linux/types.h>
+
+/*
+ * Where the call in a detour leads. Interrupts go off with the instruction at this offset, before which
+ * there is one more word on the stack than at the entry.
+ */
+void kinst_jump_entry(void);
+extern const u32 kinst_jump_quiet;
+
+#endif /* _KINST_X86_DETOUR_H */

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * arch/x86/extable.c: an exception table's entry that is changed while the module is loaded.
+ */
+#include <linux/build_bug.h>
+#include <linux/extable.h>
+
+#include "arch/arch.h"
+#include "text/patch.h"
+
+void kinst_arch_extable_set(struct exception_table_entry *entry, const struct exception_table_entry *like,
+			    unsigned long fixup)
+{
+	int word[2];
+
+	BUILD_BUG_ON(offsetof(struct exception_table_entry, data) !=
+		     offsetof(struct exception_table_entry, fixup) + sizeof(int));
+	word[0] = (int)(fixup - (unsigned long)&entry->fixup);
+	word[1] = like->data;
+	kinst_patch_write((unsigned long)&entry->fixup, word, sizeof(word));
+}

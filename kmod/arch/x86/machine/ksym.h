@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * arch/x86/machine/ksym.h: the unexported symbols that x86 needs besides those of ksym.h,
+ * in the form of its lists.
+ */
+#ifndef _KINST_X86_KSYM_H
+#define _KINST_X86_KSYM_H
+
+#include <linux/types.h>
+
+struct insn;
+
+#define KINST_ARCH_KSYM_FUNCTIONS(X) \
+	X(insn_decode)               \
+	X(text_poke)                 \
+	X(text_poke_sync)
+
+#define KINST_ARCH_KSYM_DATA(X)      \
+	X(indirect_thunk_start)      \
+	X(indirect_thunk_end)
+
+#define KINST_ARCH_KSYM_ROWS(NEED, WANT)                                           \
+	NEED(insn_decode, "insn_decode"),                                          \
+	NEED(text_poke, "text_poke"),                                              \
+	NEED(text_poke_sync, "text_poke_sync", "smp_text_poke_sync_each_cpu"),     \
+	WANT(indirect_thunk_start, "__indirect_thunk_start"),                      \
+	WANT(indirect_thunk_end, "__indirect_thunk_end")
+
+int kinst_sym_insn_decode(struct insn *insn, const void *text, int avail, int mode);
+void *kinst_sym_text_poke(void *addr, const void *bytes, size_t len);
+void kinst_sym_text_poke_sync(void);
+
+/* The prefix of a system call's function. */
+#define KINST_ARCH_SYS "__x64_sys_"
+
+#endif /* _KINST_X86_KSYM_H */

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * arch/x86/machine/text.h: what stands in the text of x86-64. Pure; the numbers are
+ * for assembler, too.
+ */
+#ifndef _KINST_X86_TEXT_H
+#define _KINST_X86_TEXT_H
+
+#define KINST_BREAK 0xcc /* int3, one byte; also the fill between functions */
+
+/* Bytes of the longest instruction. */
+#define KINST_INSN_MOST 15
+
+/* Bytes of one trampoline slot, room for the longest relocated instruction. */
+#define KINST_SLOT_SIZE 32
+
+/* The jump that can replace a breakpoint: its first byte, its length, and what it leads to. */
+#define KINST_JUMP 0xe9
+#define KINST_JUMP_LEN 5
+#define KINST_DETOUR_LEN 64
+#define KINST_DETOUR_COPIES 7 /* offset of the displaced instructions in a detour */
+
+/* Bytes that others overwrite: an optimised kprobe, ftrace, a static call. */
+#define KINST_OPT_LEN 5
+#define KINST_FTRACE_LEN 5
+#define KINST_STATIC_CALL_LEN 5
+
+#ifndef __ASSEMBLER__
+
+/* What a breakpoint replaces, and is written at once. */
+typedef u8 kinst_opcode_t;
+
+/* What relocation needs to know of an instruction. */
+struct kinst_machine_insn {
+	u8 prefixes; /* bytes before the opcode */
+	u8 modrm_at; /* offset of ModRM in bytes, 0: none */
+	u8 disp_at; /* offset of a displacement relative to the instruction pointer, 0: none */
+};
+
+/* Whether an instruction is a breakpoint. */
+static inline bool kinst_arch_is_break(const void *text)
+{
+	return *(const volatile u8 *)text == KINST_BREAK;
+}
+
+/* Whether the text begins as a breakpoint or a jump of ours does. */
+static inline bool kinst_arch_may_be_ours(const void *text)
+{
+	return kinst_arch_is_break(text) || *(const u8 *)text == KINST_JUMP;
+}
+
+/* Fills text that is never executed; whatever comes there all the same, traps. */
+static inline void kinst_arch_fill(void *text, size_t len)
+{
+	memset(text, KINST_BREAK, len);
+}
+
+#endif /* __ASSEMBLER__ */
+
+#endif /* _KINST_X86_TEXT_H */

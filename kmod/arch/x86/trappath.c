@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * arch/x86/trappath.c: the names of the functions on the way of a trap (places/trappath.c).
+ *
+ * Those of the path were found by reading the disassembly of supported kernels. Those
+ * without a trap by arming them, and all around them, while a processor went and came back
+ * (a triple fault says which), by reading what is called before load_current_idt() there,
+ * and by sweeping over all functions of each kernel. What a suspend comes back through was
+ * read, not tried.
+ */
+#include <linux/string.h>
+
+#include "arch/arch.h"
+
+const char *const kinst_arch_trap_path[] = {
+	/* the way in and out */
+	"asm_exc_int3", "exc_int3", "do_int3", "do_int3_user", "poke_int3_handler", "irqentry_nmi_enter",
+	"irqentry_nmi_exit", "trace_hwlat_callback", "trace_osnoise_callback", "kgdb_ll_trap",
+	/* kprobes' look at it */
+	"kprobe_int3_handler", "get_kprobe", "kprobe_exceptions_notify",
+	/* the chain */
+	"notify_die", "atomic_notifier_call_chain", "notifier_call_chain", "hw_breakpoint_exceptions_notify",
+	"arch_uprobe_exception_notify",
+	"__rcu_read_lock", "__rcu_read_unlock", "rcu_read_unlock_special", "rcu_lockdep_current_cpu_online",
+	"rcu_is_watching", "debug_lockdep_rcu_enabled", "rcu_read_lock_held",
+	/* ftrace's part, when one of the above is traced */
+	"__fentry__", "ftrace_caller", "ftrace_regs_caller", "ftrace_call", "ftrace_regs_call", "ftrace_stub",
+	"ftrace_stub_direct_tramp", "arch_ftrace_ops_list_func", "ftrace_ops_list_func", "ftrace_ops_assist_func",
+	"ftrace_ops_test", "function_trace_call", "function_stack_trace_call", "function_no_repeats_trace_call",
+	"function_stack_no_repeats_trace_call", "ftrace_graph_caller", "ftrace_graph_call", "ftrace_graph_func",
+	"prepare_ftrace_return", "function_graph_enter", "function_graph_enter_regs", "return_to_handler",
+	"ftrace_return_to_handler", "fprobe_handler", "fprobe_kprobe_handler", "fprobe_entry", "fprobe_ftrace_entry",
+	"kprobe_ftrace_handler", "klp_ftrace_handler", "rethook_trampoline_handler", "arch_rethook_trampoline",
+	/* FRED's dispatcher */
+	"fred_entry_from_kernel", "fred_hwexc", "fred_exc",
+	NULL
+};
+
+const char *const kinst_arch_no_trap[] = {
+	/* a processor that comes up has no table of interrupts yet, or an empty one: a triple fault */
+	"secondary_startup_64", "secondary_startup_64_no_verify", "common_startup_64", "verify_cpu", "sev_verify_cbit",
+	"startup_64_load_idt", "early_setup_idt", "set_bringup_idt_handler", "start_secondary", "cr4_init",
+	"cpu_init_exception_handling", "native_load_tr_desc", "native_write_cr4", "native_write_msr",
+	"native_write_gdt_entry", "cpu_init_secondary", "cr4_set_bits", "cr4_update_irqsoff", "setup_ghcb", "cc_platform_has",
+	"memset", "__memset", "load_current_idt",
+	/* between its instructions the processor's own data is at address 0: page faults without an end */
+	"load_percpu_segment",
+	/* nor has one that wakes from suspend to RAM, or from hibernation */
+	"wakeup_long64", "do_suspend_lowlevel", "restore_processor_state", "restore_registers",
+	"restore_image", "core_restore_code",
+	/* the last of this kernel: the table is gone when it hands over to the next */
+	"machine_kexec",
+	/* what is copied and runs elsewhere: a breakpoint would be copied with it, and is unknown there */
+	"ftrace_caller_op_ptr", "ftrace_caller_end", "ftrace_regs_caller_op_ptr", "ftrace_regs_caller_jmp",
+	"ftrace_regs_caller_end", "relocate_kernel", "relocate_range", "identity_mapped", "virtual_mapped", "swap_pages",
+	NULL
+};
+
+/* A breakpoint in the kernel, with interrupts off and in the manner of an NMI. */
+const char *const kinst_arch_walk_roots[] = {
+	"poke_int3_handler", "irqentry_nmi_enter", "irqentry_nmi_exit", "do_int3", "kprobe_int3_handler",
+	"kprobe_exceptions_notify", "notify_die", "atomic_notifier_call_chain", "notifier_call_chain",
+	"rcu_is_watching", "ct_nmi_enter", "rcu_nmi_enter", "ct_nmi_exit", "rcu_nmi_exit",
+	NULL
+};
+
+/*
+ * What is called there in the text, but not on our way: what ends in a report or a panic; what handles other traps;
+ * what schedules, for which interrupts and preemption must be on; what returns at once in such a context (lockdep is
+ * off, RCU and irq_work postpone it).
+ */
+const char *const kinst_arch_walk_ends[] = {
+	"die", "__die", "do_trap", "do_error_trap", "force_sig", "panic", "nmi_panic", "printk", "_printk", "vprintk",
+	"__printk", "__warn", "warn_", "report_bug", "dump_", "show_", "print_", "add_taint", "__stack_chk_fail",
+	"fortify_", "__fortify", "refcount_warn", "__ubsan_", "kasan_report", "kasan_save", "kcsan_report",
+	"kmsan_report", "lockdep_rcu_suspicious", "lockdep_print", "debug_locks_off", "debug_show", "bust_spinlocks",
+	"__SCT__preempt_schedule", "__SCT__cond_resched", "__SCT__might_resched", "preempt_schedule", "__schedule",
+	"schedule", "cond_local_irq", "rcu_read_unlock_special", "__rcu_irq_enter_check_tick", "irq_work_queue",
+	"__lock_acquire", "__lock_release", "verify_lock_unused", "check_flags", "lock_release_holdtime",
+	"irqentry_enter_from_user_mode", "irqentry_exit_to_user_mode", "do_int3_user", "setup_detour_execution",
+	"kgdb_", "__kgdb", "mce_", "__asan_report", "rethook_", "stackdepot", "stack_depot",
+	NULL
+};
+
+bool kinst_arch_is_thunk_name(const char *name)
+{
+	return strstarts(name, "__x86_indirect_") || strstarts(name, "__x86_return_") || strstr(name, "return_thunk") ||
+	       strstarts(name, "srso_") || strstarts(name, "retbleed_") || strstarts(name, "zen_untrain_ret");
+}

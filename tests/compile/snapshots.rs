@@ -1,0 +1,335 @@
+//! tests/compile/snapshots.rs: one input file `<area>/<room>/<case>.d` fans out to `<case>.<stage>.snap`, one for each stage of its area.
+//!
+//! `UPDATE=1 cargo test --test compile` writes the files anew; their diff is what to review.
+//! The first line of an input may be a directive, which the program under test does not see:
+//! `/* test: -n, args: one two, defaultargs, argref, empty, type: foo_t, kernel, copies, missinglocals, variables: 10 */`.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+
+use kinst::attributes::{self, Attributes};
+use kinst::diag::render::{self, Style};
+use kinst::options::Options;
+use kinst::parser::{self, Macros, ParseError, ParseOptions, Parsed, Settings, ast};
+use kinst::pipeline::{self, Given};
+use kinst::sites::{self, DwarfIndex, Places, SiteIndex};
+use kinst::source::{FileId, Origin, Source, Sources};
+use kinst::types::KernelTypes;
+use kinst::types::intrinsic::Intrinsic;
+use kinst::{codegen, dif, sugar, typeck};
+
+use crate::kernel;
+use crate::snapshot;
+use crate::sysroot;
+
+/// A stage's text for a case.
+type Stage = fn(&Case) -> String;
+
+/// The stages of each area, by the middle part of their files' names: a row a stage.
+const STAGES: &[(&str, &str, Stage)] = &[
+    ("parse", "ast", dump_ast),
+    ("parse", "d", print_ast),
+    ("sugar", "d", print_plain),
+    ("inline", "d", print_desugared),
+    ("errors", "stderr", stderr),
+    ("json", "json", json),
+    ("programs", "d", print_plain),
+    ("programs", "typed", typed),
+    ("programs", "dif", listing),
+    ("check", "stderr", check_stderr),
+    ("compile", "stderr", compile_stderr),
+    ("typed", "typed", typed),
+    ("dif", "dif", dump_dif),
+    ("fmt", "d", format),
+];
+
+#[test]
+fn every_case_matches_its_snapshots() {
+    let (mut report, mut expected, mut cases) = (String::new(), Vec::new(), 0);
+    for area in areas() {
+        for input in files(area, "d") {
+            cases += 1;
+            let case = Case::read(&input, area);
+            for (_, stage, run) in STAGES.iter().filter(|row| row.0 == area) {
+                let path = input.with_extension(format!("{stage}.snap"));
+                report += &snapshot::compare(&path, &run(&case)).err().unwrap_or_default();
+                expected.push(path);
+            }
+        }
+        for orphan in files(area, "snap").into_iter().filter(|path| !expected.contains(path)) {
+            writeln!(report, "{}: no input makes this file", orphan.display()).unwrap();
+        }
+    }
+    assert!(cases >= 500, "only {cases} cases under {}", snapshot::folder().display());
+    assert!(report.is_empty(), "\n{report}\nreview, then UPDATE=1 cargo test --test compile");
+}
+
+/// The cases of these areas are errors; tags.rs asks for one of each tag.
+#[test]
+fn what_is_to_fail_fails() {
+    for input in files("errors", "d") {
+        assert!(Case::read(&input, "errors").parse().is_err(), "{} is no error", input.display());
+    }
+    for input in files("check", "d") {
+        assert!(check(&Case::read(&input, "check")).is_err(), "{} is no error", input.display());
+    }
+}
+
+/// The deepest trees that the parser lets through do not exhaust the stack of a later stage.
+#[test]
+fn the_deepest_trees_reach_the_end() {
+    let n = parser::MAX_DEPTH - 4;
+    for (name, expression) in [
+        ("sum", format!("{}1", "x + ".repeat(n))),
+        ("signs", format!("{}x", "- ".repeat(n))),
+        ("conditionals", format!("{}3", "x ? 1 : ".repeat(n))),
+        ("assignments", format!("{}1", "x = ".repeat(n))),
+        ("casts", format!("{}x", "(int)".repeat(n))),
+        ("logic", format!("{}x", "x && ".repeat(n))),
+        ("right", format!("{}x{}", "x - (".repeat(n), ")".repeat(n))),
+        ("commas", format!("{}x", "x, ".repeat(n))),
+        ("calls", format!("{}\"x\"{}", "strjoin(\"a\", ".repeat(n), ")".repeat(n))),
+    ] {
+        let case = Case::of(&format!("BEGIN {{ x = 1; y = ({expression}); }}\n"));
+        let done = generate(&case);
+        let told =
+            done.as_ref().err().is_none_or(|error| error.starts_with("dtrace: failed to compile script"));
+        assert!(told, "{name}: {done:?}");
+        assert!(!dump_ast(&case).starts_with("dtrace: "), "{name}");
+    }
+    let ifs = format!("BEGIN {{ x = 1; {}y = 1; }}\n", "if (x) ".repeat(n));
+    generate(&Case::of(&ifs)).unwrap();
+}
+
+/// What is known of a kernel.
+trait Known: KernelTypes + Places {}
+
+impl<K: KernelTypes + Places> Known for K {}
+
+/// An input, and how the command line brought it in.
+struct Case {
+    sources: Sources,
+    file: FileId,
+    macros: Macros,
+    settings: Settings,
+    types: Vec<String>,
+    /// That of the fixture, or none.
+    kernel: Box<dyn Known>,
+    /// Option amin.
+    amin: Option<Attributes>,
+    /// Option missinglocals.
+    missing_locals_are_zero: bool,
+}
+
+impl Case {
+    fn of(text: &str) -> Case {
+        let mut sources = Sources::default();
+        let source = Source { name: "test.d".to_owned(), origin: Origin::Script, text: text.to_owned() };
+        let file = sources.add(source);
+        let (macros, settings, kernel) = (Macros::default(), Settings::default(), Box::new(Intrinsic));
+        let types = Vec::new();
+        let missing_locals_are_zero = false;
+        Case { sources, file, macros, settings, types, kernel, amin: None, missing_locals_are_zero }
+    }
+
+    fn read(path: &Path, area: &str) -> Case {
+        let text = parser::decode(std::fs::read(path).unwrap()).unwrap();
+        let (directive, program) = match text.strip_prefix("/* test: ") {
+            Some(rest) => rest.split_once(" */\n").unwrap(),
+            None => ("", text.as_str()),
+        };
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let mut macros = Macros { script: name.clone(), arguments: Vec::new(), variables: Vec::new() };
+        for (variable, value) in [("pid", 4321), ("uid", 1000), ("target", 0)] {
+            macros.variables.push((variable.to_owned(), value));
+        }
+        let (mut settings, mut types, mut origin) = (Settings::default(), Vec::new(), Origin::Script);
+        let mut kernel: Box<dyn Known> = Box::new(Intrinsic);
+        let (mut amin, mut variables, mut missing_locals_are_zero) = (None, 0, false);
+        for word in directive.split(", ").filter(|word| !word.is_empty()) {
+            match word.split_once(": ").unwrap_or((word, "")) {
+                ("-n", _) => origin = Origin::Name,
+                ("-f", _) => origin = Origin::Function,
+                ("-m", _) => origin = Origin::Module,
+                ("-P", _) => origin = Origin::Provider,
+                ("-i", _) => origin = Origin::Id,
+                ("args", list) => macros.arguments = list.split(' ').map(str::to_owned).collect(),
+                ("type", list) => types = list.split(' ').map(str::to_owned).collect(),
+                ("kernel", _) => kernel = Box::new(kernel::Fixture::with_btf().types()),
+                ("copies", _) => kernel = Box::new(kernel::Fixture::with_copies().types()),
+                ("missinglocals", _) => missing_locals_are_zero = true,
+                ("amin", text) => amin = attributes::parse(text).ok(),
+                ("variables", count) => variables = count.parse().unwrap(),
+                ("defaultargs", _) => settings.defaultargs = true,
+                ("argref", _) => settings.argref = true,
+                ("empty", _) => settings.empty = true,
+                ("pspec", _) => settings.pspec = true,
+                (other, _) => panic!("{}: unknown directive {other}", path.display()),
+            }
+        }
+        let assigned: String = (0..variables).map(|n| format!("BEGIN {{ v{n} = 1; }}\n")).collect();
+        let program = &(assigned + program);
+        let mut sources = Sources::default();
+        let text = if origin == Origin::Script { program } else { program.trim_end_matches('\n') }.to_owned();
+        let name = if origin == Origin::Script { name } else { text.clone() };
+        let file = sources.add(Source { name, origin, text });
+        // What a tree looks like does not depend on which names can be called.
+        settings.any_call = area == "parse";
+        Case { sources, file, macros, settings, types, kernel, amin, missing_locals_are_zero }
+    }
+
+    fn parse(&self) -> Result<Parsed, ParseError> {
+        let is_type_name =
+            |word: &str| self.types.iter().any(|name| name == word) || self.kernel.named(word).is_some();
+        let options =
+            ParseOptions { macros: &self.macros, is_type_name: &is_type_name, settings: self.settings };
+        parser::parse(&self.sources, self.file, &options)
+    }
+
+    fn style(&self) -> Style<'static> {
+        Style { program: "dtrace", color: false, errtags: true, subject: Some(self.file) }
+    }
+
+    fn program(&self) -> Result<ast::Program, String> {
+        let failed = |error: ParseError| render::text(&self.sources, &error.diagnostic(), &self.style());
+        self.parse().map(|parsed| parsed.program).map_err(failed)
+    }
+}
+
+/// A later stage fails with its own diagnostic, rendered like the parser's.
+fn check(case: &Case) -> Result<typeck::typed::Program, String> {
+    let (plain, _) = sugar::as_written(case.program()?, sugar::Session::default());
+    let (kernel, places, missing_locals_are_zero) =
+        (&*case.kernel, &*case.kernel, case.missing_locals_are_zero);
+    let env =
+        typeck::Env { kernel, places, amin: case.amin, missing_locals_are_zero, ..typeck::Env::default() };
+    typeck::check(&plain, &env)
+        .map_err(|error| render::text(&case.sources, &error.diagnostic(), &case.style()))
+}
+
+fn generate(case: &Case) -> Result<dif::Program, String> {
+    codegen::generate(&check(case)?)
+        .map_err(|error| render::text(&case.sources, &error.diagnostic(), &case.style()))
+}
+
+/// The canonical layout; the preprocessor's lines stay.
+fn format(case: &Case) -> String {
+    let settings = Settings {
+        defaultargs: true,
+        argref: true,
+        empty: true,
+        directives: true,
+        any_call: true,
+        pspec: false,
+    };
+    let is_type_name =
+        |word: &str| case.types.iter().any(|name| name == word) || case.kernel.named(word).is_some();
+    let options = ParseOptions { macros: &case.macros, is_type_name: &is_type_name, settings };
+    match parser::format(&case.sources, case.file, &options) {
+        Ok((text, _)) => text,
+        Err(error) => render::text(&case.sources, &error.diagnostic(), &case.style()),
+    }
+}
+
+fn typed(case: &Case) -> String {
+    let told = |program: &typeck::typed::Program| -> String {
+        program.warnings.iter().map(|warning| render::text(&case.sources, warning, &case.style())).collect()
+    };
+    check(case).map_or_else(|error| error, |program| typeck::dump(&program) + &told(&program))
+}
+
+fn listing(case: &Case) -> String {
+    generate(case).map_or_else(|error| error, |program| dif::disasm::program(&program))
+}
+
+fn check_stderr(case: &Case) -> String {
+    check(case).map_or_else(|error| error, |_| "no error\n".to_owned())
+}
+
+/// The whole pipeline, as `dtrace -e` runs it.
+fn compile_stderr(case: &Case) -> String {
+    let index = |_| -> Result<Box<dyn SiteIndex>, _> { unreachable!("no case names an inlined function") };
+    let given = Given {
+        macros: &case.macros,
+        kernel: &*case.kernel,
+        places: &*case.kernel,
+        index: &index,
+        libraries: &[],
+        stability: false,
+    };
+    match pipeline::compile(&case.sources, &[case.file], given, &mut Options::default()).result {
+        Ok(_) => "no error\n".to_owned(),
+        Err(errors) => errors.iter().map(|error| render::text(&case.sources, error, &case.style())).collect(),
+    }
+}
+
+/// The actions and, object by object, the listing; all of it verified.
+fn dump_dif(case: &Case) -> String {
+    match generate(case) {
+        Ok(program) => {
+            let options = dif::Options { destructive: true, ..dif::Options::default() };
+            dif::verify::verify_program(&program, &options).unwrap();
+            dif::dump::dump(&program)
+        }
+        Err(error) => error,
+    }
+}
+
+fn dump_ast(case: &Case) -> String {
+    case.program().map_or_else(|error| error, |program| parser::dump::program(&program))
+}
+
+fn print_ast(case: &Case) -> String {
+    case.program().map_or_else(|error| error, |program| parser::pretty::clauses(&program))
+}
+
+/// After all rewrites, with the sites of a small kernel: what `-d` prints.
+fn print_desugared(case: &Case) -> String {
+    static ROOT: LazyLock<tempfile::TempDir> = LazyLock::new(sysroot::sysroot);
+    let program = match case.program() {
+        Ok(program) => program,
+        Err(error) => return error,
+    };
+    let kernel = sites::Kernel::sysroot(ROOT.path(), None).expect("a kernel");
+    let index = DwarfIndex::new(Arc::new(kernel), sugar::inline_probes::wanted(&program));
+    match sugar::desugar(program, &index, sugar::Session::default()) {
+        Ok((plain, _)) => parser::pretty::clauses(&ast::Program::from(&plain)),
+        Err(errors) => errors.iter().map(|error| render::text(&case.sources, error, &case.style())).collect(),
+    }
+}
+
+fn print_plain(case: &Case) -> String {
+    case.program().map_or_else(
+        |error| error,
+        |program| {
+            let (plain, _) = sugar::as_written(program, sugar::Session::default());
+            parser::pretty::clauses(&ast::Program::from(&plain))
+        },
+    )
+}
+
+fn stderr(case: &Case) -> String {
+    case.program().map_or_else(|error| error, |_| "no error\n".to_owned())
+}
+
+/// Without the rendered text, which the other snapshot shows.
+fn json(case: &Case) -> String {
+    let Err(error) = case.parse() else { return "no error\n".to_owned() };
+    let line = render::json(&case.sources, &error.diagnostic(), &case.style());
+    assert!(!line.contains('\n'));
+    let mut object: serde_json::Value = serde_json::from_str(&line).unwrap();
+    object.as_object_mut().unwrap().remove("rendered");
+    format!("{}\n", serde_json::to_string_pretty(&object).unwrap())
+}
+
+fn areas() -> Vec<&'static str> {
+    let mut areas: Vec<&str> = STAGES.iter().map(|row| row.0).collect();
+    areas.dedup();
+    areas
+}
+
+/// The files of an area, in all its rooms.
+fn files(area: &str, extension: &str) -> Vec<PathBuf> {
+    crate::files(&snapshot::folder().join(area), extension)
+}

@@ -1,0 +1,7 @@
+//! tests/model/: the ways out of inlined copies against a definition and against execution.
+
+#[path = "../support/needs.rs"]
+mod needs;
+
+mod exits_model;
+mod stepped;

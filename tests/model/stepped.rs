@@ -1,0 +1,354 @@
+//! tests/model/stepped.rs: inlined copies in programs that are executed instruction by instruction: as often left as entered.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use kinst::sites::copies::calls::{self, Call, Place};
+
+use crate::needs;
+
+fn support(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support").join(name)
+}
+
+fn run(program: &str, arguments: &[&str]) -> String {
+    let output =
+        Command::new(program).args(arguments).output().unwrap_or_else(|error| panic!("{program}: {error}"));
+    assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// gcc, and clang where there is one: its copies have no DW_AT_entry_pc.
+fn compilers() -> Vec<&'static str> {
+    if needs::program("clang") { vec!["gcc", "clang"] } else { vec!["gcc"] }
+}
+
+const LEVELS: [&str; 3] = ["-O1", "-O2", "-Os"];
+const FORMATS: [&str; 2] = ["-gdwarf-4", "-gdwarf-5"];
+
+/// All ways to compile: compiler, level, format of the debug information.
+fn ways() -> impl Iterator<Item = [&'static str; 3]> {
+    compilers().into_iter().flat_map(|compiler| {
+        let ways = LEVELS.into_iter().flat_map(|level| FORMATS.map(|format| (level, format)));
+        ways.map(move |(level, format)| [compiler, level, format])
+    })
+}
+
+/// A program, and the one that steps through it.
+struct Stepped {
+    dir: tempfile::TempDir,
+    program: String,
+}
+
+/// Hits of one call of an inline function.
+struct Counted {
+    call: Call,
+    entries: u64,
+    returns: u64,
+}
+
+impl Stepped {
+    fn compile(compiler: &str, source: &Path, options: &[&str]) -> Stepped {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| dir.path().join(name).to_str().expect("text").to_owned();
+        let program = path("program");
+        let source = source.to_str().expect("text");
+        let mut arguments = vec!["-w", "-no-pie", "-o", &program, source];
+        arguments.extend(options);
+        run(compiler, &arguments);
+        Stepped { dir, program }
+    }
+
+    fn calls(&self, functions: &[String]) -> BTreeMap<String, Vec<Call>> {
+        let path = Path::new(&self.program);
+        // A compiler may leave nothing of one.
+        let calls = |function: &String| calls::in_file(path, function).unwrap_or_default();
+        functions.iter().map(|function| (function.clone(), calls(function))).collect()
+    }
+
+    fn count(&self, functions: &[String]) -> BTreeMap<String, Vec<Counted>> {
+        let all = self.calls(functions);
+        let mut sites = String::new();
+        for calls in all.values() {
+            for call in calls {
+                writeln!(sites, "{:x}", call.entry.address).expect("a string");
+                for left in &call.returns {
+                    let to = left.to.as_ref().map_or(String::new(), |to| format!("{:x}", to.address));
+                    writeln!(sites, "{:x} {to}", left.place.address).expect("a string");
+                }
+            }
+        }
+        let file = self.dir.path().join("sites");
+        std::fs::write(&file, sites).expect("written");
+        let step = self.dir.path().join("step");
+        let step = step.to_str().expect("text");
+        run("gcc", &["-O2", "-w", "-o", step, support("step.c").to_str().expect("text")]);
+        let hits = run(step, &[file.to_str().expect("text"), &self.program]);
+        let mut hits = hits.lines().map(|line| line.parse::<u64>().expect("a number"));
+        let counted = all.into_iter().map(|(function, calls)| {
+            let counted = calls.into_iter().map(|call| {
+                let entries = hits.next().expect("a count");
+                let returns = call.returns.iter().map(|_| hits.next().expect("a count")).sum();
+                Counted { call, entries, returns }
+            });
+            (function, counted.collect())
+        });
+        counted.collect()
+    }
+
+    /// Every site is an instruction of the function that it names, by what objdump says.
+    fn check_places<'c>(&self, calls: impl Iterator<Item = &'c Call>) -> usize {
+        let functions = disassembled(&self.program);
+        let mut checked = 0;
+        for call in calls {
+            let lefts = call.returns.iter().flat_map(|left| std::iter::once(&left.place).chain(&left.to));
+            for Place { address, caller, .. } in std::iter::once(&call.entry).chain(lefts) {
+                let (name, offset) = caller.as_ref().expect("a caller");
+                let named = functions.iter().filter(|(function, ..)| function == name);
+                let inside = |(_, range, starts): &(String, Range<u64>, BTreeSet<u64>)| {
+                    address - offset == range.start && starts.contains(address)
+                };
+                assert!(named.into_iter().any(inside), "{name}+{offset} at {address:#x}");
+                checked += 1;
+            }
+        }
+        assert!(checked > 0);
+        checked
+    }
+}
+
+/// Functions of a program: name, range, where instructions begin.
+fn disassembled(program: &str) -> Vec<(String, Range<u64>, BTreeSet<u64>)> {
+    let text = run("objdump", &["-d", "--no-show-raw-insn", program]);
+    let mut functions: Vec<(String, Range<u64>, BTreeSet<u64>)> = Vec::new();
+    for line in text.lines() {
+        if let Some((address, name)) = line.strip_suffix(">:").and_then(|line| line.split_once(" <")) {
+            let start = u64::from_str_radix(address, 16).expect("an address");
+            functions.push((name.to_owned(), start..start, BTreeSet::new()));
+        } else if let Some((address, _)) = line.trim_start().split_once(":\t")
+            && let Ok(address) = u64::from_str_radix(address, 16)
+            && let Some((_, range, starts)) = functions.last_mut()
+        {
+            range.end = address + 1;
+            starts.insert(address);
+        }
+    }
+    functions
+}
+
+/// The shapes, each called a known number of times. What one call is the debug information decides, and it does not
+/// always say where it begins: but a call is left as often as it is entered. Of a loop that it unrolls, clang makes one
+/// copy of all repetitions, and one entry counts for them all.
+#[test]
+fn shapes() {
+    let source = support("shapes.c");
+    let names = ["early", "loop", "inner", "outer", "checked", "tail", "mixed", "choice", "turned"];
+    let names = names.map(str::to_owned);
+    let mut calls = None;
+    for [compiler, level, format] in ways() {
+        for loops in [&["-fno-unroll-loops"][..], &[]] {
+            let options = [&[level, format, "-fno-jump-tables"], loops].concat();
+            let stepped = Stepped::compile(compiler, &source, &options);
+            let counted = stepped.count(&names);
+            stepped.check_places(counted.values().flatten().map(|counted| &counted.call));
+            let calls = calls.get_or_insert_with(|| known_calls(&stepped, &names));
+            for (function, copies) in &counted {
+                let (entries, returns) = sums(copies);
+                let calls = calls[function];
+                println!(
+                    "{compiler} {level} {format} {loops:?} {function}: {} copies, {entries} entries, \
+                     {returns} returns, {calls} calls",
+                    copies.len(),
+                );
+                for Counted { call, entries, returns } in copies {
+                    assert_eq!(call.inexact, None);
+                    assert_eq!(entries, returns, "{compiler} {level} {format} {function}: {call:x?}");
+                }
+                let is_unrolled = compiler == "clang" && loops.is_empty() && returns < calls;
+                assert!(returns == calls || is_unrolled, "{compiler} {level} {format} {function}");
+            }
+        }
+    }
+}
+
+fn sums(copies: &[Counted]) -> (u64, u64) {
+    (copies.iter().map(|copy| copy.entries).sum(), copies.iter().map(|copy| copy.returns).sum())
+}
+
+/// What the program itself counts; gdb reads it.
+fn known_calls(stepped: &Stepped, names: &[String]) -> BTreeMap<String, u64> {
+    let mut arguments = vec!["-nx", "-batch", "-ex", "run", "-ex", "continue"];
+    let prints: Vec<String> = names.iter().map(|name| format!("printf \"%u\\n\", calls_{name}")).collect();
+    arguments.extend(prints.iter().flat_map(|print| ["-ex", print]));
+    arguments.push(&stepped.program);
+    let text = run("gdb", &arguments);
+    let numbers = text.lines().filter_map(|line| line.parse().ok());
+    names.iter().cloned().zip(numbers).collect()
+}
+
+/// Numbers that look random.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+const FUNCTIONS: u64 = 6;
+
+/// A C program of inline functions that call each other, and of functions that call them.
+fn program(random: &mut Random) -> String {
+    let mut text = "typedef unsigned u;\nvolatile u sink;\n\
+        __attribute__((noinline, noclone)) u ext(u x) { return x * 5 + sink; }\n\
+        __attribute__((noinline, noclone, cold)) void rare(u x) { sink ^= x; }\n\
+        __attribute__((noinline, noreturn, cold)) void fatal(u x) { sink = x; __builtin_trap(); }\n"
+        .to_owned();
+    for function in 0..FUNCTIONS {
+        let _ = writeln!(
+            text,
+            "static inline __attribute__((always_inline)) u f{function}(u a, u b) {{\n u c = a ^ b, i;"
+        );
+        statements(random, &mut text, function, 3, false);
+        text.push_str(" return a + b * 3 + c;\n}\n");
+    }
+    for caller in 0..4 {
+        let _ =
+            writeln!(text, "__attribute__((noinline, noclone)) u g{caller}(u a, u b) {{\n u c = a + b, i;");
+        statements(random, &mut text, FUNCTIONS, 3, false);
+        let _ = writeln!(text, " return {};\n}}", expression(random, FUNCTIONS));
+    }
+    text.push_str("int main(void) {\n u i;\n __asm__ volatile(\"int3\");\n for (i = 0; i < 6; i++)\n  sink += g0(i, 3) + g1(i * 77, i) + g2(i, sink) + g3(~i, i);\n __asm__ volatile(\"int3\");\n return 0;\n}\n");
+    text
+}
+
+/// `below`: functions with a smaller number may be called.
+fn expression(random: &mut Random, below: u64) -> String {
+    match random.below(7) {
+        0 | 1 if below > 0 => format!("f{}(a + {}, c)", random.below(below), random.below(9)),
+        2 => format!("(a % {} + b)", 2 + random.below(5)),
+        3 => format!("(c >> {})", random.below(9)),
+        4 => "sink".to_owned(),
+        5 => format!("ext(b + {})", random.below(4)),
+        _ => format!("(a * {} + c)", random.below(99)),
+    }
+}
+
+fn statements(random: &mut Random, text: &mut String, below: u64, depth: u32, in_loop: bool) {
+    for _ in 0..1 + random.below(3) {
+        let value = expression(random, below);
+        let bound = 2 + random.below(4);
+        let _ = match random.below(if depth > 0 { 11 } else { 4 }) {
+            0 => writeln!(text, " c += {value};"),
+            1 => writeln!(text, " a = {value} % 1000;"),
+            2 => writeln!(text, " sink = {value};"),
+            3 => writeln!(text, " b ^= {value};"),
+            4 => writeln!(text, " if ({value} % {bound} == 1) return c + {};", random.below(9)),
+            5 => writeln!(text, " if (__builtin_expect(({value}) == 0xdeadbeefu, 0)) fatal(c);"),
+            6 => writeln!(
+                text,
+                " if (__builtin_expect(({value}) % 13 == 0, 0)) {{ rare(a); {} }}",
+                if in_loop { "continue;" } else { "c++;" }
+            ),
+            7 | 8 => {
+                let _ = writeln!(text, " if ({value} % {bound} == 0) {{");
+                statements(random, text, below, depth - 1, in_loop);
+                text.push_str(" } else {\n");
+                statements(random, text, below, depth - 1, in_loop);
+                writeln!(text, " }}")
+            }
+            9 => {
+                let level = format!("l{depth}");
+                let _ = writeln!(text, " {{ u {level}; for ({level} = 0; {level} < {bound}; {level}++) {{");
+                statements(random, text, below, depth - 1, true);
+                if random.below(2) == 0 {
+                    let _ = writeln!(text, " if ({value} % 7 == 2) break;");
+                }
+                writeln!(text, " }} }}")
+            }
+            _ => {
+                let _ = writeln!(text, " switch ({value} % {}) {{", bound + 3);
+                for case in 0..bound {
+                    let _ = writeln!(
+                        text,
+                        " case {case}: c += {};{}",
+                        random.below(50) + case * 31,
+                        if random.below(3) == 0 { "" } else { " break;" }
+                    );
+                }
+                writeln!(text, " default: sink = c; }}")
+            }
+        };
+    }
+}
+
+/// The sources of as many programs as wanted; each can be made again from its number.
+fn sources(count: u64) -> impl Iterator<Item = (u64, tempfile::TempDir, PathBuf)> {
+    (1..=count).map(|seed| {
+        let text = program(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        let dir = tempfile::tempdir().expect("a directory");
+        let source = dir.path().join("program.c");
+        std::fs::write(&source, text).expect("written");
+        (seed, dir, source)
+    })
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|count| count.parse().ok()).unwrap_or(default)
+}
+
+fn functions() -> Vec<String> {
+    (0..FUNCTIONS).map(|function| format!("f{function}")).collect()
+}
+
+/// `KINST_PROGRAMS` of them; each way of compiling has one of the two formats.
+#[test]
+fn random_programs() {
+    let (mut copies, mut executed, mut entered, mut inexact) = (0, 0, 0, 0);
+    for (seed, _dir, source) in sources(number("KINST_PROGRAMS", 4)) {
+        for (way, [compiler, level, format]) in (seed..).zip(ways()) {
+            let tables = if way % 2 == 0 { "-fno-jump-tables" } else { "-fjump-tables" };
+            let stepped = Stepped::compile(compiler, &source, &[level, format, tables]);
+            let counted = stepped.count(&functions());
+            stepped.check_places(counted.values().flatten().map(|counted| &counted.call));
+            for (function, of) in &counted {
+                for Counted { call, entries, returns } in of {
+                    copies += 1;
+                    executed += u32::from(*entries > 0);
+                    entered += entries;
+                    if call.inexact.is_some() {
+                        assert_eq!(tables, "-fjump-tables", "{call:x?}");
+                        inexact += 1;
+                    } else {
+                        let way = format!("seed {seed} {compiler} {level} {format} {tables}");
+                        assert_eq!(entries, returns, "{way} {function}: {call:x?}");
+                    }
+                }
+            }
+        }
+    }
+    println!(
+        "{copies} copies, {executed} executed, {entered} entries, {inexact} with a jump table in the caller"
+    );
+    assert!(executed > 100);
+}
+
+/// Only compiled, and so more of them: `KINST_COMPILED`.
+#[test]
+fn sites_of_random_programs_are_instructions_of_the_caller() {
+    let (mut programs, mut places) = (0, 0);
+    for (_, _dir, source) in sources(number("KINST_COMPILED", 6)) {
+        for [compiler, level, format] in ways() {
+            let stepped = Stepped::compile(compiler, &source, &[level, format]);
+            places += stepped.check_places(stepped.calls(&functions()).values().flatten());
+            programs += 1;
+        }
+    }
+    println!("{programs} programs, {places} places, all at instructions of the caller");
+}

@@ -1,0 +1,19 @@
+//! tests/oracle/: what is found in debug information and in code, against tools that are not ours (perf, objdump, addr2line, readelf).
+
+#[path = "../support/kernel.rs"]
+mod kernel;
+#[path = "../support/needs.rs"]
+mod needs;
+#[path = "../support/snapshot.rs"]
+mod snapshot;
+#[path = "../support/sysroot.rs"]
+mod sysroot;
+
+mod arch;
+mod disas;
+mod dwarf;
+mod exits;
+mod locals;
+mod sites;
+mod sweep;
+mod vmlinux;

@@ -1,0 +1,15 @@
+//! tests/outside/: the commands as a user runs them, and what comes from outside: files, servers, damaged input.
+
+#[path = "../support/needs.rs"]
+mod needs;
+#[path = "../support/snapshot.rs"]
+mod snapshot;
+#[path = "../support/sysroot.rs"]
+mod sysroot;
+
+mod cli;
+mod debuginfod;
+mod fuzz;
+mod hostile;
+mod index;
+mod required;

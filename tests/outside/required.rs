@@ -1,0 +1,58 @@
+//! tests/outside/required.rs: a test that cannot run is a failure where all is required, and is counted elsewhere.
+
+use std::process::{Command, Output};
+
+use crate::needs;
+
+/// Runs one of the two below as `cargo test` does, in an environment of its own.
+fn run(test: &str, environment: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["--ignored", "--exact", test]).env_remove("KINST_REQUIRE").env_remove("KINST_KERNELS");
+    command.envs(environment.iter().copied()).output().expect("a test")
+}
+
+#[test]
+#[ignore = "what the tests below run"]
+fn wants_a_program() {
+    assert!(!needs::program("no-such-program"));
+}
+
+#[test]
+#[ignore = "what the tests below run"]
+fn wants_a_kernel() {
+    assert!(needs::stable().is_none() && needs::kernels().is_empty() && needs::decoder().is_none());
+}
+
+#[test]
+fn what_is_required_and_missing_is_a_failure() {
+    let empty = tempfile::tempdir().expect("a directory");
+    let cache = ("KINST_CACHE", empty.path().to_str().expect("UTF-8"));
+    for (test, says) in [
+        ("required::wants_a_program", "no no-such-program, and KINST_REQUIRE asks for it: cargo xtask setup"),
+        (
+            "wants_a_kernel",
+            "no stable kernel, and KINST_REQUIRE asks for it: cargo xtask setup --kernel stable",
+        ),
+    ] {
+        let output = run(test, &[cache, ("KINST_REQUIRE", "1")]);
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(!output.status.success() && said.contains(says), "{said}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_written_down() {
+    let empty = tempfile::tempdir().expect("a directory");
+    let cache = ("KINST_CACHE", empty.path().to_str().expect("UTF-8"));
+    let list = empty.path().join("skipped");
+    let skipped = ("KINST_SKIPPED", list.to_str().expect("UTF-8"));
+    assert!(run("required::wants_a_program", &[cache, skipped, ("KINST_REQUIRE", "0")]).status.success());
+    assert!(run("required::wants_a_kernel", &[cache, skipped]).status.success());
+    let kernel = "stable kernel\tcargo xtask setup --kernel stable\tneeds::wants_a_kernel\n";
+    let program = "no-such-program\tcargo xtask setup\tneeds::wants_a_program\n";
+    let decoder = "decoder of the kernel's sources\tcargo xtask setup\tneeds::wants_a_kernel\n";
+    assert_eq!(
+        std::fs::read_to_string(&list).expect("the list"),
+        [program, kernel, kernel, decoder].concat()
+    );
+}
