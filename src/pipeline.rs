@@ -1,4 +1,4 @@
-//! pipeline.rs: THE order: parse → desugar → check → generate.
+//! pipeline.rs: the order of the stages: parse → desugar → check → generate.
 
 use std::collections::HashSet;
 
@@ -27,7 +27,7 @@ pub struct Given<'a> {
     pub kernel: &'a dyn KernelTypes,
     pub places: &'a dyn Places,
     pub index: &'a MakeIndex<'a>,
-    /// In the order in which they are read.
+    /// The D libraries in the order in which they are read.
     pub libraries: &'a [LibraryFile],
     /// Whether [`Compiled::stability`] is wanted.
     pub stability: bool,
@@ -54,9 +54,9 @@ pub struct Compilation {
 #[derive(Clone, Debug)]
 pub struct Compiled {
     pub program: dif::Program,
-    /// By clause of the program: where each probe description was written.
+    /// The places where the probe descriptions were written, by clause of the program.
     pub descriptions: Vec<Vec<Span>>,
-    /// By clause of the program: the stability of what each depends on. Empty if it was not requested.
+    /// The stability of what each clause depends on, by clause of the program. Empty if it was not requested.
     pub stability: Vec<typeck::Stability>,
     pub warnings: Vec<Diagnostic>,
 }

@@ -15,7 +15,7 @@ pub struct Fields {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Description {
     Id(u32),
-    /// As it was written.
+    /// The fields as they were written.
     Fields(Box<Fields>),
     /// One place in the kernel's code.
     Site(Box<Site>),
@@ -38,7 +38,7 @@ pub struct Site {
     pub copy: Option<String>,
 }
 
-/// Where an edge of the control flow leads.
+/// The end of an edge of the control flow.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Target {
     /// The function symbol, if it is not that of the branch: a part that is elsewhere (`f.cold`).
@@ -58,8 +58,8 @@ pub struct Probe {
     pub place: Place,
 }
 
-/// Where a probe fires; the kinds are those of the ABI. `func` is the run-time address of a function's symbol; offsets
-/// count from there.
+/// The place where a probe fires; the kinds are those of the ABI. `func` is the run-time address of a function's
+/// symbol; offsets count from there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     Begin,

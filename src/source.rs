@@ -103,9 +103,9 @@ impl Sources {
 pub struct Place {
     /// The file that a line marker (`# 12 "probe.h"`) names, if one does.
     pub file: Option<String>,
-    /// From 1, after line markers. The preprocessor numbers the line before the first one 0.
+    /// The line number from 1, as line markers set it. The preprocessor numbers the line before the first one 0.
     pub line: usize,
-    /// In characters, from 1.
+    /// The column in characters, from 1.
     pub column: usize,
 }
 

@@ -67,7 +67,7 @@ pub struct Image {
     path: PathBuf,
     bytes: Bytes,
     sections: Vec<Section>,
-    /// By section index of the file: the address that the section got; 0 for those that are not loaded.
+    /// The addresses that the sections got, by section index of the file; 0 for those that are not loaded.
     bases: Vec<u64>,
     relocatable: bool,
     build_id: Option<BuildId>,
@@ -288,7 +288,7 @@ impl Image {
         Ok(loaded)
     }
 
-    /// In a relocatable file, the targets of calls and jumps by the address of the field that they are written to; sorted.
+    /// The targets of calls and jumps in a relocatable file, by the address of the field that holds them; sorted.
     pub fn references(&self) -> Vec<(u64, Reference)> {
         let Ok(file) = self.file() else { return Vec::new() };
         let mut references = Vec::new();

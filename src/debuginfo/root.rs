@@ -22,7 +22,7 @@ pub struct Root {
 /// A module in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleFile {
-    /// As the kernel writes it: `snd_hda_intel`, whatever the name of the file is.
+    /// The name as the kernel writes it: `snd_hda_intel`, whatever the name of the file is.
     pub name: String,
     /// `x.ko`, `x.ko.xz` …
     pub binary: Option<PathBuf>,

@@ -85,7 +85,7 @@ pub fn read(path: &Path) -> Result<Bytes, Error> {
 
 /// Unpacks the start of the bytes, whatever follows it; `None` if it is in no known format.
 pub fn first_stream(packed: &[u8]) -> Option<Vec<u8>> {
-    /// More than any kernel was packed with.
+    /// A larger window than any kernel was packed with.
     const WINDOW_LOG: u32 = 31;
     if let Some(blocks) = packed.strip_prefix(&lz4::MAGIC) {
         return lz4::unpack(blocks, MAX_UNPACKED as usize);

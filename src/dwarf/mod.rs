@@ -58,7 +58,7 @@ pub struct Function {
     pub defined: bool,
     /// Whether a definition has been inlined, or could be.
     pub inline: bool,
-    /// In the order of the debug information.
+    /// The copies in the order of the debug information.
     pub copies: Vec<InlineCopy>,
     /// Second halves of a partly inlined function (`f.part.0` back in `f`): not calls of their own.
     pub split_tails: usize,
@@ -69,7 +69,7 @@ pub struct Function {
 /// The result of one walk.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// In the order of the wanted names.
+    /// The functions in the order of the wanted names.
     pub functions: Vec<Function>,
     pub units: usize,
     /// The parts that could not be read, one line for each unit.

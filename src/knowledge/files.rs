@@ -15,7 +15,7 @@ use crate::sites::{self, ProbeCatalog as _};
 pub struct Located {
     pub module: String,
     pub name: String,
-    /// In the running kernel; in a sysroot, that of the file.
+    /// The address in the running kernel; in a sysroot, that in the file.
     pub address: u64,
     /// 0: not known.
     pub bytes: u64,
@@ -146,7 +146,7 @@ impl Files for Installed<'_> {
     fn instructions(&self, description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
         match self.catalog() {
             Some(catalog) => catalog.instructions_named(description),
-            // The answer is the reason why there is none.
+            // The error of opening the kernel is the answer.
             None => (self.open)().map(|_| Vec::new()),
         }
     }

@@ -32,7 +32,7 @@ use crate::types::intrinsic::Intrinsic;
 /// A site where a copy of an inlined function is entered or left.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FoundSite {
-    /// With the module's name, which is `vmlinux` for the kernel proper.
+    /// Includes the module's name, which is `vmlinux` for the kernel proper.
     pub site: Site,
     /// Whether the description must name the module to mean this site.
     pub module_needed: bool,
@@ -84,7 +84,7 @@ pub trait SiteIndex {
 /// The variables at an instruction, or why they are not known.
 pub type InScope = Arc<Result<Scope, NoScope>>;
 
-/// What a program can find out about its probes before they are armed.
+/// The facts about its probes that a program can look up before they are armed.
 pub trait Places {
     /// The probes that a description names; empty if there are none, or if they cannot be determined.
     fn probes(&self, description: &Description) -> Vec<Fields>;
@@ -96,7 +96,7 @@ pub trait Places {
     fn scopes(&self, sites: &[Site]) -> Vec<InScope>;
 }
 
-/// Without a kernel there are no probes and no variables.
+/// An implementation without a kernel: there are no probes and no variables.
 impl Places for Intrinsic {
     fn probes(&self, _: &Description) -> Vec<Fields> {
         Vec::new()

@@ -257,7 +257,7 @@ mod tests {
         (members.iter().map(|member| member.bit_offset).collect(), bytes)
     }
 
-    /// The expected numbers are gcc's.
+    /// The expected numbers are those of gcc.
     #[test]
     fn members_stand_where_c_puts_them() {
         let list =

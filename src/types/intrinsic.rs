@@ -99,7 +99,7 @@ impl TypeSource for Intrinsic {
     }
 }
 
-/// Without a kernel, there is only what every program has.
+/// An implementation without a kernel: there is only what every program has.
 impl KernelTypes for Intrinsic {
     fn symbol(&self, _: &str) -> Option<Symbol> {
         None

@@ -12,7 +12,7 @@ const IN_PLACE: usize = 4;
 /// Below this size, a walk over all units costs nothing worth saving.
 const LARGE: usize = 16 << 20;
 
-/// A search for more strings than this takes longer than the walk that it saves, on slow machines first.
+/// A search for more strings than this takes longer than the walk that it saves, above all on slow machines.
 const MOST_STRINGS: usize = 6;
 
 /// Whether the file can have any of the names.

@@ -11,7 +11,7 @@ pub enum Names<'n> {
     All { shards: Vec<Mutex<HashMap<Vec<u8>, usize>>>, next: Mutex<usize> },
 }
 
-/// So many shards that two threads rarely want the same one.
+/// The number of shards, with which two threads rarely lock the same one.
 const SHARDS: usize = 16;
 
 impl<'n> Names<'n> {

@@ -10,9 +10,9 @@ use crate::dwarf::unit::Unit;
 /// The line table of one unit.
 #[derive(Debug, Default)]
 pub struct Lines {
-    /// By the file's number in the unit, as in [`crate::dwarf::CallSite`].
+    /// The paths by the file's number in the unit, as in [`crate::dwarf::CallSite`].
     files: Vec<String>,
-    /// By address.
+    /// The sequences by address.
     sequences: Vec<Sequence>,
 }
 
@@ -20,7 +20,7 @@ pub struct Lines {
 #[derive(Debug)]
 struct Sequence {
     range: Range<u64>,
-    /// By address; among several at one address, the last one counts.
+    /// The rows by address; among several at one address, the last one counts.
     rows: Vec<Row>,
 }
 

@@ -21,7 +21,7 @@ pub struct Scope {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     pub function: String,
-    /// In the order of the declaration.
+    /// The parameters in the order of the declaration.
     pub parameters: Vec<Variable>,
     /// The innermost block first.
     pub locals: Vec<Variable>,
@@ -46,7 +46,7 @@ pub struct Variable {
 pub enum Missing {
     /// It has no location anywhere.
     OptimisedOut,
-    /// It has one, but not at this instruction.
+    /// It has a location, but none at this instruction.
     NotCovered,
     /// The compiler states that the variable is nowhere at this instruction.
     NowhereHere,

@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Register(u8);
 
-/// In the order of the System V ABI for x86-64, figure 3.36.
+/// The names in the order of the System V ABI for x86-64, figure 3.36.
 const REGISTERS: [&str; 17] = [
     "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
     "r15", "rip",
@@ -46,9 +46,9 @@ pub enum Binary {
     Or,
     Xor,
     Shl,
-    /// Zeros come in from the left.
+    /// Shifts in zeros from the left.
     Shr,
-    /// The sign comes in from the left.
+    /// Shifts in the sign from the left.
     Sar,
 }
 

@@ -23,8 +23,8 @@ use syscalls::Call;
 use tracepoints::Tracepoint;
 use unplaced::FIRST_UNPLACED_ID;
 
-/// What is in memory now: the instructions of a function, and the table of system calls; the kernel layer gets them
-/// from the module.
+/// The present contents of memory: the instructions of a function, and the table of system calls; the kernel layer gets
+/// them from the module.
 pub trait LiveText: Send + Sync {
     /// `function` is the run-time address of its symbol. An error is the reason why its instructions are not available.
     fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, String>;
@@ -46,7 +46,7 @@ pub struct LiveInsn {
 pub struct Catalog {
     pub(super) kernel: Arc<Kernel>,
     pub(super) live: Option<Box<dyn LiveText>>,
-    /// By module.
+    /// The functions of each module.
     functions: Vec<OnceLock<Vec<Function>>>,
     pub(super) calls: OnceLock<Vec<Call>>,
     pub(super) tracepoints: OnceLock<Vec<Tracepoint>>,
@@ -115,7 +115,7 @@ enum Wanted {
 /// The end of an edge in a description.
 pub(super) struct Destination {
     pub(super) target: Target,
-    /// As it was written.
+    /// The end as it was written.
     pub(super) text: String,
 }
 

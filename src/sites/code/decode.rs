@@ -9,7 +9,7 @@ use iced_x86::{
 /// One instruction of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Insn {
-    /// From the start of the code.
+    /// Bytes from the start of the code.
     pub offset: u32,
     pub len: u8,
     pub bytes: Vec<u8>,
@@ -19,14 +19,14 @@ pub struct Insn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     Next,
-    /// To the address and back.
+    /// Goes to the address and comes back.
     Call(u64),
     Jump(u64),
-    /// To the address or to the next instruction.
+    /// Goes to the address or to the next instruction.
     Branch(u64),
-    /// Through a pointer at a fixed address: never into the middle of a function.
+    /// Goes through a pointer at a fixed address, never into the middle of a function.
     JumpThrough,
-    /// To an unknown target.
+    /// Goes to an unknown target.
     JumpIndirect,
     Return,
     /// An instruction that is not meant to be executed: ud2, int3.

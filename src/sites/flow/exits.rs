@@ -10,7 +10,7 @@ use crate::sites::code::decode;
 /// All points where one copy is left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exits {
-    /// By address, each once.
+    /// The points by address, each once.
     pub sites: Vec<Point>,
     /// The number of exits on which no probe can be put: a fault whose fixup is elsewhere in the function.
     pub lost: u32,

@@ -7,8 +7,7 @@ use super::Marks;
 use crate::debuginfo::{Image, Loaded};
 use crate::sites::code::decode::{self, Control};
 
-/// Functions of the kernel that do not return according to the attribute of their declarations, as far as others call
-/// them.
+/// Functions of the kernel that are called from others and do not return, by the attribute of their declarations.
 const ENDLESS: [&str; 46] = [
     "__fortify_panic",
     "__ghes_panic",

@@ -57,9 +57,9 @@ pub enum Undecodable {
 /// The graph. Instructions and blocks are numbered from 0, in order of address within a part.
 #[derive(Debug)]
 pub struct Flow {
-    /// By instruction.
+    /// The address of each instruction.
     pub(in crate::sites) address: Vec<u64>,
-    /// By instruction.
+    /// The block of each instruction.
     pub(in crate::sites) block: Vec<u32>,
     pub(in crate::sites) blocks: Vec<Block>,
     /// Edges within the function, by [`Block::next`] and [`Block::previous`].

@@ -206,7 +206,7 @@ fn same_file(a: &str, b: &str) -> bool {
     !a.is_empty() && !b.is_empty() && (is_suffix(a, b) || is_suffix(b, a))
 }
 
-/// The function is known, and has nothing on the line.
+/// The function is known, but has no code on the line.
 fn no_code_on_line(function: &str, line: &SourceLine, seen: &Seen) -> Diagnostic {
     let number = line.line;
     let error = |title| Diagnostic::error(tags::PDESC_ZERO, title);

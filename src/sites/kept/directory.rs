@@ -21,7 +21,7 @@ pub struct Directory {
 pub struct Contents {
     /// Hashes of all names of functions, one for each function; in any order.
     pub names: Vec<u64>,
-    /// By module, the debug file's build id.
+    /// The build id of each module's debug file.
     pub ids: Vec<Option<BuildId>>,
     /// Hash of the name of an inlined function, and a module that has it. `None` if not all modules were searched.
     pub knows: Option<Vec<(u64, u32)>>,

@@ -66,7 +66,7 @@ struct FunctionRecord {
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct DroppedRecord {
-    /// In the order of [`Dropped`], and one that is 0.
+    /// The counts in the order of [`Dropped`], and one that is 0.
     counts: [u32; 11],
     /// 0: none; for the others, see [`DroppedRecord::why`].
     why_unread: u32,

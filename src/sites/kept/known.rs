@@ -8,7 +8,7 @@ use crate::sites::flow::points::Point;
 pub struct Known {
     /// Whether there is a definition that was inlined, or could be.
     pub inline: bool,
-    /// In the order of the debug information.
+    /// The entries in the order of the debug information.
     pub entries: Vec<Point>,
     pub exits: Vec<Point>,
     pub dropped: Dropped,

@@ -13,7 +13,7 @@ use crate::sites::target::Kernel;
 /// The instruction of a probe, for a listing.
 #[derive(Clone, Debug, Default)]
 pub struct About {
-    /// In the running kernel, or in the file of a kernel that does not run; `None` if the kernel hides it.
+    /// The address in the running kernel, or in the file of a kernel that does not run; `None` if the kernel hides it.
     pub address: Option<u64>,
     /// The instruction; `None` if there is no file with it.
     pub text: Option<String>,

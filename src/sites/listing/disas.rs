@@ -55,7 +55,7 @@ pub struct Listed {
     /// The innermost first; the last one is the function. Empty if the debug information has none.
     pub frames: Arc<Vec<Frame>>,
     pub refused: Option<Refused>,
-    /// Only where there is nothing but the file.
+    /// Set only where there is nothing but the file.
     pub rewritten: Option<Rewriting>,
     pub fentry: bool,
 }

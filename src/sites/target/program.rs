@@ -15,7 +15,7 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InFunction {
     pub name: String,
-    /// From the function's first byte.
+    /// Bytes from the function's start.
     pub offset: u64,
 }
 

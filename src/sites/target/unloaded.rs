@@ -6,7 +6,8 @@ use super::Kernel;
 use crate::debuginfo::{Image, ModuleFile};
 use crate::sites::kept::directory::hash;
 
-/// By hash: for a thousand modules it is one table, and a program may name many functions that do not exist.
+/// The functions by hash: for a thousand modules it is one table, and a program may name many functions that do not
+/// exist.
 #[derive(Default)]
 pub(in crate::sites) struct Unloaded {
     modules: Vec<String>,

@@ -1,6 +1,6 @@
 //! types/btf/format.rs: the bytes of a BTF file: header, records, what follows each kind of record.
 //!
-//! As Documentation/bpf/btf.rst of the kernel describes it, little-endian.
+//! The format is that of Documentation/bpf/btf.rst in the kernel, little-endian.
 
 use std::fmt;
 use std::ops::Range;
