@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-/// From the least stable to the most.
+/// The stabilities, from the least stable to the most.
 pub const STABILITIES: [&str; 8] =
     ["Internal", "Private", "Obsolete", "External", "Unstable", "Evolving", "Stable", "Standard"];
-/// From the least common dependency to the most.
+/// The dependency classes, from the least common to the most.
 pub const CLASSES: [&str; 6] = ["Unknown", "CPU", "Platform", "Group", "ISA", "Common"];
 
-/// Of a name, of the data behind it, and what both depend on; indices of [`STABILITIES`] and [`CLASSES`].
+/// The stability of a name and of its data, and the dependency class of both; indices into [`STABILITIES`] and
+/// [`CLASSES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
     pub name: usize,
@@ -16,16 +17,16 @@ pub struct Attributes {
     pub class: usize,
 }
 
-/// What a program defines, and most of what D offers.
+/// The attributes of what a program defines, and of most of what D offers.
 pub const STABLE: Attributes = Attributes { name: 6, data: 6, class: 5 };
 pub const EVOLVING: Attributes = Attributes { name: 5, data: 5, class: 5 };
-/// What nobody said anything of.
+/// The attributes of anything that declares none.
 pub const UNSTABLE: Attributes = Attributes { name: 4, data: 4, class: 5 };
-/// A symbol or type of the kernel.
+/// The attributes of a symbol or type of the kernel.
 pub const KERNEL: Attributes = Attributes { name: 1, data: 1, class: 0 };
 
 impl Attributes {
-    /// The less stable of both, part by part.
+    /// The less stable of the two, part by part.
     pub fn min(self, other: Attributes) -> Attributes {
         Attributes {
             name: self.name.min(other.name),
@@ -34,7 +35,7 @@ impl Attributes {
         }
     }
 
-    /// Every part is at least that of `least`.
+    /// Whether every part is at least that of `least`.
     pub fn reaches(self, least: Attributes) -> bool {
         self.min(least) == least
     }
@@ -46,7 +47,8 @@ impl fmt::Display for Attributes {
     }
 }
 
-/// Those of a provider: of its name, of the fields of its probes' descriptions, and of the arguments of its probes.
+/// The attributes of a provider: of its name, of the fields of its probes' descriptions, and of the arguments of its
+/// probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Provider {
     pub provider: Attributes,
@@ -57,11 +59,12 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// Of one that nobody described, and of a description that names no provider.
+    /// The attributes of a provider that declares none, and of a description that names no provider.
     pub const UNKNOWN: Provider =
         Provider { provider: UNSTABLE, module: UNSTABLE, function: UNSTABLE, name: UNSTABLE, args: UNSTABLE };
 
-    /// Of the providers that come with the kernel module: the tables of the DTrace guide and of FreeBSD.
+    /// The attributes of the providers that come with the kernel module, from the tables of the DTrace guide and of
+    /// FreeBSD.
     pub fn known(name: &str) -> Option<Provider> {
         let unknown = KERNEL;
         let private = Attributes { class: 4, ..KERNEL };
@@ -116,7 +119,7 @@ impl Provider {
         })
     }
 
-    /// Of a description: the least of the fields that it writes out.
+    /// The attributes of a description: the least stable of the provider and of the fields that it writes out.
     pub fn of_description(&self, module: bool, function: bool, name: bool) -> Attributes {
         let fields = [(module, self.module), (function, self.function), (name, self.name)];
         let written = fields.into_iter().filter(|(written, _)| *written);
@@ -124,7 +127,7 @@ impl Provider {
     }
 }
 
-/// Why a text is no attributes.
+/// Why a text is not a set of attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// Not three words with slashes between them.
@@ -133,7 +136,7 @@ pub enum Trouble {
     Class(String),
 }
 
-/// `Evolving/Evolving/Common`; upper and lower case mean the same.
+/// Parses `Evolving/Evolving/Common`; case is ignored.
 pub fn parse(text: &str) -> Result<Attributes, Trouble> {
     let words: Vec<&str> = text.split('/').collect();
     let [name, data, class] = words[..] else { return Err(Trouble::Shape) };

@@ -1,6 +1,6 @@
 //! glob.rs: the patterns of probe descriptions: `* ? [set] [!set] \`.
 
-/// Whether the text has anything that is more than itself.
+/// Whether the text has characters with a special meaning.
 pub fn is_glob(pattern: &str) -> bool {
     pattern.contains(['*', '?', '[', '\\'])
 }
@@ -38,7 +38,7 @@ impl Pattern {
     }
 }
 
-/// Goes back to the last `*` only: the time is at most the product of the lengths.
+/// Backtracks to the last `*` only: the time is at most the product of the lengths.
 fn glob_matches(glob: &[char], text: &str) -> bool {
     let mut text = text.chars();
     let mut glob = glob;
@@ -57,7 +57,7 @@ fn glob_matches(glob: &[char], text: &str) -> bool {
                     continue;
                 }
             }
-            // Text is over; only further `*` could match, and those were taken above.
+            // The text is over; only a further `*` could match, and those were taken above.
             (None, false) => return false,
             (Some(_), true) => {}
         }
@@ -78,7 +78,7 @@ fn one_char(glob: &[char], c: char) -> Option<&[char]> {
         ['\\', literal, rest @ ..] => (*literal == c).then_some(rest),
         ['[', set @ ..] => match set_end(set) {
             Some(end) => in_set(&set[..end], c).then(|| &set[end + 1..]),
-            // Without a closing bracket it is a character like others.
+            // Without a closing bracket, it is an ordinary character.
             None => (c == '[').then_some(set),
         },
         [literal, rest @ ..] => (*literal == c).then_some(rest),
@@ -86,7 +86,7 @@ fn one_char(glob: &[char], c: char) -> Option<&[char]> {
     }
 }
 
-/// A `]` that is the first of the set belongs to it.
+/// The index of the bracket that closes a set; a `]` that comes first belongs to the set.
 fn set_end(set: &[char]) -> Option<usize> {
     let first = if set.first() == Some(&'!') { 2 } else { 1 };
     (first..set.len()).find(|at| set[*at] == ']')

@@ -1,6 +1,7 @@
 //! kinst for Linux: a D compiler and DTrace consumer that traces any kernel instruction, and inlined functions.
 //!
-//! In three groups: the way of a program, what it is told of the kernel, and what all of them share.
+//! The modules are in three groups: the stages of a program, the sources of knowledge about the kernel, and what all of
+//! them share.
 //!
 //! ```text
 //! D text ─parser→ ast::Program ─sugar→ plain::Program ─typeck→ typed::Program ─codegen→ dif::Program ─driver→ /dev/dtrace/kinst
@@ -8,7 +9,7 @@
 //!                         sites (where to probe)     types (BTF, DWARF, D)                  records ─consumer→ text | JSON
 //! ```
 //!
-//! A program compiles without a kernel as far as it names nothing of one:
+//! A program compiles without a kernel as long as it names nothing that belongs to one:
 //!
 //! ```
 //! use kinst::options::Options;

@@ -1,4 +1,4 @@
-//! pipeline.rs: THE order: parse → desugar → check → generate.
+//! pipeline.rs: the order of the stages: parse → desugar → check → generate.
 
 use std::collections::HashSet;
 
@@ -17,17 +17,17 @@ use crate::typeck;
 use crate::types::KernelTypes;
 use crate::vocabulary;
 
-/// Makes the index that knows these functions' inlined copies. Asked only if a program names one.
+/// Makes the index of these functions' inlined copies. Called only if a program names one.
 pub type MakeIndex<'a> = dyn Fn(Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> + 'a;
 
-/// What a compilation is given besides its texts.
+/// The inputs of a compilation besides its texts.
 #[derive(Clone, Copy)]
 pub struct Given<'a> {
     pub macros: &'a Macros,
     pub kernel: &'a dyn KernelTypes,
     pub places: &'a dyn Places,
     pub index: &'a MakeIndex<'a>,
-    /// In the order to read them.
+    /// The D libraries in the order in which they are read.
     pub libraries: &'a [LibraryFile],
     /// Whether [`Compiled::stability`] is wanted.
     pub stability: bool,
@@ -37,11 +37,11 @@ pub struct Given<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryFile {
     pub file: FileId,
-    /// It comes with the compiler: what the kernel has no types for is left out.
+    /// Whether it comes with the compiler: what the kernel has no types for is then left out.
     pub own: bool,
 }
 
-/// What a compilation made on its way, and its outcome.
+/// The outcome of a compilation, and the texts that it made on the way.
 #[derive(Debug)]
 pub struct Compilation {
     /// -d: the programs after sugar, as D text. Empty if that stage was not reached.
@@ -54,9 +54,9 @@ pub struct Compilation {
 #[derive(Clone, Debug)]
 pub struct Compiled {
     pub program: dif::Program,
-    /// As the program's clauses: where each probe description was written.
+    /// The places where the probe descriptions were written, by clause of the program.
     pub descriptions: Vec<Vec<Span>>,
-    /// As the program's clauses: what each depends on. Empty if it was not asked for.
+    /// The stability of what each clause depends on, by clause of the program. Empty if it was not requested.
     pub stability: Vec<typeck::Stability>,
     pub warnings: Vec<Diagnostic>,
 }
@@ -73,7 +73,7 @@ pub fn compile(
     Compilation { desugared: stages.desugared, dumps: stages.dumps, result }
 }
 
-/// What is promised of these probes, and the types of their arguments.
+/// The stability of these probes, and the types of their arguments.
 pub fn describe(
     sources: &Sources,
     probes: &[Probe],
@@ -86,12 +86,12 @@ pub fn describe(
     typeck::describe(probes, &env).map_err(|error| vec![error.diagnostic()])
 }
 
-/// The text in its canonical layout; its tree is that of what was written, or nothing is returned.
+/// Returns the text in its canonical layout, or an error if that layout would parse into another tree.
 pub fn format(source: &Source, given: Given<'_>, sources: &Sources) -> Result<String, Vec<Diagnostic>> {
     let mut types = HashSet::new();
     parse_libraries(sources, given, &mut types)?;
     let is_type_name = |word: &str| is_type(word, &types, given.kernel);
-    // Arguments are not given, and what the preprocessor defines is not known.
+    // Arguments are not given, and the preprocessor's definitions are not known.
     let settings = Settings {
         defaultargs: true,
         argref: true,
@@ -161,7 +161,7 @@ impl Stages {
         Ok(Compiled { program, descriptions, stability, warnings: typed.warnings })
     }
 
-    /// Every program by itself, then all as one: variables and aggregations are common to them.
+    /// Desugars each program by itself and joins the results: variables and aggregations are common to all.
     fn desugar(
         &mut self,
         trees: Vec<ast::Program>,
@@ -197,7 +197,7 @@ impl Stages {
     }
 }
 
-/// Which trees are to be shown.
+/// Which trees to dump.
 #[derive(Clone, Copy)]
 struct Dump {
     ast: bool,
@@ -257,18 +257,18 @@ fn parse(
     Ok(trees)
 }
 
-/// A text that could not be read to its end, or holds a pragma that is refused.
+/// A text that could not be read to its end, or that has a pragma that is refused.
 struct Interrupted {
     /// The programs before it.
     before: Vec<ast::Program>,
-    /// What came before the mistake, and whether that is all.
+    /// The part before the mistake, and whether that is the whole text.
     read: ast::Program,
     whole: bool,
     errors: Vec<Diagnostic>,
 }
 
-/// What is wrong with the programs before a mistake: each is checked before the next one is read, and declarations
-/// while they are read.
+/// The first error before a mistake: each program is checked before the next one is read, and declarations while they
+/// are read.
 fn earlier_error(
     before: Vec<ast::Program>,
     read: ast::Program,
@@ -292,12 +292,13 @@ fn earlier_error(
     typeck::check_read(&program, env, whole).err().map(|error| error.diagnostic())
 }
 
-/// The kernel is asked last: its types are read for the first word that nobody else knows.
+/// The kernel is consulted last: its types are read at the first word that is not otherwise known.
 fn is_type(word: &str, types: &HashSet<String>, kernel: &dyn KernelTypes) -> bool {
     types.contains(word) || !vocabulary::is_known_name(word) && kernel.named(word).is_some()
 }
 
-/// Of the libraries that come with the compiler, those that this kernel's types do not read are left out.
+/// Parses the libraries; of those that come with the compiler, one that does not parse with this kernel's types is left
+/// out.
 fn parse_libraries(
     sources: &Sources,
     given: Given<'_>,
@@ -324,7 +325,7 @@ fn parse_libraries(
     Ok(programs)
 }
 
-/// As the checker wants them: the name is that of the file.
+/// The libraries as the checker takes them: the name is that of the file.
 fn named<'a>(
     sources: &'a Sources,
     libraries: &'a [(LibraryFile, plain::Program)],
@@ -336,7 +337,7 @@ fn named<'a>(
     libraries.iter().map(library).collect()
 }
 
-/// The texts that follow know the types of this one.
+/// Adds the types of this text, which the texts after it may use.
 fn note_types(program: &ast::Program, types: &mut HashSet<String>) {
     for item in &program.items {
         if let ast::Item::Declaration(declaration) = item {
@@ -345,7 +346,8 @@ fn note_types(program: &ast::Program, types: &mut HashSet<String>) {
     }
 }
 
-/// `#pragma D option name=value`, in the order of the text; which item is refused, and why.
+/// Sets the options of `#pragma D option name=value`, in the order of the text. An error is the index of the refused
+/// item, and the reason.
 fn set_pragmas(program: &ast::Program, options: &mut Options) -> Result<(), (usize, Box<Diagnostic>)> {
     for (index, item) in program.items.iter().enumerate() {
         let ast::Item::Pragma(ast::Pragma::Option { name, value, span }) = item else { continue };
@@ -380,7 +382,7 @@ fn environment<'a>(
     }
 }
 
-/// No program names an inlined function.
+/// The index for programs that name no inlined function.
 struct NothingWanted;
 
 impl SiteIndex for NothingWanted {
@@ -393,7 +395,8 @@ impl SiteIndex for NothingWanted {
     }
 }
 
-/// -Z: a function that is not there has no sites, and its description stays as it is: it matches no probe.
+/// The index for -Z: a function that does not exist has no sites, and its description stays as it is and matches no
+/// probe.
 struct Lenient(Box<dyn SiteIndex>);
 
 impl Lenient {

@@ -1,8 +1,8 @@
-//! probe.rs: what a probe is: how a program describes it, where it is, and who it is.
+//! probe.rs: probes: how a program describes one, where it is, and what identifies it.
 
 use std::fmt;
 
-/// `provider:module:function:name`. Of a description an empty field matches anything, and globs are kept as text.
+/// `provider:module:function:name`. In a description, an empty field matches anything, and globs are kept as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fields {
     pub provider: String,
@@ -11,11 +11,11 @@ pub struct Fields {
     pub name: String,
 }
 
-/// What a clause says of its probes after the sugar.
+/// A clause's description of its probes, after the sugar.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Description {
     Id(u32),
-    /// As it was written.
+    /// The fields as they were written.
     Fields(Box<Fields>),
     /// One place in the kernel's code.
     Site(Box<Site>),
@@ -26,46 +26,46 @@ pub enum Description {
 pub struct Site {
     /// A glob, or empty: any module that has the function.
     pub module: String,
-    /// The function's symbol; `name#2` where namesakes need telling apart.
+    /// The function's symbol; `name#2` where there are namesakes.
     pub function: String,
     /// Bytes from the symbol.
     pub offset: u64,
-    /// Only when control goes over these static keys, in bytes from the symbol,
+    /// The static keys that control must go over, in bytes from the symbol.
     pub over: Vec<u64>,
-    /// and then there.
+    /// The end of the edge; `None` if the site is an instruction.
     pub to: Option<Target>,
-    /// The function whose inlined copy is meant: what `args[]` and `locals` are there. `None`: of the innermost.
+    /// The function whose inlined copy is meant, for `args[]` and `locals`. `None`: that of the innermost copy.
     pub copy: Option<String>,
 }
 
-/// Where an edge of the control flow leads.
+/// The end of an edge of the control flow.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Target {
-    /// The function symbol, if it is not the one of the branch: a part of it that is elsewhere (`f.cold`).
+    /// The function symbol, if it is not that of the branch: a part that is elsewhere (`f.cold`).
     pub function: Option<String>,
     /// Bytes from the symbol.
     pub offset: u64,
 }
 
-/// A probe that exists: what a description matches, what `-l` lists, what the kernel is asked to arm.
+/// A probe that exists: what a description matches, `-l` lists, and the kernel arms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// The D variable `id`. Made on demand for kinst, and for profile but for its usual rates; the others' are fixed
+    /// The D variable `id`. Made on demand for kinst, and for profile except at its usual rates; the others are fixed
     /// for one kernel.
     pub id: u32,
-    /// `probeprov` and so on.
+    /// The D variables `probeprov` and so on.
     pub name: Fields,
     pub place: Place,
 }
 
-/// Where a probe fires; the kinds are those of the ABI. `func` is the run-time address of a function's symbol; offsets
-/// count from there.
+/// The place where a probe fires; the kinds are those of the ABI. `func` is the run-time address of a function's
+/// symbol; offsets count from there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     Begin,
     End,
     Error,
-    /// `bytes` is the instruction that is expected there, at most 16; empty: do not compare.
+    /// `bytes` is the instruction that is expected there, at most 16; empty means that it is not compared.
     Insn {
         func: u64,
         offset: u32,
@@ -117,7 +117,7 @@ impl Fields {
 }
 
 impl Description {
-    /// The fields that it is written with; `None`: it is a number.
+    /// The fields of the description; `None` if it is a number.
     pub fn fields(&self) -> Option<Fields> {
         match self {
             Description::Id(_) => None,
@@ -128,7 +128,7 @@ impl Description {
 }
 
 impl Site {
-    /// The last field of its description: `53`, of an edge `53-61` or `53-f.cold+4`, over a static key `53-61-80`.
+    /// The last field of the description: `53`; for an edge `53-61` or `53-f.cold+4`; over a static key `53-61-80`.
     pub fn name(&self) -> String {
         let mut name = self.offset.to_string();
         for key in &self.over {
@@ -140,7 +140,7 @@ impl Site {
         }
     }
 
-    /// As a description of kinst.
+    /// The site as a description of kinst.
     pub fn fields(&self) -> Fields {
         Fields {
             provider: "kinst".to_owned(),
@@ -150,7 +150,7 @@ impl Site {
         }
     }
 
-    /// Of an edge: where it leads, in the order of control, as far as that is in the function.
+    /// The offsets that an edge leads to, in the order of control, as far as they are in the function.
     pub fn path(&self) -> Vec<u64> {
         let to = self.to.iter().filter(|to| to.function.is_none()).map(|to| to.offset);
         self.over.iter().copied().chain(to).collect()
@@ -158,7 +158,7 @@ impl Site {
 }
 
 impl Probe {
-    /// Of kinst: the instruction as a site. The end of an edge outside of its function is left out.
+    /// The site of a probe of kinst. The end of an edge outside its function is left out.
     pub fn site(&self) -> Option<Site> {
         let (offset, mut path) = (self.place.offset()?, self.place.path());
         let inside = matches!(self.place, Place::Edge { to, .. } if to.cast_signed() >= 0);
@@ -175,7 +175,7 @@ impl Probe {
 }
 
 impl Place {
-    /// Is it a place in the kernel's text, found by its address?
+    /// Whether the place is in the kernel's text, found by its address.
     pub fn is_text(&self) -> bool {
         self.func().is_some()
     }
@@ -193,7 +193,7 @@ impl Place {
         }
     }
 
-    /// Of the instruction of kinst.
+    /// The offset of the instruction of a kinst probe.
     pub fn offset(&self) -> Option<u32> {
         match self {
             Place::Insn { offset, .. } | Place::Edge { offset, .. } => Some(*offset),
@@ -201,7 +201,7 @@ impl Place {
         }
     }
 
-    /// Where an edge leads, in the order of control, as far as that is in the function.
+    /// The offsets that an edge leads to, in the order of control, as far as they are in the function.
     pub fn path(&self) -> Vec<u64> {
         let Place::Edge { over, to, .. } = self else { return Vec::new() };
         let keys = over.iter().copied().filter(|key| *key != 0);

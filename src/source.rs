@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub u32);
 
-/// Bytes `start..end` of one source. Made-up nodes carry the span of what the user wrote.
+/// Bytes `start..end` of one source. Synthesised nodes carry the span of what the user wrote.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
     pub file: FileId,
@@ -17,7 +17,7 @@ impl Span {
         Span { file, start: start as u32, end: end as u32 }
     }
 
-    /// From the start of `self` to the end of `other`.
+    /// The span from the start of `self` to the end of `other`.
     pub fn to(self, other: Span) -> Span {
         Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
     }
@@ -62,7 +62,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The text is a file, not an argument of the command line.
+    /// Whether the text is a file rather than an argument of the command line.
     pub fn is_file(self) -> bool {
         matches!(self, Origin::Script | Origin::Library)
     }
@@ -98,14 +98,14 @@ impl Sources {
     }
 }
 
-/// Where a byte of a text is, as a message says it.
+/// The position of a byte in a text, as messages give it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The file that a line marker (`# 12 "probe.h"`) names, if one does.
     pub file: Option<String>,
-    /// From 1, after line markers. The preprocessor numbers the line before the first one 0.
+    /// The line number from 1, as line markers set it. The preprocessor numbers the line before the first one 0.
     pub line: usize,
-    /// In characters, from 1.
+    /// The column in characters, from 1.
     pub column: usize,
 }
 
@@ -128,7 +128,7 @@ impl Source {
     }
 }
 
-/// `# N "file" …` or `#line N "file"`: the number of the next line and its file.
+/// Parses `# N "file" …` or `#line N "file"` into the number of the next line and its file.
 fn line_marker(line: &str) -> Option<(usize, Option<&str>)> {
     let rest = line.trim_start().strip_prefix('#')?.trim_start();
     let rest = rest.strip_prefix("line").unwrap_or(rest).trim_start();

@@ -5,19 +5,19 @@ use std::path::Path;
 use super::unpack::{self, Bytes};
 use super::{BuildId, Image};
 
-/// Where the kernel's boot protocol has what is read here.
+/// Offsets in the kernel's boot protocol.
 const SETUP_SECTORS: usize = 0x1f1;
 const MAGIC: usize = 0x202;
 const VERSION: usize = 0x206;
 const PAYLOAD_OFFSET: usize = 0x248;
 const PAYLOAD_LENGTH: usize = 0x24c;
-/// The first version of the protocol that tells of the payload.
+/// The first version of the protocol that describes the payload.
 const WITH_PAYLOAD: usize = 0x208;
 const SECTOR: usize = 512;
-/// The number of setup sectors that 0 stands for.
+/// The number of setup sectors that 0 means.
 const USUAL_SECTORS: usize = 4;
 
-/// `None`: the file is not one of these, or packed in a way that is not read.
+/// Returns `None` if the file is not one of these, or is packed in a format that is not supported.
 pub fn build_id(path: &Path) -> Option<BuildId> {
     let file = unpack::read(path).ok()?;
     let kernel = unpack::first_stream(payload(&file)?)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-/// The GNU build id: what decides whether a debug file belongs to a binary.
+/// The GNU build id, which decides whether a debug file belongs to a binary.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct BuildId(Vec<u8>);
 
@@ -22,7 +22,7 @@ impl BuildId {
         (self.0.len() >= 2).then(|| format!("{}/{}", &text[..2], &text[2..]))
     }
 
-    /// From the notes that the kernel shows in /sys: a sequence of ELF notes, among them one of type 3 and name "GNU".
+    /// Reads the notes that the kernel shows in /sys: a sequence of ELF notes, among them one of type 3 and name "GNU".
     pub fn from_notes(notes: &[u8]) -> Option<BuildId> {
         let mut rest = notes;
         while rest.len() >= 12 {
@@ -44,7 +44,7 @@ impl BuildId {
         BuildId::from_notes(&std::fs::read("/sys/kernel/notes").ok()?)
     }
 
-    /// A module has one file for each of its note sections.
+    /// The build id of a loaded module, which has one file for each of its note sections.
     pub fn of_loaded_module(name: &str) -> Option<BuildId> {
         let dir = Path::new("/sys/module").join(name).join("notes");
         std::fs::read_dir(dir)

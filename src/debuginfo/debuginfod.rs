@@ -6,10 +6,10 @@ use std::process::{Child, Command, Stdio};
 
 use super::{BuildId, Error, Image};
 
-/// Is told what is waited for.
+/// Reports what the program is waiting for.
 pub type Say<'s> = &'s (dyn Fn(&str) + Sync);
 
-/// What came of asking.
+/// The result of a query.
 pub enum Asked {
     Found(Box<Image>),
     /// No server has it.
@@ -17,13 +17,13 @@ pub enum Asked {
     Failed(Error),
 }
 
-/// Whom to ask; it is the user who says so.
+/// The servers to query; the user names them.
 pub fn servers() -> Option<String> {
     let urls = std::env::var_os("DEBUGINFOD_URLS")?.to_string_lossy().trim().to_owned();
     (!urls.is_empty()).then_some(urls)
 }
 
-/// Asks with debuginfod-find, which keeps what it gets in the user's cache. `of` is what the file belongs to.
+/// Queries with debuginfod-find, which keeps what it gets in the user's cache. `of` is what the file belongs to.
 pub fn fetch(id: &BuildId, of: &str, say: Say<'_>) -> Asked {
     say(&format!("asking debuginfod for the debug information of {of} (build id {id})"));
     let failed = |cause: String| Asked::Failed(Error::Debuginfod { of: of.to_owned(), cause });
@@ -42,7 +42,7 @@ pub fn fetch(id: &BuildId, of: &str, say: Say<'_>) -> Asked {
         Err(error) => return failed(error.to_string()),
     };
     if !status {
-        // ENOENT is the client's word for a server's 404.
+        // ENOENT is the client's equivalent of a server's 404.
         let last = said.trim_end().rsplit(['\n', '\r']).next().unwrap_or_default().trim();
         return match last.contains("No such file") {
             true => Asked::Unknown,
@@ -62,7 +62,7 @@ pub fn fetch(id: &BuildId, of: &str, say: Say<'_>) -> Asked {
     }
 }
 
-/// Its success, the path that it printed, and what it said, which is shown at once.
+/// Returns its success, the path that it printed, and its messages, which are shown at once.
 fn finish(mut child: Child, show: bool) -> std::io::Result<(bool, PathBuf, String)> {
     let mut said = Vec::new();
     if let Some(mut stderr) = child.stderr.take() {

@@ -71,7 +71,7 @@ impl Error {
         }
     }
 
-    /// The same as a warning: the file is left out and the rest goes on.
+    /// The error as a warning: the file is left out and the rest goes on.
     pub fn warning(&self) -> Diagnostic {
         Diagnostic { severity: crate::diag::Severity::Warning, ..self.diagnostic() }
     }

@@ -13,8 +13,8 @@ use object::{
 use super::unpack::{self, Bytes};
 use super::{BuildId, Error, reloc, search};
 
-/// A section that is loaded. In a relocatable file (a module) sections have no addresses; they get some here, one
-/// after the other, so that an address tells section and offset.
+/// A loaded section. In a relocatable file (a module), sections have no addresses; they get some here, one after the
+/// other, so that an address determines section and offset.
 #[derive(Clone, Debug)]
 pub struct Section {
     pub name: String,
@@ -37,7 +37,7 @@ pub struct CodeSymbol<'a> {
     pub name: &'a str,
     pub address: u64,
     pub size: u64,
-    /// STT_FUNC; else a label of assembly text.
+    /// STT_FUNC; otherwise a label in assembly text.
     pub function: bool,
     pub global: bool,
 }
@@ -53,12 +53,12 @@ pub struct FoundSymbol {
 /// The address of a section, and its bytes.
 pub type Loaded<'a> = (u64, Cow<'a, [u8]>);
 
-/// What a call or jump of a relocatable file leads to once it is linked.
+/// The target of a call or jump of a relocatable file, once it is linked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
     /// In this file.
     Address(u64),
-    /// A function that another file has.
+    /// A function in another file.
     Import(String),
 }
 
@@ -67,7 +67,7 @@ pub struct Image {
     path: PathBuf,
     bytes: Bytes,
     sections: Vec<Section>,
-    /// By section index of the file: the address that the section got; 0 for those that are not loaded.
+    /// The addresses that the sections got, by section index of the file; 0 for those that are not loaded.
     bases: Vec<u64>,
     relocatable: bool,
     build_id: Option<BuildId>,
@@ -75,12 +75,12 @@ pub struct Image {
     alternate: OnceLock<Option<Result<Box<Image>, Error>>>,
 }
 
-/// Where the first section of a relocatable file is put: not at 0, which is what relocations against discarded
-/// sections become.
+/// The address of the first section of a relocatable file: not 0, which is what relocations against discarded sections
+/// become.
 const FIRST_BASE: u64 = 0x1_0000;
-/// Room between two sections, so that the end of one is not the start of the next.
+/// The gap between two sections, so that the end of one is not the start of the next.
 const GAP: u64 = 0x1000;
-/// No section is as large: its size is damaged.
+/// No section is this large: such a size is damaged.
 const TOO_LARGE: u64 = 1 << 36;
 
 impl Image {
@@ -112,12 +112,12 @@ impl Image {
         self.build_id.as_ref()
     }
 
-    /// A module or an object file: its addresses are ours.
+    /// Whether it is a module or an object file, whose addresses are assigned here.
     pub fn is_relocatable(&self) -> bool {
         self.relocatable
     }
 
-    /// The instruction set that the decoder knows.
+    /// Whether the decoder supports its instruction set.
     pub fn is_x86_64(&self) -> bool {
         self.x86_64
     }
@@ -143,7 +143,7 @@ impl Image {
         bytes.get((address - section.address) as usize..)
     }
 
-    /// The address of a byte of the file that is loaded.
+    /// The address of a byte of the file, if the byte is loaded.
     pub fn address_of(&self, file_offset: u64) -> Option<u64> {
         self.sections.iter().find_map(|section| {
             let file = section.file.clone()?;
@@ -160,12 +160,12 @@ impl Image {
         self.file().is_ok_and(|file| file.section_by_name(".debug_info").is_some())
     }
 
-    /// Takes the pages that were read out of this process; they are read again when they are needed.
+    /// Drops the pages that were read from this process; they are read again when they are needed.
     pub fn give_back(&self) {
         self.bytes.give_back();
     }
 
-    /// Bytes of .debug_info, before relocation.
+    /// The number of bytes of .debug_info, before relocation.
     pub fn debug_info_size(&self) -> u64 {
         let file = self.file().ok();
         file.and_then(|file| Some(file.section_by_name(".debug_info")?.size())).unwrap_or(0)
@@ -199,7 +199,7 @@ impl Image {
         Ok(())
     }
 
-    /// The function or variable of this name; a global one goes before those of single files.
+    /// The function or variable of this name; a global one takes precedence over those of single files.
     pub fn symbol(&self, name: &str) -> Option<FoundSymbol> {
         let file = self.file().ok()?;
         let named = file.symbols().filter(|symbol| {
@@ -213,7 +213,7 @@ impl Image {
         Some(FoundSymbol { address, size: symbol.size(), function: symbol.kind() == SymbolKind::Text })
     }
 
-    /// The addresses of several symbols, in their order; a global one goes before those of single files.
+    /// The addresses of several symbols, in their order; a global one takes precedence over those of single files.
     pub fn addresses<const N: usize>(&self, names: [&str; N]) -> [Option<u64>; N] {
         let mut found = [None; N];
         let Ok(file) = self.file() else { return found };
@@ -229,7 +229,8 @@ impl Image {
         found
     }
 
-    /// A debug section or another one of data, unpacked and (in a relocatable file) relocated; empty if there is none.
+    /// A debug section or another section of data, unpacked and (in a relocatable file) relocated; empty if there is
+    /// none.
     pub fn debug_section(&self, name: &str) -> Result<Cow<'_, [u8]>, Error> {
         let file = self.file()?;
         let Some(section) = file.section_by_name(name) else { return Ok(Cow::Borrowed(&[])) };
@@ -244,8 +245,8 @@ impl Image {
             .map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))
     }
 
-    /// A loaded section by its name, or all executable ones: address and bytes, linked as `layout` (this file, or that
-    /// with its debug information) places the sections. Functions of other files are where `import` says.
+    /// A loaded section by its name, or all executable ones: address and bytes, linked as `layout` (this file, or the
+    /// one with its debug information) places the sections. `import` gives the addresses of functions of other files.
     pub fn loaded(
         &self,
         name: Option<&str>,
@@ -287,7 +288,7 @@ impl Image {
         Ok(loaded)
     }
 
-    /// In a relocatable file, the targets of calls and jumps by the address of the field that they are written to; sorted.
+    /// The targets of calls and jumps in a relocatable file, by the address of the field that holds them; sorted.
     pub fn references(&self) -> Vec<(u64, Reference)> {
         let Ok(file) = self.file() else { return Vec::new() };
         let mut references = Vec::new();
@@ -305,7 +306,7 @@ impl Image {
                 let target = match symbol.section_index() {
                     Some(section) => {
                         let base = self.bases.get(section.0).copied().unwrap_or(0);
-                        // Counted from the end of the field.
+                        // Relative to the end of the field.
                         let distance = relocation.addend().wrapping_add(4);
                         Reference::Address(base.wrapping_add(symbol.address()).wrapping_add_signed(distance))
                     }
@@ -320,7 +321,7 @@ impl Image {
         references
     }
 
-    /// The addresses of the symbols that have one of the names, of whatever kind.
+    /// The addresses of the symbols of any kind that have one of the names.
     pub fn addresses_of(&self, wanted: impl Fn(&[u8]) -> bool) -> Vec<(&[u8], u64)> {
         let Ok(file) = self.file() else { return Vec::new() };
         let mut found = Vec::new();
@@ -352,7 +353,7 @@ impl Image {
             let Some(section) = self.section(name) else { continue };
             let Some(code) = self.code_at(section.address) else { continue };
             for (stub, bytes) in (section.address..).step_by(8).zip(code.chunks_exact(8)) {
-                // jmp *slot(%rip); before it endbr64 or bnd may stand.
+                // jmp *slot(%rip), which endbr64 or bnd may precede.
                 let Some(at) = bytes.windows(2).position(|two| two == [0xff, 0x25]) else { continue };
                 let field = (stub - section.address) as usize + at + 2;
                 let Some(Ok(distance)) = code.get(field..field + 4).map(<[u8; 4]>::try_from) else {
@@ -375,8 +376,8 @@ impl Image {
         Some((String::from_utf8(name.to_vec()).ok()?, crc))
     }
 
-    /// The file that dwz put what several files have in common into (`.gnu_debugaltlink`), and why it cannot be used.
-    /// `None`: there is no such one.
+    /// The file into which dwz moved what several files have in common (`.gnu_debugaltlink`), or why it cannot be used.
+    /// `None` if there is no such file.
     pub fn alternate(&self) -> Option<Result<&Image, &Error>> {
         let found = self.alternate.get_or_init(|| {
             let file = self.file().ok()?;

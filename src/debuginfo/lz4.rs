@@ -1,14 +1,14 @@
-//! debuginfo/lz4.rs: the old format of lz4, which kernels are packed in: a number, then blocks with their sizes.
+//! debuginfo/lz4.rs: the old format of lz4, in which kernels are packed: a number, then blocks with their sizes.
 
 use lz4_flex::block;
 
-/// What the format begins with.
+/// The number at the start of the format.
 pub const MAGIC: [u8; 4] = [0x02, 0x21, 0x4c, 0x18];
-/// All blocks but the last one unpack to so much.
+/// The size to which all blocks but the last one unpack.
 const BLOCK: usize = 8 << 20;
 
-/// The bytes behind the magic number, unpacked up to `most`. What follows the last block (the kernel's own note of the
-/// size) is left alone. `None`: they are damaged.
+/// The bytes after the magic number, unpacked up to `most`. What follows the last block (the kernel's own note of the
+/// size) is ignored. `None` if the bytes are damaged.
 pub fn unpack(packed: &[u8], most: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut rest = packed;
@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn copies_and_repetitions() {
-        // `ab`, 9 bytes from 2 before; 16 bytes; what follows is no block.
+        // `ab`, 9 bytes from 2 before; 16 bytes; what follows is not a block.
         let block = [&[0x25, b'a', b'b', 2, 0, 0xf0, 1][..], &[b'x'; 16]].concat();
         let packed = [&[23, 0, 0, 0][..], &block, &[9, 9, 9, 9]].concat();
         assert_eq!(unpack(&packed, 100).expect("a text"), b"abababababaxxxxxxxxxxxxxxxx");

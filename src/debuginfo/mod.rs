@@ -1,4 +1,4 @@
-//! debuginfo/: find, open and check ELF files of a kernel: build ids, separate debug files, compressed modules.
+//! debuginfo/: the ELF files of a kernel, found, opened and checked: build ids, separate debug files, compressed modules.
 
 pub mod bootable;
 mod buildid;

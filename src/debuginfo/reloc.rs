@@ -27,7 +27,7 @@ pub fn apply<'a>(
             RelocationTarget::Section(index) => bases.get(index.0).copied().unwrap_or(0),
             _ => 0,
         };
-        // R_X86_64_NONE and its like.
+        // R_X86_64_NONE and the like.
         if relocation.kind() == RelocationKind::Unknown && relocation.size() == 0 {
             continue;
         }
@@ -57,9 +57,9 @@ pub fn apply<'a>(
     Ok(Cow::Owned(data))
 }
 
-/// Instructions or a table of a module, as they are once it is loaded at `bases`: distances from one place of the module
-/// to another are right; what else is relocated (addresses of data) stays as it is. Functions that others export are
-/// where `import` says.
+/// Instructions or a table of a module, as they are once it is loaded at `bases`: distances from one place of the
+/// module to another are right; all else that is relocated (addresses of data) stays as it is. `import` gives the
+/// addresses of functions that other modules export.
 pub fn link<'a>(
     file: &object::File<'a>,
     section: &Section<'a, '_>,

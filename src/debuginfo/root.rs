@@ -1,4 +1,4 @@
-//! debuginfo/root.rs: where the files of a kernel are: the running system, or a tree under `--sysroot`.
+//! debuginfo/root.rs: the locations of a kernel's files: the running system, or a tree under `--sysroot`.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,20 +19,20 @@ pub struct Root {
     vmlinux: Option<PathBuf>,
 }
 
-/// A module as the tree has it.
+/// A module in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleFile {
-    /// As the kernel writes it: `snd_hda_intel`, whatever the file is called.
+    /// The name as the kernel writes it: `snd_hda_intel`, whatever the name of the file is.
     pub name: String,
     /// `x.ko`, `x.ko.xz` …
     pub binary: Option<PathBuf>,
     /// The file of debug information at the mirrored path.
     pub debug: Option<PathBuf>,
-    /// Of the two files, what was seen when they were found.
+    /// The stamps of the two files when they were found.
     pub seen: [Option<Stamp>; 2],
 }
 
-/// What changes with a file.
+/// The properties of a file that show whether it has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     len: u64,
@@ -53,12 +53,12 @@ impl Stamp {
 }
 
 impl ModuleFile {
-    /// One of which no file is known.
+    /// A module without any known file.
     pub fn named(name: &str) -> ModuleFile {
         ModuleFile { name: name.to_owned(), binary: None, debug: None, seen: [None; 2] }
     }
 
-    /// What was seen of one of the files.
+    /// The stamp of one of the files when it was found.
     pub fn seen(&self, path: &Path) -> Option<Stamp> {
         let [binary, debug] = self.seen;
         let of = |file: &Option<PathBuf>| file.as_deref() == Some(path);
@@ -72,7 +72,7 @@ impl Root {
         Root { prefix: None, release, vmlinux: None }
     }
 
-    /// The release that is named; else the only one there is, else the newest (one with debug information first).
+    /// Takes the release that is named; otherwise the only one, or the newest (one with debug information first).
     pub fn sysroot(prefix: &Path, release: Option<&str>) -> Result<Root, Error> {
         let releases = Releases::below(prefix);
         let release = match release {
@@ -102,7 +102,7 @@ impl Root {
         Ok(Root { prefix: Some(prefix.to_owned()), release, vmlinux: None })
     }
 
-    /// The same with a vmlinux that is somewhere else.
+    /// Uses a vmlinux that is somewhere else.
     pub fn with_vmlinux(self, path: Option<&Path>) -> Root {
         Root { vmlinux: path.map(Path::to_owned), ..self }
     }
@@ -119,7 +119,7 @@ impl Root {
         self.prefix.is_none()
     }
 
-    /// `path` is absolute, as the installed system has it.
+    /// `path` is absolute, as in the installed system.
     pub fn path(&self, path: &str) -> PathBuf {
         match &self.prefix {
             Some(prefix) => prefix.join(path.trim_start_matches('/')),
@@ -127,7 +127,7 @@ impl Root {
         }
     }
 
-    /// Where a vmlinux with debug information may be, the usual places of the distributions.
+    /// The usual places of the distributions for a vmlinux with debug information.
     pub fn vmlinux_candidates(&self) -> Vec<PathBuf> {
         let release = &self.release;
         [
@@ -145,7 +145,7 @@ impl Root {
         .collect()
     }
 
-    /// Where the kernel may be that is booted.
+    /// The places where the bootable kernel may be.
     pub fn bootable_candidates(&self) -> Vec<PathBuf> {
         let release = &self.release;
         let module = |base: &str| format!("{base}/lib/modules/{release}/vmlinuz");
@@ -155,7 +155,7 @@ impl Root {
             .collect()
     }
 
-    /// All modules that the tree has a file of, by name.
+    /// All modules of which the tree has a file, by name.
     pub fn modules(&self) -> BTreeMap<String, ModuleFile> {
         let places = [
             ("/lib/modules", false),
@@ -179,20 +179,20 @@ impl Root {
         modules
     }
 
-    /// The loaded modules of the running kernel, by name; not our own, which does not trace itself.
+    /// The loaded modules of the running kernel, by name, without our own, which does not trace itself.
     pub fn loaded_modules(&self) -> Vec<ModuleFile> {
         let text = std::fs::read_to_string("/proc/modules").unwrap_or_default();
         let names = text.lines().filter_map(|line| line.split_ascii_whitespace().next());
         let names: BTreeSet<&str> = names.filter(|name| *name != OWN_MODULE).collect();
         let mut files = self.listed_modules(&names);
-        // One that depmod has not seen may still have a file.
+        // One that depmod has not listed may still have a file.
         if names.iter().any(|name| !files.contains_key(*name)) {
             files = self.modules();
         }
         names.iter().map(|name| files.remove(*name).unwrap_or_else(|| ModuleFile::named(name))).collect()
     }
 
-    /// What depmod wrote down: reading a thousand directories takes longer than a whole trace.
+    /// The files that depmod listed: reading a thousand directories takes longer than a whole trace.
     fn listed_modules(&self, wanted: &BTreeSet<&str>) -> BTreeMap<String, ModuleFile> {
         let release = &self.release;
         let dir = self.path("/lib/modules").join(release);
@@ -217,7 +217,7 @@ impl Root {
 /// The kernel module of this program.
 pub const OWN_MODULE: &str = "kinst";
 
-/// The module's name that a file name tells; the kernel has `_` where the file may have `-`.
+/// The module's name according to a file name; the kernel has `_` where the file may have `-`.
 pub fn module_name(path: &Path) -> Option<String> {
     let file = path.file_name()?.to_str()?;
     let (stem, rest) = file.split_once(".ko")?;
@@ -256,7 +256,7 @@ impl Releases {
     }
 }
 
-/// Digits compare as numbers: 6.10 is newer than 6.9.
+/// Compares digits as numbers: 6.10 is newer than 6.9.
 fn by_version(a: &str, b: &str) -> Ordering {
     let parts = |text: &str| -> Vec<(u64, String)> {
         let mut parts = Vec::new();
@@ -281,8 +281,8 @@ struct Found {
     stamp: Stamp,
 }
 
-/// The modules below a directory, on all cores; `build` and `source` lead to the headers. A file is looked at from its open
-/// directory: by its whole path that takes longer than all the rest.
+/// Finds the modules below a directory, on all cores; `build` and `source`, which lead to the headers, are links and
+/// not followed. A file is looked up in its open directory: by its whole path, that takes longer than all the rest.
 fn walk(dir: &Path, depth: usize) -> Vec<Found> {
     const MAX_DEPTH: usize = 12;
     let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use super::debuginfod::{self, Asked, Say};
 use super::{BuildId, Error, Image, ModuleFile, Root};
 
-/// What came of looking for one file.
+/// The result of a search for one file.
 pub struct Searched {
     pub found: Option<Image>,
     /// The places that were looked at, in order.
     pub places: Vec<PathBuf>,
-    /// Files that exist and were not taken, and why.
+    /// Files that exist but were refused, and why.
     pub refused: Vec<Error>,
 }
 
@@ -20,7 +20,7 @@ pub fn vmlinux_debug(root: &Root, wanted: Option<&BuildId>) -> Searched {
 }
 
 impl Searched {
-    /// Asks debuginfod for what was not found; false: there is no use in asking for another file.
+    /// Queries debuginfod for what was not found; `false` if there is no use in a query for another file.
     pub fn ask(&mut self, wanted: Option<&BuildId>, of: &str, say: Say<'_>) -> bool {
         let Some(id) = wanted.filter(|_| self.found.is_none() && debuginfod::servers().is_some()) else {
             return true;
@@ -38,7 +38,7 @@ impl Searched {
     }
 }
 
-/// Where it is looked for, in order.
+/// The places where vmlinux is looked for, in order.
 pub fn vmlinux_places(root: &Root, wanted: Option<&BuildId>) -> Vec<PathBuf> {
     if let Some(path) = root.vmlinux() {
         return vec![path.to_owned()];
@@ -54,7 +54,7 @@ pub fn module_debug(root: &Root, module: &ModuleFile, wanted: Option<&BuildId>) 
     first_match(places, wanted, &format!("the loaded module {}", module.name), Image::has_dwarf)
 }
 
-/// Where it is looked for, in order.
+/// The places where a module's debug information is looked for, in order.
 pub fn module_places(root: &Root, module: &ModuleFile, wanted: Option<&BuildId>) -> Vec<PathBuf> {
     let mut places = by_build_id(root, wanted);
     places.extend(module.debug.clone());
@@ -87,17 +87,17 @@ pub fn debug_file_of(binary: &Image) -> Searched {
     let crc = link.map(|(_, crc)| crc);
     let of = binary.path().display().to_string();
     let wanted = binary.build_id();
-    // Without a build id only a debug link's CRC tells that the file belongs to the binary.
+    // Without a build id, only the CRC of a debug link shows that the file belongs to the binary.
     first_match(places, wanted, &of, |image| {
         image.has_dwarf() && (wanted.is_some() || crc == Some(image.crc()))
     })
 }
 
-/// The file that a debug file names with a path from its own place, or the one of this id beside it.
+/// The file that a debug file names by a path relative to its own, or the one of this id beside it.
 pub fn alternate_of(image: &Image, name: String, wanted: &BuildId) -> Result<Image, Error> {
     let path = std::fs::canonicalize(image.path()).unwrap_or_else(|_| image.path().to_owned());
     let mut places = vec![path.parent().unwrap_or(Path::new("/")).join(&name)];
-    // Of the tree that the file is in, which need not be the running system's.
+    // In the tree that the file is in, which may not be the running system's.
     if let Some(id) = wanted.path() {
         places.extend(path.ancestors().skip(1).map(|dir| dir.join(format!(".build-id/{id}.debug"))));
     }

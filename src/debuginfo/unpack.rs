@@ -1,4 +1,4 @@
-//! debuginfo/unpack.rs: files mapped, or unpacked when they are compressed.
+//! debuginfo/unpack.rs: the contents of files, mapped, or unpacked if they are compressed.
 
 use std::fs::File;
 use std::io::Read;
@@ -16,7 +16,7 @@ pub enum Bytes {
 }
 
 impl Bytes {
-    /// Pages of a mapped file are forgotten, not lost.
+    /// Drops the pages of a mapped file; they can be read again.
     pub(super) fn give_back(&self) {
         if let Bytes::Mapped(map) = self {
             // SAFETY: the map is of a file and only read: what is dropped is read from the file again.
@@ -42,21 +42,21 @@ impl AsRef<[u8]> for Bytes {
     }
 }
 
-/// A file that the kernel shows of itself in /sys: mapped, which is one call for millions of bytes, where the kernel
-/// can (the BTF since 6.16); else read page by page.
+/// Reads a file that the kernel shows of itself in /sys: mapped, which is one call for millions of bytes, where the
+/// kernel supports it (the BTF since 6.16); otherwise page by page.
 pub fn read_shown(path: &Path) -> Option<Bytes> {
     let file = File::open(path).ok()?;
-    // SAFETY: the map is only read, and the kernel neither cuts nor changes what it shows there.
+    // SAFETY: the map is only read, and the kernel neither truncates nor changes what it shows there.
     match unsafe { MmapOptions::new().map_copy_read_only(&file) } {
         Ok(map) if !map.is_empty() => Some(Bytes::Mapped(map)),
         _ => std::fs::read(path).ok().map(Bytes::Owned),
     }
 }
 
-/// A module is some megabytes; more than this is not one, whatever a compressed file says.
+/// A module has some megabytes; more than this is not one, whatever size a compressed file states.
 const MAX_UNPACKED: u64 = 1 << 30;
 
-/// The file's contents; the first bytes say whether it is compressed.
+/// The file's contents; the first bytes determine whether it is compressed.
 pub fn read(path: &Path) -> Result<Bytes, Error> {
     let file = File::open(path).map_err(|cause| Error::io(path, cause))?;
     let metadata = file.metadata().map_err(|cause| Error::io(path, cause))?;
@@ -66,8 +66,8 @@ pub fn read(path: &Path) -> Result<Bytes, Error> {
     if metadata.len() == 0 {
         return Ok(Bytes::Owned(Vec::new()));
     }
-    // SAFETY: the map is only read. A file that another process cuts while it is mapped ends us with SIGBUS, as it
-    // does any debugger; kernels and debug files are replaced by rename, not rewritten.
+    // SAFETY: the map is only read. If another process truncates the file while it is mapped, this program ends with
+    // SIGBUS, as any debugger does; kernels and debug files are replaced by rename, not rewritten.
     let map = unsafe { Mmap::map(&file) }.map_err(|cause| Error::io(path, cause))?;
     let unpacked = match &map[..] {
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
@@ -83,9 +83,9 @@ pub fn read(path: &Path) -> Result<Bytes, Error> {
     unpacked.map(Bytes::Owned)
 }
 
-/// What is packed at the beginning of the bytes, whatever stands behind it; `None`: it is in no format that is known here.
+/// Unpacks the start of the bytes, whatever follows it; `None` if it is in no known format.
 pub fn first_stream(packed: &[u8]) -> Option<Vec<u8>> {
-    /// More than any kernel was packed with.
+    /// A larger window than any kernel was packed with.
     const WINDOW_LOG: u32 = 31;
     if let Some(blocks) = packed.strip_prefix(&lz4::MAGIC) {
         return lz4::unpack(blocks, MAX_UNPACKED as usize);

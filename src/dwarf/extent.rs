@@ -1,4 +1,4 @@
-//! dwarf/extent.rs: where the code of an entry is: its ranges, and the address where it is entered.
+//! dwarf/extent.rs: the extent of an entry's code: its ranges, and the address where it is entered.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use gimli::{Attribute, AttributeValue, RawRngListEntry, constants as dw};
 use super::unit::Unit;
 use super::{Dwarf, Slice};
 
-/// The attributes that say it.
+/// The attributes that define the extent.
 #[derive(Default)]
 pub struct Extent<'a> {
     entry_pc: Option<AttributeValue<Slice<'a>>>,
@@ -29,7 +29,7 @@ impl<'a> Extent<'a> {
         *slot = Some(attribute.value());
     }
 
-    /// Does it say where the copy is entered? Not all compilers do.
+    /// Whether there is an attribute for the entry. Not all compilers write one.
     pub fn tells_entry(&self) -> bool {
         self.entry_pc.is_some()
     }
@@ -55,7 +55,8 @@ impl<'a> Extent<'a> {
         Ok(listed)
     }
 
-    /// `listed` is what [`Extent::ranges`] answers. `None`: the entry has no address at all.
+    /// The address where the code is entered; `None` if there is no address at all. `listed` is the result of
+    /// [`Extent::ranges`].
     pub fn entry(
         &self,
         dwarf: &Dwarf<'a>,
@@ -75,13 +76,13 @@ impl<'a> Extent<'a> {
         let Some(value) = self.entry_pc else { return Ok(base) };
         Ok(match dwarf.attr_address(&unit.inner, value)? {
             Some(address) => Some(address),
-            // Of class constant: from where the code begins.
+            // Of class constant: the distance from the start of the code.
             None => value.udata_value().zip(base).map(|(distance, base)| base.wrapping_add(distance)),
         })
     }
 
-    /// Where the first range of the list begins. It may have no bytes: gcc then says with it where a copy is entered
-    /// whose first instruction became the caller's.
+    /// The start of the list's first range. That range may be empty: gcc uses one for the entry of a copy whose first
+    /// instruction became the caller's.
     fn first_start(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<Option<u64>> {
         let Some(value) = self.ranges else { return Ok(None) };
         let Some(offset) = dwarf.attr_ranges_offset(&unit.inner, value)? else { return Ok(None) };
@@ -112,12 +113,12 @@ impl<'a> Extent<'a> {
     }
 }
 
-/// Has the linker taken away what was here?
+/// Whether the linker has removed what was at the address.
 fn is_tombstone(address: u64) -> bool {
     address == 0 || address >= u64::MAX - 1
 }
 
-/// Sorted; ranges that touch become one; empty and reversed ones go.
+/// Sorts ranges, joins those that touch, and drops empty and reversed ones.
 pub fn merge(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.retain(|range| range.start < range.end);
     ranges.sort_by_key(|range| (range.start, range.end));

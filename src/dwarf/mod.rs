@@ -1,4 +1,4 @@
-//! dwarf/: what the debug information says. The one home of gimli.
+//! dwarf/: the reader of debug information, and the only user of gimli.
 
 pub mod copies;
 mod extent;
@@ -34,14 +34,14 @@ type Dwarf<'a> = gimli::Dwarf<Slice<'a>>;
 pub struct InlineCopy {
     /// Offset of the entry in .debug_info: the order of copies.
     pub die: u64,
-    /// Where it is entered, if that is said; else where its code begins.
+    /// The address where it is entered, if that is given; otherwise where its code begins.
     pub entry: u64,
-    /// `entry` is where control enters: the debug information says so, or its compiler would have said if it were not
-    /// where the code begins. Otherwise it is only the lowest address.
+    /// Whether `entry` is where control enters: the debug information gives it, or its compiler would have given it if
+    /// it were not where the code begins. Otherwise it is only the lowest address.
     pub entry_is_exact: bool,
-    /// Sorted, disjoint, not empty; none are left of a copy whose instructions were all optimised away.
+    /// Sorted, disjoint, not empty; there are none for a copy whose instructions were all optimised away.
     pub ranges: Vec<Range<u64>>,
-    /// Where the function is called, if the walk was asked for it.
+    /// The place of the call, if the walk was to find it.
     pub call: Option<CallSite>,
 }
 
@@ -51,14 +51,14 @@ pub struct CallSite {
     pub line: u64,
 }
 
-/// What the debug information says of one wanted name.
+/// The facts about one wanted name in the debug information.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Function {
-    /// There is a definition, not only declarations.
+    /// Whether there is a definition, not only declarations.
     pub defined: bool,
-    /// A definition has been inlined, or could be.
+    /// Whether a definition has been inlined, or could be.
     pub inline: bool,
-    /// In the order of the debug information.
+    /// The copies in the order of the debug information.
     pub copies: Vec<InlineCopy>,
     /// Second halves of a partly inlined function (`f.part.0` back in `f`): not calls of their own.
     pub split_tails: usize,
@@ -66,25 +66,25 @@ pub struct Function {
     pub without_address: usize,
 }
 
-/// The answer to one walk.
+/// The result of one walk.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// In the order of the wanted names.
+    /// The functions in the order of the wanted names.
     pub functions: Vec<Function>,
     pub units: usize,
-    /// What could not be read, one line a unit.
+    /// The parts that could not be read, one line for each unit.
     pub damaged: Vec<String>,
 }
 
-/// The answer to a walk for all functions.
+/// The result of a walk for all functions.
 #[derive(Clone, Debug, Default)]
 pub struct AllFindings {
-    /// Those that were inlined, or could be; by name.
+    /// The functions that were inlined, or could be; by name.
     pub functions: Vec<(String, Function)>,
     pub damaged: Vec<String>,
 }
 
-/// Finds the copies of the `wanted` names. `call_sites`: also where each one is called.
+/// Finds the copies of the `wanted` names. `call_sites`: also find where each one is called.
 pub fn find(image: &Image, wanted: &[String], call_sites: bool) -> Result<Findings, Error> {
     let sections = Sections::load(image, &[])?;
     let dwarf = sections.dwarf();
@@ -94,8 +94,8 @@ pub fn find(image: &Image, wanted: &[String], call_sites: bool) -> Result<Findin
     Ok(walk(&finder, &names, &headers, &|_| true))
 }
 
-/// Finds the copies of all functions. `walked` is told the bytes of each unit that is done; if it says no, the walk ends
-/// and what it has found is of no use.
+/// Finds the copies of all functions. `walked` is called with the bytes of each unit that is done; if it returns
+/// `false`, the walk ends and what it has found is of no use.
 pub fn find_all(image: &Image, walked: &(dyn Fn(u64) -> bool + Sync)) -> Result<AllFindings, Error> {
     let sections = Sections::load(image, &[])?;
     let dwarf = sections.dwarf();
@@ -117,7 +117,7 @@ fn walk<'a>(
     walked: &(dyn Fn(u64) -> bool + Sync),
 ) -> Findings {
     let dwarf = finder.dwarf;
-    // A unit whose copies all have their origin in it is done at once; the others wait for all definitions.
+    // A unit whose copies all have their origin in it is finished at once; the others wait for all definitions.
     let first: Vec<_> = headers
         .par_iter()
         .map(|header| {
@@ -162,7 +162,7 @@ fn walk<'a>(
     findings
 }
 
-/// What the units of the alternate file define; those that cannot be read define nothing.
+/// The definitions in the units of the alternate file, except in those that cannot be read.
 fn shared_definitions(dwarf: &Dwarf<'_>, names: &Names<'_>) -> Vec<Scan> {
     let Some(alternate) = dwarf.sup() else { return Vec::new() };
     let headers: Vec<_> = headers_of(alternate).unwrap_or_default();
@@ -194,8 +194,8 @@ pub fn inline_names(image: &Image) -> Result<BTreeSet<String>, Error> {
     Ok(names)
 }
 
-/// Whether the file can know any of the names: each of them stands in .debug_str, unless it is so short that the
-/// compiler writes it in place.
+/// Whether the file can have any of the names: each of them is in .debug_str, unless it is so short that the compiler
+/// writes it in place.
 pub fn may_know(image: &Image, wanted: &[String]) -> bool {
     let known = |image: &Image| match image.debug_section(".debug_str") {
         Ok(strings) => mention::in_file(&strings, wanted),
@@ -225,18 +225,18 @@ impl Findings {
     }
 }
 
-/// What is read of a file, and of the one that it shares a part of its debug information with.
+/// The sections of a file, and of the one that it shares a part of its debug information with.
 struct Sections<'i> {
     own: DwarfSections<Cow<'i, [u8]>>,
     alternate: Option<DwarfSections<Cow<'i, [u8]>>>,
 }
 
 impl<'i> Sections<'i> {
-    /// `more`: sections besides those that every question needs.
+    /// `more`: sections besides those that every query needs.
     fn load(image: &'i Image, more: &[SectionId]) -> Result<Sections<'i>, Error> {
         let alternate = match image.alternate() {
             Some(Ok(alternate)) => Some(load(alternate, &[])?),
-            // The rest is worth having; whoever found the file has said what is missing.
+            // The rest is useful without it; what is missing was reported when the file was searched for.
             Some(Err(_)) | None => None,
         };
         Ok(Sections { own: load(image, more)?, alternate })

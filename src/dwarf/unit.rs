@@ -1,4 +1,4 @@
-//! dwarf/unit.rs: one unit, opened without its line program, and moving in its tree.
+//! dwarf/unit.rs: one unit, opened without its line program, and the traversal of its tree.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ pub struct Unit<'a> {
     pub inner: gimli::Unit<Slice<'a>>,
     /// Offset of the first entry below the root.
     pub first: Option<UnitOffset>,
-    /// Not C: functions may be defined anywhere, in types and in namespaces.
+    /// Whether functions may be defined anywhere, in types and in namespaces: not in C.
     pub nested_definitions: bool,
-    /// Copies may have their origin in another unit (link-time optimisation, dwz).
+    /// Whether copies may have their origin in another unit (link-time optimisation, dwz).
     pub has_foreign_origins: bool,
-    /// Its compiler says of copies where they are entered, unless that is where their code begins.
+    /// Whether the compiler gives the entries of copies, except where these are where their code begins.
     pub tells_entries: bool,
-    /// It is one of the alternate file.
+    /// Whether it is one of the alternate file.
     alternate: bool,
     line_program: Option<gimli::DebugLineOffset>,
 }
 
-/// In an offset: it is one of the alternate file's .debug_info, which is shorter than that.
+/// The bit that marks an offset in the alternate file's .debug_info, which is shorter than that.
 pub const ALTERNATE: u64 = 1 << 63;
 
 impl<'a> Unit<'a> {
@@ -57,7 +57,7 @@ impl<'a> Unit<'a> {
         Ok(unit)
     }
 
-    /// A unit of the alternate file, whose sections `dwarf` has.
+    /// A unit of the alternate file; `dwarf` has that file's sections.
     pub fn of_alternate(dwarf: &Dwarf<'a>, header: gimli::UnitHeader<Slice<'a>>) -> gimli::Result<Unit<'a>> {
         Ok(Unit { alternate: true, ..Unit::new(dwarf, header)? })
     }
@@ -133,12 +133,12 @@ impl<'a> Unit<'a> {
         self.in_file(self.inner.header.offset().0 as u64 + offset.0 as u64)
     }
 
-    /// The same backwards.
+    /// The inverse of [`Unit::global`].
     pub fn local(&self, global: u64) -> UnitOffset {
         UnitOffset((global & !ALTERNATE).wrapping_sub(self.inner.header.offset().0 as u64) as usize)
     }
 
-    /// Is the entry at this offset one of this unit?
+    /// Whether the entry at this offset is one of this unit.
     pub fn has(&self, global: u64) -> bool {
         let start = self.global(UnitOffset(0));
         global.checked_sub(start).is_some_and(|at| at < self.inner.header.length_including_self() as u64)
@@ -158,7 +158,7 @@ impl<'a> Unit<'a> {
         if self.alternate { offset | ALTERNATE } else { offset }
     }
 
-    /// The unit's line program; `None`: it has none.
+    /// The unit's line program, if it has one.
     pub fn line_program(
         &self,
         dwarf: &Dwarf<'a>,
@@ -168,13 +168,13 @@ impl<'a> Unit<'a> {
         dwarf.debug_line.program(offset, address_size, self.inner.comp_dir, None).map(Some)
     }
 
-    /// The path of a file of the unit's line program, as short as it is given there.
+    /// The path of a file of the unit's line program, without the directory of the compilation.
     pub fn file_path(&self, dwarf: &Dwarf<'a>, index: u64) -> Option<String> {
         let program = self.line_program(dwarf).ok()??;
         self.path_in(dwarf, program.header(), index)
     }
 
-    /// The same of a line program that is open.
+    /// Like [`Unit::file_path`], of a line program that is open.
     pub fn path_in(
         &self,
         dwarf: &Dwarf<'a>,
@@ -204,7 +204,8 @@ pub fn file_index(attribute: &Attribute<Slice<'_>>) -> u64 {
     }
 }
 
-/// Where the entry behind this one and its children is; `None`: it has none, and `entries` stands there already.
+/// The offset of the entry after this one and its children; `None` if it has none, in which case `entries` is there
+/// already.
 fn skip_tree(
     entries: &mut EntriesRaw<'_, Slice<'_>>,
     abbreviation: &Abbreviation,
@@ -226,7 +227,7 @@ fn skip_tree(
     after_children(entries, sibling).map(Some)
 }
 
-/// Where the entry after an entry's children is. `entries` stands at the first child; it is moved only if there is no
+/// The offset of the entry after an entry's children. `entries` is at the first child; it is moved only if there is no
 /// DW_AT_sibling that can be believed.
 pub fn after_children(
     entries: &mut EntriesRaw<'_, Slice<'_>>,
@@ -264,7 +265,7 @@ fn is_c(language: gimli::DwLang) -> bool {
 }
 
 fn abbreviations_with_foreign_origins(abbreviations: &gimli::Abbreviations) -> bool {
-    // The codes of a unit are 1, 2, 3 … without a gap in all compilers; a gap only ends the quick check.
+    // All compilers number the codes of a unit 1, 2, 3 … without a gap; a gap only ends the quick check.
     (1..)
         .map_while(|code| abbreviations.get(code))
         .filter(|abbreviation| {

@@ -1,4 +1,4 @@
-//! knowledge/files.rs: where a kernel's BTF, symbols and debug information are: the running system, or a sysroot.
+//! knowledge/files.rs: the locations of a kernel's BTF, symbols and debug information: the running system, or a sysroot.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -10,24 +10,24 @@ use crate::dwarf::variables::scope::{NoScope, Scope};
 use crate::probe::{Description, Fields, Site};
 use crate::sites::{self, ProbeCatalog as _};
 
-/// What is known of one symbol without its type.
+/// The facts about one symbol, without its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {
     pub module: String,
     pub name: String,
-    /// In the running kernel; of a sysroot, in the file.
+    /// The address in the running kernel; in a sysroot, that in the file.
     pub address: u64,
-    /// 0: not told.
+    /// 0: not known.
     pub bytes: u64,
     pub function: bool,
 }
 
-/// The files of one kernel. Every question opens what it needs, and nothing else does.
+/// The files of one kernel. Each query opens what it needs, and nothing else.
 pub trait Files {
     /// The BTF of a module, or of the kernel proper.
     fn btf(&self, module: Option<&str>) -> Option<Bytes>;
 
-    /// The modules that a name without a module is looked for in.
+    /// The modules in which a name without a module is looked up.
     fn modules(&self) -> Vec<String>;
 
     /// Whether a module of this name is loaded; in a sysroot, installed.
@@ -35,17 +35,17 @@ pub trait Files {
         self.modules().iter().any(|module| module == name)
     }
 
-    /// The probes that a description names; none where that cannot be told.
+    /// The probes that a description names; empty where they cannot be determined.
     fn probes(&self, _description: &Description) -> Vec<Fields> {
         Vec::new()
     }
 
-    /// The instructions that a description of kinst names, each as a site that is no other one.
+    /// The instructions that a description of kinst names, each as a site that means no other one.
     fn instructions(&self, _description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
         Ok(Vec::new())
     }
 
-    /// The variables in scope at instructions; one answer each, in their order.
+    /// The variables in scope at the sites; one answer for each, in their order.
     fn scopes(&self, sites: &[Site]) -> Vec<Result<Scope, NoScope>> {
         let why = || NoScope::DebugInformation(self.without_types());
         sites.iter().map(|_| Err(why())).collect()
@@ -57,10 +57,10 @@ pub trait Files {
     /// The file with the debug information of a module, or of the kernel proper.
     fn debug(&self, module: &str) -> Option<&Image>;
 
-    /// Where a symbol is in the file with the debug information of its module.
+    /// The address of a symbol in the file with the debug information of its module.
     fn linked(&self, symbol: &Located) -> Option<u64>;
 
-    /// What to do when there are no types at all.
+    /// Advice for when there are no types at all.
     fn without_types(&self) -> String;
 }
 
@@ -75,7 +75,7 @@ pub struct Installed<'a> {
     kallsyms: OnceLock<Kallsyms>,
 }
 
-/// Where the running kernel shows its BTF.
+/// The directory in which the running kernel shows its BTF.
 const BTF: &str = "/sys/kernel/btf";
 
 impl<'a> Installed<'a> {
@@ -84,7 +84,7 @@ impl<'a> Installed<'a> {
         Installed { open, running, catalog: OnceLock::new(), kallsyms: OnceLock::new() }
     }
 
-    /// A kernel that cannot be opened has no types; why not is said when its probes are asked for.
+    /// A kernel that cannot be opened has no types; the reason is reported when its probes are looked up.
     fn catalog(&self) -> Option<&sites::Catalog> {
         self.catalog.get_or_init(|| (self.open)().ok()).as_deref()
     }
@@ -93,7 +93,7 @@ impl<'a> Installed<'a> {
         self.catalog().map(sites::Catalog::kernel)
     }
 
-    /// The place of a module in the opened kernel.
+    /// The opened kernel, and the index of a module in it.
     fn place(&self, module: &str) -> Option<(&sites::Kernel, usize)> {
         let kernel = self.kernel()?;
         let place = kernel.modules().iter().position(|candidate| candidate.name == module)?;
@@ -121,7 +121,7 @@ impl Files for Installed<'_> {
         (!bytes.is_empty()).then(|| Bytes::Owned(bytes.into_owned()))
     }
 
-    /// A sysroot has thousands of modules: there only a module that is named is opened.
+    /// A sysroot has thousands of modules: there, a module is opened only if it is named.
     fn modules(&self) -> Vec<String> {
         if !self.running {
             return Vec::new();
@@ -146,7 +146,7 @@ impl Files for Installed<'_> {
     fn instructions(&self, description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
         match self.catalog() {
             Some(catalog) => catalog.instructions_named(description),
-            // Why not is the answer.
+            // The error of opening the kernel is the answer.
             None => (self.open)().map(|_| Vec::new()),
         }
     }

@@ -1,4 +1,4 @@
-//! knowledge/: what a kernel knows of its types and symbols, from whatever of it is there.
+//! knowledge/: the types and symbols of a kernel, from whatever sources there are.
 
 pub(super) mod files;
 pub(super) mod symbols;
@@ -17,17 +17,17 @@ use crate::types::btf::Btf;
 use crate::types::intrinsic::Intrinsic;
 use crate::types::{KernelTypes, Member, Prototype, Symbol, Tagged, Type, TypeOrigin, TypeSource};
 
-/// The intrinsic types first, then those of the kernel proper, then those of the modules. Nothing is read before a
-/// name is asked for that is not intrinsic.
+/// Looks types up among the intrinsic ones first, then in the kernel proper, then in the modules. Nothing is read until
+/// a name is looked up that is not intrinsic.
 pub struct Knowledge<F> {
     files: F,
     proper: OnceLock<Option<Arc<Btf>>>,
     modules: Mutex<Modules>,
-    /// The modules whose debug information was asked: the handle of a type has the place in this list.
+    /// The modules whose debug information was queried: the handle of a type has the index in this list.
     debugged: Mutex<Vec<String>>,
-    /// What words were found to be: the lexer asks for the same ones again and again.
+    /// Results for words: the lexer looks up the same ones again and again.
     words: Mutex<HashMap<String, Option<Type>>>,
-    /// The variables of instructions, and the types at places of debug information: a clause asks several times.
+    /// The variables of instructions, and the types at places of debug information: a clause needs them several times.
     scopes: Mutex<HashMap<Site, InScope>>,
     places: Mutex<HashMap<(String, u64), Type>>,
 }
@@ -40,7 +40,7 @@ struct Modules {
     by_number: Vec<Arc<Btf>>,
 }
 
-/// Types from debug information have this in the number of their file.
+/// The flag of types from debug information in the number of their file.
 const DEBUGGED: u16 = 0x8000;
 
 /// The module that is named before a backtick.
@@ -60,7 +60,7 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// `` module`name ``
+    /// Splits `` module`name ``.
     fn split(name: &'a str) -> (Scope<'a>, &'a str) {
         match name.split_once('`') {
             Some((module, name)) => (Scope::of(module), name),
@@ -110,7 +110,7 @@ impl<F: Files> Knowledge<F> {
         }
     }
 
-    /// Asks the debug information of a module.
+    /// Queries the debug information of a module.
     fn ask_debug<T>(&self, module: &str, ask: impl Fn(&dwarf::Types<'_>) -> Option<T>) -> Option<T> {
         let sections = dwarf::Sections::load(self.files.debug(module)?)?;
         let number = {
@@ -128,7 +128,7 @@ impl<F: Files> Knowledge<F> {
         ask(&sections.types(number, &defined))
     }
 
-    /// Asks the debug information of a scope that has no BTF.
+    /// Queries the debug information of a scope that has no BTF.
     fn ask_instead<T>(&self, scope: Scope<'_>, ask: impl Fn(&dwarf::Types<'_>) -> Option<T>) -> Option<T> {
         match scope {
             Scope::Module(name) if self.module(name).is_none() => self.ask_debug(name, ask),
@@ -139,7 +139,7 @@ impl<F: Files> Knowledge<F> {
         }
     }
 
-    /// Asks the debug information that a handle is of.
+    /// Queries the debug information that a handle belongs to.
     fn ask_owner<T>(&self, tagged: &Tagged, ask: impl Fn(&dwarf::Types<'_>) -> T) -> Option<T> {
         let TypeOrigin::Kernel(number) = tagged.id.origin else { return None };
         let place = usize::from(number.checked_sub(DEBUGGED)?);
@@ -147,7 +147,7 @@ impl<F: Files> Knowledge<F> {
         self.ask_debug(&module, |types| Some(ask(types)))
     }
 
-    /// The first answer in a scope.
+    /// The first result in a scope.
     fn search<T>(&self, scope: Scope<'_>, ask: impl Fn(&Btf) -> Option<T>) -> Option<T> {
         let proper = || self.proper().and_then(|btf| ask(btf));
         match scope {
@@ -201,7 +201,7 @@ impl<F: Files> TypeSource for Knowledge<F> {
         if !forward {
             return tagged.clone();
         }
-        // A module that declares it forward may define it nowhere, but the kernel proper or another module does.
+        // A module that declares it forward may define it nowhere, while the kernel proper or another module does.
         let own = self.file_of(tagged).and_then(|btf| btf.tagged(tagged.kind, &tagged.name));
         match own.filter(is_complete).or_else(|| self.tagged(tagged.kind, &tagged.name)) {
             Some(Type::Record(found) | Type::Enum(found)) if found.bytes.is_some() => found,
@@ -293,7 +293,7 @@ impl<F: Files> Places for Knowledge<F> {
 }
 
 impl<F: Files> Knowledge<F> {
-    /// The linker puts such variables of the kernel proper between two symbols.
+    /// The linker puts per-CPU variables of the kernel proper between two symbols.
     fn is_per_cpu(&self, symbol: &Located) -> bool {
         let bound = |name| Some(self.files.symbol(Some(sites::KERNEL_PROPER), name)?.address);
         let bounds = || Some(bound("__per_cpu_start")?..bound("__per_cpu_end")?);

@@ -12,7 +12,7 @@ impl Kallsyms {
         Kallsyms(std::fs::read_to_string("/proc/kallsyms").unwrap_or_default())
     }
 
-    /// The first symbol of the name; of the kernel proper before those of modules, as the file has them.
+    /// The first symbol of the name; those of the kernel proper come before those of modules, as in the file.
     pub fn find(&self, module: Option<&str>, name: &str) -> Option<Located> {
         let mut rest = self.0.as_str();
         let finder = memchr::memmem::Finder::new(name.as_bytes());
@@ -40,7 +40,7 @@ impl Kallsyms {
         }
     }
 
-    /// Newer kernels call variables `T` too. Without its bounds everything is text.
+    /// Newer kernels list variables as `T` too. Without its bounds, everything is taken for text.
     fn is_text(&self, address: u64) -> bool {
         let within = |(first, last)| match (self.address(first), self.address(last)) {
             (Some(first), Some(last)) => (first..last).contains(&address),

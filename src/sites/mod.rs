@@ -29,12 +29,12 @@ use crate::dwarf::variables::scope::{NoScope, Scope};
 use crate::probe::{Description, Fields, Probe, Site};
 use crate::types::intrinsic::Intrinsic;
 
-/// Where a copy of an inlined function is entered or left.
+/// A site where a copy of an inlined function is entered or left.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FoundSite {
-    /// With the module's name, `vmlinux` of the kernel proper.
+    /// Includes the module's name, which is `vmlinux` for the kernel proper.
     pub site: Site,
-    /// The module must be written for the description to mean this site.
+    /// Whether the description must name the module to mean this site.
     pub module_needed: bool,
 }
 
@@ -44,27 +44,27 @@ pub enum Boundary {
     Return,
 }
 
-/// A line of the source: of the function's own file, or of a file whose path ends so.
+/// A line of the source, in the function's own file or in a file whose path ends with `file`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceLine {
     pub file: Option<String>,
     pub line: u64,
 }
 
-/// What is known of one function of one module.
+/// The sites of one function of one module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionSites {
     pub module: String,
-    /// Empty: it is not inlined anywhere.
+    /// Empty if it is not inlined anywhere.
     pub sites: Vec<FoundSite>,
-    /// Names of the out-of-line instances that a probe of fbt can serve (`f`, `f.isra.0`); empty: none.
+    /// Names of the out-of-line instances that a probe of fbt can serve (`f`, `f.isra.0`).
     pub out_of_line: Vec<String>,
 }
 
-/// The sites of all the functions that a script asks for; the sugar pass knows no more than this.
+/// The sites of all functions that a script names; the sugar pass has no other source.
 pub trait SiteIndex {
-    /// One entry for each module in which the function is known, in the order vmlinux first, then by name.
-    /// `module` is a glob or empty. An error is one cause: not found, debug information missing, …
+    /// Returns one entry for each module that has the function: vmlinux first, then by name. `module` is a glob or
+    /// empty. An error is one cause: not found, debug information missing, …
     fn inline_sites(
         &self,
         module: &str,
@@ -81,22 +81,22 @@ pub trait SiteIndex {
     ) -> Result<Vec<FoundSite>, Box<Diagnostic>>;
 }
 
-/// What is known of the variables at an instruction.
+/// The variables at an instruction, or why they are not known.
 pub type InScope = Arc<Result<Scope, NoScope>>;
 
-/// What a program is told of its probes before they are armed.
+/// The facts about its probes that a program can look up before they are armed.
 pub trait Places {
-    /// The probes that a description names; none if there are none, or if that cannot be told.
+    /// The probes that a description names; empty if there are none, or if they cannot be determined.
     fn probes(&self, description: &Description) -> Vec<Fields>;
 
-    /// The instructions that a description of kinst names, each as a site that is no other one.
+    /// The instructions that a description of kinst names, each as a site that means no other one.
     fn instructions(&self, description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>>;
 
-    /// The variables in scope at instructions; one answer each, in their order.
+    /// The variables in scope at the sites; one answer for each, in their order.
     fn scopes(&self, sites: &[Site]) -> Vec<InScope>;
 }
 
-/// Without a kernel.
+/// An implementation without a kernel: there are no probes and no variables.
 impl Places for Intrinsic {
     fn probes(&self, _: &Description) -> Vec<Fields> {
         Vec::new()
@@ -114,7 +114,7 @@ impl Places for Intrinsic {
 
 /// All probes of a running kernel or of a sysroot. Implemented over kallsyms or symbol tables.
 pub trait ProbeCatalog {
-    /// The probes that the description matches, in order of id. No match is an empty list; an error is a description
-    /// that cannot be (an offset inside an instruction, an unknown function named without globs: did you mean).
+    /// The probes that the description matches, in order of id. No match is an empty list; an error is an impossible
+    /// description (an offset inside an instruction, or an unknown function named without globs, with a suggestion).
     fn matches(&self, description: &Description) -> Result<Vec<Probe>, Box<Diagnostic>>;
 }

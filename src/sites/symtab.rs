@@ -8,37 +8,37 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::debuginfo::{CodeSymbol, Error, Image};
 
-/// A name of a function, or of a label of assembly text.
+/// The name of a function, or of a label in assembly text.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct Symbol {
     pub address: u64,
-    /// Bytes that belong to it; of a symbol without a size, up to the next one.
+    /// Bytes that belong to it; for a symbol without a size, those up to the next one.
     pub size: u64,
     name_at: u32,
     name_len: u16,
-    /// Lower is better, among the names of one address; the highest bit: [`Symbol::gone`].
+    /// The rank among the names of one address, lower is better; the highest bit is [`Symbol::gone`].
     rank: u16,
 }
 
-/// In `rank`.
+/// The bit of `rank` that marks freed code.
 const GONE: u16 = 1 << 15;
 
 /// The code symbols of one module.
 #[derive(Debug, Default)]
 pub struct Symbols {
     table: Table,
-    /// Places in the table by name; made when it pays.
+    /// Indices into the table, sorted by name; made when it pays.
     by_name: OnceLock<Vec<u32>>,
     asked: AtomicU32,
-    /// Address of `_text`, by which the running kernel is compared with the file.
+    /// The address of `_text`, for the comparison of the running kernel with the file.
     text_start: Option<u64>,
 }
 
-/// Where the symbols are.
+/// The storage of the symbols.
 #[derive(Debug)]
 enum Table {
-    /// Read from a file; by address, the preferred name of an address first.
+    /// Read from a file; by address, with the preferred name of an address first.
     Read {
         names: String,
         symbols: Vec<Symbol>,
@@ -46,7 +46,7 @@ enum Table {
     Stored(Arc<dyn Stored>),
 }
 
-/// Symbols that were read before, and are kept: what [`Symbols::parts`] and [`Symbols::sorted_by_name`] gave.
+/// Symbols that were read before and are kept: the results of [`Symbols::parts`] and [`Symbols::sorted_by_name`].
 pub trait Stored: std::fmt::Debug + Send + Sync {
     fn parts(&self) -> (&[u8], &[Symbol]);
     fn by_name(&self) -> &[u32];
@@ -60,19 +60,19 @@ impl Default for Table {
 }
 
 impl Symbol {
-    /// In a section that is freed after boot, or after the module was initialised.
+    /// Whether it is in a section that is freed after boot, or after the module's initialisation.
     pub fn gone(&self) -> bool {
         self.rank & GONE != 0
     }
 }
 
-/// What a file is to the kernel: it decides which code is gone after the start.
+/// The role of a file in the kernel; it decides which code is gone after the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Its .exit.text goes with its .init.text.
+    /// Its .exit.text is freed with its .init.text.
     Vmlinux,
     Module,
-    /// A program, or a file by itself: all code counts.
+    /// A program, or a file on its own: all code counts.
     Program,
 }
 
@@ -106,14 +106,14 @@ impl Symbols {
         Ok(read.finish())
     }
 
-    /// Those of a module that are kept somewhere.
+    /// The symbols of a module that were kept.
     pub fn stored(stored: Arc<dyn Stored>) -> Symbols {
         let text_start = stored.text_start();
         Symbols { table: Table::Stored(stored), text_start, ..Symbols::default() }
     }
 
-    /// All modules' symbols of /proc/kallsyms; `vmlinux` is the kernel proper. Addresses are zero for those who may
-    /// not see them. `proper`: the kernel proper is wanted too, which is most of the text.
+    /// All modules' symbols of /proc/kallsyms; `vmlinux` is the kernel proper. Addresses are zero for users who may not
+    /// see them. `proper`: whether to include the kernel proper, which is most of the text.
     pub fn of_kallsyms(text: &str, proper: bool) -> HashMap<String, Symbols> {
         let mut modules: HashMap<&str, Reader> = HashMap::new();
         let (mut init_start, mut init_end) = (0, 0);
@@ -146,7 +146,7 @@ impl Symbols {
         modules.into_iter().map(|(name, read)| (name.to_owned(), read.finish())).collect()
     }
 
-    /// Address of `_text` in the file.
+    /// The address of `_text` in the file.
     pub fn text_start(&self) -> Option<u64> {
         self.text_start
     }
@@ -162,18 +162,18 @@ impl Symbols {
         }
     }
 
-    /// By address; aliases follow each other, the preferred one first.
+    /// The symbols by address; aliases are adjacent, the preferred one first.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Symbol)> {
         self.table().iter().map(|symbol| (self.name(symbol), symbol))
     }
 
-    /// The symbol at a place in the order of [`Symbols::iter`].
+    /// The symbol at an index in the order of [`Symbols::iter`].
     pub fn at(&self, place: usize) -> (&str, &Symbol) {
         let symbol = &self.table()[place];
         (self.name(symbol), symbol)
     }
 
-    /// The symbol that contains the address; `None` outside every one.
+    /// The symbol that contains the address, if there is one.
     pub fn containing(&self, address: u64) -> Option<&Symbol> {
         let symbols = self.table();
         let after = symbols.partition_point(|symbol| symbol.address <= address);
@@ -191,7 +191,7 @@ impl Symbols {
         same.map(|symbol| self.name(symbol))
     }
 
-    /// The symbols of this name, by address; those that are gone count too, as they do in kallsyms.
+    /// The symbols of this name, by address; as in kallsyms, those that are gone count too.
     pub fn named(&self, name: &str) -> Vec<&Symbol> {
         let symbols = self.table();
         let Some(by_name) = self.by_name() else {
@@ -203,8 +203,8 @@ impl Symbols {
         same.map(|place| &symbols[*place as usize]).collect()
     }
 
-    /// The names by which fbt knows the out-of-line instances of a function: itself and its clones that begin where
-    /// the function begins (`.isra.0`, `.constprop.0`), not its cut-off parts (`.part.0`, `.cold`).
+    /// The out-of-line instances of a function, by their names in fbt: the function itself and its clones that begin
+    /// where it begins (`.isra.0`, `.constprop.0`), not its split-off parts (`.part.0`, `.cold`).
     pub fn instances(&self, function: &str) -> Vec<String> {
         let symbols = self.table();
         let is_instance = |symbol: &Symbol| {
@@ -239,7 +239,7 @@ impl Symbols {
         found
     }
 
-    /// The names one after the other, and the symbols by address.
+    /// The names, concatenated, and the symbols by address.
     pub(in crate::sites) fn parts(&self) -> (&[u8], &[Symbol]) {
         match &self.table {
             Table::Read { names, symbols } => (names.as_bytes(), symbols),
@@ -247,7 +247,7 @@ impl Symbols {
         }
     }
 
-    /// Places in the order of names, then of addresses.
+    /// Indices of the symbols in the order of names, then of addresses.
     pub(in crate::sites) fn sorted_by_name(&self) -> Vec<u32> {
         let mut places: Vec<u32> = (0..self.table().len() as u32).collect();
         places.sort_unstable_by_key(|place| (self.at(*place as usize).0, *place));
@@ -255,7 +255,7 @@ impl Symbols {
     }
 
     fn by_name(&self) -> Option<&[u32]> {
-        // Most scripts ask for one name or two, which are found sooner than an index is made.
+        // Most scripts look up one or two names, which takes less time than making an index.
         const FEW: u32 = 16;
         if let Table::Stored(stored) = &self.table {
             return Some(stored.by_name());
@@ -271,19 +271,19 @@ impl Symbols {
     }
 }
 
-/// Symbols as they are read, in the order of their file.
+/// Symbols while they are read, in the order of their file.
 #[derive(Default)]
 struct Reader {
     names: String,
     symbols: Vec<Symbol>,
-    /// For each symbol, the end of its section; the highest address where that is not known.
+    /// The end of each symbol's section; the highest address where it is not known.
     ends: Vec<u64>,
     text_start: Option<u64>,
 }
 
 impl Reader {
     fn push(&mut self, symbol: CodeSymbol<'_>, gone: bool, end: u64) {
-        // No compiler makes longer names, nor so many that their places do not fit.
+        // No compiler makes longer names, nor so many that their offsets do not fit.
         let (Ok(name_at), Ok(name_len)) = (u32::try_from(self.names.len()), u16::try_from(symbol.name.len()))
         else {
             return;
@@ -299,7 +299,7 @@ impl Reader {
         self.ends.push(end);
     }
 
-    /// Sorts; gives symbols without a size one.
+    /// Sorts the symbols, and gives a size to those without one.
     fn finish(self) -> Symbols {
         let (names, symbols, ends) = (self.names, self.symbols, self.ends);
         let name = |symbol: &Symbol| {
@@ -326,7 +326,7 @@ impl Reader {
                 next = Some(following.address);
             }
             if symbol.size == 0 && !hidden {
-                // The last symbol of kallsyms has no end that is known; a page is enough to look at its instructions.
+                // The end of kallsyms' last symbol is not known; a page is enough to look at its instructions.
                 let end = if end == u64::MAX { symbol.address.saturating_add(4096) } else { end };
                 keyed[index].0.size = next.map_or(end, |next| next.min(end)) - symbol.address;
             }
@@ -337,7 +337,7 @@ impl Reader {
     }
 }
 
-/// Marks in the text and what is put before functions: never the name of one.
+/// Whether the name is a mark in the text, or of what precedes a function: never a function.
 fn is_no_function(name: &str) -> bool {
     const MARKS: [&str; 12] = [
         "_text",
@@ -362,12 +362,12 @@ fn is_no_function(name: &str) -> bool {
         || MARKS.contains(&name)
 }
 
-/// The kernel lists generated code as modules.
+/// Whether kallsyms lists generated code under this name, as if it were a module.
 fn is_no_module(module: &str) -> bool {
     module == "bpf" || module.starts_with("__builtin__")
 }
 
-/// What a compiler puts after the name of a copy of a whole function.
+/// Whether a compiler appends this to the name of a copy of a whole function.
 fn is_clone_suffix(suffix: &str) -> bool {
     let mut parts = suffix.split('.');
     if parts.next() != Some("") {

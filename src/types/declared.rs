@@ -6,13 +6,13 @@ use super::{Layout, Member, Tagged, Type, TypeId, TypeOrigin, TypeSource, has_si
 use crate::parser::ast::TagKind;
 use crate::source::Span;
 
-/// Typedefs by name; structs, unions and enums in the order in which the program met them.
+/// Typedefs by name; structs, unions and enums in the order of their first appearance in the program.
 #[derive(Clone, Debug, Default)]
 pub struct Declared {
     typedefs: HashMap<String, (Type, Span)>,
     tags: HashMap<(TagKind, String), u32>,
     definitions: Vec<Definition>,
-    /// Those whose braces are open.
+    /// The definitions whose braces are open.
     begun: Vec<TypeId>,
 }
 
@@ -38,7 +38,7 @@ impl Declared {
         self.typedefs.get(name)
     }
 
-    /// The tag's type: a forward declaration unless it is known. Without a name it is always a new one.
+    /// The type of a tag: a forward declaration unless it is known. Without a name, it is always a new type.
     pub fn declare_tag(&mut self, kind: TagKind, name: Option<&str>, span: Span) -> Tagged {
         if let Some(index) = name.and_then(|name| self.tags.get(&(kind, name.to_string()))) {
             return self.definitions[*index as usize].tagged.clone();
@@ -53,7 +53,7 @@ impl Declared {
         tagged
     }
 
-    /// From here on the tag is the program's own, though its members are still unknown.
+    /// Makes the tag the program's own from here on, though its members are still unknown.
     pub fn begin(&mut self, tagged: &Tagged) {
         self.begun.push(tagged.id);
     }
@@ -62,7 +62,7 @@ impl Declared {
         self.begun.contains(&tagged.id)
     }
 
-    /// Where the tag was defined, if it was, and not only declared.
+    /// The place where the tag was defined, if it was, and not only declared.
     pub fn defined_at(&self, kind: TagKind, name: &str) -> Option<Span> {
         let definition = &self.definitions[*self.tags.get(&(kind, name.to_string()))? as usize];
         definition.body.as_ref().map(|_| definition.span)
@@ -133,16 +133,16 @@ impl TypeSource for Declared {
     }
 }
 
-/// Why a member has no place.
+/// Why a member cannot be placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unplaced {
     /// Its type has no size.
     NoSize,
-    /// The whole would be larger than any value that the kernel knows of.
+    /// The whole would be larger than any value that the kernel can describe.
     TooLarge,
 }
 
-/// Bytes; the kernel's own descriptions of types have no larger numbers.
+/// In bytes; the kernel's own descriptions of types have no larger numbers.
 const LARGEST: u64 = u32::MAX as u64;
 
 /// Places one member after the other as the C ABI of x86-64 does.
@@ -151,7 +151,7 @@ pub struct Placement<'a> {
     layout: Layout,
     union: bool,
     members: Vec<Member>,
-    /// In bits: where the next member can begin, and the end of the largest.
+    /// In bits: the start of the next member at the earliest, and the end of the largest.
     next: u64,
     end: u64,
     align: u64,
@@ -203,15 +203,15 @@ impl<'a> Placement<'a> {
         if self.end > LARGEST * 8 { Err(Unplaced::TooLarge) } else { Ok(()) }
     }
 
-    /// The members and the bytes of the whole.
+    /// The members, and the size of the whole in bytes.
     pub fn finish(self) -> (Vec<Member>, u64) {
         let bytes = self.end.div_ceil(8).next_multiple_of(self.align);
         (self.members, bytes)
     }
 }
 
-/// Bytes that the address of such an object is a multiple of: the most that anything in it asks for. Each struct is looked
-/// into once, however often it is a member.
+/// The number of bytes that the address of such an object is a multiple of: the most that anything in it requires. Each
+/// struct is examined once, however often it is a member.
 fn align(types: &dyn TypeSource, ty: &Type) -> u64 {
     let mut most = 1;
     let mut seen = HashSet::new();
@@ -257,7 +257,7 @@ mod tests {
         (members.iter().map(|member| member.bit_offset).collect(), bytes)
     }
 
-    /// The figures are gcc's.
+    /// The expected numbers are those of gcc.
     #[test]
     fn members_stand_where_c_puts_them() {
         let list =

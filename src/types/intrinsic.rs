@@ -99,7 +99,7 @@ impl TypeSource for Intrinsic {
     }
 }
 
-/// No kernel: only what every program has.
+/// An implementation without a kernel: there is only what every program has.
 impl KernelTypes for Intrinsic {
     fn symbol(&self, _: &str) -> Option<Symbol> {
         None
@@ -114,7 +114,7 @@ impl KernelTypes for Intrinsic {
     }
 }
 
-/// A place in the order in which types come to be: base types, then the typedefs, then all others.
+/// The place of a type in the order of definition: base types, then the typedefs, then all others.
 pub(super) fn definition_order(ty: &Type) -> usize {
     let name = ty.to_string();
     let base = BASE.iter().position(|base| base == ty);

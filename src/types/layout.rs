@@ -2,15 +2,15 @@
 
 use super::{Type, intrinsic};
 
-/// What sizes depend on; the data model is LP64.
+/// The parameters that sizes depend on; the data model is LP64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Bytes of a `string`.
+    /// The size of a `string` in bytes.
     pub strsize: u32,
 }
 
 impl Layout {
-    /// Bytes, or `None` if the type has no size: void, a function, an undefined struct, `[]`.
+    /// The size in bytes, or `None` if the type has no size: void, a function, an undefined struct, `[]`.
     pub fn size(&self, ty: &Type) -> Option<u64> {
         match ty.resolved() {
             Type::Int(int) => Some(int.bytes.into()),
@@ -26,7 +26,7 @@ impl Layout {
     }
 }
 
-/// Whether a type has a size, though that of an array of arrays may be more than can be counted.
+/// Whether a type has a size, even if that of an array of arrays is too large to count.
 pub fn has_size(mut ty: &Type) -> bool {
     while let Type::Array { of, len: 1.. } = ty.resolved() {
         ty = of;
@@ -38,8 +38,8 @@ pub fn has_size(mut ty: &Type) -> bool {
     }
 }
 
-/// The type of an arithmetic result. Unlike C's rule nothing is widened to int first: the rank of a type is
-/// its bits, plus one if it is unsigned; the higher rank wins, and of equal ranks the type defined later.
+/// The type of an arithmetic result. Unlike in C, nothing is widened to int first: the rank of a type is its bits, plus
+/// one if it is unsigned; the higher rank wins, and of equal ranks the type defined later.
 pub fn promote(left: &Type, right: &Type) -> Type {
     match (rank(left), rank(right)) {
         (l, r) if l > r => left.clone(),

@@ -12,8 +12,8 @@ use crate::parser::ast::TagKind;
 
 pub use layout::{Layout, has_size, promote};
 
-/// A D type. A struct, union or enum is a name and a handle: its members are asked of the [`TypeSource`]
-/// that made it, so a type is a finite value although the kernel's structures refer to each other.
+/// A D type. A struct, union or enum is a name and a handle: its members come from the [`TypeSource`] that made it, so
+/// a type is a finite value although the kernel's structures refer to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
     Void,
@@ -27,10 +27,10 @@ pub enum Type {
     Record(Tagged),
     Pointer {
         to: Box<Type>,
-        /// It points into the memory of the current process.
+        /// Whether it points into the memory of the current process.
         user: bool,
     },
-    /// `len` 0: `[]`.
+    /// A `len` of 0 means `[]`.
     Array {
         of: Box<Type>,
         len: u64,
@@ -38,7 +38,7 @@ pub enum Type {
     /// D's own by-reference string of `strsize` bytes.
     String,
     Function,
-    /// Of an aggregation: there is no value, so no operator takes it.
+    /// The type of an aggregation: there is no value, so no operator takes it.
     Dynamic,
     Typedef {
         name: Cow<'static, str>,
@@ -57,14 +57,14 @@ pub struct Int {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tagged {
     pub kind: TagKind,
-    /// Empty: it has no tag.
+    /// Empty if it has no tag.
     pub name: String,
     pub id: TypeId,
-    /// `None`: only declared forward.
+    /// `None` if it is only declared forward.
     pub bytes: Option<u64>,
 }
 
-/// Which source a struct, union or enum comes from, and what that source knows it by.
+/// The source of a struct, union or enum, and its index there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TypeId {
     pub origin: TypeOrigin,
@@ -84,11 +84,11 @@ pub struct Member {
     pub name: String,
     pub ty: Type,
     pub bit_offset: u64,
-    /// `Some`: a bit-field of so many bits.
+    /// The width of a bit-field; `None` for other members.
     pub bits: Option<u32>,
 }
 
-/// Where types come from by name: intrinsics, the kernel's BTF or DWARF, the program itself.
+/// A source of types by name: intrinsics, the kernel's BTF or DWARF, the program itself.
 pub trait TypeSource {
     /// A base type or typedef: `int`, `unsigned long`, `pid_t`; `` module`pid_t `` in that module only.
     fn named(&self, name: &str) -> Option<Type>;
@@ -96,7 +96,7 @@ pub trait TypeSource {
     /// `struct name`, `union name`, `enum name`; the name may have a module too.
     fn tagged(&self, kind: TagKind, name: &str) -> Option<Type>;
 
-    /// What is known by now of a type that was perhaps only declared forward where it was met.
+    /// Returns what is known by now of a type that may only have been declared forward when it was met.
     fn complete(&self, tagged: &Tagged) -> Tagged;
 
     /// The members of a struct or union of this source; empty for a forward declaration.
@@ -105,29 +105,29 @@ pub trait TypeSource {
     /// Names and values of an enum of this source.
     fn enumerators(&self, tagged: &Tagged) -> Vec<(String, i64)>;
 
-    /// All names that `named` knows and that a misspelt name may have meant.
+    /// All names that `named` finds and that a misspelt name may have meant.
     fn names(&self) -> Vec<&str>;
 }
 
-/// What a kernel knows of itself. Nothing is loaded before it is asked for.
+/// The types and symbols of a kernel. Nothing is loaded until it is needed.
 pub trait KernelTypes: TypeSource {
-    /// A variable or function, `name` or `` module`name ``; a leading backtick asks all modules.
+    /// A variable or function, `name` or `` module`name ``; a leading backtick means all modules.
     fn symbol(&self, name: &str) -> Option<Symbol>;
 
-    /// The type of a function, for `args[]`. An empty module is any.
+    /// The type of a function, for `args[]`. An empty module means any.
     fn prototype(&self, module: &str, function: &str) -> Option<Prototype>;
 
-    /// Whether a module of this name is there; the kernel proper is one too.
+    /// Whether a module of this name exists; the kernel proper counts as one.
     fn has_module(&self, name: &str) -> bool {
         matches!(name, "vmlinux" | "kernel")
     }
 
-    /// The type at a place of a module's debug information, where a variable of it is.
+    /// The type at a place of a module's debug information that a variable of the module refers to.
     fn type_at(&self, _module: &str, _place: u64) -> Type {
         Type::Void
     }
 
-    /// Why there are no types of the kernel, if there are none: what to do about it.
+    /// The reason why there are no types of the kernel, and what to do about it.
     fn without_types(&self) -> Option<String>;
 }
 
@@ -138,9 +138,9 @@ pub struct Symbol {
     pub name: String,
     pub address: u64,
     pub bytes: u64,
-    /// Each processor has its own: at the address stands none of them, but what they began as.
+    /// Whether each processor has its own copy: at the address are only the initial contents.
     pub per_cpu: bool,
-    /// `None`: nothing says what its type is.
+    /// `None` if the type is not known.
     pub ty: Option<Type>,
 }
 
@@ -159,7 +159,7 @@ impl Type {
         Type::Array { of: Box::new(of), len }
     }
 
-    /// What the typedefs stand for.
+    /// The type without its typedefs.
     pub fn resolved(&self) -> &Type {
         let mut ty = self;
         while let Type::Typedef { to, .. } = ty {
@@ -168,17 +168,17 @@ impl Type {
         ty
     }
 
-    /// Integer or enum.
+    /// Whether it is an integer or enum.
     pub fn is_integer(&self) -> bool {
         matches!(self.resolved(), Type::Int(_) | Type::Enum(_))
     }
 
-    /// Integer or pointer: what a condition can be.
+    /// Whether it is an integer or pointer, and so can be a condition.
     pub fn is_scalar(&self) -> bool {
         self.is_integer() || matches!(self.resolved(), Type::Pointer { .. })
     }
 
-    /// Pointer or array.
+    /// Whether it is a pointer or array.
     pub fn is_pointer(&self) -> bool {
         self.referent().is_some()
     }
@@ -195,7 +195,7 @@ impl Type {
         matches!(self.resolved(), Type::Record(_))
     }
 
-    /// `string`, `char *`, `char []`.
+    /// Whether it is `string`, `char *` or `char []`.
     pub fn is_string_compatible(&self) -> bool {
         self.is_string() || self.referent().is_some_and(Type::is_char)
     }
@@ -212,7 +212,7 @@ impl Type {
         }
     }
 
-    /// What a pointer points to, or an array is made of.
+    /// The type that a pointer points to, or of an array's elements.
     pub fn referent(&self) -> Option<&Type> {
         match self.resolved() {
             Type::Pointer { to, .. } => Some(to),
@@ -225,12 +225,12 @@ impl Type {
         matches!(self.resolved(), Type::Pointer { user: true, .. })
     }
 
-    /// A register holds the value's address, not the value.
+    /// Whether a register holds the value's address instead of the value.
     pub fn is_by_ref(&self) -> bool {
         matches!(self.resolved(), Type::String | Type::Array { .. } | Type::Record(_))
     }
 
-    /// The same type, whatever the typedefs are called.
+    /// Whether both are the same type, whatever the typedefs are called.
     pub fn same(&self, other: &Type) -> bool {
         match (self.resolved(), other.resolved()) {
             (Type::Int(a), Type::Int(b)) => a.bytes == b.bytes && a.signed == b.signed,
@@ -252,10 +252,10 @@ impl Tagged {
     }
 }
 
-/// As C writes it: `unsigned int`, `pid_t`, `struct file *`, `char [16]`.
+/// Writes the type as C does: `unsigned int`, `pid_t`, `struct file *`, `char [16]`.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What C writes around the name, from the outermost type inwards.
+        // The text that C puts around the name, from the outermost type inwards.
         let mut declarator = String::new();
         let mut ty = self;
         loop {

@@ -28,14 +28,14 @@ struct Attributes<'a> {
     call_line: u64,
 }
 
-/// A function that the walk is in: how deep its children are, and what it is an instance of.
+/// A function that the walk is in: the depth of its children, and what it is an instance of.
 struct Frame {
     depth: usize,
     origin: Option<u64>,
 }
 
 impl<'a> CopyFinder<'_, 'a> {
-    /// `definitions` are those of all units; `None`: the copies of this unit have their origin in it.
+    /// `definitions` are those of all units; `None` if the copies of this unit have their origin in it.
     pub fn in_unit(
         &self,
         unit: &Unit<'a>,

@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
-/// Which functions count; a name that does gets a number.
+/// The functions that are looked for, whose names have numbers.
 pub enum Names<'n> {
-    /// Numbered by their place in the list.
+    /// Numbered by their index in the list.
     These { numbers: HashMap<&'n [u8], usize>, count: usize },
-    /// Numbered as they come.
+    /// Numbered as they are found.
     All { shards: Vec<Mutex<HashMap<Vec<u8>, usize>>>, next: Mutex<usize> },
 }
 
-/// So many that two threads rarely want the same one.
+/// The number of shards, with which two threads rarely lock the same one.
 const SHARDS: usize = 16;
 
 impl<'n> Names<'n> {
@@ -48,7 +48,7 @@ impl<'n> Names<'n> {
         }
     }
 
-    /// All names by number; one that is not UTF-8 cannot be asked for and is shown as well as can be.
+    /// All names by number; one that is not UTF-8 cannot be looked up, and is shown as well as possible.
     pub fn into_names(self) -> Vec<String> {
         let mut names = vec![String::new(); self.len()];
         let mut put = |name: &[u8], number: usize| names[number] = String::from_utf8_lossy(name).into_owned();
@@ -67,6 +67,6 @@ fn shard_of(name: &[u8]) -> usize {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is behind a lock is only ever added to: it is whole even if a thread died.
+    // The data under a lock is only ever added to: it is whole even if a thread panicked.
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -11,9 +11,9 @@ use crate::dwarf::{Dwarf, Slice};
 /// A definition of a wanted function.
 #[derive(Clone, Copy, Debug)]
 pub struct Definition {
-    /// Of the entry, in .debug_info.
+    /// The offset of the entry in .debug_info.
     pub offset: u64,
-    /// Which of the wanted names.
+    /// The number of its name.
     pub name: usize,
     pub inline: bool,
     pub decl_line: u64,
@@ -70,7 +70,7 @@ impl Scan {
     }
 }
 
-/// The definitions of all units, and the entries that stand for one of them in another unit.
+/// The definitions of all units, and the entries of other units that are aliases of one.
 pub fn definitions<'s>(scans: impl Iterator<Item = &'s Scan> + Clone) -> Definitions {
     let mut all: Definitions = scans
         .clone()
@@ -78,7 +78,7 @@ pub fn definitions<'s>(scans: impl Iterator<Item = &'s Scan> + Clone) -> Definit
         .map(|definition| (definition.offset, *definition))
         .collect();
     let mut aliases: Vec<(u64, u64)> = scans.flat_map(|scan| &scan.aliases).copied().collect();
-    // An alias of an alias needs a second round; each round but the last takes at least one away.
+    // An alias of an alias needs another round; each round but the last removes at least one.
     loop {
         let before = aliases.len();
         aliases.retain(|(offset, target)| match all.get(target).copied() {
@@ -153,7 +153,8 @@ pub fn for_each_function<'a>(
     Ok(())
 }
 
-/// In C, functions stand at the top of a unit; elsewhere they may stand in namespaces, types and functions.
+/// Whether functions are looked for below such an entry. In C, they are at the top of a unit; in other languages, also
+/// in namespaces, types and functions.
 fn descends(unit: &Unit<'_>, tag: gimli::DwTag) -> bool {
     matches!(tag, dw::DW_TAG_namespace | dw::DW_TAG_module) || unit.nested_definitions
 }
@@ -192,7 +193,7 @@ fn read_function<'a>(
     if abbreviation.has_children() {
         function.first_child = Some(entries.next_offset());
     }
-    // A method's name stands where the class declares it.
+    // A method's name is in its declaration in the class.
     if let (None, Some(AttributeValue::UnitRef(declaration))) = (function.name, specification) {
         function.name = name_at(dwarf, unit, declaration).unwrap_or(None);
     }

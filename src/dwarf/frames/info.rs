@@ -1,4 +1,4 @@
-//! dwarf/frames/info.rs: the debug information of a file, open for questions about many addresses.
+//! dwarf/frames/info.rs: the debug information of a file, open for queries about many addresses.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -13,20 +13,20 @@ use crate::debuginfo::{Error, Image};
 use crate::dwarf::unit::{ALTERNATE, Unit};
 use crate::dwarf::{Dwarf, Sections, headers, headers_of};
 
-/// The sections of an [`Image`], loaded once; of a unit only what is asked for is read, and kept.
+/// The sections of an [`Image`], loaded once; of a unit, only what is needed is read, and kept.
 pub struct DebugInfo<'i> {
     image: &'i Image,
     sections: Sections<'i>,
-    /// Where the headers of the units are in .debug_info, ascending.
+    /// The offsets of the units' headers in .debug_info, ascending.
     units: Vec<usize>,
-    /// The same in the alternate file.
+    /// The offsets of the units' headers in the alternate file.
     alternate_units: Vec<usize>,
     places: OnceLock<Vec<Place>>,
     known: Mutex<HashMap<usize, Arc<KnownUnit>>>,
     pub(crate) definitions: Mutex<HashMap<u64, Arc<Definition>>>,
 }
 
-/// What has been read of a unit.
+/// The parts of a unit that have been read.
 #[derive(Default)]
 pub(crate) struct KnownUnit {
     pub functions: OnceLock<Functions>,
@@ -34,7 +34,7 @@ pub(crate) struct KnownUnit {
     pub lines: OnceLock<Arc<Lines>>,
 }
 
-/// Addresses that a unit has code at.
+/// Addresses where a unit has code.
 struct Place {
     range: Range<u64>,
     /// The highest end of this place and of all before it.
@@ -47,7 +47,7 @@ impl<'i> DebugInfo<'i> {
         DebugInfo::with(image, &[])
     }
 
-    /// With sections that frames and lines do not need.
+    /// Opens a file with sections that frames and lines do not need.
     pub fn with(image: &'i Image, more: &[SectionId]) -> Result<DebugInfo<'i>, Error> {
         let sections = Sections::load(image, &[&[SectionId::DebugAranges], more].concat())?;
         let dwarf = sections.dwarf();
@@ -70,12 +70,12 @@ impl<'i> DebugInfo<'i> {
         self.image
     }
 
-    /// What gimli reads from: made anew by each call, which costs next to nothing.
+    /// The input of gimli, made anew by each call, which costs next to nothing.
     pub(crate) fn dwarf(&self) -> Dwarf<'_> {
         self.sections.dwarf()
     }
 
-    /// The unit that an entry is in; one of the alternate file is read with [`owner`]'s sections.
+    /// The unit that has an entry; one of the alternate file is read with [`owner`]'s sections.
     pub(crate) fn unit_of<'d>(&self, dwarf: &Dwarf<'d>, die: u64) -> Result<Unit<'d>, Error> {
         let (units, at) = match die & ALTERNATE {
             0 => (&self.units, die),
@@ -119,7 +119,7 @@ impl<'i> DebugInfo<'i> {
         Error::dwarf(self.image.path(), cause)
     }
 
-    /// From .debug_aranges; units that do not stand there (clang writes none) say themselves where they are.
+    /// Reads .debug_aranges; units that are not listed there (clang writes none) have ranges of their own.
     fn read_places(&self) -> Vec<Place> {
         let dwarf = self.dwarf();
         let mut listed = aranges(&dwarf).unwrap_or_default();
@@ -141,7 +141,7 @@ impl<'i> DebugInfo<'i> {
     }
 }
 
-/// The sections of the file that an entry is in.
+/// The sections of the file that has an entry.
 pub(crate) fn owner<'w, 'd>(dwarf: &'w Dwarf<'d>, die: u64) -> &'w Dwarf<'d> {
     dwarf.sup().filter(|_| die & ALTERNATE != 0).unwrap_or(dwarf)
 }
@@ -163,7 +163,7 @@ fn aranges(dwarf: &Dwarf<'_>) -> gimli::Result<Vec<(Range<u64>, usize)>> {
     Ok(listed)
 }
 
-/// Those of the unit's root, or of its functions if the root has none.
+/// The ranges of the unit's root, or of its functions if the root has none.
 fn own_ranges<'d>(dwarf: &Dwarf<'d>, unit: &Unit<'d>) -> gimli::Result<Vec<Range<u64>>> {
     let mut ranges = dwarf.unit_ranges(&unit.inner)?;
     let mut own = Vec::new();
@@ -177,7 +177,7 @@ fn own_ranges<'d>(dwarf: &Dwarf<'d>, unit: &Unit<'d>) -> gimli::Result<Vec<Range
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is behind a lock is only ever added to: it is whole even if a thread died.
+    // The data under a lock is only ever added to: it is whole even if a thread panicked.
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
@@ -192,7 +192,7 @@ impl DebugInfo<'_> {
         let dwarf = self.dwarf();
         let opened = self.unit(&dwarf, unit)?;
         let mut lines = lines::read(&dwarf, &opened).map_err(|cause| self.damaged(cause))?;
-        // What the linker took away is left at 0 or thereabouts.
+        // What the linker removed is left at 0 or thereabouts.
         lines.retain(|start| self.image().section_at(start).is_some());
         Ok(Some(known.lines.get_or_init(|| Arc::new(lines)).clone()))
     }

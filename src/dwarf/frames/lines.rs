@@ -10,9 +10,9 @@ use crate::dwarf::unit::Unit;
 /// The line table of one unit.
 #[derive(Debug, Default)]
 pub struct Lines {
-    /// By the file's number in the unit, as [`crate::dwarf::CallSite`] has it.
+    /// The paths by the file's number in the unit, as in [`crate::dwarf::CallSite`].
     files: Vec<String>,
-    /// By address.
+    /// The sequences by address.
     sequences: Vec<Sequence>,
 }
 
@@ -20,7 +20,7 @@ pub struct Lines {
 #[derive(Debug)]
 struct Sequence {
     range: Range<u64>,
-    /// By address; of several at one address, the last one counts.
+    /// The rows by address; among several at one address, the last one counts.
     rows: Vec<Row>,
 }
 
@@ -37,13 +37,13 @@ struct Row {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'l> {
     pub file: &'l str,
-    /// 0: the instruction is of no line.
+    /// 0: the instruction belongs to no line.
     pub line: u32,
-    /// 0: not said.
+    /// 0: not given.
     pub column: u32,
 }
 
-/// Where a statement begins.
+/// The beginning of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statement<'l> {
     pub address: u64,
@@ -63,7 +63,7 @@ impl Lines {
         self.place(sequence.rows[..after].last()?)
     }
 
-    /// Where statements begin in a range of addresses, by address.
+    /// The statements that begin in a range of addresses, by address.
     pub fn statements(&self, within: Range<u64>) -> impl Iterator<Item = Statement<'_>> {
         let Range { start, end } = within;
         let meets = move |sequence: &&Sequence| sequence.range.start < end && start < sequence.range.end;
@@ -110,7 +110,7 @@ pub(super) fn read<'d>(dwarf: &Dwarf<'d>, unit: &Unit<'d>) -> gimli::Result<Line
     }
     let header = rows.header();
     let last = lines.sequences.iter().flat_map(|sequence| &sequence.rows).map(|row| row.file).max();
-    // A damaged row may name any file; the table itself says how many there are.
+    // A damaged row may name any file; the table itself gives the number of files.
     let files = (header.file_names().len() as u32 + 1).min(last.map_or(0, |last| last.saturating_add(1)));
     lines.files = (0..files)
         .map(|file| unit.path_in(dwarf, header, file.into()).unwrap_or_else(|| "??".to_owned()))
@@ -120,13 +120,13 @@ pub(super) fn read<'d>(dwarf: &Dwarf<'d>, unit: &Unit<'d>) -> gimli::Result<Line
 }
 
 impl Lines {
-    /// Keeps the sequences that begin at such an address.
+    /// Keeps the sequences that begin at an address for which `keep` is true.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(u64) -> bool) {
         self.sequences.retain(|sequence| keep(sequence.range.start));
     }
 
     fn add(&mut self, mut rows: Vec<Row>, end: u64) {
-        // The rows of a sequence ascend; those of a damaged one need not.
+        // The rows of a sequence ascend; those of a damaged one may not.
         rows.sort_by_key(|row| row.address);
         if let Some(start) = rows.first().map(|row| row.address).filter(|start| *start < end) {
             self.sequences.push(Sequence { range: start..end, rows });

@@ -1,4 +1,4 @@
-//! dwarf/frames/: the functions that an instruction is of: inlined ones from the inside out, and the one that it stands in.
+//! dwarf/frames/: the functions that an instruction belongs to: inlined ones from the inside out, and the one that has the code.
 
 pub(super) mod info;
 pub(super) mod lines;
@@ -21,23 +21,23 @@ use info::{DebugInfo, lock, owner};
 pub struct Frame {
     /// Offset in .debug_info of the copy's entry, or of the function's.
     pub die: u64,
-    /// Of the function that it is an instance of; `die` where it is its own.
+    /// The origin's offset: the function that it is an instance of, or `die` for a function of its own.
     pub origin: u64,
-    /// Empty: the debug information does not say.
+    /// Empty if the debug information has none.
     pub name: String,
-    /// Where the frame outside calls it; `None`: it is the function that has the code.
+    /// The call in the frame outside; `None` for the function that has the code.
     pub call: Option<CallSite>,
-    /// `None`: it has no address.
+    /// `None` if it has no address.
     pub entry: Option<u64>,
     /// Sorted, disjoint, not empty.
     pub ranges: Vec<Range<u64>>,
 }
 
-/// What the source says of a function.
+/// The definition of a function in the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Definition {
     pub name: String,
-    /// Where it is defined, as [`CallSite`] has it.
+    /// The file of the definition, as in [`CallSite`].
     pub file: String,
     pub line: u64,
 }
@@ -85,7 +85,8 @@ impl Body {
         self.outwards(inner)
     }
 
-    /// The frame of this entry and those around it; also of a copy that has no instructions. Empty: it is none of these.
+    /// The frame of this entry and those around it, even of a copy that has no instructions. Empty if it is none of
+    /// these.
     pub fn around(&self, die: u64) -> Vec<&Frame> {
         let index = self.nodes.iter().position(|node| node.frame.die == die);
         index.map(|index| self.outwards(index)).unwrap_or_default()
@@ -103,7 +104,7 @@ impl Body {
 }
 
 impl DebugInfo<'_> {
-    /// The function that has the code at an address; `None` outside all that the debug information knows.
+    /// The function that has the code at an address; `None` outside the code that the debug information covers.
     pub fn body_at(&self, address: u64) -> Result<Option<Arc<Body>>, Error> {
         for unit in self.units_at(address) {
             let known = self.known(unit);
@@ -135,7 +136,7 @@ impl DebugInfo<'_> {
         Ok(body.map(|body| body.at(address).into_iter().cloned().collect()).unwrap_or_default())
     }
 
-    /// What the source says of the function that an entry is or is an instance of.
+    /// The source definition of the function that an entry is, or is an instance of.
     pub fn definition(&self, die: u64) -> Result<Arc<Definition>, Error> {
         if let Some(known) = lock(&self.definitions).get(&die) {
             return Ok(known.clone());
@@ -146,7 +147,7 @@ impl DebugInfo<'_> {
     }
 
     fn read_definition(&self, dwarf: &Dwarf<'_>, die: u64) -> Result<Definition, Error> {
-        // An instance of a clone of a method that a class declares is as long as it gets.
+        // The longest chain is an instance of a clone of a method that a class declares.
         const LONGEST: usize = 8;
         let mut definition = Definition::default();
         let mut next = Some(die);
@@ -165,7 +166,7 @@ impl DebugInfo<'_> {
         let mut reader = Reader { dwarf: &dwarf, unit: &unit, files: HashMap::new() };
         let mut nodes = reader.nodes(die).map_err(|cause| self.damaged(cause))?;
         for node in &mut nodes {
-            // Where one is not to be had, its copies still are.
+            // Without its definition, a function has no name, but its copies are still there.
             let definition = self.definition(node.frame.origin);
             node.frame.name = definition.map(|definition| definition.name.clone()).unwrap_or_default();
         }
@@ -176,19 +177,19 @@ impl DebugInfo<'_> {
 struct Reader<'r, 'd> {
     dwarf: &'r Dwarf<'d>,
     unit: &'r Unit<'d>,
-    /// Of calls, by number.
+    /// The files of calls, by number.
     files: HashMap<u64, String>,
 }
 
 impl<'d> Reader<'_, 'd> {
-    /// Without their names.
+    /// The function's node and those of its copies, without their names.
     fn nodes(&mut self, die: u64) -> gimli::Result<Vec<Node>> {
         let unit = self.unit;
         let mut entries = unit.entries(unit.local(die))?;
         let abbreviation = entries.read_abbreviation()?.ok_or(gimli::Error::NoEntryAtGivenOffset(die))?;
         let mut nodes = vec![Node { frame: self.frame(die, &mut entries, abbreviation)?, parent: 0 }];
         let mut depth = usize::from(abbreviation.has_children());
-        // How deep the children of a node are, and the node.
+        // The depth of a node's children, and the node.
         let mut around = vec![(depth, 0)];
         while depth > 0 && !entries.is_empty() {
             let offset = entries.next_offset();
@@ -254,7 +255,7 @@ impl<'d> Reader<'_, 'd> {
     }
 }
 
-/// Adds what the entry says; answers which entry says the rest.
+/// Adds the facts in the entry; returns the entry that has the rest.
 fn add_definition<'d>(
     dwarf: &Dwarf<'d>,
     unit: &Unit<'d>,

@@ -25,7 +25,7 @@ pub(crate) fn kind_of(tag: DwTag) -> Option<TagKind> {
 }
 
 impl Types<'_> {
-    /// The type of a variable, which its declaration elsewhere may tell.
+    /// The type of a variable, which may be in its declaration elsewhere.
     pub(crate) fn type_of(&self, unit: &Unit<'_, '_>, entry: UnitOffset) -> Option<Type> {
         if let Some(ty) = unit.type_reference(entry) {
             return Some(self.ty(ty));
@@ -178,7 +178,7 @@ fn lengths(unit: &Unit<'_, '_>, array: UnitOffset) -> Vec<u64> {
     ranges.take(8).map(length).collect()
 }
 
-/// Offset and length in bits of a member; the length only of a bit-field.
+/// The offset and length of a member in bits; the length only for a bit-field.
 fn position(unit: &Unit<'_, '_>, member: UnitOffset, ty: &Type) -> (u64, Option<u32>) {
     let bits = unit.number(member, dw::DW_AT_bit_size).and_then(|bits| u32::try_from(bits).ok());
     if let Some(offset) = unit.number(member, dw::DW_AT_data_bit_offset) {
@@ -187,7 +187,7 @@ fn position(unit: &Unit<'_, '_>, member: UnitOffset, ty: &Type) -> (u64, Option<
     let bytes = unit.number(member, dw::DW_AT_data_member_location).unwrap_or(0);
     let start = bytes.wrapping_mul(8);
     match (bits, unit.number(member, dw::DW_AT_bit_offset)) {
-        // Before version 5 the bits were counted from the highest of the integer around them.
+        // Before version 5, the bits were counted from the highest bit of the integer around them.
         (Some(bits), Some(from_top)) => {
             let layout = crate::types::Layout { strsize: 0 };
             let whole = unit.number(member, dw::DW_AT_byte_size).or_else(|| layout.size(ty)).unwrap_or(4);

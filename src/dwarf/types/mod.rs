@@ -14,15 +14,15 @@ use unit::Units;
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
-/// The sections of one file. Those of a linked file are used where they are in it.
+/// The sections of one file. Those of a linked file are used in place.
 pub struct Sections<'a>(DwarfSections<Cow<'a, [u8]>>);
 
-/// Which struct of the same name another source knows: its handle is taken in place of an entry of this file.
+/// Finds a struct of the same name in another source: its handle is taken in place of an entry of this file.
 pub type Known<'a> = dyn Fn(TagKind, &str) -> Option<Type> + 'a;
 
 impl<'a> Sections<'a> {
     pub fn load(image: &'a Image) -> Option<Sections<'a>> {
-        // Of the lines nothing is wanted, but no unit opens without its table of files.
+        // The lines are not needed, but no unit opens without its table of files.
         const USED: [SectionId; 6] = [
             SectionId::DebugAbbrev,
             SectionId::DebugInfo,
@@ -38,14 +38,14 @@ impl<'a> Sections<'a> {
         DwarfSections::load(section).ok().map(Sections)
     }
 
-    /// Types of this file get handles of file `number`.
+    /// The types of this file, with handles of file `number`.
     pub fn types<'s>(&'s self, number: u16, known: &'s Known<'s>) -> Types<'s> {
         let dwarf = self.0.borrow(|section| EndianSlice::new(section, LittleEndian));
         Types { units: Units::new(dwarf), number, known }
     }
 }
 
-/// Questions about the types of one file.
+/// Queries about the types of one file.
 pub struct Types<'a> {
     units: Units<'a>,
     number: u16,
@@ -55,7 +55,7 @@ pub struct Types<'a> {
 impl Types<'_> {
     /// The type of the variable at an address of the file.
     pub fn variable(&self, address: u64) -> Option<Type> {
-        // DW_AT_location of a variable is the expression `DW_OP_addr address`, behind its length.
+        // DW_AT_location of a variable is the expression `DW_OP_addr address`, after its length.
         let mut needle = vec![9, gimli::constants::DW_OP_addr.0];
         needle.extend(address.to_le_bytes());
         let info = self.units.info();

@@ -13,9 +13,9 @@ use super::Slice;
 /// The units of a file.
 pub(crate) struct Units<'a> {
     dwarf: Dwarf<Slice<'a>>,
-    /// In the order of the file, as far as it makes sense.
+    /// In the order of the file, up to the first one that cannot be read.
     headers: Vec<(u64, UnitHeader<Slice<'a>>)>,
-    /// Those that were opened, by place: a struct's members lead into the same few units again and again.
+    /// The units that were opened, by place: a struct's members lead into the same few units again and again.
     opened: RefCell<HashMap<u64, Rc<gimli::Unit<Slice<'a>>>>>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Units<'a> {
 
     /// The first entry of a unit's top level with the name that defines something.
     pub fn find(&self, name: &str, is_wanted: impl Fn(DwTag) -> bool) -> Option<(Unit<'_, 'a>, UnitOffset)> {
-        // Most words that are asked for are no names of the kernel at all.
+        // Most words that are looked up are not names of the kernel at all.
         let mut needle = name.as_bytes().to_vec();
         needle.push(0);
         let known = [self.dwarf.debug_str.reader(), self.dwarf.debug_info.reader()]
@@ -77,7 +77,7 @@ impl<'a> Units<'a> {
 }
 
 impl<'a> Unit<'_, 'a> {
-    /// In .debug_info.
+    /// The entry's offset in .debug_info.
     pub fn global(&self, entry: UnitOffset) -> u64 {
         self.start + entry.0 as u64
     }
@@ -133,7 +133,7 @@ impl<'a> Unit<'_, 'a> {
         value.udata_value().or_else(|| value.sdata_value().map(|value| value as u64))
     }
 
-    /// Where a reference leads, in .debug_info.
+    /// The target of a reference, as an offset in .debug_info.
     pub fn reference(&self, entry: UnitOffset, name: DwAt) -> Option<u64> {
         match self.attribute(entry, name)? {
             AttributeValue::UnitRef(offset) => Some(self.global(offset)),

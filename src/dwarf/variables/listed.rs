@@ -14,19 +14,19 @@ use crate::dwarf::frames::info::DebugInfo;
 use crate::dwarf::unit::Unit;
 use crate::dwarf::{Dwarf, Slice};
 
-/// Entries of one list: those of a Debian kernel have some hundreds.
+/// The most entries of one list: those of a Debian kernel have some hundreds.
 const MOST_ENTRIES: usize = 1 << 14;
 
 /// The section that has one copy for each processor.
 const PER_CPU: &str = ".data..percpu";
 
-/// Where a variable is at the instruction, and where it can be read at all, in bytes from the symbol.
+/// The location of a variable at the instruction, and where it can be read at all, in bytes from the symbol.
 pub struct Listed {
     pub location: Result<Location, Missing>,
     pub live: Vec<Range<u64>>,
 }
 
-/// An instruction, and what locations may ask of it.
+/// An instruction, and the context that locations may need.
 pub struct Place<'p, 'd> {
     pub dwarf: &'p Dwarf<'d>,
     pub unit: &'p Unit<'d>,
@@ -38,12 +38,12 @@ pub struct Place<'p, 'd> {
     pub address: u64,
     pub symbol: Range<u64>,
     pub run_time: &'p RunTime<'p>,
-    /// The frame base, once it was asked for.
+    /// The frame base, once it has been needed.
     pub base: OnceCell<Result<Term, Missing>>,
 }
 
 impl<'d> Place<'_, 'd> {
-    /// `entered`: the variable is of a copy that begins at the instruction.
+    /// Locates a variable. `entered`: it belongs to a copy that begins at the instruction.
     pub fn locate(&self, described: &Described<'d>, entered: bool) -> Listed {
         let nowhere = |missing| Listed { location: Err(missing), live: Vec::new() };
         let Ok(unit) = self.info.unit_of(self.dwarf, described.of) else {
@@ -56,7 +56,7 @@ impl<'d> Place<'_, 'd> {
             None => nowhere(Missing::OptimisedOut),
             Some(AttributeValue::Exprloc(expression)) => Listed {
                 location: self.compile(*expression, &unit, described.ty).map_err(|missing| match missing {
-                    // Here and everywhere.
+                    // The variable has no location anywhere, not only not here.
                     Missing::NowhereHere => Missing::OptimisedOut,
                     missing => missing,
                 }),
@@ -84,7 +84,7 @@ impl<'d> Place<'_, 'd> {
         }
     }
 
-    /// Of a type, behind the names that it has.
+    /// The size of a type, which may be that of the type that it names.
     fn bytes_of(&self, ty: u64) -> Option<u64> {
         const LONGEST: usize = 16;
         let mut next = ty;
@@ -123,8 +123,8 @@ impl<'d> Place<'_, 'd> {
             let location = self.compile(entry.data, unit, ty);
             some |= location != Err(Missing::NowhereHere);
             if empty.is_some() {
-                // It is there between two statements that share the instruction: what a copy is given when it is entered.
-                // The registers do not change between them.
+                // It exists between two statements that share the instruction: what a copy is passed on entry. The
+                // registers do not change between them.
                 if entry.range.begin == self.address && entered {
                     at_once = Some(location);
                 }
@@ -142,7 +142,7 @@ impl<'d> Place<'_, 'd> {
         Ok(Listed { location, live: self.offsets(live) })
     }
 
-    /// What of the ranges is in the function, in bytes from its start.
+    /// The part of the ranges in the function, in bytes from its start.
     fn offsets(&self, ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
         let (start, end) = (self.symbol.start, self.symbol.end);
         let inside = |range: Range<u64>| {
@@ -152,7 +152,7 @@ impl<'d> Place<'_, 'd> {
         merge(ranges.into_iter().map(inside).collect())
     }
 
-    /// DW_AT_frame_base of the function.
+    /// The function's DW_AT_frame_base.
     fn read_base(&self) -> Result<Term, Missing> {
         let damaged = |cause: gimli::Error| Missing::Damaged(cause.to_string());
         let mut entries = self.unit.entries(self.unit.local(self.function)).map_err(damaged)?;
@@ -200,7 +200,7 @@ impl Surroundings for Place<'_, '_> {
     fn address(&self, linked: u64) -> Result<Term, Missing> {
         let section = self.info.image().section_at(linked);
         if section.is_some_and(|section| section.name == PER_CPU) {
-            // Older kernels count them from 0, which no load address is added to.
+            // Older kernels count them from 0, and no load address is added to that.
             let counted = linked < 1 << 47 && !self.info.image().is_relocatable();
             let address = if counted { Some(linked) } else { (self.run_time)(linked) };
             return address.map(Term::PerCpu).ok_or(Missing::Address);
@@ -209,7 +209,7 @@ impl Surroundings for Place<'_, '_> {
     }
 }
 
-/// What the frame base may ask: not for itself.
+/// The surroundings of the frame base, which cannot refer to itself.
 struct Based<'b, 'p, 'd>(&'b Place<'p, 'd>);
 
 impl Surroundings for Based<'_, '_, '_> {
@@ -226,7 +226,7 @@ impl Surroundings for Based<'_, '_, '_> {
     }
 }
 
-/// The entry as if it were one byte long, if it has no length.
+/// The entry, extended to one byte if it is empty.
 fn begins_and_ends<'d>(raw: &RawLocListEntry<Slice<'d>>) -> Option<RawLocListEntry<Slice<'d>>> {
     match raw {
         RawLocListEntry::OffsetPair { begin, end, data } if begin == end => {
@@ -242,7 +242,7 @@ fn begins_and_ends<'d>(raw: &RawLocListEntry<Slice<'d>>) -> Option<RawLocListEnt
     }
 }
 
-/// DW_AT_const_value.
+/// The value of a DW_AT_const_value.
 fn constant(value: &AttributeValue<Slice<'_>>) -> Result<Location, Missing> {
     let number = match value {
         AttributeValue::Sdata(value) => *value as u64,

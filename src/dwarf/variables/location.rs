@@ -1,4 +1,4 @@
-//! dwarf/variables/location.rs: a location expression of debug information → [`Location`], or why it is none that a probe can read.
+//! dwarf/variables/location.rs: a location expression of debug information → [`Location`], or why a probe cannot read it.
 
 use gimli::{Encoding, Expression, Operation};
 
@@ -6,12 +6,12 @@ use super::scope::Missing;
 use super::term::{Binary, Location, Register, Term, Unary};
 use crate::dwarf::Slice;
 
-/// Operations of one expression: the longest of a Debian kernel has 40.
+/// The most operations of one expression: the longest of a Debian kernel has 40.
 const MOST_OPERATIONS: usize = 256;
-/// Nodes of what it becomes: an expression that doubles its value again and again would grow without end.
+/// The most nodes of its result: an expression that doubles its value again and again would grow without end.
 const MOST_NODES: usize = 128;
 
-/// What an expression may ask of its surroundings.
+/// The surroundings that an expression may refer to.
 pub trait Surroundings {
     /// DW_AT_frame_base of the function.
     fn frame_base(&self) -> Result<Term, Missing>;
@@ -19,11 +19,11 @@ pub trait Surroundings {
     /// The canonical frame address at the instruction.
     fn cfa(&self) -> Result<Term, Missing>;
 
-    /// Where an address of the file is in the running kernel.
+    /// The address in the running kernel for an address of the file.
     fn address(&self, linked: u64) -> Result<Term, Missing>;
 }
 
-/// The location that an expression describes. `bytes`: of the variable, where that is known.
+/// The location that an expression describes. `bytes`: the size of the variable, where that is known.
 pub fn compile(
     expression: Expression<Slice<'_>>,
     encoding: Encoding,
@@ -69,7 +69,7 @@ pub fn value(
     around: &dyn Surroundings,
 ) -> Result<Term, Missing> {
     match compile(expression, encoding, None, around)? {
-        // Of a register the content is meant, and an address is the value.
+        // A register means its content, and an address is the value itself.
         Location::Value(term) | Location::Memory(term) => Ok(term),
     }
 }
@@ -85,7 +85,7 @@ struct Machine<'m> {
 }
 
 impl Machine<'_> {
-    /// What the variable is, if the operation ends the description.
+    /// Performs an operation; returns what the variable is, if that ends the description.
     fn step(&mut self, operation: &Operation<Slice<'_>>) -> Result<Option<Location>, Missing> {
         let pushed = match operation {
             Operation::Register { register } => {
@@ -123,7 +123,7 @@ impl Machine<'_> {
         Ok(None)
     }
 
-    /// Moves what is on the stack; any other operation is refused.
+    /// Rearranges the stack; any other operation is refused.
     fn arrange(&mut self, operation: &Operation<Slice<'_>>) -> Result<(), Missing> {
         let depth = self.stack.len();
         match operation {

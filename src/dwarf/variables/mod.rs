@@ -25,42 +25,42 @@ use scope::{Missing, NoScope, Variable};
 use term::Term;
 use unwind::Unwind;
 
-/// The debug information of a file, open for questions about the variables at many of its instructions.
+/// The debug information of a file, open for queries about the variables at many of its instructions.
 pub struct Variables<'i> {
     info: DebugInfo<'i>,
     unwind: OnceLock<Result<Unwind<'i>, Error>>,
 }
 
-/// An instruction whose variables are asked for; addresses are those of the [`Image`].
+/// An instruction whose variables are looked up; addresses are those of the [`Image`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction<'q> {
     pub address: u64,
     /// The function symbol that has it.
     pub symbol: Range<u64>,
-    /// The function whose copy is meant; `None`: the innermost one.
+    /// The function whose copy is meant; `None` for the innermost one.
     pub copy: Option<&'q str>,
 }
 
-/// Where an address of the file is in the running kernel; `None`: it is not shown.
+/// Converts an address of the file to the running kernel's; `None` if the kernel hides it.
 pub type RunTime<'r> = dyn Fn(u64) -> Option<u64> + 'r;
 
-/// One entry that describes a variable or parameter, with what the entries that it is an instance of add.
+/// One entry that describes a variable or parameter, with what is added by the entries that it is an instance of.
 #[derive(Clone, Default)]
 pub(crate) struct Described<'d> {
     pub die: u64,
     parameter: bool,
-    /// It is defined elsewhere.
+    /// Whether it is defined elsewhere.
     declaration: bool,
     pub name: Option<String>,
     pub ty: Option<u64>,
     pub location: Option<AttributeValue<Slice<'d>>>,
     pub value: Option<AttributeValue<Slice<'d>>>,
-    /// The unit that location and value are of.
+    /// An entry of the unit that location and value belong to.
     pub of: u64,
     origin: Option<u64>,
 }
 
-/// How many entries one stands for another one, at most.
+/// The longest chain of entries, each an instance of the next one.
 const LONGEST: usize = 8;
 
 impl<'i> Variables<'i> {
@@ -73,7 +73,7 @@ impl<'i> Variables<'i> {
         &self.info
     }
 
-    /// From the copy that is meant outwards; never empty.
+    /// The frames from the copy that is meant outwards; never empty.
     pub fn at(
         &self,
         instruction: &Instruction<'_>,
@@ -118,11 +118,11 @@ impl<'i> Variables<'i> {
 fn meant<'b>(body: &'b Body, instruction: &Instruction<'_>) -> Result<Vec<&'b Frame>, NoScope> {
     let around = body.at(instruction.address);
     let Some(function) = instruction.copy else { return Ok(around) };
-    // The description that sugar read may have been a glob.
+    // The description that the sugar pass read may have been a glob.
     let pattern = Pattern::new(function);
     let named = |frame: &&Frame| pattern.matches(&frame.name);
     // The copy that begins here comes first: the sites of its entry are those. One without instructions is around
-    // nothing, and control has left it at the first instruction behind.
+    // nothing, and control has left it at the first instruction after it.
     let copies = || body.frames().skip(1).filter(named);
     let begun = copies().find(|frame| frame.entry == Some(instruction.address));
     let inside = || around.iter().copied().find(named);
@@ -137,12 +137,12 @@ struct Reader<'r, 'd> {
     unit: &'r Unit<'d>,
     info: &'r DebugInfo<'r>,
     place: &'r Place<'r, 'd>,
-    /// The frame is a copy that begins at the instruction.
+    /// Whether the frame is a copy that begins at the instruction.
     entered: bool,
 }
 
 impl<'d> Reader<'_, 'd> {
-    /// For the entries of another unit, `die` among them.
+    /// A reader of the entries of another unit, `die` among them.
     fn of<'s>(&'s self, unit: &'s Unit<'d>, die: u64) -> Reader<'s, 'd> {
         Reader {
             dwarf: owner(self.dwarf, die),
@@ -153,7 +153,7 @@ impl<'d> Reader<'_, 'd> {
         }
     }
 
-    /// `inner`: the entry of the frame inside, whose surroundings are in scope whatever their addresses are.
+    /// `inner`: the entry of the frame inside this one; the blocks around it are in scope whatever their addresses are.
     fn frame(&self, frame: &Frame, inner: Option<u64>) -> gimli::Result<scope::Frame> {
         let (own, abstracts) = (self.entries(frame.die, inner)?, self.of_origin(frame)?);
         let mut seen = HashSet::new();
@@ -166,7 +166,7 @@ impl<'d> Reader<'_, 'd> {
             })
             .filter(|(described, _)| !described.declaration)
             .collect();
-        // The innermost block first; in one block the later declaration.
+        // The innermost block first; within one block, the later declaration.
         own.reverse();
         own.sort_by_key(|(_, depth)| std::cmp::Reverse(*depth));
         let (mut parameters, locals): (Vec<_>, Vec<_>) =
@@ -183,7 +183,7 @@ impl<'d> Reader<'_, 'd> {
                 (false, _) => gone.push(described),
             }
         }
-        // Those of a clone that its origin does not have, and all where there is no origin.
+        // Parameters of a clone that its origin does not have, and all where there is no origin.
         parameters.sort_by_key(|parameter| parameter.die);
         declared.extend(parameters);
         let variables =
@@ -201,7 +201,7 @@ impl<'d> Reader<'_, 'd> {
         Variable { name: described.name.unwrap_or_default(), ty: described.ty, location, live }
     }
 
-    /// What the abstract instance of the frame's function declares.
+    /// The variables that the abstract instance of the frame's function declares.
     fn of_origin(&self, frame: &Frame) -> gimli::Result<Vec<Described<'d>>> {
         if frame.origin == frame.die {
             return Ok(Vec::new());
@@ -212,7 +212,7 @@ impl<'d> Reader<'_, 'd> {
         Ok(read.into_iter().map(|(described, _)| described).collect())
     }
 
-    /// The variables of a frame's entry and of the blocks in it that are around the instruction, with the block's depth.
+    /// The variables of a frame's entry and of the blocks in it that contain the instruction, with the block's depth.
     fn entries(&self, die: u64, inner: Option<u64>) -> gimli::Result<Vec<(Described<'d>, usize)>> {
         self.walk(die, |extent, entries| {
             let listed = extent.ranges(self.dwarf, self.unit)?;
@@ -242,7 +242,7 @@ impl<'d> Reader<'_, 'd> {
             match abbreviation.tag() {
                 tag @ (dw::DW_TAG_formal_parameter | dw::DW_TAG_variable) => {
                     let mut described = self.described(unit.global(offset))?;
-                    // A parameter is one of the function, not of a block in it.
+                    // A parameter belongs to the function, not to a block in it.
                     described.parameter = tag == dw::DW_TAG_formal_parameter && depth == 1;
                     found.push((described, depth));
                     unit.skip_tree(&mut entries, abbreviation)?;
@@ -271,7 +271,7 @@ impl<'d> Reader<'_, 'd> {
         Ok(found)
     }
 
-    /// What one entry says.
+    /// The facts in one entry.
     fn described(&self, die: u64) -> gimli::Result<Described<'d>> {
         let unit = self.unit;
         let mut entries = unit.entries(unit.local(die))?;
@@ -299,7 +299,7 @@ impl<'d> Reader<'_, 'd> {
         Ok(described)
     }
 
-    /// With what the entries say that it is an instance of. What cannot be read is missing.
+    /// Adds the facts in the entries that it is an instance of. What cannot be read is missing.
     fn completed(&self, mut described: Described<'d>) -> Described<'d> {
         let mut next = described.origin;
         for _ in 0..LONGEST {

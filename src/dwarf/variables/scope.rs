@@ -1,4 +1,4 @@
-//! dwarf/variables/scope.rs: the variables in scope at an instruction, and where their values are there.
+//! dwarf/variables/scope.rs: the variables in scope at an instruction, and where their values are.
 
 use std::fmt::{self, Write as _};
 use std::ops::Range;
@@ -21,23 +21,23 @@ pub struct Scope {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     pub function: String,
-    /// In the order of the declaration.
+    /// The parameters in the order of the declaration.
     pub parameters: Vec<Variable>,
     /// The innermost block first.
     pub locals: Vec<Variable>,
-    /// Of the function, but of this copy nothing is left of them.
+    /// Variables of the function of which nothing is left in this copy.
     pub gone: Vec<Variable>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Empty: a parameter without a name.
+    /// Empty for a parameter without a name.
     pub name: String,
-    /// Place in .debug_info of its type's entry; `None`: void, or damaged.
+    /// The offset of its type's entry in .debug_info; `None` if it is void or damaged.
     pub ty: Option<u64>,
     pub location: Result<Location, Missing>,
-    /// Where in the function it can be read, in bytes from the symbol; sorted and disjoint. Empty with a location: wherever
-    /// it is in scope.
+    /// The ranges of the function where it can be read, in bytes from the symbol; sorted and disjoint. If there are
+    /// none although it has a location, it can be read wherever it is in scope.
     pub live: Vec<Range<u64>>,
 }
 
@@ -46,9 +46,9 @@ pub struct Variable {
 pub enum Missing {
     /// It has no location anywhere.
     OptimisedOut,
-    /// It has one, but not at this instruction.
+    /// It has a location, but none at this instruction.
     NotCovered,
-    /// The compiler says of this instruction that the variable is nowhere.
+    /// The compiler states that the variable is nowhere at this instruction.
     NowhereHere,
     ImplicitPointer,
     Pieces,
@@ -59,9 +59,9 @@ pub enum Missing {
     Register(u16),
     Operation(String),
     TooLong,
-    /// In the frame, but where the frame is nobody says.
+    /// In the frame, whose address is not known.
     Frame,
-    /// At an address that the running kernel does not show.
+    /// At an address that the running kernel hides.
     Address,
     Damaged(String),
 }
@@ -75,7 +75,7 @@ pub enum NoScope {
     Function(String),
     /// The instruction is in no copy of the function.
     Copy { function: String },
-    /// Of the debug information.
+    /// The debug information is damaged.
     Damaged(String),
 }
 
@@ -85,7 +85,7 @@ impl Scope {
         self.frames.iter().flat_map(Frame::variables).find(|variable| variable.name == name)
     }
 
-    /// All names that mean something, the innermost first.
+    /// All names in scope, the innermost first.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let variables = self.frames.iter().flat_map(Frame::variables);
         variables.map(|variable| variable.name.as_str()).filter(|name| !name.is_empty())
@@ -98,14 +98,14 @@ impl Scope {
 }
 
 impl Frame {
-    /// Those of blocks hide the parameters.
+    /// The variables of blocks hide the parameters.
     pub fn variables(&self) -> impl Iterator<Item = &Variable> {
         self.locals.iter().chain(&self.parameters).chain(&self.gone)
     }
 }
 
 impl Variable {
-    /// Where it is, for people: `in %rdi`, `at 8(%rsp)`, `not available here (live 20-48)`.
+    /// Returns the location as text: `in %rdi`, `at 8(%rsp)`, `not available here (live 20-48)`.
     pub fn place(&self) -> String {
         match &self.location {
             Ok(location) => location.to_string(),
@@ -116,7 +116,8 @@ impl Variable {
         }
     }
 
-    /// `20-48, 60-64`: the second number is that of the first byte behind. Empty: nowhere, or nobody knows.
+    /// Returns `20-48, 60-64`, where the second number is the offset after the last byte. Empty if there is no range,
+    /// or none is known.
     pub fn live_ranges(&self) -> String {
         const SHOWN: usize = 6;
         let mut text = String::new();
@@ -132,7 +133,7 @@ impl Variable {
     }
 }
 
-/// Ends a sentence that begins with the variable's name.
+/// Completes a sentence that begins with the variable's name.
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

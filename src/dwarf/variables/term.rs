@@ -1,4 +1,4 @@
-//! dwarf/variables/term.rs: where a value is, as a small expression over the registers and memory at a probe.
+//! dwarf/variables/term.rs: the location of a value, as a small expression over the registers and memory at a probe.
 
 use std::fmt;
 
@@ -6,23 +6,23 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Register(u8);
 
-/// In the order of the System V ABI for x86-64, figure 3.36.
+/// The names in the order of the System V ABI for x86-64, figure 3.36.
 const REGISTERS: [&str; 17] = [
     "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
     "r15", "rip",
 ];
 
-/// A number of 64 bits.
+/// A 64-bit number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Term {
-    /// What it held when the probe fired.
+    /// Its value when the probe fired.
     Register(Register),
     Constant(u64),
-    /// A place of the running kernel.
+    /// An address of the running kernel.
     Address(u64),
-    /// A place in the processor's own copy of the variables of which each processor has one.
+    /// An address in the processor's own copy of the per-CPU variables.
     PerCpu(u64),
-    /// So many bytes of memory, without sign.
+    /// The unsigned number in this many bytes of memory.
     Load {
         address: Box<Term>,
         bytes: u8,
@@ -46,36 +46,36 @@ pub enum Binary {
     Or,
     Xor,
     Shl,
-    /// Zeros come in from the left.
+    /// Shifts in zeros from the left.
     Shr,
-    /// The sign comes in from the left.
+    /// Shifts in the sign from the left.
     Sar,
 }
 
-/// Where a variable is.
+/// The location of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
-    /// Nowhere: this is its value, of which its type may need fewer bits.
+    /// Not in memory: this is its value, of which its type may need fewer bits.
     Value(Term),
     /// In memory, at this address.
     Memory(Term),
 }
 
 impl Register {
-    /// `None`: of floating point or of vectors, or none at all.
+    /// Returns `None` for a floating-point or vector register, and for a number that is no register.
     pub fn new(number: u16) -> Option<Register> {
         let number = u8::try_from(number).ok()?;
         (usize::from(number) < REGISTERS.len()).then_some(Register(number))
     }
 
-    /// Without the per cent sign.
+    /// The name without the per cent sign.
     pub fn name(self) -> &'static str {
         REGISTERS[usize::from(self.0)]
     }
 }
 
 impl Term {
-    /// Folded as far as it goes, so that `rsp + 8 + 16` is one sum.
+    /// Makes a term that is folded as far as possible, so that `rsp + 8 + 16` is one sum.
     pub fn binary(op: Binary, left: Term, right: Term) -> Term {
         use Term::{Address, Constant, PerCpu};
         match (op, left, right) {
@@ -113,7 +113,7 @@ impl Term {
         Term::Load { address: Box::new(address), bytes }
     }
 
-    /// How many nodes it has.
+    /// The number of nodes.
     pub fn size(&self) -> usize {
         match self {
             Term::Register(_) | Term::Constant(_) | Term::Address(_) | Term::PerCpu(_) => 1,
@@ -123,7 +123,7 @@ impl Term {
         }
     }
 
-    /// As an address is written in assembly: `8(%rsp)`.
+    /// The term as an address in assembly: `8(%rsp)`.
     fn as_operand(&self) -> String {
         match self {
             Term::Register(register) => format!("(%{})", register.name()),
@@ -140,7 +140,7 @@ impl Term {
 
 impl Binary {
     fn apply(self, a: u64, b: u64) -> u64 {
-        // A shift by all bits or more leaves nothing but the sign.
+        // A shift by all bits or more leaves only the sign.
         let by = u32::try_from(b).unwrap_or(u32::MAX);
         match self {
             Binary::Add => a.wrapping_add(b),
@@ -170,7 +170,7 @@ impl Binary {
     }
 }
 
-/// `%rdi + 8`; what is inside another expression has brackets.
+/// Writes `%rdi + 8`; a nested expression has brackets.
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = |f: &mut fmt::Formatter<'_>, term: &Term| match term {
@@ -206,7 +206,7 @@ impl fmt::Display for Term {
     }
 }
 
-/// `in %rdi`, `at 8(%rsp)`, `the constant 3`, `the value %rdi + 8`.
+/// Writes `in %rdi`, `at 8(%rsp)`, `the constant 3`, `the value %rdi + 8`.
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -18,7 +18,7 @@ pub struct Unwind<'i> {
     bytes: Cow<'i, [u8]>,
     debug: bool,
     bases: BaseAddresses,
-    /// Start, end, and place of each function's entry; sorted.
+    /// Start, end, and offset of each function's entry; sorted.
     entries: Vec<(u64, u64, usize)>,
 }
 
@@ -34,7 +34,7 @@ impl<'i> Unwind<'i> {
             .set_eh_frame(address(SectionId::EhFrame.name()))
             .set_text(address(".text"));
         let mut unwind = Unwind { bytes, debug, bases, entries: Vec::new() };
-        // What cannot be read is missing; the rest is good.
+        // Entries that cannot be read are missing; the rest is good.
         let mut entries = if debug {
             list(&unwind.debug_frame(), &unwind.bases)
         } else {
@@ -45,7 +45,7 @@ impl<'i> Unwind<'i> {
         Ok(unwind)
     }
 
-    /// In terms of the registers at the instruction.
+    /// The canonical frame address in terms of the registers at the instruction.
     pub fn cfa(&self, address: u64) -> Result<Term, Missing> {
         let after = self.entries.partition_point(|(start, _, _)| *start <= address);
         let entry = self.entries[..after].iter().rev().find(|(_, end, _)| *end > address);
@@ -108,7 +108,7 @@ where
     }
 }
 
-/// Of the frame address itself: it cannot depend on the frame.
+/// The surroundings of the frame address itself, which cannot depend on the frame.
 struct Frameless;
 
 impl Surroundings for Frameless {

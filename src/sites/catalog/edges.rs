@@ -1,4 +1,4 @@
-//! sites/catalog/edges.rs: of the catalogue, the edges of the control flow: `kinst::f:53-61` fires when control goes from 53 to 61.
+//! sites/catalog/edges.rs: the catalogue's edges of the control flow: `kinst::f:53-61` fires when control goes from 53 to 61.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::sites::code::decode::Control;
 use crate::sites::flow::points::Over;
 use crate::sites::symtab::Symbol;
 
-/// Is the field about edges? A range of characters (`[0-9]`) has a dash too.
+/// Whether the field names edges. A range of characters (`[0-9]`) has a dash too.
 pub fn is_edge(name: &str) -> bool {
     let mut depth = 0u32;
     name.bytes().any(|byte| {
@@ -24,25 +24,25 @@ pub fn is_edge(name: &str) -> bool {
     })
 }
 
-/// Where an edge leads, as the kernel is told.
+/// The end of an edge, in the form that the kernel takes.
 pub(in crate::sites) struct EdgeTo {
     /// Static keys that it leads over, from the symbol; 0: none.
     pub over: [u32; 2],
     /// A signed distance from the symbol.
     pub to: u32,
-    /// The probe's.
+    /// The probe's name.
     pub name: String,
 }
 
-/// A way from an instruction to another.
+/// A successor of an instruction.
 struct Way {
-    /// Address of [`crate::sites::Kernel::symbols`] of the module.
+    /// An address as in [`crate::sites::Kernel::symbols`] of the module.
     to: u64,
     module: usize,
     target: Target,
 }
 
-/// The function that instructions or edges are asked of.
+/// The function whose instructions or edges are looked up.
 pub(in crate::sites) struct Asked<'a> {
     pub module: usize,
     pub symbol: &'a Symbol,
@@ -59,7 +59,7 @@ impl Catalog {
         let mut probes = Vec::new();
         for insn in insns.iter().filter(|insn| insn.refused.is_none()) {
             let ways = self.all_ways(module, symbol, insn, live);
-            // An instruction that goes one way is no branch; it can be asked for by its numbers.
+            // An instruction with one successor is no branch; its edge can still be named by its numbers.
             for way in ways.iter().filter(|_| ways.len() > 1) {
                 if pattern.matches(&edge_name(&insn.offset.to_string(), &way.target)) {
                     probes.extend(self.make_edge(module, symbol, function, insn.offset, &[], way));
@@ -108,7 +108,7 @@ impl Catalog {
             .ok_or_else(|| Box::new(out_of_reach(function, &to.text)))
     }
 
-    /// The way from an instruction to a place.
+    /// The successor of an instruction that is `to`.
     fn way(
         &self,
         asked: &Asked<'_>,
@@ -118,7 +118,7 @@ impl Catalog {
     ) -> Result<Way, Box<Diagnostic>> {
         let Asked { module, symbol, live, .. } = *asked;
         let is_meant = |way: &Way| way.target == to.target;
-        // The tables of the file need not be read for the sake of what the bytes tell.
+        // The tables of the file are not read where the bytes suffice.
         let in_memory =
             if live { self.ways(module, symbol, insn, memory_ways(symbol, insn)) } else { Vec::new() };
         if let Some(way) = in_memory.into_iter().find(is_meant) {
@@ -134,7 +134,7 @@ impl Catalog {
         }
     }
 
-    /// As far as the file tells; the kernel module looks again.
+    /// Whether an instruction is a static key, according to the file; the kernel module checks again.
     fn is_key(&self, asked: &Asked<'_>, insn: &LiveInsn) -> bool {
         let address = asked.symbol.address + u64::from(insn.offset);
         self.kernel.callers(asked.module).is_none_or(|callers| {
@@ -142,7 +142,7 @@ impl Catalog {
         })
     }
 
-    /// A jump through a register or memory, or to the thunk that stands for one.
+    /// Whether an instruction is a jump through a register or memory, or to the thunk that replaces one.
     fn is_indirect(&self, asked: &Asked<'_>, insn: &LiveInsn) -> bool {
         let address = asked.symbol.address + u64::from(insn.offset);
         let Some(step) = decode::steps(&insn.bytes, address).next() else { return false };
@@ -157,7 +157,7 @@ impl Catalog {
         }
     }
 
-    /// Where an indirect jump shall go: `61` in the function itself, `f+0` in another one.
+    /// The successor that a description names for an indirect jump: `61` in the function itself, `f+0` in another one.
     fn named(&self, asked: &Asked<'_>, insn: &LiveInsn, to: &Destination) -> Result<Way, Box<Diagnostic>> {
         let Asked { module, symbol, function, .. } = *asked;
         let Destination { target, text } = to;
@@ -183,7 +183,7 @@ impl Catalog {
         }
     }
 
-    /// Where an instruction goes, in memory and in the file: what the kernel patches may go both ways.
+    /// The successors of an instruction, in memory and in the file: one that the kernel patches may have both.
     fn all_ways(&self, module: usize, symbol: &Symbol, insn: &LiveInsn, live: bool) -> Vec<Way> {
         let mut to = match self.kernel.callers(module) {
             Some(callers) => callers.ways(symbol.address + u64::from(insn.offset)),
@@ -199,8 +199,8 @@ impl Catalog {
 
     fn ways(&self, module: usize, symbol: &Symbol, insn: &LiveInsn, to: Vec<u64>) -> Vec<Way> {
         let from = symbol.address + u64::from(insn.offset);
-        // Sections of a module do not stand in memory as they do in the file: a distance in memory tells only about
-        // the function itself.
+        // Sections of a module are not placed in memory as they are in the file: a distance in memory is meaningful
+        // only within the function itself.
         let known = |to: &u64| {
             within(symbol).contains(to) || module == 0 || !self.kernel.is_running() || {
                 self.kernel.callers(module).is_none_or(|callers| callers.ways(from).contains(to))
@@ -233,7 +233,7 @@ impl Catalog {
     }
 }
 
-/// By the instruction's bytes.
+/// The successors by the instruction's bytes.
 fn memory_ways(symbol: &Symbol, insn: &LiveInsn) -> Vec<u64> {
     let step = decode::steps(&insn.bytes, symbol.address + u64::from(insn.offset)).next();
     step.map(|step| decode::ways(&step)).unwrap_or_default()
@@ -286,7 +286,7 @@ fn out_of_reach(function: &str, to: &str) -> Diagnostic {
     .note("where another section of a module stands is only known when it is loaded")
 }
 
-/// Control does not go there. `before` is what the description has before the instruction.
+/// The refusal of an edge that does not exist. `before` is what the description has before the instruction.
 fn no_edge(asked: &Asked<'_>, before: &str, insn: &LiveInsn, to: &str, ways: &[Way]) -> Diagnostic {
     let Asked { symbol, function, .. } = *asked;
     let from = insn.offset;

@@ -23,12 +23,13 @@ use syscalls::Call;
 use tracepoints::Tracepoint;
 use unplaced::FIRST_UNPLACED_ID;
 
-/// What is in memory now: the instructions of a function, the table of system calls; the kernel layer asks the module for them.
+/// The present contents of memory: the instructions of a function, and the table of system calls; the kernel layer gets
+/// them from the module.
 pub trait LiveText: Send + Sync {
-    /// `function` is the run-time address of its symbol. An error is the reason why nothing can be told.
+    /// `function` is the run-time address of its symbol. An error is the reason why its instructions are not available.
     fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, String>;
 
-    /// By number, the run-time address of a system call's function; 0 where there is none.
+    /// The run-time addresses of the functions of system calls, by number; 0 where there is none.
     fn syscalls(&self) -> Vec<u64>;
 }
 
@@ -41,26 +42,26 @@ pub struct LiveInsn {
     pub refused: Option<String>,
 }
 
-/// [`ProbeCatalog`] over a kernel. Nothing is read before a provider is asked that needs it.
+/// [`ProbeCatalog`] over a kernel. Nothing is read until a provider that needs it is looked up.
 pub struct Catalog {
     pub(super) kernel: Arc<Kernel>,
     pub(super) live: Option<Box<dyn LiveText>>,
-    /// By module.
+    /// The functions of each module.
     functions: Vec<OnceLock<Vec<Function>>>,
     pub(super) calls: OnceLock<Vec<Call>>,
     pub(super) tracepoints: OnceLock<Vec<Tracepoint>>,
     made: Mutex<Made>,
 }
 
-/// An address that is the start of a function; its place among all functions makes the ids of its fbt probes.
+/// An address where a function starts; its index among all functions determines the ids of its fbt probes.
 #[derive(Clone, Copy)]
 struct Function {
-    /// The first of its names in the module's symbols, and how many there are.
+    /// The index of the first of its names in the module's symbols, and how many there are.
     first: usize,
     names: usize,
 }
 
-/// A function as fbt has it: its place among all functions, and the name that it is asked for by.
+/// A function as fbt has it: its index among all functions, and the name by which it was looked up.
 struct FbtPlace<'a> {
     index: usize,
     module: usize,
@@ -68,53 +69,53 @@ struct FbtPlace<'a> {
     function: &'a str,
 }
 
-/// Module, function, offset; of an edge, what it leads over, and where.
+/// Module, function, offset; for an edge, what it leads over, and its end.
 type At = (usize, u64, u32, Option<([u32; 2], u32)>);
 
-/// kinst probes exist when somebody has named them, and those of profile with unusual rates.
+/// The probes that exist once they have been named: those of kinst, and those of profile with unusual rates.
 #[derive(Default)]
 pub(super) struct Made {
     pub(super) timers: Vec<Probe>,
     probes: Vec<Probe>,
     by_place: HashMap<At, usize>,
     text: HashMap<(usize, u64), Arc<Text>>,
-    /// By module, function, and offset if it is not all of the function.
+    /// By module, function, and offset, unless it is the whole function.
     left_out: BTreeMap<(usize, u64, Option<u32>), String>,
 }
 
-/// The instructions of one function, as far as they can be told.
+/// The instructions of one function, if they are known.
 enum Text {
     Known { insns: Vec<LiveInsn>, live: bool },
     Unknown { reason: Option<String> },
 }
 
 const DTRACE: [(&str, Place); 3] = [("BEGIN", Place::Begin), ("END", Place::End), ("ERROR", Place::Error)];
-/// What makes a place of a function's address.
+/// Makes a place from a function's address.
 type Side = fn(u64) -> Place;
 const FBT: [(&str, Side); 2] =
     [("entry", |func| Place::FbtEntry { func }), ("return", |func| Place::FbtReturn { func })];
 const FIRST_FBT_ID: u32 = DTRACE.len() as u32 + 1;
-/// Above all ids of fbt: a kernel with all its modules has some 100,000 functions. A fixed number, so that no module
-/// but those that are asked for needs to be read.
+/// Above all ids of fbt: a kernel with all its modules has some 100,000 functions. The number is fixed, so that only
+/// the modules that are named have to be read.
 const FIRST_KINST_ID: u32 = 500_000;
 
-/// More instructions than this are never meant.
+/// The most instructions that one description may match.
 const MAX_MATCHES: usize = 100_000;
 
-/// Which instructions or edges of a function are meant.
+/// Which instructions or edges of a function a description means.
 enum Wanted {
     /// One.
     Site { offset: u32, over: Vec<u32>, to: Option<Destination> },
     /// All whose names match.
     Matching { pattern: Pattern, edges: bool },
-    /// None can have such a name.
+    /// No instruction can have such a name.
     Nothing { name: String },
 }
 
-/// Where an edge is said to lead.
+/// The end of an edge in a description.
 pub(super) struct Destination {
     pub(super) target: Target,
-    /// As it was written.
+    /// The end as it was written.
     pub(super) text: String,
 }
 
@@ -129,7 +130,7 @@ impl Wanted {
         }
     }
 
-    /// What was written: `53`, `53-61`, `53-61-80`, `53-f.cold+4`, `5*`, `*-*`.
+    /// Parses a name: `53`, `53-61`, `53-61-80`, `53-f.cold+4`, `5*`, `*-*`.
     fn of_name(name: &str) -> Wanted {
         let edges = edges::is_edge(name);
         if !matches!(Pattern::new(name), Pattern::Exact(_)) {
@@ -163,7 +164,7 @@ impl Destination {
     }
 }
 
-/// Do they match a probe that is in no module and no function?
+/// Whether the fields match a probe that is in no module and no function.
 pub(super) fn are_nameless(fields: &Fields) -> bool {
     Pattern::new(&fields.module).matches("") && Pattern::new(&fields.function).matches("")
 }
@@ -230,7 +231,7 @@ impl Catalog {
         &self.kernel
     }
 
-    /// The probes of kinst that the fields mean, each with its module and its function.
+    /// The probes of kinst that the fields match, each with its module and its function.
     pub(super) fn kinst_probes(
         &self,
         fields: &Fields,
@@ -265,7 +266,7 @@ impl Catalog {
             }
         }
         match refusal {
-            // Of several functions of one name only those count that have such an instruction.
+            // Among several functions of one name, only those that have such an instruction count.
             Some(refusal) if probes.is_empty() && one => Err(refusal),
             _ => Ok(probes),
         }
@@ -347,12 +348,12 @@ impl Catalog {
         }
     }
 
-    /// What descriptions of many instructions did not match, as it cannot be traced: a line for each place.
+    /// The places that descriptions of many instructions left out because they cannot be traced, one line for each.
     pub fn left_out(&self) -> Vec<String> {
         self.made().left_out.values().cloned().collect()
     }
 
-    /// What is in memory counts; the file is asked where the kernel cannot be.
+    /// The instructions of a function, from memory; from the file only where no kernel can be asked.
     fn text(&self, module: usize, symbol: &Symbol) -> Arc<Text> {
         let place = (module, symbol.address);
         if let Some(text) = self.made().text.get(&place) {
@@ -384,14 +385,14 @@ impl Catalog {
         )
     }
 
-    /// The kernel patches its text (alternatives): an instruction of the file may be gone. That is for the kernel to
-    /// say of one site; it does not make the description wrong.
+    /// Whether an instruction of the file begins there. The kernel patches its text (alternatives), so an instruction
+    /// of the file may be gone in memory; the kernel refuses that one site, and the description is not wrong.
     fn is_boundary_in_file(&self, module: usize, symbol: &Symbol, offset: u32) -> bool {
         let insns = self.file_text(module, symbol).unwrap_or_default();
         insns.iter().any(|insn| insn.offset == offset)
     }
 
-    /// The probe at an offset. `edge`: only when control goes there.
+    /// The probe at an offset; with `edge`, it fires only when control takes that edge.
     pub(super) fn make(
         &self,
         module: usize,
@@ -440,7 +441,7 @@ impl Catalog {
         })
     }
 
-    /// How many functions stand before those of a module.
+    /// The number of functions before those of a module.
     fn base(&self, module: usize) -> usize {
         self.kernel.load_symbols(0..module);
         (0..module).map(|before| self.functions(before).len()).sum()
@@ -460,13 +461,13 @@ impl Catalog {
         named
     }
 
-    /// Where a function stands in [`Catalog::functions`].
+    /// The index of a function in [`Catalog::functions`].
     fn function_index(&self, module: usize, symbol: &Symbol, name: &str) -> Option<usize> {
         let functions = self.functions(module);
         let symbols = self.kernel.symbols(module)?;
         let address = |function: &Function| symbols.at(function.first).1.address;
         let at = functions.partition_point(|function| address(function) < symbol.address);
-        // Where addresses are hidden all are equal, and the name decides.
+        // Where addresses are hidden, all are equal and the name decides.
         let mut same = functions[at..].iter().take_while(|function| address(function) == symbol.address);
         Some(at + same.position(|function| function.names().any(|index| symbols.at(index).0 == name))?)
     }
@@ -482,7 +483,7 @@ impl Catalog {
     }
 
     pub(super) fn made(&self) -> MutexGuard<'_, Made> {
-        // What is behind the lock is only ever added to.
+        // The data under the lock is only ever added to.
         self.made.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
@@ -517,7 +518,7 @@ impl Catalog {
             probes.extend(self.syscall(fields));
         }
         let timers = if pattern.matches("profile") { self.profile(fields)? } else { Vec::new() };
-        // The kernel's symbols are not read for the sake of BEGIN or a tick.
+        // BEGIN or a tick alone does not need the kernel's symbols.
         let found = !probes.is_empty() || !timers.is_empty();
         if pattern.matches("sdt") && !(found && Pattern::new(&fields.name).exact().is_some()) {
             probes.extend(self.sdt(fields));
@@ -549,7 +550,7 @@ impl Catalog {
         Ok(probes)
     }
 
-    /// Why nothing matches, where that can be said.
+    /// Returns the reason why nothing matches, if there is one to give.
     fn nothing(&self, fields: &Fields) -> Result<(), Box<Diagnostic>> {
         let Fields { provider, module, function, name } = fields;
         let provider = provider.as_str();
@@ -597,7 +598,7 @@ impl Catalog {
 }
 
 impl Function {
-    /// Places in the module's symbols.
+    /// Indices into the module's symbols.
     fn names(&self) -> std::ops::Range<usize> {
         self.first..self.first + self.names
     }

@@ -1,9 +1,9 @@
-//! sites/catalog/profile.rs: the probes of the provider profile: their names say how often they fire.
+//! sites/catalog/profile.rs: the probes of the provider profile, whose names give their rates.
 
 use crate::diag::{Diagnostic, tags};
 use crate::probe::{Fields, Place, Probe};
 
-/// Those that exist without being asked for: the rates of illumos and FreeBSD.
+/// The probes that exist without having been named: the rates of illumos and FreeBSD.
 pub const RATES: [&str; 13] = [
     "profile-97",
     "profile-199",
@@ -20,13 +20,13 @@ pub const RATES: [&str; 13] = [
     "tick-5000",
 ];
 
-/// Nanoseconds between two firings, at least and at most; the kernel layer asserts that the module's are the same.
+/// The shortest and the longest interval in nanoseconds; the kernel layer asserts that the module's are the same.
 pub const MIN_INTERVAL: u64 = 200_000;
 pub const MAX_INTERVAL: u64 = 1 << 62;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Nanoseconds; `hz` is the other way round.
+/// The units in nanoseconds, without `hz`, which is a rate.
 const UNITS: [(&str, u64); 14] = [
     ("ns", 1),
     ("nsec", 1),
@@ -44,7 +44,7 @@ const UNITS: [(&str, u64); 14] = [
     ("day", 86400 * SECOND),
 ];
 
-/// Why a name that begins like one of this provider is none.
+/// Why a name that begins like one of this provider is not one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Problem {
     Number,
@@ -53,7 +53,7 @@ pub enum Problem {
     TooSlow,
 }
 
-/// When the probe of this name fires; `None`: the name begins in another way.
+/// The place of the probe of this name; `None` if the name begins in another way.
 pub fn place(name: &str) -> Option<Result<Place, Problem>> {
     let (place, rate): (fn(u64) -> Place, &str) =
         match (name.strip_prefix("profile-"), name.strip_prefix("tick-")) {
@@ -64,7 +64,7 @@ pub fn place(name: &str) -> Option<Result<Place, Problem>> {
     Some(nanoseconds(rate).map(place))
 }
 
-/// `97`, `97hz`, `1sec`: a number, and a unit in letters of either case.
+/// Parses `97`, `97hz`, `1sec`: a number, and a unit in letters of either case.
 fn nanoseconds(rate: &str) -> Result<u64, Problem> {
     let digits = rate.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = rate.split_at(digits);
@@ -74,7 +74,7 @@ fn nanoseconds(rate: &str) -> Result<u64, Problem> {
     let hertz = unit.is_empty() || unit.eq_ignore_ascii_case("hz");
     let size = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|(_, size)| *size);
     let Some(size) = size.or(hertz.then_some(SECOND)) else { return Err(Problem::Unit) };
-    // A number that no integer holds is too much of either.
+    // A number that overflows is a rate that is too fast, or an interval that is too long.
     let number = number.parse::<u64>();
     let interval = match number {
         Ok(0) => return Err(Problem::Number),
@@ -94,7 +94,7 @@ pub fn probe(id: u32, name: &str, place: Place) -> Probe {
     Probe { id, name: Fields::new("profile", "", "", name), place }
 }
 
-/// There is no such probe.
+/// The refusal of a probe that does not exist.
 pub fn refusal(name: &str, problem: Problem) -> Diagnostic {
     let because = match problem {
         Problem::Number => "its rate must be a number greater than zero",

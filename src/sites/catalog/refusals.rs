@@ -9,7 +9,7 @@ use crate::sites::target::Kernel;
 use crate::sites::target::naming::split_ordinal;
 use crate::sites::target::refusals::no_module;
 
-/// kinst without a function: it has a probe for every instruction, which is nothing to list.
+/// kinst without a function: it has a probe at every instruction, which is too much to list.
 pub fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
     let modules = kernel.modules_matching(module);
     let title = "kinst has a probe at every instruction: name a function".to_owned();
@@ -33,7 +33,7 @@ pub fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
     error.help(help)
 }
 
-/// One function is meant, and a glob or nothing is given.
+/// One function is expected, and a glob or nothing is given.
 pub fn one_function(function: &str) -> Diagnostic {
     let title = match function {
         "" => "a function's name is expected".to_owned(),
@@ -43,7 +43,7 @@ pub fn one_function(function: &str) -> Diagnostic {
         .help("name one function: vfs_read, ext4:ext4_map_blocks, show#2; -l -f 'vfs_*' lists the functions of a pattern")
 }
 
-/// kinst with all instructions, and the kernel lets us trace none of them.
+/// kinst with all instructions of a function, none of which the kernel allows to be traced.
 pub fn all_refused(function: &str, reason: &str) -> Diagnostic {
     Diagnostic::error(
         tags::PDESC_ZERO,
@@ -65,7 +65,7 @@ pub fn no_function(kernel: &Kernel, modules: &[usize], function: &str, name: &st
     no_sites(kernel, modules, function, &[])
 }
 
-/// An empty answer that has a cause to tell: a name without globs that does not exist.
+/// The reason for an empty answer, if there is one: a name without globs that does not exist.
 pub fn nothing_matches(
     kernel: &Kernel,
     modules: &[usize],
@@ -113,12 +113,12 @@ pub fn nothing_matches(
     Ok(())
 }
 
-/// The name of a kinst probe is an offset in decimal.
+/// Parses the name of a kinst probe, an offset in decimal.
 pub fn decimal(name: &str) -> Option<u32> {
     name.bytes().all(|byte| byte.is_ascii_digit()).then(|| name.parse().ok())?
 }
 
-/// `insns` are all of the function's.
+/// The offset is not the start of an instruction. `insns` are all instructions of the function.
 pub fn no_boundary(function: &str, symbol: &Symbol, offset: u32, insns: &[LiveInsn]) -> Diagnostic {
     let before = insns.iter().rev().find(|insn| insn.offset < offset);
     let after = insns.iter().find(|insn| insn.offset > offset);
@@ -145,10 +145,10 @@ pub fn no_boundary(function: &str, symbol: &Symbol, offset: u32, insns: &[LiveIn
     }
 }
 
-/// Not an offset.
+/// The name is not an offset.
 pub fn no_such_name(function: &str, name: &str) -> Diagnostic {
     let error = Diagnostic::error(tags::PDESC_ZERO, format!("kinst has no probe `{name}`"));
-    // An oops and objdump say it so.
+    // An oops and objdump write offsets in hexadecimal.
     if let Some(offset) = name.strip_prefix("0x").and_then(|hex| u32::from_str_radix(hex, 16).ok()) {
         return error.help(format!("an offset is written in decimal: kinst::{function}:{offset}"));
     }

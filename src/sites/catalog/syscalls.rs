@@ -6,17 +6,18 @@ use crate::probe::{Fields, Place, Probe};
 use crate::sites::target::{KERNEL_PROPER, Kernel};
 use std::collections::HashMap;
 
-/// What makes a place of a call's number.
+/// Makes a place from a system call's number.
 pub type Side = fn(u64) -> Place;
 pub const SIDES: [(&str, Side); 2] = [
     ("entry", |number| Place::SyscallEntry { number }),
     ("return", |number| Place::SyscallReturn { number }),
 ];
 
-/// The kernel's functions for system calls begin with it.
+/// The prefix of the kernel's functions for system calls.
 const PREFIX: &str = "__x64_sys_";
 
-/// Calls that programs know by another name than the kernel: of its function, and of the number (<asm/unistd_64.h>).
+/// Calls that have two names: that of the kernel's function, and that of the number (<asm/unistd_64.h>), which programs
+/// use.
 const RENAMED: [(&str, &str); 6] = [
     ("newstat", "stat"),
     ("newfstat", "fstat"),
@@ -30,9 +31,9 @@ const RENAMED: [(&str, &str); 6] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     pub number: u32,
-    /// As programs know it.
+    /// The name that programs use.
     pub name: String,
-    /// As the kernel names its function.
+    /// The name of the kernel's function, without the prefix.
     pub own_name: String,
 }
 
@@ -43,9 +44,9 @@ impl Call {
     }
 }
 
-/// By number. The running kernel's table says which there are. Without it (another kernel, no module) all of
-/// the kernel's functions of the kind are taken for calls, some of which only 32-bit programs can make; their numbers are
-/// not known then, and made up.
+/// The system calls by number. The running kernel's table determines which ones exist. Without it (another kernel, no
+/// module), every function of the kernel with the prefix is taken for a call, including some that only 32-bit programs
+/// can make; their numbers are then unknown, and made up.
 pub fn table(kernel: &Kernel, live: Option<&dyn LiveText>) -> Vec<Call> {
     let symbols = kernel.symbols(0).into_iter().flat_map(|symbols| symbols.iter());
     let mut functions: Vec<(&str, u64)> = symbols
@@ -62,7 +63,7 @@ pub fn table(kernel: &Kernel, live: Option<&dyn LiveText>) -> Vec<Call> {
         let real = functions.iter().filter(|(name, _)| *name != "ni_syscall");
         return (0..).zip(real).map(|(number, (name, _))| call(number, name)).collect();
     };
-    // The first in the order of the alphabet, of names of one address.
+    // Among names of one address, the first in alphabetical order.
     let mut by_address: HashMap<u64, &str> = HashMap::new();
     for (name, address) in functions {
         if let Some(address) = kernel.run_time(0, address) {
@@ -77,7 +78,7 @@ fn renamed(own_name: &str) -> &str {
     RENAMED.iter().find(|(own, _)| *own == own_name).map_or(own_name, |(_, name)| *name)
 }
 
-/// Nothing matches a function or a name that is written without globs.
+/// The refusal of a function or name without globs that nothing matches.
 pub fn refusal(calls: &[Call], function: &str, name: &str) -> Diagnostic {
     let error = |title| Diagnostic::error(tags::PDESC_ZERO, title);
     if calls.is_empty() {

@@ -4,10 +4,10 @@ use crate::diag::{Diagnostic, suggest, tags};
 use crate::probe::{Fields, Place, Probe};
 use crate::sites::target::{KERNEL_PROPER, Kernel};
 
-/// Each tracepoint has a function that calls those who listen.
+/// The prefix of a tracepoint's own function, which calls all that is attached to the tracepoint.
 const PREFIX: &str = "__traceiter_";
 
-/// What happens to processes, threads and disks; its place is its number in the module (enum kinst_event).
+/// Events of processes, threads and disks; the index is the event's number in the module (enum kinst_event).
 pub const EVENTS: [(&str, &str); 13] = [
     ("proc", "create"),
     ("proc", "exec-success"),
@@ -24,8 +24,9 @@ pub const EVENTS: [(&str, &str); 13] = [
     ("io", "start"),
 ];
 
-/// Where no tracepoint tells, it is the entry of a function: the one that a thread runs first when it has the CPU again,
-/// and the one that ends a request of the block layer, whatever the driver. The compiler may have given them a suffix.
+/// Events without a tracepoint, which are the entry of a function: the one that a thread runs first when it has the CPU
+/// again, and the one that ends a request of the block layer, whatever the driver. The compiler may have added a
+/// suffix.
 pub const ENTRIES: [(&str, &str, &str); 2] =
     [("sched", "on-cpu", "finish_task_switch"), ("io", "done", "bio_endio")];
 
@@ -43,7 +44,7 @@ impl Tracepoint {
     }
 }
 
-/// In the order of the alphabet.
+/// The tracepoints in alphabetical order.
 pub fn table(kernel: &Kernel) -> Vec<Tracepoint> {
     let symbols = kernel.symbols(0).into_iter().flat_map(|symbols| symbols.iter());
     let functions = symbols.filter_map(|(name, symbol)| Some((name.strip_prefix(PREFIX)?, symbol.address)));
@@ -58,7 +59,7 @@ pub fn table(kernel: &Kernel) -> Vec<Tracepoint> {
     tracepoints
 }
 
-/// Without reading more than the kernel's symbols.
+/// Whether a tracepoint exists; reads only the kernel's symbols.
 pub fn exists(kernel: &Kernel, name: &str) -> bool {
     !kernel.functions_named(&[0], &format!("{PREFIX}{name}")).is_empty()
 }
@@ -69,7 +70,7 @@ pub fn event(id: u32, number: u32) -> Option<Probe> {
     Some(probe(id, provider, name, Place::Event { number: number.into() }))
 }
 
-/// One of [`ENTRIES`]; `None`: the compiler has left nothing of its function.
+/// One of [`ENTRIES`]; `None` if the compiler has left nothing of its function.
 pub fn entry(kernel: &Kernel, id: u32, number: usize) -> Option<Probe> {
     let (provider, name, function) = ENTRIES.get(number)?;
     let symbols = kernel.symbols(0)?;
@@ -85,7 +86,7 @@ fn probe(id: u32, provider: &str, name: &str, place: Place) -> Probe {
     Probe { id, name: Fields::new(provider, KERNEL_PROPER, "", name), place }
 }
 
-/// sdt, proc, sched or io has no probe of a name that is written without globs.
+/// The refusal of a name without globs that sdt, proc, sched or io does not have.
 pub fn refusal(provider: &str, tracepoints: &[Tracepoint], name: &str) -> Diagnostic {
     let what = if provider == "sdt" { "tracepoint" } else { "probe" };
     let error = Diagnostic::error(tags::PDESC_ZERO, format!("{provider} has no {what} `{name}`"));

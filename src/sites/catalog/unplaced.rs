@@ -1,4 +1,4 @@
-//! sites/catalog/unplaced.rs: of the catalogue, the probes that are no places: timers, system calls, tracepoints.
+//! sites/catalog/unplaced.rs: the catalogue's probes that are not at a place in the code: timers, system calls, tracepoints.
 
 use super::syscalls::{self, Call};
 use super::tracepoints::{self, Tracepoint};
@@ -14,7 +14,7 @@ const FIRST_SDT_ID: u32 = 460_000;
 const FIRST_EVENT_ID: u32 = 480_000;
 const FIRST_PROFILE_ID: u32 = 490_000;
 
-/// More are not made of one program; the module arms as many.
+/// The most timers that one program can make; the module arms as many.
 const MAX_TIMERS: usize = 1000;
 
 impl Catalog {
@@ -63,7 +63,7 @@ impl Catalog {
         }
         let wanted = |probe: &Probe| provider.matches(&probe.name.provider) && name.matches(&probe.name.name);
         let events = (0..tracepoints::EVENTS.len() as u32).filter_map(|number| self.event(number));
-        // A function is looked for only if it is meant.
+        // A function is looked up only if its event is meant.
         let meant = (0..).zip(tracepoints::ENTRIES).filter(|(_, (_, entry, _))| name.matches(entry));
         let entries = meant.filter_map(|(number, _)| self.event(tracepoints::EVENTS.len() as u32 + number));
         events.chain(entries).filter(wanted).collect()
@@ -77,7 +77,7 @@ impl Catalog {
         }
     }
 
-    /// Do they match a probe of the kernel proper that is in no function?
+    /// Whether the fields match a probe of the kernel proper that is in no function.
     pub(in crate::sites) fn is_proper(&self, fields: &Fields) -> bool {
         Pattern::new(&fields.function).matches("")
             && self.kernel.modules_matching(&fields.module).contains(&0)
@@ -108,7 +108,7 @@ impl Catalog {
         Ok(vec![probe])
     }
 
-    /// `id` is at least the first.
+    /// The probe of an id that is at least [`FIRST_UNPLACED_ID`].
     pub(in crate::sites) fn unplaced_by_id(&self, id: u32) -> Option<Probe> {
         if let Some(index) = id.checked_sub(FIRST_PROFILE_ID) {
             let usual = usual_timers().nth(index as usize);

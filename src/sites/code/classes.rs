@@ -1,11 +1,11 @@
-//! sites/code/classes.rs: the classes of instructions that the kernel module does not let run at another address.
+//! sites/code/classes.rs: the classes of instructions that the kernel module does not run at another address.
 
 use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic, OpKind, Register};
 
 use super::refusal::Refusal;
 
 /// Why no breakpoint may be put on the first instruction of `code`. The module decides in the same way
-/// (kmod/arch/x86/insn.c), and says the last word.
+/// (kmod/arch/x86/insn.c), and has the last word.
 pub fn refusal(code: &[u8], address: u64) -> Option<Refusal> {
     let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
     let insn = decoder.decode();
@@ -15,11 +15,11 @@ pub fn refusal(code: &[u8], address: u64) -> Option<Refusal> {
     if insn.encoding() != EncodingKind::Legacy {
         return None;
     }
-    // After sti the next instruction runs before an interrupt can come: with hlt that must stay so.
+    // After sti, the next instruction runs before an interrupt can come; with hlt that must stay so.
     if insn.mnemonic() == Mnemonic::Sti && decoder.can_decode() && is_wait(decoder.decode().mnemonic()) {
         return Some(Refusal::StiHlt);
     }
-    // Counted from an address of 32 bits, or of a size that means different things to different makers.
+    // Relative to a 32-bit address, or of a size that vendors interpret differently.
     if insn.is_ip_rel_memory_operand() && insn.memory_base() == Register::EIP {
         return Some(Refusal::Reach);
     }
@@ -47,7 +47,7 @@ fn of_instruction(insn: &Instruction, bytes: &[u8]) -> Option<Refusal> {
             Refusal::Privileged
         }
         M::Invept | M::Invvpid | M::Rsm | M::Xbegin | M::Xabort | M::Senduipi => Refusal::Privileged,
-        // The register forms of 0f 01: only what is known to be harmless passes.
+        // The register forms of 0f 01: only those that are known to be harmless pass.
         M::Clac | M::Monitor | M::Stac | M::Xgetbv | M::Xsetbv | M::Serialize => return None,
         M::Rdpkru | M::Wrpkru | M::Rdtscp | M::Monitorx => return None,
         _ if is_group_0f01(bytes) => Refusal::Privileged,
@@ -76,14 +76,14 @@ fn is_far(insn: &Instruction) -> bool {
     insn.is_jmp_far() || insn.is_jmp_far_indirect() || insn.is_call_far() || insn.is_call_far_indirect()
 }
 
-/// The push of the return address comes first and would change the operand.
+/// Whether the operand uses rsp: the push of the return address comes first and would change it.
 fn uses_rsp(insn: &Instruction) -> bool {
     insn.op0_register() == Register::RSP
         || insn.op0_kind() == OpKind::Memory && insn.memory_base() == Register::RSP
 }
 
-/// Instructions of virtual machines, enclaves and the like: each is a ModRM byte of its own. Those with an operand in
-/// memory, smsw and lmsw are ordinary ones.
+/// Whether it is one of the instructions for virtual machines, enclaves and the like, each of which is a ModRM byte of
+/// its own. Those with an operand in memory, smsw and lmsw are ordinary ones.
 fn is_group_0f01(bytes: &[u8]) -> bool {
     let opcode = bytes.iter().position(|byte| !is_prefix(*byte) && !matches!(byte, 0x40..=0x4f));
     match opcode.and_then(|at| bytes.get(at..at + 3)) {
@@ -92,7 +92,7 @@ fn is_group_0f01(bytes: &[u8]) -> bool {
     }
 }
 
-/// Before the opcode.
+/// Whether the prefix is before the opcode.
 fn has_prefix(bytes: &[u8], prefix: u8) -> bool {
     bytes.iter().take_while(|byte| is_prefix(**byte)).any(|byte| *byte == prefix)
 }

@@ -9,31 +9,31 @@ use iced_x86::{
 /// One instruction of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Insn {
-    /// From the start of the code.
+    /// Bytes from the start of the code.
     pub offset: u32,
     pub len: u8,
     pub bytes: Vec<u8>,
 }
 
-/// Where control goes behind an instruction.
+/// The control flow after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     Next,
-    /// To the address and back.
+    /// Goes to the address and comes back.
     Call(u64),
     Jump(u64),
-    /// To the address or to the next instruction.
+    /// Goes to the address or to the next instruction.
     Branch(u64),
-    /// Through a pointer at a fixed address: never into the middle of a function.
+    /// Goes through a pointer at a fixed address, never into the middle of a function.
     JumpThrough,
-    /// To where nobody knows.
+    /// Goes to an unknown target.
     JumpIndirect,
     Return,
     /// An instruction that is not meant to be executed: ud2, int3.
     Trap,
 }
 
-/// Its address, its length, and where control goes behind it.
+/// An instruction's address, its length, and where control goes after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     pub address: u64,
@@ -41,7 +41,7 @@ pub struct Step {
     pub control: Control,
 }
 
-/// The control flow of `code`, instruction by instruction, up to the first bytes that are none.
+/// The control flow of `code`, instruction by instruction, up to the first bytes that do not decode.
 pub fn steps(code: &[u8], address: u64) -> impl Iterator<Item = Step> {
     let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
     let mut insn = Instruction::default();
@@ -55,7 +55,7 @@ pub fn steps(code: &[u8], address: u64) -> impl Iterator<Item = Step> {
     })
 }
 
-/// The addresses that control can go to, without those that only a register or memory tells.
+/// The successors, without those that depend on a register or memory.
 pub fn ways(step: &Step) -> Vec<u64> {
     let next = step.address + u64::from(step.len);
     match step.control {
@@ -71,7 +71,7 @@ fn control(insn: &Instruction) -> Control {
     match insn.flow_control() {
         FlowControl::Next | FlowControl::IndirectCall => Control::Next,
         FlowControl::Call if is_near(insn) => Control::Call(insn.near_branch_target()),
-        // syscall, far calls, and what only looks like one.
+        // syscall, far calls, and what only looks like a call.
         FlowControl::Call | FlowControl::XbeginXabortXend => Control::Next,
         FlowControl::UnconditionalBranch if is_near(insn) => Control::Jump(insn.near_branch_target()),
         FlowControl::UnconditionalBranch => Control::Return,
@@ -79,7 +79,7 @@ fn control(insn: &Instruction) -> Control {
         FlowControl::IndirectBranch if is_fixed(insn) => Control::JumpThrough,
         FlowControl::IndirectBranch => Control::JumpIndirect,
         FlowControl::Return => Control::Return,
-        // int $0x80 comes back; int3 and int1 are what padding and traps are made of.
+        // int $0x80 returns; padding and traps consist of int3 and int1.
         FlowControl::Interrupt if insn.op0_kind() == OpKind::Immediate8 => Control::Next,
         FlowControl::Interrupt | FlowControl::Exception => Control::Trap,
     }
@@ -96,7 +96,7 @@ fn is_fixed(insn: &Instruction) -> bool {
         && matches!(insn.memory_base(), Register::RIP | Register::None)
 }
 
-/// The instructions of `code`, up to the first bytes that are none. `address` is where the code runs.
+/// The instructions of `code`, up to the first bytes that do not decode. `address` is where the code runs.
 pub fn instructions(code: &[u8], address: u64) -> Vec<Insn> {
     decode(code, address)
         .map(|insn| {
@@ -119,7 +119,7 @@ pub fn text(bytes: &[u8], address: u64) -> String {
     text_with(bytes, address, &|_| None)
 }
 
-/// The same; `name` tells what stands at the target of a jump or call.
+/// The instruction as AT&T text; `name` returns the name of the target of a jump or call.
 pub fn text_with(bytes: &[u8], address: u64, name: &dyn Fn(u64) -> Option<String>) -> String {
     let Some(insn) = decode(bytes, address).next() else { return "(bad)".to_owned() };
     let mut formatter = GasFormatter::new();
@@ -129,7 +129,7 @@ pub fn text_with(bytes: &[u8], address: u64, name: &dyn Fn(u64) -> Option<String
     let mut text = String::new();
     formatter.format(&insn, &mut text);
     match name(insn.near_branch_target()).filter(|_| is_near(&insn)) {
-        // Of a branch the target is all that follows the mnemonic.
+        // The target of a branch is all that follows the mnemonic.
         Some(name) => match text.rsplit_once(' ') {
             Some((mnemonic, _)) => format!("{mnemonic} {name}"),
             None => text,

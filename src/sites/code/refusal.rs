@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Why an instruction cannot be traced: those reasons of the kernel module that a file can tell.
+/// Why an instruction cannot be traced: those of the kernel module's reasons that a file can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Refusal {
     Init,

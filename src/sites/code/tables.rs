@@ -1,4 +1,4 @@
-//! sites/code/tables.rs: the lists that a kernel or module keeps of places in its text, as its file has them.
+//! sites/code/tables.rs: the lists of places in its text that a kernel or module has, as read from its file.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,20 +6,20 @@ use std::ops::Range;
 use super::refusal::{Refusal, overlap};
 use crate::debuginfo::Image;
 
-/// Addresses are those of the file that has the code; each list is sorted.
+/// The lists, with addresses of the file that has the code; each is sorted.
 #[derive(Debug, Default)]
 pub struct Tables {
     fentry: Vec<u64>,
     jump_labels: Vec<u64>,
     static_calls: Vec<u64>,
-    /// Functions by their address, and whole stretches of text.
+    /// Functions by their address, and whole ranges of text.
     blacklist: Vec<u64>,
     blacklisted_text: Vec<Range<u64>>,
     static_call_text: Vec<Range<u64>>,
     rewritten: Vec<(Range<u64>, Rewriting)>,
 }
 
-/// What the kernel does to an instruction when it boots.
+/// The kind of rewriting that an instruction undergoes when the kernel boots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Rewriting {
     /// For the CPU that it finds.
@@ -43,7 +43,7 @@ impl Rewriting {
     }
 }
 
-/// A list: in vmlinux between two symbols, in a module a section.
+/// A list: between two symbols in vmlinux, a section in a module.
 struct Table {
     start: &'static str,
     stop: &'static str,
@@ -69,7 +69,7 @@ const TABLES: [Table; 8] = [
     Table { start: "__return_sites", stop: "__return_sites_end", section: ".return_sites" },
 ];
 
-/// The same for text.
+/// Ranges of text, which are found in the same way.
 const TEXT: [Table; 4] = [
     Table { start: "__kprobes_text_start", stop: "__kprobes_text_end", section: ".kprobes.text" },
     Table { start: "__noinstr_text_start", stop: "__noinstr_text_end", section: ".noinstr.text" },
@@ -77,7 +77,7 @@ const TEXT: [Table; 4] = [
     Table { start: "__static_call_text_start", stop: "__static_call_text_end", section: ".static_call.text" },
 ];
 
-/// Bytes, and where they are.
+/// Bytes, and their address.
 struct Contents<'i> {
     address: u64,
     bytes: Cow<'i, [u8]>,
@@ -129,7 +129,7 @@ impl Tables {
         self.static_call_text.iter().any(|text| text.contains(&address))
     }
 
-    /// Of an instruction that covers these addresses.
+    /// Why an instruction that covers these addresses cannot be traced.
     pub fn refusal(&self, covered: &Range<u64>) -> Option<Refusal> {
         const STATIC_CALL: u64 = 5;
         if first_in(&self.jump_labels, covered.clone()).is_some() {
@@ -140,7 +140,7 @@ impl Tables {
     }
 
     pub fn rewriting(&self, covered: &Range<u64>) -> Option<Rewriting> {
-        // None is longer than 255 bytes.
+        // No range is longer than 255 bytes.
         let first =
             self.rewritten.partition_point(|(range, _)| range.start.saturating_add(255) < covered.start);
         let near = self.rewritten[first..].iter().take_while(|(range, _)| range.start < covered.end);
@@ -191,7 +191,7 @@ impl Contents<'_> {
             .collect()
     }
 
-    /// Entries that begin with a distance of four bytes from themselves.
+    /// Entries that begin with a four-byte distance from their own address.
     fn relative(&self, size: usize) -> Vec<u64> {
         let entries = self.bytes.chunks_exact(size).enumerate();
         entries.filter_map(|(at, entry)| self.distance(at * size, entry)).collect()
@@ -204,7 +204,7 @@ impl Contents<'_> {
 
     /// struct alt_instr: two distances, the feature, and two lengths at the end; its size has changed over the years.
     fn alternatives(&self, image: &Image) -> Vec<(Range<u64>, Rewriting)> {
-        // The size, and where the length of the original is.
+        // The size, and the offset of the original's length.
         const SHAPES: [(usize, usize); 3] = [(14, 12), (12, 10), (13, 10)];
         let in_text = |address: u64| image.section_at(address).is_some_and(|section| section.executable);
         for (size, length_at) in SHAPES {

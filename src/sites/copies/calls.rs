@@ -16,11 +16,11 @@ use crate::sites::symtab::{Role, Symbols};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     pub entry: Place,
-    /// Where control leaves it, by address.
+    /// The places where control leaves it, by address.
     pub returns: Vec<Return>,
-    /// Why the returns are not exact: then they are the last instructions of the copy's ranges.
+    /// Why the returns are not exact; they are then the last instructions of the copy's ranges.
     pub inexact: Option<Undecodable>,
-    /// Where it is called.
+    /// The source file of the call.
     pub file: String,
     pub line: u64,
 }
@@ -29,18 +29,18 @@ pub struct Call {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Return {
     pub place: Place,
-    /// Only when control goes from the place to this one.
+    /// If set, the copy is left only when control goes from the place to this one.
     pub to: Option<Place>,
 }
 
 /// An address of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// In a relocatable file (a module) there are none, only offsets in a section.
+    /// A relocatable file (a module) has no addresses, only offsets in sections.
     pub address: u64,
-    /// The section that the address is an offset in; `None`: it is the address in the program.
+    /// The section that the address is an offset in; `None` if it is the address in the program.
     pub section: Option<String>,
-    /// The function symbol that contains it and the distance from it in bytes; `None` outside of all symbols.
+    /// The function symbol that contains it and the distance from it in bytes; `None` outside all symbols.
     pub caller: Option<(String, u64)>,
 }
 
@@ -50,7 +50,7 @@ pub fn in_file(path: &Path, function: &str) -> Result<Vec<Call>, Box<Diagnostic>
     in_file_asking(path, function, &|_| ())
 }
 
-/// The same; `say` is told when debuginfod is asked for the file's debug information.
+/// Like [`in_file`]; `say` reports that debuginfod is queried for the file's debug information.
 pub fn in_file_asking(path: &Path, function: &str, say: Say<'_>) -> Result<Vec<Call>, Box<Diagnostic>> {
     let file = File::open(path, say)?;
     let wanted = [function.to_owned()];
@@ -64,7 +64,7 @@ pub fn in_file_asking(path: &Path, function: &str, say: Say<'_>) -> Result<Vec<C
     Ok(calls)
 }
 
-/// A file with its instructions and the one with its debug information, mostly the same.
+/// A file with its instructions and the one with its debug information, which are mostly the same.
 struct File {
     image: Image,
     separate: Option<Image>,

@@ -1,4 +1,4 @@
-//! sites/copies/resolve.rs: the copies of functions become addresses to probe, those of one caller together.
+//! sites/copies/resolve.rs: the addresses to probe for copies of functions, found for all copies of one caller together.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::sites::kept::known::Known;
 use crate::sites::target::Kernel;
 use crate::sites::target::naming::NoSite;
 
-/// One answer for each of `functions`.
+/// Returns one answer for each of `functions`.
 pub fn resolve(kernel: &Kernel, module: usize, functions: &[Function]) -> Vec<Known> {
     let (mut known, live): (Vec<Known>, Vec<Vec<&InlineCopy>>) =
         functions.par_iter().map(|function| counted(kernel, module, function)).unzip();
@@ -32,8 +32,8 @@ pub fn resolve(kernel: &Kernel, module: usize, functions: &[Function]) -> Vec<Kn
     known
 }
 
-/// Copies of one function that begin at one instruction, where a probe can fire once only: they are one copy, which is left
-/// when the last of them is left. That is what the first of them becomes; the others are left nowhere.
+/// Merges the copies of one function that begin at one instruction, where a probe can fire only once: they are one
+/// copy, which is left when the last of them is left. The first of them becomes that copy; the others have no exits.
 fn together(callers: &Callers<'_>, live: &[Vec<&InlineCopy>], left: &mut [Left]) {
     let (mut at, mut firsts, mut merged) = (0, Vec::new(), Vec::new());
     for copies in live {
@@ -58,7 +58,7 @@ fn together(callers: &Callers<'_>, live: &[Vec<&InlineCopy>], left: &mut [Left])
     }
 }
 
-/// Sorted, disjoint.
+/// The union of the ranges, sorted and disjoint.
 fn union<'r>(ranges: impl Iterator<Item = &'r Range<u64>>) -> Vec<Range<u64>> {
     let mut sorted: Vec<Range<u64>> = ranges.cloned().collect();
     sorted.sort_unstable_by_key(|range| (range.start, range.end));
@@ -72,12 +72,12 @@ fn union<'r>(ranges: impl Iterator<Item = &'r Range<u64>>) -> Vec<Range<u64>> {
     all
 }
 
-/// Of a copy in a module whose code is not known.
+/// The exits of a copy in a module whose code is not known.
 fn unread(copy: &InlineCopy) -> Left {
     Left { entry: copy.entry, unread: Some(Undecodable::NoCode), ..Left::default() }
 }
 
-/// All but the sites, and the copies that are there.
+/// Everything but the sites, and the copies that are in the code.
 fn counted<'f>(kernel: &Kernel, module: usize, function: &'f Function) -> (Known, Vec<&'f InlineCopy>) {
     let mut known = Known { inline: function.inline, ..Known::default() };
     known.dropped.split_tails = count(function.split_tails);
@@ -105,14 +105,14 @@ impl Known {
         }
     }
 
-    /// Adds where a copy is entered, unless another one is entered there.
+    /// Adds the points where a copy is entered, unless another one is entered there.
     fn enter(&mut self, left: &Left, seen: &mut HashSet<Point>) {
         let before = self.entries.len();
         self.entries.extend(left.entered().filter(|point| seen.insert(*point)));
         self.dropped.duplicates += u32::from(self.entries.len() == before);
     }
 
-    /// Adds where a copy is left, unless another one is left there.
+    /// Adds the points where a copy is left, unless another one is left there.
     fn leave(&mut self, kernel: &Kernel, module: usize, left: &Left, seen: &mut HashSet<Point>) {
         self.dropped.undecodable += count(left.missing);
         self.dropped.lost += left.lost;

@@ -1,4 +1,4 @@
-//! sites/flow/callers.rs: the functions that inlined copies are in, each whole: with the parts that the compiler put elsewhere.
+//! sites/flow/callers.rs: the functions that contain inlined copies, with the parts that the compiler put elsewhere.
 
 use std::ops::Range;
 
@@ -19,28 +19,28 @@ pub struct Callers<'a> {
     marks: &'a Marks,
 }
 
-/// Where one copy is entered and left, as well as it can be told.
+/// The points where one copy is entered and left, as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// The instruction that the copy begins with.
+    /// The first instruction of the copy.
     pub entry: u64,
-    /// What stands in for the entry, if no probe can be put there.
+    /// The points that stand in for the entry, if no probe can be put there.
     pub stand_ins: Vec<Point>,
-    /// Where it is left, by address, each once.
+    /// The points where it is left, by address, each once.
     pub sites: Vec<Point>,
-    /// Ways out that no probe can be put on.
+    /// The number of exits on which no probe can be put.
     pub lost: u32,
-    /// The caller's control flow is not known: the sites are the last instructions of the copy's ranges.
+    /// Why the caller's control flow is not known; the sites are then the last instructions of the copy's ranges.
     pub unread: Option<Undecodable>,
-    /// Of these, ranges that do not end with an instruction.
+    /// The number of those ranges that do not end with an instruction.
     pub missing: usize,
 }
 
-/// What a compiler puts between the name of a function and its number for the part that is rarely executed.
+/// The suffix that a compiler puts between the name of a function and the number of its rarely executed part.
 const COLD: &str = ".cold";
 
 impl Left {
-    /// Where the copy is entered: mostly at its entry.
+    /// The points where the copy is entered: usually just its entry.
     pub fn entered(&self) -> impl Iterator<Item = Point> {
         let itself = self.stand_ins.is_empty().then_some(Point::At(self.entry));
         itself.into_iter().chain(self.stand_ins.iter().copied())
@@ -53,7 +53,7 @@ impl<'a> Callers<'a> {
         Callers { symbols, code, marks }
     }
 
-    /// The function that an address belongs to: of `f.cold` that is `f`. Copies with one caller have one flow.
+    /// The function that an address belongs to; for `f.cold`, this is `f`. Copies with one caller share one flow graph.
     pub fn caller(&self, address: u64) -> Option<&'a Symbol> {
         let symbol = self.symbols.containing(address)?;
         let name = self.symbols.name(symbol);
@@ -65,7 +65,7 @@ impl<'a> Callers<'a> {
         }
     }
 
-    /// How control flows in the caller.
+    /// The control flow graph of the caller.
     pub fn flow(&self, caller: &Symbol) -> Result<Flow, Undecodable> {
         let entry = self.part(caller).ok_or(Undecodable::NoCode)?;
         Flow::of(entry, self.marks, |address| {
@@ -76,7 +76,7 @@ impl<'a> Callers<'a> {
         })
     }
 
-    /// Where each of the copies is entered and left, on all cores: a caller is read once for all copies in it.
+    /// Computes where each of the copies is entered and left, on all cores: a caller is read once for all copies in it.
     pub fn left(&self, copies: &[&InlineCopy]) -> Vec<Left> {
         let mut by_caller: Vec<(u64, usize)> = (0..copies.len())
             .into_par_iter()
@@ -123,17 +123,17 @@ impl<'a> Callers<'a> {
         answers.collect()
     }
 
-    /// The last resort, for a copy in a caller that has no flow; see [`exits::last_instructions`].
+    /// The last resort, for a copy in a caller that has no flow graph; see [`exits::last_instructions`].
     pub fn last_instructions(&self, entry: u64, ranges: &[Range<u64>]) -> (Vec<Point>, usize) {
         exits::last_instructions(entry, ranges, |range| self.bytes(range.start))
     }
 
-    /// What the tables of the module tell.
+    /// The contents of the module's tables.
     pub fn marks(&self) -> &Marks {
         self.marks
     }
 
-    /// Where control can go from the instruction at an address: in order, the next instruction first.
+    /// The successors of the instruction at an address, in order, with the next instruction first.
     pub fn ways(&self, address: u64) -> Vec<u64> {
         let Some(step) = self.bytes(address).and_then(|code| decode::steps(code, address).next()) else {
             return Vec::new();
@@ -154,13 +154,13 @@ impl<'a> Callers<'a> {
         ways
     }
 
-    /// Does the instruction only decide where control goes?
+    /// Whether the instruction does nothing but decide where control goes.
     pub(in crate::sites) fn is_branch(&self, address: u64) -> bool {
         let step = self.bytes(address).and_then(|code| decode::steps(code, address).next());
         step.is_some_and(|step| matches!(step.control, Control::Jump(_) | Control::Branch(_)))
     }
 
-    /// The static keys that control comes to an instruction from.
+    /// The static keys from which control comes to an instruction.
     pub(in crate::sites) fn keys_to(&self, address: u64) -> Vec<u64> {
         let labels = self.marks.jump_labels.iter();
         let leads = |(key, to): &&(u64, u64)| {

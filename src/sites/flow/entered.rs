@@ -1,21 +1,21 @@
-//! sites/flow/entered.rs: where control enters an inlined copy of which the debug information does not say it.
+//! sites/flow/entered.rs: where control enters an inlined copy for which the debug information has no entry.
 
 use std::ops::Range;
 
 use super::Flow;
 
 impl Flow {
-    /// Where a copy of these ranges (sorted, disjoint) is entered; `told` is where its code begins.
+    /// The entry of a copy with these ranges (sorted, disjoint); `told` is where its code begins.
     ///
-    /// Compilers move blocks: the end of a loop may stand before its beginning. So the copy is entered at the instruction
-    /// over which every way to its others leads, or the ways to most of them. One whose repetitions were unrolled, or of
-    /// which a part was put into several ways, has several beginnings that nothing tells from the rest.
+    /// Compilers move blocks: the end of a loop may precede its beginning. So the entry is the instruction that
+    /// dominates all others of the copy, or most of them. A copy that was a loop and was unrolled, or of which a part
+    /// was duplicated on several paths, has several beginnings that cannot be distinguished from the rest.
     pub fn entered(&self, told: u64, ranges: &[Range<u64>]) -> u64 {
         if !ranges.iter().any(|range| range.contains(&told)) {
             return told;
         }
         let stretches = self.stretches(ranges);
-        // How many instructions there are before each stretch.
+        // The number of instructions before each stretch.
         let mut before = vec![0];
         before.extend(stretches.iter().scan(0, |sum, stretch| {
             *sum += stretch.insns;
@@ -33,8 +33,8 @@ impl Flow {
         most.1
     }
 
-    /// What the ranges have of each block that can be reached, in the order of the dominator tree: those that a block
-    /// dominates follow it in one run.
+    /// The part of each reachable block in the ranges, in the order of the dominator tree: those that a block dominates
+    /// follow it in one run.
     fn stretches(&self, ranges: &[Range<u64>]) -> Vec<Stretch> {
         let mut stretches: Vec<Stretch> = Vec::new();
         for range in ranges {
@@ -44,7 +44,7 @@ impl Flow {
                 let last = self.blocks[block as usize].end.min(end);
                 match stretches.last_mut() {
                     Some(before) if before.block == block => before.insns += last - first,
-                    // The function begins with the first block.
+                    // The first block is the function's entry.
                     _ if self.dominates(0, block) => {
                         stretches.push(Stretch { block, first, insns: last - first });
                     }

@@ -1,4 +1,4 @@
-//! sites/flow/exits.rs: where control leaves an inlined copy, by the control flow of its caller.
+//! sites/flow/exits.rs: where control leaves an inlined copy, by the control flow graph of its caller.
 
 use std::ops::Range;
 
@@ -7,37 +7,37 @@ use super::scratch::Scratch;
 use super::{Block, Ending, Flow};
 use crate::sites::code::decode;
 
-/// All places where one copy is left.
+/// All points where one copy is left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exits {
-    /// By address, each once.
+    /// The points by address, each once.
     pub sites: Vec<Point>,
-    /// Ways out that no probe can be put on: a fault that is led somewhere else in the function.
+    /// The number of exits on which no probe can be put: a fault whose fixup is elsewhere in the function.
     pub lost: u32,
 }
 
-/// The copy that is asked about.
+/// The copy whose exits are computed.
 struct Copy {
     entry: u32,
-    /// Its block.
+    /// The block of the entry.
     home: u32,
 }
 
 impl Copy {
-    /// Does a way to the start of the block leave the copy? In the entry's block, what stands before the entry is not
-    /// of the copy, and the entry is the next call.
+    /// Whether an edge to the start of the block leaves the copy. In the entry's block, the instructions before the
+    /// entry do not belong to the copy, and the entry is the next call.
     fn is_left(&self, scratch: &Scratch, to: u32) -> bool {
         to == self.home || scratch.live_to(to).is_none()
     }
 }
 
 impl Flow {
-    /// Where a copy is left that is entered at `entry` and made of `ranges` (sorted, disjoint; none: an empty copy, which
-    /// is left where it is entered). `None`: the entry is no instruction of this function.
+    /// Finds where a copy is left that is entered at `entry` and made of `ranges` (sorted, disjoint; none: an empty
+    /// copy, which is left where it is entered). `None` if the entry is not an instruction of this function.
     ///
-    /// The copy begins with its entry and has those instructions of its ranges that are only reached over the entry:
-    /// what the compiler moved up out of it does not count. It lasts as long as there is a way back into it that does
-    /// not lead over the entry again, also through instructions of the caller that are mixed in.
+    /// The copy begins with its entry and has those instructions of its ranges that the entry dominates: what the
+    /// compiler hoisted out of it does not count. It lasts as long as there is a path back into it that does not lead
+    /// over the entry again, even if the path passes through instructions of the caller that are mixed in.
     pub fn exits(&mut self, entry: u64, ranges: &[Range<u64>]) -> Option<Exits> {
         let mut scratch = std::mem::take(&mut self.scratch);
         let exits = self.exits_with(&mut scratch, entry, ranges);
@@ -67,7 +67,7 @@ impl Flow {
         Some(exits)
     }
 
-    /// The instructions of a range that the entry dominates.
+    /// Marks the instructions of a range that the entry dominates.
     fn mark_range(&self, scratch: &mut Scratch, copy: &Copy, range: &Range<u64>) {
         let Range { start: mut at, end } = self.insns_in(range);
         while at < end {
@@ -84,7 +84,7 @@ impl Flow {
         }
     }
 
-    /// All that leads to what is marked, but not over the entry.
+    /// Marks all that leads to what is marked without passing the entry.
     fn mark_before(&self, scratch: &mut Scratch, copy: &Copy) {
         let mut next = 0;
         while let Some(number) = scratch.found.get(next).copied() {
@@ -98,7 +98,7 @@ impl Flow {
         }
     }
 
-    /// The ways out of one block.
+    /// Collects the exits from one block.
     fn leave(&self, scratch: &mut Scratch, copy: &Copy, number: u32, exits: &mut Exits) {
         let block = &self.blocks[number as usize];
         let Some(end) = scratch.live_to(number) else { return };
@@ -110,7 +110,7 @@ impl Flow {
             return;
         }
         let ways = self.next(number);
-        // A path that ends here does not leave.
+        // A path that ends here does not leave the copy.
         if block.ending == Ending::Trap {
             return;
         }
@@ -118,7 +118,7 @@ impl Flow {
         if self.ways_of(number) < 2 {
             match ways {
                 [to] if !copy.is_left(scratch, *to) => {}
-                // A branch needs a probe where it leads: then that counts this way too.
+                // A predecessor that branches needs a probe at the target: that one counts this edge too.
                 [to] if self.previous(*to).iter().any(|previous| self.ways_of(*previous) > 1) => {
                     match self.target(scratch, copy, *to) {
                         Some(site) => self.leave_at(scratch, *to, site, exits),
@@ -131,7 +131,7 @@ impl Flow {
         }
         let all_leave = ways.iter().all(|to| copy.is_left(scratch, *to));
         let is_own = all_leave && ways.iter().all(|to| self.target(scratch, copy, *to).is_none());
-        // All ways lead out: a fault counts where it happens, a label that cannot be probed where it is come from.
+        // All edges lead out: a fault counts where it happens, an unprobeable instruction at the one before it.
         if is_own && (block.ending == Ending::Fault || self.is_patched(last) && last > first) {
             return exits.sites.extend(itself);
         }
@@ -151,10 +151,10 @@ impl Flow {
         }
     }
 
-    /// One way of a branch leaves, or of an instruction that may fault.
+    /// Adds the exit over one edge of a branch, or of an instruction that may fault.
     fn branch(&self, block: &Block, is_usual: bool, from: u64, to: u64, exits: &mut Exits) {
         match block.ending {
-            // Faults are rare: the usual way counts for the instruction.
+            // Faults are rare: the usual edge counts for the instruction.
             Ending::Fault if is_usual => exits.sites.push(Point::At(from)),
             Ending::Fault => exits.lost += 1,
             // The key itself has no room for a probe.
@@ -175,7 +175,7 @@ impl Flow {
         self.next(block).len() + usize::from(self.blocks[block as usize].outside.is_some())
     }
 
-    /// The instruction that stands for all ways into a block, if they all leave the copy.
+    /// The instruction that represents all edges into a block, if they all leave the copy.
     fn target(&self, scratch: &Scratch, copy: &Copy, to: u32) -> Option<u32> {
         let block = &self.blocks[to as usize];
         let all_leave = !block.is_root
@@ -185,11 +185,11 @@ impl Flow {
                 .iter()
                 .all(|previous| scratch.live_to(*previous) == Some(self.blocks[*previous as usize].end));
         let end = if to == copy.home { copy.entry } else { block.end };
-        // Where the kernel rewrites the first instruction, the next one is reached as often.
+        // If the kernel rewrites the first instruction, the next one is executed as often.
         (block.first..end).find(|insn| !self.is_patched(*insn)).filter(|_| all_leave)
     }
 
-    /// Of a straight run of instructions: the wanted one, or the one nearest to it that can be probed.
+    /// The points for an instruction of a straight run: the instruction itself, or the nearest one that can be probed.
     fn near(&self, wanted: u32, first: u32, end: u32) -> Vec<Point> {
         let mut around = std::iter::once(wanted).chain(wanted + 1..end).chain((first..wanted).rev());
         match around.find(|insn| !self.is_patched(*insn)) {
@@ -199,8 +199,8 @@ impl Flow {
     }
 }
 
-/// What is left to say of a copy whose caller cannot be read to its end: the last instruction of each range, and how
-/// many ranges do not even have that. `code` gives the bytes from an address on.
+/// The fallback for a copy whose caller cannot be read to its end: the last instruction of each range, and the number
+/// of ranges that lack even that. `code` returns the bytes from the start of a range on.
 pub fn last_instructions<'a>(
     entry: u64,
     ranges: &[Range<u64>],

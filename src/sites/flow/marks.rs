@@ -1,4 +1,4 @@
-//! sites/flow/marks.rs: what a kernel's tables tell of its control flow: static keys, faults, WARN(), text that is rewritten.
+//! sites/flow/marks.rs: the tables of a kernel that concern its control flow: static keys, faults, WARN(), text that is rewritten.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use super::Marks;
 use crate::debuginfo::{Image, Loaded};
 use crate::sites::code::decode::{self, Control};
 
-/// Functions of the kernel that do not return: those that others call, by the attribute of their declarations.
+/// Functions of the kernel that are called from others and do not return, by the attribute of their declarations.
 const ENDLESS: [&str; 46] = [
     "__fortify_panic",
     "__ghes_panic",
@@ -57,7 +57,7 @@ const ENDLESS: [&str; 46] = [
     "x86_64_start_reservations",
 ];
 
-/// And of the C library.
+/// Functions of the C library that do not return.
 const ENDLESS_IN_PROGRAMS: [&str; 24] = [
     "_Exit",
     "_Unwind_Resume",
@@ -85,11 +85,11 @@ const ENDLESS_IN_PROGRAMS: [&str; 24] = [
     "xabort",
 ];
 
-/// Where imported functions are said to be, in the linked text of a module: nowhere near it.
+/// The made-up addresses of imported functions in the linked text of a module, far from all of it.
 const IMPORT: u64 = 0x7000_0000;
 const ENDLESS_IMPORT: u64 = 0x7000_1000;
 
-/// The code of a kernel or module, as it is linked, and what its tables say of it.
+/// The code of a kernel or module as it is linked, and the marks from its tables.
 #[derive(Debug, Default)]
 pub struct Linked {
     /// Executable sections: address, size, and the bytes if they differ from those of the file.
@@ -98,7 +98,7 @@ pub struct Linked {
 }
 
 impl Linked {
-    /// `layout` is the file with the debug information, whose addresses count.
+    /// `layout` is the file with the debug information, whose addresses are used.
     pub fn new(binary: &Image, layout: &Image) -> Linked {
         let (code, marks) = of_kernel(binary, layout);
         Linked::with(code, marks)
@@ -129,7 +129,7 @@ impl Linked {
 }
 
 impl Linked {
-    /// A program or an object file. Where it jumps through a table is not known.
+    /// Reads a program or an object file. The targets of its jumps through tables are not known.
     pub fn of_program(binary: &Image, layout: &Image) -> Linked {
         let is_endless = |name: &[u8]| ENDLESS_IN_PROGRAMS.iter().any(|known| known.as_bytes() == name);
         let import = |name: &[u8]| if is_endless(name) { ENDLESS_IMPORT } else { IMPORT };
@@ -160,7 +160,7 @@ fn of_kernel<'a>(binary: &'a Image, layout: &Image) -> (Vec<Loaded<'a>>, Marks) 
     let static_calls = tables.bytes(".static_call_sites", symbols.static_calls);
     marks.patched.extend(rows(&static_calls, 8, |row| Some((row.place(0)?, row.place(0)? + 5))));
     let alternatives = alternatives(&tables.bytes(".altinstructions", None), &code);
-    // Only the start of what is replaced is the start of an instruction in any case.
+    // Only the start of a replaced range is certain to be the start of an instruction.
     marks.patched.extend(alternatives.iter().map(|one| (one.address + 1, one.address + one.len)));
     marks.switches = switches(&alternatives, &code, binary.section(AUXILIARY).map(|aux| aux.range()));
     marks.jump_labels.sort_unstable();
@@ -180,7 +180,7 @@ fn is_endless(name: &[u8]) -> bool {
     ENDLESS.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok()
 }
 
-/// Two addresses.
+/// The two addresses of a range.
 type Span = Option<(u64, u64)>;
 
 #[derive(Default)]
@@ -196,7 +196,7 @@ struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    /// A module has the table as a section; in vmlinux it is a span of the read-only data.
+    /// The contents of a table: a section in a module, a range of the read-only data in vmlinux.
     fn bytes(&self, section: &str, span: Span) -> Loaded<'a> {
         let mut found = self.binary.loaded(Some(section), self.layout, import).unwrap_or_default();
         if let Some(table) = found.pop() {
@@ -226,7 +226,7 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// One row of a table whose fields are distances from themselves.
+/// One row of a table whose fields are distances from their own addresses.
 struct Row<'t> {
     address: u64,
     bytes: &'t [u8],
@@ -245,8 +245,8 @@ fn rows<T>(table: &Loaded<'_>, size: usize, read: impl Fn(&Row<'_>) -> Option<T>
     rows.filter_map(|(index, bytes)| read(&Row { address: table.0 + (index * size) as u64, bytes })).collect()
 }
 
-/// The traps of `__bug_table` that are a WARN(). A row is 12 bytes long, from Linux 6.19 on 16; without the names of files
-/// 8: the length with which all rows point to traps is it. The last two bytes are the flags.
+/// The traps of `__bug_table` that are a WARN(). A row has 12 bytes, 16 since Linux 6.19, or 8 without the names of
+/// files: the right size is the one with which all rows point to traps. The last two bytes are the flags.
 fn warnings(table: &Loaded<'_>, code: &[Loaded<'_>]) -> Vec<u64> {
     const WARNING: u16 = 1;
     let is_trap = |address: u64| {
@@ -266,7 +266,7 @@ fn warnings(table: &Loaded<'_>, code: &[Loaded<'_>]) -> Vec<u64> {
     Vec::new()
 }
 
-/// A row of `.altinstructions`: instructions that are replaced, at boot, where the processor has some feature.
+/// A row of `.altinstructions`: instructions that are replaced at boot if the processor has some feature.
 struct Alternative {
     address: u64,
     len: u64,
@@ -274,10 +274,10 @@ struct Alternative {
     replacement_len: u64,
 }
 
-/// Code that is executed in the place of an alternative until the kernel has chosen: then it is freed.
+/// Code that is executed in place of an alternative until the kernel has chosen, and is then freed.
 const AUXILIARY: &str = ".altinstr_aux";
 
-/// A row is 12 bytes long, from Linux 6.3 on 14; it ends with the two lengths.
+/// A row has 12 bytes, 14 since Linux 6.3; it ends with the two lengths.
 fn alternatives(table: &Loaded<'_>, code: &[Loaded<'_>]) -> Vec<Alternative> {
     for size in [12, 14] {
         let rows = rows(table, size, |row| {
@@ -297,8 +297,9 @@ fn alternatives(table: &Loaded<'_>, code: &[Loaded<'_>]) -> Vec<Alternative> {
     Vec::new()
 }
 
-/// Where alternatives jump to. The first instruction of each gets all its ways: where the replacement jumps to, behind
-/// it if that goes on, and where the auxiliary code jumps to that decides before the kernel has chosen.
+/// The successors that alternatives add. The first instruction of each gets all of them: the targets of the
+/// replacement, the instruction after it if the replacement goes on, and the targets of the auxiliary code, which
+/// decides until the kernel has chosen.
 fn switches(
     alternatives: &[Alternative],
     code: &[Loaded<'_>],

@@ -1,4 +1,4 @@
-//! sites/flow/: the control flow graph of one function: blocks of instructions, who goes where, and what dominates what.
+//! sites/flow/: the control flow graph of one function: basic blocks, the edges between them, and dominators.
 
 pub mod callers;
 pub(super) mod entered;
@@ -13,29 +13,29 @@ use std::ops::Range;
 use super::code::decode::{self, Control};
 use super::flow::scratch::Scratch;
 
-/// One stretch of a function's code: all of it, or what the compiler put elsewhere (`f.cold`).
+/// One range of a function's code: all of it, or a part that the compiler put elsewhere (`f.cold`).
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
     pub address: u64,
     pub code: &'a [u8],
 }
 
-/// What the bytes alone do not tell. All of it sorted by address.
+/// Facts that the bytes alone do not show, all sorted by address.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
-    /// Instructions that the kernel turns from a nop into a jump and back (static keys), and where they jump to.
+    /// Instructions that the kernel turns from a nop into a jump and back (static keys), and their targets.
     pub jump_labels: Vec<(u64, u64)>,
     /// Instructions that may fault, and where control goes then (the exception table).
     pub faults: Vec<(u64, u64)>,
-    /// Traps that control comes back from behind: WARN().
+    /// Traps that control returns from: WARN().
     pub warnings: Vec<u64>,
-    /// Where no probe should go, because the kernel writes other instructions there: from, to.
+    /// Ranges where no probe should go, because the kernel writes other instructions there: from, to.
     pub patched: Vec<(u64, u64)>,
-    /// Instructions that the kernel may replace by jumps when it starts: they may go there as well.
+    /// Instructions that the kernel may replace by jumps when it starts, and the targets.
     pub switches: Vec<(u64, u64)>,
     /// Functions that do not return.
     pub endless: Vec<u64>,
-    /// An indirect jump leaves the function: nothing was compiled with jump tables.
+    /// Whether every indirect jump leaves the function, because nothing was compiled with jump tables.
     pub without_tables: bool,
 }
 
@@ -44,11 +44,11 @@ pub struct Marks {
 pub enum Undecodable {
     /// There are no instructions here.
     NoCode,
-    /// Bytes that are no instruction.
+    /// Bytes that are not an instruction.
     Bytes(u64),
-    /// A jump into the middle of an instruction: it, and its target.
+    /// A jump into the middle of an instruction: the jump, and its target.
     Inside(u64, u64),
-    /// A jump to where nobody knows: a jump table.
+    /// A jump to an unknown target: a jump table.
     Indirect(u64),
     /// No instruction of the caller begins where the copy is entered.
     Entry(u64),
@@ -57,56 +57,56 @@ pub enum Undecodable {
 /// The graph. Instructions and blocks are numbered from 0, in order of address within a part.
 #[derive(Debug)]
 pub struct Flow {
-    /// Of each instruction.
+    /// The address of each instruction.
     pub(in crate::sites) address: Vec<u64>,
-    /// Of each instruction.
+    /// The block of each instruction.
     pub(in crate::sites) block: Vec<u32>,
     pub(in crate::sites) blocks: Vec<Block>,
-    /// Ways within the function, by [`Block::next`] and [`Block::previous`].
+    /// Edges within the function, by [`Block::next`] and [`Block::previous`].
     ways: Vec<u32>,
     parts: Vec<Read>,
     /// Instructions that cannot be probed, sorted.
     pub(in crate::sites) patched: Vec<u32>,
-    /// Of these, the static keys, sorted.
+    /// The static keys among these, sorted.
     keys: Vec<u32>,
     /// For `Flow::exits`.
     pub(in crate::sites) scratch: Scratch,
 }
 
-/// Instructions that are executed one after the other.
+/// A basic block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::sites) struct Block {
     pub first: u32,
-    /// Behind its last instruction.
+    /// After its last instruction.
     pub end: u32,
     next: (u32, u32),
     previous: (u32, u32),
-    /// The address outside of the function that the last instruction goes to.
+    /// The address outside the function that the last instruction goes to.
     pub outside: Option<u64>,
-    /// Control can come from outside: the start of the function, or code that nothing is seen to go to.
+    /// Whether control can come from outside: the start of the function, or code without any visible predecessor.
     pub is_root: bool,
     pub ending: Ending,
-    /// Its place in the dominator tree, and those below it.
+    /// Its number in the dominator tree, and the end of the numbers below it.
     pub tree: (u32, u32),
 }
 
-/// What stands at the end of a block.
+/// The kind of a block's terminator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::sites) enum Ending {
     /// An instruction that goes on, jumps, branches or returns.
     #[default]
     Plain,
-    /// An instruction that may fault: its last way is the one of the fault, if that is another than the usual one.
+    /// An instruction that may fault: its last edge is that of the fault, unless it equals the usual one.
     Fault,
-    /// A trap: nobody comes here.
+    /// A trap, which is not meant to be executed.
     Trap,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl Flow {
-    /// Reads a function, from its entry on. `part_at` is asked where its jumps go outside of what has been read: it gives
-    /// the stretch around that address if it belongs to the function too.
+    /// Reads a function from its entry on. `part_at` gets the targets of jumps outside of what has been read; it
+    /// returns the part around that address if it belongs to the function too.
     pub fn of<'a>(
         entry: Part<'a>,
         marks: &Marks,
@@ -115,7 +115,7 @@ impl Flow {
         let mut reader = Reader::new(&entry, marks);
         reader.read(&entry)?;
         let mut asked = 0;
-        // Most functions leave for one address again and again: the return thunk.
+        // Most functions have many exits to one address, the return thunk.
         let mut last = None;
         while let Some(turn) = reader.turns.get(asked) {
             let to = turn.to.filter(|to| last != Some(*to) && !holds(&reader.parts, *to));
@@ -151,7 +151,7 @@ impl Flow {
         &self.ways[from as usize..to as usize]
     }
 
-    /// Does every way to `below` lead over `above`? A block dominates itself.
+    /// Whether every path to `below` leads over `above`. A block dominates itself.
     pub(in crate::sites) fn dominates(&self, above: u32, below: u32) -> bool {
         let (from, to) = self.blocks[above as usize].tree;
         (from..to).contains(&self.blocks[below as usize].tree.0)
@@ -161,17 +161,17 @@ impl Flow {
         self.patched.binary_search(&insn).is_ok()
     }
 
-    /// Does the kernel turn the instruction from a nop into a jump and back?
+    /// Whether the kernel turns the instruction from a nop into a jump and back.
     pub(in crate::sites) fn is_key(&self, insn: u32) -> bool {
         self.keys.binary_search(&insn).is_ok()
     }
 
-    /// Do both instructions belong to one stretch of code, whose offsets count from one symbol?
+    /// Whether both instructions belong to one part of the code, whose offsets count from one symbol.
     pub(in crate::sites) fn is_one_symbol(&self, one: u64, other: u64) -> bool {
         self.parts.iter().any(|part| part.holds(one) && part.holds(other))
     }
 
-    /// How many instructions the function has.
+    /// The number of instructions of the function.
     pub fn len(&self) -> usize {
         self.address.len()
     }
@@ -210,16 +210,16 @@ impl Read {
     }
 }
 
-/// Collects instructions until all are there.
+/// Collects instructions until all have been read.
 struct Reader<'m> {
     marks: &'m Marks,
     address: Vec<u64>,
     parts: Vec<Read>,
-    /// For each instruction that does not only go on to the next one.
+    /// One for each instruction that does more than go on to the next one.
     turns: Vec<Turn>,
     patched: Vec<u32>,
     keys: Vec<u32>,
-    /// The last instruction of each part: nothing is behind it.
+    /// The last instruction of each part: no code of the function follows it.
     ends: Vec<u32>,
 }
 
@@ -268,7 +268,7 @@ impl<'m> Reader<'m> {
                 switched = true;
                 self.turns.push(Turn { insn, falls_through: false, to: Some(to), ending: Ending::Plain });
             }
-            // Out of the function a switch only seems to go: to where its own decision is made once.
+            // A switch that leaves the part only goes to the code that makes its own decision once.
             let leaves = |turn: &Turn| turn.to.is_none_or(|to| !holds_byte(part, to));
             match turn {
                 Some(turn) if switched && leaves(&turn) => {}
@@ -287,7 +287,7 @@ impl<'m> Reader<'m> {
         Ok(())
     }
 
-    /// Parts are disjoint, and a function is not built of thousands of them.
+    /// Whether a part may be added: parts are disjoint, and a function does not consist of thousands of them.
     fn has_room_for(&self, part: &Part<'_>) -> bool {
         const MOST: usize = 16;
         let end = part.address + part.code.len() as u64;
@@ -309,7 +309,7 @@ impl<'m> Reader<'m> {
             return turn(true, Some(target), plain);
         }
         if let Some(fixup) = local.fault(step.address) {
-            // An instruction that goes elsewhere anyway (`call *`, `jmp`) is none that faults by design.
+            // An instruction that goes elsewhere anyway (`call *`, `jmp`) is not one that faults by design.
             if matches!(step.control, Control::Next) {
                 return turn(true, Some(fixup), Ending::Fault);
             }
@@ -331,7 +331,7 @@ impl<'m> Reader<'m> {
     fn finish(self, entry: u64) -> Result<Flow, Undecodable> {
         let count = self.address.len();
         let Some(entry) = insn_at(&self.parts, entry) else { return Err(Undecodable::NoCode) };
-        // Where blocks begin.
+        // Whether a block begins at each instruction.
         let mut begins = vec![false; count + 1];
         begins[entry as usize] = true;
         for end in &self.ends {
@@ -376,7 +376,7 @@ impl<'m> Reader<'m> {
 }
 
 impl Flow {
-    /// The ways from block to block.
+    /// Collects the edges from block to block.
     fn forwards(&mut self, turns: &[Turn], ends: &[u32]) {
         let count = self.blocks.len();
         let mut turns = turns;
@@ -391,7 +391,7 @@ impl Flow {
             }
             let mine = &first[..first.len() - turns.len()];
             let from = ways.len();
-            // Behind the end of a part stands another function: a call that does not return was the last.
+            // Another function follows the end of a part: the last instruction was a call that does not return.
             let goes_on = mine.is_empty() || mine.iter().any(|turn| turn.falls_through);
             if goes_on && ends.binary_search(&last).is_err() {
                 ways.push(number as u32 + 1);
@@ -399,7 +399,7 @@ impl Flow {
             let mut outside = None;
             for to in mine.iter().filter_map(|turn| turn.to) {
                 match insn_at(&self.parts, to).map(|insn| self.block[insn as usize]) {
-                    // Both ways of a branch may lead to one place.
+                    // Both edges of a branch may lead to one place.
                     Some(to) if ways[from..].contains(&to) => {}
                     Some(to) => ways.push(to),
                     None => outside = Some(to),
@@ -413,8 +413,8 @@ impl Flow {
         self.ways = ways;
     }
 
-    /// The same ways, by where they lead. What stands in the gap before an aligned block seems to go to it, but is
-    /// never executed: from there only ways to its like count.
+    /// Collects the same edges by their targets. Padding before an aligned block seems to fall through to it, but is
+    /// never executed: only its edges to other unreached code count.
     fn backwards(&mut self, reached: &[bool]) {
         let counts = |from: usize, to: u32| reached[from] || !reached[to as usize];
         let forwards = self.ways.len();
@@ -443,11 +443,11 @@ impl Flow {
         }
     }
 
-    /// The dominator tree (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm). Code that nothing is seen to
-    /// go to hangs, like the entry, below a root of its own.
+    /// The dominator tree (Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm). Code without any visible
+    /// predecessor is a root below the common one, as the entry is.
     fn dominate(&mut self, order: &[u32]) {
         let count = order.len();
-        // By place in the order; place 0 is the root above all.
+        // By index in the order; index 0 is the common root.
         let mut place = vec![0u32; count];
         for (at, block) in (1..).zip(order) {
             place[*block as usize] = at;
@@ -471,7 +471,8 @@ impl Flow {
                 }
             }
         }
-        // A block stands before those below it in the order: sizes from behind, then numbers from the front.
+        // A block precedes those below it in the order: sizes are summed from the end, then numbers assigned from the
+        // start.
         let mut size = vec![1u32; count + 1];
         for at in (1..=count).rev() {
             size[above[at] as usize] += size[at];
@@ -487,14 +488,14 @@ impl Flow {
         }
     }
 
-    /// All blocks, each before those that it goes to but for loops; and which of them the entry reaches. Marks the roots.
+    /// All blocks, each before its successors except for loops; and which of them the entry reaches. Marks the roots.
     fn order(&mut self, entry: u32) -> (Vec<u32>, Vec<bool>) {
         let count = self.blocks.len();
         let mut seen = vec![false; count];
         let mut reached = Vec::new();
         let mut order = Vec::with_capacity(count);
         let mut path: Vec<(u32, u32)> = Vec::new();
-        // A tree stands before those that can lead into it; turned around as a whole in the end.
+        // A tree precedes those that can lead into it; the whole order is reversed in the end.
         for root in std::iter::once(entry).chain(0..count as u32) {
             if std::mem::replace(&mut seen[root as usize], true) {
                 continue;
@@ -522,7 +523,7 @@ impl Flow {
     }
 }
 
-/// Where the two paths to the root meet.
+/// The block where the two paths to the root meet.
 fn meet(above: &[u32], mut one: u32, mut other: u32) -> u32 {
     while one != other {
         while one > other {
@@ -548,7 +549,7 @@ fn holds(parts: &[Read], address: u64) -> bool {
     parts.iter().any(|part| part.holds(address))
 }
 
-/// The marks of one part; asked for ascending addresses, so that nothing is searched for.
+/// The marks of one part, looked up by ascending addresses, so that no search is needed.
 struct Local<'m> {
     jump_labels: &'m [(u64, u64)],
     faults: &'m [(u64, u64)],

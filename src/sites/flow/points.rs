@@ -1,13 +1,13 @@
-//! sites/flow/points.rs: where a probe goes in a function, and what stands in for an instruction that can have none.
+//! sites/flow/points.rs: where a probe goes in a function, and what stands in for an instruction that cannot have one.
 
 use super::{Ending, Flow};
 
 /// A place in a function's control flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Point {
-    /// Whenever the instruction is executed.
+    /// Fires whenever the instruction is executed.
     At(u64),
-    /// When control goes from one instruction to the other, over the static keys between them.
+    /// Fires when control goes from one instruction to the other, over the static keys between them.
     Edge { from: u64, over: Over, to: u64 },
 }
 
@@ -19,10 +19,10 @@ pub struct Over {
 }
 
 impl Over {
-    /// As many as the kernel module takes.
+    /// The most that the kernel module takes.
     pub const MOST: usize = 2;
 
-    /// `None`: too many.
+    /// Returns `None` if there are too many.
     pub fn new(keys: &[u64]) -> Option<Over> {
         let mut over = Over { count: keys.len() as u8, ..Over::default() };
         over.keys.get_mut(..keys.len())?.copy_from_slice(keys);
@@ -33,7 +33,7 @@ impl Over {
         &self.keys[..usize::from(self.count)]
     }
 
-    /// With one more in front.
+    /// Adds a key before the others.
     fn behind(&self, key: u64) -> Option<Over> {
         let keys: Vec<u64> = std::iter::once(key).chain(self.keys().iter().copied()).collect();
         Over::new(&keys)
@@ -49,12 +49,12 @@ impl Point {
     }
 }
 
-/// How far to look around: static keys stand one after the other.
+/// How far to look around: static keys may follow each other.
 const FAR: u32 = 4;
 
 impl Flow {
-    /// Where probes go that together fire once each time when control comes to an instruction that the kernel rewrites: a
-    /// static key or a static call has no room for a probe. Empty: it has, or there are no such places.
+    /// Points that together fire once whenever control comes to an instruction that the kernel rewrites: a static key
+    /// or a static call has no room for a probe. Empty if it has room, or if there are no such points.
     pub fn stand_ins(&self, address: u64) -> Vec<Point> {
         let Some(insn) = self.insn_at(address).filter(|insn| self.is_patched(*insn)) else {
             return Vec::new();
@@ -65,7 +65,7 @@ impl Flow {
         points
     }
 
-    /// Where probes go for an instruction: there, or where its stand-ins are.
+    /// The points for an instruction: the instruction itself, or its stand-ins.
     pub fn reached(&self, address: u64) -> Vec<Point> {
         let points = self.stand_ins(address);
         if points.is_empty() { vec![Point::At(address)] } else { points }
@@ -75,7 +75,7 @@ impl Flow {
         if !self.is_patched(insn) {
             return Some(vec![Point::At(self.address[insn as usize])]);
         }
-        // Behind a static key all is as it was before.
+        // A static key changes no state.
         if let Some(points) = self.behind(insn, far) {
             return Some(points);
         }
@@ -86,7 +86,7 @@ impl Flow {
         }
     }
 
-    /// Where a static key leads to, if there is no other way there.
+    /// The points that a static key leads to, if nothing else leads there.
     fn behind(&self, key: u32, far: u32) -> Option<Vec<Point>> {
         let number = self.block[key as usize];
         let block = &self.blocks[number as usize];
@@ -108,13 +108,13 @@ impl Flow {
         Some(points)
     }
 
-    /// The way from a static key to an address: over the key, from whatever control comes to it from.
+    /// The edges over a static key to an address, from the instructions that lead to the key.
     pub(in crate::sites) fn over_key(&self, key: u32, to: u64) -> Option<Vec<Point>> {
         self.is_key(key)
             .then(|| self.before(key, Over::default().behind(self.address[key as usize])?, to, FAR))?
     }
 
-    /// All ways to an instruction, and on from it over static keys to an address: edges from the instructions before.
+    /// The edges from all predecessors of an instruction to an address, which it leads to over static keys.
     fn before(&self, insn: u32, over: Over, to: u64, far: u32) -> Option<Vec<Point>> {
         let number = self.block[insn as usize];
         let block = &self.blocks[number as usize];

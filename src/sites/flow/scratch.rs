@@ -1,12 +1,12 @@
-//! sites/flow/scratch.rs: what questions about a flow graph are answered on.
+//! sites/flow/scratch.rs: the working memory of queries on a flow graph.
 
-/// What one question needs, kept for the next. A mark is valid if it carries the number of the question.
+/// The working memory of one query, kept for the next. A mark is valid if it has the number of the query.
 #[derive(Debug, Default)]
 pub(in crate::sites) struct Scratch {
     pub question: u32,
-    /// By block: the question, and behind which instruction the block is dead.
+    /// By block: the query, and the end of its live instructions.
     pub live: Vec<(u32, u32)>,
-    /// By block: the question in which its start became a site.
+    /// By block: the query in which its start became a site.
     pub left: Vec<u32>,
     /// Blocks with live instructions.
     pub found: Vec<u32>,
@@ -20,7 +20,7 @@ impl Scratch {
         self.found.clear();
     }
 
-    /// All instructions of the block up to `end` are live (in the entry's block, from the entry on).
+    /// Marks all instructions of the block up to `end` as live (in the entry's block, from the entry on).
     pub fn mark(&mut self, block: u32, end: u32) {
         let live = &mut self.live[block as usize];
         if live.0 == self.question {
@@ -36,7 +36,7 @@ impl Scratch {
         (question == self.question).then_some(end)
     }
 
-    /// `true` the first time.
+    /// Whether the start of the block becomes a site for the first time.
     pub fn is_first(&mut self, block: u32) -> bool {
         std::mem::replace(&mut self.left[block as usize], self.question) != self.question
     }

@@ -15,26 +15,27 @@ use crate::sites::kept::image::{self, ImageIndex};
 use crate::sites::symtab::Symbols;
 use crate::sites::target::Kernel;
 
-/// What [`Kernel::index_all`] did.
+/// The result of [`Kernel::index_all`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Built {
-    /// Those with debug information.
+    /// The modules with debug information.
     pub modules: usize,
-    /// Their indices were there already.
+    /// The modules whose indices existed already.
     pub kept: usize,
     pub functions: usize,
 }
 
-/// Indices that nobody asked for are made if that is a matter of seconds; a slower machine walks for each question.
+/// Indices that were not requested are made if that is a matter of seconds; on a slower machine, each query walks.
 const UNASKED_BUILD_BUDGET: Duration = Duration::from_secs(5);
 
-/// So few bytes of debug information are read at once even where everything else is busy.
+/// This little debug information is always read to its end, even if the machine is busy with something else.
 const READ_WHOLE_BELOW: u64 = 1 << 20;
 
-/// What was read of a file is given back after so many bytes: the pages stay with the system, and are not ours.
+/// The number of bytes after which what was read of a file is given back: the pages stay in the page cache, and are not
+/// ours.
 const GIVE_BACK: u64 = 64 << 20;
 
-/// When the speed of the machine can be told.
+/// The time after which the speed of the machine can be estimated.
 const SPEED_SAMPLE_AFTER: Duration = Duration::from_millis(200);
 
 impl Kernel {
@@ -50,7 +51,7 @@ impl Kernel {
         Some(this.index.get_or_init(|| Arc::new(index)))
     }
 
-    /// Makes all indices that are missing, however long it takes; `None`: they cannot be kept.
+    /// Makes all indices that are missing, however long it takes; `None` if they cannot be kept.
     pub fn index_all(&self) -> Option<Built> {
         self.cache().filter(|cache| cache.can_be_written())?;
         let all: Vec<usize> = (0..self.modules().len()).collect();
@@ -63,8 +64,8 @@ impl Kernel {
         Some(Built { modules: indices().count(), kept, functions })
     }
 
-    /// Which of these modules may know any of these functions (no names: any at all), once all that can be kept is:
-    /// what is missing is made, unless that is too much.
+    /// Returns those of these modules that may have any of these functions (no names: any at all), after all that can
+    /// be kept has been: what is missing is made, unless that is too much.
     pub(super) fn ensure_indexed(&self, modules: &[usize], names: &[&str]) -> Vec<usize> {
         if self.cache().is_none() {
             return modules.to_vec();
@@ -108,7 +109,7 @@ impl Kernel {
         names.unwrap_or_default().into_iter().collect()
     }
 
-    /// How many copies of a function these modules have, those that cannot be traced too.
+    /// The number of copies of a function in these modules, including those that cannot be traced.
     pub(in crate::sites) fn copies(&self, modules: &[usize], function: &str) -> u32 {
         let wanted = [function.to_owned()];
         let in_module = |module: usize| {
@@ -124,7 +125,7 @@ impl Kernel {
         modules.iter().copied().filter(may_know).filter_map(in_module).sum()
     }
 
-    /// What is kept of all modules together, if it is of just these files.
+    /// The directory of all modules, if the one that is kept is of just these files.
     pub(in crate::sites) fn directory(&self) -> Option<&Directory> {
         let kept = &self.kept;
         if kept.directory.get().is_some() || kept.sought.swap(true, Ordering::Relaxed) {
@@ -135,7 +136,7 @@ impl Kernel {
         Some(kept.directory.get_or_init(|| Directory::of(file)))
     }
 
-    /// Those with debug information and without an index.
+    /// The modules with debug information and without an index.
     fn not_indexed(&self, modules: &[usize]) -> Vec<usize> {
         let missing = modules.par_iter().filter(|module| self.index(**module).is_none());
         missing
@@ -144,7 +145,7 @@ impl Kernel {
             .collect()
     }
 
-    /// `false`: it was given up.
+    /// Makes the indices of these modules; `false` if that was given up.
     fn build(&self, modules: &[usize], patience: Option<Duration>) -> bool {
         let size = |module: &usize| (*module, self.debug(*module).map_or(0, Image::debug_info_size));
         let mut sizes: Vec<(usize, u64)> = modules.iter().map(size).collect();
@@ -199,7 +200,7 @@ impl Kernel {
         let base =
             image.sections().iter().filter(|section| section.executable).map(|section| section.address);
         let Some(bytes) = ImageIndex::write(id, base.min().unwrap_or(0), &known, symbols) else { return };
-        // Without the instructions it is not known where copies are left: that may be better the next time.
+        // Without the instructions, the exits of copies are not known, which may be different the next time.
         if self.callers(module).is_some()
             && let Err(cause) = cache.write(&file_name(id), &bytes)
         {
@@ -215,7 +216,7 @@ impl Kernel {
         }
     }
 
-    /// `complete`: all modules have an index that can have one.
+    /// `complete`: whether all modules that can have an index have one.
     fn write_directory(&self, complete: bool) {
         let Some(cache) = self.cache().filter(|cache| cache.can_be_written()) else { return };
         let modules = 0..self.modules().len();
@@ -230,7 +231,7 @@ impl Kernel {
             let knows = modules.clone().into_par_iter().flat_map_iter(|module| {
                 let inlined = self.index(module).into_iter().flat_map(|index| index.names());
                 let own = self.symbols(module).into_iter().flat_map(Symbols::iter);
-                // Of a clone the function's name, as it is asked for.
+                // For a clone, the function's name, which is what queries use.
                 let own = own.map(|(name, _)| name.split_once('.').map_or(name, |(function, _)| function));
                 inlined.chain(own).map(move |name| (hash(name), module as u32))
             });
@@ -240,7 +241,7 @@ impl Kernel {
         let contents = Contents { names: names.collect(), ids, knows };
         let digest = self.digest();
         let Some(bytes) = Directory::write(&digest, contents) else { return };
-        // What cannot be kept has been said of the indices.
+        // That files cannot be kept has been reported for the indices.
         if !self.is_unanswered() {
             let _ = cache.write(&directory_name(self.release(), digest), &bytes);
         }
@@ -249,7 +250,7 @@ impl Kernel {
         }
     }
 
-    /// Of the debug file of a module.
+    /// The build id of a module's debug file.
     fn debug_id(&self, module: usize) -> Option<BuildId> {
         match self.kept.directory.get() {
             Some(directory) => directory.id(module),
@@ -257,7 +258,7 @@ impl Kernel {
         }
     }
 
-    /// Of all files that decide what the directory says.
+    /// The digest of all files that determine the contents of the directory.
     fn digest(&self) -> [u8; 8] {
         *self.kept.digest.get_or_init(|| {
             let of_module = |module: usize| {
@@ -278,7 +279,7 @@ impl Kernel {
     }
 }
 
-/// How far the making of indices is, and whether it is worth going on.
+/// The progress of making indices, and whether it is worth going on.
 struct Pace {
     started: Instant,
     total: u64,

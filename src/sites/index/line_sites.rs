@@ -11,7 +11,8 @@ use crate::sites::target::naming::split_ordinal;
 use crate::sites::target::refusals::{no_debug_information, no_module};
 use crate::sites::{FoundSite, SourceLine};
 
-/// One site for each body and copy of the function that has code of the line, in the order of the debug information.
+/// Finds one site for each body and copy of the function that has code of the line, in the order of the debug
+/// information.
 pub fn line_sites(
     kernel: &Kernel,
     module: &str,
@@ -52,14 +53,14 @@ struct Search<'k> {
     taken: HashSet<(usize, u64)>,
 }
 
-/// What the function has instead, for messages.
+/// The lines that the function has instead, for messages.
 #[derive(Debug, Default)]
 pub(in crate::sites) struct Seen {
-    /// The function itself and its copies.
+    /// The number of bodies: the function itself and its copies.
     pub bodies: usize,
-    /// Lines where statements of the function begin, those of inlined functions not: its own file's first.
+    /// Lines where statements of the function begin, without those of inlined functions: its own file's first.
     pub own: BTreeMap<String, BTreeSet<u64>>,
-    /// The same with inlined functions.
+    /// Lines where statements begin, including those of inlined functions.
     pub all: BTreeMap<String, BTreeSet<u64>>,
 }
 
@@ -83,7 +84,7 @@ impl Search<'_> {
         for (_, symbol) in named {
             if let Some(body) = info.body_at(symbol.address)? {
                 let function = body.function();
-                // A symbol may be one of assembly that happens to have the name.
+                // The symbol may be one of assembly that happens to have the name.
                 if function.contains(symbol.address) {
                     self.body(module, &info, &body, function)?;
                 }
@@ -116,7 +117,7 @@ impl Search<'_> {
         let definition = info.definition(frame.origin)?;
         let owners = Owners::of(info, body)?;
         self.seen.bodies += 1;
-        // What is not entered by falling into it comes last: `.cold` parts, whatever their address.
+        // Ranges that are not entered by falling through come last: `.cold` parts, whatever their address.
         let mut ranges: Vec<_> = frame.ranges.iter().collect();
         let entry = frame.entry.unwrap_or_default();
         ranges.sort_by_key(|range| (!range.contains(&entry), range.start));
@@ -146,8 +147,9 @@ impl Search<'_> {
     }
 }
 
-/// Whose a line is. Not that of the innermost copy at its address: where a call begins, statements of the caller and of
-/// the copy begin at one instruction. In C functions do not nest: the last one that is defined before the line has it.
+/// The functions that lines belong to. A line does not belong to the innermost copy at its address: where a call
+/// begins, statements of the caller and of the copy begin at one instruction. In C, functions do not nest: a line
+/// belongs to the last function that is defined before it.
 struct Owners {
     /// File, line and origin of the definitions of all functions in a body.
     defined: Vec<(String, u64, u64)>,
@@ -187,24 +189,24 @@ impl Seen {
         }
     }
 
-    /// The lines of all files that end so.
+    /// The lines of all files whose paths end with `file`.
     pub fn lines_of(&self, file: &str) -> BTreeSet<u64> {
         let files = self.all.iter().filter(|(path, _)| is_suffix(file, path));
         files.flat_map(|(_, lines)| lines.iter().copied()).collect()
     }
 }
 
-/// Whole parts of the path: `file.h` is `include/linux/file.h`, and not `profile.h`.
+/// Whether a path ends with the components of `end`: `file.h` matches `include/linux/file.h`, and not `profile.h`.
 fn is_suffix(end: &str, path: &str) -> bool {
     path.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
 }
 
-/// Two units may name a file from different directories.
+/// Whether two paths mean one file: two units may name it from different directories.
 fn same_file(a: &str, b: &str) -> bool {
     !a.is_empty() && !b.is_empty() && (is_suffix(a, b) || is_suffix(b, a))
 }
 
-/// The function is known, and has nothing on the line.
+/// The function is known, but has no code on the line.
 fn no_code_on_line(function: &str, line: &SourceLine, seen: &Seen) -> Diagnostic {
     let number = line.line;
     let error = |title| Diagnostic::error(tags::PDESC_ZERO, title);

@@ -19,7 +19,7 @@ use crate::dwarf::{self, Function};
 use crate::glob::{Pattern, is_glob};
 pub use build::Built;
 
-/// A function that a script wants the boundaries of: the fields of `kinst:module:function:entry`.
+/// A function whose boundaries a script names: the fields of `kinst:module:function:entry`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InlineProbe {
     /// A glob, or empty.
@@ -28,25 +28,25 @@ pub struct InlineProbe {
     pub function: String,
 }
 
-/// [`SiteIndex`] over the debug information of a kernel. Nothing is read before the first question; then all wanted
-/// functions are looked for at once.
+/// [`SiteIndex`] over the debug information of a kernel. Nothing is read before the first query; then all wanted
+/// functions are looked up at once.
 pub struct DwarfIndex {
     kernel: Arc<Kernel>,
     wanted: Vec<InlineProbe>,
-    /// How many probes a glob over functions may become.
+    /// The most probes that a glob over functions may become.
     max_probes: usize,
     known: Mutex<HashMap<(usize, String), Arc<InModule>>>,
     walked: Mutex<HashSet<InlineProbe>>,
 }
 
-/// What one module knows of one function.
+/// The sites of one function in one module.
 #[derive(Debug, Default)]
 pub(super) struct InModule {
     pub known: Known,
     pub out_of_line: Vec<String>,
 }
 
-/// Of option `maxprobes`.
+/// The default of option `maxprobes`.
 pub const MAX_PROBES: usize = 1024;
 
 impl DwarfIndex {
@@ -55,7 +55,7 @@ impl DwarfIndex {
         DwarfIndex::of_names(kernel, named.collect())
     }
 
-    /// Of names as they are, whatever they look like.
+    /// An index of names that are taken as they are, even if they look like globs.
     fn of_names(kernel: Arc<Kernel>, wanted: Vec<InlineProbe>) -> DwarfIndex {
         DwarfIndex {
             kernel,
@@ -66,12 +66,12 @@ impl DwarfIndex {
         }
     }
 
-    /// Another limit for globs over functions.
+    /// Sets the limit for globs over functions.
     pub fn with_max_probes(self, max_probes: usize) -> DwarfIndex {
         DwarfIndex { max_probes, ..self }
     }
 
-    /// Looks for the function asked for, and for all wanted ones with it, unless that has been done.
+    /// Looks for the given function, and for all wanted ones with it, unless that has been done.
     fn look_for(&self, asked: InlineProbe) {
         let mut walked = lock(&self.walked);
         if walked.contains(&asked) {
@@ -115,11 +115,11 @@ impl DwarfIndex {
         }
     }
 
-    /// In the debug information.
+    /// Looks for functions in the debug information.
     fn explore(&self, module: usize, names: Vec<String>) -> Vec<(usize, String, InModule)> {
         let kernel = &self.kernel;
         let functions = match kernel.debug(module) {
-            // Most modules do not know a name; a search for its bytes is much quicker than a walk.
+            // Most modules do not have a given name; a search for its bytes is much quicker than a walk.
             Some(image) if module != 0 && !dwarf::may_know(image, &names) => Vec::new(),
             // The names of the sites take as long to read as the sites themselves: both at once.
             Some(image) => {
@@ -183,7 +183,7 @@ impl DwarfIndex {
         found.collect()
     }
 
-    /// Addresses become names.
+    /// Converts addresses to names.
     fn sites(&self, module: usize, known: &Known, boundary: Boundary) -> Vec<FoundSite> {
         let points = match boundary {
             Boundary::Entry => &known.entries,
@@ -192,7 +192,7 @@ impl DwarfIndex {
         points.iter().filter_map(|point| self.kernel.point(module, *point).ok()).collect()
     }
 
-    /// All functions that a glob means: inlined ones, and those that fbt can serve.
+    /// All functions that a glob matches: inlined ones, and those that fbt can serve.
     fn names_matching(&self, modules: &[usize], pattern: &str) -> Vec<String> {
         let glob = Pattern::new(pattern);
         // Functions in Rust have names like `eq<[u8]>`.
@@ -255,7 +255,7 @@ impl SiteIndex for DwarfIndex {
         }
         self.look_for(InlineProbe { module: module.to_owned(), function: function.to_owned() });
         let found = self.found(&modules, function);
-        // Without the debug information of the kernel proper an out-of-line instance is not the whole truth.
+        // Without the debug information of the kernel proper, an out-of-line instance is not the whole answer.
         if modules.contains(&0)
             && self.kernel.debug(0).is_none()
             && found.iter().all(|(module, _)| *module == 0)
@@ -281,6 +281,6 @@ impl SiteIndex for DwarfIndex {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is behind a lock is only ever added to: it is whole even if a thread died.
+    // The data under a lock is only ever added to: it is whole even if a thread panicked.
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

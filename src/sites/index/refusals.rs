@@ -47,7 +47,7 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
         if let Some(symbols) = kernel.symbols(*module) {
             names.extend(symbols.iter().filter(|(_, symbol)| !symbol.gone()).map(|(name, _)| name));
         }
-        // Of the modules, the symbols are enough: their inline functions are mostly those of the kernel's headers.
+        // For modules the symbols are enough: their inline functions are mostly those of the kernel's headers.
         if *module == 0 || modules.len() == 1 {
             inline.extend(kernel.inline_names(*module));
         }
@@ -66,7 +66,7 @@ pub fn nothing_inlined(kernel: &Kernel, modules: &[usize], pattern: &str) -> Dia
     Diagnostic::error(tags::PDESC_ZERO, format!("no function{place} matches `{pattern}`"))
 }
 
-/// A glob that means too much.
+/// A glob that matches too much.
 pub fn too_many_sites(pattern: &str, count: usize, functions: usize, most: usize) -> Diagnostic {
     let title = format!("`{pattern}` would become {count} probes, of {functions} functions");
     Diagnostic::error(tags::PDESC_ZERO, title)

@@ -1,5 +1,5 @@
-//! sites/kept/directory.rs: what must be known of all modules of a kernel at once, kept on disk: which names mean more
-//! than one function, and which modules know an inlined function.
+//! sites/kept/directory.rs: facts about all modules of a kernel at once, kept on disk: which names mean more than one
+//! function, and which modules have an inlined function.
 
 use std::path::Path;
 
@@ -8,22 +8,22 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use super::file::{self, Sealed};
 use crate::debuginfo::{BuildId, Stamp};
 
-/// As [`super::image::KIND`].
+/// The kind of these files; see [`super::image::KIND`].
 pub const KIND: u32 = 0x6469_7201;
 
-/// A file of the directory. Names are there by their hash: two names with one hash are only told apart more than is needed,
-/// and a module is asked in vain.
+/// A file of the directory. Names are stored by their hash: if two names have one hash, a name is qualified without
+/// need, or a module is searched in vain.
 pub struct Directory {
     file: Sealed,
 }
 
-/// What is written down.
+/// The contents of the file.
 pub struct Contents {
     /// Hashes of all names of functions, one for each function; in any order.
     pub names: Vec<u64>,
-    /// By module, the debug file's build id.
+    /// The build id of each module's debug file.
     pub ids: Vec<Option<BuildId>>,
-    /// Hash of the name of an inlined function, and a module that knows it. `None`: not all modules were searched.
+    /// Hash of the name of an inlined function, and a module that has it. `None` if not all modules were searched.
     pub knows: Option<Vec<(u64, u32)>>,
 }
 
@@ -33,7 +33,7 @@ enum Table {
     Namesakes,
     /// [`IdRecord`]s by module.
     Ids,
-    /// One word: whether the next table is meant.
+    /// One word: whether the next table is valid.
     Complete,
     /// [`KnowsRecord`]s, sorted.
     Knows,
@@ -86,7 +86,7 @@ impl Directory {
         Directory { file }
     }
 
-    /// Does the name mean more than one function?
+    /// Whether the name means more than one function.
     pub fn is_shared(&self, name: u64) -> bool {
         self.file.rows::<u64>(Table::Namesakes as usize).binary_search(&name).is_ok()
     }
@@ -97,7 +97,7 @@ impl Directory {
         (!bytes.is_empty()).then(|| BuildId::new(bytes))
     }
 
-    /// The modules that may know an inlined function of this name; `None`: not all were searched.
+    /// The modules that may have an inlined function of this name; `None` if not all were searched.
     pub fn knowing(&self, name: u64) -> Option<Vec<usize>> {
         if self.file.rows::<u32>(Table::Complete as usize) != [1] {
             return None;
@@ -129,9 +129,9 @@ impl Digest {
         Digest(bytes.iter().fold(self.0, step))
     }
 
-    /// Where a file is and when it was changed, or that there is none.
+    /// Adds the path of a file and when it was changed, or that it does not exist.
     #[must_use]
-    /// `seen`: what is known of it.
+    /// `seen`: its stamp, if that is known already.
     pub fn with_file(self, path: &Path, seen: Option<Stamp>) -> Digest {
         let this = self.with(path.as_os_str().as_encoded_bytes()).with(b"\0");
         match seen.or_else(|| std::fs::metadata(path).ok().map(|file| Stamp::of(&file))) {

@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use memmap2::Mmap;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// The format of all files here; a change of what stands in them, or of the rules by which it was found, is a new one.
+/// The format of all files here; it changes with their contents, and with the rules by which these are found.
 const VERSION: u32 = 6;
 const MAGIC: [u8; 8] = *b"KINSTIDX";
 const MOST_TABLES: usize = 8;
 const LONGEST_KEY: usize = 32;
-/// So that any record can be read where it lies.
+/// The alignment with which any record can be read in place.
 const ALIGNMENT: usize = 8;
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -23,7 +23,7 @@ struct Header {
     magic: [u8; 8],
     version: u32,
     kind: u32,
-    /// Of everything behind it.
+    /// The checksum of everything after it.
     checksum: u32,
     key_len: u32,
     len: u64,
@@ -32,7 +32,7 @@ struct Header {
     tables: [[u32; 2]; MOST_TABLES],
 }
 
-/// Where the checksum begins to count.
+/// The offset where the checksummed part begins.
 const CHECKED_FROM: usize = 20;
 
 /// A file whose header, length and checksum are right.
@@ -46,7 +46,7 @@ enum Bytes {
     Made(Aligned),
 }
 
-/// Bytes in memory that begin where a record may begin.
+/// Bytes in memory, aligned for any record.
 struct Aligned {
     words: Vec<u64>,
     len: usize,
@@ -79,7 +79,7 @@ pub fn seal(kind: u32, key: &[u8], tables: &[&[u8]]) -> Option<Vec<u8>> {
 }
 
 impl Sealed {
-    /// Of bytes that [`seal`] has made.
+    /// Takes bytes that [`seal`] has made.
     pub fn made(bytes: Vec<u8>, kind: u32, key: &[u8]) -> Option<Sealed> {
         let mut words = vec![0_u64; bytes.len().div_ceil(ALIGNMENT)];
         words.as_mut_bytes()[..bytes.len()].copy_from_slice(&bytes);
@@ -104,7 +104,7 @@ impl Sealed {
         self.bytes.all().get(start..start.saturating_add(len as usize)).unwrap_or(&[])
     }
 
-    /// A table of records; none if it is not made of whole ones.
+    /// A table of records; empty if it does not consist of whole ones.
     pub fn rows<T: FromBytes + Immutable + KnownLayout>(&self, number: usize) -> &[T] {
         <[T]>::ref_from_bytes(self.table(number)).unwrap_or(&[])
     }
@@ -119,14 +119,14 @@ impl Bytes {
     }
 }
 
-/// Where files are kept between runs: only what this user, or root, has written is read.
+/// The directory where files are kept between runs: only what this user or root has written is read.
 #[derive(Clone, Debug)]
 pub struct Cache {
     dir: PathBuf,
 }
 
 impl Cache {
-    /// The user's: `$XDG_CACHE_HOME/kinst/index`, or `~/.cache/kinst/index`. `None` without a home.
+    /// The user's directory: `$XDG_CACHE_HOME/kinst/index`, or `~/.cache/kinst/index`. `None` without a home.
     pub fn of_user() -> Option<Cache> {
         let absolute =
             |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -142,27 +142,27 @@ impl Cache {
         &self.dir
     }
 
-    /// Makes the directory if there is none.
+    /// Whether the directory can be written; it is made if there is none.
     pub fn can_be_written(&self) -> bool {
         let _ = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir);
         let access = rustix::fs::access(&self.dir, rustix::fs::Access::WRITE_OK);
         access.is_ok() && fs::metadata(&self.dir).is_ok_and(|metadata| is_ours(&metadata))
     }
 
-    /// `None`: there is none that can be used; it is to be made anew.
+    /// Opens a file; `None` if there is none that can be used, and it has to be made anew.
     pub fn open(&self, name: &str, kind: u32, key: &[u8]) -> Option<Sealed> {
         let file = File::open(self.dir.join(name)).ok()?;
         let metadata = file.metadata().ok()?;
         if !metadata.is_file() || metadata.len() == 0 || !is_ours(&metadata) {
             return None;
         }
-        // SAFETY: the map is only read. Files here are replaced by rename, never rewritten; one that is cut while it is
-        // mapped was cut by this user.
+        // SAFETY: the map is only read. Files here are replaced by rename, never rewritten; one that is truncated while
+        // it is mapped was truncated by this user.
         let map = unsafe { Mmap::map(&file) }.ok()?;
         Sealed::check(Bytes::Mapped(map), kind, key)
     }
 
-    /// Whole or not at all, whoever else writes the same.
+    /// Writes a file as a whole or not at all, even if another process writes the same one.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         if !self.can_be_written() {

@@ -12,11 +12,11 @@ use crate::sites::flow::Undecodable;
 use crate::sites::flow::points::{Over, Point};
 use crate::sites::symtab::{Stored, Symbol, Symbols};
 
-/// What a file tells that begins with [`file::Header`]; another layout or another meaning has another number.
+/// The kind of these files in their [`file::Header`]; another layout or another meaning has another number.
 pub const KIND: u32 = 0x7369_7401;
 
-/// All inlined functions of a file with their sites, and its symbols. Every access is checked: a file that is wrong in
-/// itself gives wrong answers at worst, and its checksum has been verified before.
+/// All inlined functions of a file with their sites, and its symbols. Every access is checked: an inconsistent file at
+/// worst gives wrong answers, and its checksum has been verified before.
 pub struct ImageIndex {
     file: Sealed,
 }
@@ -26,26 +26,26 @@ pub struct ImageIndex {
 enum Table {
     /// One [`Facts`].
     Facts,
-    /// The functions' names, one after the other, in order.
+    /// The functions' names, concatenated, in order.
     Names,
     /// [`FunctionRecord`]s by name.
     Functions,
-    /// Entries and exits: distances from the base; of an edge some, all but the last with [`EDGE`].
+    /// Entries and exits, as distances from the base; an edge is several words, all but the last with [`EDGE`].
     Places,
     /// [`DroppedRecord`]s of those functions that have any.
     Dropped,
     SymbolNames,
     Symbols,
-    /// Places in the symbols, by name.
+    /// Indices of the symbols, by name.
     SymbolsByName,
 }
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct Facts {
-    /// Where the addresses of this file begin.
+    /// The base of the addresses in this file.
     base: u64,
-    /// Of `_text`; 0 if there is none.
+    /// The address of `_text`; 0 if there is none.
     text_start: u64,
 }
 
@@ -54,21 +54,21 @@ struct Facts {
 struct FunctionRecord {
     name_at: u32,
     name_len: u32,
-    /// In the table of places; its exits follow its entries.
+    /// The index in the table of places; the exits follow the entries.
     first: u32,
-    /// Words, not entries.
+    /// The number of words, not of entries.
     entries: u32,
     exits: u32,
-    /// In the table of dropped ones, from 1; 0: nothing but `copies` is to be told.
+    /// The index in the table of dropped ones, from 1; 0 if there is nothing to report but `copies`.
     dropped: u32,
 }
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct DroppedRecord {
-    /// In the order of [`Dropped`], and one that is 0.
+    /// The counts in the order of [`Dropped`], and one that is 0.
     counts: [u32; 11],
-    /// 0: none; the others see [`DroppedRecord::why`].
+    /// 0: none; for the others, see [`DroppedRecord::why`].
     why_unread: u32,
     at: [u64; 2],
 }
@@ -77,7 +77,7 @@ struct DroppedRecord {
 const EDGE: u32 = 1 << 31;
 
 impl ImageIndex {
-    /// The file of what is known; `None` if the addresses are too far apart to be written down. `functions` are in the
+    /// Returns the contents of the file; `None` if the addresses are too far apart to be stored. `functions` are in the
     /// order of their names.
     pub fn write(
         id: &BuildId,
@@ -147,7 +147,7 @@ impl ImageIndex {
         )
     }
 
-    /// `None`: the file is not one of these.
+    /// Returns `None` if the file is not one of these.
     pub fn of(file: Sealed) -> Option<ImageIndex> {
         let index = ImageIndex { file };
         let symbols = index.parts().1.len();
@@ -292,7 +292,7 @@ impl fmt::Debug for ImageIndex {
     }
 }
 
-/// The point that is written down in these words.
+/// The point that is stored in these words.
 fn point(base: u64, words: &[u32]) -> Option<Point> {
     let address = |word: &u32| base.wrapping_add(u64::from(word & !EDGE));
     match words {
@@ -305,7 +305,7 @@ fn point(base: u64, words: &[u32]) -> Option<Point> {
     }
 }
 
-/// Copies of which nothing is to be told are those that are entered at one place each.
+/// The number of copies of which there is nothing to report: those that are entered at one place each.
 fn count(entries: &[Point]) -> u32 {
     entries.len() as u32
 }

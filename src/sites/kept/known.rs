@@ -3,18 +3,18 @@
 use crate::sites::flow::Undecodable;
 use crate::sites::flow::points::Point;
 
-/// What one module knows of one inlined function. Addresses are those of [`Kernel::symbols`].
+/// The facts about one inlined function in one module. Addresses are those of [`Kernel::symbols`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// There is a definition that was inlined, or could be.
+    /// Whether there is a definition that was inlined, or could be.
     pub inline: bool,
-    /// In the order of the debug information.
+    /// The entries in the order of the debug information.
     pub entries: Vec<Point>,
     pub exits: Vec<Point>,
     pub dropped: Dropped,
 }
 
-/// Copies and boundaries that are no sites, by reason.
+/// Copies and boundaries that did not become sites, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
     pub copies: u32,
@@ -25,12 +25,12 @@ pub struct Dropped {
     pub duplicates: u32,
     /// Ranges that do not end with an instruction, of copies whose caller cannot be read.
     pub undecodable: u32,
-    /// Copies whose caller's control flow is not known, and why not in the first case.
+    /// Copies whose caller's control flow is not known, and the reason for the first of them.
     pub unread: u32,
     pub why_unread: Option<Undecodable>,
-    /// Ways out that no probe can be put on.
+    /// Exits on which no probe can be put.
     pub lost: u32,
-    /// Ways out that are those of another copy too, which begins elsewhere.
+    /// Exits that are also those of another copy, which begins elsewhere.
     pub shared: u32,
 }
 
@@ -52,7 +52,7 @@ impl Dropped {
         reasons.join(", ")
     }
 
-    /// What is to be told with -v, a line each.
+    /// Remarks for -v, one line each.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if let Some(why) = self.why_unread {

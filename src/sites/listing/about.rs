@@ -1,4 +1,4 @@
-//! sites/listing/about.rs: what is known of the instruction that a kinst probe is at.
+//! sites/listing/about.rs: what is known of the instruction of a kinst probe.
 
 use super::Place;
 use super::opened::Opened;
@@ -10,18 +10,18 @@ use crate::sites::code::decode;
 use crate::sites::symtab::Symbol;
 use crate::sites::target::Kernel;
 
-/// For a listing.
+/// The instruction of a probe, for a listing.
 #[derive(Clone, Debug, Default)]
 pub struct About {
-    /// In the running kernel, or in the file of a kernel that does not run; `None`: the kernel does not show it.
+    /// The address in the running kernel, or in the file of a kernel that does not run; `None` if the kernel hides it.
     pub address: Option<u64>,
-    /// The instruction; `None`: there is no file with it.
+    /// The instruction; `None` if there is no file with it.
     pub text: Option<String>,
     pub place: Option<Place>,
-    /// The innermost first; the last one is the function. Empty: the debug information does not say.
+    /// The innermost first; the last one is the function. Empty if the debug information has none.
     pub frames: Vec<Frame>,
-    /// The copies that are entered there, also those that have no instructions, and those that begin at a static key, which
-    /// another place stands in for.
+    /// The copies that are entered there, including those that have no instructions, and those that begin at a static
+    /// key, for which this probe stands in.
     pub entered: Vec<Frame>,
 }
 
@@ -36,7 +36,7 @@ impl<'k> Answers<'k> {
         Answers { kernel, opened: Opened::new(kernel) }
     }
 
-    /// `None`: its function is not there.
+    /// Describes the instruction of a probe; `None` if its function does not exist.
     pub fn about(&mut self, probe: &Probe) -> Option<About> {
         let (module, symbol) = self.place(probe)?;
         let offset = probe.place.offset()?;
@@ -68,7 +68,7 @@ impl<'k> Answers<'k> {
     fn place(&self, probe: &Probe) -> Option<(usize, Symbol)> {
         let modules = self.kernel.modules_matching(&probe.name.module);
         let named = self.kernel.functions_named(&modules, &probe.name.function);
-        // Of namesakes the probe's address tells which one it is.
+        // Among namesakes, the probe's address determines which one it is.
         let here = |(module, symbol): &(usize, Symbol)| {
             self.kernel.run_time(*module, symbol.address).unwrap_or(0) == probe.place.func().unwrap_or(0)
         };
@@ -84,7 +84,7 @@ impl<'k> Answers<'k> {
 }
 
 impl Kernel {
-    /// An instruction of a function as text; `live`: as it is in memory, where a module is linked.
+    /// An instruction of a function as text; `live`: as it is in memory, where a module has been linked.
     pub(in crate::sites) fn insn_text(
         &self,
         module: usize,
@@ -121,7 +121,7 @@ impl Kernel {
         decode::text_with(&insn.bytes, at, &name)
     }
 
-    /// The target of a jump or call: inside the function an offset, which is how probes count; else a name.
+    /// The target of a jump or call: inside the function with its offset, which is how probes count, otherwise a name.
     fn target_name(&self, module: usize, from: &Symbol, target: u64) -> Option<String> {
         let symbols = self.symbols(module)?;
         let inside = target.wrapping_sub(from.address) < from.size;

@@ -22,23 +22,23 @@ pub struct Listing {
     pub module: String,
     /// The function that has the code, as a probe description names it.
     pub function: String,
-    /// Where it begins: in the running kernel, or in the file of a kernel that does not run.
+    /// The start of the function: in the running kernel, or in the file of a kernel that does not run.
     pub address: u64,
     pub size: u64,
-    /// The listing is of a copy, or of that part of it that is in this function.
+    /// Set if the listing is of a copy, or of the part of it that is in this function.
     pub copy: Option<Copy>,
-    /// Where the source defines what is listed.
+    /// The source line that defines what is listed.
     pub source: Option<Place>,
-    /// What is in memory now; else the file is all there is.
+    /// Whether the instructions are those in memory now rather than those of the file.
     pub live: bool,
     pub instructions: Vec<Listed>,
 }
 
-/// What is inlined, and where it is entered.
+/// The inlined function of a copy, and where it is entered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copy {
     pub function: String,
-    /// The function around it: not the one that has the code of its unlikely parts.
+    /// The function around it, not the one that has its unlikely parts.
     pub caller: String,
     pub entry: u64,
 }
@@ -46,16 +46,16 @@ pub struct Copy {
 /// One instruction.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// In bytes from the function: the name of its kinst probe.
+    /// In bytes from the start of the function: the name of its kinst probe.
     pub offset: u32,
     pub address: u64,
     pub bytes: Vec<u8>,
     pub text: String,
     pub place: Option<Place>,
-    /// The innermost first; the last one is the function. Empty: the debug information does not say.
+    /// The innermost first; the last one is the function. Empty if the debug information has none.
     pub frames: Arc<Vec<Frame>>,
     pub refused: Option<Refused>,
-    /// Only where the file is all there is.
+    /// Set only where there is nothing but the file.
     pub rewritten: Option<Rewriting>,
     pub fentry: bool,
 }
@@ -68,15 +68,15 @@ pub enum Refused {
     ByFile(Refusal),
 }
 
-/// What came of it.
+/// The result of a disassembly.
 #[derive(Clone, Debug, Default)]
 pub struct Disassembly {
     pub listings: Vec<Listing>,
-    /// What could not be listed, and why.
+    /// Reasons why something could not be listed.
     pub remarks: Vec<String>,
 }
 
-/// Answers about many functions; the debug information of a module is opened once.
+/// Disassembles many functions; the debug information of a module is opened once.
 pub struct Disassembler<'k> {
     kernel: &'k Kernel,
     lister: Lister<'k>,
@@ -112,7 +112,7 @@ impl<'k> Disassembler<'k> {
     }
 }
 
-/// How often the function is inlined, whether it also has code of its own or not.
+/// The number of copies of the function, whether or not it also has code of its own.
 pub fn times_inlined(kernel: &Kernel, description: &str) -> u32 {
     let (module, function) = split(description);
     kernel.copies(&kernel.modules_matching(module), function)
@@ -191,7 +191,8 @@ impl<'k> Lister<'k> {
         Ok(listings)
     }
 
-    /// What of it is in the function that is entered, then what is in others. Nothing: its code is gone.
+    /// The part of a copy in the function that is entered, then the parts in other functions. Empty if its code is
+    /// gone.
     fn copy(
         &mut self,
         module: usize,
@@ -209,7 +210,7 @@ impl<'k> Lister<'k> {
                 None => parts.push((symbol, vec![range.clone()])),
             }
         }
-        // Without instructions of its own it is entered at somebody else's.
+        // Without instructions of its own, it is entered at an instruction of the code around it.
         if parts[0].1.is_empty() {
             parts[0].1.push(copy.entry..copy.entry + 1);
         }
@@ -241,7 +242,7 @@ impl<'k> Lister<'k> {
         Ok(listings)
     }
 
-    /// What of the function is in a range of offsets.
+    /// The instructions of the function in a range of offsets.
     fn listing(
         &mut self,
         module: usize,
@@ -283,13 +284,13 @@ impl<'k> Lister<'k> {
         Listing { module, function: name, address, size: symbol.size, copy: None, source, live, instructions }
     }
 
-    /// What is in memory counts; the file is asked where the kernel cannot be.
+    /// The instructions of a function: from memory, or from the file where no kernel can be asked.
     fn code(&mut self, module: usize, symbol: &Symbol) -> Result<Code, Box<Diagnostic>> {
         let name = || self.kernel.symbols(module).map(|all| all.name(symbol)).unwrap_or_default();
         if let (Some(live), Some(address)) = (self.live, self.kernel.run_time(module, symbol.address)) {
             match live.instructions(address) {
                 Ok(insns) => return Ok(Code { insns, verdicts: None }),
-                // Where nothing can be traced, the file still tells what is there.
+                // Where nothing can be traced, the file still has the instructions.
                 Err(reason) => {
                     self.remarks.push(format!("{}: nothing of it can be traced: {reason}", name()))
                 }

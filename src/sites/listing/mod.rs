@@ -1,4 +1,4 @@
-//! sites/listing/: what `dtrace --disas` and the description of a probe are made of.
+//! sites/listing/: the contents of `dtrace --disas` and of the description of a probe.
 
 pub mod about;
 pub mod disas;

@@ -1,12 +1,12 @@
-//! sites/listing/opened.rs: debug information that stays open for the next question.
+//! sites/listing/opened.rs: debug information that stays open for the next query.
 
 use crate::dwarf::DebugInfo;
 use crate::sites::target::Kernel;
 
-/// The debug information of modules that have been asked about.
+/// The debug information of the modules that have been queried.
 pub(in crate::sites) struct Opened<'k> {
     kernel: &'k Kernel,
-    /// None where there is no debug information.
+    /// `None` where there is no debug information.
     modules: Vec<(usize, Option<DebugInfo<'k>>)>,
 }
 

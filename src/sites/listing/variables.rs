@@ -9,9 +9,9 @@ use crate::sites::catalog::Catalog;
 use crate::sites::symtab::Symbol;
 use crate::sites::target::Kernel;
 
-/// An instruction of a module, found.
+/// An instruction that was found in a module.
 struct Found<'q> {
-    /// Among those that were asked for.
+    /// The index among the sites that were asked for.
     index: usize,
     asked: &'q Site,
     module: usize,
@@ -19,7 +19,7 @@ struct Found<'q> {
 }
 
 impl Kernel {
-    /// One answer for each instruction, in their order. The debug information of each module is opened once.
+    /// The variables in scope at each instruction, in their order. The debug information of each module is opened once.
     pub fn scopes(&self, asked: &[Site]) -> Vec<Result<Scope, NoScope>> {
         let mut answers: Vec<Result<Scope, NoScope>> = Vec::with_capacity(asked.len());
         let mut found: Vec<Found<'_>> = Vec::new();
@@ -86,8 +86,8 @@ impl Kernel {
 }
 
 impl Kernel {
-    /// Sites at which all registers are as they are at the one that was asked for: those that an edge leads to from
-    /// a branch, and the static keys that control comes from.
+    /// Sites at which all registers have the same values as at `asked`: those that an edge leads to from a branch, and
+    /// the static keys from which control comes.
     fn same_state(&self, module: usize, symbol: &Symbol, asked: &Site) -> Vec<u64> {
         const FAR: usize = 4;
         let address = |offset: &u64| symbol.address.wrapping_add(*offset);
@@ -108,8 +108,8 @@ impl Kernel {
 }
 
 impl Catalog {
-    /// The instructions that a description of kinst names, each as a site that is no other one. An error is a description
-    /// that cannot be.
+    /// The instructions that a description of kinst names, each as a site that means no other one. An error is an
+    /// impossible description.
     pub fn instructions_named(&self, fields: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
         let mut named = Vec::new();
         for (of, symbol, probe) in self.kinst_probes(fields)? {

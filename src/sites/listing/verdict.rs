@@ -1,4 +1,4 @@
-//! sites/listing/verdict.rs: which instructions of a function can be traced, as far as the kernel's file tells.
+//! sites/listing/verdict.rs: which instructions of a function can be traced, according to the kernel's file.
 
 use crate::sites::code::classes;
 use crate::sites::code::decode::Insn;
@@ -7,18 +7,18 @@ use crate::sites::code::tables::Rewriting;
 use crate::sites::symtab::Symbol;
 use crate::sites::target::Kernel;
 
-/// What the file says of one instruction.
+/// The properties of one instruction according to the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     pub refused: Option<Refusal>,
-    /// The kernel writes something else there when it boots.
+    /// Set if the kernel rewrites it when it boots.
     pub rewritten: Option<Rewriting>,
-    /// It is the call of ftrace, or stands before it: it is traced by way of ftrace.
+    /// Whether it is the call of ftrace, or precedes it: it is then traced through ftrace.
     pub fentry: bool,
 }
 
 impl Kernel {
-    /// One for each of the function's instructions.
+    /// The verdicts on the function's instructions, one for each.
     pub(in crate::sites) fn verdicts(&self, module: usize, symbol: &Symbol, insns: &[Insn]) -> Vec<Verdict> {
         let name = self.symbols(module).map(|symbols| symbols.name(symbol)).unwrap_or_default();
         let tables = self.tables(module);
@@ -33,7 +33,7 @@ impl Kernel {
             if whole.is_some() {
                 return Verdict { refused: whole, rewritten, fentry: false };
             }
-            // The module lets ftrace make the hit at its site, and at the endbr64 before it.
+            // The module has ftrace make the hit at its site, and at the endbr64 before it.
             if fentry == Some(at) || fentry == Some(covered.end) && insn.offset == 0 {
                 return Verdict { fentry: true, ..Verdict::default() };
             }
@@ -51,7 +51,7 @@ impl Kernel {
     /// Why nothing of the function can be traced.
     fn whole(&self, module: usize, symbol: &Symbol, name: &str, start: u64) -> Option<Refusal> {
         let tables = self.tables(module);
-        // A compiler's copy or part is as much on the list as the function itself.
+        // A copy or part that the compiler made is blacklisted with the function itself.
         let listed = |address: u64| tables.is_blacklisted(address);
         let origin = name.split_once('.').filter(|_| !listed(start)).and_then(|(origin, _)| {
             let symbol = **self.symbols(module)?.named(origin).first()?;
@@ -76,7 +76,7 @@ impl Kernel {
     }
 }
 
-/// As kmod/arch/x86/trappath.c, which says how the names were found.
+/// A copy of the list in kmod/arch/x86/trappath.c, which explains how the names were found.
 const TRAP_PATH: &[&str] = &[
     "asm_exc_int3",
     "exc_int3",
@@ -139,7 +139,7 @@ const TRAP_PATH: &[&str] = &[
     "fred_exc",
 ];
 
-/// As kmod/arch/x86/trappath.c.
+/// A copy of the list in kmod/arch/x86/trappath.c.
 const NO_TRAP: &[&str] = &[
     "secondary_startup_64",
     "secondary_startup_64_no_verify",
@@ -184,7 +184,7 @@ const NO_TRAP: &[&str] = &[
     "swap_pages",
 ];
 
-/// By name without what a compiler adds for a copy or a part.
+/// Whether a list has the name without what a compiler adds for a copy or a part.
 fn is_listed(list: &[&str], name: &str) -> bool {
     list.contains(&name.split('.').next().unwrap_or(name))
 }

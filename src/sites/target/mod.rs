@@ -29,13 +29,13 @@ use crate::sites::kept::image::ImageIndex;
 use crate::sites::symtab::{Role, Symbol, Symbols};
 use unloaded::Unloaded;
 
-/// What `module` means in a description: `kernel` is another name of the kernel proper.
+/// The kernel proper as a description's module; `kernel` is another name of it.
 pub const KERNEL_PROPER: &str = "vmlinux";
 
-/// Is told what is waited for.
+/// Reports what the program is waiting for.
 pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
 
-/// A kernel that probes are looked for in.
+/// A kernel in which probes are looked up.
 pub struct Kernel {
     root: Root,
     /// The kernel proper first, then the modules by name.
@@ -46,17 +46,17 @@ pub struct Kernel {
     /// The hashes of all names, sorted.
     namesakes: OnceLock<Vec<u64>>,
     pub(super) unloaded: OnceLock<Unloaded>,
-    /// Whether a function that is not there is worth a search for what was meant.
+    /// Whether to search for what was meant when a function does not exist.
     pub(super) advice: bool,
-    /// Whom to tell that debuginfod is asked; none: it is not.
+    /// Reports that debuginfod is queried; `None` if it is not.
     ask: Option<Tell>,
-    /// A server did not answer: the next one is not asked.
+    /// Whether a server did not answer; no other is queried then.
     unanswered: AtomicBool,
     warnings: Mutex<Vec<Diagnostic>>,
     remarks: Mutex<Vec<String>>,
 }
 
-/// One module; the kernel proper is one too.
+/// One module; the kernel proper counts as one.
 pub struct Module {
     pub name: String,
     file: ModuleFile,
@@ -72,7 +72,7 @@ pub struct Module {
     references: OnceLock<Vec<(u64, Reference)>>,
 }
 
-/// What is kept on disk between runs.
+/// The data that is kept on disk between runs.
 #[derive(Default)]
 pub(super) struct Kept {
     pub cache: Option<Cache>,
@@ -91,15 +91,14 @@ pub struct Symbolized {
 }
 
 impl Kernel {
-    /// The kernel that runs, with the modules that are loaded now.
+    /// The running kernel, with the modules that are loaded now.
     pub fn running() -> Result<Kernel, Box<Diagnostic>> {
         let root = Root::running();
         let modules = root.loaded_modules();
         Ok(Kernel::new(root, modules))
     }
 
-    /// The kernel whose files are under `path`; `release` may be left to us when there is only one, or the newest is
-    /// meant.
+    /// The kernel whose files are under `path`; `release` may be omitted if there is only one, or to take the newest.
     pub fn sysroot(path: &Path, release: Option<&str>) -> Result<Kernel, Box<Diagnostic>> {
         let root = Root::sysroot(path, release).map_err(|error| Box::new(error.diagnostic()))?;
         let modules = root.modules().into_values().collect();
@@ -125,22 +124,22 @@ impl Kernel {
         }
     }
 
-    /// The same, with the indices of inlined functions kept between runs.
+    /// Keeps the indices of inlined functions between runs.
     pub fn with_cache(self, cache: Option<Cache>, watch: Option<Box<dyn Watch>>) -> Kernel {
         Kernel { kept: Kept { cache, watch, ..Kept::default() }, ..self }
     }
 
-    /// The same with a vmlinux that is not at its usual place.
+    /// Uses a vmlinux that is not at its usual place.
     pub fn with_vmlinux(self, path: Option<&Path>) -> Kernel {
         Kernel { root: self.root.with_vmlinux(path), ..self }
     }
 
-    /// The same, with debug information from the servers that the user names; `say` is told what is waited for.
+    /// Adds debug information from the servers that the user names; `say` reports what the program is waiting for.
     pub fn with_debuginfod(self, say: Tell) -> Kernel {
         Kernel { ask: Some(say), ..self }
     }
 
-    /// The same; what is not there is looked for elsewhere and under other names, or is taken as it is.
+    /// Sets whether what does not exist is looked for elsewhere and under other names.
     pub fn with_advice(self, advice: bool) -> Kernel {
         Kernel { advice, ..self }
     }
@@ -162,7 +161,7 @@ impl Kernel {
         &self.modules
     }
 
-    /// The modules that a description's field names, by their place in [`Kernel::modules`].
+    /// The modules that a description's field names, as indices into [`Kernel::modules`].
     pub fn modules_matching(&self, field: &str) -> Vec<usize> {
         let field = if field == "kernel" { KERNEL_PROPER } else { field };
         let pattern = Pattern::new(field);
@@ -174,13 +173,13 @@ impl Kernel {
         self.root.modules().contains_key(name)
     }
 
-    /// The modules of which there are files, and that are not loaded.
+    /// The modules that have files but are not loaded.
     pub(super) fn unloaded_files(&self) -> Vec<ModuleFile> {
         let loaded = |name: &str| self.modules.iter().any(|module| module.name == name);
         self.root.modules().into_values().filter(|file| !loaded(&file.name)).collect()
     }
 
-    /// Which package brings the debug information on this distribution.
+    /// The command that installs the debug information on this distribution.
     pub fn debug_package(&self) -> String {
         let release = self.release();
         let text = std::fs::read_to_string(self.root.path("/etc/os-release")).unwrap_or_default();
@@ -195,7 +194,7 @@ impl Kernel {
         }
     }
 
-    /// Refuses a kernel that hides its addresses: nothing could be armed.
+    /// Refuses a kernel that hides its addresses, since nothing could be armed.
     pub fn require_addresses(&self) -> Result<(), Box<Diagnostic>> {
         let known = self.symbols(0).is_some_and(|symbols| {
             symbols.iter().next().is_some_and(|(_, symbol)| self.run_time(0, symbol.address).is_some())
@@ -231,12 +230,12 @@ impl Kernel {
         })
     }
 
-    /// What is wrong but not in the way: debug files of another build. Each is told once.
+    /// Takes the problems that do not stop a run, such as debug files of another build. Each is reported once.
     pub fn take_warnings(&self) -> Vec<Diagnostic> {
         std::mem::take(&mut self.warnings.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
 
-    /// For `-v`: what was left out, and why.
+    /// Takes the remarks for `-v`: what was left out, and why.
     pub fn take_remarks(&self) -> Vec<String> {
         std::mem::take(&mut self.remarks.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
@@ -254,7 +253,7 @@ impl Kernel {
         self.debug_search(module).found.as_ref()
     }
 
-    /// The same, with where it was looked for.
+    /// The image with the debug information of a module, and the places where it was looked for.
     pub fn debug_search(&self, module: usize) -> &Searched {
         let this = &self.modules[module];
         this.debug.get_or_init(|| {
@@ -281,23 +280,23 @@ impl Kernel {
         })
     }
 
-    /// Whom to tell that servers are asked, if the user names any and they answer.
+    /// The report for queries to servers, if the user names any and they answer.
     fn asks(&self) -> Option<&Tell> {
         let say = self.ask.as_ref().filter(|_| self.servers().is_some())?;
         (!self.is_unanswered()).then_some(say)
     }
 
-    /// The servers that may have what no file has.
+    /// The servers that may have what is in no file.
     pub(super) fn servers(&self) -> Option<String> {
         self.ask.as_ref().and_then(|_| debuginfod::servers())
     }
 
-    /// Something may be missing only because a server was not reached.
+    /// Whether something may be missing only because a server was not reached.
     pub(super) fn is_unanswered(&self) -> bool {
         self.unanswered.load(Ordering::Relaxed)
     }
 
-    /// The build id of a file without debug information, for a server; in a sysroot nothing else tells it.
+    /// The build id of a file without debug information, for a server; a sysroot has no other source of it.
     fn id_of_file(&self, module: usize) -> Option<BuildId> {
         match module {
             _ if self.is_running() => None,
@@ -306,7 +305,7 @@ impl Kernel {
         }
     }
 
-    /// The build id that a file must have; a sysroot asks for none.
+    /// The build id that a file must have; `None` in a sysroot.
     pub fn build_id(&self, module: usize) -> Option<BuildId> {
         match module {
             _ if !self.is_running() => None,
@@ -346,8 +345,8 @@ impl Kernel {
         );
     }
 
-    /// Where an address of [`Kernel::symbols`] is in the running kernel; in a sysroot, the address in the file.
-    /// `None`: the kernel does not show it.
+    /// Converts an address of [`Kernel::symbols`] to the running kernel's; in a sysroot it is that of the file. `None`
+    /// if the kernel hides it.
     pub fn run_time(&self, module: usize, address: u64) -> Option<u64> {
         if !self.is_running() {
             return Some(address);
@@ -375,7 +374,7 @@ impl Kernel {
         image.is_x86_64().then(|| image.code_at(address))?.and_then(|code| code.get(..len))
     }
 
-    /// The file of the module that has its instructions, and an address of [`Kernel::symbols`] there.
+    /// The file that has the module's instructions, and an address of [`Kernel::symbols`] converted to that file's.
     pub(super) fn in_code(&self, module: usize, address: u64) -> Option<(&Image, u64)> {
         let named = self.debug(module);
         let image = match named {
@@ -393,7 +392,8 @@ impl Kernel {
         Some((image, address))
     }
 
-    /// The same backwards: the file with the code may place its sections elsewhere than the one with the symbols.
+    /// The inverse of [`Kernel::in_code`]: the file with the code may place its sections elsewhere than the one with
+    /// the symbols.
     pub(super) fn out_of_code(&self, module: usize, address: u64) -> u64 {
         let named = self.debug(module);
         let code = named.filter(|image| image.has_code()).or_else(|| self.binary(module));
@@ -405,7 +405,7 @@ impl Kernel {
         moved.unwrap_or(address)
     }
 
-    /// What a call or jump of a module's file leads to, by the addresses of its bytes in that file.
+    /// The target of a call or jump in a module's file, by the addresses of its bytes in that file.
     pub(super) fn reference(&self, module: usize, bytes: Range<u64>) -> Option<&Reference> {
         let this = &self.modules[module];
         let references = this.references.get_or_init(|| {
@@ -416,7 +416,7 @@ impl Kernel {
         references.get(first).filter(|(field, _)| *field < bytes.end).map(|(_, reference)| reference)
     }
 
-    /// The lists that the module keeps of places in its text.
+    /// The module's own lists of places in its text.
     pub(super) fn tables(&self, module: usize) -> &Tables {
         let this = &self.modules[module];
         this.tables.get_or_init(|| {
@@ -448,8 +448,8 @@ impl Kernel {
         if let Some(directory) = self.directory() {
             return directory.is_shared(hash(name));
         }
-        // By hash: with 600,000 names of a sysroot a map of strings takes longer than the walk. Two names with one hash
-        // are only told apart more than is needed.
+        // By hash: with 600,000 names of a sysroot, a map of strings takes longer than the walk. Two names with one
+        // hash are merely qualified without need.
         let hashes = self.namesakes.get_or_init(|| {
             let mut hashes: Vec<u64> = (0..self.modules.len())
                 .into_par_iter()
@@ -474,12 +474,13 @@ impl Kernel {
         }
     }
 
-    /// What was seen of one of these files when it was found; `None`: it was only named.
+    /// The stamp of one of these files when it was found; `None` if it was only named.
     pub(super) fn seen(&self, module: usize, path: &Path) -> Option<Stamp> {
         self.modules[module].file.seen(path)
     }
 
-    /// The module as it is loaded, with its instructions; its symbols where there is no file of debug information.
+    /// The file of the module as it is loaded, with its instructions; with its symbols too if there is no file of debug
+    /// information.
     pub fn binary(&self, module: usize) -> Option<&Image> {
         let this = &self.modules[module];
         let image = this.binary.get_or_init(|| {
@@ -494,12 +495,12 @@ impl Kernel {
         self.kallsyms.get_or_init(|| {
             let text =
                 if self.is_running() { std::fs::read_to_string("/proc/kallsyms") } else { Ok(String::new()) };
-            // Of the kernel proper its file tells more.
+            // The file of the kernel proper has more than kallsyms.
             Symbols::of_kallsyms(&text.unwrap_or_default(), self.debug(0).is_none())
         })
     }
 
-    /// How far the kernel proper was moved when it was loaded (KASLR).
+    /// The distance by which the kernel proper was moved when it was loaded (KASLR).
     fn slide(&self) -> Option<u64> {
         *self.slide.get_or_init(|| {
             let linked = self.symbols(0)?.text_start()?;
@@ -542,7 +543,7 @@ impl Module {
     }
 }
 
-/// The kernel writes its list of symbols as it is read, and `_text` stands near the start: the rest is not asked for.
+/// The kernel generates its list of symbols while it is read, and `_text` is near the start: the rest is not read.
 fn running_text_start() -> Option<u64> {
     use std::io::BufRead;
     let file = std::fs::File::open("/proc/kallsyms").ok()?;

@@ -1,4 +1,4 @@
-//! sites/target/naming.rs: an address as a probe description names it, never a namesake's.
+//! sites/target/naming.rs: the name of an address in a probe description, never that of a namesake.
 
 use super::Kernel;
 use crate::probe::{Site, Target};
@@ -6,14 +6,14 @@ use crate::sites::FoundSite;
 use crate::sites::flow::points::Point;
 use crate::sites::symtab::Symbol;
 
-/// How a function is written in a description.
+/// A function as it is written in a description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionRef {
     pub function: String,
     pub module_needed: bool,
 }
 
-/// The name of a function in a description, split: `show#2` is the second of its namesakes in address order.
+/// Splits the name of a function in a description: `show#2` is the second of its namesakes in address order.
 pub fn split_ordinal(function: &str) -> (&str, Option<usize>) {
     match function.rsplit_once('#') {
         Some((name, ordinal)) if !name.is_empty() => match ordinal.parse() {
@@ -25,8 +25,8 @@ pub fn split_ordinal(function: &str) -> (&str, Option<usize>) {
 }
 
 impl Kernel {
-    /// The shortest name by which only this function is meant. Among namesakes of one module it is the position in
-    /// address order, as livepatch counts; the kernel proper stands before all modules.
+    /// The shortest name that means only this function. Among namesakes of one module it has the position in address
+    /// order, as livepatch counts; the kernel proper comes before all modules.
     pub(in crate::sites) fn function_ref(&self, module: usize, symbol: &Symbol) -> Option<FunctionRef> {
         let symbols = self.symbols(module)?;
         let name = symbols.name(symbol);
@@ -58,7 +58,7 @@ impl Kernel {
         }
     }
 
-    /// The function that contains an address of code that stays.
+    /// The function that contains an address, unless its code is freed.
     pub(in crate::sites) fn caller(&self, module: usize, address: u64) -> Result<&Symbol, NoSite> {
         let symbol = self.symbols(module).and_then(|symbols| symbols.containing(address));
         match symbol {
@@ -97,8 +97,8 @@ impl Kernel {
         Ok(FoundSite { site, ..found })
     }
 
-    /// Where an edge leads, as its description names it. A namesake need not be told apart: only one address is where
-    /// the branch goes.
+    /// The end of an edge, as its description names it. A namesake needs no ordinal: the branch goes to only one
+    /// address.
     pub(in crate::sites) fn target(&self, module: usize, from: u64, to: u64) -> Option<Target> {
         let symbols = self.symbols(module)?;
         let own = symbols.containing(from)?;
@@ -110,12 +110,12 @@ impl Kernel {
     }
 }
 
-/// Why an address is no site.
+/// Why an address is not a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoSite {
     /// In a section that is freed after boot.
     Freed,
-    /// Outside every function: code that the linker took away.
+    /// Outside every function: code that the linker removed.
     Dead,
 }
 

@@ -15,12 +15,12 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InFunction {
     pub name: String,
-    /// From the function's first byte.
+    /// Bytes from the function's start.
     pub offset: u64,
 }
 
 impl Program {
-    /// `None`: not a file that can be read as such.
+    /// Returns `None` if the file cannot be read as ELF.
     pub fn open(path: &Path) -> Option<Program> {
         let image = Image::open(path).ok()?;
         let symbols = Symbols::of_image(&image, Role::Program).ok()?;
@@ -39,7 +39,7 @@ impl Program {
 mod tests {
     use super::*;
 
-    /// This very program, and a function of it.
+    /// Looks up a function of this very program.
     #[test]
     fn our_own_functions() {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();

@@ -1,4 +1,4 @@
-//! sites/target/refusals.rs: why a kernel cannot answer: a module or its debug information is not there.
+//! sites/target/refusals.rs: why a kernel cannot answer: a module or its debug information is missing.
 
 use super::{KERNEL_PROPER, Kernel};
 use crate::debuginfo::{D_DEBUGINFO, OWN_MODULE};
@@ -23,7 +23,7 @@ pub fn no_module(kernel: &Kernel, module: &str) -> Diagnostic {
     }
 }
 
-/// Nothing tells the inlined copies.
+/// The inlined copies are not known.
 pub fn no_debug_information(kernel: &Kernel, module: usize, function: &str, out_of_line: bool) -> Diagnostic {
     let searched = kernel.debug_search(module);
     let name = &kernel.modules()[module].name;
@@ -49,7 +49,7 @@ pub fn no_debug_information(kernel: &Kernel, module: usize, function: &str, out_
     error
 }
 
-/// The modules that were looked at.
+/// The modules that were searched, as text.
 pub fn place(kernel: &Kernel, modules: &[usize]) -> String {
     match modules {
         [one] => format!(" in {}", kernel.modules()[*one].name),

@@ -1,4 +1,4 @@
-//! sites/target/unloaded.rs: the functions of modules that are not loaded, to say which module to load.
+//! sites/target/unloaded.rs: the functions of modules that are not loaded, for advice on which module to load.
 
 use rayon::prelude::*;
 
@@ -6,7 +6,8 @@ use super::Kernel;
 use crate::debuginfo::{Image, ModuleFile};
 use crate::sites::kept::directory::hash;
 
-/// By hash: of a thousand modules it is one table, and a program may ask for many names that are not there.
+/// The functions by hash: for a thousand modules it is one table, and a program may name many functions that do not
+/// exist.
 #[derive(Default)]
 pub(in crate::sites) struct Unloaded {
     modules: Vec<String>,
@@ -15,7 +16,7 @@ pub(in crate::sites) struct Unloaded {
 }
 
 impl Unloaded {
-    /// As far as it can be told without unpacking any module.
+    /// Reads the functions as far as that is possible without unpacking any module.
     fn read(files: &[ModuleFile]) -> Unloaded {
         let functions_of = |(at, file): (usize, &ModuleFile)| -> Vec<(u64, usize)> {
             let path = file.debug.as_ref().or(file.binary.as_ref());

@@ -1,21 +1,21 @@
 //! types/btf/format.rs: the bytes of a BTF file: header, records, what follows each kind of record.
 //!
-//! As Documentation/bpf/btf.rst of the kernel describes it, little-endian.
+//! The format is that of Documentation/bpf/btf.rst in the kernel, little-endian.
 
 use std::fmt;
 use std::ops::Range;
 
 const MAGIC: u16 = 0xeb9f;
-/// Of a record: name, info, size or type.
+/// The size of a record's name, info, and size or type.
 const HEAD: usize = 12;
 
-/// Why a file is no BTF.
+/// Why a file is not BTF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Other first bytes, or the other byte order.
     Magic,
     Version(u8),
-    /// The sections that the header tells are not in the file.
+    /// The sections that the header describes are not in the file.
     Truncated,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// Where the two sections are in the file.
+/// The ranges of the two sections in the file.
 #[derive(Clone, Debug)]
 pub struct Header {
     types: Range<usize>,
@@ -72,12 +72,12 @@ pub enum Kind {
     Enum,
     Forward,
     Typedef,
-    /// const, volatile, restrict or a tag of a type: says nothing about how a value is read.
+    /// const, volatile, restrict or a tag of a type: does not affect how a value is read.
     Modifier,
     Function,
     Prototype,
     Variable,
-    /// A section of variables, or a tag of a declaration: no type.
+    /// A section of variables, or a tag of a declaration: not a type.
     Other,
     Float,
     Enum64,
@@ -106,7 +106,7 @@ impl Kind {
     }
 }
 
-/// Bytes behind the head of a record.
+/// The number of bytes after the head of a record.
 fn tail(info: u32) -> Option<usize> {
     let count = (info & 0xffff) as usize;
     Some(match info >> 24 & 0x1f {
@@ -119,7 +119,7 @@ fn tail(info: u32) -> Option<usize> {
     })
 }
 
-/// Where each record begins, as far as the section makes sense.
+/// The offsets of the records, up to the first one that is damaged.
 pub fn record_offsets(types: &[u8]) -> Vec<u32> {
     let mut offsets = Vec::with_capacity(types.len() / 24);
     let mut at = 0;
@@ -161,7 +161,7 @@ impl<'a> Reader<'a> {
         u32_at(self.head, 4).unwrap_or(0)
     }
 
-    /// The offset of the name, and what the record says.
+    /// The offset of the name, and the contents.
     pub fn record(&self) -> Option<(u32, Record<'a>)> {
         let info = self.info();
         let flag = info >> 31 != 0;
@@ -195,10 +195,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What a type is. Numbers are those of other types, 0 for void.
+/// The contents of a type. Numbers are those of other types, 0 for void.
 #[derive(Clone, Debug)]
 pub enum Record<'a> {
-    /// `bits` from `bit_offset` on are its value.
+    /// The value has `bits` bits, from `bit_offset` on.
     Int {
         bytes: u32,
         signed: bool,
@@ -241,7 +241,7 @@ pub enum Record<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Fields<'a> {
     tail: &'a [u8],
-    /// Offsets have the length of a bit-field in their upper byte.
+    /// Whether offsets have the length of a bit-field in their upper byte.
     bits: bool,
 }
 
@@ -250,7 +250,7 @@ pub struct Field {
     pub name: u32,
     pub ty: u32,
     pub bit_offset: u32,
-    /// 0: no bit-field, as far as the record says.
+    /// 0: not a bit-field, as far as the record shows.
     pub bits: u32,
 }
 
@@ -276,7 +276,7 @@ impl<'a> Values<'a> {
     pub fn iter(self) -> impl Iterator<Item = (u32, i64)> + 'a {
         self.tail.chunks_exact(if self.wide { 12 } else { 8 }).filter_map(move |chunk| {
             let low = u32_at(chunk, 4)?;
-            // An enum of four bytes is an int, as D sees it. Whether it has negative values BTF tells only since 6.0.
+            // An enum of four bytes is an int in D. BTF records whether it has negative values only since 6.0.
             let value = match self.wide {
                 true => i64::from(u32_at(chunk, 8)?) << 32 | i64::from(low),
                 false => i64::from(low as i32),

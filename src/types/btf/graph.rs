@@ -8,11 +8,11 @@ use crate::parser::ast::TagKind;
 use crate::types::intrinsic::{self, Intrinsic};
 use crate::types::{Int, Member, Prototype, Tagged, Type, TypeId, TypeOrigin, TypeSource};
 
-/// Steps from a type to what it is made of, and structs without a name inside each other: files whose types go in
-/// circles end here.
+/// The most steps from a type to its parts, and the most structs without a name inside each other: files whose types go
+/// in circles end here.
 const MAX_DEPTH: usize = 48;
 const MAX_NESTING: usize = 12;
-/// Members of one struct, those of its structs without a name included.
+/// The most members of one struct, including those of its structs without a name.
 const MAX_MEMBERS: usize = 1 << 16;
 
 impl Btf {
@@ -21,7 +21,7 @@ impl Btf {
         self.find(Group::Named, name).next().map(|(id, _)| self.ty(id))
     }
 
-    /// A struct, union or enum of this file; one that is defined goes before a forward declaration.
+    /// A struct, union or enum of this file; a definition takes precedence over a forward declaration.
     pub fn tagged(&self, kind: TagKind, name: &str) -> Option<Type> {
         let fits = self.find(Group::Tagged, name).filter(|(_, record)| is_kind(record, kind));
         let (mut forward, mut defined) = (None, None);
@@ -56,7 +56,7 @@ impl Btf {
         Some(Prototype { params, returns: self.ty(returns) })
     }
 
-    /// The names that [`Btf::named`] knows.
+    /// The names that [`Btf::named`] finds.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.members_of(Group::Named).map(|(_, name)| name)
     }
@@ -101,7 +101,7 @@ impl Btf {
         Tagged { kind, name: name.to_owned(), id, bytes: bytes.map(u64::from) }
     }
 
-    /// The members of a struct or union; those of a member without a name stand in its place.
+    /// The members of a struct or union; a member without a name is replaced by its own members.
     pub fn members(&self, id: u32) -> Vec<Member> {
         let mut members = Vec::new();
         self.push_members(id, 0, MAX_NESTING, &mut members);
@@ -152,7 +152,7 @@ impl Btf {
         }
     }
 
-    /// Without const, volatile and the like.
+    /// The type without const, volatile and the like.
     fn unmodified(&self, id: u32) -> u32 {
         let step = |id: &u32| match self.record(*id) {
             Some((_, Record::Modifier(to))) => Some(to),
@@ -161,7 +161,7 @@ impl Btf {
         std::iter::successors(Some(id), step).take(MAX_DEPTH).last().unwrap_or(id)
     }
 
-    /// Without typedefs too.
+    /// The type without typedefs either.
     fn resolved(&self, id: u32) -> u32 {
         let step = |id: &u32| match self.record(*id) {
             Some((_, Record::Modifier(to) | Record::Typedef(to))) => Some(to),
@@ -180,7 +180,7 @@ fn is_kind(record: &Record<'_>, kind: TagKind) -> bool {
     }
 }
 
-/// Of a struct, union or forward declaration.
+/// The kind of a struct, union or forward declaration.
 fn kind_of(record: &Record<'_>) -> TagKind {
     match record {
         Record::Struct { union: true, .. } | Record::Forward { union: true } => TagKind::Union,
@@ -190,7 +190,7 @@ fn kind_of(record: &Record<'_>) -> TagKind {
 
 /// C has several ways to write an integer type, and BTF has another: `long unsigned int`.
 ///
-/// Kernels since 6.2 are compiled with an unsigned char; D's char is signed, and it is what strings are made of.
+/// Kernels since 6.2 are compiled with an unsigned char; D's char is signed, and strings consist of it.
 pub(crate) fn integer(name: &str, bytes: u32, signed: bool) -> Type {
     let name = match name {
         "char" => return intrinsic::CHAR,

@@ -1,9 +1,9 @@
-//! types/btf/index.rs: types by name: made for a group of kinds when the first name of it is asked for.
+//! types/btf/index.rs: types by name: made for a group of kinds when the first name of it is looked up.
 
 use super::Btf;
 use super::format::Kind;
 
-/// What shares a name space, or is only ever asked for together.
+/// Kinds that share a name space, or are only ever looked up together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
     /// int, float, typedef
@@ -29,8 +29,8 @@ impl Group {
     }
 }
 
-/// Hashes of names with the numbers of their types, sorted: a vector of numbers is sorted in a fraction of the time that
-/// a map of strings takes to fill. Two names with one hash are told apart by who asks.
+/// Hashes of names with the numbers of their types, sorted: a vector of numbers is sorted in a fraction of the time
+/// that a map of strings takes to fill. The caller distinguishes names that have one hash.
 pub(super) struct Index(Vec<(u32, u32)>);
 
 impl Index {

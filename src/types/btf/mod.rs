@@ -13,23 +13,23 @@ use index::{Group, Index};
 
 /// One file of types: of the kernel proper, or of a module, whose types continue those of the kernel proper.
 ///
-/// Everything that is in the file is doubted: an offset or number that leads nowhere is as good as no type.
+/// Nothing in the file is trusted: an offset or number that leads nowhere is the same as no type.
 pub struct Btf {
     bytes: Box<dyn AsRef<[u8]> + Send + Sync>,
     header: Header,
     base: Option<Arc<Btf>>,
-    /// Which of the kernel's files it is, for the handles of its types.
+    /// The file's number among the kernel's, for the handles of its types.
     number: u16,
     first_type: u32,
     first_string: u32,
-    /// By number of the type, from `first_type`: where its record begins in the section of types.
+    /// The offset of each record in the section of types, by number of the type from `first_type`.
     offsets: Vec<u32>,
     indices: [OnceLock<Index>; Group::COUNT],
 }
 
 impl Btf {
-    /// Only the heads of the records are looked at. Where a record is of an unknown kind the file ends for us, as
-    /// nothing says how long that record is.
+    /// Reads only the heads of the records. The first record of an unknown kind ends the file, as its length is not
+    /// known.
     pub fn parse(
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,
         base: Option<Arc<Btf>>,
@@ -51,7 +51,7 @@ impl Btf {
         })
     }
 
-    /// The number behind the last type.
+    /// The number after the last type.
     fn end(&self) -> u32 {
         self.first_type.saturating_add(self.offsets.len() as u32)
     }
@@ -72,7 +72,7 @@ impl Btf {
         }
     }
 
-    /// Name and contents of a type; `None` for void and for a number that no type has.
+    /// Name and contents of a type; `None` for void and for a number without a type.
     pub fn record(&self, id: u32) -> Option<(&str, Record<'_>)> {
         let owner = self.owner(id);
         let (name, record) = owner.reader(id)?.record()?;
@@ -84,7 +84,7 @@ impl Btf {
         Reader::at(self.header.types((*self.bytes).as_ref()), at as usize)
     }
 
-    /// A name; empty where there is none, or what is there is no text.
+    /// A name; empty if there is none, or if it is not text.
     pub fn string(&self, offset: u32) -> &str {
         match &self.base {
             Some(base) if offset < self.first_string => base.string(offset),
