@@ -27,7 +27,7 @@ fn read(text: &str, origin: Origin) -> Result<Program, ParseError> {
     parse(&sources, file, &options).map(|parsed| parsed.program)
 }
 
-/// The tree without its spans.
+/// Returns the tree without its spans.
 fn shape(program: &Program) -> String {
     let all = format!("{program:#?}");
     all.lines().filter(|line| !line.trim_start().starts_with("span: ")).collect::<Vec<_>>().join("\n")
@@ -83,7 +83,7 @@ fn long_is_not_deep() {
     read(&format!("{}END {{ }}", "BEGIN, ".repeat(n)), Origin::Script).unwrap();
 }
 
-/// Each of these would take minutes if something looked ahead over the rest of the text again and again.
+/// Each of these would take minutes if the parser scanned the rest of the text again and again.
 #[test]
 fn time_is_linear() {
     let n = 200_000;
@@ -213,14 +213,15 @@ fn type_name() -> impl Strategy<Value = TypeName> {
         1 => literal_node().prop_map(|size| Derived::Array(Some(Box::new(size)))),
     ];
     let simple = (type_spec(), prop::collection::vec(step.clone(), 0..4)).prop_map(|(specs, derived)| {
-        // `name [` is an identifier with an index (§2.1, rule 5), so a typedef's array is not written in one go.
+        // `name [` is an identifier with an index (§2.1, rule 5), so an array of a typedef is not written without a
+        // declarator.
         let named = specs.iter().any(|spec| matches!(spec, TypeSpec::Name(_)));
         let pointer = derived.iter().any(|step| matches!(step, Derived::Pointer { .. }));
         let derived = if named && !pointer { Vec::new() } else { derived };
         TypeName { specs: specs.into_iter().map(spanned).collect(), derived, span: nowhere() }
     });
     let name = prop::option::of(Just(spanned("p".to_owned())));
-    // `name [` again: a typedef's name and a declared array.
+    // The same for a parameter: a typedef's name and a declared array.
     let param = (simple.clone(), name).prop_map(|(ty, name)| Param {
         storage: None,
         name: name.filter(|_| ty.derived.is_empty()),
@@ -271,7 +272,7 @@ fn unary_op() -> impl Strategy<Value = UnaryOp> {
     prop::sample::select(vec![PreInc, PreDec, AddrOf, Deref, Plus, Neg, BitNot, Not, Sizeof, Stringof])
 }
 
-/// A division by zero is not read.
+/// Avoids a division by zero, which the parser refuses.
 fn readable(op: BinaryOp, right: &Expr) -> BinaryOp {
     if constant::check_divisor(op, right).is_ok() { op } else { BinaryOp::Sub }
 }
@@ -343,7 +344,7 @@ fn program() -> impl Strategy<Value = Program> {
     prop::collection::vec(clause().prop_map(Item::Clause), 1..3).prop_map(|items| Program { items })
 }
 
-/// Pieces of D and of what is nearly D.
+/// Generates pieces of D and of text that is nearly D.
 fn soup() -> impl Strategy<Value = String> {
     let pieces = vec![
         "BEGIN",
@@ -444,7 +445,7 @@ fn origin() -> impl Strategy<Value = Origin> {
     ])
 }
 
-/// Reads a text; errors must render, programs must print and parse back.
+/// Parses a text; errors must render, programs must print and parse back.
 fn survives(text: &str, origin: Origin) {
     let (sources, file) = sources(text, origin);
     match read(text, origin) {
