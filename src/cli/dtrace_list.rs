@@ -63,7 +63,7 @@ fn places(run: &Run, probes: &[Probe]) -> Result<Vec<String>, Failed> {
     let instruction = |(probe, about): (&Probe, &Option<About>)| {
         let about = about.as_ref()?;
         let inner = about.frames.iter().map(|frame| frame.die).collect::<Vec<u64>>();
-        // A copy without instructions is entered at an instruction of other code; that one's are shown if it is
+        // A copy without instructions is entered at an instruction of another copy, which is shown instead if it is
         // entered there too.
         let with_code = about.entered.iter().any(|frame| inner.contains(&frame.die));
         let empty = about.entered.first().filter(|_| !with_code);
