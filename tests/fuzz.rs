@@ -1,4 +1,4 @@
-//! tests/fuzz.rs: what the fuzzers found is found no more: fuzz/regressions/TARGET/ holds an input for each.
+//! tests/fuzz.rs: regressions found by the fuzzers: fuzz/regressions/TARGET/ holds an input for each.
 
 #[path = "../fuzz/src/lib.rs"]
 mod fuzz;

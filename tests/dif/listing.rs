@@ -16,7 +16,7 @@ fn every_instruction() {
     insta::assert_snapshot!(disasm::difo(10, &difo));
 }
 
-/// What no compiler makes still has a listing, and says what it is.
+/// Code that no compiler generates still has a listing that shows what it is.
 #[test]
 fn broken_objects() {
     let words =
