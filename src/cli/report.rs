@@ -74,7 +74,7 @@ pub fn in_color(to: &impl IsTerminal) -> bool {
     !no_color && to.is_terminal()
 }
 
-/// Writes to standard error; a closed pipe is no reason to stop.
+/// Writes to standard error, and ignores a closed pipe.
 fn write(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

@@ -500,7 +500,7 @@ proptest! {
     }
 }
 
-/// The layout of a text, and the shape of its tree.
+/// Returns the layout of a text, and the shape of its tree.
 fn laid_out(text: &str) -> (String, String) {
     let (sources, file) = sources(text, Origin::Script);
     let macros = Macros { arguments: vec!["word".to_owned(), "-5".to_owned()], ..Macros::default() };
@@ -532,7 +532,7 @@ fn the_layout_of_the_snapshots_programs_is_canonical() {
     }
 }
 
-/// What may stand between two tokens.
+/// Generates text that is allowed between two tokens.
 fn gap() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         " ",
@@ -548,7 +548,8 @@ fn gap() -> impl Strategy<Value = &'static str> {
 }
 
 proptest! {
-    /// Whatever blanks and comments stand between the tokens of a program, its tree stays, and its layout is one.
+    /// Whatever blanks and comments are between the tokens of a program, its tree is the same, and so is its
+    /// layout.
     #[test]
     fn layouts_are_canonical(program in program(), gaps in prop::collection::vec(gap(), 1..40)) {
         let text = pretty::clauses(&program);
@@ -562,7 +563,7 @@ proptest! {
         let mut spread = String::new();
         let tokens = tape.iter().flatten().flat_map(|item| &item.tokens);
         for ((_, span), gap) in tokens.zip(gaps.iter().cycle()) {
-            // A control line or comment behind a slash makes another thing of it.
+            // After a slash, a control line or comment would change its meaning.
             spread += if spread.ends_with('/') { "\n" } else { gap };
             spread += &text[span.start as usize..span.end as usize];
             spread += if spread.ends_with('/') { "" } else { " " };

@@ -171,7 +171,7 @@ pub(in crate::typeck) fn in_user_memory(value: &Expr) -> bool {
     value.ty.is_user() || there && value.ty.is_by_ref()
 }
 
-/// Whether evaluating it twice is no different from once: variables, members and sums of them.
+/// Whether evaluating it twice is the same as once: variables, members and sums of them.
 fn is_pure(value: &Expr) -> bool {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
