@@ -95,8 +95,7 @@ fn children() -> Duration {
 }
 
 /// Measures `struct task_struct` and its members, from BTF read as from /sys/kernel/btf/vmlinux; and for comparison
-/// the
-/// members of all named structs.
+/// the members of all named structs.
 fn types(criterion: &mut Criterion) {
     let Some(sysroot) = std::env::var_os("KINST_BENCH_SYSROOT").map(PathBuf::from) else {
         eprintln!("types: left out, as KINST_BENCH_SYSROOT names no kernel");

@@ -303,8 +303,7 @@ fn detour_fault(first: u64, said: &Said, bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// Whether the code there does what the instruction does, and continues where it would. If the instruction is not
-/// the
-/// `last`, the next one must follow it there too.
+/// the `last`, the next one must follow it there too.
 fn runs_in(insn: &Instruction, flow: u8, there: &mut Elsewhere<'_>, last: bool) -> bool {
     let mut step = || there.step();
     let next = insn.next_ip();

@@ -38,8 +38,7 @@ fn inlinecall(arguments: &[&str]) -> Ran {
     run(env!("CARGO_BIN_EXE_inlinecall"), arguments)
 }
 
-/// Checks that the command fails with this status, with all of this on standard error and nothing on standard
-/// output.
+/// Checks that the command fails with this status, with all of this on standard error and nothing on standard output.
 #[track_caller]
 fn refused(arguments: &[&str], status: i32, says: &[&str]) {
     let ran = dtrace(arguments);
@@ -127,8 +126,7 @@ fn every_option_works_or_is_refused() {
 }
 
 /// -L and syslibdir: libraries are read in the order of their dependencies; one with an unmet dependency is left
-/// out, one
-/// with an error is named.
+/// out, one with an error is named.
 #[test]
 fn libraries_of_a_directory_are_read() {
     let (dir, path) = file("b.d", "#pragma D depends_on library a.d\ninline int twice[int x] = x + one;\n");

@@ -161,8 +161,7 @@ impl Model {
     }
 
     /// Returns the entry of a copy's instructions, which may not be the one with the smallest address: it is the
-    /// first of
-    /// those that dominate the most of them.
+    /// first of those that dominate the most of them.
     fn entered(&self, set: &BTreeSet<usize>) -> Option<usize> {
         let all = self.reached(0, None);
         let reached: Vec<usize> = set.iter().copied().filter(|insn| all.contains(insn)).collect();
@@ -173,8 +172,7 @@ impl Model {
         reached.iter().copied().max_by_key(|insn| (dominated(*insn), std::cmp::Reverse(*insn)))
     }
 
-    /// Walks at random, and counts executions of the instruction, entries and exits. `None` if the walk did not
-    /// finish.
+    /// Walks at random, and counts executions of the instruction, entries and exits. `None` if the walk did not finish.
     fn walk(
         &self,
         random: &mut Random,

@@ -1,6 +1,5 @@
 //! tests/locals.rs: the locations of a kernel's variables, compared with `perf probe -D 'function $params'`; and
-//! the number
-//! of parameters of inlined copies whose location at the entry can be read.
+//! the number of parameters of inlined copies whose location at the entry can be read.
 
 #[path = "support/needs.rs"]
 mod needs;
@@ -208,8 +207,7 @@ fn a_copy_is_the_one_that_was_asked_for() {
     let inner = shown(asked("resubmit", 16, None));
     assert_eq!(inner, "positive in checked in resubmit: number the value %rdx + 1");
     assert_eq!(shown(asked("resubmit", 16, Some("positive"))), inner);
-    // Its variables exist only between two statements of one instruction: a constant, and a structure in a
-    // register.
+    // Its variables exist only between two statements of one instruction: a constant, and a structure in a register.
     let entered = shown(asked("accessed", 45, Some("young")));
     assert_eq!(entered, "young in accessed: pte in %rbx, shift the constant 5");
     assert_eq!(

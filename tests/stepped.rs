@@ -141,10 +141,8 @@ fn disassembled(program: &str) -> Vec<(String, Range<u64>, BTreeSet<u64>)> {
 }
 
 /// The shapes, each called a known number of times. The debug information decides what is one call, and does not
-/// always
-/// give its beginning; but a call is left as often as it is entered. When clang unrolls a loop, it makes one copy
-/// of all
-/// repetitions, and one entry counts for them all.
+/// always give its beginning; but a call is left as often as it is entered. When clang unrolls a loop, it makes one
+/// copy of all repetitions, and one entry counts for them all.
 #[test]
 fn shapes() {
     let source = support("shapes.c");

@@ -1,6 +1,5 @@
 //! tests/sweep.rs: all inlined functions of a kernel and of a hundred of its modules: each lookup succeeds, and
-//! each site
-//! is an instruction for objdump.
+//! each site is an instruction for objdump.
 
 #[path = "support/needs.rs"]
 mod needs;
@@ -23,8 +22,7 @@ type Place = (u32, u64);
 #[derive(Default)]
 struct Disassembly {
     instructions: HashSet<Place>,
-    /// Ranges from an instruction that objdump does not know to the end of the function: there it may be out of
-    /// step.
+    /// Ranges from an instruction that objdump does not know to the end of the function: there it may be out of step.
     unknown: Vec<(u32, Range<u64>)>,
     /// By name; several if there are namesakes.
     symbols: HashMap<String, Vec<Place>>,

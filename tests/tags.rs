@@ -1,10 +1,8 @@
 //! tests/tags.rs: programs and the tag of their first error, through the whole pipeline; every tag has a rendered snapshot or a reason.
 //!
 //! A line of `tests/tags/*.txt` is a tag (or OK) and a program; `¶` is a newline. `E:` before the tag: the rest is
-//! an
-//! expression, which is put in many places of a program. `A[one,two]:` are arguments of the script,
-//! `X[name=value]:` an
-//! option.
+//! an expression, which is put in many places of a program. `A[one,two]:` are arguments of the script,
+//! `X[name=value]:` an option.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;

@@ -98,8 +98,7 @@ fn symbols(vmlinux: &Path) -> BTreeMap<String, Vec<u64>> {
     symbols
 }
 
-/// Returns the places where perf would put probes: the number of lines for each `symbol+offset`. `None` without
-/// perf.
+/// Returns the places where perf would put probes: the number of lines for each `symbol+offset`. `None` without perf.
 fn perf(vmlinux: &Path, function: &str) -> Option<BTreeMap<(String, u64), usize>> {
     let arguments = ["probe", "-k", vmlinux.to_str()?, "--max-probes", "100000", "-D", function];
     let output = Command::new("perf").args(arguments).output().ok()?;
@@ -130,8 +129,7 @@ fn is_part(symbol: &str, function: &str) -> bool {
 }
 
 /// Returns the addresses that a line of perf may mean: those of the symbol, and those of its clones, since perf
-/// uses the
-/// function's name in the debug information.
+/// uses the function's name in the debug information.
 fn places(symbols: &BTreeMap<String, Vec<u64>>, symbol: &str, offset: u64) -> [BTreeSet<u64>; 2] {
     let range = symbols.range(symbol.to_owned()..).take_while(|(name, _)| name.starts_with(symbol));
     let at = |wanted: &dyn Fn(&str) -> bool| -> BTreeSet<u64> {
@@ -155,8 +153,7 @@ enum Class {
     /// perf lists the cut-off part of a function (`f.part.0`) too, where no call of it begins.
     Part,
     /// In a weak function that another definition has replaced: its code exists, but nothing calls it. perf writes
-    /// its
-    /// name, and so would probe the namesake; we make no site.
+    /// its name, and so would probe the namesake; we make no site.
     Replaced,
     /// A call by a macro on the line that defines the function: perf mistakes it for the function itself.
     OnItsLine,
@@ -552,8 +549,7 @@ fn frames_and_lines_are_those_of_addr2line() {
         frames += ours.len();
         deepest = deepest.max(ours.len());
         // Assembly, and functions that the compiler merged with identical ones: they have a symbol and lines, but
-        // no entry;
-        // binutils uses the symbol.
+        // no entry; binutils uses the symbol.
         if ours.is_empty() && theirs.len() == 1 {
             nameless += 1;
         } else if !are_same(&ours, &theirs) {

@@ -73,8 +73,7 @@ fn whole(sources: &mut Sources, file: FileId) {
     }
 }
 
-/// Whether there are declarations of variables or types between the clauses. They end in a semicolon outside
-/// braces.
+/// Whether there are declarations of variables or types between the clauses. They end in a semicolon outside braces.
 fn declared(text: &str) -> bool {
     let text = unquoted(text);
     text.rsplit('}').next().is_some_and(|rest| rest.contains(';')) || {

@@ -47,8 +47,7 @@ const SECTIONS: [&str; 7] = [
 ];
 
 /// Changes a file: the first byte chooses the file and the second the part to change; then come pairs of a place
-/// and a
-/// value. Two more bytes at the end may cut the file.
+/// and a value. Two more bytes at the end may cut the file.
 fn changed(data: &[u8]) -> Option<Image> {
     changed_of(&FILES, &SECTIONS, data)
 }
@@ -76,8 +75,7 @@ fn part_of(bytes: &[u8], sections: &[&str], part: u8) -> Option<(usize, usize)> 
         return Some((0, bytes.len()));
     };
     // These are the section headers of a file that was just made: 64 bytes each; the index of the name section is
-    // one of the
-    // last fields of the file's header.
+    // one of the last fields of the file's header.
     let word = |at: usize, len: usize| -> usize {
         bytes[at..at + len].iter().rev().fold(0, |value, byte| value << 8 | usize::from(*byte))
     };

@@ -65,8 +65,7 @@ fn run(run: &mut Run) -> Result<u8, Failed> {
     }
 }
 
-/// Runs -e, which needs only the compiler. With the module loaded, a description that matches nothing is an error
-/// too.
+/// Runs -e, which needs only the compiler. With the module loaded, a description that matches nothing is an error too.
 fn compile_only(run: &mut Run) -> Result<u8, Failed> {
     let compiled = run.compile(0)?;
     if run.options.text(key::SYSROOT).is_none() && !run.options.flag(key::ZDEFS) && run.device().is_ok() {

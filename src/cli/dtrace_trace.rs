@@ -132,8 +132,7 @@ fn allow_destructive(run: &Run, program: &Program) -> Result<(), Failed> {
 }
 
 /// Returns the first action that needs -w. system() and freopen() belong to the consumer: without arguments they
-/// have no
-/// action in the kernel.
+/// have no action in the kernel.
 fn destructive(program: &Program) -> Option<String> {
     program.clauses.iter().find_map(|clause| {
         let by_kernel = clause.actions.iter().find(|action| action.kind.is_destructive());
@@ -280,8 +279,7 @@ fn report_left_out(run: &Run, left_out: &[String]) {
 }
 
 /// Returns the first description of the script of which nothing is left: for `kinst::f:return`, the descriptions of
-/// all
-/// places that it was expanded to.
+/// all places that it was expanded to.
 fn nothing_left<'a>(compiled: &Compiled, plan: &'a Plan, refused: &'a [Refused]) -> Vec<&'a Matched> {
     let mut lost = plan.lost(refused).peekable();
     let mut written: Vec<(usize, Vec<&Matched>)> = Vec::new();

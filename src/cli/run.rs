@@ -332,8 +332,7 @@ impl Run {
 fn macro_variables(target: u32) -> Vec<(String, i64)> {
     use rustix::process as os;
     // Not by getsid() and the like: rustix panics at 0, which the kernel returns for a session begun outside the
-    // process's
-    // PID namespace.
+    // process's PID namespace.
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     let field = |number: usize| {

@@ -45,8 +45,7 @@ pub(super) struct Object<'g, 'p> {
 
 impl Object<'_, '_> {
     /// Evaluates an expression into a register that the caller owns. No register is owned during the call: values
-    /// that the
-    /// caller still needs are held.
+    /// that the caller still needs are held.
     pub fn eval(&mut self, expr: &Expr) -> Result<Reg> {
         match &expr.kind {
             ExprKind::Int(value) => self.constant(*value),
@@ -117,8 +116,7 @@ impl Object<'_, '_> {
     }
 
     /// Evaluates both operands into owned registers. The left one is evaluated first, unless only the other order
-    /// fits the
-    /// free registers and makes no observable difference.
+    /// fits the free registers and makes no observable difference.
     pub fn pair(&mut self, left: &Expr, right: &Expr) -> Result<(Reg, Reg)> {
         let (l, r) = (need(left), need(right));
         if l.max(r + 1) > self.regs.free_count() && r > l && is_pure(left) && is_pure(right) {
@@ -170,9 +168,8 @@ impl Object<'_, '_> {
         Ok(reg)
     }
 
-    /// Makes sure that conditional code moves no value that was held before it: on the other path the value would
-    /// not be
-    /// in its slot.
+    /// Makes sure that conditional code moves no value that was held before it: on the other path the value
+    /// would not be in its slot.
     pub fn before_branch(&mut self, conditional: &Expr) -> Result<()> {
         let room = self.regs.free_count();
         if need(conditional) <= room {

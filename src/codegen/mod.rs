@@ -45,8 +45,7 @@ pub fn generate(program: &typed::Program) -> Result<dif::Program> {
 }
 
 /// Checks that a variable can hold its type. A string that does not fit is truncated; anything else is held whole
-/// or
-/// not at all.
+/// or not at all.
 fn fits(variable: &typed::Variable, program: &typed::Program) -> Result<()> {
     let most = u64::from(dif::verify::MAX_VALUE);
     let whole =

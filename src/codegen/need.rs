@@ -3,8 +3,7 @@
 use crate::typeck::typed::{Bits, Expr, ExprKind, Place};
 
 /// Returns the Sethi-Ullman number for the order in which expr.rs evaluates, including the temporary registers of
-/// keys,
-/// conversions and copies.
+/// keys, conversions and copies.
 pub(super) fn need(expr: &Expr) -> usize {
     match &expr.kind {
         ExprKind::Int(_) | ExprKind::Str(_) | ExprKind::Builtin(_) => 1,

@@ -266,8 +266,7 @@ fn named(spec: &TypeSpec) -> Value {
     Value { bits: 0, bytes, signed }
 }
 
-/// Casts a value. A narrowing cast truncates it; a widening one first reduces it to what the narrower type can
-/// hold.
+/// Casts a value. A narrowing cast truncates it; a widening one first reduces it to what the narrower type can hold.
 fn cast(value: Value, to: Value) -> Value {
     let keep = if to.bytes >= 8 { value } else { to };
     Value { bits: extend(value.bits, keep.bytes, keep.signed), ..to }

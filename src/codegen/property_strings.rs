@@ -1,8 +1,7 @@
 //! codegen/property_strings.rs: a property test: DIF of random string expressions against an evaluator of their tree.
 //!
 //! The evaluator uses Rust strings and the language's definitions, and nothing of the machine. No expression
-//! assigns to a
-//! variable that it also reads: a string variable is read through its address.
+//! assigns to a variable that it also reads: a string variable is read through its address.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -296,8 +295,7 @@ fn parent(path: &str) -> String {
     }
 }
 
-/// Removes `//`, `/./` and `/x/..`, one after the other. A trailing slash stays, and a relative path stays
-/// relative.
+/// Removes `//`, `/./` and `/x/..`, one after the other. A trailing slash stays, and a relative path stays relative.
 fn clean(path: &str) -> String {
     let mut path = path.to_owned();
     loop {

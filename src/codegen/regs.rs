@@ -5,8 +5,7 @@ use crate::dif::insn::{REGISTERS, Reg};
 /// The registers %r1 to %r7 and the values that wait while others are computed.
 ///
 /// A register is *owned* by the code that allocated it until it is freed or held. A *held* value waits to be used,
-/// and may
-/// be moved to a slot. No register is owned while a subexpression is generated.
+/// and may be moved to a slot. No register is owned while a subexpression is generated.
 #[derive(Debug, Default)]
 pub(super) struct Registers {
     used: [bool; REGISTERS as usize],

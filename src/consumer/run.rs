@@ -208,8 +208,7 @@ impl State {
     }
 
     /// Waits until there is something to do. The device stays readable once the state is DRAINING, so a cycle that
-    /// finds no
-    /// record after a wake-up checks the state.
+    /// finds no record after a wake-up checks the state.
     fn wait(&mut self, kernel: &dyn Tracing, watch: &Watch<'_>, busy: bool) {
         let until = self.next_status.min(self.next_aggregations);
         let mut timeout = until.saturating_duration_since(Instant::now());

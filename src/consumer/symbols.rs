@@ -31,8 +31,7 @@ pub trait Symbols {
     fn kernel(&self, address: u64) -> Option<KernelSymbol>;
     fn user(&self, pid: u64, address: u64) -> Option<UserPlace>;
     /// Reads the mappings of a process, as it may end before its addresses are looked up. Returns the number of
-    /// files that
-    /// it has mapped as code; 0 if its program is not in memory yet, or no longer.
+    /// files that it has mapped as code; 0 if its program is not in memory yet, or no longer.
     fn look(&self, _pid: u64) -> usize {
         1
     }

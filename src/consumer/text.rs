@@ -272,8 +272,7 @@ impl<'p> Consumer<'p> {
     }
 }
 
-/// Prints agghist: one bar for each key of one aggregation whose values are numbers; returns false if it is not
-/// such.
+/// Prints agghist: one bar for each key of one aggregation whose values are numbers; returns false if it is not such.
 fn print_bars(out: &mut Text, rows: &[Row<'_>], keys: &[Display], zoom: bool, symbols: &dyn Symbols) -> bool {
     let mut bars = Vec::new();
     let mut normal = 1;

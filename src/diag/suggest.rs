@@ -51,8 +51,7 @@ impl Measure {
         Measure { name, other: Vec::new(), before: Vec::new(), last: Vec::new(), row: Vec::new() }
     }
 
-    /// Computes only a band of `most` cells beside the diagonal, so that 100,000 symbols are searched in
-    /// milliseconds.
+    /// Computes only a band of `most` cells beside the diagonal, so that 100,000 symbols are searched in milliseconds.
     fn distance(&mut self, other: &str, most: usize) -> Option<usize> {
         // Most differ in length by more than that.
         if other.is_ascii() && other.len().abs_diff(self.name.len()) > most {

@@ -16,8 +16,7 @@ pub struct Record {
 pub struct ClauseLayout {
     /// One per action; `None` if it records nothing or is part of an aggregation's key.
     pub records: Vec<Option<Record>>,
-    /// The size of the payload in bytes, a multiple of 8. If it is 0 without [`Clause::record`], no record is
-    /// written.
+    /// The size of the payload in bytes, a multiple of 8. If it is 0 without [`Clause::record`], no record is written.
     pub size: u32,
 }
 

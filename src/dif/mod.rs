@@ -97,8 +97,7 @@ pub struct Type {
     /// Whether the value is an address, at which there are `size` bytes.
     pub by_ref: bool,
     pub by_user_ref: bool,
-    /// The size in bytes. By value it is 0 (void), 1, 2, 4 or 8; a string of size 0 has the size of option
-    /// `strsize`.
+    /// The size in bytes. By value it is 0 (void), 1, 2, 4 or 8; a string of size 0 has the size of option `strsize`.
     pub size: u32,
 }
 

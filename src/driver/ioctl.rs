@@ -223,8 +223,7 @@ impl Mapping {
     /// loaded.
     fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping is page-aligned, `length` bytes long, and lives as long as `self`; the kernel's
-        // writes to it
-        // are seen as atomic writes of 64 bits.
+        // writes to it are seen as atomic writes of 64 bits.
         unsafe { std::slice::from_raw_parts(self.address.as_ptr(), self.length / 8) }
     }
 }
@@ -251,9 +250,8 @@ fn open_error(errno: Errno) -> Error {
     }
 }
 
-/// Converts a refusal. A program that is too large is not a compiler bug; if no part of it is named, its buffers
-/// are too
-/// large.
+/// Converts a refusal. A program that is too large is not a compiler bug; if no part of it is named, its
+/// buffers are too large.
 fn refusal(error: uapi::Error) -> Error {
     match (uapi::Verify(error.code), error.difo, error.index) {
         (uapi::Verify::LIMIT, uapi::NONE, uapi::NONE) => Error::Buffers,

@@ -114,9 +114,8 @@ impl Process {
     }
 }
 
-/// Terminates a command that still runs when tracing ends, as the reference implementation does; a grabbed process
-/// is
-/// left alone.
+/// Terminates a command that still runs when tracing ends, as the reference implementation does; a grabbed
+/// process is left alone.
 impl Drop for Process {
     fn drop(&mut self) {
         let Some(started) = self.started.as_mut() else { return };

@@ -195,8 +195,7 @@ impl Tracing for Session {
     }
 }
 
-/// Maps the ring of each possible CPU. A number without a CPU has no ring; without any ring, a session cannot
-/// trace.
+/// Maps the ring of each possible CPU. A number without a CPU has no ring; without any ring, a session cannot trace.
 fn rings(device: &Device) -> Result<Vec<(u32, MappedRing)>, Error> {
     let mut rings = Vec::new();
     let mut refused = None;

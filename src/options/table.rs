@@ -44,8 +44,7 @@ pub enum When {
     Run,
     /// At any time, also by setopt().
     Dynamic,
-    /// A dtrace option that does nothing here, with the reason: programs that set it compile, but cannot be
-    /// enabled.
+    /// A dtrace option that does nothing here, with the reason: programs that set it compile, but cannot be enabled.
     Refused(&'static str),
 }
 
@@ -74,8 +73,7 @@ const fn rate(min: u64, max: u64) -> Kind {
 }
 
 /// All options, by name. (Spec: dtrace's options, the D language §8.) Oracle's options about BPF, CTF archives,
-/// locked
-/// memory and its own paths are accepted and have no effect here.
+/// locked memory and its own paths are accepted and have no effect here.
 pub const TABLE: &[Spec] = &[
     row("agghist", Kind::Flag, When::Dynamic, ""),
     row("aggpack", Kind::Flag, When::Refused("it is not there yet"), ""),

@@ -1,8 +1,7 @@
 //! parser/ast.rs: the tree of a D program as it was written.
 //!
 //! Macro arguments are substituted, comments are dropped, and literals keep their text; parentheses have no nodes.
-//! Names
-//! are not resolved.
+//! Names are not resolved.
 
 use crate::probe::Fields;
 use crate::source::{Span, Spanned};

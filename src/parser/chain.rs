@@ -16,8 +16,7 @@ impl Chain {
     }
 
     /// Adds an operator and an operand. All operators associate to the left: one that binds at least as strongly as
-    /// `op` now
-    /// has its right operand.
+    /// `op` now has its right operand.
     pub fn push(mut self, op: BinaryOp, operand: Expr) -> Result<Chain, ParseError> {
         while self.waiting.last().is_some_and(|(_, waiting)| waiting.level() >= op.level()) {
             self = self.fold()?;

@@ -13,8 +13,7 @@ pub fn check_divisor(op: BinaryOp, right: &Expr) -> Result<(), ParseError> {
     }
 }
 
-/// Evaluates in 64 bits, wrapping. A divisor is the operand of only one operator, so each is visited once per
-/// level.
+/// Evaluates in 64 bits, wrapping. A divisor is the operand of only one operator, so each is visited once per level.
 fn value(expr: &Expr) -> Option<i64> {
     match &expr.kind {
         ExprKind::Int { value, .. } => Some(*value as i64),

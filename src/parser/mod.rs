@@ -31,15 +31,13 @@ use lex::{ItemStart, Lexer, Mode};
 use print::layout;
 
 /// The maximum number of levels in a tree. Later stages recurse: in a debug build each level costs them some 8 kB
-/// of
-/// stack, and a Rust thread has 2 MB.
+/// of stack, and a Rust thread has 2 MB.
 pub const MAX_DEPTH: usize = 200;
 
 /// What a compilation needs before it reads the text.
 pub struct ParseOptions<'a> {
     pub macros: &'a Macros,
-    /// Whether a name is a type, for the lexer. It must be false for the names of D's variables, functions and
-    /// actions.
+    /// Whether a name is a type, for the lexer. It must be false for the names of D's variables, functions and actions.
     pub is_type_name: &'a dyn Fn(&str) -> bool,
     pub settings: Settings,
 }
@@ -57,8 +55,7 @@ pub struct Parsed {
 pub struct Stopped {
     pub error: ParseError,
     /// The complete external declarations. If the declaration with the error already had sizeof or offsetof
-    /// expressions, a
-    /// clause of these comes last.
+    /// expressions, a clause of these comes last.
     pub read: ast::Program,
     /// Whether the error is one of the whole text.
     pub at_end: bool,

@@ -548,8 +548,7 @@ fn gap() -> impl Strategy<Value = &'static str> {
 }
 
 proptest! {
-    /// Whatever blanks and comments are between the tokens of a program, its tree is the same, and so is its
-    /// layout.
+    /// Whatever blanks and comments are between the tokens of a program, its tree is the same, and so is its layout.
     #[test]
     fn layouts_are_canonical(program in program(), gaps in prop::collection::vec(gap(), 1..40)) {
         let text = pretty::clauses(&program);

@@ -8,8 +8,7 @@ use crate::sites::{Boundary, FoundSite, FunctionSites, InlineProbe, SiteIndex, S
 use crate::sugar::plain;
 
 /// Runs the pass. A description whose function the index does not know is kept if the index returns no sites, and
-/// is an
-/// error if the index refuses it.
+/// is an error if the index refuses it.
 pub fn expand(
     program: plain::Program<ProbeDesc>,
     index: &dyn SiteIndex,

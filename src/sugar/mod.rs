@@ -13,8 +13,7 @@ use crate::sites::SiteIndex;
 pub use error_guard::Session;
 
 /// Applies every rewrite once to one program. Each takes the output of the one before it, so that none can be left
-/// out.
-/// The meaning of a clause at each of its places is not a rewrite of the text, but a question of types:
+/// out. The meaning of a clause at each of its places is not a rewrite of the text, but a question of types:
 /// typeck/place/fan_out.rs.
 ///
 /// `session` is what earlier programs of the same run have already done; the caller passes it on.

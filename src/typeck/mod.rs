@@ -80,9 +80,8 @@ impl Default for Env<'_> {
     }
 }
 
-/// Checks a whole program: declarations first, then the clauses in order, as a variable's type is fixed by the
-/// first
-/// assignment.
+/// Checks a whole program: declarations first, then the clauses in order, as a variable's type is fixed by
+/// the first assignment.
 pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> {
     let mut checker = Checker::new(env);
     for library in env.libraries {
@@ -108,8 +107,7 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
 }
 
 /// Makes the checks that the reference implementations make while they read: if a text has a syntax error further
-/// on,
-/// these errors come first. `whole`: the text was read to its end.
+/// on, these errors come first. `whole`: the text was read to its end.
 pub fn check_read(program: &plain::Program, env: &Env<'_>, whole: bool) -> Result<()> {
     let mut checker = Checker::new(env);
     for library in env.libraries {
@@ -237,8 +235,7 @@ impl<'a> Checker<'a> {
     }
 
     /// sizeof and offsetof of types are numbers as soon as they are read. A type that is defined inside one is left
-    /// for
-    /// later: it can be defined only once.
+    /// for later: it can be defined only once.
     fn check_sizes(&mut self, expr: &ast::Expr) -> Result<()> {
         let mut result = Ok(());
         visit::each_operand(expr, &mut |operand| {
@@ -277,10 +274,8 @@ impl<'a> Checker<'a> {
     }
 
     /// The actions come first, so that the predicate may use what they assign. If they need a variable that nothing
-    /// has
-    /// assigned, the predicate may be what assigns it: then it comes first. The checks that actions make of their
-    /// arguments
-    /// come after all expressions.
+    /// has assigned, the predicate may be what assigns it: then it comes first. The checks that actions make of
+    /// their arguments come after all expressions.
     fn check_clause(&mut self, clause: &plain::Clause) -> Result<typed::Clause> {
         self.probes = Some(clause.probes.clone());
         let before = self.names.mark();

@@ -1,7 +1,6 @@
 //! typeck/typed.rs: the tree after checking: names resolved, a type on every node, constants folded.
 //! Values are 64 bits wide, extended from their type; arithmetic does not narrow them. Where a value must be
-//! narrowed
-//! there is a `Convert`, pointer arithmetic is scaled, and `p->m`, `p[i]`, `&x` are loads and sums.
+//! narrowed there is a `Convert`, pointer arithmetic is scaled, and `p->m`, `p[i]`, `&x` are loads and sums.
 
 use crate::attributes::Attributes;
 use crate::diag::Diagnostic;

@@ -1,8 +1,6 @@
 //! tests/support/needs.rs: what tests need of the machine. A test that cannot run without it reports that here, and
-//! returns:
-//! with `KINST_REQUIRE=1` that is a failure; else a line in the file that `KINST_SKIPPED` names, which `cargo xtask
-//! test`
-//! counts.
+//! returns: with `KINST_REQUIRE=1` that is a failure; else a line in the file that `KINST_SKIPPED` names, which
+//! `cargo xtask test` counts.
 
 #![allow(dead_code, reason = "each test needs some of it")]
 
@@ -27,8 +25,7 @@ pub fn missing(what: &str, how: &str) {
     }
 }
 
-/// Returns the test's name: it has a thread named after it, or is the only one of its process, whose argument names
-/// it.
+/// Returns the test's name: it has a thread named after it, or is the only one of its process, whose argument names it.
 fn name_of_the_test() -> String {
     let thread = std::thread::current().name().filter(|name| *name != "main").map(str::to_owned);
     let argument = || std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
@@ -62,8 +59,7 @@ pub fn kernel(name: &str) -> Option<PathBuf> {
     root
 }
 
-/// Returns the kernels that `KINST_KERNELS` names; without it all installed ones, of which the stable one is
-/// required.
+/// Returns the kernels that `KINST_KERNELS` names; without it all installed ones, of which the stable one is required.
 #[track_caller]
 pub fn kernels() -> Vec<(&'static str, PathBuf)> {
     let named = std::env::var("KINST_KERNELS").ok();

@@ -28,8 +28,7 @@ pub fn lower(parameters: Lquantize, index: usize) -> i64 {
 }
 
 /// Returns the lower bounds of llquantize()'s buckets between the first (below them all) and the last (above them
-/// all),
-/// and the bound of the last.
+/// all), and the bound of the last.
 pub fn bounds(parameters: Llquantize) -> (Vec<i64>, i64) {
     const MOST: i128 = 1 << 64;
     let (factor, steps) = (i128::from(parameters.factor.max(2)), i128::from(parameters.steps.max(1)));

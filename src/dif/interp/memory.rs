@@ -190,8 +190,7 @@ impl State {
     }
 
     /// Returns the value, or the address of the copy if it is held by reference. A variable that was never assigned
-    /// is 0,
-    /// except that a static one held by reference exists from the start, filled with zeros.
+    /// is 0, except that a static one held by reference exists from the start, filled with zeros.
     pub(super) fn variable(&mut self, key: &Key) -> u64 {
         if !self.values.contains_key(key) && is_static(key) && self.by_ref(key).is_some() {
             let size = self.by_ref(key).map_or(0, |(size, _)| size);

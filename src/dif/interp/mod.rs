@@ -1,8 +1,7 @@
 //! dif/interp/: the reference interpreter: the behaviour of a DIFO, written from the specification alone.
 //!
 //! It is not used in production. It is the second opinion on the kernel's interpreter and on the code generator, so
-//! it
-//! prefers the plainest way to the fastest.
+//! it prefers the plainest way to the fastest.
 
 mod json;
 mod memory;
@@ -116,8 +115,7 @@ pub fn recorded(
 
 #[derive(Clone, Copy, Default)]
 struct Flags {
-    /// Less, as signed numbers: the sign and the overflow of the difference combined, as no branch tests either
-    /// alone.
+    /// Less, as signed numbers: the sign and the overflow of the difference combined, as no branch tests either alone.
     negative: bool,
     zero: bool,
     carry: bool,

@@ -216,8 +216,7 @@ impl Cpu<'_> {
         }
     }
 
-    /// Returns the next token. A NULL `text` continues after the last one; the result is NULL when there are no
-    /// more.
+    /// Returns the next token. A NULL `text` continues after the last one; the result is NULL when there are no more.
     fn strtok(&mut self, text: u64, delimiters: u64) -> Result<u64, Trouble> {
         let whole = u64::from(self.memory.strsize) - 1;
         let start = if text == 0 { self.memory.token } else { Some((text, whole)) };
@@ -299,8 +298,7 @@ fn parse_number(text: &[u8], base: u64) -> i64 {
     if negative { value.wrapping_neg() as i64 } else { value as i64 }
 }
 
-/// Returns a substring. A negative start counts from the end; a negative length leaves out that many bytes at the
-/// end.
+/// Returns a substring. A negative start counts from the end; a negative length leaves out that many bytes at the end.
 fn substring(text: &[u8], start: i64, length: Option<i64>) -> Vec<u8> {
     let size = text.len() as i64;
     let from = if start < 0 { start.saturating_add(size) } else { start };

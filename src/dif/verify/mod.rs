@@ -1,8 +1,7 @@
 //! dif/verify/: verification of an image: the same checks, in the same order, as in the kernel's verifier.
 //!
 //! The kernel does not rely on it. It is a second opinion: an invalid image is refused here first, with a name for
-//! the
-//! reason, and the two verifiers are tested against each other.
+//! the reason, and the two verifiers are tested against each other.
 
 mod clauses;
 mod insns;
@@ -232,8 +231,7 @@ fn bytes_of(header: &uapi::Image, ty: &uapi::Dtype) -> u32 {
     if ty.kind == 1 && ty.size == 0 { header.strsize } else { ty.size }
 }
 
-/// Whether the kind is known and `func` is valid for it. The requirements of places are checked when they are
-/// armed.
+/// Whether the kind is known and `func` is valid for it. The requirements of places are checked when they are armed.
 fn is_source(probe: &uapi::Probe) -> bool {
     match probe.kind {
         uapi::P_PROFILE | uapi::P_TICK => {

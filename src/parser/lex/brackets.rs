@@ -7,8 +7,7 @@ use crate::parser::error::ParseError;
 use crate::source::Span;
 
 /// The limit on operators that surround a token: a bound on the depth of any tree that the grammar can have built,
-/// so that
-/// dropping a half-built one cannot exhaust the stack.
+/// so that dropping a half-built one cannot exhaust the stack.
 const MOST_OPERATORS: usize = 4000;
 
 /// An open bracket, or the item itself at the bottom.

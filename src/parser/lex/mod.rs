@@ -86,8 +86,7 @@ pub struct Lexer<'a> {
     pub before: Span,
     /// The last slash in this predicate that was read as a division.
     pub division: Option<Span>,
-    /// The first `{` of the item whose `}` is indented less than its line; that `}` probably belongs to another
-    /// brace.
+    /// The first `{` of the item whose `}` is indented less than its line; that `}` probably belongs to another brace.
     pub misplaced: Option<Span>,
     pub mode: Mode,
     pub(super) at: usize,

@@ -10,8 +10,7 @@ pub enum OuterToken {
     #[regex(r"[0-9]+", priority = 4)]
     Number,
     /// One token per specifier, colons and globs included; `#` and `@` distinguish namesakes (`f#2`,
-    /// `f:file.c@12`), `+`
-    /// separates the target of a branch (`f:12-f.cold+4`).
+    /// `f:file.c@12`), `+` separates the target of a branch (`f:12-f.cold+4`).
     #[regex(r"[\-$:A-Za-z_.?*\\\[\]!][\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*")]
     /// With the directories of a file: `f:linux/file.h@12`. No predicate begins this way: `@` means nothing in an
     /// expression.

@@ -1,8 +1,7 @@
 //! parser/print/pretty.rs: AST → D text, as a person would have written it.
 //!
-//! Literals stay as they were typed, parentheses appear only where precedence needs them, and the text parses back
-//! to the
-//! same tree.
+//! Literals stay as they were typed, parentheses appear only where precedence needs them, and the text parses
+//! back to the same tree.
 
 use std::fmt::{self, Write as _};
 

@@ -228,8 +228,7 @@ impl Checker<'_> {
 }
 
 /// Copies a string into memory of the machine's own, with room for all of its bytes: a string constant ends where
-/// its
-/// text does.
+/// its text does.
 fn padded(text: Expr) -> Expr {
     let span = text.span;
     let empty = Expr::new(ExprKind::Str(Vec::new()), Type::String, span);

@@ -72,9 +72,8 @@ impl Checker<'_> {
         Ok(Expr::new(ExprKind::Assign { place, value: Box::new(value) }, ty, span))
     }
 
-    /// Returns the place of an assignment, creating it if it is new. First its type must accept the value, then it
-    /// must be
-    /// writable.
+    /// Returns the place of an assignment, creating it if it is new. First its type must accept the value,
+    /// then it must be writable.
     fn require_target(&mut self, target: Target<'_>, value: &Expr) -> Result<(Place, Type)> {
         let (place, ty) = match target {
             Target::Known { place, ty } => (Ok(place), ty),
@@ -168,8 +167,7 @@ impl Checker<'_> {
     }
 
     /// Returns the place that is counted up or down; a new variable is an int64_t. The error that it cannot be
-    /// written is
-    /// reported after the operator's own errors about its type.
+    /// written is reported after the operator's own errors about its type.
     fn check_counter(&mut self, left: &ast::Expr) -> Result<(Result<Place>, Type)> {
         Ok(match self.check_target(left)? {
             Target::Known { place, ty } => (Ok(place), ty),
@@ -233,9 +231,8 @@ impl Checker<'_> {
         })
     }
 
-    /// Whether a place is writable: what D's variables hold and point to, through any number of steps, and what a
-    /// cast or a
-    /// subroutine makes; not what a built-in variable or a symbol points to. The kernel checks the address anyway.
+    /// Whether a place is writable: what D's variables hold and point to, through any number of steps, and what a cast
+    /// or a subroutine makes; not what a built-in variable or a symbol points to. The kernel checks the address anyway.
     fn is_writable(&self, place: &ast::Expr) -> bool {
         use ast::ExprKind as K;
         match &place.kind {
@@ -263,9 +260,8 @@ impl Checker<'_> {
         self.names.find(name).is_none() && !known && !name.name.contains('`')
     }
 
-    /// Returns the type of a built-in or constant and the error that it cannot be assigned. A name of another kind
-    /// is
-    /// refused at once.
+    /// Returns the type of a built-in or constant and the error that it cannot be assigned. A name of another
+    /// kind is refused at once.
     fn refuse_known(&mut self, name: &Name<'_>) -> Result<Option<(Type, Box<Error>)>> {
         if name.scope != Scope::Global {
             return Ok(None);
@@ -329,8 +325,7 @@ fn refuse_array(ty: &Type, span: Span) -> Result<()> {
 }
 
 /// Returns the error of a right side. The condition of an `if` is assigned to a made-up variable: an error in it
-/// becomes
-/// an error of the `if`. In `x = x + 1` the name exists but has no value yet.
+/// becomes an error of the `if`. In `x = x + 1` the name exists but has no value yet.
 fn in_assignment(left: &ast::Expr, error: Box<Error>) -> Box<Error> {
     let assigned = as_name(left);
     let made_up = assigned.is_some_and(|name| name.name.starts_with("%condition"));

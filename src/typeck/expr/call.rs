@@ -37,8 +37,7 @@ impl Checker<'_> {
     }
 
     /// Checks a call without a value where a value may be required. If one is, the context reports it; otherwise
-    /// the call is
-    /// still misplaced.
+    /// the call is still misplaced.
     fn check_void(&mut self, args: &[ast::Expr], misplaced: Error, span: Span) -> Result<Expr> {
         for arg in args {
             if super::assign::as_aggregation(arg).is_none() {

@@ -100,8 +100,7 @@ impl Checker<'_> {
     }
 }
 
-/// Whether these are pointers to the same type, or one of them to void, in the same address space; or the constant
-/// 0.
+/// Whether these are pointers to the same type, or one of them to void, in the same address space; or the constant 0.
 fn is_pointer_compatible(value: &Expr, to: &Type) -> bool {
     if value.ty.is_integer() {
         return value.constant() == Some(0);

@@ -77,8 +77,7 @@ impl Checker<'_> {
             return Ok(place(base, offset, unit, shift, bits, member.ty));
         }
         // In a packed structure the lower bits are at the end of one word, the upper ones at the beginning of the
-        // next. The
-        // operands of the address are evaluated twice, so they may have no side effects.
+        // next. The operands of the address are evaluated twice, so they may have no side effects.
         if bits == 0 || bits > 64 || !is_pure(&base) {
             let what = format!("the bit-field `{}` over two words", member.name);
             return Err(Box::new(Error::Unsupported { what, span }));
@@ -128,8 +127,7 @@ impl Checker<'_> {
         Ok(tagged)
     }
 
-    /// Checks that a struct or union used as a value has a size, and that no value is larger than 32 bits can
-    /// count.
+    /// Checks that a struct or union used as a value has a size, and that no value is larger than 32 bits can count.
     pub(in crate::typeck) fn require_sized(&self, value: &Expr, tag: Tag) -> Result<()> {
         if has_size(&value.ty) {
             let bytes = self.layout.size(&value.ty);

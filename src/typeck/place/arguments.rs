@@ -86,8 +86,7 @@ impl Checker<'_> {
     }
 
     /// Returns the argument on which all probes that a description names must agree. Probes whose arguments have no
-    /// types at
-    /// all, such as those of assembly code, do not count against the others.
+    /// types at all, such as those of assembly code, do not count against the others.
     fn argument_of_all(&self, probe: &ProbeDesc, wanted: Wanted) -> Result<Argument> {
         let probes = self.probes_of(&probe.kind);
         let found = probes.iter().map(|fields| (fields, self.argument_of(fields, wanted)));
@@ -186,9 +185,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the prototype of the function that a probe of fbt is in. A tracepoint, as for sdt's probes, has that
-    /// of the
-    /// function that calls all its listeners; the first parameter, which is for that function itself, is dropped.
+    /// Returns the prototype of the function that a probe of fbt is in. A tracepoint, as for sdt's probes, has that of
+    /// the function that calls all its listeners; the first parameter, which is for that function itself, is dropped.
     fn prototype_of(&self, fields: &Fields) -> Option<Prototype> {
         let module = if is_glob(&fields.module) { "" } else { fields.module.as_str() };
         match fields.provider.as_str() {

@@ -42,8 +42,7 @@ pub struct Unknown {
 }
 
 impl Checker<'_> {
-    /// Asks for the scopes of all places of a program in one question: each by itself would open the debug
-    /// information.
+    /// Asks for the scopes of all places of a program in one question: each by itself would open the debug information.
     pub(in crate::typeck) fn ask_ahead(&self, program: &plain::Program) {
         let mut asked: Vec<Site> = Vec::new();
         for item in &program.items {
@@ -177,8 +176,7 @@ impl Checker<'_> {
 }
 
 /// Removes, from the places of each description, those after the end of the function's code: the padding up to the
-/// next
-/// function is never executed, and no debug information describes it.
+/// next function is never executed, and no debug information describes it.
 fn without_padding(places: Vec<Place>) -> Vec<Place> {
     let described: HashSet<Span> =
         places.iter().filter(|place| place.in_scope.is_ok()).map(|place| place.probe.span).collect();

@@ -187,8 +187,7 @@ impl Checker<'_> {
     }
 
     /// Notes a missing variable, and gives it the value 0. It is reported once, after all places of the clause have
-    /// been
-    /// checked, with everything that the clause says of it.
+    /// been checked, with everything that the clause says of it.
     fn absent_at(&mut self, what: &str, why: String, ty: Type, place: &Place, span: Span) -> Result<Expr> {
         let entry = (place.probe.kind.to_string(), why);
         match self.absences.iter_mut().find(|absence| absence.what == what) {
@@ -218,8 +217,7 @@ impl Checker<'_> {
         self.dereference(expr(made, Type::pointer_to(ty)), span)
     }
 
-    /// Puts a structure that is in a register into memory of the probe, as a structure's value is its place in
-    /// memory.
+    /// Puts a structure that is in a register into memory of the probe, as a structure's value is its place in memory.
     fn held(&mut self, value: Expr, ty: Type, span: Span) -> Result<Expr> {
         // One variable for each place in the text; no program can write this name.
         let wanted = Name { scope: Scope::Clause, name: &format!("%local_{}", span.start), span };
