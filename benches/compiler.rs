@@ -1,4 +1,4 @@
-//! benches/compiler.rs: what a user waits for before anything is traced: reading a script, compiling it, finding the first type.
+//! benches/compiler.rs: the delays before tracing begins: reading a script, compiling it, finding the first type.
 
 #[path = "../tests/support/btf.rs"]
 mod btf;
@@ -33,7 +33,7 @@ fn macros() -> Macros {
     Macros { script: "script.d".to_owned(), arguments: vec!["5".to_owned()], variables }
 }
 
-/// Lexing and parsing: the clauses of the script, over and over.
+/// Measures lexing and parsing of the script's clauses, repeated.
 fn parse(criterion: &mut Criterion) {
     let clauses = &SCRIPT[SCRIPT.find("dtrace:::BEGIN").unwrap()..];
     let (sources, file) = source(clauses.repeat(512));
@@ -44,12 +44,12 @@ fn parse(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("parse");
     group.throughput(Throughput::Bytes(sources.get(file).text.len() as u64)).sample_size(20);
     group.bench_function("clauses", |bencher| {
-        // What is measured is the reading; the tree is dropped outside of it.
+        // Only the parsing is measured; the tree is dropped outside the measurement.
         bencher.iter_with_large_drop(|| parser::parse(&sources, file, &options).unwrap());
     });
 }
 
-/// The script through all stages, in this process, and as a user runs it: the CPU time of `dtrace -e`.
+/// Measures the script through all stages, in this process and as a user runs it: the CPU time of `dtrace -e`.
 fn compile(criterion: &mut Criterion) {
     let (sources, file) = source(SCRIPT.to_owned());
     let macros = macros();
@@ -86,7 +86,7 @@ fn compile(criterion: &mut Criterion) {
     });
 }
 
-/// The CPU time of the children that have ended, in steps of 10 ms: enough over hundreds of them.
+/// Returns the CPU time of the children that have ended, in steps of 10 ms: enough over hundreds of them.
 fn children() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
@@ -94,8 +94,8 @@ fn children() -> Duration {
     Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second())
 }
 
-/// `struct task_struct` and its members, from BTF that is read as from /sys/kernel/btf/vmlinux; and for comparison the
-/// members of all structs that have a name.
+/// Measures `struct task_struct` and its members, from BTF read as from /sys/kernel/btf/vmlinux; and for comparison
+/// the members of all named structs.
 fn types(criterion: &mut Criterion) {
     let Some(sysroot) = std::env::var_os("KINST_BENCH_SYSROOT").map(PathBuf::from) else {
         eprintln!("types: left out, as KINST_BENCH_SYSROOT names no kernel");
@@ -129,7 +129,7 @@ fn types(criterion: &mut Criterion) {
     });
 }
 
-/// The tags of the kernel's structs.
+/// Returns the tags of the kernel's structs.
 fn structs(file: &[u8]) -> Vec<String> {
     const STRUCT: u32 = 4;
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
@@ -140,7 +140,7 @@ fn structs(file: &[u8]) -> Vec<String> {
     names.filter(|name| !name.is_empty()).map(|name| String::from_utf8(name.to_vec()).unwrap()).collect()
 }
 
-/// A kernel of which there is nothing but its own types.
+/// A kernel with nothing but its own types.
 struct Vmlinux<'a>(&'a Path);
 
 impl Files for Vmlinux<'_> {

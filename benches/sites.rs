@@ -1,4 +1,4 @@
-//! benches/sites.rs: how long it takes to find the inlined copies of a function, beside perf and a plain walk, in one run.
+//! benches/sites.rs: the time to find inlined copies of a function, compared with perf and a plain walk.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use gimli::{AttributeValue, EndianSlice, LittleEndian};
 use kinst::debuginfo::Image;
 use kinst::sites::{Boundary, DwarfIndex, Kernel, SiteIndex};
 
-/// With few copies, and with ever more.
+/// Functions with few copies, then with ever more.
 const FUNCTIONS: [&str; 5] = ["rw_verify_area", "get_page", "fdget_pos", "list_del", "kmalloc"];
 
-/// How many functions are asked for at once.
+/// The number of functions in one query.
 const MANY: usize = 100;
 
 const ROUNDS: usize = 5;
@@ -34,7 +34,7 @@ fn main() {
 }
 
 struct Bench {
-    /// With the vmlinux and nothing else, as perf is given nothing else.
+    /// A sysroot with only the vmlinux, which is all that perf gets too.
     root: PathBuf,
     cache: PathBuf,
     vmlinux: PathBuf,
@@ -118,7 +118,7 @@ impl Bench {
         command
     }
 
-    /// Names that are inlined, spread over all of them.
+    /// Returns the names of some inlined functions, spread over all of them.
     fn some_functions(&self) -> Vec<String> {
         let image = Image::open(&self.vmlinux).expect("a vmlinux");
         let found = kinst::dwarf::find_all(&image, &|_| true).expect("debug information");
@@ -135,7 +135,7 @@ impl Bench {
     }
 }
 
-/// Every entry of every unit, on one core: a copy counts if the function that it names has the name.
+/// Visits every entry of every unit, on one core; a copy counts if its function has the name.
 fn plain_walk(vmlinux: &Path, function: &str) -> usize {
     let image = Image::open(vmlinux).expect("a vmlinux");
     let sections = gimli::DwarfSections::load(|id| image.debug_section(id.name())).expect("sections");
@@ -194,7 +194,7 @@ fn timed(command: &mut Command) -> Duration {
     time
 }
 
-/// How long it takes, and how much memory it has had at most, in kilobytes.
+/// Returns the run time, and the peak memory in kilobytes.
 fn measured(command: &mut Command) -> (Duration, u64) {
     let start = Instant::now();
     let mut child = command.stdout(Stdio::null()).spawn().expect("a command");

@@ -1,4 +1,4 @@
-//! fuzz/fuzz_targets/btf.rs: types of a kernel.
+//! fuzz/fuzz_targets/btf.rs: a kernel's types.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! fuzz/fuzz_targets/parse.rs: arbitrary text, read.
+//! fuzz/fuzz_targets/parse.rs: arbitrary text, parsed.
 
 #![no_main]
 

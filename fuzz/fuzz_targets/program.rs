@@ -1,4 +1,4 @@
-//! fuzz/fuzz_targets/program.rs: programs of a grammar, compiled.
+//! fuzz/fuzz_targets/program.rs: programs from a grammar, compiled.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! fuzz/src/compile.rs: any text compiles or is refused; what the compiler makes, the verifier takes.
+//! fuzz/src/compile.rs: compilation of any text: it compiles or is refused, and the verifier accepts the result.
 
 use std::sync::LazyLock;
 
@@ -15,14 +15,14 @@ use kinst::source::{FileId, Origin, Source, Sources};
 use super::grammar;
 use super::kernel::Fixture;
 
-/// Arbitrary text.
+/// Compiles arbitrary text.
 pub fn compile(data: &[u8]) {
     if let Some((mut sources, file)) = super::source(data) {
         whole(&mut sources, file);
     }
 }
 
-/// A text that the grammar makes of the input: most of them parse, and many have a meaning.
+/// Compiles a text that the grammar makes from the input: most of them parse, and many are valid.
 pub fn program(data: &[u8]) {
     let text = grammar::program(&mut Unstructured::new(data));
     let mut sources = Sources::default();
@@ -32,7 +32,7 @@ pub fn program(data: &[u8]) {
     drop(shown);
 }
 
-/// What was made of an input is part of what is found.
+/// Prints the text made from an input if the target panics.
 struct Shown(String);
 
 impl Drop for Shown {
@@ -57,7 +57,7 @@ fn whole(sources: &mut Sources, file: FileId) {
         assert!(!own, "{error}\n{}", disasm::program(&compiled.program));
     }
     disasm::program(&compiled.program);
-    // The declarations of a program are not printed, and macros stand expanded.
+    // Declarations of a program are not printed, and macros are printed expanded.
     let text = &sources.get(file).text;
     let declares = ["struct", "union", "enum", "typedef", "inline", "translator", "provider", "#", "$"];
     if !declares.iter().any(|word| text.contains(word)) && !declared(text) {
@@ -73,7 +73,7 @@ fn whole(sources: &mut Sources, file: FileId) {
     }
 }
 
-/// Does a variable's or type's declaration stand between the clauses? Those end in a semicolon outside of braces.
+/// Whether there are declarations of variables or types between the clauses. They end in a semicolon outside braces.
 fn declared(text: &str) -> bool {
     let text = unquoted(text);
     text.rsplit('}').next().is_some_and(|rest| rest.contains(';')) || {
@@ -85,7 +85,7 @@ fn declared(text: &str) -> bool {
     }
 }
 
-/// The text without its comments, and without what stands in quotes.
+/// Returns the text without its comments and quoted parts.
 fn unquoted(text: &str) -> String {
     let mut bare = String::new();
     let mut rest = text;
@@ -103,7 +103,7 @@ fn unquoted(text: &str) -> String {
     bare
 }
 
-/// Behind the quote that closes the one at the start.
+/// Returns the position after the quote that closes the one at the start.
 fn closing(text: &str, quote: char) -> Option<usize> {
     let mut escaped = true;
     for (at, character) in text.char_indices() {

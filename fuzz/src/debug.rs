@@ -1,4 +1,4 @@
-//! fuzz/src/debug.rs: debug information of a small program as gcc writes it, cut and changed.
+//! fuzz/src/debug.rs: debug information of a small program from gcc, cut and changed.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use kinst::debuginfo::{Bytes, Image};
 use kinst::dwarf::{self, DebugInfo};
 
-/// Functions in functions, a loop, a cold part, and the same function twice in one.
+/// Functions inlined in functions, a loop, a cold part, and one function twice in another.
 const SOURCE: &str = "
 extern void effect(int);
 static inline __attribute__((always_inline)) int inner(int x) { if (x > 3) effect(x); return x * 7; }
@@ -21,7 +21,7 @@ int _start(int x) { int y = outer(x); { int z = inner(y); effect(z); } return tw
 void effect(int x) { __asm__ volatile (\"\" :: \"r\"(x)); }
 ";
 
-/// A program of each version, and an object file, whose sections are still to be relocated.
+/// A program for each version, and an object file, whose sections are still to be relocated.
 static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let linked = ["-nostdlib", "-static", "-no-pie"];
     let of = |format: &str, more: &[&str]| {
@@ -46,13 +46,13 @@ const SECTIONS: [&str; 7] = [
     ".debug_str",
 ];
 
-/// The first byte chooses the file and the second what of it is changed; then a place and a value at a time. Two bytes
-/// at the end may cut the file.
+/// Changes a file: the first byte chooses the file and the second the part to change; then come pairs of a place
+/// and a value. Two more bytes at the end may cut the file.
 fn changed(data: &[u8]) -> Option<Image> {
     changed_of(&FILES, &SECTIONS, data)
 }
 
-/// The same of other files and sections.
+/// Does the same with other files and sections.
 pub(super) fn changed_of(files: &[Vec<u8>], sections: &[&str], data: &[u8]) -> Option<Image> {
     let [file, part, edits @ ..] = data else { return None };
     let mut bytes = files[usize::from(*file) % files.len()].clone();
@@ -69,13 +69,13 @@ pub(super) fn changed_of(files: &[Vec<u8>], sections: &[&str], data: &[u8]) -> O
     Image::parse(Path::new("small"), Bytes::Owned(bytes)).ok()
 }
 
-/// Where a section is in the file; all of the file as often as any one of them.
+/// Returns the range of a section in the file; the whole file is as likely as any one of them.
 fn part_of(bytes: &[u8], sections: &[&str], part: u8) -> Option<(usize, usize)> {
     let Some(name) = sections.get(usize::from(part) % (sections.len() + 1)) else {
         return Some((0, bytes.len()));
     };
-    // The section headers of a file that we have just made: 64 bytes each, the names in the last one but one of the
-    // header's fields.
+    // These are the section headers of a file that was just made: 64 bytes each; the index of the name section is
+    // one of the last fields of the file's header.
     let word = |at: usize, len: usize| -> usize {
         bytes[at..at + len].iter().rev().fold(0, |value, byte| value << 8 | usize::from(*byte))
     };
@@ -89,7 +89,7 @@ fn part_of(bytes: &[u8], sections: &[&str], part: u8) -> Option<(usize, usize)> 
     Some((word(section + 24, 8), word(section + 32, 8))).filter(|(_, len)| *len > 0)
 }
 
-/// The copies of some functions, and the names of all.
+/// Finds the copies of some functions, and the names of all.
 pub fn walk(data: &[u8]) {
     let Some(image) = changed(data) else { return };
     let wanted = ["inner", "outer", "effect", "x"].map(str::to_owned);
@@ -102,10 +102,10 @@ pub fn walk(data: &[u8]) {
     let _ = (dwarf::inline_names(&image), dwarf::may_know(&image, &wanted));
 }
 
-/// Refusals, in one input.
+/// The limit on errors in one input.
 const ENOUGH: usize = 20;
 
-/// The functions at each address of the text.
+/// Finds the functions at each address of the text.
 pub fn frames(data: &[u8]) {
     let Some(image) = changed(data) else { return };
     let Ok(info) = DebugInfo::open(&image) else { return };
@@ -126,7 +126,7 @@ pub fn frames(data: &[u8]) {
     }
 }
 
-/// The line of each address of the text, and where statements begin.
+/// Finds the line of each address of the text, and the beginnings of statements.
 pub fn lines(data: &[u8]) {
     let Some(image) = changed(data) else { return };
     let Ok(info) = DebugInfo::open(&image) else { return };
@@ -134,7 +134,7 @@ pub fn lines(data: &[u8]) {
     for address in text(&image) {
         let found = info.lines_at(address);
         damaged += usize::from(found.is_err());
-        // A unit that cannot be read is tried at each address.
+        // A unit that cannot be read is tried again at each address.
         if damaged > ENOUGH {
             break;
         }
@@ -146,7 +146,7 @@ pub fn lines(data: &[u8]) {
     }
 }
 
-/// Not more than the program has, whatever the section says now.
+/// Returns the addresses of the text, limited in case the section sizes are damaged.
 fn text(image: &Image) -> Vec<u64> {
     let sections = image.sections().iter().filter(|section| section.executable).take(4);
     sections.flat_map(|section| section.range().take(512)).collect()

@@ -1,8 +1,8 @@
-//! fuzz/src/grammar.rs: texts that look like D: a grammar, and the input chooses among its alternatives.
+//! fuzz/src/grammar.rs: texts that resemble D, from a grammar; the input chooses among its alternatives.
 
 use arbitrary::Unstructured;
 
-/// A D program. An input that has run out chooses the first alternative, and so does what is nested too deep.
+/// Makes a D program. At the end of the input, or when nested too deeply, the first alternative is chosen.
 pub fn program(input: &mut Unstructured<'_>) -> String {
     let mut text = String::new();
     expand("program", input, 40, &mut text);

@@ -1,4 +1,4 @@
-//! fuzz/src/index.rs: indices on disk whose checksum is right and whose contents are not.
+//! fuzz/src/index.rs: indices on disk with valid checksums and invalid contents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ int _start(int x) { return regular(x) + inner(x + 1); }
 void effect(int x) { __asm__ volatile (\"\" :: \"r\"(x)); }
 ";
 
-/// A kernel that is a small program, and its indices: name and bytes.
+/// A kernel that is a small program, and its indices with their names and bytes.
 struct Made {
     dir: tempfile::TempDir,
     files: Vec<(PathBuf, Vec<u8>)>,
@@ -39,7 +39,7 @@ static MADE: LazyLock<Made> = LazyLock::new(|| {
     Made { dir, files }
 });
 
-/// The first byte chooses the file; then a place and a value at a time.
+/// Changes an index: the first byte chooses the file; then come pairs of a place and a value.
 pub fn index(data: &[u8]) {
     let made = &*MADE;
     let Some((file, edits)) = data.split_first() else { return };
@@ -49,10 +49,10 @@ pub fn index(data: &[u8]) {
         let at = usize::from(u16::from_le_bytes([edit[0], edit[1]])) % bytes.len();
         bytes[at] = edit[2];
     }
-    // Where the checksum is, and from where it counts: src/sites/kept/file.rs.
+    // The place of the checksum, and the start of what it covers: src/sites/kept/file.rs.
     let checksum = crc32fast::hash(&bytes[20..]);
     bytes[16..20].copy_from_slice(&checksum.to_le_bytes());
-    // As the product does it: what is mapped is never written to.
+    // As in the product: a mapped file is never written to.
     let beside = made.dir.path().join("beside");
     fs::write(&beside, &bytes).unwrap();
     fs::rename(&beside, path).unwrap();

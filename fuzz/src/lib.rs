@@ -1,6 +1,6 @@
-//! fuzz/: a function for each input that comes from outside; it returns, or it has found a mistake of ours.
+//! fuzz/: a function for each kind of external input; it returns, unless it has found a bug.
 //!
-//! `fuzz_targets/` hands them to libFuzzer, tests/outside/fuzz.rs replays what was found.
+//! `fuzz_targets/` passes them to libFuzzer, and tests/outside/fuzz.rs replays earlier findings.
 
 mod compile;
 mod debug;
@@ -42,7 +42,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("index", index),
 ];
 
-/// A text as a run of dtrace has it: the first byte of the input says how it came in.
+/// Makes a source as in a run of dtrace; the first byte of the input gives its origin.
 fn source(data: &[u8]) -> Option<(Sources, FileId)> {
     let (kind, text) = data.split_first()?;
     let origin = match kind {

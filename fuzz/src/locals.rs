@@ -1,4 +1,4 @@
-//! fuzz/src/locals.rs: variables of debug information that is cut and changed: what the compiler makes of them, the verifier takes.
+//! fuzz/src/locals.rs: variables from damaged debug information, compiled; the verifier must accept the result.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -22,14 +22,14 @@ static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| vec![kernel::copies()]);
 const SECTIONS: [&str; 5] =
     [".debug_loclists", ".debug_frame", ".debug_info", ".debug_abbrev", ".debug_rnglists"];
 
-/// Functions of copies.c, and where in them something begins or ends.
+/// Functions of copies.c, with offsets at which something in them begins or ends.
 const PLACES: [(&str, &[u64]); 3] = [
     ("submit", &[0, 29, 90, 116, 127, 152, 186]),
     ("resubmit", &[0, 12, 16, 20, 25, 50, 80, 96]),
     ("accessed", &[0, 7, 32, 45, 49, 60]),
 ];
 
-/// Every variable at each place, in one program.
+/// Compiles every variable at each place, in one program.
 pub fn locals(data: &[u8]) {
     let Some(image) = changed_of(&FILES, &SECTIONS, data) else { return };
     let kernel = Knowledge::new(Fixture { debug: Some(image), ..Fixture::default() });
@@ -56,7 +56,7 @@ pub fn locals(data: &[u8]) {
     one(&kernel, &text);
 }
 
-/// A damaged name may be anything, and need not be one of D.
+/// Whether a name is one of D; a damaged name may be anything.
 fn is_word(name: &str) -> bool {
     name.len() < 64
         && name.starts_with(|first: char| first.is_ascii_lowercase())

@@ -1,4 +1,4 @@
-//! fuzz/src/options.rs: any setting, pragma and command line is taken or refused.
+//! fuzz/src/options.rs: settings, pragmas and command lines: each is accepted or refused.
 
 use kinst::attributes;
 use kinst::cli::dtrace_args;
@@ -23,7 +23,7 @@ pub fn options(data: &[u8]) {
     // Every word is an argument of the command.
     let words: Vec<String> = std::iter::once("dtrace").chain(text.split('\n')).map(str::to_owned).collect();
     let _ = dtrace_args::parse(&words);
-    // And the lines are control lines and pragmas of a program.
+    // The lines also become control lines and pragmas of a program.
     let program: String = text.lines().map(|line| format!("#{line}\n")).collect();
     super::compile(format!("s{program}BEGIN {{ trace(1); }}\n").as_bytes());
     let program: String = text.lines().map(|line| format!("#pragma D {line}\n")).collect();

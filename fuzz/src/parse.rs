@@ -1,4 +1,4 @@
-//! fuzz/src/parse.rs: any text is read or refused; what is printed of a tree, or laid out anew, is the same tree.
+//! fuzz/src/parse.rs: parsing of any text; a tree that is printed or laid out parses back to the same tree.
 
 use kinst::diag::render::{self, Style};
 use kinst::parser::{self, Macros, ParseOptions, Settings, ast};
@@ -13,7 +13,7 @@ pub fn parse(data: &[u8]) {
         arguments: vec!["1".to_owned(), "two".to_owned()],
         variables: vec![("pid".to_owned(), 7), ("uid".to_owned(), 0)],
     };
-    // What decides whether a word is a type must not change between the readings.
+    // The types that are known must not change between the readings.
     let is_type_name = |word: &str| word.ends_with("_t") || Intrinsic.named(word).is_some();
     let settings =
         Settings { argref: true, empty: true, defaultargs: true, any_call: true, ..Settings::default() };
@@ -35,13 +35,13 @@ pub fn parse(data: &[u8]) {
     let _ = parser::parse_type_name(&sources, file, &options);
 }
 
-/// What -d prints of the clauses reads as the clauses.
+/// Checks that the clauses parse back from the output of -d.
 fn printed(program: &ast::Program, source: &Source, options: &ParseOptions<'_>) {
     let mut clauses = program.clone();
     // A clause without a body is printed with an empty one.
     clauses.items.retain(|item| matches!(item, ast::Item::Clause(clause) if clause.body.is_some()));
     let text = parser::pretty::clauses(&clauses);
-    // A macro may put a digit where a description begins, which no text can: a provider that does not exist.
+    // A macro may put a digit at the start of a description, which no text can: such a provider does not exist.
     if text.lines().any(|line| line.contains(':') && line.starts_with(|first: char| first.is_ascii_digit())) {
         return;
     }

@@ -1,9 +1,9 @@
-//! fuzz/src/types.rs: any bytes are types of the kernel proper, types of a module, or nothing.
+//! fuzz/src/types.rs: arbitrary bytes read as types of the kernel proper or of a module.
 
 use super::exhaust::exhaust;
 use super::kernel::{self, Fixture};
 
-/// The first byte says whether the rest is the kernel's, a module's, or a module's upon itself.
+/// The first byte decides whether the rest is the kernel's, a module's, or a module's based on itself.
 pub fn btf(data: &[u8]) {
     let Some((kind, bytes)) = data.split_first() else { return };
     let module = || vec![("m".to_owned(), bytes.to_vec())];

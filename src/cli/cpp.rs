@@ -1,4 +1,4 @@
-//! cli/cpp.rs: -C: a script through the system's C preprocessor.
+//! cli/cpp.rs: -C: preprocessing a script with the system's C preprocessor.
 
 use crate::options::Options;
 use crate::options::key;
@@ -23,7 +23,7 @@ impl Error {
     }
 }
 
-/// The preprocessed text; its line markers tell the compiler where lines came from.
+/// Returns the preprocessed text; its line markers give the compiler the original lines.
 pub fn preprocess(text: &[u8], name: &str, options: &Options) -> Result<Vec<u8>, Error> {
     let path = options.text(key::CPPPATH).unwrap_or("cpp");
     let error = |source| Error::Run { path: path.to_owned(), source };
@@ -32,7 +32,7 @@ pub fn preprocess(text: &[u8], name: &str, options: &Options) -> Result<Vec<u8>,
     let mut child = command.spawn().map_err(error)?;
     let input = numbered(text, name);
     let mut stdin = child.stdin.take();
-    // cpp may stop reading at an error of its own: what it says on stderr and its status count, not our write.
+    // cpp may stop reading at an error of its own: its messages and its status count, not our write.
     let writer = std::thread::spawn(move || stdin.as_mut().map(|stdin| stdin.write_all(&input)));
     let output = child.wait_with_output().map_err(error)?;
     let _ = writer.join();
@@ -50,7 +50,7 @@ fn arguments(options: &Options) -> Vec<String> {
         "-D__SUNW_D_64",
         "-U__sun",
         "-U__GNUC__",
-        // These are words of D programs: `linux` in a path or a provider's name must not become 1.
+        // These words occur in D programs: `linux` in a path or a provider's name must not become 1.
         "-Ulinux",
         "-Uunix",
     ]
@@ -75,7 +75,7 @@ fn arguments(options: &Options) -> Vec<String> {
     arguments
 }
 
-/// The text with a marker of its own name. A `#!` line is blanked: cpp would take it for a directive.
+/// Returns the text with a marker of its name. A `#!` line is blanked: cpp would take it for a directive.
 fn numbered(text: &[u8], name: &str) -> Vec<u8> {
     let mut input = format!("# 1 \"{}\"\n", name.replace('\\', "\\\\").replace('"', "\\\"")).into_bytes();
     let skip = match text.starts_with(b"#!") {
@@ -103,7 +103,7 @@ mod tests {
                 assert!(output.lines().any(|line| line == "BEGIN"), "{output}");
                 assert!(output.contains("# 1 \"a\\\"b.d\""), "{output}");
             }
-            // A machine without a preprocessor.
+            // There is no preprocessor here.
             Err(error) => assert!(matches!(error, Error::Run { .. }), "{error}"),
         }
     }

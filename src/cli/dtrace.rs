@@ -1,4 +1,4 @@
-//! cli/dtrace.rs: the dtrace command: arguments → library calls → exit code.
+//! cli/dtrace.rs: the dtrace command, from arguments through library calls to the exit status.
 
 use super::dtrace_args::{self, D_VERSION, Mode, Stop};
 use super::output::{eprint, print};
@@ -22,7 +22,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
     let status = match dtrace_args::parse(arguments) {
         Ok(invocation) => {
             report.json = invocation.json;
-            // What has been said is the reason.
+            // A failure has been reported already.
             Run::new(invocation, report).and_then(|mut started| run(&mut started)).unwrap_or(FAILURE)
         }
         Err(stop) => explain(&stop, &report),
@@ -41,7 +41,7 @@ fn run(run: &mut Run) -> Result<u8, Failed> {
         print(&format!("{program}: Sun D {major}.{minor} (kinst {})\n", env!("CARGO_PKG_VERSION")));
         return Ok(0);
     }
-    // What is wrong with the command line is told before what is wrong with the system.
+    // Errors in the command line are reported before errors of the system.
     if let Some(pid) = run.invocation.pids.iter().find(|pid| pid.parse::<u32>().is_err()) {
         return run.fail(&format!("invalid pid: {pid}"), None);
     }
@@ -65,7 +65,7 @@ fn run(run: &mut Run) -> Result<u8, Failed> {
     }
 }
 
-/// -e: the compiler is all that is needed. Where the module is there, what matches nothing is an error too.
+/// Runs -e, which needs only the compiler. With the module loaded, a description that matches nothing is an error too.
 fn compile_only(run: &mut Run) -> Result<u8, Failed> {
     let compiled = run.compile(0)?;
     if run.options.text(key::SYSROOT).is_none() && !run.options.flag(key::ZDEFS) && run.device().is_ok() {
@@ -77,7 +77,7 @@ fn compile_only(run: &mut Run) -> Result<u8, Failed> {
     Ok(0)
 }
 
-/// --index
+/// Runs --index.
 fn index_all(run: &mut Run) -> Result<u8, Failed> {
     let kernel = run.kernel()?;
     let Some(cache) = Cache::of_user().filter(|_| !run.options.flag(key::NOCACHE)) else {

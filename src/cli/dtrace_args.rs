@@ -264,7 +264,7 @@ pub fn command() -> Command {
         let arg = Arg::new(row.long).short(row.short).help(row.help);
         let arg = if row.long.starts_with('.') { arg.hide(true) } else { arg.long(row.long) };
         if row.value.is_empty() {
-            // Given twice is given once.
+            // Giving it twice is the same as giving it once.
             return arg.action(ArgAction::SetTrue).overrides_with(row.long);
         }
         // A value may begin with a dash: a probe name, a negative number, a compiler flag.
@@ -349,7 +349,7 @@ fn data_model(row: &Row, value: &str) -> Result<(), String> {
 fn message(error: &clap::Error) -> String {
     let text = error.to_string();
     let end = text.find("\n\nUsage:").or(text.find("\n\nFor more")).unwrap_or(text.len());
-    // "use '-- -y' to pass it as a value" is not what a misspelt letter wants.
+    // "use '-- -y' to pass it as a value" does not help with a misspelt letter.
     let end = text.find("\n\n  tip: to pass").map_or(end, |tip| tip.min(end));
     let text = text[..end].trim_end();
     text.strip_prefix("error: ").unwrap_or(text).to_owned()

@@ -1,4 +1,4 @@
-//! cli/dtrace_disas.rs: --disas: the instructions of functions, and which of them can be traced.
+//! cli/dtrace_disas.rs: --disas: the instructions of functions, and whether each can be traced.
 
 use super::report::in_color;
 use super::run::{Failed, Run};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// The functions' instructions on standard output; what cannot be told of them on standard error.
+/// Writes the instructions of functions to standard output, and what cannot be shown of them to standard error.
 pub fn disassemble(run: &mut Run, functions: &[String]) -> Result<u8, Failed> {
     let kernel = run.kernel()?;
     let live = run.live_text();
@@ -61,7 +61,7 @@ fn written(run: &Run, disassembly: &Disassembly) -> String {
     text
 }
 
-/// The function has code of its own: that is not all of it.
+/// Returns the note that a function with code of its own also has inlined copies.
 fn inlined(description: &str, count: u32) -> String {
     let function = plain(description.rsplit([':', '`']).next().unwrap_or(description));
     let copies = match count {
@@ -72,12 +72,12 @@ fn inlined(description: &str, count: u32) -> String {
     format!("\n{function} is also inlined ({copies}): dtrace -lvn 'kinst::{function}:entry'\n")
 }
 
-/// Without what tells it from its namesakes.
+/// Returns the name without the suffix that distinguishes it from its namesakes.
 fn plain(function: &str) -> &str {
     function.split('#').next().unwrap_or(function)
 }
 
-/// Escape sequences, or none.
+/// Colours by escape sequences, if enabled.
 struct Paint {
     color: bool,
 }
@@ -87,7 +87,7 @@ const DIM: &str = "2";
 const RED: &str = "31";
 const CYAN: &str = "36";
 
-/// Columns of bytes and of text; what is longer moves the rest of its line.
+/// The columns of bytes and of text; a longer one moves the rest of its line.
 const BYTES: usize = 29;
 const TEXT: usize = 38;
 const PLACE: usize = 20;
@@ -149,7 +149,7 @@ impl Paint {
     }
 }
 
-/// From the outside in: `vfs_read > fsnotify_access (read_write.c:475) > …`.
+/// Formats frames from the outermost in: `vfs_read > fsnotify_access (read_write.c:475) > …`.
 fn chain(frames: &[Frame]) -> String {
     let names = frames.iter().rev().map(|frame| {
         let name = if frame.name.is_empty() { "?" } else { &frame.name };
@@ -176,7 +176,7 @@ fn words(refused: &Refused) -> &str {
     }
 }
 
-/// The kernel module's reason for it.
+/// Returns the kernel module's reason for it.
 fn reason_of(refusal: Refusal) -> Reason {
     match refusal {
         Refusal::Init => Reason::INIT,

@@ -1,4 +1,4 @@
-//! cli/dtrace_list.rs: -l: the probes there are.
+//! cli/dtrace_list.rs: -l: the list of probes.
 
 use super::run::{Failed, Run};
 use super::stability;
@@ -12,7 +12,7 @@ use crate::typeck::ProbeStability;
 use crate::types;
 use std::fmt::Write as _;
 
-/// Lists what the programs' descriptions match, or all.
+/// Lists the probes that the programs' descriptions match, or all.
 pub fn list(run: &mut Run) -> Result<u8, Failed> {
     let descriptions = match run.files.is_empty() {
         true => vec![Description::Fields(Box::default())],
@@ -45,7 +45,7 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
     run.put(&text).map(|()| 0)
 }
 
-/// What is promised of each probe.
+/// Returns the stability of each probe.
 fn described(run: &Run, probes: &[Probe]) -> Result<Vec<ProbeStability>, Failed> {
     let described = run.with_given(0, |given| pipeline::describe(&run.sources, probes, given, &run.options));
     described.map_err(|diagnostics| {
@@ -54,7 +54,7 @@ fn described(run: &Run, probes: &[Probe]) -> Result<Vec<ProbeStability>, Failed>
     })
 }
 
-/// Of each probe that is an instruction: where that is, and the variables that are in scope there.
+/// Describes, for each probe at an instruction, its place and the variables in scope there.
 fn places(run: &Run, probes: &[Probe]) -> Result<Vec<String>, Failed> {
     let kernel = run.kernel()?;
     let mut answers = Answers::new(&kernel);
@@ -63,7 +63,8 @@ fn places(run: &Run, probes: &[Probe]) -> Result<Vec<String>, Failed> {
     let instruction = |(probe, about): (&Probe, &Option<About>)| {
         let about = about.as_ref()?;
         let inner = about.frames.iter().map(|frame| frame.die).collect::<Vec<u64>>();
-        // A copy without instructions is entered at somebody else's, which is shown if it is entered there too.
+        // A copy without instructions is entered at an instruction of another copy, which is shown instead if it is
+        // entered there too.
         let with_code = about.entered.iter().any(|frame| inner.contains(&frame.die));
         let empty = about.entered.first().filter(|_| !with_code);
         Some(Site { copy: empty.map(|frame| frame.name.clone()), ..probe.site()? })
@@ -80,7 +81,7 @@ fn places(run: &Run, probes: &[Probe]) -> Result<Vec<String>, Failed> {
     Ok(places.into_iter().map(text).collect())
 }
 
-/// By function, from the inside out: the types of the variables, their names, and where they live.
+/// Lists, by function from the innermost out, the types, names and locations of variables.
 fn variables(kernel: &dyn types::KernelTypes, scope: &InScope) -> String {
     let mut text = "\n\tVariables\n".to_owned();
     let scope = match &**scope {
@@ -104,7 +105,7 @@ fn variables(kernel: &dyn types::KernelTypes, scope: &InScope) -> String {
     text
 }
 
-/// Where an instruction is, in the kernel and in its source.
+/// Describes the place of an instruction, in the kernel and in its source.
 fn place(about: &About) -> String {
     let mut text = "\n\tInstruction\n".to_owned();
     let mut line = |name: &str, value: &str| text += &format!("\t\t{name:<13} {value}\n");
@@ -117,7 +118,7 @@ fn place(about: &About) -> String {
     if let Some(place) = &about.place {
         line("Source:", &format!("{}:{}", place.file, place.line));
     }
-    // From the inside out, as a stack is read.
+    // From the innermost out, as in a stack.
     for (depth, frame) in about.frames.iter().enumerate() {
         line(if depth == 0 { "Function:" } else { "" }, &called(frame, depth > 0));
     }
@@ -137,7 +138,7 @@ fn called(frame: &Frame, outer: bool) -> String {
     }
 }
 
-/// Said, but no failure: the others are listed.
+/// Reports a description without probes. This is not a failure: the others are listed.
 fn no_match(run: &Run, description: &Description, reason: Option<Diagnostic>) {
     let title = format!("failed to match {}: No probe matches description", description);
     let mut diagnostic = Diagnostic::error(tags::PDESC_ZERO, title);

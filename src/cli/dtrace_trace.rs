@@ -1,4 +1,4 @@
-//! cli/dtrace_trace.rs: enable a program, and trace until it ends.
+//! cli/dtrace_trace.rs: tracing: enables a program, and traces until it ends.
 
 use super::output::reason;
 use super::run::{Failed, Run};
@@ -27,11 +27,11 @@ use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// Refused places that are told one by one.
+/// The number of refused places that are reported one by one.
 const FOLD: usize = 5;
 
 pub fn trace(run: &mut Run) -> Result<u8, Failed> {
-    // Who may not trace is told so at once, before anything is read or started.
+    // Missing privileges are reported at once, before anything is read or started.
     let device = match run.device() {
         Ok(device) => device,
         Err(error) => return run.fail(&error.to_string(), error.help()),
@@ -64,7 +64,7 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
     consume(run, session, &compiled.program, &plan, &settings, &mut processes, &signals)
 }
 
-/// The probes of each description, and what was left out.
+/// Returns the probes of each description, and the places left out.
 pub fn plan(run: &Run, compiled: &Compiled) -> Result<(Plan, Vec<String>), Failed> {
     let catalog = run.catalog()?;
     let plan = Plan::new(&compiled.program, &*catalog, run.options.flag(key::ZDEFS));
@@ -107,7 +107,7 @@ fn plan_diagnostic(error: PlanError, compiled: &Compiled) -> Diagnostic {
     }
 }
 
-/// `begin` for BEGIN.
+/// Returns the likely name for a misspelt one, such as BEGIN for `begin`.
 fn misspelt(description: &Description) -> Option<&'static str> {
     let Description::Fields(fields) = description else { return None };
     let Fields { module, function, name, .. } = &**fields;
@@ -131,8 +131,8 @@ fn allow_destructive(run: &Run, program: &Program) -> Result<(), Failed> {
     }
 }
 
-/// The first action that needs -w. system() and freopen() are the consumer's: without arguments they have no action in
-/// the kernel.
+/// Returns the first action that needs -w. system() and freopen() belong to the consumer: without arguments they
+/// have no action in the kernel.
 fn destructive(program: &Program) -> Option<String> {
     program.clauses.iter().find_map(|clause| {
         let by_kernel = clause.actions.iter().find(|action| action.kind.is_destructive());
@@ -163,7 +163,8 @@ fn settings(options: &Options, target: u32) -> dif::Options {
     }
 }
 
-/// Buffers that are too large for the machine are halved until they fit, unless bufresize=manual forbids it.
+/// Enables the program. Buffers too large for the machine are halved until they fit, unless bufresize=manual
+/// forbids it.
 fn enable(
     run: &Run,
     mut device: Arc<Device>,
@@ -198,7 +199,7 @@ fn enable(
     }
 }
 
-/// The largest buffer; false if all are small.
+/// Halves the largest buffer; returns false if even that is small.
 fn halve(settings: &mut dif::Options) -> bool {
     const LEAST: u64 = 8192;
     let speculations = settings.specsize.saturating_mul(settings.nspec.into());
@@ -239,7 +240,7 @@ fn report_lowered(run: &Run, given: &dif::Options, settings: &dif::Options) {
     }
 }
 
-/// A line for each refused place, folded; an error where nothing is left of a description.
+/// Reports refused places, a line each, and folds many; it is an error if nothing is left of a description.
 fn report_refused(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
     let lost = nothing_left(compiled, plan, refused);
     let places: usize = lost.iter().map(|description| description.ecbs.len()).sum();
@@ -265,7 +266,7 @@ fn report_refused(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refuse
     )
 }
 
-/// Of a whole function some instructions cannot be traced: nobody has asked for just those.
+/// Reports instructions of whole functions that cannot be traced and were not requested one by one.
 fn report_left_out(run: &Run, left_out: &[String]) {
     if run.invocation.verbose {
         left_out.iter().for_each(|text| run.report.notice(text));
@@ -277,8 +278,8 @@ fn report_left_out(run: &Run, left_out: &[String]) {
     }
 }
 
-/// The first description of the script of which nothing is left: of `kinst::f:return`, the descriptions of all places
-/// that stand for it.
+/// Returns the first description of the script of which nothing is left: for `kinst::f:return`, the descriptions of
+/// all places that it was expanded to.
 fn nothing_left<'a>(compiled: &Compiled, plan: &'a Plan, refused: &'a [Refused]) -> Vec<&'a Matched> {
     let mut lost = plan.lost(refused).peekable();
     let mut written: Vec<(usize, Vec<&Matched>)> = Vec::new();
@@ -298,7 +299,7 @@ fn nothing_left<'a>(compiled: &Compiled, plan: &'a Plan, refused: &'a [Refused])
     written.into_iter().find(|(all, lost)| lost.len() == *all).map(|(_, lost)| lost).unwrap_or_default()
 }
 
-/// `description 'BEGIN ' matched 1 probe`, once all are armed; with -v what it depends on.
+/// Reports `description 'BEGIN ' matched 1 probe`, once all are armed; with -v also the dependencies.
 fn report_matched(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
     for (program, file) in run.files.iter().enumerate() {
         let clauses = compiled.descriptions.iter().enumerate();
@@ -312,7 +313,7 @@ fn report_matched(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refuse
     Ok(())
 }
 
-/// What messages about the whole enabling name.
+/// Returns the name for messages about the whole enabling.
 fn subject(run: &Run) -> &str {
     run.program_name(0).1
 }
@@ -343,7 +344,7 @@ fn consume(
     let mut watch = Watch { signal: signals.as_fd(), processes, say: &mut say, notice: &mut notice };
     match run::run(&mut session, &mut consumer, &mut watch) {
         Ok(status) => Ok(status),
-        // Whoever read the output has seen enough.
+        // The reader of the output has closed it.
         Err(run::Error::Output(error)) if error.kind() == ErrorKind::BrokenPipe => {
             let _ = session.stop();
             Ok(0)

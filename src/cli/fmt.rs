@@ -6,7 +6,7 @@ use crate::pipeline;
 use crate::source::{FileId, Origin, Source};
 
 impl Run {
-    /// Rewrites each file whose layout is another; `-` is read from standard input and written to standard output.
+    /// Rewrites each file whose layout differs; `-` is read from standard input and written to standard output.
     pub fn format(&mut self, paths: &[String]) -> Result<u8, Failed> {
         for path in paths {
             let text = self.read_file(path)?;

@@ -54,7 +54,7 @@ pub fn main() -> ExitCode {
     };
     match run(&arguments, &mut io::stdout().lock()) {
         Ok(status) => ExitCode::from(status),
-        // The reader of a pipe has seen enough.
+        // The reader of the pipe has closed it.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("inlinecall: cannot write: {error}");
@@ -95,7 +95,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> io::Result<u8> {
         }
     }
     out.flush()?;
-    // As with grep: files without a copy are worth a word only if all are.
+    // As with grep: files without a copy are reported only if all are.
     if !found {
         without.iter().for_each(|error| report(error));
     }
@@ -115,7 +115,7 @@ fn line(call: &Call) -> String {
     format!("{}  {returns}  {}  {}:{}", address(&call.entry), caller(&call.entry), call.file, call.line)
 }
 
-/// How many of the calls do not tell where they are left.
+/// Warns about calls whose returns are not known exactly.
 fn not_exact(file: &str, calls: &[Call]) {
     let mut reasons = calls.iter().filter_map(|call| call.inexact);
     if let Some(reason) = reasons.next() {

@@ -1,4 +1,4 @@
-//! cli/libraries.rs: which D libraries a run reads: those of -L, of the system's directory, and those that come with the compiler.
+//! cli/libraries.rs: the D libraries that a run reads: those of -L, of the system's directory, and the built-in ones.
 
 use super::output::reason;
 use super::run::{Failed, Run};
@@ -8,7 +8,7 @@ use crate::pipeline::LibraryFile;
 use crate::source::{Origin, Source};
 
 impl Run {
-    /// -L comes first, as it may be meant to provide what others build on.
+    /// Reads the libraries. Those of -L come first, as they may provide what others depend on.
     pub fn read_libraries(&mut self) -> Result<(), Failed> {
         if self.options.flag(key::NOLIBS) {
             return Ok(());
@@ -35,7 +35,7 @@ impl Run {
         }
     }
 
-    /// All files that end in `.d`; a directory that is not there has none.
+    /// Reads all files that end in `.d`; a missing directory has none.
     fn read_directory(&mut self, directory: &str) -> Result<(), Failed> {
         let Ok(entries) = std::fs::read_dir(directory) else { return Ok(()) };
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

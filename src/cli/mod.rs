@@ -1,4 +1,4 @@
-//! cli/: arguments → library calls → exit code.
+//! cli/: the commands, from arguments through library calls to the exit status.
 
 pub mod cpp;
 pub mod dtrace;

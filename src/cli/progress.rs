@@ -1,4 +1,4 @@
-//! cli/progress.rs: how far the making of indices is, on a terminal.
+//! cli/progress.rs: the progress of indexing, on a terminal.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::sites::Watch;
 
-/// A bar on standard error, if that is a terminal and it takes so long that one wonders.
+/// A bar on standard error, shown if that is a terminal and indexing takes long.
 #[derive(Default)]
 pub struct Progress {
     bar: OnceLock<(ProgressBar, Instant)>,
@@ -25,7 +25,7 @@ impl Watch for Progress {
         let Some((bar, started)) = self.bar.get() else { return };
         bar.inc(bytes);
         if bar.is_hidden() && started.elapsed() > SHOWN_AFTER {
-            // Hidden still where standard error is no terminal.
+            // The bar stays hidden if standard error is not a terminal.
             bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
             let style = ProgressStyle::with_template("indexing debug information {bar:30} {percent}% {eta}");
             if let Ok(style) = style {

@@ -1,20 +1,20 @@
-//! cli/report.rs: what is said on standard error.
+//! cli/report.rs: messages on standard error.
 
 use crate::diag::Diagnostic;
 use crate::source::{FileId, Sources};
 use std::io::{IsTerminal, Write};
 
-/// How messages look.
+/// The form of messages.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The command's name, before each message.
     pub program: String,
     pub color: bool,
-    /// --message-format=json: one object a line.
+    /// --message-format=json: one object per line.
     pub json: bool,
     /// -xerrtags
     pub errtags: bool,
-    /// No notices.
+    /// Whether notices are left out.
     pub quiet: bool,
 }
 
@@ -24,7 +24,7 @@ impl Report {
         Report { program: program.to_owned(), color, json: false, errtags: false, quiet: false }
     }
 
-    /// An error, and what to do next.
+    /// Reports an error, and what to do next.
     pub fn error(&self, text: &str, help: Option<&str>) {
         if self.json {
             return self.object("error", text, help);
@@ -36,12 +36,12 @@ impl Report {
         }
     }
 
-    /// A fact that is not an error: losses, faults, refused places.
+    /// Reports a fact that is not an error: losses, faults, refused places.
     pub fn warning(&self, text: &str) {
         if self.json { self.object("warning", text, None) } else { self.line(text) }
     }
 
-    /// A fact that a quiet run does not want.
+    /// Reports a fact that a quiet run leaves out.
     pub fn notice(&self, text: &str) {
         if self.quiet {
             return;
@@ -68,13 +68,13 @@ impl Report {
     }
 }
 
-/// Whether what is written there is painted: a terminal, and NO_COLOR is unset.
+/// Whether output to `to` is coloured: it is a terminal, and NO_COLOR is unset.
 pub fn in_color(to: &impl IsTerminal) -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !no_color && to.is_terminal()
 }
 
-/// A closed pipe is no reason to stop.
+/// Writes to standard error, and ignores a closed pipe.
 fn write(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

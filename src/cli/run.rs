@@ -1,4 +1,4 @@
-//! cli/run.rs: what the modes of the dtrace command share: options, programs, the kernel, the module.
+//! cli/run.rs: state that the modes of the dtrace command share: options, programs, the kernel, the module.
 
 use super::cpp;
 use super::dtrace_args::{Invocation, Mode, ProgramArg};
@@ -23,7 +23,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The reason has been reported.
+/// A failure whose reason has been reported.
 #[derive(Debug)]
 pub struct Failed;
 
@@ -33,10 +33,10 @@ pub struct Run {
     pub report: Report,
     pub options: Options,
     pub sources: Sources,
-    /// As [`Invocation::programs`].
+    /// Parallel to [`Invocation::programs`].
     pub files: Vec<FileId>,
     pub libraries: Vec<LibraryFile>,
-    /// Opened when something asks for it, as what follows.
+    /// Opened on first use, like the fields that follow.
     kernel: OnceCell<Arc<Kernel>>,
     catalog: OnceCell<Arc<Catalog>>,
     device: OnceCell<Arc<Device>>,
@@ -59,7 +59,7 @@ impl Run {
         Ok(run)
     }
 
-    /// The environment first, then the command line, in its order.
+    /// Sets the options of the environment first, then those of the command line, in its order.
     fn set_options(&mut self) -> Result<(), Failed> {
         for (name, value) in std::env::vars_os() {
             let name = name.to_string_lossy().to_ascii_lowercase();
@@ -109,14 +109,14 @@ impl Run {
         self.decode(bytes, path)
     }
 
-    /// A script as it is written.
+    /// Reads a script as it is written.
     pub fn read_file(&self, path: &str) -> Result<String, Failed> {
         self.decode(self.read_bytes(path)?, path)
     }
 
     fn read_bytes(&self, path: &str) -> Result<Vec<u8>, Failed> {
         let mut bytes = Vec::new();
-        // One more than is taken tells that there is more.
+        // One byte more than the limit, to detect a text that exceeds it.
         let most = crate::parser::MAX_TEXT as u64 + 1;
         let read = match path {
             "-" => std::io::stdin().take(most).read_to_end(&mut bytes),
@@ -136,7 +136,7 @@ impl Run {
         })
     }
 
-    /// All programs as one; -d, -S and the dumps are printed on the way.
+    /// Compiles all programs as one; -d, -S and the dumps are printed on the way.
     pub fn compile(&mut self, target: u32) -> Result<Compiled, Failed> {
         let mut options = self.options.clone();
         let compilation = self.compilation(target, &mut options);
@@ -163,7 +163,7 @@ impl Run {
         Ok(compiled)
     }
 
-    /// What is wrong with the kernel's files; with -v also what was left out of them.
+    /// Reports errors in the kernel's files; with -v also what was left out of them.
     pub fn tell_of_kernel(&self) {
         let Some(kernel) = self.kernel.get() else { return };
         for warning in kernel.take_warnings() {
@@ -178,7 +178,7 @@ impl Run {
         self.with_given(target, |given| pipeline::compile(&self.sources, &self.files, given, options))
     }
 
-    /// What the compiler is given by a run.
+    /// Calls `compile` with the inputs that this run has for the compiler.
     pub fn with_given<T>(&self, target: u32, compile: impl FnOnce(pipeline::Given<'_>) -> T) -> T {
         let macros = self.macros(target);
         let index = |wanted| self.index(wanted);
@@ -203,7 +203,7 @@ impl Run {
         Ok(Box::new(index.with_max_probes(most)))
     }
 
-    /// The running kernel's files, or those of --sysroot.
+    /// Opens the files of the running kernel, or of --sysroot.
     pub fn open_kernel(&self) -> Result<Arc<Kernel>, Box<Diagnostic>> {
         if let Some(kernel) = self.kernel.get() {
             return Ok(Arc::clone(kernel));
@@ -224,12 +224,12 @@ impl Run {
         Ok(Arc::clone(self.kernel.get_or_init(|| kernel)))
     }
 
-    /// As [`Run::open_kernel`], the reason reported.
+    /// Like [`Run::open_kernel`], but reports the error.
     pub fn kernel(&self) -> Result<Arc<Kernel>, Failed> {
         self.reported(self.open_kernel())
     }
 
-    /// The probes that there are. What the module sees in memory counts if the kernel is the running one.
+    /// Opens the catalog of probes. The module's view of memory counts if the kernel is the running one.
     pub fn open_catalog(&self) -> Result<Arc<Catalog>, Box<Diagnostic>> {
         if let Some(catalog) = self.catalog.get() {
             return Ok(Arc::clone(catalog));
@@ -239,7 +239,7 @@ impl Run {
         Ok(Arc::clone(self.catalog.get_or_init(|| Arc::new(Catalog::new(kernel, live)))))
     }
 
-    /// As [`Run::open_catalog`], the reason reported.
+    /// Like [`Run::open_catalog`], but reports the error.
     pub fn catalog(&self) -> Result<Arc<Catalog>, Failed> {
         self.reported(self.open_catalog())
     }
@@ -251,7 +251,7 @@ impl Run {
         })
     }
 
-    /// What the module sees in memory, if it is there and it is that kernel's.
+    /// Returns the module's view of memory, if the module is loaded and the kernel is the running one.
     pub fn live_text(&self) -> Option<Box<dyn LiveText>> {
         if self.options.text(key::SYSROOT).is_some() {
             return None;
@@ -259,7 +259,7 @@ impl Run {
         Some(Box::new(Live(self.device().ok()?)))
     }
 
-    /// The module. One descriptor serves the questions and the session of a run.
+    /// Opens the module. One descriptor serves the queries and the session of a run.
     pub fn device(&self) -> Result<Arc<Device>, DriverError> {
         if let Some(device) = self.device.get() {
             return Ok(Arc::clone(device));
@@ -274,7 +274,7 @@ impl Run {
         Macros { script, arguments: self.invocation.operands.clone(), variables: macro_variables(target) }
     }
 
-    /// -c and -p; the first is $target.
+    /// Returns the processes of -c and -p; the first is $target.
     pub fn processes(&self) -> Result<Vec<Process>, Failed> {
         let mut processes = Vec::new();
         let mut add = |process: Result<Process, process::Error>| match process {
@@ -296,7 +296,7 @@ impl Run {
         Ok(processes)
     }
 
-    /// On standard output, or appended to the file of -o.
+    /// Writes to standard output, or appends to the file of -o.
     pub fn put(&self, text: &str) -> Result<(), Failed> {
         let Some(path) = self.invocation.output.as_ref().filter(|_| !text.is_empty()) else {
             print(text);
@@ -307,7 +307,7 @@ impl Run {
             .or_else(|error| self.fail_as(&format!("failed to open {path}: {}", reason(&error)), None))
     }
 
-    /// What messages call a program of the command line: `description` or `script`, and its name.
+    /// Returns how messages refer to a program of the command line: `description` or `script`, and its name.
     pub fn program_name(&self, program: usize) -> (&'static str, &str) {
         match self.invocation.programs.get(program) {
             None => ("description", ""),
@@ -331,8 +331,8 @@ impl Run {
 
 fn macro_variables(target: u32) -> Vec<(String, i64)> {
     use rustix::process as os;
-    // Not by getsid() and its like: rustix panics at 0, which the kernel says of a session begun outside of the process's
-    // PID namespace.
+    // Not by getsid() and the like: rustix panics at 0, which the kernel returns for a session begun outside the
+    // process's PID namespace.
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     let field = |number: usize| {

@@ -1,4 +1,4 @@
-//! cli/signals.rs: the first Ctrl-C ends tidily, the second at once.
+//! cli/signals.rs: Ctrl-C: the first ends tracing cleanly, the second at once.
 
 use rustix::fd::{AsFd, BorrowedFd};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -8,20 +8,20 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// SIGINT and SIGTERM as something to poll.
+/// SIGINT and SIGTERM as a descriptor to poll.
 #[derive(Debug)]
 pub struct Signals {
     pipe: UnixStream,
 }
 
 impl Signals {
-    /// A signal that was ignored when we were started stays ignored, as under nohup.
+    /// Installs the handlers. A signal that was ignored when the process started stays ignored, as under nohup.
     pub fn install() -> io::Result<Signals> {
         let (pipe, write) = UnixStream::pair()?;
         let again = Arc::new(AtomicBool::new(false));
         let ignored = ignored();
         for signal in [SIGINT, SIGTERM].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0) {
-            // The order matters: the first signal finds the flag down and puts it up.
+            // The order matters: on the first signal the flag is still clear, and is then set.
             flag::register_conditional_shutdown(signal, 0, Arc::clone(&again))?;
             flag::register(signal, Arc::clone(&again))?;
             low_level::pipe::register(signal, write.try_clone()?)?;
@@ -36,7 +36,7 @@ impl AsFd for Signals {
     }
 }
 
-/// A bit for each signal, from SigIgn of /proc.
+/// Returns a bit for each ignored signal, from SigIgn in /proc.
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,11 +1,11 @@
-//! cli/stability.rs: the reports of -v: what a program depends on, what is promised of a probe.
+//! cli/stability.rs: the reports of -v: the dependencies of a program, and the stability of a probe.
 
 use super::run::Run;
 use crate::attributes::{Attributes, CLASSES, STABILITIES, STABLE};
 use crate::pipeline::Compiled;
 use crate::typeck::{ProbeStability, Stability};
 
-/// What a program of the command line depends on; empty without -v. `each`: also by description.
+/// Reports the dependencies of a program of the command line; empty without -v. `each`: also by description.
 pub fn report(run: &Run, compiled: &Compiled, program: usize, each: bool) -> String {
     let Some(file) = run.files.get(program).filter(|_| run.invocation.verbose) else { return String::new() };
     let clauses = compiled.descriptions.iter().zip(&compiled.stability);
@@ -29,7 +29,7 @@ pub fn report(run: &Run, compiled: &Compiled, program: usize, each: bool) -> Str
     text
 }
 
-/// What is promised of a probe, as a listing shows it below its row.
+/// Describes the stability of a probe, as a listing shows it below its row.
 pub fn describe(probe: &ProbeStability) -> String {
     let mut text = block("Probe Description Attributes", probe.description);
     text += &block("Argument Attributes", probe.arguments);

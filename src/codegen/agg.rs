@@ -1,4 +1,4 @@
-//! codegen/agg.rs: `@a[keys] = function(value)`: the actions of the key, then the aggregating one.
+//! codegen/agg.rs: `@a[keys] = function(value)`: the actions for the keys, then the aggregating action.
 
 use super::stmt::{action, number, stack_action};
 use super::{Generator, Result, layout};

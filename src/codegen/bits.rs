@@ -1,4 +1,4 @@
-//! codegen/bits.rs: bit-fields: loaded with the integer around them, shifted and extended; stored without touching their neighbours.
+//! codegen/bits.rs: bit-fields: loaded with the integer around them and extended; stored beside their neighbours.
 
 use super::Result;
 use super::expr::Object;
@@ -9,13 +9,13 @@ use crate::typeck::typed::Bits;
 use crate::types::Type;
 
 impl Object<'_, '_> {
-    /// The value of the bit-field, extended to 64 bits; `address` becomes its register.
+    /// Loads the value of the bit-field, extended to 64 bits, into the register of `address`.
     pub(super) fn load_bits(&mut self, bits: &Bits, ty: &Type, address: Reg) -> Result<Reg> {
         self.asm.load(load_opcode(self.unit_size(bits), false, bits.memory.user), address, address);
         self.extract(bits, ty, address)
     }
 
-    /// Stores the value; what the bit-field then holds is in an owned register.
+    /// Stores the value; returns the bit-field's new value in an owned register.
     pub(super) fn store_bits(&mut self, bits: &Bits, ty: &Type, value: Held, address: Held) -> Result<Reg> {
         let size = self.unit_size(bits);
         let value = self.take(value)?;
@@ -37,7 +37,7 @@ impl Object<'_, '_> {
     }
 
     fn extract(&mut self, bits: &Bits, ty: &Type, whole: Reg) -> Result<Reg> {
-        // gcc takes the values of an enum without a negative one for unsigned.
+        // gcc treats the values of an enum as unsigned if none is negative.
         let signed = matches!(ty.resolved(), Type::Int(int) if int.signed);
         let reg = self.shift(Opcode::Sll, whole, 64 - bits.bits - bits.shift)?;
         self.shift(if signed { Opcode::Sra } else { Opcode::Srl }, reg, 64 - bits.bits)
@@ -66,7 +66,7 @@ mod tests {
 
     use crate::codegen::tests::{compile, run};
 
-    /// Declarations with their lengths and signedness, as gcc takes them.
+    /// Declarations with their lengths and signedness, as gcc treats them.
     const FIELDS: &[(&str, u32, bool)] = &[
         ("unsigned int a : 3", 3, false),
         ("int b : 5", 5, true),
@@ -77,14 +77,14 @@ mod tests {
         ("char g : 7", 7, true),
     ];
 
-    /// What a bit-field holds after the value was put into it.
+    /// Returns the value that a bit-field holds after `value` was stored in it.
     fn held(value: i64, bits: u32, signed: bool) -> i64 {
         let shift = 64 - bits;
         if signed { (value << shift) >> shift } else { ((value as u64) << shift >> shift) as i64 }
     }
 
     proptest! {
-        /// Stores touch no neighbour, and a load gives what was stored.
+        /// A store changes no neighbour, and a load returns what was stored.
         #[test]
         fn a_struct_of_bit_fields_is_an_array_of_numbers(
             stores in prop::collection::vec((0..FIELDS.len(), -(1i64 << 40)..(1i64 << 40), 0..4), 1..12)

@@ -6,7 +6,7 @@ use super::{Error, Result};
 use crate::dif::insn::{Opcode, PUSH_D, PUSH_STRING, TUPLE_ENTRIES};
 use crate::typeck::typed::{Expr, ExprKind};
 
-/// A key or argument that was evaluated, and how it is pushed.
+/// An evaluated key or argument, and how it is pushed.
 pub(super) struct Entry {
     value: Held,
     push: Push,
@@ -15,14 +15,14 @@ pub(super) struct Entry {
 #[derive(Clone, Copy)]
 enum Push {
     Value,
-    /// By reference, with so many bytes.
+    /// By reference, with this many bytes.
     Bytes(u64),
-    /// At most so many bytes.
+    /// A string of at most this many bytes.
     String(u64),
 }
 
 impl Object<'_, '_> {
-    /// All are evaluated before the first is pushed: each may use the tuple stack itself.
+    /// Evaluates all before the first is pushed: each may use the tuple stack itself.
     pub(super) fn hold_all(&mut self, exprs: &[Expr]) -> Result<Vec<Entry>> {
         if exprs.len() > TUPLE_ENTRIES {
             let (found, most, span) = (exprs.len(), TUPLE_ENTRIES, self.span);
@@ -49,7 +49,7 @@ impl Object<'_, '_> {
         }
     }
 
-    /// Fills the tuple stack; the values are gone.
+    /// Fills the tuple stack and releases the values.
     pub(super) fn push_all(&mut self, entries: Vec<Entry>) -> Result<()> {
         self.asm.plain(Opcode::Flushts);
         for entry in entries {
@@ -58,7 +58,7 @@ impl Object<'_, '_> {
         Ok(())
     }
 
-    /// Fills the tuple stack; the values stay held for another time.
+    /// Fills the tuple stack; the values stay held to be pushed again.
     pub(super) fn push_again(&mut self, entries: Vec<Entry>) -> Result<Vec<Entry>> {
         self.asm.plain(Opcode::Flushts);
         let mut kept = Vec::new();

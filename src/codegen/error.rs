@@ -1,4 +1,4 @@
-//! codegen/error.rs: why a checked program cannot become DIF: limits of the machine.
+//! codegen/error.rs: reasons why a checked program cannot become DIF: limits of the machine.
 
 use crate::diag::{Diagnostic, tags};
 use crate::dif::asm::AsmError;
@@ -6,13 +6,13 @@ use crate::source::Span;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// An expression needs more registers than there are, even with spilling.
+    /// An expression needs more registers than exist, even with spilling.
     NoRegisters { span: Span },
     /// The keys of an array or the arguments of a subroutine do not fit the tuple stack.
     TooManyKeys { found: usize, most: usize, span: Span },
-    /// A variable of a type that no variable can hold.
+    /// A variable of a type too large for any variable.
     LargeVariable { name: String, bytes: u64, most: u64, span: Span },
-    /// What a translator makes is no value; the checker lets none through.
+    /// A translated object, which is not a value; the checker lets none through.
     Translated { span: Span },
     /// A limit of the object: its size or its tables.
     Object { error: AsmError, span: Span },

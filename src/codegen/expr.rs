@@ -1,4 +1,4 @@
-//! codegen/expr.rs: one expression → one DIF object.
+//! codegen/expr.rs: generation of one DIF object from one expression.
 
 use super::need::{is_pure, need};
 use super::regs::{Held, Location, Registers};
@@ -11,13 +11,13 @@ use crate::typeck::typed::{ArithOp, CompareClass, CompareOp, Expr, ExprKind, Pla
 use crate::types::Type;
 
 impl Generator<'_> {
-    /// An object whose value is that of the expression.
+    /// Generates an object whose value is that of the expression.
     pub(super) fn value(&mut self, expr: &Expr) -> Result<DifoIndex> {
         let rtype = layout::dif_type(&expr.ty, &self.program.layout);
         self.object(expr, rtype)
     }
 
-    /// An object that is run for its effect.
+    /// Generates an object that is run for its effect.
     pub(super) fn effect(&mut self, expr: &Expr) -> Result<DifoIndex> {
         self.object(expr, dif::Type::VOID)
     }
@@ -44,8 +44,8 @@ pub(super) struct Object<'g, 'p> {
 }
 
 impl Object<'_, '_> {
-    /// The value in a register that the caller owns. No register is owned during the call: what the caller
-    /// still needs is held.
+    /// Evaluates an expression into a register that the caller owns. No register is owned during the call: values
+    /// that the caller still needs are held.
     pub fn eval(&mut self, expr: &Expr) -> Result<Reg> {
         match &expr.kind {
             ExprKind::Int(value) => self.constant(*value),
@@ -115,8 +115,8 @@ impl Object<'_, '_> {
         Ok(reg)
     }
 
-    /// Both operands in owned registers. The left one is evaluated first, unless only the other order fits the
-    /// free registers and nobody can tell the difference.
+    /// Evaluates both operands into owned registers. The left one is evaluated first, unless only the other order
+    /// fits the free registers and makes no observable difference.
     pub fn pair(&mut self, left: &Expr, right: &Expr) -> Result<(Reg, Reg)> {
         let (l, r) = (need(left), need(right));
         if l.max(r + 1) > self.regs.free_count() && r > l && is_pure(left) && is_pure(right) {
@@ -133,7 +133,7 @@ impl Object<'_, '_> {
         Ok((self.take(first)?, second))
     }
 
-    /// A free register; if there is none, the oldest held value moves to its slot.
+    /// Returns a free register; if there is none, the oldest held value moves to its slot.
     pub fn allocate(&mut self) -> Result<Reg> {
         if let Some(reg) = self.regs.allocate() {
             return Ok(reg);
@@ -151,9 +151,9 @@ impl Object<'_, '_> {
         Ok(())
     }
 
-    /// The held value in an owned register.
+    /// Returns the held value in an owned register.
     pub fn take(&mut self, held: Held) -> Result<Reg> {
-        // The slot is given back only when the value has left it: finding a register may need another one.
+        // The slot is freed only after the value has left it: allocating a register may need another one.
         let reg = match self.regs.location(held) {
             Some(Location::Register(reg)) => reg,
             Some(Location::Slot(slot)) => {
@@ -168,8 +168,8 @@ impl Object<'_, '_> {
         Ok(reg)
     }
 
-    /// Makes sure that code that runs only sometimes moves no value that was held before it: on the other path
-    /// the value would not be in its slot.
+    /// Makes sure that conditional code moves no value that was held before it: on the other path the value
+    /// would not be in its slot.
     pub fn before_branch(&mut self, conditional: &Expr) -> Result<()> {
         let room = self.regs.free_count();
         if need(conditional) <= room {
@@ -190,7 +190,7 @@ impl Object<'_, '_> {
         Ok(left)
     }
 
-    /// rd = 1 if the branch is taken, else 0.
+    /// Sets rd to 1 if the branch is taken, else to 0.
     pub fn truth(&mut self, branch: Opcode, rd: Reg) {
         let (yes, end) = (self.asm.label(), self.asm.label());
         self.asm.branch(branch, yes);
@@ -213,7 +213,7 @@ impl Object<'_, '_> {
         let (from_signed, to_signed) = (value.ty.is_signed(), to.is_signed());
         let exact = is_exact(value, from_bytes);
         let (bytes, signed) = if to_bytes >= 8 {
-            // Widening: only what arithmetic left beyond the narrower type must go.
+            // Widening: drop only what arithmetic left beyond the narrower type.
             if exact || from_bytes >= 8 {
                 return Ok(reg);
             }
@@ -236,7 +236,7 @@ impl Object<'_, '_> {
     }
 }
 
-/// Is the register's value always one of the type? Arithmetic does not narrow, and variables keep 64 bits.
+/// Whether the register always holds a value of the type. Arithmetic does not narrow, and variables keep 64 bits.
 fn is_exact(value: &Expr, bytes: u64) -> bool {
     match &value.kind {
         _ if bytes >= 8 => true,

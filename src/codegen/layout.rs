@@ -1,4 +1,4 @@
-//! codegen/layout.rs: types, variables and aggregations as DIF knows them, and how values are shown.
+//! codegen/layout.rs: types, variables and aggregations in DIF's terms, and how values are shown.
 
 use crate::dif;
 use crate::dif::{ActionKind, CtfKind, Display, Scope, Type, Variable, VariableKind};
@@ -41,7 +41,7 @@ pub(super) fn variable(variable: &typed::Variable, layout: &Layout) -> Variable 
     }
 }
 
-/// A clause-local variable for a value that found no register; its name cannot be typed by a user.
+/// Makes a clause-local variable for a spilled value; a user cannot type its name.
 pub(super) fn slot(number: usize, id: u32) -> Variable {
     Variable {
         name: format!("%spill_{number}"),
@@ -54,7 +54,7 @@ pub(super) fn slot(number: usize, id: u32) -> Variable {
     }
 }
 
-/// A built-in variable or array, for the object's table.
+/// Makes a built-in variable or array, for the object's table.
 pub(super) fn builtin(builtin: dif::insn::Builtin, ty: Type) -> Variable {
     let array = builtin.number() < 0x100;
     Variable {
@@ -92,7 +92,7 @@ pub(super) fn action_kind(function: AggregatingFunction) -> ActionKind {
     }
 }
 
-/// The parameters, packed into the word that the format has for them.
+/// Packs the parameters into the word that the format has for them.
 pub(super) fn argument(function: AggregatingFunction) -> u64 {
     match function {
         AggregatingFunction::Lquantize { base, step, levels, .. } => {
@@ -111,7 +111,7 @@ pub(super) fn argument(function: AggregatingFunction) -> u64 {
     }
 }
 
-/// How a value is shown without a format.
+/// Returns how a value is shown without a format.
 pub(super) fn display(ty: &types::Type) -> Display {
     match ty.resolved() {
         types::Type::String => Display::String,

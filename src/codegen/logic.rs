@@ -1,4 +1,4 @@
-//! codegen/logic.rs: `! && || ^^ ?:`, whose operands may not run.
+//! codegen/logic.rs: `! && || ^^ ?:`, some of whose operands run conditionally.
 
 use super::Result;
 use super::expr::Object;
@@ -60,7 +60,7 @@ impl Object<'_, '_> {
         Ok(reg)
     }
 
-    /// Both operands always run; each becomes 0 or 1.
+    /// Evaluates both operands, which always run; each becomes 0 or 1.
     fn xor(&mut self, left: &Expr, right: &Expr) -> Result<Reg> {
         let left = self.eval(left)?;
         self.asm.tst(left);
@@ -75,7 +75,7 @@ impl Object<'_, '_> {
         Ok(left)
     }
 
-    /// Both branches leave their value in the register of the first.
+    /// Evaluates a conditional; both branches leave their value in the register of the first.
     pub(super) fn conditional(&mut self, condition: &Expr, then: &Expr, otherwise: &Expr) -> Result<Reg> {
         let (no, end) = (self.asm.label(), self.asm.label());
         let reg = self.eval(condition)?;
@@ -90,7 +90,7 @@ impl Object<'_, '_> {
         self.asm.bind(no);
         let reg = self.sometimes(otherwise)?;
         if reg != result {
-            // Nothing else can be in it: what was held before the branches has not moved.
+            // This register is free: no value that was held before the branches has moved.
             self.asm.mov(reg, result);
             self.regs.free(reg);
             self.regs.claim(result);
@@ -100,7 +100,7 @@ impl Object<'_, '_> {
         Ok(result)
     }
 
-    /// An operand that may not run.
+    /// Evaluates an operand that runs conditionally.
     fn sometimes(&mut self, expr: &Expr) -> Result<Reg> {
         let floor = self.regs.enter_branch();
         let reg = self.eval(expr);

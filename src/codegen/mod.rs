@@ -44,7 +44,8 @@ pub fn generate(program: &typed::Program) -> Result<dif::Program> {
     Ok(dif::Program { difos: generator.difos, variables, aggregations, clauses })
 }
 
-/// A string is cut where it does not fit; anything else is held whole or not at all.
+/// Checks that a variable can hold its type. A string that does not fit is truncated; anything else is held whole
+/// or not at all.
 fn fits(variable: &typed::Variable, program: &typed::Program) -> Result<()> {
     let most = u64::from(dif::verify::MAX_VALUE);
     let whole =
@@ -58,12 +59,12 @@ fn fits(variable: &typed::Variable, program: &typed::Program) -> Result<()> {
     }
 }
 
-/// What the objects of a program share.
+/// The state that the objects of a program share.
 struct Generator<'a> {
     program: &'a typed::Program,
-    /// The program's variables as DIF sees them, by [`typed::VariableId`].
+    /// The program's variables in DIF's terms, by [`typed::VariableId`].
     variables: Vec<dif::Variable>,
-    /// Clause-local variables for values that find no register, made on demand.
+    /// Clause-local variables for spilled values, made on demand.
     slots: Vec<dif::Variable>,
     difos: Vec<dif::Difo>,
 }
@@ -74,7 +75,7 @@ impl<'a> Generator<'a> {
         Generator { program, variables, slots: Vec::new(), difos: Vec::new() }
     }
 
-    /// The slot of this number; each is made once and serves every object.
+    /// Returns the slot of this number; each is made once and serves every object.
     fn slot(&mut self, number: usize) -> dif::Variable {
         let own = self.program.variables.iter().filter(|v| v.scope == Scope::Clause).count();
         while self.slots.len() <= number {
@@ -84,7 +85,7 @@ impl<'a> Generator<'a> {
         self.slots[number].clone()
     }
 
-    /// All user variables with what the program does to them.
+    /// Returns all user variables, each marked as read or written by the program.
     fn all_variables(&self) -> Vec<dif::Variable> {
         let mut all: Vec<dif::Variable> = self.variables.iter().chain(&self.slots).cloned().collect();
         let places: HashMap<(dif::Scope, u32), usize> =

@@ -1,9 +1,9 @@
-//! codegen/need.rs: how many registers an expression takes, at most, when nothing is spilled.
+//! codegen/need.rs: the number of registers that an expression needs, at most, without spilling.
 
 use crate::typeck::typed::{Bits, Expr, ExprKind, Place};
 
-/// The number of Sethi and Ullman for the order in which expr.rs evaluates, with the temporary registers of keys,
-/// conversions and copies counted.
+/// Returns the Sethi-Ullman number for the order in which expr.rs evaluates, including the temporary registers of
+/// keys, conversions and copies.
 pub(super) fn need(expr: &Expr) -> usize {
     match &expr.kind {
         ExprKind::Int(_) | ExprKind::Str(_) | ExprKind::Builtin(_) => 1,
@@ -25,7 +25,7 @@ pub(super) fn need(expr: &Expr) -> usize {
     }
 }
 
-/// Has no effect and so may be evaluated before what stands before it.
+/// Whether the expression has no effects, and so may be evaluated before those that precede it.
 pub(super) fn is_pure(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Int(_) | ExprKind::Str(_) | ExprKind::Builtin(_) => true,
@@ -56,7 +56,7 @@ fn in_turn<'a>(exprs: impl IntoIterator<Item = &'a Box<Expr>>) -> usize {
     exprs.into_iter().enumerate().map(|(held, expr)| held + need(expr)).max().unwrap_or(0)
 }
 
-/// All keys, and one register for the size of what is pushed.
+/// Counts all keys, and one register for the size of what is pushed.
 fn keys_need(keys: &[Expr]) -> usize {
     let evaluated = keys.iter().enumerate().map(|(held, key)| held + need(key)).max().unwrap_or(0);
     evaluated.max(keys.len() + 1)
@@ -67,12 +67,12 @@ fn place_need(place: &Place) -> usize {
         Place::Variable(_) => 1,
         Place::Element { keys, .. } => keys_need(keys),
         Place::Memory(memory) => need(&memory.address),
-        // The integer around it, and a mask or a number of bits.
+        // The integer around the field, and a mask or a number of bits.
         Place::Bits(Bits { memory, .. }) => need(&memory.address).max(2) + 1,
     }
 }
 
-/// What of a place is held while its new value is computed.
+/// Returns the number of values of a place that are held while its new value is computed.
 fn place_held(place: &Place) -> usize {
     match place {
         Place::Variable(_) => 0,

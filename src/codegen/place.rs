@@ -9,7 +9,7 @@ use crate::dif::insn::{Opcode, Reg};
 use crate::typeck::typed::{ArithOp, Bits, Expr, Place, Scope, VariableId};
 use crate::types::Type;
 
-/// A place whose keys or address are evaluated, to be read and then written.
+/// A place with its keys or address evaluated, to be read and then written.
 enum Open {
     Variable(Variable),
     Element(Variable, Vec<Entry>),
@@ -48,7 +48,7 @@ impl Object<'_, '_> {
         }
     }
 
-    /// A struct or array in dynamic memory is made when it is first used: there must be something to point at.
+    /// Allocates a struct or array in dynamic memory at its first use: there must be something to point at.
     fn ensure(
         &mut self,
         id: VariableId,
@@ -162,7 +162,7 @@ impl Object<'_, '_> {
         self.take(held)
     }
 
-    /// The value of a place, and the place to be written afterwards.
+    /// Returns the value of a place, and the place for a later write.
     fn open(&mut self, place: &Place, ty: &Type) -> Result<(Open, Reg)> {
         match place {
             Place::Variable(id) => {
@@ -226,7 +226,7 @@ impl Object<'_, '_> {
         }
     }
 
-    /// What is in memory by reference stays there: its value is its address.
+    /// Loads a value; a by-reference value stays in memory, and its value is its address.
     fn load_memory(&mut self, ty: &Type, user: bool, address: Reg, rd: Reg) {
         if ty.is_by_ref() {
             if address != rd {

@@ -1,4 +1,4 @@
-//! codegen/property.rs: random integer expressions compute in DIF what an evaluator of the syntax tree computes.
+//! codegen/property.rs: a property test: DIF of random integer expressions against an evaluator of the syntax tree.
 
 use super::tests::run;
 use super::{Error, generate};
@@ -10,7 +10,7 @@ use crate::typeck::tests::{check_text, parse_text};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// The variables of the generated expressions: name, type and first value.
+/// The variables of the generated expressions: name, type and initial value.
 const VARIABLES: &[(&str, &str, i64)] = &[
     ("a", "int64_t", -5),
     ("b", "uint64_t", 77),
@@ -20,7 +20,7 @@ const VARIABLES: &[(&str, &str, i64)] = &[
     ("f", "unsigned short", 0),
 ];
 
-/// A value and its type: bytes and sign.
+/// A value and its type: size in bytes and signedness.
 #[derive(Clone, Copy, Debug)]
 struct Value {
     bits: u64,
@@ -34,7 +34,7 @@ impl Value {
     }
 }
 
-/// Evaluates the tree as the language says, knowing nothing of registers: `None` is a division by zero.
+/// Evaluates the tree as the language defines it, independently of registers; `None` is a division by zero.
 struct Evaluator {
     variables: HashMap<String, Value>,
     elements: HashMap<u64, u64>,
@@ -69,7 +69,7 @@ impl Evaluator {
             ExprKind::Binary { op, left, right } => self.binary(*op, left, right)?,
             ExprKind::Conditional { condition, then, otherwise } => {
                 let condition = self.eval(condition)?.bits != 0;
-                // The type is that of both branches, whichever runs.
+                // The type is the common one of both branches, whichever runs.
                 let ty = promote(self.type_of(then), self.type_of(otherwise));
                 let value = self.eval(if condition { then } else { otherwise })?;
                 Value { bits: value.bits, ..ty }
@@ -114,7 +114,7 @@ impl Evaluator {
         Some(self.save(left, key, result.bits))
     }
 
-    /// Value before and after.
+    /// Returns the value before and after.
     fn step(&mut self, place: &Expr, by: u64) -> Option<(Value, Value)> {
         let key = self.key(place)?;
         let old = self.load(place, key);
@@ -160,7 +160,7 @@ impl Evaluator {
         Value { bits, bytes: 8, signed: true }
     }
 
-    /// The type alone, without effects.
+    /// Returns the type alone, without effects.
     fn type_of(&self, expr: &Expr) -> Value {
         let zero = |bytes, signed| Value { bits: 0, bytes, signed };
         match &expr.kind {
@@ -266,7 +266,7 @@ fn named(spec: &TypeSpec) -> Value {
     Value { bits: 0, bytes, signed }
 }
 
-/// A cast narrows; a widening one first takes what the narrower type can hold.
+/// Casts a value. A narrowing cast truncates it; a widening one first reduces it to what the narrower type can hold.
 fn cast(value: Value, to: Value) -> Value {
     let keep = if to.bytes >= 8 { value } else { to };
     Value { bits: extend(value.bits, keep.bytes, keep.signed), ..to }
@@ -316,7 +316,7 @@ fn expr_text() -> impl Strategy<Value = String> {
     })
 }
 
-/// The trees of the statement's expression, as it was parsed.
+/// Returns the tree of the expression in the last statement, as parsed.
 fn expression(text: &str) -> Expr {
     let plain = parse_text(text).unwrap();
     let Some(plain::Item::Clause(clause)) = plain.items.last() else { panic!("no clause") };
@@ -342,7 +342,7 @@ proptest! {
         text += &format!("trace({expr}); }}");
 
         let checked = match check_text(&text) {
-            // A constant divisor of zero is found before anything runs.
+            // A constant divisor of zero is rejected before anything runs.
             Err(error) if error.tag.0 == "D_DIV_ZERO" => return Ok(()),
             checked => checked.map_err(|error| error.title).unwrap(),
         };

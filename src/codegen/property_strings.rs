@@ -1,6 +1,6 @@
-//! codegen/property_strings.rs: random string expressions compute in DIF what an evaluator of their tree computes.
+//! codegen/property_strings.rs: a property test: DIF of random string expressions against an evaluator of their tree.
 //!
-//! The evaluator knows strings of Rust and the words of the language, and nothing of the machine. No expression
+//! The evaluator uses Rust strings and the language's definitions, and nothing of the machine. No expression
 //! assigns to a variable that it also reads: a string variable is read through its address.
 
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use crate::dif::{self, ActionKind, Options, disasm, verify};
 use crate::typeck::tests::check_text;
 use proptest::prelude::*;
 
-/// Bytes of a string at most, its NUL not counted.
+/// The longest string in bytes, not counting its NUL.
 const LONGEST: usize = 255;
 const VARIABLES: [&str; 3] = ["s", "self->s", "this->s"];
 
@@ -28,7 +28,7 @@ enum Text {
     Chr(Box<Text>, char),
     Rchr(Box<Text>, char),
     Str(Box<Text>, Box<Text>),
-    /// The first argument is a string of its own, which stays where it is.
+    /// The first argument is copied to a string of its own, which does not move.
     Tok(Box<Text>, Box<Text>),
     NextTok(Box<Text>),
     OfNumber(Number, Option<u32>),
@@ -43,7 +43,7 @@ enum Text {
     Cast(Box<Text>),
 }
 
-/// One that is a number.
+/// An expression that is a number.
 #[derive(Clone, Debug)]
 enum Number {
     Int(i32),
@@ -104,7 +104,7 @@ impl fmt::Display for Number {
 
 /// A string; `None` is NULL.
 type Value = Option<String>;
-/// The address was NULL where a string is needed.
+/// NULL was used where a string is needed.
 #[derive(Clone, Copy, Debug)]
 struct BadAddress;
 
@@ -112,7 +112,7 @@ struct BadAddress;
 struct Evaluator {
     variables: [Value; 3],
     elements: HashMap<usize, Value>,
-    /// What strtok(NULL, …) goes on with.
+    /// The rest of the string, for strtok(NULL, …).
     rest: Option<String>,
 }
 
@@ -236,13 +236,13 @@ fn there(value: Value) -> Result<String, BadAddress> {
     value.ok_or(BadAddress)
 }
 
-/// A string that the machine makes has room for so much.
+/// Truncates a string to the size of the machine's strings.
 fn made(mut text: String) -> Value {
     text.truncate(LONGEST);
     Some(text)
 }
 
-/// As substr() of Perl, but that nothing begins before the string and ends relative to its end.
+/// Like Perl's substr(), except that no substring begins before the string and ends relative to its end.
 fn cut(text: &str, from: i64, length: Option<i64>) -> String {
     let size = text.len() as i64;
     let begin = if from < 0 { size + from } else { from };
@@ -265,7 +265,7 @@ fn in_base(value: i64, base: u32) -> String {
     }
 }
 
-/// As strtoll() of C, which here wraps.
+/// Like C's strtoll(), except that it wraps.
 fn parsed(text: &str, base: u32) -> i64 {
     let text = text.trim_start();
     let (sign, text) = match text.strip_prefix('-') {
@@ -295,8 +295,7 @@ fn parent(path: &str) -> String {
     }
 }
 
-/// Rewrites `//`, `/./` and `/x/..`, one after the other. A slash at the end stays; what is left of a relative path
-/// stays relative.
+/// Removes `//`, `/./` and `/x/..`, one after the other. A trailing slash stays, and a relative path stays relative.
 fn clean(path: &str) -> String {
     let mut path = path.to_owned();
     loop {
@@ -394,7 +393,7 @@ fn text() -> impl Strategy<Value = Text> {
     })
 }
 
-/// Runs the clause: what trace() records, or the fault.
+/// Runs the clause; returns what trace() records, or the fault.
 fn run(program: &dif::Program) -> Result<Vec<u8>, Flt> {
     let mut state = State::new(&program.variables, &Options::default());
     state.fire();
@@ -409,7 +408,7 @@ fn run(program: &dif::Program) -> Result<Vec<u8>, Flt> {
     Ok(found)
 }
 
-/// A program that fills all variables and traces an expression.
+/// A program that sets all variables and traces an expression.
 #[derive(Clone, Debug)]
 struct Case {
     variables: Vec<Text>,
@@ -420,7 +419,7 @@ struct Case {
 impl Case {
     fn program(&self) -> String {
         let mut text = "string s; self string s; this string s; string t[string];\nBEGIN { ".to_owned();
-        // Before, all are empty.
+        // All are empty at first.
         for name in VARIABLES {
             text += &format!("{name} = \"\"; ");
         }

@@ -1,18 +1,18 @@
-//! codegen/regs.rs: which value is in which register, and which had to leave for a slot.
+//! codegen/regs.rs: register allocation: the register of each value, and the values spilled to slots.
 
 use crate::dif::insn::{REGISTERS, Reg};
 
 /// The registers %r1 to %r7 and the values that wait while others are computed.
 ///
-/// A register is *owned* by the code that allocated it until it is freed or held. A *held* value waits for its
-/// turn; it is what may be moved to a slot. No register is owned across the generation of a subexpression.
+/// A register is *owned* by the code that allocated it until it is freed or held. A *held* value waits to be used,
+/// and may be moved to a slot. No register is owned while a subexpression is generated.
 #[derive(Debug, Default)]
 pub(super) struct Registers {
     used: [bool; REGISTERS as usize],
-    /// Held values in the order of their creation; released ones leave a gap.
+    /// Held values in the order of their creation; a released one leaves a gap.
     held: Vec<Option<Location>>,
     slots: Vec<bool>,
-    /// In code that runs only sometimes: what was held before it stays where it is.
+    /// The number of values that were held before the current conditional code; these stay where they are.
     floor: usize,
 }
 
@@ -27,14 +27,14 @@ pub(super) enum Location {
 }
 
 impl Registers {
-    /// The first free register becomes owned.
+    /// Allocates the first free register; the caller owns it.
     pub fn allocate(&mut self) -> Option<Reg> {
         let reg = (1..REGISTERS).find(|reg| !self.used[usize::from(*reg)])?;
         self.used[usize::from(reg)] = true;
         Some(reg)
     }
 
-    /// This very register becomes owned; it must be free.
+    /// Allocates this very register, which must be free.
     pub fn claim(&mut self, reg: Reg) {
         if let Some(used) = self.used.get_mut(usize::from(reg)) {
             *used = true;
@@ -60,7 +60,7 @@ impl Registers {
         self.held.get(held.0).copied().flatten()
     }
 
-    /// The value is no longer held: its register is owned by the caller, or its slot is free again.
+    /// Releases a held value: its register is owned by the caller, or its slot is free again.
     pub fn release(&mut self, held: Held) {
         let location = self.held.get_mut(held.0).and_then(Option::take);
         if let Some(Location::Slot(slot)) = location
@@ -77,7 +77,7 @@ impl Registers {
         self.held.iter().skip(self.floor).any(|location| matches!(location, Some(Location::Register(_))))
     }
 
-    /// Code that runs only sometimes begins; the result goes to [`Registers::leave_branch`].
+    /// Enters conditional code; the result must be passed to [`Registers::leave_branch`].
     pub fn enter_branch(&mut self) -> usize {
         std::mem::replace(&mut self.floor, self.held.len())
     }
@@ -86,7 +86,7 @@ impl Registers {
         self.floor = floor;
     }
 
-    /// Moves the oldest held value out of its register: what must be stored, and in which slot.
+    /// Moves the oldest held value out of its register; returns the register to store, and the slot for it.
     pub fn spill(&mut self) -> Option<(Reg, usize)> {
         let (index, reg) =
             self.held.iter().enumerate().skip(self.floor).find_map(|(index, location)| match location {

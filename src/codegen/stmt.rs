@@ -1,4 +1,4 @@
-//! codegen/stmt.rs: clauses and statements → actions and what the consumer does with their records.
+//! codegen/stmt.rs: generation of actions and consumer statements from clauses and statements.
 
 use super::{Generator, Result, layout};
 use crate::dif::{self, Action, ActionKind, DifoIndex, Statement, StatementKind};
@@ -14,7 +14,7 @@ impl Generator<'_> {
             predicate,
             actions: Vec::new(),
             statements: Vec::new(),
-            // The default action: only that the probe fired.
+            // The default action records only that the probe fired.
             record: clause.body.is_empty(),
         };
         for stmt in &clause.body {
@@ -64,7 +64,7 @@ impl Generator<'_> {
                     };
                     actions.push(recorded);
                 }
-                // A format without arguments leaves no record of its own, yet must be printed.
+                // A format without arguments makes no record of its own, but must be printed.
                 clause.record |= args.is_empty();
                 statement
             }
@@ -108,7 +108,7 @@ impl Generator<'_> {
             }
             StmtKind::Speculation(kind, id) => {
                 let difo = self.value(id)?;
-                // Alone in its clause it traces, speculatively, that the probe fired.
+                // A clause with only speculate() traces, speculatively, that the probe fired.
                 clause.record |= *kind == ActionKind::Speculate;
                 let actions = &mut clause.actions;
                 actions.push(action(*kind, Some(difo), 0));
@@ -123,7 +123,7 @@ impl Generator<'_> {
         })
     }
 
-    /// What is done by the consumer, in its place among the records.
+    /// Generates an action of the consumer, in its place among the records.
     fn control(&mut self, control: &Control, actions: &mut Vec<Action>) -> Result<StatementKind> {
         let mut libact = |generator: &mut Self, value: Option<&Expr>, arg: u32| -> Result<()> {
             let difo = value.map(|value| generator.value(value)).transpose()?;
@@ -159,7 +159,7 @@ impl Generator<'_> {
     }
 }
 
-/// Ids of aggregations start at 1.
+/// Returns the number of an aggregation; these start at 1.
 pub(super) fn number(id: &AggregationId) -> u32 {
     id.0 as u32 + 1
 }

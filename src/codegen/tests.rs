@@ -1,4 +1,4 @@
-//! codegen/tests.rs: whole programs to DIF: what they compile to, and what that computes.
+//! codegen/tests.rs: tests of whole programs compiled to DIF and run.
 
 use super::generate;
 use crate::dif::insn::{Builtin, Subr};
@@ -7,7 +7,7 @@ use crate::dif::interp::{self, Machine, Space, State};
 use crate::dif::{self, ActionKind, Options, disasm};
 use crate::typeck::tests::check_text;
 
-/// The text as verified DIF.
+/// Compiles a text to verified DIF.
 pub fn compile(text: &str) -> dif::Program {
     let typed = check_text(text).unwrap_or_else(|d| panic!("{text}: {} {}", d.tag.0, d.title));
     let program = generate(&typed).unwrap_or_else(|error| panic!("{text}: {error:?}"));
@@ -21,7 +21,7 @@ fn options() -> Options {
     Options { destructive: true, ..Options::default() }
 }
 
-/// A world in which every built-in has its own number as value.
+/// A machine in which the value of every built-in is its own number.
 pub struct Still;
 
 impl Machine for Still {
@@ -48,7 +48,7 @@ impl Machine for Still {
     }
 }
 
-/// Runs every clause once, in order; the values of trace() and exit(), or the first fault.
+/// Runs every clause once, in order; returns the values of trace() and exit(), or the first fault.
 pub fn run(program: &dif::Program) -> Result<Vec<u64>, Flt> {
     let mut state = State::new(&program.variables, &options());
     let mut values = Vec::new();
@@ -113,7 +113,7 @@ fn values() {
 
 #[test]
 fn more_values_than_registers() {
-    // Each operand has an effect, so none may be evaluated before the one that stands before it.
+    // Each operand has an effect, so none may be evaluated before the one that precedes it.
     let operands: Vec<String> = (0..40).map(|i| format!("(x++ * {i})")).collect();
     let mut text = operands.last().unwrap().clone();
     for operand in operands.iter().rev().skip(1) {
@@ -125,7 +125,7 @@ fn more_values_than_registers() {
     let spilled = program.variables.iter().filter(|v| v.name.starts_with("%spill")).count();
     assert!(spilled > 30, "{spilled} slots");
 
-    // Eight keys are one more than registers, and what is held must survive the other branch.
+    // Eight keys are one more than there are registers, and held values must survive the other branch.
     let program = compile(
         "BEGIN { x = 1; a[1, 2, 3, 4, 5, 6, 7, 8] = 5;
                  trace(a[x++, x++, x++, x++, x++, x++, x++, x++] + x); x = 3;
@@ -133,7 +133,7 @@ fn more_values_than_registers() {
     );
     assert_eq!(run(&program).unwrap(), [14, 3 + 4 + 5 + 6 + 7 + 8 + 9]);
 
-    // Without effects the deeper operand comes first and nothing leaves its register.
+    // Without effects the deeper operand is evaluated first and nothing is spilled.
     let mut text = "y".to_string();
     for _ in 0..40 {
         text = format!("(y + {text})");

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub struct Aggregations<'p> {
     all: Vec<State<'p>>,
-    /// An address in each module that mod() has met: it stands for the module in keys.
+    /// An address in each module that mod() has found, which represents the module in keys.
     modules: HashMap<String, u64>,
 }
 
@@ -24,16 +24,16 @@ struct State<'p> {
     aggregation: &'p Aggregation,
     entries: HashMap<Key, Value>,
     normal: i64,
-    /// printa() has shown it.
+    /// Whether printa() has shown it.
     printed: bool,
-    /// It has grown since the last clear().
+    /// Whether it has grown since the last clear().
     fresh: bool,
 }
 
-/// The bytes of each key component, strings cut at their NUL.
+/// The bytes of each key component, with strings cut at their NUL.
 pub type Key = Vec<Box<[u8]>>;
 
-/// The words of an aggregated value, as the kernel lays them out.
+/// The words of an aggregated value, in the kernel's layout.
 pub type Value = Box<[u64]>;
 
 /// One line of printa(): a key, and the value in each aggregation that is printed.
@@ -54,10 +54,10 @@ pub struct Shown<'a> {
 /// The options that order the rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Order {
-    /// By key, and then by value.
+    /// Whether to order by key first, and then by value.
     pub by_key: bool,
     pub reverse: bool,
-    /// The aggregation of several whose values decide first.
+    /// With several aggregations, the one whose values decide first.
     pub position: usize,
     /// The component of the key that decides first.
     pub key_position: usize,
@@ -111,7 +111,7 @@ impl<'p> Aggregations<'p> {
         self.all.get_mut((id as usize).checked_sub(1)?)
     }
 
-    /// Values go back to where they start, keys stay.
+    /// Resets values to where they start; keys stay.
     pub fn clear(&mut self, id: u32) {
         if let Some(state) = self.state(id) {
             state.fresh = false;
@@ -120,7 +120,7 @@ impl<'p> Aggregations<'p> {
         }
     }
 
-    /// Keeps the `count` largest values, or with a negative count the smallest; none: removes all.
+    /// Keeps the `count` largest values, or with a negative count the smallest; 0 removes all.
     pub fn truncate(&mut self, id: u32, count: i64) {
         let order = Order { reverse: count > 0, ..Order::default() };
         let gone: Vec<Key> = self
@@ -134,7 +134,7 @@ impl<'p> Aggregations<'p> {
         }
     }
 
-    /// Values are divided by `normal` when they are printed.
+    /// Sets the divisor of values when they are printed.
     pub fn normalize(&mut self, id: u32, normal: i64) {
         if let Some(state) = self.state(id) {
             state.normal = normal.max(1);
@@ -149,13 +149,14 @@ impl<'p> Aggregations<'p> {
         }
     }
 
-    /// Those that no printa() has shown and no clear() has emptied, in order of id.
+    /// Returns the aggregations that no printa() has shown and no clear() has emptied, in order of id.
     pub fn unprinted(&self) -> Vec<u32> {
         let ids = (1..).zip(&self.all);
         ids.filter(|(_, state)| state.fresh && !state.printed).map(|(id, _)| id).collect()
     }
 
-    /// The rows of these aggregations, joined by key; one that lacks a key has its starting value.
+    /// Returns the rows of these aggregations, joined by key; an aggregation without a key has its starting value
+    /// there.
     pub fn rows(&self, ids: &[u32], order: Order) -> Vec<Row<'_>> {
         let states: Vec<&State<'p>> =
             ids.iter().filter_map(|id| self.all.get((*id as usize).checked_sub(1)?)).collect();
@@ -193,7 +194,7 @@ impl State<'_> {
 }
 
 impl Shown<'_> {
-    /// The one number that stands for the value; graphs have none.
+    /// Returns the number that represents the value; graphs have none.
     pub fn number(&self) -> Option<i128> {
         let word = |index: usize| self.value.get(index).copied().unwrap_or(0);
         let normal = i128::from(self.normal.max(1));
@@ -206,7 +207,7 @@ impl Shown<'_> {
         }
     }
 
-    /// As without a format.
+    /// Prints the value as without a format.
     pub fn print(&self, out: &mut Text, zoom: bool) {
         match self.number() {
             Some(number) => out.put(format_args!(" {number:>16}")),
@@ -231,7 +232,7 @@ impl Shown<'_> {
         }
     }
 
-    /// What the rows are sorted by.
+    /// Returns the sort key of the rows.
     fn weight(&self) -> (i128, i128) {
         let buckets = |skip: usize| self.value.iter().skip(skip).map(|word| i128::from(*word as i64));
         let arg = self.value.first().copied().unwrap_or(0);
@@ -260,7 +261,7 @@ impl Shown<'_> {
     }
 }
 
-/// Symbols are counted by function and modules by module, strings by their text.
+/// Normalizes a key component: symbols count by function, modules by module, strings by their text.
 fn normal_key(
     bytes: &[u8],
     display: &Display,
@@ -326,13 +327,13 @@ fn reset(function: ActionKind, value: &mut Value) {
     value.iter_mut().skip(keep).for_each(|word| *word = start);
 }
 
-/// The sum of the squares, in two words.
+/// Returns the sum of the squares, which is held in two words.
 fn squares(value: &[u64]) -> u128 {
     let word = |index: usize| u128::from(value.get(index).copied().unwrap_or(0));
     word(2) | word(3) << 64
 }
 
-/// sqrt(mean of the squares − square of the mean), in whole numbers.
+/// Returns sqrt(mean of the squares − square of the mean), as an integer.
 fn deviation(value: &[u64], normal: u64) -> u64 {
     let word = |index: usize| value.get(index).copied().unwrap_or(0);
     let count = u128::from(word(0).max(1));
@@ -357,7 +358,7 @@ fn compare(a: &Row<'_>, b: &Row<'_>, keys: &[Display], order: Order) -> Ordering
     }
 }
 
-/// All of `0..count`, `first` (if there is one) in front of the others.
+/// Returns `0..count` with `first`, if it is in range, before the others.
 fn rotated(count: usize, first: usize) -> impl Iterator<Item = usize> {
     let first = if first < count { first } else { 0 };
     (first..count).take(1).chain((0..count).filter(move |index| *index != first))

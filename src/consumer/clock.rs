@@ -1,4 +1,4 @@
-//! consumer/clock.rs: wall-clock times as printf shows them.
+//! consumer/clock.rs: wall-clock times in the formats of printf().
 
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 
@@ -13,7 +13,7 @@ pub fn rfc822(nanoseconds: i64) -> String {
 }
 
 fn local(nanoseconds: i64) -> Zoned {
-    // Every i64 of nanoseconds is within the years that a Timestamp holds.
+    // Every i64 of nanoseconds is within the range of a Timestamp.
     Timestamp::from_nanosecond(nanoseconds.into())
         .unwrap_or(Timestamp::UNIX_EPOCH)
         .to_zoned(TimeZone::system())

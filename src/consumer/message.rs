@@ -1,4 +1,4 @@
-//! consumer/message.rs: faults and losses in words.
+//! consumer/message.rs: messages about faults and losses.
 
 use crate::dif::enabled::Enabled;
 use crate::uapi::{Fault, Flt, Status};
@@ -35,7 +35,7 @@ const FAULTS: &[(Flt, &str)] = &[
     (Flt::BADSTACK, "bad stack"),
 ];
 
-/// What was said of losses so far, so that only new ones are said.
+/// The losses reported so far, so that only new ones are reported.
 #[derive(Debug, Default)]
 pub struct Drops {
     status: Status,
@@ -44,21 +44,21 @@ pub struct Drops {
 }
 
 impl Drops {
-    /// Losses in a CPU's ring since LOAD.
+    /// Reports new losses in a CPU's ring; `total` counts them since LOAD.
     pub fn principal(&mut self, cpu: u32, total: u64, tags: bool) -> Option<String> {
         let new = grown(&mut self.principal, cpu, total)?;
         let plural = if new == 1 { "" } else { "s" };
         Some(tagged(tags, "PRINCIPAL", format!("{new} drop{plural} on CPU {cpu}")))
     }
 
-    /// Losses in a CPU's aggregation buffer since LOAD.
+    /// Reports new losses in a CPU's aggregation buffer; `total` counts them since LOAD.
     pub fn aggregation(&mut self, cpu: u32, total: u64, tags: bool) -> Option<String> {
         let new = grown(&mut self.aggregation, cpu, total)?;
         let plural = if new == 1 { "" } else { "s" };
         Some(tagged(tags, "AGGREGATION", format!("{new} aggregation drop{plural} on CPU {cpu}")))
     }
 
-    /// The others.
+    /// Reports new losses of other kinds.
     pub fn status(&mut self, now: &Status, tags: bool) -> Vec<String> {
         let old = std::mem::replace(&mut self.status, *now);
         let rows = [

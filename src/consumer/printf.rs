@@ -6,26 +6,26 @@ use super::output::{Text, stack};
 use super::symbols::Symbols;
 use crate::dif::{Conversion, Count, Format, FormatPiece};
 
-/// A recorded argument: the bytes of its record.
+/// A recorded argument, as the bytes of its record.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument<'a> {
     pub bytes: &'a [u8],
-    /// A pid and an address, or a pid and a stack, of a user process.
+    /// Whether it belongs to a user process: a pid with an address or a stack.
     pub user: bool,
 }
 
-/// Writes what `%@` shows.
+/// Writes the value for `%@`.
 pub type PrintValue<'a> = dyn FnMut(&mut Text, &Conversion) + 'a;
 
-/// Where conversions find what is not in their argument.
+/// What conversions need besides their argument.
 pub struct Context<'a> {
     pub symbols: &'a dyn Symbols,
     pub stackindent: usize,
-    /// The next value of the entry that printa prints.
+    /// Prints the next value of the entry that printa() is printing.
     pub value: Option<&'a mut PrintValue<'a>>,
 }
 
-/// Arguments that the record lacks print as nothing; the compiler has counted them.
+/// Formats arguments. Those missing from the record print as nothing; the compiler has checked their number.
 pub fn render<'a>(
     out: &mut Text,
     format: &Format,
@@ -51,10 +51,10 @@ pub fn render<'a>(
     }
 }
 
-/// A `*` takes its number from the arguments; a negative width is a `-` and its opposite, a negative
-/// precision is none.
+/// Takes the number for each `*` from the arguments; a negative width means `-` and its absolute value, a negative
+/// precision means none.
 fn resolve_counts<'a>(conversion: &mut Conversion, arguments: &mut impl Iterator<Item = Argument<'a>>) {
-    // A traced number is not to fill memory with blanks.
+    // A traced number must not fill memory with blanks.
     const MOST: u64 = 1 << 16;
     let mut next = || arguments.next().map_or(0, |argument| integer(argument.bytes, true, 0));
     if conversion.width == Count::Argument {
@@ -100,7 +100,7 @@ fn convert(out: &mut Text, conversion: &Conversion, argument: Argument<'_>, cont
     }
 }
 
-/// The integer of a record, widened by its size; `size` bytes of it if that is not 0.
+/// Returns the integer of a record, widened from its size, or from its first `size` bytes if that is not 0.
 pub fn integer(bytes: &[u8], signed: bool, size: u8) -> i128 {
     let mut wide = [0; 8];
     let take = bytes.len().min(8);
@@ -117,13 +117,14 @@ pub fn integer(bytes: &[u8], signed: bool, size: u8) -> i128 {
 fn number(out: &mut Text, conversion: &Conversion, bytes: &[u8]) {
     let decimal = matches!(conversion.letter, 'd' | 'i');
     let signed = decimal && conversion.signed;
-    // Widths other than the record's own cut it, as a cast would; without them a value is widened by its type.
+    // A width other than the record's own truncates it, as a cast would; without one, the type decides how it is
+    // widened.
     let own = integer(bytes, conversion.signed, 0);
     let size = if conversion.size == 0 { bytes.len().min(8) as u8 } else { conversion.size };
     out.str(&format_integer(integer(&(own as i64).to_ne_bytes(), signed, size), conversion));
 }
 
-/// As C's printf does, and `'` groups by thousands.
+/// Formats an integer like C's printf, with `'` grouping by thousands.
 pub fn format_integer(value: i128, conversion: &Conversion) -> String {
     let magnitude = value.unsigned_abs();
     let mut digits = match conversion.letter {
@@ -194,7 +195,7 @@ fn text(out: &mut Text, conversion: &Conversion, text: &[u8]) {
     out.padded(shown, width(conversion).unwrap_or(0), conversion.minus);
 }
 
-/// wchar_t as UTF-8, up to the first NUL.
+/// Converts wchar_t to UTF-8, up to the first NUL.
 fn wide(bytes: &[u8]) -> Vec<u8> {
     let letters = bytes.chunks(4).map(|letter| integer(letter, false, 0) as u32);
     let letters = letters.take_while(|letter| *letter != 0);
@@ -202,7 +203,7 @@ fn wide(bytes: &[u8]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// The escapes of a D string, octal for what has none.
+/// Escapes text as in a D string, in octal where there is no other escape.
 fn escaped(text: &[u8]) -> Vec<u8> {
     let mut shown = Vec::with_capacity(text.len());
     for byte in text {
@@ -230,7 +231,7 @@ fn float(out: &mut Text, conversion: &Conversion, bytes: &[u8]) {
         _ => f64::from_bits(integer(bytes, false, 0) as u64),
     };
     let places = match conversion.precision {
-        // The standard library counts places in 16 bits, and one more than asked.
+        // The standard library counts places in 16 bits, and uses one more than requested.
         Count::Fixed(precision) => (precision as usize).min(u16::MAX as usize - 1),
         _ => 6,
     };
@@ -247,7 +248,7 @@ fn float(out: &mut Text, conversion: &Conversion, bytes: &[u8]) {
     out.padded(signed.as_bytes(), width(conversion).unwrap_or(0), conversion.minus);
 }
 
-/// Rust writes `1.5e3` where C writes `1.5e+03`.
+/// Converts Rust's `1.5e3` to C's `1.5e+03`.
 fn exponent(value: f64, places: usize) -> String {
     let text = format!("{value:.places$e}");
     let Some((digits, power)) = text.split_once('e') else { return text };
@@ -270,7 +271,7 @@ fn general(value: f64, significant: usize) -> String {
     trim(&format!("{value:.places$}"))
 }
 
-/// The name of an address in /etc/hosts, or the address: a resolver could hang for minutes.
+/// Returns the name of an address from /etc/hosts, or the address itself: a resolver could hang for minutes.
 fn host(address: &[u8]) -> Vec<u8> {
     let Ok(wanted) = String::from_utf8_lossy(address).parse::<std::net::IpAddr>() else {
         return address.to_vec();
@@ -284,7 +285,7 @@ fn host(address: &[u8]) -> Vec<u8> {
     named.map_or_else(|| address.to_vec(), |name| name.as_bytes().to_vec())
 }
 
-/// The name of a port in /etc/services, or its number.
+/// Returns the name of a port from /etc/services, or its number.
 fn service(port: u16) -> String {
     let services = std::fs::read_to_string("/etc/services").unwrap_or_default();
     let named = services.lines().find_map(|line| {
@@ -389,7 +390,7 @@ mod tests {
         assert_eq!(shown(conversion('g'), &[&1e-7f64.to_ne_bytes()]), "1e-07");
     }
 
-    /// The system's printf(1), with the number given as a signed or unsigned decimal.
+    /// Runs the system's printf(1), with the number given as a signed or unsigned decimal.
     fn system_printf(format: &str, value: i64) -> Option<String> {
         let output = std::process::Command::new("/usr/bin/printf")
             .env("LC_ALL", "C")
@@ -408,7 +409,7 @@ mod tests {
         for (index, flags) in flags.iter().flat_map(|f| sizes.map(|s| (f, s))).enumerate() {
             let (flags, size) = flags;
             let letter = ['d', 'x', 'o', 'u', 'X'][index % 5];
-            // C leaves these open.
+            // C leaves these combinations undefined.
             let undefined = (flags.contains(['+', ' ']) && letter != 'd')
                 || (flags.contains('#') && matches!(letter, 'd' | 'u'));
             if undefined {

@@ -1,4 +1,4 @@
-//! consumer/run.rs: one tracing from go to the last aggregation.
+//! consumer/run.rs: one tracing run, from go to the last aggregation.
 
 use super::message::Drops;
 use super::text::Consumer;
@@ -13,15 +13,15 @@ use rustix::fd::BorrowedFd;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// What ends the tracing, besides the program itself.
+/// What ends the tracing, besides the program itself, and where messages go.
 pub struct Watch<'a> {
-    /// Readable once SIGINT or SIGTERM came.
+    /// Becomes readable when SIGINT or SIGTERM arrives.
     pub signal: BorrowedFd<'a>,
-    /// -c and -p.
+    /// The processes of -c and -p.
     pub processes: &'a mut [Process],
-    /// Where messages go, a line each.
+    /// Reports a message of one line.
     pub say: &'a mut dyn FnMut(&str),
-    /// Where those go that a quiet run does not want.
+    /// Reports a message that a quiet run leaves out.
     pub notice: &'a mut dyn FnMut(&str),
 }
 
@@ -39,10 +39,10 @@ pub enum Error {
     Output(#[from] io::Error),
 }
 
-/// Between two drains of a busy trace: each costs a round over all CPUs. The first record is not held up.
+/// The time between two drains of a busy trace: each costs a round over all CPUs. The first record is not delayed.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Traces until the program, the user or the processes end it. The exit status is the program's.
+/// Traces until the program, the user or the processes end it. Returns the program's exit status.
 pub fn run(
     kernel: &mut dyn Tracing,
     consumer: &mut Consumer<'_>,
@@ -77,17 +77,17 @@ pub fn run(
 enum Policy {
     /// Records are printed as they come.
     Switch,
-    /// Tracing ends when a buffer is full; then all is printed.
+    /// Tracing ends when a buffer is full; then everything is printed.
     Fill,
-    /// New records take the place of old ones; what is left is printed at the end.
+    /// New records replace old ones; the remaining ones are printed at the end.
     Ring,
 }
 
-/// How often exit() and full buffers are looked for where records do not tell.
+/// The interval for checking for exit() and full buffers where records do not show them.
 const STATUS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The command of -c counts as started a moment before its program is in memory, and its libraries come after that: it is
-/// looked at until no more come, or it has ended.
+/// Waits until a process stops mapping files, or has ended. The command of -c counts as started a moment before its
+/// program is in memory, and its libraries follow later.
 fn wait_until_mapped(consumer: &Consumer<'_>, process: &Process) {
     const TRIES: u32 = 20;
     const SETTLED: u32 = 3;
@@ -103,16 +103,16 @@ fn wait_until_mapped(consumer: &Consumer<'_>, process: &Process) {
     }
 }
 
-/// The clocks of a run, and what was said of losses.
+/// The timers of a run, and the losses reported.
 struct State {
     policy: Policy,
     drain: Drain,
     drops: Drops,
     next_status: Instant,
     next_aggregations: Instant,
-    /// exit() was called: STOP is due.
+    /// Whether exit() was called, so that STOP is due.
     draining: bool,
-    /// The device was readable, and no record has come since.
+    /// Whether the device was readable, and no record has come since.
     woken: bool,
 }
 
@@ -134,7 +134,7 @@ impl State {
         }
     }
 
-    /// One work cycle. True: there were records.
+    /// Runs one work cycle; returns whether there were records.
     fn work(
         &mut self,
         kernel: &mut dyn Tracing,
@@ -146,7 +146,7 @@ impl State {
             if !consumer.aggregations.is_empty() {
                 self.snapshot(kernel, consumer)?;
             }
-            // Without aggregations too: a time in the past would make the wait none at all.
+            // Even without aggregations: a time in the past would make the wait return at once.
             self.next_aggregations = now + consumer.options.period(key::AGGRATE);
         }
         let busy = self.policy == Policy::Switch && self.print(kernel, consumer)?;
@@ -157,7 +157,7 @@ impl State {
             self.next_status =
                 now + if self.policy == Policy::Switch { period } else { period.min(STATUS_INTERVAL) };
         }
-        // Messages refer to what was printed before them.
+        // Messages refer to output before them.
         consumer.sink.flush()?;
         consumer.messages.drain(..).for_each(|message| say(&message));
         Ok(busy)
@@ -207,8 +207,8 @@ impl State {
         Ok(())
     }
 
-    /// Until there is something to do. The device is readable for ever once the state is DRAINING; a cycle that
-    /// finds no record after a wake-up asks for the state.
+    /// Waits until there is something to do. The device stays readable once the state is DRAINING, so a cycle that
+    /// finds no record after a wake-up checks the state.
     fn wait(&mut self, kernel: &dyn Tracing, watch: &Watch<'_>, busy: bool) {
         let until = self.next_status.min(self.next_aggregations);
         let mut timeout = until.saturating_duration_since(Instant::now());
@@ -220,7 +220,7 @@ impl State {
             fds.push(PollFd::from_borrowed_fd(kernel.readable(), PollFlags::IN));
         }
         let timeout = Timespec::try_from(timeout).ok();
-        // A signal ends the wait early, and that is all that can go wrong here.
+        // A signal ends the wait early; nothing else can go wrong here.
         let _ = poll(&mut fds, timeout.as_ref());
         let readable = !busy
             && self.policy == Policy::Switch
@@ -230,7 +230,7 @@ impl State {
         }
     }
 
-    /// END runs; the last records, losses and aggregations are printed.
+    /// Runs END and prints the last records, losses and aggregations.
     fn finish(
         &mut self,
         kernel: &mut dyn Tracing,
@@ -238,7 +238,7 @@ impl State {
         say: &mut dyn FnMut(&str),
     ) -> Result<(), Error> {
         if self.policy == Policy::Fill {
-            // What END records needs room.
+            // Make room for the records of END.
             self.print(kernel, consumer)?;
         }
         kernel.stop()?;
@@ -259,7 +259,7 @@ impl Watch<'_> {
         poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) == Ok(1)
     }
 
-    /// Have all processes ended? None to watch never end.
+    /// Whether all processes have ended; false if there are none to watch.
     fn all_ended(&mut self) -> bool {
         if self.processes.is_empty() {
             return false;

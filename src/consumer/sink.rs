@@ -1,16 +1,16 @@
-//! consumer/sink.rs: where the trace data goes: standard output, -o, freopen().
+//! consumer/sink.rs: the destination of trace data: standard output, -o, freopen().
 
 use super::output::Text;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, Write};
 
-/// Output is written once a work cycle, so that a reader sees it soon and a writer is not slowed by many calls.
+/// Buffers output and writes it once per work cycle, so that a reader sees it soon and writes are few.
 #[derive(Debug)]
 pub struct Sink {
     pub text: Text,
-    /// -o: appended to. Else standard output.
+    /// The file of -o, appended to; standard output if `None`.
     file: Option<File>,
-    /// freopen(): instead of the above, until it is called with an empty name.
+    /// The file of freopen(), used instead until freopen() is called with an empty name.
     reopened: Option<File>,
 }
 
@@ -24,7 +24,7 @@ impl Sink {
         Ok(Sink { file: Some(file), ..Sink::stdout() })
     }
 
-    /// Nothing to write is nothing written, not an error of a closed pipe.
+    /// Writes the text. If there is none, nothing is written, and a closed pipe is not an error.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.text.is_empty() {
             return Ok(());
@@ -41,7 +41,7 @@ impl Sink {
         written
     }
 
-    /// freopen(): what follows goes to `path`; an empty path goes back.
+    /// Performs freopen(): further output goes to `path`; an empty path restores the previous destination.
     pub fn reopen(&mut self, path: &str) -> io::Result<()> {
         self.flush()?;
         self.reopened = match path {
@@ -51,7 +51,7 @@ impl Sink {
         Ok(())
     }
 
-    /// ftruncate(): a file starts again; a terminal or a pipe cannot.
+    /// Performs ftruncate(): empties a file; a terminal or a pipe cannot be truncated.
     pub fn truncate(&mut self) -> io::Result<()> {
         self.flush()?;
         if let Some(file) = self.reopened.as_mut().or(self.file.as_mut()) {

@@ -1,4 +1,4 @@
-//! consumer/symbols.rs: addresses → names, for stacks, %a and sym().
+//! consumer/symbols.rs: names of addresses, for stacks, %a and sym().
 
 use crate::sites::{InFunction, Kernel, Program};
 use std::cell::RefCell;
@@ -21,42 +21,42 @@ pub struct KernelSymbol {
 pub struct UserPlace {
     /// The file's last component.
     pub object: String,
-    /// Where the mapping begins.
+    /// The start of the mapping.
     pub base: u64,
-    /// The function, if the file names it.
+    /// The function, if the file has a symbol for it.
     pub function: Option<InFunction>,
 }
 
 pub trait Symbols {
     fn kernel(&self, address: u64) -> Option<KernelSymbol>;
     fn user(&self, pid: u64, address: u64) -> Option<UserPlace>;
-    /// The process may end before its addresses are asked for. Says how many files it has mapped as code; 0: its program
-    /// is not in memory yet, or not any more.
+    /// Reads the mappings of a process, as it may end before its addresses are looked up. Returns the number of
+    /// files that it has mapped as code; 0 if its program is not in memory yet, or no longer.
     fn look(&self, _pid: u64) -> usize {
         1
     }
 }
 
-/// Those of the running system. Nothing is read before the first question.
+/// The symbols of the running system. Nothing is read before the first lookup.
 pub struct System {
     kernel: Arc<Kernel>,
-    /// A trace shows the same addresses again and again.
+    /// A cache: a trace shows the same addresses again and again.
     known: RefCell<HashMap<u64, Option<KernelSymbol>>>,
     processes: RefCell<HashMap<u64, Space>>,
-    /// By path; `None`: it cannot be read.
+    /// By path; `None` if the file cannot be read.
     files: RefCell<HashMap<String, Option<Program>>>,
 }
 
-/// What a process had mapped when it was last looked at.
+/// The mappings of a process when they were last read.
 #[derive(Debug)]
 struct Space {
     mappings: Vec<Mapping>,
     looked: Instant,
-    /// It was looked at for an address that was not there.
+    /// Whether they were read again for an address that was not in them.
     missed: bool,
 }
 
-/// A process maps libraries as it goes on, and at its end all is gone.
+/// The age at which mappings are read again: a process maps libraries while it runs, and at its end they are gone.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 impl System {
@@ -100,7 +100,7 @@ impl Symbols for System {
         let space =
             processes.entry(pid).or_insert_with(|| Space { mappings: Vec::new(), looked, missed: false });
         (space.looked, space.missed) = (looked, false);
-        // [stack] and its like, and the program's headers, are there before its code is.
+        // [stack] and the like, and the program's headers, are mapped before its code.
         let files = mappings.iter().filter(|mapping| mapping.code && mapping.path.starts_with('/')).count();
         if files > 0 {
             space.mappings = mappings;
@@ -110,7 +110,7 @@ impl Symbols for System {
 }
 
 impl System {
-    /// Looks at the process again if that was long ago, and once more for an address that was not there.
+    /// Reads the mappings again if they are old, and once more for an address that is not in them.
     fn refresh(&self, pid: u64, address: u64) {
         let (stale, missed) = match self.processes.borrow().get(&pid) {
             None => (true, false),
@@ -133,7 +133,7 @@ struct Mapping {
     range: std::ops::Range<u64>,
     offset: u64,
     path: String,
-    /// It can be executed.
+    /// Whether it is executable.
     code: bool,
 }
 

@@ -1,4 +1,4 @@
-//! consumer/text.rs: records → the rows of dtrace(1), statement by statement.
+//! consumer/text.rs: conversion of records to the rows of dtrace(1), statement by statement.
 
 use super::aggregate::{Aggregations, Order, Row};
 use super::message;
@@ -17,7 +17,7 @@ use crate::options::{From, Options};
 use crate::probe::Fields;
 use crate::uapi::{self, Fault, Plain};
 
-/// What has been read of a trace, and how it is shown.
+/// The state of a trace being read, and how it is shown.
 pub struct Consumer<'p> {
     pub program: &'p Program,
     pub enabled: &'p Enabled,
@@ -26,15 +26,15 @@ pub struct Consumer<'p> {
     pub options: Options,
     pub aggregations: Aggregations<'p>,
     pub sink: Sink,
-    /// For standard error: faults and drops.
+    /// Messages for standard error: faults and drops.
     pub messages: Vec<String>,
-    /// The argument of exit(), once it was called.
+    /// The argument of exit(), after it was called.
     pub exit: Option<u32>,
     heading: bool,
     flow: Flow,
 }
 
-/// Columns of a string that trace() shows, and of one that is a key.
+/// The columns of a string that trace() shows, and of one that is a key.
 const TRACE_WIDTH: usize = 33;
 const KEY_WIDTH: usize = 50;
 
@@ -62,7 +62,7 @@ impl<'p> Consumer<'p> {
         }
     }
 
-    /// Does printing this record need the aggregations as they are now?
+    /// Whether printing this record needs the current aggregations.
     pub fn needs_aggregations(&self, record: &Record<'_>) -> bool {
         use StatementKind::*;
         let clause = self.enabled.clause(record.epid).and_then(|clause| self.program.clauses.get(clause));
@@ -96,7 +96,7 @@ impl<'p> Consumer<'p> {
         }
     }
 
-    /// Those that no printa() has shown.
+    /// Prints the aggregations that no printa() has shown.
     pub fn finish(&mut self) {
         let ids = self.aggregations.unprinted();
         for id in ids {
@@ -133,7 +133,7 @@ impl<'p> Consumer<'p> {
         let (layouts, program) = (self.layouts, self.program);
         let values = || layouts.values(program, clause, statement.actions.clone(), record.payload);
         let first = || values().next().map_or(&[][..], |(_, bytes)| bytes);
-        // A library action's argument is its last record.
+        // The argument of a library action is its last record.
         let argument = || values().last().map_or(0, |(_, bytes)| printf::integer(bytes, true, 0) as i64);
         let indent = self.indent();
         match &statement.kind {
@@ -177,13 +177,13 @@ impl<'p> Consumer<'p> {
         self.options.number(key::STACKINDENT) as usize
     }
 
-    /// trace(): without a format.
+    /// Prints trace(), without a format.
     fn value(&mut self, value: &[u8], display: &Display) {
         let (style, indent) = (self.style(), self.indent());
         show(&mut self.sink.text, value, display, TRACE_WIDTH, style, indent, self.symbols);
     }
 
-    /// print(): with the name of the type.
+    /// Prints print(), with the name of the type.
     fn print(&mut self, value: &[u8], shape: &Shape, type_name: &str) {
         let out = &mut self.sink.text;
         out.put(format_args!(" {type_name} "));
@@ -202,7 +202,7 @@ impl<'p> Consumer<'p> {
         String::from_utf8_lossy(text.as_bytes()).into_owned()
     }
 
-    /// What was printed so far comes before what the command prints.
+    /// Runs system(); earlier output is written before the command's.
     fn system<'a>(&mut self, format: &Format, values: impl Iterator<Item = (&'a Action, &'a [u8])>) {
         let command = self.formatted(format, values);
         let flushed = self.sink.flush();
@@ -230,7 +230,7 @@ impl<'p> Consumer<'p> {
         self.aggregations.mark_printed(ids);
     }
 
-    /// The rows of `ids`, joined by key, whose displays are those of `first`.
+    /// Prints the rows of `ids`, joined by key, with the displays of `first`.
     fn print_aggregation(&mut self, first: u32, format: Option<&Format>, ids: &[u32]) {
         let order = Order {
             by_key: self.options.flag(key::AGGSORTKEY),
@@ -238,7 +238,7 @@ impl<'p> Consumer<'p> {
             position: self.options.number(key::AGGSORTPOS) as usize,
             key_position: self.options.number(key::AGGSORTKEYPOS) as usize,
         };
-        // Key components print as a value that is traced does, quiet or not.
+        // Key components print like traced values, quiet or not.
         let style = Style { quiet: false, ..self.style() };
         let (symbols, indent) = (self.symbols, self.indent());
         let index = (first as usize).saturating_sub(1);
@@ -272,7 +272,7 @@ impl<'p> Consumer<'p> {
     }
 }
 
-/// The option agghist: one bar for each key of one aggregation whose values are numbers; false: it is not such.
+/// Prints agghist: one bar for each key of one aggregation whose values are numbers; returns false if it is not such.
 fn print_bars(out: &mut Text, rows: &[Row<'_>], keys: &[Display], zoom: bool, symbols: &dyn Symbols) -> bool {
     let mut bars = Vec::new();
     let mut normal = 1;
@@ -295,7 +295,7 @@ fn print_bars(out: &mut Text, rows: &[Row<'_>], keys: &[Display], zoom: bool, sy
     true
 }
 
-/// One line of printa() with a format: keys in order, `%@` the values in order.
+/// Prints one line of printa() with a format: the keys in order, and the values in order for `%@`.
 fn print_row(
     out: &mut Text,
     format: &Format,
@@ -309,7 +309,7 @@ fn print_row(
     let mut value = |out: &mut Text, conversion: &Conversion| {
         let Some(shown) = values.next() else { return };
         match shown.number() {
-            // In the bases other than ten a negative value is its 64 bits.
+            // In bases other than ten a negative value is shown as its 64 bits.
             Some(number) if number < 0 && !matches!(conversion.letter, 'd' | 'i') => {
                 out.str(&printf::format_integer(i128::from(number as u64), conversion));
             }
@@ -321,7 +321,7 @@ fn print_row(
     printf::render(out, format, arguments, &mut context);
 }
 
-/// A value that no format describes.
+/// Prints a value without a format.
 fn show(
     out: &mut Text,
     value: &[u8],
@@ -367,7 +367,7 @@ fn show(
     }
 }
 
-/// A dump of as many bytes as the dynamic size says, or of all.
+/// Dumps as many bytes as the dynamic size gives, or all.
 fn tracemem<'a>(out: &mut Text, values: impl Iterator<Item = (&'a Action, &'a [u8])>) {
     let mut most = usize::MAX;
     for (action, value) in values {
@@ -380,7 +380,7 @@ fn tracemem<'a>(out: &mut Text, values: impl Iterator<Item = (&'a Action, &'a [u
     }
 }
 
-/// A dump of the bytes behind the length.
+/// Dumps the bytes that follow the length.
 fn printm(out: &mut Text, value: &[u8]) {
     let Some((length, value)) = value.split_first_chunk::<8>() else { return };
     let length = usize::try_from(u64::from_ne_bytes(*length)).unwrap_or(usize::MAX);

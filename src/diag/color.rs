@@ -1,4 +1,4 @@
-//! diag/color.rs: the colours of messages, as escape sequences of the terminal.
+//! diag/color.rs: the colours of messages, as terminal escape sequences.
 
 use std::io;
 
@@ -12,7 +12,7 @@ const RED: &str = "\x1b[1;31m";
 const YELLOW: &str = "\x1b[1;33m";
 const BLUE: &str = "\x1b[34m";
 
-/// The title in the colour of its severity.
+/// Paints the title in the colour of its severity.
 pub fn paint(text: &str, severity: Severity, color: bool) -> String {
     match (color, severity) {
         (false, _) => text.to_owned(),
@@ -21,7 +21,7 @@ pub fn paint(text: &str, severity: Severity, color: bool) -> String {
     }
 }
 
-/// Collects what codespan writes.
+/// Collects codespan's output.
 pub struct Painted {
     text: Vec<u8>,
     color: bool,

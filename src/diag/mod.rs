@@ -1,4 +1,4 @@
-//! diag/: what went wrong, where, and what to do next.
+//! diag/: diagnostics: the error, its place, and what to do next.
 //!
 //! Every stage has its own error enum; each variant turns into one [`Diagnostic`].
 
@@ -24,7 +24,7 @@ pub enum Severity {
 pub struct Label {
     pub span: Span,
     pub text: String,
-    /// The place of the error itself; others explain it.
+    /// Whether this is the place of the error itself; others explain it.
     pub primary: bool,
 }
 
@@ -36,7 +36,7 @@ pub struct Diagnostic {
     /// One sentence, lower case, no full stop, without place or tag.
     pub title: String,
     pub labels: Vec<Label>,
-    /// Facts that explain.
+    /// Facts that explain the error.
     pub notes: Vec<String>,
     /// What to do next, something to paste where possible.
     pub help: Vec<String>,
@@ -54,7 +54,7 @@ impl Diagnostic {
         }
     }
 
-    /// The parser sees it in a constant, the checker in a name for one.
+    /// Makes the error that the parser reports for a constant, and the checker for a name of one.
     pub fn division_by_zero(span: Span) -> Diagnostic {
         Diagnostic::error(tags::DIV_ZERO, "division by zero").at(span, "this is 0")
     }
@@ -63,13 +63,13 @@ impl Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(tag, title) }
     }
 
-    /// The place of the error itself.
+    /// Adds the place of the error itself.
     pub fn at(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
         self.labels.push(Label { span, text: text.into(), primary: true });
         self
     }
 
-    /// Another place that explains it.
+    /// Adds another place that explains it.
     pub fn and(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
         self.labels.push(Label { span, text: text.into(), primary: false });
         self

@@ -14,25 +14,25 @@ use crate::source::{FileId, Origin, Sources, Span};
 /// How to render.
 #[derive(Clone, Copy, Debug)]
 pub struct Style<'a> {
-    /// What every message begins with: `dtrace`.
+    /// The start of every message: `dtrace`.
     pub program: &'a str,
     pub color: bool,
     /// -xerrtags
     pub errtags: bool,
-    /// The text that was compiled, for diagnostics that point nowhere.
+    /// The compiled text, for diagnostics without a place.
     pub subject: Option<FileId>,
 }
 
-/// Of lines above this many bytes only the part around the place is shown.
+/// The longest line in bytes that is shown whole; of a longer one only the part around the place is shown.
 const LONGEST_LINE: usize = 400;
 
-/// Bytes shown before and after the place on such a line.
+/// The number of bytes shown before and after the place on such a line.
 const AROUND: usize = 60;
 
-/// Characters of an argument, and of a title that quotes the program, in the first line.
+/// The most characters of an argument, and of a title that quotes the program, in the first line.
 const LONGEST_QUOTE: usize = 240;
 
-/// The first line as dtrace(1) has it, then the place in the text, then notes and help. Ends with a newline.
+/// Renders the first line as in dtrace(1), then the place in the text, then notes and help. Ends with a newline.
 pub fn text(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> String {
     let mut out = first_line(sources, diagnostic, style);
     out.push('\n');
@@ -43,7 +43,7 @@ pub fn text(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> St
     out
 }
 
-/// One JSON object, without a newline.
+/// Renders one JSON object, without a newline.
 pub fn json(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> String {
     let plain = Style { color: false, ..*style };
     let object = JsonDiagnostic {
@@ -55,7 +55,7 @@ pub fn json(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> St
         help: &diagnostic.help,
         rendered: text(sources, diagnostic, &plain),
     };
-    // Strings and numbers only: there is nothing that serde_json could refuse.
+    // Only strings and numbers: serde_json cannot fail on them.
     serde_json::to_string(&object).unwrap_or_default()
 }
 
@@ -77,7 +77,7 @@ struct JsonLabel<'a> {
     column: usize,
     end_line: usize,
     end_column: usize,
-    /// Bytes of the compiled text.
+    /// The offset in bytes in the compiled text.
     start: u32,
     end: u32,
     primary: bool,
@@ -161,7 +161,7 @@ fn remarks(diagnostic: &Diagnostic) -> impl Iterator<Item = String> {
     notes.chain(diagnostic.help.iter().map(|help| format!("help: {help}")))
 }
 
-/// The text around the labels, with notes and help; nothing if there is no place to show.
+/// Renders the text around the labels, with notes and help; `None` if there is no place to show.
 fn snippet(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> Option<String> {
     let at = primary(diagnostic)?;
     let texts = Texts::new(sources, at, diagnostic.labels.iter().map(|label| label.span.file));
@@ -181,13 +181,13 @@ fn snippet(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> Opt
     let mut out = Painted::new(style.color);
     term::emit_to_write_style(&mut out, &term::Config::default(), &texts, &shown).ok()?;
     let all = out.into_string();
-    // The header is ours: the first line says the title already.
+    // We write the header: the first line already contains the title.
     let (_, snippet) = all.split_once('\n')?;
     let lines: Vec<&str> = snippet.trim_end_matches('\n').lines().map(str::trim_end).collect();
     Some(format!("{}\n", lines.join("\n")))
 }
 
-/// `-n` for an argument: the whole argument would not fit beside a line number.
+/// Returns the name to show: `-n` for an argument, as the whole argument would not fit beside a line number.
 fn short_name(sources: &Sources, file: FileId) -> String {
     let source = sources.get(file);
     match source.origin {
@@ -200,10 +200,10 @@ fn short_name(sources: &Sources, file: FileId) -> String {
     }
 }
 
-/// The sources as codespan wants them: line markers count, control characters do not reach the terminal.
+/// The sources in codespan's terms: line markers count, and control characters do not reach the terminal.
 struct Texts<'a> {
     sources: &'a Sources,
-    /// The place of the error: the name that it goes by is that of the whole text.
+    /// The place of the error, which decides the file name shown for the whole text.
     at: Span,
     texts: Vec<Text>,
 }
@@ -212,7 +212,7 @@ struct Texts<'a> {
 struct Text {
     file: FileId,
     text: String,
-    /// Offset of `text` in the source.
+    /// The offset of `text` in the source.
     from: usize,
     line_starts: Vec<usize>,
 }
@@ -232,7 +232,7 @@ impl<'a> Texts<'a> {
         self.texts.iter().find(|text| text.file.0 as usize == id).ok_or(files::Error::FileMissing)
     }
 
-    /// The part of the span on its first line, if it is shown.
+    /// Returns the part of the span on its first line, if it is shown.
     fn range(&self, span: Span) -> Option<Range<usize>> {
         let text = self.find(span.file.0 as usize).ok()?;
         let start = (span.start as usize).checked_sub(text.from)?;
@@ -266,7 +266,7 @@ impl Text {
     }
 }
 
-/// The next character boundary at or before `at`.
+/// Returns the last character boundary at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
@@ -293,7 +293,7 @@ impl<'a> Files<'a> for Texts<'_> {
     fn line_number(&'a self, id: usize, line: usize) -> Result<usize, files::Error> {
         let text = self.find(id)?;
         let start = text.line_starts.get(line).copied().unwrap_or_default();
-        // codespan counts digits, and there are none in 0.
+        // codespan counts the digits, and would find none in 0.
         Ok(self.sources.get(text.file).place(text.from + start).line.max(1))
     }
 

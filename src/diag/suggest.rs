@@ -1,13 +1,13 @@
-//! diag/suggest.rs: "did you mean": the nearest of the known names.
+//! diag/suggest.rs: "did you mean" suggestions: the nearest of the known names.
 
-/// The candidate that is nearest to `name`, if one is near enough to be meant.
+/// Returns the candidate that is nearest to `name`, if one is near enough to be meant.
 ///
-/// Near enough is one edit for each three letters, at least one; letter case does not count as an edit.
+/// Near enough is one edit per three letters, at least one; letter case does not count as an edit.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     nearest_few(name, candidates, 1).into_iter().next()
 }
 
-/// Up to `limit` near candidates, the nearest first, ties by length, then in the order of the alphabet.
+/// Returns up to `limit` near candidates, the nearest first; ties are broken by length, then alphabetically.
 pub fn nearest_few<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -15,7 +15,7 @@ pub fn nearest_few<'a>(
 ) -> Vec<&'a str> {
     let mut measure = Measure::new(name);
     let most = (measure.name.len() / 3).max(1);
-    // Of two as near, two swapped letters (prinft) are a likelier slip than one too many.
+    // Of two equally near, two swapped letters (prinft) are a likelier slip than an extra one.
     let mut near: Vec<(usize, usize, &str)> = candidates
         .into_iter()
         .filter(|candidate| *candidate != name)
@@ -29,17 +29,17 @@ pub fn nearest_few<'a>(
     near.into_iter().map(|(_, _, candidate)| candidate).collect()
 }
 
-/// Damerau's distance with adjacent swaps (optimal string alignment), or nothing if it is above `most`.
+/// Returns Damerau's distance with adjacent swaps (optimal string alignment), or `None` if it is above `most`.
 pub fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
     Measure::new(a).distance(b, most)
 }
 
-/// A name whose distance to many others is asked: the memory for one serves all.
+/// A name to be compared with many others, with memory that the comparisons share.
 struct Measure {
-    /// In lower case, as all that it is compared with.
+    /// In lower case, like every name that it is compared with.
     name: Vec<char>,
     other: Vec<char>,
-    /// Rows of the table: of the letter before the last, of the last, and of the one in work.
+    /// Rows of the table: for the letter before the last, for the last, and the current one.
     before: Vec<usize>,
     last: Vec<usize>,
     row: Vec<usize>,
@@ -51,9 +51,9 @@ impl Measure {
         Measure { name, other: Vec::new(), before: Vec::new(), last: Vec::new(), row: Vec::new() }
     }
 
-    /// Only a band of `most` cells beside the diagonal is computed, so that 100,000 symbols are searched in milliseconds.
+    /// Computes only a band of `most` cells beside the diagonal, so that 100,000 symbols are searched in milliseconds.
     fn distance(&mut self, other: &str, most: usize) -> Option<usize> {
-        // Most are told apart by their length alone.
+        // Most differ in length by more than that.
         if other.is_ascii() && other.len().abs_diff(self.name.len()) > most {
             return None;
         }

@@ -2,7 +2,7 @@
 
 use super::Tag;
 
-/// One constant a tag, and [`ALL`] with a line on each.
+/// Defines one constant per tag, and [`ALL`] with a line on each.
 macro_rules! tags {
     ($($name:ident $text:literal $meaning:literal,)*) => {
         $(#[doc = $meaning] pub const $name: Tag = Tag($text);)*

@@ -1,4 +1,4 @@
-//! dif/asm.rs: builds one DIF object: labels, interned constants, the variables that it touches.
+//! dif/asm.rs: assembly of one DIF object: labels, interned constants, the variables that it uses.
 
 use super::insn::{
     FIRST_USER_VARIABLE, Insn, MAX_DIFO_BYTES, MAX_INDEX, MAX_LABEL, Opcode, Reg, Shape, Subr,
@@ -6,7 +6,7 @@ use super::insn::{
 use super::{Difo, Scope, Type, Variable};
 use std::collections::HashMap;
 
-/// Collects instructions; errors are kept and told by [`Assembler::finish`], so that emitting stays plain.
+/// Collects instructions. An error is kept until [`Assembler::finish`] returns it, so that emitting stays simple.
 #[derive(Debug, Default)]
 pub struct Assembler {
     insns: Vec<Insn>,
@@ -16,14 +16,14 @@ pub struct Assembler {
     string_offset: HashMap<Vec<u8>, u16>,
     variables: Vec<Variable>,
     variable_index: HashMap<(Scope, u32), usize>,
-    /// Where each label is bound.
+    /// The position at which each label is bound.
     labels: Vec<Option<u32>>,
-    /// Instruction and label of each branch.
+    /// The instruction and label of each branch.
     branches: Vec<(usize, Label)>,
     error: Option<AsmError>,
 }
 
-/// A place in the program that branches go to; made by [`Assembler::label`].
+/// A branch target in the program; made by [`Assembler::label`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label(usize);
 
@@ -56,12 +56,12 @@ impl Assembler {
         Assembler::default()
     }
 
-    /// The number that the next instruction gets.
+    /// Returns the number of the next instruction.
     pub fn here(&self) -> u32 {
         self.insns.len() as u32
     }
 
-    /// Any instruction; branches go through [`Assembler::branch`].
+    /// Emits any instruction except branches, which go through [`Assembler::branch`].
     pub fn emit(&mut self, insn: Insn) {
         self.insns.push(insn);
     }
@@ -94,7 +94,7 @@ impl Assembler {
         self.shaped(op, Shape::Load, Insn::Load { op, r1, rd });
     }
 
-    /// The value of rs goes to the address in rd.
+    /// \[rd\] = the value of rs
     pub fn store(&mut self, op: Opcode, rs: Reg, rd: Reg) {
         self.shaped(op, Shape::Store, Insn::Store { op, rs, rd });
     }
@@ -136,7 +136,7 @@ impl Assembler {
         self.emit(Insn::Int { index, rd });
     }
 
-    /// rd = the address of a string constant; what follows a NUL in it could not be seen and is left out.
+    /// rd = the address of a string constant; bytes after a NUL could not be seen and are dropped.
     pub fn sets(&mut self, text: &[u8], rd: Reg) {
         let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
         if let Some(offset) = self.intern(text) {
@@ -144,7 +144,7 @@ impl Assembler {
         }
     }
 
-    /// A label to be bound later.
+    /// Makes a label to be bound later.
     pub fn label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() - 1)
@@ -166,7 +166,7 @@ impl Assembler {
         self.shaped(op, Shape::Branch, Insn::Branch { op, label: 0 });
     }
 
-    /// rd = a scalar, built-in or of the user; the instruction follows from its scope.
+    /// rd = a scalar variable, built-in or the user's; the instruction follows from its scope.
     pub fn load_scalar(&mut self, variable: &Variable, rd: Reg) {
         let op = match variable.scope {
             Scope::Global => Opcode::Ldgs,
@@ -218,7 +218,7 @@ impl Assembler {
         }
     }
 
-    /// The object. Branches are resolved here; nothing is checked that [`super::verify`] checks better.
+    /// Returns the object. Branches are resolved here; checks that [`super::verify`] makes better are left to it.
     pub fn finish(mut self, rtype: Type) -> Result<Difo, AsmError> {
         self.resolve();
         if !matches!(self.insns.last(), Some(Insn::Ret { .. })) {
@@ -293,7 +293,7 @@ impl Assembler {
         }
     }
 
-    /// Enters the variable into the object's table, with what is done to it.
+    /// Adds the variable to the object's table, and notes whether it is read or written.
     fn touch(&mut self, variable: &Variable, read: bool, written: bool) {
         let index = *self.variable_index.entry((variable.scope, variable.id)).or_insert_with(|| {
             self.variables.push(Variable { read: false, written: false, ..variable.clone() });
@@ -323,7 +323,7 @@ impl Assembler {
         Some(offset)
     }
 
-    /// The first error is the one that counts; what follows it is often its consequence.
+    /// Keeps the first error; later ones are often its consequence.
     fn fail(&mut self, error: AsmError) {
         self.error.get_or_insert(error);
     }

@@ -4,12 +4,12 @@ use super::insn::{Builtin, Insn, PUSH_D, PUSH_STRING, Subr};
 use super::{CtfKind, Difo, Program, Scope, Type, TypeKind, Variable, VariableKind};
 use std::fmt::{self, Write};
 
-/// The listings of all objects, in the order of generation.
+/// Lists all objects, in the order of generation.
 pub fn program(program: &Program) -> String {
     (0u32..).zip(&program.difos).map(|(index, object)| difo(index, object)).collect()
 }
 
-/// One object. dtrace shows its address; here it is the index in the program, which is the same on every run.
+/// Lists one object. dtrace shows its address; here it is the index in the program, which is the same on every run.
 pub fn difo(index: u32, difo: &Difo) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
@@ -61,7 +61,7 @@ fn write_difo(out: &mut String, index: u32, difo: &Difo) -> fmt::Result {
         write!(out, "{at:02}: {word:08x}    ")?;
         match Insn::decode(*word) {
             Ok(insn) => write_insn(out, difo, insn)?,
-            // A word that no compiler makes is still worth a line.
+            // A word that no compiler generates still gets a line.
             Err(error) => write!(out, "! {error}")?,
         }
         out.push('\n');
@@ -132,7 +132,7 @@ fn write_str(out: &mut String, difo: &Difo, offset: u16, rd: u8) -> fmt::Result 
     write!(out, "\t\t! {}", quoted(text))
 }
 
-/// As in D text, so that an instruction stays one line.
+/// Quotes a string as in D text, so that an instruction stays on one line.
 fn quoted(text: &[u8]) -> String {
     let mut out = String::from("\"");
     for char in String::from_utf8_lossy(text).chars() {

@@ -6,7 +6,7 @@ use super::{
 };
 use std::fmt::{self, Write};
 
-/// Aggregations, then each clause with its statements and actions, then the objects they refer to.
+/// Dumps the aggregations, then each clause with its statements and actions, then the objects they refer to.
 pub fn dump(program: &Program) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
@@ -92,7 +92,7 @@ fn write_action(out: &mut String, nth: usize, action: &Action) -> fmt::Result {
 }
 
 impl fmt::Display for Format {
-    /// The format string again, in quotes.
+    /// Writes the format string as D text, in quotes.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_char('"')?;
         for piece in &self.pieces {

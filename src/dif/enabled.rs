@@ -1,4 +1,4 @@
-//! dif/enabled.rs: what an EPID means: a probe and a clause.
+//! dif/enabled.rs: EPIDs: the probe and the clause of each.
 
 use crate::dif::object::Ecb;
 use crate::probe::Probe;
@@ -15,7 +15,7 @@ impl Enabled {
         self.probes.get(self.ecb(epid)?.0 as usize)
     }
 
-    /// Index of the clause in the program.
+    /// Returns the index of the clause in the program.
     pub fn clause(&self, epid: u32) -> Option<usize> {
         Some(self.ecb(epid)?.1 as usize)
     }

@@ -1,16 +1,16 @@
 //! dif/insn.rs: the instruction word: opcodes, operand formats, and the numbers of variables and subroutines.
 
-/// General registers; %r0 is always zero.
+/// The number of general registers; %r0 is always zero.
 pub const REGISTERS: u8 = 8;
-/// Entries of the tuple stack.
+/// The number of entries in the tuple stack.
 pub const TUPLE_ENTRIES: usize = 8;
-/// First id of a user variable, in each scope.
+/// The first id of a user variable, in each scope.
 pub const FIRST_USER_VARIABLE: u32 = 0x500;
-/// The index tables are reached by 16 bits.
+/// The largest index into a table, which has 16 bits.
 pub const MAX_INDEX: usize = 0xffff;
-/// A branch has 24 bits for its target.
+/// The largest branch target, which has 24 bits.
 pub const MAX_LABEL: u32 = 0xff_ffff;
-/// Bytes of instructions, tables and variables of one DIFO.
+/// The most bytes of instructions, tables and variables in one DIFO.
 pub const MAX_DIFO_BYTES: usize = 256 * 1024;
 /// The type operand of pushtr and pushtv: a D type, or a string.
 pub const PUSH_D: u8 = 0;
@@ -19,7 +19,7 @@ pub const PUSH_STRING: u8 = 1;
 /// A register number; valid ones are below [`REGISTERS`].
 pub type Reg = u8;
 
-/// Where an instruction keeps its operands.
+/// The operands of an instruction and their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// r1, r2, rd
@@ -62,13 +62,13 @@ pub enum Shape {
 
 macro_rules! opcodes {
     ($($number:literal $name:ident $mnemonic:literal $shape:ident,)*) => {
-        /// What an instruction does.
+        /// The operation of an instruction.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
         pub enum Opcode { $($name = $number),* }
 
         impl Opcode {
-            /// In order of their numbers, from 1.
+            /// All opcodes in the order of their numbers, from 1.
             pub const ALL: &'static [Opcode] = &[$(Opcode::$name),*];
 
             pub fn from_number(number: u8) -> Option<Opcode> {
@@ -119,7 +119,7 @@ opcodes! {
     78 Xlate "xlate" Xlate, 79 Xlarg "xlarg" Xlate,
 }
 
-/// A decoded instruction. The shape and the opcode agree when it came from [`Insn::decode`].
+/// A decoded instruction. The shape matches the opcode if it came from [`Insn::decode`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insn {
     Three {
@@ -150,7 +150,7 @@ pub enum Insn {
         r1: Reg,
         rd: Reg,
     },
-    /// The value of `rs` goes to the address in `rd`.
+    /// Stores the value of `rs` at the address in `rd`.
     Store {
         op: Opcode,
         rs: Reg,
@@ -207,7 +207,7 @@ pub enum Insn {
     },
 }
 
-/// Why a word is no instruction.
+/// Why a word is not an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     #[error("unknown opcode {0}")]
@@ -241,7 +241,7 @@ impl Insn {
             Shape::PushVal => Insn::PushVal { ty: a, size: b, rs: c },
             Shape::Xlate => Insn::Xlate { op, index: wide, rd: c },
         };
-        // Encoding writes zeros into unused fields, so a word that does not come back had something there.
+        // Encoding writes zeros into unused fields, so a word that differs had something in one of them.
         if insn.encode() == word { Ok(insn) } else { Err(DecodeError::Reserved(op)) }
     }
 

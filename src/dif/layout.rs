@@ -1,32 +1,32 @@
-//! dif/layout.rs: where the values of a clause's record and of an aggregation's entry are.
+//! dif/layout.rs: the places of values in a clause's record and in an aggregation's entry.
 
 use super::{Action, ActionKind, Clause, DifoIndex, Options, Program, Type, TypeKind};
 use crate::uapi;
 
-/// Bytes of one value in a payload or an entry.
+/// The range of one value in a payload or an entry, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     pub offset: u32,
-    /// Not 0.
+    /// Never 0.
     pub size: u32,
 }
 
 /// The payload that follows a clause's record header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClauseLayout {
-    /// One for each action; `None`: it records nothing, or it is the key of an aggregation.
+    /// One per action; `None` if it records nothing or is part of an aggregation's key.
     pub records: Vec<Option<Record>>,
-    /// Bytes of the payload, a multiple of 8. 0 without [`Clause::record`]: no record is written.
+    /// The size of the payload in bytes, a multiple of 8. If it is 0 without [`Clause::record`], no record is written.
     pub size: u32,
 }
 
-/// What follows the header of an aggregation's entry in a snapshot; offsets count from the end of the header.
+/// The data after the header of an aggregation's entry in a snapshot; offsets count from the end of the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AggregationLayout {
-    /// One for each key, in order.
+    /// One per key, in order.
     pub keys: Vec<Record>,
     pub value: Record,
-    /// Bytes of keys and value, a multiple of 8.
+    /// The size of keys and value in bytes, a multiple of 8.
     pub size: u32,
 }
 
@@ -46,7 +46,7 @@ pub enum LayoutError {
     TooLarge,
 }
 
-/// The places of a clause's values, by the rule at struct kinst_action of the ABI.
+/// Returns the places of a clause's values, by the rule at struct kinst_action of the ABI.
 pub fn clause_layout(
     program: &Program,
     clause: &Clause,
@@ -66,7 +66,7 @@ pub fn clause_layout(
     Ok(ClauseLayout { records, size: place.end()? })
 }
 
-/// The places of the keys and the value that action `index` of the clause aggregates.
+/// Returns the places of the keys and the value that action `index` of the clause aggregates.
 pub fn aggregation_layout(
     program: &Program,
     clause: &Clause,
@@ -86,7 +86,7 @@ pub fn aggregation_layout(
     Ok(AggregationLayout { keys, value, size: place.end()? })
 }
 
-/// Bytes of a value of this type in a record.
+/// Returns the size in bytes of a value of this type in a record.
 pub fn type_size(ty: &Type, options: &Options) -> u32 {
     match ty.kind {
         TypeKind::String if ty.size == 0 => options.strsize,
@@ -94,7 +94,7 @@ pub fn type_size(ty: &Type, options: &Options) -> u32 {
     }
 }
 
-/// 64-bit words of an aggregated value; `None` for other actions.
+/// Returns the size of an aggregated value in 64-bit words; `None` for other actions.
 pub fn value_words(kind: ActionKind, arg: u64) -> Option<u64> {
     let words = match kind {
         ActionKind::Count | ActionKind::Sum | ActionKind::Min | ActionKind::Max => 1,
@@ -146,7 +146,7 @@ impl Llquantize {
         part(self.factor, 48) | part(self.low, 32) | part(self.high, 16) | part(self.steps, 0)
     }
 
-    /// Below, the steps of each magnitude from low to high, above.
+    /// Counts the buckets: one below, the steps of each magnitude from low to high, one above.
     pub fn buckets(self) -> u64 {
         let factor = u64::from(self.factor);
         if factor == 0 {
@@ -161,7 +161,7 @@ impl Llquantize {
     }
 }
 
-/// Bytes that an action records; 0: nothing.
+/// Returns the number of bytes that an action records; 0 if it records nothing.
 fn record_size(
     program: &Program,
     index: usize,
@@ -188,7 +188,7 @@ fn record_size(
     Ok(size)
 }
 
-/// Lays values out one after the other.
+/// Places values one after the other.
 #[derive(Default)]
 struct Placement {
     end: u64,
@@ -199,7 +199,7 @@ impl Placement {
         if size == 0 {
             return Ok(None);
         }
-        // The largest power of two that divides the size, at most 8.
+        // The alignment is the largest power of two that divides the size, at most 8.
         let align = 1 << size.trailing_zeros().min(3);
         let offset = self.end.next_multiple_of(align);
         self.end = offset.checked_add(size).ok_or(LayoutError::TooLarge)?;
@@ -280,7 +280,7 @@ mod tests {
         let linear = Lquantize { base: -5, step: 10, levels: 7 };
         assert_eq!(Lquantize::unpack(linear.pack()), linear);
         assert_eq!(value_words(ActionKind::Lquantize, linear.pack()), Some(10));
-        // 10^0 .. 10^2 in 20 steps: below, 1 to 9 by ones, then 10 to 95 and 100 to 950 in 18 each, above.
+        // 10^0 .. 10^2 in 20 steps: below; 1 to 9 by ones; 10 to 95 and 100 to 950 in 18 steps each; above.
         let log = Llquantize { factor: 10, low: 0, high: 2, steps: 20 };
         assert_eq!(Llquantize::unpack(log.pack()), log);
         assert_eq!(log.buckets(), 1 + 9 + 18 + 18 + 1);

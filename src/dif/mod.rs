@@ -1,4 +1,4 @@
-//! dif/: the bytecode as a format: programs for the kernel, and what their records mean. Knows no D.
+//! dif/: the bytecode as a format, independent of D: programs for the kernel, and the meaning of their records.
 
 pub mod asm;
 pub mod disasm;
@@ -23,33 +23,33 @@ pub struct Program {
     pub difos: Vec<Difo>,
     /// User variables of the whole program, one entry for each (scope, id).
     pub variables: Vec<Variable>,
-    /// Index = id − 1.
+    /// Indexed by id − 1.
     pub aggregations: Vec<Aggregation>,
     pub clauses: Vec<Clause>,
 }
 
-/// What the kernel is told beside the program.
+/// Settings that the kernel gets with the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Bytes of one CPU's principal buffer.
+    /// The size of one CPU's principal buffer in bytes.
     pub bufsize: u64,
     pub aggsize: u64,
     pub dynvarsize: u64,
     pub specsize: u64,
     pub nspec: u32,
-    /// Bytes of a string whose type says no size.
+    /// The size in bytes of a string whose type does not give one.
     pub strsize: u32,
     /// Process id of `$target`, or 0.
     pub target: u32,
-    /// Destructive actions are allowed.
+    /// Whether destructive actions are allowed.
     pub destructive: bool,
-    /// Microseconds between two cleanings of dynamic variables and speculations; 0: the module's own.
+    /// Microseconds between two cleanings of dynamic variables and speculations; 0 for the module's default.
     pub clean_us: u32,
     /// The only CPU to trace.
     pub cpu: Option<u32>,
-    /// The oldest records of a full buffer make room for new ones.
+    /// Whether the oldest records of a full buffer make room for new ones.
     pub overwrite: bool,
-    /// Breakpoints only: no jumps in their place.
+    /// Whether to use only breakpoints, without replacing them by jumps.
     pub nojump: bool,
 }
 
@@ -82,40 +82,40 @@ pub struct Difo {
     /// Instruction words.
     pub insns: Vec<u32>,
     pub ints: Vec<u64>,
-    /// NUL-terminated strings; offset 0 is the empty string. Empty when no string is used.
+    /// NUL-terminated strings; offset 0 is the empty string. Empty if no string is used.
     pub strings: Vec<u8>,
     /// The variables that this object reads or writes, in order of first use, for its listing.
     pub variables: Vec<Variable>,
     pub rtype: Type,
 }
 
-/// A D type as DIF knows it.
+/// A D type in DIF's terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Type {
     pub kind: TypeKind,
     pub ctf: CtfKind,
-    /// The value is an address; `size` bytes are there.
+    /// Whether the value is an address, at which there are `size` bytes.
     pub by_ref: bool,
     pub by_user_ref: bool,
-    /// Bytes. By value 0 (void), 1, 2, 4 or 8; a string of size 0 has the option `strsize`.
+    /// The size in bytes. By value it is 0 (void), 1, 2, 4 or 8; a string of size 0 has the size of option `strsize`.
     pub size: u32,
 }
 
 impl Type {
-    /// Of an object whose value nobody records.
+    /// The type of an object whose value is not recorded.
     pub const VOID: Type = Type::by_value(CtfKind::Unknown, 0);
 
-    /// `size` is 0, 1, 2, 4 or 8.
+    /// Makes a type held by value; `size` is 0, 1, 2, 4 or 8.
     pub const fn by_value(ctf: CtfKind, size: u32) -> Type {
         Type { kind: TypeKind::D, ctf, by_ref: false, by_user_ref: false, size }
     }
 
-    /// A structure, union or array of `size` bytes.
+    /// Makes the type of a structure, union or array of `size` bytes.
     pub const fn by_ref(ctf: CtfKind, size: u32) -> Type {
         Type { kind: TypeKind::D, ctf, by_ref: true, by_user_ref: false, size }
     }
 
-    /// `size` 0: as long as the option `strsize` says.
+    /// Makes a string type; `size` 0 means the size of option `strsize`.
     pub const fn string(size: u32) -> Type {
         Type { kind: TypeKind::String, ctf: CtfKind::Unknown, by_ref: true, by_user_ref: false, size }
     }
@@ -187,13 +187,13 @@ pub enum Scope {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aggregation {
     pub name: String,
-    /// One of the aggregating kinds.
+    /// An aggregating kind.
     pub function: ActionKind,
-    /// lquantize and llquantize: the packed parameters.
+    /// The packed parameters of lquantize and llquantize.
     pub arg: u64,
     /// How to print each key.
     pub keys: Vec<Display>,
-    /// Is the aggregated value signed? (count is not.)
+    /// Whether the aggregated value is signed (count is not).
     pub signed: bool,
 }
 
@@ -203,9 +203,9 @@ pub struct Clause {
     pub probes: Vec<Description>,
     pub predicate: Option<DifoIndex>,
     pub actions: Vec<Action>,
-    /// In order; together they cover `actions`.
+    /// The statements in order; together they cover `actions`.
     pub statements: Vec<Statement>,
-    /// A record is written even if no action records anything (a clause without actions; printf without arguments).
+    /// Whether a record is written even if no action records anything (no actions, or printf without arguments).
     pub record: bool,
 }
 
@@ -214,11 +214,11 @@ pub struct Clause {
 pub struct Action {
     pub kind: ActionKind,
     pub difo: Option<DifoIndex>,
-    /// Aggregating: how many actions just before this one are its key.
+    /// For an aggregating action, the number of actions just before this one that form its key.
     pub ntuple: u16,
-    /// quantize family: the increment.
+    /// For the quantize family, the increment.
     pub incr: Option<DifoIndex>,
-    /// Aggregating: id of the aggregation, from 1.
+    /// For an aggregating action, the id of the aggregation, from 1.
     pub agg: u32,
     pub arg: u64,
 }
@@ -268,12 +268,12 @@ impl ActionKind {
         ActionKind::ALL.iter().copied().find(|kind| *kind as u16 == number)
     }
 
-    /// Its value goes into an aggregation and not into the clause's record.
+    /// Whether its value goes into an aggregation and not into the clause's record.
     pub fn is_aggregating(self) -> bool {
         self.class() == ActionKind::Count.class()
     }
 
-    /// It changes what is traced, or the system: -w.
+    /// Whether it changes what is traced, or the system, and so needs -w.
     pub fn is_destructive(self) -> bool {
         [ActionKind::Stop.class(), ActionKind::Breakpoint.class()].contains(&self.class())
     }
@@ -323,10 +323,10 @@ impl ActionKind {
     };
 }
 
-/// One D statement: what the consumer does with the records of `actions`.
+/// One D statement: how the consumer handles the records of `actions`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// Into [`Clause::actions`].
+    /// A range of [`Clause::actions`].
     pub actions: Range<usize>,
     pub kind: StatementKind,
 }
@@ -337,7 +337,7 @@ pub enum StatementKind {
     Silent,
     /// trace(): one record.
     Trace(Display),
-    /// print(): one record; the text of its type.
+    /// print(): one record, and the name of its type.
     Print {
         shape: shape::Shape,
         type_name: String,
@@ -359,9 +359,9 @@ pub enum StatementKind {
     /// printm(): a length, and the bytes.
     Printm,
     Exit,
-    /// Aggregation id.
+    /// The id of the aggregation.
     Clear(u32),
-    /// Aggregation id; the action's record is the count when there is one.
+    /// The id of the aggregation; the action's record is the count if there is one.
     Trunc {
         aggregation: u32,
         count: bool,
@@ -375,10 +375,10 @@ pub enum StatementKind {
     Ftruncate,
 }
 
-/// How a recorded value is shown when no format says it.
+/// How a recorded value is shown without a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Display {
-    /// By value, 1, 2, 4 or 8 bytes.
+    /// By value, of 1, 2, 4 or 8 bytes.
     Int {
         signed: bool,
     },
@@ -421,9 +421,9 @@ pub struct Conversion {
     pub precision: Count,
     /// The letter: a A c C d i u o x X p s S k T Y P I e f g …
     pub letter: char,
-    /// The integer argument is signed: decides how d, i widen it.
+    /// Whether the integer argument is signed, which decides how d and i widen it.
     pub signed: bool,
-    /// Bytes of the integer argument that count (hd 2, ld 8 …); 0: all of it.
+    /// The number of bytes of the integer argument that count (hd 2, ld 8 …); 0 for all of it.
     pub size: u8,
 }
 

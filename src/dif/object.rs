@@ -1,4 +1,4 @@
-//! dif/object.rs: the wire form: a program with its probes as the kernel takes it (struct kinst_image), and back.
+//! dif/object.rs: the wire form: a program with its probes, encoded for the kernel (struct kinst_image), and decoded.
 
 use super::{Action, Clause, Difo, DifoIndex, Options, Program, Type, TypeKind, Variable};
 use crate::probe::{Place, Probe};
@@ -26,7 +26,7 @@ pub enum EncodeError {
     Strings(usize),
 }
 
-/// The image of the program over these probes. What it means is not looked at: [`super::verify`] does that.
+/// Encodes the program over these probes. Its meaning is not checked: [`super::verify`] does that.
 pub fn encode(
     program: &Program,
     probes: &[Probe],
@@ -51,7 +51,7 @@ pub fn encode(
     tables.assemble(options)
 }
 
-/// The tables of an image, read and in bounds, nothing more. The numbers in them mean nothing yet.
+/// The tables of an image, decoded and in bounds. The numbers in them are not checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     pub header: uapi::Image,
@@ -74,7 +74,7 @@ pub enum DecodeError {
     Table(u32),
 }
 
-/// The tables of an image.
+/// Decodes the tables of an image.
 pub fn decode(bytes: &[u8]) -> Result<Image, DecodeError> {
     let header = uapi::Image::read(bytes).ok_or(DecodeError::Header)?;
     if !is_header(&header, bytes.len()) {
@@ -99,7 +99,7 @@ fn flag(set: bool, bit: u32) -> u32 {
     if set { bit } else { 0 }
 }
 
-/// Is this the header of an image of this ABI, of so many bytes?
+/// Whether this is the header of an image of this ABI with `len` bytes.
 pub(super) fn is_header(header: &uapi::Image, len: usize) -> bool {
     header.magic == uapi::IMAGE_MAGIC
         && u32::from(header.version) == uapi::ABI_VERSION
@@ -108,7 +108,7 @@ pub(super) fn is_header(header: &uapi::Image, len: usize) -> bool {
 }
 
 impl Image {
-    /// The bytes of the image again, its tables in the order of the header.
+    /// Encodes the image again, with its tables in the order of the header.
     pub fn to_bytes(&self) -> Result<Vec<u8>, EncodeError> {
         let mut body = Body { out: vec![0; uapi::Image::SIZE] };
         let mut header = uapi::Image {
@@ -129,13 +129,13 @@ impl Image {
         Ok(out)
     }
 
-    /// The NUL-terminated string at an offset of the string table.
+    /// Returns the NUL-terminated string at an offset of the string table.
     pub fn string(&self, offset: u32) -> Option<&[u8]> {
         let rest = self.strtab.get(offset as usize..)?;
         rest.iter().position(|byte| *byte == 0).and_then(|end| rest.get(..end))
     }
 
-    /// One DIFO with its own tables; its variables are those of the image.
+    /// Returns one DIFO with its own tables; its variables are those of the image.
     pub fn difo(&self, index: u32) -> Option<Difo> {
         let difo = self.difos.get(index as usize)?;
         Some(Difo {
@@ -148,7 +148,7 @@ impl Image {
     }
 }
 
-/// `count` entries from `first`; an empty range needs no valid start.
+/// Returns `count` entries from `first`; an empty range needs no valid start.
 pub(super) fn slice<T>(table: &[T], first: u32, count: u32) -> Option<&[T]> {
     if count == 0 {
         return Some(&[]);
@@ -198,7 +198,7 @@ fn check_references(program: &Program, probes: &[Probe], ecbs: &[Ecb]) -> Result
     Ok(())
 }
 
-/// The tables of an image that grows.
+/// The tables of an image under construction.
 #[derive(Default)]
 struct Tables {
     strings: Vec<u8>,
@@ -298,7 +298,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Equal names, of probes mostly, are stored once.
+    /// Adds a name; equal names, mostly of probes, are stored once.
     fn name(&mut self, name: &str) -> Result<u32, EncodeError> {
         if let Some(offset) = self.names.get(name.as_bytes()) {
             return Ok(*offset);
@@ -313,7 +313,7 @@ impl Tables {
         Ok(offset)
     }
 
-    /// The string table of one DIFO.
+    /// Adds the string table of one DIFO.
     fn blob(&mut self, strings: &[u8]) -> Result<u32, EncodeError> {
         if strings.is_empty() {
             return Ok(0);
@@ -327,7 +327,7 @@ impl Tables {
         Ok(offset)
     }
 
-    /// The integer table of one DIFO.
+    /// Adds the integer table of one DIFO.
     fn ints(&mut self, ints: &[u64]) -> Result<u32, EncodeError> {
         if ints.is_empty() {
             return Ok(0);
@@ -395,7 +395,7 @@ fn fits(length: usize) -> Result<u32, EncodeError> {
     u32::try_from(length).map_err(|_| EncodeError::TooLarge)
 }
 
-/// The image as it is written: the room of the header, then table after table.
+/// The image as it is written: room for the header, then table after table.
 struct Body {
     out: Vec<u8>,
 }
@@ -412,7 +412,7 @@ impl Body {
 
 struct TableReader<'a> {
     bytes: &'a [u8],
-    /// Of the table that is read, for the error.
+    /// The number of the table being read, for errors.
     number: u32,
 }
 

@@ -1,24 +1,24 @@
-//! dif/record.rs: one record of a ring: the firing of one enabling, and where its values are.
+//! dif/record.rs: one record of a ring: the firing of one enabling, and the places of its values.
 
 use crate::dif::layout::{AggregationLayout, ClauseLayout, LayoutError, aggregation_layout, clause_layout};
 use crate::dif::{Action, Options, Program};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// As a ring holds it, without the header.
+/// A record in a ring, without the header.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     pub cpu: u32,
     pub epid: u32,
-    /// Nanoseconds, as the D variable.
+    /// Nanoseconds, as in the D variable.
     pub timestamp: u64,
     pub payload: &'a [u8],
 }
 
-/// Where the values of a program's records and aggregations are.
+/// The places of the values in a program's records and aggregations.
 #[derive(Debug)]
 pub struct Layouts {
-    /// As the program's clauses.
+    /// Parallel to the program's clauses.
     clauses: Vec<ClauseLayout>,
     /// By the number of the action in the image.
     aggregations: HashMap<u32, AggregationEntry>,
@@ -26,7 +26,7 @@ pub struct Layouts {
 
 #[derive(Debug)]
 pub struct AggregationEntry {
-    /// Id of the aggregation, from 1.
+    /// The id of the aggregation, from 1.
     pub aggregation: u32,
     pub layout: AggregationLayout,
 }
@@ -54,7 +54,7 @@ impl Layouts {
         self.aggregations.get(&action)
     }
 
-    /// The actions of a statement that recorded something, and their values.
+    /// Returns the actions of a statement that recorded something, with their values.
     pub fn values<'a>(
         &'a self,
         program: &'a Program,

@@ -1,4 +1,4 @@
-//! dif/shape.rs: what the bytes of a printed value are, member by member.
+//! dif/shape.rs: the meaning of the bytes of a printed value, member by member.
 
 /// How print() shows a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,33 +11,33 @@ pub enum Shape {
         bytes: u32,
         values: Vec<(String, i64)>,
     },
-    /// Text up to a NUL, in a field of so many bytes.
+    /// Text up to a NUL, in a field of this many bytes.
     Text {
         bytes: u64,
     },
     Array {
         of: Box<Shape>,
-        /// Bytes from one element to the next.
+        /// The distance between two elements in bytes.
         stride: u64,
         len: u64,
     },
-    /// Struct or union.
+    /// A struct or union.
     Record(Vec<Part>),
-    /// Of no known meaning.
+    /// Bytes of unknown meaning.
     Bytes {
         bytes: u64,
     },
 }
 
-/// A member: its declaration as C writes it, and where its value is.
+/// A member: its declaration as C writes it, and the place of its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// `struct list_head`, `char [16]`
     pub type_name: String,
     pub name: String,
-    /// In bytes, from the start of the record.
+    /// The offset in bytes from the start of the record.
     pub offset: u64,
-    /// A bit-field: its first bit in the bytes from `offset` on, and how many there are.
+    /// For a bit-field, its first bit in the bytes from `offset` on, and its width in bits.
     pub bits: Option<(u32, u32)>,
     pub shape: Shape,
 }

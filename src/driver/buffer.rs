@@ -1,4 +1,4 @@
-//! driver/buffer.rs: reading the rings: one a CPU, written by the kernel while we read.
+//! driver/buffer.rs: reading the rings: one per CPU, which the kernel writes at the same time.
 
 use crate::dif::record::Record;
 use crate::uapi;
@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// One CPU's ring. The kernel writes it at any time, so every word of it is read atomically.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring<'a> {
-    /// Ours to write: all before it is consumed.
+    /// Written by us: everything before it is consumed.
     pub consumed: &'a AtomicU64,
-    /// The kernel's: all before it is reserved.
+    /// Written by the kernel: everything before it is reserved.
     pub produced: &'a AtomicU64,
-    /// The data; a power of two of words.
+    /// The data; its number of words is a power of two.
     pub data: &'a [AtomicU64],
 }
 
-/// The ring does not read as records: the kernel module is not the one this was built for, or is broken.
+/// The ring does not contain valid records: the kernel module is not the one this was built for, or is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the buffer of CPU {cpu} is damaged at {position:#x}")]
 pub struct Damaged {
@@ -24,7 +24,7 @@ pub struct Damaged {
     pub position: u64,
 }
 
-/// Records taken out of the rings, of all CPUs.
+/// Records taken from the rings of all CPUs.
 #[derive(Debug, Default)]
 pub struct Drain {
     bytes: Vec<u8>,
@@ -39,7 +39,7 @@ struct Entry {
     payload: Range<usize>,
 }
 
-/// Header of a record, in words.
+/// The header of a record, in words.
 const HEADER: u64 = 2;
 
 impl Drain {
@@ -52,7 +52,7 @@ impl Drain {
         self.entries.is_empty()
     }
 
-    /// By time over all CPUs, and in the order of the ring where times are equal.
+    /// Sorts by time over all CPUs, keeping the order of the ring where times are equal.
     pub fn sort(&mut self) {
         self.entries.sort_by_key(|entry| entry.timestamp);
     }
@@ -68,10 +68,10 @@ impl Drain {
 }
 
 impl Ring<'_> {
-    /// Takes all finished records. A ring that makes no sense is emptied, so that tracing can go on.
+    /// Takes all finished records. An invalid ring is emptied, so that tracing can go on.
     pub fn drain(&self, cpu: u32, into: &mut Drain) -> Result<(), Damaged> {
         let mut position = self.consumed.load(Ordering::Relaxed);
-        // Pairs with the kernel's release after it has reserved.
+        // Pairs with the kernel's release after it reserves.
         let end = self.produced.load(Ordering::Acquire);
         let mut damage = None;
         while position != end {
@@ -92,19 +92,19 @@ impl Ring<'_> {
                 }
             }
         }
-        // The kernel may write over what is before this, so it comes after the copies.
+        // The kernel may overwrite everything before this position, so it is stored after the copies.
         self.consumed.store(position, Ordering::Release);
         damage.map_or(Ok(()), Err)
     }
 
-    /// The record at `position`; `None`: there cannot be one.
+    /// Returns the record at `position`; `None` if there cannot be one.
     fn next(&self, position: u64, end: u64) -> Option<Next> {
         let size = self.data.len() as u64 * 8;
         let reserved = end.wrapping_sub(position);
         if !position.is_multiple_of(8) || reserved > size || reserved < 8 {
             return None;
         }
-        // Pairs with the kernel's release when it takes BUSY away: what it wrote is then to be seen.
+        // Pairs with the kernel's release when it clears BUSY: what it wrote before is then visible.
         let [length, epid] = halves(self.data[self.index(position, 0)].load(Ordering::Acquire));
         if length & uapi::REC_BUSY != 0 {
             return Some(Next::Busy);
@@ -125,7 +125,7 @@ impl Ring<'_> {
         self.data[self.index(position, index)].load(Ordering::Relaxed)
     }
 
-    /// The mask keeps it inside the data whatever the position.
+    /// Returns an index; the mask keeps it inside the data whatever the position.
     fn index(&self, position: u64, word: u64) -> usize {
         ((position / 8 + word) & (self.data.len() as u64 - 1)) as usize
     }
@@ -137,7 +137,7 @@ enum Next {
     Record { epid: u32, timestamp: u64, words: u64 },
 }
 
-/// The two 32-bit fields of a word, in memory's order.
+/// Returns the two 32-bit fields of a word, in memory order.
 fn halves(word: u64) -> [u32; 2] {
     let [a, b, c, d, e, f, g, h] = word.to_ne_bytes();
     [u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h])]
@@ -153,7 +153,7 @@ mod tests {
         data: Vec<AtomicU64>,
     }
 
-    /// Its program, time and payload.
+    /// The program, time and payload of a record.
     type Drained = (u32, u64, Vec<u8>);
 
     impl Memory {

@@ -35,7 +35,7 @@ impl Device {
         Ok(Device { fd, info })
     }
 
-    /// Verifies the image and arms its probes; one result a probe.
+    /// Verifies the image and arms its probes; returns one result per probe.
     pub fn load(&self, image: &[u8], probes: usize) -> Result<Vec<uapi::Result>, Error> {
         let mut results = vec![uapi::Result::default(); probes];
         let too_large = Error::Request { request: "LOAD", errno: "the image is too large".to_owned() };
@@ -79,7 +79,7 @@ impl Device {
         status.map_err(|errno| Error::Request { request: "STATUS", errno: errno_text(errno) })
     }
 
-    /// Takes one CPU's aggregations into `buffer`; bytes used, and drops since LOAD.
+    /// Copies one CPU's aggregations to `buffer`; returns the bytes used, and drops since LOAD.
     pub fn aggregations(&self, cpu: u32, buffer: &mut [u8]) -> Result<(usize, u64), Error> {
         let mut snap = uapi::Aggsnap {
             buf: buffer.as_mut_ptr() as u64,
@@ -97,7 +97,7 @@ impl Device {
         Ok(((snap.used as usize).min(buffer.len()), snap.drops))
     }
 
-    /// The instructions of the function whose symbol is at `func`, as they are in memory; or why they cannot be told.
+    /// Returns the instructions in memory of the function whose symbol is at `func`, or why they are not available.
     pub fn instructions(&self, func: u64) -> Result<Result<Vec<uapi::Insn>, uapi::Reason>, Error> {
         let mut room = 256;
         loop {
@@ -119,7 +119,7 @@ impl Device {
                 return Ok(Err(uapi::Reason(insns.reason)));
             }
             let count = insns.count as usize;
-            // It said how many there are: the second try has room, unless the kernel makes no sense.
+            // The count is known now: the second try has room, unless the kernel misbehaves.
             if count > room && room < 1 << 20 {
                 room = count;
                 continue;
@@ -129,7 +129,7 @@ impl Device {
         }
     }
 
-    /// By number, the run-time address of the function of each system call; 0 where there is none.
+    /// Returns, by number, the run-time address of the function of each system call; 0 where there is none.
     pub fn syscalls(&self) -> Result<Vec<u64>, Error> {
         let mut table = vec![0u64; uapi::MAX_SYSCALLS as usize];
         let mut calls = uapi::Syscalls {
@@ -197,16 +197,16 @@ pub struct MappedRing {
 }
 
 impl MappedRing {
-    /// `None` if the pages were too small, which map() excludes.
+    /// Returns the ring; `None` if the pages were too small, which map() excludes.
     pub fn ring(&self) -> Option<Ring<'_>> {
         let consumed = self.consumer.words().first()?;
-        // What was overwritten counts as consumed.
+        // Overwritten records count as consumed.
         let tail = self.producer.words().get(4)?.load(std::sync::atomic::Ordering::Acquire);
         consumed.fetch_max(tail, std::sync::atomic::Ordering::Relaxed);
         Some(Ring { consumed, produced: self.producer.words().first()?, data: self.data.words() })
     }
 
-    /// Records that found no room since LOAD.
+    /// Returns the number of records that found no room since LOAD.
     pub fn drops(&self) -> u64 {
         self.producer.words().get(2).map_or(0, |drops| drops.load(std::sync::atomic::Ordering::Relaxed))
     }
@@ -219,17 +219,18 @@ struct Mapping {
 }
 
 impl Mapping {
-    /// Words that others may write at any time, hence atomic. Those mapped read-only are only ever loaded.
+    /// Returns the words, which the kernel may write at any time, hence atomic. Read-only mappings are only ever
+    /// loaded.
     fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping is page-aligned, `length` bytes long, and lives as long as `self`; the kernel's
-        // writes to it are seen as atomic ones of 64 bits.
+        // writes to it are seen as atomic writes of 64 bits.
         unsafe { std::slice::from_raw_parts(self.address.as_ptr(), self.length / 8) }
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the range is the one that mmap gave, and no reference into it outlives `self`.
+        // SAFETY: the range is the one that mmap returned, and no reference into it outlives `self`.
         let _ = unsafe { rustix::mm::munmap(self.address.as_ptr().cast(), self.length) };
     }
 }
@@ -249,7 +250,8 @@ fn open_error(errno: Errno) -> Error {
     }
 }
 
-/// A program that is too large is no bug of the compiler; where no part of it is named, its buffers are.
+/// Converts a refusal. A program that is too large is not a compiler bug; if no part of it is named, its
+/// buffers are too large.
 fn refusal(error: uapi::Error) -> Error {
     match (uapi::Verify(error.code), error.difo, error.index) {
         (uapi::Verify::LIMIT, uapi::NONE, uapi::NONE) => Error::Buffers,

@@ -1,4 +1,4 @@
-//! driver/live.rs: the kernel's text as the module sees it in memory.
+//! driver/live.rs: the kernel's text in memory, as reported by the module.
 
 use super::ioctl::Device;
 use super::reason;
@@ -6,7 +6,7 @@ use crate::sites::{LiveInsn, LiveText};
 use crate::uapi;
 use std::sync::Arc;
 
-/// Asks the module.
+/// Queries the module.
 pub struct Live(pub Arc<Device>);
 
 impl LiveText for Live {

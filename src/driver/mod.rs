@@ -1,4 +1,4 @@
-//! driver/: the programs go to the kernel module here, and their records come back.
+//! driver/: the interface to the kernel module: programs go in, records come back.
 
 pub mod buffer;
 pub mod ioctl;
@@ -10,7 +10,7 @@ pub mod session;
 use crate::diag::{Diagnostic, Tag};
 use crate::uapi;
 
-/// Why the kernel cannot be asked, or what it answered.
+/// Why the kernel could not be reached, or the error that it returned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("DTrace requires additional privileges")]
@@ -78,7 +78,7 @@ impl Error {
     }
 }
 
-/// The module names an option by its number when the program does not fit into it.
+/// Returns the option that the module names, by its number, when the program does not fit into it.
 fn option(error: &uapi::Error) -> Option<&'static str> {
     if uapi::Verify(error.code) != uapi::Verify::OPTION {
         return None;
@@ -101,7 +101,7 @@ fn verify_text(error: &uapi::Error) -> String {
     text
 }
 
-/// The system's words for an error number, without Rust's "(os error 2)".
+/// Returns the system's text for an error number, without Rust's "(os error 2)".
 fn errno_text(errno: rustix::io::Errno) -> String {
     io_text(&std::io::Error::from(errno))
 }

@@ -17,7 +17,7 @@ pub struct Process {
     started: Option<Started>,
 }
 
-/// The child of -c: it waits before its exec until it is released.
+/// The child of -c, which waits before its exec until it is released.
 #[derive(Debug)]
 struct Started {
     command: String,
@@ -41,12 +41,12 @@ pub enum Error {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     pub pid: u32,
-    /// As in `pid 12 exited with status 1`; `None`: it ended well, or is not our child.
+    /// The end of `pid 12 exited with status 1`; `None` if it succeeded, or is not our child.
     pub how: Option<String>,
 }
 
 impl Process {
-    /// -p: an existing process.
+    /// Opens the existing process of -p.
     pub fn grab(pid: u32) -> Result<Process, Error> {
         let error = |errno| Error::Grab { pid, errno };
         let id = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(error(Errno::SRCH))?;
@@ -54,7 +54,7 @@ impl Process {
         Ok(Process { pid, pidfd, started: None })
     }
 
-    /// -c: forks now, executes when released. Words are split on blanks, as dtrace does.
+    /// Starts the command of -c: forks now, and executes when released. Words are split at blanks, as in dtrace.
     pub fn start(command: &str) -> Result<Process, Error> {
         let failed = |source: io::Error| Error::Start { command: command.to_owned(), source };
         let mut words = command.split_ascii_whitespace();
@@ -71,7 +71,7 @@ impl Process {
         let mut bytes = [0; 4];
         let read = rustix::io::retry_on_intr(|| rustix::io::read(&pid_read, &mut bytes));
         if read != Ok(bytes.len()) {
-            // The fork itself failed: the thread knows why.
+            // The fork itself failed; the thread has the reason.
             let source = match spawn.join() {
                 Ok(Err(source)) => source,
                 _ => io::Error::other("it did not start"),
@@ -88,7 +88,7 @@ impl Process {
     pub fn release(&mut self) -> Result<(), Error> {
         let Some(started) = self.started.as_mut() else { return Ok(()) };
         if let Some(gate) = started.gate.take() {
-            // If it is gone the spawn says so.
+            // If the child is gone, spawn() reports it.
             let _ = rustix::io::write(&gate, &[1]);
         }
         let Some(spawn) = started.spawn.take() else { return Ok(()) };
@@ -101,7 +101,7 @@ impl Process {
         Ok(())
     }
 
-    /// Has it ended?
+    /// Returns how the process ended, if it has.
     pub fn ended(&mut self) -> Option<Ended> {
         if let Some(child) = self.started.as_mut().and_then(|started| started.child.as_mut()) {
             let status = child.try_wait().ok()??;
@@ -114,7 +114,8 @@ impl Process {
     }
 }
 
-/// A command that still runs when tracing ends is ended, as the reference does; a grabbed process is left alone.
+/// Terminates a command that still runs when tracing ends, as the reference implementation does; a grabbed
+/// process is left alone.
 impl Drop for Process {
     fn drop(&mut self) {
         let Some(started) = self.started.as_mut() else { return };
@@ -123,7 +124,7 @@ impl Drop for Process {
                 let _ = pidfd_send_signal(&self.pidfd, Signal::TERM);
             }
         } else if let Some(spawn) = started.spawn.take() {
-            // It still waits, and spawn() with it.
+            // The child still waits before its exec, and spawn() with it.
             let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
             if let Ok(Ok(mut child)) = spawn.join() {
                 let _ = child.wait();
@@ -138,7 +139,7 @@ impl AsFd for Process {
     }
 }
 
-/// In the child, before its exec: says who it is, and waits.
+/// Runs in the child before its exec: sends its pid, and waits.
 fn hold(pid_write: &OwnedFd, wait: &OwnedFd) -> io::Result<()> {
     let pid = rustix::process::getpid().as_raw_nonzero().get() as u32;
     rustix::io::write(pid_write, &pid.to_ne_bytes())?;

@@ -1,8 +1,8 @@
-//! driver/reason.rs: why a place cannot be traced, in words.
+//! driver/reason.rs: texts for the reasons why a place cannot be traced.
 
 use crate::uapi::{self, Reason};
 
-/// Words that follow `cannot be traced: `, and what to do instead where there is something.
+/// The text that follows `cannot be traced: `, and an alternative, if there is one.
 struct Row {
     reason: Reason,
     words: &'static str,
@@ -82,7 +82,7 @@ const TABLE: &[Row] = &[
     row(Reason::TRACEPOINT, "the kernel does not let us listen at its tracepoint", ""),
 ];
 
-/// The words for a probe's result.
+/// Returns the text for a probe's result.
 pub fn words(result: &uapi::Result) -> String {
     let reason = Reason(result.reason);
     match TABLE.iter().find(|row| row.reason == reason) {
@@ -94,12 +94,12 @@ pub fn words(result: &uapi::Result) -> String {
     }
 }
 
-/// What to do instead.
+/// Returns the alternative for a reason.
 pub fn help(reason: Reason) -> Option<&'static str> {
     TABLE.iter().find(|row| row.reason == reason).map(|row| row.help).filter(|help| !help.is_empty())
 }
 
-/// Words without the facts of one result.
+/// Returns the text without the facts of one result.
 pub fn name(reason: Reason) -> &'static str {
     TABLE.iter().find(|row| row.reason == reason).map_or("unknown reason", |row| row.words)
 }

@@ -1,4 +1,4 @@
-//! driver/session.rs: one tracing session: what is enabled, armed, drained, ended.
+//! driver/session.rs: one tracing session: enabling, arming, draining and ending.
 
 use super::buffer::{Damaged, Drain};
 use super::ioctl::{Device, MappedRing};
@@ -14,24 +14,24 @@ use rustix::fd::{AsFd, BorrowedFd};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What the consumer asks of the kernel while it traces.
+/// The kernel's services for the consumer while it traces.
 pub trait Tracing {
-    /// BEGIN fires, and tracing is on.
+    /// Fires BEGIN and turns tracing on.
     fn go(&mut self) -> Result<(), Error>;
-    /// END fires, and tracing is off.
+    /// Fires END and turns tracing off.
     fn stop(&mut self) -> Result<(), Error>;
     fn status(&mut self) -> Result<uapi::Status, Error>;
-    /// Moves what the rings hold to `into`; a damaged ring is told and emptied.
+    /// Moves the records in the rings to `into`; a damaged ring is reported and emptied.
     fn drain(&mut self, into: &mut Drain) -> Vec<Damaged>;
-    /// Records lost so far, by CPU.
+    /// Returns the records lost so far, by CPU.
     fn drops(&self) -> Vec<(u32, u64)>;
-    /// Takes the aggregations of each CPU: its number, the snapshot, losses so far.
+    /// Calls `each` with every CPU's number, the snapshot of its aggregations, and its losses so far.
     fn aggregations(&mut self, each: &mut dyn FnMut(u32, &[u8], u64)) -> Result<(), Error>;
-    /// Readable as soon as there is something to drain.
+    /// Returns a descriptor that is readable as soon as there is something to drain.
     fn readable(&self) -> BorrowedFd<'_>;
 }
 
-/// The probes that a program asks for.
+/// The probes that a program enables.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     pub enabled: Enabled,
@@ -43,9 +43,9 @@ pub struct Plan {
 #[derive(Clone, Debug)]
 pub struct Matched {
     pub clause: usize,
-    /// Among the clause's descriptions.
+    /// The index among the clause's descriptions.
     pub index: usize,
-    /// Into [`Enabled::ecbs`].
+    /// A range of [`Enabled::ecbs`].
     pub ecbs: std::ops::Range<usize>,
 }
 
@@ -75,7 +75,7 @@ impl Plan {
                 let error = |problem| PlanError { clause, index, problem };
                 let probes = catalog.matches(description);
                 let probes = match probes {
-                    // What cannot be is as good as nothing where nothing is allowed.
+                    // With -Z, a description that cannot match is the same as one that matches nothing.
                     Err(_) if zero_allowed => Vec::new(),
                     probes => probes.map_err(|diagnostic| error(Problem::Catalog(diagnostic)))?,
                 };
@@ -98,13 +98,13 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Enablings of the clause, refused places not counted.
+    /// Returns the number of enablings of the clause, without refused places.
     pub fn matched(&self, clause: usize, refused: &[Refused]) -> usize {
         let ecbs = self.enabled.ecbs.iter();
         ecbs.filter(|(probe, of)| *of as usize == clause && !is_refused(*probe, refused)).count()
     }
 
-    /// Descriptions whose places are all refused.
+    /// Returns the descriptions whose places are all refused.
     pub fn lost<'a>(&'a self, refused: &'a [Refused]) -> impl Iterator<Item = &'a Matched> {
         self.descriptions.iter().filter(|description| {
             let ecbs = self.enabled.ecbs.get(description.ecbs.clone()).unwrap_or_default();
@@ -113,10 +113,10 @@ impl Plan {
     }
 }
 
-/// A place that the kernel does not let us trace.
+/// A place that the kernel refuses to trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Into [`Enabled::probes`].
+    /// An index into [`Enabled::probes`].
     pub probe: usize,
     /// `kinst::f:7 cannot be traced: jump label`
     pub text: String,
@@ -126,7 +126,7 @@ pub struct Refused {
 /// A program in the kernel, armed.
 #[derive(Debug)]
 pub struct Session {
-    /// By CPU; numbers between them may be missing.
+    /// By CPU; there may be gaps between the numbers.
     rings: Vec<(u32, MappedRing)>,
     snapshot: Vec<u8>,
     device: Arc<Device>,
@@ -141,7 +141,7 @@ pub enum EnableError {
 }
 
 impl Session {
-    /// Arms the plan. Places that are refused are told, the others are armed.
+    /// Arms the plan. Returns the places that were refused; the others are armed.
     pub fn enable(
         device: Arc<Device>,
         program: &Program,
@@ -195,7 +195,7 @@ impl Tracing for Session {
     }
 }
 
-/// The ring of each possible CPU. A number that no CPU has has no ring; a session without any cannot trace.
+/// Maps the ring of each possible CPU. A number without a CPU has no ring; without any ring, a session cannot trace.
 fn rings(device: &Device) -> Result<Vec<(u32, MappedRing)>, Error> {
     let mut rings = Vec::new();
     let mut refused = None;
@@ -227,7 +227,7 @@ fn refused(probes: &[Probe], results: &[uapi::Result]) -> Vec<Refused> {
         .collect()
 }
 
-/// As a person writes it: the kernel proper needs no module.
+/// Returns the name as a person writes it: the kernel proper needs no module.
 pub fn probe_name(probe: &Probe) -> String {
     let Fields { provider, module, function, name } = &probe.name;
     let module = if module == "vmlinux" { "" } else { module };

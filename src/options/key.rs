@@ -1,10 +1,10 @@
-//! options/key.rs: the options that this program reads: a slip in a name, or a number read as a flag, does not compile.
+//! options/key.rs: typed keys of the options that this program reads: a misspelt name or a wrong type does not compile.
 
 use std::marker::PhantomData;
 
 use super::table::{Kind, TABLE};
 
-/// Where an option is in [`TABLE`], and what its value is.
+/// The index of an option in [`TABLE`], and the type of its value.
 pub struct Key<V> {
     pub(super) index: usize,
     value: PhantomData<V>,
@@ -18,7 +18,7 @@ impl<V> Clone for Key<V> {
 
 impl<V> Copy for Key<V> {}
 
-/// Yes or no.
+/// A yes or no value.
 pub struct Flag;
 /// A size in bytes, a rate in nanoseconds, or a number.
 pub struct Number;

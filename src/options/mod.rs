@@ -13,12 +13,12 @@ use parse::parse;
 pub use parse::{is_version, parse_rate, parse_size};
 pub use table::{Kind, Spec, TABLE, When};
 
-/// The values of a run.
+/// The values of the options in a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// As [`TABLE`].
+    /// Parallel to [`TABLE`].
     values: Vec<Value>,
-    /// The first setting that tracing cannot honour, and why.
+    /// The first setting that tracing cannot honour, with the reason.
     unsupported: Option<(String, &'static str)>,
 }
 
@@ -30,7 +30,7 @@ enum Value {
     List(Vec<String>),
 }
 
-/// Where a setting comes from.
+/// The source of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
     CommandLine,
@@ -105,7 +105,7 @@ impl Options {
         Ok(())
     }
 
-    /// The first setting that tracing cannot honour, and why.
+    /// Returns the first setting that tracing cannot honour, with the reason.
     pub fn unsupported(&self) -> Option<(&str, &'static str)> {
         self.unsupported.as_ref().map(|(setting, reason)| (setting.as_str(), *reason))
     }
@@ -114,7 +114,7 @@ impl Options {
         matches!(self.value(key), Value::Number(1..))
     }
 
-    /// A size in bytes, a rate in nanoseconds, a number; 0 when unset.
+    /// Returns a size in bytes, a rate in nanoseconds, or a number; 0 if unset.
     pub fn number(&self, key: Key<Number>) -> u64 {
         match self.value(key) {
             Value::Number(number) => *number,
@@ -122,7 +122,7 @@ impl Options {
         }
     }
 
-    /// Was it given, or has it a default?
+    /// Whether it was given, or has a default.
     pub fn is_set<V>(&self, key: Key<V>) -> bool {
         *self.value(key) != Value::Unset
     }
@@ -150,7 +150,7 @@ impl Options {
     }
 }
 
-/// The table for people: name, what it takes, default.
+/// Prints the table for the user: name, value, default.
 pub fn describe() -> String {
     let rows = TABLE.iter().filter(|spec| !matches!(spec.when, When::Refused(_))).map(|spec| {
         let takes = match spec.kind {
@@ -173,7 +173,7 @@ pub fn describe() -> String {
     format!("{:<13} {:<24} DEFAULT\n", "OPTION", "VALUE") + &rows.collect::<String>()
 }
 
-/// Of some options only one value can be honoured.
+/// Returns why a value is refused: for some options only one value can be honoured.
 fn refused_value(name: &str, value: &Value) -> Option<&'static str> {
     let Value::Text(text) = value else { return None };
     (name == "evaltime" && text != "exec")

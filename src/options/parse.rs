@@ -1,4 +1,4 @@
-//! options/parse.rs: values of options as they are written.
+//! options/parse.rs: parsing of option values.
 
 use super::table::{Kind, SECOND};
 use super::{Error, Value};
@@ -51,7 +51,7 @@ pub fn is_version(text: &str) -> bool {
     (2..=3).contains(&numbers.len()) && numbers.iter().all(|number| number.parse::<u8>().is_ok())
 }
 
-/// `4m`: bytes.
+/// Parses a size such as `4m`, in bytes.
 pub fn parse_size(text: &str) -> Option<u64> {
     let shift = match text.bytes().last()?.to_ascii_lowercase() {
         b'k' => 10,
@@ -64,7 +64,7 @@ pub fn parse_size(text: &str) -> Option<u64> {
     number.checked_mul(1 << shift)
 }
 
-/// `10hz`, `100ms`, `1s`: nanoseconds. A number alone is nanoseconds, as in the reference.
+/// Parses `10hz`, `100ms`, `1s`, in nanoseconds. A number alone is nanoseconds, as in the reference implementation.
 pub fn parse_rate(text: &str) -> Option<u64> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
@@ -83,13 +83,13 @@ pub fn parse_rate(text: &str) -> Option<u64> {
     number.checked_mul(scale)
 }
 
-/// Decimal, 0x hexadecimal or 0 octal.
+/// Parses a decimal, 0x hexadecimal or 0 octal number.
 fn parse_integer(text: &str) -> Option<u64> {
     let (digits, radix) = match text.as_bytes() {
         [b'0', b'x' | b'X', _, ..] => (&text[2..], 16),
         [b'0', _, ..] => (&text[1..], 8),
         _ => (text, 10),
     };
-    // from_str_radix would take a sign.
+    // from_str_radix would accept a sign.
     digits.bytes().all(|b| b.is_ascii_alphanumeric()).then(|| u64::from_str_radix(digits, radix).ok())?
 }

@@ -1,13 +1,13 @@
-//! options/table.rs: all options: names, what their values look like, when they can be set, defaults.
+//! options/table.rs: all options: names, kinds of values, when they can be set, defaults.
 
 use crate::uapi;
 
-/// What an option's value looks like.
+/// The form of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// No value, or yes/no, on/off, enable/disable, true/false, set/unset.
     Flag,
-    /// Bytes: a number with k, m, g or t. One below the least is raised to it, as the kernel rounds anyway.
+    /// Bytes: a number with k, m, g or t. A value below the minimum is raised to it, as the kernel rounds anyway.
     Size {
         min: u64,
         max: u64,
@@ -21,11 +21,11 @@ pub enum Kind {
         min: u64,
         max: u64,
     },
-    /// A number of no fixed meaning to the table: decimal, octal or 0x.
+    /// A number that the table does not interpret: decimal, octal or 0x.
     Mask,
     Choice(&'static [&'static str]),
     Text,
-    /// Every use adds one.
+    /// Every use adds a value.
     List,
     /// `1.9.2`
     Version,
@@ -33,7 +33,7 @@ pub enum Kind {
     Attributes,
 }
 
-/// Who may set an option, and until when.
+/// Where an option may be set, and until when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// Before compiling.
@@ -44,7 +44,7 @@ pub enum When {
     Run,
     /// At any time, also by setopt().
     Dynamic,
-    /// A name of dtrace that does nothing here, and why: programs that set it compile, and cannot be enabled.
+    /// A dtrace option that does nothing here, with the reason: programs that set it compile, but cannot be enabled.
     Refused(&'static str),
 }
 
@@ -52,7 +52,7 @@ pub struct Spec {
     pub name: &'static str,
     pub kind: Kind,
     pub when: When,
-    /// As the user would write it; empty: unset.
+    /// The default as the user would write it; empty if it is unset.
     pub default: &'static str,
 }
 
@@ -65,15 +65,15 @@ const ANY: u64 = u64::MAX;
 const fn number(max: u64) -> Kind {
     Kind::Number { min: 0, max }
 }
-/// A buffer: the least and the most are the kernel module's.
+/// A buffer, with the kernel module's minimum and maximum.
 const BUFFER: Kind = Kind::Size { min: uapi::MIN_BUFSIZE as u64, max: uapi::MAX_SIZE };
 const STRING: Kind = Kind::Size { min: uapi::MIN_STRSIZE as u64, max: uapi::MAX_STRSIZE as u64 };
 const fn rate(min: u64, max: u64) -> Kind {
     Kind::Rate { min, max }
 }
 
-/// All options, by name. (Spec: dtrace's options, the D language §8.) Those of Oracle about BPF, CTF archives, locked
-/// memory and paths of its own are taken and mean nothing here.
+/// All options, by name. (Spec: dtrace's options, the D language §8.) Oracle's options about BPF, CTF archives,
+/// locked memory and its own paths are accepted and have no effect here.
 pub const TABLE: &[Spec] = &[
     row("agghist", Kind::Flag, When::Dynamic, ""),
     row("aggpack", Kind::Flag, When::Refused("it is not there yet"), ""),

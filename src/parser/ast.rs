@@ -1,7 +1,7 @@
 //! parser/ast.rs: the tree of a D program as it was written.
 //!
-//! Macro arguments are substituted, comments are gone, literals keep their text; no node stands for
-//! parentheses. Names are not resolved.
+//! Macro arguments are substituted, comments are dropped, and literals keep their text; parentheses have no nodes.
+//! Names are not resolved.
 
 use crate::probe::Fields;
 use crate::source::{Span, Spanned};
@@ -27,7 +27,7 @@ pub enum Item {
 pub struct Clause {
     pub probes: Vec<ProbeDesc>,
     pub predicate: Option<Expr>,
-    /// `None`: no braces at all, as the command line allows.
+    /// `None` if there are no braces at all, as the command line allows.
     pub body: Option<Vec<Stmt>>,
     pub span: Span,
 }
@@ -61,7 +61,7 @@ pub struct If {
     pub span: Span,
 }
 
-/// `#pragma D option name=value` and the other control lines that mean something.
+/// `#pragma D option name=value` and the other control lines that have a meaning.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pragma {
     Option {
@@ -69,7 +69,7 @@ pub enum Pragma {
         value: Option<Spanned<String>>,
         span: Span,
     },
-    /// `attributes N/D/C identifier`, or of a part of a provider: `attributes N/D/C provider name args`.
+    /// `attributes N/D/C identifier`, or for a part of a provider: `attributes N/D/C provider name args`.
     Attributes {
         attributes: Spanned<String>,
         of: PragmaSubject,
@@ -89,7 +89,7 @@ pub enum Pragma {
     },
 }
 
-/// What attributes are given to.
+/// The subject of an attributes pragma.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PragmaSubject {
     Identifier(Spanned<String>),
@@ -110,7 +110,7 @@ pub struct Declaration {
 pub struct Inline {
     pub storage: Option<Spanned<Storage>>,
     pub specs: Vec<Spanned<TypeSpec>>,
-    /// Its parameters are the keys of an associative array.
+    /// The parameters are written as the keys of an associative array.
     pub declarator: Declarator,
     pub value: Expr,
     pub span: Span,
@@ -171,7 +171,7 @@ pub enum ExprKind {
         value: i64,
         text: String,
     },
-    /// `value` are the bytes after escapes (`\xff` is one byte, not text); `text` with its quotes, as written.
+    /// `value` is the bytes after escapes (`\xff` is one byte, not text); `text` with its quotes, as written.
     Str {
         value: Vec<u8>,
         text: String,
@@ -292,13 +292,13 @@ pub enum BinaryOp {
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeName {
     pub specs: Vec<Spanned<TypeSpec>>,
-    /// From the outermost to the innermost: `char *[4]` is Array(4) of Pointer of char.
+    /// The steps from the outermost to the innermost: `char *[4]` is Array(4) of Pointer of char.
     pub derived: Vec<Derived>,
     pub span: Span,
 }
 
 impl TypeName {
-    /// A struct, union or enum is defined by it.
+    /// Whether the type name defines a struct, union or enum.
     pub fn defines(&self) -> bool {
         let params = |derived: &Derived| match derived {
             Derived::AssocArray(params) | Derived::Function(params) => {
@@ -342,7 +342,7 @@ pub struct MemberDeclaration {
     pub span: Span,
 }
 
-/// A member; one without a declarator is the space of a bit-field: `int : 3;`.
+/// A member; one without a declarator is the padding of an unnamed bit-field: `int : 3;`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemberDeclarator {
     pub declarator: Option<Declarator>,
@@ -375,7 +375,7 @@ pub enum TypeKeyword {
 }
 
 impl TypeKeyword {
-    /// The keyword as it is written.
+    /// Returns the keyword as it is written.
     pub fn word(self) -> &'static str {
         match self {
             TypeKeyword::Void => "void",
@@ -420,7 +420,7 @@ pub enum Derived {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Params {
     pub list: Vec<Param>,
-    /// It ends with `...`.
+    /// Whether the list ends with `...`.
     pub variadic: bool,
 }
 
@@ -431,7 +431,7 @@ pub struct Param {
     pub name: Option<Spanned<String>>,
 }
 
-/// A declared name and how its type derives from the specifiers.
+/// A declared name, and the derivation of its type from the specifiers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declarator {
     pub name: Spanned<String>,

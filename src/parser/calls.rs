@@ -1,4 +1,4 @@
-//! parser/calls.rs: what is looked up while the text is read: a wrong name or type comes before a later syntax error.
+//! parser/calls.rs: lookups while the text is read: a wrong name or type is reported before a later syntax error.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -10,13 +10,13 @@ use super::visit::check_expr_depth;
 use crate::source::{FileId, Span, Spanned};
 use crate::vocabulary::callee;
 
-/// Knows which names can be called.
+/// The names that can be called.
 pub struct Calls {
-    /// Any name can.
+    /// Whether any name can be called.
     any: bool,
-    /// The variables and inlines that the text has declared so far: none is a function.
+    /// The variables and inlines that the text has declared so far; none of them is a function.
     declared: HashSet<String>,
-    /// The sizeof and offsetof of the declaration that is being read.
+    /// The sizeof and offsetof expressions of the declaration that is being read.
     sizes: RefCell<Vec<Expr>>,
 }
 
@@ -25,7 +25,7 @@ impl Calls {
         Calls { any, declared: HashSet::new(), sizes: RefCell::default() }
     }
 
-    /// Only the name of a function can be called.
+    /// Builds a call; only the name of a function can be called.
     pub fn call(&self, called: Expr, args: Option<Vec<Expr>>, end: usize) -> Result<Expr, ParseError> {
         let span = Span { end: end as u32, ..called.span };
         let ExprKind::Ident(name) = called.kind else {
@@ -39,7 +39,7 @@ impl Calls {
         Ok(Expr::new(ExprKind::Call { callee, args: args.unwrap_or_default() }, span))
     }
 
-    /// A number that only the checker knows, of a type that may be wrong.
+    /// Builds a sizeof or offsetof, whose value only the checker can work out, and whose type may be wrong.
     pub fn size(&self, kind: ExprKind, span: Span) -> Expr {
         let expr = Expr::new(kind, span);
         if check_expr_depth(&expr, MAX_DEPTH).is_ok() {
@@ -48,7 +48,7 @@ impl Calls {
         expr
     }
 
-    /// What is to be looked up in a declaration that does not end.
+    /// Returns the expressions to check in a declaration that was not completed.
     pub fn unfinished(self, file: FileId) -> Option<Clause> {
         let sizes = self.sizes.into_inner();
         let span = sizes.first().map_or(Span::new(file, 0, 0), |size| size.span);
@@ -56,7 +56,7 @@ impl Calls {
         (!body.is_empty()).then_some(Clause { probes: Vec::new(), predicate: None, body: Some(body), span })
     }
 
-    /// The text goes on after this item.
+    /// Notes a complete item before the text goes on.
     pub fn note(&mut self, item: &Item) {
         self.sizes.get_mut().clear();
         match item {

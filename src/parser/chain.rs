@@ -1,10 +1,10 @@
-//! parser/chain.rs: a chain of binary operators, `a + b * c == d`, becomes a tree by their precedence.
+//! parser/chain.rs: building a tree by precedence from a chain of binary operators, `a + b * c == d`.
 
 use super::ast::{BinaryOp, Expr};
 use super::error::ParseError;
 use super::node;
 
-/// What is read so far. The operators that wait for their right operand bind ever more strongly.
+/// The operands and operators read so far. Each waiting operator binds more strongly than the one before it.
 pub struct Chain {
     waiting: Vec<(Expr, BinaryOp)>,
     last: Expr,
@@ -15,7 +15,8 @@ impl Chain {
         Chain { waiting: Vec::new(), last: first }
     }
 
-    /// All of them associate to the left: what binds as strongly as `op` or more has its right operand now.
+    /// Adds an operator and an operand. All operators associate to the left: one that binds at least as strongly as
+    /// `op` now has its right operand.
     pub fn push(mut self, op: BinaryOp, operand: Expr) -> Result<Chain, ParseError> {
         while self.waiting.last().is_some_and(|(_, waiting)| waiting.level() >= op.level()) {
             self = self.fold()?;

@@ -1,9 +1,9 @@
-//! parser/constant.rs: what a constant expression is worth, as far as its text alone says.
+//! parser/constant.rs: the values of constant expressions, as far as their text alone determines them.
 
 use super::ast::{BinaryOp, Expr, ExprKind, UnaryOp};
 use super::error::ParseError;
 
-/// A division by zero is refused where it is read, whatever is divided.
+/// Refuses a division by zero where it is read, whatever is divided.
 pub fn check_divisor(op: BinaryOp, right: &Expr) -> Result<(), ParseError> {
     match op {
         BinaryOp::Div | BinaryOp::Rem if value(right) == Some(0) => {
@@ -13,7 +13,7 @@ pub fn check_divisor(op: BinaryOp, right: &Expr) -> Result<(), ParseError> {
     }
 }
 
-/// 64 bits, wrapping. A divisor is the operand of one operator only, so each is looked at once for each level.
+/// Evaluates in 64 bits, wrapping. A divisor is the operand of only one operator, so each is visited once per level.
 fn value(expr: &Expr) -> Option<i64> {
     match &expr.kind {
         ExprKind::Int { value, .. } => Some(*value as i64),

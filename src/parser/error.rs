@@ -1,10 +1,10 @@
-//! parser/error.rs: what can be wrong with a D text, and the diagnostic of each case.
+//! parser/error.rs: the errors in a D text, and the diagnostic of each.
 
 use crate::diag::{Diagnostic, Tag, suggest, tags};
 use crate::source::Span;
 use crate::vocabulary::MACRO_VARIABLES;
 
-/// The first mistake of a text; it ends the compilation.
+/// The first error in a text; it ends the compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParseError {
     Syntax(Box<SyntaxError>),
@@ -38,12 +38,12 @@ pub enum ParseError {
         first: Span,
         second: Span,
     },
-    /// The last macro argument was never named.
+    /// The text never names the last macro argument.
     UnusedArgument {
         index: usize,
         text: String,
     },
-    /// More levels than any person writes; deeper trees would exhaust the stack.
+    /// The text nests more deeply than a person would write; a deeper tree would exhaust the stack.
     TooDeep {
         limit: usize,
         span: Span,
@@ -51,13 +51,13 @@ pub enum ParseError {
     Empty,
 }
 
-/// Text that the grammar does not take.
+/// Text that the grammar does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
     pub title: String,
     pub span: Span,
     pub label: String,
-    /// Another place that explains, such as the bracket that is still open.
+    /// Another place that explains the error, such as the bracket that is still open.
     pub related: Option<(Span, String)>,
     pub help: Option<String>,
 }
@@ -76,7 +76,7 @@ pub enum LiteralError {
     /// The text ends before this quote.
     NotClosed(char),
     EmptyCharacter,
-    /// Bytes of the constant.
+    /// The length of the constant in bytes.
     LongCharacter(usize),
 }
 

@@ -30,19 +30,19 @@ use lex::token::Token;
 use lex::{ItemStart, Lexer, Mode};
 use print::layout;
 
-/// Levels of a tree at most. Later stages recurse: in a debug build each level takes them some 8 kB of stack, and a
-/// thread of Rust has 2 MB.
+/// The maximum number of levels in a tree. Later stages recurse: in a debug build each level costs them some 8 kB
+/// of stack, and a Rust thread has 2 MB.
 pub const MAX_DEPTH: usize = 200;
 
-/// What a compilation knows before it reads the text.
+/// What a compilation needs before it reads the text.
 pub struct ParseOptions<'a> {
     pub macros: &'a Macros,
-    /// The lexer's only question. It must say no for the names of D's variables, functions and actions.
+    /// Whether a name is a type, for the lexer. It must be false for the names of D's variables, functions and actions.
     pub is_type_name: &'a dyn Fn(&str) -> bool,
     pub settings: Settings,
 }
 
-/// A program, and what the text asked of the compilation.
+/// A program, with its use of macro arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
     pub program: ast::Program,
@@ -50,21 +50,21 @@ pub struct Parsed {
     pub arguments_used: Vec<bool>,
 }
 
-/// The first mistake of a text, and what was read before it: that may have mistakes which only the checker sees.
+/// The first error in a text, and what was read before it, which may have errors that only the checker finds.
 #[derive(Clone, Debug)]
 pub struct Stopped {
     pub error: ParseError,
-    /// The external declarations that are complete; last, if it is none of them, a clause of the expressions about
-    /// types that the declaration with the mistake had so far.
+    /// The complete external declarations. If the declaration with the error already had sizeof or offsetof
+    /// expressions, a clause of these comes last.
     pub read: ast::Program,
-    /// The mistake is one of the whole text.
+    /// Whether the error is one of the whole text.
     pub at_end: bool,
 }
 
-/// Bytes of a text at most; the places in it are numbers of 32 bits.
+/// The maximum size of a text in bytes; positions in it are 32-bit numbers.
 pub const MAX_TEXT: usize = 256 << 20;
 
-/// Bytes from outside → text. D is written in UTF-8; a byte order mark is dropped.
+/// Decodes bytes from outside. D is written in UTF-8; a byte order mark is dropped.
 pub fn decode(mut bytes: Vec<u8>) -> Result<String, Diagnostic> {
     if bytes.len() > MAX_TEXT {
         let title = format!("the program is larger than {} MB", MAX_TEXT >> 20);
@@ -82,12 +82,12 @@ pub fn decode(mut bytes: Vec<u8>) -> Result<String, Diagnostic> {
     })
 }
 
-/// Reads one text, one external declaration after the other, up to the first mistake.
+/// Reads one text, one external declaration after the other, up to the first error.
 pub fn parse(sources: &Sources, file: FileId, options: &ParseOptions<'_>) -> Result<Parsed, ParseError> {
     read(sources, file, options, &mut None).map_err(|stopped| stopped.error)
 }
 
-/// [`parse`] that also tells what it read before the mistake.
+/// Like [`parse`], but also returns what it read before the error.
 pub fn parse_until(
     sources: &Sources,
     file: FileId,
@@ -96,7 +96,7 @@ pub fn parse_until(
     read(sources, file, options, &mut None)
 }
 
-/// The text in its canonical layout, and what it says.
+/// Returns the text in its canonical layout, and the parsed program.
 pub fn format(
     sources: &Sources,
     file: FileId,
@@ -107,7 +107,7 @@ pub fn format(
     Ok((layout::layout(&sources.get(file).text, &tape.unwrap_or_default()), parsed))
 }
 
-/// `tape` gets the tokens, if they are wanted.
+/// Reads a text; if `tape` is `Some`, the tokens are added to it.
 fn read(
     sources: &Sources,
     file: FileId,
@@ -173,7 +173,7 @@ fn read_items(
     }
 }
 
-/// Reads a text that is one expression.
+/// Parses a text that is one expression.
 pub fn parse_expression(
     sources: &Sources,
     file: FileId,
@@ -187,7 +187,7 @@ pub fn parse_expression(
     Ok(expr)
 }
 
-/// Reads a text that is the name of a type.
+/// Parses a text that is the name of a type.
 pub fn parse_type_name(
     sources: &Sources,
     file: FileId,
@@ -201,7 +201,7 @@ pub fn parse_type_name(
     Ok(ty)
 }
 
-/// An argument that the text never names is probably meant for something else.
+/// Refuses a last argument that the text never names: it was probably meant for something else.
 fn check_last_argument(lexer: &Lexer<'_>, options: &ParseOptions<'_>) -> Result<(), ParseError> {
     let index = options.macros.arguments.len();
     if index == 0 || lexer.settings.argref || lexer.arguments_used[index] {
@@ -213,12 +213,12 @@ fn check_last_argument(lexer: &Lexer<'_>, options: &ParseOptions<'_>) -> Result<
 
 type GrammarError = lalrpop_util::ParseError<usize, Token, ParseError>;
 
-/// How an action of the grammar fails.
+/// Wraps an error for an action of the grammar.
 fn refuse(error: ParseError) -> GrammarError {
     lalrpop_util::ParseError::User { error }
 }
 
-/// The lexer's tokens for one external declaration.
+/// The tokens of one external declaration.
 struct Tokens<'l, 'a> {
     lexer: &'l mut Lexer<'a>,
 }
@@ -237,7 +237,7 @@ impl Iterator for Tokens<'_, '_> {
     }
 }
 
-/// The grammar's result, its complaints turned into ours.
+/// Returns the grammar's result, with its errors converted to ours.
 fn complete<T>(result: Result<T, GrammarError>, lexer: &Lexer<'_>) -> Result<T, ParseError> {
     result.map_err(|error| match error {
         lalrpop_util::ParseError::User { error } => error,

@@ -12,14 +12,14 @@ impl Expr {
 }
 
 impl Declaration {
-    /// The names of the types that it defines.
+    /// Returns the names of the types that it defines.
     pub fn type_names(&self) -> impl Iterator<Item = &str> {
         let defines = self.storage.as_ref().is_some_and(|storage| storage.node == Storage::Typedef);
         self.declarators.iter().filter(move |_| defines).map(|declarator| declarator.name.node.as_str())
     }
 }
 
-/// As it was written.
+/// Makes a probe description as written.
 pub fn probe(kind: ProbeDescKind, span: Span) -> ProbeDesc {
     ProbeDesc { kind, span }
 }
@@ -33,7 +33,7 @@ pub fn clause(
     Box::new(Clause { probes, predicate, body, span })
 }
 
-/// Empty statements are dropped.
+/// Makes a block; empty statements are dropped.
 pub fn block(list: Vec<Option<Stmt>>, last: Option<Expr>) -> Vec<Stmt> {
     list.into_iter().flatten().chain(last.map(Stmt::Expr)).collect()
 }
@@ -132,7 +132,7 @@ pub fn param(
 
 type Words = (Option<Spanned<Storage>>, Vec<Spanned<TypeSpec>>);
 
-/// At most one storage class.
+/// Separates the storage class, of which there is at most one, from the type.
 fn sort_words(words: Vec<DeclWord>) -> Result<Words, ParseError> {
     let mut storage: Option<Spanned<Storage>> = None;
     let mut specs = Vec::new();
@@ -156,7 +156,7 @@ pub fn derive(direct: Declarator, suffix: Derived) -> Declarator {
     Declarator { derived: chain(direct.derived, vec![suffix]), ..direct }
 }
 
-/// The outer steps of a type, then the inner ones.
+/// Joins the outer steps of a type and the inner ones.
 pub fn chain(mut outer: Vec<Derived>, inner: Vec<Derived>) -> Vec<Derived> {
     outer.extend(inner);
     outer

@@ -27,7 +27,7 @@ fn read(text: &str, origin: Origin) -> Result<Program, ParseError> {
     parse(&sources, file, &options).map(|parsed| parsed.program)
 }
 
-/// The tree without its spans.
+/// Returns the tree without its spans.
 fn shape(program: &Program) -> String {
     let all = format!("{program:#?}");
     all.lines().filter(|line| !line.trim_start().starts_with("span: ")).collect::<Vec<_>>().join("\n")
@@ -83,7 +83,7 @@ fn long_is_not_deep() {
     read(&format!("{}END {{ }}", "BEGIN, ".repeat(n)), Origin::Script).unwrap();
 }
 
-/// Each of these would take minutes if something looked ahead over the rest of the text again and again.
+/// Each of these would take minutes if the parser scanned the rest of the text again and again.
 #[test]
 fn time_is_linear() {
     let n = 200_000;
@@ -213,14 +213,15 @@ fn type_name() -> impl Strategy<Value = TypeName> {
         1 => literal_node().prop_map(|size| Derived::Array(Some(Box::new(size)))),
     ];
     let simple = (type_spec(), prop::collection::vec(step.clone(), 0..4)).prop_map(|(specs, derived)| {
-        // `name [` is an identifier with an index (§2.1, rule 5), so a typedef's array is not written in one go.
+        // `name [` is an identifier with an index (§2.1, rule 5), so an array of a typedef is not written without a
+        // declarator.
         let named = specs.iter().any(|spec| matches!(spec, TypeSpec::Name(_)));
         let pointer = derived.iter().any(|step| matches!(step, Derived::Pointer { .. }));
         let derived = if named && !pointer { Vec::new() } else { derived };
         TypeName { specs: specs.into_iter().map(spanned).collect(), derived, span: nowhere() }
     });
     let name = prop::option::of(Just(spanned("p".to_owned())));
-    // `name [` again: a typedef's name and a declared array.
+    // The same for a parameter: a typedef's name and a declared array.
     let param = (simple.clone(), name).prop_map(|(ty, name)| Param {
         storage: None,
         name: name.filter(|_| ty.derived.is_empty()),
@@ -271,7 +272,7 @@ fn unary_op() -> impl Strategy<Value = UnaryOp> {
     prop::sample::select(vec![PreInc, PreDec, AddrOf, Deref, Plus, Neg, BitNot, Not, Sizeof, Stringof])
 }
 
-/// A division by zero is not read.
+/// Avoids a division by zero, which the parser refuses.
 fn readable(op: BinaryOp, right: &Expr) -> BinaryOp {
     if constant::check_divisor(op, right).is_ok() { op } else { BinaryOp::Sub }
 }
@@ -343,7 +344,7 @@ fn program() -> impl Strategy<Value = Program> {
     prop::collection::vec(clause().prop_map(Item::Clause), 1..3).prop_map(|items| Program { items })
 }
 
-/// Pieces of D and of what is nearly D.
+/// Generates pieces of D and of text that is nearly D.
 fn soup() -> impl Strategy<Value = String> {
     let pieces = vec![
         "BEGIN",
@@ -444,7 +445,7 @@ fn origin() -> impl Strategy<Value = Origin> {
     ])
 }
 
-/// Reads a text; errors must render, programs must print and parse back.
+/// Parses a text; errors must render, programs must print and parse back.
 fn survives(text: &str, origin: Origin) {
     let (sources, file) = sources(text, origin);
     match read(text, origin) {
@@ -499,7 +500,7 @@ proptest! {
     }
 }
 
-/// The layout of a text, and the shape of its tree.
+/// Returns the layout of a text, and the shape of its tree.
 fn laid_out(text: &str) -> (String, String) {
     let (sources, file) = sources(text, Origin::Script);
     let macros = Macros { arguments: vec!["word".to_owned(), "-5".to_owned()], ..Macros::default() };
@@ -531,7 +532,7 @@ fn the_layout_of_the_snapshots_programs_is_canonical() {
     }
 }
 
-/// What may stand between two tokens.
+/// Generates text that is allowed between two tokens.
 fn gap() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         " ",
@@ -547,7 +548,7 @@ fn gap() -> impl Strategy<Value = &'static str> {
 }
 
 proptest! {
-    /// Whatever blanks and comments stand between the tokens of a program, its tree stays, and its layout is one.
+    /// Whatever blanks and comments are between the tokens of a program, its tree is the same, and so is its layout.
     #[test]
     fn layouts_are_canonical(program in program(), gaps in prop::collection::vec(gap(), 1..40)) {
         let text = pretty::clauses(&program);
@@ -561,7 +562,7 @@ proptest! {
         let mut spread = String::new();
         let tokens = tape.iter().flatten().flat_map(|item| &item.tokens);
         for ((_, span), gap) in tokens.zip(gaps.iter().cycle()) {
-            // A control line or comment behind a slash makes another thing of it.
+            // After a slash, a control line or comment would change its meaning.
             spread += if spread.ends_with('/') { "\n" } else { gap };
             spread += &text[span.start as usize..span.end as usize];
             spread += if spread.ends_with('/') { "" } else { " " };

@@ -4,7 +4,7 @@ use super::ast::*;
 use super::error::ParseError;
 use crate::source::{Span, Spanned};
 
-/// A node on the way down; the walk keeps them on the heap, so that no depth exhausts the stack.
+/// A node still to be visited; the walk keeps these on the heap, so that no depth exhausts the stack.
 enum Node<'a> {
     Expr(&'a Expr),
     Stmt(&'a Stmt),
@@ -12,7 +12,7 @@ enum Node<'a> {
     Members(&'a MemberDeclaration),
 }
 
-/// No part of the item is nested more than `limit` levels deep.
+/// Checks that no part of the item is nested more than `limit` levels deep.
 pub fn check_depth(item: &Item, limit: usize) -> Result<(), ParseError> {
     match item {
         Item::Clause(clause) => {

@@ -1,4 +1,4 @@
-//! sugar/error_guard.rs: `self->%error`: after a fault the rest of the split clause is skipped.
+//! sugar/error_guard.rs: `self->%error`: skips the rest of a split clause after a fault.
 
 use super::plain;
 use super::synth;
@@ -8,14 +8,14 @@ use crate::source::Span;
 
 type Clause = plain::Clause<ProbeDesc>;
 
-/// What the sugar passes of one run have already caused.
+/// What the sugar passes of one run have done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Session {
-    /// The clause on `dtrace:::ERROR` stands once, however many programs need it.
+    /// Whether the clause on `dtrace:::ERROR` was made; once is enough, however many programs need it.
     pub error_guard_done: bool,
 }
 
-/// `dtrace:::ERROR { self->%error = 1; }`, unless the run has it already.
+/// Makes `dtrace:::ERROR { self->%error = 1; }`, unless the run has it already.
 pub fn on_error(session: &mut Session, origin: Span) -> Option<Clause> {
     if std::mem::replace(&mut session.error_guard_done, true) {
         return None;
@@ -25,7 +25,7 @@ pub fn on_error(session: &mut Session, origin: Span) -> Option<Clause> {
     Some(set_flag(probes, 1, origin))
 }
 
-/// `P { self->%error = 0; }`: a new firing has not failed yet.
+/// Makes `P { self->%error = 0; }`: a new firing has not failed yet.
 pub fn reset(probes: Vec<ProbeDesc>, origin: Span) -> Clause {
     set_flag(probes, 0, origin)
 }

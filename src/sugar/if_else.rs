@@ -1,4 +1,4 @@
-//! sugar/if_else.rs: a clause with `if` → clauses without: conditions are kept in clause-local variables.
+//! sugar/if_else.rs: clauses with `if`, rewritten into clauses without: conditions are kept in clause-local variables.
 
 use super::error_guard::{self, Session};
 use super::plain::{self, Item};
@@ -45,7 +45,7 @@ fn clauses(clause: ast::Clause, session: &mut Session) -> Vec<Clause> {
     split.clauses
 }
 
-/// The statements as expressions, or as they were if an `if` is among them.
+/// Returns the statements as expressions, or unchanged if an `if` is among them.
 fn only_expressions(body: Vec<Stmt>) -> Result<Vec<Expr>, Vec<Stmt>> {
     if body.iter().any(|stmt| matches!(stmt, Stmt::If(_))) {
         return Err(body);
@@ -61,12 +61,12 @@ fn only_expressions(body: Vec<Stmt>) -> Result<Vec<Expr>, Vec<Stmt>> {
 struct Split {
     clauses: Vec<Clause>,
     probes: Vec<ProbeDesc>,
-    /// Conditions made so far; their numbers begin at 1.
+    /// The number of conditions made so far; they are numbered from 1.
     conditions: u32,
 }
 
 impl Split {
-    /// The statements of a block that runs if condition `outer` holds.
+    /// Adds the statements of a block that runs if condition `outer` holds.
     fn block(&mut self, block: Vec<Stmt>, outer: Option<u32>) {
         let mut run = Vec::new();
         for stmt in block {
@@ -92,7 +92,7 @@ impl Split {
         }
     }
 
-    /// `P /!self->%error/ { this->%condition_N = outer && value; }`; the N.
+    /// Adds `P /!self->%error/ { this->%condition_N = outer && value; }`; returns N.
     fn condition(&mut self, outer: Option<u32>, value: Expr, origin: Span) -> u32 {
         self.conditions += 1;
         let outer = match outer {
@@ -105,7 +105,7 @@ impl Split {
         self.conditions
     }
 
-    /// A run of statements without `if`.
+    /// Adds a run of statements without `if`.
     fn run(&mut self, run: Vec<Expr>, outer: Option<u32>) {
         let (Some(first), Some(last)) = (run.first(), run.last()) else {
             return;

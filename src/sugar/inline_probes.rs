@@ -1,4 +1,4 @@
-//! sugar/inline_probes.rs: `kinst::f:entry`, `:return` and source lines of f become the sites of f's code and copies.
+//! sugar/inline_probes.rs: `kinst::f:entry`, `:return` and source lines of f, expanded to sites in its code and copies.
 
 use crate::diag::{Diagnostic, tags};
 use crate::glob::is_glob;
@@ -7,8 +7,8 @@ use crate::probe::{Description, Fields, Site};
 use crate::sites::{Boundary, FoundSite, FunctionSites, InlineProbe, SiteIndex, SourceLine};
 use crate::sugar::plain;
 
-/// The pass. A description whose function the index does not know stays as it is if the index says so with an empty
-/// answer, and is an error if the index refuses it.
+/// Runs the pass. A description whose function the index does not know is kept if the index returns no sites, and
+/// is an error if the index refuses it.
 pub fn expand(
     program: plain::Program<ProbeDesc>,
     index: &dyn SiteIndex,
@@ -18,7 +18,7 @@ pub fn expand(
     if errors.is_empty() { Ok(program) } else { Err(errors) }
 }
 
-/// The functions whose sites [`expand`] is going to ask for.
+/// Returns the functions whose sites [`expand`] will request.
 pub fn wanted(program: &ast::Program) -> Vec<InlineProbe> {
     let clauses = program.items.iter().filter_map(|item| match item {
         ast::Item::Clause(clause) => Some(clause),
@@ -36,7 +36,7 @@ pub fn wanted(program: &ast::Program) -> Vec<InlineProbe> {
     wanted
 }
 
-/// The first site takes the place of the description; the others follow the list, in the order of processing.
+/// Puts the first site in place of the description and appends the others to the list, in the order of processing.
 fn expand_list(
     probes: Vec<ProbeDesc>,
     index: &dyn SiteIndex,
@@ -57,7 +57,7 @@ fn expand_list(
                 if error.labels.is_empty() {
                     error = error.at(span, "asked for here");
                 }
-                // The clauses that an `if` was taken apart into share one list of descriptions.
+                // The clauses that an `if` was split into share one list of descriptions.
                 if !errors.contains(&error) {
                     errors.push(error);
                 }
@@ -68,7 +68,7 @@ fn expand_list(
     expanded
 }
 
-/// What takes the place of a description; `None`: it stays.
+/// Returns the replacement of a description; `None` if it is kept.
 fn sites(probe: &ProbeDesc, index: &dyn SiteIndex) -> Option<Result<Vec<Description>, Box<Diagnostic>>> {
     if let Some((fields, boundary)) = inline_probe(probe) {
         let functions = index.inline_sites(&fields.module, &fields.function, boundary);
@@ -84,7 +84,7 @@ fn sites(probe: &ProbeDesc, index: &dyn SiteIndex) -> Option<Result<Vec<Descript
     Some(sites.map(|sites| sites.iter().map(|site| kinst(fields, copy, site)).collect()))
 }
 
-/// `L123`, or `file.c@123`.
+/// Parses `L123`, or `file.c@123`.
 fn line_probe(probe: &ProbeDesc) -> Option<(&Fields, SourceLine)> {
     let ProbeDescKind::Fields(fields) = &probe.kind else { return None };
     let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?;
@@ -114,7 +114,7 @@ fn inline_probe(probe: &ProbeDesc) -> Option<(&Fields, Boundary)> {
     (fields.provider == "kinst" && !fields.function.is_empty()).then_some((fields, boundary))
 }
 
-/// For each module: the copies, then the instances that fbt can serve.
+/// Returns, for each module, the copies and then the instances that fbt can serve.
 fn descriptions(asked: &Fields, functions: &[FunctionSites]) -> Vec<Description> {
     let mut made: Vec<Description> = Vec::new();
     for function in functions {
@@ -126,7 +126,7 @@ fn descriptions(asked: &Fields, functions: &[FunctionSites]) -> Vec<Description>
                 function: name.clone(),
                 name: asked.name.clone(),
             }));
-            // One description serves the instances of this name in all the modules that were asked for.
+            // One description covers the instances of this name in all the requested modules.
             if !made.contains(&instance) {
                 made.push(instance);
             }
@@ -135,7 +135,7 @@ fn descriptions(asked: &Fields, functions: &[FunctionSites]) -> Vec<Description>
     made
 }
 
-/// The module as the user wrote it, unless the caller's name alone means another function too.
+/// Makes a site, with the module as the user wrote it unless the caller's name alone is ambiguous.
 fn kinst(asked: &Fields, copy: Option<&String>, found: &FoundSite) -> Description {
     let mut site = Site { copy: copy.cloned(), ..found.site.clone() };
     if !found.module_needed || !(asked.module.is_empty() || is_glob(&asked.module)) {
@@ -172,7 +172,7 @@ mod tests {
             Ok(functions)
         }
 
-        /// The line's number is the offset.
+        /// Uses the line number as the offset.
         fn line_sites(
             &self,
             _: &str,
@@ -213,7 +213,7 @@ mod tests {
         ])
     }
 
-    /// Expands a list of descriptions in a clause of its own; the text has one description a line.
+    /// Expands a list of descriptions in a clause of its own; the text has one description per line.
     fn expanded(list: &str) -> Result<Vec<String>, Vec<Diagnostic>> {
         let span = Span::new(FileId(0), 0, 0);
         let probes = list.split(", ").map(|text| {

@@ -12,10 +12,11 @@ use crate::sites::SiteIndex;
 
 pub use error_guard::Session;
 
-/// Every rewrite once over one program. Each takes what the one before it makes, so that none can be left out. What a
-/// clause means at each of its places is no rewrite of the text, but a question of types: typeck/place/fan_out.rs.
+/// Applies every rewrite once to one program. Each takes the output of the one before it, so that none can be left
+/// out. The meaning of a clause at each of its places is not a rewrite of the text, but a question of types:
+/// typeck/place/fan_out.rs.
 ///
-/// `session` is what earlier programs of the same run have already caused; the caller hands it on.
+/// `session` is what earlier programs of the same run have already done; the caller passes it on.
 pub fn desugar(
     program: ast::Program,
     sites: &dyn SiteIndex,
@@ -28,7 +29,7 @@ pub fn desugar(
     Ok((program, session))
 }
 
-/// With the descriptions as they were written, for a program that is only checked: no site is looked for.
+/// Keeps the descriptions as they were written, for a program that is only checked: no sites are looked up.
 pub fn as_written(program: ast::Program, session: Session) -> (plain::Program, Session) {
     let (program, session) = if_else::expand(program, session);
     (program.with_probes(|probes| probes.into_iter().map(plain::ProbeDesc::from).collect()), session)

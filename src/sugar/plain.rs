@@ -4,7 +4,7 @@ use crate::parser::ast::{self, Declaration, Expr, Inline, Pragma, ProbeDescKind,
 use crate::probe::Description;
 use crate::source::Span;
 
-/// `P`: what a clause says of its probes, [`ast::ProbeDesc`] before inline probes are expanded.
+/// `P`: the type of a probe description, [`ast::ProbeDesc`] before inline probes are expanded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program<P = ProbeDesc> {
     pub items: Vec<Item<P>>,
@@ -24,12 +24,12 @@ pub enum Item<P = ProbeDesc> {
 pub struct Clause<P = ProbeDesc> {
     pub probes: Vec<P>,
     pub predicate: Option<Expr>,
-    /// `None`: no braces at all, as the command line allows.
+    /// `None` if there are no braces at all, as the command line allows.
     pub body: Option<Vec<Expr>>,
     pub span: Span,
 }
 
-/// A description after inline probes: what was written, or a place.
+/// A description after inline probes are expanded: as written, or a place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProbeDesc {
     pub kind: Description,
@@ -37,7 +37,7 @@ pub struct ProbeDesc {
 }
 
 impl<P> Program<P> {
-    /// The same program with other descriptions in its clauses.
+    /// Returns the same program with other descriptions in its clauses.
     pub fn with_probes<Q>(self, mut each: impl FnMut(Vec<P>) -> Vec<Q>) -> Program<Q> {
         let items = self.items.into_iter().map(|item| match item {
             Item::Clause(Clause { probes, predicate, body, span }) => {
@@ -74,7 +74,7 @@ impl From<&ProbeDesc> for ast::ProbeDesc {
     }
 }
 
-/// For what prints either tree: -d, -x dump=plain.
+/// For printers of either tree: -d, -x dump=plain.
 impl From<&Program> for ast::Program {
     fn from(program: &Program) -> ast::Program {
         let items = program.items.iter().map(|item| match item {

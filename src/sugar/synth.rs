@@ -3,7 +3,7 @@
 use crate::parser::ast::{BinaryOp, Expr, ExprKind, Scope, UnaryOp};
 use crate::source::{Span, Spanned};
 
-/// `self->%error`: a clause of this firing has failed. Users cannot type the `%`, so no name clashes.
+/// `self->%error`: whether a clause of this firing has failed. Users cannot type the `%`, so names cannot clash.
 pub fn error_flag(origin: Span) -> Expr {
     variable(Scope::SelfThread, "%error".to_owned(), origin)
 }

@@ -6,7 +6,7 @@ use super::typed::{
     StackAction, Stmt, StmtKind, Variable, VariableId,
 };
 
-/// One node a line, children indented, types after a colon.
+/// Dumps one node per line, with children indented and types after a colon.
 pub fn dump(program: &Program) -> String {
     let mut dump = Dump { program, text: String::new(), depth: 0 };
     dump.program();
@@ -125,7 +125,7 @@ impl Dump<'_> {
         }
     }
 
-    /// What the consumer does.
+    /// Dumps an action of the consumer.
     fn control(&mut self, control: &Control) {
         let name = |id: &super::typed::AggregationId| format!("@{}", self.program.aggregations[id.0].name);
         match control {

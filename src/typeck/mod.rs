@@ -39,7 +39,7 @@ pub use typed::{ProbeStability, Stability};
 /// Why a program was refused: the first error found.
 pub type Result<T> = std::result::Result<T, Box<Error>>;
 
-/// What a program does not know by itself.
+/// What a program depends on from outside.
 #[derive(Clone, Copy)]
 pub struct Env<'a> {
     pub kernel: &'a dyn KernelTypes,
@@ -49,16 +49,16 @@ pub struct Env<'a> {
     /// Options stackframes and ustackframes: frames of stack() and ustack() without an argument.
     pub stackframes: u32,
     pub ustackframes: u32,
-    /// Option amin: everything that a clause uses is at least so stable.
+    /// Option amin: the least stability of everything that a clause uses.
     pub amin: Option<Attributes>,
-    /// Each after those that it depends on.
+    /// The libraries, each after those that it depends on.
     pub libraries: &'a [Library<'a>],
     /// Options jstackframes and jstackstrsize: the same of jstack().
     pub jstackframes: u32,
     pub jstackstrsize: u32,
-    /// Whether what each clause depends on is wanted: types of arguments are looked up for it.
+    /// Whether to report what each clause depends on; types of arguments are looked up for it.
     pub stability: bool,
-    /// Option missinglocals: what the compiler took away is 0, and a warning.
+    /// Option missinglocals: a variable that the compiler removed is 0, with a warning.
     pub missing_locals_are_zero: bool,
 }
 
@@ -80,8 +80,8 @@ impl Default for Env<'_> {
     }
 }
 
-/// Checks a whole program: declarations first, then the clauses in their order, as a variable's type is
-/// fixed by the first assignment.
+/// Checks a whole program: declarations first, then the clauses in order, as a variable's type is fixed by
+/// the first assignment.
 pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> {
     let mut checker = Checker::new(env);
     for library in env.libraries {
@@ -106,8 +106,8 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
     Ok(typed::Program { layout, variables, aggregations, clauses, warnings })
 }
 
-/// Checks what the references check while they read: of a text that has a mistake further on this comes first.
-/// `whole`: the text was read to its end.
+/// Makes the checks that the reference implementations make while they read: if a text has a syntax error further
+/// on, these errors come first. `whole`: the text was read to its end.
 pub fn check_read(program: &plain::Program, env: &Env<'_>, whole: bool) -> Result<()> {
     let mut checker = Checker::new(env);
     for library in env.libraries {
@@ -117,7 +117,7 @@ pub fn check_read(program: &plain::Program, env: &Env<'_>, whole: bool) -> Resul
     if whole { checker.check_pragmas_used(program) } else { Ok(()) }
 }
 
-/// What is promised of these probes, and the types of their arguments: for listings.
+/// Returns the stability of these probes and the types of their arguments, for listings.
 pub fn describe(probes: &[Probe], env: &Env<'_>) -> Result<Vec<ProbeStability>> {
     let mut checker = Checker::new(env);
     for library in env.libraries {
@@ -144,7 +144,7 @@ struct Checker<'a> {
     env: &'a Env<'a>,
     layout: Layout,
     names: names::Names,
-    /// Those of the clause that is checked; `None` outside of all clauses.
+    /// The probes of the clause being checked; `None` outside all clauses.
     probes: Option<Vec<ProbeDesc>>,
     /// What the program declares besides variables.
     declared: Declared,
@@ -152,26 +152,26 @@ struct Checker<'a> {
     inlines: HashMap<String, inline::Inline>,
     translators: translator::Translators,
     providers: HashMap<String, provider::Provider>,
-    /// Of names of the program, as its pragmas say.
+    /// The attributes of the program's names, as its pragmas give them.
     attributes: HashMap<String, Attributes>,
-    /// Of providers, as pragmas say.
+    /// The attributes of providers, as pragmas give them.
     provider_attributes: HashMap<String, attributes::Provider>,
-    /// The names of the libraries that are there; a program that is none may not depend on one.
+    /// The names of the libraries that were loaded; a program that is not a library may not depend on one.
     loaded: Vec<String>,
     in_library: bool,
     /// The parameters of the inlines and translators that are being expanded; only the last frame is visible.
     frames: Vec<inline::Frame>,
     expansions: u32,
-    /// The first action of the statement that stands where a value should.
+    /// The first action of the statement that is used where a value is required.
     misplaced: Option<Error>,
-    /// The first thing that the machine does not have yet. It is told last: what is wrong with the program
-    /// itself matters more.
+    /// The first thing that the machine does not have yet. It is reported last: errors of the program itself matter
+    /// more.
     unsupported: Option<Error>,
-    /// The one of the clause that is checked, if it names variables there.
+    /// The current place of the clause being checked, if the clause names variables there.
     place: Option<fan_out::Place>,
-    /// All of them.
+    /// All places of that clause.
     places: Vec<fan_out::Place>,
-    /// Variables that the clause names and places do not have.
+    /// Variables that the clause names but that some of its places do not have.
     absences: Vec<fan_out::Absence>,
     warnings: Vec<Diagnostic>,
 }
@@ -207,7 +207,7 @@ impl<'a> Checker<'a> {
         program.items.iter().try_for_each(|item| self.check_item(item))
     }
 
-    /// A name with attributes of its own must appear in the text.
+    /// Checks that each name given attributes by a pragma appears in the text.
     fn check_pragmas_used(&self, program: &plain::Program) -> Result<()> {
         let providers: HashSet<&str> = program.items.iter().filter_map(provider_name).collect();
         program.items.iter().try_for_each(|item| match item {
@@ -216,7 +216,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Declarations, where they stand, and the types that clauses name there.
+    /// Checks declarations where they appear, and the types that clauses name there.
     fn check_item(&mut self, item: &plain::Item) -> Result<()> {
         match item {
             plain::Item::Declaration(declaration) => self.declare(declaration),
@@ -234,8 +234,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// sizeof and offsetof of types are numbers as soon as they are read. A type that is defined inside of one is
-    /// left for later: it can be defined only once.
+    /// sizeof and offsetof of types are numbers as soon as they are read. A type that is defined inside one is left
+    /// for later: it can be defined only once.
     fn check_sizes(&mut self, expr: &ast::Expr) -> Result<()> {
         let mut result = Ok(());
         visit::each_operand(expr, &mut |operand| {
@@ -252,7 +252,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The probes of a clause share what it is compiled to, unless each of its descriptions has its own `args[]`.
+    /// The probes of a clause share its compiled code, unless each of its descriptions has its own `args[]`.
     fn check_descriptions(&mut self, clause: &plain::Clause) -> Result<Vec<typed::Clause>> {
         match self.fan_out(clause)? {
             Some(clauses) => Ok(clauses),
@@ -273,9 +273,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The actions come first, so that the predicate may use what they assign. If they need a variable that
-    /// nobody assigned, the predicate may be what assigns it: then it comes first. What actions ask of their
-    /// arguments comes after all expressions.
+    /// The actions come first, so that the predicate may use what they assign. If they need a variable that nothing
+    /// has assigned, the predicate may be what assigns it: then it comes first. The checks that actions make of
+    /// their arguments come after all expressions.
     fn check_clause(&mut self, clause: &plain::Clause) -> Result<typed::Clause> {
         self.probes = Some(clause.probes.clone());
         let before = self.names.mark();
@@ -304,7 +304,7 @@ impl<'a> Checker<'a> {
         Ok(typed::Clause { probes: clause.probes.clone(), predicate, body, stability, span: clause.span })
     }
 
-    /// Each statement, or what its action has to say of it; any other error is the clause's.
+    /// Checks each statement, keeping the errors of its action; any other error is the clause's.
     fn check_stmts(&mut self, clause: &plain::Clause) -> Result<Vec<Result<typed::Stmt>>> {
         let mut checked: Vec<Result<typed::Stmt>> = Vec::new();
         for expr in clause.body.iter().flatten() {
@@ -317,7 +317,7 @@ impl<'a> Checker<'a> {
                     ast::ExprKind::Call { .. } => self.check_operands(expr)?,
                     _ => {}
                 },
-                // What the statement before was to assign is not there.
+                // An earlier statement that failed would have assigned the aggregation.
                 Err(error) if error.is_undefined_aggregation() && checked.iter().any(Result::is_err) => {}
                 Err(error) => return Err(error.clone()),
                 Ok(_) => {}
@@ -327,7 +327,7 @@ impl<'a> Checker<'a> {
         Ok(checked)
     }
 
-    /// The arguments of an action that refuses one of them: another may be wrong by itself.
+    /// Checks the arguments of an action that refuses one of them: another may be wrong by itself.
     fn check_operands(&mut self, expr: &ast::Expr) -> Result<()> {
         let mut result = Ok(());
         visit::each_operand(expr, &mut |operand| {

@@ -1,4 +1,4 @@
-//! typeck/tests.rs: D texts that must check, and each way in which one must not.
+//! typeck/tests.rs: helpers for the tests: D texts parsed, and checked to the typed tree.
 
 use super::{Env, check, typed};
 use crate::diag::Diagnostic;
@@ -8,12 +8,12 @@ use crate::sugar::{self, Session, plain};
 use crate::types::TypeSource;
 use crate::types::intrinsic::Intrinsic;
 
-/// The text as far as the typed tree.
+/// Parses and checks a text.
 pub fn check_text(text: &str) -> Result<typed::Program, Diagnostic> {
     check(&parse_text(text)?, &Env::default()).map_err(|error| error.diagnostic())
 }
 
-/// The text as far as the tree without sugar.
+/// Parses a text into the tree without sugar.
 pub fn parse_text(text: &str) -> Result<plain::Program, Diagnostic> {
     let mut sources = Sources::default();
     let source = Source { name: "test.d".to_owned(), origin: Origin::Script, text: text.to_owned() };

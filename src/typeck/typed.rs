@@ -1,7 +1,6 @@
 //! typeck/typed.rs: the tree after checking: names resolved, a type on every node, constants folded.
-//!
 //! Values are 64 bits wide, extended from their type; arithmetic does not narrow them. Where a value must be
-//! narrowed a `Convert` stands, pointer arithmetic is scaled, and `p->m`, `p[i]`, `&x` are loads and sums.
+//! narrowed there is a `Convert`, pointer arithmetic is scaled, and `p->m`, `p[i]`, `&x` are loads and sums.
 
 use crate::attributes::Attributes;
 use crate::diag::Diagnostic;
@@ -17,10 +16,10 @@ use crate::types::{Layout, Type};
 pub struct Program {
     pub layout: Layout,
     pub variables: Vec<Variable>,
-    /// Index = id − 1.
+    /// Indexed by id − 1.
     pub aggregations: Vec<Aggregation>,
     pub clauses: Vec<Clause>,
-    /// What the program gets that it did not ask for.
+    /// Warnings about the program.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -33,13 +32,13 @@ pub struct VariableId(pub usize);
 pub struct Variable {
     pub scope: Scope,
     pub name: String,
-    /// Its number in DIF, from 0x500 in each scope.
+    /// The variable's number in DIF, from 0x500 in each scope.
     pub number: u32,
-    /// `Some`: an associative array with these key types.
+    /// The key types, if it is an associative array.
     pub keys: Option<Vec<Type>>,
-    /// Of the value, or of one element.
+    /// The type of the value, or of one element.
     pub ty: Type,
-    /// Where its type was fixed.
+    /// The place where its type was fixed.
     pub span: Span,
 }
 
@@ -61,9 +60,9 @@ pub struct Aggregation {
     pub name: String,
     pub function: AggregatingFunction,
     pub keys: Vec<KeyType>,
-    /// Where the function was fixed.
+    /// The place where the function was fixed.
     pub span: Span,
-    /// Where the keys were.
+    /// The place where the keys were fixed.
     pub keys_span: Span,
 }
 
@@ -81,7 +80,7 @@ pub enum AggregatingFunction {
     Llquantize { factor: u16, low: u16, high: u16, steps: u16 },
 }
 
-/// What an aggregation's key is: a value, or what an action leaves.
+/// The type of an aggregation's key: a value, or the result of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyType {
     Value(Type),
@@ -94,7 +93,7 @@ pub struct Clause {
     pub probes: Vec<ProbeDesc>,
     pub predicate: Option<Expr>,
     pub body: Vec<Stmt>,
-    /// `Some`, if it was asked for.
+    /// `Some` if it was requested.
     pub stability: Option<Stability>,
     pub span: Span,
 }
@@ -113,7 +112,7 @@ pub enum StmtKind {
     Aggregate {
         aggregation: AggregationId,
         keys: Vec<Key>,
-        /// `None`: count().
+        /// `None` for count().
         value: Option<Expr>,
         increment: Option<Expr>,
     },
@@ -138,7 +137,7 @@ pub enum StmtKind {
     },
     Printm {
         size: u32,
-        /// To an address and a length.
+        /// A pointer to an address and a length.
         reference: Expr,
     },
     Control(Control),
@@ -148,7 +147,7 @@ pub enum StmtKind {
     Destructive(ActionKind, Option<Expr>),
 }
 
-/// What the consumer does, in its place among the records.
+/// An action of the consumer, in its place among the records.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Control {
     Clear(AggregationId),
@@ -241,9 +240,9 @@ pub enum ExprKind {
         left: Box<Expr>,
         right: Box<Expr>,
     },
-    /// The operand as a value of the node's type.
+    /// The operand, converted to the node's type.
     Convert(Box<Expr>),
-    /// What a translator makes of its input: it has members and is no value. Only the checker sees it.
+    /// The result of a translator: it has members and is not a value. Only the checker sees it.
     Translated {
         translator: usize,
         source: Box<Expr>,
@@ -262,16 +261,16 @@ pub enum ExprKind {
         place: Place,
         value: Box<Expr>,
     },
-    /// `++place`, `place--` …; `by` is what is added.
+    /// `++place`, `place--` …; `by` is added.
     Step {
         place: Place,
         by: i64,
-        /// The old value is the result.
+        /// Whether the result is the old value.
         postfix: bool,
     },
 }
 
-/// What can be read and, but for built-ins, written. Its type is that of the node around it.
+/// A place that can be read and, except for built-ins, written. Its type is that of the node around it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Place {
     Variable(VariableId),
@@ -284,7 +283,7 @@ pub enum Place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Memory {
     pub address: Box<Expr>,
-    /// In the memory of the current process.
+    /// Whether it is in the memory of the current process.
     pub user: bool,
 }
 
@@ -326,7 +325,7 @@ pub enum CompareOp {
 pub enum CompareClass {
     Signed,
     Unsigned,
-    /// By content.
+    /// Compared by content.
     String,
 }
 
@@ -342,12 +341,12 @@ impl Expr {
         Expr { kind, ty, span }
     }
 
-    /// An aggregation or a translated object: there is no value.
+    /// Whether this is an aggregation or a translated object, which has no value.
     pub fn is_dynamic(&self) -> bool {
         self.ty == Type::Dynamic || matches!(self.kind, ExprKind::Translated { .. })
     }
 
-    /// The value of a constant.
+    /// Returns the value of a constant.
     pub fn constant(&self) -> Option<u64> {
         match self.kind {
             ExprKind::Int(value) => Some(value),
@@ -357,7 +356,7 @@ impl Expr {
 }
 
 impl Scope {
-    /// What stands before a name of this scope.
+    /// Returns the prefix of names in this scope.
     pub fn prefix(self) -> &'static str {
         match self {
             Scope::Global => "",
@@ -368,27 +367,27 @@ impl Scope {
 }
 
 impl Variable {
-    /// The name as the program writes it.
+    /// Returns the name as the program writes it.
     pub fn full_name(&self) -> String {
         format!("{}{}", self.scope.prefix(), self.name)
     }
 }
 
-/// What a clause depends on.
+/// The stability of what a clause depends on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stability {
     /// By description of the clause.
     pub probes: Vec<ProbeStability>,
-    /// The least stable thing of the predicate and the statements.
+    /// The attributes of the least stable thing in the predicate and the statements.
     pub statements: Attributes,
 }
 
-/// What is promised of the probes of one description.
+/// The stability promised for the probes of one description.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProbeStability {
     pub probe: Description,
     pub description: Attributes,
     pub arguments: Attributes,
-    /// Of `args[]`; none, if they are not known or not the same for all probes.
+    /// The types of `args[]`; none if they are unknown or differ between probes.
     pub types: Vec<Type>,
 }

@@ -1,17 +1,17 @@
-//! typeck/words.rs: the types of the words of D, which the vocabulary writes as texts.
+//! typeck/words.rs: the types of D's words, which the vocabulary writes as text.
 
 use crate::types::intrinsic::Intrinsic;
 use crate::types::{Type, TypeSource};
 use crate::vocabulary::constants;
 
-/// A type as the vocabulary writes it: a base type or typedef, and stars.
+/// Parses a type as the vocabulary writes it: a base type or typedef, and stars.
 pub fn type_of(text: &str) -> Type {
     let name = text.trim_end_matches([' ', '*']);
     let base = Intrinsic.named(name).unwrap_or(Type::Void);
     text.chars().filter(|c| *c == '*').fold(base, |ty, _| Type::pointer_to(ty))
 }
 
-/// Value and type of a named constant.
+/// Returns the value and type of a named constant.
 pub fn constant(name: &str) -> Option<(i64, Type)> {
     constants::lookup(name).map(|(value, ty)| (value, type_of(ty)))
 }

@@ -2,12 +2,12 @@
 
 use crate::dif::insn::{Builtin, Subr};
 
-/// A name that every program knows.
+/// A name that every program has.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     pub name: &'static str,
     pub what: What,
-    /// Both the kernel module and the consumer can do it.
+    /// Whether both the kernel module and the consumer support it.
     pub supported: bool,
 }
 
@@ -70,7 +70,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// It leaves a stack or a symbol, which is a key of an aggregation or an argument of printf().
+    /// Whether it results in a stack or a symbol, which is a key of an aggregation or an argument of printf().
     pub fn leaves(self) -> bool {
         use Action as A;
         let stack = matches!(self, A::Stack | A::Ustack | A::Jstack);
@@ -123,7 +123,7 @@ impl Entry {
     }
 }
 
-/// Language §4.1 to §4.4. A kernel pointer in a prototype stands for any pointer until kernel types are there.
+/// Language §4.1 to §4.4. A kernel pointer in a prototype means any pointer until kernel types are available.
 pub const TABLE: &[Entry] = &[
     // Variables.
     Entry { name: "args", what: What::Array(Builtin::Args), supported: true },
@@ -229,7 +229,7 @@ pub const TABLE: &[Entry] = &[
     sub(Subr::SxSharedHeld, "sx_shared_held", "int", &["void *"], 0).not_yet(),
     sub(Subr::Tolower, "tolower", "string", &["char *"], 0),
     sub(Subr::Toupper, "toupper", "string", &["char *"], 0),
-    // Actions; what each one takes is checked in action.rs.
+    // Actions; their arguments are checked in action.rs.
     act(Action::Trace, "trace"),
     act(Action::Print, "print"),
     act(Action::Printf, "printf"),
@@ -283,7 +283,7 @@ pub fn is_subroutine(name: &str) -> bool {
     lookup(name).is_some_and(|entry| matches!(entry.what, What::Subroutine(_)))
 }
 
-/// Why a name that other systems' DTrace knows means nothing on Linux; `None`: it does, or will.
+/// Returns why a name from other systems' DTrace has no meaning on Linux; `None` if it has one, or will have.
 pub fn absent(name: &str) -> Option<&'static str> {
     match name {
         "jid" | "jailname" => Some("FreeBSD has jails; a container is told by `curthread`'s namespaces"),

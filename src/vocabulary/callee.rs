@@ -1,11 +1,11 @@
-//! vocabulary/callee.rs: which names can be called, and what is said of the others.
+//! vocabulary/callee.rs: names that can be called, and the errors for others.
 
 use super::builtin::{self, What};
 use super::constants;
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::source::Span;
 
-/// Why this name cannot be called, if it cannot. `declared`: the text declared it itself.
+/// Returns why this name cannot be called, if it cannot. `declared`: whether the text itself declares it.
 pub fn check(name: &str, span: Span, declared: bool) -> Option<Diagnostic> {
     let callable = builtin::lookup(name).map(|entry| is_function(entry.what));
     match callable {
@@ -17,7 +17,7 @@ pub fn check(name: &str, span: Span, declared: bool) -> Option<Diagnostic> {
     }
 }
 
-/// The function that a misspelt name may have meant.
+/// Returns the function that a misspelt name may have meant.
 pub fn similar(name: &str) -> Option<String> {
     let functions = builtin::TABLE.iter().filter(|entry| is_function(entry.what));
     suggest::nearest(name, functions.map(|entry| entry.name)).map(str::to_string)

@@ -1,6 +1,6 @@
-//! vocabulary/constants.rs: names of numbers that every program knows: faults, errno, signals, registers.
+//! vocabulary/constants.rs: named numbers that every program has: faults, errno, signals, registers.
 
-/// Value and type of a named constant.
+/// Returns the value and type of a named constant.
 pub fn lookup(name: &str) -> Option<(i64, &'static str)> {
     if name == "NULL" {
         return Some((0, "long"));
@@ -10,7 +10,7 @@ pub fn lookup(name: &str) -> Option<(i64, &'static str)> {
 
 const TABLES: &[&[(&str, i64)]] = &[FAULTS, REGISTERS, ERRNO, SIGNALS, CHILD];
 
-/// What `arg4` of ERROR is compared with.
+/// The values to compare `arg4` of ERROR with.
 const FAULTS: &[(&str, i64)] = &[
     ("DTRACEFLT_UNKNOWN", 0),
     ("DTRACEFLT_BADADDR", 1),
@@ -24,7 +24,7 @@ const FAULTS: &[(&str, i64)] = &[
     ("DTRACEFLT_BADSTACK", 9),
 ];
 
-/// Indices of regs[] and uregs[] on x86-64, the numbers of illumos; the kernel module has the same table.
+/// Indices of regs[] and uregs[] on x86-64, numbered as in illumos; the kernel module has the same table.
 const REGISTERS: &[(&str, i64)] = &[
     ("R_R15", 0),
     ("R_R14", 1),
@@ -232,7 +232,7 @@ const SIGNALS: &[(&str, i64)] = &[
     ("SIGSYS", 31),
 ];
 
-/// Codes of SIGCHLD, and kinds of waitid().
+/// Codes of SIGCHLD, and ID types of waitid().
 const CHILD: &[(&str, i64)] = &[
     ("CLD_EXITED", 1),
     ("CLD_KILLED", 2),

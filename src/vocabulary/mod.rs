@@ -1,4 +1,4 @@
-//! vocabulary/: the words that D has of itself: variables, actions, subroutines, constants, system calls.
+//! vocabulary/: D's own words: variables, actions, subroutines, constants, system calls.
 
 pub mod builtin;
 pub mod callee;
@@ -9,7 +9,7 @@ pub mod syscalls;
 pub const MACRO_VARIABLES: [&str; 11] =
     ["egid", "euid", "gid", "pid", "pgid", "ppid", "projid", "sid", "taskid", "target", "uid"];
 
-/// A variable, constant or function that every program knows.
+/// Whether the word is a variable, constant or function that every program has.
 pub fn is_known_name(word: &str) -> bool {
     builtin::lookup(word).is_some() || constants::lookup(word).is_some()
 }

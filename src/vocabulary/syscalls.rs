@@ -1,9 +1,9 @@
-//! vocabulary/syscalls.rs: what each system call takes: generated from the kernel's own descriptions of their tracepoints.
+//! vocabulary/syscalls.rs: the arguments of system calls, generated from the kernel's descriptions of tracepoints.
 //!
-//! The types are part of what user space relies on: they are the same in all kernels. The names are those of the kernel's
-//! functions, and those that programs know.
+//! The types are part of the interface to user space, and the same in all kernels. The names are those of the
+//! kernel's functions, and those that programs use.
 
-/// Types, as C writes them, with commas between them.
+/// Returns the types of the arguments as C writes them.
 pub fn parameters(call: &str) -> Option<impl Iterator<Item = &'static str>> {
     let at = TABLE.binary_search_by_key(&call, |(name, _)| name).ok()?;
     Some(TABLE[at].1.split(", ").filter(|text| !text.is_empty()))

@@ -1,6 +1,6 @@
-//! tests/compile/scripts.rs: scripts as people write them compile with the types of a stock kernel, in every mode and layout.
+//! tests/compile/scripts.rs: realistic scripts compile with the types of a stock kernel, in every mode and layout.
 //!
-//! `tests/scripts/*.txt` hold scripts, with a line of `=====` between two.
+//! `tests/scripts/*.txt` hold scripts, separated by lines of `=====`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -39,7 +39,7 @@ fn accepted(root: &Path, name: &str, arguments: &[&str]) -> (String, String) {
     (stdout, stderr.into_owned())
 }
 
-/// -d prints clauses: a text of clauses alone compiles again to the same.
+/// Whether a script has only clauses, which -d prints: such a script compiles again to the same.
 fn is_clauses_only(script: &str) -> bool {
     let words = [
         "inline",
@@ -76,7 +76,7 @@ fn scripts_compile_in_every_mode_and_layout() {
         accepted(&root, name, &["--fmt", file]);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), laid_out, "{name}: the layout of a layout");
         let (_, again) = accepted(&root, name, &["-e", "-S", "-s", file]);
-        // The numbers of this process are others.
+        // These numbers differ between processes.
         if !script.contains("$p") && !script.contains("$s") {
             assert_eq!(again, listing, "{name}: the layout changed what it means\n{laid_out}");
         }

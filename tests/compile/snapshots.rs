@@ -1,6 +1,6 @@
-//! tests/compile/snapshots.rs: one input file `<area>/<room>/<case>.d` fans out to `<case>.<stage>.snap`, one for each stage of its area.
+//! tests/compile/snapshots.rs: snapshot tests: each input `<area>/<room>/<case>.d` has a `<case>.<stage>.snap` per stage of its area.
 //!
-//! `UPDATE=1 cargo test --test compile` writes the files anew; their diff is what to review.
+//! `UPDATE=1 cargo test --test compile` rewrites the files; review their diff.
 //! The first line of an input may be a directive, which the program under test does not see:
 //! `/* test: -n, args: one two, defaultargs, argref, empty, type: foo_t, kernel, copies, missinglocals, variables: 10 */`.
 
@@ -23,10 +23,10 @@ use crate::kernel;
 use crate::snapshot;
 use crate::sysroot;
 
-/// A stage's text for a case.
+/// A function that returns a stage's text for a case.
 type Stage = fn(&Case) -> String;
 
-/// The stages of each area, by the middle part of their files' names: a row a stage.
+/// The stages of each area, with the middle part of their files' names, one row per stage.
 const STAGES: &[(&str, &str, Stage)] = &[
     ("parse", "ast", dump_ast),
     ("parse", "d", print_ast),
@@ -65,7 +65,7 @@ fn every_case_matches_its_snapshots() {
     assert!(report.is_empty(), "\n{report}\nreview, then UPDATE=1 cargo test --test compile");
 }
 
-/// The cases of these areas are errors; tags.rs asks for one of each tag.
+/// The cases of these areas must be errors; tags.rs requires one of each tag.
 #[test]
 fn what_is_to_fail_fails() {
     for input in files("errors", "d") {
@@ -76,7 +76,7 @@ fn what_is_to_fail_fails() {
     }
 }
 
-/// The deepest trees that the parser lets through do not exhaust the stack of a later stage.
+/// The deepest trees that the parser accepts do not exhaust the stack of a later stage.
 #[test]
 fn the_deepest_trees_reach_the_end() {
     let n = parser::MAX_DEPTH - 4;
@@ -102,19 +102,19 @@ fn the_deepest_trees_reach_the_end() {
     generate(&Case::of(&ifs)).unwrap();
 }
 
-/// What is known of a kernel.
+/// The information about a kernel.
 trait Known: KernelTypes + Places {}
 
 impl<K: KernelTypes + Places> Known for K {}
 
-/// An input, and how the command line brought it in.
+/// An input, and how it was given on the command line.
 struct Case {
     sources: Sources,
     file: FileId,
     macros: Macros,
     settings: Settings,
     types: Vec<String>,
-    /// That of the fixture, or none.
+    /// The fixture's kernel, or none.
     kernel: Box<dyn Known>,
     /// Option amin.
     amin: Option<Attributes>,
@@ -174,7 +174,7 @@ impl Case {
         let text = if origin == Origin::Script { program } else { program.trim_end_matches('\n') }.to_owned();
         let name = if origin == Origin::Script { name } else { text.clone() };
         let file = sources.add(Source { name, origin, text });
-        // What a tree looks like does not depend on which names can be called.
+        // The shape of a tree does not depend on which names can be called.
         settings.any_call = area == "parse";
         Case { sources, file, macros, settings, types, kernel, amin, missing_locals_are_zero }
     }
@@ -197,7 +197,7 @@ impl Case {
     }
 }
 
-/// A later stage fails with its own diagnostic, rendered like the parser's.
+/// Runs the checker, whose own diagnostic is rendered like the parser's.
 fn check(case: &Case) -> Result<typeck::typed::Program, String> {
     let (plain, _) = sugar::as_written(case.program()?, sugar::Session::default());
     let (kernel, places, missing_locals_are_zero) =
@@ -213,7 +213,7 @@ fn generate(case: &Case) -> Result<dif::Program, String> {
         .map_err(|error| render::text(&case.sources, &error.diagnostic(), &case.style()))
 }
 
-/// The canonical layout; the preprocessor's lines stay.
+/// Returns the canonical layout; lines for the preprocessor stay.
 fn format(case: &Case) -> String {
     let settings = Settings {
         defaultargs: true,
@@ -247,7 +247,7 @@ fn check_stderr(case: &Case) -> String {
     check(case).map_or_else(|error| error, |_| "no error\n".to_owned())
 }
 
-/// The whole pipeline, as `dtrace -e` runs it.
+/// Runs the whole pipeline, like `dtrace -e`.
 fn compile_stderr(case: &Case) -> String {
     let index = |_| -> Result<Box<dyn SiteIndex>, _> { unreachable!("no case names an inlined function") };
     let given = Given {
@@ -264,7 +264,7 @@ fn compile_stderr(case: &Case) -> String {
     }
 }
 
-/// The actions and, object by object, the listing; all of it verified.
+/// Returns the actions and the listing of each object, after verification.
 fn dump_dif(case: &Case) -> String {
     match generate(case) {
         Ok(program) => {
@@ -284,7 +284,7 @@ fn print_ast(case: &Case) -> String {
     case.program().map_or_else(|error| error, |program| parser::pretty::clauses(&program))
 }
 
-/// After all rewrites, with the sites of a small kernel: what `-d` prints.
+/// Returns the program after all rewrites, with the sites of a small kernel, as `-d` prints it.
 fn print_desugared(case: &Case) -> String {
     static ROOT: LazyLock<tempfile::TempDir> = LazyLock::new(sysroot::sysroot);
     let program = match case.program() {
@@ -313,7 +313,7 @@ fn stderr(case: &Case) -> String {
     case.program().map_or_else(|error| error, |_| "no error\n".to_owned())
 }
 
-/// Without the rendered text, which the other snapshot shows.
+/// Returns the JSON without the rendered text, which the other snapshot shows.
 fn json(case: &Case) -> String {
     let Err(error) = case.parse() else { return "no error\n".to_owned() };
     let line = render::json(&case.sources, &error.diagnostic(), &case.style());

@@ -1,8 +1,8 @@
 //! tests/compile/tags.rs: programs and the tag of their first error, through the whole pipeline; every tag has a rendered snapshot or a reason.
 //!
-//! A line of `tests/tags/*.txt` is a tag (or OK) and a program; `¶` is a newline. `E:` before the tag: the rest is an
-//! expression, which stands in many places of a program. `A[one,two]:` are arguments of the script, `X[name=value]:`
-//! an option.
+//! A line of `tests/tags/*.txt` is a tag (or OK) and a program; `¶` is a newline. `E:` before the tag: the rest is
+//! an expression, which is put in many places of a program. `A[one,two]:` are arguments of the script,
+//! `X[name=value]:` an option.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ use kinst::types::intrinsic::Intrinsic;
 
 use crate::files;
 
-/// Tags that no snapshot shows, and why.
+/// Tags that no snapshot shows, with the reason.
 const WITHOUT_SNAPSHOT: &[(&str, &str)] = &[(
     "D_NOREG",
     "the generator spills to clause-local slots; the error stands where a register is still not found",
@@ -98,7 +98,7 @@ impl<'t> Row<'t> {
         row
     }
 
-    /// An expression where expressions can stand.
+    /// Returns the programs of the row, with an expression wherever expressions are allowed.
     fn programs(&self) -> Vec<String> {
         if !self.expression {
             return vec![format!("{}\n", self.program)];

@@ -1,4 +1,4 @@
-//! tests/compile/types.rs: types of a kernel from BTF and from debug information, sound and damaged.
+//! tests/compile/types.rs: types of a kernel from BTF and from debug information, valid and damaged.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ use crate::needs;
 
 const LAYOUT: Layout = Layout { strsize: 256 };
 
-/// `struct name`, as C would list it.
+/// Lists `struct name` as in C.
 fn listing(types: &impl TypeSource, kind: TagKind, name: &str) -> String {
     let Some(Type::Record(tagged)) = types.tagged(kind, name) else { return format!("no {name}") };
     let mut text = format!("{tagged} {:?}\n", tagged.bytes.unwrap_or(0));
@@ -29,7 +29,7 @@ fn listing(types: &impl TypeSource, kind: TagKind, name: &str) -> String {
     text
 }
 
-/// What the ABI makes of types.c, counted by hand.
+/// The ABI's layout of types.c, computed by hand.
 const TASK: &str = "struct task_struct 160
 0 long state 8
 8 int pid 4
@@ -112,7 +112,7 @@ fn a_variable_from_debug_information_has_the_type_that_btf_knows() {
     check_symbols(&types);
 }
 
-/// As pahole leaves it: kernels have BTF of few variables.
+/// Removes variables, as pahole does: kernels have BTF of few variables.
 fn without_variables(mut btf: Vec<u8>) -> Vec<u8> {
     for (at, info) in records(&btf) {
         if info >> 24 & 0x1f == 14 {
@@ -122,7 +122,7 @@ fn without_variables(mut btf: Vec<u8>) -> Vec<u8> {
     btf
 }
 
-/// A module: its types are numbered after those of the kernel proper, its names follow those of it.
+/// Makes a module: its types are numbered after those of the kernel proper, and its names follow the kernel's.
 fn module() -> Vec<u8> {
     let base = kernel::btf();
     let word = |at: usize| u32::from_le_bytes(base[at..at + 4].try_into().unwrap());
@@ -174,7 +174,7 @@ fn a_module_continues_the_types_of_the_kernel_proper() {
     }
     assert!(types.named("vmlinux`mod_t").is_none() && types.named("xfs`mod_t").is_none());
     assert!(types.named("vmlinux`fmode_t").is_some());
-    // Declared forward in the module, defined by the kernel proper.
+    // Declared forward in the module, and defined by the kernel proper.
     let Some(Type::Record(path)) = types.tagged(TagKind::Struct, "ext4`path") else { panic!("no path") };
     assert_eq!((path.bytes, types.complete(&path).bytes), (None, Some(16)));
     assert_eq!(types.members(&path).len(), 2);
@@ -203,7 +203,7 @@ proptest! {
     ) {
         let mut btf = kernel::btf();
         for (index, byte) in changes {
-            // The section of types, mostly: it comes first.
+            // Mostly the section of types, which comes first.
             let at = 24 + index.index(btf.len() - 24);
             btf[at] = byte;
         }

@@ -1,4 +1,4 @@
-//! differential.rs: the kernel module's verifier and interpreter, built in user space, against ours.
+//! differential.rs: the kernel module's verifier and interpreter, built in user space, compared with ours.
 
 use crate::machine;
 use crate::model;
@@ -16,7 +16,7 @@ const LIMITS: Limits = Limits { max_probes: 1000, max_insns: 1 << 20 };
 const VERIFY: u32 = 0;
 const RUN: u32 = 1;
 
-/// More with KINST_DIF_CASES, and others with KINST_DIF_FROM, to look for trouble for longer.
+/// Returns the seeds: more with KINST_DIF_CASES, and others with KINST_DIF_FROM, for longer searches.
 fn seeds(times: u64) -> Range<u64> {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let (first, cases) = (number("KINST_DIF_FROM").unwrap_or(0), number("KINST_DIF_CASES").unwrap_or(600));
@@ -72,7 +72,7 @@ fn damaged_bytes_are_refused_alike() {
     assert!(refused > (seeds.end - seeds.start) / 16, "only {refused} were refused");
 }
 
-/// A field of a table at a time, so that the rules behind the first ones are reached.
+/// Changes a field of a table at a time, so that the later rules are reached too.
 #[test]
 fn damaged_fields_are_refused_alike() {
     let mut kernel = Kernel::start();
@@ -87,7 +87,7 @@ fn damaged_fields_are_refused_alike() {
     assert!(refused > (seeds.end - seeds.start) / 4, "only {refused} were refused");
 }
 
-/// The same verdict; true if it is a refusal.
+/// Checks that both verdicts are the same; returns whether it is a refusal.
 fn compare(kernel: &mut Kernel, bytes: &[u8], seed: u64) -> bool {
     let theirs = kernel.verify(bytes);
     let ours = match verify(bytes, &LIMITS) {
@@ -226,7 +226,7 @@ fn damage_header(image: &mut Image, random: &mut Random, odd: u32) {
     }
 }
 
-/// The C side in a process of its own: one request, one answer.
+/// The C side in a process of its own: one answer per request.
 struct Kernel {
     process: Child,
     requests: Option<ChildStdin>,
@@ -249,7 +249,7 @@ impl Kernel {
         self.ask(VERIFY, 0, image)
     }
 
-    /// The ring's data and the entries of the aggregations.
+    /// Runs an image; returns the ring's data and the entries of the aggregations.
     fn run(&mut self, image: &[u8], times: u32) -> (Vec<u8>, Vec<u8>) {
         let error = self.ask(RUN, times, image);
         assert_eq!(error.code, 0, "{:?} {error:?}", Verify(error.code).name());
@@ -287,14 +287,14 @@ impl Drop for Kernel {
     fn drop(&mut self) {
         drop(self.requests.take());
         let status = self.process.wait();
-        // A sanitizer's complaint shows in the status.
+        // A sanitizer's report shows in the exit status.
         if !std::thread::panicking() {
             assert!(status.is_ok_and(|status| status.success()), "the C side failed");
         }
     }
 }
 
-/// Built once a test process, from the module's own files and serve.c, with the sanitizers.
+/// Returns the program, built once per test process from the module's own files and serve.c, with sanitizers.
 fn program_path() -> PathBuf {
     static BUILT: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
     BUILT.get_or_init(build).clone()
@@ -305,7 +305,8 @@ fn build() -> PathBuf {
     let tests = std::env::var_os("KINST_KMOD_TESTS").map_or_else(|| root.join("kmod/tests"), PathBuf::from);
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kmod");
     let library = out.join("libkinst.a");
-    // Each test may be a process of its own: they build one after the other, and none runs what another one writes.
+    // Each test may be a process of its own: they build one after the other, and none runs a file that another is
+    // writing.
     std::fs::create_dir_all(&out).expect("a folder for the C side");
     let lock = std::fs::File::create(out.join("lock")).expect("the lock of the folder");
     lock.lock().expect("the lock is free some time");

@@ -18,7 +18,7 @@ fn every_instruction() {
     snapshot::assert("listing/every_instruction.snap", &disasm::difo(10, &difo));
 }
 
-/// What no compiler makes still has a listing, and says what it is.
+/// Code that no compiler generates still has a listing that shows what it is.
 #[test]
 fn broken_objects() {
     let words =

@@ -1,4 +1,4 @@
-//! machine.rs: the world in which test programs run: nothing to read, and arguments that are known.
+//! machine.rs: the machines that test programs run on: no memory to read, and known arguments.
 
 use crate::model::Event;
 use kinst::dif::insn::{Builtin, Subr};
@@ -6,7 +6,7 @@ use kinst::dif::interp::{Machine, Space};
 use kinst::probe::{Fields, Place, Probe};
 use kinst::uapi::Flt;
 
-/// No memory but the program's own; `args[i]` is 1000 + i.
+/// A machine without memory besides the program's own; `args[i]` is 1000 + i.
 pub struct Quiet;
 
 impl Machine for Quiet {
@@ -39,9 +39,9 @@ impl Machine for Quiet {
     }
 }
 
-/// Quiet, but for speculations.
+/// Quiet, plus speculations.
 pub struct World {
-    /// `None`: free; else the records that wait, with their sizes.
+    /// `None` if free, else the waiting records with their sizes.
     pub speculations: Vec<Option<Vec<(u64, Event)>>>,
 }
 
@@ -88,7 +88,7 @@ impl Machine for World {
     }
 }
 
-/// Where the test programs are enabled.
+/// Returns the probe at which the test programs are enabled.
 pub fn probe() -> Probe {
     Probe {
         id: 7,

@@ -1,4 +1,4 @@
-//! model.rs: what a program must record when its probe fires, worked out with the reference interpreter.
+//! model.rs: the records that a program must make when its probe fires, computed with the reference interpreter.
 
 use crate::machine::World;
 use kinst::dif::interp::{self, Fault, State};
@@ -17,12 +17,12 @@ pub enum Event {
         action: u32,
         offset: i32,
         code: Flt,
-        /// The address, where there is one and it is not in the program's own memory.
+        /// The address, if there is one and it is not in the program's own memory.
         value: Option<u64>,
     },
 }
 
-/// First aggregating action, key; the words of the value.
+/// The words of each value, by the first aggregating action and the key.
 pub type Aggregations = BTreeMap<(u32, Vec<Vec<u8>>), Vec<u64>>;
 
 /// Fires the probe with one enabling for each clause.
@@ -49,7 +49,8 @@ pub fn fire(program: &Program, options: &Options, times: u32) -> (Vec<Event>, Ag
     (model.events, model.aggregations)
 }
 
-/// Own memory is at other addresses in each interpreter, but never at low ones.
+/// Returns an address that can be compared: the program's own memory differs between the interpreters, but is never
+/// low.
 fn comparable(code: Flt, value: u64) -> Option<u64> {
     (matches!(code, Flt::BADADDR | Flt::BADALIGN) && value < 0x1_0000).then_some(value)
 }
@@ -71,7 +72,7 @@ impl Model<'_> {
         }
     }
 
-    /// A fault comes with the number of its action.
+    /// Runs one enabling; a fault comes with the number of its action.
     fn enabling(&mut self, epid: u32, clause: &Clause) -> Result<(), (u32, Fault)> {
         if clause.predicate.is_some() && self.run(clause.predicate).map_err(|fault| (0, fault))? == 0 {
             return Ok(());
@@ -130,7 +131,7 @@ impl Model<'_> {
         Ok(())
     }
 
-    /// The number of a speculation; one that cannot be is a fault.
+    /// Returns the number of a speculation; an impossible one is a fault.
     fn valid(&self, id: u64) -> Result<u64, Fault> {
         match id <= u64::from(self.options.nspec) {
             true => Ok(id),
@@ -188,7 +189,7 @@ fn add(action: &Action, words: &mut [u64], value: u64, incr: u64) {
     }
 }
 
-/// By search, not by arithmetic: bucket i > 63 has the values from 2^(i-64) to 2^(i-63).
+/// Finds the bucket by search, not by arithmetic: bucket i > 63 has the values from 2^(i-64) to 2^(i-63).
 fn quantize(value: i64) -> usize {
     let magnitude = u128::from(value.unsigned_abs());
     let up = (64..127).rev().find(|i| magnitude >= 1 << (i - 64)).unwrap_or(63);
@@ -201,7 +202,7 @@ fn lquantize(linear: Lquantize, value: i32) -> usize {
     (0..=levels).take_while(|nth| i64::from(value) >= edge(*nth)).count()
 }
 
-/// The edges of all buckets, in order; the value is behind so many of them.
+/// Finds the bucket from the edges of all buckets, in order: it is the number of edges that the value reaches.
 fn llquantize(log: Llquantize, value: i64) -> usize {
     let factor = i128::from(log.factor);
     let mut edges = Vec::new();
@@ -214,7 +215,7 @@ fn llquantize(log: Llquantize, value: i64) -> usize {
     edges.iter().filter(|edge| i128::from(value) >= **edge).count()
 }
 
-/// The records of a ring, by the layout of their clauses.
+/// Returns the records of a ring, by the layout of their clauses.
 pub fn read_ring(program: &Program, options: &Options, mut ring: &[u8]) -> Vec<Event> {
     let mut events = Vec::new();
     while let Some(len) = u32::read(ring) {

@@ -1,4 +1,4 @@
-//! program.rs: random DIF programs that mean something: typed expressions over variables, strings and arguments.
+//! program.rs: random DIF programs that are meaningful: typed expressions over variables, strings and arguments.
 
 use kinst::dif::asm::Assembler;
 use kinst::dif::insn::{Builtin, Insn, Opcode, PUSH_STRING, Reg, Subr};
@@ -68,7 +68,7 @@ impl Random {
 /// A structure.
 const BYTES: Type = Type::by_ref(CtfKind::Struct, 16);
 
-/// The variables that the programs use.
+/// Returns the variables that the programs use.
 pub fn variables() -> Vec<Variable> {
     let number = Type::by_value(CtfKind::Integer, 8);
     let string = Type::string(0);
@@ -100,7 +100,7 @@ pub fn variables() -> Vec<Variable> {
         .collect()
 }
 
-/// Clauses of random statements, all meant for one probe.
+/// Makes clauses of random statements, all for one probe.
 pub fn program(random: &mut Random) -> Program {
     let mut program = Program { variables: variables(), ..Program::default() };
     for _ in 0..1 + random.below(3) {
@@ -147,7 +147,8 @@ fn action(kind: ActionKind, difo: Option<u32>) -> Action {
     Action { kind, difo, ntuple: 0, incr: None, agg: 0, arg: 0 }
 }
 
-/// Each function has an aggregation of its own, with keys of its own types, so that all uses agree.
+/// Adds an aggregating action. Each function has an aggregation of its own, with its own key types, so that all
+/// uses agree.
 fn aggregate(random: &mut Random, program: &mut Program, actions: &mut Vec<Action>) {
     use ActionKind::*;
     let functions = [Count, Sum, Min, Max, Avg, Stddev, Quantize, Lquantize, Llquantize];
@@ -170,7 +171,7 @@ fn aggregate(random: &mut Random, program: &mut Program, actions: &mut Vec<Actio
     actions.push(Action { kind, difo: value, ntuple: keys.len() as u16, incr, agg: nth as u32 + 1, arg });
 }
 
-/// speculation(), or an action on one of the few that there are, or are not.
+/// Adds speculation(), or an action on one of a few speculations, which may not exist.
 fn speculation(random: &mut Random, program: &mut Program, actions: &mut Vec<Action>) {
     use ActionKind::*;
     let mut asm = Assembler::new();
@@ -188,7 +189,7 @@ fn speculation(random: &mut Random, program: &mut Program, actions: &mut Vec<Act
     actions.push(action(kind, Some(difo)));
 }
 
-/// A number of `size` bytes.
+/// Makes an object for a number of `size` bytes.
 pub fn number_object(random: &mut Random, size: u32) -> Difo {
     let mut writer = Writer::new(random);
     writer.number(1, 3);
@@ -203,7 +204,7 @@ pub fn string_object(random: &mut Random) -> Difo {
     writer.asm.finish(Type::string(0)).expect("the expression fits")
 }
 
-/// A structure, in scratch memory or a variable.
+/// Makes an object for a structure, in scratch memory or a variable.
 fn bytes_object(random: &mut Random) -> Difo {
     let mut writer = Writer::new(random);
     writer.bytes(1, 2);
@@ -219,7 +220,7 @@ fn assignment(random: &mut Random) -> Difo {
     writer.asm.finish(Type::VOID).expect("the assignment fits")
 }
 
-/// Writes expressions: the value of each comes in the register it is told, higher ones are free.
+/// Writes expressions: each leaves its value in the register `rd`, and registers above it are free.
 struct Writer<'a> {
     asm: Assembler,
     random: &'a mut Random,
@@ -264,7 +265,7 @@ impl<'a> Writer<'a> {
             _ => {
                 let value = self.random.below(4) as u64;
                 self.asm.setx(value, rd);
-                // Now and then an address that nobody can read.
+                // Now and then an unreadable address.
                 if self.random.one_in(30) {
                     let load = self.random.pick(&[Opcode::Ldub, Opcode::Uldsb, Opcode::Ldsb]);
                     self.asm.load(load, rd, rd);
@@ -302,7 +303,7 @@ impl<'a> Writer<'a> {
         self.truth(branch, rd);
     }
 
-    /// rd = does the branch hold?
+    /// rd = whether the branch is taken
     fn truth(&mut self, branch: Opcode, rd: Reg) {
         let (yes, end) = (self.asm.label(), self.asm.label());
         self.asm.branch(branch, yes);
@@ -354,7 +355,7 @@ impl<'a> Writer<'a> {
         self.asm.plain(Opcode::Nop);
     }
 
-    /// Scratch memory with numbers stored into it, or copied from elsewhere.
+    /// rd = scratch memory with numbers stored into it, or copied from elsewhere.
     fn new_bytes(&mut self, rd: Reg, depth: usize) {
         use Opcode::*;
         self.asm.setx(16, rd);
@@ -362,7 +363,7 @@ impl<'a> Writer<'a> {
         for _ in 0..1 + self.random.below(3) {
             let (store, size) = self.random.pick(&[(Stb, 1), (Sth, 2), (Stw, 4), (Stx, 8)]);
             let count = 16 / size;
-            // Rarely beside the alignment of the store.
+            // Rarely misaligned for the store.
             let beside = u64::from(self.random.one_in(40));
             let offset = self.random.below(count - 1) as u64 * size as u64 + beside;
             self.number(rd + 1, depth.saturating_sub(1));
@@ -371,7 +372,7 @@ impl<'a> Writer<'a> {
             self.asm.store(store, rd + 1, rd + 2);
         }
         if self.random.one_in(3) {
-            // The middle of the structure to a new one.
+            // Copy the middle of the structure to a new one.
             self.asm.setx(16, rd + 1);
             self.asm.two(Allocs, rd + 1, rd + 1);
             let (from, size) = (self.random.below(8) as u64, self.random.below(9) as u64);
@@ -472,7 +473,7 @@ impl<'a> Writer<'a> {
             let variable = self.random.pick(&[1, 8]);
             return self.asm.load_scalar(&self.variables[variable], rd);
         }
-        // NULL, and what a thread has not assigned yet, is rare: most uses of it fault.
+        // NULL, and a thread's unassigned variable, are rare: most uses of them fault.
         match self.random.below(40) {
             0 => self.asm.mov(0, rd),
             1..=3 => self.asm.load_scalar(&self.variables[5], rd),
@@ -483,7 +484,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Four bytes in scratch memory as an address of the Internet.
+    /// rd = the text of an Internet address from bytes in scratch memory.
     fn address_text(&mut self, rd: Reg) {
         self.asm.setx(16, rd);
         self.asm.two(Opcode::Allocs, rd, rd);
@@ -494,7 +495,7 @@ impl<'a> Writer<'a> {
             return self.call(Subr::InetNtoa, rd, "n");
         }
         if self.random.one_in(2) {
-            // The other half, so that runs of zeros move about.
+            // The other half, so that runs of zeros vary.
             self.asm.setx(8, rd + 2);
             self.asm.three(Opcode::Add, rd, rd + 2, rd + 2);
             let value = self.random.next() & self.random.next() << 32;
@@ -547,7 +548,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A value of a text that is JSON, mostly; what is not there becomes a constant.
+    /// rd = a value from a text that is JSON, mostly; a missing one becomes a constant.
     fn json(&mut self, rd: Reg, depth: usize) {
         const TEXTS: [&[u8]; 5] = [
             br#"{"a":1,"b":{"c":[10,{"a":"x\"}"},[3]]}}"#,
@@ -586,7 +587,7 @@ impl<'a> Writer<'a> {
         self.or_constant(rd);
     }
 
-    /// The first token, or the one behind it; what is not there becomes a constant.
+    /// rd = the first token, or the one after it; a missing one becomes a constant.
     fn tokens(&mut self, rd: Reg, depth: usize) {
         self.string(rd, depth - 1);
         self.asm.sets(b",;/ b", rd + 1);
@@ -621,7 +622,7 @@ impl<'a> Writer<'a> {
         self.asm.plain(Opcode::Nop);
     }
 
-    /// An element of one of these arrays; a string that is not there becomes a constant.
+    /// rd = an element of one of these arrays; a missing string becomes a constant.
     fn element(&mut self, rd: Reg, arrays: &[usize]) {
         let array = self.random.pick(arrays);
         self.keys(rd);
@@ -631,7 +632,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A number and a short string, from rd on; few different ones, so that elements are met again.
+    /// Pushes a number and a short string, in registers from rd on; there are few different ones, so that elements
+    /// recur.
     fn keys(&mut self, rd: Reg) {
         let key = self.random.below(3) as u64;
         self.asm.setx(key, rd);

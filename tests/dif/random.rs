@@ -1,4 +1,4 @@
-//! random.rs: what holds for random programs: they verify, survive the wire, list, and never panic.
+//! random.rs: properties of random programs: they verify, survive encoding, list, and never panic.
 
 use crate::machine::{self, Quiet};
 use crate::program::{self, Random};
@@ -49,7 +49,7 @@ proptest! {
         }
     }
 
-    /// Whatever a mutated image is, it is refused or it runs to an end.
+    /// A mutated image is refused, or runs to an end.
     #[test]
     fn damaged_images_do_no_harm(seed: u64, damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
         let mut bytes = image_of(seed);
@@ -79,7 +79,7 @@ proptest! {
         let _ = verify(&bytes, &LIMITS);
     }
 
-    /// Arithmetic against Rust's own.
+    /// Arithmetic agrees with Rust's own.
     #[test]
     fn arithmetic_is_that_of_the_machine(a: u64, b: u64) {
         let run = |op: Opcode| {
@@ -101,7 +101,7 @@ proptest! {
         prop_assert_eq!(run(Opcode::Sdiv).map_err(|fault| fault.code), expected);
     }
 
-    /// Comparisons decide as Rust's do, also where the difference overflows.
+    /// Comparisons agree with Rust's, even where the difference overflows.
     #[test]
     fn branches_order_numbers(a in number(), b in number()) {
         let run = |op: Opcode| {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * serve.c: the kernel module's verifier and interpreter, asked over a pipe by differential.rs.
+ * serve.c: the kernel module's verifier and interpreter, driven by differential.rs over a pipe.
  *
- * Requests on standard input until its end, all numbers native u32:
+ * Requests on standard input until its end, with all numbers native u32:
  *   op (0 verify, 1 verify and run), times, max_probes, max_insns, image_len, the image
  * Answers on standard output:
- *   code, difo, index (struct kinst_error), and when code is 0 and op 1, after firing probe 0 so often:
+ *   code, difo, index (struct kinst_error); if code is 0 and op is 1, after firing probe 0 `times` times:
  *   length and bytes of the ring, length and bytes of the aggregation entries, losses of any kind
- * It has the module's licence, as it is linked with the module's code.
+ * It has the module's licence, as it is linked with its code.
  */
 #include <stdio.h>
 #include "mock.h"
@@ -25,7 +25,7 @@ static void number(u32 v)
 
 static void ring(struct kinst_ring *r)
 {
-	number(r->prod->pos); /* nothing was consumed, so it has not gone round */
+	number(r->prod->pos); /* nothing was consumed, so it has not wrapped */
 	answer(r->data, r->prod->pos);
 }
 
@@ -84,7 +84,7 @@ int main(void)
 	while (fread(request, sizeof(request), 1, stdin) == 1) {
 		struct kinst_limits limits = { .max_probes = request[2], .max_insns = request[3] };
 		size_t len = request[4];
-		void *image = malloc(len ? len : 1); /* of that size, so that the sanitizer sees a read beyond it */
+		void *image = malloc(len ? len : 1); /* of this size, so that the sanitizer detects reads beyond it */
 		struct kinst_prog prog;
 		struct kinst_error err;
 		int ret;

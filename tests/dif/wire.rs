@@ -1,4 +1,4 @@
-//! wire.rs: the wire form and the verifier: each rule refuses what breaks it, and size is no problem.
+//! wire.rs: the wire form and the verifier: each rule refuses what violates it, and large images are fast.
 
 use crate::machine;
 use kinst::dif::asm::Assembler;
@@ -17,7 +17,7 @@ fn number() -> Type {
     Type::by_value(CtfKind::Integer, 8)
 }
 
-/// DIFO 0 reads and writes a variable and calls; DIFO 1 is a constant string.
+/// Makes a program: DIFO 0 reads and writes a variable and calls; DIFO 1 is a constant string.
 fn program() -> Program {
     let variable = Variable {
         name: "x".to_string(),
@@ -62,7 +62,7 @@ fn image() -> Image {
     verify(&bytes, &LIMITS).unwrap()
 }
 
-/// What the verifier says of the image after a change.
+/// Returns the verifier's verdict on the image after a change.
 fn verdict(change: impl FnOnce(&mut Image)) -> Refusal {
     let mut image = image();
     change(&mut image);
@@ -202,7 +202,7 @@ fn twenty_thousand_probes_share_their_names() {
     let start = std::time::Instant::now();
     let bytes = object::encode(&program(), &probes, &ecbs, &Options::default()).unwrap();
     let image = verify(&bytes, &LIMITS).unwrap();
-    // Well under a second even without optimisation on a busy machine; it is about 20 ms with it.
+    // It takes about 20 ms when optimised, and well under a second even unoptimised on a busy machine.
     assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
     assert_eq!(image.probes.len(), 20_000);
     assert!(image.strtab.len() < 5000 * 15 + 100);

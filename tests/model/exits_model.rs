@@ -1,4 +1,4 @@
-//! tests/model/exits_model.rs: the ways out of a copy against the definition itself, on random functions.
+//! tests/model/exits_model.rs: the exits of a copy, compared with their definition on random functions.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use kinst::sites::flow::{Flow, Marks, Part};
 
 const BASE: u64 = 0x1000;
 
-/// Numbers that look random.
+/// A pseudorandom generator.
 struct Random(u64);
 
 impl Random {
@@ -20,16 +20,16 @@ impl Random {
     }
 }
 
-/// Instructions of a function, by number, and where they go.
+/// The instructions of a function, by number, and their successors.
 struct Model {
     code: Vec<u8>,
     address: Vec<u64>,
     next: Vec<Vec<usize>>,
-    /// Static keys, and where they jump to.
+    /// Static keys and their jump targets.
     keys: Vec<(usize, usize)>,
 }
 
-/// Jumps and branches have four bytes of distance, so that addresses are known before targets are.
+/// Makes a function. Jumps and branches have four-byte displacements, so that addresses are known before targets.
 fn function(random: &mut Random, with_keys: bool) -> Model {
     let count = 3 + random.below(28);
     let kinds: Vec<usize> = (0..count).map(|_| random.below(10)).collect();
@@ -100,7 +100,7 @@ fn function(random: &mut Random, with_keys: bool) -> Model {
 }
 
 impl Model {
-    /// What is reached from `from` without executing any of `not`.
+    /// Returns the instructions reachable from `from` without executing `not`.
     fn reached(&self, from: usize, not: Option<usize>) -> BTreeSet<usize> {
         let mut seen = BTreeSet::new();
         let mut open = vec![from];
@@ -112,14 +112,14 @@ impl Model {
         seen
     }
 
-    /// The definition, word for word.
+    /// Computes the exits literally by the definition.
     fn exits(&self, entry: usize, set: &BTreeSet<usize>) -> BTreeSet<Point> {
         let all = self.reached(0, None);
         let around = self.reached(0, Some(entry));
         let mut copy: BTreeSet<usize> =
             set.iter().copied().filter(|insn| all.contains(insn) && !around.contains(insn)).collect();
         copy.insert(entry);
-        // Some path executes an instruction of the copy without passing the entry again.
+        // Whether some path executes an instruction of the copy without passing the entry again.
         let live = |insn: usize| {
             copy.contains(&insn)
                 || self.next[insn]
@@ -146,7 +146,7 @@ impl Model {
                 let into: Vec<usize> =
                     all.iter().copied().filter(|other| self.next[*other].contains(&to)).collect();
                 let pure = to != 0 && to != entry && into.iter().all(|other| leaves(*other, to));
-                // Where the target has a probe for the sake of a branch, all ways to it are counted there.
+                // If the target has a probe because of a branch, all edges to it are counted there.
                 let branch = into.iter().any(|other| self.next[*other].len() > 1);
                 exits.insert(if pure && branch {
                     Point::At(self.address[to])
@@ -160,8 +160,8 @@ impl Model {
         exits
     }
 
-    /// Where the instructions of a copy are entered, if the one with the smallest address need not be it: the one that
-    /// dominates the most of them, and the first of those.
+    /// Returns the entry of a copy's instructions, which may not be the one with the smallest address: it is the
+    /// first of those that dominate the most of them.
     fn entered(&self, set: &BTreeSet<usize>) -> Option<usize> {
         let all = self.reached(0, None);
         let reached: Vec<usize> = set.iter().copied().filter(|insn| all.contains(insn)).collect();
@@ -172,7 +172,7 @@ impl Model {
         reached.iter().copied().max_by_key(|insn| (dominated(*insn), std::cmp::Reverse(*insn)))
     }
 
-    /// Walks at random, and counts how often the instruction is executed, and entries and exits. `None`: the walk did not come to its end.
+    /// Walks at random, and counts executions of the instruction, entries and exits. `None` if the walk did not finish.
     fn walk(
         &self,
         random: &mut Random,
@@ -196,7 +196,7 @@ impl Model {
         None
     }
 
-    /// The table of the static keys.
+    /// Returns the table of the static keys.
     fn marks(&self) -> Marks {
         let jump_labels: Vec<(u64, u64)> =
             self.keys.iter().map(|(key, to)| (self.address[*key], self.address[*to])).collect();
@@ -209,7 +209,7 @@ fn edge(from: u64, to: u64) -> Point {
     Point::Edge { from, over: Over::default(), to }
 }
 
-/// At the end of the path that was gone.
+/// Whether the point fires at the end of this path.
 fn fires(point: Point, path: &[u64]) -> bool {
     match point {
         Point::At(address) => path.last() == Some(&address),
@@ -273,7 +273,7 @@ fn random_functions() {
     );
 }
 
-/// At a static key there is no place for a probe: others stand in, and the counts are the same.
+/// A static key has no place for a probe: other points substitute for it, and the counts are the same.
 #[test]
 fn random_functions_with_static_keys() {
     let mut random = Random(0x2545_f491_4f6c_dd1d);
@@ -312,12 +312,12 @@ fn random_functions_with_static_keys() {
             }
         }
     }
-    // Keys one behind the other, and keys where the function begins.
+    // There are keys one after the other, and keys at the beginning of a function.
     assert!(on_keys * 20 < points, "{on_keys} of {points}");
     assert!(walks > 5_000 && over_keys > 1_000, "{walks} walks, {over_keys} over keys");
 }
 
-/// Where the copy is left that begins at the start of the code and has its first `len` bytes.
+/// Returns the exits of a copy that begins at the start of the code and has its first `len` bytes.
 fn left(code: &[u8], marks: &Marks, len: u64) -> Vec<Point> {
     let mut flow = Flow::of(Part { address: BASE, code }, marks, |_| None).expect("a flow");
     flow.exits(BASE, std::slice::from_ref(&(BASE..BASE + len))).expect("an instruction").sites
@@ -333,7 +333,7 @@ fn a_static_key_goes_both_ways() {
         ..Marks::default()
     };
     assert_eq!(left(&code, &key, 6), [Point::At(BASE + 6), Point::At(BASE + 8)]);
-    // Without the table there is one way, and the nop can be probed.
+    // Without the table there is one successor, and the nop can be probed.
     assert_eq!(left(&code, &Marks::default(), 6), [Point::At(BASE + 1)]);
 }
 
@@ -364,7 +364,7 @@ fn behind_a_call_that_does_not_return_is_nothing() {
     let code = [0x75, 5, 0xe8, 0, 0, 1, 0, 0xc3];
     let endless = Marks { endless: vec![BASE + 7 + 0x1_0000], ..Marks::default() };
     assert_eq!(left(&code, &endless, 7), [Point::At(BASE + 2), Point::At(BASE + 7)]);
-    // If it comes back, both ways meet at the ret.
+    // If it returns, both paths meet at the ret.
     assert_eq!(left(&code, &Marks::default(), 7), [Point::At(BASE + 7)]);
 }
 

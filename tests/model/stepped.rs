@@ -1,4 +1,4 @@
-//! tests/model/stepped.rs: inlined copies in programs that are executed instruction by instruction: as often left as entered.
+//! tests/model/stepped.rs: inlined copies in programs that are single-stepped: each is left as often as it is entered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ fn run(program: &str, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// gcc, and clang where there is one: its copies have no DW_AT_entry_pc.
+/// Returns gcc, and clang if it is installed: its copies have no DW_AT_entry_pc.
 fn compilers() -> Vec<&'static str> {
     if needs::program("clang") { vec!["gcc", "clang"] } else { vec!["gcc"] }
 }
@@ -29,7 +29,7 @@ fn compilers() -> Vec<&'static str> {
 const LEVELS: [&str; 3] = ["-O1", "-O2", "-Os"];
 const FORMATS: [&str; 2] = ["-gdwarf-4", "-gdwarf-5"];
 
-/// All ways to compile: compiler, level, format of the debug information.
+/// Returns all ways to compile: compiler, level, format of the debug information.
 fn ways() -> impl Iterator<Item = [&'static str; 3]> {
     compilers().into_iter().flat_map(|compiler| {
         let ways = LEVELS.into_iter().flat_map(|level| FORMATS.map(|format| (level, format)));
@@ -37,7 +37,7 @@ fn ways() -> impl Iterator<Item = [&'static str; 3]> {
     })
 }
 
-/// A program, and the one that steps through it.
+/// A program, and the program that steps through it.
 struct Stepped {
     dir: tempfile::TempDir,
     program: String,
@@ -64,7 +64,7 @@ impl Stepped {
 
     fn calls(&self, functions: &[String]) -> BTreeMap<String, Vec<Call>> {
         let path = Path::new(&self.program);
-        // A compiler may leave nothing of one.
+        // A compiler may remove all calls of one.
         let calls = |function: &String| calls::in_file(path, function).unwrap_or_default();
         functions.iter().map(|function| (function.clone(), calls(function))).collect()
     }
@@ -99,7 +99,7 @@ impl Stepped {
         counted.collect()
     }
 
-    /// Every site is an instruction of the function that it names, by what objdump says.
+    /// Checks with objdump that every site is an instruction of the function that it names.
     fn check_places<'c>(&self, calls: impl Iterator<Item = &'c Call>) -> usize {
         let functions = disassembled(&self.program);
         let mut checked = 0;
@@ -120,7 +120,7 @@ impl Stepped {
     }
 }
 
-/// Functions of a program: name, range, where instructions begin.
+/// Returns the functions of a program: name, range, addresses of instructions.
 fn disassembled(program: &str) -> Vec<(String, Range<u64>, BTreeSet<u64>)> {
     let text = run("objdump", &["-d", "--no-show-raw-insn", program]);
     let mut functions: Vec<(String, Range<u64>, BTreeSet<u64>)> = Vec::new();
@@ -139,8 +139,8 @@ fn disassembled(program: &str) -> Vec<(String, Range<u64>, BTreeSet<u64>)> {
     functions
 }
 
-/// The shapes, each called a known number of times. What one call is the debug information decides, and it does not
-/// always say where it begins: but a call is left as often as it is entered. Of a loop that it unrolls, clang makes one
+/// The shapes, each called a known number of times. The debug information decides what is one call, and does not
+/// always give its beginning; but a call is left as often as it is entered. When clang unrolls a loop, it makes one
 /// copy of all repetitions, and one entry counts for them all.
 #[test]
 fn shapes() {
@@ -178,7 +178,7 @@ fn sums(copies: &[Counted]) -> (u64, u64) {
     (copies.iter().map(|copy| copy.entries).sum(), copies.iter().map(|copy| copy.returns).sum())
 }
 
-/// What the program itself counts; gdb reads it.
+/// Returns the program's own counts, read with gdb.
 fn known_calls(stepped: &Stepped, names: &[String]) -> BTreeMap<String, u64> {
     let mut arguments = vec!["-nx", "-batch", "-ex", "run", "-ex", "continue"];
     let prints: Vec<String> = names.iter().map(|name| format!("printf \"%u\\n\", calls_{name}")).collect();
@@ -189,7 +189,7 @@ fn known_calls(stepped: &Stepped, names: &[String]) -> BTreeMap<String, u64> {
     names.iter().cloned().zip(numbers).collect()
 }
 
-/// Numbers that look random.
+/// A pseudorandom generator.
 struct Random(u64);
 
 impl Random {
@@ -203,7 +203,7 @@ impl Random {
 
 const FUNCTIONS: u64 = 6;
 
-/// A C program of inline functions that call each other, and of functions that call them.
+/// Makes a C program of inline functions that call each other, and of functions that call them.
 fn program(random: &mut Random) -> String {
     let mut text = "typedef unsigned u;\nvolatile u sink;\n\
         __attribute__((noinline, noclone)) u ext(u x) { return x * 5 + sink; }\n\
@@ -228,7 +228,7 @@ fn program(random: &mut Random) -> String {
     text
 }
 
-/// `below`: functions with a smaller number may be called.
+/// Makes an expression; functions with a number smaller than `below` may be called.
 fn expression(random: &mut Random, below: u64) -> String {
     match random.below(7) {
         0 | 1 if below > 0 => format!("f{}(a + {}, c)", random.below(below), random.below(9)),
@@ -288,7 +288,7 @@ fn statements(random: &mut Random, text: &mut String, below: u64, depth: u32, in
     }
 }
 
-/// The sources of as many programs as wanted; each can be made again from its number.
+/// Returns the sources of `count` programs; each can be made again from its number.
 fn sources(count: u64) -> impl Iterator<Item = (u64, tempfile::TempDir, PathBuf)> {
     (1..=count).map(|seed| {
         let text = program(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
@@ -307,7 +307,7 @@ fn functions() -> Vec<String> {
     (0..FUNCTIONS).map(|function| format!("f{function}")).collect()
 }
 
-/// `KINST_PROGRAMS` of them; each way of compiling has one of the two formats.
+/// Steps through `KINST_PROGRAMS` programs; each way of compiling has one of the two formats.
 #[test]
 fn random_programs() {
     let (mut copies, mut executed, mut entered, mut inexact) = (0, 0, 0, 0);
@@ -339,7 +339,7 @@ fn random_programs() {
     assert!(executed > 100);
 }
 
-/// Only compiled, and so more of them: `KINST_COMPILED`.
+/// Only compiles programs, and so more of them: `KINST_COMPILED`.
 #[test]
 fn sites_of_random_programs_are_instructions_of_the_caller() {
     let (mut programs, mut places) = (0, 0);

@@ -1,4 +1,4 @@
-//! tests/oracle/arch.rs: what the kernel module makes of each instruction of whole kernels, against another decoder.
+//! tests/oracle/arch.rs: the kernel module's analysis of each instruction of whole kernels, compared with another decoder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -14,13 +14,13 @@ use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
 use crate::needs;
 
-/// A function's code.
+/// The code of a function.
 struct Run {
     address: u64,
     bytes: Vec<u8>,
 }
 
-/// Slots are so far from the code, which is about as far as they are in a kernel.
+/// The distance of slots from the code, roughly that in a kernel.
 const AWAY: u64 = 0x1800_0000;
 const SLOT: usize = 32;
 const DETOUR: usize = 64;
@@ -39,7 +39,7 @@ struct Said {
     /// Whether it is memory, base, index and shift.
     operand: Option<(bool, u8, u8, u8)>,
     modrm_at: u8,
-    /// Instructions in the detour.
+    /// The number of instructions in the detour.
     covered: u8,
     slot: [u8; SLOT],
     detour: [u8; DETOUR],
@@ -80,11 +80,11 @@ const JUMP_INDIRECT: u8 = 5;
 const RET: u8 = 6;
 const STOP: u8 = 7;
 
-/// The program of kmod/tests/arch.c, if the decoder that it takes was set up.
+/// Returns the program of kmod/tests/arch.c, if the decoder that it needs is set up.
 fn program() -> Option<PathBuf> {
     let decoder = needs::decoder()?;
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("arch");
-    // Each test is a process of its own, and one of them makes it.
+    // Each test is a process of its own, and the first one builds it.
     let lock = std::fs::File::create(out.with_extension("lock")).expect("a file");
     lock.lock().expect("a lock");
     let mut make = Command::new("make");
@@ -94,7 +94,7 @@ fn program() -> Option<PathBuf> {
     Some(out.join("kinst_arch"))
 }
 
-/// Executes detours with the module's own entry code, behind a return thunk that destroys the flags.
+/// Executes detours with the module's own entry code, returning through a thunk that destroys the flags.
 #[test]
 fn a_detour_keeps_the_flags_whatever_a_return_does_to_them() {
     let Some(decoder) = needs::decoder() else { return };
@@ -107,7 +107,7 @@ fn a_detour_keeps_the_flags_whatever_a_return_does_to_them() {
     assert!(out.status.success() && said.contains("bad 0"), "{said}");
 }
 
-/// Asks the module's code about runs of instructions. `each` gets a run, and what is said of its instructions.
+/// Runs the module's code on runs of instructions. `each` gets a run and the results for its instructions.
 fn ask(program: &Path, runs: &[Run], mut each: impl FnMut(&Run, &mut [Said])) {
     let mut child =
         Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program");
@@ -139,7 +139,7 @@ fn ask(program: &Path, runs: &[Run], mut each: impl FnMut(&Run, &mut [Said])) {
     assert!(child.wait().expect("the program").success());
 }
 
-/// All functions of a kernel.
+/// Returns all functions of a kernel.
 fn functions(vmlinux: &Path) -> Vec<Run> {
     let data = std::fs::read(vmlinux).expect("vmlinux");
     let file = object::File::parse(&*data).expect("ELF");
@@ -159,7 +159,7 @@ fn functions(vmlinux: &Path) -> Vec<Run> {
     ranges.into_iter().filter_map(code).collect()
 }
 
-/// What differs, by what it is about; some examples of each.
+/// The differences by kind, with some examples of each.
 #[derive(Default)]
 struct Differences(BTreeMap<&'static str, (usize, Vec<String>)>);
 
@@ -179,7 +179,7 @@ fn decode(bytes: &[u8], address: u64) -> Instruction {
     Decoder::with_ip(64, bytes, address, DecoderOptions::NONE).decode()
 }
 
-/// The flow as iced sees it.
+/// Returns the flow as iced defines it.
 fn flow(insn: &Instruction) -> u8 {
     let near = insn.op0_kind() == OpKind::NearBranch64;
     match insn.flow_control() {
@@ -199,7 +199,7 @@ fn is_far(insn: &Instruction) -> bool {
     matches!(insn.code(), Call_m1616 | Call_m1632 | Call_m1664 | Jmp_m1616 | Jmp_m1632 | Jmp_m1664)
 }
 
-/// Do both instructions do the same, wherever they stand?
+/// Whether both instructions do the same, independently of their addresses.
 fn is_same(one: &Instruction, other: &Instruction) -> bool {
     let operand = |at: u32| {
         one.op_kind(at) == other.op_kind(at)
@@ -209,7 +209,7 @@ fn is_same(one: &Instruction, other: &Instruction) -> bool {
                     one.memory_base() == other.memory_base()
                         && one.memory_index() == other.memory_index()
                         && one.memory_index_scale() == other.memory_index_scale()
-                        // Of an operand relative to the instruction pointer that is the address.
+                        // For an operand relative to the instruction pointer, this is the address.
                         && one.memory_displacement64() == other.memory_displacement64()
                         && one.memory_segment() == other.memory_segment()
                 }
@@ -242,7 +242,7 @@ fn is_immediate(kind: OpKind) -> bool {
     .contains(&kind)
 }
 
-/// Where an instruction runs instead.
+/// A copy of code at another address.
 struct Elsewhere<'a> {
     bytes: &'a [u8],
     start: u64,
@@ -261,7 +261,7 @@ impl Elsewhere<'_> {
     }
 }
 
-/// What is wrong with a slot, if anything.
+/// Returns what is wrong with a slot, if anything.
 fn slot_fault(insn: &Instruction, said: &Said) -> Option<&'static str> {
     let mut slot = Elsewhere { bytes: &said.slot, start: said.address.wrapping_add(AWAY), at: 0 };
     if !runs_in(insn, said.flow, &mut slot, true) {
@@ -270,7 +270,7 @@ fn slot_fault(insn: &Instruction, said: &Said) -> Option<&'static str> {
     slot.goes_on().then_some("the slot goes on behind its end")
 }
 
-/// What is wrong with a detour, if there is one; `bytes` begin with what it covers.
+/// Returns what is wrong with a detour, if there is one; `bytes` begin with the instructions that it covers.
 fn detour_fault(first: u64, said: &Said, bytes: &[u8]) -> Option<&'static str> {
     if said.covered == 0 {
         return None;
@@ -287,7 +287,7 @@ fn detour_fault(first: u64, said: &Said, bytes: &[u8]) -> Option<&'static str> {
     for number in 1..=said.covered {
         let insn = decode(&bytes[from..], said.address + from as u64);
         from += insn.len();
-        // Known to one of the two alone, which is counted where the instruction itself is looked at.
+        // Only one of the two knows this instruction, which is counted where the instruction itself is compared.
         if insn.is_invalid() {
             return None;
         }
@@ -301,8 +301,8 @@ fn detour_fault(first: u64, said: &Said, bytes: &[u8]) -> Option<&'static str> {
     detour.goes_on().then_some("the detour goes on behind its end")
 }
 
-/// Does what follows there do what the instruction does, and go on where it would? If it is not the `last`, the next one
-/// follows on it there too.
+/// Whether the code there does what the instruction does, and continues where it would. If the instruction is not
+/// the `last`, the next one must follow it there too.
 fn runs_in(insn: &Instruction, flow: u8, there: &mut Elsewhere<'_>, last: bool) -> bool {
     let mut step = || there.step();
     let next = insn.next_ip();
@@ -353,10 +353,10 @@ fn runs_in(insn: &Instruction, flow: u8, there: &mut Elsewhere<'_>, last: bool) 
     }
 }
 
-/// The operand of an indirect jump.
+/// Whether the operand of an indirect jump differs.
 fn operand_differs(insn: &Instruction, said: &Said) -> bool {
     let Some((memory, base, index, shift)) = said.operand else {
-        // Of segments and short addresses nothing is told.
+        // Segments and short addresses are not reported.
         let short = [insn.memory_base(), insn.memory_index()].iter().any(|register| register.size() == 4);
         let segment = matches!(insn.segment_prefix(), Register::FS | Register::GS);
         return insn.op0_kind() == OpKind::Register || !short && !segment;
@@ -375,7 +375,7 @@ fn operand_differs(insn: &Instruction, said: &Said) -> bool {
         || said.disp != insn.memory_displacement64()
 }
 
-/// Compares all that is said of one run.
+/// Compares all results of one run.
 fn compare(run: &Run, said: &[Said], count: &mut Count) {
     for said in said {
         let from = (said.address - run.address) as usize;
@@ -388,7 +388,7 @@ fn compare(run: &Run, said: &[Said], count: &mut Count) {
         count.insns += 1;
         let bytes = &rest[..usize::from(said.len)];
         if insn.is_invalid() && said.reason == 0 {
-            // The kernel's decoder tells lengths, not what a processor knows. No compiler makes these.
+            // The kernel's decoder determines lengths, not validity. No compiler generates these.
             count.invalid += 1;
             continue;
         }
@@ -434,11 +434,11 @@ fn compare(run: &Run, said: &[Said], count: &mut Count) {
 #[derive(Default)]
 struct Count {
     insns: usize,
-    /// Of so many instructions, a jump could stand there as far as the bytes tell.
+    /// Instructions that a jump could replace, as far as the bytes show.
     detours: usize,
-    /// Runs that end before their bytes.
+    /// Runs that end before the end of their bytes.
     cut: usize,
-    /// What only one of the two knows, and can be traced.
+    /// Instructions that only one of the two knows, and that can be traced.
     invalid: usize,
     refused: BTreeMap<u16, usize>,
     /// By reason.
@@ -473,7 +473,7 @@ fn all_instructions_of_the_kernels() {
     }
 }
 
-/// Indirect jumps and calls with every form of operand: kernels have few, and those that there are go through thunks.
+/// Compares indirect jumps and calls with every form of operand: kernels have few, and most go through thunks.
 #[test]
 fn all_operands_of_indirect_jumps() {
     let Some(program) = program() else { return };
@@ -497,12 +497,12 @@ fn all_operands_of_indirect_jumps() {
     }
     assert!(count.differences.0.is_empty());
     assert_eq!(count.insns, runs.len());
-    // Calls through %rsp are refused; all else is served.
+    // Calls through %rsp are refused; all others are handled.
     let rsp = Reason::INSN_RSP.0 as u16;
     assert_eq!(count.refused.keys().copied().collect::<Vec<u16>>(), [rsp], "{:?}", count.refused);
 }
 
-/// Prefix, ModRM without the operation, and the SIB byte where there is one.
+/// Returns a prefix, ModRM without the operation, and the SIB byte if there is one.
 fn operands() -> Vec<(Option<u8>, u8, Option<u8>)> {
     let mut all = Vec::new();
     for rex in std::iter::once(None).chain((0x40..0x48).map(Some)) {
@@ -517,7 +517,7 @@ fn operands() -> Vec<(Option<u8>, u8, Option<u8>)> {
     all
 }
 
-/// The kernel's instructions with other operands: registers, addresses and numbers that look random.
+/// Compares the kernel's instructions with other operands: pseudorandom registers, addresses and numbers.
 #[test]
 fn random_operands() {
     let Some(program) = program() else { return };
@@ -545,7 +545,7 @@ fn random_operands() {
     });
     let mut count = Count::default();
     ask(&program, &runs, |run, said| {
-        // What follows is no instruction that a compiler would make.
+        // The bytes that follow are not an instruction from a compiler.
         if said[0].covered > 1 {
             said[0].covered = 0;
         }

@@ -1,4 +1,4 @@
-//! tests/oracle/disas.rs: `dtrace --disas` and source lines, against objdump, addr2line and readelf, and what is said where there is nothing.
+//! tests/oracle/disas.rs: `dtrace --disas` and source lines, compared with objdump, addr2line and readelf, and their errors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn run(program: &str, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// A sysroot whose vmlinux is made of these sources.
+/// A sysroot with a vmlinux built from these sources.
 struct Kernel {
     dir: tempfile::TempDir,
     vmlinux: PathBuf,
@@ -37,7 +37,7 @@ impl Kernel {
         Kernel { dir, vmlinux }
     }
 
-    /// Standard output, or what is said on standard error with status 1.
+    /// Returns standard output, or with status 1 standard error.
     fn dtrace(&self, arguments: &[&str]) -> Result<String, String> {
         let sysroot = self.dir.path().to_str().expect("UTF-8");
         let output = Command::new(env!("CARGO_BIN_EXE_dtrace"))
@@ -70,7 +70,7 @@ impl Kernel {
         symbols.collect()
     }
 
-    /// Address and bytes.
+    /// Returns the instruction bytes by address.
     fn objdump(&self) -> BTreeMap<u64, String> {
         let text = run("objdump", &["-d", "-w", self.vmlinux.to_str().expect("UTF-8")]);
         let instructions = text.lines().filter_map(|line| {
@@ -161,7 +161,7 @@ fn instructions_are_those_of_objdump_and_frames_those_of_addr2line() {
                 }
             }
         }
-        // Of a function, all instructions of its own.
+        // For a function, all instructions of its own are listed.
         if function == "first" {
             let start = kernel.symbols()["first"];
             let offsets: Vec<u64> = objects.iter().filter_map(|object| object["offset"].as_u64()).collect();
@@ -172,7 +172,7 @@ fn instructions_are_those_of_objdump_and_frames_those_of_addr2line() {
     }
 }
 
-/// A copy of `checked`, of which the compiler puts the unlikely part elsewhere.
+/// A copy of `checked`, whose unlikely part the compiler places elsewhere.
 const SPLIT: &str = "\
 extern void __attribute__((cold)) complain(int);
 static inline __attribute__((always_inline)) int checked(int *at)
@@ -199,7 +199,7 @@ void complain(int x)
 }
 ";
 
-/// Of these addresses those at which addr2line knows the function to be inlined, or to be itself.
+/// Returns those addresses at which addr2line reports the function, inlined or itself.
 fn inside(vmlinux: &Path, function: &str, addresses: &BTreeSet<u64>) -> BTreeSet<u64> {
     let mut arguments = vec!["-aif".to_owned(), "-e".to_owned(), vmlinux.to_str().expect("UTF-8").to_owned()];
     arguments.extend(addresses.iter().map(|address| format!("{address:#x}")));
@@ -244,7 +244,7 @@ fn a_copy_is_listed_with_the_part_that_stands_elsewhere() {
     assert!(text.contains(&format!("\n{inlined}: what of it is in vmlinux:outside.cold\n")), "{text}");
 }
 
-/// Of a kernel: one copy, whose instructions are in four places of a function and in four of its cold part.
+/// In a kernel: one copy, whose instructions are in four places of a function and in four of its cold part.
 #[test]
 fn a_copy_in_a_stock_kernel_is_listed_as_a_whole() {
     let Some(root) = needs::stable() else { return };
@@ -284,7 +284,7 @@ fn names_of_functions() {
     }
 }
 
-/// Where readelf's line table has the beginning of a statement: by line, ascending.
+/// Returns the beginnings of statements in readelf's line table: addresses by line, ascending.
 fn statements(vmlinux: &Path) -> BTreeMap<u64, Vec<u64>> {
     let text = run("readelf", &["--debug-dump=decodedline", vmlinux.to_str().expect("UTF-8")]);
     let mut statements: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
@@ -317,7 +317,7 @@ fn a_line_is_where_its_statement_begins() {
         };
         lines.map(site).collect()
     };
-    // Of the function itself: the first of the line's addresses in it.
+    // In the function itself: the first of the line's addresses in it.
     for line in [19, 20, 22, 23] {
         let found = sites(&format!("kinst::first:L{line}"));
         let end = symbols["_start"].max(symbols["first"] + 1);
@@ -325,7 +325,7 @@ fn a_line_is_where_its_statement_begins() {
         assert_eq!(found.first(), inside, "line {line}, first at {:#x} to {end:#x}", symbols["first"]);
         assert_eq!(found.len(), 1);
     }
-    // Of an inlined one: an address in each copy, each of them the line's.
+    // In an inlined one: an address in each copy, each of them of this line.
     let entries = sites("kinst::outer:entry");
     for line in [10, 12, 13, 14] {
         let found = sites(&format!("kinst::outer:L{line}"));
@@ -333,7 +333,7 @@ fn a_line_is_where_its_statement_begins() {
         assert!(found.iter().all(|site| statements[&line].contains(site)), "line {line}: {found:x?}");
         assert_eq!(sites(&format!("kinst::outer:lines.c@{line}")), found);
     }
-    // A line of what is inlined in it, by the file.
+    // A line of a function inlined in it, by its file.
     let inner = sites("kinst::outer:lines.c@6");
     assert!(!inner.is_empty() && inner.iter().all(|site| statements[&6].contains(site)), "{inner:x?}");
     for (probe, says) in [
@@ -357,7 +357,7 @@ fn a_listing_says_where_a_site_is() {
     let rows = kernel.dtrace(&["-ln", "kinst::inner:entry"]).expect("rows");
     assert!(rows.lines().count() > 2 && !rows.contains("Instruction"), "{rows}");
     let told = kernel.dtrace(&["-lvn", "kinst::inner:entry"]).expect("rows");
-    // Where the parameter of a copy lives is for locals.rs to test; here, that it is shown with its type.
+    // locals.rs tests the locations of a copy's parameters; this only checks that they are shown with their types.
     assert!(
         told.contains("\t\tinner()\n\t\t\tint x") && told.contains("\t\tfirst()\n\t\t\tint * all"),
         "{told}"

@@ -1,4 +1,4 @@
-//! tests/oracle/dwarf.rs: the shapes of debug information that compilers and packagers make, each against addr2line.
+//! tests/oracle/dwarf.rs: the forms of debug information from compilers and packagers, each compared with addr2line.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use kinst::dwarf::{self, DebugInfo};
 
 use crate::needs;
 
-/// Inlined in both units: a loop, a branch that returns early, a cold part, and a function in a function.
+/// Inlined in both units: a loop, a branch that returns early, a cold part, and a function nested in a function.
 const HEADER: &str = "
 extern void effect(int);
 struct pair { int left, right; };
@@ -72,7 +72,7 @@ impl Fixture {
     }
 }
 
-/// For each function: the addresses that its copies cover, and where they begin.
+/// Returns, for each function, the addresses that its copies cover and those where they begin.
 fn copies(path: &Path, functions: &[&str]) -> Vec<(BTreeSet<u64>, BTreeSet<u64>)> {
     let image = Image::open(path).expect("a program");
     let wanted: Vec<String> = functions.iter().map(|name| (*name).to_owned()).collect();
@@ -85,7 +85,7 @@ fn copies(path: &Path, functions: &[&str]) -> Vec<(BTreeSet<u64>, BTreeSet<u64>)
     findings.functions.iter().map(of).collect()
 }
 
-/// For each byte of .text what addr2line says: functions and lines, the innermost first.
+/// Returns addr2line's functions and lines for each byte of .text, the innermost first.
 fn addr2line(path: &Path, addresses: &[u64]) -> Vec<Vec<(String, String)>> {
     let list: Vec<String> = addresses.iter().map(|address| format!("{address:#x}")).collect();
     let output = Command::new("addr2line").args(["-aif", "-e"]).arg(path).args(&list).output();
@@ -107,7 +107,7 @@ fn addr2line(path: &Path, addresses: &[u64]) -> Vec<Vec<(String, String)>> {
     answers
 }
 
-/// The addresses of the functions of the two files.
+/// Returns the addresses in the functions of the two files.
 fn text(image: &Image) -> Vec<u64> {
     let mut addresses = BTreeSet::new();
     image
@@ -121,7 +121,7 @@ fn text(image: &Image) -> Vec<u64> {
     addresses.into_iter().collect()
 }
 
-/// Copies, frames and lines are those of addr2line, at each byte.
+/// Checks that copies, frames and lines agree with addr2line, at each byte.
 fn agrees(path: &Path) {
     let image = Image::open(path).expect("a program");
     let info = DebugInfo::open(&image).expect("debug information");
@@ -145,7 +145,7 @@ fn agrees(path: &Path) {
             let call = frame.call.as_ref()?;
             Some(format!("{}:{}", call.file.rsplit('/').next()?, call.line))
         }));
-        // binutils shows the name of the linker's unit where the line table has a file's.
+        // binutils shows the name of the linker's unit where the line table has that of a file.
         let expected = theirs.iter().zip(&places).map(|((_, place), ours)| match place.split_once(">:") {
             Some(("<artificial", line)) => format!("{}:{line}", ours.split(':').next().unwrap_or_default()),
             _ => place.replace(":?", ":0"),
@@ -156,14 +156,14 @@ fn agrees(path: &Path) {
     assert!(frames > addresses.len() && addresses.len() > 100, "{frames} frames, {}", addresses.len());
 }
 
-/// Two files of the same code tell the same of each of its bytes.
+/// Checks that two files of the same code give the same answers for each of its bytes.
 fn same(a: &Path, b: &Path) {
     let images = [a, b].map(|path| Image::open(path).expect("a program"));
     let infos = [&images[0], &images[1]].map(|image| DebugInfo::open(image).expect("debug information"));
     for address in text(&images[0]) {
         let [a, b] = [&infos[0], &infos[1]].map(|info| {
             let frames = info.frames_at(address).expect("frames");
-            // A partial unit does not say where it was compiled: its paths stay absolute.
+            // A partial unit does not record its compilation directory: its paths stay absolute.
             let definition = |origin| {
                 let definition = info.definition(origin).expect("a definition");
                 let file = definition.file.rsplit('/').next().map(str::to_owned);
@@ -194,7 +194,7 @@ fn each_version_of_the_format() {
 #[test]
 fn origins_in_another_unit() {
     let fixture = Fixture::new();
-    // The linker's compiler writes a unit of its own, whose origins are in those of the files.
+    // The link-time compiler writes a unit of its own, with origins in the units of the files.
     let linked = fixture.gcc("linked", &["-g", "-O2", "-flto", "-flto-partition=none"]);
     agrees(&linked);
     agrees(&fixture.gcc("parts", &["-g", "-O2", "-flto", "-flto-partition=1to1", "-ffat-lto-objects"]));
@@ -211,15 +211,15 @@ fn partial_units_and_an_alternate_file() {
         let functions = ["summed", "innermost"];
         let known = copies(&before, &functions);
         assert!(known.iter().all(|(covered, entries)| !covered.is_empty() && entries.len() > 1));
-        // In one file: what its units have in common becomes a partial unit.
+        // In one file: entries common to its units become a partial unit.
         let alone = fixture.path("alone");
         fixture.run("cp", &["before", "alone"]);
         fixture.run("dwz", &["alone"]);
         assert_eq!(copies(&alone, &functions), known, "{version}");
-        // binutils loses the frames whose function is in another unit; what there was before has been compared with it.
+        // binutils loses the frames whose function is in another unit; the file before dwz was compared with it.
         agrees(&before);
         same(&before, &alone);
-        // In two: it becomes a file of its own.
+        // In two: the partial unit becomes a file of its own.
         fixture.run("cp", &["before", "first"]);
         let other = fixture.gcc("other", &[version, "-O1"]);
         fixture.run("cp", &["other", "second"]);
@@ -235,7 +235,7 @@ fn partial_units_and_an_alternate_file() {
         same(&before, &first);
         agrees(&other);
         same(&other, &fixture.path("second"));
-        // Another file in its place is not used, and none is told by its build id.
+        // Another file in its place is not used, and the message for a missing one gives the build id.
         let id = alternate.build_id().expect("an id").to_string();
         std::fs::copy(&before, fixture.path("common.debug")).expect("another file");
         let error = |path: &Path| {

@@ -1,4 +1,4 @@
-//! tests/oracle/exits.rs: where the inlined copies of whole kernels are left: a sweep, with the time it takes.
+//! tests/oracle/exits.rs: the exits of all inlined copies in whole kernels: a sweep, with the time it takes.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::needs;
 
-/// CPU time of all threads, and wall time, in milliseconds.
+/// Returns CPU time of all threads, and wall time, in milliseconds.
 fn now() -> (i64, i64) {
     let of = |clock| clock_gettime(clock);
     let milliseconds = |clock| of(clock).tv_sec * 1000 + of(clock).tv_nsec / 1_000_000;
@@ -33,22 +33,22 @@ struct Count {
     at_label: usize,
     at_switch: usize,
     across: usize,
-    /// Edges whose names are longer than a probe's may be.
+    /// Edges whose names exceed the limit of a probe's name.
     too_long: usize,
-    /// Ways out by a fault without a place for a probe.
+    /// Exits by a fault without a place for a probe.
     lost: usize,
-    /// Copies without any place where they are left: they end in a trap.
+    /// Copies without any exit: they end in a trap.
     none: usize,
-    /// Copies that are entered at an instruction that the kernel rewrites, and those that no others stand in for there.
+    /// Copies entered at an instruction that the kernel rewrites, and those without substitutes there.
     entered_at_patched: usize,
     entered_nowhere: usize,
-    /// Places where copies are left that the kernel rewrites.
+    /// Exits at an instruction that the kernel rewrites.
     left_nowhere: usize,
     /// Edges over static keys.
     over_keys: usize,
 }
 
-/// With KINST_MODULES of all modules too. Run it with `--release --ignored --nocapture`.
+/// With KINST_MODULES, sweeps all modules too. Run it with `--release --ignored --nocapture`.
 #[test]
 #[ignore = "takes some seconds, and measures"]
 fn all_copies_of_a_kernel() {
@@ -64,7 +64,7 @@ fn all_copies_of_a_kernel() {
             let symbols = kernel.symbols(module).expect("symbols");
             let start = now();
             let Some(callers) = kernel.callers(module) else {
-                // Some modules are tables only.
+                // Some modules contain only tables.
                 assert_eq!(copies.len(), 0, "{} has no code", kernel.modules()[module].name);
                 continue;
             };

@@ -1,5 +1,5 @@
-//! tests/oracle/locals.rs: where a kernel's variables are, against `perf probe -D 'function $params'`; and of how many parameters
-//! of inlined copies the location at the entry can be read.
+//! tests/oracle/locals.rs: the locations of a kernel's variables, compared with `perf probe -D 'function $params'`; and
+//! the number of parameters of inlined copies whose location at the entry can be read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use crate::kernel;
 use crate::needs;
 
-/// From one copy to more than two thousand, of all shapes of parameters.
+/// From one copy to more than two thousand, with all shapes of parameters.
 const FUNCTIONS: [&str; 15] = [
     "rw_verify_area",
     "file_start_write",
@@ -42,7 +42,7 @@ fn sysroot() -> Option<PathBuf> {
     std::env::var_os("KINST_SYSROOT").map(PathBuf::from).or_else(needs::stable)
 }
 
-/// What perf says of one copy: variables and their places.
+/// perf's output for one copy: variables and their places.
 struct Line {
     symbol: String,
     offset: u64,
@@ -67,7 +67,7 @@ fn perf(vmlinux: &Path, function: &str) -> Option<Vec<Line>> {
     Some(text.lines().filter_map(line).collect())
 }
 
-/// As the kernel's kprobe events are told; `None`: perf has no words for it.
+/// Formats a location like the kernel's kprobe events; `None` if perf has no syntax for it.
 fn in_words_of_perf(location: &Location) -> Option<String> {
     let register = |name: &str| {
         format!(
@@ -91,19 +91,19 @@ fn in_words_of_perf(location: &Location) -> Option<String> {
     }
 }
 
-/// In which way the two agree, if they do; `None` in place of ours: the function has no such parameter.
+/// Returns in which way the two agree, if they do; `ours` is `None` if the function has no such parameter.
 fn classify(ours: Option<&Result<Location, Missing>>, theirs: &str) -> Option<&'static str> {
     let words = |location: &Location| in_words_of_perf(location);
     match ours {
-        // perf lists the parameters of copies inside this one too.
+        // perf also lists the parameters of copies inside this one.
         None => Some("of another function"),
-        // perf looks at the first operation of an expression only.
+        // perf considers only the first operation of an expression.
         Some(Err(Missing::Operation(_) | Missing::EntryValue)) if theirs.starts_with(['+', '-']) => {
             Some("the start of an expression")
         }
         Some(Err(_)) => None,
         Some(Ok(location)) if words(location).as_deref() == Some(theirs) => Some("the same"),
-        // The value is a sum (DW_OP_bregN, DW_OP_stack_value), which perf takes for the address of the value.
+        // The value is a sum (DW_OP_bregN, DW_OP_stack_value), which perf treats as the address of the value.
         Some(Ok(Location::Value(term)))
             if words(&Location::Memory(term.clone())).as_deref() == Some(theirs) =>
         {
@@ -138,7 +138,7 @@ fn parameters_are_where_perf_finds_them() {
             })
             .collect();
         for (line, scope) in lines.iter().zip(kernel.scopes(&asked)) {
-            // perf begins some copies elsewhere, and knows no namesakes: vmlinux.rs counts those.
+            // perf begins some copies elsewhere, and does not distinguish namesakes: tests/vmlinux.rs counts those.
             let Ok(scope) = scope else { continue };
             let parameters = &scope.frames[0].parameters;
             let named = |name: &str| parameters.iter().find(|parameter| parameter.name == name);
@@ -173,7 +173,7 @@ fn parameters_are_where_perf_finds_them() {
     assert!(differences.is_empty(), "{} differences", differences.len());
 }
 
-/// Of copies.c: a description that came from one function's name has that one's variables, whatever else begins there.
+/// In copies.c: a description by one function's name gets its variables, whatever else begins there.
 #[test]
 fn a_copy_is_the_one_that_was_asked_for() {
     let kernel = kernel::Fixture::with_copies().types();
@@ -203,14 +203,14 @@ fn a_copy_is_the_one_that_was_asked_for() {
     let inner = shown(asked("resubmit", 16, None));
     assert_eq!(inner, "positive in checked in resubmit: number the value %rdx + 1");
     assert_eq!(shown(asked("resubmit", 16, Some("positive"))), inner);
-    // Its variables are there only between two statements of one instruction: a constant, and a structure in a register.
+    // Its variables exist only between two statements of one instruction: a constant, and a structure in a register.
     let entered = shown(asked("accessed", 45, Some("young")));
     assert_eq!(entered, "young in accessed: pte in %rbx, shift the constant 5");
     assert_eq!(
         shown(asked("accessed", 0, Some("young"))),
         "the instruction is in no inlined copy of young()"
     );
-    // In the frame: the address is found from where the stack pointer is at each instruction.
+    // In the frame: the address follows from the stack pointer at each instruction.
     let place = |offset, name: &str| match &*kernel.scopes(&[asked("submit", offset, None)])[0] {
         Ok(scope) => scope.find(name).map(Variable::place).unwrap_or_default(),
         Err(why) => why.to_string(),
@@ -222,7 +222,7 @@ fn a_copy_is_the_one_that_was_asked_for() {
     assert_eq!(place(0, "index"), "not available here (live 62-79, 144-149)");
 }
 
-/// The parameters of the copies inside of this one that begin at the same instruction, which perf lists too.
+/// Returns the parameters of the copies inside this one that begin at the same instruction, which perf lists too.
 fn inside(kernel: &Kernel, line: &Line, function: &str) -> Vec<String> {
     let innermost = Site {
         module: "vmlinux".to_owned(),
@@ -235,7 +235,7 @@ fn inside(kernel: &Kernel, line: &Line, function: &str) -> Vec<String> {
     frames.flat_map(|frame| &frame.parameters).map(|parameter| parameter.name.clone()).collect()
 }
 
-/// Which row of the table a parameter belongs to.
+/// Returns the table's row for a parameter.
 fn row(variable: &Variable) -> String {
     match &variable.location {
         Ok(Location::Value(Term::Register(_))) => "in a register".to_owned(),
@@ -250,13 +250,13 @@ fn row(variable: &Variable) -> String {
     }
 }
 
-/// All parameters of all copies of a kernel at their entries: a minute of two processors.
+/// Reads all parameters of all copies of a kernel at their entries; this takes two processors a minute.
 #[test]
 #[ignore = "slow: every copy of a kernel; cargo test --release --test locals -- --ignored --nocapture"]
 fn parameters_of_all_copies() {
     let Some(root) = sysroot() else { return };
     let image = Image::open(&needs::vmlinux(&root).expect("it is there")).expect("a vmlinux");
-    // Every N-th name only: a look that takes seconds.
+    // Every N-th name only, for a run of seconds.
     let every = std::env::var("KINST_EVERY").ok().and_then(|every| every.parse().ok()).unwrap_or(1);
     let names: Vec<String> = dwarf::inline_names(&image).expect("names").into_iter().step_by(every).collect();
     let findings = dwarf::find(&image, &names, false).expect("copies");

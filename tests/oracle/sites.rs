@@ -1,4 +1,4 @@
-//! tests/oracle/sites.rs: sites of inlined functions, in files that gcc and as make and in a kernel's vmlinux.
+//! tests/oracle/sites.rs: sites of inlined functions, in files made by gcc and as, and in a kernel's vmlinux.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -22,7 +22,7 @@ fn index(root: &Path, functions: &[&str]) -> (Arc<Kernel>, DwarfIndex) {
     (kernel, index)
 }
 
-/// `module:caller:offset`, the module only where it is needed.
+/// Returns `module:caller:offset`, with the module only where it is needed.
 fn names(functions: &[FunctionSites]) -> Vec<String> {
     let sites = functions.iter().flat_map(|function| &function.sites);
     sites
@@ -69,7 +69,7 @@ fn every_shape_of_a_copy() {
     }
 }
 
-/// A loop without a branch in it: what it has of places, each fires as often as the others.
+/// A loop without a branch in it: all its places fire equally often.
 #[test]
 fn copies_that_begin_at_one_instruction_are_left_together() {
     let Some(root) = needs::stable() else { return };
@@ -98,7 +98,7 @@ fn names_are_never_a_namesakes() {
     let repeated: BTreeSet<&str> =
         in_module[1..].iter().filter_map(|name| Some(name.rsplit_once(':')?.0)).collect();
     assert_eq!(repeated, BTreeSet::from(["extra_mod:repeated#1", "extra_mod:repeated#2"]));
-    // What is printed means the same when it is pasted.
+    // The printed name means the same when it is pasted.
     let catalog = Catalog::new(kernel, None);
     for name in in_module {
         let [module, function, offset] = name.split(':').collect::<Vec<_>>()[..] else {
@@ -183,7 +183,7 @@ fn the_catalogue_of_a_sysroot() {
     }
 }
 
-/// Addresses at which objdump sees an instruction, by function.
+/// Returns the addresses of objdump's instructions, by function.
 fn objdump(file: &Path) -> BTreeMap<String, BTreeSet<u64>> {
     let text = run("objdump", &["-d", "--no-show-raw-insn", file.to_str().expect("text")]);
     let mut functions: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! tests/oracle/sweep.rs: all inlined functions of a kernel and of a hundred of its modules: each is answered, and each site is
-//! an instruction for objdump.
+//! tests/oracle/sweep.rs: all inlined functions of a kernel and of a hundred of its modules: each lookup succeeds, and
+//! each site is an instruction for objdump.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufRead, BufReader};
@@ -14,16 +14,16 @@ use crate::needs;
 
 const MODULES: usize = 100;
 
-/// A place as objdump has it: section and address.
+/// A place in objdump's terms: section and address.
 type Place = (u32, u64);
 
-/// What objdump says of one file.
+/// objdump's output for one file.
 #[derive(Default)]
 struct Disassembly {
     instructions: HashSet<Place>,
-    /// Behind an instruction that objdump does not know, to the end of the function: there it may be out of step.
+    /// Ranges from an instruction that objdump does not know to the end of the function: there it may be out of step.
     unknown: Vec<(u32, Range<u64>)>,
-    /// By name; several where there are namesakes.
+    /// By name; several if there are namesakes.
     symbols: HashMap<String, Vec<Place>>,
 }
 
@@ -79,7 +79,7 @@ impl Disassembly {
         places.iter().any(inside)
     }
 
-    /// Of a namesake it is enough if one of them has an instruction there.
+    /// Whether there is an instruction; for namesakes one of them suffices.
     fn has(&self, caller: &str, offset: u64) -> bool {
         let name = caller.split_once('#').map_or(caller, |(name, _)| name);
         let places = self.symbols.get(name).map(Vec::as_slice).unwrap_or_default();
@@ -103,13 +103,13 @@ fn lines(path: &Path, what: &str, mut each: impl FnMut(&str)) {
     assert!(objdump.wait().expect("objdump").success());
 }
 
-/// `KINST_SWEEP_KERNEL`, or the stable one.
+/// Returns `KINST_SWEEP_KERNEL`, or the stable kernel.
 fn sysroot() -> Option<PathBuf> {
     let name = std::env::var("KINST_SWEEP_KERNEL").unwrap_or_else(|_| "stable".to_owned());
     needs::kernel(&name)
 }
 
-/// The file of a module with its code; one that is packed is unpacked to `to`.
+/// Returns the file of a module with its code; a packed one is unpacked to `to`.
 fn file_of(root: &Path, release: &str, module: &str, to: &Path) -> Option<PathBuf> {
     if module == "vmlinux" {
         return Some(root.join(format!("usr/lib/debug/boot/vmlinux-{release}")));
@@ -142,9 +142,9 @@ struct Counts {
     returns: usize,
     edges: usize,
     out_of_line: usize,
-    /// Sites in what objdump cannot read.
+    /// Sites in code that objdump cannot read.
     unknown: usize,
-    /// Nothing of it can be traced, by the first words of why.
+    /// Functions that cannot be traced at all, by the first words of the reason.
     without: BTreeMap<String, usize>,
 }
 

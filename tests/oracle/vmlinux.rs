@@ -41,7 +41,7 @@ const FUNCTIONS: [&str; 20] = [
     "spin_lock",
 ];
 
-/// A vmlinux, and what its debug information says of the functions: one walk for all tests.
+/// A vmlinux, and its debug information on the functions: one walk for all tests.
 struct Subject {
     path: PathBuf,
     copies: BTreeMap<String, Vec<InlineCopy>>,
@@ -61,7 +61,8 @@ fn subject() -> Option<&'static Subject> {
     }))
 }
 
-/// `KINST_PERF_SAMPLE` more functions for the comparison with perf, spread over all names; perf takes a second for each.
+/// Returns `KINST_PERF_SAMPLE` more functions to compare with perf, spread over all names; perf takes a second for
+/// each.
 fn sample(vmlinux: &Path) -> BTreeMap<String, Vec<InlineCopy>> {
     let count = std::env::var("KINST_PERF_SAMPLE").ok().and_then(|count| count.parse().ok()).unwrap_or(0);
     if count == 0 {
@@ -75,13 +76,13 @@ fn sample(vmlinux: &Path) -> BTreeMap<String, Vec<InlineCopy>> {
     sample.map(|(name, function)| (name, function.copies)).collect()
 }
 
-/// `KINST_VMLINUX`, or that of the stable kernel.
+/// Returns `KINST_VMLINUX`, or the vmlinux of the stable kernel.
 fn vmlinux() -> Option<PathBuf> {
     let given = std::env::var_os("KINST_VMLINUX").map(PathBuf::from);
     given.or_else(|| needs::vmlinux(&needs::stable()?))
 }
 
-/// Addresses of all symbols, by name.
+/// Returns the addresses of all symbols, by name.
 fn symbols(vmlinux: &Path) -> BTreeMap<String, Vec<u64>> {
     let output = Command::new("nm").arg(vmlinux).output().expect("nm");
     let mut symbols: BTreeMap<String, Vec<u64>> = BTreeMap::new();
@@ -96,7 +97,7 @@ fn symbols(vmlinux: &Path) -> BTreeMap<String, Vec<u64>> {
     symbols
 }
 
-/// What perf would put probes on: how many of its lines say `symbol+offset`. `None`: there is no perf.
+/// Returns the places where perf would put probes: the number of lines for each `symbol+offset`. `None` without perf.
 fn perf(vmlinux: &Path, function: &str) -> Option<BTreeMap<(String, u64), usize>> {
     let arguments = ["probe", "-k", vmlinux.to_str()?, "--max-probes", "100000", "-D", function];
     let output = Command::new("perf").args(arguments).output().ok()?;
@@ -109,7 +110,7 @@ fn perf(vmlinux: &Path, function: &str) -> Option<BTreeMap<(String, u64), usize>
     Some(lines)
 }
 
-/// A function's own name, or that of a clone of all of it.
+/// Whether the symbol is the function's own name, or that of a clone of all of it.
 fn is_instance(symbol: &str, function: &str) -> bool {
     let suffix = symbol.strip_prefix(function);
     suffix.is_some_and(|suffix| {
@@ -126,8 +127,8 @@ fn is_part(symbol: &str, function: &str) -> bool {
         .is_some_and(|suffix| suffix.starts_with(".part.") || suffix.contains(".cold"))
 }
 
-/// The addresses that a line of perf may mean: those of the symbol, and those of its clones, since perf names the
-/// function of the debug information.
+/// Returns the addresses that a line of perf may mean: those of the symbol, and those of its clones, since perf
+/// uses the function's name in the debug information.
 fn places(symbols: &BTreeMap<String, Vec<u64>>, symbol: &str, offset: u64) -> [BTreeSet<u64>; 2] {
     let range = symbols.range(symbol.to_owned()..).take_while(|(name, _)| name.starts_with(symbol));
     let at = |wanted: &dyn Fn(&str) -> bool| -> BTreeSet<u64> {
@@ -137,12 +138,12 @@ fn places(symbols: &BTreeMap<String, Vec<u64>>, symbol: &str, offset: u64) -> [B
     [at(&|name| name == symbol), at(&|name| name != symbol && is_instance(name, symbol))]
 }
 
-/// Why one side has a place that the other has not, or says it in another way.
+/// Why one side has a place that the other does not have, or names it differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     /// perf lists the function's own code too, which fbt serves.
     OutOfLine,
-    /// Functions of one name: perf has a line for each, the same one.
+    /// Functions of one name: perf has the same line for each.
     Namesakes,
     /// perf begins at another instruction of the copy than its DW_AT_entry_pc.
     ElsewhereInCopy,
@@ -150,12 +151,12 @@ enum Class {
     SameAddress,
     /// perf lists the cut-off part of a function (`f.part.0`) too, where no call of it begins.
     Part,
-    /// In a weak function that another definition has replaced: its code is there, but nothing calls it. perf writes its
-    /// name, and so would probe the namesake; ours is no site.
+    /// In a weak function that another definition has replaced: its code exists, but nothing calls it. perf writes
+    /// its name, and so would probe the namesake; we make no site.
     Replaced,
-    /// A call by a macro on the line that defines the function: perf takes it for the function itself.
+    /// A call by a macro on the line that defines the function: perf mistakes it for the function itself.
     OnItsLine,
-    /// perf makes no event of the function at all: its name is too long for one, or it says so.
+    /// perf makes no event for the function at all: its name is too long for one, or perf refuses it.
     PerfRefuses,
 }
 
@@ -174,12 +175,12 @@ impl Class {
     }
 }
 
-/// One function of the table.
+/// The results for one function of the table.
 #[derive(Default)]
 struct Comparison {
-    /// Addresses.
+    /// The number of addresses.
     ours: usize,
-    /// Different lines, and all.
+    /// The number of distinct lines, and of all.
     perf: usize,
     perf_lines: usize,
     common: usize,
@@ -188,10 +189,10 @@ struct Comparison {
     unexplained: Vec<String>,
 }
 
-/// What tells the reasons for a difference.
+/// The data that explains a difference.
 struct Reasons<'i> {
     info: DebugInfo<'i>,
-    /// From, to; by address.
+    /// The ranges of functions as pairs of start and end, sorted by address.
     functions: Vec<(u64, u64)>,
 }
 
@@ -205,7 +206,7 @@ impl Reasons<'_> {
         Reasons { info: DebugInfo::open(image).expect("debug information"), functions }
     }
 
-    /// The function and the offset in it of a copy that is in no function by the symbols.
+    /// Returns the function, and the offset in it, of a copy that is in no function by the symbols.
     fn replaced(&self, copy: &InlineCopy) -> Option<(String, u64)> {
         let after = self.functions.partition_point(|(from, _)| *from <= copy.entry);
         if self.functions[..after].iter().rev().take(9).any(|(_, to)| copy.entry < *to) {
@@ -223,7 +224,7 @@ impl Reasons<'_> {
     }
 }
 
-/// Every line of perf and every copy is common or has its class.
+/// Compares every line of perf and every copy: each is common, has a class, or is unexplained.
 fn compare(
     function: &str,
     copies: &[InlineCopy],
@@ -253,7 +254,7 @@ fn compare(
         for place in &found {
             left.remove(place);
         }
-        // Of a line, one address counts as common; the others are namesakes that the text does not tell.
+        // Of a line, one address counts as common; the others are namesakes that the text does not distinguish.
         comparison.common += usize::from(!found.is_empty());
         if found.len() > *lines {
             comparison.unexplained.push(format!("{} places of ours are {symbol}+{offset}", found.len()));
@@ -279,7 +280,7 @@ fn compare(
             *comparison.only_perf.entry(Class::Replaced).or_default() += 1;
         }
     }
-    // What is left over on both sides may be the same copy, begun at different instructions.
+    // The remaining ones on both sides may be the same copy, with its beginning at different instructions.
     for (symbol, offset, places) in unmatched {
         let inside = |copy: &&InlineCopy| {
             left.contains(&copy.entry)
@@ -372,7 +373,7 @@ fn the_copies_are_those_of_perf() {
     assert!(unexplained.is_empty(), "{unexplained:#?}");
 }
 
-/// Distributions pack it in different formats.
+/// Distributions pack the kernel in different formats.
 #[test]
 fn the_kernel_that_is_booted_tells_its_build_id() {
     for (_, root) in needs::kernels() {
@@ -430,7 +431,7 @@ fn every_site_is_a_probe_at_an_instruction() {
     let marks = callers.marks();
     for function in FUNCTIONS {
         let addresses: BTreeSet<u64> = subject.copies[function].iter().map(|copy| copy.entry).collect();
-        // Where the kernel rewrites what a copy begins with, other places stand in.
+        // If the kernel rewrites the beginning of a copy, other places substitute for it.
         let is_rewritten =
             |entry: &&u64| marks.patched.iter().any(|(start, end)| (*start..*end).contains(*entry));
         let rewritten = addresses.iter().filter(is_rewritten).count();
@@ -448,7 +449,7 @@ fn every_site_is_a_probe_at_an_instruction() {
                     probes.unwrap_or_else(|error| panic!("{site:?}: {} {:?}", error.title, error.notes))
                 };
                 let probes = matches(Description::Site(Box::new(site.clone())));
-                // What -d prints of a site means the same probe.
+                // The name that -d prints for a site means the same probe.
                 assert_eq!(probes, matches(Description::Fields(Box::new(site.fields()))));
                 assert_eq!(probes.len(), 1, "{site:?} is not one place: {probes:?}");
                 let address = probes[0].place.func().expect("an instruction") + site.offset;
@@ -464,7 +465,7 @@ fn every_site_is_a_probe_at_an_instruction() {
     kernel.take_remarks().iter().for_each(|remark| println!("{remark}"));
 }
 
-/// What a symbolizer says of each address: function and file:line, the innermost first.
+/// Returns a symbolizer's answer for each address: function and file:line, the innermost first.
 fn symbolizer(command: &[&str], vmlinux: &Path, addresses: &[u64]) -> Vec<Vec<(String, String)>> {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let text: String = addresses.iter().map(|address| format!("{address:#x}\n")).collect();
@@ -492,7 +493,7 @@ fn symbolizer(command: &[&str], vmlinux: &Path, addresses: &[u64]) -> Vec<Vec<(S
     answers
 }
 
-/// The same from us.
+/// Returns our answer in the same form.
 fn our_frames(info: &DebugInfo<'_>, address: u64) -> Vec<(String, String)> {
     let body = info.body_at(address).expect("frames");
     let lines = info.lines_at(address).expect("lines");
@@ -506,7 +507,7 @@ fn our_frames(info: &DebugInfo<'_>, address: u64) -> Vec<(String, String)> {
     answer
 }
 
-/// `??` and 0 of binutils are what is not known.
+/// Whether two places are the same; `??` and 0 of binutils are unknown parts.
 fn same_place(theirs: &str, ours: &str) -> bool {
     let (Some((their_file, their_line)), Some((our_file, our_line))) =
         (theirs.rsplit_once(':'), ours.rsplit_once(':'))
@@ -546,15 +547,15 @@ fn frames_and_lines_are_those_of_addr2line() {
         let ours = our_frames(&info, *address);
         frames += ours.len();
         deepest = deepest.max(ours.len());
-        // Assembly, and functions that the compiler found to be the same as another one: they have a symbol and
-        // lines, and no entry; binutils takes the symbol.
+        // Assembly, and functions that the compiler merged with identical ones: they have a symbol and lines, but
+        // no entry; binutils uses the symbol.
         if ours.is_empty() && theirs.len() == 1 {
             nameless += 1;
         } else if !are_same(&ours, &theirs) {
             different.push((*address, ours, theirs));
         }
     }
-    // Where the line is that of an inlined macro or header, binutils may name the unit's file.
+    // If the line is that of an inlined macro or header, binutils may name the unit's file.
     let asked: Vec<u64> = different.iter().map(|(address, ..)| *address).collect();
     let llvm = ["llvm-symbolizer", "--addresses", "--inlines", "--output-style=GNU", "-e"];
     let second = symbolizer(&llvm, &subject.path, &asked);

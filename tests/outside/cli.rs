@@ -1,5 +1,5 @@
-//! tests/outside/cli.rs: the commands dtrace and inlinecall as a user runs them, on a machine without the kernel module: exit
-//! statuses, what is on standard output, what is on standard error.
+//! tests/outside/cli.rs: the commands dtrace and inlinecall as a user runs them, without the kernel module: exit statuses,
+//! standard output and standard error.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -38,7 +38,7 @@ fn inlinecall(arguments: &[&str]) -> Ran {
     run(env!("CARGO_BIN_EXE_inlinecall"), arguments)
 }
 
-/// It fails with this status, says all of this on standard error and nothing on standard output.
+/// Checks that the command fails with this status, with all of this on standard error and nothing on standard output.
 #[track_caller]
 fn refused(arguments: &[&str], status: i32, says: &[&str]) {
     let ran = dtrace(arguments);
@@ -50,7 +50,7 @@ fn refused(arguments: &[&str], status: i32, says: &[&str]) {
     assert!(ran.stderr.starts_with("dtrace: "), "{}", ran.stderr);
 }
 
-/// It succeeds, and is silent on standard error.
+/// Checks that the command succeeds with nothing on standard error; returns its output.
 #[track_caller]
 fn accepted(arguments: &[&str]) -> String {
     let ran = dtrace(arguments);
@@ -63,7 +63,7 @@ fn support(name: &str) -> String {
     path.to_str().expect("UTF-8").to_owned()
 }
 
-/// A file in a folder of its own, with this text.
+/// Makes a file with this text in a directory of its own.
 fn file(name: &str, text: &str) -> (tempfile::TempDir, String) {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join(name);
@@ -93,7 +93,7 @@ fn usage() {
     assert!(accepted(&["-x", "help"]).contains("bufsize"));
 }
 
-/// Every option of the manual works with -e, where it has a meaning there, or says that it does not.
+/// Every option of the manual works with -e, if it has a meaning there, or is refused with a message.
 #[test]
 fn every_option_works_or_is_refused() {
     let (_dir, script) = file("s.d", "BEGIN { trace($1 + VALUE); trace($$2); }\n");
@@ -125,7 +125,8 @@ fn every_option_works_or_is_refused() {
     refused(&["-e", "-n", "BEGIN { getf(1); }"], 1, &["getf() does not exist on Linux"]);
 }
 
-/// -L and syslibdir: in the order of their dependencies; what is not met is left out, what is wrong is named.
+/// -L and syslibdir: libraries are read in the order of their dependencies; one with an unmet dependency is left
+/// out, one with an error is named.
 #[test]
 fn libraries_of_a_directory_are_read() {
     let (dir, path) = file("b.d", "#pragma D depends_on library a.d\ninline int twice[int x] = x + one;\n");
@@ -143,11 +144,11 @@ fn libraries_of_a_directory_are_read() {
     refused(&["-L", folder, "-e", "-n", "BEGIN"], 1, &["failed to compile library", "d.d\", line 1: "]);
 }
 
-/// Those that come with the compiler, read from a directory, where nothing is left out quietly.
+/// The built-in libraries, read from a directory, where none is left out silently.
 #[test]
 fn every_library_fits_every_kernel() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dlib");
-    // Of these two one fits a kernel.
+    // Of these two, one fits each kernel.
     let alternatives = ["iofile.d", "iofile_union.d"];
     for (kernel, root) in needs::kernels() {
         let fits = alternatives.map(|left_out| {
@@ -168,7 +169,7 @@ fn every_library_fits_every_kernel() {
     }
 }
 
-/// A file is rewritten only if it reads; what it says stays.
+/// A file is rewritten only if it parses; its meaning stays.
 #[test]
 fn fmt_rewrites_a_script() {
     let (_dir, script) = file("s.d", "BEGIN{x=1;/* one */exit(0)}\n");
@@ -180,7 +181,7 @@ fn fmt_rewrites_a_script() {
     assert_eq!(std::fs::read_to_string(&script).unwrap(), "BEGIN { x = ; }\n");
 }
 
-/// What a newcomer gets wrong first: the place, the reason, and what to write instead.
+/// Common first errors of new users are reported with the place, the reason, and what to write instead.
 #[test]
 fn mistakes_are_explained() {
     refused(
@@ -209,7 +210,7 @@ fn mistakes_are_explained() {
     assert_eq!((&object["tag"], &object["labels"][0]["column"]), (&"D_SYNTAX".into(), &13.into()));
 }
 
-/// Tracing needs the module: said at once, with what to do.
+/// Tracing needs the module: its absence is reported at once, with help.
 #[test]
 fn without_the_module() {
     if Path::new("/dev/dtrace/kinst").exists() {
@@ -237,7 +238,7 @@ fn the_program_after_sugar_is_printed() {
     );
     assert!(text.contains("this->%condition_2 = this->%condition_1 && pid == 7;"), "{text}");
     assert!(text.contains("x = (1 + 2) * 0x10;"), "{text}");
-    // What is printed can be run, and prints itself.
+    // The output can be run, and prints itself.
     assert_eq!(accepted(&["-edn", &text]), text);
     let plain = accepted(&[
         "-edn",
@@ -302,7 +303,7 @@ fn refused_by_cpp(script: &str) {
     assert!(ran.stderr.contains("Preprocessor failed to process input program"), "{}", ran.stderr);
 }
 
-/// A sysroot with a small program as its kernel.
+/// Makes a sysroot with a small program as its kernel.
 fn sysroot() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a directory");
     let boot = dir.path().join("usr/lib/debug/boot");
@@ -340,7 +341,7 @@ fn a_kernel_under_a_sysroot() {
     assert!(ran.status == 0 && ran.stdout.contains("\nkinst::one:"), "{}{}", ran.stdout, ran.stderr);
 }
 
-/// What was indexed is asked for by name, by glob, and not at all.
+/// After indexing: lookups by name, by glob, and without an index.
 #[test]
 fn the_index_of_a_sysroot() {
     let dir = sysroot();
@@ -372,7 +373,7 @@ fn the_index_of_a_sysroot() {
     let (status, none, said) = run(&["-x", "maxprobes=2", "-edn", "kinst::*e*:entry"]);
     assert_eq!((status, none.as_str()), (Some(1), ""));
     assert!(said.contains("option maxprobes allows 2") && said.contains("-x maxprobes="), "{said}");
-    // Nowhere to keep it.
+    // There is no place to keep it.
     std::fs::remove_dir_all(&cache).expect("a directory of ours");
     std::fs::write(&cache, "").expect("a file");
     let (status, _, said) = run(&["--index"]);
@@ -380,7 +381,7 @@ fn the_index_of_a_sysroot() {
     assert_eq!(run(&leaf).0, Some(0), "it is done without");
 }
 
-/// What each program of the command line depends on, then each of its descriptions.
+/// The report covers each program of the command line, then each of its descriptions.
 #[test]
 fn stability_is_reported() {
     let three = |names: &str, data: &str, class: &str| {
@@ -424,7 +425,7 @@ fn stability_is_reported() {
     }
 }
 
-/// What a user reads of a probe that is not there.
+/// The message to the user about a probe that does not exist.
 #[test]
 fn no_such_probe() {
     let dir = sysroot();
@@ -481,7 +482,7 @@ fn inlinecall_prints_the_boundaries() {
         ));
     }
     places.sort();
-    // The lines of calls.c: leaf() is called by one(), and twice by middle(), which two() has inlined.
+    // The lines of calls.c: leaf() is called by one(), and twice by middle(), which is inlined in two().
     assert_eq!(places, [("one", "24"), ("two", "16"), ("two", "16")]);
     let ran = inlinecall(&["--json", "leaf", program]);
     assert_eq!((ran.status, ran.stderr.as_str(), ran.stdout.lines().count()), (0, "", 3));

@@ -1,4 +1,4 @@
-//! tests/outside/debuginfod.rs: debug information from a server, which is asked only by those who name one.
+//! tests/outside/debuginfod.rs: debug information from a server, which is queried only if the user names one.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,7 +14,7 @@ static inline __attribute__((always_inline)) int inner(int x) { __asm__ volatile
 int main(int argc, char **argv) { (void)argv; return inner(argc); }
 ";
 
-/// Serves one file by its build id; other requests it does not know.
+/// Serves one file by its build id; other requests get 404.
 fn serve(id: String, file: PathBuf) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -48,7 +48,7 @@ fn run(program: &str, arguments: &[&str], urls: &str, home: &Path) -> Output {
     command.output().expect("the program")
 }
 
-/// A program with this build id.
+/// Builds a program with this build id.
 fn build(dir: &Path, id: &str) -> PathBuf {
     let (source, path) = (dir.join("small.c"), dir.join("small"));
     std::fs::write(&source, SOURCE).expect("a file");
@@ -99,7 +99,7 @@ fn a_server_that_does_not_have_it_or_is_not_there() {
     let stripped = dir.path().join("stripped");
     Command::new("strip").arg("-o").args([&stripped, &whole]).status().expect("strip");
     let stripped = stripped.to_str().expect("UTF-8");
-    // The client remembers for a while what a server did not have.
+    // The client remembers for a while what a server did not have; each run gets a cache of its own.
     let said = |urls: &str| {
         let home = tempfile::tempdir().expect("a directory");
         let output = run(env!("CARGO_BIN_EXE_inlinecall"), &["inner", stripped], urls, home.path());
@@ -112,7 +112,7 @@ fn a_server_that_does_not_have_it_or_is_not_there() {
     assert!(nobody.contains("debuginfod has no answer"), "{nobody}");
 }
 
-/// A kernel as boot loaders get it, with a packed program in it.
+/// Makes a kernel in the form that boot loaders read, with a packed program in it.
 fn bootable(program: &Path, to: &Path) {
     let packed = Command::new("gzip").arg("-c").arg(program).output().expect("gzip").stdout;
     let mut file = vec![0; 5 * 512];
@@ -121,7 +121,7 @@ fn bootable(program: &Path, to: &Path) {
     std::fs::write(to, [file, packed].concat()).expect("a file");
 }
 
-/// A tree with nothing but what is booted: it tells the build id.
+/// A tree with only a bootable kernel, which contains the build id.
 #[test]
 fn a_kernel_under_a_sysroot() {
     if !needs::program("debuginfod-find") {
@@ -143,7 +143,7 @@ fn a_kernel_under_a_sysroot() {
     assert!(!text(&without.stderr).contains("debuginfod"), "nobody is asked unless told");
     let nobody = dtrace("http://127.0.0.1:9");
     assert!(text(&nobody.stderr).contains("debuginfod has no answer"), "{}", text(&nobody.stderr));
-    // What was not there then is looked for again.
+    // A file that was missing before is looked up again.
     let urls = serve(id.clone(), whole);
     let with = dtrace(&urls);
     let said = text(&with.stderr);
@@ -153,7 +153,7 @@ fn a_kernel_under_a_sysroot() {
     assert!(text(&dtrace(&urls).stdout).starts_with("kinst:vmlinux:main:"), "kept");
 }
 
-/// A file with the build id of the kernel that runs these tests.
+/// A server has a file with the build id of the kernel that runs these tests.
 #[test]
 fn the_running_kernel() {
     if !needs::program("debuginfod-find") {

@@ -1,9 +1,9 @@
-//! tests/outside/hostile.rs: texts that nobody means well by end in an error, not in a crash or in swap.
+//! tests/outside/hostile.rs: malicious texts end in an error, not in a crash or in swap.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What `dtrace -e` says of a file with this text; it exits with an error.
+/// Compiles a file with this text, which must fail; returns the output of `dtrace -e`.
 fn refused(name: &str, text: &[u8], options: &[&str]) -> String {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(name);
@@ -12,7 +12,7 @@ fn refused(name: &str, text: &[u8], options: &[&str]) -> String {
 }
 
 fn compile(path: &Path, options: &[&str]) -> String {
-    // The running kernel's types are left out of it.
+    // Leaves out the running kernel's types.
     let empty = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_dtrace"))
         .args(["-xerrtags", "-e", "--sysroot"])
@@ -84,7 +84,7 @@ fn definitions_of_themselves() {
     }
 }
 
-/// Inlines that double each other end where the tree is too large, not where memory ends.
+/// Inlines that double each other end at the limit on the tree, not when memory runs out.
 #[test]
 fn definitions_that_grow() {
     let mut text = "inline int f0 = pid + pid;\n".to_owned();
@@ -94,7 +94,7 @@ fn definitions_that_grow() {
     refused("grow.d", (text + "BEGIN { trace(f63); }\n").as_bytes(), &[]);
 }
 
-/// Each struct has two of the one before: 2^59 in all, in a text of two lines.
+/// Each struct contains the previous one twice: 2^59 in all, in a text of two lines.
 #[test]
 fn a_struct_of_structs_of_structs() {
     let twice = |level: usize| format!("struct s{level} {{ struct s{} a, b; }}; ", level - 1);

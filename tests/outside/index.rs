@@ -1,4 +1,4 @@
-//! tests/outside/index.rs: the indices on disk: they say what the debug information says, and a damaged one is never believed.
+//! tests/outside/index.rs: the indices on disk: they agree with the debug information, and damaged ones are never used.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -12,7 +12,7 @@ use crate::sysroot::{run, sysroot};
 
 const FUNCTIONS: [&str; 5] = ["inl", "in_twice", "aliased", "in_module", "no_such_function"];
 
-/// What is known of each function, with or without indices.
+/// The answers for each function, with or without indices.
 type Answers = BTreeMap<(&'static str, bool), Result<Vec<FunctionSites>, String>>;
 
 fn answers(root: &Path, cache: Option<&Path>) -> Answers {
@@ -88,7 +88,7 @@ fn an_index_of_another_file_is_not_taken() {
     let files = files(cache.path());
     let sites: Vec<&PathBuf> =
         files.iter().filter(|file| file.extension().is_some_and(|ext| ext == "sites")).collect();
-    // Each under the other's name.
+    // Swap the files' contents.
     let (one, other) = (fs::read(sites[0]).expect("a file"), fs::read(sites[1]).expect("a file"));
     fs::write(sites[0], &other).expect("a file");
     fs::write(sites[1], &one).expect("a file");
@@ -106,7 +106,7 @@ fn a_changed_module_is_seen() {
     assert_eq!(without, answers(root.path(), None));
 }
 
-/// Where copies are left is told by the instructions: an answer without them is not kept.
+/// The exits of copies come from the instructions: an answer without them is not kept.
 #[test]
 fn a_module_without_its_code_is_asked_again() {
     let (root, cache) = (sysroot(), tempfile::tempdir().expect("a directory"));
@@ -129,7 +129,7 @@ fn a_module_without_its_code_is_asked_again() {
     assert_eq!(kept().count(), 2);
 }
 
-/// What others can write is not read, and not written to.
+/// Files that others can write are neither read nor written to.
 #[test]
 fn what_others_can_write_is_not_believed() {
     let (root, cache) = (sysroot(), tempfile::tempdir().expect("a directory"));
@@ -169,7 +169,7 @@ fn several_at_once_make_one_index() {
     assert_eq!(files(cache.path()).len(), 3, "no file is left beside");
 }
 
-/// A name in Rust, `eq<[u8]>`, has characters that mean something in a glob.
+/// A Rust name, `eq<[u8]>`, has characters with a meaning in globs.
 #[test]
 fn a_name_may_look_like_a_glob() {
     let root = sysroot();

@@ -1,10 +1,10 @@
-//! tests/outside/required.rs: a test that cannot run is a failure where all is required, and is counted elsewhere.
+//! tests/outside/required.rs: a test that cannot run is a failure where everything is required, and is counted elsewhere.
 
 use std::process::{Command, Output};
 
 use crate::needs;
 
-/// Runs one of the two below as `cargo test` does, in an environment of its own.
+/// Runs one of the two tests below like `cargo test`, in an environment of its own.
 fn run(test: &str, environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(["--ignored", "--exact", test]).env_remove("KINST_REQUIRE").env_remove("KINST_KERNELS");

@@ -1,6 +1,6 @@
-//! tests/support/btf.rs: the records of a file of types, found without our own reader.
+//! tests/support/btf.rs: the records of a BTF file, found without our own reader.
 
-/// Where each record's head is in the file, and its second word: an own walk, by the kernel's documentation.
+/// Returns the position of each record's header and its second word, walking by the kernel's documentation.
 pub fn records(btf: &[u8]) -> Vec<(usize, u32)> {
     let word = |at: usize| u32::from_le_bytes(btf[at..at + 4].try_into().unwrap());
     let start = (word(4) + word(8)) as usize;

@@ -1,4 +1,4 @@
-/* Functions that are inlined, at lines that the test knows: keep the numbers. */
+/* calls.c: inlined functions at line numbers that the tests contain: keep the numbers. */
 #define INLINE static inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline))
 extern int printf(const char *, ...);

@@ -1,6 +1,6 @@
 /*
- * tests/support/copies.c: inlined copies with variables in all kinds of places. The tests assemble copies.s, which is this as
- * gcc 12 makes it, so that offsets do not depend on the compiler that is there:
+ * tests/support/copies.c: inlined copies with variables in all kinds of places. The tests assemble copies.s, which is
+ * gcc 12's output for this file, so that offsets do not depend on the installed compiler:
  *
  *   gcc -O2 -gdwarf-5 -fcf-protection=none -fno-asynchronous-unwind-tables -fno-stack-protector -S -o copies.s copies.c
  */
@@ -28,7 +28,7 @@ extern void effect(void *, long);
 extern size_t length(const char *);
 static int calls;
 
-/* Nested in `checked`, and begins where that begins. */
+/* Nested in `checked`, and begins at the same instruction. */
 static inline __attribute__((always_inline)) int positive(long number)
 {
 	if (number < 0)
@@ -88,7 +88,7 @@ unsigned long accessed(pte_t *table, unsigned long address)
 	return young(pte, 5) + size;
 }
 
-/* Larger than any value that a program may hold, and not everywhere. */
+/* Larger than any value that a program may hold, and not available everywhere. */
 struct table {
 	char rows[20000];
 };

@@ -1,4 +1,4 @@
-//! tests/support/exhaust.rs: all that there is to ask of a kernel's types.
+//! tests/support/exhaust.rs: all queries for a kernel's types.
 
 use kinst::knowledge::{Files, Knowledge};
 use kinst::parser::ast::TagKind;
@@ -6,7 +6,7 @@ use kinst::types::{KernelTypes, Layout, Tagged, Type, TypeSource};
 
 const LAYOUT: Layout = Layout { strsize: 256 };
 
-/// Asks for the names that the fixture has, and for those that the types themselves have.
+/// Looks up the fixture's names, and those that the types themselves have.
 pub fn exhaust(types: &Knowledge<impl Files>) {
     let names: Vec<String> = types.names().iter().map(|name| (*name).to_owned()).collect();
     let own = ["task_struct", "qstr", "file", "path", "nowhere", "state", "pid_type", "list_head", "dentry"];

@@ -1,4 +1,4 @@
-//! tests/support/kernel.rs: a kernel without a machine: its BTF and debug information are those of types.c, as gcc makes them.
+//! tests/support/kernel.rs: a fixture in place of a kernel: its BTF and debug information are gcc's of types.c.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ use kinst::glob::Pattern;
 use kinst::knowledge::{Files, Knowledge, Located};
 use kinst::probe::{Description, Fields, Site};
 
-/// The object file that gcc makes of types.c, with BTF (-gbtf) or with DWARF (-gdwarf-5).
+/// Returns gcc's object file of types.c, with BTF (-gbtf) or with DWARF (-gdwarf-5).
 pub fn object(format: &str) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let (source, path) = (dir.path().join("types.c"), dir.path().join("types.o"));
@@ -22,12 +22,12 @@ pub fn object(format: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap()
 }
 
-/// None where the file makes no sense at all.
+/// Parses an image; `None` if the file is entirely invalid.
 pub fn image(object: Vec<u8>) -> Option<Image> {
     Image::parse(Path::new("types.o"), Bytes::Owned(object)).ok()
 }
 
-/// The object file of copies.c.
+/// Returns the object file of copies.c.
 #[allow(dead_code, reason = "not all who share this file trace copies")]
 pub fn copies() -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
@@ -41,12 +41,12 @@ pub fn copies() -> Vec<u8> {
 static BTF: LazyLock<Vec<u8>> =
     LazyLock::new(|| image(object("-gbtf")).unwrap().debug_section(".BTF").unwrap().into_owned());
 
-/// The BTF of types.c.
+/// Returns the BTF of types.c.
 pub fn btf() -> Vec<u8> {
     BTF.clone()
 }
 
-/// A kernel that has what is filled in here.
+/// A kernel with the parts that are filled in here.
 #[derive(Default)]
 pub struct Fixture {
     pub btf: Option<Vec<u8>>,
@@ -59,13 +59,13 @@ impl Fixture {
         Fixture { btf: Some(btf()), ..Fixture::default() }
     }
 
-    /// The functions of copies.c, with types from BTF too, as far as that has them.
+    /// Makes a fixture with the functions of copies.c, and also types from BTF, as far as it has them.
     #[allow(dead_code, reason = "not all who share this file trace copies")]
     pub fn with_copies() -> Fixture {
         Fixture { debug: image(copies()), ..Fixture::with_btf() }
     }
 
-    /// `format` is gcc's: -gdwarf-5, -gdwarf-4.
+    /// Makes a fixture with debug information; `format` is gcc's: -gdwarf-5, -gdwarf-4.
     #[allow(dead_code, reason = "the snapshots need no debug information")]
     pub fn with_debug(format: &str) -> Fixture {
         Fixture { debug: image(object(format)), ..Fixture::default() }
@@ -76,7 +76,7 @@ impl Fixture {
     }
 }
 
-/// How far the fixture was moved when it was loaded.
+/// The distance by which the fixture was moved when it was loaded.
 const SLIDE: u64 = 0xffff_ffff_8000_0000;
 
 /// Name, address, and whether it is a function; the last one is not in types.c.
@@ -115,7 +115,7 @@ impl Files for Fixture {
         })
     }
 
-    /// Those of fbt, at the functions of types.c and one in assembly, where the kernel has types.
+    /// Returns the probes of fbt, at the functions of types.c and one in assembly, if the kernel has types.
     fn probes(&self, description: &Description) -> Vec<Fields> {
         let Description::Fields(wanted) = description else { return Vec::new() };
         let matches = |pattern: &str, name: &str| Pattern::new(pattern).matches(name);
@@ -135,7 +135,7 @@ impl Files for Fixture {
         named.map(probe).collect()
     }
 
-    /// One, of a function that is known, by its offset.
+    /// Returns one instruction, by its offset, if the function is known.
     fn instructions(&self, description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
         let Fields { module, function, name, .. } = description;
         let known = self.debug.as_ref().is_some_and(|image| image.symbol(function).is_some());

@@ -1,15 +1,16 @@
-//! tests/support/needs.rs: what tests need of the machine. A test that cannot run without it says so here, and returns: with
-//! `KINST_REQUIRE=1` that is a failure; else a line in the file that `KINST_SKIPPED` names, which `cargo xtask test` counts.
+//! tests/support/needs.rs: what tests need of the machine. A test that cannot run without it reports that here, and
+//! returns: with `KINST_REQUIRE=1` that is a failure; else a line in the file that `KINST_SKIPPED` names, which
+//! `cargo xtask test` counts.
 
 #![allow(dead_code, reason = "each test needs some of it")]
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What brings programs and kernels.
+/// The command that installs programs and kernels.
 const SETUP: &str = "cargo xtask setup";
 
-/// The one way not to run: `what` is missing, and `how` brings it.
+/// Reports that a test cannot run: `what` is missing, and `how` provides it. There is no other way to skip a test.
 #[track_caller]
 pub fn missing(what: &str, how: &str) {
     let required = std::env::var("KINST_REQUIRE").is_ok_and(|value| !value.is_empty() && value != "0");
@@ -18,13 +19,13 @@ pub fn missing(what: &str, how: &str) {
     eprintln!("skipped: {test}: no {what} ({how})");
     if let Some(path) = std::env::var_os("KINST_SKIPPED") {
         let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
-        // One write a line: tests run side by side.
+        // Each line is written at once, as tests run in parallel.
         let line = format!("{what}\t{how}\t{test}\n");
         file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the file that KINST_SKIPPED names");
     }
 }
 
-/// A test has a thread of its own, named after it, or is the only one of its process, which is told to run it.
+/// Returns the test's name: it has a thread named after it, or is the only one of its process, whose argument names it.
 fn name_of_the_test() -> String {
     let thread = std::thread::current().name().filter(|name| *name != "main").map(str::to_owned);
     let argument = || std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
@@ -42,13 +43,13 @@ pub fn program(name: &str) -> bool {
     there
 }
 
-/// The kernel that all tests look into.
+/// Returns the kernel that all tests use.
 #[track_caller]
 pub fn stable() -> Option<PathBuf> {
     kernel("stable")
 }
 
-/// The sysroot of `stable`, `backports` or `sid`, with debug information.
+/// Returns the sysroot of `stable`, `backports` or `sid`, with debug information.
 #[track_caller]
 pub fn kernel(name: &str) -> Option<PathBuf> {
     let root = installed(name);
@@ -58,7 +59,7 @@ pub fn kernel(name: &str) -> Option<PathBuf> {
     root
 }
 
-/// The kernels that `KINST_KERNELS` names; without it all that are there, of which the stable one has to be.
+/// Returns the kernels that `KINST_KERNELS` names; without it all installed ones, of which the stable one is required.
 #[track_caller]
 pub fn kernels() -> Vec<(&'static str, PathBuf)> {
     let named = std::env::var("KINST_KERNELS").ok();
@@ -74,7 +75,7 @@ pub fn kernels() -> Vec<(&'static str, PathBuf)> {
     all.collect()
 }
 
-/// The decoder of instructions in the kernel's sources.
+/// Returns the instruction decoder from the kernel's sources.
 #[track_caller]
 pub fn decoder() -> Option<PathBuf> {
     let dir = cache().map(|cache| cache.join("decoder")).filter(|dir| dir.join(".complete").exists());
@@ -84,7 +85,7 @@ pub fn decoder() -> Option<PathBuf> {
     dir
 }
 
-/// The kernel with its debug information.
+/// Returns the kernel with its debug information.
 pub fn vmlinux(root: &Path) -> Option<PathBuf> {
     let boot = std::fs::read_dir(root.join("usr/lib/debug/boot")).ok()?;
     let mut files = boot.flatten().map(|entry| entry.path());
@@ -95,7 +96,7 @@ fn installed(name: &str) -> Option<PathBuf> {
     Some(cache()?.join("kernels").join(name)).filter(|root| vmlinux(root).is_some())
 }
 
-/// What `cargo xtask setup` fills.
+/// Returns the directory that `cargo xtask setup` fills.
 fn cache() -> Option<PathBuf> {
     std::env::var_os("KINST_CACHE").map(PathBuf::from).or_else(|| {
         let home = PathBuf::from(std::env::var_os("HOME")?);

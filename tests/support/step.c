@@ -1,6 +1,6 @@
 /*
- * step.c: executes a program instruction by instruction, and counts. step SITES PROGRAM: a site is a line with an address,
- * or two for the way from one instruction to the other. Only what stands between the program's two int3 counts.
+ * step.c: single-steps a program and counts hits. step SITES PROGRAM: a site is a line with an address, or with two for
+ * the edge from one instruction to the other. Only the code between the program's two int3 counts.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 static struct site {
 	unsigned long from, to;
 	unsigned long hits;
-	int next; /* of those with the same hash */
+	int next; /* the next one with the same hash */
 } sites[MAX];
 static int nsites, heads[MAX];
 
@@ -51,7 +51,7 @@ static void count(unsigned long before, unsigned long at)
 	for (i = heads[hash(at)]; i; i = sites[i].next) {
 		struct site *site = &sites[i];
 
-		/* A repeated string instruction is stepped through many times. */
+		/* A repeated string instruction takes many steps. */
 		if (site->to ? site->from == before && site->to == at : site->from == at && before != at)
 			site->hits++;
 	}

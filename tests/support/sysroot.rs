@@ -14,7 +14,7 @@ pub fn run(program: &str, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// A sysroot with a "kernel" that is a small program, and a module `extra-mod`.
+/// Makes a sysroot with a small program as its kernel, and a module `extra-mod`.
 pub fn sysroot() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a directory");
     let place = |path: &str| {

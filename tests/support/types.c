@@ -1,4 +1,4 @@
-/* tests/support/types.c: a small kernel of types: what the tests' BTF and debug information are made from. */
+/* tests/support/types.c: types of a small kernel: the source of the tests' BTF and debug information. */
 
 typedef unsigned int u32;
 typedef unsigned char u8;
@@ -63,7 +63,7 @@ struct task_struct {
 	struct list_head children, tasks[2];
 	char comm[16];
 	bool_t flag;
-	int matrix[3][3]; /* gcc before 14 has the dimensions of BTF the wrong way round */
+	int matrix[3][3]; /* gcc before 14 writes the dimensions to BTF in reverse order */
 	double load;
 	union {
 		void *stack;

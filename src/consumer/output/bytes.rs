@@ -2,7 +2,7 @@
 
 use super::Text;
 
-/// How a value by reference is shown.
+/// How a by-reference value is shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
     pub quiet: bool,
@@ -12,7 +12,7 @@ pub struct Style {
     pub utf8: bool,
 }
 
-/// A string: what stands before the first NUL.
+/// Prints a string, up to its first NUL.
 pub fn string(out: &mut Text, value: &[u8], width: usize, style: Style) {
     let text = until_nul(value);
     if style.raw || !printable(text, style.utf8) {
@@ -21,7 +21,7 @@ pub fn string(out: &mut Text, value: &[u8], width: usize, style: Style) {
     field(out, text, width, style.quiet);
 }
 
-/// Bytes of no known meaning: as a string if they can only be one, else as a dump.
+/// Prints bytes of unknown meaning: as a string if they can only be one, else as a dump.
 pub fn array(out: &mut Text, value: &[u8], width: usize, style: Style) {
     if value.is_empty() {
         return;
@@ -35,7 +35,7 @@ pub fn array(out: &mut Text, value: &[u8], width: usize, style: Style) {
     field(out, text, width, style.quiet && terminated);
 }
 
-/// Sixteen bytes a row, after a heading of their columns.
+/// Dumps sixteen bytes per row, after a heading for their columns.
 pub fn dump(out: &mut Text, value: &[u8]) {
     const COLUMNS: &[u8; 16] = b"0123456789abcdef";
     out.str("\n           ");
@@ -70,7 +70,7 @@ fn field(out: &mut Text, text: &[u8], width: usize, bare: bool) {
     }
 }
 
-/// Printable, white space, backspace or bell: what dtrace takes for text.
+/// Whether dtrace would treat the bytes as text: printable, white space, backspace or bell.
 fn printable(text: &[u8], utf8: bool) -> bool {
     let ascii = |byte: u8| matches!(byte, 0x20..=0x7e | 0x07..=0x0d);
     if utf8 && let Ok(text) = std::str::from_utf8(text) {

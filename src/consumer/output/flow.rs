@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-/// What a row of -F starts with, and how deep it stands.
+/// The prefix of a row of -F, and its depth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     pub indent: usize,
     pub prefix: &'static str,
-    /// Not an entry or a return: the probe's name is shown too.
+    /// Whether the probe's name is shown too, as for rows other than entries and returns.
     pub named: bool,
 }
 
@@ -20,12 +20,13 @@ pub struct Flow {
 #[derive(Debug, Default)]
 struct Cpu {
     indent: usize,
-    /// The probe of the record before, and its time: rows of one firing go deeper once.
+    /// The probe of the previous record, and its time: rows of one firing indent only once.
     last: Option<(u32, u64)>,
 }
 
 impl Flow {
-    /// `probe` numbers the probe, `timestamp` the firing; a clause after the first of a firing is not a step.
+    /// Returns the row of a record. `probe` identifies the probe, `timestamp` the firing; only its first clause is
+    /// a step.
     pub fn row(&mut self, cpu: u32, probe: u32, timestamp: u64, provider: &str, name: &str) -> Row {
         let cpu = self.cpus.entry(cpu).or_default();
         let again = cpu.last.is_some_and(|last| last == (probe, timestamp));

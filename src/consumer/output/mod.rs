@@ -1,4 +1,4 @@
-//! consumer/output/: how records look as text.
+//! consumer/output/: formatting of records as text.
 
 pub mod bytes;
 pub mod flow;
@@ -6,7 +6,7 @@ pub mod quantize;
 pub mod shape;
 pub mod stack;
 
-/// Text on its way out. Bytes, not a `String`: what a program traces need not be UTF-8.
+/// Text to be written. It holds bytes, as what a program traces need not be UTF-8.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
     bytes: Vec<u8>,
@@ -18,7 +18,7 @@ impl Text {
     }
 
     pub fn put(&mut self, arguments: std::fmt::Arguments<'_>) {
-        // Writing to a Vec has no error to report.
+        // Writing to a Vec cannot fail.
         let _ = std::io::Write::write_fmt(&mut self.bytes, arguments);
     }
 
@@ -30,7 +30,7 @@ impl Text {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// `bytes` in a field of at least `width` columns, a byte being one.
+    /// Adds `bytes` in a field of at least `width` columns, counting a byte as a column.
     pub fn padded(&mut self, bytes: &[u8], width: usize, left: bool) {
         let pad = width.saturating_sub(bytes.len());
         if !left {

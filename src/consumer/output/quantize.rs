@@ -3,16 +3,16 @@
 use super::Text;
 use crate::dif::layout::{Llquantize, Lquantize};
 
-/// Buckets of quantize(): 63 negative powers of two, zero, 63 positive ones.
+/// The buckets of quantize(): 63 negative powers of two, zero, 63 positive ones.
 pub const BUCKETS: usize = 127;
 const ZERO: usize = 63;
 
-/// How counts become numbers and bars.
+/// The scale of counts as numbers and bars.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    /// Counts are divided by it when they are printed.
+    /// The divisor of counts when they are printed.
     pub normal: i64,
-    /// The option aggzoom: the longest bar takes 95 % of the columns, whatever its share is.
+    /// The option aggzoom: the longest bar takes 95 % of the columns, whatever its share.
     pub zoom: bool,
 }
 
@@ -22,18 +22,18 @@ impl From<i64> for Scale {
     }
 }
 
-/// Where bucket `index` of lquantize() starts; bucket 0 is everything below the base.
+/// Returns the lower bound of bucket `index` of lquantize(); bucket 0 is everything below the base.
 pub fn lower(parameters: Lquantize, index: usize) -> i64 {
     i64::from(parameters.base) + (index as i64 - 1) * i64::from(parameters.step)
 }
 
-/// The lower bounds of llquantize()'s buckets between the first (below them all) and the last (above them all),
-/// and the bound of the last.
+/// Returns the lower bounds of llquantize()'s buckets between the first (below them all) and the last (above them
+/// all), and the bound of the last.
 pub fn bounds(parameters: Llquantize) -> (Vec<i64>, i64) {
     const MOST: i128 = 1 << 64;
     let (factor, steps) = (i128::from(parameters.factor.max(2)), i128::from(parameters.steps.max(1)));
     let mut bounds = Vec::new();
-    // The compiler bounds factor^(high+1) by 64 bits; records are checked, not trusted.
+    // The compiler bounds factor^(high+1) by 64 bits, but records are checked, not trusted.
     let mut value = factor.checked_pow(parameters.low.into()).unwrap_or(MOST).min(MOST);
     for _ in parameters.low..=parameters.high {
         let next = value * factor;
@@ -50,7 +50,7 @@ pub fn bounds(parameters: Llquantize) -> (Vec<i64>, i64) {
     (bounds, value as i64)
 }
 
-/// The smallest magnitude of bucket `index` of quantize().
+/// Returns the smallest magnitude of bucket `index` of quantize().
 pub fn power(index: usize) -> i64 {
     match index {
         ..ZERO => -(1 << (ZERO - 1 - index)),
@@ -59,10 +59,10 @@ pub fn power(index: usize) -> i64 {
     }
 }
 
-/// quantize(): one row a power of two.
+/// Prints quantize(): one row per power of two.
 pub fn powers(out: &mut Text, buckets: &[i64], scale: impl Into<Scale>) {
     let shown = if buckets.iter().take(BUCKETS - 1).all(|count| *count == 0) && buckets.last() == Some(&0) {
-        // Only increments that cancel each other make this: show the middle.
+        // Only increments that cancel out lead here: show the middle.
         ZERO - 1..=(ZERO + 1).min(buckets.len() - 1)
     } else {
         occupied(buckets)
@@ -70,7 +70,7 @@ pub fn powers(out: &mut Text, buckets: &[i64], scale: impl Into<Scale>) {
     graph(out, buckets, shown, scale.into(), |index| power(index).to_string());
 }
 
-/// lquantize(): rows of one width between two open ends.
+/// Prints lquantize(): rows of equal width between two open ends.
 pub fn linear(out: &mut Text, buckets: &[i64], parameters: Lquantize, scale: impl Into<Scale>) {
     let last = usize::from(parameters.levels) + 1;
     let shown = if buckets.iter().all(|count| *count == 0) { 0..=last.min(2) } else { occupied(buckets) };
@@ -81,7 +81,7 @@ pub fn linear(out: &mut Text, buckets: &[i64], parameters: Lquantize, scale: imp
     });
 }
 
-/// llquantize(): rows that grow with the magnitude, between two open ends.
+/// Prints llquantize(): rows that grow with the magnitude, between two open ends.
 pub fn log_linear(out: &mut Text, buckets: &[i64], parameters: Llquantize, scale: impl Into<Scale>) {
     let (bounds, end) = bounds(parameters);
     let shown = if buckets.iter().all(|count| *count == 0) { 0..=1 } else { occupied(buckets) };
@@ -91,7 +91,7 @@ pub fn log_linear(out: &mut Text, buckets: &[i64], parameters: Llquantize, scale
     });
 }
 
-/// The buckets that hold something, and an empty one on either side.
+/// Returns the range of non-empty buckets, with an empty one on either side.
 fn occupied(buckets: &[i64]) -> std::ops::RangeInclusive<usize> {
     let first = buckets.iter().position(|count| *count != 0).unwrap_or(0);
     let last = buckets.iter().rposition(|count| *count != 0).unwrap_or(0);
@@ -119,7 +119,7 @@ fn heading(out: &mut Text, what: &str, width: usize) {
     out.put(format_args!("\n{what:>width$} {BARS:>41} {:<9}\n", "count"));
 }
 
-/// The option agghist: a bar for each key.
+/// Prints the option agghist: a bar for each key.
 pub fn by_key(out: &mut Text, rows: &[(String, i64)], scale: Scale) {
     const LEAST: usize = 16;
     let width = rows.iter().map(|(key, _)| key.chars().count()).fold(LEAST, usize::max);
@@ -148,7 +148,7 @@ impl Bars {
         Bars { total, positive, negative, normal: scale.normal }
     }
 
-    /// Forty columns for one sign, twenty for each of both.
+    /// Prints a bar: forty columns if all counts have one sign, else twenty for each sign.
     fn row(&self, out: &mut Text, count: i64) {
         let width = if self.positive && self.negative { 20 } else { 40 };
         let share = count.unsigned_abs() as f64 * width as f64 / self.total;

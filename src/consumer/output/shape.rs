@@ -3,10 +3,10 @@
 use super::{Text, bytes};
 use crate::dif::shape::{Part, Shape};
 
-/// Columns of one level.
+/// The columns of one level of indentation.
 const INDENT: usize = 4;
 
-/// The value; its type stands before it.
+/// Prints the value; its type has been printed before it.
 pub fn value(out: &mut Text, value: &[u8], shape: &Shape) {
     show(out, value, shape, 0);
 }
@@ -56,7 +56,7 @@ fn record(out: &mut Text, value: &[u8], parts: &[Part], depth: usize) {
 }
 
 fn bit_field(out: &mut Text, value: &[u8], shift: u32, bits: u32, shape: &Shape) {
-    // Up to 7 bits before it, and 64 of its own.
+    // At most 7 bits before the field, and 64 of its own.
     let whole = value.iter().take(9).rev().fold(0u128, |whole, byte| whole << 8 | u128::from(*byte));
     let bits = bits.clamp(1, 64);
     let raw = (whole >> shift.min(7)) as u64 & (u64::MAX >> (64 - bits));
@@ -66,14 +66,14 @@ fn bit_field(out: &mut Text, value: &[u8], shift: u32, bits: u32, shape: &Shape)
     }
 }
 
-/// On one line if the elements are numbers.
+/// Prints an array, on one line if the elements are numbers.
 fn array(out: &mut Text, value: &[u8], of: &Shape, (stride, len): (u64, u64), depth: usize) {
     let flat = matches!(of, Shape::Number { .. } | Shape::Enum { .. } | Shape::Text { .. });
     out.str("[");
     for index in 0..len {
         let offset = index.saturating_mul(stride);
         let element = field(value, offset, stride);
-        // What was not recorded cannot be shown.
+        // The rest was not recorded.
         if element.is_empty() {
             break;
         }
@@ -105,7 +105,7 @@ fn indent(out: &mut Text, depth: usize) {
     out.put(format_args!("{:1$}", "", depth * INDENT));
 }
 
-/// As much as there is of `len` bytes from an offset on.
+/// Returns the bytes that exist of the `len` bytes at an offset.
 fn field(value: &[u8], offset: u64, len: u64) -> &[u8] {
     let rest = usize::try_from(offset).ok().and_then(|offset| value.get(offset..)).unwrap_or_default();
     &rest[..usize::try_from(len).unwrap_or(usize::MAX).min(rest.len())]

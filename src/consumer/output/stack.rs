@@ -3,7 +3,7 @@
 use super::Text;
 use crate::consumer::symbols::Symbols;
 
-/// A line break, then one frame a line; the first zero ends the stack.
+/// Prints a line break, then one frame per line; the first zero ends the stack.
 pub fn kernel(out: &mut Text, record: &[u8], indent: usize, symbols: &dyn Symbols) {
     out.str("\n");
     for pc in words(record).take_while(|pc| *pc != 0) {
@@ -13,7 +13,7 @@ pub fn kernel(out: &mut Text, record: &[u8], indent: usize, symbols: &dyn Symbol
     }
 }
 
-/// The pid stands first.
+/// Prints a user stack, whose record begins with the pid.
 pub fn user(out: &mut Text, record: &[u8], indent: usize, symbols: &dyn Symbols) {
     out.str("\n");
     let mut words = words(record);
@@ -48,7 +48,7 @@ pub fn module(pc: u64, symbols: &dyn Symbols) -> String {
     symbols.kernel(pc).map_or_else(|| format!("{pc:#x}"), |found| found.module)
 }
 
-/// `` object`symbol+0xoff ``, or `` object`0xaddress `` where the file names no function there.
+/// `` object`symbol+0xoff ``, or `` object`0xaddress `` if the file has no symbol for the function there.
 pub fn user_address(pid: u64, pc: u64, symbols: &dyn Symbols) -> String {
     let Some(found) = symbols.user(pid, pc) else { return format!("{pc:#x}") };
     match found.function {
@@ -73,7 +73,7 @@ pub fn user_module(pid: u64, pc: u64, symbols: &dyn Symbols) -> String {
     symbols.user(pid, pc).map_or_else(|| format!("{pc:#x}"), |found| found.object)
 }
 
-/// Pid and address of a usym-like record.
+/// Returns the pid and address of a usym-like record.
 pub fn user_pair(record: &[u8]) -> (u64, u64) {
     let mut words = words(record);
     (words.next().unwrap_or(0), words.next().unwrap_or(0))

@@ -1,4 +1,4 @@
-//! dif/interp/memory.rs: what a program may write and what lasts from one run to the next: scratch memory and variables.
+//! dif/interp/memory.rs: the memory that programs write: scratch memory, and the variables that outlast a run.
 
 use super::{Machine, Space, Trouble};
 use crate::dif::{Difo, Options, Scope, TypeKind, Variable};
@@ -6,11 +6,11 @@ use crate::uapi::Flt;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
-/// Where the program's own memory is in its address space; the rest is the machine's.
+/// The addresses of the program's own memory; the rest of the address space is the machine's.
 pub const STRINGS: u64 = 0x1000_0000_0000;
 const SCRATCH: u64 = 0x2000_0000_0000;
 const CELLS: u64 = 0x3000_0000_0000;
-/// From one by-reference value to the next: more than any is long.
+/// The distance between two by-reference values, larger than any of them.
 const CELL_STRIDE: u64 = 0x10_0000;
 const SCRATCH_SIZE: u64 = 64 << 10;
 
@@ -20,7 +20,7 @@ pub struct Key {
     pub scope: Scope,
     pub id: u32,
     pub thread: Option<u64>,
-    /// Size and bytes of each component.
+    /// The size and bytes of each component.
     pub element: Option<Vec<(u64, Vec<u8>)>>,
 }
 
@@ -30,19 +30,19 @@ pub struct State {
     pub strsize: u32,
     declared: HashMap<(Scope, u32), Variable>,
     values: BTreeMap<Key, Value>,
-    /// Contents of by-reference values; a cell that was given back is empty.
+    /// The contents of by-reference values; a freed cell is empty.
     cells: Vec<Vec<u8>>,
     /// The string table of the object that runs, or ran last.
     strings: Vec<u8>,
     scratch: Vec<u8>,
-    /// Where strtok(NULL, …) goes on, and how many bytes of its string are left there.
+    /// The address at which strtok(NULL, …) continues, and the number of bytes left in its string.
     pub(super) token: Option<(u64, u64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Value {
     Number(u64),
-    /// Index into the cells; `null`: NULL was assigned.
+    /// An index into the cells; `null` if NULL was assigned.
     Cell {
         index: usize,
         null: bool,
@@ -52,7 +52,7 @@ enum Value {
 impl State {
     pub fn new(variables: &[Variable], options: &Options) -> State {
         State {
-            // A string has at least its NUL.
+            // A string has room for at least its NUL.
             strsize: options.strsize.max(1),
             declared: variables.iter().map(|v| ((v.scope, v.id), v.clone())).collect(),
             values: BTreeMap::new(),
@@ -63,13 +63,13 @@ impl State {
         }
     }
 
-    /// A probe fires: strtok() has no string yet.
+    /// Starts a firing of a probe: strtok() has no string yet.
     pub fn fire(&mut self) {
         self.token = None;
         self.enable();
     }
 
-    /// The next enabling of the probe runs: scratch memory is empty again.
+    /// Starts the next enabling of the probe: scratch memory is empty again.
     pub fn enable(&mut self) {
         self.scratch.clear();
     }
@@ -78,7 +78,7 @@ impl State {
         self.strings.clone_from(&difo.strings);
     }
 
-    /// Zeroed memory, 8-aligned.
+    /// Allocates zeroed memory, 8-byte aligned.
     pub(super) fn allocate(&mut self, size: u64) -> Result<u64, Trouble> {
         let used = self.scratch.len() as u64;
         if size > SCRATCH_SIZE - used || size.next_multiple_of(8) > SCRATCH_SIZE - used {
@@ -88,7 +88,7 @@ impl State {
         Ok(SCRATCH + used)
     }
 
-    /// A string of the program's own, with a NUL behind it.
+    /// Allocates a string in scratch memory, with its NUL.
     pub(super) fn new_string(&mut self, text: &[u8]) -> Result<u64, Trouble> {
         let address = self.allocate(text.len() as u64 + 1)?;
         self.store(address, text)?;
@@ -114,7 +114,7 @@ impl State {
         if machine.read(space, address, &mut bytes) { Ok(bytes) } else { Err(bad) }
     }
 
-    /// The string at an address, without its NUL and no longer than the limit.
+    /// Returns the string at an address, without its NUL and no longer than the limit.
     pub(super) fn string(
         &mut self,
         machine: &mut dyn Machine,
@@ -132,7 +132,7 @@ impl State {
         Ok(text)
     }
 
-    /// NULL comes first; at most strsize bytes count.
+    /// Compares at most strsize bytes of two strings; NULL sorts first.
     pub(super) fn compare_strings(
         &mut self,
         machine: &mut dyn Machine,
@@ -155,7 +155,7 @@ impl State {
         Ok(Ordering::Equal)
     }
 
-    /// Programs write to scratch memory and to their by-reference variables.
+    /// Checks a destination: programs may write to scratch memory and to their by-reference variables.
     pub(super) fn check_storable(&self, address: u64, size: u64) -> Result<(), Trouble> {
         let bad = Trouble { code: Flt::BADADDR, value: address };
         let (region, offset) = self.region(address).filter(|_| address >= SCRATCH).ok_or(bad)?;
@@ -174,7 +174,7 @@ impl State {
         Ok(())
     }
 
-    /// The program's memory that an address is in, and where in it.
+    /// Returns the region of the program's memory that contains an address, and the offset in it.
     fn region(&self, address: u64) -> Option<(&[u8], usize)> {
         if let Some((index, offset)) = cell_of(address) {
             return Some((self.cells.get(index)?, offset));
@@ -189,8 +189,8 @@ impl State {
         inside(STRINGS, &self.strings).map(|offset| (self.strings.as_slice(), offset))
     }
 
-    /// The value, or the address of what was copied. What was never assigned is 0; a fixed place is there from
-    /// the start, filled with zeros.
+    /// Returns the value, or the address of the copy if it is held by reference. A variable that was never assigned
+    /// is 0, except that a static one held by reference exists from the start, filled with zeros.
     pub(super) fn variable(&mut self, key: &Key) -> u64 {
         if !self.values.contains_key(key) && is_static(key) && self.by_ref(key).is_some() {
             let size = self.by_ref(key).map_or(0, |(size, _)| size);
@@ -204,7 +204,7 @@ impl State {
         }
     }
 
-    /// By reference: copies what is at the address. 0 gives a dynamic variable's memory back.
+    /// Sets a variable; by reference, it copies the bytes at the address. 0 frees the memory of a dynamic variable.
     pub(super) fn set_variable(
         &mut self,
         machine: &mut dyn Machine,
@@ -249,7 +249,7 @@ impl State {
         Ok(())
     }
 
-    /// Bytes and kind of a variable whose value is copied.
+    /// Returns the size in bytes and the kind of a variable whose value is copied.
     fn by_ref(&self, key: &Key) -> Option<(usize, TypeKind)> {
         let ty = self.declared.get(&(key.scope, key.id))?.ty;
         let size = if ty.kind == TypeKind::String && ty.size == 0 { self.strsize } else { ty.size };
@@ -257,7 +257,7 @@ impl State {
     }
 }
 
-/// Has the variable a fixed place?
+/// Whether the variable has a fixed place.
 fn is_static(key: &Key) -> bool {
     key.element.is_none() && key.scope != Scope::Thread
 }

@@ -1,13 +1,13 @@
-//! dif/interp/: the reference interpreter: what a DIFO does, written down from the specification alone.
+//! dif/interp/: the reference interpreter: the behaviour of a DIFO, written from the specification alone.
 //!
-//! It runs nothing in production. It is the second opinion on the kernel's interpreter and on the code
-//! generator, so it prefers the plainest way to the fastest.
+//! It is not used in production. It is the second opinion on the kernel's interpreter and on the code generator, so
+//! it prefers the plainest way to the fastest.
 
 mod json;
 mod memory;
 mod subr;
 
-/// What a fault is called; one table for the kernel, the interpreter and whoever compares them.
+/// The kind of a fault; one table for the kernel, the interpreter and the code that compares them.
 pub use crate::uapi::Flt;
 pub use memory::State;
 
@@ -17,23 +17,23 @@ use super::{Scope, Type, TypeKind};
 
 /// The world around a program.
 pub trait Machine {
-    /// Fills `out` from an address that is not the program's own; false if a byte cannot be read.
+    /// Fills `out` from an address outside the program's own memory; false if a byte cannot be read.
     fn read(&mut self, space: Space, address: u64, out: &mut [u8]) -> bool;
-    /// copyout() and copyoutstr(); false if a byte cannot be written.
+    /// Performs copyout() and copyoutstr(); false if a byte cannot be written.
     fn write_user(&mut self, address: u64, bytes: &[u8]) -> bool;
-    /// The value of a built-in scalar.
+    /// Returns the value of a built-in scalar.
     fn builtin(&mut self, variable: Builtin) -> Result<u64, Flt>;
-    /// `args[index]` as the probe has it.
+    /// Returns `args[index]` as the probe passed it.
     fn argument(&mut self, index: u64) -> u64;
-    /// `regs[index]` or `uregs[index]`.
+    /// Returns `regs[index]` or `uregs[index]`.
     fn register(&mut self, space: Space, index: u64) -> Result<u64, Flt>;
-    /// A subroutine that asks about the system: rand, progenyof, locks, speculation.
+    /// Calls a subroutine that depends on the system: rand, progenyof, locks, speculation.
     fn system(&mut self, subr: Subr, arguments: &[u64]) -> Result<u64, Flt>;
-    /// What tells the current thread from others.
+    /// Returns a number that distinguishes the current thread from others.
     fn thread(&mut self) -> u64;
 }
 
-/// Whose addresses.
+/// An address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
     Kernel,
@@ -44,13 +44,13 @@ pub enum Space {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub code: Flt,
-    /// Bytes from the first instruction, or −1.
+    /// The offset in bytes from the first instruction, or −1.
     pub offset: i32,
     /// The address, for BADADDR and BADALIGN.
     pub value: u64,
 }
 
-/// What went wrong, before it is known at which instruction.
+/// A fault before its instruction is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Trouble {
     code: Flt,
@@ -63,7 +63,7 @@ impl From<Flt> for Trouble {
     }
 }
 
-/// Runs a verified object to its `ret`; the value is an address when the type says by reference.
+/// Runs a verified object to its `ret`; the value is an address if the type is by reference.
 ///
 /// An object that was not verified ends in ILLOP where the verifier would have refused it.
 pub fn run(difo: &Difo, state: &mut State, machine: &mut dyn Machine) -> Result<u64, Fault> {
@@ -84,7 +84,7 @@ pub fn run(difo: &Difo, state: &mut State, machine: &mut dyn Machine) -> Result<
         let insn = Insn::decode(*word).map_err(|_| fault(Flt::ILLOP.into()))?;
         match cpu.step(insn).map_err(fault)? {
             Next::Following => pc += 1,
-            // Only forward: a program that was not verified ends too.
+            // Only forward, so that a program that was not verified ends too.
             Next::Label(label) if label > pc => pc = label,
             Next::Label(_) => return Err(fault(Flt::ILLOP.into())),
             Next::Return(value) => return Ok(value),
@@ -92,7 +92,7 @@ pub fn run(difo: &Difo, state: &mut State, machine: &mut dyn Machine) -> Result<
     }
 }
 
-/// The bytes that an action would record of a value: little-endian, copied, or a string with zeros behind it.
+/// Returns the bytes that an action would record of a value: little-endian, copied, or a string padded with zeros.
 pub fn recorded(
     ty: &Type,
     value: u64,
@@ -115,7 +115,7 @@ pub fn recorded(
 
 #[derive(Clone, Copy, Default)]
 struct Flags {
-    /// Less, as signed numbers: the sign and the overflow of the difference in one, as no branch asks for either alone.
+    /// Less, as signed numbers: the sign and the overflow of the difference combined, as no branch tests either alone.
     negative: bool,
     zero: bool,
     carry: bool,
@@ -145,7 +145,7 @@ impl Flags {
 #[derive(Clone, Copy)]
 struct Pushed {
     value: u64,
-    /// Of what the value points at; 0: it is the value itself.
+    /// The size of what the value points at; 0 if it is the value itself.
     size: u64,
 }
 
@@ -257,7 +257,7 @@ impl Cpu<'_> {
         Ok(())
     }
 
-    /// Loads may be unaligned: fields of packed structures are.
+    /// Loads a value. Loads may be unaligned, as fields of packed structures are.
     fn load(&mut self, op: Opcode, address: u64) -> Result<u64, Trouble> {
         use Opcode::*;
         let user = matches!(op, Uldsb | Uldsh | Uldsw | Uldub | Ulduh | Ulduw | Uldx);
@@ -289,7 +289,7 @@ impl Cpu<'_> {
         self.memory.store(address, &bytes)
     }
 
-    /// The destination is looked at first.
+    /// Copies memory; the destination is checked first.
     fn copy(&mut self, from: u64, size: u64, to: u64) -> Result<(), Trouble> {
         if size == 0 {
             return Ok(());
@@ -322,7 +322,7 @@ impl Cpu<'_> {
         self.memory.set_variable(self.machine, key, value)
     }
 
-    /// Which instance of a variable an instruction means: of this thread, with this key.
+    /// Returns the instance of a variable that an instruction means: of this thread, with this key.
     fn key(&mut self, op: Opcode, id: u32) -> Result<memory::Key, Trouble> {
         use Opcode::*;
         let scope = match op {
@@ -342,7 +342,7 @@ impl Cpu<'_> {
         Ok(memory::Key { scope, id, thread, element })
     }
 
-    /// One component of a key: its size, and its bytes.
+    /// Returns one component of a key: its size and its bytes.
     fn part(&mut self, pushed: Pushed) -> Result<(u64, Vec<u8>), Trouble> {
         let Pushed { value, size } = pushed;
         let bytes = match size {
@@ -352,7 +352,7 @@ impl Cpu<'_> {
         Ok((size, bytes))
     }
 
-    /// A string counts with its NUL, and no further than the limit, which 0 leaves at strsize.
+    /// Pushes a reference. A string counts with its NUL, and no further than the limit; 0 means strsize.
     fn push_ref(&mut self, ty: u8, size: u64, value: u64) -> Result<(), Trouble> {
         if self.tuple.len() == TUPLE_ENTRIES {
             return Err(Flt::TUPOFLOW.into());
@@ -376,7 +376,7 @@ impl Cpu<'_> {
     }
 }
 
-/// Wraps modulo 2^64; shift counts count modulo 64.
+/// Computes modulo 2^64, with shift counts modulo 64.
 fn arithmetic(op: Opcode, a: u64, b: u64) -> Result<u64, Trouble> {
     let divides = matches!(op, Opcode::Sdiv | Opcode::Udiv | Opcode::Srem | Opcode::Urem);
     if divides && b == 0 {

@@ -6,14 +6,14 @@ use crate::dif::verify::subr_rule;
 use crate::uapi::Flt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Bytes that memstr() makes a string of.
+/// The most bytes that memstr() makes a string from.
 const MEMSTR_MAX: u64 = 4096;
 /// Address families, as Linux numbers them.
 const AF_INET: u64 = 2;
 const AF_INET6: u64 = 10;
 
 impl Cpu<'_> {
-    /// The arguments are on the tuple stack.
+    /// Calls a subroutine with the arguments on the tuple stack.
     pub(super) fn call(&mut self, subr: Subr) -> Result<u64, Trouble> {
         let rule = subr_rule(subr).ok_or(Flt::ILLOP)?;
         let arguments: Vec<u64> = self.tuple.iter().map(|pushed| pushed.value).collect();
@@ -31,7 +31,7 @@ impl Cpu<'_> {
             Subr::RwReadHeld | Subr::RwWriteHeld | Subr::RwIswriter => {
                 Ok(self.machine.system(subr, &arguments)?)
             }
-            // A dev_t as the kernel has it: 12 bits and 20 bits.
+            // A dev_t as in the kernel: 12 bits and 20 bits.
             Subr::Getmajor => Ok(u64::from(first as u32 >> 20)),
             Subr::Getminor => Ok(first & 0xf_ffff),
             Subr::Htons | Subr::Ntohs => Ok(u64::from((first as u16).to_be())),
@@ -78,7 +78,7 @@ impl Cpu<'_> {
         }
     }
 
-    /// A string made from a string.
+    /// Makes a string from a string.
     fn transformed(&mut self, subr: Subr, arguments: &[u64]) -> Result<Vec<u8>, Trouble> {
         let first = self.text(arguments.first().copied().unwrap_or_default())?;
         let text = match subr {
@@ -122,7 +122,7 @@ impl Cpu<'_> {
         }
     }
 
-    /// The bytes as a string: each NUL but the last is replaced.
+    /// Makes a string of the bytes: each NUL but the last is replaced.
     fn memstr(&mut self, from: u64, filler: u64, size: u64) -> Result<u64, Trouble> {
         if size == 0 {
             return Ok(0);
@@ -174,7 +174,7 @@ impl Cpu<'_> {
         self.new_text(text.as_bytes())
     }
 
-    /// The address of an Ethernet or InfiniBand interface, as ARPHRD_* number them.
+    /// Formats the address of an Ethernet or InfiniBand interface; `kind` is its ARPHRD_* number.
     fn link(&mut self, kind: u64, address: u64) -> Result<u64, Trouble> {
         let size = match kind as u32 {
             1 => 6,
@@ -186,14 +186,14 @@ impl Cpu<'_> {
         self.new_text(text.join(":").as_bytes())
     }
 
-    /// strchr, strrchr and strstr give an address in the string that was searched.
+    /// Searches a string; strchr, strrchr and strstr return an address in it.
     fn searching(&mut self, subr: Subr, arguments: &[u64]) -> Result<u64, Trouble> {
         let first = arguments.first().copied().unwrap_or_default();
         let text = self.text(first)?;
         let found = match subr {
             Subr::Strchr | Subr::Strrchr => {
                 let wanted = second(arguments) as u8;
-                // The NUL is part of the string here.
+                // The NUL counts as part of the string here.
                 let mut bytes = text.iter().chain(std::iter::once(&0));
                 if subr == Subr::Strchr {
                     bytes.position(|byte| *byte == wanted)
@@ -216,7 +216,7 @@ impl Cpu<'_> {
         }
     }
 
-    /// The next token; NULL goes on behind the last one, and is what comes when there are no more.
+    /// Returns the next token. A NULL `text` continues after the last one; the result is NULL when there are no more.
     fn strtok(&mut self, text: u64, delimiters: u64) -> Result<u64, Trouble> {
         let whole = u64::from(self.memory.strsize) - 1;
         let start = if text == 0 { self.memory.token } else { Some((text, whole)) };
@@ -237,13 +237,13 @@ impl Cpu<'_> {
         self.new_text(&token)
     }
 
-    /// The string at an address; with its NUL it is at most strsize bytes.
+    /// Reads the string at an address; with its NUL it has at most strsize bytes.
     fn text(&mut self, address: u64) -> Result<Vec<u8>, Trouble> {
         let limit = u64::from(self.memory.strsize) - 1;
         self.memory.string(self.machine, Space::Kernel, address, limit)
     }
 
-    /// A string in scratch memory; with its NUL it is at most strsize bytes.
+    /// Makes a string in scratch memory; with its NUL it has at most strsize bytes.
     fn new_text(&mut self, text: &[u8]) -> Result<u64, Trouble> {
         let limit = self.memory.strsize as usize - 1;
         self.memory.new_string(text.get(..limit).unwrap_or(text))
@@ -259,7 +259,7 @@ fn base(argument: Option<&u64>) -> Result<u64, Trouble> {
     if (2..=36).contains(&base) { Ok(base) } else { Err(Flt::ILLOP.into()) }
 }
 
-/// Signed in base 10, else the bits; base 8 and 16 carry their prefix.
+/// Formats a number: signed in base 10, else as unsigned; bases 8 and 16 get their prefix.
 fn number_text(value: i64, base: u64) -> Vec<u8> {
     let (sign, mut rest) =
         if base == 10 && value < 0 { ("-", value.unsigned_abs()) } else { ("", value as u64) };
@@ -280,7 +280,7 @@ fn number_text(value: i64, base: u64) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Blanks, a sign, 0x in base 16, and as many digits as there are; wraps.
+/// Parses blanks, a sign, 0x in base 16, and as many digits as follow; wraps.
 fn parse_number(text: &[u8], base: u64) -> i64 {
     let blanks = text.iter().take_while(|byte| matches!(byte, b' ' | 9..=13)).count();
     let text = text.get(blanks..).unwrap_or_default();
@@ -298,13 +298,13 @@ fn parse_number(text: &[u8], base: u64) -> i64 {
     if negative { value.wrapping_neg() as i64 } else { value as i64 }
 }
 
-/// A negative start counts from the end; a negative length leaves so many at the end.
+/// Returns a substring. A negative start counts from the end; a negative length leaves out that many bytes at the end.
 fn substring(text: &[u8], start: i64, length: Option<i64>) -> Vec<u8> {
     let size = text.len() as i64;
     let from = if start < 0 { start.saturating_add(size) } else { start };
     let end = match length {
         None => size,
-        // Nothing starts before the string and ends relative to its end.
+        // A substring that starts before the string cannot end relative to its end.
         Some(length) if length < 0 && from < 0 => return Vec::new(),
         Some(length) if length < 0 => size.saturating_add(length),
         Some(length) => from.saturating_add(length).min(size),
@@ -313,13 +313,13 @@ fn substring(text: &[u8], start: i64, length: Option<i64>) -> Vec<u8> {
     if from >= end { Vec::new() } else { text.get(from as usize..end as usize).unwrap_or_default().to_vec() }
 }
 
-/// The first place at or behind `from`.
+/// Returns the first position at or after `from`.
 fn find_first(text: &[u8], wanted: &[u8], from: i64) -> Option<usize> {
     let from = from.clamp(0, text.len() as i64) as usize;
     (from..=text.len()).find(|at| text.get(*at..).is_some_and(|rest| rest.starts_with(wanted)))
 }
 
-/// The last place at or before `from`.
+/// Returns the last position at or before `from`.
 fn find_last(text: &[u8], wanted: &[u8], from: Option<i64>) -> Option<usize> {
     let from = from.unwrap_or(i64::MAX).min(text.len() as i64);
     if from < 0 {
@@ -328,7 +328,7 @@ fn find_last(text: &[u8], wanted: &[u8], from: Option<i64>) -> Option<usize> {
     (0..=from as usize).rev().find(|at| text.get(*at..).is_some_and(|rest| rest.starts_with(wanted)))
 }
 
-/// As basename(3) of POSIX.
+/// Like basename(3) of POSIX.
 fn basename(path: &[u8]) -> Vec<u8> {
     let trimmed = trim_slashes(path);
     match (path, trimmed) {
@@ -338,7 +338,7 @@ fn basename(path: &[u8]) -> Vec<u8> {
     }
 }
 
-/// As dirname(3) of POSIX.
+/// Like dirname(3) of POSIX.
 fn dirname(path: &[u8]) -> Vec<u8> {
     let trimmed = trim_slashes(path);
     match trimmed.iter().rposition(|byte| *byte == b'/') {
@@ -356,7 +356,7 @@ fn trim_slashes(path: &[u8]) -> &[u8] {
     path.get(..end).unwrap_or_default()
 }
 
-/// Without `//`, `/./` and `/x/../`. A slash or `/.` at the end stays; what is left of a relative path stays relative.
+/// Removes `//`, `/./` and `/x/../`. A trailing slash or `/.` stays, and a relative path stays relative.
 fn cleanpath(path: &[u8]) -> Vec<u8> {
     let relative = path.first().is_some_and(|byte| *byte != b'/');
     let mut components = path.split(|byte| *byte == b'/');

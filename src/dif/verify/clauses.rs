@@ -1,4 +1,4 @@
-//! dif/verify/clauses.rs: clauses and their actions: what each needs, and that its records have a place.
+//! dif/verify/clauses.rs: clauses and their actions: the requirements of each, and the places of its records.
 
 use super::{Refusal, bytes_of};
 use crate::dif::ActionKind;
@@ -7,7 +7,7 @@ use crate::dif::object::Image;
 use crate::uapi::{self, Plain, Verify};
 use std::collections::HashMap;
 
-/// Clauses take the actions in order, without gaps or overlaps.
+/// Checks that clauses take the actions in order, without gaps or overlaps, and that each is valid.
 pub fn check_clauses(image: &Image) -> Result<(), Refusal> {
     let mut checker = Checker { image, entries: HashMap::new(), largest: 0 };
     let mut next = 0u32;
@@ -24,7 +24,7 @@ pub fn check_clauses(image: &Image) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What is in the entries of an aggregation: the same wherever it is assigned.
+/// The contents of an aggregation's entries: the same wherever it is assigned.
 #[derive(Clone, PartialEq)]
 struct Entries {
     kind: u16,
@@ -35,18 +35,18 @@ struct Entries {
 struct Checker<'a> {
     image: &'a Image,
     entries: HashMap<u32, Entries>,
-    /// Bytes of the largest entry, with its header.
+    /// The size of the largest entry in bytes, with its header.
     largest: u64,
 }
 
-/// One action of a clause, once it was looked at.
+/// An action of a clause that was checked.
 struct Seen {
     size: u64,
-    /// Aggregates, or belongs to a key.
+    /// Whether it aggregates, or belongs to a key.
     outside: bool,
 }
 
-/// What DIFO an action has.
+/// The DIFO that an action requires.
 #[derive(Clone, Copy, PartialEq)]
 enum Wants {
     Nothing,
@@ -84,7 +84,7 @@ impl Checker<'_> {
             require(place(&mut end, action.size), Verify::LIMIT)?;
         }
         let record = end > 0 || clause.flags & uapi::CLAUSE_RECORD != 0;
-        // Half a ring, so that one that does not wrap always finds room.
+        // Half a ring, so that a record that does not wrap always finds room.
         let room = self.image.header.bufsize.next_power_of_two() / 2;
         if record && uapi::Rec::SIZE as u64 + end.next_multiple_of(8) > room {
             return Err(Refusal::at(Verify::OPTION, 0));
@@ -92,7 +92,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// `seen` holds the actions of the clause before this one.
+    /// Checks one action; `seen` holds the actions of the clause before it.
     fn action(
         &mut self,
         actions: &[uapi::Action],
@@ -141,7 +141,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// There is such a DIFO, and its value is a number unless anything goes.
+    /// Checks that there is such a DIFO and, unless `anything`, that its value is a number.
     fn number(&self, index: u32, anything: bool, nth: u32) -> Result<(), Refusal> {
         let difo = self.image.difos.get(index as usize).ok_or(Refusal::at(Verify::INDEX, nth))?;
         if anything || is_by_value(&difo.rtype) {
@@ -183,7 +183,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Bytes of the action's record; `None`: its argument is not valid.
+    /// Returns the size of the action's record in bytes; `None` if its argument is not valid.
     fn record_size(&self, kind: ActionKind, action: &uapi::Action) -> Option<u64> {
         use ActionKind::*;
         let within = |value: u64, most: u64| (1..=most).contains(&value).then_some(value);
@@ -221,7 +221,7 @@ fn can_be_key(kind: u16) -> bool {
     matches!(ActionKind::from_number(kind), Some(DifExpr | Stack | Ustack | Sym | Mod | Usym | Umod | Uaddr))
 }
 
-/// Do the packed parameters make sense? The other functions have none.
+/// Whether the packed parameters are valid. Other functions have none.
 fn is_aggregation_arg(kind: ActionKind, arg: u64) -> bool {
     match kind {
         ActionKind::Lquantize => {
@@ -233,7 +233,7 @@ fn is_aggregation_arg(kind: ActionKind, arg: u64) -> bool {
     }
 }
 
-/// Every magnitude has buckets of one width, and its top fits 64 bits.
+/// Whether every magnitude has buckets of equal width, and its top fits 64 bits.
 fn is_log_linear(log: Llquantize) -> bool {
     let factor = u64::from(log.factor);
     if factor < 2 || log.low > log.high || log.steps < log.factor {
@@ -248,12 +248,12 @@ fn is_log_linear(log: Llquantize) -> bool {
     })
 }
 
-/// A number, and not nothing.
+/// Whether it is a number, and not void.
 fn is_by_value(ty: &uapi::Dtype) -> bool {
     ty.flags == 0 && ty.size > 0
 }
 
-/// Puts a value at the next place that its size allows; false if that is too far.
+/// Places a value at the next offset that its size allows; returns false if that is too far.
 fn place(end: &mut u64, size: u64) -> bool {
     if size > 0 {
         let align = 1 << size.trailing_zeros().min(3);

@@ -1,4 +1,4 @@
-//! dif/verify/insns.rs: one DIFO: its ranges, its return type, and every word of it.
+//! dif/verify/insns.rs: verification of one DIFO: its ranges, its return type, and every word of it.
 
 use super::{Refusal, Variables, subr_rule};
 use crate::dif::Scope;
@@ -51,7 +51,7 @@ fn is_return_type(ty: &uapi::Dtype) -> bool {
     if flags == 0 {
         return ty.kind == 0 && matches!(ty.size, 0 | 1 | 2 | 4 | 8);
     }
-    // An address is the kernel's or the process's, not both.
+    // An address belongs to the kernel or to the process, not both.
     flags.is_power_of_two() && ty.size <= uapi::MAX_PAYLOAD
 }
 
@@ -59,9 +59,9 @@ fn is_return_type(ty: &uapi::Dtype) -> bool {
 #[derive(Default)]
 struct Operands {
     registers: &'static [usize],
-    /// Must be zero.
+    /// Operands that must be zero.
     unused: &'static [usize],
-    /// A register that is written, or an address to write to: not %r0.
+    /// Whether the last operand is a register that is written, or holds an address to write to: not %r0.
     destination: bool,
 }
 
@@ -92,7 +92,7 @@ impl Checker<'_> {
     fn word(&self, word: u32, pc: u32) -> Result<(), Verify> {
         let [number, fields @ ..] = word.to_be_bytes();
         let op = match Opcode::from_number(number) {
-            // A reference to a translator is resolved before a program gets here.
+            // References to translators are resolved before a program gets here.
             None | Some(Opcode::Xlate | Opcode::Xlarg) => return Err(Verify::OPCODE),
             Some(op) => op,
         };
@@ -121,7 +121,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Is there such a variable, of the instruction's scope and kind? Built-in ones can be read only.
+    /// Whether there is such a variable, of the instruction's scope and kind. Built-in variables are read-only.
     fn is_variable(&self, op: Opcode, id: u32) -> bool {
         use Opcode::*;
         if op == Ldgs && id < FIRST_USER_VARIABLE {
@@ -143,7 +143,7 @@ impl Checker<'_> {
     }
 }
 
-/// A scalar that the kernel module has: all but the jails.
+/// Whether it is a scalar that the kernel module has: all but those of jails.
 fn is_on_linux(builtin: Builtin) -> bool {
     builtin >= Builtin::Curthread && !matches!(builtin, Builtin::Jid | Builtin::Jailname)
 }

@@ -1,7 +1,7 @@
-//! dif/verify/: may this image run? The same questions, in the same order, as the kernel's verifier asks.
+//! dif/verify/: verification of an image: the same checks, in the same order, as in the kernel's verifier.
 //!
-//! The kernel trusts nothing of this. It is a second opinion: what user space sends is refused here first,
-//! with a name for the reason, and the two verifiers are tested against each other.
+//! The kernel does not rely on it. It is a second opinion: an invalid image is refused here first, with a name for
+//! the reason, and the two verifiers are tested against each other.
 
 mod clauses;
 mod insns;
@@ -13,14 +13,14 @@ use crate::probe::{Fields, Place, Probe};
 use crate::uapi::{self, Plain, Verify};
 use std::collections::HashMap;
 
-/// Bytes of a variable by reference that is not a string.
+/// The most bytes of a by-reference variable that is not a string.
 pub const MAX_VALUE: u32 = uapi::MAX_VALUE;
-/// Bytes of tracemem() and printm().
+/// The most bytes of tracemem() and printm().
 pub const MAX_TRACEMEM: u32 = uapi::MAX_TRACEMEM;
-/// Frames of stack() and ustack().
+/// The most frames of stack() and ustack().
 pub const MAX_FRAMES: u32 = uapi::MAX_FRAMES;
 
-/// What the module was told to allow (struct kinst_info).
+/// The limits that the module was configured with (struct kinst_info).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub max_probes: u32,
@@ -33,11 +33,11 @@ pub struct Limits {
 pub struct Refusal {
     pub code: Verify,
     pub difo: Option<u32>,
-    /// Instruction of the DIFO, or the entry of a table.
+    /// The instruction of the DIFO, or the entry of a table.
     pub index: Option<u32>,
 }
 
-/// The image's tables, if every rule holds.
+/// Verifies an image and returns its tables.
 pub fn verify(bytes: &[u8], limits: &Limits) -> Result<Image, Refusal> {
     check_header(bytes)?;
     let image = object::decode(bytes).map_err(|error| match error {
@@ -54,7 +54,7 @@ pub fn verify(bytes: &[u8], limits: &Limits) -> Result<Image, Refusal> {
     let variables = check_variables(&image)?;
     let mut total = 0u64;
     for (index, difo) in image.difos.iter().enumerate() {
-        // DIFOs may share instructions; each time they are verified counts.
+        // DIFOs may share instructions; these count each time they are verified.
         total += u64::from(difo.ninsns);
         if total > limits.max_insns.into() {
             return Err(Refusal::in_difo(Verify::LIMIT, index as u32, None));
@@ -89,7 +89,7 @@ pub enum ProgramError {
 }
 
 impl Refusal {
-    /// As the kernel reports it; `None` if it reports no refusal.
+    /// Converts a refusal reported by the kernel; `None` if it reports none.
     pub fn from_kernel(error: &uapi::Error) -> Option<Refusal> {
         let known = |index: u32| (index != uapi::NONE).then_some(index);
         let refusal =
@@ -147,7 +147,7 @@ impl Refusal {
     }
 }
 
-/// What is asked before the tables are read.
+/// Makes the checks that precede the tables.
 fn check_header(bytes: &[u8]) -> Result<(), Refusal> {
     let header = uapi::Image::read(bytes).ok_or(Refusal::of(Verify::HEADER))?;
     if !object::is_header(&header, bytes.len()) || bytes.len() > uapi::MAX_IMAGE as usize {
@@ -164,7 +164,7 @@ fn check_options(header: &uapi::Image) -> Result<(), Refusal> {
     let refuse = |wrong: bool, option: u32| {
         if wrong { Err(Refusal::at(Verify::OPTION, option)) } else { Ok(()) }
     };
-    // None at all is fine for buffers that not every program needs.
+    // A size of 0 is fine for buffers that not every program needs.
     let from = |least: u32| u64::from(least)..=uapi::MAX_SIZE;
     let optional = |size: u64, least| size == 0 || from(least).contains(&size);
     refuse(!(uapi::MIN_STRSIZE..=uapi::MAX_STRSIZE).contains(&header.strsize), 5)?;
@@ -176,7 +176,7 @@ fn check_options(header: &uapi::Image) -> Result<(), Refusal> {
     refuse(header.clean_us > uapi::MAX_CLEAN_US, 6)
 }
 
-/// The user variables, by scope and id; the value tells whether it is an associative array.
+/// The user variables, by scope and id; the value is whether it is an associative array.
 type Variables = HashMap<(u8, u32), bool>;
 
 fn check_variables(image: &Image) -> Result<Variables, Refusal> {
@@ -226,12 +226,12 @@ fn is_variable_type(ty: &uapi::Dtype) -> bool {
     }
 }
 
-/// Bytes of a value of this type in a record.
+/// Returns the size in bytes of a value of this type in a record.
 fn bytes_of(header: &uapi::Image, ty: &uapi::Dtype) -> u32 {
     if ty.kind == 1 && ty.size == 0 { header.strsize } else { ty.size }
 }
 
-/// Is the kind known, and `func` what it takes? What places need is looked at when they are armed.
+/// Whether the kind is known and `func` is valid for it. The requirements of places are checked when they are armed.
 fn is_source(probe: &uapi::Probe) -> bool {
     match probe.kind {
         uapi::P_PROFILE | uapi::P_TICK => {
@@ -260,7 +260,7 @@ fn check_probes(image: &Image, limits: &Limits) -> Result<(), Refusal> {
         if probe.reserved != [0; 7] {
             return refuse(Verify::RESERVED);
         }
-        // BEGIN, END and ERROR are there once.
+        // There is one each of BEGIN, END and ERROR.
         if let Some(seen) = seen.get_mut(probe.kind as usize)
             && std::mem::replace(seen, true)
         {
@@ -270,16 +270,16 @@ fn check_probes(image: &Image, limits: &Limits) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What a subroutine asks for.
+/// The requirements of a subroutine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubrRule {
-    /// How many arguments, at least and at most.
+    /// The minimum and maximum number of arguments.
     pub min: u8,
     pub max: u8,
     pub destructive: bool,
 }
 
-/// `None`: there is none on Linux, or not yet.
+/// Returns the rule of a subroutine; `None` if Linux does not have it, or not yet.
 pub fn subr_rule(subr: Subr) -> Option<SubrRule> {
     use Subr::*;
     let (min, max) = match subr {

@@ -1,4 +1,4 @@
-//! parser/lex/brackets.rs: open brackets: where an external declaration ends, and how deep its tree can be.
+//! parser/lex/brackets.rs: open brackets: the end of an external declaration, and the possible depth of its tree.
 
 use super::syntax;
 use super::token::{BodyToken, Token};
@@ -6,8 +6,8 @@ use super::{Lexer, Mode};
 use crate::parser::error::ParseError;
 use crate::source::Span;
 
-/// Operators that may surround a token before the text is refused: a bound on the depth of any tree that the
-/// grammar can have built, so that dropping a half-built one cannot exhaust the stack.
+/// The limit on operators that surround a token: a bound on the depth of any tree that the grammar can have built,
+/// so that dropping a half-built one cannot exhaust the stack.
 const MOST_OPERATORS: usize = 4000;
 
 /// An open bracket, or the item itself at the bottom.
@@ -15,11 +15,11 @@ pub struct Level {
     pub opener: Option<(BodyToken, Span)>,
     /// Operators since the last separator; each is at most one level of the tree.
     pub operators: usize,
-    /// Those of the statement before the separator: `else` continues it.
+    /// The operators of the statement before the separator: `else` continues it.
     pub statement_before: usize,
-    /// A declaration's type is known, so that a further word is the declared name.
+    /// Whether the type of a declaration is known, so that a further word is the declared name.
     pub has_type: bool,
-    /// The braces of an enum: what they list are names, even where a type has that name.
+    /// Whether these are the braces of an enum: the words in them are names, even if a type has that name.
     pub enumerates: bool,
 }
 
@@ -30,7 +30,7 @@ impl Level {
 }
 
 impl Lexer<'_> {
-    /// Brackets are counted here, so that the end of the external declaration is known.
+    /// Keeps track of brackets, to find the end of the external declaration.
     pub(in crate::parser) fn operator(&mut self, token: BodyToken, span: Span) -> Result<Token, ParseError> {
         match token {
             BodyToken::LParen | BodyToken::LBracket | BodyToken::LBrace => {
@@ -57,7 +57,7 @@ impl Lexer<'_> {
                 self.end_statement();
                 self.note_type();
             }
-            // A parameter follows; in other braces another name of the same type does.
+            // In parentheses and brackets, a parameter follows; in braces, another name of the same type.
             BodyToken::Comma if self.opener().is_some_and(|(opener, _)| opener != BodyToken::LBrace) => {
                 self.forget_type();
             }
@@ -106,7 +106,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Counts what may become a level of the tree.
+    /// Counts the operators that may become a level of the tree.
     pub(in crate::parser) fn weigh(&mut self, token: &Token, span: Span) -> Result<(), ParseError> {
         let opens = matches!(token, Token::Op(BodyToken::LParen | BodyToken::LBracket | BodyToken::LBrace));
         let weight = match token {
@@ -127,7 +127,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// The blanks that the line of `span` begins with; nothing if it has to stand first on its line and does not.
+    /// Returns the blanks at the start of the line of `span`. If `first`, `None` unless the span comes first on its
+    /// line.
     fn indentation(&self, span: Span, first: bool) -> Option<&str> {
         let before = &self.text[..span.start as usize];
         let line = &before[before.rfind('\n').map_or(0, |newline| newline + 1)..];

@@ -7,15 +7,15 @@ use crate::parser::ast::{Pragma, PragmaSubject};
 use crate::parser::error::{ControlError, ParseError};
 use crate::source::{FileId, Span, Spanned};
 
-/// What a control line asks for.
+/// The effect of a control line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Control {
-    /// Nothing, or something that source.rs reads again where a message needs a line number.
+    /// None, or one that source.rs finds by itself when a message needs a line number.
     Nothing,
     Pragma(Pragma),
 }
 
-/// A word of the line, and how it was written.
+/// A word of the line, with its text and span.
 type Word<'a> = (ControlToken, &'a str, Span);
 
 /// Reads the control line from its `#` up to the newline or the end of the text.
@@ -44,7 +44,7 @@ pub fn control_line(text: &str, file: FileId, start: usize) -> Result<Control, P
     }
 }
 
-/// Whether the control line is one for the C preprocessor.
+/// Whether the control line is a directive of the C preprocessor.
 pub fn is_directive(line: &str) -> bool {
     let rest = line.trim_start_matches(['#', ' ', '\t']);
     let word = rest.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
@@ -126,7 +126,7 @@ fn d_pragma(words: &[Word<'_>], whole: Span) -> Result<Control, ParseError> {
     }
 }
 
-/// A word; a string goes without its quotes.
+/// Returns a word, or a string without its quotes.
 fn spanned((_, text, span): &Word<'_>) -> Spanned<String> {
     let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
     Spanned::new(inner.to_owned(), *span)
@@ -141,7 +141,7 @@ fn malformed(shape: &'static str, span: Span) -> Result<Control, ParseError> {
     Err(ParseError::Control { problem: ControlError::Malformed { shape }, span })
 }
 
-/// Up to the newline that no backslash takes away.
+/// Returns the length up to the newline, not counting newlines escaped by a backslash.
 pub fn control_length(text: &str) -> usize {
     let mut at = 0;
     loop {

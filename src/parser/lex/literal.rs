@@ -1,9 +1,9 @@
-//! parser/lex/literal.rs: integers, characters and strings: their text, value and mistakes.
+//! parser/lex/literal.rs: integers, characters and strings: their text, value and errors.
 
 use crate::parser::error::{LiteralError, ParseError};
 use crate::source::Span;
 
-/// The value of an integer literal with its suffix.
+/// Returns the value of an integer literal with its suffix.
 ///
 /// A decimal constant without `u` has to fit a signed 64-bit integer, as there is no wider type (C99 6.4.4.1).
 pub fn integer(text: &str, span: Span) -> Result<u64, ParseError> {
@@ -33,14 +33,14 @@ pub fn integer(text: &str, span: Span) -> Result<u64, ParseError> {
     }
 }
 
-/// `[uU]?[lL]?[lL]?`; whether it has the `u`.
+/// Parses `[uU]?[lL]?[lL]?`; returns whether it has the `u`.
 fn suffix_is_unsigned(suffix: &str) -> Option<bool> {
     let rest = suffix.strip_prefix(['u', 'U']);
     let longs = rest.unwrap_or(suffix);
     (longs.len() <= 2 && longs.bytes().all(|b| matches!(b, b'l' | b'L'))).then_some(rest.is_some())
 }
 
-/// The length in bytes of the quoted literal at the start of `text`, quotes included.
+/// Returns the length in bytes of the quoted literal at the start of `text`, quotes included.
 pub fn quoted_length(text: &str, quote: char, start: Span) -> Result<usize, ParseError> {
     let mut chars = text.char_indices().skip(1);
     while let Some((at, c)) = chars.next() {
@@ -67,7 +67,7 @@ fn open_literal(quote: char, start: Span, length: usize, newline: bool) -> Parse
     ParseError::Literal { problem, span }
 }
 
-/// The value of a character constant: several characters are packed with the first one on top.
+/// Returns the value of a character constant: several characters are packed, with the first in the highest byte.
 pub fn character(quoted: &str, span: Span) -> Result<i64, ParseError> {
     let bytes = unescape(&quoted[1..quoted.len() - 1]);
     match bytes.len() {
@@ -77,7 +77,7 @@ pub fn character(quoted: &str, span: Span) -> Result<i64, ParseError> {
     }
 }
 
-/// The bytes that a literal stands for. Unknown escapes keep their backslash.
+/// Returns the bytes that a literal stands for. Unknown escapes keep their backslash.
 pub fn unescape(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -118,7 +118,7 @@ pub fn unescape(text: &str) -> Vec<u8> {
     out
 }
 
-/// The low byte of the number, as the references keep it.
+/// Returns the low byte of the number, as the reference implementations do.
 fn number(digits: &[u8], radix: u32) -> u8 {
     digits
         .iter()
@@ -142,7 +142,7 @@ fn simple_escape(escape: u8) -> Option<u8> {
     })
 }
 
-/// A string literal, quotes included, for these bytes.
+/// Returns a string literal for these bytes, quotes included.
 pub fn quote(bytes: &[u8]) -> String {
     let mut text = String::from("\"");
     for chunk in bytes.utf8_chunks() {

@@ -1,29 +1,29 @@
-//! parser/lex/macros.rs: what `$1`, `$$1`, `$pid`, `$target` stand for.
+//! parser/lex/macros.rs: the meaning of `$1`, `$$1`, `$pid` and `$target`.
 
 use super::literal;
 use super::token::Token;
 use crate::parser::error::{MacroError, ParseError};
 use crate::source::Span;
 
-/// The macro arguments and variables of a compilation. They are input: the parser asks no environment.
+/// The macro arguments and variables of a compilation. They are input: the parser does not read the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Macros {
-    /// `$0`: the script as it was called.
+    /// `$0`: the script's name as it was invoked.
     pub script: String,
     /// `$1`, `$2` …
     pub arguments: Vec<String>,
-    /// Values of [`VARIABLES`]; `target` is 0 where it is not given.
+    /// Values of [`VARIABLES`]; `target` is 0 if it is not given.
     pub variables: Vec<(String, i64)>,
 }
 
 impl Macros {
-    /// The value of `$name`.
+    /// Returns the value of `$name`.
     pub fn variable(&self, name: &str) -> Option<i64> {
         let known = self.variables.iter().find(|(known, _)| known == name).map(|&(_, value)| value);
         known.or((name == "target").then_some(0))
     }
 
-    /// The text of `$index`.
+    /// Returns the text of `$index`.
     pub fn argument(&self, index: usize) -> Option<&str> {
         match index {
             0 => Some(&self.script),
@@ -32,14 +32,14 @@ impl Macros {
     }
 }
 
-/// `$12` or `$$12` without its dollars.
+/// Parses the index in `$12` or `$$12`, without the dollar signs.
 pub fn index(digits: &str, span: Span) -> Result<usize, ParseError> {
     digits
         .parse()
         .map_err(|_| ParseError::Macro { problem: MacroError::IndexTooLarge(digits.to_owned()), span })
 }
 
-/// The token that an argument's text makes where `$1` is written.
+/// Returns the token that an argument's text becomes where `$1` is written.
 pub fn argument_token(text: &str, is_type: impl Fn(&str) -> bool, span: Span) -> Result<Token, ParseError> {
     if let Some(integer) = integer_argument(text, span)? {
         return Ok(integer);
@@ -58,12 +58,12 @@ pub fn argument_token(text: &str, is_type: impl Fn(&str) -> bool, span: Span) ->
     Ok(string_token(&literal::unescape(inner)))
 }
 
-/// A string token for bytes that no source text quotes.
+/// Makes a string token for bytes that are not quoted in the source text.
 pub fn string_token(bytes: &[u8]) -> Token {
     Token::Str { value: bytes.to_vec(), text: literal::quote(bytes) }
 }
 
-/// An integer token for a number that no source text spells.
+/// Makes an integer token for a number that is not spelled in the source text.
 pub fn number_token(value: i64) -> Token {
     let text = value.unsigned_abs().to_string();
     if value < 0 {

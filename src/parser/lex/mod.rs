@@ -21,10 +21,10 @@ use brackets::Level;
 use control::Control;
 use token::{BodyToken, OuterToken, Token};
 
-/// A token between two byte offsets, as the grammar takes it.
+/// A token between two byte offsets, as the grammar expects it.
 pub type Lexeme = (usize, Token, usize);
 
-/// What the next external declaration is.
+/// The kind of the next external declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemStart {
     Clause,
@@ -32,7 +32,7 @@ pub enum ItemStart {
     End,
 }
 
-/// Which tokens come next.
+/// The mode, which decides the tokens that come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Outer,
@@ -42,7 +42,7 @@ pub enum Mode {
     Declaration,
     /// An expression alone.
     Expression,
-    /// A type name alone: every word that is no keyword names a type.
+    /// A type name alone: every word that is not a keyword names a type.
     TypeName,
 }
 
@@ -62,9 +62,9 @@ pub struct Settings {
     pub argref: bool,
     pub empty: bool,
     pub pspec: bool,
-    /// The preprocessor's directives are comments.
+    /// Whether the directives of the preprocessor are treated as comments.
     pub directives: bool,
-    /// Any name can be called: only the shape of the text matters.
+    /// Whether any name can be called, as only the shape of the text matters.
     pub any_call: bool,
 }
 
@@ -74,19 +74,19 @@ pub struct Lexer<'a> {
     pub(super) origin: Origin,
     pub(super) options: &'a ParseOptions<'a>,
     pub settings: Settings,
-    /// The tokens of this item, where they are wanted.
+    /// The tokens of this item, if they are wanted.
     pub tape: Option<Vec<(Token, Span)>>,
     /// Pragmas read since the last external declaration.
     pub pragmas: Vec<Pragma>,
     /// For each macro argument from `$0`: whether the text names it.
     pub arguments_used: Vec<bool>,
-    /// Where the last token is.
+    /// The span of the last token.
     pub previous: Span,
-    /// And the one before it: what stands before the token that the grammar refuses.
+    /// The span of the token before the last: the one before a token that the grammar refuses.
     pub before: Span,
-    /// The last slash of this predicate that divides.
+    /// The last slash in this predicate that was read as a division.
     pub division: Option<Span>,
-    /// The first `{` of the item whose `}` is indented less than its line: it is probably another's.
+    /// The first `{` of the item whose `}` is indented less than its line; that `}` probably belongs to another brace.
     pub misplaced: Option<Span>,
     pub mode: Mode,
     pub(super) at: usize,
@@ -95,13 +95,13 @@ pub struct Lexer<'a> {
     pub(super) queued: Option<Lexeme>,
     pub(super) item_done: bool,
     pub(super) after: After,
-    /// Words that were used as identifiers: they stay identifiers even where a type has that name.
+    /// Words that were used as identifiers: they stay identifiers even if a type has that name.
     pub(super) identifiers: HashSet<&'a str>,
     /// The types that the text has defined so far.
     typedefs: HashSet<String>,
-    /// The declaration defines types: the words that it names are no variables.
+    /// Whether the declaration defines types, so that the words it declares are not variables.
     pub(super) in_typedef: bool,
-    /// No `` name.name` `` begins before this offset; keeps the search for one linear.
+    /// An offset before which no `` name.name` `` begins; it keeps the search for one linear.
     pub(super) no_dotted_scope_before: usize,
 }
 
@@ -134,7 +134,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Looks at what comes next between external declarations.
+    /// Reads the start of the next external declaration.
     pub fn start_item(&mut self) -> Result<ItemStart, ParseError> {
         self.mode = Mode::Outer;
         self.misplaced = None;
@@ -163,17 +163,17 @@ impl<'a> Lexer<'a> {
         Ok(ItemStart::Clause)
     }
 
-    /// The innermost open bracket.
+    /// Returns the innermost open bracket.
     pub fn opener(&self) -> Option<(BodyToken, Span)> {
         self.levels.last().and_then(|level| level.opener)
     }
 
-    /// The bracket around the innermost open one.
+    /// Returns the bracket around the innermost open one.
     pub fn outer_opener(&self) -> Option<Span> {
         self.levels.iter().rev().nth(1).and_then(|level| level.opener).map(|(_, span)| span)
     }
 
-    /// The end of the text, as a place to point at.
+    /// Returns the end of the text, as a place to point at.
     pub fn end(&self) -> Span {
         let end = self.text.trim_end().len().max(self.previous.end as usize);
         Span::new(self.file, end, end)
@@ -195,7 +195,7 @@ impl<'a> Lexer<'a> {
         Span::new(self.file, start, self.at)
     }
 
-    /// White space, comments and control lines.
+    /// Skips white space, comments and control lines.
     fn skip_blank(&mut self) -> Result<(), ParseError> {
         let in_body = !matches!(self.mode, Mode::Outer | Mode::Probes);
         loop {
@@ -257,7 +257,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// Some options change how the text after them is read.
+    /// Applies an option that changes how the rest of the text is read.
     fn apply(&mut self, pragma: &Pragma) {
         let Pragma::Option { name, value, .. } = pragma else { return };
         let on = !value.as_ref().is_some_and(|value| {
@@ -323,7 +323,7 @@ impl<'a> Lexer<'a> {
         Ok((span.start as usize, lexed, span.end as usize))
     }
 
-    /// Whether the word between external declarations opens a declaration rather than a clause.
+    /// Returns the start of a declaration if the word between external declarations opens one rather than a clause.
     fn declaration_start(&mut self, span: Span) -> Result<Option<ItemStart>, ParseError> {
         let text = self.slice(span);
         let word = text.split('*').next().unwrap_or_default();
@@ -346,7 +346,7 @@ impl<'a> Lexer<'a> {
         Ok(Some(ItemStart::Declaration))
     }
 
-    /// What the text defines from here on.
+    /// Notes the types that the text defines from here on.
     pub fn define_types<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
         for name in names {
             self.identifiers.remove(name);
@@ -448,7 +448,7 @@ impl<'a> Lexer<'a> {
         })
     }
 
-    /// Whether the slash before this place ends the predicate: the text ends, or `;`, `{` or `/` comes next.
+    /// Whether the slash before this place ends the predicate: the text ends, or `;`, `{` or `/` follows.
     fn ends_predicate(&self) -> bool {
         let next = self.rest().trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
         next.is_empty() || next.starts_with([';', '{', '/'])

@@ -1,4 +1,4 @@
-//! parser/lex/probe.rs: a probe specifier's fields, which are cut at `:` from the right.
+//! parser/lex/probe.rs: the fields of a probe specifier, split at `:` and counted from the right.
 
 use super::macros::Macros;
 use crate::parser::ast::ProbeDescKind;
@@ -6,10 +6,10 @@ use crate::parser::error::{ParseError, ProbeError};
 use crate::probe::Fields;
 use crate::source::{Origin, Span};
 
-/// The fields from the left, with their largest size in bytes without the closing NUL.
+/// The fields from the left, with their maximum size in bytes without the terminating NUL.
 const FIELDS: [(&str, usize); 4] = [("provider", 63), ("module", 63), ("function", 191), ("name", 63)];
 
-/// The fields that a specifier of this origin may have; the last of them is its rightmost one.
+/// Returns the number of fields that a specifier of this origin may have; the last of them is its rightmost one.
 fn field_count(origin: Origin) -> usize {
     match origin {
         Origin::Script | Origin::Library | Origin::Name | Origin::Id => 4,
@@ -19,14 +19,14 @@ fn field_count(origin: Origin) -> usize {
     }
 }
 
-/// What a specifier may ask of the compilation.
+/// What a specifier needs to know of the compilation.
 pub struct Context<'a> {
     pub origin: Origin,
     pub macros: &'a Macros,
     pub defaultargs: bool,
 }
 
-/// The description of a specifier; `used` is told the macro arguments that it names.
+/// Parses the description of a specifier; `used` is called with the macro arguments that it names.
 pub fn describe(
     text: &str,
     span: Span,
@@ -55,7 +55,7 @@ pub fn describe(
     Ok(ProbeDescKind::Fields(Box::new(Fields { provider, module, function, name })))
 }
 
-/// The description of a plain number: a probe's id, where the rightmost field is a name.
+/// Parses the description of a plain number: a probe's id, if the rightmost field is a name.
 pub fn describe_id(digits: &str, span: Span, origin: Origin) -> Result<ProbeDescKind, ParseError> {
     let fail = |problem| Err(ParseError::Probe { problem, span });
     if field_count(origin) != FIELDS.len() {
@@ -67,7 +67,7 @@ pub fn describe_id(digits: &str, span: Span, origin: Origin) -> Result<ProbeDesc
     }
 }
 
-/// The field with its macro, if it has one, replaced by the macro's text.
+/// Returns the field with its macro, if any, replaced by the macro's text.
 fn expand(field: &str, context: &Context<'_>, used: &mut dyn FnMut(usize)) -> Result<String, ProbeError> {
     let Some((before, rest)) = field.split_once('$') else {
         return Ok(field.to_owned());

@@ -1,18 +1,18 @@
-//! parser/lex/syntax.rs: what to say of a token that the grammar does not take.
+//! parser/lex/syntax.rs: error messages for tokens that the grammar does not accept.
 
 use super::token::{BodyToken, Token};
 use super::{Lexer, Mode};
 use crate::parser::error::{ParseError, SyntaxError};
 use crate::source::Span;
 
-/// A token that cannot stand where it stands. `expected` are the grammar's names of tokens that could.
+/// Makes the error for a misplaced token. `expected` are the grammar's names for the tokens it would accept.
 pub fn unexpected(lexer: &Lexer<'_>, token: &Token, span: Span, expected: &[String]) -> ParseError {
     let place = Place { lexer, token, span, text: lexer.slice(span), expected };
     let error = meant_otherwise(&place).unwrap_or_else(|| plainly_expected(&place));
     ParseError::Syntax(Box::new(error))
 }
 
-/// A token, where it stands, and what could stand there.
+/// A token, its span, and the tokens that the grammar would accept there.
 struct Place<'a> {
     lexer: &'a Lexer<'a>,
     token: &'a Token,
@@ -26,7 +26,7 @@ impl Place<'_> {
         self.expected.iter().any(|e| e.trim_matches('"') == name)
     }
 
-    /// An operand could stand here; where a statement could begin, that too.
+    /// Whether an operand could come here; this includes places where a statement could begin.
     fn takes_operand(&self) -> bool {
         self.takes("integer") && self.takes("name")
     }
@@ -35,7 +35,7 @@ impl Place<'_> {
         self.takes_operand() && self.takes("if")
     }
 
-    /// A whole expression stands before.
+    /// Whether a whole expression comes before.
     fn after_expression(&self) -> bool {
         self.takes("&&") && !self.takes_operand()
     }
@@ -59,7 +59,7 @@ impl Place<'_> {
     }
 }
 
-/// Mistakes that have a name: what was meant is clear from the token.
+/// Recognizes errors that have a name: the token shows what was meant.
 fn meant_otherwise(place: &Place<'_>) -> Option<SyntaxError> {
     let text = place.text;
     if place.lexer.rest_at(place.span).starts_with("//") && !place.takes("end of predicate") {
@@ -117,7 +117,7 @@ fn meant_otherwise(place: &Place<'_>) -> Option<SyntaxError> {
     keyword_otherwise(place)
 }
 
-/// A keyword where an expression or a statement should be.
+/// Reports a keyword in place of an expression or a statement.
 fn keyword_otherwise(place: &Place<'_>) -> Option<SyntaxError> {
     let text = place.text;
     let declares = matches!(
@@ -135,7 +135,7 @@ fn keyword_otherwise(place: &Place<'_>) -> Option<SyntaxError> {
         .then(|| place.error(format!("`{text}` is a keyword"), "an expression is needed here"))
 }
 
-/// What could have stood here, in a few words.
+/// Names, in a few words, what could come here.
 fn plainly_expected(place: &Place<'_>) -> SyntaxError {
     let missing = |what: &str| format!("{what} is missing before this");
     let mut error = if place.takes_statement() {
@@ -204,7 +204,7 @@ fn is_assignment(operator: BodyToken) -> bool {
     )
 }
 
-/// The `name` of `(name *)` that ends at `span`: a cast to a type that nobody knows.
+/// Returns the `name` of `(name *)` that ends at `span`: a cast to an unknown type.
 fn pointer_cast<'a>(lexer: &Lexer<'a>, span: Span) -> Option<&'a str> {
     let before = lexer.slice(Span { start: 0, end: span.start, ..span }).trim_end();
     let name = before.trim_end_matches(|c: char| c == '*' || c.is_ascii_whitespace());
@@ -213,7 +213,7 @@ fn pointer_cast<'a>(lexer: &Lexer<'a>, span: Span) -> Option<&'a str> {
     Some(&name[start..]).filter(|name| called && !name.is_empty())
 }
 
-/// A predicate whose closing slash is missing, or was taken as a division.
+/// Reports a predicate whose closing slash is missing, or was taken as a division.
 fn open_predicate(place: &Place<'_>) -> SyntaxError {
     let error = place.error("the predicate is not closed", "a `/` is missing before this");
     match place.lexer.division {
@@ -224,7 +224,7 @@ fn open_predicate(place: &Place<'_>) -> SyntaxError {
     }
 }
 
-/// The text ends inside an external declaration.
+/// Reports that the text ends inside an external declaration.
 pub fn unexpected_end(lexer: &Lexer<'_>, expected: &[String]) -> ParseError {
     let has = |name: &str| expected.iter().any(|e| e.trim_matches('"') == name);
     let span = lexer.end();
@@ -236,7 +236,7 @@ pub fn unexpected_end(lexer: &Lexer<'_>, expected: &[String]) -> ParseError {
         help: None,
     };
     if let Some((_, at)) = lexer.opener() {
-        // Where the indentation says so, an inner brace is the one that lacks its end.
+        // If the indentation suggests it, report an inner brace as the unclosed one.
         let at = lexer.misplaced.filter(|_| lexer.slice(at) == "{").unwrap_or(at);
         let opener = lexer.slice(at);
         error.title = format!("`{opener}` is never closed");
@@ -262,7 +262,7 @@ pub fn unexpected_end(lexer: &Lexer<'_>, expected: &[String]) -> ParseError {
     ParseError::Syntax(Box::new(error))
 }
 
-/// A clause of a file needs a body.
+/// Reports a clause in a file without a body.
 pub fn missing_body(span: Span) -> ParseError {
     simple("expected a predicate or a body in `{` `}`", span, "a clause without a body")
         .help("write `{ }` for the default action; only clauses of the command line can go without")
@@ -273,7 +273,7 @@ fn predicate_without_body(span: Span) -> ParseError {
         .help("write `{ }` after the predicate for the default action")
 }
 
-/// What stands where a clause or a declaration should begin.
+/// Reports a token where a clause or a declaration should begin.
 pub fn no_probe_description(text: &str, rest: &str, span: Span) -> ParseError {
     if rest.starts_with("//") {
         return double_slash(span);
@@ -290,19 +290,19 @@ fn double_slash(span: Span) -> ParseError {
     simple("D has no `//` comments", span, "not the start of a comment").help("comments are written /* … */")
 }
 
-/// A string ends at its first NUL: what stands behind it would be lost.
+/// Reports a NUL: a string ends at its first NUL, and the rest would be lost.
 pub fn nul_in_literal(span: Span) -> ParseError {
     simple("NUL character in a constant", span, "the text would end here")
         .help("write it as \\0, or remove it")
 }
 
-/// A module without the name of something in it.
+/// Reports a module without the name of a symbol in it.
 pub fn symbol_missing(span: Span) -> ParseError {
     simple("a symbol's name is missing after the backtick", span, "no name follows")
         .help("a symbol of the kernel is `name, or module`name")
 }
 
-/// A character that begins no token.
+/// Reports a character that begins no token.
 pub fn unexpected_character(text: &str, after: &str, mode: Mode, span: Span) -> ParseError {
     let printable = |c: char| !c.is_control();
     let shown = if text.chars().all(printable) { text.to_owned() } else { text.escape_debug().to_string() };
@@ -359,13 +359,13 @@ pub fn open_comment(span: Span) -> ParseError {
     simple("the comment is never closed", span, "the comment begins here").help("add `*/`")
 }
 
-/// `{` after the parameters of what C would call a function.
+/// Reports `{` after the parameters of what C would call a function.
 pub fn function_body(span: Span) -> ParseError {
     simple("D has no functions of its own", span, "a body of statements")
         .help("clauses have bodies: BEGIN { … }; an inline gives an expression a name")
 }
 
-/// Words of C that D keeps without a meaning, and `if` and `else` in a wrong place.
+/// Returns help for C words that D reserves without a meaning, and for a misplaced `if` or `else`.
 fn reserved_help(place: &Place<'_>) -> Option<String> {
     let help = match place.token {
         Token::Reserved("for" | "while" | "do" | "goto" | "break" | "continue") => {

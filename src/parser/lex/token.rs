@@ -1,4 +1,4 @@
-//! parser/lex/token.rs: the tokens: what logos reads in each mode, and what the grammar sees.
+//! parser/lex/token.rs: the tokens: those that logos reads in each mode, and those that the grammar sees.
 
 use logos::Logos;
 
@@ -9,10 +9,11 @@ use crate::parser::ast::{Storage, TagKind, TypeKeyword};
 pub enum OuterToken {
     #[regex(r"[0-9]+", priority = 4)]
     Number,
-    /// One token a specifier, colons and globs included; `#` and `@` tell namesakes apart (`f#2`, `f:file.c@12`),
-    /// `+` tells where a branch goes (`f:12-f.cold+4`).
+    /// One token per specifier, colons and globs included; `#` and `@` distinguish namesakes (`f#2`,
+    /// `f:file.c@12`), `+` separates the target of a branch (`f:12-f.cold+4`).
     #[regex(r"[\-$:A-Za-z_.?*\\\[\]!][\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*")]
-    /// With the directories of a file: `f:linux/file.h@12`. No predicate begins so: `@` is nothing in an expression.
+    /// With the directories of a file: `f:linux/file.h@12`. No predicate begins this way: `@` means nothing in an
+    /// expression.
     #[regex(r"[\-$:A-Za-z_.?*\\\[\]!][\-$:A-Za-z0-9_.?*\\\[\]!`#@+]*(/[A-Za-z0-9_.+\-]+)+@[0-9]+")]
     Spec,
     #[token(",")]
@@ -27,10 +28,10 @@ pub enum OuterToken {
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyToken {
     #[regex(r"[A-Za-z_`][A-Za-z0-9_`]*")]
-    /// Modules whose name begins with a digit: `` 8021q`vlan_proto ``.
+    /// Includes modules whose name begins with a digit: `` 8021q`vlan_proto ``.
     #[regex(r"[0-9][0-9A-Za-z_]*`[A-Za-z0-9_`]*")]
     Word,
-    /// Digits and what sticks to them; literal.rs says which of them are numbers.
+    /// Digits and the letters attached to them; literal.rs decides which of them are numbers.
     #[regex(r"[0-9][0-9A-Za-z_]*", priority = 3)]
     Number,
     #[regex(r"[0-9]+\.[0-9]*([eE][+\-]?[0-9]+)?", priority = 4)]
@@ -155,7 +156,7 @@ pub enum ControlToken {
     Word,
 }
 
-/// What the grammar sees: macros are substituted, names are told from types.
+/// A token as the grammar sees it: macros are substituted, and names are distinguished from types.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Token {
     /// A probe specifier as written.
@@ -180,7 +181,7 @@ pub enum Token {
         value: Vec<u8>,
         text: String,
     },
-    /// The slash that ends a predicate; [`BodyToken::Slash`] divides.
+    /// The slash that ends a predicate; [`BodyToken::Slash`] is a division.
     PredicateEnd,
     TypeKeyword(TypeKeyword),
     Qualifier(TypeKeyword),
@@ -200,13 +201,13 @@ pub enum Token {
     Provider,
     Translator,
     Inline,
-    /// A word that is kept for the language and means nothing.
+    /// A reserved word without a meaning.
     Reserved(&'static str),
     /// An operator or a bracket.
     Op(BodyToken),
 }
 
-/// The token of a word that is a keyword inside a body or a declaration.
+/// Returns the token of a word that is a keyword inside a body or a declaration.
 pub fn keyword(word: &str) -> Option<Token> {
     Some(match word {
         "auto" => Token::Storage(Storage::Auto),
@@ -247,13 +248,13 @@ pub fn keyword(word: &str) -> Option<Token> {
     })
 }
 
-/// Kept for the language, without a meaning in a body.
+/// Words reserved by the language, without a meaning in a body.
 const RESERVED: [&str; 12] = [
     "break", "case", "continue", "counter", "default", "do", "for", "goto", "import", "return", "switch",
     "while",
 ];
 
-/// Whether the word opens a declaration when it stands between external declarations.
+/// Whether the word opens a declaration when it comes between external declarations.
 pub fn opens_declaration(word: &str) -> bool {
     matches!(
         word,

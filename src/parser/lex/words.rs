@@ -1,4 +1,4 @@
-//! parser/lex/words.rs: what a word or a macro of a body is: keyword, identifier, type name, number, string.
+//! parser/lex/words.rs: the words and macros of a body: keyword, identifier, type name, number, string.
 
 use super::macros;
 use super::syntax;
@@ -9,7 +9,7 @@ use crate::parser::error::{MacroError, ParseError};
 use crate::source::Span;
 
 impl<'a> Lexer<'a> {
-    /// `%name` after `->`: a variable that the sugar pass made, when its dump is read.
+    /// Reads `%name` after `->`, a variable that the sugar pass made; it appears when the pass's dump is read back.
     pub(in crate::parser) fn made_up_name(&mut self) -> Result<Token, ParseError> {
         let name = &self.rest()[1..];
         let length = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len());
@@ -46,7 +46,7 @@ impl<'a> Lexer<'a> {
         Ok(Token::Ident(text.to_owned()))
     }
 
-    /// The rest of `` a.out`x ``: dots are part of a module's name if a backtick follows.
+    /// Reads the rest of `` a.out`x ``: dots are part of a module's name if a backtick follows.
     fn dotted_scope(&mut self, span: Span) -> Option<&'a str> {
         let start = span.start as usize;
         if !self.rest().starts_with('.')
@@ -67,7 +67,7 @@ impl<'a> Lexer<'a> {
         Some(&self.text[start..self.at])
     }
 
-    /// Whether the word, which ends here, is the name of a type rather than an identifier.
+    /// Whether the word, which ends here, names a type rather than being an identifier.
     fn is_type(&mut self, word: &'a str) -> bool {
         if self.identifiers.contains(word) {
             return false;

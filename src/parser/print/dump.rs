@@ -1,11 +1,11 @@
-//! parser/print/dump.rs: the tree as indented text, one node a line, for -x dump=ast and -xtree=1.
+//! parser/print/dump.rs: the tree as indented text, one node per line, for -x dump=ast and -xtree=1.
 
 use std::fmt::Write as _;
 
 use crate::parser::ast::*;
 use crate::source::Spanned;
 
-/// A program's tree.
+/// Dumps the tree of a program.
 pub fn program(program: &Program) -> String {
     let mut out = Dump::default();
     for item in &program.items {
@@ -25,7 +25,7 @@ pub fn program(program: &Program) -> String {
     out.text
 }
 
-/// An expression's tree.
+/// Dumps the tree of an expression.
 pub fn expression(expr: &Expr) -> String {
     let mut out = Dump::default();
     out.expr(0, expr);

@@ -1,14 +1,14 @@
 //! parser/print/pretty.rs: AST → D text, as a person would have written it.
 //!
-//! Literals stay as they were typed, parentheses stand only where precedence needs them, and the text parses back
-//! to the same tree.
+//! Literals stay as they were typed, parentheses appear only where precedence needs them, and the text parses
+//! back to the same tree.
 
 use std::fmt::{self, Write as _};
 
 use crate::parser::ast::*;
 use crate::source::Spanned;
 
-/// The clauses of a program, each followed by an empty line; what `-d` shows.
+/// Prints the clauses of a program, each followed by an empty line, as `-d` shows them.
 pub fn clauses(program: &Program) -> String {
     let clauses = program.items.iter().filter_map(|item| match item {
         Item::Clause(clause) => Some(clause),
@@ -17,7 +17,7 @@ pub fn clauses(program: &Program) -> String {
     clauses.map(|clause| format!("{clause}\n")).collect()
 }
 
-/// A binding strength: an operand that binds less than its place asks for gets parentheses.
+/// A binding strength: an operand that binds more weakly than its place requires gets parentheses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Level(u8);
 
@@ -153,7 +153,7 @@ fn level(kind: &ExprKind) -> Level {
     }
 }
 
-/// Always the four fields, empty ones included.
+/// Always prints the four fields, empty ones included.
 impl fmt::Display for ProbeDesc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
@@ -163,7 +163,7 @@ impl fmt::Display for ProbeDesc {
     }
 }
 
-/// Ends with a newline after the closing brace.
+/// Prints a clause, ending with a newline after the closing brace.
 impl fmt::Display for Clause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, probe) in self.probes.iter().enumerate() {
@@ -226,7 +226,7 @@ impl fmt::Display for Expr {
                 f.write_str(text)
             }
             ExprKind::Ident(name) => f.write_str(name),
-            // The aggregation without a name is `_` in the tree.
+            // The unnamed aggregation is `_` in the tree.
             ExprKind::Aggregation(name) if name == "_" => f.write_str("@"),
             ExprKind::Aggregation(name) => write!(f, "@{name}"),
             ExprKind::Scope(scope) => f.write_str(scope.text()),
@@ -282,7 +282,7 @@ fn write_member(f: &mut fmt::Formatter<'_>, base: &Expr, arrow: bool, member: &s
     }
 }
 
-/// An expression at a place that asks for a binding strength.
+/// An expression at a place that requires a binding strength.
 struct At<'a>(&'a Expr, Level);
 
 impl fmt::Display for At<'_> {
@@ -371,7 +371,7 @@ impl fmt::Display for Declaration {
     }
 }
 
-/// A storage class and the specifiers after it.
+/// Prints a storage class and the specifiers after it.
 fn words(storage: Option<&Spanned<Storage>>, specs: &[Spanned<TypeSpec>]) -> String {
     let storage = storage.into_iter().map(|storage| storage.node.text().to_owned());
     storage.chain(specs.iter().map(|spec| spec.node.to_string())).collect::<Vec<_>>().join(" ")
@@ -453,7 +453,7 @@ impl fmt::Display for Pragma {
     }
 }
 
-/// The declarator around a name, from the outermost step of the type to the innermost.
+/// Prints the declarator around a name, from the outermost step of the type to the innermost.
 fn declarator_text(name: &str, derived: &[Derived]) -> String {
     let mut text = name.to_owned();
     let mut after_pointer = false;

@@ -1,4 +1,4 @@
-//! typeck/declare/decl.rs: declarations of variables, typedefs and symbols of the kernel.
+//! typeck/declare/decl.rs: declarations of variables, typedefs and kernel symbols.
 
 use super::names::Name;
 use super::specs::{Allowed, has_user};
@@ -38,7 +38,7 @@ impl Checker<'_> {
                     let span = storage.map_or(declaration.span, |storage| storage.span);
                     return Err(Box::new(Error::BadStorage { span }));
                 }
-                // A function of the kernel.
+                // A kernel function.
                 None if is_function(&declarator.derived) => self.declare_extern(base, declarator, user)?,
                 None => self.declare_object(Scope::Global, base, declarator, user)?,
                 Some(Storage::SelfThread) => self.declare_object(Scope::Thread, base, declarator, user)?,
@@ -59,7 +59,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// The type of a symbol of the kernel.
+    /// Declares the type of a kernel symbol.
     fn declare_extern(&mut self, base: Type, declarator: &Declarator, user: bool) -> Result<()> {
         let (name, span) = (declarator.name.node.as_str(), declarator.name.span);
         let ty = self.derive(base, &declarator.derived, user, span)?;
@@ -129,10 +129,10 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// The name of a variable, constant, function or inline.
+    /// Whether the name is that of a variable, constant, function or inline.
     pub(in crate::typeck) fn global_is_taken(&self, name: &str, span: Span) -> bool {
         let wanted = Name { scope: Scope::Global, name, span };
-        // A library is what defines some of the names that every program knows.
+        // Some of the names known to every program are defined by a library.
         builtin::lookup(name).is_some_and(|entry| !self.in_library || !matches!(entry.what, What::Library))
             || constants::lookup(name).is_some()
             || self.names.find(&wanted).is_some()
@@ -148,7 +148,7 @@ fn is_function(derived: &[Derived]) -> bool {
     matches!(derived.first(), Some(Derived::Function(_)))
 }
 
-/// A string constant's bytes.
+/// Returns the bytes of a string constant.
 pub(in crate::typeck) fn string_constant(expr: &Expr) -> Option<&[u8]> {
     match &expr.kind {
         ExprKind::Str { value, .. } => Some(value),

@@ -1,4 +1,4 @@
-//! typeck/declare/inline.rs: names for expressions: inline definitions and enumerators.
+//! typeck/declare/inline.rs: inline definitions and enumerators: names for expressions.
 
 use std::collections::HashMap;
 
@@ -11,17 +11,17 @@ use crate::typeck::typed::{Expr, ExprKind, Scope};
 use crate::typeck::{Checker, Error, Result};
 use crate::types::Type;
 
-/// Expressions that a program may have after expansion; an inline of inlines grows quickly.
+/// The limit on expressions in a program after expansion; an inline of inlines grows quickly.
 const MOST_EXPANSIONS: u32 = 100_000;
 
 /// A name that stands for an expression.
 #[derive(Clone, Debug)]
 pub(in crate::typeck) struct Inline {
-    /// `Some`: it takes arguments in brackets.
+    /// `Some` if it takes arguments in brackets.
     pub params: Option<Vec<(String, Type)>>,
     pub ty: Type,
     pub value: Value,
-    /// What its value depends on; a pragma may say otherwise.
+    /// The attributes of what its value depends on; a pragma may override them.
     pub attributes: Attributes,
     pub span: Span,
 }
@@ -33,7 +33,7 @@ pub(in crate::typeck) enum Value {
     Expression(ast::Expr),
 }
 
-/// What the parameters' names stand for while a body is checked.
+/// What the names of the parameters stand for while a body is checked.
 pub(in crate::typeck) type Frame = HashMap<String, Expr>;
 
 impl Checker<'_> {
@@ -76,7 +76,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Checks the body once where it is defined: its parameters are unknown values of their types.
+    /// Checks the body once, where it is defined: its parameters are unknown values of their types.
     fn try_inline(&mut self, inline: &Inline) -> Result<()> {
         let before = self.names.mark();
         let mut frame = Frame::new();
@@ -91,7 +91,7 @@ impl Checker<'_> {
         result.map(drop)
     }
 
-    /// A use without arguments.
+    /// Checks a use without arguments.
     pub(in crate::typeck) fn check_inline(&mut self, name: &str, span: Span) -> Option<Result<Expr>> {
         let inline = self.inlines.get(name)?.clone();
         Some(match inline.params {
@@ -100,7 +100,7 @@ impl Checker<'_> {
         })
     }
 
-    /// `name[arguments]`
+    /// Checks `name[arguments]`.
     pub(in crate::typeck) fn check_inline_call(
         &mut self,
         name: &Spanned<String>,
@@ -150,7 +150,7 @@ impl Checker<'_> {
         Ok(Expr { ty: inline.ty.clone(), span, ..value })
     }
 
-    /// An expression where only the frame's names and global ones are known.
+    /// Checks an expression in which only the names in `frame` and the global ones are visible.
     pub(in crate::typeck) fn check_in_frame(
         &mut self,
         body: &ast::Expr,

@@ -1,4 +1,4 @@
-//! typeck/declare/library.rs: libraries: declarations before those of the program, left out where they do not fit the kernel.
+//! typeck/declare/library.rs: libraries: declarations before the program's, left out where they do not fit the kernel.
 
 use std::collections::HashMap;
 
@@ -10,16 +10,16 @@ use crate::typeck::{Checker, Error, Result};
 use crate::types::Type;
 use crate::types::declared::Declared;
 
-/// A text of declarations that a program did not write itself.
+/// Declarations that the program did not write itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Library<'a> {
     pub name: &'a str,
     pub program: &'a plain::Program,
-    /// It comes with the compiler: where the kernel has no such types, it is left out.
+    /// Whether it comes with the compiler; such a library is left out if the kernel lacks its types.
     pub own: bool,
 }
 
-/// What a library that is left out has changed.
+/// The state before a library was read, restored if the library is left out.
 struct Before {
     names: super::names::Mark,
     declared: Declared,
@@ -30,7 +30,7 @@ struct Before {
 }
 
 impl Checker<'_> {
-    /// A dependency that is not there leaves the library out, quietly.
+    /// Reads a library. If one of its dependencies is missing, the library is left out without an error.
     pub(in crate::typeck) fn load(&mut self, library: &Library<'_>) -> Result<()> {
         let before = Before {
             names: self.names.mark(),
@@ -53,7 +53,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Its clauses, if it has some, are not enabled.
+    /// Checks what the library declares. Clauses in a library are not enabled.
     fn define_library(&mut self, program: &plain::Program) -> Result<()> {
         program.items.iter().try_for_each(|item| self.check_item(item))?;
         program.items.iter().try_for_each(|item| match item {

@@ -1,4 +1,4 @@
-//! typeck/declare/names.rs: the variables and aggregations of the program, and what a name may have meant.
+//! typeck/declare/names.rs: the variables and aggregations of a program, and suggestions for misspelt names.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::typeck::{Error, Result};
 use crate::types::Type;
 use crate::vocabulary::builtin;
 
-/// Numbers of user variables end here in each scope.
+/// The last number for a user variable in each scope.
 const LAST_USER_VARIABLE: u32 = 0xffff;
 
 #[derive(Clone, Debug, Default)]
@@ -19,11 +19,11 @@ pub(in crate::typeck) struct Names {
     pub aggregations: Vec<Aggregation>,
     by_name: HashMap<(Scope, String), VariableId>,
     aggregation_by_name: HashMap<String, AggregationId>,
-    /// How many variables each scope has.
+    /// The number of variables in each scope.
     counts: [u32; 3],
 }
 
-/// How many names there were at a time.
+/// The number of names at some moment.
 pub(in crate::typeck) struct Mark {
     variables: usize,
     aggregations: usize,
@@ -73,12 +73,12 @@ impl Names {
         Ok(id)
     }
 
-    /// To come back to after a trial.
+    /// Returns a mark to return to after a trial.
     pub fn mark(&self) -> Mark {
         Mark { variables: self.variables.len(), aggregations: self.aggregations.len(), counts: self.counts }
     }
 
-    /// Forgets what came to be since the mark.
+    /// Forgets the names created since the mark.
     pub fn reset(&mut self, mark: &Mark) {
         for variable in self.variables.drain(mark.variables..) {
             self.by_name.remove(&(variable.scope, variable.name));
@@ -104,9 +104,9 @@ impl Names {
         id
     }
 
-    /// The variable that a misspelt name may have meant, written in full.
+    /// Returns the variable that a misspelt name may have meant, written in full.
     pub fn similar_variable(&self, name: &Name<'_>) -> Option<String> {
-        // Another scope's variable of the same name is the likeliest.
+        // The likeliest candidate is the variable of the same name in another scope.
         let namesake = self.variables.iter().find(|v| v.name == name.name && v.scope != name.scope);
         if let Some(variable) = namesake {
             return Some(variable.full_name());

@@ -1,4 +1,4 @@
-//! typeck/declare/pragma.rs: the pragmas about names, and what a text depends on.
+//! typeck/declare/pragma.rs: pragmas about names, and the dependencies of a text.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ const PARTS: [&str; 5] = ["provider", "module", "function", "name", "args"];
 const PROVIDERS: [&str; 9] = ["dtrace", "fbt", "io", "kinst", "proc", "profile", "sched", "sdt", "syscall"];
 
 impl Checker<'_> {
-    /// What can be said of a pragma by itself.
+    /// Checks what can be checked of a pragma by itself.
     pub(in crate::typeck) fn check_pragma(&mut self, pragma: &Pragma) -> Result<()> {
         match pragma {
             Pragma::Option { .. } => Ok(()),
@@ -47,10 +47,10 @@ impl Checker<'_> {
         }
     }
 
-    /// A name that every program knows is not the program's to describe.
+    /// Refuses a pragma about a name that every program has: such a name is not the program's to describe.
     fn check_owned(&self, name: &Spanned<String>) -> Result<()> {
         let known = match builtin::lookup(&name.node).map(|entry| entry.what) {
-            // The library that defines it says what it promises.
+            // A library variable is described by the library that defines it.
             Some(builtin::What::Library) => !self.in_library,
             Some(_) => true,
             None => constants::lookup(&name.node).is_some(),
@@ -61,7 +61,7 @@ impl Checker<'_> {
         }
     }
 
-    /// After all declarations: the name must be one of theirs.
+    /// Checks, after all declarations, that they include the name.
     pub(in crate::typeck) fn require_used(&self, pragma: &Pragma, providers: &HashSet<&str>) -> Result<()> {
         if let Pragma::Attributes { of: PragmaSubject::Provider { name, .. }, .. } = pragma {
             let there = PROVIDERS.contains(&name.node.as_str()) || providers.contains(name.node.as_str());
@@ -90,7 +90,7 @@ impl Checker<'_> {
         let met = match class.node.as_str() {
             "provider" => PROVIDERS.contains(&name.node.as_str()) || self.has_provider(&name.node),
             "module" => self.env.kernel.has_module(&name.node),
-            // Only libraries are read in an order of their dependencies.
+            // Only libraries are read in the order of their dependencies.
             _ => self.in_library && self.loaded.contains(&name.node),
         };
         match met {
@@ -103,7 +103,7 @@ impl Checker<'_> {
     }
 }
 
-/// `name/data/class`
+/// Checks `name/data/class`.
 fn check_attributes(attributes: &Spanned<String>) -> Result<()> {
     let (word, words, what) = match attributes::parse(&attributes.node) {
         Ok(_) => return Ok(()),
@@ -114,7 +114,7 @@ fn check_attributes(attributes: &Spanned<String>) -> Result<()> {
     known(words, &Spanned::new(word, attributes.span), what)
 }
 
-/// Upper and lower case mean the same.
+/// Checks that a word is one of `words`, ignoring case.
 fn known(words: &[&str], word: &Spanned<String>, what: &'static str) -> Result<()> {
     if words.iter().any(|known| known.eq_ignore_ascii_case(&word.node)) {
         return Ok(());

@@ -9,7 +9,7 @@ use crate::probe::Fields;
 use crate::typeck::{Checker, Error, Result};
 use crate::types::{Type, TypeSource};
 
-/// Bytes of a provider's name, its end included.
+/// The limit on a provider's name in bytes, including the terminating NUL.
 const NAME_BYTES: usize = 64;
 const MOST_ARGUMENTS: usize = 255;
 
@@ -22,11 +22,11 @@ pub(in crate::typeck) struct Provider {
 struct Probe {
     name: String,
     native: Vec<Type>,
-    /// As programs see them, and which of the native arguments each is made of.
+    /// The arguments as programs see them, each with the index of the native argument it is made from.
     translated: Vec<(Type, usize)>,
 }
 
-/// Those that a probe passes, and those that programs see.
+/// The arguments that a probe passes, and those that programs see.
 type Arguments = (Vec<Type>, Vec<(Type, usize)>);
 
 /// `args[i]` of a probe: the native argument's number and type, and the type that programs see.
@@ -63,7 +63,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// The types of the probe's arguments as it passes them, and as programs see them.
+    /// Returns the types of the probe's arguments as it passes them and as programs see them.
     fn check_probe(&mut self, probe: &ast::ProviderProbe) -> Result<Arguments> {
         let longest = [Some(&probe.native), probe.translated.as_ref()].into_iter().flatten();
         if longest.map(|params| params.list.len()).max() > Some(MOST_ARGUMENTS) {
@@ -95,7 +95,7 @@ impl Checker<'_> {
         Ok((native, arguments))
     }
 
-    /// The names of the probes that a description matches, if its provider was defined.
+    /// Returns the names of the probes that a description matches, if its provider was defined.
     pub(in crate::typeck) fn declared_probes(&self, fields: &Fields) -> Vec<String> {
         let Some(provider) = self.providers.get(&fields.provider) else { return Vec::new() };
         let pattern = Pattern::new(&fields.name);
@@ -103,7 +103,7 @@ impl Checker<'_> {
         names.filter(|name| pattern.matches(name)).cloned().collect()
     }
 
-    /// What `args[]` of one probe is, if its provider was defined.
+    /// Returns the `args[]` of one probe, if its provider was defined.
     pub(in crate::typeck) fn declared_arguments(&self, fields: &Fields) -> Option<Vec<Argument>> {
         let provider = self.providers.get(&fields.provider)?;
         let probe = provider.probes.iter().find(|probe| probe.name == fields.name)?;
@@ -111,7 +111,7 @@ impl Checker<'_> {
         Some(seen.map(|(ty, index)| (*index, probe.native[*index].clone(), ty.clone())).collect())
     }
 
-    /// The same type, or one that a translator makes of it.
+    /// Whether `output` is the same type as `input`, or one that a translator makes from it.
     fn is_translatable(&self, input: &Type, output: &Type) -> bool {
         let scalars = input.is_integer() && output.is_integer();
         let strings = input.is_string_compatible() && output.is_string_compatible();

@@ -14,7 +14,7 @@ use crate::types::declared::{Placement, Unplaced};
 use crate::types::intrinsic::INT;
 use crate::types::{Tagged, Type};
 
-/// A member before its place is known.
+/// A member before its offset is known.
 enum Part {
     Member(String, Type, Span),
     BitField(String, Type, u32, Span),
@@ -22,7 +22,7 @@ enum Part {
 
 impl Checker<'_> {
     pub(in crate::typeck) fn define_record(&mut self, record: &RecordDefinition, span: Span) -> Result<Type> {
-        // The tag can be named inside of the braces, behind a pointer.
+        // Inside the braces the tag can be named, through a pointer.
         let tagged = self.new_tag(record.kind, record.name.as_ref(), span)?;
         self.declared.begin(&tagged);
         let mut parts = Vec::new();

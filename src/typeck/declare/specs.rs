@@ -1,4 +1,4 @@
-//! typeck/declare/specs.rs: types as written.
+//! typeck/declare/specs.rs: resolution of types as written.
 
 use crate::diag::suggest;
 use crate::parser::ast::{Derived, Expr, Params, Storage, TagKind, TypeKeyword, TypeName, TypeSpec};
@@ -38,7 +38,7 @@ impl TypeSource for Types<'_> {
         }
     }
 
-    /// What only the program declares forward may be a type of the kernel.
+    /// Completes a type; one that the program only declares forward may be a type of the kernel.
     fn complete(&self, tagged: &Tagged) -> Tagged {
         let known = self.source(tagged).complete(tagged);
         let kernel = match known.bytes {
@@ -68,7 +68,7 @@ impl TypeSource for Types<'_> {
     }
 }
 
-/// The name behind `` D` `` or `` C` ``, the scopes of what a program declares and includes.
+/// Returns the name that follows `` D` `` or `` C` ``, the scopes of what a program declares and includes.
 fn own_scope(name: &str) -> Option<&str> {
     name.strip_prefix("D`").or_else(|| name.strip_prefix("C`"))
 }
@@ -78,7 +78,7 @@ impl Checker<'_> {
         Types { declared: &self.declared, kernel: self.env.kernel }
     }
 
-    /// The type with what is known of it by now.
+    /// Returns the type, completed with what is known of it so far.
     pub(in crate::typeck) fn complete(&self, ty: Type) -> Type {
         match ty {
             Type::Record(tagged) => Type::Record(self.types().complete(&tagged)),
@@ -94,7 +94,7 @@ impl Checker<'_> {
         self.derive(base, &name.derived, has_user(&name.specs), name.span)
     }
 
-    /// The steps of a declarator are applied from the innermost.
+    /// Applies the steps of a declarator, innermost first.
     pub(in crate::typeck) fn derive(
         &mut self,
         base: Type,
@@ -121,7 +121,7 @@ impl Checker<'_> {
         Ok(ty)
     }
 
-    /// Something of this type can be stored: it is not void and its size is known.
+    /// Checks that an object of this type can be stored: it is not void and its size is known.
     pub(in crate::typeck) fn require_object(&self, ty: &Type, span: Span) -> Result<()> {
         match self.complete(ty.clone()).resolved() {
             Type::Void => Err(Box::new(Error::VoidObject { span })),
@@ -132,7 +132,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The types of a list of parameters; `(void)` is an empty list.
+    /// Returns the types of a parameter list; `(void)` is an empty list.
     pub(in crate::typeck) fn parameters(
         &mut self,
         params: &Params,
@@ -177,7 +177,7 @@ impl Checker<'_> {
         Ok(types)
     }
 
-    /// A positive integer constant.
+    /// Evaluates an array length: a positive integer constant.
     fn array_length(&mut self, len: &Expr) -> Result<u64> {
         let value = self.check_expr(len)?;
         match value.constant() {
@@ -228,7 +228,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A tag that nothing defines is declared by being named.
+    /// Resolves a tag; naming a tag that nothing defines declares it.
     fn tagged_type(&mut self, kind: TagKind, name: &str, span: Span) -> Result<Type> {
         if let Some(ty) = self.types().tagged(kind, name) {
             return Ok(ty);
@@ -250,7 +250,7 @@ impl Checker<'_> {
         Err(Box::new(Error::UnknownType { name: name.to_string(), similar, span }))
     }
 
-    /// `unsigned long int` and the like, in any order of the words.
+    /// Resolves `unsigned long int` and the like, with the words in any order.
     fn keyword_type(&self, words: &[TypeKeyword], span: Span) -> Result<Type> {
         use TypeKeyword as W;
         let count = |word| words.iter().filter(|w| **w == word).count();
@@ -297,10 +297,10 @@ impl Checker<'_> {
     }
 }
 
-/// What a list of parameters may hold besides named objects.
+/// What a parameter list may hold besides named objects.
 #[derive(Clone, Copy)]
 pub(in crate::typeck) struct Allowed {
-    /// `void` alone: none.
+    /// `void` alone, for no parameters.
     pub void: bool,
     /// `...`
     pub variadic: bool,

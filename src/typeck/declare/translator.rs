@@ -1,4 +1,4 @@
-//! typeck/declare/translator.rs: translators: structures made of expressions over another type.
+//! typeck/declare/translator.rs: translators: structures made from expressions over another type.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub(in crate::typeck) struct Translator {
     span: Span,
 }
 
-/// In the order of their definition; by the output's name too, as there may be many.
+/// The translators in the order of their definition, and also by the output's name, as there may be many.
 #[derive(Clone, Debug, Default)]
 pub(in crate::typeck) struct Translators {
     list: Vec<Translator>,
@@ -33,7 +33,7 @@ impl Translators {
         self.list.push(translator);
     }
 
-    /// Those that make this type, with their numbers.
+    /// Returns the translators that make this type, with their numbers.
     fn making(&self, output: &Tagged) -> impl Iterator<Item = (usize, &Translator)> {
         let indices = self.by_output.get(&output.name).into_iter().flatten();
         let all = indices.map(|&index| (index, &self.list[index]));
@@ -77,7 +77,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Checks every member once where it is defined, over an unknown value of the input's type.
+    /// Checks every member once, where it is defined, over an unknown value of the input's type.
     fn try_translator(&mut self, translator: &Translator, output: &Type) -> Result<()> {
         let before = self.names.mark();
         let unknown = super::names::Name {
@@ -111,7 +111,7 @@ impl Checker<'_> {
     ) -> Result<Expr> {
         let frame = Frame::from([(translator.parameter.clone(), source)]);
         let found = self.check_in_frame(value, frame, span)?;
-        // A string may be what an array of char is translated to.
+        // Strings and arrays of char may be translated into one another.
         let textual = found.ty.is_string_compatible() && member.ty.is_string_compatible();
         if !textual && !self.is_compatible(&found, &member.ty) {
             let (member, expected, found) = (member.name.clone(), member.ty.clone(), found.ty);
@@ -130,7 +130,7 @@ impl Checker<'_> {
         Ok(Expr { ty: member.ty.clone(), span, ..value })
     }
 
-    /// `xlate <type>(operand)`; the value exists only by its members.
+    /// Checks `xlate <type>(operand)`; the value exists only through its members.
     pub(in crate::typeck) fn check_xlate(
         &mut self,
         ty: &ast::TypeName,
@@ -159,7 +159,7 @@ impl Checker<'_> {
         Ok(Expr::new(ExprKind::Translated { translator: index, source }, ty, span))
     }
 
-    /// `place = translated`: each member that the translator makes is assigned; the value is the whole object.
+    /// Checks `place = translated`: assigns each member that the translator makes; the value is the whole object.
     pub(in crate::typeck) fn snapshot(
         &mut self,
         place: Place,
@@ -186,7 +186,7 @@ impl Checker<'_> {
         Ok(whole)
     }
 
-    /// The translator for exactly this type, or one that takes it.
+    /// Returns the translator for exactly this type, or else one that accepts it.
     fn find_translator(&self, output: &Tagged, source: &Expr) -> Option<usize> {
         let exact = self.translators.making(output).find(|(_, t)| t.input.same(&source.ty));
         let any = || self.translators.making(output).find(|(_, t)| self.is_compatible(source, &t.input));
@@ -197,7 +197,7 @@ impl Checker<'_> {
         self.translators.making(output).any(|(_, t)| t.input.same(input))
     }
 
-    /// `translated.member` or `translated->member`; `None` if the base is no translated value.
+    /// Checks `translated.member` or `translated->member`; `None` if the base is not a translated value.
     pub(in crate::typeck) fn check_translated_member(
         &mut self,
         base: &Expr,
@@ -227,7 +227,8 @@ impl Checker<'_> {
     }
 }
 
-/// A string of the machine's own, with room for all of its bytes: one of the program ends where its text does.
+/// Copies a string into memory of the machine's own, with room for all of its bytes: a string constant ends where
+/// its text does.
 fn padded(text: Expr) -> Expr {
     let span = text.span;
     let empty = Expr::new(ExprKind::Str(Vec::new()), Type::String, span);

@@ -20,12 +20,12 @@ enum Target<'a> {
         place: Place,
         ty: Type,
     },
-    /// A variable that nobody assigned so far.
+    /// A variable that nothing has assigned so far.
     New {
         name: Name<'a>,
         keys: Option<Vec<Expr>>,
     },
-    /// Nothing that can be assigned; whether the value would fit its type is asked first.
+    /// Something that cannot be assigned; whether the value would fit its type is checked first.
     Refused {
         ty: Type,
         error: Box<Error>,
@@ -33,7 +33,7 @@ enum Target<'a> {
 }
 
 impl Checker<'_> {
-    /// `left = right`
+    /// Checks `left = right`.
     pub(in crate::typeck) fn check_assign(
         &mut self,
         left: &ast::Expr,
@@ -43,7 +43,7 @@ impl Checker<'_> {
         if as_aggregation(left).is_some() {
             return Err(Box::new(Error::AggregationInExpression { span }));
         }
-        // What is read on the right must be there before this assignment makes it.
+        // Variables read on the right must exist before this assignment creates its own.
         match self.check_operand(right) {
             Ok(value) => self.store(left, value, right.span, span),
             Err(error) => Err(in_assignment(left, error)),
@@ -72,7 +72,8 @@ impl Checker<'_> {
         Ok(Expr::new(ExprKind::Assign { place, value: Box::new(value) }, ty, span))
     }
 
-    /// The place of an assignment, made if it is new. First its type must take the value, then it must be writable.
+    /// Returns the place of an assignment, creating it if it is new. First its type must accept the value,
+    /// then it must be writable.
     fn require_target(&mut self, target: Target<'_>, value: &Expr) -> Result<(Place, Type)> {
         let (place, ty) = match target {
             Target::Known { place, ty } => (Ok(place), ty),
@@ -92,7 +93,7 @@ impl Checker<'_> {
         Ok((place?, ty))
     }
 
-    /// `left op= right`
+    /// Checks `left op= right`.
     pub(in crate::typeck) fn check_update(
         &mut self,
         op: BinaryOp,
@@ -107,7 +108,7 @@ impl Checker<'_> {
         let value = self.check_expr(right)?;
         let op_text = assign_symbol(op);
         let op = arith_op(op);
-        // A sum of pointers is none, and a difference is no pointer any more.
+        // A sum of pointers is not a pointer, and neither is a difference.
         let pointer = matches!(op, ArithOp::Add | ArithOp::Sub) && !value.ty.is_integer();
         let additive = matches!(op, ArithOp::Add | ArithOp::Sub);
         if ty.is_string() && additive || pointer {
@@ -115,10 +116,10 @@ impl Checker<'_> {
             return Err(Box::new(Error::Incompatible { op: op_text, left, right, span }));
         }
         refuse_array(&ty, left.span)?;
-        // The operator decides what it takes; its result has the type of the left side.
+        // The operator decides which operands it accepts; its result has the type of the left side.
         let current = match &place {
             Ok(place) => ExprKind::Place(place.clone()),
-            // No constant that the operator could fold.
+            // Not a constant, which the operator could fold.
             Err(_) => ExprKind::Builtin(Builtin::Id),
         };
         let sum = self.arith(op, op_text, Expr::new(current, ty.clone(), left.span), value, span)?;
@@ -130,7 +131,7 @@ impl Checker<'_> {
         Ok(Expr::new(ExprKind::Update { op, place, value }, ty, span))
     }
 
-    /// `++x x++ --x x--`
+    /// Checks `++x x++ --x x--`.
     pub(in crate::typeck) fn check_step(
         &mut self,
         operand: &ast::Expr,
@@ -165,8 +166,8 @@ impl Checker<'_> {
         Ok(Expr::new(ExprKind::Step { place: place?, by, postfix }, ty, span))
     }
 
-    /// The place that is counted up or down; a new variable is an int64_t.
-    /// That it cannot be written is told after what the operator has to say of its type.
+    /// Returns the place that is counted up or down; a new variable is an int64_t. The error that it cannot be
+    /// written is reported after the operator's own errors about its type.
     fn check_counter(&mut self, left: &ast::Expr) -> Result<(Result<Place>, Type)> {
         Ok(match self.check_target(left)? {
             Target::Known { place, ty } => (Ok(place), ty),
@@ -230,8 +231,8 @@ impl Checker<'_> {
         })
     }
 
-    /// What D's variables hold and point to, through any number of steps, and what a cast or a subroutine makes; not what
-    /// a built-in variable or a symbol points to. The kernel checks the address anyway.
+    /// Whether a place is writable: what D's variables hold and point to, through any number of steps, and what a cast
+    /// or a subroutine makes; not what a built-in variable or a symbol points to. The kernel checks the address anyway.
     fn is_writable(&self, place: &ast::Expr) -> bool {
         use ast::ExprKind as K;
         match &place.kind {
@@ -250,7 +251,7 @@ impl Checker<'_> {
         }
     }
 
-    /// No variable of the program, and no name that every program knows.
+    /// Whether the name is neither a variable of the program nor a name that every program has.
     fn is_free(&self, name: &Name<'_>) -> bool {
         let known = name.scope == Scope::Global
             && (builtin::lookup(name.name).is_some()
@@ -259,7 +260,8 @@ impl Checker<'_> {
         self.names.find(name).is_none() && !known && !name.name.contains('`')
     }
 
-    /// A built-in cannot be assigned, nor can a constant: its type and why. A name of another kind is refused at once.
+    /// Returns the type of a built-in or constant and the error that it cannot be assigned. A name of another
+    /// kind is refused at once.
     fn refuse_known(&mut self, name: &Name<'_>) -> Result<Option<(Type, Box<Error>)>> {
         if name.scope != Scope::Global {
             return Ok(None);
@@ -274,7 +276,7 @@ impl Checker<'_> {
             }
             None => return Ok(None),
         };
-        // A variable of a library has a type only where the kernel has one for it.
+        // A library variable has a type only where the kernel provides one.
         if builtin.is_some_and(|entry| matches!(entry.what, What::Library)) && !constant {
             return Err(Box::new(error));
         }
@@ -282,7 +284,7 @@ impl Checker<'_> {
         Ok(Some((ty, Box::new(error))))
     }
 
-    /// Where the type of a place was fixed.
+    /// Returns the variable of a place and where its type was fixed.
     fn declared(&self, place: &Place) -> Option<(String, Span)> {
         match place {
             Place::Variable(id) | Place::Element { array: id, .. } => {
@@ -322,8 +324,8 @@ fn refuse_array(ty: &Type, span: Span) -> Result<()> {
     }
 }
 
-/// An error of the right side. The condition of an `if` is assigned to a made-up variable: an error in it is one of the
-/// `if`. In `x = x + 1` the name is there, and has no value yet.
+/// Returns the error of a right side. The condition of an `if` is assigned to a made-up variable: an error in it
+/// becomes an error of the `if`. In `x = x + 1` the name exists but has no value yet.
 fn in_assignment(left: &ast::Expr, error: Box<Error>) -> Box<Error> {
     let assigned = as_name(left);
     let made_up = assigned.is_some_and(|name| name.name.starts_with("%condition"));

@@ -36,8 +36,8 @@ impl Checker<'_> {
         }
     }
 
-    /// A call without a value, where one may be wanted: whoever wants it says so, and if nobody does, it is still in
-    /// the wrong place.
+    /// Checks a call without a value where a value may be required. If one is, the context reports it; otherwise
+    /// the call is still misplaced.
     fn check_void(&mut self, args: &[ast::Expr], misplaced: Error, span: Span) -> Result<Expr> {
         for arg in args {
             if super::assign::as_aggregation(arg).is_none() {
@@ -48,7 +48,7 @@ impl Checker<'_> {
         Ok(Expr::new(ExprKind::Int(0), Type::Void, span))
     }
 
-    /// The function of this name; what is not supported yet is noted.
+    /// Returns the function of this name, and notes one that is not supported yet.
     pub(in crate::typeck) fn function(&mut self, callee: &Spanned<String>) -> Result<&'static Entry> {
         let (name, span) = (&callee.node, callee.span);
         let Some(entry) = builtin::lookup(name) else {
@@ -112,7 +112,7 @@ impl Checker<'_> {
         Ok(Expr::new(kind, words::type_of(prototype.returns), span))
     }
 
-    /// `most` is `None` where any number of further arguments may follow.
+    /// Checks the number of arguments; `most` is `None` where any number of further arguments may follow.
     pub(in crate::typeck) fn require_count(
         &self,
         function: &str,

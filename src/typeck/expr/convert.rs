@@ -1,4 +1,4 @@
-//! typeck/expr/convert.rs: which type goes where, and the conversions that this takes.
+//! typeck/expr/convert.rs: compatibility of types, and the conversions it takes.
 
 use super::fold;
 use crate::source::Span;
@@ -7,13 +7,13 @@ use crate::typeck::{Checker, Error, Result};
 use crate::types::{Type, promote};
 
 impl Checker<'_> {
-    /// Can `value` be passed, stored or used as a key where `to` is wanted?
+    /// Whether `value` can be passed, stored or used as a key where `to` is wanted.
     pub(in crate::typeck) fn is_compatible(&self, value: &Expr, to: &Type) -> bool {
         let from = &value.ty;
         if from.is_integer() && to.is_integer() {
             return true;
         }
-        // 0 gives back what a string variable holds.
+        // Assigning 0 frees what a string variable holds.
         if to.is_string() && from.is_integer() && value.constant() == Some(0) {
             return true;
         }
@@ -26,37 +26,37 @@ impl Checker<'_> {
         if to.is_pointer() { is_pointer_compatible(value, to) } else { from.same(to) && !from.is_void() }
     }
 
-    /// The value as the type of a parameter or key: narrowed or widened where its own type differs.
+    /// Converts a value to the type of a parameter or key, narrowing or widening it where its own type differs.
     pub(in crate::typeck) fn convert(&self, value: Expr, to: &Type) -> Expr {
         if value.ty.is_scalar() && to.is_scalar() && !value.ty.same(to) {
             return self.cast(value, to.clone(), None);
         }
-        // All keys of one array have one size.
+        // All keys of an array have the same size.
         if to.is_string() && !value.ty.is_string() {
             return self.cast(value, Type::String, None);
         }
         value
     }
 
-    /// The value as `to`, which is known to be possible; a constant is folded.
+    /// Converts a value to `to`, which is known to be possible; a constant is folded.
     pub(in crate::typeck) fn cast(&self, value: Expr, to: Type, span: Option<Span>) -> Expr {
         let span = span.unwrap_or(value.span);
         let bytes = self.layout.size(&to).unwrap_or(0);
         match value.kind {
             ExprKind::Int(constant) if to.is_scalar() && value.ty.is_scalar() => {
-                // A constant too may hold more than its type: the wider type takes what the narrower can hold.
+                // A constant too may exceed its type: widening it takes what the narrower type can hold.
                 let from = self.layout.size(&value.ty).unwrap_or(8);
                 let (bytes, signed) =
                     if bytes >= 8 { (from, value.ty.is_signed()) } else { (bytes, to.is_signed()) };
                 Expr::new(ExprKind::Int(fold::narrow(constant, bytes, signed)), to, span)
             }
-            // A number of the same type may still hold more than it: arithmetic does not narrow.
+            // A number of the same type may still exceed it: arithmetic does not narrow.
             _ if value.ty == to && !to.is_integer() => value,
             _ => Expr::new(ExprKind::Convert(Box::new(value)), to, span),
         }
     }
 
-    /// The common type of the branches of `?:`.
+    /// Returns the common type of the branches of `?:`.
     pub(in crate::typeck) fn unify(&self, left: &Expr, right: &Expr) -> Option<Type> {
         if left.ty.is_integer() && right.ty.is_integer() {
             return Some(promote(&left.ty, &right.ty));
@@ -78,12 +78,12 @@ impl Checker<'_> {
         (right.ty.is_pointer() && is_pointer_compatible(left, &right.ty)).then(|| right.ty.clone())
     }
 
-    /// `(to)value`
+    /// Checks `(to)value`.
     pub(in crate::typeck) fn check_cast(&self, value: Expr, to: Type, span: Span) -> Result<Expr> {
         let from = &value.ty;
         let dynamic = *from == Type::Dynamic;
         let textual = from.is_scalar() || from.is_pointer() || from.is_string_compatible();
-        // A string is no pointer: it is stored and passed whole.
+        // A string is not a pointer: it is stored and passed whole.
         let address = from.is_string() && to.is_pointer();
         let possible = !dynamic
             && (to.is_void()
@@ -95,12 +95,12 @@ impl Checker<'_> {
             let (from, to) = (value.ty, to);
             return Err(Box::new(Error::Cast { from, to, span }));
         }
-        // An array or struct is never the target of a real conversion.
+        // An array or struct is never the target of an actual conversion.
         Ok(self.cast(value, to, Some(span)))
     }
 }
 
-/// Pointers to the same type, or one of them to void, in the same address space; or the constant 0.
+/// Whether these are pointers to the same type, or one of them to void, in the same address space; or the constant 0.
 fn is_pointer_compatible(value: &Expr, to: &Type) -> bool {
     if value.ty.is_integer() {
         return value.constant() == Some(0);

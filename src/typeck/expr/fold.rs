@@ -2,7 +2,7 @@
 
 use crate::typeck::typed::{ArithOp, CompareClass, CompareOp};
 
-/// `None`: the divisor is zero.
+/// Returns `None` if the divisor is zero.
 pub(in crate::typeck) fn arith(op: ArithOp, signed: bool, l: u64, r: u64) -> Option<u64> {
     let (sl, sr) = (l as i64, r as i64);
     Some(match op {
@@ -38,7 +38,7 @@ pub(in crate::typeck) fn compare(op: CompareOp, class: CompareClass, l: u64, r: 
     }
 }
 
-/// The value narrowed to so many bytes and extended again.
+/// Narrows a value to `bytes` bytes and extends it again.
 pub(in crate::typeck) fn narrow(value: u64, bytes: u64, signed: bool) -> u64 {
     if bytes == 0 || bytes >= 8 {
         return value;

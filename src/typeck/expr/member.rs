@@ -76,8 +76,8 @@ impl Checker<'_> {
         if let Some((offset, unit, shift)) = unit_of(member.bit_offset, bits) {
             return Ok(place(base, offset, unit, shift, bits, member.ty));
         }
-        // Of a packed structure: the lower bits are at the end of one word, the upper ones at the begin of the next. What
-        // the address is made of is evaluated twice, so it may have no effects.
+        // In a packed structure the lower bits are at the end of one word, the upper ones at the beginning of the
+        // next. The operands of the address are evaluated twice, so they may have no side effects.
         if bits == 0 || bits > 64 || !is_pure(&base) {
             let what = format!("the bit-field `{}` over two words", member.name);
             return Err(Box::new(Error::Unsupported { what, span }));
@@ -109,7 +109,7 @@ impl Checker<'_> {
         Ok(Expr::new(ExprKind::Int(found.bit_offset / 8), INT, span))
     }
 
-    /// The struct or union that a type is, defined by now.
+    /// Returns the struct or union that a type is; it must be defined by now.
     fn require_record(
         &self,
         record: &Type,
@@ -127,7 +127,7 @@ impl Checker<'_> {
         Ok(tagged)
     }
 
-    /// A struct or union as a value has bytes, and no value has more than four bytes can count.
+    /// Checks that a struct or union used as a value has a size, and that no value is larger than 32 bits can count.
     pub(in crate::typeck) fn require_sized(&self, value: &Expr, tag: Tag) -> Result<()> {
         if has_size(&value.ty) {
             let bytes = self.layout.size(&value.ty);
@@ -163,13 +163,13 @@ impl Checker<'_> {
     }
 }
 
-/// A pointer to the memory of the current process, or what is there and not loaded.
+/// Whether a value is a pointer to the memory of the current process, or an object there that is not loaded.
 pub(in crate::typeck) fn in_user_memory(value: &Expr) -> bool {
     let there = matches!(&value.kind, ExprKind::Place(Place::Memory(memory)) if memory.user);
     value.ty.is_user() || there && value.ty.is_by_ref()
 }
 
-/// Evaluating it twice is no different from once: variables, members and sums of them.
+/// Whether evaluating it twice is the same as once: variables, members and sums of them.
 fn is_pure(value: &Expr) -> bool {
     let mut open = vec![value];
     while let Some(value) = open.pop() {
@@ -184,7 +184,8 @@ fn is_pure(value: &Expr) -> bool {
     true
 }
 
-/// The smallest aligned integer that has all the bits: its offset in bytes, its type, and the first bit in it.
+/// Returns the smallest aligned integer that contains all the bits: its offset in bytes, its type, and its first
+/// bit in use.
 fn unit_of(bit_offset: u64, bits: u32) -> Option<(u64, Type, u32)> {
     let units = [(8, UCHAR), (16, USHORT), (32, UINT), (64, ULONG)];
     units.into_iter().find_map(|(width, unit)| {

@@ -33,7 +33,7 @@ impl Checker<'_> {
         }
     }
 
-    /// An expression that may also be a translated value, which has members only.
+    /// Checks an expression that may also be a translated value, which has only members.
     pub(super) fn check_operand(&mut self, expr: &ast::Expr) -> Result<Expr> {
         use ast::ExprKind as K;
         let span = expr.span;
@@ -70,7 +70,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A parameter of the inline or translator that is being expanded.
+    /// Whether the name is a parameter of the inline or translator that is being expanded.
     fn is_bound(&self, name: &Name<'_>) -> bool {
         name.scope == Scope::Global && self.frames.last().is_some_and(|frame| frame.contains_key(name.name))
     }
@@ -111,7 +111,7 @@ impl Checker<'_> {
                 }
                 Ok(Expr::new(ExprKind::Builtin(id), self.builtin_type(id, ty), span))
             }
-            // Its type comes from the kernel: nothing can be said of what is done with it.
+            // Its type comes from the kernel: without it, no use of the variable can be checked.
             What::Library => {
                 let (name, why) = (entry.name, self.env.kernel.without_types());
                 Err(Box::new(Error::LibraryVariable { name, why, span }))
@@ -123,7 +123,7 @@ impl Checker<'_> {
         }
     }
 
-    /// An aggregation has no value here; its type makes every operator refuse it with the operator's own words.
+    /// An aggregation has no value here; its type makes every operator refuse it with the operator's own message.
     fn check_aggregation_operand(&mut self, name: &str, span: Span) -> Result<Expr> {
         match self.names.find_aggregation(name) {
             Some(_) => Ok(Expr::new(ExprKind::Int(0), Type::Dynamic, span)),
@@ -142,7 +142,7 @@ impl Checker<'_> {
         Ok(Expr::new(ExprKind::Place(Place::Variable(id)), variable.ty.clone(), span))
     }
 
-    /// A variable that is read although nothing assigned it so far.
+    /// Returns the error for a variable that is read although nothing has assigned it so far.
     pub(super) fn undefined(&self, name: &Name<'_>) -> Box<Error> {
         let similar = self.names.similar_variable(name);
         Box::new(match name.scope {
@@ -234,7 +234,7 @@ impl Checker<'_> {
         Ok(Expr::new(kind, words::type_of("uint64_t"), span))
     }
 
-    /// The keys of an element of a known associative array, as its key types.
+    /// Returns the keys of an element of a known associative array, converted to its key types.
     pub(super) fn check_keys(
         &mut self,
         array: VariableId,
@@ -263,7 +263,7 @@ impl Checker<'_> {
         Ok(converted)
     }
 
-    /// A value that can be a key of an array or aggregation.
+    /// Checks a value that can be a key of an array or aggregation.
     pub(super) fn check_key(&mut self, index: &ast::Expr) -> Result<Expr> {
         let key = self.check_operand(index)?;
         if key.ty.is_void() || key.is_dynamic() {
@@ -273,7 +273,7 @@ impl Checker<'_> {
         Ok(key)
     }
 
-    /// `*address`
+    /// Checks `*address`.
     pub(super) fn dereference(&self, address: Expr, span: Span) -> Result<Expr> {
         let to = match address.ty.resolved() {
             Type::String => crate::types::intrinsic::CHAR,
@@ -300,7 +300,7 @@ impl Checker<'_> {
     }
 }
 
-/// `left + right` of type `ty`, folded where it can be.
+/// Returns `left + right` of type `ty`, folded where possible.
 pub(super) fn sum(left: Expr, right: Expr, ty: Type, span: Span) -> Expr {
     if right.constant() == Some(0) {
         return Expr::new(ExprKind::Convert(Box::new(left)), ty, span);
@@ -309,7 +309,7 @@ pub(super) fn sum(left: Expr, right: Expr, ty: Type, span: Span) -> Expr {
     Expr::new(ExprKind::Arith { op: ArithOp::Add, left, right }, ty, span)
 }
 
-/// A plain name, `self->name` or `this->name`.
+/// Returns the name if the expression is a plain name, `self->name` or `this->name`.
 pub(super) fn as_name(expr: &ast::Expr) -> Option<Name<'_>> {
     match &expr.kind {
         ast::ExprKind::Ident(name) => Some(Name { scope: Scope::Global, name, span: expr.span }),
@@ -332,7 +332,8 @@ impl From<ast::Scope> for Scope {
     }
 }
 
-/// The first type of C99's list that holds the value; decimal constants without `u` are never unsigned.
+/// Gives a constant the first type of C99's list that holds its value; decimal constants without `u` are never
+/// unsigned.
 fn check_int(value: u64, text: &str, span: Span) -> Expr {
     let suffix = text.trim_start_matches(|c: char| c.is_ascii_hexdigit() || c == 'x' || c == 'X');
     let unsigned = suffix.contains(['u', 'U']);
@@ -349,7 +350,7 @@ fn check_int(value: u64, text: &str, span: Span) -> Expr {
     let start = usize::from(unsigned) + 2 * longs;
     let step = if decimal || unsigned { 2 } else { 1 };
     let fits = types.into_iter().skip(start).step_by(step).find(|(_, max)| value <= *max);
-    // The lexer refuses a constant that no type holds.
+    // The lexer refuses a constant that fits no type.
     let ty = fits.map_or(ULONG_LONG, |(ty, _)| ty);
     Expr::new(ExprKind::Int(value), ty, span)
 }

@@ -35,7 +35,7 @@ impl Checker<'_> {
     fn apply_unary(&self, op: UnaryOp, operand: &ast::Expr, value: Expr, span: Span) -> Result<Expr> {
         let translated = matches!(value.kind, ExprKind::Translated { .. });
         match value.ty.referent() {
-            // What a translated pointer points to is there by its members too.
+            // The target of a translated pointer exists only through its members too.
             Some(to) if translated && op == UnaryOp::Deref => {
                 return Ok(Expr::new(value.kind, self.complete(to.clone()), span));
             }
@@ -123,7 +123,7 @@ impl Checker<'_> {
         }
     }
 
-    /// An arithmetic operator, also that of `op=` and `[]`; `op_text` is what the user wrote.
+    /// Checks an arithmetic operator, also that of `op=` and `[]`; `op_text` is what the user wrote.
     pub(in crate::typeck) fn arith(
         &self,
         op: ArithOp,
@@ -164,7 +164,7 @@ impl Checker<'_> {
         Ok(Expr::new(ExprKind::Arith { op, left, right }, ty, span))
     }
 
-    /// pointer ± integer, integer + pointer, pointer − pointer; a string counts as a pointer to char.
+    /// Checks pointer ± integer, integer + pointer, pointer − pointer; a string counts as a pointer to char.
     fn pointer_arith(
         &self,
         op: ArithOp,
@@ -253,7 +253,7 @@ impl Checker<'_> {
         Ok(Expr::new(ExprKind::Comma { left: Box::new(left), right: Box::new(right) }, ty, span))
     }
 
-    /// An action is no operand of `?:` and `,`.
+    /// Refuses an action as an operand of `?:` or `,`.
     fn refuse_action(&self, operand: &ast::Expr, op: &'static str) -> Result<()> {
         if let ast::ExprKind::Call { callee, .. } = &operand.kind
             && let Some(entry) = builtin::lookup(&callee.node)
@@ -279,7 +279,7 @@ fn unary(value: Expr, fold: impl Fn(u64) -> u64, kind: impl Fn(Box<Expr>) -> Exp
     Expr::new(kind, ty, span)
 }
 
-/// `&x` is the address that `x` would be loaded from; a variable of D has none.
+/// Checks `&x`, the address that `x` would be loaded from; a variable of D has none.
 fn check_address_of(value: Expr, span: Span) -> Result<Expr> {
     match value.kind {
         ExprKind::Place(Place::Memory(Memory { address, user })) => {
@@ -307,7 +307,7 @@ fn offset_pointer(op: ArithOp, pointer: Expr, index: Expr, to: Type, size: u64, 
     }
 }
 
-/// The index in bytes: a shift where the size is a power of two.
+/// Scales an index to bytes, with a shift where the size is a power of two.
 fn scale(index: Expr, size: u64) -> Expr {
     let (ty, span) = (index.ty.clone(), index.span);
     let constant = |value| Box::new(Expr::new(ExprKind::Int(value), ty.clone(), span));
@@ -446,7 +446,7 @@ fn symbol(op: BinaryOp) -> &'static str {
     }
 }
 
-/// `args[…]`: an element of a variable, though its value is computed.
+/// Whether this is `args[…]`: an element of a variable, though its value is computed.
 pub(in crate::typeck) fn is_argument(expr: &ast::Expr) -> bool {
     let ast::ExprKind::Index { base, .. } = &expr.kind else { return false };
     matches!(&base.kind, ast::ExprKind::Ident(name) if name == "args")

@@ -1,4 +1,4 @@
-//! typeck/expr/symbols.rs: what of a program the kernel gives the meaning of: symbols, curthread, names of enumerators.
+//! typeck/expr/symbols.rs: names that get their meaning from the kernel: symbols, curthread, enumerators.
 
 use crate::dif::insn::Builtin;
 use crate::parser::ast::{self, TagKind};
@@ -11,7 +11,7 @@ use crate::types::{Symbol, Type, TypeSource as _};
 use crate::vocabulary::{builtin, constants};
 
 impl Checker<'_> {
-    /// `` module`name ``: a variable is loaded from its address, a function is its address.
+    /// Checks `` module`name ``: a variable is loaded from its address, a function is its address.
     pub(in crate::typeck) fn check_symbol_read(&self, name: &str, span: Span) -> Result<Expr> {
         let Some(symbol) = self.env.kernel.symbol(name) else {
             if name.contains("``") && self.env.kernel.symbol(&name.replace("``", "`")).is_some() {
@@ -32,12 +32,12 @@ impl Checker<'_> {
         if function { Ok(address) } else { self.dereference(address, span) }
     }
 
-    /// Of the variable of the processor that the probe fires on, if each has one of its own.
+    /// Returns the address of a per-CPU variable on the processor that the probe fires on.
     fn own_address(&self, symbol: &Symbol, pointer: Type, span: Span) -> Result<Expr> {
         Ok(Expr { ty: pointer, ..self.own_place(symbol.address, &symbol.name, span)? })
     }
 
-    /// Of what stands at an address of the part of which each processor has its own.
+    /// Returns the address of the current processor's instance of what is at `address` in the per-CPU area.
     pub(in crate::typeck) fn own_place(&self, address: u64, name: &str, span: Span) -> Result<Expr> {
         let Some(offsets) = self.env.kernel.symbol("vmlinux`__per_cpu_offset") else {
             let (name, why) = (name.to_string(), "where each processor has its own is not known".to_string());
@@ -54,7 +54,7 @@ impl Checker<'_> {
         Ok(arith(ArithOp::Add, value(ExprKind::Int(address)), offset))
     }
 
-    /// A built-in variable's type, which may be one of the kernel.
+    /// Returns the type of a built-in variable, which may be a type of the kernel.
     pub(in crate::typeck) fn builtin_type(&self, id: Builtin, ty: &'static str) -> Type {
         match id {
             Builtin::Curthread => match self.env.kernel.tagged(TagKind::Struct, "task_struct") {
@@ -65,7 +65,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The right side of a comparison whose left side is an enum, if it is the name of one of its values.
+    /// Checks the right side of a comparison whose left side is an enum, if it is the name of one of its values.
     pub(in crate::typeck) fn check_enumerator(
         &mut self,
         left: &Type,
@@ -93,12 +93,12 @@ impl Checker<'_> {
         Ok(Some(Expr::new(ExprKind::Int(value as u64), left.clone(), right.span)))
     }
 
-    /// `` &module`function ``
+    /// Whether this is `` &module`function ``.
     pub(in crate::typeck) fn is_function_address(value: &Expr) -> bool {
         matches!(value.kind, ExprKind::Int(_)) && value.ty.referent() == Some(&Type::Function)
     }
 
-    /// Bytes of a kernel symbol; of one without a type those that the symbol table tells.
+    /// Returns the size of a kernel symbol without a type, in bytes, as the symbol table gives it.
     pub(in crate::typeck) fn symbol_size(&self, name: &str, span: Span) -> Option<Expr> {
         let symbol = self.env.kernel.symbol(name).filter(|symbol| symbol.bytes > 0)?;
         let typed = symbol.ty.as_ref().is_some_and(|ty| self.layout.size(ty).is_some_and(|size| size > 0));

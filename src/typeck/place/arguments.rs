@@ -1,4 +1,4 @@
-//! typeck/place/arguments.rs: args[]: what the probes of a clause say that their arguments are.
+//! typeck/place/arguments.rs: args[]: the arguments as the probes of a clause define them.
 
 use crate::diag::tags;
 use crate::dif::insn::Builtin;
@@ -29,7 +29,7 @@ const ARGUMENTS: [Builtin; 10] = [
     Builtin::Arg9,
 ];
 
-/// Which element of `args[]` is meant, and where the index and the whole stand.
+/// The element of `args[]` that is meant, and the spans of the index and the whole.
 #[derive(Clone, Copy)]
 struct Wanted {
     number: u64,
@@ -38,7 +38,7 @@ struct Wanted {
 }
 
 impl Checker<'_> {
-    /// `args[i]`: what the probes of the clause say that it is.
+    /// Checks `args[i]` as the probes of the clause define it.
     pub(in crate::typeck) fn check_typed_argument(
         &mut self,
         indices: &[ast::Expr],
@@ -85,8 +85,8 @@ impl Checker<'_> {
         self.translated(ty, value, span)
     }
 
-    /// Of all probes that a description names: they must agree. Those whose arguments have no types at all, as of what is
-    /// written in assembly, do not speak against the others.
+    /// Returns the argument on which all probes that a description names must agree. Probes whose arguments have no
+    /// types at all, such as those of assembly code, do not count against the others.
     fn argument_of_all(&self, probe: &ProbeDesc, wanted: Wanted) -> Result<Argument> {
         let probes = self.probes_of(&probe.kind);
         let found = probes.iter().map(|fields| (fields, self.argument_of(fields, wanted)));
@@ -115,7 +115,8 @@ impl Checker<'_> {
         argument
     }
 
-    /// The probes that a description names. One that is written out is itself, whether it is there or not.
+    /// Returns the probes that a description names. A description written in full is its own probe, whether it
+    /// exists or not.
     fn probes_of(&self, probe: &Description) -> Vec<Fields> {
         let fields = match probe {
             Description::Id(_) => return self.env.places.probes(probe),
@@ -143,7 +144,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Of one probe.
+    /// Returns the argument of one probe.
     fn argument_of(&self, fields: &Fields, wanted: Wanted) -> Result<Argument> {
         let Wanted { number, index, span } = wanted;
         let outside = |count: u64| Box::new(Error::ArgumentIndex { number, count, span: index });
@@ -176,7 +177,7 @@ impl Checker<'_> {
         if ty.is_by_ref() {
             return Err(by_value(ty));
         }
-        // A struct before it may take two registers, or none.
+        // Each earlier struct may take two registers, or none.
         let before: usize = params[..number].iter().map(|(_, ty)| self.registers_of(ty)).sum();
         match before < ARGUMENTS.len() {
             true => Ok((before, ty.clone(), ty.clone())),
@@ -184,8 +185,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Of the function that a probe of fbt is in. Of a tracepoint, which sdt's probes are, that of the function which calls all
-    /// who listen: what it is told for itself comes first.
+    /// Returns the prototype of the function that a probe of fbt is in. A tracepoint, as for sdt's probes, has that of
+    /// the function that calls all its listeners; the first parameter, which is for that function itself, is dropped.
     fn prototype_of(&self, fields: &Fields) -> Option<Prototype> {
         let module = if is_glob(&fields.module) { "" } else { fields.module.as_str() };
         match fields.provider.as_str() {
@@ -198,7 +199,7 @@ impl Checker<'_> {
         Some(Prototype { params, ..caller })
     }
 
-    /// What its pointers point to is in the memory of the process.
+    /// Returns the prototype of a system call, whose pointers point to the memory of the process.
     fn system_call(&self, name: &str) -> Option<Prototype> {
         let params = syscalls::parameters(name)?.map(|text| {
             let base = text.trim_end_matches([' ', '*']);
@@ -215,7 +216,7 @@ impl Checker<'_> {
         Some(Prototype { params: params.collect(), returns: LONG })
     }
 
-    /// The types of all arguments of a description's probes; none, if they are not known or not the same.
+    /// Returns the types of all arguments of a description's probes; none if they are unknown or differ.
     pub(in crate::typeck) fn argument_types(&self, probe: &Description) -> Vec<Type> {
         if let Some(scope) = self.scope_of(probe) {
             return match &*scope {
@@ -244,7 +245,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Of a parameter, as the System V ABI of x86-64 passes it.
+    /// Returns the number of registers that the System V ABI of x86-64 passes a parameter in.
     fn registers_of(&self, ty: &Type) -> usize {
         match self.layout.size(ty) {
             Some(size) if ty.is_by_ref() && size > 16 => 0,
@@ -254,12 +255,12 @@ impl Checker<'_> {
     }
 }
 
-/// The same place and the same types.
+/// Whether two arguments have the same place and the same types.
 fn same(a: &Argument, b: &Argument) -> bool {
     a.0 == b.0 && a.1.same(&b.1) && a.2.same(&b.2)
 }
 
-/// The probes of these providers have the arguments of functions.
+/// Whether the probes of this provider have the arguments of functions.
 fn has_prototypes(fields: &Fields) -> bool {
     matches!(fields.provider.as_str(), "fbt" | "sdt" | "syscall")
 }
@@ -268,7 +269,7 @@ fn is_return(fields: &Fields) -> bool {
     fields.provider != "sdt" && fields.name == "return"
 }
 
-/// fbt has the offset of the return there, syscall the value.
+/// The type of the first argument of a return probe: the offset of the return in fbt, the value in syscall.
 fn first_of_return(fields: &Fields) -> Type {
     if fields.provider == "fbt" { INT } else { LONG }
 }

@@ -1,4 +1,4 @@
-//! typeck/place/fan_out.rs: a clause that names arguments or variables of the kernel's code is one clause for each place.
+//! typeck/place/fan_out.rs: a clause that names arguments or variables of the kernel's code, split by its places.
 
 use std::collections::HashSet;
 
@@ -19,12 +19,12 @@ pub(in crate::typeck) struct Place {
     pub in_scope: InScope,
 }
 
-/// What a clause could not have of the variables that it names: one for each name in the text.
+/// A variable that a clause names and that is missing at some places: one for each name in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Absence {
     /// `locals->count`, `args[1]`
     pub what: String,
-    /// Each place, and why.
+    /// Each place with the reason.
     pub places: Vec<(String, String)>,
     pub span: Span,
 }
@@ -34,16 +34,15 @@ pub struct Absence {
 pub struct Unknown {
     pub name: String,
     pub similar: Option<String>,
-    /// What is in scope there.
+    /// The names that are in scope there.
     pub known: Vec<String>,
     pub place: String,
-    /// Another place of the clause where it is.
+    /// Another place of the clause where the variable is in scope.
     pub elsewhere: Option<String>,
 }
 
 impl Checker<'_> {
-    /// All places of a program that is going to be asked about, in one question: each by itself would open the debug
-    /// information.
+    /// Asks for the scopes of all places of a program in one question: each by itself would open the debug information.
     pub(in crate::typeck) fn ask_ahead(&self, program: &plain::Program) {
         let mut asked: Vec<Site> = Vec::new();
         for item in &program.items {
@@ -54,7 +53,7 @@ impl Checker<'_> {
                     continue;
                 }
                 let sites = self.sites_of(&probe.kind);
-                // For the types of its arguments, which only one instruction has: of the innermost copy.
+                // A single instruction: the types of its arguments are those of the innermost copy.
                 if let [site] = &sites[..]
                     && self.env.stability
                 {
@@ -68,8 +67,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The clause's places are told apart, as each has its variables somewhere else; the probes of other providers stay
-    /// together. `None`: it is one clause as it is.
+    /// Splits a clause by its places, as each has its variables somewhere else; the probes of other providers stay
+    /// together. `None`: the clause stays as it is.
     pub(in crate::typeck) fn fan_out(
         &mut self,
         clause: &plain::Clause,
@@ -108,7 +107,7 @@ impl Checker<'_> {
         Ok(Some(clauses))
     }
 
-    /// Those that are something else at each place.
+    /// Returns which of the variables that differ between places the clause names.
     fn variables_named(&self, clause: &plain::Clause) -> Named {
         let mut named = Named::default();
         let mut open: Vec<&ast::Expr> = clause.predicate.iter().chain(clause.body.iter().flatten()).collect();
@@ -120,7 +119,7 @@ impl Checker<'_> {
         named
     }
 
-    /// The places that a description names, each by a description of its own and with its instruction.
+    /// Returns the places that a description names, each with a description of its own and its instruction.
     fn places_of(&self, probe: &ProbeDesc) -> Result<Vec<(ProbeDesc, Site)>> {
         let nothing = || Box::new(Error::NoPlace { probe: probe.kind.to_string(), span: probe.span });
         let fields = match &probe.kind {
@@ -151,7 +150,8 @@ impl Checker<'_> {
         if places.is_empty() { Err(nothing()) } else { Ok(places) }
     }
 
-    /// The instructions that a description of kinst names; none, if it cannot be. Whether it can is asked later.
+    /// Returns the instructions that a description of kinst names; none if the lookup fails. That error is reported
+    /// later.
     pub(in crate::typeck) fn sites_of(&self, description: &Description) -> Vec<Site> {
         match description {
             Description::Site(site) => vec![Site::clone(site)],
@@ -162,7 +162,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Variables that are not there are an error, or warnings if option missinglocals says so.
+    /// Reports missing variables as an error, or as warnings if option missinglocals says so.
     fn judge_absences(&mut self) -> Result<()> {
         for absence in std::mem::take(&mut self.absences) {
             let error = Error::LocalAbsent { absence, zero: self.env.missing_locals_are_zero };
@@ -175,8 +175,8 @@ impl Checker<'_> {
     }
 }
 
-/// Of the places of one description those behind the function's code go: what fills the room up to the next function is
-/// never executed, and no debug information describes it.
+/// Removes, from the places of each description, those after the end of the function's code: the padding up to the
+/// next function is never executed, and no debug information describes it.
 fn without_padding(places: Vec<Place>) -> Vec<Place> {
     let described: HashSet<Span> =
         places.iter().filter(|place| place.in_scope.is_ok()).map(|place| place.probe.span).collect();
@@ -186,7 +186,7 @@ fn without_padding(places: Vec<Place>) -> Vec<Place> {
     places.into_iter().filter(|place| !is_padding(place)).collect()
 }
 
-/// Places with the same expressions share a clause.
+/// Adds a clause, or its probes to a clause with the same expressions.
 fn share(clauses: &mut Vec<typed::Clause>, clause: typed::Clause) {
     let same = |known: &&mut typed::Clause| known.predicate == clause.predicate && known.body == clause.body;
     match clauses.iter_mut().find(same) {
@@ -200,7 +200,7 @@ fn share(clauses: &mut Vec<typed::Clause>, clause: typed::Clause) {
     }
 }
 
-/// What a clause names of the variables of the kernel's code.
+/// Which variables of the kernel's code a clause names.
 #[derive(Clone, Copy, Default)]
 struct Named {
     args: bool,
@@ -213,7 +213,7 @@ impl Named {
     }
 }
 
-/// The first instruction of a function: its parameters are where they were passed.
+/// Whether this is the first instruction of a function, where its parameters are still where they were passed.
 fn is_entry(probe: &ProbeDesc) -> bool {
     match &probe.kind {
         Description::Fields(fields) => {
@@ -223,12 +223,12 @@ fn is_entry(probe: &ProbeDesc) -> bool {
     }
 }
 
-/// Of a function that fbt traces.
+/// Returns the site of the first instruction of a function that fbt traces.
 fn first_instruction(fields: &Fields) -> Site {
     Site { module: fields.module.clone(), function: fields.function.clone(), ..Site::default() }
 }
 
-/// An instruction of the kernel, or several.
+/// Whether this names an instruction of the kernel, or several.
 pub(in crate::typeck) fn is_of_kinst(description: &Description) -> bool {
     match description {
         Description::Site(_) => true,

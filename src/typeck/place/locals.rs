@@ -1,4 +1,4 @@
-//! typeck/place/locals.rs: `locals->name` and `args[i]` at an instruction of the kernel: the variables of the code that is traced.
+//! typeck/place/locals.rs: `locals->name` and `args[i]` at an instruction: the variables of the kernel's code.
 
 use super::fan_out::{Absence, Place, Unknown, is_of_kinst};
 use crate::diag::suggest;
@@ -17,11 +17,11 @@ use crate::types::Type;
 use crate::types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
 use crate::vocabulary::constants;
 
-/// A register holds no more.
+/// The most bytes that a register holds.
 const REGISTER_BYTES: u64 = 8;
 
 impl Checker<'_> {
-    /// Whether `locals` is what the kernel's code has, and no variable of the program.
+    /// Whether `locals` means the variables of the kernel's code, and not a variable of the program.
     pub(in crate::typeck) fn is_locals(&self, base: &ast::Expr) -> bool {
         let ast::ExprKind::Ident(name) = &base.kind else { return false };
         let wanted = Name { scope: Scope::Global, name, span: base.span };
@@ -31,7 +31,7 @@ impl Checker<'_> {
             && !self.frames.last().is_some_and(|frame| frame.contains_key(name))
     }
 
-    /// `locals->name`
+    /// Checks `locals->name`.
     pub(in crate::typeck) fn check_local(
         &mut self,
         base: Span,
@@ -68,7 +68,7 @@ impl Checker<'_> {
         Err(Box::new(Error::LocalUndefined { unknown, span: member.span }))
     }
 
-    /// The first of the clause's places where the variable is in scope, and its type there.
+    /// Returns the first of the clause's places where the variable is in scope, and its type there.
     fn in_scope_elsewhere(&self, name: &str) -> Option<(String, Type)> {
         self.places.iter().find_map(|place| {
             let scope = place.in_scope.as_ref().as_ref().ok()?;
@@ -81,14 +81,14 @@ impl Checker<'_> {
         ty.is_scalar() || ty.is_by_ref() && self.layout.size(ty).is_some_and(|bytes| bytes > 0)
     }
 
-    /// `args[number]` at an instruction; `None`: the clause has none.
+    /// Checks `args[number]` at an instruction; `None` if the clause is not at one.
     pub(in crate::typeck) fn check_site_argument(
         &mut self,
         number: u64,
         index: Span,
         span: Span,
     ) -> Option<Result<Expr>> {
-        // fbt's are those of the prototype.
+        // The arguments of fbt are those of the prototype.
         let place = self.place.clone().filter(|place| is_of_kinst(&place.probe.kind))?;
         Some(self.site_argument(&place, number, index, span))
     }
@@ -108,15 +108,15 @@ impl Checker<'_> {
         self.read_variable(parameter, &what, scope, place, span)
     }
 
-    /// The variables at a description that names one instruction.
+    /// Returns the variables in scope at a description that names one instruction.
     pub(in crate::typeck) fn scope_of(&self, description: &Description) -> Option<InScope> {
         let found = self.sites_of(description);
         let [site] = &found[..] else { return None };
-        // What a listing shows is of the innermost copy.
+        // A listing shows the variables of the innermost copy.
         self.env.places.scopes(&[Site { copy: None, ..site.clone() }]).pop()
     }
 
-    /// The parameters of the function, or copy, that a place is in: for listings.
+    /// Returns the types of the parameters of the function, or copy, that a place is in, for listings.
     pub(in crate::typeck) fn types_of_parameters(&self, scope: &scope::Scope) -> Vec<Type> {
         let parameters = scope.frame().map(|frame| frame.parameters.as_slice()).unwrap_or_default();
         parameters.iter().map(|parameter| self.type_of_variable(parameter, scope)).collect()
@@ -158,7 +158,7 @@ impl Checker<'_> {
             Ok(Location::Memory(address)) => {
                 let address = Expr { ty: Type::pointer_to(ty.clone()), ..self.term(address, span)? };
                 let value = self.dereference(address, span)?;
-                // Nobody may write to what the kernel works with.
+                // Converted, and so not an lvalue: programs may not write to the kernel's data.
                 Ok(if ty.is_by_ref() {
                     value
                 } else {
@@ -186,8 +186,8 @@ impl Checker<'_> {
         }
     }
 
-    /// A variable that is not there: told when all places of the clause have been seen, once for all that the clause
-    /// says of it. Until then it is 0.
+    /// Notes a missing variable, and gives it the value 0. It is reported once, after all places of the clause have
+    /// been checked, with everything that the clause says of it.
     fn absent_at(&mut self, what: &str, why: String, ty: Type, place: &Place, span: Span) -> Result<Expr> {
         let entry = (place.probe.kind.to_string(), why);
         match self.absences.iter_mut().find(|absence| absence.what == what) {
@@ -211,15 +211,15 @@ impl Checker<'_> {
                 span,
             }));
         }
-        // New memory of the probe is zeroed.
+        // Newly allocated memory of the probe is zeroed.
         let size = expr(ExprKind::Int(bytes), ULONG);
         let made = ExprKind::Call { subroutine: Subr::Alloca, args: vec![size] };
         self.dereference(expr(made, Type::pointer_to(ty)), span)
     }
 
-    /// A structure in a register: put into memory of the probe, as a structure's value is where it is.
+    /// Puts a structure that is in a register into memory of the probe, as a structure's value is its place in memory.
     fn held(&mut self, value: Expr, ty: Type, span: Span) -> Result<Expr> {
-        // One for each place in the text; no program can write the name.
+        // One variable for each place in the text; no program can write this name.
         let wanted = Name { scope: Scope::Clause, name: &format!("%local_{}", span.start), span };
         let pointer = Type::pointer_to(ULONG);
         let id = match self.names.find(&wanted) {
@@ -239,7 +239,7 @@ impl Checker<'_> {
         Ok(expr(ExprKind::Comma { left: Box::new(expr(kept, &pointer)), right: Box::new(rest) }, &ty))
     }
 
-    /// The expression over the saved registers and memory.
+    /// Builds the expression over the saved registers and memory.
     fn term(&self, term: &Term, span: Span) -> Result<Expr> {
         let expr = |kind, ty| Expr::new(kind, ty, span);
         Ok(match term {
@@ -290,13 +290,13 @@ impl Checker<'_> {
     }
 }
 
-/// In `regs[]`.
+/// Returns the index in `regs[]`.
 fn index_of(register: Register) -> u64 {
     let name = format!("R_{}", register.name().to_ascii_uppercase());
     constants::lookup(&name).map_or(u64::MAX, |(index, _)| index as u64)
 }
 
-/// What there is, for a message.
+/// Returns the names in scope, for a message.
 fn known(scope: &scope::Scope) -> Vec<String> {
     const SHOWN: usize = 12;
     let mut names: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! typeck/place/: what a clause means at each of its probes: variables of the place, arguments, one clause a place.
+//! typeck/place/: the meaning of a clause at each of its probes: variables, arguments, one clause per place.
 
 pub(super) mod arguments;
 pub(super) mod fan_out;

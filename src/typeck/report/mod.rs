@@ -1,3 +1,3 @@
-//! typeck/report/: what a program depends on, and how stable that is.
+//! typeck/report/: the dependencies of a program, and how stable they are.
 
 pub(super) mod stability;

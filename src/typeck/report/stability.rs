@@ -1,4 +1,4 @@
-//! typeck/report/stability.rs: what a clause depends on: the report of -v, and what option amin asks for.
+//! typeck/report/stability.rs: the dependencies of a clause: the report of -v, and the check of option amin.
 
 use crate::attributes::{self, Attributes, EVOLVING, KERNEL, Provider, STABLE};
 use crate::glob::is_glob;
@@ -12,7 +12,7 @@ use crate::types::TypeSource as _;
 use crate::vocabulary::builtin::{self, What};
 
 impl Checker<'_> {
-    /// The attributes that a text gives to a name of its own.
+    /// Records the attributes that a text gives to a name of its own.
     pub(in crate::typeck) fn note_attributes(&mut self, pragma: &Pragma) {
         let Pragma::Attributes { attributes, of, .. } = pragma else { return };
         let Ok(given) = attributes::parse(&attributes.node) else { return };
@@ -30,7 +30,7 @@ impl Checker<'_> {
         }
     }
 
-    /// For -v.
+    /// Returns the report for -v.
     pub(in crate::typeck) fn stability_of(&self, clause: &plain::Clause) -> Stability {
         let probes: Vec<ProbeStability> =
             clause.probes.iter().map(|probe| self.stability_of_probe(&probe.kind)).collect();
@@ -59,7 +59,7 @@ impl Checker<'_> {
         ProbeStability { probe, description, arguments, types }
     }
 
-    /// Nothing in the clause is less stable than was asked for.
+    /// Checks that nothing in the clause is less stable than option amin requires.
     pub(in crate::typeck) fn check_stability(&self, clause: &plain::Clause) -> Result<()> {
         let Some(least) = self.env.amin else { return Ok(()) };
         let mut arguments = STABLE;
@@ -88,7 +88,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Of an expression with all its operands; `arguments` are those of `args[]`.
+    /// Returns the least attributes of an expression and all its operands; `arguments` are those of `args[]`.
     pub(in crate::typeck) fn least_of(&self, expr: &Expr, arguments: Attributes) -> Attributes {
         let (mut open, mut least) = (vec![expr], STABLE);
         while let Some(expr) = open.pop() {
@@ -98,7 +98,7 @@ impl Checker<'_> {
         least
     }
 
-    /// Of the node itself; its operands have their own.
+    /// Returns the attributes of the node itself, without its operands.
     fn attributes_of(&self, expr: &Expr, arguments: Attributes) -> Attributes {
         match &expr.kind {
             ExprKind::Ident(name) if name == "args" => arguments,
@@ -130,7 +130,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A provider that a description leaves open promises nothing.
+    /// Returns the attributes of a provider; one that a description leaves open promises nothing.
     fn provider_of(&self, provider: &str) -> Provider {
         if provider.is_empty() || is_glob(provider) {
             return Provider::UNKNOWN;
@@ -145,7 +145,7 @@ impl Checker<'_> {
         self.provider_of(&fields.provider).of_description(module, function, written(&fields.name))
     }
 
-    /// A type that only the kernel defines is the kernel's.
+    /// Returns the attributes of a type: those of the kernel if only the kernel defines it.
     fn attributes_of_type(&self, ty: &ast::TypeName) -> Attributes {
         let own = |spec: &TypeSpec| match spec {
             TypeSpec::Name(name) => {
@@ -159,7 +159,7 @@ impl Checker<'_> {
     }
 }
 
-/// Subroutines whose meaning is that of the kernel's locks, devices and messages.
+/// Whether a subroutine depends on the kernel's locks, devices or messages.
 fn is_of_kernel(name: &str) -> bool {
     ["mutex_", "rw_", "sx_", "msg", "ddi_", "get"].iter().any(|start| name.starts_with(start))
 }

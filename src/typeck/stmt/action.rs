@@ -22,7 +22,7 @@ impl Checker<'_> {
         self.reject_misplaced_action(stmt)
     }
 
-    /// The result, if no action stood in the place of a value.
+    /// Returns the result if no action was used in place of a value.
     pub(in crate::typeck) fn reject_misplaced_action<T>(&mut self, result: Result<T>) -> Result<T> {
         let Some(misplaced) = self.misplaced.take() else { return result };
         match result {
@@ -124,7 +124,7 @@ impl Checker<'_> {
         })
     }
 
-    /// The argument of trace() or print(): any value.
+    /// Checks the argument of trace() or print(), which may be any value.
     fn check_traced(&mut self, name: &'static str, args: &[ast::Expr], span: Span) -> Result<Expr> {
         self.require_count(name, args.len(), 1, Some(1), span)?;
         if args.first().is_some_and(|arg| as_aggregation(arg).is_some()) {
@@ -168,7 +168,7 @@ impl Checker<'_> {
         Ok(StmtKind::Tracemem { address, size: bytes, length })
     }
 
-    /// printm(size, memref(address, length)): no more than `size` bytes of what the pair says.
+    /// Checks printm(size, memref(address, length)), which prints at most `size` bytes of the referenced memory.
     fn check_printm(&mut self, name: &'static str, args: &[ast::Expr], span: Span) -> Result<StmtKind> {
         self.require_count(name, args.len(), 2, Some(2), span)?;
         let size = self.check_prototype(name, 1, &args[0], "size_t")?;
@@ -182,7 +182,7 @@ impl Checker<'_> {
         Ok(StmtKind::Printm { size: bytes, reference })
     }
 
-    /// An argument of an action whose type the prototype says.
+    /// Checks an argument of an action against the type in the prototype.
     fn check_prototype(&mut self, name: &str, number: usize, arg: &ast::Expr, param: &str) -> Result<Expr> {
         let value = self.check_expr(arg)?;
         let to = words::type_of(param);
@@ -248,7 +248,7 @@ impl Checker<'_> {
         Ok((symbol, address))
     }
 
-    /// Exactly one argument: an integer, or a pointer where an address is wanted.
+    /// Checks that there is exactly one argument: an integer, or a pointer where an address is wanted.
     fn check_one(&mut self, name: &str, args: &[ast::Expr], param: &str, span: Span) -> Result<Expr> {
         self.require_count(name, args.len(), 1, Some(1), span)?;
         let value = self.check_expr(&args[0])?;
@@ -292,7 +292,7 @@ impl Checker<'_> {
         Ok(StmtKind::Destructive(kind, None))
     }
 
-    /// The aggregation that clear(), trunc(), normalize() and denormalize() name without keys.
+    /// Returns the aggregation that clear(), trunc(), normalize() and denormalize() name without keys.
     fn check_aggregation_arg(
         &mut self,
         action: Action,
@@ -375,7 +375,7 @@ fn is_aggregating(left: &ast::Expr) -> bool {
     }
 }
 
-/// A positive integer constant.
+/// Returns the value if it is a positive integer constant.
 fn positive(value: &Expr) -> Option<u32> {
     let constant = value.constant().filter(|_| value.ty.is_integer())?;
     u32::try_from(constant).ok().filter(|n| *n > 0 && *n <= i32::MAX as u32)

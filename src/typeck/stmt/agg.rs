@@ -49,7 +49,7 @@ impl Checker<'_> {
         Ok(StmtKind::Aggregate { aggregation, keys, value: checked.value, increment: checked.increment })
     }
 
-    /// A key is a value, or what stack(), ustack(), sym() and their like leave.
+    /// Checks a key: a value, or the result of stack(), ustack(), sym() and their like.
     fn check_aggregation_key(&mut self, index: &ast::Expr) -> Result<Key> {
         match self.check_left_by_action(index)? {
             Some(key) => Ok(key),
@@ -57,7 +57,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What an action leaves, where one of these stands in the place of a value.
+    /// Checks an action whose result is used in place of a value; `None` if it is not one.
     pub(in crate::typeck) fn check_left_by_action(&mut self, index: &ast::Expr) -> Result<Option<Key>> {
         if let ast::ExprKind::Call { callee, args } = &index.kind
             && let Some(entry) = builtin::lookup(&callee.node)
@@ -99,7 +99,7 @@ impl Checker<'_> {
         }))
     }
 
-    /// The keys as those of the first assignment.
+    /// Converts the keys to those of the first assignment.
     fn match_keys(&self, id: AggregationId, keys: Vec<Key>, span: Span) -> Result<Vec<Key>> {
         let known = self.names.aggregation(id);
         let (name, declared) = (format!("@{}", known.name), known.keys_span);
@@ -127,7 +127,7 @@ impl Checker<'_> {
     }
 }
 
-/// The right side must be an aggregating function.
+/// Returns the aggregating function that the right side must be.
 fn aggregating_call(right: &ast::Expr) -> Result<(&'static str, Aggregating, &[ast::Expr])> {
     let span = right.span;
     let ast::ExprKind::Call { callee, args } = &right.kind else {

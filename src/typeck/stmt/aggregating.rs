@@ -15,7 +15,7 @@ pub(in crate::typeck) struct Checked {
 }
 
 impl Checker<'_> {
-    /// `previous`: what the same aggregation was given before.
+    /// `previous`: the function that an earlier assignment gave the same aggregation.
     pub(in crate::typeck) fn check_aggregating(
         &mut self,
         kind: Aggregating,
@@ -164,7 +164,7 @@ impl Checker<'_> {
         }
     }
 
-    /// One of the numbers that every call gives: an integer, as of any function's prototype, and then a constant.
+    /// Checks one of the required numbers: first an integer, as in any function's prototype, and then a constant.
     fn parameter(
         &mut self,
         function: &str,

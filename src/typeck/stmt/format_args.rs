@@ -1,4 +1,4 @@
-//! typeck/stmt/format_args.rs: formats against their arguments: printf(), system(), freopen(), printa().
+//! typeck/stmt/format_args.rs: checks of formats against their arguments: printf(), system(), freopen(), printa().
 
 use crate::diag::tags;
 use std::ops::Range;
@@ -16,10 +16,10 @@ use crate::typeck::{Checker, Error, Result};
 use crate::types::Type;
 use crate::types::intrinsic::{LONG, ULONG};
 
-/// The name that stands for standard output in the references: no file can have it.
+/// The name that means standard output in the reference implementations: no file can have it.
 const FREOPEN_SENTINEL: &[u8] = b".";
 
-/// What a conversion is given.
+/// The argument of a conversion.
 enum Argument<'a> {
     Value(&'a Type),
     Stack,
@@ -101,7 +101,7 @@ impl Checker<'_> {
         let Some(text) = string_constant(format) else {
             return Err(Box::new(Error::FormatConstant { action: name, span: format.span }));
         };
-        // freopen("") gives standard output back.
+        // freopen("") restores standard output.
         if text.is_empty() && action != FormatAction::Freopen {
             return Err(Box::new(Error::FormatEmpty { action: name, span: format.span }));
         }
@@ -203,7 +203,7 @@ impl Checker<'_> {
         Ok(parsed.into_format())
     }
 
-    /// Does the conversion take such an argument? Then the conversion learns how to read it.
+    /// Whether the conversion takes such an argument. If so, the conversion is set to read it.
     fn fit(&self, conversion: &mut Conversion, size: SizePrefix, argument: &Argument<'_>) -> bool {
         let ty = match (argument, conversion.letter) {
             (Argument::Stack, letter) => return letter == 'k',
@@ -256,7 +256,7 @@ impl Checker<'_> {
     }
 }
 
-/// For messages: what an action leaves has no type that a program can name.
+/// Returns the type for a message: the result of an action has no type that a program can name.
 fn type_of(value: &Key) -> Type {
     match value {
         Key::Value(value) => value.ty.clone(),
@@ -281,7 +281,7 @@ fn dynamic_count(conversion: &Conversion) -> Option<&'static str> {
     }
 }
 
-/// What a conversion takes, in words.
+/// Describes what a conversion takes.
 fn expected(letter: char, size: SizePrefix) -> &'static str {
     match (letter, size) {
         ('d' | 'i', SizePrefix::Short) => "a short",
@@ -303,7 +303,7 @@ fn expected(letter: char, size: SizePrefix) -> &'static str {
     }
 }
 
-/// The place of some bytes of a format in the program; the whole constant if it has escapes before them.
+/// Returns the span of some bytes of a format in the program; the whole constant if it has escapes before them.
 fn within(format: &ast::Expr, at: &Range<usize>) -> Span {
     let ast::ExprKind::Str { text, .. } = &format.kind else { return format.span };
     let (start, end) = (at.start + 1, at.end + 1);
@@ -319,7 +319,7 @@ fn within(format: &ast::Expr, at: &Range<usize>) -> Span {
     }
 }
 
-/// Offsets in the constant as written, of two offsets after escapes (the opening quote counts in both).
+/// Translates two offsets after escapes into offsets in the constant as written (the opening quote counts in both).
 fn raw_offsets(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
     let (mut raw, mut cooked, mut from) = (0, 0, None);

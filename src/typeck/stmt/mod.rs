@@ -1,4 +1,4 @@
-//! typeck/stmt/: statements: actions, aggregations, formats, and the order that they may come in.
+//! typeck/stmt/: statements: actions, aggregations, formats, and the order in which they may come.
 
 pub(super) mod action;
 pub(super) mod agg;

@@ -15,7 +15,7 @@ pub(in crate::typeck) struct Order {
     data: Option<Span>,
 }
 
-/// What a statement counts as.
+/// The role of a statement in this order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Speculate,
@@ -93,7 +93,7 @@ impl Order {
             let (tag, title) = (tags::DREC_COMM, "an action that records data cannot follow commit()");
             return Err(Box::new(Error::Order { tag, title, span, before }));
         }
-        // What is speculative is not in the principal buffer yet.
+        // Speculative data is not in the principal buffer yet.
         if self.speculate.is_none() {
             self.data = Some(span);
         }
@@ -117,7 +117,7 @@ fn role(stmt: &StmtKind) -> Role {
     }
 }
 
-/// copyout() or copyoutstr() as a statement.
+/// Whether this is copyout() or copyoutstr() as a statement.
 fn writes_to_process(expr: &Expr) -> bool {
     matches!(&expr.kind, ExprKind::Call { subroutine: Subr::Copyout | Subr::Copyoutstr, .. })
 }

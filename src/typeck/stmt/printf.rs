@@ -1,10 +1,10 @@
-//! typeck/stmt/printf.rs: a printf format as text → its conversions.
+//! typeck/stmt/printf.rs: parsing of printf formats into conversions.
 
 use std::ops::Range;
 
 use crate::dif::{Conversion, Count, Format, FormatPiece};
 
-/// A format that was split, with the bytes of its text where each piece stands.
+/// A format that was split into pieces, each with the range of its text in bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::typeck) struct Parsed {
     pub pieces: Vec<(Piece, Range<usize>)>,
@@ -28,14 +28,14 @@ pub(in crate::typeck) enum SizePrefix {
     Wide,
 }
 
-/// What is wrong with a format, and where.
+/// An error in a format, and its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::typeck) struct BadFormat {
     pub title: String,
     pub at: Range<usize>,
 }
 
-/// All letters of language §6 but `%%`.
+/// All conversion letters of language §6 except `%%`.
 const LETTERS: &str = "aAcCdiouxXeEfgGkpPIsSTY";
 
 pub(in crate::typeck) fn parse(format: &[u8]) -> Result<Parsed, BadFormat> {
@@ -131,7 +131,7 @@ fn conversion(format: &[u8], start: usize) -> Result<(Piece, usize), BadFormat> 
     }
 }
 
-/// A width or precision: digits or `*`.
+/// Parses a width or precision: digits or `*`.
 fn count(format: &[u8], at: &mut usize, start: usize) -> Result<Option<Count>, BadFormat> {
     if format.get(*at) == Some(&b'*') {
         *at += 1;
@@ -142,7 +142,7 @@ fn count(format: &[u8], at: &mut usize, start: usize) -> Result<Option<Count>, B
         *at += 1;
         let digit = u32::from(digit - b'0');
         let next = value.unwrap_or(0).checked_mul(10).and_then(|v| v.checked_add(digit));
-        // The width is also an int of printf(3).
+        // In printf(3) the width is an int as well.
         let Some(next) = next.filter(|v| i32::try_from(*v).is_ok()) else {
             return Err(BadFormat { title: "the width is too large".into(), at: start..*at });
         };

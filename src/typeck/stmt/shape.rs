@@ -1,12 +1,12 @@
-//! typeck/stmt/shape.rs: how print() shows a value of a type: what of it is a number, a text, a member.
+//! typeck/stmt/shape.rs: the shape in which print() shows a value of a type: its numbers, texts and members.
 
 use crate::dif::shape::{Part, Shape};
 use crate::typeck::Checker;
 use crate::types::{Member, Type, TypeSource as _};
 
-/// Structs inside structs; real ones end long before, those of a damaged file perhaps never.
+/// The limit on structs nested in structs; real ones end long before, those of a damaged file perhaps never.
 const MAX_DEPTH: usize = 24;
-/// Members of the printed value, all structs in it counted.
+/// The limit on members of the printed value, including those of nested structs.
 const MAX_PARTS: usize = 1 << 14;
 
 impl Checker<'_> {
@@ -43,7 +43,7 @@ impl Checker<'_> {
         }
     }
 
-    /// `None`: there are too many.
+    /// Returns `None` if there are too many members.
     fn part(&self, member: &Member, depth: usize, left: &mut usize) -> Option<Part> {
         *left = left.checked_sub(1)?;
         let shape = self.shape_at(&member.ty, depth, left);

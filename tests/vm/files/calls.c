@@ -4,8 +4,8 @@
  *   calls getppid N          N calls of getppid
  *   calls write SIZE...      a write of each size to /dev/null
  *   calls seek OFFSET...     a relative seek by each offset, in a file of its own; it prints what each returned
- *   calls threads N M        N threads one after the other with M calls of getppid each; it prints their ids
- *   calls id [UID GID]       changes its ids, prints what it is, and calls getppid once
+ *   calls threads N M        N threads, one after the other, with M calls of getppid each; it prints their ids
+ *   calls id [UID GID]       changes its ids, prints them, and calls getppid once
  *   calls spin MS            MS milliseconds of its own CPU time between two calls of getppid
  *   calls nap MS             sleeps MS milliseconds between two calls of getppid
  *   calls wait FILE          calls getppid until FILE exists, and prints how often
@@ -74,7 +74,7 @@ static void id(char **ids)
 	printf("pid %d tid %ld ppid %d uid %d gid %d\n", getpid(), (long)syscall(SYS_gettid), getppid(), getuid(),
 	       getgid());
 	fflush(stdout);
-	/* The one that is told from the others by its arguments, which it does not look at. */
+	/* This call is distinguished from others by its arguments, which it ignores. */
 	syscall(SYS_getppid, 11, 22, 33, 44, 55, 66);
 }
 

@@ -1,6 +1,6 @@
 /*
- * frames.c: getppid, called from middle(), which main() calls, with frame pointers; then it stays for a moment, as the names of
- * its functions are looked for while it is there.
+ * frames.c: getppid, called from middle(), which main() calls, with frame pointers; then it waits for a moment, as the
+ * names of its functions are looked up while it exists.
  */
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /*
- * int80.c: system calls in the way of 32-bit programs, made by a 64-bit one.
+ * int80.c: system calls by the 32-bit interface, made by a 64-bit program.
  *
  *   int80 N    N calls of number 20, which is getpid there and writev here; it prints what the last one returned
  */
@@ -13,7 +13,7 @@ int main(int argc, char **argv)
 
 	while (n--)
 		__asm__ volatile("int $0x80" : "=a"(ret) : "0"(20L) : "r8", "r9", "r10", "r11", "memory");
-	/* One call in the 64-bit way tells that the program is seen at all. */
+	/* One call by the 64-bit interface shows that the program is traced at all. */
 	printf("%s\n", ret == getppid() ? "?" : ret == getpid() ? "the same" : "another");
 	return 0;
 }

@@ -1,4 +1,4 @@
-// nobody.c: runs a command as a user without any privilege.
+// nobody.c: runs a command as a user without privileges.
 #include <grp.h>
 #include <stdio.h>
 #include <unistd.h>

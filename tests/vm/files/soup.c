@@ -1,10 +1,10 @@
 /*
  * soup.c: bad input for /dev/dtrace/kinst: soup SECONDS [SEED]
  *
- * Good images with a few bytes changed, ioctls with sizes and addresses that make
- * no sense, ioctls in any order and from two threads, and every kind of mmap. What
- * it does is the same for the same seed, but for the threads. The kernel is the
- * judge; here it is only counted that both refusals and successes were reached.
+ * Valid images with a few bytes changed, ioctls with nonsensical sizes and addresses,
+ * ioctls in any order and from two threads, and every kind of mmap. The same seed
+ * gives the same calls, apart from the threads. The kernel must withstand them; the
+ * program only checks that there were both refusals and successes.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +26,7 @@ static uint32_t rnd(uint32_t n)
 	return (uint32_t)(state >> 33) % n;
 }
 
-/* A size or an offset that is near an edge, or anything. */
+/* A size or an offset near a boundary, or any number. */
 static uint64_t odd(void)
 {
 	static const uint64_t edges[] = { 0, 1, 7, 8, 4095, 4096, 65536, 1 << 20, 0x7fffffff, 0x80000000,
@@ -35,7 +35,7 @@ static uint64_t odd(void)
 	return rnd(4) ? edges[rnd(16)] + rnd(3) - 1 : (uint64_t)rnd(~0u) << 32 | rnd(~0u);
 }
 
-/* An address of a function, for probes that are really armed. */
+/* The address of a function, for probes that can be armed. */
 static uint64_t function(const char *name)
 {
 	FILE *f = fopen("/proc/kallsyms", "r");
@@ -54,7 +54,7 @@ static uint64_t function(const char *name)
 
 static uint64_t places[2];
 
-/* A clause of everything, at BEGIN, END and two places of the kernel. */
+/* A clause with actions of all kinds, at BEGIN, END and two places of the kernel. */
 static void *image(uint32_t *len)
 {
 	struct kinst_probe p = { 0 };
@@ -74,7 +74,7 @@ static void *image(uint32_t *len)
 	clause = ib_clause(&b, ib_const(&b, 1, 4), 0);
 	ib_ecb(&b, ib_probe(&b, KINST_P_BEGIN, "BEGIN"), clause);
 	ib_ecb(&b, ib_probe(&b, KINST_P_END, "END"), clause);
-	for (i = 0; i < 2 && !rnd(3); i++) { /* not always: to take them away takes its time */
+	for (i = 0; i < 2 && !rnd(3); i++) { /* not always, as unregistering them is slow */
 		p = (struct kinst_probe){ .kind = i ? KINST_P_FBT_RETURN : KINST_P_INSN, .func = places[i] };
 		p.id = 3 + i;
 		p.prov = p.name = ib_str(&b, "kinst");
@@ -142,7 +142,7 @@ static void query(int fd)
 	struct kinst_syscalls calls = { .buf = rnd(4) ? (uintptr_t)buf : odd(), .count = rnd(4) ? 1000 : odd(),
 					.reserved = rnd(8) ? 0 : odd() };
 
-	/* What does not point to our buffer must not be let write there. */
+	/* Calls with our own buffer must not write beyond it. */
 	if (snap.size > sizeof(buf) && snap.buf == (uintptr_t)buf)
 		snap.size = sizeof(buf);
 	if (insns.count > 10000 && insns.buf == (uintptr_t)buf)
@@ -169,8 +169,8 @@ static void map(int fd)
 	if (prot & PROT_READ)
 		(void)at[rnd(pages * 4096)];
 	if (prot & PROT_WRITE)
-		*(volatile uint64_t *)at = odd(); /* a consumer that lies */
-	/* What is read-only stays so; a page of the consumer's may change its mind. */
+		*(volatile uint64_t *)at = odd(); /* a wrong position from the consumer */
+	/* Read-only mappings stay read-only; the consumer's page may become writable again. */
 	mprotect((void *)at, 4096, PROT_READ | PROT_WRITE);
 	if (rnd(8))
 		munmap((void *)at, pages * 4096);

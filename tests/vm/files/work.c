@@ -1,6 +1,6 @@
 /*
- * work.c: asks the kernel for a little of everything: work ROUNDS. All processes and threads that it makes have
- * ended when it ends.
+ * work.c: uses a little of everything in the kernel: work ROUNDS. All processes and threads that it creates end
+ * before it does.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

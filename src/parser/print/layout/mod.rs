@@ -1,4 +1,4 @@
-//! parser/print/layout/: a script in its one canonical layout: the tokens and comments that were written, laid out anew.
+//! parser/print/layout/: the canonical layout of a script: its tokens and comments, laid out anew.
 
 pub(super) mod pieces;
 pub(super) mod spacing;
@@ -15,7 +15,7 @@ pub(in crate::parser) struct ItemTokens {
     pub tokens: Vec<(Token, Span)>,
 }
 
-/// The text laid out; only blanks, newlines and needless `;` differ.
+/// Lays out the text; only blanks, newlines and needless `;` differ.
 pub(in crate::parser) fn layout(text: &str, items: &[ItemTokens]) -> String {
     let items: Vec<(ItemStart, Vec<pieces::Piece<'_>>)> = pieces::of_items(text, items);
     write::Writer::default().write(&items)

@@ -1,4 +1,4 @@
-//! parser/print/layout/pieces.rs: tokens, and what stands between them: comments and control lines.
+//! parser/print/layout/pieces.rs: tokens, and the comments and control lines between them.
 
 use super::ItemTokens;
 use crate::parser::lex::ItemStart;
@@ -9,7 +9,7 @@ use crate::parser::lex::token::Token;
 pub struct Piece<'a> {
     pub text: &'a str,
     pub kind: Kind<'a>,
-    /// Newlines between the piece before and this one.
+    /// The number of newlines between the previous piece and this one.
     pub newlines: usize,
 }
 
@@ -21,7 +21,7 @@ pub enum Kind<'a> {
     Control,
 }
 
-/// Each item with what stands before its tokens; the last is what follows all items.
+/// Returns each item with its tokens and what precedes each of them; the last item is what follows all others.
 pub fn of_items<'a>(text: &'a str, items: &'a [ItemTokens]) -> Vec<(ItemStart, Vec<Piece<'a>>)> {
     let mut all = Vec::new();
     let mut at = 0;
@@ -41,7 +41,7 @@ pub fn of_items<'a>(text: &'a str, items: &'a [ItemTokens]) -> Vec<(ItemStart, V
     all
 }
 
-/// Adds the comments and control lines of a gap; the newlines after the last of them.
+/// Adds the comments and control lines of a gap; returns the number of newlines after the last of them.
 fn between<'a>(mut gap: &'a str, pieces: &mut Vec<Piece<'a>>) -> usize {
     let mut newlines = 0;
     loop {
@@ -50,12 +50,12 @@ fn between<'a>(mut gap: &'a str, pieces: &mut Vec<Piece<'a>>) -> usize {
         newlines += gap[..blank].matches('\n').count();
         gap = &gap[blank..];
         let (length, kind) = if let Some(comment) = gap.strip_prefix("/*") {
-            // The star that opens it does not close it: `/*/`.
+            // The star that opens the comment does not close it: `/*/`.
             (comment.find("*/").map_or(gap.len(), |end| end + 4), Kind::Comment)
         } else if gap.starts_with('#') {
             (control_length(gap), Kind::Control)
         } else if gap.starts_with('\\') {
-            // A newline that a backslash takes away.
+            // A newline escaped by a backslash.
             gap = &gap[1..];
             continue;
         } else {

@@ -1,14 +1,14 @@
-//! parser/print/layout/spacing.rs: between which two tokens a blank stands, and where a long line may be broken.
+//! parser/print/layout/spacing.rs: blanks between tokens, and the places where a long line may be broken.
 
 use crate::parser::lex::token::{BodyToken as B, Token};
 
-/// What the tokens of a line before the next one mean for it.
+/// The context that earlier tokens of a line give the next one.
 #[derive(Clone, Debug, Default)]
 pub struct Spacing<'a> {
     previous: Option<(&'a Token, &'a str)>,
     role: Role,
     parens: Vec<Paren>,
-    /// Between the `<` and `>` of xlate.
+    /// Whether this is between the `<` and `>` of xlate.
     angle: bool,
 }
 
@@ -38,12 +38,12 @@ enum Paren {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Join {
     pub blank: bool,
-    /// A line that is too long may go on here on the next one.
+    /// Whether a line that is too long may be broken here.
     pub may_break: bool,
 }
 
 impl<'a> Spacing<'a> {
-    /// `next` is the token after this one.
+    /// Decides how a token joins the previous one; `next` is the token after this one.
     pub fn join(&mut self, token: &'a Token, text: &'a str, next: Option<&Token>) -> Join {
         let role = self.role_of(token, next);
         let blank = self.blank(token, text, role);
@@ -104,7 +104,7 @@ impl<'a> Spacing<'a> {
 
     fn blank(&self, token: &Token, text: &str, role: Role) -> bool {
         let Some((previous, before)) = self.previous else { return false };
-        // Two operators that would be read as one, and a slash that would open a comment.
+        // These would be read as one operator, or a slash would open a comment.
         let merges = before.ends_with(['+', '-', '&']) && text.starts_with(&before[before.len() - 1..])
             || before.ends_with('/') && text.starts_with('*');
         if merges {
@@ -133,7 +133,7 @@ impl<'a> Spacing<'a> {
         }
     }
 
-    /// The `/` that opens a predicate is followed by no blank.
+    /// Notes the `/` that opens a predicate, which is not followed by a blank.
     pub fn opened_predicate(&mut self) {
         self.role = Role::Cast;
     }

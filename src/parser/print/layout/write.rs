@@ -1,14 +1,14 @@
-//! parser/print/layout/write.rs: the lines: one statement a line, a tab a level, one empty line between clauses.
+//! parser/print/layout/write.rs: the lines: one statement per line, a tab per level, one empty line between clauses.
 
 use super::pieces::{Kind, Piece};
 use super::spacing::{Join, Spacing};
 use crate::parser::lex::ItemStart;
 use crate::parser::lex::token::{BodyToken as B, Token};
 
-/// Columns of a line, as long as it can be broken at all.
+/// The columns of a line, where it can be broken at all.
 const WIDTH: usize = 100;
 const TAB: usize = 8;
-/// What the rest of a broken line is indented by.
+/// The indentation of the rest of a broken line.
 const CONTINUATION: &str = "    ";
 
 #[derive(Default)]
@@ -17,7 +17,7 @@ pub struct Writer<'a> {
     line: Vec<(String, Join)>,
     spacing: Spacing<'a>,
     indent: usize,
-    /// Nothing was written since a block or the text began: no empty line comes here.
+    /// Whether nothing was written since the start of a block or of the text, so that no empty line comes here.
     fresh: bool,
     pieces: &'a [Piece<'a>],
     at: usize,
@@ -30,7 +30,7 @@ impl<'a> Writer<'a> {
         for (start, pieces) in items {
             (self.pieces, self.at) = (pieces, 0);
             let clause = *start == ItemStart::Clause;
-            // A clause stands by itself; what else follows keeps to its lines.
+            // A clause is set apart by empty lines; other items keep the lines they have.
             let apart = before == Some(ItemStart::Clause) || clause && before.is_some();
             self.leading(apart && !pieces.is_empty(), clause);
             match start {
@@ -43,9 +43,9 @@ impl<'a> Writer<'a> {
         self.out
     }
 
-    /// What stands before an item's first token.
+    /// Writes what precedes an item's first token.
     fn leading(&mut self, apart: bool, clause: bool) {
-        // A comment on the line of the item before belongs to that.
+        // A comment on the last line of the previous item belongs to that item.
         if let Some(first) = self.pieces.first()
             && apart
             && (first.newlines > 0 || matches!(first.kind, Kind::Token(_)))
@@ -92,7 +92,7 @@ impl<'a> Writer<'a> {
         self.end_line();
     }
 
-    /// `{`, the statements, `}`; the line goes on after it.
+    /// Writes `{`, the statements and `}`; the line continues after it.
     fn braces(&mut self) {
         self.push();
         self.end_line();
@@ -167,7 +167,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What an `if` or `else` decides on; whether braces stand around it.
+    /// Writes the statement that an `if` or `else` controls; returns whether it has braces.
     fn branch(&mut self) -> bool {
         if self.peek() == Some(&Token::Op(B::LBrace)) {
             self.braces();
@@ -182,7 +182,7 @@ impl<'a> Writer<'a> {
         false
     }
 
-    /// Declarations, inlines, translators, providers.
+    /// Writes a declaration, inline, translator or provider.
     fn declaration(&mut self) {
         let (mut braces, mut parens) = (Vec::new(), 0);
         let mut enumerates = false;
@@ -216,7 +216,7 @@ impl<'a> Writer<'a> {
         self.end_line();
     }
 
-    /// The next token; comments before it are still to come.
+    /// Returns the next token; comments before it are still to be written.
     fn peek(&self) -> Option<&'a Token> {
         self.pieces[self.at..].iter().find_map(|piece| match piece.kind {
             Kind::Token(token) => Some(token),
@@ -224,7 +224,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// The next token goes to the end of the line.
+    /// Adds the next token to the line.
     fn push(&mut self) {
         self.trivia();
         let Some(Piece { text, kind: Kind::Token(token), newlines }) = self.pieces.get(self.at).copied()
@@ -262,7 +262,7 @@ impl<'a> Writer<'a> {
         if !self.line.is_empty() {
             self.line.push((text, Join { blank: true, may_break: false }));
         } else if piece.newlines == 0 && self.out.ends_with('\n') && !self.out.ends_with("\n\n") {
-            // It stands behind what the line before says.
+            // It follows the text of the line before.
             self.out.pop();
             self.out.push_str(&format!(" {text}\n"));
         } else {
@@ -276,7 +276,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The lines of a comment that begin with a star stand under each other.
+    /// Aligns the lines of a comment that begin with a star.
     fn comment(&self, text: &str) -> String {
         let mut lines = text.lines();
         let mut all = lines.next().unwrap_or_default().trim_end().to_owned();
@@ -300,7 +300,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes the line, broken where it is too long.
+    /// Writes the line, broken if it is too long.
     fn end_line(&mut self) {
         let line = std::mem::take(&mut self.line);
         self.spacing = Spacing::default();
