@@ -24,7 +24,7 @@ static struct kinst_points *arm_points(struct kinst_session *s, struct kinst_res
 	return NULL;
 }
 
-/* A pointer that is an error becomes NULL, and the error. */
+/* The error of the pointer, which becomes NULL; 0 if it is a valid one. */
 #define TAKE(pointer) (IS_ERR(pointer) ? take_error((void **)&(pointer)) : 0)
 
 static int take_error(void **pointer)
