@@ -12,7 +12,7 @@ struct kinst_limits {
 	u32 max_insns;
 };
 
-/* Where a global or clause-local variable is, or how a dynamic one is stored. */
+/* The place of a global or clause-local variable, or how a dynamic one is stored. */
 struct kinst_slot {
 	bool there;
 	bool array;

@@ -5,9 +5,9 @@
  *   crowd overlap N      a session counts N calls exactly while others come to the same instructions and go
  *   crowd toggle SECS    hundreds of probes on hot functions are armed and disarmed while they are run
  *   crowd kill N         processes that open, load and close are killed at random moments
- *   crowd cycles N       open, load, go, stop, close; what memory is left behind
+ *   crowd cycles N       open, load, go, stop, close; the memory that is left over
  *   crowd place          how many probes a session may have at one instruction
- *   crowd aggs           counts calls by aggregation until it is told to end by a signal; prints "CPU COUNT"
+ *   crowd aggs           counts calls by aggregation until a signal ends it; prints "CPU COUNT"
  */
 #define _GNU_SOURCE
 #include <pthread.h>

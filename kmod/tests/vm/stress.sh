@@ -14,8 +14,8 @@ fi
 seconds=${2%.*}
 
 # The stressors of the kernel, one after the other for a second each, in eight rows side by side. Left out are those
-# that need something a guest lacks, take the memory or the time of all others, or end the guest; io-uring sometimes fails
-# without any probe.
+# that need something a guest lacks, take the memory or the time of all others, or end the guest; io-uring sometimes
+# fails without any probe.
 stress_ng() {
 	out="bad-altstack bigheap brk cpu-online exec io-uring iomix loadavg loop memhotplug oom-pipe ramfs reboot resched softlockup stack"
 	out="$out sysinval watchdog zombie"

@@ -196,7 +196,7 @@ static void files(void)
 	files_in("/root"); /* the initramfs */
 }
 
-/* The same bytes from a disk with and without the page cache, and by way of a pipe. */
+/* Reads the same bytes from a disk with and without the page cache, and by way of a pipe. */
 static void disk(void)
 {
 	static char path[300];

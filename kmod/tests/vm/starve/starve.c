@@ -20,7 +20,7 @@ static struct task_struct *task; /* only compared */
 static bool in_ioctl;
 static unsigned int nth, one_in, failed, seen; /* seen: since one of the two was written */
 
-/* ---- what the task asks for ---- */
+/* ---- what the task requests ---- */
 
 static int number_set(const char *val, const struct kernel_param *kp)
 {
