@@ -399,7 +399,7 @@ __at_hit void kinst_run_probe(struct kinst_session *s, struct kinst_vcpu *v, u32
 	const struct kinst_turn *turn = s->prog.first[probe];
 	struct kinst_ctx *c = &v->ctx[0];
 
-	/* After exit(), what has not begun does not run. */
+	/* exit() stops everything that has not begun. */
 	if (!turn || !may_run(READ_ONCE(s->state), hit->kind))
 		return;
 	v->hits++;

@@ -54,7 +54,7 @@ struct kinst_cl {
 	u32 cost; /* steps that it takes whatever its values are (program/dif/dif.h) */
 	bool record; /* a record is written */
 	bool speculates; /* its record goes to a speculation */
-	bool counts; /* nothing but count() without keys, at most after a test: it cannot fault */
+	bool counts; /* nothing but count() without keys, perhaps after a test: it cannot fault */
 	bool staged; /* built in memory of its own: it speculates, or a commit() writes to the ring meanwhile */
 };
 

@@ -65,7 +65,7 @@ static inline u64 kinst_scratch_size(const struct kinst_prog *p)
 /* Process context (session.c). The image has been parsed into s->prog. */
 int kinst_session_alloc(struct kinst_session *s, u32 ncpus);
 void kinst_session_free(struct kinst_session *s);
-/* The most that an image and what is worked out from it take, in bytes; no table more than triples. */
+/* The most bytes that an image and what is worked out from it take: each table at most triples in length. */
 static inline u64 kinst_image_bytes(u32 len)
 {
 	return 4 * (u64)len;

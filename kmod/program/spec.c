@@ -123,8 +123,8 @@ static nokprobe_inline void empty(struct kinst_specbuf *b)
 }
 
 /*
- * Moves records to the ring as far as the steps go. They get the time of the commit, so that
- * they appear in its place. The first that finds no room, and all after it, count as drops.
+ * Moves records to the ring as far as the steps go. They get the time of the commit, by which
+ * they are ordered. The first that finds no room, and all after it, count as drops.
  * Returns false if some are left.
  */
 static __at_hit bool move(struct kinst_session *s, struct kinst_vcpu *v, struct kinst_specbuf *b, u64 now, u32 *steps)

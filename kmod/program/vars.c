@@ -457,7 +457,7 @@ static nokprobe_inline bool within(u64 addr, u64 n, const void *start, u64 size)
 
 /*
  * A chunk can be freed and reused between this check and the write only if the address
- * was obtained dishonestly; even then the write stays in one chunk and off its header.
+ * was forged; even then the write stays in one chunk and off its header.
  */
 __at_hit bool kinst_vars_storable(struct kinst_ctx *c, u64 addr, u64 n)
 {

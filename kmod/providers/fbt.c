@@ -2,8 +2,8 @@
 /*
  * providers/fbt.c: the fbt provider: a function's entry and each way out of it.
  *
- * entry is ftrace's, or a breakpoint on the first instruction of a function that
- * has no ftrace site. return is a breakpoint on every ret and on every jump that
+ * entry is a site of ftrace, or a breakpoint on the first instruction of a function
+ * that has none. return is a breakpoint on every ret and on every jump that
  * leaves the function for another one (a tail call): unlike a kretprobe, it misses
  * nothing under load, and it says which exit was taken.
  */
@@ -24,7 +24,7 @@ enum kinst_reason kinst_want_entry(struct kinst_want *want)
 
 	if (f->reason)
 		return f->reason;
-	/* A function on the blacklist of kprobes is no danger by way of ftrace. */
+	/* A function on the blacklist of kprobes can be traced through ftrace without danger. */
 	if (f->site && (!f->blanket || f->blanket == KINST_R_BLACKLIST))
 		return kinst_want_fentry(want, f->site, f->start, &listener);
 

@@ -145,7 +145,7 @@ enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *
 			return KINST_R_NOT_BRANCH;
 		reason = kinst_want_fentry(want, f->site, insn.addr, &listener);
 	} else {
-		/* For a jump label, say, that it is one matters more than where it goes now. */
+		/* The reason counts first: that this is a jump label, say, matters more than where it goes now. */
 		if (at->reason)
 			return at->reason;
 		if (kinst_mismatch(&insn, probe))

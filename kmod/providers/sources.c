@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * providers/sources.c: arms and disarms the probes of a session, provider by provider.
+ * providers/sources.c: the arming and disarming of a session's probes, provider by provider.
  *
  * Context: process.
  */

@@ -151,7 +151,7 @@ static enum kinst_reason take(struct kinst_calls *calls, const struct kinst_prob
 	return KINST_OK;
 }
 
-/* Registers with the tracepoints that calls needs and no session has used so far. With calls_lock held. */
+/* Registers with the tracepoints that calls needs and no other session uses yet. With calls_lock held. */
 static int listen(struct kinst_calls *calls)
 {
 	enum side side;

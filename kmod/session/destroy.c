@@ -17,8 +17,8 @@
 #include "session/destroy.h"
 #include "program/session.h"
 
-#define CHILL_INTERVAL 1000000000ull /* in any such time, in nanoseconds, */
-#define CHILL_MAX 500000000ull /* a CPU is held up at most this long */
+#define CHILL_INTERVAL 1000000000ull /* nanoseconds; in each such interval */
+#define CHILL_MAX 500000000ull /* a CPU is held up for at most this long */
 
 /* The signals to send. Programs and the interrupt below hold the guard while they access them. */
 struct pending {

@@ -10,7 +10,7 @@
 
 DEFINE_PER_CPU(struct kinst_guard, kinst_guard);
 
-/* Context: any, interrupts off. Until kinst_guard_exit(), hits on this CPU run nothing. Returns its argument. */
+/* Context: any, interrupts off. Until kinst_guard_exit(), hits on this CPU run nothing. Returns the argument for it. */
 __probe_path u32 kinst_guard_enter(void)
 {
 	u32 busy = raw_cpu_read(kinst_guard.busy);

@@ -188,8 +188,8 @@ void kinst_host_put(struct kinst_host *host)
 
 /*
  * A kprobe that has passed the list and waits for the kernel's lock while we arm is registered all the same, with a
- * breakpoint, which does no harm. All that are to become jumps pass one function of the kernel, with the lock held
- * that protects hosts. They are stopped there.
+ * breakpoint, which does no harm. All those that will become jumps pass through one function of the kernel, under the
+ * lock that protects hosts. They are stopped there.
  */
 #ifdef CONFIG_OPTPROBES
 static bool kinst_is_hosted(unsigned long addr)

@@ -110,7 +110,7 @@ enum kinst_reason kinst_want_break(struct kinst_want *want, const struct kinst_f
 				   const struct kinst_arch_insn *insn, struct kinst_listener **listener);
 enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr, unsigned long ip, struct kinst_listener **listener);
 
-/* The original bytes where our breakpoint or jump is at addr, and how many; 0: there is none of ours. */
+/* The original bytes at addr, below our breakpoint or jump, and how many; 0: nothing of ours is there. */
 size_t kinst_site_original(unsigned long addr, const u8 **bytes);
 
 /* The providers: KINST_OK when every place of the probe is staged. */

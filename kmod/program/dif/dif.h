@@ -171,7 +171,7 @@ static nokprobe_inline u64 kinst_ctx_now(struct kinst_ctx *c)
 #define KINST_NODE_STEPS 4 /* an item of a list, mostly not in the cache: a hash's node, a task, a mount */
 
 u64 kinst_dif_run(struct kinst_ctx *c, const struct kinst_dif *d);
-bool kinst_dif_taken(u32 op, u64 a, u64 b); /* whether it is, after cmp a, b */
+bool kinst_dif_taken(u32 op, u64 a, u64 b); /* whether the branch op is taken after cmp a, b */
 
 /* For KINST_FORM_TEST: whether its branch is taken. Needs nothing of c but the hit and the probe. */
 static nokprobe_inline bool kinst_dif_test(struct kinst_ctx *c, const struct kinst_dif *d)

@@ -3,7 +3,7 @@
  * costs.c: a test that a hit ends when its fuel does, with a fault, whatever its programs do; in the guest.
  *
  * It tries one way after the other to make a hit long: each must end in a fault of the ECB that found no fuel. How
- * long interrupts were off is on stderr (BEGIN's hit is in GO; the others' are system calls): docs/SECURITY.md has
+ * long interrupts were off is on stderr (BEGIN's hit is in GO; the others are in system calls): docs/SECURITY.md has
  * such figures, nothing is asserted here. Prints "ok NAME" or "FAILED NAME: why", exits with the number of failures.
  */
 #define _GNU_SOURCE
@@ -129,7 +129,7 @@ static int test_keys(void)
 	return ends(&b, "@[stack(1024)]", ib_clause(&b, KINST_NONE, 0), ECBS);
 }
 
-/* Runs ECBs with a DIFO that repeats the word. */
+/* Runs many ECBs with a DIFO that repeats the word. */
 static int repeat(const char *name, uint32_t first, uint32_t word, uint64_t value)
 {
 	static uint32_t w[60002];

@@ -5,7 +5,7 @@
  *   load getppid N     N system calls
  *   load read N        N reads of 64 bytes of /dev/zero
  *   load fault N       N rounds of user copies that fault: pages that come on
- *                      demand, pages that do not exist, and addresses that never did
+ *                      demand, pages that are not mapped, and invalid addresses
  *   load fork N        N processes that come and go
  *   load lap N         N system calls; prints the nanoseconds of one
  */

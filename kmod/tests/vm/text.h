@@ -172,7 +172,7 @@ static inline int live(int device, uint64_t func, struct kinst_insns *info)
 {
 	uint32_t room;
 
-	/* Few functions are long, and the kernel takes as much memory as is asked for. */
+	/* Few functions are long, and the kernel takes as much memory as is requested. */
 	for (room = 1024; room <= MAX_INSNS; room *= 8) {
 		*info = (struct kinst_insns){ .func = func, .buf = (uintptr_t)insns, .count = room };
 		if (ioctl(device, KINST_IOC_INSNS, info))
