@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * context.h: from where a function of the probe path may be called: a word at each
- * of them. None of them sleeps, locks, allocates, prints or faults; none may be
- * traced, so that NOKPROBE_SYMBOL() is below each that is not inlined.
+ * context.h: the words that say from where a function of the probe path may be called.
+ * None of these functions sleeps, locks, allocates, prints or faults; none may be
+ * traced, so NOKPROBE_SYMBOL() follows each that is not inlined.
  */
 #ifndef _KINST_CONTEXT_H
 #define _KINST_CONTEXT_H
@@ -13,7 +13,7 @@
 #include "tests/shim.h"
 #endif
 
-/* From anywhere, an NMI and our own work included: before the guard is taken, or without it. */
+/* From anywhere, including an NMI and our own work: before the guard is taken, or without it. */
 #define __probe_path notrace
 
 /* From a hit: interrupts are off, the guard is taken (session/guard.h), and the CPU's data are ours. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kinst.h: what the two halves of the module know of each other.
+ * kinst.h: the interface between the two halves of the module.
  *
- * text/ changes the kernel's text and is hit there, with what places/ knows of
- * it; providers/ turns probes into places, timers and tracepoints. All call
- * kinst_fire() when a probe is reached.
- * session/ is an open file and what a hit finds in the kernel; program/ is what it
- * runs. They ask for probes to be armed.
+ * text/ changes the kernel's text and handles the hits there, with what places/
+ * finds out about it; providers/ turns probes into places, timers and tracepoints.
+ * All call kinst_fire() when a probe is reached.
+ * session/ is an open file and what a hit reads from the kernel; program/ is what
+ * it runs. They request the arming of probes.
  */
 #ifndef _KINST_H
 #define _KINST_H
@@ -19,23 +19,23 @@ struct kernel_param;
 struct kinst_session;
 
 /*
- * Steps that one hit may take of all who listen at the place, whatever sessions are theirs (program/dif/dif.h says what a step
- * is): interrupts are off as long as it lasts.
+ * Steps that one hit may take for all listeners of the place, whatever their sessions (program/dif/dif.h defines
+ * a step): interrupts are off meanwhile.
  */
 #define KINST_HIT_FUEL (4u << 20)
 
 /* One firing of a probe, as its programs see it. */
 struct kinst_hit {
 	/*
-	 * At the probed instruction, ip its address. Timers: of what was interrupted. System calls: the
-	 * program's. NULL for the dtrace provider.
+	 * The registers at the probed instruction, with its address as ip. Timers: those of the interrupted
+	 * code. System calls: those of the program. NULL for the dtrace provider.
 	 */
 	struct pt_regs *regs;
 	u32 kind; /* KINST_P_* */
 	u32 nargs; /* arguments in args; further ones come from regs for FBT_ENTRY */
-	u32 fuel; /* steps that are left; KINST_HIT_FUEL at first */
+	u32 fuel; /* steps left; KINST_HIT_FUEL at first */
 	u64 args[6];
-	/* Without registers a stack begins below us, and below the kernel's function that called us. */
+	/* The kernel's function that called us, and its size: without registers, a stack begins below it. */
 	unsigned long via, via_size;
 };
 
@@ -46,7 +46,7 @@ static inline bool kinst_is_timer(u32 kind)
 
 /*
  * Runs the ECBs of one probe of one session. The only call from the probe side
- * to the program side on the probe path, but for text/trap.c's, where many may listen (session/guard.h).
+ * to the program side on the probe path, except in text/trap.c, where there may be many listeners (session/guard.h).
  *
  * Context: any, NMI included. Returns with interrupts as they were. Never
  * sleeps, locks, allocates or faults.
@@ -59,23 +59,23 @@ struct kinst_points; /* the places that one session has armed */
 
 /*
  * Prepares and arms the INSN, EDGE and FBT probes among probes[0..n); the others
- * are left alone (result OK). A place that is refused has its reason in res[i] and
- * the rest goes on. Returns the session's points, or an ERR_PTR when nothing
+ * are left alone (result OK). If a place is refused, res[i] has the reason, and the
+ * rest is armed. Returns the session's points, or an ERR_PTR if nothing
  * could be done at all. kinst_fire(s, i, ...) may be called before it returns.
  */
 struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kinst_probe *probes, u32 n,
 				      struct kinst_result *res);
 
 /*
- * What a session has armed takes memory that is known only as it is armed. Charges it; 0, or an error: it is more than
- * the session, or all of them together, may have. Given back when the session ends.
+ * Charges memory whose size is known only while the session arms its probes. Returns 0, or an error if it is more than
+ * the session, or all of them together, may have. It is given back when the session ends.
  */
 int kinst_session_charge(struct kinst_session *s, u64 bytes);
 
 /* The mirror. After it returns no CPU is in kinst_fire() for this session, and none will be. */
 void kinst_points_disarm(struct kinst_points *points);
 
-/* KINST_IOC_SETTLE: waits until all that can be a jump is one; how many there are. */
+/* KINST_IOC_SETTLE: waits until every site that can be a jump is one; returns how many there are. */
 u32 kinst_jumps_settle(void);
 
 /* KINST_IOC_INSNS: fills buf[0..count) and *info. */
@@ -85,9 +85,9 @@ int kinst_points_init(void); /* module load: symbols, notifiers, pools */
 void kinst_points_exit(void);
 
 /*
- * The providers whose probes are no places. arm() takes those of its kinds among
- * probes[0..n), as kinst_points_arm() does; without any of them NULL. The mirror
- * is as kinst_points_disarm().
+ * The providers whose probes are not places. arm() takes the probes of its kinds among
+ * probes[0..n), as kinst_points_arm() does, and returns NULL if there are none.
+ * disarm() is like kinst_points_disarm().
  */
 struct kinst_timers *kinst_profile_arm(struct kinst_session *s, const struct kinst_probe *probes, u32 n,
 				       struct kinst_result *res);
@@ -114,12 +114,12 @@ u32 kinst_syscall_count(void);
 int kinst_chardev_init(void);
 void kinst_chardev_exit(void);
 
-/* Of module parameters that are there to be read. */
+/* The setter of read-only module parameters. */
 int kinst_refuse_to_set(const char *value, const struct kernel_param *kp);
 
 /* ---- ksym.c: symbols that the kernel does not export ---- */
 
-/* Address of the first of the NULL-terminated names that exists, or 0. */
+/* The address of the first of the NULL-terminated names that exists, or 0. */
 unsigned long kinst_ksym(const char *const *names);
 
 #endif /* _KINST_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * main.c: load and unload, as mirrors.
+ * main.c: the loading and unloading of the module, as mirrors.
  */
 #include <linux/init.h>
 #include <linux/module.h>

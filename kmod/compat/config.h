@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * compat/config.h: options of the kernel's configuration that have changed their names, or what the kernel has.
+ * compat/config.h: options of the kernel's configuration that were renamed, or that decide what the kernel has.
  */
 #ifndef _KINST_COMPAT_CONFIG_H
 #define _KINST_COMPAT_CONFIG_H
@@ -15,7 +15,7 @@
 #define KINST_RETPOLINE 0
 #endif
 
-/* Is the task on a CPU? */
+/* Whether the task is on a CPU. */
 static inline bool kinst_task_runs(const struct task_struct *task)
 {
 #ifdef CONFIG_SMP

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* compat/module_text.h: where a module's code is: one of several memories since 6.4, the beginning of the one until then. */
+/* compat/module_text.h: where a module's code is: in one of several memories since 6.4, at the start of one before. */
 #ifndef _KINST_COMPAT_MODULE_TEXT_H
 #define _KINST_COMPAT_MODULE_TEXT_H
 

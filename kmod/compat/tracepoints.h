@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* compat/tracepoints.h: what sched_process_exit passes: the task, and since 6.16 whether it is the last of its process. */
+/*
+ * compat/tracepoints.h: the arguments of sched_process_exit: the task, and since 6.16 whether it
+ * is the last of its process.
+ */
 #ifndef _KINST_COMPAT_TRACEPOINTS_H
 #define _KINST_COMPAT_TRACEPOINTS_H
 
@@ -13,7 +16,7 @@
 #define KINST_TRACE_TELLS_LAST 0
 #endif
 
-/* No other thread of the process is left. Of several that end at once, older kernels make more than one the last. */
+/* Whether no other thread of the process is left. In older kernels, several that end at once may all count as last. */
 static __always_inline bool kinst_trace_is_last(const u64 *raw)
 {
 	const struct task_struct *task = (const struct task_struct *)(unsigned long)raw[0];

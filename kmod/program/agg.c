@@ -5,7 +5,7 @@
 #include "context.h"
 #include "program/session.h"
 
-/* An entry as it lies in a half. What user space gets starts at e. */
+/* An entry in a half. The part for user space starts at e. */
 struct agg_node {
 	u32 next; /* as in heads */
 	u32 hash;
@@ -88,7 +88,7 @@ void kinst_agg_clear(struct kinst_aggbuf *b, struct kinst_agghalf *h)
 
 /* ---- probe context ---- */
 
-/* Keys are of whole words, and mostly of one. */
+/* Keys are whole words, mostly a single one. */
 static nokprobe_inline bool is_same_key(const void *a, const void *b, u32 len)
 {
 	const u64 *x = a, *y = b;
@@ -110,7 +110,7 @@ static nokprobe_inline u64 *value_of(const struct kinst_act *act, struct agg_nod
 	return (u64 *)((u8 *)(n + 1) + roundup(act->keylen, 8));
 }
 
-/* The value of a new entry, the first of a list if there is one; NULL: a drop. */
+/* The value of a new entry, which becomes the first of its list, if it has one; NULL: a drop. */
 static __at_hit u64 *new_entry(struct kinst_aggbuf *b, struct kinst_agghalf *h, u32 *head, const struct kinst_act *act,
 			      const u8 *key, u32 hash)
 {
@@ -136,7 +136,7 @@ static __at_hit u64 *new_entry(struct kinst_aggbuf *b, struct kinst_agghalf *h, 
 }
 NOKPROBE_SYMBOL(new_entry);
 
-/* The value of a key's entry, a new one if need be; NULL: a drop, or a fault. */
+/* The value of a key's entry, which is created if necessary; NULL: a drop, or a fault. */
 static __at_hit u64 *find(struct kinst_ctx *c, struct kinst_aggbuf *b, struct kinst_agghalf *h,
 			 const struct kinst_act *act, const u8 *key)
 {
@@ -184,7 +184,7 @@ static __at_hit u32 quantize_bucket(s64 v)
 	u32 n = m ? ilog2(m) + 1 : 0;
 
 	if (n > QUANTIZE_ZERO)
-		n = QUANTIZE_ZERO; /* INT64_MIN, and it alone, has no bucket of its own */
+		n = QUANTIZE_ZERO; /* INT64_MIN alone has no bucket of its own */
 	return v < 0 ? QUANTIZE_ZERO - n : QUANTIZE_ZERO + n;
 }
 NOKPROBE_SYMBOL(quantize_bucket);
@@ -218,7 +218,7 @@ static __at_hit u32 llquantize_bucket(u64 arg, s64 v)
 			return base + div64_u64((u64)v - last, div64_u64(this, n));
 		base += n - div64_u64(n, factor);
 		last = this;
-		this *= factor; /* the verifier saw to it that factor^(high + 1) fits */
+		this *= factor; /* the verifier ensures that factor^(high + 1) fits */
 	}
 	return base;
 }

@@ -22,7 +22,7 @@ struct kinst_aggbuf {
 	u32 active;
 	u32 nheads; /* a power of two */
 	u32 nsingles;
-	u64 seed; /* of the hash: nobody can tell which keys meet */
+	u64 seed; /* of the hash, so that collisions cannot be predicted */
 	u64 size; /* of mem */
 	u64 drops;
 };
@@ -34,18 +34,18 @@ u64 kinst_agg_bytes(const struct kinst_prog *p);
 
 /*
  * Updates the entry of an aggregating action: key is its key, laid out as in the
- * entry; value and incr are what the action's DIFOs gave. A fault in c when
- * the way to the entry is too long. Probe context.
+ * entry; value and incr are what the action's DIFOs gave. Faults in c if the list of the
+ * entry is too long. Probe context.
  */
 void kinst_agg_update(struct kinst_ctx *c, const struct kinst_act *act, const u8 *key, u64 value, u64 incr);
 
-/* The value of an aggregation without a key, or NULL: kinst_agg_update() makes it. Probe context. */
+/* The value of an aggregation without a key, or NULL until kinst_agg_update() creates it. Probe context. */
 static nokprobe_inline u64 *kinst_agg_single(struct kinst_aggbuf *b, const struct kinst_act *act)
 {
 	return b->half[READ_ONCE(b->active)].singles[act->single - 1];
 }
 
-/* Switches the halves and returns the one that was active. On its CPU, or with the CPU off. */
+/* Switches the halves and returns the one that was active. Runs on its CPU, or with the CPU off. */
 struct kinst_agghalf *kinst_agg_switch(struct kinst_aggbuf *b);
 
 /* Walks a half that is no longer active: the entry at *pos, or NULL at the end. */

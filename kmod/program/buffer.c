@@ -63,7 +63,7 @@ __at_hit struct kinst_rec *kinst_ring_reserve(struct kinst_ring *r, u32 len)
 	}
 	r->pad = pad;
 	if (pad) {
-		rec->len = pad | KINST_REC_PAD; /* may be all there is room for */
+		rec->len = pad | KINST_REC_PAD; /* there may be room for nothing else */
 		rec = (struct kinst_rec *)r->data;
 	}
 	return rec;

@@ -3,10 +3,9 @@
  * program/buffer.h: the ring of one CPU, shared with user space (the layout is in the ABI).
  *
  * One writer: a CPU runs one program at a time, because the guard in
- * kinst_fire() turns nested hits away, and programs run with interrupts off. So
- * a record is written where there is room and published by moving pos; a
- * record that faults is dropped by not publishing it, and user space never
- * meets a BUSY one.
+ * kinst_fire() turns nested hits away and programs run with interrupts off. A
+ * record is therefore written in place and published by moving pos; one that
+ * faults is dropped by not publishing it, and user space never sees a BUSY one.
  */
 #ifndef _KINST_BUFFER_H
 #define _KINST_BUFFER_H
@@ -14,11 +13,11 @@
 #include "program/env.h"
 
 struct kinst_ring {
-	u8 *mem; /* consumer page, producer page, data; as it is mapped */
+	u8 *mem; /* consumer page, producer page, data; mapped in this order */
 	struct kinst_ring_consumer *cons;
 	struct kinst_ring_producer *prod;
 	u8 *data;
-	u64 size; /* the kernel's own copy: prod is only read by user space, but by the mapping's grace */
+	u64 size; /* the kernel's own copy: only the mapping keeps user space from writing to prod */
 	u64 pos;
 	u64 tail; /* of the oldest record, if old ones are overwritten */
 	bool overwrite;
@@ -31,14 +30,14 @@ void kinst_ring_free(struct kinst_ring *r);
 bool kinst_ring_has_data(const struct kinst_ring *r);
 
 /*
- * Room for a record of len bytes, header included (a multiple of 8), or NULL
- * and a drop. Only kinst_ring_commit() makes it count. Probe context, inside the guard.
+ * Room for a record of len bytes, header included (a multiple of 8), or NULL,
+ * counted as a drop. Only kinst_ring_commit() publishes it. Probe context, inside the guard.
  */
 struct kinst_rec *kinst_ring_reserve(struct kinst_ring *r, u32 len);
 
 /* Publishes the record that was reserved last; true if the consumer should be woken. */
 bool kinst_ring_commit(struct kinst_ring *r, struct kinst_rec *rec, u32 len);
 void kinst_ring_error(struct kinst_ring *r); /* counts a fault */
-void kinst_ring_drop(struct kinst_ring *r, u64 n); /* and records that are not even tried */
+void kinst_ring_drop(struct kinst_ring *r, u64 n); /* counts n drops, of records that are not even tried */
 
 #endif /* _KINST_BUFFER_H */

@@ -49,7 +49,7 @@ static __at_hit void do_exit_action(struct kinst_session *s, u32 cpu, s32 status
 	if (cmpxchg(&s->exiting, 0, 1))
 		return; /* the first one counts */
 	WRITE_ONCE(s->exit_status, status);
-	smp_wmb(); /* the status is there before the state says so */
+	smp_wmb(); /* the status is visible before the state */
 	if (cmpxchg(&s->state, KINST_STATE_WARMUP, KINST_STATE_DRAINING) != KINST_STATE_WARMUP)
 		cmpxchg(&s->state, KINST_STATE_ACTIVE, KINST_STATE_DRAINING);
 	kinst_session_wake(s, cpu);
@@ -156,7 +156,7 @@ static nokprobe_inline void count(struct kinst_ctx *c, const struct kinst_act *a
 		kinst_agg_update(c, act, c->vcpu->entry, 0, 0);
 }
 
-/* What is no count(). */
+/* Runs any action other than a count() without a key. */
 static __at_hit void run_action(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_act *act, u8 *payload)
 {
 	const struct kinst_act *agg;
@@ -205,7 +205,7 @@ static __at_hit void publish(struct kinst_session *s, struct kinst_ctx *c, struc
 }
 NOKPROBE_SYMBOL(publish);
 
-/* The record that was staged goes to the speculation that the clause named, or to the ring if it named none. */
+/* Moves the staged record to the speculation that the clause named, or to the ring if it does not speculate. */
 static __at_hit void unstage(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_cl *cl, u32 len)
 {
 	struct kinst_rec *rec;
@@ -224,7 +224,7 @@ static __at_hit void unstage(struct kinst_session *s, struct kinst_ctx *c, const
 }
 NOKPROBE_SYMBOL(unstage);
 
-/* The actions of a clause that leaves a record; false if one has faulted. */
+/* Runs the actions of a clause that leaves a record; false if one has faulted. */
 static __at_hit bool run_recording(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_cl *cl)
 {
 	u32 len = sizeof(struct kinst_rec) + cl->payload;
@@ -238,7 +238,7 @@ static __at_hit bool run_recording(struct kinst_session *s, struct kinst_ctx *c,
 	} else {
 		rec = kinst_ring_reserve(&c->vcpu->ring, len);
 		if (!rec)
-			return true; /* a drop: nothing of the clause happens */
+			return true; /* a drop: no action of the clause runs */
 		memset(rec + 1, 0, cl->payload); /* nothing of an older record shows in the gaps */
 	}
 	if (!run_actions(s, c, cl, (u8 *)(rec + 1)))
@@ -266,7 +266,7 @@ static nokprobe_inline bool run_clause(struct kinst_session *s, struct kinst_ctx
 	return run_actions(s, c, cl, NULL);
 }
 
-/* An ECB that can do anything, with its share of the fuel. */
+/* Runs an ECB that can do anything, with its share of the fuel. */
 static __at_hit bool run_any(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_cl *cl)
 {
 	u32 given = min(c->hit->fuel, KINST_FUEL);
@@ -280,7 +280,7 @@ static __at_hit bool run_any(struct kinst_session *s, struct kinst_ctx *c, const
 }
 NOKPROBE_SYMBOL(run_any);
 
-/* Before an ECB runs that can fault, or when one does. */
+/* Called before an ECB that can fault, or when an ECB faults. */
 static nokprobe_inline void begin(struct kinst_ctx *c, const struct kinst_turn *turn)
 {
 	c->epid = turn->epid;
@@ -298,7 +298,7 @@ static __at_hit bool lacks_fuel(struct kinst_ctx *c, const struct kinst_turn *tu
 }
 NOKPROBE_SYMBOL(lacks_fuel);
 
-/* Runs an ECB in c, as far as the hit's fuel goes; false if it faulted. What most do takes the short ways. */
+/* Runs an ECB in c, as far as the hit's fuel goes; false if it faulted. The common kinds take the short paths. */
 static nokprobe_inline bool run_ecb(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_turn *turn)
 {
 	const struct kinst_cl *cl = turn->clause;
@@ -347,7 +347,7 @@ static __at_hit void write_fault(struct kinst_session *s, struct kinst_ctx *c)
 }
 NOKPROBE_SYMBOL(write_fault);
 
-/* The ECBs of ERROR, when c's has faulted. They have its scratch memory: its ECB is over. */
+/* Runs the ECBs of ERROR after c's has faulted. They use its scratch memory: its ECB is over. */
 static __at_hit void fire_error(struct kinst_session *s, struct kinst_ctx *c)
 {
 	const struct kinst_prog *p = &s->prog;
@@ -376,7 +376,7 @@ static __at_hit void fire_error(struct kinst_session *s, struct kinst_ctx *c)
 }
 NOKPROBE_SYMBOL(fire_error);
 
-/* What a faulted ECB leaves. */
+/* Reports the fault of an ECB, in a record and to ERROR. */
 static __at_hit void tell_fault(struct kinst_session *s, struct kinst_ctx *c)
 {
 	write_fault(s, c);
@@ -399,13 +399,13 @@ __at_hit void kinst_run_probe(struct kinst_session *s, struct kinst_vcpu *v, u32
 	const struct kinst_turn *turn = s->prog.first[probe];
 	struct kinst_ctx *c = &v->ctx[0];
 
-	/* exit() ends what has not begun. */
+	/* exit() stops everything that has not begun. */
 	if (!turn || !may_run(READ_ONCE(s->state), hit->kind))
 		return;
 	v->hits++;
 	start(c, probe, hit);
 	for (;; turn++) {
-		/* The first one that finds no fuel, left by the ECBs before it or by other sessions, says so. */
+		/* The first ECB for which those before it, or other sessions, left no fuel reports that. */
 		if (unlikely(!run_ecb(s, c, turn))) {
 			tell_fault(s, c);
 			if (!hit->fuel)

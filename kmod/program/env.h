@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * program/env.h: all that the files of program/ need from where they run: the
- * kernel, or tests/shim.h in user space. None of them includes anything else of it.
+ * program/env.h: all that the files of program/ need from their environment: the kernel,
+ * or tests/shim.h in user space. They include nothing else of it.
  */
 #ifndef _KINST_ENV_H
 #define _KINST_ENV_H
@@ -31,14 +31,14 @@
 struct kinst_ctx;
 
 /*
- * What a running program asks of the place it runs in. All may be called in
- * any context, NMI included, with interrupts off; none sleeps or faults.
+ * The services that a running program needs. All may be called in any context,
+ * NMI included, with interrupts off; none sleeps or faults.
  */
 
 /* Copies n bytes from a kernel (user) address; false if one of them cannot be read. */
 bool kinst_env_read(void *dst, u64 addr, size_t n);
 bool kinst_env_read_user(void *dst, u64 addr, size_t n);
-/* False also where the memory at hand may not be that of the thread at hand: in an interrupt, in the middle of a switch. */
+/* False also where the current memory may not be the current thread's: in an interrupt, or amid a switch. */
 bool kinst_env_write_user(struct kinst_ctx *c, u64 addr, const void *src, size_t n);
 
 /* The value of a built-in scalar; sets a fault in c where there is none. */
@@ -47,7 +47,7 @@ u64 kinst_env_var(struct kinst_ctx *c, u32 id);
 u64 kinst_env_reg(struct kinst_ctx *c, u64 idx, bool user);
 /* Argument idx of the probe, as arg0 .. arg9 and args[]. */
 u64 kinst_env_arg(struct kinst_ctx *c, u64 idx);
-/* A subroutine that asks about the system: locks, processes, rand. */
+/* A subroutine about the system: locks, processes, rand. */
 u64 kinst_env_subr(struct kinst_ctx *c, u32 subr);
 
 /* stop(), raise(), chill(), breakpoint(), panic(); value: the signal, or nanoseconds. */
@@ -59,10 +59,10 @@ u64 kinst_env_seed(void);
 /* The clock of the D variable timestamp. */
 u64 kinst_env_now(void);
 
-/* What tells the thread at the probe from every other one, past ones included. */
+/* A key that no other thread has, past ones included. */
 void kinst_env_thread(struct kinst_ctx *c, u64 key[2]);
 
-/* Return addresses from the probed one on; fills n entries, zeroes behind the last. */
+/* The return addresses from the probed one on; fills n entries, with zeroes after the last. */
 void kinst_env_stack(struct kinst_ctx *c, u64 *pcs, u32 n);
 void kinst_env_ustack(struct kinst_ctx *c, u64 *pcs, u32 n);
 u64 kinst_env_tgid(void);

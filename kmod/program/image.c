@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/image.c: takes a program image apart, believes nothing of it, and works out
+ * program/image.c: the parser of a program image: it trusts nothing in it, and works out
  * where every record and variable goes.
  *
  * The order of the checks is part of what user space mirrors: header, tables,
@@ -38,7 +38,7 @@ static int check_tables(struct kinst_prog *p, size_t len, struct kinst_error *er
 
 		*tables[i].view = p->image;
 		if (!t->count)
-			continue; /* off says nothing then */
+			continue; /* off means nothing then */
 		if (t->off % 8 || t->off < sizeof(*h) || t->off > len)
 			return kinst_refuse(err, KINST_V_TABLE, KINST_NONE, i);
 		if ((u64)t->count * tables[i].entsize > len - t->off)
@@ -200,7 +200,7 @@ static u64 agg_size(const struct kinst_action *a)
 
 enum want { WANT_NONE, WANT_ANY, WANT_VALUE, WANT_ADDRESS, WANT_MAYBE };
 
-/* What DIFO an action of this kind takes; -1: the kind is not known here. */
+/* The kind of DIFO that an action of this kind takes; -1: the kind is not known here. */
 static int wanted_difo(u32 kind)
 {
 	switch (kind) {
@@ -320,7 +320,7 @@ static int check_difo_of(const struct kinst_prog *p, const struct kinst_action *
 	return 0;
 }
 
-/* May an action of this kind be part of a key? */
+/* Whether an action of this kind may be part of a key. */
 static bool can_be_key(u32 kind)
 {
 	switch (kind) {
@@ -337,7 +337,7 @@ static bool can_be_key(u32 kind)
 	return false;
 }
 
-/* Puts a record at the next place its size allows; false if that is too far. */
+/* Puts a record at the next offset that its alignment allows; false if that is too far. */
 static bool place(struct kinst_act *t, u64 *end)
 {
 	if (!t->size)
@@ -348,7 +348,7 @@ static bool place(struct kinst_act *t, u64 *end)
 	return *end <= KINST_MAX_PAYLOAD;
 }
 
-/* Do two actions on one aggregation make the same entries? */
+/* Whether two actions on one aggregation make the same entries. */
 static bool same_entries(const struct kinst_prog *p, const struct kinst_act *x, u32 xi, const struct kinst_act *y,
 			 u32 yi)
 {
@@ -365,7 +365,7 @@ static bool same_entries(const struct kinst_prog *p, const struct kinst_act *x, 
 	return true;
 }
 
-/* The aggregating action i of clause c, whose actions before i have been seen. */
+/* Checks the aggregating action i of clause c, after all actions before it. */
 static int check_agg(struct kinst_prog *p, const struct kinst_clause *c, u32 i, u32 *owners, struct kinst_error *err)
 {
 	struct kinst_act *act = &p->acts[i];
@@ -439,7 +439,7 @@ static int check_action(struct kinst_prog *p, const struct kinst_clause *c, u32 
 	return 0;
 }
 
-/* Steps that an action takes whatever its values are; what its DIFOs do is paid for as they do it. */
+/* Steps that an action takes whatever its values are; the work of its DIFOs is paid for as they do it. */
 static u64 cost_of(const struct kinst_act *act)
 {
 	u64 cost = KINST_ACTION_STEPS + act->size / 8; /* cleared, or written */
@@ -512,7 +512,7 @@ static int check_clause(struct kinst_prog *p, u32 ci, u32 *next, u32 *owners, st
 	if (cl->staged)
 		p->max_staged = max_t(u32, p->max_staged, sizeof(struct kinst_rec) + cl->payload);
 	*next += c->nactions;
-	/* Up to as much again is lost to padding: a larger record might never find room. */
+	/* Padding may take as much again: a larger record might never find room. */
 	if (cl->record && sizeof(struct kinst_rec) + cl->payload > p->bufsize / 2)
 		return kinst_refuse(err, KINST_V_OPTION, KINST_NONE, 0);
 	return 0;
@@ -541,7 +541,7 @@ static int check_clauses(struct kinst_prog *p, struct kinst_error *err)
 
 /* ---- probes and ECBs ---- */
 
-/* Is the kind known, and func what it takes? What places need is looked at when they are armed. */
+/* Whether the kind is known, and func valid for it. The needs of places are checked when they are armed. */
 static bool valid_source(const struct kinst_probe *q)
 {
 	if (kinst_is_timer(q->kind))
@@ -574,7 +574,7 @@ static int check_probes(struct kinst_prog *p, const struct kinst_limits *lim, st
 		if (!only)
 			continue;
 		if (*only != KINST_NONE)
-			return kinst_refuse(err, KINST_V_PROBE, KINST_NONE, i); /* there is one of each */
+			return kinst_refuse(err, KINST_V_PROBE, KINST_NONE, i); /* at most one of each */
 		*only = i;
 	}
 	return 0;
@@ -588,7 +588,7 @@ static int alloc_parts(struct kinst_prog *p)
 	return p->difos && p->acts && p->clauses ? 0 : -ENOMEM;
 }
 
-/* DIFOs may share instructions; each time they are verified counts, or the work would have no bounds. */
+/* DIFOs may share instructions; they count each time they are verified, or the work would be unbounded. */
 static int check_difos(struct kinst_prog *p, const struct kinst_limits *lim, struct kinst_error *err)
 {
 	u64 total = 0;

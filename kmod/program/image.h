@@ -12,14 +12,14 @@ struct kinst_limits {
 	u32 max_insns;
 };
 
-/* Where a global or clause-local variable is, or how a dynamic one is stored. */
+/* The place of a global or clause-local variable, or how a dynamic one is stored. */
 struct kinst_slot {
 	bool there;
 	bool array;
 	bool byref;
 	bool string;
-	u32 size; /* of the value, by reference */
-	u32 off; /* in the block of its scope: a u64, and by reference size bytes behind it */
+	u32 size; /* of the value, if it is by reference */
+	u32 off; /* in the block of its scope: a u64, followed by size bytes if it is by reference */
 };
 
 #define KINST_NSCOPES 3
@@ -36,7 +36,7 @@ struct kinst_act {
 	u32 first; /* index of its first key component (== its own: no key) */
 	u32 keylen; /* bytes of the key, the value comes at the next multiple of 8 */
 	u32 vallen;
-	u32 single; /* without a key: 1 + number of its aggregation among such; else 0 */
+	u32 single; /* without a key: 1 + its aggregation's number among those without; else 0 */
 };
 
 enum kinst_role {
@@ -49,16 +49,16 @@ enum kinst_role {
 struct kinst_cl {
 	const struct kinst_act *acts, *end;
 	const struct kinst_dif *test; /* the predicate, if it is of KINST_FORM_TEST */
-	u32 predicate; /* if it is not */
+	u32 predicate; /* else its DIFO, or KINST_NONE */
 	u32 payload; /* bytes, a multiple of 8 */
 	u32 cost; /* steps that it takes whatever its values are (program/dif/dif.h) */
 	bool record; /* a record is written */
 	bool speculates; /* its record goes to a speculation */
-	bool counts; /* at most with a test it does nothing but count() without keys: it cannot fault */
-	bool staged; /* into memory of its own first: it speculates, or a commit() writes to the ring in its midst */
+	bool counts; /* nothing but count() without keys, perhaps after a test: it cannot fault */
+	bool staged; /* built in memory of its own: it speculates, or a commit() writes to the ring meanwhile */
 };
 
-/* An ECB, as a hit comes by it; those of a probe stand one behind the other. */
+/* An ECB in the form that a hit runs; those of a probe are adjacent. */
 struct kinst_turn {
 	const struct kinst_cl *clause;
 	u32 epid;
@@ -98,14 +98,14 @@ struct kinst_prog {
 };
 
 /*
- * Verifies an image and fills *p, which refers to the image from then on. On
- * failure -EINVAL (err says why) or -ENOMEM, and nothing is kept.
+ * Verifies an image and fills *p, which refers to the image from then on. Returns 0, -EINVAL
+ * (err says why) or -ENOMEM; on failure nothing is kept.
  */
 int kinst_image_parse(struct kinst_prog *p, const void *image, size_t len, const struct kinst_limits *lim,
 		      struct kinst_error *err);
 void kinst_image_free(struct kinst_prog *p);
 
-/* Checks the ECBs, whose clauses are there, and fills p->turns and p->first (program/turns.c); the errors of kinst_image_parse(). */
+/* Checks the ECBs, after the clauses, and fills p->turns and p->first (program/turns.c). Errors as above. */
 int kinst_turns_sort(struct kinst_prog *p, struct kinst_error *err);
 
 static inline const struct kinst_slot *kinst_slot(const struct kinst_prog *p, u32 scope, u32 id)
@@ -115,7 +115,7 @@ static inline const struct kinst_slot *kinst_slot(const struct kinst_prog *p, u3
 	return id >= VAR_USER && i < p->nslots[scope] && p->slots[scope][i].there ? &p->slots[scope][i] : NULL;
 }
 
-/* Largest power of two <= 8 that divides size (size > 0). */
+/* The largest power of two <= 8 that divides size (size > 0). */
 static inline u32 kinst_rec_align(u32 size)
 {
 	return size & 1 ? 1 : size & 2 ? 2 : size & 4 ? 4 : 8;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * program/session.h: what a session's programs run on. session/chardev.c embeds it in what
- * an open file needs besides.
+ * program/session.h: the state that a session's programs run on. session/chardev.c embeds it
+ * in the state of an open file.
  */
 #ifndef _KINST_SESSION_H
 #define _KINST_SESSION_H
@@ -13,31 +13,31 @@
 #include "program/spec.h"
 #include "program/vars.h"
 
-#define KINST_SCRATCH (64u << 10) /* bytes for one ECB, and a few strings more */
+#define KINST_SCRATCH (64u << 10) /* bytes for one ECB, plus a few strings */
 #define KINST_SCRATCH_STRINGS 8
 #define KINST_PIECE 64 /* bytes of a string that are fetched at a time; a power of two */
 
-/* A session's memory for one CPU. Only a program that runs there touches it, guarded. */
+/* A session's memory for one CPU. Only a program that runs on it touches this, with the guard held. */
 struct kinst_vcpu {
 	u32 cpu;
-	bool elsewhere; /* another one is to be traced, and no other (-x cpu) */
+	bool elsewhere; /* only another CPU is traced (-x cpu) */
 	struct kinst_ring ring;
 	struct kinst_aggbuf agg;
 	u8 *scratch;
 	u8 *locals; /* clause-local variables */
-	u8 *key; /* of the dynamic variable at hand */
-	u8 *entry; /* the key of the aggregation entry at hand */
-	u8 *staged; /* the record at hand, if it does not go to the ring at once */
+	u8 *key; /* of the current dynamic variable */
+	u8 *entry; /* the key of the current aggregation entry */
+	u8 *staged; /* the current record, if it does not go straight to the ring */
 	struct kinst_specbuf *specs; /* by speculation */
 	u32 nspecs;
 	char *str[2]; /* operands of a string subroutine, strsize each */
-	u8 piece[2][KINST_PIECE]; /* of strings that are looked at, not copied */
+	u8 piece[2][KINST_PIECE]; /* of strings that are examined, not copied */
 	u64 rand;
 	struct kinst_ctx ctx[2]; /* [1]: the ERROR probe's, when [0] has faulted */
 	struct kinst_hit error_hit;
 	u64 hits, dblerrors;
 	u64 spec_drops, spec_busy, spec_unavail;
-	local_t nested; /* counted by hits outside of the guard */
+	local_t nested; /* counted by hits outside the guard */
 };
 
 struct kinst_session {
@@ -47,7 +47,7 @@ struct kinst_session {
 	u32 *specs; /* enum kinst_spec_state, by speculation */
 	u32 ncpus;
 	u32 state; /* enum kinst_state */
-	u32 exiting; /* somebody has called exit(), exit_status is or will be his */
+	u32 exiting; /* exit() has been called; exit_status is, or will be, from that call */
 	s32 exit_status;
 };
 
@@ -65,18 +65,18 @@ static inline u64 kinst_scratch_size(const struct kinst_prog *p)
 /* Process context (session.c). The image has been parsed into s->prog. */
 int kinst_session_alloc(struct kinst_session *s, u32 ncpus);
 void kinst_session_free(struct kinst_session *s);
-/* Bytes that an image and what is worked out from it take at most; no table becomes more than three times as long. */
+/* The most bytes that an image and what is worked out from it take: each table at most triples in length. */
 static inline u64 kinst_image_bytes(u32 len)
 {
 	return 4 * (u64)len;
 }
 
-#define KINST_PROBE_BYTES 512 /* a probe that is armed: its site and the jump there, its user; each further user as much */
+#define KINST_PROBE_BYTES 512 /* an armed probe: its site and jump, its listener; as much for each further listener */
 
 /* Bytes that a session takes, with memory for ncpus CPUs, and tables for CPU numbers up to nnumbers. */
 u64 kinst_session_bytes(const struct kinst_prog *p, u32 ncpus, u32 nnumbers);
 
-/* Turns the hits on this CPU away, as while a program runs (session/fire.c); any context, interrupts off. */
+/* Turns hits on this CPU away, as while a program runs (session/fire.c); any context, interrupts off. */
 u32 kinst_guard_enter(void);
 void kinst_guard_exit(u32 busy);
 
@@ -84,8 +84,8 @@ void kinst_guard_exit(u32 busy);
 void kinst_session_wake(struct kinst_session *s, u32 cpu);
 
 /*
- * Runs the ECBs of a probe on this CPU, the guard being held (program/ecb.c). What
- * kinst_fire() does after its checks, and what the tests call.
+ * Runs the ECBs of a probe on this CPU, with the guard held (program/ecb.c). Called by
+ * kinst_fire() after its checks, and by the tests.
  */
 void kinst_run_probe(struct kinst_session *s, struct kinst_vcpu *vcpu, u32 probe, struct kinst_hit *hit);
 

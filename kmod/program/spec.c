@@ -61,7 +61,7 @@ __at_hit u64 kinst_spec_new(struct kinst_ctx *c)
 }
 NOKPROBE_SYMBOL(kinst_spec_new);
 
-/* 0 is the speculation that speculation() did not find; it is nothing, but no fault. */
+/* 0 is what speculation() returns when none is free: it does nothing, and is no fault. */
 static __at_hit bool valid(struct kinst_ctx *c, u64 which)
 {
 	if (which > c->prog->hdr->nspec)
@@ -76,7 +76,7 @@ __at_hit void kinst_spec_speculate(struct kinst_ctx *c, u64 which)
 }
 NOKPROBE_SYMBOL(kinst_spec_speculate);
 
-/* May a record with room in b be added? The state then says that this CPU has records. */
+/* Whether a record that has room in b may be added. If so, the state then says that this CPU has records. */
 static __at_hit bool enter(u32 *state, const struct kinst_specbuf *b)
 {
 	u32 old = READ_ONCE(*state), was;
@@ -123,8 +123,9 @@ static nokprobe_inline void empty(struct kinst_specbuf *b)
 }
 
 /*
- * Moves records to the ring as far as the steps go; they have the time of the commit, so that they come where it stands.
- * The first that finds no room, and all behind it, are drops. False: some are left.
+ * Moves records to the ring as far as the steps go. They get the time of the commit, by which
+ * they are ordered. The first that finds no room, and all after it, count as drops.
+ * Returns false if some are left.
  */
 static __at_hit bool move(struct kinst_session *s, struct kinst_vcpu *v, struct kinst_specbuf *b, u64 now, u32 *steps)
 {
@@ -161,7 +162,7 @@ static __at_hit bool move(struct kinst_session *s, struct kinst_vcpu *v, struct 
 }
 NOKPROBE_SYMBOL(move);
 
-/* The state that ends the speculation: here, if no other CPU has records, else everywhere; false if it was not active. */
+/* Sets the state that ends the speculation: here if no other CPU has records, else everywhere; false if not active. */
 static __at_hit bool decide(u32 *state, const struct kinst_specbuf *b, u32 here, u32 everywhere, u32 *new)
 {
 	u32 old, was;
@@ -172,7 +173,7 @@ static __at_hit bool decide(u32 *state, const struct kinst_specbuf *b, u32 here,
 		else if (old == SPEC_ACTIVE_ONE || old == SPEC_ACTIVE_MANY)
 			*new = everywhere;
 		else
-			return false; /* somebody else has decided, or nobody has asked for it */
+			return false; /* decided already, or not handed out */
 		was = cmpxchg(state, old, *new);
 		if (was == old)
 			return true;
@@ -192,7 +193,7 @@ __at_hit void kinst_spec_commit(struct kinst_ctx *c, u64 which)
 	state = &c->session->specs[which - 1];
 	if (!decide(state, b, SPEC_COMMITTING, SPEC_COMMITTING_MANY, &new))
 		return;
-	/* What the ECB's fuel is not enough for is left to the cleaner. */
+	/* What the ECB's fuel does not cover is left to the cleaner. */
 	if (!move(c->session, c->vcpu, b, kinst_ctx_now(c), &c->fuel))
 		new = SPEC_COMMITTING_MANY;
 	else if (new == SPEC_COMMITTING)
@@ -227,7 +228,7 @@ bool kinst_spec_dirty(const struct kinst_session *s)
 	return false;
 }
 
-/* Context: process. Nothing but the cleaner leads away from these two states. */
+/* Context: process. Only the cleaner leaves these two states. */
 bool kinst_spec_clean_start(struct kinst_session *s, u32 *noted)
 {
 	bool any = false;
@@ -240,7 +241,7 @@ bool kinst_spec_clean_start(struct kinst_session *s, u32 *noted)
 	return any;
 }
 
-#define CLEAN_STEPS 16384u /* of one interrupt: 128 KiB, but one record at least */
+#define CLEAN_STEPS 16384u /* per interrupt: 128 KiB, but at least one record */
 
 /* Context: an interrupt on v's CPU, in the guard; or process, and v's CPU is off. */
 __at_hit bool kinst_spec_clean(struct kinst_session *s, struct kinst_vcpu *v, const u32 *noted)

@@ -5,7 +5,7 @@
  * A speculation has one state for the session and a buffer on every CPU. A
  * program touches the buffers of its own CPU only. What a commit() or discard()
  * leaves on other CPUs is done there by kinst_spec_clean(), which the session's
- * cleaner calls in a moment when no program runs on that CPU.
+ * cleaner calls at a moment when no program runs on that CPU.
  */
 #ifndef _KINST_SPEC_H
 #define _KINST_SPEC_H
@@ -21,15 +21,15 @@ enum kinst_spec_state {
 	SPEC_ACTIVE, /* handed out by speculation(), no records yet */
 	SPEC_ACTIVE_ONE, /* one CPU has records */
 	SPEC_ACTIVE_MANY,
-	SPEC_COMMITTING, /* by the only CPU that has records, in this moment */
-	SPEC_COMMITTING_MANY, /* the other CPUs' records wait for the cleaner, or what one hit could not move */
+	SPEC_COMMITTING, /* right now, by the only CPU that has records */
+	SPEC_COMMITTING_MANY, /* records of other CPUs, or those that one hit could not move, wait for the cleaner */
 	SPEC_DISCARDING,
 };
 
 struct kinst_specbuf {
 	u8 *mem; /* struct kinst_rec and payload, one after the other */
 	u64 used;
-	u64 moved; /* of that, in the ring already */
+	u64 moved; /* of these, already in the ring */
 	u32 n; /* records that are left */
 };
 
@@ -49,13 +49,13 @@ void kinst_spec_discard(struct kinst_ctx *c, u64 which);
 /* Adds the staged record of the ECB, of len bytes, to the speculation that it named. Probe context. */
 void kinst_spec_add(struct kinst_ctx *c, u32 len);
 
-/* Is there work for kinst_spec_clean()? Any context. */
+/* Whether there is work for kinst_spec_clean(). Any context. */
 bool kinst_spec_dirty(const struct kinst_session *s);
 
 /*
- * The cleaner: which states are to be cleaned is noted, then this is called for
- * each CPU, on it and with its guard held (or with the CPU off), until it says
- * that it is done, as it does a little at a time; then they are INACTIVE.
+ * The cleaner: kinst_spec_clean_start() notes the states that need cleaning. kinst_spec_clean()
+ * is then called for each CPU, on it and with its guard held (or with the CPU off), until it
+ * returns true, as each call does only a little. kinst_spec_clean_end() makes them INACTIVE.
  */
 bool kinst_spec_clean_start(struct kinst_session *s, u32 *noted);
 bool kinst_spec_clean(struct kinst_session *s, struct kinst_vcpu *v, const u32 *noted);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/turns.c: the ECBs of an image by probe, as a hit comes by them.
+ * program/turns.c: the ECBs of an image, sorted by probe for the hits.
  *
  * Context: process, before anything is armed.
  */
 #include "program/image.h"
 
-/* Counting sort: at[i + 2] counts i's ECBs, then at[i + 1] is where the next one goes, and ends as i's end. */
+/* Counting sort: at[i + 2] counts the ECBs of i; then at[i + 1] is where its next one goes, and finally i's end. */
 static int fill_turns(struct kinst_prog *p, u32 *at, struct kinst_error *err)
 {
 	u32 i, n = p->hdr->ecbs.count, np = p->hdr->probes.count;

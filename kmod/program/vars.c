@@ -5,12 +5,12 @@
  * Dynamic variables are found through a hash whose buckets have a lock each.
  * The lock is taken only by programs, that is with interrupts off and the
  * CPU's guard held: an NMI that hits a probe meanwhile runs no program, so
- * nobody waits for a lock that his own CPU holds.
+ * a CPU never waits for a lock that it holds.
  *
- * A program gets the address of a value by reference and may read and write
- * it until it ends, after the lock. A freed chunk therefore goes to its CPU's dirty
- * list, and the cleaner hands it out again when every program that ran at the
- * time has ended.
+ * A program gets the address of a value by reference, and may read and write
+ * it after the lock is released, until the program ends. A freed chunk therefore
+ * goes to its CPU's dirty list, and the cleaner hands it out again when every
+ * program that was running at the time has ended.
  *
  * Context: probe, in the guard, unless said otherwise.
  */
@@ -128,7 +128,7 @@ static __at_hit struct kinst_dynvar *take_clean(struct kinst_dyncpu *cpu, u32 k)
 }
 NOKPROBE_SYMBOL(take_clean);
 
-/* What other CPUs got back from the cleaner and have not used yet. */
+/* Takes a chunk that another CPU got back from the cleaner and has not used yet. */
 static __at_hit struct kinst_dynvar *steal(struct kinst_vars *v, struct kinst_dyncpu *cpu, u32 k)
 {
 	u32 i;
@@ -221,8 +221,8 @@ void kinst_vars_release(struct kinst_vars *v)
 /* ---- keys and buckets ---- */
 
 /*
- * Puts n bytes from a program's address behind the key; false (and a fault, or not) if that fails.
- * One of them may be longer than a string if others are shorter.
+ * Appends n bytes from a program's address to the key; false if that fails, with or without a fault.
+ * One entry may be longer than a string if others are shorter.
  */
 static __at_hit bool add_bytes(struct kinst_ctx *c, u64 *len, u64 room, u64 addr, u64 n)
 {
@@ -237,7 +237,7 @@ static __at_hit bool add_bytes(struct kinst_ctx *c, u64 *len, u64 room, u64 addr
 }
 NOKPROBE_SYMBOL(add_bytes);
 
-/* Lays the key out in the CPU's buffer: the tuple stack, then the thread. Returns its length, -1: none. */
+/* Lays the key out in the CPU's buffer: the tuple stack, then the thread. Returns its length, or -1 on failure. */
 static __at_hit s64 make_key(struct kinst_ctx *c, u32 scope, bool key)
 {
 	u64 *words = (u64 *)c->vcpu->key, len = 0;
@@ -247,7 +247,7 @@ static __at_hit s64 make_key(struct kinst_ctx *c, u32 scope, bool key)
 	for (i = 0; key && i < c->ntuple; i++) {
 		const struct kinst_tuple *t = &c->tuple[i];
 
-		/* The sizes are the program's own: a long entry may have left no room for those behind it. */
+		/* The sizes are the program's own: a long entry may have left no room for those after it. */
 		if (end - len < 16)
 			goto drop;
 		words[len / 8] = t->size;
@@ -272,7 +272,7 @@ drop:
 }
 NOKPROBE_SYMBOL(make_key);
 
-/* Waits as long as there is fuel: a program on another CPU may be on its way through a long list. */
+/* Waits as long as there is fuel: a program on another CPU may be walking a long list. */
 static __at_hit bool bucket_lock(struct kinst_ctx *c, struct kinst_bucket *b)
 {
 	while (cmpxchg_acquire(&b->lock, 0, 1)) {
@@ -291,7 +291,7 @@ static nokprobe_inline void bucket_unlock(struct kinst_bucket *b)
 	smp_store_release(&b->lock, 0);
 }
 
-/* Where the pointer to the element is, or the NULL at the bucket's end; NULL and a fault if the way is too long. Bucket locked. */
+/* The link to the element, or the NULL at the bucket's end; NULL and a fault if the list is too long. Bucket locked. */
 static __at_hit struct kinst_dynvar **find(struct kinst_ctx *c, struct kinst_bucket *b, u64 hash, u32 var, u64 len)
 {
 	struct kinst_dynvar **at;
@@ -308,7 +308,7 @@ static __at_hit struct kinst_dynvar **find(struct kinst_ctx *c, struct kinst_buc
 }
 NOKPROBE_SYMBOL(find);
 
-/* The hash of the key that make_key() has laid out, of len bytes: it, and the comparison and the copy, are paid for. */
+/* Hashes the key of len bytes that make_key() laid out; pays for this, the comparison and the copy. */
 static __at_hit bool hash_key(struct kinst_ctx *c, u32 var, u64 len, u64 *hash)
 {
 	*hash = kinst_hash(c->vars->seed + var, c->vcpu->key, len);
@@ -418,7 +418,7 @@ NOKPROBE_SYMBOL(kinst_dyn_store);
 
 /* ---- globals and clause-locals ---- */
 
-/* By reference, the word before the data says whether 0 was stored. */
+/* For a value by reference, the word before the data says whether 0 was stored. */
 static nokprobe_inline u64 *place_of(struct kinst_ctx *c, u32 scope, const struct kinst_slot *slot)
 {
 	return (u64 *)((scope == SCOPE_GLOBAL ? c->vars->globals : c->vcpu->locals) + slot->off);
@@ -456,8 +456,8 @@ static nokprobe_inline bool within(u64 addr, u64 n, const void *start, u64 size)
 }
 
 /*
- * A chunk can be freed and used anew between this check and the write only if
- * the address was not come by honestly; even then the write stays in one chunk and off its header.
+ * A chunk can be freed and reused between this check and the write only if the address
+ * was forged; even then the write stays in one chunk and off its header.
  */
 __at_hit bool kinst_vars_storable(struct kinst_ctx *c, u64 addr, u64 n)
 {

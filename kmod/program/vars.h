@@ -12,8 +12,8 @@
 
 /*
  * Dynamic memory is cut into slabs; a run of one or more slabs holds chunks of
- * one size, and never of another, so that the chunk an address belongs to can be
- * told from the address alone.
+ * one size, and never of another, so that an address alone determines the chunk
+ * that it belongs to.
  */
 #define KINST_SLAB_SHIFT 12
 #define KINST_SLAB (1u << KINST_SLAB_SHIFT)
@@ -47,7 +47,7 @@ struct kinst_slab {
 /* Chunks that a CPU can take, or has freed. */
 struct kinst_dyncpu {
 	struct kinst_dynvar *clean[KINST_NCLASSES]; /* the CPU's own */
-	struct kinst_dynvar *back[KINST_NCLASSES]; /* cleaned; anybody takes all of a list with xchg */
+	struct kinst_dynvar *back[KINST_NCLASSES]; /* cleaned; any CPU may take a whole list with xchg */
 	struct kinst_dynvar *dirty; /* freed by this CPU; others may still read them */
 	u64 drops, drops_dirty, drops_rinsing;
 };
@@ -72,21 +72,21 @@ void kinst_vars_free(struct kinst_vars *v);
 u64 kinst_vars_bytes(const struct kinst_prog *p, u32 ncpus);
 
 /*
- * The cleaner: collect() takes the dirty chunks of all CPUs; when each program
- * that ran then has ended (synchronize_rcu: they run with interrupts off),
+ * The cleaner: collect() takes the dirty chunks of all CPUs; once every program
+ * that was running then has ended (synchronize_rcu: they run with interrupts off),
  * release() makes them available. collect() returns false if there were none.
  */
 bool kinst_vars_collect(struct kinst_vars *v);
 void kinst_vars_release(struct kinst_vars *v);
 
-/* A running program's; the variable is in the image's table and of that kind. */
+/* For a running program; the variable is in the image's table, and of that kind. */
 u64 kinst_static_load(struct kinst_ctx *c, u32 scope, u32 id);
 void kinst_static_store(struct kinst_ctx *c, u32 scope, u32 id, u64 value);
-/* key: the tuple stack too (an associative array). */
+/* key: whether the tuple stack is part of the key (an associative array). */
 u64 kinst_dyn_load(struct kinst_ctx *c, u32 scope, u32 id, bool key);
 void kinst_dyn_store(struct kinst_ctx *c, u32 scope, u32 id, bool key, u64 value);
 
-/* May a program write [addr, addr + n), as a variable's value? */
+/* Whether a program may write [addr, addr + n), as a variable's value. */
 bool kinst_vars_storable(struct kinst_ctx *c, u64 addr, u64 n);
 
 #endif /* _KINST_VARS_H */

@@ -2,10 +2,10 @@
 /*
  * providers/fbt.c: the fbt provider: a function's entry and each way out of it.
  *
- * entry is ftrace's, or a breakpoint on the first instruction where the function
- * has no ftrace site. return is a breakpoint on every ret and on every jump that
- * leaves the function for another one (a tail call): unlike a kretprobe it misses
- * nothing under load, and it knows which way was taken.
+ * entry is a site of ftrace, or a breakpoint on the first instruction of a function
+ * that has none. return is a breakpoint on every ret and on every jump that
+ * leaves the function for another one (a tail call): unlike a kretprobe, it misses
+ * nothing under load, and it says which exit was taken.
  */
 #include <linux/kallsyms.h>
 #include <linux/string.h>
@@ -23,7 +23,7 @@ enum kinst_reason kinst_want_entry(struct kinst_want *want)
 
 	if (f->reason)
 		return f->reason;
-	/* A function that kprobes must not have is no danger by way of ftrace. */
+	/* A function on the blacklist of kprobes can be traced through ftrace without danger. */
 	if (f->site && (!f->blanket || f->blanket == KINST_R_BLACKLIST))
 		return kinst_want_fentry(want, f->site, f->start, &listener);
 
@@ -42,7 +42,7 @@ enum kinst_reason kinst_want_entry(struct kinst_want *want)
 }
 
 /*
- * The part of a function that the compiler has moved away is a symbol of its
+ * The part of a function that the compiler moved away has a symbol of its
  * own, NAME.cold. Jumps there and back do not leave the function.
  */
 static bool kinst_is_cold_part(const struct kinst_func *f, unsigned long target, unsigned long *start)
@@ -71,7 +71,7 @@ static bool kinst_body_has(const struct kinst_body *body, unsigned long addr)
 	return kinst_func_has(body->f, addr) || (body->cold && kinst_func_has(body->cold, addr));
 }
 
-/* Does the instruction leave the body? *when tells at which hits. */
+/* Whether the instruction leaves the body; *when says at which hits. */
 static bool kinst_is_exit(const struct kinst_body *body, const struct kinst_arch_insn *insn, u8 *when)
 {
 	*when = KINST_ALWAYS;
@@ -83,7 +83,7 @@ static bool kinst_is_exit(const struct kinst_body *body, const struct kinst_arch
 		*when = KINST_TAKEN;
 		fallthrough;
 	case KINST_FLOW_JUMP:
-		/* A jump to the very start is a call of itself: the entry fires again. */
+		/* A jump to the very start is a tail call of itself: the entry fires again. */
 		return !kinst_body_has(body, insn->target) || insn->target == body->f->start;
 	}
 	return false;

@@ -11,9 +11,9 @@
 #include "text/probe.h"
 
 /*
- * Does the instruction differ from what user space read in a file, although
- * nothing patches it? Calls, jumps, returns and nops are what the kernel
- * rewrites at boot and later: thunks, call padding, alternatives.
+ * Whether the instruction differs from what user space read in a file although
+ * nothing patches it. The kernel rewrites calls, jumps, returns and nops
+ * at boot and later: thunks, call padding, alternatives.
  */
 static bool kinst_mismatch(const struct kinst_arch_insn *insn, const struct kinst_probe *probe)
 {
@@ -53,7 +53,7 @@ enum kinst_reason kinst_want_insn(struct kinst_want *want, struct kinst_result *
 	return kinst_want_break(want, f, &insn, &listener);
 }
 
-/* An indirect jump, or a jump to the thunk that stands in for one. */
+/* An indirect jump, or a jump to the thunk that replaces one. */
 static bool kinst_is_indirect(const struct kinst_arch_insn *insn, struct kinst_arch_operand *op)
 {
 	if (insn->flow == KINST_FLOW_JUMP_INDIRECT)
@@ -65,7 +65,7 @@ static bool kinst_is_indirect(const struct kinst_arch_insn *insn, struct kinst_a
 	return op->base != KINST_NO_REG;
 }
 
-/* When does the instruction go to the address? */
+/* Determines at which hits the instruction goes to the address. */
 static enum kinst_reason kinst_edge_when(const struct kinst_arch_insn *insn, unsigned long to, struct kinst_listener *listener)
 {
 	bool taken = insn->target == to;
@@ -95,7 +95,7 @@ static enum kinst_reason kinst_edge_when(const struct kinst_arch_insn *insn, uns
 	return KINST_R_NOT_BRANCH;
 }
 
-/* The jump labels that the edge leads over. */
+/* Finds the jump labels that the edge leads over. */
 static enum kinst_reason kinst_edge_hops(const struct kinst_want *want, struct kinst_way *way)
 {
 	const struct kinst_func *f = want->func;
@@ -140,12 +140,12 @@ enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *
 		return f->blanket;
 	kinst_func_decode(f, at, &insn);
 	if (kinst_func_is_fentry(f, at)) {
-		/* What ftrace serves goes on behind its site in any case. */
+		/* From an ftrace site, control always goes on to the next instruction. */
 		if (to != insn.addr + insn.len)
 			return KINST_R_NOT_BRANCH;
 		reason = kinst_want_fentry(want, f->site, insn.addr, &listener);
 	} else {
-		/* Of a jump label, say, it matters more that it is one than where it goes now. */
+		/* The reason counts first: that this is a jump label, say, matters more than where it goes now. */
 		if (at->reason)
 			return at->reason;
 		if (kinst_mismatch(&insn, probe))

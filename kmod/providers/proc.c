@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * providers/proc.c: the providers proc, sched and io: what happens to processes,
- * threads and disks, told from the tracepoints that see it.
+ * providers/proc.c: the providers proc, sched and io: events of processes,
+ * threads and disks, derived from tracepoints.
  *
  * Context: the probe path; a tracepoint's, interrupts on or off. The tasks that
- * a tracepoint passes are there as long as it runs.
+ * a tracepoint passes exist as long as it runs.
  */
 #include <linux/atomic.h>
 #include <linux/hash.h>
@@ -60,7 +60,7 @@ NOKPROBE_SYMBOL(proc_exec_success);
 
 /* ---- sched_process_exit(task, …) ---- */
 
-/* How the process ended: of a group that was told to end, all say the same. */
+/* How the process ended: after a group exit, all threads give the same reason. */
 static __probe_path u64 reason(const struct task_struct *task)
 {
 	const struct signal_struct *signal = task->signal;
@@ -70,7 +70,7 @@ static __probe_path u64 reason(const struct task_struct *task)
 }
 NOKPROBE_SYMBOL(reason);
 
-/* Threads that end at once may all be taken for the last one: the first of them is it. */
+/* Whether its end was reported before: of several threads that end at once, each may look like the last one. */
 static __probe_path bool was_told(struct kinst_event_state *state, const struct task_struct *task)
 {
 	u64 key = (unsigned long)task->signal ^ task->group_leader->start_boottime;
@@ -149,7 +149,7 @@ static __probe_path bool sched_preempt(const u64 *raw, struct kinst_hit *hit, st
 }
 NOKPROBE_SYMBOL(sched_preempt);
 
-/* It gives the CPU up because it waits: it is not ready to run, and not at its end. */
+/* The thread gives up the CPU to wait: it is neither ready to run nor at its end. */
 static __probe_path bool sched_sleep(const u64 *raw, struct kinst_hit *hit, struct kinst_event_state *state)
 {
 	no_args(hit);

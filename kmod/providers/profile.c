@@ -2,14 +2,14 @@
 /*
  * providers/profile.c: the profile provider: profile-N fires on every CPU, tick-N on one.
  *
- * Timers in hard interrupts, pinned to their CPUs. Those of profile-N belong to
- * CPUs that are online: the hotplug state starts them when a CPU comes and
- * cancels them when it goes. A tick whose CPU goes is moved by the kernel, as
- * every timer is.
+ * The timers run in hard interrupts, pinned to their CPUs. Those of profile-N belong
+ * to online CPUs: the hotplug state starts them when a CPU comes up and
+ * cancels them when it goes down. A tick whose CPU goes down is moved by the kernel,
+ * as every timer is.
  *
- * A firing that comes too late for the next one is one firing: intervals that
- * have gone by meanwhile are lost, so that a slow program cannot keep its CPU in
- * the interrupt. How often the timers of all sessions fire together is limited.
+ * Intervals that pass while a firing is late or still running are lost, so that a
+ * slow program cannot keep its CPU in the interrupt. The rate at which the timers
+ * of all sessions together fire is limited.
  *
  * Context: process, but for kinst_timer_fire().
  */
@@ -29,7 +29,7 @@
 #include "program/session.h"
 #include "arch/arch.h"
 
-/* Enough for all probes that exist without being asked for, twice. */
+/* Twice what all probes that exist by default need. */
 static unsigned int max_timer_hz = 40000;
 module_param(max_timer_hz, uint, 0600);
 MODULE_PARM_DESC(max_timer_hz, "firings a second on one CPU of the profile and tick probes of all sessions");
@@ -49,7 +49,7 @@ struct kinst_timers {
 	struct kinst_timer *list; /* all, as armed; the ticks among them run from here */
 	struct kinst_timer **cpus; /* by CPU number: those of profile-N, nprofile each */
 	u32 n, nprofile;
-	u64 hz; /* what they take of max_timer_hz */
+	u64 hz; /* their share of max_timer_hz */
 	bool started;
 };
 
@@ -61,7 +61,7 @@ static int hotplug_state;
 
 static DEFINE_PER_CPU(struct pt_regs, place_regs);
 
-/* A slot or a detour that is interrupted is the place that is executed there. Context: as kinst_timer_fire(). */
+/* In a slot or a detour, the interrupted place is the one that is executed there. Context: as kinst_timer_fire(). */
 static nokprobe_inline struct pt_regs *place_of(struct pt_regs *regs)
 {
 	struct pt_regs *copy = raw_cpu_ptr(&place_regs);
@@ -85,7 +85,7 @@ static __probe_path enum hrtimer_restart kinst_timer_fire(struct hrtimer *timer)
 	};
 
 	if (READ_ONCE(t->session->state) != KINST_STATE_ACTIVE)
-		return HRTIMER_NORESTART; /* there is no way back to it */
+		return HRTIMER_NORESTART; /* it never becomes active again */
 	if (t->kind == KINST_P_PROFILE)
 		hit.args[2] = ktime_to_ns(ktime_sub(ktime_get(), hrtimer_get_expires(timer)));
 	kinst_fire(t->session, t->probe, &hit);
@@ -96,7 +96,7 @@ NOKPROBE_SYMBOL(kinst_timer_fire);
 
 /* ---- start and stop ---- */
 
-/* On the CPU that it is to fire on. */
+/* Called on the CPU that the timer fires on. */
 static void start(struct kinst_timer *t)
 {
 	hrtimer_start(&t->timer, ktime_add_ns(ktime_get(), t->interval), HRTIMER_MODE_ABS_PINNED_HARD);
@@ -115,7 +115,7 @@ static bool is_traced(const struct kinst_timers *timers, u32 cpu)
 	return only == KINST_NONE || only == cpu;
 }
 
-/* The hotplug state's: on the CPU that comes, or that is online when the instance is added. */
+/* Callback of the hotplug state: on the CPU that comes up, or that is online when the instance is added. */
 static int cpu_comes(unsigned int cpu, struct hlist_node *node)
 {
 	struct kinst_timers *timers = hlist_entry(node, struct kinst_timers, node);
@@ -127,7 +127,7 @@ static int cpu_comes(unsigned int cpu, struct hlist_node *node)
 	return 0;
 }
 
-/* The mirror, when the CPU goes or the instance is removed. */
+/* The mirror, when the CPU goes down or the instance is removed. */
 static int cpu_goes(unsigned int cpu, struct hlist_node *node)
 {
 	struct kinst_timers *timers = hlist_entry(node, struct kinst_timers, node);
@@ -170,12 +170,12 @@ void kinst_profile_start(struct kinst_timers *timers)
 	if (only == KINST_NONE)
 		only = raw_smp_processor_id();
 	if (smp_call_function_single(only, start_ticks, timers, true))
-		start_ticks(timers); /* the CPU is off; the traced one comes later or never */
+		start_ticks(timers); /* the CPU is off; the traced one comes up later or never */
 }
 
 /* ---- arm and disarm ---- */
 
-/* A slow timer counts as one firing a second. Not by DIV_ROUND_UP_ULL(), which divides by the low 32 bits. */
+/* A slow timer counts as one firing a second. DIV_ROUND_UP_ULL() will not do: it divides by the low 32 bits. */
 static u64 cost(u64 interval)
 {
 	return DIV64_U64_ROUND_UP(NSEC_PER_SEC, interval);
@@ -221,7 +221,7 @@ static void take(struct kinst_timers *timers, const struct kinst_probe *probe, u
 	}
 }
 
-/* Each CPU that may ever be there has timers of its own. */
+/* Each possible CPU has timers of its own. */
 static int make_cpus(struct kinst_timers *timers)
 {
 	u32 cpu, i, k;

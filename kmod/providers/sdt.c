@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * providers/sdt.c: the sdt provider: the tracepoints of the kernel proper; and what
- * providers/proc.c makes of some of them.
+ * providers/sdt.c: the sdt provider: the tracepoints of the kernel proper; and the
+ * events that providers/proc.c derives from some of them.
  *
- * One function listens at all of them, whatever their arguments: as many as fit
- * are taken from where the calling convention puts them, and those that are not
- * passed hold anything.
+ * One function listens at all of them, whatever their arguments: it takes as many
+ * as fit from where the calling convention puts them, and those that are not
+ * passed have arbitrary values.
  *
  * Context: process, but for on_trace().
  */
@@ -27,7 +27,7 @@ struct kinst_trace {
 	const struct kinst_event_row *event; /* NULL: the tracepoint itself */
 	struct kinst_event_state *state; /* of the event */
 	struct tracepoint *tp; /* NULL: refused */
-	unsigned long via_size; /* of the tracepoint's function that calls all who listen */
+	unsigned long via_size; /* of the tracepoint's function that calls all listeners */
 	u32 probe, kind;
 };
 
@@ -65,7 +65,7 @@ static bool is_trace(u32 kind)
 }
 
 struct search {
-	const char *name; /* or NULL, and */
+	const char *name; /* NULL: search by iterator */
 	unsigned long iterator;
 	struct tracepoint *found;
 };
@@ -83,7 +83,7 @@ static enum kinst_reason take(struct kinst_trace *t, const struct kinst_probe *p
 	struct search search = { .iterator = probe->func };
 	unsigned long offset;
 
-	/* With it, a function that is called with other arguments than its own would trap. */
+	/* With CFI, a call of a function with other arguments than its own would trap. */
 	if (IS_ENABLED(CONFIG_CFI) || IS_ENABLED(CONFIG_CFI_CLANG))
 		return KINST_R_TRACEPOINT;
 	if (probe->kind == KINST_P_EVENT) {
@@ -151,7 +151,7 @@ void kinst_sdt_disarm(struct kinst_traces *traces)
 			tracepoint_probe_unregister(t->tp, on_trace, t);
 		cond_resched();
 	}
-	tracepoint_synchronize_unregister(); /* nobody is in on_trace() for us */
+	tracepoint_synchronize_unregister(); /* no CPU is in on_trace() for us */
 	for (i = 0; i < traces->n; i++)
 		kvfree(traces->list[i].state);
 	kvfree(traces);

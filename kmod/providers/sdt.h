@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* providers/sdt.h: what probes are made of that are a tracepoint looked at in a way of their own. */
+/* providers/sdt.h: probes made of a tracepoint and a test of its arguments. */
 #ifndef _KINST_PROV_SDT_H
 #define _KINST_PROV_SDT_H
 
 #include "kinst.h"
 
-#define KINST_TRACE_ARGS 6 /* that the tracepoint passes, as far as we look */
+#define KINST_TRACE_ARGS 6 /* arguments of a tracepoint, as far as we read them */
 
 #define KINST_EVENT_ENDED 256
 
-/* Of one probe of one session. */
+/* The state of one probe of one session. */
 struct kinst_event_state {
-	u64 ended[KINST_EVENT_ENDED]; /* processes that it was told have ended, by a hash: the newest ones */
+	u64 ended[KINST_EVENT_ENDED]; /* the newest processes whose end was reported, by hash */
 };
 
 struct kinst_event_row {
 	const char *tracepoint;
 	/*
-	 * Is it such an event? Then sets the hit's arguments. Context: the probe
-	 * path, interrupts on or off; raw holds what the tracepoint passes.
+	 * Whether it is such an event; if so, sets the hit's arguments. Context: the
+	 * probe path, interrupts on or off; raw holds what the tracepoint passes.
 	 */
 	bool (*is)(const u64 *raw, struct kinst_hit *hit, struct kinst_event_state *state);
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * providers/sources.c: arms and disarms the probes of a session, provider by provider.
+ * providers/sources.c: the arming and disarming of a session's probes, provider by provider.
  *
  * Context: process.
  */
@@ -24,7 +24,7 @@ static struct kinst_points *arm_points(struct kinst_session *s, struct kinst_res
 	return NULL;
 }
 
-/* A pointer that is an error becomes NULL, and the error. */
+/* The error of the pointer, which becomes NULL; 0 if it is a valid one. */
 #define TAKE(pointer) (IS_ERR(pointer) ? take_error((void **)&(pointer)) : 0)
 
 static int take_error(void **pointer)

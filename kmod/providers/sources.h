@@ -12,13 +12,13 @@ struct kinst_sources {
 	struct kinst_traces *traces;
 };
 
-/* Arms the probes of the session's image; res[i] says what became of probe i. On failure nothing is armed. */
+/* Arms the probes of the session's image; res[i] is the result for probe i. On failure nothing is armed. */
 int kinst_sources_arm(struct kinst_sources *sources, struct kinst_session *s, struct kinst_result *res);
 
-/* Tracing is on: what counts time begins to. */
+/* Called once tracing is on: starts what counts time. */
 void kinst_sources_start(struct kinst_sources *sources);
 
-/* The mirror of both, once or more: when it returns no program of the session runs, and none will. */
+/* The mirror of both; may be called again. When it returns, no program of the session runs, and none will. */
 void kinst_sources_disarm(struct kinst_sources *sources);
 
 int kinst_sources_init(void);

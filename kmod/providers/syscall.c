@@ -4,8 +4,8 @@
  * 64-bit programs, through the kernel's tracepoints sys_enter and sys_exit.
  *
  * A call that a program makes in the 32-bit way has another table and other
- * numbers, and is no call of these. A call that never returns (exit_group) has no return;
- * one that makes a thread or a process returns twice, the second time in the new one.
+ * numbers, and is not one of these. A call that never returns (exit_group) has no return;
+ * one that creates a thread or a process returns twice, the second time in the new one.
  *
  * Context: process, but for the functions that the tracepoints call.
  */
@@ -27,27 +27,27 @@
 
 enum side { SIDE_ENTRY, SIDE_RETURN, NSIDES };
 
-/* A probe that wants a call; several may want the same. */
+/* A probe of a system call; several may listen to the same one. */
 struct kinst_call_listener {
 	u32 probe;
 	u32 next; /* 1 + index of the next one, 0: none */
 };
 
-/* What a session wants. */
+/* The system calls that a session traces. */
 struct kinst_calls {
 	struct list_head node; /* in the list of all; RCU */
 	struct kinst_session *session;
 	struct kinst_call_listener *users;
 	u32 n;
 	u32 nsides[NSIDES];
-	u32 first[NSIDES][NR_syscalls]; /* 1 + index of the first user */
+	u32 first[NSIDES][NR_syscalls]; /* 1 + index of the first listener */
 };
 
 static DEFINE_MUTEX(calls_lock);
 static LIST_HEAD(all_calls);
 static struct tracepoint *tracepoints[NSIDES];
 static unsigned long via_size[NSIDES]; /* of the function that calls ours, if several listen */
-static u32 listening[NSIDES]; /* sessions that want the tracepoint */
+static u32 listening[NSIDES]; /* sessions that use the tracepoint */
 
 /* ---- firing ---- */
 
@@ -62,7 +62,7 @@ static __probe_path void fire(enum side side, long nr, struct kinst_hit *hit)
 		return;
 	hit->via = (unsigned long)tracepoints[side]->iterator;
 	hit->via_size = via_size[side];
-	raw_local_irq_save(flags); /* a read-side section, too */
+	raw_local_irq_save(flags); /* also an RCU read-side section */
 	list_for_each_entry_rcu(calls, &all_calls, node, true)
 		for (i = READ_ONCE(calls->first[side][nr]); i; i = calls->users[i - 1].next)
 			kinst_fire(calls->session, calls->users[i - 1].probe, hit);
@@ -151,7 +151,7 @@ static enum kinst_reason take(struct kinst_calls *calls, const struct kinst_prob
 	return KINST_OK;
 }
 
-/* Listens at the tracepoints that calls need, and that nobody has needed before. With calls_lock held. */
+/* Registers with the tracepoints that calls needs and no other session uses yet. With calls_lock held. */
 static int listen(struct kinst_calls *calls)
 {
 	enum side side;
@@ -236,7 +236,7 @@ void kinst_syscall_disarm(struct kinst_calls *calls)
 	list_del_rcu(&calls->node);
 	unlisten(calls);
 	mutex_unlock(&calls_lock);
-	/* No CPU walks the list that still has it, nor is in our functions if they were the last. */
+	/* Then no CPU walks a list that has it, or is in our functions if this was their last session. */
 	synchronize_rcu();
 	tracepoint_synchronize_unregister();
 	free_calls(calls);
@@ -252,7 +252,7 @@ static void note(struct tracepoint *tp, void *data)
 		tracepoints[SIDE_RETURN] = tp;
 }
 
-/* Those of the kernel proper never go. A kernel without them has no probes of this provider. */
+/* Tracepoints of the kernel proper never go away. A kernel without these has no probes of this provider. */
 void kinst_syscall_init(void)
 {
 	unsigned long offset;

@@ -6,7 +6,7 @@
  * memory is copied, so mmap (which comes with mmap_lock held) does not take it:
  * the rings exist from the moment LOAD publishes them until the last close.
  *
- * Context: process, but for kinst_session_wake() and the irq_work behind it.
+ * Context: process, but for kinst_session_wake() and its irq_work.
  */
 #include <linux/capability.h>
 #include <linux/compat.h>
@@ -33,14 +33,14 @@ static unsigned int deadman = 30;
 module_param(deadman, uint, 0600);
 MODULE_PARM_DESC(deadman, "seconds without an ioctl from the consumer after which its session is killed (0: never)");
 
-#define CLEAN_US 10000 /* between two cleanings, if the image does not say */
+#define CLEAN_US 10000 /* between two cleanings, unless the image says otherwise */
 
 struct kinst_file {
 	struct kinst_session s;
 	struct mutex lock;
 	bool loaded; /* published with release: s.vcpus may be mapped */
 	void *image;
-	u64 charged; /* bytes, of those that all sessions share */
+	u64 charged; /* bytes of the memory that all sessions share */
 	struct kinst_sources sources;
 	unsigned long last_call; /* jiffies of the last ioctl */
 	wait_queue_head_t wait;
@@ -93,7 +93,7 @@ struct spec_clean {
 	bool done;
 };
 
-/* On v's CPU, in an interrupt: no program is in the middle of anything, and the guard keeps those of NMIs out. */
+/* Runs on v's CPU, in an interrupt: no program is in the middle of anything, and the guard keeps those of NMIs out. */
 static void clean_specs_here(void *info)
 {
 	struct spec_clean *sc = info;
@@ -103,7 +103,7 @@ static void clean_specs_here(void *info)
 	kinst_guard_exit(busy);
 }
 
-/* A little at a time, with interrupts on in between. */
+/* Cleans a little at a time, with interrupts on in between. */
 static void clean_specs_of(struct spec_clean *sc)
 {
 	sc->done = !sc->v;
@@ -114,7 +114,7 @@ static void clean_specs_of(struct spec_clean *sc)
 	}
 }
 
-/* Commits and discards what other CPUs than the deciding one have. */
+/* Commits and discards the records on CPUs other than the deciding one. */
 static void clean_specs(struct kinst_file *f)
 {
 	struct spec_clean sc = { .f = f };
@@ -196,7 +196,7 @@ static int arm(struct kinst_file *f, const struct kinst_load *l)
 	return ret;
 }
 
-/* What the session has taken of the memory that all share becomes this. */
+/* Sets the session's share of the memory that all sessions have in common. */
 static int charge(struct kinst_file *f, u64 bytes)
 {
 	int ret;
@@ -209,7 +209,7 @@ static int charge(struct kinst_file *f, u64 bytes)
 	return ret;
 }
 
-/* With the file's lock held, as LOAD arms. */
+/* Called with the file's lock held, while LOAD arms. */
 int kinst_session_charge(struct kinst_session *s, u64 bytes)
 {
 	struct kinst_file *f = container_of(s, struct kinst_file, s);
@@ -223,7 +223,7 @@ int kinst_session_charge(struct kinst_session *s, u64 bytes)
 	return ret;
 }
 
-/* What the image asks for, besides being valid. */
+/* Checks whether a valid image may have what it requests. */
 static int permit(struct kinst_file *f, struct kinst_error *error)
 {
 	u64 bytes = kinst_session_bytes(&f->s.prog, num_possible_cpus(), nr_cpu_ids);
@@ -295,7 +295,7 @@ static long ioctl_load(struct kinst_file *f, void __user *arg)
 	l.error = (struct kinst_error){ .difo = KINST_NONE, .index = KINST_NONE };
 	ret = load(f, &l);
 	if (copy_to_user(arg, &l, sizeof(l)) && !ret)
-		ret = -EFAULT; /* it is loaded all the same; the caller can only close */
+		ret = -EFAULT; /* it is loaded all the same; the caller can only close the file */
 	return ret;
 }
 
@@ -319,11 +319,11 @@ static long ioctl_stop(struct kinst_file *f)
 
 	if (state != KINST_STATE_ACTIVE && state != KINST_STATE_DRAINING && state != KINST_STATE_KILLED)
 		return -EINVAL;
-	/* exit() on another CPU may still turn ACTIVE into DRAINING, but nothing leads away from COOLDOWN. */
+	/* exit() on another CPU may still turn ACTIVE into DRAINING, but nothing leaves COOLDOWN. */
 	xchg(&f->s.state, KINST_STATE_COOLDOWN);
 	kinst_sources_disarm(&f->sources); /* now no program runs, and END is the last */
 	kinst_dtrace_end(&f->s);
-	clean_specs(f); /* what is committed is complete when the state says STOPPED */
+	clean_specs(f); /* all that was committed is complete when the state is STOPPED */
 	WRITE_ONCE(f->s.state, KINST_STATE_STOPPED);
 	wake_up_interruptible(&f->wait);
 	return 0;
@@ -363,8 +363,8 @@ struct agg_switch {
 };
 
 /*
- * On the buffer's CPU, in an interrupt: no program is in the middle of an
- * update, but those of NMIs, which end before this returns.
+ * Runs on the buffer's CPU, in an interrupt: no program is in the middle of an
+ * update, except those of NMIs, which end before this returns.
  */
 static void switch_agg(void *info)
 {
@@ -487,8 +487,8 @@ static long ioctl_settle(void __user *arg)
 /* ---- the file ---- */
 
 /*
- * The file may have come to another process, and the capability may have gone, or lockdown come, since it was opened.
- * A session that runs goes on; its end, and what it has lost, can be asked for.
+ * Since the file was opened, it may have been passed to another process, the capability may have been dropped, or
+ * lockdown enabled. A running session continues; it can still be stopped, and its status read.
  */
 static int may_call(unsigned int cmd)
 {
@@ -544,7 +544,7 @@ static long kinst_ioctl(struct file *file, unsigned int cmd, unsigned long param
 	return ret;
 }
 
-/* Offset cpu * KINST_RING_PAGES, then the pages of the ring; only the first may be written. */
+/* The offset is cpu * KINST_RING_PAGES plus a page of the ring; only the first page may be written. */
 static int kinst_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct kinst_file *f = file->private_data;

@@ -3,7 +3,7 @@
  * session/destroy.c: the destructive actions: stop(), raise(), chill(), breakpoint(), panic().
  *
  * A signal cannot be sent from a probe, which may be inside the signal code
- * itself: an interrupt of our own sends it as soon as the CPU takes one.
+ * itself: an irq_work sends it as soon as the CPU takes the interrupt.
  *
  * Context: probe, in the guard, interrupts off; but for the interrupt and init/exit.
  */
@@ -17,10 +17,10 @@
 #include "session/destroy.h"
 #include "program/session.h"
 
-#define CHILL_INTERVAL 1000000000ull /* in this time, in nanoseconds, */
-#define CHILL_MAX 500000000ull /* a CPU is held up no longer than this */
+#define CHILL_INTERVAL 1000000000ull /* nanoseconds; in each such interval */
+#define CHILL_MAX 500000000ull /* a CPU is held up for at most this long */
 
-/* What is to be sent. Programs and the interrupt below hold the guard while they look at it. */
+/* The signals to send. Programs and the interrupt below hold the guard while they access them. */
 struct pending {
 	struct irq_work work;
 	struct pid *pid; /* of the process; NULL: nothing */
@@ -30,7 +30,7 @@ struct pending {
 
 static DEFINE_PER_CPU(struct pending, pending);
 
-/* Of chill(). */
+/* For chill(). */
 static DEFINE_PER_CPU(u64, chill_mark);
 static DEFINE_PER_CPU(u64, chilled);
 
@@ -58,7 +58,7 @@ static void deliver(struct irq_work *work)
 	put_pid(now.pid);
 }
 
-/* One stop() and the first raise() of a process count until they are sent, as on the references. */
+/* Until they are sent, one stop() and the first raise() of a process count, as in the reference implementations. */
 static __at_hit void send(u32 kind, u64 sig)
 {
 	struct pending *p = this_cpu_ptr(&pending);

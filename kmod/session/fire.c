@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * session/fire.c: kinst_fire(), the door from the probe side to the programs, and its guard (session/guard.h).
+ * session/fire.c: kinst_fire(), the entry from the probe side to the programs, and its guard (session/guard.h).
  *
  * Context: any, NMI included.
  */
@@ -10,7 +10,7 @@
 
 DEFINE_PER_CPU(struct kinst_guard, kinst_guard);
 
-/* Context: any, interrupts off. Until the exit, hits on this CPU run nothing. Returns what exit wants back. */
+/* Context: any, interrupts off. Until kinst_guard_exit(), hits on this CPU run nothing. Returns the argument for it. */
 __probe_path u32 kinst_guard_enter(void)
 {
 	u32 busy = raw_cpu_read(kinst_guard.busy);
@@ -28,7 +28,7 @@ __probe_path void kinst_guard_exit(u32 busy)
 }
 NOKPROBE_SYMBOL(kinst_guard_exit);
 
-/* Context: as kinst_fire(), interrupts off. One that an NMI interrupts in the middle of counting loses nothing. */
+/* Context: as kinst_fire(), interrupts off. An NMI in the middle of counting loses nothing. */
 __probe_path void kinst_turn_away(struct kinst_session *s, u32 kind)
 {
 	struct kinst_vcpu *v = s->vcpus[raw_smp_processor_id()];
@@ -46,7 +46,7 @@ __probe_path void kinst_fire(struct kinst_session *s, u32 probe, struct kinst_hi
 	struct kinst_guard *guard;
 	unsigned long flags;
 
-	raw_local_irq_save(flags); /* the traced kind would be a probe's work of its own */
+	raw_local_irq_save(flags); /* the traced variant could itself fire probes */
 	guard = kinst_guard_take();
 	if (guard) {
 		kinst_fire_guarded(s, probe, hit);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * session/guard.h: a CPU runs one program at a time: who may begin, and who is turned away.
+ * session/guard.h: the guard that lets a CPU run one program at a time and turns other hits away.
  *
  * A hit inside a program, inside what it calls, or in an NMI on top of it, is
- * counted and runs nothing. So all that a program uses on its CPU needs no lock,
- * and no hit can recurse.
+ * counted and runs nothing. Nothing that a program uses on its CPU therefore
+ * needs a lock, and no hit can recurse.
  *
  * Context of all: any, NMI included, interrupts off.
  */
@@ -17,14 +17,14 @@
 
 struct kinst_guard {
 	u32 busy;
-	struct kinst_hit hit; /* for who has taken it */
+	struct kinst_hit hit; /* for the holder of the guard */
 };
 
 DECLARE_PER_CPU(struct kinst_guard, kinst_guard);
 
 /*
- * May a hit run its programs? NULL: there is one that runs, or there is too little left of the stack.
- * An NMI between the test and the mark runs its own to the end, and takes its mark away again.
+ * Takes the guard for a hit. NULL: a program is running already, or too little of the stack is left.
+ * An NMI between the test and the mark runs its own programs to the end, and clears its mark again.
  */
 static __always_inline struct kinst_guard *kinst_guard_take(void)
 {
@@ -43,17 +43,17 @@ static __always_inline void kinst_guard_give(struct kinst_guard *guard)
 	WRITE_ONCE(guard->busy, 0);
 }
 
-/* What kinst_fire() does, the guard being taken. */
+/* The part of kinst_fire() that runs with the guard taken. */
 static __always_inline void kinst_fire_guarded(struct kinst_session *s, u32 probe, struct kinst_hit *hit)
 {
 	struct kinst_vcpu *v = s->vcpus[raw_smp_processor_id()];
 
-	/* BEGIN and END fire wherever the consumer is. */
+	/* BEGIN and END fire on whatever CPU the consumer is. */
 	if (likely(!v->elsewhere || hit->kind < KINST_P_INSN))
 		kinst_run_probe(s, v, probe, hit);
 }
 
-/* What it does instead when the guard could not be taken: counts. */
+/* The part that runs if the guard could not be taken: counts the hit. */
 void kinst_turn_away(struct kinst_session *s, u32 kind);
 
 #endif /* _KINST_GUARD_H */

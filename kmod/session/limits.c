@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * session/limits.c: who may trace, and how much: of one session, and of all together.
+ * session/limits.c: the permission to trace, and the limits of one session and of all together.
  *
  * Context: process.
  */
@@ -36,7 +36,7 @@ static DEFINE_SPINLOCK(lock);
 static unsigned int sessions;
 static u64 memory;
 
-/* ---- what is in use: /sys/module/kinst/parameters, to be read ---- */
+/* ---- what is in use: /sys/module/kinst/parameters, read-only ---- */
 
 static int show_sessions(char *buffer, const struct kernel_param *kp)
 {
@@ -103,7 +103,7 @@ int kinst_limits_charge(u64 bytes)
 	u64 limit = READ_ONCE(max_total_memory) ?: part_of_memory(2);
 	int ret = -EDQUOT;
 
-	/* What is not there would be taken from others: the kernel kills processes for it. */
+	/* Memory that is not available would be taken from others: the kernel kills processes to get it. */
 	if (bytes / PAGE_SIZE > max(si_mem_available(), 0L))
 		return -ENOMEM;
 	spin_lock(&lock);
@@ -122,7 +122,7 @@ void kinst_limits_uncharge(u64 bytes)
 	spin_unlock(&lock);
 }
 
-/* ---- who ---- */
+/* ---- permission ---- */
 
 int kinst_may_trace(void)
 {

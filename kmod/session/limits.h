@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * session/limits.h: what a session may take, and all of them together.
+ * session/limits.h: the limits of a session, and of all sessions together.
  */
 #ifndef _KINST_LIMITS_H
 #define _KINST_LIMITS_H
@@ -15,13 +15,13 @@ u64 kinst_max_memory(void);
 int kinst_limits_enter(void);
 void kinst_limits_leave(void);
 
-/* Context: process. 0, -EDQUOT (all sessions together) or -ENOMEM (the machine has not that much left). */
+/* Context: process. Returns 0, -EDQUOT (all sessions together) or -ENOMEM (the machine has less left). */
 int kinst_limits_charge(u64 bytes);
 void kinst_limits_uncharge(u64 bytes);
 
-/* May the caller trace? 0, or -EPERM: of the capability and of lockdown. */
+/* Whether the caller may trace: 0, or -EPERM for lack of the capability or because of lockdown. */
 int kinst_may_trace(void);
-/* And change what is traced (-w)? -EACCES: lockdown. */
+/* Whether it may also change what is traced (-w): 0, or -EACCES because of lockdown. */
 int kinst_may_destroy(void);
 
 #endif /* _KINST_LIMITS_H */

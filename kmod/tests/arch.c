@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arch.c: what arch/x86/insn.c says of instructions, for tests that know it from
- * elsewhere.
+ * arch.c: the analysis of instructions by arch/x86/insn.c, printed for tests that compare it
+ * with other sources.
  *
  * stdin: runs of code, each a struct run and its bytes. stdout: a struct said for
  * each instruction, the last of a run with length 0.
@@ -23,14 +23,14 @@ struct said {
 	u64 addr;
 	u64 target;
 	u64 disp; /* of the operand of an indirect jump */
-	u8 len; /* 0: what follows is no instruction, or nothing */
+	u8 len; /* 0: what follows is not an instruction, or nothing */
 	u8 flow;
 	u8 cond;
 	u8 nop;
 	u16 reason;
 	u16 relocated; /* reason against the slot */
 	u8 disp_at;
-	u8 operand; /* it can be told */
+	u8 operand; /* its operand is known */
 	u8 memory;
 	u8 base;
 	u8 index;
@@ -41,7 +41,7 @@ struct said {
 	u8 detour[KINST_DETOUR_LEN]; /* at the slot's address, and calls the first slot's */
 };
 
-/* Decodes just the bytes that there are, where the sanitizer sees whoever reads on. */
+/* Decodes just the bytes that there are, in memory of that size, so that the sanitizer sees a read beyond. */
 static bool decode(struct kinst_arch_insn *insn, const u8 *code, u32 avail, u64 addr)
 {
 	u32 len = avail > 16 ? 16 : avail;
@@ -54,7 +54,7 @@ static bool decode(struct kinst_arch_insn *insn, const u8 *code, u32 avail, u64 
 	return ok;
 }
 
-/* The instructions that a jump at the first would cover. */
+/* The detour of the instructions that a jump at the first would cover. */
 static void say_detour(struct said *said, const struct kinst_arch_insn *first, const u8 *code, const struct run *run)
 {
 	struct kinst_arch_insn insns[KINST_JUMP_LEN] = { *first };

@@ -3,9 +3,9 @@
  * detour.c: executes detours in user space, with the module's own detour.S and a return thunk that destroys the
  * flags, as that of call depth tracking does (mitigations.case has it in a guest).
  *
- * Each piece of code, a result in %rax, runs as it is and by a jump to its detour, from every combination of the
- * flags that arithmetic sets. Results, flags and the other registers must be the same, and the handler must see
- * what was there.
+ * Each piece of code, with its result in %rax, runs as it is and through a jump to its detour, from every combination
+ * of the flags that arithmetic sets. Results, flags and the other registers must be the same, and the handler must see
+ * the state before.
  */
 #include <stdio.h>
 #include <sys/mman.h>
@@ -82,7 +82,7 @@ static const struct piece {
 	{ "jns, 32 bits away", { 0x0f, 0x89, 0x05, 0x00, 0x00, 0x00, 0xb8, 0x02, 0x00, 0x00, 0x00, 0xc3 }, 12 },
 };
 
-/* Makes the detour of the code's first instructions, and a jump to it in its place. */
+/* Makes the detour of the code's first instructions, and puts a jump to it in their place. */
 static bool divert(u8 *code, unsigned int len, u8 *detour)
 {
 	struct kinst_arch_insn insns[KINST_JUMP_LEN];

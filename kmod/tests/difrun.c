@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * difrun.c: verifies a program image with the kernel's own code, and runs its
- * DIFOs with the kernel's own interpreter, in a made-up system.
+ * difrun.c: the kernel's own verifier and interpreter, run on a program image and its
+ * DIFOs in a made-up system.
  *
  *   kinst_difrun [OPTION...] [FILE]        the image is in FILE, or comes on standard input
  *
@@ -68,7 +68,7 @@ static u64 number(const char *s)
 	return v;
 }
 
-/* I=N into an array. */
+/* Parses I=N into an array. */
 static void indexed(const char *s, u64 *array, u64 n)
 {
 	char *end;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# difrun_check.sh DIFRUN UNIT: what kinst_difrun prints is what its source says it prints.
+# difrun_check.sh DIFRUN UNIT: a check that kinst_difrun prints what its source says.
 set -eu
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * image_builder.h: makes program images by hand, for the tests: in user space and in the guest.
+ * image_builder.h: program images made by hand, for the tests in user space and in the guest.
  */
 #ifndef _IMAGE_BUILDER_H
 #define _IMAGE_BUILDER_H
@@ -53,7 +53,7 @@ static inline void ib_init(struct ib *b)
 	};
 }
 
-/* Appends n entries; the index of the first. */
+/* Appends n entries; returns the index of the first. */
 static inline uint32_t ib_add(struct ib *b, int table, const void *entries, uint32_t n)
 {
 	struct ib_table *t = &b->t[table];
@@ -66,7 +66,7 @@ static inline uint32_t ib_add(struct ib *b, int table, const void *entries, uint
 	return at;
 }
 
-/* A string of the image's table; the first is the empty one. */
+/* Adds a string to the image's table, whose first one is empty; returns its index. */
 static inline uint32_t ib_str(struct ib *b, const char *s)
 {
 	if (!b->t[IB_STR].count)
@@ -79,7 +79,7 @@ static inline uint32_t ib_str(struct ib *b, const char *s)
 #define T_STRING ((struct kinst_dtype){ .kind = 1, .flags = KINST_T_BYREF })
 #define T_REF(n) ((struct kinst_dtype){ .ckind = 6, .flags = KINST_T_BYREF, .size = (n) })
 
-/* strs: strings one after the other, strs[0] is NUL, as sets wants them. */
+/* strs: consecutive strings; strs[0] is NUL, as sets requires. */
 static inline uint32_t ib_difo(struct ib *b, const uint32_t *insn, uint32_t n, const uint64_t *ints, uint32_t nints,
 			       const char *strs, uint32_t strlen_, struct kinst_dtype rtype)
 {

@@ -127,7 +127,7 @@ u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 	return 0;
 }
 
-/* rand() gives what the test says; mutexes and the like are held by nobody. */
+/* rand() returns what the test set; no mutex or other lock is held. */
 u64 kinst_env_subr(struct kinst_ctx *c, u32 subr)
 {
 	switch (subr) {

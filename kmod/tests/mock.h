@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* mock.h: the system that programs see in user space: whatever the test says. */
+/* mock.h: the system that programs see in user space, as the test sets it. */
 #ifndef _KINST_MOCK_H
 #define _KINST_MOCK_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * shim.h: what the pure files need of the kernel, in user space.
+ * shim.h: the parts of the kernel that the pure files need, in user space.
  */
 #ifndef _KINST_SHIM_H
 #define _KINST_SHIM_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * unit.c: the verifier and the machine. unit --image writes a sample image to
- * standard output, for difrun_check.sh.
+ * unit.c: the unit tests of the verifier and the machine. unit --image writes a sample
+ * image to standard output, for difrun_check.sh.
  */
 #include "unit.h"
 
@@ -52,7 +52,7 @@ u64 fixture_run(struct fixture *f, u32 i)
 
 /* ---- the verifier ---- */
 
-/* What is said of a DIFO of n words with two integers, the strings "", "ab", and x (global), y (thread array). */
+/* The verdict on a DIFO of n words with two integers, the strings "", "ab", and x (global), y (thread array). */
 static u32 verdict_of(const u32 *w, u32 n, u32 flags, u32 *index)
 {
 	static const u64 ints[2] = { 1, 2 };
@@ -141,7 +141,7 @@ static void test_verifier(void)
 
 /* ---- the machine ---- */
 
-/* Runs words over ints, in a session of their own; the fault in *fault, -1: none. */
+/* Runs words over ints, in a session of their own; *fault is the fault, or -1. */
 static u64 eval(const u32 *w, u32 n, const u64 *ints, u32 nints, s32 *fault)
 {
 	struct fixture f;
@@ -188,7 +188,7 @@ static void test_arithmetic(void)
 		EXPECT(binary(i, 5, 0, &fault) == 0 && fault == KINST_FLT_DIVZERO);
 }
 
-/* a op b taken? 1 : 0 */
+/* 1 if the branch op is taken after cmp a, b; else 0. */
 static u64 branch(u32 op, u64 a, u64 b)
 {
 	const u32 w[] = { I_SETX(0, 1), I_SETX(1, 2), I_R3(OP_CMP, 1, 2, 0), op << 24 | 6,
@@ -265,7 +265,7 @@ static void test_memory(void)
 	EXPECT(fault == KINST_FLT_ILLOP);
 }
 
-/* A comparison of a variable with a constant: what the short way says is what the loop says of the same with a nop more. */
+/* A comparison of a variable with a constant gives the same on the short path and, with one more nop, in the loop. */
 static void test_tests(void)
 {
 	static const u64 values[] = { 0, 1, 99, 100, 101, 1ull << 31, (u64)INT64_MAX, (u64)INT64_MIN, (u64)-1, (u64)-100 };
@@ -300,7 +300,7 @@ static void test_tests(void)
 	EXPECT(tests == same && tests == 10 * (3 + count) * count);
 }
 
-/* Registers are 0 at first, whatever a program before has left there, also where a branch decides who writes them. */
+/* Registers are 0 at first, whatever an earlier program left there, also if a branch decides what is written. */
 static void test_registers(void)
 {
 	static const u32 dirty[] = { I_SETX(0, 1), I_SETX(0, 2), I_SETX(0, 3), I_SETX(0, 7), I_R3(OP_ADD, 1, 2, 1), I_RET(1) };
@@ -386,7 +386,7 @@ static void test_layout(void)
 	fixture_close(&f);
 }
 
-/* What lies between the values of a record, and behind them, is zero whatever was in the ring. */
+/* The bytes between the values of a record, and after them, are zero whatever was in the ring. */
 static void test_gaps(void)
 {
 	static const u8 want[16] = { 1, 0, 0, 0, 2 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* unit.h: what the unit tests share: counting, and one DIFO run in a session of its own. */
+/* unit.h: the shared parts of the unit tests: counting, and one DIFO run in a session of its own. */
 #ifndef _KINST_UNIT_H
 #define _KINST_UNIT_H
 
@@ -28,7 +28,7 @@ struct fixture {
 	struct kinst_ctx *c;
 };
 
-/* Returns what the verifier said; with KINST_V_OK the session is ready, and f->c to run DIFOs in. */
+/* Returns the verifier's verdict; with KINST_V_OK the session is ready, and f->c can run DIFOs. */
 u32 fixture_open(struct fixture *f, struct ib *b);
 void fixture_close(struct fixture *f);
 

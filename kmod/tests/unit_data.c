@@ -75,7 +75,7 @@ static void test_dynvars(void)
 	drops = f.s.vars.cpus[0].drops + f.s.vars.cpus[0].drops_dirty + f.s.vars.cpus[0].drops_rinsing;
 	EXPECT(same && !drops && !f.c->faulted);
 
-	/* Too many: drops are counted, what is there stays. */
+	/* With too many, drops are counted and existing elements stay. */
 	for (i = 0; i < 10000; i++) {
 		push_key(f.c, 1000 + i);
 		kinst_dyn_store(f.c, SCOPE_GLOBAL, VAR_INT, true, 1);
@@ -95,7 +95,7 @@ static void test_dynvars(void)
 	fixture_close(&f);
 }
 
-/* A program says how long its key's parts are: whatever it says, the key stays in its buffer. */
+/* A program sets the lengths of its key's parts: whatever they are, the key stays in its buffer. */
 static void test_long_keys(void)
 {
 	struct fixture f;
@@ -258,7 +258,7 @@ static void test_aggs(void)
 	fixture_close(&f);
 }
 
-/* Keys that all meet in one list: who walks it pays for each node, and gets a fault when the fuel is used up. */
+/* Keys that all collide in one list: a walk pays for each node, and faults when the fuel is used up. */
 static void test_lists(void)
 {
 	struct kinst_aggbuf *agg;
@@ -351,7 +351,7 @@ static void test_singles(void)
 	fixture_close(&f);
 }
 
-/* Who comes when the hit's fuel is used up is told: hits, errors and fault records agree. */
+/* A listener that comes after the fuel of a hit is used up gets a fault: hits, errors and fault records agree. */
 static void test_no_fuel(void)
 {
 	struct kinst_hit hit = { .kind = KINST_P_INSN, .fuel = 20 };
@@ -381,7 +381,7 @@ static void test_no_fuel(void)
 
 /* ---- rings ---- */
 
-/* Random records and a consumer that lags: what comes out is what was put in, in order, but for counted drops. */
+/* Random records and a consumer that lags: the output is the input, in order, except for counted drops. */
 static void test_ring(void)
 {
 	struct kinst_ring r;
@@ -413,7 +413,7 @@ static void test_ring(void)
 		}
 	}
 	EXPECT(same && drops == r.prod->drops && drops && reads > 1000);
-	/* A consumer that lies gets nothing written beyond the ring. */
+	/* A consumer that lies does not make the kernel write beyond the ring. */
 	for (i = 0; i < 1000; i++) {
 		struct kinst_rec *rec;
 

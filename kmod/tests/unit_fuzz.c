@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * unit_fuzz.c: images with random changes, and random programs. Nothing must be
- * touched that is not theirs (the sanitizers look), whatever is accepted must end.
+ * unit_fuzz.c: images with random changes, and random programs. They must touch
+ * nothing that is not theirs (the sanitizers check), and whatever is accepted must end.
  */
 #include "unit.h"
 
@@ -15,7 +15,7 @@ static u32 rnd(u32 n)
 	return (state >> 16) % n;
 }
 
-/* A word that the verifier is likely to take. */
+/* A word that the verifier is likely to accept. */
 static u32 random_insn(u32 pc, u32 n)
 {
 	u32 op = 1 + rnd(77), r1 = rnd(8), r2 = rnd(8), rd = 1 + rnd(7);
@@ -101,7 +101,7 @@ static void build(struct ib *b)
 	ib_ecb(b, 1, rnd(4));
 }
 
-/* Fires it a few times; what it writes to the ring is consumed now and then. */
+/* Fires probes a few times, and consumes the records in the ring now and then. */
 static void exercise(struct fixture *f)
 {
 	struct kinst_vcpu *v = f->s.vcpus[0];

@@ -10,7 +10,7 @@ struct arg {
 	s64 n;
 };
 
-/* Calls a subroutine; a string result in *out (if the pointer is not NULL). */
+/* Calls a subroutine; copies a string result to out, unless that is NULL. */
 static u64 call(u32 subr, const struct arg *args, u32 n, char *out, s32 *fault)
 {
 	static struct fixture f;
@@ -194,7 +194,7 @@ static void test_ipv6(void)
 	}
 }
 
-/* strtok goes on where it stopped; a longer string than strsize is cut, not overrun. */
+/* strtok() continues where it stopped; a string longer than strsize is cut, not overrun. */
 static void test_tokens(void)
 {
 	/* strtok("a b c", " "); strtok(0, " "); return strtok(0, " ") */

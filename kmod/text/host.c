@@ -2,13 +2,13 @@
 /*
  * text/host.c: the functions that have breakpoints or jumps of ours, and what keeps kprobes out of them.
  *
- * Kprobes looks at a function's bytes when it takes a probe: it decodes from the start to know that the address
- * begins an instruction, and all of it to know that no branch leads into the five bytes that a jump of its own
- * would stand in. It sees through its own probes, but not through ours: the branch that we have displaced is
- * not there, and our jump is a jump to our detour. So the function's instructions are in the kernel's list of
- * places without kprobes as long as one of them is ours. Its ftrace site is not: what is there is ftrace's.
+ * Kprobes reads a function's bytes when a probe is registered: it decodes from the start to check that the address
+ * begins an instruction, and all of it to check that no branch leads into the five bytes of a jump of its own. It
+ * sees through its own probes, but not through ours: the branch that we have displaced is missing, and our jump is
+ * a jump to our detour. The function's instructions are therefore in the kernel's list of places without kprobes as
+ * long as one of them is ours. Its ftrace site is not: that belongs to ftrace.
  *
- * Who came before is not touched: what he saw was true.
+ * Kprobes that were there first are left alone: the bytes that they were checked against were the kernel's.
  */
 #include <linux/hashtable.h>
 #include <linux/kprobes.h>
@@ -34,7 +34,7 @@ struct kinst_range {
 	unsigned long start, end;
 };
 
-/* The kernel's list without our entries, in order; it has thousands, and is searched from end to end there. */
+/* The kernel's list without our entries, sorted; it has thousands, and the kernel searches it from end to end. */
 static struct {
 	struct kinst_range *range;
 	unsigned int count;
@@ -74,7 +74,7 @@ static int kinst_by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Ranges that overlap become one, so that only one can hold an address. */
+/* Merges overlapping ranges, so that only one can hold an address. */
 static void kinst_kept_merge(void)
 {
 	struct kinst_range *range = kinst_kept.range;
@@ -136,12 +136,12 @@ bool kinst_is_kept_out(const struct kinst_func *f)
 	char base[sizeof(f->name)];
 	unsigned long start;
 
-	/* Without memory nobody knows: then it is not for us either. */
+	/* Without memory for the list, every function is refused. */
 	if (!kinst_kept_read() || kinst_is_in_kept(f->start) || kinst_is_in_kept(f->start + f->size - 1))
 		return true;
 	if (!dot)
 		return false;
-	/* The copies and parts that a compiler makes of a function are as it is. */
+	/* A compiler's copies and parts of a function are treated like the function itself. */
 	strscpy(base, f->name, dot - f->name + 1);
 	start = kinst_sym_kallsyms_lookup_name(base);
 	return start && kinst_is_in_kept(start);
@@ -178,18 +178,18 @@ void kinst_host_put(struct kinst_host *host)
 {
 	if (!host || --host->sites)
 		return;
-	/* Who reads the kernel's list has preemption off. */
+	/* Readers of the kernel's list have preemption off. */
 	list_del_rcu(&host->out.list);
 	hash_del(&host->node);
 	kfree_rcu(host, rcu);
 }
 
-/* ---- kprobes that were on their way in ---- */
+/* ---- kprobes that are being registered meanwhile ---- */
 
 /*
- * Who has passed the list and waits for the kernel's lock while we arm becomes a kprobe all the same, by a breakpoint,
- * which does no harm. All that are to be jumps come by one function of the kernel's, with the lock held that hosts
- * change under. There they are stopped.
+ * A kprobe that has passed the list and waits for the kernel's lock while we arm is registered all the same, with a
+ * breakpoint, which does no harm. All those that will become jumps pass through one function of the kernel, under the
+ * lock that protects hosts. They are stopped there.
  */
 #ifdef CONFIG_OPTPROBES
 static bool kinst_is_hosted(unsigned long addr)
@@ -199,7 +199,7 @@ static bool kinst_is_hosted(unsigned long addr)
 	return kinst_symbol_range(addr, &size, &offset) && kinst_host_find(addr - offset);
 }
 
-/* As if its instructions had never allowed a jump. */
+/* Leaves the kprobe as if its instructions had never allowed a jump. */
 static void kinst_kprobe_deny(struct optimized_kprobe *op)
 {
 	list_del_init(&op->list);
@@ -207,7 +207,7 @@ static void kinst_kprobe_deny(struct optimized_kprobe *op)
 	op->optinsn.size = 0;
 }
 
-/* Context: a kprobe's, in the work that has the list in hand, with kprobe_mutex. */
+/* Context: a kprobe's, in the work that processes the list, with kprobe_mutex. */
 static int kinst_before_optimizing(struct kprobe *kp, struct pt_regs *regs)
 {
 	struct list_head *waiting = (struct list_head *)regs_get_kernel_argument(regs, 0);
@@ -221,7 +221,7 @@ static int kinst_before_optimizing(struct kprobe *kp, struct pt_regs *regs)
 
 static struct kprobe kinst_optimizer = { .pre_handler = kinst_before_optimizing };
 
-/* Behind its ftrace site: what ftrace does can be switched off. */
+/* The kprobe goes after the ftrace site: ftrace can be switched off. */
 static int kinst_optimizer_find(void)
 {
 	struct kinst_func *f;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text/probe.c: the probes of a session: prepares and arms them, disarms and removes
- * them, and takes away those of a module that is unloaded.
+ * text/probe.c: the probes of a session: preparing and arming, disarming and removing
+ * them, also those of a module that is unloaded.
  */
 #include <linux/err.h>
 #include <linux/kallsyms.h>
@@ -28,7 +28,7 @@
 
 /* ---- listeners ---- */
 
-/* Has the session as many listeners as it may have, of all places or of this one? */
+/* Whether the session has as many listeners as it may have, at all places or at this one. */
 static bool kinst_is_crowded(const struct kinst_points *points, const struct kinst_site *site)
 {
 	struct kinst_listener *listener;
@@ -41,7 +41,7 @@ static bool kinst_is_crowded(const struct kinst_points *points, const struct kin
 
 #define KINST_CHARGE 128 /* listeners that are charged for at a time */
 
-/* Probes are charged for with the session, one listener each; those that have more places make more of them. */
+/* The session was charged for one listener per probe; a probe with several places needs more, charged for here. */
 static bool kinst_is_paid(struct kinst_points *points)
 {
 	if (points->nusers < points->paid)
@@ -97,7 +97,7 @@ static void kinst_listener_free(struct kinst_listener *listener)
 	kfree(listener);
 }
 
-/* The staged listeners begin to listen. */
+/* Registers the staged listeners with their sites. */
 static void kinst_want_commit(struct kinst_want *want)
 {
 	struct kinst_listener *listener;
@@ -163,8 +163,8 @@ static void kinst_arm_one(struct kinst_points *points, struct kinst_func *f, con
 }
 
 /*
- * Sites of the list that could not be armed: the probes that count on one have a reason now, and no place at all.
- * Without the patch lock.
+ * Handles the sites of the list that could not be armed: the probes that need one get the reason, and lose all their
+ * places. Without the patch lock.
  */
 static void kinst_refuse_unarmed(struct kinst_points *points, struct list_head *fresh, bool fentry,
 				 enum kinst_reason reason, struct kinst_result *res)
@@ -194,7 +194,7 @@ static void kinst_refuse_unarmed(struct kinst_points *points, struct list_head *
 	kinst_sites_remove(&dead);
 }
 
-/* Those at ftrace sites move to late, as all of them are armed at once; the others are done with. */
+/* Moves ftrace sites to late, as all of them are armed at once; the others are finished. */
 static void kinst_batch_end(struct list_head *fresh, struct list_head *late)
 {
 	struct kinst_site *site, *next;
@@ -207,7 +207,7 @@ static void kinst_batch_end(struct list_head *fresh, struct list_head *late)
 	}
 }
 
-/* Arms the probes that order names, but for those that go to late; all of a function stand together in it. */
+/* Arms the probes that order lists, except those that go to late; order has all probes of a function together. */
 static void kinst_arm_batch(struct kinst_points *points, const struct kinst_probe *probes, const u32 *order, u32 n,
 			    struct kinst_result *res, struct list_head *late)
 {
@@ -234,7 +234,7 @@ static void kinst_arm_batch(struct kinst_points *points, const struct kinst_prob
 	kinst_batch_end(&fresh, late);
 }
 
-/* What ftrace serves: its change of the text costs much, and little more for many. */
+/* Arms the ftrace sites: a change of the text by ftrace is expensive, but little more so for many. */
 static void kinst_arm_late(struct kinst_points *points, struct list_head *late, struct kinst_result *res)
 {
 	struct kinst_site *site, *next;
@@ -261,7 +261,7 @@ static int kinst_by_function(const void *a, const void *b, const void *order)
 	return f < g ? -1 : f > g ? 1 : x < y ? -1 : 1;
 }
 
-/* Puts the runs into the order of their functions, in which there are far fewer of them than of probes. */
+/* Sorts the runs by function; there are far fewer runs than probes. */
 static void kinst_order_runs(struct kinst_order *o, u32 *sorted)
 {
 	u32 i, at, n = 0;
@@ -325,7 +325,7 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 		return ERR_PTR(-ENOMEM);
 	}
 
-	/* What was disarmed a moment ago has its slots still. */
+	/* Sites disarmed a moment ago still have their slots. */
 	if (count > kinst_slots_left())
 		kinst_sites_reap();
 	mutex_lock(&kinst_sites_mutex);
@@ -358,7 +358,7 @@ void kinst_points_disarm(struct kinst_points *points)
 	kinst_sites_remove(&dead);
 	mutex_unlock(&kinst_sites_mutex);
 
-	/* At a site that others use as well a CPU may still be on its way to us. */
+	/* At a site that other sessions use as well, a CPU may still be about to call us. */
 	synchronize_rcu();
 	list_for_each_entry_safe(listener, next, &points->listeners, mine)
 		kinst_listener_free(listener);
@@ -399,7 +399,7 @@ struct kinst_going {
 	struct list_head dead, lost;
 };
 
-/* The listeners stay with their sessions; they have no site any more. */
+/* Removes a site of the module. Its listeners stay with their sessions, without a site. */
 static void kinst_site_goes(struct kinst_site *site, void *arg)
 {
 	struct kinst_going *going = arg;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * text/probe.h: sites, and who listens at them.
+ * text/probe.h: sites and their listeners.
  *
  * A site is a place in the text where we have put something: a breakpoint, or
- * ftrace's callback. It is there once, however many probes of however many
- * sessions want it; each of those is a listener of the site.
+ * ftrace's callback. It exists once, however many probes of however many
+ * sessions use it; each of those is a listener of the site.
  */
 #ifndef _KINST_PROBE_H
 #define _KINST_PROBE_H
@@ -31,17 +31,17 @@ struct kinst_site {
 	unsigned long addr;
 	struct kinst_host *host; /* its function; NULL: served by ftrace */
 	unsigned long slot; /* 0: served by ftrace */
-	unsigned long onward; /* where a hit of the breakpoint goes on: in the slot, or in the detour */
-	struct kinst_jump *jump; /* stands there, or will; under the mutex */
-	struct list_head hopeful; /* arch/x86/jump.c: wants to have one */
+	unsigned long onward; /* where a hit of the breakpoint continues: in the slot, or in the detour */
+	struct kinst_jump *jump; /* that is there, or will be; under the mutex */
+	struct list_head hopeful; /* among the candidates for a jump */
 	kinst_opcode_t original; /* what the breakpoint replaced */
 	u8 cond; /* of a conditional branch, for kinst_arch_taken() */
 	bool fentry; /* served by ftrace */
 	bool armed;
-	bool lost; /* its jump was written over: it stays for ever */
+	bool lost; /* its jump was overwritten: it stays for ever */
 };
 
-/* When a listener of a branch wants to hear of it. */
+/* The outcomes of a branch that a listener is called for. */
 enum kinst_when {
 	KINST_ALWAYS = 0,
 	KINST_TAKEN,
@@ -51,14 +51,14 @@ enum kinst_when {
 
 #define KINST_OVER ARRAY_SIZE(((struct kinst_probe *)NULL)->over)
 
-/* A jump label that control goes over, and where it must lead then. */
+/* A jump label that an edge leads over, and where it must lead for that. */
 struct kinst_hop {
 	unsigned long at;
 	unsigned long to;
 	u8 len;
 };
 
-/* What decides, besides the condition of a branch, whether control goes where a listener of an edge wants to hear of it. */
+/* The conditions, besides that of a branch, under which control takes the edge of a listener. */
 struct kinst_way {
 	unsigned long target; /* of an indirect jump */
 	struct kinst_arch_operand operand;
@@ -70,17 +70,17 @@ struct kinst_listener {
 	struct list_head node; /* in the site's listeners; RCU */
 	struct list_head mine; /* in the points' listeners */
 	struct kinst_session *session;
-	struct kinst_way *way; /* NULL: it is no edge */
+	struct kinst_way *way; /* NULL: not an edge */
 	u8 when; /* enum kinst_when */
 	struct kinst_site *site; /* NULL: its module is gone */
 	struct kinst_points *points;
-	unsigned long ip; /* what the programs see */
+	unsigned long ip; /* the address that the programs see */
 	u32 probe; /* index in the session's image */
 	u32 kind; /* KINST_P_* */
 	u64 exit; /* FBT_RETURN: offset of the exit from the function's start */
 };
 
-/* Of one session: of all places together, and of one place, where a hit serves them one after the other. */
+/* Limits of one session: at all places together, and at one place, where a hit calls the listeners one by one. */
 #define KINST_MAX_USERS (1 << 19)
 #define KINST_MAX_USERS_OF_SITE 64
 
@@ -88,11 +88,11 @@ struct kinst_points {
 	struct kinst_session *session;
 	struct list_head listeners;
 	u32 nusers; /* staged ones too */
-	u32 paid; /* for so many listeners the session has been charged */
+	u32 paid; /* listeners that the session has been charged for */
 	bool nojump; /* breakpoints only */
 };
 
-/* A probe that is being armed: its listeners come all or none. */
+/* A probe that is being armed: either all of its listeners are registered or none. */
 struct kinst_want {
 	struct kinst_points *points;
 	const struct kinst_probe *probe;
@@ -104,13 +104,13 @@ struct kinst_want {
 
 /*
  * Stages a listener of the instruction of f (of the ftrace site at addr). The caller has
- * looked at the reasons against it. With the patch lock held.
+ * checked the reasons against it. With the patch lock held.
  */
 enum kinst_reason kinst_want_break(struct kinst_want *want, const struct kinst_func *f,
 				   const struct kinst_arch_insn *insn, struct kinst_listener **listener);
 enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr, unsigned long ip, struct kinst_listener **listener);
 
-/* What stood at addr before our breakpoint or jump, and how many bytes of it; 0: nothing of ours stands there. */
+/* The original bytes at addr, below our breakpoint or jump, and how many; 0: nothing of ours is there. */
 size_t kinst_site_original(unsigned long addr, const u8 **bytes);
 
 /* The providers: KINST_OK when every place of the probe is staged. */

@@ -1,11 +1,11 @@
-//! The cache outside the checkout: what setup fetches, shared by all checkouts of a user.
+//! The cache outside the checkout: the files that setup fetches, shared by all checkouts of a user.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-/// The file written last into a finished folder: without it a folder is a torn download.
+/// The file written last into a finished folder: a folder without it is an incomplete download.
 const STAMP: &str = ".complete";
 
 /// The cache folder: KINST_CACHE, or kinst in the user's cache.
@@ -69,7 +69,7 @@ pub fn remove(dir: &Path) -> Result<()> {
     }
 }
 
-/// Stops early, with a number, where the disk is too small for what comes.
+/// Stops early, with a number, if the disk is too small for what follows.
 pub fn need_space(bytes: u64, what: &str) -> Result<()> {
     let dir = dir()?;
     let stat = rustix::fs::statvfs(&dir)?;

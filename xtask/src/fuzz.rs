@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: the fuzz targets, for a time; what they find is a failure.
+//! `cargo xtask fuzz`: the fuzz targets, for a time; anything that they find is a failure.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         exec::run(Command::new("cargo").args(["install", "--locked", "cargo-fuzz"]))?;
     }
     let output = workspace::target().join("fuzz");
-    // Safe Rust needs no sanitizer, and without one the compiler need not be a nightly one.
+    // Safe Rust needs no sanitizer, and without one the compiler does not have to be a nightly one.
     let build = ["fuzz", "build", "--sanitizer", "none", "--target-dir"];
     exec::run(Command::new("cargo").current_dir(workspace::root().join("fuzz")).args(build).arg(&output))?;
     let chosen = if options.targets.is_empty() { &known } else { &options.targets };
@@ -82,7 +82,7 @@ fn run(name: &str, output: &Path, options: &Options) -> Result<Vec<PathBuf>> {
     ]);
     command.arg(format!("-max_total_time={}", options.minutes * 60));
     command.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(&corpus);
-    // It ends with an error if it found something; what it found tells more.
+    // The exit status is an error if the target found something; the files that it wrote say more.
     exec::status(&mut command).with_context(|| format!("target {name}"))?;
     let mut found = Vec::new();
     for entry in fs::read_dir(&artifacts)? {
@@ -91,7 +91,7 @@ fn run(name: &str, output: &Path, options: &Options) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// A target begins with inputs that make sense.
+/// Gives a target valid inputs to begin with.
 fn seed(name: &str, corpus: &Path) -> Result<()> {
     match name {
         "parse" | "compile" => seed_texts(corpus),
@@ -101,7 +101,7 @@ fn seed(name: &str, corpus: &Path) -> Result<()> {
     }
 }
 
-/// The texts of the tests; a letter says how a text came in.
+/// The texts of the tests, after a letter for the way in which a text is read.
 fn seed_texts(corpus: &Path) -> Result<()> {
     let root = workspace::root();
     let mut folders = vec![root.join("src/dlib")];
@@ -122,7 +122,7 @@ fn seed_texts(corpus: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Each file, and each of its parts, with one byte changed.
+/// A change of one byte in each file and in each of its parts.
 fn seed_changes(corpus: &Path) -> Result<()> {
     for (file, part) in (0..3).flat_map(|file| (0..8).map(move |part| (file, part))) {
         fs::write(corpus.join(format!("change-{file}-{part}")), [file, part, 0x20, 0, 0xff])?;
@@ -130,7 +130,7 @@ fn seed_changes(corpus: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The types of the tests as gcc writes them; a byte says whose they are.
+/// The types of the tests as gcc writes them, after a byte for their kind.
 fn seed_types(corpus: &Path) -> Result<()> {
     let source = workspace::root().join("tests/support/types.c");
     let (object, types) = (corpus.with_extension("o"), corpus.with_extension("types"));

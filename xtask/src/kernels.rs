@@ -27,10 +27,10 @@ pub enum Name {
 }
 
 impl Name {
-    /// Those that a case is for, unless it says which.
+    /// The kernels that a case is for, unless it names some.
     pub const ALL: [Name; 3] = [Name::Stable, Name::Backports, Name::Sid];
 
-    /// Those that run the cases of the stable kernel.
+    /// The kernels that run the cases of the stable kernel.
     pub const EXTRA: [Name; 3] = [Name::Rt, Name::Debug, Name::Kcsan];
 
     /// The kernel whose cases this one runs.
@@ -38,7 +38,7 @@ impl Name {
         if Name::EXTRA.contains(&self) { Name::Stable } else { self }
     }
 
-    /// How many times the time that a thing takes on Debian's usual kernels it may take here.
+    /// The factor for time limits, compared with Debian's usual kernels.
     pub fn slowness(self) -> u32 {
         match self {
             Name::Stable | Name::Backports | Name::Sid => 1,
@@ -75,9 +75,9 @@ pub struct Kernel {
     pub vmlinux: Option<PathBuf>,
     /// lib/modules/RELEASE: the modules as shipped.
     pub modules: PathBuf,
-    /// What a module is built against: the folder for `make -C`.
+    /// The folder that a module is built against, for `make -C`.
     pub headers: Option<PathBuf>,
-    /// A folder with boot/, lib/modules/ and usr/lib/debug/, as `dtrace --sysroot` wants it.
+    /// A folder with boot/, lib/modules/ and usr/lib/debug/, as `dtrace --sysroot` expects it.
     pub sysroot: Option<PathBuf>,
     /// The root of a whole system in which its modules have to be built.
     pub build_root: Option<PathBuf>,
@@ -112,7 +112,7 @@ impl Kernel {
         }))
     }
 
-    /// Like [`Kernel::find`], for a kernel that setup has brought.
+    /// Like [`Kernel::find`], for a kernel that setup must have brought.
     pub fn need(name: Name) -> Result<Kernel> {
         Kernel::find(name)?.with_context(|| {
             format!("the {name} kernel is not there: run `cargo xtask setup --kernel {name}`")
@@ -148,7 +148,7 @@ impl Kernel {
     }
 }
 
-/// The name of the module in a file, where files write `-` for `_` at will.
+/// The name of the module in a file; file names use `-` for `_` at will.
 fn module_name(path: &str) -> Option<String> {
     let file = path.rsplit('/').next()?;
     Some(file.split_once(".ko")?.0.replace('-', "_"))
@@ -164,7 +164,7 @@ pub fn build_root(release: &str) -> Result<PathBuf> {
     Ok(cache::dir()?.join("roots").join(release))
 }
 
-/// Another distribution's kernel, brought in the environment.
+/// Another distribution's kernel, named in the environment.
 fn from_environment() -> Result<Kernel> {
     let var = |name: &str| -> Result<Option<PathBuf>> {
         let Some(value) = std::env::var_os(name).filter(|v| !v.is_empty()) else { return Ok(None) };
@@ -190,7 +190,7 @@ fn from_environment() -> Result<Kernel> {
     })
 }
 
-/// The release that a bzImage says it is (Documentation/arch/x86/boot.rst: kernel_version at 0x20e).
+/// The release that a bzImage names (Documentation/arch/x86/boot.rst: kernel_version at 0x20e).
 fn release_of(vmlinuz: &Path) -> Result<String> {
     let read = || -> std::io::Result<Option<String>> {
         let mut file = fs::File::open(vmlinuz)?;

@@ -11,9 +11,9 @@ use crate::kernels::{Kernel, Name};
 use crate::setup::{self, sid};
 use crate::{exec, workspace};
 
-/// The folder of the module that this is about.
+/// The folder of the product's module.
 const KINST: &str = "kmod";
-/// Modules that guests load beside it, each in a folder of its name.
+/// The folder of other modules that guests load, each in a folder of its name.
 const BESIDE: &str = "kmod/tests/vm";
 
 #[derive(clap::Args)]
@@ -26,7 +26,7 @@ pub struct Options {
     pub deny_warnings: bool,
 }
 
-/// What becomes of the compiler's warnings.
+/// The treatment of the compiler's warnings.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Warnings {
     Shown,
@@ -43,7 +43,7 @@ pub fn main(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Builds the module for this kernel unless it is up to date; None while the checkout has none.
+/// Builds the module for this kernel unless it is up to date; None if the checkout has none.
 pub fn build(kernel: &Kernel, warnings: Warnings) -> Result<Option<PathBuf>> {
     if !workspace::root().join(KINST).join("Kbuild").is_file() {
         return Ok(None);
@@ -66,7 +66,7 @@ fn build_module(kernel: &Kernel, folder: &str, name: &str, warnings: Warnings) -
     let _lock = lock(&folder)?;
     let (work, stamp) = (folder.join("src"), folder.join("stamp"));
     let built = work.join(name).with_extension("ko");
-    // A kernel that is built here can be built anew with another configuration.
+    // A kernel that is built here can be rebuilt with another configuration.
     let configured = fs::metadata(headers.join("include/config/auto.conf")).and_then(|m| m.modified()).ok();
     let key = format!("{}\n{configured:?}\n{}", headers.display(), fingerprint(&source)?);
     let done = fs::read_to_string(&stamp).unwrap_or_default();
@@ -112,7 +112,7 @@ fn make(kernel: &Kernel, headers: &Path, work: &Path, warnings: Warnings) -> Res
     let interesting = |l: &&str| !l.starts_with("make[") && !l.starts_with("make:") && !l.starts_with("  ");
     let warned = messages.lines().any(|l| l.to_ascii_lowercase().contains("warning:"));
     if warned || !out.status.success() {
-        // Paths of the copy mean nothing to who edits the checkout.
+        // Paths of the copy mean nothing to an editor of the checkout.
         let shown: Vec<_> = messages.lines().filter(interesting).collect();
         let prefix = format!("{}/", work.display());
         eprintln!("{}", shown.join("\n").replace(&prefix, "kmod/"));
@@ -138,7 +138,7 @@ fn fingerprint(source: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// The files below `source`, without what a build by hand leaves there.
+/// The files below `source`, without those that a build by hand leaves there.
 fn files(source: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::new()];
@@ -164,7 +164,7 @@ fn is_source(name: &str) -> bool {
     matches!(name, "Kbuild" | "Makefile") || matches!(extension, Some("c" | "h" | "S" | "lds" | "mk" | "inc"))
 }
 
-/// Makes the sources of `to` those of `from`, keeping what is built and the dates that make goes by.
+/// Makes the sources in `to` equal to those in `from`, keeping build products and the dates that make uses.
 fn mirror(from: &Path, to: &Path) -> Result<()> {
     let wanted = files(from)?;
     if to.is_dir() {

@@ -1,5 +1,5 @@
-//! `cargo xtask selftests`: the kernel's own tests of ftrace and livepatch, in a guest without probes and in one where many
-//! functions are probed. The results have to be the same.
+//! `cargo xtask selftests`: the kernel's own tests of ftrace and livepatch, in a guest without probes and in one where
+//! many functions are probed. The results must be the same.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub struct Options {
     pub probed: u32,
 }
 
-/// What the tests run that busybox has not, or not with the options that they use: programs of this machine.
+/// Programs of the tests that busybox lacks, or whose options it lacks: those of this machine.
 const PROGRAMS: [&str; 8] = ["bash", "comm", "diff", "dmesg", "mktemp", "modinfo", "modprobe", "sysctl"];
 
 const FILES: [&str; 3] =
@@ -69,7 +69,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
             println!("{what} the kernel is in trouble: {trouble}");
         }
     }
-    // What the tests themselves bring a kernel to say is not ours.
+    // Kernel messages that the tests cause by themselves are not ours.
     let well = same && !without.results.is_empty() && under.trouble.is_none_or(|_| without.trouble.is_some());
     Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -80,9 +80,9 @@ fn program(name: &str) -> Result<PathBuf> {
     found.with_context(|| format!("this machine has no {name}, which the tests run"))
 }
 
-/// What came of the tests.
+/// The results of the tests.
 struct Results {
-    /// By the name of the test.
+    /// The results by the names of the tests.
     results: BTreeMap<String, String>,
     trouble: Option<String>,
 }
@@ -114,7 +114,7 @@ fn parse(text: &str) -> BTreeMap<String, String> {
     pairs.map(|(result, name)| (name.trim().to_owned(), result.to_owned())).collect()
 }
 
-/// Passes results on as they come: a run takes long.
+/// Passes results on as they come: a run takes a long time.
 #[derive(Default)]
 struct Ear {
     out: Vec<u8>,

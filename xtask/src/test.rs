@@ -56,14 +56,15 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     Ok(all.end())
 }
 
-/// What went well and what did not, so far.
+/// The successes and failures so far.
 #[derive(Default)]
 struct Steps {
     tally: Tally,
     failures: Vec<String>,
 }
 
-/// Where tests write why they do not run: a line of what is missing, what brings it, and the test, with tabs between.
+/// The file in which tests write why they do not run: a line of what is missing, what brings it, and the test,
+/// separated by tabs.
 fn skipped() -> PathBuf {
     workspace::target().join("skipped")
 }
@@ -144,12 +145,12 @@ fn cargo(arguments: &[&str]) -> Result<()> {
 fn command(arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
-    // Tools that would ask or write snapshots behave on a machine that nobody sits at.
+    // Tools that would prompt or write snapshots behave as on a machine without a user.
     command.current_dir(workspace::root()).env("CI", "true").args(arguments);
     command
 }
 
-/// The kernels that were asked for have to be there.
+/// Runs the tests on the host. The requested kernels must be there.
 fn host_tests(kernels: &[Name]) -> Result<()> {
     let run = |arguments: &[&str]| {
         let mut command = command(arguments);

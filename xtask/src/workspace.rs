@@ -1,10 +1,10 @@
-//! Where the checkout and its build output are.
+//! The folders of the checkout and of its build output.
 
 use std::path::PathBuf;
 
 /// The root of the checkout: the folder above this crate.
 pub fn root() -> PathBuf {
-    // Cargo says where it runs this crate from: a binary may have been built for another checkout of a shared target.
+    // Cargo sets the crate's folder at run time: a binary may have been built for another checkout of a shared target.
     let running =
         std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).filter(|dir| dir.ends_with("xtask"));
     let here = running.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));

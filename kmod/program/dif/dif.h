@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * program/dif/dif.h: the DIF machine: its encoding, and the state of one that runs.
+ * program/dif/dif.h: the DIF machine: its encoding, and the state of a running one.
  */
 #ifndef _KINST_DIF_H
 #define _KINST_DIF_H
@@ -74,14 +74,14 @@ struct kinst_dif {
 	u64 yes; /* TEST: the result where the branch is taken; else 0 */
 };
 
-/* Short programs, which the verifier knows by their words and which run without the loop over them. */
+/* Short programs, which the verifier recognizes by their words, and which run without the interpreter's loop. */
 enum kinst_form {
 	KINST_FORM_ANY,
 	KINST_FORM_CONST, /* setx; ret */
 	KINST_FORM_TEST, /* a built-in scalar compared with a constant: pid == $target; cannot fault */
 };
 
-/* As a predicate: does it say no more than whether the branch is taken? */
+/* Whether, as a predicate, it says only whether the branch is taken. */
 static inline bool kinst_is_test(const struct kinst_dif *d)
 {
 	return d->form == KINST_FORM_TEST && d->yes;
@@ -89,7 +89,7 @@ static inline bool kinst_is_test(const struct kinst_dif *d)
 
 struct kinst_prog;
 
-/* What subroutine subr wants; max < min: it is not supported. */
+/* The arguments of a subroutine; max < min: it is not supported. */
 struct kinst_subr_args {
 	s8 min, max; /* arguments */
 	bool destructive;
@@ -112,8 +112,8 @@ struct kinst_tuple {
 };
 
 /*
- * One ECB (or a DIFO by itself) that runs on one CPU. Lives in preallocated
- * memory of the CPU, which the guard in kinst_fire() makes exclusive: nothing
+ * One ECB (or a DIFO by itself) that runs on one CPU. It is in preallocated
+ * memory of the CPU, and the guard in kinst_fire() makes it exclusive: nothing
  * here needs a lock.
  */
 struct kinst_ctx {
@@ -124,8 +124,8 @@ struct kinst_ctx {
 	struct kinst_hit *hit;
 	u32 probe; /* index in prog->probes */
 	u32 epid;
-	u32 action; /* that faulted, from 1; 0: the predicate */
-	u64 timestamp; /* of the firing, once somebody has asked for it: kinst_ctx_now(); else 0 */
+	u32 action; /* the one that faulted, from 1; 0: the predicate */
+	u64 timestamp; /* of the firing, once kinst_ctx_now() has read it; else 0 */
 	u32 cpu;
 
 	bool faulted;
@@ -134,11 +134,11 @@ struct kinst_ctx {
 	u64 fault_value;
 
 	u8 *scratch, *scratch_next, *scratch_end;
-	u64 strtok; /* where the next strtok(NULL, ...) goes on; 0: nowhere */
-	u64 strtok_limit; /* bytes of the string from there, of its strsize */
+	u64 strtok; /* where the next strtok(NULL, ...) continues; 0: nowhere */
+	u64 strtok_limit; /* bytes left of strsize from there */
 	u64 tracemem; /* bytes for the next TRACEMEM, if TRACEMEM_DYN gave them; else U64_MAX */
 	u32 spec; /* the speculation that the ECB's record goes to */
-	u32 fuel; /* steps left; a program of forward branches ends, but strings can make it long */
+	u32 fuel; /* steps left: branches go only forward, so a program ends, but strings can make it long */
 
 	u32 ntuple;
 	struct kinst_tuple tuple[DIF_NTUPLE];
@@ -146,8 +146,8 @@ struct kinst_ctx {
 };
 
 /*
- * The clock is read once a firing, and only if a program or a record wants to
- * know: its way through the kernel is longer than that of a count().
+ * The clock is read once a firing, and only if a program or a record needs it:
+ * reading it takes longer than a count().
  */
 static nokprobe_inline u64 kinst_ctx_now(struct kinst_ctx *c)
 {
@@ -157,23 +157,23 @@ static nokprobe_inline u64 kinst_ctx_now(struct kinst_ctx *c)
 }
 
 /*
- * What a run costs is counted in steps: an instruction is one, and so are eight bytes that are copied, compared or
- * cleared. What else takes its time has a price in them, paid as it happens; what can be told before it runs (the
- * ECB, its actions, records, keys and stacks) is worked out by the verifier, and paid at once.
+ * The cost of a run is counted in steps: an instruction is one, and so are eight bytes that are copied, compared or
+ * cleared. Other slow operations have a price in steps, paid as they happen; what is known before the run (the ECB,
+ * its actions, records, keys and stacks) is worked out by the verifier, and paid at once.
  */
-#define KINST_FUEL (1u << 20) /* steps of one ECB, but for what was paid at once; of a whole hit: KINST_HIT_FUEL */
+#define KINST_FUEL (1u << 20) /* steps of one ECB, besides those paid at once; of a whole hit: KINST_HIT_FUEL */
 #define KINST_ECB_STEPS 16
 #define KINST_FAULT_STEPS 16u
 #define KINST_ACTION_STEPS 8
 #define KINST_CALL_STEPS 8 /* a subroutine */
 #define KINST_LOAD_STEPS 8 /* a copy that may fault, whatever its length */
-#define KINST_FRAME_STEPS 64 /* a frame of a stack: of the kernel's, or one that user space has made */
-#define KINST_NODE_STEPS 4 /* what is looked at in a list, most of the time not in the cache: a hash's node, a task, a mount */
+#define KINST_FRAME_STEPS 64 /* a frame of a stack, the kernel's or one that user space made */
+#define KINST_NODE_STEPS 4 /* an item of a list, mostly not in the cache: a hash's node, a task, a mount */
 
 u64 kinst_dif_run(struct kinst_ctx *c, const struct kinst_dif *d);
-bool kinst_dif_taken(u32 op, u64 a, u64 b); /* is the branch, after cmp a, b? */
+bool kinst_dif_taken(u32 op, u64 a, u64 b); /* whether the branch op is taken after cmp a, b */
 
-/* Of KINST_FORM_TEST: is its branch taken? Needs nothing of c but the hit and the probe. */
+/* For KINST_FORM_TEST: whether its branch is taken. Needs nothing of c but the hit and the probe. */
 static nokprobe_inline bool kinst_dif_test(struct kinst_ctx *c, const struct kinst_dif *d)
 {
 	u64 value = kinst_env_var(c, d->var);
@@ -196,7 +196,7 @@ static inline void kinst_fault(struct kinst_ctx *c, u32 fault, u64 value)
 }
 
 /*
- * Takes steps from the fuel; false, and a fault, when there was not enough. What is done before it is paid for has
+ * Takes steps from the fuel; returns false, and faults, if there are not enough. Work that is paid for afterwards has
  * bounds of its own: at most the instructions of a DIFO, or the frames of a stack.
  */
 static inline bool kinst_burn(struct kinst_ctx *c, u64 steps)
@@ -211,8 +211,8 @@ static inline bool kinst_burn(struct kinst_ctx *c, u64 steps)
 }
 
 /*
- * A hash of whole words, at least one. Who does not know the seed cannot tell which keys have the same: each word is
- * multiplied by what came of the seed, and both halves of the product count.
+ * A hash of whole words, at least one. Without the seed, collisions cannot be predicted: each word is
+ * multiplied by a value derived from the seed, and both halves of the product count.
  */
 static nokprobe_inline u64 kinst_hash(u64 seed, const void *key, u64 len)
 {
@@ -227,7 +227,7 @@ static nokprobe_inline u64 kinst_hash(u64 seed, const void *key, u64 len)
 	return h ^ h >> 32;
 }
 
-/* ---- memory, as programs may touch it (program/dif/mem.c) ---- */
+/* ---- access to memory by programs (program/dif/mem.c) ---- */
 
 /* n bytes of scratch memory, 8-aligned, not cleared; NULL and a NOSCRATCH fault if there is no room. */
 void *kinst_scratch(struct kinst_ctx *c, u64 n);
@@ -235,7 +235,7 @@ void *kinst_scratch(struct kinst_ctx *c, u64 n);
 /* A new string of n bytes in scratch memory, cut at strsize; its address, or 0 and a fault. */
 u64 kinst_new_string(struct kinst_ctx *c, const char *s, u64 n);
 
-/* Reads n bytes; on a fault false, and c has it. */
+/* Reads n bytes; on a fault returns false, and c records it. */
 bool kinst_load(struct kinst_ctx *c, void *dst, u64 addr, u64 n, bool user);
 
 /*
@@ -250,7 +250,7 @@ u64 kinst_strnlen(struct kinst_ctx *c, u64 addr, u64 limit);
 /* memcmp()-like order of two strings, of which at most limit bytes count; NULL comes first. */
 int kinst_strcmp(struct kinst_ctx *c, u64 a, u64 b, u64 limit);
 
-/* Writes n bytes to where a program may write: its scratch and its variables; else BADADDR. */
+/* Writes n bytes where a program may write, its scratch memory and its variables; elsewhere a BADADDR fault. */
 bool kinst_store(struct kinst_ctx *c, u64 addr, const void *src, u64 n);
 bool kinst_storable(struct kinst_ctx *c, u64 addr, u64 n);
 

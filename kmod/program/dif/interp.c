@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/dif/interp.c: runs a verified DIFO.
+ * program/dif/interp.c: the interpreter of verified DIFOs.
  *
  * Registers, indices and branch targets need no checks here: program/dif/verify.c made
  * them. Shift counts count modulo 64; INT64_MIN / -1 wraps to INT64_MIN.
@@ -10,7 +10,7 @@
 #include "context.h"
 #include "program/session.h"
 
-/* n is the signed order, what hardware's N and V say together: every signed branch asks for N^V. */
+/* n is the signed order, N^V of a processor's flags: every signed branch tests that. */
 struct flags {
 	bool n, z, c;
 };
@@ -85,7 +85,7 @@ static nokprobe_inline bool taken(u32 op, struct flags f)
 
 /*
  * The seven loads of a family, in the order of their opcodes: sb sh sw ub uh uw x.
- * Of any address: members of packed structures are not aligned.
+ * Any address will do: members of packed structures are not aligned.
  */
 static __at_hit u64 load(struct kinst_ctx *c, u32 nth, u64 addr, bool user)
 {
@@ -140,7 +140,7 @@ static __at_hit void push(struct kinst_ctx *c, u32 w)
 	}
 	if (DIF_OP(w) == OP_PUSHTR) {
 		size = c->regs[DIF_R2(w)];
-		if (DIF_R1(w)) { /* a string: as much as there is of it, with the NUL */
+		if (DIF_R1(w)) { /* a string: up to its NUL, included */
 			u64 limit = size ? min_t(u64, size, c->prog->strsize) : c->prog->strsize;
 
 			size = min(kinst_strnlen(c, value, limit), limit - 1) + 1;
@@ -156,7 +156,7 @@ static __at_hit u64 array(struct kinst_ctx *c, u32 id, u64 i)
 }
 NOKPROBE_SYMBOL(array);
 
-/* Variables, subroutines, memory: what is not arithmetic. */
+/* Everything but arithmetic: variables, subroutines, memory. */
 static __at_hit void step(struct kinst_ctx *c, const struct kinst_dif *d, u32 w)
 {
 	u32 op = DIF_OP(w), id = DIF_INDEX(w);
@@ -239,7 +239,7 @@ static nokprobe_inline struct flags compare(u64 a, u64 b)
 	return (struct flags){ .n = (s64)a < (s64)b, .z = a == b, .c = a < b };
 }
 
-/* Pays for the instructions up to the one at pc, less those that were jumped over: here a program ends. */
+/* Ends a program: pays for the instructions up to the one at pc, less those that were jumped over. */
 static nokprobe_inline void end(struct kinst_ctx *c, u32 pc, u32 skipped)
 {
 	kinst_burn(c, pc + 1 - skipped);
@@ -318,6 +318,6 @@ __at_hit u64 kinst_dif_run(struct kinst_ctx *c, const struct kinst_dif *d)
 		return d->value;
 	if (d->form == KINST_FORM_TEST && kinst_burn(c, d->ninsns))
 		return kinst_dif_test(c, d) ? d->yes : 0;
-	return interpret(c, d); /* which says where it faults, if there is too little fuel */
+	return interpret(c, d); /* reports where it faults, if there is too little fuel */
 }
 NOKPROBE_SYMBOL(kinst_dif_run);

@@ -3,7 +3,7 @@
  * program/dif/json.c: json(): one value out of a JSON text.
  *
  * The text is walked once, without recursion: what the path does not lead into is skipped.
- * The text need not be valid where it is not looked at; where it makes no sense there is no value.
+ * It need not be valid where it is not examined; where it makes no sense, there is no value.
  *
  * Context: probe; in the guard, interrupts off. All strings here end with NUL.
  */
@@ -19,7 +19,7 @@ static nokprobe_inline const char *skip_blanks(const char *s)
 	return s;
 }
 
-/* Behind the string that begins at s, with its quote; NULL if it does not end. */
+/* Returns the end of the string that begins at s, after its quote; NULL if it does not end. */
 static __at_hit const char *skip_string(const char *s)
 {
 	for (s++; *s && *s != '"'; s++)
@@ -29,14 +29,14 @@ static __at_hit const char *skip_string(const char *s)
 }
 NOKPROBE_SYMBOL(skip_string);
 
-/* Of a number, true, false or null. */
+/* Whether ch may be part of a number, true, false or null. */
 static nokprobe_inline bool in_word(char ch)
 {
 	return (ch >= '0' && ch <= '9') || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '-' ||
 	       ch == '+' || ch == '.';
 }
 
-/* Behind the value that begins at s; NULL if there is none, or it does not end. */
+/* Returns the end of the value that begins at s; NULL if there is none, or it does not end. */
 static __at_hit const char *skip_value(const char *s)
 {
 	const char *start = s;
@@ -66,7 +66,7 @@ static __at_hit const char *skip_value(const char *s)
 }
 NOKPROBE_SYMBOL(skip_value);
 
-/* From behind a value to the next one of its object or array; NULL if there is no next one. */
+/* The value after the one at s, in the same object or array; NULL if there is none. */
 static __at_hit const char *next_value(const char *s)
 {
 	s = skip_value(s);
@@ -97,7 +97,7 @@ static __at_hit const char *in_object(const char *s, const char *key, u64 n)
 }
 NOKPROBE_SYMBOL(in_object);
 
-/* The element that the n digits say, of the array whose first one is at s. */
+/* The element with the index that the n digits spell, in the array whose first element is at s. */
 static __at_hit const char *in_array(const char *s, const char *digits, u64 n)
 {
 	u64 index = 0, i;

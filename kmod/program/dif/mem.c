@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/dif/mem.c: memory as programs may touch it.
+ * program/dif/mem.c: access to memory on behalf of programs.
  *
- * Reads go through the no-fault copies, whatever the address; writes only to
+ * Reads go through the no-fault copies, whatever the address; writes go only to
  * the program's scratch memory and to its variables.
  *
  * Context: probe; in the guard.
@@ -10,7 +10,7 @@
 #include "context.h"
 #include "program/session.h"
 
-/* Strings are fetched in pieces that stay within an aligned block, so that none reaches into a page the string does not. */
+/* Strings are fetched in pieces within an aligned block, so that none reaches into a page that the string does not. */
 #define PIECE KINST_PIECE
 
 __at_hit void *kinst_scratch(struct kinst_ctx *c, u64 n)

@@ -11,7 +11,7 @@
 #include "context.h"
 #include "program/session.h"
 
-/* Fetches string argument i to the CPU's buffer for it; its length, or -1 and a fault. */
+/* Fetches string argument i to the CPU's buffer for it. Returns its length, or -1 and a fault. */
 static __at_hit s64 fetch(struct kinst_ctx *c, u32 i, char **s)
 {
 	u64 len;
@@ -66,8 +66,8 @@ static __at_hit u64 find_char(struct kinst_ctx *c, bool last)
 NOKPROBE_SYMBOL(find_char);
 
 /*
- * The first i of from, from + step, .. that is not end where t is in s; -1: none.
- * Each place costs what is compared.
+ * The first i of from, from + step, .. up to but not including end at which t is in s; -1: none.
+ * Each position costs what is compared.
  */
 static __at_hit s64 search(struct kinst_ctx *c, const char *s, s64 n, const char *t, s64 nt, s64 from, s64 end, s64 step)
 {
@@ -84,8 +84,8 @@ static __at_hit s64 search(struct kinst_ctx *c, const char *s, s64 n, const char
 NOKPROBE_SYMBOL(search);
 
 /*
- * strstr, index, rindex. index and rindex take a start, with Perl's rules:
- * index starts at 0 when it is negative, rindex at the end when it is beyond,
+ * strstr, index, rindex. index and rindex take a start, with Perl's rules: for
+ * index a negative one means 0, for rindex one beyond the end means the end,
  * and an empty t is found where one would not expect it.
  */
 static __at_hit s64 find_str(struct kinst_ctx *c, u32 subr)
@@ -136,7 +136,7 @@ static __at_hit u64 substr(struct kinst_ctx *c)
 }
 NOKPROBE_SYMBOL(substr);
 
-/* The separators of this call; the place in the string is kept for the next. */
+/* Each call has its own separators; the position in the string is kept for the next. */
 static __at_hit u64 str_tok(struct kinst_ctx *c)
 {
 	u64 addr = c->tuple[0].value ?: c->strtok, limit = c->tuple[0].value ? c->prog->strsize : c->strtok_limit;
@@ -145,7 +145,7 @@ static __at_hit u64 str_tok(struct kinst_ctx *c)
 	s64 n, nt, i, start;
 
 	if (!addr)
-		return 0; /* the string was used up, or there has been none */
+		return 0; /* the string is used up, or there was none */
 	nt = fetch(c, 1, &t);
 	if (nt < 0)
 		return 0;
@@ -173,7 +173,7 @@ NOKPROBE_SYMBOL(str_tok);
 
 /* ---- paths ---- */
 
-/* As basename(3) and dirname(3) have it: "" gives ".", slashes alone give "/". */
+/* As in basename(3) and dirname(3): "" gives ".", slashes alone give "/". */
 static __at_hit u64 split_path(struct kinst_ctx *c, bool dir)
 {
 	char *s;
@@ -199,18 +199,17 @@ static __at_hit u64 split_path(struct kinst_ctx *c, bool dir)
 }
 NOKPROBE_SYMBOL(split_path);
 
-/*
- * Drops empty components and ".", and with ".." the component before; at the
- * very end an empty one and "." stay as they are. Works in place: the result
- * is never ahead of what is read.
- */
-/* Is .. the last component of the j bytes at s? */
+/* Whether .. is the last component of the j bytes at s. */
 static nokprobe_inline bool ends_in_parent(const char *s, s64 j)
 {
 	return j >= 2 && s[j - 1] == '.' && s[j - 2] == '.' && (j == 2 || s[j - 3] == '/');
 }
 
-/* What is left of a relative path stays relative. */
+/*
+ * Drops empty components and ".", and with ".." the component before; at the
+ * very end an empty one and "." stay as they are. What is left of a relative path
+ * stays relative. Works in place: the result never overtakes the reading.
+ */
 static __at_hit u64 cleanpath(struct kinst_ctx *c)
 {
 	char *s;
@@ -256,7 +255,7 @@ static __at_hit bool bad_base(struct kinst_ctx *c, s64 base)
 }
 NOKPROBE_SYMBOL(bad_base);
 
-/* Base 10 is signed; base 8 has a 0 before it, base 16 a 0x. */
+/* Base 10 is signed; base 8 has the prefix 0, base 16 the prefix 0x. */
 static __at_hit u64 lltostr(struct kinst_ctx *c)
 {
 	s64 v = c->tuple[0].value, base = c->ntuple > 1 ? (s64)(s32)c->tuple[1].value : 10;

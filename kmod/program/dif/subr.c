@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/dif/subr.c: the subroutines of DIF: their table, and those that are not
+ * program/dif/subr.c: the subroutines of DIF: their table, and those that are neither
  * about strings (program/dif/str.c) nor about the system (program/env.h).
  *
- * Arguments are on the tuple stack. With fewer than the least a call is an ILLOP fault.
+ * Arguments are on the tuple stack. A call with too few of them is an ILLOP fault.
  *
  * Context: probe; in the guard, interrupts off.
  */
@@ -11,12 +11,12 @@
 #include "program/session.h"
 
 #define MEMSTR_MAX 4096
-#define NTOA_MAX 48 /* an IPv6 address in text, and some */
+#define NTOA_MAX 48 /* an IPv6 address in text, and some more */
 
 #define ARGS(min, max) { min, max, false }
 #define REFUSED { 0, -1, false }
 
-/* What is not said here takes no arguments, and is refused below. */
+/* A subroutine that is not listed takes no arguments, and is refused below. */
 static const struct kinst_subr_args table[SUBR_MAX] = {
 	[SUBR_RAND] = ARGS(0, 0),
 	[SUBR_MUTEX_OWNED] = ARGS(1, 1),
@@ -102,7 +102,7 @@ static __at_hit u64 copyin(struct kinst_ctx *c, u64 addr, u64 n)
 }
 NOKPROBE_SYMBOL(copyin);
 
-/* bcopy and copyinto: to where a program may write. */
+/* bcopy and copyinto: copies to where a program may write. */
 static __at_hit void copy_to_own(struct kinst_ctx *c, u64 src, u64 dst, u64 n, bool user)
 {
 	if (!kinst_storable(c, dst, n))

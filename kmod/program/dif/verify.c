@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * program/dif/verify.c: what a DIFO must be before it may run in any context.
+ * program/dif/verify.c: the checks that a DIFO passes before it may run in any context.
  *
  * Branches go strictly forward and the last instruction is a ret, so every
  * program ends. Registers, indices and variables are in range, so that the
@@ -58,7 +58,7 @@ static bool builtin_scalar(u32 id)
 	return (id >= VAR_CURTHREAD && id <= VAR_EXECARGS) || id == VAR_CPU;
 }
 
-/* Scope and kind that a variable instruction is about. */
+/* The scope and kind of the variable that an instruction refers to. */
 static void variable_of(u32 op, u32 *scope, bool *array)
 {
 	*array = op == OP_LDGAA || op == OP_STGAA || op == OP_LDTAA || op == OP_STTAA;
@@ -90,7 +90,7 @@ static u32 check_call(const struct kinst_prog *p, u32 w)
 	return KINST_V_OK;
 }
 
-/* One word at pc; KINST_V_OK or the refusal. */
+/* Checks the word at pc. Returns KINST_V_OK or the reason to refuse it. */
 static u32 check_insn(const struct kinst_prog *p, const struct kinst_difo *d, u32 w, u32 pc)
 {
 	u32 r1 = DIF_R1(w), r2 = DIF_R2(w), rd = DIF_RD(w), shape = shapes[DIF_OP(w)];
@@ -153,7 +153,7 @@ static bool bad_rtype(const struct kinst_dtype *t)
 
 /* ---- what is known of a program before it runs ---- */
 
-/* The commonest: setx i, rd; ret rd. */
+/* The most common form: setx i, rd; ret rd. */
 static void find_constant(struct kinst_dif *dif)
 {
 	const u32 *w = dif->insn;
@@ -166,7 +166,7 @@ static void find_constant(struct kinst_dif *dif)
 	}
 }
 
-/* Of those that neither fault nor cost more than an instruction. */
+/* Whether a variable neither faults nor costs more than an instruction. */
 static bool is_plain(u32 id)
 {
 	switch (id) {
@@ -188,7 +188,7 @@ static bool is_plain(u32 id)
 #define TEST_INSNS 9
 
 /*
- * The commonest predicate, as pid == $target is compiled:
+ * The most common predicate, as pid == $target is compiled:
  *
  *   0 ldgs VAR, a   1 setx N, b   2 cmp a, b    3 branch 6
  *   4 mov %r0, d    5 ba 7        6 setx YES, d   7 nop   8 ret d
@@ -217,7 +217,7 @@ static void find_test(struct kinst_dif *dif)
 	dif->yes = dif->ints[DIF_INDEX(w[6])];
 }
 
-/* The registers that an instruction reads, and the one that it writes, a bit each. %r0 is 0 for ever, and none of them. */
+/* The registers that an instruction reads, and the one that it writes, a bit each. %r0, always 0, is not among them. */
 static void registers_of(u32 w, u32 *reads, u32 *writes)
 {
 	u32 r1 = 1u << DIF_R1(w) % DIF_NREGS, r2 = 1u << DIF_R2(w) % DIF_NREGS, rd = 1u << DIF_RD(w) % DIF_NREGS;
@@ -268,7 +268,7 @@ static void registers_of(u32 w, u32 *reads, u32 *writes)
 	*writes &= ~1u;
 }
 
-/* Registers that may be read before they are written. What is written behind a branch may not have been. */
+/* Registers that may be read before they are written. A write after a branch may not have happened. */
 static u8 find_unset(const struct kinst_dif *dif)
 {
 	u32 pc, reads, writes, set = 0, unset = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * costs.c: whatever a program does, a hit ends when its fuel does, and says so; in the guest.
+ * costs.c: a test that a hit ends when its fuel does, with a fault, whatever its programs do; in the guest.
  *
- * One way after the other to make a hit long: each has to end in a fault of the ECB that found no fuel. How long
- * interrupts were off is on stderr (BEGIN's hit is in GO; the others' are system calls): a look at it is what
- * docs/SECURITY.md says, here it is not asserted. Prints "ok NAME" or "FAILED NAME: why", exits with the number of failures.
+ * It tries one way after the other to make a hit long: each must end in a fault of the ECB that found no fuel. How
+ * long interrupts were off is on stderr (BEGIN's hit is in GO; the others are in system calls): docs/SECURITY.md has
+ * such figures, nothing is asserted here. Prints "ok NAME" or "FAILED NAME: why", exits with the number of failures.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -47,7 +47,7 @@ static uint64_t errors_of(struct session *s)
 	return errors;
 }
 
-/* Faults other than that of fuel that is used up, -1; else how many of those. */
+/* The number of faults for lack of fuel; -1 if there are others. */
 static long faults_in(struct session *s)
 {
 	const struct kinst_rec *r;
@@ -63,7 +63,7 @@ static long faults_in(struct session *s)
 	return faults;
 }
 
-/* The clause for ECBS of BEGIN: GO has to come back, with a fault. */
+/* Runs the clause in so many ECBs of BEGIN: GO must return, with a fault. */
 static int ends(struct ib *b, const char *name, uint32_t clause, uint32_t ecbs)
 {
 	uint32_t begin = ib_probe(b, KINST_P_BEGIN, "BEGIN");
@@ -129,7 +129,7 @@ static int test_keys(void)
 	return ends(&b, "@[stack(1024)]", ib_clause(&b, KINST_NONE, 0), ECBS);
 }
 
-/* Each of n ECBs has a DIFO of so many times the word. */
+/* Runs many ECBs with a DIFO that repeats the word. */
 static int repeat(const char *name, uint32_t first, uint32_t word, uint64_t value)
 {
 	static uint32_t w[60002];
@@ -172,7 +172,7 @@ static int test_lltostr(void)
 	return repeat("lltostr", I_PUSHV(1), I_CALL(30, 2), (uint64_t)-1);
 }
 
-/* A stack of our own making, as deep as is looked at. */
+/* A made-up stack, as deep as the module looks. */
 static int test_ustackdepth(void)
 {
 	static struct frame { void *next, *ret; } frames[600];
@@ -208,7 +208,7 @@ static int test_ustackdepth(void)
 	return 0;
 }
 
-/* Of a process with many ancestors. */
+/* Runs in a process with n more ancestors. */
 static int generations(int n)
 {
 	int status;
@@ -296,7 +296,7 @@ static int speculate(uint64_t bufsize, int room)
 	}
 	if (seen + drops != RECORDS || (room ? drops : !drops) || !seen)
 		FAIL("%lu records, %lu drops, %lu at once", seen, drops, at_once);
-	/* It can be had again. */
+	/* The speculation can be used again. */
 	CHECK(!ioctl(s.fd, KINST_IOC_STOP));
 	close_session(&s);
 	return 0;
@@ -344,7 +344,7 @@ static int test_crowd(void)
 	start = now();
 	syscall(SYS_getppid);
 	fprintf(stderr, "# %d probes of %d sessions at a place: %.1f ms\n", PROBES, SESSIONS, now() - start);
-	/* The first have run, as far as the fuel went; all others have been told. */
+	/* The first have run, as far as the fuel went; all others got a fault. */
 	for (i = 0; i < SESSIONS; i++) {
 		CHECK(!get_status(&s[i], &st) && st.hits >= PROBES);
 		if (i ? i > SESSIONS / 2 && errors_of(&s[i]) < PROBES : errors_of(&s[i]))
@@ -355,7 +355,7 @@ static int test_crowd(void)
 	return 0;
 }
 
-/* costs [NAME]: one of them, or all. */
+/* costs [NAME]: runs one of the tests, or all. */
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {

@@ -5,9 +5,9 @@
  *   crowd overlap N      a session counts N calls exactly while others come to the same instructions and go
  *   crowd toggle SECS    hundreds of probes on hot functions are armed and disarmed while they are run
  *   crowd kill N         processes that open, load and close are killed at random moments
- *   crowd cycles N       open, load, go, stop, close; what memory is left behind
+ *   crowd cycles N       open, load, go, stop, close; the memory that is left over
  *   crowd place          how many probes a session may have at one instruction
- *   crowd aggs           counts calls by aggregation until it is told to end by a signal; prints "CPU COUNT"
+ *   crowd aggs           counts calls by aggregation until a signal ends it; prints "CPU COUNT"
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -43,7 +43,7 @@ static void other_program(struct ib *b, uint32_t which)
 {
 	ib_init(b);
 	switch (which % 4) {
-	case 0: /* records, that nobody takes */
+	case 0: /* records that are never consumed */
 		ib_act(b, KINST_ACT_DIFEXPR, ib_var_difo(b, 0x101, T_INT(8)), 0);
 		ib_act(b, KINST_ACT_STACK, KINST_NONE, 5);
 		break;
@@ -65,7 +65,7 @@ static void other_program(struct ib *b, uint32_t which)
 static volatile int done;
 static volatile long comings;
 
-/* Processes, so that one's trouble is not the other's: opens, loads, goes and closes until it is killed. */
+/* A process of its own, so that trouble stays there: opens, loads, goes and closes until it is killed. */
 static void come_and_go(uint32_t seed)
 {
 	struct session s;
@@ -211,7 +211,7 @@ static int slabs(struct slab *to, int room)
 	char line[512];
 	int n = 0;
 
-	/* Without this, what a CPU keeps at hand counts as taken. */
+	/* Without this, what a CPU keeps cached counts as taken. */
 	CHECK(!system("for f in /sys/kernel/slab/*/shrink; do echo 1 >$f; done"));
 	while (f && n < room && fgets(line, sizeof(line), f))
 		if (sscanf(line, "%63s %ld", to[n].name, &to[n].objects) == 2 && strncmp(line, "#", 1))
@@ -221,7 +221,7 @@ static int slabs(struct slab *to, int room)
 	return n;
 }
 
-/* Areas of vmalloc that the module has asked for. */
+/* The number of vmalloc areas that the module has allocated. */
 static long areas(void)
 {
 	FILE *f = fopen("/proc/vmallocinfo", "r");
@@ -264,7 +264,7 @@ static int cycle(void)
 	return 0;
 }
 
-/* How many slabs have so many objects more than before. */
+/* The number of slabs with at least so many objects more than before. */
 static long grown(const struct slab *before, const struct slab *after, int count, long objects, int say)
 {
 	long k, bad = 0;
@@ -303,7 +303,7 @@ static int many_cycles(long n)
 	return bad ? -1 : 0;
 }
 
-/* What SLUB has at hand makes a slab seem up to some 260 objects larger or smaller: n is to be more than 520. */
+/* SLUB's caches make a slab seem up to some 260 objects larger or smaller: n must be more than 520. */
 static int cycles(long n)
 {
 	static struct slab before[512], after[512];
@@ -317,7 +317,7 @@ static int cycles(long n)
 	areas_before = areas();
 	if (many_cycles(n))
 		return -1;
-	/* What the last ones had is freed when every task has been through the scheduler, and RCU's own queue 5 s later. */
+	/* The last ones are freed once every task has been through the scheduler, RCU's own queue 5 s later. */
 	for (i = 0; i < 10; i++) {
 		sleep(2);
 		CHECK(slabs(after, 512) == count && count > 50);

@@ -85,7 +85,7 @@ static inline void close_session(struct session *s)
 	close(s->fd);
 }
 
-/* The next record of any CPU, consumed by the call after it; NULL: none. */
+/* The next record of any CPU, consumed by the next call; NULL: none. */
 static inline const struct kinst_rec *next_record(struct session *s)
 {
 	static uint64_t taken[MAX_CPUS];
@@ -114,7 +114,7 @@ static inline int get_status(struct session *s, struct kinst_status *st)
 	return ioctl(s->fd, KINST_IOC_STATUS, st);
 }
 
-/* Takes the aggregations of all CPUs into buf; the bytes. */
+/* Moves the aggregations of all CPUs to buf; returns the number of bytes. */
 static inline int64_t snap(struct session *s, char *buf, uint32_t room)
 {
 	uint32_t cpu, used = 0;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * hammer.c: hammers /dev/dtrace/kinst with what is almost right, in the guest.
+ * hammer.c: a stress test of /dev/dtrace/kinst with input that is almost right, in the guest.
  *
  *   hammer SECONDS [SEED [WORKERS [THREADS]]]
  *       WORKERS processes of THREADS threads each; one of them is killed now and then, and its successor
- *       goes on with the next seed. The seeds are printed: with one worker and one thread a run can be repeated.
+ *       continues with the next seed. The seeds are printed: with one worker and one thread a run can be repeated.
  *
- * Images that are good, and images with bytes flipped, tables moved and words replaced by edges; every ioctl
- * with arguments that make no sense; sessions that several threads share and that are closed under them; all
- * that can be done to a mapping. The kernel is the judge. Here it is counted that much of it was reached, and
- * how long the slowest call of each kind took.
+ * Images that are good, and images with bytes flipped, tables moved and words replaced by boundary values; every
+ * ioctl with arguments that make no sense; sessions that several threads share and that are closed under them; all
+ * that can be done to a mapping. The kernel is the judge. This program counts how much of it was reached, and how
+ * long the slowest call of each kind took.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -60,7 +60,7 @@ static uint32_t rnd(uint32_t n)
 	return (uint32_t)(state >> 33) % n;
 }
 
-/* A number near an edge, or anything. */
+/* A number near a boundary, or any number. */
 static uint64_t odd(void)
 {
 	static const uint64_t edges[] = {
@@ -122,7 +122,7 @@ static void find_places(int fd)
 
 #define OP_ANY 41
 
-/* A DIFO of straight code over all kinds of operands; what it computes says nothing. */
+/* A DIFO of straight code over all kinds of operands; its result means nothing. */
 static uint32_t any_difo(struct ib *b, uint32_t size)
 {
 	static const uint8_t two[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 46 };
@@ -268,7 +268,7 @@ static void spoil(uint8_t *bytes, uint32_t len)
 		case 1: /* an option */
 			memcpy(bytes + offsetof(struct kinst_image, bufsize) + 4 * rnd(14), &value, 4);
 			break;
-		case 2: /* a word for another one of the image */
+		case 2: /* a word becomes another one of the image */
 			memcpy(bytes + rnd(len / 4) * 4, bytes + rnd(len / 4) * 4, 4);
 			break;
 		case 3:
@@ -281,7 +281,7 @@ static void spoil(uint8_t *bytes, uint32_t len)
 			bytes[rnd(len)] ^= 1 << rnd(8);
 		}
 	}
-	/* panic() is no finding. */
+	/* panic() would not be a finding. */
 	h->flags &= ~KINST_IMAGE_DESTRUCTIVE;
 }
 
@@ -484,7 +484,7 @@ static void map(int fd)
 
 static int slots[SLOTS];
 
-/* What files can do besides; most of it is refused. */
+/* Other operations on a file; most of them are refused. */
 static void generic(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = rnd(0x8000) };
@@ -511,7 +511,7 @@ static void generic(int fd)
 	}
 }
 
-/* What fires the probes. */
+/* Makes the probes fire. */
 static void work(void)
 {
 	int fd[2], i, zero = open("/dev/zero", O_RDONLY);
@@ -541,7 +541,7 @@ static void work(void)
 	}
 }
 
-/* Under whoever uses it. */
+/* Closes a file that other threads may be using. */
 static void shut(int *slot, int fd)
 {
 	if (__atomic_compare_exchange_n(slot, &fd, -1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -565,7 +565,7 @@ static void step(void)
 	}
 	switch (rnd(16)) {
 	case 0: case 1: case 2:
-		/* A session that is loaded takes no other image. */
+		/* A loaded session takes no other image. */
 		if (load(fd) && errno == EBUSY && rnd(2))
 			shut(slot, fd);
 		break;

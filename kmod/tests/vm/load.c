@@ -5,7 +5,7 @@
  *   load getppid N     N system calls
  *   load read N        N reads of 64 bytes of /dev/zero
  *   load fault N       N rounds of user copies that fault: pages that come on
- *                      demand, pages that are not there, and addresses that never were
+ *                      demand, pages that are not mapped, and invalid addresses
  *   load fork N        N processes that come and go
  *   load lap N         N system calls; prints the nanoseconds of one
  */
@@ -47,7 +47,7 @@ static void one_fault(int fd[2], int zero, long i)
 
 	munmap(m + 4096, 4096);
 	memset(buf, (int)i, sizeof(buf));
-	/* the page comes while the kernel copies */
+	/* the page is faulted in while the kernel copies */
 	expect(write(fd[1], buf, 3000) == 3000);
 	r = read(fd[0], m + 100, 3000);
 	expect(r == 3000 && m[100] == (char)i && m[3099] == (char)i && !m[3100] && !m[99]);
@@ -60,7 +60,7 @@ static void one_fault(int fd[2], int zero, long i)
 	/* zeros up to the hole, and no further */
 	memset(m, 1, 4096);
 	expect(read(zero, m + 4096 - 1000, 3000) == 1000 && m[4096 - 1001] == 1 && !m[4096 - 1000] && !m[4095]);
-	/* never mapped, and not even an address */
+	/* never mapped, and not even a valid address */
 	expect(read(zero, wild, 100) == -1 && errno == EFAULT);
 	expect(write(fd[1], wild, 100) == -1 && errno == EFAULT);
 	expect(syscall(SYS_uname, (char *)16) == -1 && errno == EFAULT);

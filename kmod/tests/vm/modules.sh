@@ -1,7 +1,7 @@
 #!/bin/sh
-# modules.sh SECONDS: makes modules work, and checks that they do it right: file systems on loop devices, one over the
-# other, and packets between two network namespaces, over a bridge. One round, and more until the time is up. Prints
-# "rounds N", or what was wrong.
+# modules.sh SECONDS: a workload for modules, with checks: file systems on loop devices, one over the other, and packets
+# between two network namespaces, over a bridge. One round, and more until the time is up. Prints "rounds N", or what
+# was wrong.
 end=$(($(date +%s) + ${1%.*}))
 dir=$(mktemp -d /tmp/modules.XXXXXX)
 mount -t tmpfs modules $dir && cd $dir || exit 1
@@ -12,7 +12,7 @@ fail() {
 	exit 1
 }
 
-# What is written to a file system is there when it is mounted again.
+# What is written to a file system is still there when it is mounted again.
 file_system() {
 	truncate -s 8M image
 	$2 image >made 2>&1 || fail "$2: $(cat made)"

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pairs.c: kprobes beside our probes, drawn over the whole kernel, in the guest.
+ * pairs.c: kprobes next to our probes, at random places of the whole kernel, in the guest.
  *
  *   pairs N [SEED [modules]]
  *
- * A pair is a place of ours and a kprobe that the kernel takes, or makes a jump
- * of, only because it cannot see what stood at our place:
+ * A pair is a place of ours and a kprobe that the kernel accepts, or turns into
+ * a jump, only because it cannot see the original bytes at our place:
  *
  *   branch   ours hides a branch to T, and the kprobe's five bytes cover T
  *   before   the kprobe's five bytes cover our place
- *   middle   the kprobe is inside the instruction that ours hides the length of
+ *   middle   the kprobe is inside the instruction whose length ours hides
  *
  *   pairs race ROUNDS [SEED]
  *
  * arms very many places, pairs among them, while another process registers the
- * pairs' kprobes: some of these are on their way in when ours are armed.
+ * pairs' kprobes: some of these are being registered when ours are armed.
  *
- * Half of the batches arm our places first, half register the kprobes first, and
- * a second one at the same address when ours are armed. Of ours some are edges,
+ * Half of the batches arm our places first; half register the kprobes first, and
+ * a second one at the same address once ours are armed. Of ours some are edges,
  * some breakpoints only. A pair is bad when the kernel has a kprobe in the middle
  * of an instruction, or a jump over the target of a branch or over our place; the
  * load that runs then would execute half of an instruction.
@@ -63,7 +63,7 @@ static uint64_t draw(uint64_t below)
 
 /* ---- pairs ---- */
 
-/* Of a direct jump or branch: where it leads, as an offset; -1: it is none. */
+/* The target of a direct jump or branch, as an offset; -1: it is neither. */
 static int64_t leads(const struct kinst_insn *i)
 {
 	int64_t next = i->offset + i->len;
@@ -78,7 +78,7 @@ static int64_t leads(const struct kinst_insn *i)
 	return -1;
 }
 
-/* The pair of this sort that begins at instruction s, with a kprobe at instruction k. */
+/* Whether instruction s and a kprobe at instruction k make a pair of this sort, which *p becomes. */
 static int fits(enum sort sort, const struct kinst_insns *info, uint32_t s, uint32_t k, struct pair *p)
 {
 	const struct kinst_insn *ours = &insns[s], *theirs = &insns[k];
@@ -193,7 +193,7 @@ static void enable(int on)
 		write_to(TRACEFS "events/pairs/enable", O_TRUNC, on ? "1" : "0");
 }
 
-/* The list says so as well of one that waits for its jump, and may not get it. */
+/* Reads the text: the kernel's list marks also kprobes that wait for their jump and may not get it. */
 static int is_jump(uint64_t at)
 {
 	unsigned char *text = read_text(at, at + 1);
@@ -203,7 +203,7 @@ static int is_jump(uint64_t at)
 	return jump;
 }
 
-/* Which of the pairs are bad by the kernel's list of kprobes. */
+/* Determines the bad pairs from the kernel's list of kprobes. */
 static void judge(uint32_t n, int ours)
 {
 	FILE *f = fopen("/sys/kernel/debug/kprobes/list", "r");
@@ -257,7 +257,7 @@ static void theirs_on(uint32_t n)
 			total.refused[pairs[i].sort]++;
 	}
 	enable(1);
-	usleep(200000); /* the kernel makes jumps of those that it can */
+	usleep(200000); /* the kernel turns those that it can into jumps */
 }
 
 static void theirs_off(void)
@@ -306,7 +306,7 @@ static void batch_theirs_first(uint32_t n)
 
 /* ---- races ---- */
 
-#define CROWD 8000 /* places besides, so that arming takes a while */
+#define CROWD 8000 /* more places, so that arming takes a while */
 
 static struct kinst_probe crowd[CROWD + BATCH];
 static struct kinst_result crowd_results[CROWD + BATCH];

@@ -5,7 +5,7 @@
 
 #include "driver.h"
 
-/* Asked for once each: it is a long file. */
+/* The address of a symbol. Each is searched for once: the file is long. */
 static inline uint64_t symbol(const char *name)
 {
 	static struct { char name[64]; uint64_t addr; } known[64];
@@ -31,7 +31,7 @@ static inline uint64_t symbol(const char *name)
 	return addr;
 }
 
-/* A probe of a kind on a function, with ECBs of the clause. */
+/* Adds a probe of a kind on a function, with an ECB of the clause. */
 static inline void add_place(struct ib *b, uint32_t kind, uint64_t func, uint32_t offset, uint32_t clause)
 {
 	struct kinst_probe p = { .kind = kind, .func = func, .offset = offset, .id = b->t[IB_PROBES].count + 1 };
@@ -40,7 +40,7 @@ static inline void add_place(struct ib *b, uint32_t kind, uint64_t func, uint32_
 	ib_ecb(b, ib_add(b, IB_PROBES, &p, 1), clause);
 }
 
-/* Every instruction of the function that can be traced; how many. */
+/* Adds every instruction of the function that can be traced; returns how many. */
 static inline uint32_t add_all(struct ib *b, const char *name, uint32_t clause)
 {
 	static struct { uint64_t func; uint32_t n, offsets[2048]; } known[32], *k;

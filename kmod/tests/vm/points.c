@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * points.c: arms places of the kernel by hand and counts what fires, in the guest.
+ * points.c: a tool that arms places of the kernel by hand and counts the hits, in the guest.
  *
  *   points [-q] [-n N] [-t] count KIND[:OFFSET[:TO]] FUNCTION... -- COMMAND...
  *       arms, runs the command, disarms; prints "FUNCTION+OFFSET COUNT" for each
@@ -10,7 +10,7 @@
  *       P-th and every N-th after it), insn, edge, edges (every conditional branch:
  *       itself, taken, not taken), entry or return.
  *       A FUNCTION of - reads more names from standard input.
- *   points reason KIND:OFFSET[:TO] FUNCTION   prints why, as a number
+ *   points reason KIND:OFFSET[:TO] FUNCTION   prints the reason, as a number
  *   points list FUNCTION                      prints the live instructions
  *   points colds N                            prints up to N cold parts with an exit that a jump on the instruction
  *                                             before it could cover: FUNCTION OFFSET, of that instruction
@@ -283,7 +283,7 @@ static int64_t before_exit(const struct kinst_insns *info)
 	for (i = 0; i + 1 < info->count; i++) {
 		const struct kinst_insn *a = &insns[i], *exit = &insns[i + 1];
 
-		/* Behind a short return there is padding, which may be covered. */
+		/* A short return is followed by padding, which may be covered. */
 		if (exit->flags & KINST_INSN_RET && !a->reason && !exit->reason && a->len < 5)
 			return a->offset;
 	}
@@ -352,7 +352,7 @@ static int list(const char *name)
 	return 0;
 }
 
-/* What can be traced of the functions, and why the rest cannot: by instructions, by bytes, by functions as a whole. */
+/* How much of the functions can be traced, and why the rest cannot: by instructions, by bytes, by whole functions. */
 struct tally {
 	uint64_t functions, insns, bytes;
 	uint64_t by_reason[KINST_R_MAX + 1], bytes_by_reason[KINST_R_MAX + 1], whole[KINST_R_MAX + 1];
@@ -378,7 +378,7 @@ static void tally_function(struct tally *t, uint64_t func)
 	}
 }
 
-/* What stays of the kernel's own text: functions of one address are one. */
+/* Reports on the kernel's own text or on modules: functions at one address count once. */
 static int report_all(int modules)
 {
 	struct tally t = { 0 };

@@ -85,7 +85,7 @@ static void work(void)
 	_exit(0);
 }
 
-/* Consumes and snapshots while the children work; adds up what entries of action act count. */
+/* Sums over the records and snapshots taken while the children work: what the entries of each action count. */
 struct sums {
 	uint64_t records, entries, value[64]; /* by action */
 	uint64_t quantized, bad;
@@ -177,7 +177,7 @@ static int test_thread_locals(void)
 	return 0;
 }
 
-/* Much at once on hot paths: records, stacks as keys, strings stored from all CPUs, arrays. */
+/* Many things at once on hot paths: records, stacks as keys, strings stored from all CPUs, arrays. */
 static int test_much(void)
 {
 	static const uint32_t count_up[] = { /* a[pid, execname]++ */
@@ -232,7 +232,7 @@ static int test_much(void)
 	       (long long)st.hits, (long long)t.value[n], (long long)t.records, drops, errors, (long long)st.nested,
 	       refused);
 	CHECK(!t.bad && st.hits > (uint64_t)rounds && t.value[n] <= st.hits);
-	CHECK(t.value[n] + agg_drops >= st.hits); /* every hit has been counted, or dropped and that counted */
+	CHECK(t.value[n] + agg_drops >= st.hits); /* every hit is counted, or dropped and that drop counted */
 	close_session(&s);
 	allow_refused = 0;
 	return 0;

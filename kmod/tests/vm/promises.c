@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * promises.c: what programs cannot do to who has nothing to do with them; in the guest.
+ * promises.c: tests of what programs cannot do to the rest of the system; in the guest.
  *
- *   promises copyout   copyout() in the midst of a switch of tasks: another process' memory stays as it was
- *   promises ghosts    ppid and progenyof() in threads whose process has been reaped (wants preempt=full init_on_free=1)
+ *   promises copyout   copyout() in the middle of a task switch: another process's memory stays as it was
+ *   promises ghosts    ppid and progenyof() in threads whose process was reaped (needs preempt=full init_on_free=1)
  *   promises nmi       programs that need much of the stack, deep in an NMI's
  *   promises users     a probe of many places is charged for each
  *
@@ -41,7 +41,7 @@ static void *page_at(void *addr, int flags)
 	return mmap(addr, 4096, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | flags, -1, 0);
 }
 
-/* pid == the one. */
+/* pid == PID. */
 static uint32_t is_pid(struct ib *b, uint64_t pid)
 {
 	const uint32_t w[] = { I_W(OP_LDGS, VAR_PID, 1), I_SETX(0, 2), I_R3(OP_CMP, 1, 2, 0), 18u << 24 | 6,
@@ -52,7 +52,7 @@ static uint32_t is_pid(struct ib *b, uint64_t pid)
 
 /* ---- copyout() ---- */
 
-#define PAGE ((void *)0x10000000) /* of each of the two */
+#define PAGE ((void *)0x10000000) /* in each of the two processes */
 #define SWITCHES 3000
 
 static pid_t yielder(volatile int *go, volatile uint64_t *found)
@@ -116,7 +116,7 @@ static void *last_thread(void *unused)
 	return unused;
 }
 
-/* Takes the CPU away now and then, for long enough that what was freed is free. */
+/* Takes the CPU away now and then, long enough for what was freed to be free. */
 static void hog(void)
 {
 	struct sched_param param = { .sched_priority = 10 };
@@ -186,7 +186,7 @@ static int test_ghosts(void)
 
 static int test_nmi(void)
 {
-	/* What prints an address as a symbol is deep; the rest is in the way of the fault that the program makes. */
+	/* The functions that print an address as a symbol are deep; the rest are on the path of the program's fault. */
 	static const char *const deep[] = { "__sprint_symbol.isra.0", "sprint_symbol", "kallsyms_lookup_buildid",
 					    "kallsyms_expand_symbol.constprop.0", "get_symbol_pos", "string_nocheck",
 					    "symbol_string", "module_address_lookup", "bpf_address_lookup",
@@ -228,7 +228,7 @@ static int test_nmi(void)
 	return 0;
 }
 
-/* ---- who pays for users ---- */
+/* ---- charges for listeners ---- */
 
 #define COPIES 64
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rights.c: who may do what with /dev/dtrace/kinst, in the guest.
+ * rights.c: tests of the rights that /dev/dtrace/kinst requires, in the guest.
  *
  *   rights            the mode, the capability, setuid, a file that is passed on, a mapping that is not
  *   rights lockdown   what lockdown=integrity and then =confidentiality leave of a session; there is no way back
@@ -93,12 +93,12 @@ static int test_setuid(void)
 	CHECK(!open_image(&s, &b));
 	if (in_child(after_setuid, &s) || in_child(without_capability, &s))
 		return -1;
-	CHECK(!ioctl(s.fd, KINST_IOC_GO)); /* who has the rights goes on */
+	CHECK(!ioctl(s.fd, KINST_IOC_GO)); /* a process with the rights continues */
 	close_session(&s);
 	return 0;
 }
 
-/* To a process that never had the rights. */
+/* Receives the file in a process that never had the rights. */
 static int receive(void *arg)
 {
 	char control[CMSG_SPACE(sizeof(int))], byte;
@@ -208,7 +208,7 @@ static int test_lockdown(void)
 	CHECK(late >= 0 && ioctl(late, KINST_IOC_INFO, &st) && errno == EPERM);
 	CHECK(ioctl(idle.fd, KINST_IOC_GO) && errno == EPERM);
 	CHECK(mmap(NULL, 4096, PROT_READ, MAP_SHARED, s.fd, 4096) == MAP_FAILED && errno == EPERM);
-	/* What ran before can be ended. */
+	/* A session that ran before can be stopped. */
 	CHECK(!ioctl(s.fd, KINST_IOC_STATUS, &st) && st.state == KINST_STATE_ACTIVE);
 	CHECK(!ioctl(s.fd, KINST_IOC_STOP));
 	return 0;
@@ -216,7 +216,7 @@ static int test_lockdown(void)
 
 /* ---- work ---- */
 
-/* DIFOs that share their instructions: the tables are short, and what is to be verified is their product. */
+/* DIFOs that share their instructions: the tables are short, but the work of verifying is their product. */
 static int test_shared(void)
 {
 	static uint32_t w[65536];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rings.c: no record is lost without being counted, none is torn, and they come in order; in the guest.
+ * rings.c: tests that no record is lost without being counted, that none is torn, and that they come in order; in
+ * the guest.
  *
- * All CPUs run a known number of calls under a probe on each instruction; hits is what the kernel says it ran.
+ * All CPUs run a known number of calls under a probe on each instruction; hits is the kernel's own count.
  * Prints "ok NAME" or "FAILED NAME: why", exits with the number of failures.
  */
 #define _GNU_SOURCE
@@ -78,7 +79,7 @@ static uint64_t drops_of(struct session *s)
 	return drops;
 }
 
-/* Takes what the ring of a CPU has; the records, or -1: torn, or out of order. */
+/* Consumes the ring of a CPU; returns the number of records, or -1 if one is torn or out of order. */
 static long take(struct session *s, uint32_t cpu, uint64_t *last)
 {
 	uint64_t pos = s->cons[cpu]->pos, end = __atomic_load_n(&s->prod[cpu]->pos, __ATOMIC_ACQUIRE);
@@ -157,7 +158,7 @@ static int test_ring(void)
 	return account('r');
 }
 
-/* Snapshots take what they show while it is added to; together they are all. */
+/* Snapshots remove what they return while more is added; together they have everything. */
 static int test_snapshots(void)
 {
 	static char buf[1 << 20];
@@ -190,7 +191,7 @@ static int test_snapshots(void)
 
 /*
  * The program's own work is full of probes: the clock, the copies. Hits inside it run nothing and are
- * counted as nested; the records that were in the middle of being written are whole.
+ * counted as nested; the records that were being written are whole.
  */
 static int test_inside(void)
 {
@@ -238,7 +239,7 @@ static int test_inside(void)
 	return 0;
 }
 
-/* An NMI comes into programs on all CPUs, and what it prints is full of probes. */
+/* An NMI interrupts programs on all CPUs, and the functions that print for it are full of probes. */
 static int test_nmi(void)
 {
 	static const char *const path[] = { "nmi_cpu_backtrace", "show_regs", "vprintk", "vprintk_store", "printk_sprint",
@@ -317,7 +318,7 @@ static int test_faults(void)
 	return 0;
 }
 
-/* A consumer that says nonsense gets drops, or its own records again; the kernel's are where they belong. */
+/* A consumer that writes nonsense gets drops, or its own records again; the kernel's stay where they belong. */
 static int test_liar(void)
 {
 	static const uint64_t lies[] = { ~0ull, 1ull << 63, 8, 12345, 0x7fffffff };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * session.c: drives /dev/dtrace/kinst with images made by hand: the whole life of a session, in the guest.
+ * session.c: the whole life of a session of /dev/dtrace/kinst, with images made by hand, in the guest.
  *
  * Prints "ok NAME" or "FAILED NAME: why" for each test, "N passed, N failed" at
  * the end; exits with the number of failures. Needs root, kinst.ko loaded and
@@ -15,7 +15,7 @@
 
 /* ---- tests ---- */
 
-/* BEGIN and END record an int, a string, a double word; exit() in BEGIN; records are laid out as said. */
+/* BEGIN and END record an int, a string, a double word; exit() in BEGIN; records have the specified layout. */
 static int test_records(void)
 {
 	struct session s;
@@ -53,7 +53,7 @@ static int test_records(void)
 	return 0;
 }
 
-/* count, sum, quantize with keys; a snapshot takes what it shows. */
+/* count, sum, quantize with keys; a snapshot removes what it returns. */
 static int test_aggregations(void)
 {
 	static char buf[1 << 20];
@@ -193,7 +193,7 @@ static int test_faults(void)
 	return 0;
 }
 
-/* stack() in BEGIN is the way of the ioctl; the built-ins say what the system says. */
+/* stack() in BEGIN is the call chain of the ioctl; the built-ins agree with the system. */
 static int test_builtins(void)
 {
 	const struct kinst_rec *r;
@@ -354,7 +354,7 @@ static int test_kill(void)
 	return 0;
 }
 
-/* String subroutines, in the kernel once; the rest of them in tests/unit.c. */
+/* String subroutines, once in the kernel; tests/unit.c has the rest. */
 static int test_subroutines(void)
 {
 	/* strjoin(lltostr(255, 16), "!") */

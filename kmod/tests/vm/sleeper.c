@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sleeper.c: a task sleeps in the page fault of a probed user copy while the probe goes away and its slot is
+ * sleeper.c: a task that sleeps in the page fault of a probed user copy while the probe is removed and its slot is
  * wanted by others; in the guest.
  *
- *   sleeper [SECS]   the copy must be right, whatever came in between; SECS: the sleeper is left asleep so
- *                    long after the sessions are closed, for an rmmod that has to wait
+ *   sleeper [SECS]   the copy must be right, whatever happened meanwhile; SECS: how long the sleeper is left asleep
+ *                    after the sessions are closed, for an rmmod that has to wait
  */
 #define _GNU_SOURCE
 #include <linux/userfaultfd.h>
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 	}
 	printf("asleep in a fault under %s probes; fault slots %ld\n", n > 20 ? "many" : "FEW",
 	       number_in(PARAMETER("fault_slots")));
-	/* The probes go, come again, and others come and go, while it sleeps. */
+	/* The probes are removed and armed again, and others come and go, while it sleeps. */
 	close_session(&s);
 	for (i = 0; i < 6; i++) {
 		usleep(200000);

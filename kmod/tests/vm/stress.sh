@@ -1,7 +1,7 @@
 #!/bin/sh
-# stress.sh stress-ng|trinity SECONDS: other people's programs that make a kernel work, in a tree of their own.
-# stress-ng checks what it gets (--verify): a stressor that finds something wrong, alone too, fails the run; one that lacks something
-# does not.
+# stress.sh stress-ng|trinity SECONDS: stress programs of other projects, in a tree of their own. stress-ng checks its
+# results (--verify): a stressor that finds something wrong, also when it runs alone, fails the run; one that lacks
+# something does not.
 tree=/stressors
 if [ ! -d $tree ]; then
 	. ./tree.sh
@@ -13,9 +13,9 @@ if [ ! -d $tree ]; then
 fi
 seconds=${2%.*}
 
-# What works on the kernel, one stressor after the other for a second each, in eight rows side by side. Left out is what
-# needs what a guest has not, takes the memory or the time of all others, or ends the guest; io-uring fails now and then without
-# any probe.
+# The stressors of the kernel, one after the other for a second each, in eight rows side by side. Left out are those
+# that need something a guest lacks, take the memory or the time of all others, or end the guest; io-uring sometimes
+# fails without any probe.
 stress_ng() {
 	out="bad-altstack bigheap brk cpu-online exec io-uring iomix loadavg loop memhotplug oom-pipe ramfs reboot resched softlockup stack"
 	out="$out sysinval watchdog zombie"
@@ -31,7 +31,7 @@ stress_ng() {
 				--mmap-bytes 8m --oomable >/tmp/stress.$row 2>&1 &
 		done
 		wait
-		# Some get in each other's way: what fails by itself as well is wrong.
+		# Some get in each other's way: a failure counts if it also occurs alone.
 		for name in $(sed -n 's/.*fail: *\[[0-9]*\] \([a-z0-9-]*\)[: ].*/\1/p' /tmp/stress.* | sort -u); do
 			chroot $tree stress-ng --$name 1 --timeout 2 --verify --temp-path /tmp >/tmp/alone 2>&1
 			grep -h 'fail:' /tmp/alone && exit 1
@@ -40,7 +40,7 @@ stress_ng() {
 	done
 }
 
-# Not as root: it would find the way to end the guest.
+# Not as root: it would find a way to end the guest.
 trinity() {
 	cp nobody /bin/busybox $tree
 	while [ $(date +%s) -lt $end ]; do

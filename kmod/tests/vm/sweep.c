@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sweep.c: walks all functions of the kernel and arms every instruction of
- * theirs that can be traced, batch after batch, while a workload runs.
+ * sweep.c: a walk over all functions of the kernel that arms every instruction
+ * that can be traced, batch after batch, while a workload runs.
  *
  *   sweep [OPTION]... -- COMMAND...
- *       --from ADDR      begin with the function at ADDR or behind it
+ *       --from ADDR      begin with the function at ADDR or after it
  *       --to ADDR        end before ADDR
  *       --batches N      no more than N batches
  *       --size N         probes of a batch; a function is never cut [15000]
  *       --sample N       every Nth function only
  *       --skip ADDR:TO   leave the functions in [ADDR, TO) out (may be repeated)
  *       --offsets LO:HI  of each function only the instructions in [LO, HI)
- *       --patience S     a batch whose command needs longer is too hot: it is disarmed, and swept again in
+ *       --patience S     a batch whose command takes longer is too hot: it is disarmed, and swept again in
  *                        quarters, down to single functions, which get twenty times as long [60]
  *       --modules        the functions of the loaded modules instead of the kernel's own
  *       --nojump         breakpoints only, no jumps in their place
@@ -59,7 +59,7 @@ struct batch {
 	struct { const char *name; uint32_t reason; } names[MAX_NAMES]; /* of functions refused as a whole */
 	uint32_t nnames;
 	double read, arm, jump, run, disarm;
-	char said[256]; /* by the command */
+	char said[256]; /* output of the command */
 	int status;
 	int killed; /* the session, by the kernel */
 	int slow; /* it was disarmed before the command was done */
@@ -78,7 +78,7 @@ struct range {
 static struct range ranges[256];
 static size_t nranges;
 
-/* The functions' own bytes are compared: the kernel's in one piece, of modules what lies between first and last. */
+/* Keeps the bytes to compare: the kernel's text in one piece, of modules the ranges that have functions. */
 static void remember_text(void)
 {
 	size_t i;
@@ -104,7 +104,7 @@ static void remember_text(void)
 	}
 }
 
-/* Is the byte part of an instruction that the kernel rewrites itself? */
+/* Whether the byte is part of an instruction that the kernel itself rewrites. */
 static int is_rewritten(uint64_t addr)
 {
 	size_t lo = 0, hi = count;
@@ -131,7 +131,7 @@ static int is_rewritten(uint64_t addr)
 	return 0;
 }
 
-/* Compares; what the kernel has rewritten itself meanwhile is remembered anew. Returns how many bytes are wrong. */
+/* Compares the text, and takes over what the kernel itself has rewritten. Returns how many bytes are wrong. */
 static uint64_t compare_text(uint64_t *rewritten, uint64_t *first)
 {
 	uint64_t wrong = 0, i;
@@ -193,7 +193,7 @@ static void refuse_whole(struct batch *b, const char *name, uint32_t reason)
 	}
 }
 
-/* Takes a function's probes into the batch; returns 0 if they have no room in it any more. */
+/* Takes a function's probes into the batch; returns 0 if there is no room for them any more. */
 static int take(struct batch *b, size_t at, uint32_t size)
 {
 	uint32_t before = b->nprobes, i, blanket = KINST_R_MAX, differ = 0;
@@ -294,7 +294,7 @@ static void load(struct batch *b)
 	}
 }
 
-/* How many sites have got a jump. Who asks waits until the optimizer has seen to all of them. */
+/* The number of sites that have a jump. The call waits until the optimizer has handled all of them. */
 static uint32_t read_jumps(void)
 {
 	struct kinst_settled settled;
@@ -304,7 +304,7 @@ static uint32_t read_jumps(void)
 	return settled.jumps;
 }
 
-/* Which probes fired: the key is the EPID, which is the probe's index + 1. */
+/* Determines which probes fired: the key is the EPID, which is the probe's index + 1. */
 static void read_counts(struct batch *b)
 {
 	uint32_t size = b->nprobes * 64 + 65536, cpu, at, i;
@@ -359,7 +359,7 @@ static int stop(struct batch *b)
 	return 1;
 }
 
-/* Runs the command to its end. The session lives as long as somebody asks for its status. */
+/* Runs the command to its end. The session lives only as long as its status is read. */
 static void run(struct batch *b)
 {
 	double t0 = now();
@@ -404,9 +404,9 @@ static void run(struct batch *b)
 	b->run = now() - t0;
 }
 
-/* ---- what is said ---- */
+/* ---- output ---- */
 
-/* The kernel's log says as well which batch it is: what it complains of later has its place there. */
+/* Writes to the kernel's log which batch it is, too, so that later complaints there can be placed. */
 static void __attribute__((format(printf, 1, 2))) log_line(const char *format, ...)
 {
 	int fd = open("/dev/kmsg", O_WRONLY);
@@ -535,7 +535,7 @@ static void sweep(void)
 	uint32_t number, size = opt.size;
 	size_t next = 0, hot = 0;
 
-	/* It is heard beside a hundred threads that run from trap to trap. */
+	/* So that it gets the CPU beside a hundred threads that run from trap to trap. */
 	if (setpriority(PRIO_PROCESS, 0, -20))
 		die("setpriority");
 	device = open(KINST_DEVICE, O_RDWR | O_CLOEXEC);
@@ -609,7 +609,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	read_symbols();
 	list = functions(opt.modules, &count);
-	/* Once without probes: static keys that the command turns are turned, and what it says is what it always says. */
+	/* Once without probes: the command flips its static keys now, and must succeed by itself. */
 	run(&warm);
 	if (warm.status) {
 		fprintf(stderr, "sweep: without any probe: %s\n", warm.said);

@@ -35,7 +35,7 @@ static inline double now(void)
 
 /* ---- reasons ---- */
 
-/* Bytes of 0xcc where nothing falls through to: fill behind a jump or a call that never returns. */
+/* Bytes of 0xcc that nothing falls through to: padding after a jump or a call that never returns. */
 #define R_PADDING KINST_R_MAX
 
 static const char *const reason_names[] = {
@@ -57,7 +57,7 @@ static inline const char *reason_name(uint32_t reason)
 	return reason <= KINST_R_MAX && reason_names[reason] ? reason_names[reason] : "UNKNOWN";
 }
 
-/* As the module says it, but for the breakpoints that a compiler or a linker fills gaps with. */
+/* The module's reason, except for breakpoints with which a compiler or a linker fills gaps. */
 static inline uint32_t reason_of(const struct kinst_insn *insn)
 {
 	if (insn->reason == KINST_R_INSN_INT && insn->len == 1 && insn->bytes[0] == 0xcc)
@@ -89,7 +89,7 @@ static inline int by_address(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Reads all symbols, and leaves them in the order of their names. */
+/* Reads all symbols, and sorts them by name. */
 static inline void read_symbols(void)
 {
 	FILE *f = fopen("/proc/kallsyms", "r");
@@ -150,7 +150,7 @@ static inline struct symbol *functions(int modules, size_t *count)
 
 		if (!strchr("tTwW", s->type) || !strcmp(s->module, "kinst") || !strcmp(s->module, "bpf"))
 			continue;
-		/* ftrace's and kprobes' own pages have symbols of modules that are none. */
+		/* The pages of ftrace and kprobes have symbols of modules that do not exist. */
 		if (modules ? !s->module[0] || !strncmp(s->module, "__builtin", 9) : !in_kernel)
 			continue;
 		list[n++] = *s;
@@ -172,7 +172,7 @@ static inline int live(int device, uint64_t func, struct kinst_insns *info)
 {
 	uint32_t room;
 
-	/* Few functions are long, and the kernel takes as much memory as is asked for. */
+	/* Few functions are long, and the kernel takes as much memory as is requested. */
 	for (room = 1024; room <= MAX_INSNS; room *= 8) {
 		*info = (struct kinst_insns){ .func = func, .buf = (uintptr_t)insns, .count = room };
 		if (ioctl(device, KINST_IOC_INSNS, info))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * textpoke.c: what perf is told of changes of the kernel's text while a command runs, in the guest.
+ * textpoke.c: perf's records of changes of the kernel's text while a command runs, in the guest.
  *
- *   textpoke ADDRESS COMMAND...   prints how many records there are of the first CPU's, and those of one byte at
+ *   textpoke ADDRESS COMMAND...   prints the number of records of the first CPU's changes, and those of one byte at
  *                                 the address, as OLD NEW
  */
 #define _GNU_SOURCE
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
 	int fd, cpu;
 	pid_t pid;
 
-	/* The event hears of what its own CPU changes. */
+	/* The event records only the changes made by its own CPU. */
 	CPU_ZERO(&first);
 	CPU_SET(0, &first);
 	cpu = argc > 2 ? sched_setaffinity(0, sizeof(first), &first) : -1;

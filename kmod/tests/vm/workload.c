@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * workload.c: makes the kernel do a little of everything, and checks that it did it right.
+ * workload.c: a workload that makes the kernel do a little of everything, and checks the results.
  *
  *   workload SECONDS [PART]...
  *       runs all parts (those named) once, and again until the time is up; hotplug,
- *       which takes the last CPU away and brings it back, only where it is named. Prints
- *       "rounds N", or what was wrong: an instruction that runs at another
- *       address than its own can corrupt without a word.
+ *       which takes the last CPU away and brings it back, only if it is named. Prints
+ *       "rounds N", or what was wrong: an instruction that runs at an address
+ *       other than its own can corrupt data silently.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -55,7 +55,7 @@ static void wrong(const char *part, int line, const char *what)
 	_exit(1);
 }
 
-/* A page's worth that says where and when it was written. */
+/* Fills memory with a pattern that says where and when it was written. */
 static void pattern(unsigned char *to, size_t len, unsigned int salt)
 {
 	size_t i;
@@ -196,7 +196,7 @@ static void files(void)
 	files_in("/root"); /* the initramfs */
 }
 
-/* The same bytes from a disk with and without the page cache, and by way of a pipe. */
+/* Reads the same bytes from a disk with and without the page cache, and by way of a pipe. */
 static void disk(void)
 {
 	static char path[300];
@@ -537,7 +537,7 @@ static void memory(void)
 	CHECK(!mlock(moved, PAGE) && !munlock(moved, PAGE) && !munmap(moved, 2 * len));
 }
 
-/* A copy that ends at a hole, from places that never were, and one that the page comes for. */
+/* Copies that end at a hole, from addresses that were never mapped, and one that a page is faulted in for. */
 static void copies(void)
 {
 	char *m = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), buf[3000];

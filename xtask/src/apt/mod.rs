@@ -17,7 +17,7 @@ pub struct Archive {
     codename: String,
 }
 
-/// Which part of the archive to look at.
+/// The part of the archive to look at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Suite {
     /// The machine's own release with its updates and security updates.
@@ -36,7 +36,7 @@ pub struct Download {
     pub bytes: u64,
 }
 
-/// What the archive says about a package.
+/// The archive's data about a package.
 pub struct Package {
     pub name: String,
     /// The first alternative of each dependency and every other alternative, by name alone.
@@ -71,7 +71,7 @@ impl Archive {
         Ok(archive)
     }
 
-    /// apt, told to keep its hands off the machine's own state. What is installed still counts.
+    /// apt, set up to leave the machine's own state alone. What is installed still counts.
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         let dir = self.dir.display();
@@ -83,7 +83,7 @@ impl Archive {
             "Dir::Etc::PreferencesParts=/dev/null".into(),
             format!("Dir::State::Lists={dir}/lists"),
             format!("Dir::Cache={dir}/cache"),
-            // The cache belongs to the user who runs setup, who may be root: apt's own user cannot write there.
+            // The cache belongs to the user of setup, which may be root: apt's own user cannot write there.
             "APT::Sandbox::User=root".into(),
             "Acquire::Retries=3".into(),
             "Acquire::Languages=none".into(),
@@ -102,7 +102,7 @@ impl Archive {
     /// The newest version of a package, or None if these suites do not have it.
     pub fn show(&self, package: &str) -> Result<Option<Package>> {
         let mut command = self.command("apt-cache");
-        // Without the machine's status file an installed version cannot stand in for the archive's newest.
+        // Without the machine's status file an installed version cannot hide the archive's newest.
         command.arg("-o").arg(self.nothing_installed());
         let out = exec::captured(command.args(["show", "--no-all-versions", package]))?;
         if !out.status.success() {
@@ -131,7 +131,7 @@ impl Archive {
         closure(command.arg("-o").arg(self.nothing_installed()), packages)
     }
 
-    /// What fetching these packages would download.
+    /// The files that fetching these packages would download.
     pub fn plan(&self, packages: &[String]) -> Result<Vec<Download>> {
         let text = exec::output(self.command("apt-get").args(["download", "--print-uris"]).args(packages))?;
         let parse = |line: &str| {
@@ -142,7 +142,7 @@ impl Archive {
         text.lines().map(|l| parse(l).with_context(|| format!("apt-get download wrote {l:?}"))).collect()
     }
 
-    /// Fetches packages into `dir`; apt checks their hashes. A torn download is taken up where it ended.
+    /// Fetches packages into `dir`; apt checks their hashes. An interrupted download continues where it ended.
     pub fn download(&self, packages: &[String], dir: &Path) -> Result<Vec<PathBuf>> {
         fs::create_dir_all(dir)?;
         let plan = self.plan(packages)?;
@@ -168,7 +168,7 @@ impl Archive {
     }
 }
 
-/// What `apt-get install` would install, as NAME=VERSION.
+/// The packages that `apt-get install` would install, as NAME=VERSION.
 fn closure(apt_get: &mut Command, packages: &[&str]) -> Result<Vec<String>> {
     apt_get.args(["install", "--simulate", "--no-install-recommends"]).args(packages);
     let plan = exec::output(apt_get)?;

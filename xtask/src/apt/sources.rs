@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-/// Where this machine fetches one suite from.
+/// The place from which this machine fetches one suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mirror {
     uri: String,

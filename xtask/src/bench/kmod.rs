@@ -1,4 +1,4 @@
-//! What a hit costs in a guest: ours, by breakpoint and by jump, next to the kernel's own kprobes and ftrace.
+//! The cost of a hit in a guest: ours, by breakpoint and by jump, next to the kernel's own kprobes and ftrace.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::vm::machine::{End, Sink};
 use crate::vm::{self, Guest};
 use crate::{kmod, workspace};
 
-/// A way to a hit; what is aimed at: at most so many times what another one costs.
+/// A kind of hit; its aims: at most so many times the cost of another one.
 struct Row {
     name: &'static str,
     what: &'static str,
@@ -40,7 +40,7 @@ const ROWS: &[Row] = &[
     Row { name: "bpftrace-optimised", what: "bpftrace, jump: @ = count()", aims: &[] },
 ];
 
-/// What finds a place for a probe, arms it, and calls it.
+/// The programs that find a place for a probe, arm it, and call it.
 const TOOLS: [&str; 6] = [
     "kmod/tests/vm/points.c",
     "kmod/tests/vm/load.c",
@@ -54,7 +54,7 @@ const LIMIT: Duration = Duration::from_secs(1200);
 
 pub fn main(kernel: Name) -> Result<()> {
     let peers = peers::ensure(kernel)?;
-    // They are unpacked in memory.
+    // The peers are unpacked in memory.
     let guest = Guest { kernel, mem: 6144, ..Guest::default() };
     let mut contents = vm::built(&guest)?;
     let kernel = Kernel::need(kernel)?;
@@ -76,7 +76,7 @@ pub fn main(kernel: Name) -> Result<()> {
     Ok(())
 }
 
-/// The script of a benchmark, and what it runs.
+/// Adds the script of a benchmark and what it runs.
 pub fn push(contents: &mut Contents, script: &str) -> Result<()> {
     for file in TOOLS.iter().chain(&[script]) {
         let file = workspace::root().join(file);
@@ -101,7 +101,7 @@ impl Sink for Output {
     }
 }
 
-/// The table; what the script says besides comes first.
+/// Prints the table, after the other output of the script.
 fn print(kernel: &Kernel, output: &Output) {
     let mut times: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for line in output.text.lines() {

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the benchmarks, and what they say next to what is aimed at.
+//! `cargo xtask bench`: the benchmarks, and their results next to the aims.
 
 mod kmod;
 mod path;
@@ -23,7 +23,7 @@ pub struct Options {
     pub kernel: Name,
 }
 
-/// A benchmark of benches/compiler.rs, what is said of it, and what is aimed at.
+/// A benchmark of benches/compiler.rs, its unit, and its aim.
 const ROWS: &[(&str, Unit, &str)] = &[
     ("parse/clauses", Unit::Rate, "at least 20 MB/s"),
     ("compile/stages", Unit::Time, ""),
@@ -63,11 +63,11 @@ pub fn main(options: &Options) -> Result<()> {
         println!("all structs of the kernel take {:.0} times as long as the first", whole / first);
     }
     println!();
-    // Prints a table of its own.
+    // This one prints a table of its own.
     run("sites", options)
 }
 
-/// One file of benches/.
+/// Runs one file of benches/.
 fn run(bench: &str, options: &Options) -> Result<()> {
     let mut command = Command::new("cargo");
     command.current_dir(workspace::root()).args(["bench", "--bench", bench, "--"]).args(&options.filter);
@@ -77,7 +77,7 @@ fn run(bench: &str, options: &Options) -> Result<()> {
     exec::run(&mut command).map(drop)
 }
 
-/// Of one round, in nanoseconds.
+/// The median time of one round, in nanoseconds.
 fn median(name: &str) -> Result<Option<f64>> {
     Ok(report(name, "estimates")?.and_then(|report| report["median"]["point_estimate"].as_f64()))
 }
@@ -87,7 +87,7 @@ fn bytes(name: &str) -> Result<f64> {
     report["throughput"]["Bytes"].as_f64().context("the benchmark does not say how long its input is")
 }
 
-/// What Criterion wrote of the last run.
+/// A file that Criterion wrote in the last run.
 fn report(name: &str, kind: &str) -> Result<Option<Value>> {
     let path = workspace::target().join("criterion").join(name).join("new").join(format!("{kind}.json"));
     match fs::read(&path) {

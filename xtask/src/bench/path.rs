@@ -1,4 +1,4 @@
-//! How many instructions a hit takes, from the probe to the displaced instruction, and in which functions.
+//! The number of instructions that a hit takes, from the probe to the displaced instruction, by function.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,15 +24,15 @@ const FORMS: [(&str, &str, &str); 6] = [
     ("jump, @ = count()", "", "{ @ = count(); }"),
 ];
 
-/// Hits that are enough, and looks until they are seen: the consumer may have the CPU for a while.
+/// The number of hits that is enough, and of looks until then: the consumer may have the CPU for a while.
 const ENOUGH: usize = 50;
 const LOOKS: u32 = 60;
 
-/// Functions that are shown.
+/// The number of functions that are shown.
 const MOST: usize = 12;
 
 pub fn main(kernel: Name) -> Result<()> {
-    // By the real clock, the timer's interrupts would take all the time of a guest whose instructions are written down.
+    // By the real clock, the timer's interrupts would take all the time of a guest that logs its instructions.
     let guest = Guest { kernel, smp: 1, accel: "icount".into(), ..Guest::default() };
     let mut contents = vm::built(&guest)?;
     push(&mut contents, "tests/vm/path.sh")?;
@@ -67,7 +67,7 @@ fn look(machine: &mut Machine, symbols: &Symbols) -> Result<Vec<Vec<u64>>> {
     bail!("{} hits in {LOOKS} looks\n{}", seen.len(), machine.log.excerpt(machine.run_start, 60))
 }
 
-/// A number that the module is made with.
+/// A number that the module is built with.
 fn defined(name: &str) -> Result<u64> {
     let header = workspace::root().join("kmod/arch/x86/machine/text.h");
     let text = fs::read_to_string(&header).with_context(|| format!("cannot read {}", header.display()))?;
@@ -82,14 +82,14 @@ fn script(options: &str, clause: &str) -> String {
     format!("exec sh path.sh '{options}' '{clause}'\n")
 }
 
-/// The guest's symbols by address, and what is looked for.
+/// The guest's symbols by address, and the addresses that are looked for.
 struct Symbols {
     by_address: Vec<(u64, String)>,
     probe: u64,
-    /// Where slots and detours are.
+    /// The ranges of slots and detours.
     slots: (u64, u64),
     detours: (u64, u64),
-    /// The size of a detour, and where the displaced instructions are in it.
+    /// The size of a detour, and the offset of the displaced instructions in it.
     detour: (u64, u64),
 }
 
@@ -127,7 +127,7 @@ impl Symbols {
         self.by_address[..after].last().map_or("?", |(_, name)| name)
     }
 
-    /// Is the displaced instruction there, or the first of those that a jump displaces?
+    /// Whether the displaced instruction is there, or the first of those that a jump displaces.
     fn is_displaced(&self, pc: u64) -> bool {
         let inside = |(from, to): (u64, u64)| (from..to).contains(&pc);
         let (size, copies) = self.detour;
@@ -154,7 +154,7 @@ fn hits(log: &str, symbols: &Symbols) -> Vec<Vec<u64>> {
     hits
 }
 
-/// An interrupt can come in the middle: the hit in the middle of all, by length, had none.
+/// Prints the hit of median length: an interrupt may lengthen some, but not that one.
 fn print(form: &str, symbols: &Symbols, hits: &[Vec<u64>]) {
     let mut by_length: Vec<&Vec<u64>> = hits.iter().collect();
     by_length.sort_by_key(|hit| hit.len());

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::apt::{Archive, Suite};
 use crate::{cache, exec};
 
-/// What tests compile it from, below the kernel's source tree.
+/// The folders that tests compile it from, below the kernel's source tree.
 const FOLDERS: [&str; 4] =
     ["tools/arch/x86/lib", "tools/arch/x86/include", "tools/arch/x86/tools", "tools/include"];
 
@@ -21,7 +21,7 @@ pub fn is_there() -> Result<bool> {
     Ok(cache::is_complete(&dir()?))
 }
 
-/// Brings it, unless it is there. The caller holds the cache's lock.
+/// Fetches it, unless it is there. The caller holds the cache's lock.
 pub fn ensure() -> Result<()> {
     if is_there()? {
         return Ok(());
@@ -32,7 +32,7 @@ pub fn ensure() -> Result<()> {
     cache::fill(&dir()?, |dir| source(&archive, dir, &FOLDERS))
 }
 
-/// Lays these folders of the release's kernel source, or all of it if none is named, out below `dir`.
+/// Unpacks these folders of the release's kernel source, or all of it if none is named, below `dir`.
 pub fn source(archive: &Archive, dir: &Path, folders: &[impl AsRef<str>]) -> Result<()> {
     let package = package(archive)?;
     fs::create_dir_all(dir)?;

@@ -10,7 +10,7 @@ use crate::exec;
 use crate::kernels::{Kernel, Name};
 use crate::setup::own;
 
-/// A program, the package that has it, and what asks for it.
+/// A program and the package that has it.
 const PROGRAMS: [(&str, &str); 9] = [
     ("apt-get", "apt"),
     ("bc", "bc"),
@@ -23,22 +23,22 @@ const PROGRAMS: [(&str, &str); 9] = [
     ("xz", "xz-utils"),
 ];
 
-/// A file that stands for a package without a program of its own.
+/// A file that shows whether a package without a program of its own is installed.
 const FILES: [(&str, &str); 2] =
     [("/usr/include/stdio.h", "libc6-dev"), ("/usr/lib/x86_64-linux-gnu/libelf.so.1", "libelf1")];
 
-/// What a kernel is built with.
+/// The programs that building a kernel needs.
 const BUILD_PROGRAMS: [(&str, &str); 4] =
     [("bison", "bison"), ("flex", "flex"), ("openssl", "openssl"), ("pahole", "dwarves")];
 const BUILD_FILES: [(&str, &str); 2] =
     [("/usr/include/libelf.h", "libelf-dev"), ("/usr/include/openssl/bio.h", "libssl-dev")];
 
-/// The packages that are not there.
+/// The packages that are missing.
 pub fn missing(kernels: &[Name]) -> Vec<&'static str> {
     let mut programs = PROGRAMS.to_vec();
-    // perf lists the inlined copies that it knows: a second opinion for tests.
+    // perf lists the inlined copies that it finds: a second opinion for tests.
     programs.push(("perf", "linux-perf"));
-    // clang describes copies in other words than gcc, and dwz those of both.
+    // clang describes copies in other ways than gcc, and dwz those of both.
     programs.extend([("clang", "clang"), ("dwz", "dwz")]);
     // The client of servers of debug information.
     programs.push(("debuginfod-find", "debuginfod"));
@@ -55,7 +55,7 @@ pub fn missing(kernels: &[Name]) -> Vec<&'static str> {
     programs.chain(files).map(|(_, package)| package).collect()
 }
 
-/// Installs the packages that are not there, or says how to.
+/// Installs the missing packages, or prints how to.
 pub fn ensure(kernels: &[Name]) -> Result<()> {
     install(&missing(kernels))
 }
@@ -90,7 +90,7 @@ fn install(packages: &[&str]) -> Result<()> {
         command
     };
     let attempt = || exec::run(apt().args(["install", "--no-install-recommends"]).args(packages));
-    // Lists that are missing or older than the archive make the first attempt fail.
+    // The first attempt fails if the lists are missing or older than the archive.
     if attempt().is_err() {
         exec::run(apt().arg("update"))?;
         attempt()?;

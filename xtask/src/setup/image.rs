@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use crate::kernels::Kernel;
 use crate::{cache, exec};
 
-/// What a filesystem of this size needs for itself beside the files.
+/// The bytes that a filesystem of this size needs for itself besides the files.
 const SLACK: u64 = 64 << 20;
 
 /// Whether the kernel's disk is there and newer than what it was made of.
@@ -16,7 +16,7 @@ pub fn is_there(kernel: &Kernel) -> Result<bool> {
     let Ok(image) = fs::metadata(kernel.image()?) else { return Ok(false) };
     let made = image.modified()?;
     let parts = [Some(&kernel.vmlinuz), kernel.vmlinux.as_ref()];
-    // A package's files keep the date of their build, so that newer ones are a kernel brought by hand and rebuilt.
+    // A package's files keep the date of their build, so newer ones are a kernel brought by hand and rebuilt.
     Ok(parts
         .into_iter()
         .flatten()
@@ -39,7 +39,7 @@ pub fn ensure(kernel: &Kernel) -> Result<()> {
     let part = image.with_extension("part");
     let _ = fs::remove_file(&part);
     fs::File::create(&part)?.set_len((bytes + bytes / 16 + SLACK).next_multiple_of(1 << 20))?;
-    // No journal and no reserve: nobody writes to it.
+    // No journal and no reserve: it is never written to.
     let mut mkfs = exec::admin("mkfs.ext4");
     mkfs.args(["-q", "-F", "-m", "0", "-O", "^has_journal", "-L", "kinst", "-d"]).arg(&staging).arg(&part);
     exec::run(&mut mkfs)?;

@@ -10,17 +10,17 @@ use crate::apt::{Archive, Package, Suite};
 use crate::cache;
 use crate::kernels::{Kernel, Name, slot};
 
-/// A sort of kernel that Debian builds.
+/// A flavour of kernel that Debian builds.
 struct Flavour {
-    /// What it is called in the names of packages.
+    /// The name in the names of packages.
     name: &'static str,
-    /// Packages, what they unpack to, and the disk image made from it.
+    /// Bytes for the packages, their contents, and the disk image made from them.
     space: u64,
 }
 
-/// The smallest to fetch, and what virtual machines run.
+/// The smallest to fetch, and the usual kernel of virtual machines.
 const CLOUD: Flavour = Flavour { name: "cloud-amd64", space: 6 << 30 };
-/// With the drivers of all machines.
+/// The flavour with the drivers of all machines.
 const RT: Flavour = Flavour { name: "rt-amd64", space: 14 << 30 };
 
 /// The packages of one kernel release.
@@ -29,7 +29,7 @@ struct Release {
     packages: Vec<String>,
 }
 
-/// Brings the newest kernel of that name, unless one is there. The caller holds the cache's lock.
+/// Fetches the newest kernel of that name, unless one is there. The caller holds the cache's lock.
 pub fn ensure(name: Name, update: bool) -> Result<()> {
     if Kernel::find(name)?.is_some() && (!update || std::env::var_os("KINST_VMLINUZ").is_some()) {
         return Ok(());
@@ -58,7 +58,7 @@ pub fn ensure(name: Name, update: bool) -> Result<()> {
     point(name, &release.name)
 }
 
-/// The newest release of which image, debug files and (where wanted) headers are all in the archive.
+/// The newest release whose image, debug files and (if wanted) headers are all in the archive.
 fn newest(archive: &Archive, flavour: &str, with_headers: bool) -> Result<Release> {
     // The signed image comes from a source of its own and can lag behind the rest.
     let mut tried = Vec::new();
@@ -103,7 +103,7 @@ fn packages_of(archive: &Archive, release: &str, with_headers: bool) -> Result<O
     Ok(Some(packages))
 }
 
-/// Makes sure that the files are where a sysroot promises them, wherever the packages have them.
+/// Makes sure that the files are where a sysroot must have them, wherever the packages put them.
 fn layout(dir: &Path, release: &str) -> Result<()> {
     for (old, new) in
         [("usr/lib/modules", "lib/modules"), ("usr/lib/debug/usr/lib/modules", "usr/lib/debug/lib/modules")]
@@ -126,7 +126,7 @@ fn layout(dir: &Path, release: &str) -> Result<()> {
     Ok(())
 }
 
-/// Debian's headers name each other by absolute paths below /usr/src and /lib: makes them relative.
+/// Makes relative the absolute paths below /usr/src and /lib by which Debian's headers name each other.
 fn relocate(dir: &Path, release: &str) -> Result<()> {
     let source = dir.join("usr/src");
     let makefile = source.join(format!("linux-headers-{release}/Makefile"));
@@ -148,7 +148,7 @@ fn relocate(dir: &Path, release: &str) -> Result<()> {
     Ok(())
 }
 
-/// Makes the kernel's name stand for this release.
+/// Points the kernel's name to this release.
 pub fn point(name: Name, release: &str) -> Result<()> {
     let link = slot(name)?;
     let new = link.with_extension("new");

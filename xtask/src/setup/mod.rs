@@ -42,7 +42,7 @@ pub fn main(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Brings what is missing for these kernels; quick when nothing is.
+/// Fetches what is missing for these kernels; quick if nothing is.
 pub fn ensure(names: &[Name], update: bool) -> Result<Vec<Kernel>> {
     if !update && let Some(found) = all_there(names)? {
         return Ok(found);
@@ -69,7 +69,7 @@ pub fn ensure(names: &[Name], update: bool) -> Result<Vec<Kernel>> {
     Ok(kernels)
 }
 
-/// The kernels, if nothing at all is missing.
+/// The kernels, if nothing is missing.
 fn all_there(names: &[Name]) -> Result<Option<Vec<Kernel>>> {
     if !host::missing(names).is_empty() || tools::Tools::find()?.is_none() || !decoder::is_there()? {
         return Ok(None);
@@ -77,7 +77,7 @@ fn all_there(names: &[Name]) -> Result<Option<Vec<Kernel>>> {
     let mut kernels = Vec::new();
     for &name in names {
         match Kernel::find(name)? {
-            // Who brings a kernel may bring no headers with it.
+            // A kernel from the environment may come without headers.
             Some(kernel) if kernel.headers.is_some() || kernel.sysroot.is_none() => {
                 if !image::is_there(&kernel)? || !own::is_current(&kernel) {
                     return Ok(None);

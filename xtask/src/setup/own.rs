@@ -1,4 +1,4 @@
-//! The kernels that are built here, from the release's own source, with what looks for bugs: xtask/kernels/*.config.
+//! The kernels that are built here from the release's own source, with debugging options: xtask/kernels/*.config.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -17,12 +17,12 @@ const BASE: &str = include_str!("../../kernels/base.config");
 const DEBUG: &str = include_str!("../../kernels/debug.config");
 const KCSAN: &str = include_str!("../../kernels/kcsan.config");
 
-/// The source, what is built in it, what is installed, and the disk image made from that.
+/// Bytes for the source, the build, the installed files, and the disk image made from those.
 const SPACE: u64 = 16 << 30;
 
 /// The configuration's fragment that a kernel was built with, in its sysroot.
 const FRAGMENT: &str = "boot/fragment.config";
-/// The package that a tree's source is from, in the tree.
+/// The file in a tree with the package that its source is from.
 const SOURCE: &str = ".source";
 
 /// Whether the kernel of that name is built here.
@@ -30,7 +30,7 @@ pub fn is_own(name: Name) -> bool {
     fragment(name).is_some()
 }
 
-/// What the configuration says beyond allnoconfig.
+/// The configuration beyond allnoconfig.
 fn fragment(name: Name) -> Option<String> {
     match name {
         Name::Debug => Some([BASE, DEBUG].concat()),
@@ -39,7 +39,7 @@ fn fragment(name: Name) -> Option<String> {
     }
 }
 
-/// Whether the kernel has the configuration that it is to have; one that is not built here has.
+/// Whether the kernel has the wanted configuration; one that is not built here always has.
 pub fn is_current(kernel: &Kernel) -> bool {
     match (fragment(kernel.name), &kernel.sysroot) {
         (Some(wanted), Some(root)) => fs::read_to_string(root.join(FRAGMENT)).is_ok_and(|has| has == wanted),
@@ -69,8 +69,8 @@ pub fn ensure(name: Name, update: bool) -> Result<()> {
     kernel::point(name, &release)
 }
 
-/// The tree that the kernel is built in, with what an earlier build, whole or torn, has left; with the newest source
-/// if it is new or an update is asked for. It stays: modules are built against it.
+/// The tree that the kernel is built in, with whatever an earlier build, complete or not, has left; with the newest
+/// source if the tree is new or an update is requested. It stays: modules are built against it.
 fn source(name: Name, update: bool) -> Result<PathBuf> {
     let cache = cache::dir()?;
     let tree = cache.join("builds").join(name.as_str());
@@ -96,7 +96,7 @@ fn make(tree: &Path) -> Command {
     command
 }
 
-/// Everything off but what the fragment switches on, and what that needs.
+/// Turns everything off except what the fragment switches on, and what that needs.
 fn configure(tree: &Path, fragment: &str) -> Result<()> {
     let file = tree.join(".fragment");
     fs::write(&file, fragment)?;

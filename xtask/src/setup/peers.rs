@@ -1,4 +1,4 @@
-//! Other people's programs with all that they need, for guests: trees to change the root to.
+//! Programs of other projects with all that they need, for guests: trees to change the root to.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::apt::{Archive, Suite};
 use crate::kernels::Name;
 use crate::{cache, exec};
 
-/// The name of the file that guests get of a kernel's contemporaries.
+/// The file with a kernel's contemporaries, as guests get it.
 pub const FILE: &str = "peers.tar";
 
 /// A kernel's contemporaries, bpftrace and perf, as a tar file.
@@ -22,12 +22,12 @@ pub fn ensure(kernel: Name) -> Result<PathBuf> {
     tree(suite, &format!("peers/{name}"), FILE, &["bpftrace", "linux-perf"])
 }
 
-/// What puts a kernel under stress: stress-ng and trinity of the release, as a tar file.
+/// Programs that put a kernel under stress: stress-ng and trinity of the release, as a tar file.
 pub fn stressors() -> Result<PathBuf> {
     tree(Suite::Release, "stressors", "stressors.tar", &["stress-ng", "trinity"])
 }
 
-/// A tree of packages and all that they need as a tar file; brought unless it is there.
+/// A tree of packages and all that they need as a tar file; fetched unless it is there.
 fn tree(suite: Suite, name: &str, file: &str, packages: &[&str]) -> Result<PathBuf> {
     let cache = cache::dir()?;
     let dir = cache.join(name);
@@ -45,11 +45,11 @@ fn tree(suite: Suite, name: &str, file: &str, packages: &[&str]) -> Result<PathB
     cache::fill(&dir, |dir| {
         let root = dir.join("root");
         archive.unpack(&packages, &cache.join("downloads"), &root)?;
-        // What is read by people, and is half of it.
+        // These are for people to read, and half of the tree.
         for folder in ["usr/share", "usr/lib/x86_64-linux-gnu/perl-base", "usr/sbin"] {
             cache::remove(&root.join(folder))?;
         }
-        // Packages since trixie leave these links to the one that is installed first.
+        // Packages since trixie leave these links to the first one that is installed.
         for folder in ["bin", "lib", "lib64"] {
             let link = root.join(folder);
             if !link.exists() {

@@ -9,10 +9,10 @@ use crate::apt::{Archive, Suite};
 use crate::setup::decoder;
 use crate::{cache, exec};
 
-/// The name of the file that guests get.
+/// The name of the file in guests.
 pub const FILE: &str = "selftests.tar";
 
-/// The tar file; brought unless it is there.
+/// The tar file; fetched unless it is there.
 pub fn ensure() -> Result<PathBuf> {
     let cache = cache::dir()?;
     let dir = cache.join("selftests");

@@ -11,7 +11,7 @@ use crate::apt::{Archive, Suite};
 use crate::kernels::{Kernel, build_root};
 use crate::{cache, exec};
 
-/// What a build runs beside the compiler and what the headers ask for.
+/// Programs that a build needs besides the compiler and what the headers depend on.
 const TOOLS: [&str; 9] =
     ["base-files", "coreutils", "dash", "diffutils", "findutils", "grep", "make", "mawk", "sed"];
 
@@ -34,7 +34,7 @@ pub fn ensure(kernel: &Kernel) -> Result<()> {
     })
 }
 
-/// What the packages' scripts, which are not run, would have done.
+/// Does the work of the packages' scripts, which are not run.
 fn finish(root: &Path) -> Result<()> {
     for folder in ["dev", "proc", "tmp", "build"] {
         fs::create_dir_all(root.join(folder))?;
@@ -63,12 +63,12 @@ for dir in dev proc; do mount --rbind /$dir "$root/$dir" || exit; done
 mount --bind "$work" "$root/build" && exec chroot "$root" make "$@""#;
     command.args(["--mount", "sh", "-c", script, "make"]).arg(root).arg(work);
     command.env_remove("MAKEFLAGS").env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C.UTF-8");
-    // The headers would ask dpkg, which is not worth having for that.
+    // Otherwise the headers would call dpkg, which is not worth having for that.
     command.env("DEB_BUILD_ARCH", "amd64");
     command
 }
 
-/// How `make` inside the system calls a file of it.
+/// The path that `make` inside the system has for a file of it.
 pub fn inside(root: &Path, path: &Path) -> PathBuf {
     path.strip_prefix(root).map_or_else(|_| "/build".into(), |rest| Path::new("/").join(rest))
 }

@@ -21,7 +21,7 @@ pub struct Tools {
     pub busybox: PathBuf,
 }
 
-/// A QEMU and what it takes to start it from where it is.
+/// A QEMU, and how to start it from where it is.
 #[derive(Clone, Debug)]
 pub struct Qemu {
     pub major: u32,
@@ -55,7 +55,7 @@ fn library_path(root: &Path) -> String {
 }
 
 impl Tools {
-    /// The tools if both are there.
+    /// The tools, if both are there.
     pub fn find() -> Result<Option<Tools>> {
         let cache = cache::dir()?;
         let (Some(qemu), Some(busybox)) = (qemu(&cache.join("qemu")), busybox(&cache.join("busybox"))) else {
@@ -97,7 +97,7 @@ fn busybox(dir: &Path) -> Option<PathBuf> {
     (host.is_file() && is_static).then_some(host)
 }
 
-/// Brings what is missing. The caller holds the cache's lock.
+/// Fetches what is missing. The caller holds the cache's lock.
 pub fn ensure() -> Result<()> {
     let cache = cache::dir()?;
     let downloads = cache.join("downloads");

@@ -1,4 +1,4 @@
-//! From a batch that fails to the function and the instruction that make it fail.
+//! The search, from a batch that fails, for the function and the instruction that make it fail.
 
 use anyhow::Result;
 
@@ -7,7 +7,7 @@ use super::lines::Begun;
 use super::progress::Progress;
 use super::state::{Finding, State};
 
-/// How often a batch is tried again before its fault counts as one that does not come back.
+/// How often a batch is tried again before its fault counts as one that does not recur.
 const AGAIN: usize = 8;
 
 /// Tries the batch again, and if it fails again narrows it down. Fills in the finding.
@@ -58,7 +58,8 @@ enum Unit {
     Instruction,
 }
 
-/// Halves a range that fails as long as one half of it does. The last range, and its batch if that is a single unit.
+/// Halves a range that fails as long as one half of it does. Returns the last range, and its batch if that is a
+/// single unit.
 fn narrow(
     bench: &Bench,
     mut range: (u64, u64),
@@ -71,7 +72,7 @@ fn narrow(
         let halves = [(range.0, middle), (middle, range.1)];
         let runs = bench.run_each(&halves.map(&mut *request))?;
         let Some(at) = runs.iter().position(|run| run.ended != Ended::Whole) else {
-            // It takes both halves, or luck.
+            // The failure takes both halves, or chance.
             return Ok((range.0, range.1, None));
         };
         range = halves[at];

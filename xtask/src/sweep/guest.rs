@@ -1,4 +1,4 @@
-//! One boot of a guest that sweeps: what it is asked, and what it was seen to do.
+//! One boot of a guest that sweeps: its requests, and what was observed.
 
 use std::time::{Duration, Instant};
 
@@ -14,15 +14,15 @@ use crate::vm::machine::{End, Machine, Sink};
 use crate::vm::{self, Guest, modules, programs};
 use crate::workspace;
 
-/// A guest that says nothing for so long is lost. It says something every two seconds, unless it is very busy.
+/// A guest that is silent for so long is lost. It writes something every two seconds, unless it is very busy.
 const SILENCE: Duration = Duration::from_secs(150);
 /// Seconds after which a batch is too hot for a load of a second.
 const TOO_HOT: f64 = 60.0;
-/// No boot lasts longer.
+/// The longest that a boot may last.
 const LIMIT: Duration = Duration::from_secs(12 * 3600);
 
-/// Modules that a sweep over modules loads, as far as the kernel has them and they find what they are for: checksums
-/// (which others ask for by another name), file systems, networks, crypto.
+/// Modules that a sweep over modules loads, if the kernel has them and they find what they are for: checksums
+/// (which others request by another name), file systems, networks, crypto.
 const MODULES: [&str; 35] = [
     "crc32c_generic",
     "crc32c_intel",
@@ -61,24 +61,24 @@ const MODULES: [&str; 35] = [
     "drm",
 ];
 
-/// All that the guests of a sweep have in common.
+/// The parts that all guests of a sweep share.
 pub struct Bench {
     pub options: Options,
     pub kernel: Kernel,
     guest: Guest,
     contents: Contents,
-    /// What each script begins with: loads the modules, if they are what is swept.
+    /// The beginning of each script: loads the modules, if they are what is swept.
     load_modules: String,
 }
 
-/// What a guest is asked to sweep.
+/// The part of the kernel that a guest sweeps.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     pub from: u64,
-    /// Up to here, without it; 0: to the end.
+    /// The end, not included; 0: no end.
     pub to: u64,
     pub skip: Vec<(u64, u64)>,
-    /// Of each function only the instructions at these offsets.
+    /// The offsets of the instructions to arm in each function.
     pub offsets: Option<(u64, u64)>,
     pub batches: Option<usize>,
     pub size: u32,
@@ -86,13 +86,13 @@ pub struct Request {
     pub modules: bool,
     pub count: bool,
     pub nojump: bool,
-    /// The command that makes the guest work, and after how many seconds of it a batch is too hot.
+    /// The load, and the number of its seconds after which a batch is too hot.
     pub load: String,
     pub patience: f64,
 }
 
 impl Request {
-    /// The whole, as the options say.
+    /// Everything, as the options say.
     pub fn of(options: &Options) -> Request {
         Request {
             size: options.size,
@@ -130,13 +130,13 @@ impl Request {
         if self.modules {
             words.push("--modules".into());
         }
-        // A consumer that cannot run for half a minute is no dead one here.
+        // A consumer that cannot run for half a minute is not a dead one here.
         let prepare = "echo 0 >/sys/module/kinst/parameters/deadman";
         format!("{prepare}\nexec {} -- {}\n", words.join(" "), self.load)
     }
 }
 
-/// What makes the guest work, and checks that it does it right.
+/// The command that makes the guest work and checks the results.
 fn load(options: &Options) -> String {
     let program = match options.with {
         Load::Workload if options.modules => "/bin/sh ./modules.sh",
@@ -147,22 +147,22 @@ fn load(options: &Options) -> String {
     format!("{program} {}", options.load)
 }
 
-/// How it ended.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     Whole,
     Fault(String),
 }
 
-/// What was seen.
+/// The observations of a run.
 pub struct Run {
     pub ended: Ended,
     /// The batch that was being swept, or the last one.
     pub begun: Option<Begun>,
     pub phase: String,
-    /// Batches that were swept to the end and are right.
+    /// Batches that were swept to the end and are correct.
     pub batches: usize,
-    /// The kernel's log around the fault, and where the CPUs are if nothing else says so.
+    /// The kernel's log around the fault, and the state of the CPUs if nothing else shows it.
     pub console: String,
 }
 
@@ -171,10 +171,10 @@ impl Bench {
         let guest = Guest {
             kernel: options.kernel,
             smp: options.cpus,
-            // Another's programs are unpacked in memory.
+            // Other projects' programs are unpacked in memory.
             mem: if options.with == Load::Workload { options.mem } else { options.mem.max(8192) },
-            // An address means the same in every boot, and what vmlinux says of it.
-            // Where every instruction is a trap, an emulated processor takes minutes for what is a stall elsewhere.
+            // Without address randomisation, an address means the same in every boot and in vmlinux.
+            // Where every instruction is a trap, an emulated processor takes minutes without being stalled.
             append: "nokaslr rcupdate.rcu_cpu_stall_timeout=150 watchdog_thresh=60".into(),
             no_tools: true,
             ..Guest::default()
@@ -214,13 +214,13 @@ impl Bench {
         vm::boot(&self.guest, &contents)
     }
 
-    /// Boots a guest and has it sweep. `each` gets the batches that are right, as they come, and the number of functions.
+    /// Boots a guest and sweeps. `each` gets the correct batches, as they come, and the number of functions.
     pub fn run(&self, request: &Request, each: &mut dyn FnMut(Batch, u64) -> Result<()>) -> Result<Run> {
         let mut machine = self.boot(vec![request.script()], true)?;
         watch(&mut machine, 0, self.slowness(), each)
     }
 
-    /// The same for several requests in one guest, as long as it is well; what was not reached has no answer.
+    /// Sweeps for several requests in one guest, as long as it is well; requests that are not reached have no result.
     pub fn run_each(&self, requests: &[Request]) -> Result<Vec<Run>> {
         let mut machine = self.boot(requests.iter().map(Request::script).collect(), true)?;
         let mut runs = Vec::new();
@@ -235,12 +235,12 @@ impl Bench {
         Ok(runs)
     }
 
-    /// How many times the usual time everything may take: another's load has a hundred threads.
+    /// The factor for all time limits: the load of another project has a hundred threads.
     fn slowness(&self) -> u32 {
         self.kernel.name.slowness() * if self.options.with == Load::Workload { 1 } else { 4 }
     }
 
-    /// The load alone in a guest without the module, some times: what then goes wrong is not ours. How often it was right.
+    /// Runs the load alone in a guest without the module: failures there are not ours. Returns the number of successes.
     pub fn control(&self, times: usize) -> Result<usize> {
         let script = format!("exec {}\n", load(&self.options));
         let mut machine = self.boot(vec![script; times], false)?;
@@ -308,7 +308,7 @@ fn watch(
 /// Listens to a sweep.
 struct Ear<'a> {
     each: &'a mut dyn FnMut(Batch, u64) -> Result<()>,
-    /// Where the run begins in the kernel's log.
+    /// The line of the kernel's log at which the run begins.
     from: usize,
     part: Vec<u8>,
     err: String,
@@ -319,7 +319,7 @@ struct Ear<'a> {
     batches: usize,
     whole: bool,
     fault: Option<String>,
-    /// What the caller could not do with a batch.
+    /// The error of the caller in handling a batch.
     broken: Option<anyhow::Error>,
     silence: Duration,
 }
@@ -369,7 +369,7 @@ impl Sink for Ear<'_> {
         self.err += &String::from_utf8_lossy(bytes);
     }
 
-    /// After any trouble the guest proves nothing any more.
+    /// After any trouble, the guest's results prove nothing.
     fn gives_up(&mut self, log: &KernelLog) -> bool {
         self.fault.is_some()
             || self.broken.is_some()

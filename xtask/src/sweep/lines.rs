@@ -1,4 +1,4 @@
-//! What kmod/tests/vm/sweep.c says, line by line.
+//! The output of kmod/tests/vm/sweep.c, line by line.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ impl Begun {
     }
 }
 
-/// What came of a batch.
+/// The result of a batch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Batch {
     pub batch: usize,
@@ -36,15 +36,15 @@ pub struct Batch {
     pub first_at: String,
     pub last: String,
     pub last_at: String,
-    /// Where the next one begins; 0 if there is none.
+    /// The start of the next one; 0 if there is none.
     pub next_at: String,
-    /// Functions that are behind us, of the total.
+    /// Functions done, of the total.
     pub next: u64,
     pub functions: u64,
     pub instructions: u64,
     pub probes: u64,
     pub armed: u64,
-    /// Of them those that the kernel module reaches by a jump.
+    /// The number of them that the kernel module reaches by a jump.
     pub jumps: u64,
     /// Probes that fired at least once; 0 where they are not counted.
     pub fired: u64,
@@ -61,12 +61,12 @@ pub struct Batch {
     pub jump_s: f64,
     pub run_s: f64,
     pub disarm_s: f64,
-    /// Of the load, as wait() gives it, and its words.
+    /// The status of the load, as from wait(), and its output.
     pub status: i32,
     pub said: String,
-    /// The kernel gave the session up, because nobody asked for its status for too long.
+    /// Whether the kernel closed the session, because its status was not read for too long.
     pub killed: bool,
-    /// It was too hot to go on: what it holds is swept again in smaller batches.
+    /// Whether it was too hot to continue: its functions are swept again in smaller batches.
     pub slow: bool,
     /// Bytes of the text that differ from before, and the first of them.
     pub wrong: u64,
@@ -77,7 +77,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// What is wrong with it, if anything is.
+    /// The fault of the batch, if it has one.
     pub fn fault(&self) -> Option<String> {
         if self.wrong > 0 {
             return Some(format!(
@@ -101,7 +101,7 @@ impl Batch {
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Line {
-    // The shorter one fits the longer one's line too, so it comes behind it.
+    // The shorter one also matches the longer one's line, so it comes after it.
     Batch(Box<Batch>),
     Begun(Begun),
     Phase { phase: String },

@@ -1,4 +1,4 @@
-//! `cargo xtask sweep`: every instruction of a kernel armed in a guest, batch after batch, under a load that checks itself.
+//! `cargo xtask sweep`: every instruction of a kernel armed in a guest, batch after batch, under a self-checking load.
 
 mod bisect;
 mod guest;
@@ -80,7 +80,7 @@ pub enum Load {
     Trinity,
 }
 
-/// How often a batch fails, or the guest dies in it without a cause that is found, before the sweep goes on behind it.
+/// How often a batch fails, or the guest dies in it without a known cause, before the sweep continues after it.
 const MOST_TRIES: usize = 3;
 
 pub fn main(options: &Options) -> Result<ExitCode> {
@@ -140,7 +140,7 @@ fn sweep(bench: &Bench, state: &mut State, progress: &Progress) -> Result<()> {
     Ok(())
 }
 
-/// A batch in which something was wrong: finds out what does it, and lets the sweep go on without that.
+/// Handles a batch in which something was wrong: finds the cause, and lets the sweep continue without it.
 fn fault(bench: &Bench, state: &mut State, run: &Run, what: &str, progress: &Progress) -> Result<()> {
     let Some(begun) = &run.begun else {
         bail!("the guest fails before any probe is armed: {what}\n{}", run.console);
@@ -158,7 +158,7 @@ fn fault(bench: &Bench, state: &mut State, run: &Run, what: &str, progress: &Pro
         console: run.console.clone(),
         ..Finding::default()
     };
-    // What is known is on disk before the long part.
+    // The finding so far is on disk before the long part.
     state.findings.push(finding.clone());
     state.save()?;
     bisect::investigate(bench, state, begun, &mut finding, progress)?;
@@ -178,7 +178,7 @@ fn fault(bench: &Bench, state: &mut State, run: &Run, what: &str, progress: &Pro
     Ok(())
 }
 
-/// The folder of a kind of sweep.
+/// The name of the folder for a kind of sweep.
 fn name(options: &Options) -> String {
     let mut name = format!("{}-{}", options.kernel, options.cpus);
     if options.modules {

@@ -1,4 +1,4 @@
-//! How far a sweep is: a bar on a terminal, else lines.
+//! The progress of a sweep: a bar on a terminal, else lines.
 
 use std::io::IsTerminal;
 
@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::lines::Batch;
 
 pub struct Progress {
-    /// None where standard error is no terminal.
+    /// None if standard error is not a terminal.
     bar: Option<ProgressBar>,
 }
 

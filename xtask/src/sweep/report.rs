@@ -1,4 +1,4 @@
-//! What a sweep has shown: all of it as JSON, the sums as a table.
+//! The results of a sweep: all of it as JSON, the sums as a table.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -54,7 +54,7 @@ fn sums(state: &State) -> Sums {
     sums
 }
 
-/// Everything.
+/// All results.
 pub fn json(state: &State) -> String {
     let s = sums(state);
     let batches: Vec<Value> = state
@@ -62,7 +62,7 @@ pub fn json(state: &State) -> String {
         .iter()
         .map(|b| {
             let mut value = json!(b);
-            // They stand in the sums.
+            // The sums have them.
             if let Some(object) = value.as_object_mut() {
                 object.remove("names");
             }

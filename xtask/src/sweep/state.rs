@@ -1,4 +1,4 @@
-//! What a sweep has done so far, on disk after each batch.
+//! The state of a sweep, on disk after each batch.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,9 +20,9 @@ pub struct State {
     pub modules: bool,
     pub sample: u32,
     pub size: u32,
-    /// Of all functions.
+    /// The number of all functions.
     pub total: u64,
-    /// Where the next batch begins.
+    /// The start of the next batch.
     pub next_at: u64,
     pub done: bool,
     /// Ranges of functions that are left out, because of a finding.
@@ -32,41 +32,41 @@ pub struct State {
     /// Batches that were too hot and were swept again in parts.
     pub slow: u32,
     pub boots: u32,
-    /// Of sweeping, without the looking for causes.
+    /// Seconds of sweeping, without the search for causes.
     pub seconds: f64,
 }
 
-/// Something that should not be.
+/// A fault that the sweep found.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Finding {
     pub what: String,
-    /// In which the guest was: read, arm, run, disarm.
+    /// The phase that the guest was in: read, arm, run, disarm.
     pub phase: String,
     /// The batch.
     pub first: String,
     pub first_at: String,
     pub last: String,
     pub last_at: String,
-    /// How often the batch was tried again, and how often it failed then; the trying ends with the first failure.
+    /// How often the batch was tried again, and how often it failed then; the trials end with the first failure.
     pub again: usize,
     pub failed_again: usize,
-    /// How often the load alone was right in a guest without the module, and of how many times.
+    /// How often the load alone succeeded in a guest without the module, and out of how many times.
     pub control: Option<(usize, usize)>,
     /// Addresses of the functions that it was narrowed down to.
     pub narrowed: Option<String>,
     /// The function, if it is one, and the offsets in it.
     pub function: Option<String>,
     pub offsets: Option<String>,
-    /// Left out from now on.
+    /// The range that is left out from now on.
     pub skip: Option<(u64, u64)>,
-    /// The whole batch is left out: it fails again and again, and no function alone does it.
+    /// Whether the whole batch is left out: it fails again and again, and no function alone is the cause.
     pub left_out: bool,
     pub console: String,
     pub seconds: f64,
 }
 
 impl Finding {
-    /// In a line.
+    /// The finding in one line.
     pub fn shown(&self) -> String {
         let place = match (&self.function, &self.offsets) {
             (Some(function), Some(offsets)) => format!("{function}, {offsets}"),
@@ -83,7 +83,7 @@ impl Finding {
 }
 
 impl State {
-    /// That of the last run if it is to be resumed, or a new one.
+    /// The state of the last run if that is to be resumed, or a new one.
     pub fn open(folder: &Path, options: &Options, bench: &Bench) -> Result<State> {
         let file = folder.join("state.json");
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -117,7 +117,7 @@ impl State {
         })
     }
 
-    /// A batch was swept, and all was right.
+    /// Records a batch that was swept without a fault.
     pub fn took(&mut self, batch: Batch, total: u64) -> Result<()> {
         self.total = total;
         if batch.slow {
@@ -126,12 +126,12 @@ impl State {
         }
         self.next_at = hex(&batch.next_at)?;
         self.done = self.next_at == 0;
-        // A guest counts from its boot on.
+        // A guest counts batches from its boot on.
         self.batches.push(Batch { batch: self.batches.len(), ..batch });
         self.save()
     }
 
-    /// Whole or not at all: the tool may be killed at any moment.
+    /// Writes the whole file or nothing: the tool may be killed at any moment.
     pub fn save(&self) -> Result<()> {
         let part = self.file.with_extension("part");
         fs::write(&part, serde_json::to_vec(self)?)

@@ -1,4 +1,4 @@
-//! How many instructions of a kernel can be traced, and why the others cannot.
+//! The number of a kernel's instructions that can be traced, and why the others cannot.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub fn main(bench: &Bench) -> Result<()> {
     Ok(())
 }
 
-/// From what kmod/tests/vm/points.c says.
+/// The table, from the output of kmod/tests/vm/points.c.
 fn table(release: &str, text: &str) -> Result<String> {
     let head = Regex::new(r"functions (\d+), instructions (\d+), bytes (\d+), text (\d+)")?;
     let row = Regex::new(r"(?m)^(\w+) (\d+) instructions, (\d+) bytes, (\d+) functions as a whole$")?;

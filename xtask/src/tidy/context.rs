@@ -1,4 +1,4 @@
-//! The functions of the module's probe path: each says from where it may be called, and none may be probed.
+//! The functions of the module's probe path: each is marked with where it may be called from, and none may be probed.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

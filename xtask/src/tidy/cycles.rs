@@ -1,11 +1,11 @@
-//! No way back: of the modules that share a folder none uses another one that uses it, over however many steps.
+//! No cycles: of the modules that share a folder, none uses another one that uses it, over however many steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::usetree::{Read, Root};
 use super::{Finding, Source};
 
-/// What uses what, by folder: the modules in it, as `from → to`, with the file and line of one use.
+/// The uses, by folder: of the modules in it, as `from → to`, with the file and line of one use.
 type Uses<'a> = BTreeMap<Vec<String>, BTreeMap<(String, String), (&'a Source, usize)>>;
 
 pub fn check(files: &[Read<'_>]) -> Vec<Finding> {
@@ -33,7 +33,7 @@ pub fn check(files: &[Read<'_>]) -> Vec<Finding> {
     findings
 }
 
-/// A shortest way from a module back to it.
+/// A shortest path from a module back to it.
 fn circle<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &'a str) -> Option<Vec<&'a str>> {
     let mut ways: Vec<Vec<&str>> = vec![vec![start]];
     let mut seen: BTreeSet<&str> = BTreeSet::new();
@@ -66,7 +66,7 @@ fn uses<'a>(files: &[Read<'a>]) -> Uses<'a> {
             else {
                 continue;
             };
-            // The folder where the two part; what a folder and the files in it have of each other is no circle.
+            // The folder where the two part; uses between a folder and the files in it are not a cycle.
             let common = module.iter().zip(to).take_while(|(a, b)| a == b).count();
             if let (Some(from), Some(to)) = (module.get(common), to.get(common)) {
                 let folder = uses.entry(module[..common].to_vec()).or_default();

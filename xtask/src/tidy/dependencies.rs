@@ -1,4 +1,4 @@
-//! The dependencies of each package: those that nothing names are none, and each may be shipped with ours.
+//! The dependencies of each package: each is used, and each may be shipped with ours.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::{Finding, Source};
 use crate::{exec, workspace};
 
-/// What the guests, and so far the users, run.
+/// The platform of the guests and, so far, of the users.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
 #[derive(Deserialize)]
@@ -51,10 +51,10 @@ pub fn check(sources: &[Source]) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Packages that do not let us pass them on under MIT or Apache-2.0, with what they ask.
+/// Packages that we may not pass on under MIT or Apache-2.0, with their licences.
 fn licences(sources: &[Source]) -> Result<Vec<Finding>> {
     let Some(lock) = sources.iter().find(|source| source.path == "Cargo.lock") else { return Ok(Vec::new()) };
-    // Those of other systems need not be on this machine.
+    // Packages of other systems need not be on this machine.
     let packages = metadata(&["--filter-platform", PLATFORM])?;
     let refused =
         packages.iter().filter(|package| !is_allowed(package.license.as_deref().unwrap_or_default()));
@@ -82,7 +82,8 @@ fn metadata(more: &[&str]) -> Result<Vec<Package>> {
     Ok(read.packages)
 }
 
-/// Of the package in this folder; xtask is not the root's. tests/outside/fuzz.rs takes in what the fuzz targets run.
+/// Whether a file is of the package in this folder; xtask is not part of the root's. tests/outside/fuzz.rs includes what the
+/// fuzz targets run.
 fn is_of(source: &Source, folder: &str) -> bool {
     let inside = source.is_rust() || source.path.ends_with(".lalrpop");
     inside && source.path.starts_with(folder) && (!folder.is_empty() || !source.is_in(&["xtask"]))

@@ -5,7 +5,7 @@ use super::{Finding, Source};
 pub const PAGE: &str = "docs/ARCHITECTURE.md";
 const BEGIN: &str = "<!-- The first line of each file; `cargo xtask tidy --write` writes it. -->";
 
-/// Files that do not say what they are, and a list that is not that of the files.
+/// Finds files without a first line of their own, and a list that is not that of the files.
 pub fn check(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in sources.iter().filter(|source| is_listed(source)) {
@@ -32,7 +32,7 @@ pub fn check(sources: &[Source]) -> Vec<Finding> {
     findings
 }
 
-/// The page with its list made anew; `None`: it has no list.
+/// The page with its list rewritten; `None`: it has no list.
 pub fn rewritten(sources: &[Source]) -> Option<String> {
     let page = sources.iter().find(|source| source.path == PAGE)?;
     let at = page.text.find(BEGIN)?;
@@ -47,7 +47,7 @@ fn list(sources: &[Source]) -> Vec<String> {
     lines
 }
 
-/// The compiler's files, and the module's.
+/// Whether a file is one of the compiler's or the module's.
 fn is_listed(source: &Source) -> bool {
     let rust = source.is_rust()
         && source.is_in(&["src"])
@@ -57,13 +57,13 @@ fn is_listed(source: &Source) -> bool {
     rust || c && source.is_in(&["kmod"]) && !source.is_in(&["kmod/tests"])
 }
 
-/// `parser/lex/` of its mod.rs; of the module `kmod/text/trap.c`.
+/// The name in the list: `parser/lex/` for its mod.rs, `kmod/text/trap.c` for a file of the module.
 fn name(source: &Source) -> String {
     let name = source.path.strip_prefix("src/").unwrap_or(&source.path);
     name.strip_suffix("mod.rs").unwrap_or(name).to_owned()
 }
 
-/// What the file says that it is: its first sentence or paragraph, after its name.
+/// The description of the file: its first sentence or paragraph, after its name.
 fn said(source: &Source) -> Option<String> {
     let name = name(source);
     if source.is_rust() {

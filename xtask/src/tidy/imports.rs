@@ -1,4 +1,4 @@
-//! Who uses what: external crates, and the modules of this one.
+//! The uses of external crates, and of the modules of this one.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::{Finding, Source};
 pub struct Used {
     crates: BTreeSet<(&'static str, &'static str)>,
     modules: BTreeSet<(&'static str, &'static str)>,
-    /// First segments of all paths: what a dependency has to be among.
+    /// First segments of all paths: a dependency must be among them.
     pub roots: BTreeSet<String>,
 }
 
@@ -23,7 +23,7 @@ pub fn check(file: &Read<'_>, used: &mut Used) -> Vec<Finding> {
     for path in named {
         let finding = match path.root {
             Root::Own => modules(source, path, used),
-            // `object::read()` may be of a module that was imported.
+            // `object::read()` may refer to a module that was imported.
             Root::Unknown if path.path.first().is_some_and(|first| own.contains(first.as_str())) => None,
             Root::Unknown => crates(source, path, used),
         };
@@ -77,7 +77,7 @@ fn is_below(path: &str, module: &str) -> bool {
     path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// Rows that allow what nobody does.
+/// Rows that allow uses that do not occur.
 pub fn stale(table: &Source, used: &Used) -> Vec<Finding> {
     let rows = |rows: &'static [(&str, &[&str])]| {
         rows.iter().flat_map(|(name, allowed)| allowed.iter().map(move |allowed| (*name, *allowed)))

@@ -1,4 +1,4 @@
-//! What a line can tell: first lines, words, unfinished and impure code, version tests.
+//! The rules for single lines: first lines, words, unfinished and impure code, version tests.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ struct Rules {
     skips: Regex,
     unfinished: Regex,
     version: Regex,
-    /// In lower case.
+    /// Lower-case words.
     words: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ impl Rules {
     }
 }
 
-/// The absolute paths of this checkout and of the folder that it is in, which mean nothing elsewhere.
+/// The absolute paths of this checkout and of its parent folder, which mean nothing elsewhere.
 fn own_places(root: &Path) -> Vec<String> {
     let shown = |path: &Path| path.display().to_string().to_lowercase();
     let mut places = vec![shown(root)];

@@ -1,4 +1,4 @@
-//! Checking what a machine can check of docs/STYLE.md and docs/ARCHITECTURE.md.
+//! The checks of docs/STYLE.md and docs/ARCHITECTURE.md that a machine can make.
 
 mod context;
 mod cycles;
@@ -35,13 +35,13 @@ pub struct Source {
     pub text: String,
 }
 
-/// Something that is not as the rules want it.
+/// A violation of a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Finding {
     pub path: String,
     pub line: usize,
     pub message: String,
-    /// Worth knowing, and no failure.
+    /// Worth knowing, but not a failure.
     pub soft: bool,
 }
 
@@ -105,7 +105,7 @@ pub fn expect_clean() -> Result<()> {
     if findings.is_empty() { Ok(()) } else { bail!("{}", findings.join("\n")) }
 }
 
-/// Everything that is wrong with the checkout, in the order of paths and lines.
+/// Everything that is wrong with the checkout, by path and line.
 fn check() -> Result<Vec<Finding>> {
     let sources = sources()?;
     let (files, mut findings) = usetree::read(&sources);
@@ -128,7 +128,7 @@ fn check() -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// The text files of the checkout: those that git has, and those that it would take.
+/// The text files of the checkout: those that git has, and those that it would add.
 fn sources() -> Result<Vec<Source>> {
     let mut git = Command::new("git");
     git.current_dir(workspace::root()).args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
@@ -138,7 +138,7 @@ fn sources() -> Result<Vec<Source>> {
     paths.dedup();
     let mut sources = Vec::new();
     for path in paths {
-        // A file that is deleted but not committed is none, and a binary has no lines.
+        // A file that is deleted but not committed is no longer there, and a binary has no lines.
         let Ok(bytes) = fs::read(workspace::root().join(&path)) else { continue };
         if let Ok(text) = String::from_utf8(bytes) {
             sources.push(Source { path: path.to_string_lossy().into_owned(), text });

@@ -1,4 +1,4 @@
-//! How long files and functions are.
+//! The limits on the length of files and functions.
 
 use super::table::{FILE_LINES, FUNCTION_LINES, LONG};
 use super::{Finding, Source};
@@ -30,8 +30,8 @@ fn judge(
     (length > soft).then_some(Finding { soft: length <= hard, ..finding })
 }
 
-/// Where functions begin, and their lengths, in code that rustfmt has laid out: the body ends with a brace that is
-/// indented as the first line is.
+/// The first lines and the lengths of functions, in code that rustfmt has laid out: the body ends with a brace that
+/// is indented as the first line is.
 fn rust_functions(lines: &[&str]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for (index, line) in lines.iter().enumerate() {
@@ -68,7 +68,7 @@ fn is_signature(line: &str) -> bool {
     }
 }
 
-/// Where functions begin, and their lengths, in kernel style: the braces of a body stand in the first column.
+/// The first lines and the lengths of functions, in kernel style: the braces of a body are in the first column.
 fn c_functions(lines: &[&str]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut begin = None;

@@ -1,6 +1,6 @@
-//! The rules as rows: who may use what, how long things may be, which words do not belong here.
+//! The rules as rows: permitted uses, lengths, and words that do not belong here.
 
-/// Which folders may name an external crate.
+/// The folders that may name an external crate.
 pub const CRATES: &[(&str, &[&str])] = &[
     ("clap", &["src/cli"]),
     ("codespan_reporting", &["src/diag"]),
@@ -24,7 +24,7 @@ pub const CRATES: &[(&str, &[&str])] = &[
     ("zstd", &["src/debuginfo"]),
 ];
 
-/// Which other modules a folder may use. A folder without a row may use all.
+/// The other modules that a folder may use. A folder without a row may use all.
 pub const MODULES: &[(&str, &[&str])] = &[
     ("src/attributes.rs", &[]),
     ("src/glob.rs", &[]),
@@ -64,13 +64,13 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("src/consumer", &["dif", "driver", "options", "probe", "sites", "uapi"]),
 ];
 
-/// The stages that neither touch the outside nor do what the compiler cannot check.
+/// The stages that neither access the outside nor do what the compiler cannot check.
 pub const PURE: &[&str] = &["src/codegen", "src/dif", "src/parser", "src/sugar", "src/typeck"];
 
-/// What a pure stage does not do: a regular expression and what it means.
+/// Code that a pure stage does not have: a regular expression and what it means.
 pub const IMPURE: &[(&str, &str)] = &[(r"\bunsafe\b", "unsafe code"), (r"\b(e?println?|dbg)!", "printing")];
 
-/// What it does not name.
+/// Paths that it does not name.
 pub const IMPURE_PATHS: &[(&str, &str)] = &[
     ("std::env", "input and output"),
     ("std::fs", "input and output"),
@@ -79,17 +79,17 @@ pub const IMPURE_PATHS: &[(&str, &str)] = &[
     ("std::process", "input and output"),
 ];
 
-/// What no finished Rust code has.
+/// Code that no finished Rust file has.
 pub const UNFINISHED: &str = r"\b(todo|unimplemented|dbg)!";
 
-/// A test that says by itself that it does not run.
+/// Code of a test that prints by itself that it does not run.
 pub const SKIPS: &str = r#"println!\("(skip|without )"#;
-/// The one place that may: it fails where all is required, and counts.
+/// The one file that may: it fails where all is required, and counts.
 pub const MAY_SKIP: &str = "tests/support/needs.rs";
 
-/// A file's lines, and those beyond which it is an error.
+/// The limits of a file's lines: those worth knowing, and those that are an error.
 pub const FILE_LINES: (usize, usize) = (500, 700);
-/// A function's lines, and those beyond which it is an error.
+/// The limits of a function's lines: those worth knowing, and those that are an error.
 pub const FUNCTION_LINES: (usize, usize) = (60, 120);
 
 /// Tables, grammars and generated files may be long.
@@ -104,14 +104,14 @@ pub const LONG: &[&str] = &[
     "tests/snapshots",
 ];
 
-/// The one place that may ask for the kernel's version.
+/// The one place that may test the kernel's version.
 pub const VERSION_TESTS: &str = "kmod/compat";
 
 /// Files that are not written here.
 pub const FOREIGN: &[&str] =
     &["Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "fuzz/Cargo.lock", "fuzz/regressions", "kmod/COPYING"];
 
-/// Words that say something about who typed a text and where, or that tie the project to one download host. In two
+/// Words that reveal who typed a text and where, or that tie the project to one download host. They are in two
 /// halves, or this table would be a finding itself.
 pub const WORDS: &[(&str, &str)] = &[
     ("agent ", "session"),

@@ -1,4 +1,4 @@
-//! The paths that a Rust file names, resolved to where they lead: modules of this crate, or other crates. Tests are left out.
+//! The paths that a Rust file names, resolved to modules of this crate or to other crates. Tests are left out.
 
 use syn::visit::{self, Visit};
 
@@ -9,9 +9,9 @@ use super::{Finding, Source};
 pub struct Named {
     pub line: usize,
     pub root: Root,
-    /// Below the root: `sites::Catalog`, of a crate its own path.
+    /// Below the root: `sites::Catalog`; for a crate, its own path.
     pub path: Vec<String>,
-    /// It was written with `super::super`.
+    /// Whether it was written with `super::super`.
     pub far: bool,
 }
 
@@ -19,19 +19,19 @@ pub struct Named {
 pub enum Root {
     /// This crate.
     Own,
-    /// The first segment may be a crate's name, or something of the file.
+    /// The first segment may be a crate's name, or a name in the file.
     Unknown,
 }
 
 /// A file of the product, read.
 pub struct Read<'a> {
     pub source: &'a Source,
-    /// Where it is in the crate.
+    /// The module's path in the crate.
     pub module: Vec<String>,
     pub named: Vec<Named>,
 }
 
-/// The files of src without tests; what cannot be read is a finding.
+/// Reads the files of src without tests; one that cannot be parsed is a finding.
 pub fn read(sources: &[Source]) -> (Vec<Read<'_>>, Vec<Finding>) {
     let is_product = |source: &&Source| source.is_rust() && source.is_in(&["src"]) && !source.is_test();
     let (mut files, mut findings) = (Vec::new(), Vec::new());
@@ -48,7 +48,7 @@ pub fn read(sources: &[Source]) -> (Vec<Read<'_>>, Vec<Finding>) {
     (files, findings)
 }
 
-/// All paths of a file. `module` is where it is in the crate: `sites::catalog` of src/sites/catalog/mod.rs.
+/// All paths of a file. `module` is its place in the crate: `sites::catalog` for src/sites/catalog/mod.rs.
 fn named(text: &str, module: &[String]) -> syn::Result<Vec<Named>> {
     let file = syn::parse_file(text)?;
     let mut reader = Reader { module: module.to_vec(), children: Vec::new(), named: Vec::new() };
@@ -57,7 +57,7 @@ fn named(text: &str, module: &[String]) -> syn::Result<Vec<Named>> {
     Ok(reader.named)
 }
 
-/// The module of a file of src: `a::b` of src/a/b.rs and of src/a/b/mod.rs, nothing of src/lib.rs.
+/// The module of a file of src: `a::b` for src/a/b.rs and for src/a/b/mod.rs, nothing for src/lib.rs.
 fn module_of(path: &str) -> Option<Vec<String>> {
     let path = path.strip_prefix("src/")?.strip_suffix(".rs")?;
     let mut parts: Vec<String> = path.split('/').map(str::to_owned).collect();
@@ -149,7 +149,7 @@ impl<'ast> Visit<'ast> for Reader {
     }
 
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        // A module in the file is looked at as a part of it.
+        // A module in the file is treated as a part of it.
         self.module.push(item.ident.to_string());
         visit::visit_item_mod(self, item);
         self.module.pop();
@@ -168,7 +168,7 @@ impl<'ast> Visit<'ast> for Reader {
     }
 
     fn visit_macro(&mut self, mac: &'ast syn::Macro) {
-        // What is in the brackets of a macro are tokens; paths in them are read as far as they look like paths.
+        // The contents of a macro are tokens; paths in them are read as far as they look like paths.
         let mut tokens: Vec<(usize, String)> = Vec::new();
         flatten(mac.tokens.clone(), &mut tokens);
         let mut at = 0;

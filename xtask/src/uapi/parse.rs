@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// What the header declares, in its order.
+/// The declarations of the header, in its order.
 #[derive(Debug, Default)]
 pub struct Header {
     pub defines: Vec<Define>,
@@ -94,7 +94,7 @@ enum Token {
     Directive(String),
     Comment {
         text: Vec<String>,
-        /// It stands behind something on its line.
+        /// Whether it follows something on its line.
         trailing: bool,
     },
 }
@@ -175,7 +175,7 @@ impl Parser {
         found
     }
 
-    /// The comment behind the declaration, or else the one before it.
+    /// The comment after the declaration, or else the one before it.
     fn trailing_doc(&mut self) -> Vec<String> {
         let before = std::mem::take(&mut self.doc);
         match self.tokens.get(self.next) {

@@ -92,7 +92,7 @@ fn define(out: &mut String, define: &Define) {
     };
 }
 
-/// A number with names and not a Rust enum: a newer module may send values that are not known here.
+/// A number with names rather than a Rust enum: a newer module may send values that are not known here.
 fn enumeration(out: &mut String, item: &Enum) {
     let ty = type_name(&item.name);
     out.push('\n');

@@ -1,4 +1,4 @@
-//! What a guest's initramfs holds: busybox, our programs and their libraries, the module, the runs.
+//! The contents of a guest's initramfs: busybox, our programs and their libraries, the module, the runs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,12 +14,12 @@ use crate::vm::{modules, newc::Archive};
 
 const INIT: &str = include_str!("guest/init.sh");
 
-/// The drivers of the ports to the host. Those that a kernel has built in are no files.
+/// The drivers of the ports to the host. Those built into a kernel are not files.
 const PORTS: [&str; 2] = ["virtio_pci", "virtio_console"];
-/// Those of the disk, where it does not come up without modules.
+/// The drivers of the disk, for kernels that need modules for it.
 const DISK: [&str; 3] = ["nvme", "crc32c_generic", "ext4"];
 
-/// What goes into a guest beside busybox.
+/// The contents of a guest besides busybox.
 #[derive(Default)]
 pub struct Contents {
     /// Host programs for the guest's /usr/bin.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use regex::{Regex, RegexSet};
 
-/// The kernel cannot be trusted to go on.
+/// Signs that the kernel cannot be trusted to continue.
 const FATAL: [&str; 8] = [
     r"Kernel panic - not syncing",
     r"\bOops: ",
@@ -19,7 +19,7 @@ const FATAL: [&str; 8] = [
     r"BUG: (KASAN|KFENCE|stack-protector)",
 ];
 
-/// Something is wrong, and the kernel goes on.
+/// Signs that something is wrong, although the kernel continues.
 const BAD: [&str; 11] = [
     r"\bBUG: ",
     r"WARNING: ",
@@ -30,13 +30,13 @@ const BAD: [&str; 11] = [
     r"possible (circular|recursive) locking|inconsistent lock state",
     r"suspicious RCU usage|sleeping function called from invalid context",
     r"invalid opcode: |divide error: |traps: PANIC|int3: ",
-    // SLUB's way of saying it, and what lockdep and others find out without a warning.
+    // SLUB's own form, and what lockdep and others find without a warning.
     r"\bBUG [\w-]+ \(|trying to register non-static key",
-    // What no longer looks for bugs finds none.
+    // A checker that has turned itself off finds nothing.
     r"\bODEBUG: |UBSAN: |turning off the locking correctness validator|kmemleak: \d+ new",
 ];
 
-/// A race begins like this and ends with a line of `=`. The kernel has races of its own: trouble is the line that is ours.
+/// A race begins like this and ends with a line of `=`. The kernel has its own races: a line with our name is trouble.
 const RACE: &str = "BUG: KCSAN: ";
 const OURS: &str = "[kinst]";
 
@@ -56,7 +56,7 @@ pub struct KernelLog {
     fatal: RegexSet,
     bad: RegexSet,
     allowed: Vec<Regex>,
-    /// In the report of a race, none of whose lines has been trouble.
+    /// Whether this is in the report of a race, none of whose lines has been trouble.
     in_race: bool,
     troubles: Vec<(usize, Trouble)>,
 }
@@ -78,7 +78,7 @@ impl KernelLog {
         })
     }
 
-    /// From now on a line that one of these matches is no trouble.
+    /// From now on a line that one of these matches is not trouble.
     pub fn allow(&mut self, patterns: &[Regex]) {
         self.allowed = patterns.to_vec();
     }
@@ -122,7 +122,7 @@ impl KernelLog {
         self.bad.is_match(line).then_some(Trouble::Bad)
     }
 
-    /// The number of lines so far: a place to look from later.
+    /// The number of lines so far, for a look at later ones.
     pub fn position(&self) -> usize {
         self.lines.len()
     }

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 use crate::exec;
 use crate::setup::tools::Qemu;
 
-/// What it takes to start a guest.
+/// The parameters of a guest.
 pub struct Config<'a> {
     pub qemu: &'a Qemu,
     pub vmlinuz: PathBuf,
@@ -31,11 +31,11 @@ pub struct Config<'a> {
     pub cpu: &'a str,
     /// More words for the kernel's command line.
     pub append: &'a str,
-    /// Where the kernel's log is copied to.
+    /// The file that the kernel's log is copied to.
     pub log: PathBuf,
-    /// Ends each run on the two output streams.
+    /// The mark that ends each run on the two output streams.
     pub mark: String,
-    /// How many times the usual time everything may take.
+    /// The factor for all time limits.
     pub slowness: u32,
 }
 
@@ -55,7 +55,7 @@ pub enum Stream {
 impl Stream {
     pub const ALL: [Stream; 6] =
         [Stream::Log, Stream::Out, Stream::Err, Stream::Pulse, Stream::Control, Stream::Monitor];
-    /// Those that the guest has a virtio port for, of the number that the variant has.
+    /// The streams that the guest has virtio ports for, numbered by their variants.
     const PORTS: [Stream; 4] = [Stream::Out, Stream::Err, Stream::Pulse, Stream::Control];
 
     fn name(self) -> &'static str {
@@ -138,10 +138,10 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
     }
     command.arg("-kernel").arg(&config.vmlinuz);
     command.args(["-initrd", &format!("/proc/{}/fd/{}", std::process::id(), initramfs.as_raw_fd())]);
-    // Stalls and lockups are judged late: a busy host can keep a virtual CPU waiting for many seconds.
+    // Stalls and lockups are reported late: a busy host can keep a virtual CPU waiting for many seconds.
     let (stall, lockup) = ((40 * config.slowness).min(300), (20 * config.slowness).min(60));
     let hung = 120 * config.slowness;
-    // Lockdep says that it gives up in messages of the lowest level.
+    // Lockdep announces that it gives up in messages of the lowest level.
     let loglevel = if config.slowness > 1 { 8 } else { 7 };
     let quiet = format!(
         "console=ttyS0 loglevel={loglevel} printk.time=1 panic=-1 printk.devkmsg=on rcupdate.rcu_cpu_stall_timeout={stall} \

@@ -1,4 +1,4 @@
-//! One QEMU with a guest in it: started, asked to run things, watched, ended.
+//! One QEMU with a guest in it: starting it, running things in it, watching it, ending it.
 
 use std::fs::File;
 use std::io::Write;
@@ -16,16 +16,16 @@ use crate::vm::stream::Marked;
 
 /// From power-on to the guest's first word. A loaded host is slow.
 const BOOT_LIMIT: Duration = Duration::from_secs(90);
-/// How often a guest that runs something is asked for a sign of life, and how long it may owe one.
+/// How often a guest that runs something must give a sign of life, and how late that may be.
 const PULSE: Duration = Duration::from_secs(10);
 const PULSE_LIMIT: Duration = Duration::from_secs(60);
-/// What the rest of a dying kernel's log may take to arrive.
+/// The time that the rest of a dying kernel's log may take to arrive.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// With this status of the command.
+    /// The command ended with this status.
     Exit(i32),
     /// The time was up, and the guest was still alive.
     TimeOut,
@@ -35,12 +35,12 @@ pub enum End {
     Crash,
 }
 
-/// Where a run's output goes, as it comes.
+/// The receiver of a run's output, as it comes.
 pub trait Sink {
     fn out(&mut self, bytes: &[u8]);
     fn err(&mut self, bytes: &[u8]);
 
-    /// Whether the run is to end now, as if its time were up: asked again and again, whatever comes or does not come.
+    /// Whether the run should end now, as if its time were up: called again and again, whether output comes or not.
     fn gives_up(&mut self, _log: &KernelLog) -> bool {
         false
     }
@@ -63,7 +63,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts a guest and waits until it takes orders.
+    /// Starts a guest and waits until it accepts commands.
     pub fn boot(config: &Config) -> Result<Machine> {
         let mut machine = Machine::start(config)?;
         let limit = BOOT_LIMIT * config.slowness;
@@ -129,7 +129,7 @@ impl Machine {
                         Some(status.trim().parse().with_context(|| format!("the guest said {line:?}"))?);
                 }
             }
-            // The mark in the kernel's log says that everything before it has arrived.
+            // The mark in the kernel's log shows that everything before it has arrived.
             let logged = self.log.has(from, &format!("kinst-vm: end {id}"));
             if let (Some(status), true, true) = (run.status, run.is_drained(), logged) {
                 return Ok(End::Exit(status));
@@ -181,7 +181,7 @@ impl Machine {
             Stream::Control => self.control_text.push_str(&String::from_utf8_lossy(bytes)),
             Stream::Monitor => taker.monitor(bytes),
         }
-        // QEMU's own words say nothing about the guest.
+        // QEMU's own output says nothing about the guest.
         event.stream != Stream::Monitor
     }
 
@@ -207,7 +207,7 @@ impl Machine {
         Some(line.trim_end().to_owned())
     }
 
-    /// Has a live guest write where its CPUs and blocked tasks are into its log. False if it does not answer.
+    /// Makes a live guest write to its log where its CPUs and blocked tasks are. False if it does not answer.
     fn ask_for_stacks(&mut self) -> bool {
         let from = self.log.position();
         let _ = writeln!(self.pulse, "stacks 0");
@@ -222,7 +222,7 @@ impl Machine {
         false
     }
 
-    /// Has QEMU write the address of each instruction that the guest executes meanwhile, in lines of its own form.
+    /// Makes QEMU log the address of each instruction that the guest executes meanwhile, in a format of its own.
     pub fn executed(&mut self, log: &Path, time: Duration) -> Result<()> {
         writeln!(self.monitor, "logfile {}", log.display())?;
         writeln!(self.monitor, "one-insn-per-tb on")?;
@@ -234,7 +234,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Where the virtual CPUs are, by QEMU's account: for a guest that no longer says anything.
+    /// The state of the virtual CPUs from QEMU: for a guest that is silent.
     pub fn registers(&mut self) -> String {
         let mut text = Monitor(Vec::new());
         let _ = writeln!(self.monitor, "info registers -a");
@@ -253,7 +253,7 @@ impl Drop for Machine {
     }
 }
 
-/// Who gets the bytes of the streams.
+/// A receiver of the bytes of the streams.
 trait Taker {
     fn out(&mut self, _: &[u8]) {}
     fn err(&mut self, _: &[u8]) {}
@@ -287,7 +287,7 @@ impl<'a> Run<'a> {
         self.out.is_ended() && self.err.is_ended()
     }
 
-    /// Passes on what was held back in the hope of a mark.
+    /// Passes on what was held back as the possible start of a mark.
     fn flush(&mut self) {
         self.sink.out(&self.out.rest());
         self.sink.err(&self.err.rest());

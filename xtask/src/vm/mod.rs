@@ -25,7 +25,7 @@ use contents::Contents;
 use launch::Config;
 use machine::{End, Machine, Sink};
 
-/// What the exit status says when the command has none of its own to pass on.
+/// The exit status if the command has none of its own to pass on.
 const KERNEL_TROUBLE: u8 = 99;
 const TIME_OUT: u8 = 124;
 const NO_GUEST: u8 = 125;
@@ -66,7 +66,7 @@ pub struct Guest {
 }
 
 impl Default for Guest {
-    /// The same as on a command line without options.
+    /// The guest of a command line without options.
     fn default() -> Guest {
         Guest {
             kernel: Name::Stable,
@@ -117,7 +117,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::from(verdict(&mut machine, end, options.timeout)))
 }
 
-/// Says what went wrong, if anything did, and returns the exit status.
+/// Reports what went wrong, if anything did, and returns the exit status.
 fn verdict(machine: &mut Machine, end: End, timeout: u64) -> u8 {
     let failed = |what: &str, log: String| eprintln!("vm: {what}; the kernel's log:\n{log}");
     let trouble = machine.log.first_trouble(0).map(str::to_owned);
@@ -229,7 +229,7 @@ impl Sink for Through {
     }
 }
 
-/// A reader that has gone away is no reason to leave the guest unjudged.
+/// Writes to a reader; if that has gone away, the guest is judged all the same.
 fn pass(to: &mut dyn Write, bytes: &[u8]) {
     let _ = to.write_all(bytes).and_then(|()| to.flush());
 }

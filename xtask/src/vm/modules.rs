@@ -1,4 +1,4 @@
-//! A kernel's own modules as a guest gets them: uncompressed, as busybox cannot unpack them everywhere, and each behind
+//! A kernel's own modules as a guest gets them: uncompressed, as busybox cannot unpack them everywhere, and each after
 //! those that it needs, as there is no modules.dep.
 
 use std::fs;
@@ -12,7 +12,7 @@ use crate::kernels::Kernel;
 use crate::{exec, workspace};
 
 /// Writes these modules, and all that they need, to files for a guest, in the order in which they can be loaded.
-/// One that the kernel does not have, or has built in, is left out.
+/// A module that the kernel does not have, or has built in, is left out.
 pub fn with_needs(kernel: &Kernel, names: &[&str]) -> Result<Vec<PathBuf>> {
     let dir = workspace::target().join("vm/modules").join(&kernel.release);
     fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;

@@ -13,7 +13,7 @@ const PROGRAMS: [&str; 2] = ["dtrace", "inlinecall"];
 
 /// Builds the programs and returns the files to put into a guest.
 ///
-/// An emulated CPU is ten times slower than a real one; it is not to run unoptimised code on top.
+/// An emulated CPU is ten times slower than a real one; it should not have to run unoptimised code as well.
 pub fn build(dev: bool) -> Result<Vec<PathBuf>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
@@ -47,7 +47,7 @@ pub fn from_source(file: &Path, flags: &[&str]) -> Result<PathBuf> {
     let folder = workspace::target().join("vm/files");
     fs::create_dir_all(&folder)?;
     let program = folder.join(file.file_stem().context("a source has a name")?);
-    // Always: which headers it includes, nobody has written down. And at once: another run may be about to push it.
+    // Always, as its headers are not tracked. And by a rename, as another run may be about to push it.
     let made = program.with_extension(std::process::id().to_string());
     let mut gcc = Command::new("gcc");
     gcc.args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]).args(flags);

@@ -27,7 +27,7 @@ impl Marked {
         std::mem::replace(&mut self.held, tail)
     }
 
-    /// What is held back, for a stream that ends without a mark.
+    /// Returns what is held back, for a stream that ends without a mark.
     pub fn rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
     }

@@ -15,10 +15,10 @@ pub struct Case {
     pub file: String,
     pub name: String,
     pub kernels: Vec<Name>,
-    /// Of the kernels that look for bugs, those whose own make it another test.
+    /// Of the debugging kernels, those whose own checks make it another test.
     pub without: Vec<Name>,
     pub guest: Shape,
-    /// Wants a guest that nothing else has run in.
+    /// Whether it needs a guest that nothing else has run in.
     pub own_boot: bool,
     pub timeout: Duration,
     pub script: String,
@@ -27,25 +27,25 @@ pub struct Case {
     pub allowed_log: Vec<Regex>,
 }
 
-/// The guest that a case wants. Cases of the same shape share a boot.
+/// The guest that a case needs. Cases of the same shape share a boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
     pub smp: u32,
     pub mem: u32,
     pub append: String,
     pub cpu: String,
-    /// The CPUs on threads of their own or on one; else as QEMU is good for.
+    /// The CPUs on threads of their own or on one; by default, whichever QEMU is good for.
     pub thread: Option<String>,
     pub module: bool,
     /// Files of the checkout for the guest's /root; C sources are compiled.
     pub push: Vec<PathBuf>,
 }
 
-/// How the run has to end.
+/// How the run must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     Exit(i32),
-    /// With any status but 0.
+    /// Any status but 0.
     Failure,
     /// The kernel panics.
     Panic,
@@ -54,7 +54,7 @@ pub enum Ending {
     TimeOut,
 }
 
-/// Where an expectation looks.
+/// The output that an expectation refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Stdout,
@@ -63,7 +63,7 @@ pub enum Place {
     Log,
 }
 
-/// Something that the output has to fulfil.
+/// A condition on the output.
 #[derive(Clone, Debug)]
 pub struct Expectation {
     pub place: Place,
@@ -176,7 +176,7 @@ impl Case {
         }
     }
 
-    /// A kernel that looks for bugs runs what the kernel is for that it is made from, and what is for itself.
+    /// Whether the case is for a kernel. A debugging kernel runs its own cases and those of the kernel it is made from.
     pub fn is_for(&self, kernel: Name) -> bool {
         let wanted = self.kernels.contains(&kernel) || self.kernels.contains(&kernel.runs_cases_of());
         wanted && !self.without.contains(&kernel)
@@ -236,7 +236,7 @@ fn one_of<T: Copy, const N: usize>(value: &str, choices: [(&str, T); N]) -> Resu
     found.map(|(_, choice)| *choice).with_context(|| format!("none of {}", choices.map(|c| c.0).join(", ")))
 }
 
-/// tests/vm/cases/x.case names files of tests/vm/files.
+/// The path of a file that a case names: tests/vm/cases/x.case names files of tests/vm/files.
 fn beside(file: &Path, name: &str) -> PathBuf {
     let folder = file.parent().and_then(Path::parent).unwrap_or(Path::new(""));
     folder.join("files").join(name)

@@ -1,24 +1,24 @@
-//! Comparing what a case did with what it should have done.
+//! The comparison of what a case did with what it should have done.
 
 use crate::vm::machine::End;
 use crate::vmtest::case::{Case, Ending, Expectation, Place, Rule};
 
-/// What a run of a case left behind.
+/// The results of a run of a case.
 pub struct Outcome {
     pub end: End,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
     /// The kernel's lines during the run.
     pub log: Vec<String>,
-    /// The first of them that says that the kernel is in trouble.
+    /// The first of them that shows that the kernel is in trouble.
     pub trouble: Option<String>,
 }
 
-/// Everything that is not as it should be; nothing if the case passes.
+/// All differences from what should be; nothing if the case passes.
 pub fn judge(case: &Case, outcome: &Outcome) -> Vec<String> {
     let mut faults = Vec::new();
     faults.extend(ending(case.ending, &outcome.end));
-    // A panic that was asked for is the trouble that was asked for.
+    // If a panic is expected, so is the trouble.
     if let (Some(line), false) = (&outcome.trouble, case.ending == Ending::Panic) {
         faults.push(format!("the kernel is in trouble: {line}"));
     }
@@ -76,7 +76,7 @@ fn check(file: &str, expectation: &Expectation, text: &str) -> Option<String> {
     Some(format!("{file}:{}: {}: {why}", expectation.line, expectation.text.trim_end()))
 }
 
-/// A case's block cannot say whether the last line ends.
+/// Removes the last line's end: a case's block cannot say whether there is one.
 fn trimmed(text: &str) -> &str {
     text.strip_suffix('\n').unwrap_or(text)
 }

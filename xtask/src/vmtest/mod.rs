@@ -37,7 +37,7 @@ pub struct Options {
     pub list: bool,
 }
 
-/// How many cases went well.
+/// The number of cases that passed and failed.
 #[derive(Clone, Copy, Default)]
 pub struct Tally {
     pub passed: usize,
@@ -117,7 +117,7 @@ fn run_all(cases: &[Case], kernel: Name, dev: bool, repeat: usize) -> Result<Tal
     Ok(tally)
 }
 
-/// Cases that can share a guest, each group in the order of the files.
+/// Groups of cases that can share a guest, each in the order of the files.
 fn groups<'a>(cases: &[&'a Case]) -> Vec<Vec<&'a Case>> {
     let mut groups: Vec<Vec<&Case>> = Vec::new();
     for &case in cases {
@@ -151,7 +151,7 @@ fn run_group(guest: &Guest, contents: &Contents, cases: &[&Case], tally: &mut Ta
                 if !faults.is_empty() {
                     faults.push(evidence(&mut running, &outcome));
                 }
-                // After a crash or a time-out, and after any trouble, the guest proves nothing any more.
+                // After a crash or a time-out, and after any trouble, the guest's results prove nothing.
                 let healthy = matches!(outcome.end, vm::machine::End::Exit(_)) && outcome.trouble.is_none();
                 machine = healthy.then_some(running);
                 faults
@@ -179,7 +179,7 @@ fn run_case(machine: &mut Machine, id: usize, case: &Case, slowness: u32) -> Res
     Ok(Outcome { end, stdout: output.out, stderr: output.err, log, trouble })
 }
 
-/// What helps to understand a failure.
+/// The output and log that help to understand a failure.
 fn evidence(machine: &mut Machine, outcome: &Outcome) -> String {
     let mut text = String::new();
     for (name, bytes) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
@@ -197,7 +197,7 @@ fn evidence(machine: &mut Machine, outcome: &Outcome) -> String {
     text
 }
 
-/// A file to push as it is, the program that a C source makes, a module, the guest's kernel, or what peers have.
+/// A file to push: as it is, the program that a C source makes, a module, the guest's kernel, or a file of peers.
 fn pushed(file: &Path, kernel: Name) -> Result<PathBuf> {
     if file.ends_with("vmlinuz") {
         return Ok(Kernel::need(kernel)?.vmlinuz);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kbench.c: what the kernel's own ways to a hit cost, next to ours: a kprobe or
+ * kbench.c: the kernel's own kinds of hits, to compare their cost with ours: a kprobe or
  * a callback of ftrace that counts per CPU and does nothing else.
  *
  *   insmod kbench.ko kind=kprobe symbol=F offset=N

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * livepatch.c: replaces the function behind /proc/cmdline, as a fix of the
- * kernel in the field would be.
+ * livepatch.c: a replacement of the function of /proc/cmdline, like a fix of the
+ * kernel in the field.
  *
  *   insmod livepatch.ko
  *   echo 0 >/sys/kernel/livepatch/livepatch/enabled, and rmmod when the folder is gone

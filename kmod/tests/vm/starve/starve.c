@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * starve.c: lets allocations of memory fail in the ioctls of one task.
+ * starve.c: a module that makes allocations of memory fail in the ioctls of one task.
  *
  *   /sys/module/starve/parameters/nth     N: in the writer's ioctls the Nth allocation fails, and no other
  *                                 one_in  N: each with a chance of one in N; 0: none
  *                                 failed  how many failed since one of the two was written
  *
- * The kernel asks two functions of its own before each allocation whether it is to fail. They are answered for.
+ * Before each allocation the kernel calls two functions of its own to decide if it fails. Kprobes answer for them.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -20,7 +20,7 @@ static struct task_struct *task; /* only compared */
 static bool in_ioctl;
 static unsigned int nth, one_in, failed, seen; /* seen: since one of the two was written */
 
-/* ---- what the task asks for ---- */
+/* ---- what the task requests ---- */
 
 static int number_set(const char *val, const struct kernel_param *kp)
 {
@@ -61,7 +61,7 @@ static bool is_to_fail(gfp_t gfp)
 }
 NOKPROBE_SYMBOL(is_to_fail);
 
-/* The function returns at once, with this value. */
+/* Makes the function return at once, with this value. */
 static int answer(struct pt_regs *regs, unsigned long value)
 {
 	regs->ax = value;

@@ -1,5 +1,5 @@
 #!/bin/busybox sh
-# The guest's first process. It opens the ports to the host, then runs what the host asks for, one at a time.
+# The guest's first process. It opens the ports to the host, then runs what the host requests, one at a time.
 #   control port  host: `run ID` | guest: `ready`, `failed TEXT`, `exit ID STATUS`
 #   pulse port    host: `ping N` → `pong N`; `stacks` → backtraces of all CPUs and blocked tasks into the kernel's log
 #   out, err      the command's output, then MARK at the end of each run
@@ -27,7 +27,7 @@ for module in /etc/transport/*.ko; do
     [ -e "$module" ] && insmod "$module"
 done
 
-# A port turns up a moment after its driver does, and can be opened a moment after that.
+# A port appears a moment after its driver does, and can be opened a moment after that.
 port() {
     tries=0
     until [ -e /dev/vport*p"$1" ] && (exec 7<>"$(echo /dev/vport*p"$1")") 2>/dev/null; do
@@ -59,7 +59,7 @@ while read -r verb number; do
     esac
 done <&8 >&8 5>&- 6>&- 9>&- &
 
-# What a command left running would keep its output open for ever.
+# Processes that a command left running would keep its output open for ever.
 end_session() {
     for stat in /proc/[0-9]*/stat; do
         read -r line 2>/dev/null <"$stat" || continue
