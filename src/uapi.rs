@@ -1,4 +1,4 @@
-//! uapi.rs: the interface of /dev/dtrace/kinst. Generated from kmod/include/uapi/kinst.h by `cargo xtask uapi`.
+//! uapi.rs: the interface of /dev/dtrace/kinst. Generated from kmod/include/uapi by `cargo xtask uapi`.
 
 use std::mem::{offset_of, size_of};
 
@@ -310,6 +310,12 @@ pub const REC_LEN: u32 = 0x3fffffff;
 /// the payload is struct kinst_fault
 pub const EPID_FAULT: u32 = 0xffffffff;
 
+/// registers; r0 is always 0
+pub const DIF_NREGS: u32 = 0x8;
+
+/// entries of the tuple stack
+pub const DIF_NTUPLE: u32 = 0x8;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct State(pub u32);
 
@@ -325,6 +331,17 @@ impl State {
     pub const STOPPED: State = State(5);
     /// no STATUS from the consumer for too long
     pub const KILLED: State = State(6);
+
+    /// In the order of the header.
+    pub const ALL: &'static [State] = &[
+        State::INACTIVE,
+        State::WARMUP,
+        State::ACTIVE,
+        State::DRAINING,
+        State::COOLDOWN,
+        State::STOPPED,
+        State::KILLED,
+    ];
 
     /// The name in the header.
     pub fn name(self) -> Option<&'static str> {
@@ -413,6 +430,46 @@ impl Reason {
     pub const NO_TRAP: Reason = Reason(34);
     pub const MAX: Reason = Reason(35);
 
+    /// In the order of the header.
+    pub const ALL: &'static [Reason] = &[
+        Reason::OK,
+        Reason::NOFUNC,
+        Reason::RANGE,
+        Reason::BOUNDARY,
+        Reason::MISMATCH,
+        Reason::BLACKLIST,
+        Reason::FTRACE,
+        Reason::JUMP_LABEL,
+        Reason::STATIC_CALL,
+        Reason::ALTERNATIVE,
+        Reason::KPROBE,
+        Reason::INIT,
+        Reason::SELF,
+        Reason::TRAP_PATH,
+        Reason::UNDECODABLE,
+        Reason::INSN_STI_HLT,
+        Reason::INSN_INT,
+        Reason::INSN_IRET,
+        Reason::INSN_SS,
+        Reason::INSN_UD,
+        Reason::INSN_PRIV,
+        Reason::INSN_ENDBR,
+        Reason::INSN_RSP,
+        Reason::REACH,
+        Reason::NOSLOT,
+        Reason::FOREIGN,
+        Reason::GONE,
+        Reason::NOT_BRANCH,
+        Reason::LIMIT,
+        Reason::UNSUPPORTED,
+        Reason::MODEL,
+        Reason::RATE,
+        Reason::NOSYSCALL,
+        Reason::TRACEPOINT,
+        Reason::NO_TRAP,
+        Reason::MAX,
+    ];
+
     /// The name in the header.
     pub fn name(self) -> Option<&'static str> {
         match self {
@@ -486,6 +543,24 @@ impl Event {
     pub const IO_START: Event = Event(12);
     pub const MAX: Event = Event(13);
 
+    /// In the order of the header.
+    pub const ALL: &'static [Event] = &[
+        Event::PROC_CREATE,
+        Event::PROC_EXEC_SUCCESS,
+        Event::PROC_EXIT,
+        Event::PROC_LWP_CREATE,
+        Event::PROC_LWP_EXIT,
+        Event::PROC_SIGNAL_SEND,
+        Event::PROC_SIGNAL_DISCARD,
+        Event::PROC_SIGNAL_HANDLE,
+        Event::SCHED_OFF_CPU,
+        Event::SCHED_PREEMPT,
+        Event::SCHED_SLEEP,
+        Event::SCHED_WAKEUP,
+        Event::IO_START,
+        Event::MAX,
+    ];
+
     /// The name in the header.
     pub fn name(self) -> Option<&'static str> {
         match self {
@@ -543,6 +618,33 @@ impl Verify {
     pub const OPTION: Verify = Verify(21);
     pub const MAX: Verify = Verify(22);
 
+    /// In the order of the header.
+    pub const ALL: &'static [Verify] = &[
+        Verify::OK,
+        Verify::HEADER,
+        Verify::TABLE,
+        Verify::STRTAB,
+        Verify::INDEX,
+        Verify::RESERVED,
+        Verify::OPCODE,
+        Verify::REGISTER,
+        Verify::DEST_R0,
+        Verify::BRANCH,
+        Verify::INT,
+        Verify::STR,
+        Verify::VARIABLE,
+        Verify::SUBR,
+        Verify::TYPE,
+        Verify::NO_RET,
+        Verify::ACTION,
+        Verify::TUPLE,
+        Verify::DESTRUCTIVE,
+        Verify::LIMIT,
+        Verify::PROBE,
+        Verify::OPTION,
+        Verify::MAX,
+    ];
+
     /// The name in the header.
     pub fn name(self) -> Option<&'static str> {
         match self {
@@ -589,6 +691,20 @@ impl Flt {
     pub const TUPOFLOW: Flt = Flt(8);
     pub const BADSTACK: Flt = Flt(9);
 
+    /// In the order of the header.
+    pub const ALL: &'static [Flt] = &[
+        Flt::UNKNOWN,
+        Flt::BADADDR,
+        Flt::BADALIGN,
+        Flt::ILLOP,
+        Flt::DIVZERO,
+        Flt::NOSCRATCH,
+        Flt::KPRIV,
+        Flt::UPRIV,
+        Flt::TUPOFLOW,
+        Flt::BADSTACK,
+    ];
+
     /// The name in the header.
     pub fn name(self) -> Option<&'static str> {
         match self {
@@ -602,6 +718,594 @@ impl Flt {
             Flt::UPRIV => Some("KINST_FLT_UPRIV"),
             Flt::TUPOFLOW => Some("KINST_FLT_TUPOFLOW"),
             Flt::BADSTACK => Some("KINST_FLT_BADSTACK"),
+            _ => None,
+        }
+    }
+}
+
+/// The operation of an instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Op(pub u32);
+
+impl Op {
+    pub const OR: Op = Op(1);
+    pub const XOR: Op = Op(2);
+    pub const AND: Op = Op(3);
+    pub const SLL: Op = Op(4);
+    pub const SRL: Op = Op(5);
+    pub const SUB: Op = Op(6);
+    pub const ADD: Op = Op(7);
+    pub const MUL: Op = Op(8);
+    pub const SDIV: Op = Op(9);
+    pub const UDIV: Op = Op(10);
+    pub const SREM: Op = Op(11);
+    pub const UREM: Op = Op(12);
+    pub const NOT: Op = Op(13);
+    pub const MOV: Op = Op(14);
+    pub const CMP: Op = Op(15);
+    pub const TST: Op = Op(16);
+    pub const BA: Op = Op(17);
+    pub const BE: Op = Op(18);
+    pub const BNE: Op = Op(19);
+    pub const BG: Op = Op(20);
+    pub const BGU: Op = Op(21);
+    pub const BGE: Op = Op(22);
+    pub const BGEU: Op = Op(23);
+    pub const BL: Op = Op(24);
+    pub const BLU: Op = Op(25);
+    pub const BLE: Op = Op(26);
+    pub const BLEU: Op = Op(27);
+    pub const LDSB: Op = Op(28);
+    pub const LDSH: Op = Op(29);
+    pub const LDSW: Op = Op(30);
+    pub const LDUB: Op = Op(31);
+    pub const LDUH: Op = Op(32);
+    pub const LDUW: Op = Op(33);
+    pub const LDX: Op = Op(34);
+    pub const RET: Op = Op(35);
+    pub const NOP: Op = Op(36);
+    pub const SETX: Op = Op(37);
+    pub const SETS: Op = Op(38);
+    pub const SCMP: Op = Op(39);
+    pub const LDGA: Op = Op(40);
+    pub const LDGS: Op = Op(41);
+    pub const STGS: Op = Op(42);
+    pub const LDTA: Op = Op(43);
+    pub const LDTS: Op = Op(44);
+    pub const STTS: Op = Op(45);
+    pub const SRA: Op = Op(46);
+    pub const CALL: Op = Op(47);
+    pub const PUSHTR: Op = Op(48);
+    pub const PUSHTV: Op = Op(49);
+    pub const POPTS: Op = Op(50);
+    pub const FLUSHTS: Op = Op(51);
+    pub const LDGAA: Op = Op(52);
+    pub const LDTAA: Op = Op(53);
+    pub const STGAA: Op = Op(54);
+    pub const STTAA: Op = Op(55);
+    pub const LDLS: Op = Op(56);
+    pub const STLS: Op = Op(57);
+    pub const ALLOCS: Op = Op(58);
+    pub const COPYS: Op = Op(59);
+    pub const STB: Op = Op(60);
+    pub const STH: Op = Op(61);
+    pub const STW: Op = Op(62);
+    pub const STX: Op = Op(63);
+    pub const ULDSB: Op = Op(64);
+    pub const ULDSH: Op = Op(65);
+    pub const ULDSW: Op = Op(66);
+    pub const ULDUB: Op = Op(67);
+    pub const ULDUH: Op = Op(68);
+    pub const ULDUW: Op = Op(69);
+    pub const ULDX: Op = Op(70);
+    pub const RLDSB: Op = Op(71);
+    pub const RLDSH: Op = Op(72);
+    pub const RLDSW: Op = Op(73);
+    pub const RLDUB: Op = Op(74);
+    pub const RLDUH: Op = Op(75);
+    pub const RLDUW: Op = Op(76);
+    pub const RLDX: Op = Op(77);
+    pub const XLATE: Op = Op(78);
+    pub const XLARG: Op = Op(79);
+    pub const MAX: Op = Op(80);
+
+    /// In the order of the header.
+    pub const ALL: &'static [Op] = &[
+        Op::OR,
+        Op::XOR,
+        Op::AND,
+        Op::SLL,
+        Op::SRL,
+        Op::SUB,
+        Op::ADD,
+        Op::MUL,
+        Op::SDIV,
+        Op::UDIV,
+        Op::SREM,
+        Op::UREM,
+        Op::NOT,
+        Op::MOV,
+        Op::CMP,
+        Op::TST,
+        Op::BA,
+        Op::BE,
+        Op::BNE,
+        Op::BG,
+        Op::BGU,
+        Op::BGE,
+        Op::BGEU,
+        Op::BL,
+        Op::BLU,
+        Op::BLE,
+        Op::BLEU,
+        Op::LDSB,
+        Op::LDSH,
+        Op::LDSW,
+        Op::LDUB,
+        Op::LDUH,
+        Op::LDUW,
+        Op::LDX,
+        Op::RET,
+        Op::NOP,
+        Op::SETX,
+        Op::SETS,
+        Op::SCMP,
+        Op::LDGA,
+        Op::LDGS,
+        Op::STGS,
+        Op::LDTA,
+        Op::LDTS,
+        Op::STTS,
+        Op::SRA,
+        Op::CALL,
+        Op::PUSHTR,
+        Op::PUSHTV,
+        Op::POPTS,
+        Op::FLUSHTS,
+        Op::LDGAA,
+        Op::LDTAA,
+        Op::STGAA,
+        Op::STTAA,
+        Op::LDLS,
+        Op::STLS,
+        Op::ALLOCS,
+        Op::COPYS,
+        Op::STB,
+        Op::STH,
+        Op::STW,
+        Op::STX,
+        Op::ULDSB,
+        Op::ULDSH,
+        Op::ULDSW,
+        Op::ULDUB,
+        Op::ULDUH,
+        Op::ULDUW,
+        Op::ULDX,
+        Op::RLDSB,
+        Op::RLDSH,
+        Op::RLDSW,
+        Op::RLDUB,
+        Op::RLDUH,
+        Op::RLDUW,
+        Op::RLDX,
+        Op::XLATE,
+        Op::XLARG,
+        Op::MAX,
+    ];
+
+    /// The name in the header.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Op::OR => Some("OP_OR"),
+            Op::XOR => Some("OP_XOR"),
+            Op::AND => Some("OP_AND"),
+            Op::SLL => Some("OP_SLL"),
+            Op::SRL => Some("OP_SRL"),
+            Op::SUB => Some("OP_SUB"),
+            Op::ADD => Some("OP_ADD"),
+            Op::MUL => Some("OP_MUL"),
+            Op::SDIV => Some("OP_SDIV"),
+            Op::UDIV => Some("OP_UDIV"),
+            Op::SREM => Some("OP_SREM"),
+            Op::UREM => Some("OP_UREM"),
+            Op::NOT => Some("OP_NOT"),
+            Op::MOV => Some("OP_MOV"),
+            Op::CMP => Some("OP_CMP"),
+            Op::TST => Some("OP_TST"),
+            Op::BA => Some("OP_BA"),
+            Op::BE => Some("OP_BE"),
+            Op::BNE => Some("OP_BNE"),
+            Op::BG => Some("OP_BG"),
+            Op::BGU => Some("OP_BGU"),
+            Op::BGE => Some("OP_BGE"),
+            Op::BGEU => Some("OP_BGEU"),
+            Op::BL => Some("OP_BL"),
+            Op::BLU => Some("OP_BLU"),
+            Op::BLE => Some("OP_BLE"),
+            Op::BLEU => Some("OP_BLEU"),
+            Op::LDSB => Some("OP_LDSB"),
+            Op::LDSH => Some("OP_LDSH"),
+            Op::LDSW => Some("OP_LDSW"),
+            Op::LDUB => Some("OP_LDUB"),
+            Op::LDUH => Some("OP_LDUH"),
+            Op::LDUW => Some("OP_LDUW"),
+            Op::LDX => Some("OP_LDX"),
+            Op::RET => Some("OP_RET"),
+            Op::NOP => Some("OP_NOP"),
+            Op::SETX => Some("OP_SETX"),
+            Op::SETS => Some("OP_SETS"),
+            Op::SCMP => Some("OP_SCMP"),
+            Op::LDGA => Some("OP_LDGA"),
+            Op::LDGS => Some("OP_LDGS"),
+            Op::STGS => Some("OP_STGS"),
+            Op::LDTA => Some("OP_LDTA"),
+            Op::LDTS => Some("OP_LDTS"),
+            Op::STTS => Some("OP_STTS"),
+            Op::SRA => Some("OP_SRA"),
+            Op::CALL => Some("OP_CALL"),
+            Op::PUSHTR => Some("OP_PUSHTR"),
+            Op::PUSHTV => Some("OP_PUSHTV"),
+            Op::POPTS => Some("OP_POPTS"),
+            Op::FLUSHTS => Some("OP_FLUSHTS"),
+            Op::LDGAA => Some("OP_LDGAA"),
+            Op::LDTAA => Some("OP_LDTAA"),
+            Op::STGAA => Some("OP_STGAA"),
+            Op::STTAA => Some("OP_STTAA"),
+            Op::LDLS => Some("OP_LDLS"),
+            Op::STLS => Some("OP_STLS"),
+            Op::ALLOCS => Some("OP_ALLOCS"),
+            Op::COPYS => Some("OP_COPYS"),
+            Op::STB => Some("OP_STB"),
+            Op::STH => Some("OP_STH"),
+            Op::STW => Some("OP_STW"),
+            Op::STX => Some("OP_STX"),
+            Op::ULDSB => Some("OP_ULDSB"),
+            Op::ULDSH => Some("OP_ULDSH"),
+            Op::ULDSW => Some("OP_ULDSW"),
+            Op::ULDUB => Some("OP_ULDUB"),
+            Op::ULDUH => Some("OP_ULDUH"),
+            Op::ULDUW => Some("OP_ULDUW"),
+            Op::ULDX => Some("OP_ULDX"),
+            Op::RLDSB => Some("OP_RLDSB"),
+            Op::RLDSH => Some("OP_RLDSH"),
+            Op::RLDSW => Some("OP_RLDSW"),
+            Op::RLDUB => Some("OP_RLDUB"),
+            Op::RLDUH => Some("OP_RLDUH"),
+            Op::RLDUW => Some("OP_RLDUW"),
+            Op::RLDX => Some("OP_RLDX"),
+            Op::XLATE => Some("OP_XLATE"),
+            Op::XLARG => Some("OP_XLARG"),
+            Op::MAX => Some("OP_MAX"),
+            _ => None,
+        }
+    }
+}
+
+/// A built-in variable, and the first id that is free for a program's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Varid(pub u32);
+
+impl Varid {
+    pub const ARGS: Varid = Varid(0);
+    pub const REGS: Varid = Varid(1);
+    pub const UREGS: Varid = Varid(2);
+    pub const CURTHREAD: Varid = Varid(256);
+    pub const TIMESTAMP: Varid = Varid(257);
+    pub const VTIMESTAMP: Varid = Varid(258);
+    pub const IPL: Varid = Varid(259);
+    pub const EPID: Varid = Varid(260);
+    pub const ID: Varid = Varid(261);
+    pub const ARG0: Varid = Varid(262);
+    pub const ARG1: Varid = Varid(263);
+    pub const ARG2: Varid = Varid(264);
+    pub const ARG3: Varid = Varid(265);
+    pub const ARG4: Varid = Varid(266);
+    pub const ARG5: Varid = Varid(267);
+    pub const ARG6: Varid = Varid(268);
+    pub const ARG7: Varid = Varid(269);
+    pub const ARG8: Varid = Varid(270);
+    pub const ARG9: Varid = Varid(271);
+    pub const STACKDEPTH: Varid = Varid(272);
+    pub const CALLER: Varid = Varid(273);
+    pub const PROBEPROV: Varid = Varid(274);
+    pub const PROBEMOD: Varid = Varid(275);
+    pub const PROBEFUNC: Varid = Varid(276);
+    pub const PROBENAME: Varid = Varid(277);
+    pub const PID: Varid = Varid(278);
+    pub const TID: Varid = Varid(279);
+    pub const EXECNAME: Varid = Varid(280);
+    pub const ZONENAME: Varid = Varid(281);
+    pub const WALLTIMESTAMP: Varid = Varid(282);
+    pub const USTACKDEPTH: Varid = Varid(283);
+    pub const UCALLER: Varid = Varid(284);
+    pub const PPID: Varid = Varid(285);
+    pub const UID: Varid = Varid(286);
+    pub const GID: Varid = Varid(287);
+    pub const ERRNO: Varid = Varid(288);
+    pub const EXECARGS: Varid = Varid(289);
+    pub const JID: Varid = Varid(290);
+    pub const JAILNAME: Varid = Varid(291);
+    pub const CPU: Varid = Varid(512);
+    pub const USER: Varid = Varid(1280);
+
+    /// In the order of the header.
+    pub const ALL: &'static [Varid] = &[
+        Varid::ARGS,
+        Varid::REGS,
+        Varid::UREGS,
+        Varid::CURTHREAD,
+        Varid::TIMESTAMP,
+        Varid::VTIMESTAMP,
+        Varid::IPL,
+        Varid::EPID,
+        Varid::ID,
+        Varid::ARG0,
+        Varid::ARG1,
+        Varid::ARG2,
+        Varid::ARG3,
+        Varid::ARG4,
+        Varid::ARG5,
+        Varid::ARG6,
+        Varid::ARG7,
+        Varid::ARG8,
+        Varid::ARG9,
+        Varid::STACKDEPTH,
+        Varid::CALLER,
+        Varid::PROBEPROV,
+        Varid::PROBEMOD,
+        Varid::PROBEFUNC,
+        Varid::PROBENAME,
+        Varid::PID,
+        Varid::TID,
+        Varid::EXECNAME,
+        Varid::ZONENAME,
+        Varid::WALLTIMESTAMP,
+        Varid::USTACKDEPTH,
+        Varid::UCALLER,
+        Varid::PPID,
+        Varid::UID,
+        Varid::GID,
+        Varid::ERRNO,
+        Varid::EXECARGS,
+        Varid::JID,
+        Varid::JAILNAME,
+        Varid::CPU,
+        Varid::USER,
+    ];
+
+    /// The name in the header.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Varid::ARGS => Some("VAR_ARGS"),
+            Varid::REGS => Some("VAR_REGS"),
+            Varid::UREGS => Some("VAR_UREGS"),
+            Varid::CURTHREAD => Some("VAR_CURTHREAD"),
+            Varid::TIMESTAMP => Some("VAR_TIMESTAMP"),
+            Varid::VTIMESTAMP => Some("VAR_VTIMESTAMP"),
+            Varid::IPL => Some("VAR_IPL"),
+            Varid::EPID => Some("VAR_EPID"),
+            Varid::ID => Some("VAR_ID"),
+            Varid::ARG0 => Some("VAR_ARG0"),
+            Varid::ARG1 => Some("VAR_ARG1"),
+            Varid::ARG2 => Some("VAR_ARG2"),
+            Varid::ARG3 => Some("VAR_ARG3"),
+            Varid::ARG4 => Some("VAR_ARG4"),
+            Varid::ARG5 => Some("VAR_ARG5"),
+            Varid::ARG6 => Some("VAR_ARG6"),
+            Varid::ARG7 => Some("VAR_ARG7"),
+            Varid::ARG8 => Some("VAR_ARG8"),
+            Varid::ARG9 => Some("VAR_ARG9"),
+            Varid::STACKDEPTH => Some("VAR_STACKDEPTH"),
+            Varid::CALLER => Some("VAR_CALLER"),
+            Varid::PROBEPROV => Some("VAR_PROBEPROV"),
+            Varid::PROBEMOD => Some("VAR_PROBEMOD"),
+            Varid::PROBEFUNC => Some("VAR_PROBEFUNC"),
+            Varid::PROBENAME => Some("VAR_PROBENAME"),
+            Varid::PID => Some("VAR_PID"),
+            Varid::TID => Some("VAR_TID"),
+            Varid::EXECNAME => Some("VAR_EXECNAME"),
+            Varid::ZONENAME => Some("VAR_ZONENAME"),
+            Varid::WALLTIMESTAMP => Some("VAR_WALLTIMESTAMP"),
+            Varid::USTACKDEPTH => Some("VAR_USTACKDEPTH"),
+            Varid::UCALLER => Some("VAR_UCALLER"),
+            Varid::PPID => Some("VAR_PPID"),
+            Varid::UID => Some("VAR_UID"),
+            Varid::GID => Some("VAR_GID"),
+            Varid::ERRNO => Some("VAR_ERRNO"),
+            Varid::EXECARGS => Some("VAR_EXECARGS"),
+            Varid::JID => Some("VAR_JID"),
+            Varid::JAILNAME => Some("VAR_JAILNAME"),
+            Varid::CPU => Some("VAR_CPU"),
+            Varid::USER => Some("VAR_USER"),
+            _ => None,
+        }
+    }
+}
+
+/// A subroutine of call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Subr(pub u32);
+
+impl Subr {
+    pub const RAND: Subr = Subr(0);
+    pub const MUTEX_OWNED: Subr = Subr(1);
+    pub const MUTEX_OWNER: Subr = Subr(2);
+    pub const MUTEX_TYPE_ADAPTIVE: Subr = Subr(3);
+    pub const MUTEX_TYPE_SPIN: Subr = Subr(4);
+    pub const RW_READ_HELD: Subr = Subr(5);
+    pub const RW_WRITE_HELD: Subr = Subr(6);
+    pub const RW_ISWRITER: Subr = Subr(7);
+    pub const COPYIN: Subr = Subr(8);
+    pub const COPYINSTR: Subr = Subr(9);
+    pub const SPECULATION: Subr = Subr(10);
+    pub const PROGENYOF: Subr = Subr(11);
+    pub const STRLEN: Subr = Subr(12);
+    pub const COPYOUT: Subr = Subr(13);
+    pub const COPYOUTSTR: Subr = Subr(14);
+    pub const ALLOCA: Subr = Subr(15);
+    pub const BCOPY: Subr = Subr(16);
+    pub const COPYINTO: Subr = Subr(17);
+    pub const MSGDSIZE: Subr = Subr(18);
+    pub const MSGSIZE: Subr = Subr(19);
+    pub const GETMAJOR: Subr = Subr(20);
+    pub const GETMINOR: Subr = Subr(21);
+    pub const DDI_PATHNAME: Subr = Subr(22);
+    pub const STRJOIN: Subr = Subr(23);
+    pub const LLTOSTR: Subr = Subr(24);
+    pub const BASENAME: Subr = Subr(25);
+    pub const DIRNAME: Subr = Subr(26);
+    pub const CLEANPATH: Subr = Subr(27);
+    pub const STRCHR: Subr = Subr(28);
+    pub const STRRCHR: Subr = Subr(29);
+    pub const STRSTR: Subr = Subr(30);
+    pub const STRTOK: Subr = Subr(31);
+    pub const SUBSTR: Subr = Subr(32);
+    pub const INDEX: Subr = Subr(33);
+    pub const RINDEX: Subr = Subr(34);
+    pub const HTONS: Subr = Subr(35);
+    pub const HTONL: Subr = Subr(36);
+    pub const HTONLL: Subr = Subr(37);
+    pub const NTOHS: Subr = Subr(38);
+    pub const NTOHL: Subr = Subr(39);
+    pub const NTOHLL: Subr = Subr(40);
+    pub const INET_NTOP: Subr = Subr(41);
+    pub const INET_NTOA: Subr = Subr(42);
+    pub const INET_NTOA6: Subr = Subr(43);
+    pub const TOUPPER: Subr = Subr(44);
+    pub const TOLOWER: Subr = Subr(45);
+    pub const MEMREF: Subr = Subr(46);
+    pub const SX_SHARED_HELD: Subr = Subr(47);
+    pub const SX_EXCLUSIVE_HELD: Subr = Subr(48);
+    pub const SX_ISEXCLUSIVE: Subr = Subr(49);
+    pub const MEMSTR: Subr = Subr(50);
+    pub const GETF: Subr = Subr(51);
+    pub const JSON: Subr = Subr(52);
+    pub const STRTOLL: Subr = Subr(53);
+    pub const D_PATH: Subr = Subr(54);
+    pub const LINK_NTOP: Subr = Subr(55);
+    pub const MAX: Subr = Subr(56);
+
+    /// In the order of the header.
+    pub const ALL: &'static [Subr] = &[
+        Subr::RAND,
+        Subr::MUTEX_OWNED,
+        Subr::MUTEX_OWNER,
+        Subr::MUTEX_TYPE_ADAPTIVE,
+        Subr::MUTEX_TYPE_SPIN,
+        Subr::RW_READ_HELD,
+        Subr::RW_WRITE_HELD,
+        Subr::RW_ISWRITER,
+        Subr::COPYIN,
+        Subr::COPYINSTR,
+        Subr::SPECULATION,
+        Subr::PROGENYOF,
+        Subr::STRLEN,
+        Subr::COPYOUT,
+        Subr::COPYOUTSTR,
+        Subr::ALLOCA,
+        Subr::BCOPY,
+        Subr::COPYINTO,
+        Subr::MSGDSIZE,
+        Subr::MSGSIZE,
+        Subr::GETMAJOR,
+        Subr::GETMINOR,
+        Subr::DDI_PATHNAME,
+        Subr::STRJOIN,
+        Subr::LLTOSTR,
+        Subr::BASENAME,
+        Subr::DIRNAME,
+        Subr::CLEANPATH,
+        Subr::STRCHR,
+        Subr::STRRCHR,
+        Subr::STRSTR,
+        Subr::STRTOK,
+        Subr::SUBSTR,
+        Subr::INDEX,
+        Subr::RINDEX,
+        Subr::HTONS,
+        Subr::HTONL,
+        Subr::HTONLL,
+        Subr::NTOHS,
+        Subr::NTOHL,
+        Subr::NTOHLL,
+        Subr::INET_NTOP,
+        Subr::INET_NTOA,
+        Subr::INET_NTOA6,
+        Subr::TOUPPER,
+        Subr::TOLOWER,
+        Subr::MEMREF,
+        Subr::SX_SHARED_HELD,
+        Subr::SX_EXCLUSIVE_HELD,
+        Subr::SX_ISEXCLUSIVE,
+        Subr::MEMSTR,
+        Subr::GETF,
+        Subr::JSON,
+        Subr::STRTOLL,
+        Subr::D_PATH,
+        Subr::LINK_NTOP,
+        Subr::MAX,
+    ];
+
+    /// The name in the header.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Subr::RAND => Some("SUBR_RAND"),
+            Subr::MUTEX_OWNED => Some("SUBR_MUTEX_OWNED"),
+            Subr::MUTEX_OWNER => Some("SUBR_MUTEX_OWNER"),
+            Subr::MUTEX_TYPE_ADAPTIVE => Some("SUBR_MUTEX_TYPE_ADAPTIVE"),
+            Subr::MUTEX_TYPE_SPIN => Some("SUBR_MUTEX_TYPE_SPIN"),
+            Subr::RW_READ_HELD => Some("SUBR_RW_READ_HELD"),
+            Subr::RW_WRITE_HELD => Some("SUBR_RW_WRITE_HELD"),
+            Subr::RW_ISWRITER => Some("SUBR_RW_ISWRITER"),
+            Subr::COPYIN => Some("SUBR_COPYIN"),
+            Subr::COPYINSTR => Some("SUBR_COPYINSTR"),
+            Subr::SPECULATION => Some("SUBR_SPECULATION"),
+            Subr::PROGENYOF => Some("SUBR_PROGENYOF"),
+            Subr::STRLEN => Some("SUBR_STRLEN"),
+            Subr::COPYOUT => Some("SUBR_COPYOUT"),
+            Subr::COPYOUTSTR => Some("SUBR_COPYOUTSTR"),
+            Subr::ALLOCA => Some("SUBR_ALLOCA"),
+            Subr::BCOPY => Some("SUBR_BCOPY"),
+            Subr::COPYINTO => Some("SUBR_COPYINTO"),
+            Subr::MSGDSIZE => Some("SUBR_MSGDSIZE"),
+            Subr::MSGSIZE => Some("SUBR_MSGSIZE"),
+            Subr::GETMAJOR => Some("SUBR_GETMAJOR"),
+            Subr::GETMINOR => Some("SUBR_GETMINOR"),
+            Subr::DDI_PATHNAME => Some("SUBR_DDI_PATHNAME"),
+            Subr::STRJOIN => Some("SUBR_STRJOIN"),
+            Subr::LLTOSTR => Some("SUBR_LLTOSTR"),
+            Subr::BASENAME => Some("SUBR_BASENAME"),
+            Subr::DIRNAME => Some("SUBR_DIRNAME"),
+            Subr::CLEANPATH => Some("SUBR_CLEANPATH"),
+            Subr::STRCHR => Some("SUBR_STRCHR"),
+            Subr::STRRCHR => Some("SUBR_STRRCHR"),
+            Subr::STRSTR => Some("SUBR_STRSTR"),
+            Subr::STRTOK => Some("SUBR_STRTOK"),
+            Subr::SUBSTR => Some("SUBR_SUBSTR"),
+            Subr::INDEX => Some("SUBR_INDEX"),
+            Subr::RINDEX => Some("SUBR_RINDEX"),
+            Subr::HTONS => Some("SUBR_HTONS"),
+            Subr::HTONL => Some("SUBR_HTONL"),
+            Subr::HTONLL => Some("SUBR_HTONLL"),
+            Subr::NTOHS => Some("SUBR_NTOHS"),
+            Subr::NTOHL => Some("SUBR_NTOHL"),
+            Subr::NTOHLL => Some("SUBR_NTOHLL"),
+            Subr::INET_NTOP => Some("SUBR_INET_NTOP"),
+            Subr::INET_NTOA => Some("SUBR_INET_NTOA"),
+            Subr::INET_NTOA6 => Some("SUBR_INET_NTOA6"),
+            Subr::TOUPPER => Some("SUBR_TOUPPER"),
+            Subr::TOLOWER => Some("SUBR_TOLOWER"),
+            Subr::MEMREF => Some("SUBR_MEMREF"),
+            Subr::SX_SHARED_HELD => Some("SUBR_SX_SHARED_HELD"),
+            Subr::SX_EXCLUSIVE_HELD => Some("SUBR_SX_EXCLUSIVE_HELD"),
+            Subr::SX_ISEXCLUSIVE => Some("SUBR_SX_ISEXCLUSIVE"),
+            Subr::MEMSTR => Some("SUBR_MEMSTR"),
+            Subr::GETF => Some("SUBR_GETF"),
+            Subr::JSON => Some("SUBR_JSON"),
+            Subr::STRTOLL => Some("SUBR_STRTOLL"),
+            Subr::D_PATH => Some("SUBR_D_PATH"),
+            Subr::LINK_NTOP => Some("SUBR_LINK_NTOP"),
+            Subr::MAX => Some("SUBR_MAX"),
             _ => None,
         }
     }

@@ -1,11 +1,13 @@
 //! dif/insn.rs: the instruction word: opcodes, operand formats, and the numbers of variables and subroutines.
 
+use crate::uapi;
+
 /// The number of general registers; %r0 is always zero.
-pub const REGISTERS: u8 = 8;
+pub const REGISTERS: u8 = uapi::DIF_NREGS as u8;
 /// The number of entries in the tuple stack.
-pub const TUPLE_ENTRIES: usize = 8;
+pub const TUPLE_ENTRIES: usize = uapi::DIF_NTUPLE as usize;
 /// The first id of a user variable, in each scope.
-pub const FIRST_USER_VARIABLE: u32 = 0x500;
+pub const FIRST_USER_VARIABLE: u32 = uapi::Varid::USER.0;
 /// The largest index into a table, which has 16 bits.
 pub const MAX_INDEX: usize = 0xffff;
 /// The largest branch target, which has 24 bits.
@@ -60,22 +62,20 @@ pub enum Shape {
     Xlate,
 }
 
+/// Rows of `enum kinst_op` in the module's header: the name there, the name here, the mnemonic, and the shape.
 macro_rules! opcodes {
-    ($($number:literal $name:ident $mnemonic:literal $shape:ident,)*) => {
+    ($($constant:ident $name:ident $mnemonic:literal $shape:ident,)*) => {
         /// The operation of an instruction.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u8)]
-        pub enum Opcode { $($name = $number),* }
+        pub enum Opcode { $($name = uapi::Op::$constant.0 as u8),* }
 
         impl Opcode {
             /// All opcodes in the order of their numbers, from 1.
             pub const ALL: &'static [Opcode] = &[$(Opcode::$name),*];
 
             pub fn from_number(number: u8) -> Option<Opcode> {
-                match number {
-                    $($number => Some(Opcode::$name),)*
-                    _ => None,
-                }
+                Opcode::ALL.get(usize::from(number).checked_sub(1)?).copied()
             }
 
             pub fn mnemonic(self) -> &'static str {
@@ -90,33 +90,33 @@ macro_rules! opcodes {
 }
 
 opcodes! {
-    1 Or "or" Three, 2 Xor "xor" Three, 3 And "and" Three,
-    4 Sll "sll" Three, 5 Srl "srl" Three,
-    6 Sub "sub" Three, 7 Add "add" Three, 8 Mul "mul" Three,
-    9 Sdiv "sdiv" Three, 10 Udiv "udiv" Three, 11 Srem "srem" Three, 12 Urem "urem" Three,
-    13 Not "not" Two, 14 Mov "mov" Two, 15 Cmp "cmp" Compare, 16 Tst "tst" Test,
-    17 Ba "ba" Branch, 18 Be "be" Branch, 19 Bne "bne" Branch,
-    20 Bg "bg" Branch, 21 Bgu "bgu" Branch, 22 Bge "bge" Branch, 23 Bgeu "bgeu" Branch,
-    24 Bl "bl" Branch, 25 Blu "blu" Branch, 26 Ble "ble" Branch, 27 Bleu "bleu" Branch,
-    28 Ldsb "ldsb" Load, 29 Ldsh "ldsh" Load, 30 Ldsw "ldsw" Load,
-    31 Ldub "ldub" Load, 32 Lduh "lduh" Load, 33 Lduw "lduw" Load, 34 Ldx "ldx" Load,
-    35 Ret "ret" Ret, 36 Nop "nop" Plain, 37 Setx "setx" Int, 38 Sets "sets" Str,
-    39 Scmp "scmp" Compare,
-    40 Ldga "ldga" Array, 41 Ldgs "ldgs" LoadVar, 42 Stgs "stgs" StoreVar,
-    43 Ldta "ldta" Array, 44 Ldts "ldts" LoadVar, 45 Stts "stts" StoreVar,
-    46 Sra "sra" Three, 47 Call "call" Call,
-    48 Pushtr "pushtr" PushRef, 49 Pushtv "pushtv" PushVal,
-    50 Popts "popts" Plain, 51 Flushts "flushts" Plain,
-    52 Ldgaa "ldgaa" LoadVar, 53 Ldtaa "ldtaa" LoadVar,
-    54 Stgaa "stgaa" StoreVar, 55 Sttaa "sttaa" StoreVar,
-    56 Ldls "ldls" LoadVar, 57 Stls "stls" StoreVar,
-    58 Allocs "allocs" Two, 59 Copys "copys" Three,
-    60 Stb "stb" Store, 61 Sth "sth" Store, 62 Stw "stw" Store, 63 Stx "stx" Store,
-    64 Uldsb "uldsb" Load, 65 Uldsh "uldsh" Load, 66 Uldsw "uldsw" Load,
-    67 Uldub "uldub" Load, 68 Ulduh "ulduh" Load, 69 Ulduw "ulduw" Load, 70 Uldx "uldx" Load,
-    71 Rldsb "rldsb" Load, 72 Rldsh "rldsh" Load, 73 Rldsw "rldsw" Load,
-    74 Rldub "rldub" Load, 75 Rlduh "rlduh" Load, 76 Rlduw "rlduw" Load, 77 Rldx "rldx" Load,
-    78 Xlate "xlate" Xlate, 79 Xlarg "xlarg" Xlate,
+    OR Or "or" Three, XOR Xor "xor" Three, AND And "and" Three,
+    SLL Sll "sll" Three, SRL Srl "srl" Three,
+    SUB Sub "sub" Three, ADD Add "add" Three, MUL Mul "mul" Three,
+    SDIV Sdiv "sdiv" Three, UDIV Udiv "udiv" Three, SREM Srem "srem" Three, UREM Urem "urem" Three,
+    NOT Not "not" Two, MOV Mov "mov" Two, CMP Cmp "cmp" Compare, TST Tst "tst" Test,
+    BA Ba "ba" Branch, BE Be "be" Branch, BNE Bne "bne" Branch,
+    BG Bg "bg" Branch, BGU Bgu "bgu" Branch, BGE Bge "bge" Branch, BGEU Bgeu "bgeu" Branch,
+    BL Bl "bl" Branch, BLU Blu "blu" Branch, BLE Ble "ble" Branch, BLEU Bleu "bleu" Branch,
+    LDSB Ldsb "ldsb" Load, LDSH Ldsh "ldsh" Load, LDSW Ldsw "ldsw" Load,
+    LDUB Ldub "ldub" Load, LDUH Lduh "lduh" Load, LDUW Lduw "lduw" Load, LDX Ldx "ldx" Load,
+    RET Ret "ret" Ret, NOP Nop "nop" Plain, SETX Setx "setx" Int, SETS Sets "sets" Str,
+    SCMP Scmp "scmp" Compare,
+    LDGA Ldga "ldga" Array, LDGS Ldgs "ldgs" LoadVar, STGS Stgs "stgs" StoreVar,
+    LDTA Ldta "ldta" Array, LDTS Ldts "ldts" LoadVar, STTS Stts "stts" StoreVar,
+    SRA Sra "sra" Three, CALL Call "call" Call,
+    PUSHTR Pushtr "pushtr" PushRef, PUSHTV Pushtv "pushtv" PushVal,
+    POPTS Popts "popts" Plain, FLUSHTS Flushts "flushts" Plain,
+    LDGAA Ldgaa "ldgaa" LoadVar, LDTAA Ldtaa "ldtaa" LoadVar,
+    STGAA Stgaa "stgaa" StoreVar, STTAA Sttaa "sttaa" StoreVar,
+    LDLS Ldls "ldls" LoadVar, STLS Stls "stls" StoreVar,
+    ALLOCS Allocs "allocs" Two, COPYS Copys "copys" Three,
+    STB Stb "stb" Store, STH Sth "sth" Store, STW Stw "stw" Store, STX Stx "stx" Store,
+    ULDSB Uldsb "uldsb" Load, ULDSH Uldsh "uldsh" Load, ULDSW Uldsw "uldsw" Load,
+    ULDUB Uldub "uldub" Load, ULDUH Ulduh "ulduh" Load, ULDUW Ulduw "ulduw" Load, ULDX Uldx "uldx" Load,
+    RLDSB Rldsb "rldsb" Load, RLDSH Rldsh "rldsh" Load, RLDSW Rldsw "rldsw" Load,
+    RLDUB Rldub "rldub" Load, RLDUH Rlduh "rlduh" Load, RLDUW Rlduw "rlduw" Load, RLDX Rldx "rldx" Load,
+    XLATE Xlate "xlate" Xlate, XLARG Xlarg "xlarg" Xlate,
 }
 
 /// A decoded instruction. The shape matches the opcode if it came from [`Insn::decode`].
@@ -294,21 +294,21 @@ impl Insn {
     }
 }
 
+/// Rows of an enum in the module's header: the name there, the name here, and the name in D.
 macro_rules! numbered {
-    ($(#[$doc:meta])* $type:ident: $($number:literal $name:ident $text:literal,)*) => {
+    ($(#[$doc:meta])* $type:ident of $table:ident: $($constant:ident $name:ident $text:literal,)*) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u16)]
-        pub enum $type { $($name = $number),* }
+        pub enum $type { $($name = uapi::$table::$constant.0 as u16),* }
 
         impl $type {
+            /// In the order of their numbers.
             pub const ALL: &'static [$type] = &[$($type::$name),*];
 
             pub fn from_number(number: u32) -> Option<$type> {
-                match number {
-                    $($number => Some($type::$name),)*
-                    _ => None,
-                }
+                let at = $type::ALL.binary_search_by_key(&number, |known| known.number()).ok()?;
+                Some($type::ALL[at])
             }
 
             pub fn name(self) -> &'static str {
@@ -324,42 +324,42 @@ macro_rules! numbered {
 
 numbered! {
     /// A built-in variable. The first three are arrays.
-    Builtin:
-    0x000 Args "args", 0x001 Regs "regs", 0x002 Uregs "uregs",
-    0x100 Curthread "curthread", 0x101 Timestamp "timestamp", 0x102 Vtimestamp "vtimestamp",
-    0x103 Ipl "ipl", 0x104 Epid "epid", 0x105 Id "id",
-    0x106 Arg0 "arg0", 0x107 Arg1 "arg1", 0x108 Arg2 "arg2", 0x109 Arg3 "arg3", 0x10a Arg4 "arg4",
-    0x10b Arg5 "arg5", 0x10c Arg6 "arg6", 0x10d Arg7 "arg7", 0x10e Arg8 "arg8", 0x10f Arg9 "arg9",
-    0x110 Stackdepth "stackdepth", 0x111 Caller "caller",
-    0x112 Probeprov "probeprov", 0x113 Probemod "probemod",
-    0x114 Probefunc "probefunc", 0x115 Probename "probename",
-    0x116 Pid "pid", 0x117 Tid "tid", 0x118 Execname "execname", 0x119 Zonename "zonename",
-    0x11a Walltimestamp "walltimestamp", 0x11b Ustackdepth "ustackdepth", 0x11c Ucaller "ucaller",
-    0x11d Ppid "ppid", 0x11e Uid "uid", 0x11f Gid "gid", 0x120 Errno "errno",
-    0x121 Execargs "execargs", 0x122 Jid "jid", 0x123 Jailname "jailname", 0x200 Cpu "cpu",
+    Builtin of Varid:
+    ARGS Args "args", REGS Regs "regs", UREGS Uregs "uregs",
+    CURTHREAD Curthread "curthread", TIMESTAMP Timestamp "timestamp", VTIMESTAMP Vtimestamp "vtimestamp",
+    IPL Ipl "ipl", EPID Epid "epid", ID Id "id",
+    ARG0 Arg0 "arg0", ARG1 Arg1 "arg1", ARG2 Arg2 "arg2", ARG3 Arg3 "arg3", ARG4 Arg4 "arg4",
+    ARG5 Arg5 "arg5", ARG6 Arg6 "arg6", ARG7 Arg7 "arg7", ARG8 Arg8 "arg8", ARG9 Arg9 "arg9",
+    STACKDEPTH Stackdepth "stackdepth", CALLER Caller "caller",
+    PROBEPROV Probeprov "probeprov", PROBEMOD Probemod "probemod",
+    PROBEFUNC Probefunc "probefunc", PROBENAME Probename "probename",
+    PID Pid "pid", TID Tid "tid", EXECNAME Execname "execname", ZONENAME Zonename "zonename",
+    WALLTIMESTAMP Walltimestamp "walltimestamp", USTACKDEPTH Ustackdepth "ustackdepth", UCALLER Ucaller "ucaller",
+    PPID Ppid "ppid", UID Uid "uid", GID Gid "gid", ERRNO Errno "errno",
+    EXECARGS Execargs "execargs", JID Jid "jid", JAILNAME Jailname "jailname", CPU Cpu "cpu",
 }
 
 numbered! {
     /// A subroutine of `call`.
-    Subr:
-    0 Rand "rand", 1 MutexOwned "mutex_owned", 2 MutexOwner "mutex_owner",
-    3 MutexTypeAdaptive "mutex_type_adaptive", 4 MutexTypeSpin "mutex_type_spin",
-    5 RwReadHeld "rw_read_held", 6 RwWriteHeld "rw_write_held", 7 RwIswriter "rw_iswriter",
-    8 Copyin "copyin", 9 Copyinstr "copyinstr", 10 Speculation "speculation",
-    11 Progenyof "progenyof", 12 Strlen "strlen", 13 Copyout "copyout", 14 Copyoutstr "copyoutstr",
-    15 Alloca "alloca", 16 Bcopy "bcopy", 17 Copyinto "copyinto",
-    18 Msgdsize "msgdsize", 19 Msgsize "msgsize", 20 Getmajor "getmajor", 21 Getminor "getminor",
-    22 DdiPathname "ddi_pathname", 23 Strjoin "strjoin", 24 Lltostr "lltostr",
-    25 Basename "basename", 26 Dirname "dirname", 27 Cleanpath "cleanpath",
-    28 Strchr "strchr", 29 Strrchr "strrchr", 30 Strstr "strstr", 31 Strtok "strtok",
-    32 Substr "substr", 33 Index "index", 34 Rindex "rindex",
-    35 Htons "htons", 36 Htonl "htonl", 37 Htonll "htonll",
-    38 Ntohs "ntohs", 39 Ntohl "ntohl", 40 Ntohll "ntohll",
-    41 InetNtop "inet_ntop", 42 InetNtoa "inet_ntoa", 43 InetNtoa6 "inet_ntoa6",
-    44 Toupper "toupper", 45 Tolower "tolower", 46 Memref "memref",
-    47 SxSharedHeld "sx_shared_held", 48 SxExclusiveHeld "sx_exclusive_held",
-    49 SxIsexclusive "sx_isexclusive", 50 Memstr "memstr", 51 Getf "getf", 52 Json "json",
-    53 Strtoll "strtoll", 54 DPath "d_path", 55 LinkNtop "link_ntop",
+    Subr of Subr:
+    RAND Rand "rand", MUTEX_OWNED MutexOwned "mutex_owned", MUTEX_OWNER MutexOwner "mutex_owner",
+    MUTEX_TYPE_ADAPTIVE MutexTypeAdaptive "mutex_type_adaptive", MUTEX_TYPE_SPIN MutexTypeSpin "mutex_type_spin",
+    RW_READ_HELD RwReadHeld "rw_read_held", RW_WRITE_HELD RwWriteHeld "rw_write_held", RW_ISWRITER RwIswriter "rw_iswriter",
+    COPYIN Copyin "copyin", COPYINSTR Copyinstr "copyinstr", SPECULATION Speculation "speculation",
+    PROGENYOF Progenyof "progenyof", STRLEN Strlen "strlen", COPYOUT Copyout "copyout", COPYOUTSTR Copyoutstr "copyoutstr",
+    ALLOCA Alloca "alloca", BCOPY Bcopy "bcopy", COPYINTO Copyinto "copyinto",
+    MSGDSIZE Msgdsize "msgdsize", MSGSIZE Msgsize "msgsize", GETMAJOR Getmajor "getmajor", GETMINOR Getminor "getminor",
+    DDI_PATHNAME DdiPathname "ddi_pathname", STRJOIN Strjoin "strjoin", LLTOSTR Lltostr "lltostr",
+    BASENAME Basename "basename", DIRNAME Dirname "dirname", CLEANPATH Cleanpath "cleanpath",
+    STRCHR Strchr "strchr", STRRCHR Strrchr "strrchr", STRSTR Strstr "strstr", STRTOK Strtok "strtok",
+    SUBSTR Substr "substr", INDEX Index "index", RINDEX Rindex "rindex",
+    HTONS Htons "htons", HTONL Htonl "htonl", HTONLL Htonll "htonll",
+    NTOHS Ntohs "ntohs", NTOHL Ntohl "ntohl", NTOHLL Ntohll "ntohll",
+    INET_NTOP InetNtop "inet_ntop", INET_NTOA InetNtoa "inet_ntoa", INET_NTOA6 InetNtoa6 "inet_ntoa6",
+    TOUPPER Toupper "toupper", TOLOWER Tolower "tolower", MEMREF Memref "memref",
+    SX_SHARED_HELD SxSharedHeld "sx_shared_held", SX_EXCLUSIVE_HELD SxExclusiveHeld "sx_exclusive_held",
+    SX_ISEXCLUSIVE SxIsexclusive "sx_isexclusive", MEMSTR Memstr "memstr", GETF Getf "getf", JSON Json "json",
+    STRTOLL Strtoll "strtoll", D_PATH DPath "d_path", LINK_NTOP LinkNtop "link_ntop",
 }
 
 /// The highest subroutine number.
@@ -371,11 +371,16 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_numbers_have_no_gaps() {
-        let numbers: Vec<u8> = Opcode::ALL.iter().map(|op| *op as u8).collect();
-        assert_eq!(numbers, (1..=79).collect::<Vec<u8>>());
-        let numbers: Vec<u32> = Subr::ALL.iter().map(|subr| subr.number()).collect();
-        assert_eq!(numbers, (0..=LAST_SUBR).collect::<Vec<u32>>());
+    fn all_numbers_of_the_header_have_a_row() {
+        let rows = Opcode::ALL.iter().map(|op| *op as u32);
+        assert!(rows.eq(uapi::Op::ALL.iter().map(|op| op.0).filter(|op| *op != uapi::Op::MAX.0)));
+        assert!(Opcode::ALL.iter().map(|op| *op as u32).eq(1..uapi::Op::MAX.0), "a gap");
+        let rows = Builtin::ALL.iter().map(|variable| variable.number());
+        assert!(rows.eq(uapi::Varid::ALL.iter().map(|id| id.0).filter(|id| *id != FIRST_USER_VARIABLE)));
+        assert!(Builtin::ALL.is_sorted_by_key(|variable| variable.number()));
+        let rows = Subr::ALL.iter().map(|subr| subr.number());
+        assert!(rows.eq(uapi::Subr::ALL.iter().map(|subr| subr.0).filter(|subr| *subr != uapi::Subr::MAX.0)));
+        assert!(Subr::ALL.iter().map(|subr| subr.number()).eq(0..=LAST_SUBR), "a gap");
     }
 
     #[test]

@@ -22,6 +22,8 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
+#include "kinst_dif.h"
+
 #define KINST_ABI_VERSION 1
 #define KINST_DEVICE "/dev/dtrace/kinst"
 #define KINST_NONE 0xffffffff /* no such index */

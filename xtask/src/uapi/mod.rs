@@ -1,4 +1,4 @@
-//! uapi/: src/uapi.rs from the module's header, so that both sides of the device agree by construction.
+//! uapi/: src/uapi.rs from the module's headers, so that both sides of the device agree by construction.
 
 mod parse;
 mod render;
@@ -26,24 +26,36 @@ pub fn main(options: &Options) -> Result<()> {
     let present =
         std::fs::read_to_string(&target).with_context(|| format!("cannot read {}", target.display()))?;
     if present != generated {
-        bail!("src/uapi.rs does not match kmod/include/uapi/kinst.h; run `cargo xtask uapi`");
+        bail!("src/uapi.rs does not match kmod/include/uapi; run `cargo xtask uapi`");
     }
     Ok(())
 }
 
 /// The text of src/uapi.rs.
 pub fn generate() -> Result<String> {
-    let header = parse::parse(&header_text()?)?;
-    rustfmt(&render::render(&header))
+    rustfmt(&render::render(&header()?))
 }
 
-fn header_path() -> PathBuf {
-    crate::workspace::root().join("kmod/include/uapi/kinst.h")
+/// The headers, the first of which includes the others.
+const HEADERS: [&str; 2] = ["kinst.h", "kinst_dif.h"];
+
+/// All declarations, in the order of the headers.
+fn header() -> Result<parse::Header> {
+    let mut all = parse::Header::default();
+    for name in HEADERS {
+        let path = folder().join(name);
+        let text =
+            std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let header = parse::parse(&text).with_context(|| format!("in {}", path.display()))?;
+        all.defines.extend(header.defines);
+        all.enums.extend(header.enums);
+        all.structs.extend(header.structs);
+    }
+    Ok(all)
 }
 
-fn header_text() -> Result<String> {
-    let path = header_path();
-    std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))
+fn folder() -> PathBuf {
+    crate::workspace::root().join("kmod/include/uapi")
 }
 
 fn rustfmt(text: &str) -> Result<String> {
@@ -74,7 +86,7 @@ mod tests {
     /// The C compiler prints every number that the parser computed; the generated file asserts the same in Rust.
     #[test]
     fn the_c_compiler_agrees() {
-        let header = parse::parse(&header_text().unwrap()).unwrap();
+        let header = header().unwrap();
         let (mut program, mut expected) = (String::new(), String::new());
         program.push_str("#include <stdio.h>\n#include <stddef.h>\n#include \"kinst.h\"\nint main(void) {\n");
         let mut number = |label: &str, expression: &str, value: u64| {
@@ -111,10 +123,10 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("kinst-uapi-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         std::fs::write(dir.join("print.c"), program).unwrap();
-        let include = header_path();
+        let include = folder();
         let built = Command::new("gcc")
             .args(["-Wall", "-Werror", "-o", "print", "print.c", "-I"])
-            .arg(include.parent().unwrap())
+            .arg(&include)
             .current_dir(&dir)
             .status()
             .unwrap();

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::parse::{Define, Enum, Field, Header, Struct, Value};
 
-const PRELUDE: &str = r#"//! uapi.rs: the interface of /dev/dtrace/kinst. Generated from kmod/include/uapi/kinst.h by `cargo xtask uapi`.
+const PRELUDE: &str = r#"//! uapi.rs: the interface of /dev/dtrace/kinst. Generated from kmod/include/uapi by `cargo xtask uapi`.
 
 use std::mem::{offset_of, size_of};
 
@@ -107,9 +107,13 @@ fn enumeration(out: &mut String, item: &Enum) {
         doc(out, &value.doc);
         let _ = writeln!(out, "pub const {name}: {ty} = {ty}({});", value.value);
     }
+    let _ = writeln!(out, "\n/// In the order of the header.\npub const ALL: &'static [{ty}] = &[");
+    for name in &names {
+        let _ = write!(out, "{ty}::{name},");
+    }
     let _ = writeln!(
         out,
-        "\n/// The name in the header.\npub fn name(self) -> Option<&'static str> {{\nmatch self {{"
+        "];\n\n/// The name in the header.\npub fn name(self) -> Option<&'static str> {{\nmatch self {{"
     );
     for (value, name) in item.values.iter().zip(&names) {
         let _ = writeln!(out, "{ty}::{name} => Some({:?}),", value.name);
