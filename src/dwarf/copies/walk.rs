@@ -1,0 +1,155 @@
+//! dwarf/copies/walk.rs: a walk over all units of a file, side by side.
+
+use std::collections::BTreeSet;
+
+use rayon::prelude::*;
+
+use super::finder::{self, CopyFinder};
+use super::mention;
+use super::names::Names;
+use super::scan::{self, Scan};
+use super::{AllFindings, Findings, Function};
+use crate::debuginfo::{Error, Image};
+use crate::dwarf::unit::Unit;
+use crate::dwarf::{Dwarf, Sections, Slice, headers, headers_of};
+
+/// Finds the copies of the `wanted` names. `call_sites`: also find where each one is called.
+pub fn find(image: &Image, wanted: &[String], call_sites: bool) -> Result<Findings, Error> {
+    let sections = Sections::load(image, &[])?;
+    let dwarf = sections.dwarf();
+    let names = Names::these(wanted);
+    let headers = mention::retain(&dwarf, headers(image, &dwarf)?, wanted);
+    let finder = CopyFinder { dwarf: &dwarf, call_sites };
+    Ok(walk(&finder, &names, &headers, &|_| true))
+}
+
+/// Finds the copies of all functions. `walked` is called with the bytes of each unit that is done; if it returns
+/// `false`, the walk ends and what it has found is of no use.
+pub fn find_all(image: &Image, walked: &(dyn Fn(u64) -> bool + Sync)) -> Result<AllFindings, Error> {
+    let sections = Sections::load(image, &[])?;
+    let dwarf = sections.dwarf();
+    let names = Names::all();
+    let headers = headers(image, &dwarf)?;
+    let finder = CopyFinder { dwarf: &dwarf, call_sites: false };
+    let Findings { functions, damaged, .. } = walk(&finder, &names, &headers, walked);
+    let names = names.into_names();
+    let named = names.into_iter().zip(functions);
+    let mut functions: Vec<(String, Function)> = named.filter(|(_, function)| function.inline).collect();
+    functions.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(AllFindings { functions, damaged })
+}
+
+fn walk<'a>(
+    finder: &CopyFinder<'_, 'a>,
+    names: &Names<'_>,
+    headers: &[gimli::UnitHeader<Slice<'a>>],
+    walked: &(dyn Fn(u64) -> bool + Sync),
+) -> Findings {
+    let dwarf = finder.dwarf;
+    // A unit whose copies all have their origin in it is finished at once; the others wait for all definitions.
+    let first: Vec<_> = headers
+        .par_iter()
+        .map(|header| {
+            if !walked(0) {
+                return Ok((Scan::default(), Some(Vec::new())));
+            }
+            let unit = Unit::new(dwarf, *header)?;
+            let scan = Scan::of_unit(dwarf, &unit, names)?;
+            let found =
+                if unit.has_foreign_origins { None } else { Some(finder.in_unit(&unit, &scan, None)?) };
+            walked(header.length_including_self() as u64);
+            Ok::<_, gimli::Error>((scan, found))
+        })
+        .collect();
+    let waiting = first.iter().flatten().any(|(_, found)| found.is_none());
+    let shared = if waiting { shared_definitions(dwarf, names) } else { Vec::new() };
+    let scans = first.iter().flatten().map(|(scan, _)| scan).filter(|_| waiting);
+    let definitions = scan::definitions(scans.chain(&shared));
+    let outcomes: Vec<_> = first
+        .into_par_iter()
+        .zip(headers)
+        .map(|(result, header)| match result? {
+            (scan, Some(found)) => Ok((scan, found)),
+            (scan, None) => {
+                let unit = Unit::new(dwarf, *header)?;
+                let found = finder.in_unit(&unit, &scan, Some(&definitions))?;
+                Ok((scan, found))
+            }
+        })
+        .collect::<Vec<Result<_, gimli::Error>>>();
+    let mut findings = Findings {
+        functions: vec![Function::default(); names.len()],
+        units: headers.len(),
+        damaged: Vec::new(),
+    };
+    for (outcome, header) in outcomes.into_iter().zip(headers) {
+        match outcome {
+            Ok((scan, found)) => findings.add(&scan, found),
+            Err(cause) => findings.damaged.push(format!("unit at {:#x}: {cause}", header.offset().0)),
+        }
+    }
+    findings
+}
+
+/// The definitions in the units of the alternate file, except in those that cannot be read.
+fn shared_definitions(dwarf: &Dwarf<'_>, names: &Names<'_>) -> Vec<Scan> {
+    let Some(alternate) = dwarf.sup() else { return Vec::new() };
+    let headers: Vec<_> = headers_of(alternate).unwrap_or_default();
+    let scan = |header: &gimli::UnitHeader<Slice<'_>>| {
+        let unit = Unit::of_alternate(alternate, *header)?;
+        Scan::of_unit(alternate, &unit, names)
+    };
+    headers.par_iter().filter_map(|header| scan(header).ok()).collect()
+}
+
+/// The names of all functions that have an inline definition: for suggestions.
+pub fn inline_names(image: &Image) -> Result<BTreeSet<String>, Error> {
+    let sections = Sections::load(image, &[])?;
+    let dwarf = sections.dwarf();
+    let headers = headers(image, &dwarf)?;
+    let names = headers.par_iter().map(|header| {
+        Unit::new(&dwarf, *header).and_then(|unit| scan::inline_names(&dwarf, &unit)).unwrap_or_default()
+    });
+    let mut names = names.reduce(BTreeSet::new, |mut all, more| {
+        all.extend(more);
+        all
+    });
+    if let Some(alternate) = dwarf.sup() {
+        for header in headers_of(alternate).unwrap_or_default() {
+            let unit = Unit::of_alternate(alternate, header);
+            names.extend(unit.and_then(|unit| scan::inline_names(alternate, &unit)).unwrap_or_default());
+        }
+    }
+    Ok(names)
+}
+
+/// Whether the file can have any of the names: each of them is in .debug_str, unless it is so short that the compiler
+/// writes it in place.
+pub fn may_know(image: &Image, wanted: &[String]) -> bool {
+    let known = |image: &Image| match image.debug_section(".debug_str") {
+        Ok(strings) => mention::in_file(&strings, wanted),
+        Err(_) => true,
+    };
+    known(image) || image.alternate().and_then(Result::ok).is_some_and(known)
+}
+
+impl Findings {
+    fn add(&mut self, scan: &Scan, found: Vec<finder::Found>) {
+        for definition in &scan.definitions {
+            let function = &mut self.functions[definition.name];
+            function.defined = true;
+            function.inline |= definition.inline;
+        }
+        for found in found {
+            match found {
+                finder::Found::Copy { name, copy } => {
+                    self.functions[name].inline = true;
+                    self.functions[name].defined = true;
+                    self.functions[name].copies.push(copy);
+                }
+                finder::Found::SplitTail { name } => self.functions[name].split_tails += 1,
+                finder::Found::WithoutAddress { name } => self.functions[name].without_address += 1,
+            }
+        }
+    }
+}
