@@ -93,10 +93,10 @@ impl<'a> Installed<'a> {
         self.catalog().map(sites::Catalog::kernel)
     }
 
-    /// The opened kernel, and the index of a module in it.
-    fn place(&self, module: &str) -> Option<(&sites::Kernel, usize)> {
+    /// The opened kernel, and a module of it.
+    fn place(&self, module: &str) -> Option<(&sites::Kernel, sites::ModuleId)> {
         let kernel = self.kernel()?;
-        let place = kernel.modules().iter().position(|candidate| candidate.name == module)?;
+        let place = kernel.modules().named(module)?;
         Some((kernel, place))
     }
 

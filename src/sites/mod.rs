@@ -20,7 +20,7 @@ pub use kept::Watch;
 pub use kept::file::Cache;
 pub use listing::verdict::Verdict;
 pub use target::program::{InFunction, Program};
-pub use target::{KERNEL_PROPER, Kernel, Module, Symbolized};
+pub use target::{KERNEL_PROPER, Kernel, Module, ModuleId, Symbolized};
 
 use std::sync::Arc;
 

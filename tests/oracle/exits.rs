@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use kinst::dwarf;
-use kinst::sites::Kernel;
 use kinst::sites::flow::points::Point;
+use kinst::sites::{Kernel, ModuleId};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::needs;
@@ -54,9 +54,9 @@ struct Count {
 fn all_copies_of_a_kernel() {
     for (_, path) in needs::kernels() {
         let kernel = Kernel::sysroot(&path, None).expect("a sysroot");
-        let modules = if std::env::var_os("KINST_MODULES").is_some() { kernel.modules().len() } else { 1 };
+        let modules = if std::env::var_os("KINST_MODULES").is_some() { usize::MAX } else { 1 };
         let (mut count, mut reasons) = (Count::default(), BTreeMap::new());
-        for module in 0..modules {
+        for module in kernel.modules().ids().take(modules) {
             let Some(image) = kernel.debug(module) else { continue };
             let names: Vec<String> = dwarf::inline_names(image).expect("names").into_iter().collect();
             let findings = dwarf::find(image, &names, false).expect("copies");
@@ -71,7 +71,7 @@ fn all_copies_of_a_kernel() {
             let tables = since(start);
             let start = now();
             let left = callers.left(&copies);
-            if module == 0 {
+            if module == ModuleId::PROPER {
                 println!("{}: tables {tables}; exits {}", path.display(), since(start));
             }
             let marks = callers.marks();

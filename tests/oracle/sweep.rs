@@ -155,7 +155,7 @@ fn every_inlined_function_is_answered_with_instructions() {
     let kernel =
         Kernel::sysroot(&root, None).expect("a kernel").with_cache(Some(Cache::at(cache.path())), None);
     let kernel = Arc::new(kernel);
-    let modules: Vec<String> = kernel.modules().iter().map(|module| module.name.clone()).collect();
+    let modules: Vec<String> = kernel.modules().iter().map(|(_, module)| module.name.clone()).collect();
     let step = (modules.len() / MODULES).max(1);
     let mut chosen = vec!["vmlinux".to_owned()];
     chosen.extend(modules.iter().skip(1).step_by(step).take(MODULES).cloned());

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use kinst::debuginfo::{CodeSymbol, Image, bootable};
 use kinst::dwarf::{self, DebugInfo, InlineCopy};
 use kinst::probe::Description;
-use kinst::sites::{Boundary, Catalog, DwarfIndex, InlineProbe, Kernel, ProbeCatalog, SiteIndex};
+use kinst::sites::{Boundary, Catalog, DwarfIndex, InlineProbe, Kernel, ModuleId, ProbeCatalog, SiteIndex};
 
 use crate::needs;
 
@@ -427,7 +427,7 @@ fn every_site_is_a_probe_at_an_instruction() {
     let start = Instant::now();
     let index = DwarfIndex::new(kernel.clone(), wanted);
     let catalog = Catalog::new(kernel.clone(), None);
-    let callers = kernel.callers(0).expect("code");
+    let callers = kernel.callers(ModuleId::PROPER).expect("code");
     let marks = callers.marks();
     for function in FUNCTIONS {
         let addresses: BTreeSet<u64> = subject.copies[function].iter().map(|copy| copy.entry).collect();

@@ -10,6 +10,7 @@ use crate::sites::code::decode;
 use crate::sites::code::decode::Control;
 use crate::sites::flow::points::Over;
 use crate::sites::symtab::Symbol;
+use crate::sites::target::ModuleId;
 
 /// Whether the field names edges. A range of characters (`[0-9]`) has a dash too.
 pub fn is_edge(name: &str) -> bool {
@@ -38,13 +39,13 @@ pub(in crate::sites) struct EdgeTo {
 struct Way {
     /// An address as in [`crate::sites::Kernel::symbols`] of the module.
     to: u64,
-    module: usize,
+    module: ModuleId,
     target: Target,
 }
 
 /// The function whose instructions or edges are looked up.
 pub(in crate::sites) struct Asked<'a> {
-    pub module: usize,
+    pub module: ModuleId,
     pub symbol: &'a Symbol,
     pub function: &'a str,
     /// All of its instructions; `live`: as they are in memory.
@@ -151,7 +152,9 @@ impl Catalog {
             Control::Jump(to) => {
                 let is_thunk =
                     |name: &str| name.strip_prefix("__pi_").unwrap_or(name).starts_with("__x86_indirect_");
-                self.kernel.symbols(0).is_some_and(|symbols| symbols.names_at(to).any(is_thunk))
+                self.kernel
+                    .symbols(ModuleId::PROPER)
+                    .is_some_and(|symbols| symbols.names_at(to).any(is_thunk))
             }
             _ => false,
         }
@@ -184,7 +187,7 @@ impl Catalog {
     }
 
     /// The successors of an instruction, in memory and in the file: one that the kernel patches may have both.
-    fn all_ways(&self, module: usize, symbol: &Symbol, insn: &LiveInsn, live: bool) -> Vec<Way> {
+    fn all_ways(&self, module: ModuleId, symbol: &Symbol, insn: &LiveInsn, live: bool) -> Vec<Way> {
         let mut to = match self.kernel.callers(module) {
             Some(callers) => callers.ways(symbol.address + u64::from(insn.offset)),
             None => Vec::new(),
@@ -197,12 +200,12 @@ impl Catalog {
         self.ways(module, symbol, insn, to)
     }
 
-    fn ways(&self, module: usize, symbol: &Symbol, insn: &LiveInsn, to: Vec<u64>) -> Vec<Way> {
+    fn ways(&self, module: ModuleId, symbol: &Symbol, insn: &LiveInsn, to: Vec<u64>) -> Vec<Way> {
         let from = symbol.address + u64::from(insn.offset);
         // Sections of a module are not placed in memory as they are in the file: a distance in memory is meaningful
         // only within the function itself.
         let known = |to: &u64| {
-            within(symbol).contains(to) || module == 0 || !self.kernel.is_running() || {
+            within(symbol).contains(to) || module == ModuleId::PROPER || !self.kernel.is_running() || {
                 self.kernel.callers(module).is_none_or(|callers| callers.ways(from).contains(to))
             }
         };
@@ -212,7 +215,7 @@ impl Catalog {
 
     fn make_edge(
         &self,
-        module: usize,
+        module: ModuleId,
         symbol: &Symbol,
         function: &str,
         from: u32,

@@ -18,6 +18,7 @@ use super::target::naming::split_ordinal;
 use crate::diag::Diagnostic;
 use crate::glob::{self, Pattern};
 use crate::probe::{Description, Fields, Place, Probe, Site, Target};
+use crate::sites::target::ModuleId;
 use edges::{Asked, EdgeTo};
 use syscalls::Call;
 use tracepoints::Tracepoint;
@@ -64,13 +65,13 @@ struct Function {
 /// A function as fbt has it: its index among all functions, and the name by which it was looked up.
 struct FbtPlace<'a> {
     index: usize,
-    module: usize,
+    module: ModuleId,
     symbol: &'a Symbol,
     function: &'a str,
 }
 
 /// Module, function, offset; for an edge, what it leads over, and its end.
-type At = (usize, u64, u32, Option<([u32; 2], u32)>);
+type At = (ModuleId, u64, u32, Option<([u32; 2], u32)>);
 
 /// The probes that exist once they have been named: those of kinst, and those of profile with unusual rates.
 #[derive(Default)]
@@ -78,9 +79,9 @@ pub(super) struct Made {
     pub(super) timers: Vec<Probe>,
     probes: Vec<Probe>,
     by_place: HashMap<At, usize>,
-    text: HashMap<(usize, u64), Arc<Text>>,
+    text: HashMap<(ModuleId, u64), Arc<Text>>,
     /// By module, function, and offset, unless it is the whole function.
-    left_out: BTreeMap<(usize, u64, Option<u32>), String>,
+    left_out: BTreeMap<(ModuleId, u64, Option<u32>), String>,
 }
 
 /// The instructions of one function, if they are known.
@@ -235,7 +236,7 @@ impl Catalog {
     pub(super) fn kinst_probes(
         &self,
         fields: &Fields,
-    ) -> Result<Vec<(usize, Symbol, Probe)>, Box<Diagnostic>> {
+    ) -> Result<Vec<(ModuleId, Symbol, Probe)>, Box<Diagnostic>> {
         self.kinst(&fields.module, &fields.function, &Wanted::of_name(&fields.name))
     }
 
@@ -244,10 +245,10 @@ impl Catalog {
         module: &str,
         function: &str,
         wanted: &Wanted,
-    ) -> Result<Vec<(usize, Symbol, Probe)>, Box<Diagnostic>> {
+    ) -> Result<Vec<(ModuleId, Symbol, Probe)>, Box<Diagnostic>> {
         let modules = self.kernel.modules_matching(module);
         let one = Pattern::new(function).exact().is_some();
-        let functions: Vec<(usize, Symbol, String)> = match one {
+        let functions: Vec<(ModuleId, Symbol, String)> = match one {
             true => {
                 let named = self.kernel.functions_named(&modules, function);
                 named.into_iter().map(|(module, symbol)| (module, symbol, function.to_owned())).collect()
@@ -274,7 +275,7 @@ impl Catalog {
 
     fn instructions(
         &self,
-        module: usize,
+        module: ModuleId,
         symbol: &Symbol,
         function: &str,
         wanted: &Wanted,
@@ -354,7 +355,7 @@ impl Catalog {
     }
 
     /// The instructions of a function, from memory; from the file only where no kernel can be asked.
-    fn text(&self, module: usize, symbol: &Symbol) -> Arc<Text> {
+    fn text(&self, module: ModuleId, symbol: &Symbol) -> Arc<Text> {
         let place = (module, symbol.address);
         if let Some(text) = self.made().text.get(&place) {
             return text.clone();
@@ -375,7 +376,7 @@ impl Catalog {
         text
     }
 
-    fn file_text(&self, module: usize, symbol: &Symbol) -> Option<Vec<LiveInsn>> {
+    fn file_text(&self, module: ModuleId, symbol: &Symbol) -> Option<Vec<LiveInsn>> {
         let insns = self.kernel.instructions(module, symbol)?;
         Some(
             insns
@@ -387,7 +388,7 @@ impl Catalog {
 
     /// Whether an instruction of the file begins there. The kernel patches its text (alternatives), so an instruction
     /// of the file may be gone in memory; the kernel refuses that one site, and the description is not wrong.
-    fn is_boundary_in_file(&self, module: usize, symbol: &Symbol, offset: u32) -> bool {
+    fn is_boundary_in_file(&self, module: ModuleId, symbol: &Symbol, offset: u32) -> bool {
         let insns = self.file_text(module, symbol).unwrap_or_default();
         insns.iter().any(|insn| insn.offset == offset)
     }
@@ -395,7 +396,7 @@ impl Catalog {
     /// The probe at an offset; with `edge`, it fires only when control takes that edge.
     pub(super) fn make(
         &self,
-        module: usize,
+        module: ModuleId,
         symbol: &Symbol,
         function: &str,
         offset: u32,
@@ -423,8 +424,8 @@ impl Catalog {
     }
 
     /// The functions of a module in the order of addresses. Names of one address are one function.
-    fn functions(&self, module: usize) -> &[Function] {
-        self.functions[module].get_or_init(|| {
+    fn functions(&self, module: ModuleId) -> &[Function] {
+        self.functions[module.index()].get_or_init(|| {
             let Some(symbols) = self.kernel.symbols(module) else { return Vec::new() };
             let mut functions: Vec<Function> = Vec::new();
             let mut last = None;
@@ -442,12 +443,13 @@ impl Catalog {
     }
 
     /// The number of functions before those of a module.
-    fn base(&self, module: usize) -> usize {
-        self.kernel.load_symbols(0..module);
-        (0..module).map(|before| self.functions(before).len()).sum()
+    fn base(&self, module: ModuleId) -> usize {
+        let before: Vec<ModuleId> = self.kernel.modules().ids().take(module.index()).collect();
+        self.kernel.load_symbols(&before);
+        before.into_iter().map(|before| self.functions(before).len()).sum()
     }
 
-    fn functions_matching(&self, modules: &[usize], field: &str) -> Vec<(usize, Symbol, String)> {
+    fn functions_matching(&self, modules: &[ModuleId], field: &str) -> Vec<(ModuleId, Symbol, String)> {
         let pattern = Pattern::new(field);
         let mut named = Vec::new();
         for module in modules {
@@ -462,7 +464,7 @@ impl Catalog {
     }
 
     /// The index of a function in [`Catalog::functions`].
-    fn function_index(&self, module: usize, symbol: &Symbol, name: &str) -> Option<usize> {
+    fn function_index(&self, module: ModuleId, symbol: &Symbol, name: &str) -> Option<usize> {
         let functions = self.functions(module);
         let symbols = self.kernel.symbols(module)?;
         let address = |function: &Function| symbols.at(function.first).1.address;
@@ -584,7 +586,7 @@ impl Catalog {
         }
         let index = (id - FIRST_FBT_ID) as usize;
         let (mut place, side) = (index / FBT.len(), index % FBT.len());
-        for module in 0..self.kernel.modules().len() {
+        for module in self.kernel.modules().ids() {
             let functions = self.functions(module);
             if let Some(start) = functions.get(place) {
                 let (function, symbol) = self.kernel.symbols(module)?.at(start.first);

@@ -5,9 +5,9 @@ use crate::diag::{Diagnostic, suggest, tags};
 use crate::glob::is_glob;
 use crate::sites::index::refusals::no_sites;
 use crate::sites::symtab::Symbol;
-use crate::sites::target::Kernel;
 use crate::sites::target::naming::split_ordinal;
 use crate::sites::target::refusals::no_module;
+use crate::sites::target::{Kernel, ModuleId};
 
 /// kinst without a function: it has a probe at every instruction, which is too much to list.
 pub fn function_needed(kernel: &Kernel, module: &str) -> Diagnostic {
@@ -52,7 +52,7 @@ pub fn all_refused(function: &str, reason: &str) -> Diagnostic {
 }
 
 /// fbt or kinst with an offset: the function has no code of its own.
-pub fn no_function(kernel: &Kernel, modules: &[usize], function: &str, name: &str) -> Diagnostic {
+pub fn no_function(kernel: &Kernel, modules: &[ModuleId], function: &str, name: &str) -> Diagnostic {
     let copies = kernel.copies(modules, function);
     if copies > 0 {
         let boundary = if name == "return" { "return" } else { "entry" };
@@ -68,7 +68,7 @@ pub fn no_function(kernel: &Kernel, modules: &[usize], function: &str, name: &st
 /// The reason for an empty answer, if there is one: a name without globs that does not exist.
 pub fn nothing_matches(
     kernel: &Kernel,
-    modules: &[usize],
+    modules: &[ModuleId],
     provider: &str,
     module: &str,
     function: &str,

@@ -3,7 +3,7 @@
 use super::LiveText;
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::probe::{Fields, Place, Probe};
-use crate::sites::target::{KERNEL_PROPER, Kernel};
+use crate::sites::target::{KERNEL_PROPER, Kernel, ModuleId};
 use std::collections::HashMap;
 
 /// Makes a place from a system call's number.
@@ -48,7 +48,7 @@ impl Call {
 /// module), every function of the kernel with the prefix is taken for a call, including some that only 32-bit programs
 /// can make; their numbers are then unknown, and made up.
 pub fn table(kernel: &Kernel, live: Option<&dyn LiveText>) -> Vec<Call> {
-    let symbols = kernel.symbols(0).into_iter().flat_map(|symbols| symbols.iter());
+    let symbols = kernel.symbols(ModuleId::PROPER).into_iter().flat_map(|symbols| symbols.iter());
     let mut functions: Vec<(&str, u64)> = symbols
         .filter(|(_, symbol)| !symbol.gone())
         .filter_map(|(name, symbol)| Some((name.strip_prefix(PREFIX)?, symbol.address)))
@@ -66,7 +66,7 @@ pub fn table(kernel: &Kernel, live: Option<&dyn LiveText>) -> Vec<Call> {
     // Among names of one address, the first in alphabetical order.
     let mut by_address: HashMap<u64, &str> = HashMap::new();
     for (name, address) in functions {
-        if let Some(address) = kernel.run_time(0, address) {
+        if let Some(address) = kernel.run_time(ModuleId::PROPER, address) {
             by_address.entry(address).or_insert(name);
         }
     }

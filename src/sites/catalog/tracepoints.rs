@@ -2,7 +2,7 @@
 
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::probe::{Fields, Place, Probe};
-use crate::sites::target::{KERNEL_PROPER, Kernel};
+use crate::sites::target::{KERNEL_PROPER, Kernel, ModuleId};
 
 /// The prefix of a tracepoint's own function, which calls all that is attached to the tracepoint.
 const PREFIX: &str = "__traceiter_";
@@ -46,12 +46,12 @@ impl Tracepoint {
 
 /// The tracepoints in alphabetical order.
 pub fn table(kernel: &Kernel) -> Vec<Tracepoint> {
-    let symbols = kernel.symbols(0).into_iter().flat_map(|symbols| symbols.iter());
+    let symbols = kernel.symbols(ModuleId::PROPER).into_iter().flat_map(|symbols| symbols.iter());
     let functions = symbols.filter_map(|(name, symbol)| Some((name.strip_prefix(PREFIX)?, symbol.address)));
     let mut tracepoints: Vec<Tracepoint> = functions
         .map(|(name, address)| Tracepoint {
             name: name.to_owned(),
-            address: kernel.run_time(0, address).unwrap_or(0),
+            address: kernel.run_time(ModuleId::PROPER, address).unwrap_or(0),
         })
         .collect();
     tracepoints.sort_unstable_by(|a, b| a.name.cmp(&b.name));
@@ -61,7 +61,7 @@ pub fn table(kernel: &Kernel) -> Vec<Tracepoint> {
 
 /// Whether a tracepoint exists; reads only the kernel's symbols.
 pub fn exists(kernel: &Kernel, name: &str) -> bool {
-    !kernel.functions_named(&[0], &format!("{PREFIX}{name}")).is_empty()
+    !kernel.functions_named(&[ModuleId::PROPER], &format!("{PREFIX}{name}")).is_empty()
 }
 
 /// The event of this number.
@@ -73,12 +73,12 @@ pub fn event(id: u32, number: u32) -> Option<Probe> {
 /// One of [`ENTRIES`]; `None` if the compiler has left nothing of its function.
 pub fn entry(kernel: &Kernel, id: u32, number: usize) -> Option<Probe> {
     let (provider, name, function) = ENTRIES.get(number)?;
-    let symbols = kernel.symbols(0)?;
+    let symbols = kernel.symbols(ModuleId::PROPER)?;
     let is_it = |name: &str| {
         name.strip_prefix(function).is_some_and(|rest| rest.is_empty() || rest.starts_with(".isra."))
     };
     let (_, symbol) = symbols.iter().find(|(name, symbol)| !symbol.gone() && is_it(name))?;
-    let func = kernel.run_time(0, symbol.address).unwrap_or(0);
+    let func = kernel.run_time(ModuleId::PROPER, symbol.address).unwrap_or(0);
     Some(probe(id, provider, name, Place::FbtEntry { func }))
 }
 

@@ -6,6 +6,7 @@ use super::{Catalog, are_nameless, profile, refusals};
 use crate::diag::Diagnostic;
 use crate::glob::Pattern;
 use crate::probe::{Fields, Probe};
+use crate::sites::target::ModuleId;
 
 /// Above all ids of fbt, and below those of kinst.
 pub(in crate::sites) const FIRST_UNPLACED_ID: u32 = FIRST_SYSCALL_ID;
@@ -26,7 +27,7 @@ impl Catalog {
         let (function, name) = (Pattern::new(&fields.function), Pattern::new(&fields.name));
         let sides = (0..).zip(syscalls::SIDES).filter(|(_, (side, _))| name.matches(side));
         let sides: Vec<(u32, (&str, syscalls::Side))> = sides.collect();
-        if sides.is_empty() || !self.kernel.modules_matching(&fields.module).contains(&0) {
+        if sides.is_empty() || !self.kernel.modules_matching(&fields.module).contains(&ModuleId::PROPER) {
             return Vec::new();
         }
         let wanted = self.calls().iter().filter(|call| {
@@ -80,7 +81,7 @@ impl Catalog {
     /// Whether the fields match a probe of the kernel proper that is in no function.
     pub(in crate::sites) fn is_proper(&self, fields: &Fields) -> bool {
         Pattern::new(&fields.function).matches("")
-            && self.kernel.modules_matching(&fields.module).contains(&0)
+            && self.kernel.modules_matching(&fields.module).contains(&ModuleId::PROPER)
     }
 
     pub(in crate::sites) fn profile(&self, fields: &Fields) -> Result<Vec<Probe>, Box<Diagnostic>> {

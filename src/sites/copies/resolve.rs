@@ -10,11 +10,11 @@ use crate::sites::flow::Undecodable;
 use crate::sites::flow::callers::{Callers, Left};
 use crate::sites::flow::points::Point;
 use crate::sites::kept::known::Known;
-use crate::sites::target::Kernel;
 use crate::sites::target::naming::NoSite;
+use crate::sites::target::{Kernel, ModuleId};
 
 /// Returns one answer for each of `functions`.
-pub fn resolve(kernel: &Kernel, module: usize, functions: &[Function]) -> Vec<Known> {
+pub fn resolve(kernel: &Kernel, module: ModuleId, functions: &[Function]) -> Vec<Known> {
     let (mut known, live): (Vec<Known>, Vec<Vec<&InlineCopy>>) =
         functions.par_iter().map(|function| counted(kernel, module, function)).unzip();
     let copies: Vec<&InlineCopy> = live.iter().flatten().copied().collect();
@@ -78,7 +78,7 @@ fn unread(copy: &InlineCopy) -> Left {
 }
 
 /// Everything but the sites, and the copies that are in the code.
-fn counted<'f>(kernel: &Kernel, module: usize, function: &'f Function) -> (Known, Vec<&'f InlineCopy>) {
+fn counted<'f>(kernel: &Kernel, module: ModuleId, function: &'f Function) -> (Known, Vec<&'f InlineCopy>) {
     let mut known = Known { inline: function.inline, ..Known::default() };
     known.dropped.split_tails = count(function.split_tails);
     known.dropped.without_address = count(function.without_address);
@@ -97,7 +97,7 @@ fn counted<'f>(kernel: &Kernel, module: usize, function: &'f Function) -> (Known
 
 impl Known {
     /// Adds the sites of the copies.
-    fn add(&mut self, kernel: &Kernel, module: usize, copies: &[Left]) {
+    fn add(&mut self, kernel: &Kernel, module: ModuleId, copies: &[Left]) {
         let (mut entered, mut left) = (HashSet::new(), HashSet::new());
         for copy in copies {
             self.enter(copy, &mut entered);
@@ -113,7 +113,7 @@ impl Known {
     }
 
     /// Adds the points where a copy is left, unless another one is left there.
-    fn leave(&mut self, kernel: &Kernel, module: usize, left: &Left, seen: &mut HashSet<Point>) {
+    fn leave(&mut self, kernel: &Kernel, module: ModuleId, left: &Left, seen: &mut HashSet<Point>) {
         self.dropped.undecodable += count(left.missing);
         self.dropped.lost += left.lost;
         if let Some(reason) = left.unread {

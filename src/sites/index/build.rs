@@ -13,7 +13,7 @@ use crate::sites::kept::directory::{self, Contents, Digest, Directory, hash};
 use crate::sites::kept::file::Sealed;
 use crate::sites::kept::image::{self, ImageIndex};
 use crate::sites::symtab::Symbols;
-use crate::sites::target::Kernel;
+use crate::sites::target::{Kernel, ModuleId};
 
 /// The result of [`Kernel::index_all`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +40,7 @@ const SPEED_SAMPLE_AFTER: Duration = Duration::from_millis(200);
 
 impl Kernel {
     /// The kept index of a module, if there is one for this very file.
-    pub fn index(&self, module: usize) -> Option<&Arc<ImageIndex>> {
+    pub fn index(&self, module: ModuleId) -> Option<&Arc<ImageIndex>> {
         let this = &self.modules()[module];
         if this.index.get().is_some() || this.index_sought.swap(true, Ordering::Relaxed) {
             return this.index.get();
@@ -54,7 +54,7 @@ impl Kernel {
     /// Makes all indices that are missing, however long it takes; `None` if they cannot be kept.
     pub fn index_all(&self) -> Option<Built> {
         self.cache().filter(|cache| cache.can_be_written())?;
-        let all: Vec<usize> = (0..self.modules().len()).collect();
+        let all = self.modules().all();
         let missing = self.not_indexed(&all);
         let indices = || all.iter().filter_map(|module| self.index(*module));
         let kept = indices().count();
@@ -66,7 +66,7 @@ impl Kernel {
 
     /// Returns those of these modules that may have any of these functions (no names: any at all), after all that can
     /// be kept has been: what is missing is made, unless that is too much.
-    pub(super) fn ensure_indexed(&self, modules: &[usize], names: &[&str]) -> Vec<usize> {
+    pub(super) fn ensure_indexed(&self, modules: &[ModuleId], names: &[&str]) -> Vec<ModuleId> {
         if self.cache().is_none() {
             return modules.to_vec();
         }
@@ -75,8 +75,10 @@ impl Kernel {
                 names.iter().map(|name| directory.knowing(hash(name))).collect();
             Some(knowing?.concat())
         });
-        let needed: Vec<usize> = match &knowing {
-            Some(knowing) => modules.iter().copied().filter(|module| knowing.contains(module)).collect(),
+        let needed: Vec<ModuleId> = match &knowing {
+            Some(knowing) => {
+                modules.iter().copied().filter(|module| knowing.contains(&module.index())).collect()
+            }
             None => modules.to_vec(),
         };
         let missing = self.not_indexed(&needed);
@@ -84,7 +86,7 @@ impl Kernel {
         let built =
             missing.is_empty() || can_be_written() && self.build(&missing, Some(UNASKED_BUILD_BUDGET));
         if built && knowing.is_none() {
-            self.write_directory(modules.len() == self.modules().len());
+            self.write_directory(modules.len() == self.modules().ids().len());
         }
         needed
     }
@@ -101,7 +103,7 @@ impl Kernel {
     }
 
     /// The names of the functions that a module has inlined, or could.
-    pub(in crate::sites) fn inline_names(&self, module: usize) -> Vec<String> {
+    pub(in crate::sites) fn inline_names(&self, module: ModuleId) -> Vec<String> {
         if let Some(index) = self.index(module) {
             return index.names().map(str::to_owned).collect();
         }
@@ -110,18 +112,21 @@ impl Kernel {
     }
 
     /// The number of copies of a function in these modules, including those that cannot be traced.
-    pub(in crate::sites) fn copies(&self, modules: &[usize], function: &str) -> u32 {
+    pub(in crate::sites) fn copies(&self, modules: &[ModuleId], function: &str) -> u32 {
         let wanted = [function.to_owned()];
-        let in_module = |module: usize| {
+        let in_module = |module: ModuleId| {
             if let Some(index) = self.index(module) {
                 return index.function(function).map(|known| known.dropped.copies);
             }
-            let image = self.debug(module).filter(|image| module == 0 || dwarf::may_know(image, &wanted))?;
+            let image = self
+                .debug(module)
+                .filter(|image| module == ModuleId::PROPER || dwarf::may_know(image, &wanted))?;
             let found = dwarf::find(image, &wanted, false).ok()?;
             Some(found.functions.iter().map(|function| function.copies.len() as u32).sum())
         };
         let knowing = self.directory().and_then(|directory| directory.knowing(hash(function)));
-        let may_know = |module: &usize| knowing.as_ref().is_none_or(|knowing| knowing.contains(module));
+        let may_know =
+            |module: &ModuleId| knowing.as_ref().is_none_or(|knowing| knowing.contains(&module.index()));
         modules.iter().copied().filter(may_know).filter_map(in_module).sum()
     }
 
@@ -137,7 +142,7 @@ impl Kernel {
     }
 
     /// The modules with debug information and without an index.
-    fn not_indexed(&self, modules: &[usize]) -> Vec<usize> {
+    fn not_indexed(&self, modules: &[ModuleId]) -> Vec<ModuleId> {
         let missing = modules.par_iter().filter(|module| self.index(**module).is_none());
         missing
             .filter(|module| self.debug(**module).is_some_and(|image| image.build_id().is_some()))
@@ -146,9 +151,9 @@ impl Kernel {
     }
 
     /// Makes the indices of these modules; `false` if that was given up.
-    fn build(&self, modules: &[usize], patience: Option<Duration>) -> bool {
-        let size = |module: &usize| (*module, self.debug(*module).map_or(0, Image::debug_info_size));
-        let mut sizes: Vec<(usize, u64)> = modules.iter().map(size).collect();
+    fn build(&self, modules: &[ModuleId], patience: Option<Duration>) -> bool {
+        let size = |module: &ModuleId| (*module, self.debug(*module).map_or(0, Image::debug_info_size));
+        let mut sizes: Vec<(ModuleId, u64)> = modules.iter().map(size).collect();
         // Largest first, so that no thread idles at the end.
         sizes.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
         let total = sizes.iter().map(|(_, size)| size).sum();
@@ -176,7 +181,7 @@ impl Kernel {
         !pace.stopped.load(Ordering::Relaxed)
     }
 
-    fn build_one(&self, module: usize, walked: &(dyn Fn(u64) -> bool + Sync)) {
+    fn build_one(&self, module: ModuleId, walked: &(dyn Fn(u64) -> bool + Sync)) {
         let this = &self.modules()[module];
         let (Some(image), Some(cache)) = (self.debug(module), self.cache()) else { return };
         let Some(id) = image.build_id().filter(|_| walked(0)) else { return };
@@ -219,25 +224,27 @@ impl Kernel {
     /// `complete`: whether all modules that can have an index have one.
     fn write_directory(&self, complete: bool) {
         let Some(cache) = self.cache().filter(|cache| cache.can_be_written()) else { return };
-        let modules = 0..self.modules().len();
+        let modules = self.modules().all();
         let known_before = self.directory();
         if known_before.is_some() && !complete {
             return;
         }
-        let names = modules.clone().into_par_iter().flat_map_iter(|module| {
+        let names = modules.par_iter().flat_map_iter(|module| {
+            let module = *module;
             self.symbols(module).into_iter().flat_map(|symbols| symbols.iter().map(|(name, _)| hash(name)))
         });
         let knows = complete.then(|| {
-            let knows = modules.clone().into_par_iter().flat_map_iter(|module| {
+            let knows = modules.par_iter().flat_map_iter(|module| {
+                let module = *module;
                 let inlined = self.index(module).into_iter().flat_map(|index| index.names());
                 let own = self.symbols(module).into_iter().flat_map(Symbols::iter);
                 // For a clone, the function's name, which is what queries use.
                 let own = own.map(|(name, _)| name.split_once('.').map_or(name, |(function, _)| function));
-                inlined.chain(own).map(move |name| (hash(name), module as u32))
+                inlined.chain(own).map(move |name| (hash(name), module.index() as u32))
             });
             knows.collect()
         });
-        let ids = modules.clone().map(|module| self.debug_id(module)).collect();
+        let ids = modules.iter().map(|module| self.debug_id(*module)).collect();
         let contents = Contents { names: names.collect(), ids, knows };
         let digest = self.digest();
         let Some(bytes) = Directory::write(&digest, contents) else { return };
@@ -251,9 +258,9 @@ impl Kernel {
     }
 
     /// The build id of a module's debug file.
-    fn debug_id(&self, module: usize) -> Option<BuildId> {
+    fn debug_id(&self, module: ModuleId) -> Option<BuildId> {
         match self.kept.directory.get() {
-            Some(directory) => directory.id(module),
+            Some(directory) => directory.id(module.index()),
             None => self.debug(module)?.build_id().cloned(),
         }
     }
@@ -261,7 +268,7 @@ impl Kernel {
     /// The digest of all files that determine the contents of the directory.
     fn digest(&self) -> [u8; 8] {
         *self.kept.digest.get_or_init(|| {
-            let of_module = |module: usize| {
+            let of_module = |module: ModuleId| {
                 let places = self.debug_places(module);
                 let id = self.build_id(module).map(|id| id.bytes().to_vec()).unwrap_or_default();
                 let own = Digest::new().with(self.modules()[module].name.as_bytes()).with(&id);
@@ -270,7 +277,7 @@ impl Kernel {
                     .fold(own, |digest, place| digest.with_file(place, self.seen(module, place)))
                     .value()
             };
-            let modules: Vec<u64> = (0..self.modules().len()).into_par_iter().map(of_module).collect();
+            let modules: Vec<u64> = self.modules().all().into_par_iter().map(of_module).collect();
             let servers = self.servers().unwrap_or_default();
             let all = Digest::new().with(servers.as_bytes());
             let all = modules.iter().fold(all, |all, module| all.with(&module.to_le_bytes()));

@@ -6,9 +6,9 @@ use super::refusals::no_sites;
 use crate::debuginfo::Image;
 use crate::diag::{Diagnostic, tags};
 use crate::dwarf::{self, Body, DebugInfo, Frame, Statement};
-use crate::sites::target::Kernel;
 use crate::sites::target::naming::split_ordinal;
 use crate::sites::target::refusals::{no_debug_information, no_module};
+use crate::sites::target::{Kernel, ModuleId};
 use crate::sites::{FoundSite, SourceLine};
 
 /// Finds one site for each body and copy of the function that has code of the line, in the order of the debug
@@ -27,13 +27,13 @@ pub fn line_sites(
     for module in &modules {
         let name = [split_ordinal(function).0.to_owned()];
         let Some(image) = kernel.debug(*module) else {
-            if *module == 0 {
+            if *module == ModuleId::PROPER {
                 let known = !kernel.functions_named(&modules, function).is_empty();
-                return Err(Box::new(no_debug_information(kernel, 0, function, known)));
+                return Err(Box::new(no_debug_information(kernel, ModuleId::PROPER, function, known)));
             }
             continue;
         };
-        if *module == 0 || dwarf::may_know(image, &name) {
+        if *module == ModuleId::PROPER || dwarf::may_know(image, &name) {
             search.module(*module, image, function).map_err(|error| Box::new(error.diagnostic()))?;
         }
     }
@@ -50,7 +50,7 @@ struct Search<'k> {
     line: &'k SourceLine,
     seen: Seen,
     sites: Vec<FoundSite>,
-    taken: HashSet<(usize, u64)>,
+    taken: HashSet<(ModuleId, u64)>,
 }
 
 /// The lines that the function has instead, for messages.
@@ -67,7 +67,7 @@ pub(in crate::sites) struct Seen {
 impl Search<'_> {
     fn module(
         &mut self,
-        module: usize,
+        module: ModuleId,
         image: &Image,
         function: &str,
     ) -> Result<(), crate::debuginfo::Error> {
@@ -109,7 +109,7 @@ impl Search<'_> {
     /// Takes the first instruction of the line in a body or copy.
     fn body(
         &mut self,
-        module: usize,
+        module: ModuleId,
         info: &DebugInfo<'_>,
         body: &Body,
         frame: &Frame,

@@ -17,6 +17,7 @@ use super::{Boundary, FoundSite, FunctionSites, SiteIndex, SourceLine};
 use crate::diag::Diagnostic;
 use crate::dwarf::{self, Function};
 use crate::glob::{Pattern, is_glob};
+use crate::sites::target::ModuleId;
 pub use build::Built;
 
 /// A function whose boundaries a script names: the fields of `kinst:module:function:entry`.
@@ -35,7 +36,7 @@ pub struct DwarfIndex {
     wanted: Vec<InlineProbe>,
     /// The most probes that a glob over functions may become.
     max_probes: usize,
-    known: Mutex<HashMap<(usize, String), Arc<InModule>>>,
+    known: Mutex<HashMap<(ModuleId, String), Arc<InModule>>>,
     walked: Mutex<HashSet<InlineProbe>>,
 }
 
@@ -77,7 +78,7 @@ impl DwarfIndex {
         if walked.contains(&asked) {
             return;
         }
-        let mut by_module: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
+        let mut by_module: BTreeMap<ModuleId, BTreeSet<String>> = BTreeMap::new();
         let mut all = BTreeSet::new();
         for probe in self.wanted.iter().chain([&asked]) {
             if walked.insert(probe.clone()) {
@@ -88,11 +89,11 @@ impl DwarfIndex {
                 }
             }
         }
-        let all: Vec<usize> = all.into_iter().collect();
+        let all: Vec<ModuleId> = all.into_iter().collect();
         let names: BTreeSet<&String> = by_module.values().flatten().collect();
         let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
         let knowing = self.kernel.ensure_indexed(&all, &names);
-        let by_module: Vec<(usize, Vec<String>)> = knowing
+        let by_module: Vec<(ModuleId, Vec<String>)> = knowing
             .into_iter()
             .filter_map(|module| Some((module, by_module.get(&module)?.iter().cloned().collect())))
             .collect();
@@ -116,11 +117,11 @@ impl DwarfIndex {
     }
 
     /// Looks for functions in the debug information.
-    fn explore(&self, module: usize, names: Vec<String>) -> Vec<(usize, String, InModule)> {
+    fn explore(&self, module: ModuleId, names: Vec<String>) -> Vec<(ModuleId, String, InModule)> {
         let kernel = &self.kernel;
         let functions = match kernel.debug(module) {
             // Most modules do not have a given name; a search for its bytes is much quicker than a walk.
-            Some(image) if module != 0 && !dwarf::may_know(image, &names) => Vec::new(),
+            Some(image) if module != ModuleId::PROPER && !dwarf::may_know(image, &names) => Vec::new(),
             // The names of the sites take as long to read as the sites themselves: both at once.
             Some(image) => {
                 match rayon::join(|| dwarf::find(image, &names, false), || kernel.symbols(module).map(|_| ()))
@@ -150,10 +151,10 @@ impl DwarfIndex {
 
     fn with_instances(
         &self,
-        module: usize,
+        module: ModuleId,
         names: Vec<String>,
         known: Vec<Known>,
-    ) -> Vec<(usize, String, InModule)> {
+    ) -> Vec<(ModuleId, String, InModule)> {
         let symbols = self.kernel.symbols(module);
         let found = names.into_iter().zip(known).map(|(name, known)| {
             let out_of_line = symbols.map(|symbols| symbols.instances(&name)).unwrap_or_default();
@@ -162,7 +163,7 @@ impl DwarfIndex {
         found.filter(|(_, _, found)| found.known.inline || !found.out_of_line.is_empty()).collect()
     }
 
-    fn answer(&self, modules: &[usize], function: &str, boundary: Boundary) -> Vec<FunctionSites> {
+    fn answer(&self, modules: &[ModuleId], function: &str, boundary: Boundary) -> Vec<FunctionSites> {
         let found = self.found(modules, function);
         found
             .iter()
@@ -175,7 +176,7 @@ impl DwarfIndex {
             .collect()
     }
 
-    fn found(&self, modules: &[usize], function: &str) -> Vec<(usize, Arc<InModule>)> {
+    fn found(&self, modules: &[ModuleId], function: &str) -> Vec<(ModuleId, Arc<InModule>)> {
         let known = lock(&self.known);
         let found = modules
             .iter()
@@ -184,7 +185,7 @@ impl DwarfIndex {
     }
 
     /// Converts addresses to names.
-    fn sites(&self, module: usize, known: &Known, boundary: Boundary) -> Vec<FoundSite> {
+    fn sites(&self, module: ModuleId, known: &Known, boundary: Boundary) -> Vec<FoundSite> {
         let points = match boundary {
             Boundary::Entry => &known.entries,
             Boundary::Return => &known.exits,
@@ -193,7 +194,7 @@ impl DwarfIndex {
     }
 
     /// All functions that a glob matches: inlined ones, and those that fbt can serve.
-    fn names_matching(&self, modules: &[usize], pattern: &str) -> Vec<String> {
+    fn names_matching(&self, modules: &[ModuleId], pattern: &str) -> Vec<String> {
         let glob = Pattern::new(pattern);
         // Functions in Rust have names like `eq<[u8]>`.
         let matches = |name: &str| glob.matches(name) || name == pattern;
@@ -214,7 +215,7 @@ impl DwarfIndex {
 
     fn glob(
         &self,
-        modules: &[usize],
+        modules: &[ModuleId],
         module: &str,
         pattern: &str,
         boundary: Boundary,
@@ -256,11 +257,16 @@ impl SiteIndex for DwarfIndex {
         self.look_for(InlineProbe { module: module.to_owned(), function: function.to_owned() });
         let found = self.found(&modules, function);
         // Without the debug information of the kernel proper, an out-of-line instance is not the whole answer.
-        if modules.contains(&0)
-            && self.kernel.debug(0).is_none()
-            && found.iter().all(|(module, _)| *module == 0)
+        if modules.contains(&ModuleId::PROPER)
+            && self.kernel.debug(ModuleId::PROPER).is_none()
+            && found.iter().all(|(module, _)| *module == ModuleId::PROPER)
         {
-            return Err(Box::new(no_debug_information(&self.kernel, 0, function, !found.is_empty())));
+            return Err(Box::new(no_debug_information(
+                &self.kernel,
+                ModuleId::PROPER,
+                function,
+                !found.is_empty(),
+            )));
         }
         let answer = self.answer(&modules, function, boundary);
         if answer.is_empty() {

@@ -2,11 +2,11 @@
 
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::sites::kept::known::Known;
-use crate::sites::target::Kernel;
 use crate::sites::target::refusals::place;
+use crate::sites::target::{Kernel, ModuleId};
 
 /// The function is not known, or nothing of it can be probed.
-pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Known]) -> Diagnostic {
+pub fn no_sites(kernel: &Kernel, modules: &[ModuleId], function: &str, known: &[&Known]) -> Diagnostic {
     let copies: u32 = known.iter().map(|known| known.dropped.copies).sum();
     if copies > 0 {
         let mut error = Diagnostic::error(
@@ -48,7 +48,7 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
             names.extend(symbols.iter().filter(|(_, symbol)| !symbol.gone()).map(|(name, _)| name));
         }
         // For modules the symbols are enough: their inline functions are mostly those of the kernel's headers.
-        if *module == 0 || modules.len() == 1 {
+        if *module == ModuleId::PROPER || modules.len() == 1 {
             inline.extend(kernel.inline_names(*module));
         }
     }
@@ -61,7 +61,7 @@ pub fn no_sites(kernel: &Kernel, modules: &[usize], function: &str, known: &[&Kn
 }
 
 /// A glob that no function matches.
-pub fn nothing_inlined(kernel: &Kernel, modules: &[usize], pattern: &str) -> Diagnostic {
+pub fn nothing_inlined(kernel: &Kernel, modules: &[ModuleId], pattern: &str) -> Diagnostic {
     let place = place(kernel, modules);
     Diagnostic::error(tags::PDESC_ZERO, format!("no function{place} matches `{pattern}`"))
 }

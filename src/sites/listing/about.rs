@@ -8,7 +8,7 @@ use crate::probe::Probe;
 use crate::sites::LiveInsn;
 use crate::sites::code::decode;
 use crate::sites::symtab::Symbol;
-use crate::sites::target::Kernel;
+use crate::sites::target::{Kernel, ModuleId};
 
 /// The instruction of a probe, for a listing.
 #[derive(Clone, Debug, Default)]
@@ -65,17 +65,17 @@ impl<'k> Answers<'k> {
         Some(about)
     }
 
-    fn place(&self, probe: &Probe) -> Option<(usize, Symbol)> {
+    fn place(&self, probe: &Probe) -> Option<(ModuleId, Symbol)> {
         let modules = self.kernel.modules_matching(&probe.name.module);
         let named = self.kernel.functions_named(&modules, &probe.name.function);
         // Among namesakes, the probe's address determines which one it is.
-        let here = |(module, symbol): &(usize, Symbol)| {
+        let here = |(module, symbol): &(ModuleId, Symbol)| {
             self.kernel.run_time(*module, symbol.address).unwrap_or(0) == probe.place.func().unwrap_or(0)
         };
         named.iter().find(|place| here(place)).or(named.first()).copied()
     }
 
-    fn text(&self, module: usize, symbol: &Symbol, offset: u32) -> Option<String> {
+    fn text(&self, module: ModuleId, symbol: &Symbol, offset: u32) -> Option<String> {
         let insns = self.kernel.instructions(module, symbol)?;
         let insn = insns.into_iter().find(|insn| insn.offset == offset)?;
         let insn = LiveInsn { offset, bytes: insn.bytes, refused: None };
@@ -87,14 +87,14 @@ impl Kernel {
     /// An instruction of a function as text; `live`: as it is in memory, where a module has been linked.
     pub(in crate::sites) fn insn_text(
         &self,
-        module: usize,
+        module: ModuleId,
         symbol: &Symbol,
         insn: &LiveInsn,
         live: bool,
     ) -> String {
         let offset = u64::from(insn.offset);
         let at = symbol.address.saturating_add(offset);
-        if live && module != 0 {
+        if live && module != ModuleId::PROPER {
             let run = self.run_time(module, at).unwrap_or(at);
             let name = |target: u64| {
                 let inside = target.wrapping_sub(run.wrapping_sub(offset));
@@ -122,7 +122,7 @@ impl Kernel {
     }
 
     /// The target of a jump or call: inside the function with its offset, which is how probes count, otherwise a name.
-    fn target_name(&self, module: usize, from: &Symbol, target: u64) -> Option<String> {
+    fn target_name(&self, module: ModuleId, from: &Symbol, target: u64) -> Option<String> {
         let symbols = self.symbols(module)?;
         let inside = target.wrapping_sub(from.address) < from.size;
         let to = if inside { from } else { symbols.containing(target)? };

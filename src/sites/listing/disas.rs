@@ -13,8 +13,8 @@ use crate::sites::catalog::{LiveInsn, LiveText, refusals};
 use crate::sites::code::decode::Insn;
 use crate::sites::code::refusal::Refusal;
 use crate::sites::symtab::Symbol;
-use crate::sites::target::Kernel;
 use crate::sites::target::refusals::no_module;
+use crate::sites::target::{Kernel, ModuleId};
 
 /// One function, or one inlined copy of it.
 #[derive(Clone, Debug)]
@@ -120,13 +120,15 @@ pub fn times_inlined(kernel: &Kernel, description: &str) -> u32 {
 
 fn copies(
     kernel: &Kernel,
-    modules: &[usize],
+    modules: &[ModuleId],
     function: &str,
-) -> Result<Vec<(usize, InlineCopy)>, Box<Diagnostic>> {
+) -> Result<Vec<(ModuleId, InlineCopy)>, Box<Diagnostic>> {
     let wanted = [function.to_owned()];
     let mut copies = Vec::new();
     for module in modules {
-        let image = kernel.debug(*module).filter(|image| *module == 0 || dwarf::may_know(image, &wanted));
+        let image = kernel
+            .debug(*module)
+            .filter(|image| *module == ModuleId::PROPER || dwarf::may_know(image, &wanted));
         let Some(image) = image else { continue };
         let found = dwarf::find(image, &wanted, false).map_err(|error| Box::new(error.diagnostic()))?;
         let found = found.functions.into_iter().flat_map(|function| function.copies);
@@ -158,7 +160,7 @@ struct Code {
 }
 
 impl<'k> Lister<'k> {
-    fn function(&mut self, module: usize, symbol: &Symbol) -> Result<Listing, Box<Diagnostic>> {
+    fn function(&mut self, module: ModuleId, symbol: &Symbol) -> Result<Listing, Box<Diagnostic>> {
         let code = self.code(module, symbol)?;
         let body = self.body(module, symbol.address);
         let source = body.as_ref().and_then(|body| self.source(module, body.function()));
@@ -169,8 +171,8 @@ impl<'k> Lister<'k> {
     fn copies(
         &mut self,
         function: &str,
-        copies: &[(usize, InlineCopy)],
-        modules: &[usize],
+        copies: &[(ModuleId, InlineCopy)],
+        modules: &[ModuleId],
     ) -> Result<Vec<Listing>, Box<Diagnostic>> {
         let mut listings = Vec::new();
         let mut left_out = 0;
@@ -195,7 +197,7 @@ impl<'k> Lister<'k> {
     /// gone.
     fn copy(
         &mut self,
-        module: usize,
+        module: ModuleId,
         function: &str,
         copy: &InlineCopy,
     ) -> Result<Vec<Listing>, Box<Diagnostic>> {
@@ -245,7 +247,7 @@ impl<'k> Lister<'k> {
     /// The instructions of the function in a range of offsets.
     fn listing(
         &mut self,
-        module: usize,
+        module: ModuleId,
         symbol: &Symbol,
         code: &Code,
         body: Option<&Body>,
@@ -285,7 +287,7 @@ impl<'k> Lister<'k> {
     }
 
     /// The instructions of a function: from memory, or from the file where no kernel can be asked.
-    fn code(&mut self, module: usize, symbol: &Symbol) -> Result<Code, Box<Diagnostic>> {
+    fn code(&mut self, module: ModuleId, symbol: &Symbol) -> Result<Code, Box<Diagnostic>> {
         let name = || self.kernel.symbols(module).map(|all| all.name(symbol)).unwrap_or_default();
         if let (Some(live), Some(address)) = (self.live, self.kernel.run_time(module, symbol.address)) {
             match live.instructions(address) {
@@ -305,11 +307,11 @@ impl<'k> Lister<'k> {
         Ok(Code { insns: insns.into_iter().map(insn).collect(), verdicts: Some(verdicts) })
     }
 
-    fn body(&mut self, module: usize, address: u64) -> Option<Arc<Body>> {
+    fn body(&mut self, module: ModuleId, address: u64) -> Option<Arc<Body>> {
         self.opened.info(module)?.body_at(address).ok()?
     }
 
-    fn source(&mut self, module: usize, frame: &Frame) -> Option<Place> {
+    fn source(&mut self, module: ModuleId, frame: &Frame) -> Option<Place> {
         let definition = self.opened.info(module)?.definition(frame.origin).ok()?;
         (definition.line != 0).then(|| Place { file: definition.file.clone(), line: definition.line })
     }

@@ -1,13 +1,13 @@
 //! sites/listing/opened.rs: debug information that stays open for the next query.
 
 use crate::dwarf::DebugInfo;
-use crate::sites::target::Kernel;
+use crate::sites::target::{Kernel, ModuleId};
 
 /// The debug information of the modules that have been queried.
 pub(in crate::sites) struct Opened<'k> {
     kernel: &'k Kernel,
     /// `None` where there is no debug information.
-    modules: Vec<(usize, Option<DebugInfo<'k>>)>,
+    modules: Vec<(ModuleId, Option<DebugInfo<'k>>)>,
 }
 
 impl<'k> Opened<'k> {
@@ -15,7 +15,7 @@ impl<'k> Opened<'k> {
         Opened { kernel, modules: Vec::new() }
     }
 
-    pub fn info(&mut self, module: usize) -> Option<&DebugInfo<'k>> {
+    pub fn info(&mut self, module: ModuleId) -> Option<&DebugInfo<'k>> {
         let at = match self.modules.iter().position(|(known, _)| *known == module) {
             Some(at) => at,
             None => {

@@ -7,14 +7,14 @@ use crate::dwarf::{self, Variables};
 use crate::probe::{Fields, Site};
 use crate::sites::catalog::Catalog;
 use crate::sites::symtab::Symbol;
-use crate::sites::target::Kernel;
+use crate::sites::target::{Kernel, ModuleId};
 
 /// An instruction that was found in a module.
 struct Found<'q> {
     /// The index among the sites that were asked for.
     index: usize,
     asked: &'q Site,
-    module: usize,
+    module: ModuleId,
     symbol: Symbol,
 }
 
@@ -43,13 +43,13 @@ impl Kernel {
         answers
     }
 
-    fn place_of(&self, asked: &Site) -> Option<(usize, Symbol)> {
+    fn place_of(&self, asked: &Site) -> Option<(ModuleId, Symbol)> {
         let modules = self.modules_matching(&asked.module);
         let named = self.functions_named(&modules, &asked.function);
         named.into_iter().find(|(_, symbol)| asked.offset < symbol.size || symbol.size == 0)
     }
 
-    fn open_variables(&self, module: usize) -> Result<Variables<'_>, NoScope> {
+    fn open_variables(&self, module: ModuleId) -> Result<Variables<'_>, NoScope> {
         let image: Option<&Image> = self.debug(module);
         let image = image.ok_or_else(|| {
             let name = &self.modules()[module].name;
@@ -88,7 +88,7 @@ impl Kernel {
 impl Kernel {
     /// Sites at which all registers have the same values as at `asked`: those that an edge leads to from a branch, and
     /// the static keys from which control comes.
-    fn same_state(&self, module: usize, symbol: &Symbol, asked: &Site) -> Vec<u64> {
+    fn same_state(&self, module: ModuleId, symbol: &Symbol, asked: &Site) -> Vec<u64> {
         const FAR: usize = 4;
         let address = |offset: &u64| symbol.address.wrapping_add(*offset);
         let Some(callers) = self.callers(module) else { return Vec::new() };

@@ -5,7 +5,7 @@ use crate::sites::code::decode::Insn;
 use crate::sites::code::refusal::{Refusal, overlap};
 use crate::sites::code::tables::Rewriting;
 use crate::sites::symtab::Symbol;
-use crate::sites::target::Kernel;
+use crate::sites::target::{Kernel, ModuleId};
 
 /// The properties of one instruction according to the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,12 @@ pub struct Verdict {
 
 impl Kernel {
     /// The verdicts on the function's instructions, one for each.
-    pub(in crate::sites) fn verdicts(&self, module: usize, symbol: &Symbol, insns: &[Insn]) -> Vec<Verdict> {
+    pub(in crate::sites) fn verdicts(
+        &self,
+        module: ModuleId,
+        symbol: &Symbol,
+        insns: &[Insn],
+    ) -> Vec<Verdict> {
         let name = self.symbols(module).map(|symbols| symbols.name(symbol)).unwrap_or_default();
         let tables = self.tables(module);
         let start = self.in_code(module, symbol.address).map_or(symbol.address, |(_, address)| address);
@@ -49,7 +54,7 @@ impl Kernel {
     }
 
     /// Why nothing of the function can be traced.
-    fn whole(&self, module: usize, symbol: &Symbol, name: &str, start: u64) -> Option<Refusal> {
+    fn whole(&self, module: ModuleId, symbol: &Symbol, name: &str, start: u64) -> Option<Refusal> {
         let tables = self.tables(module);
         // A copy or part that the compiler made is blacklisted with the function itself.
         let listed = |address: u64| tables.is_blacklisted(address);

@@ -38,8 +38,7 @@ pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
 /// A kernel in which probes are looked up.
 pub struct Kernel {
     root: Root,
-    /// The kernel proper first, then the modules by name.
-    modules: Vec<Module>,
+    modules: Modules,
     kallsyms: OnceLock<HashMap<String, Symbols>>,
     slide: OnceLock<Option<u64>>,
     pub(super) kept: Kept,
@@ -54,6 +53,50 @@ pub struct Kernel {
     unanswered: AtomicBool,
     warnings: Mutex<Vec<Diagnostic>>,
     remarks: Mutex<Vec<String>>,
+}
+
+/// One of the modules of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ModuleId(u32);
+
+impl ModuleId {
+    /// The kernel proper, which counts as a module.
+    pub const PROPER: ModuleId = ModuleId(0);
+
+    /// The place in the order of modules: the kernel proper first, then by name.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The kernel proper first, then the modules by name.
+pub struct Modules(Vec<Module>);
+
+impl Modules {
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = ModuleId> + Clone + use<> {
+        (0..self.0.len() as u32).map(ModuleId)
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (ModuleId, &Module)> {
+        self.ids().zip(&self.0)
+    }
+
+    /// The ids as a list, for work side by side.
+    pub fn all(&self) -> Vec<ModuleId> {
+        self.ids().collect()
+    }
+
+    pub fn named(&self, name: &str) -> Option<ModuleId> {
+        self.iter().find(|(_, module)| module.name == name).map(|(id, _)| id)
+    }
+}
+
+impl std::ops::Index<ModuleId> for Modules {
+    type Output = Module;
+
+    fn index(&self, id: ModuleId) -> &Module {
+        &self.0[id.index()]
+    }
 }
 
 /// One module; the kernel proper counts as one.
@@ -107,7 +150,7 @@ impl Kernel {
 
     fn new(root: Root, files: Vec<ModuleFile>) -> Kernel {
         let proper = ModuleFile::named(KERNEL_PROPER);
-        let modules = std::iter::once(proper).chain(files).map(Module::new).collect();
+        let modules = Modules(std::iter::once(proper).chain(files).map(Module::new).collect());
         Kernel {
             root,
             modules,
@@ -157,15 +200,15 @@ impl Kernel {
     }
 
     /// The kernel proper first, then the modules by name.
-    pub fn modules(&self) -> &[Module] {
+    pub fn modules(&self) -> &Modules {
         &self.modules
     }
 
-    /// The modules that a description's field names, as indices into [`Kernel::modules`].
-    pub fn modules_matching(&self, field: &str) -> Vec<usize> {
+    /// The modules that a description's field names.
+    pub fn modules_matching(&self, field: &str) -> Vec<ModuleId> {
         let field = if field == "kernel" { KERNEL_PROPER } else { field };
         let pattern = Pattern::new(field);
-        (0..self.modules.len()).filter(|index| pattern.matches(&self.modules[*index].name)).collect()
+        self.modules.iter().filter(|(_, module)| pattern.matches(&module.name)).map(|(id, _)| id).collect()
     }
 
     /// Whether there is a file of the module, loaded or not.
@@ -175,7 +218,7 @@ impl Kernel {
 
     /// The modules that have files but are not loaded.
     pub(super) fn unloaded_files(&self) -> Vec<ModuleFile> {
-        let loaded = |name: &str| self.modules.iter().any(|module| module.name == name);
+        let loaded = |name: &str| self.modules.iter().any(|(_, module)| module.name == name);
         self.root.modules().into_values().filter(|file| !loaded(&file.name)).collect()
     }
 
@@ -196,8 +239,11 @@ impl Kernel {
 
     /// Refuses a kernel that hides its addresses, since nothing could be armed.
     pub fn require_addresses(&self) -> Result<(), Box<Diagnostic>> {
-        let known = self.symbols(0).is_some_and(|symbols| {
-            symbols.iter().next().is_some_and(|(_, symbol)| self.run_time(0, symbol.address).is_some())
+        let known = self.symbols(ModuleId::PROPER).is_some_and(|symbols| {
+            symbols
+                .iter()
+                .next()
+                .is_some_and(|(_, symbol)| self.run_time(ModuleId::PROPER, symbol.address).is_some())
         });
         if known || !self.is_running() {
             return Ok(());
@@ -216,8 +262,8 @@ impl Kernel {
             function: symbols.name(symbol).to_owned(),
             offset,
         };
-        if self.debug(0).is_some()
-            && let (Some(symbols), Some(slide)) = (self.symbols(0), self.slide())
+        if self.debug(ModuleId::PROPER).is_some()
+            && let (Some(symbols), Some(slide)) = (self.symbols(ModuleId::PROPER), self.slide())
         {
             let linked = address.wrapping_sub(slide);
             if let Some(symbol) = symbols.containing(linked) {
@@ -249,22 +295,22 @@ impl Kernel {
     }
 
     /// The image with the debug information of a module.
-    pub fn debug(&self, module: usize) -> Option<&Image> {
+    pub fn debug(&self, module: ModuleId) -> Option<&Image> {
         self.debug_search(module).found.as_ref()
     }
 
     /// The image with the debug information of a module, and the places where it was looked for.
-    pub fn debug_search(&self, module: usize) -> &Searched {
+    pub fn debug_search(&self, module: ModuleId) -> &Searched {
         let this = &self.modules[module];
         this.debug.get_or_init(|| {
             let wanted = self.build_id(module);
             let mut searched = match module {
-                0 => debuginfo::vmlinux_debug(&self.root, wanted.as_ref()),
+                ModuleId::PROPER => debuginfo::vmlinux_debug(&self.root, wanted.as_ref()),
                 _ => debuginfo::module_debug(&self.root, &this.file, wanted.as_ref()),
             };
             let of = match module {
-                0 if self.is_running() => "the running kernel".to_owned(),
-                0 => format!("the kernel {}", self.release()),
+                ModuleId::PROPER if self.is_running() => "the running kernel".to_owned(),
+                ModuleId::PROPER => format!("the kernel {}", self.release()),
                 _ => this.name.clone(),
             };
             if let Some(say) = self.asks().filter(|_| searched.found.is_none())
@@ -297,25 +343,27 @@ impl Kernel {
     }
 
     /// The build id of a file without debug information, for a server; a sysroot has no other source of it.
-    fn id_of_file(&self, module: usize) -> Option<BuildId> {
+    fn id_of_file(&self, module: ModuleId) -> Option<BuildId> {
         match module {
             _ if self.is_running() => None,
-            0 => self.root.bootable_candidates().iter().find_map(|path| bootable::build_id(path)),
+            ModuleId::PROPER => {
+                self.root.bootable_candidates().iter().find_map(|path| bootable::build_id(path))
+            }
             _ => self.binary(module)?.build_id().cloned(),
         }
     }
 
     /// The build id that a file must have; `None` in a sysroot.
-    pub fn build_id(&self, module: usize) -> Option<BuildId> {
+    pub fn build_id(&self, module: ModuleId) -> Option<BuildId> {
         match module {
             _ if !self.is_running() => None,
-            0 => BuildId::of_running_kernel(),
+            ModuleId::PROPER => BuildId::of_running_kernel(),
             _ => BuildId::of_loaded_module(&self.modules[module].name),
         }
     }
 
     /// The symbols of a module: from its file, with the file's addresses, or from the running kernel.
-    pub fn symbols(&self, module: usize) -> Option<&Symbols> {
+    pub fn symbols(&self, module: ModuleId) -> Option<&Symbols> {
         let this = &self.modules[module];
         if this.symbols.get().is_none()
             && let Some(index) = self.index(module)
@@ -329,7 +377,7 @@ impl Kernel {
         }
         let symbols = this.symbols.get_or_init(|| {
             let image = image.or_else(|| self.binary(module))?;
-            Symbols::of_image(image, if module == 0 { Role::Vmlinux } else { Role::Module })
+            Symbols::of_image(image, if module == ModuleId::PROPER { Role::Vmlinux } else { Role::Module })
                 .map_err(|error| self.warn(error.warning()))
                 .ok()
         });
@@ -337,23 +385,23 @@ impl Kernel {
     }
 
     /// Reads the symbols of many modules at once.
-    pub(super) fn load_symbols(&self, modules: Range<usize>) {
-        modules.into_par_iter().filter(|module| self.modules[*module].symbols.get().is_none()).for_each(
+    pub(super) fn load_symbols(&self, modules: &[ModuleId]) {
+        modules.par_iter().filter(|module| self.modules[**module].symbols.get().is_none()).for_each(
             |module| {
-                self.symbols(module);
+                self.symbols(*module);
             },
         );
     }
 
     /// Converts an address of [`Kernel::symbols`] to the running kernel's; in a sysroot it is that of the file. `None`
     /// if the kernel hides it.
-    pub fn run_time(&self, module: usize, address: u64) -> Option<u64> {
+    pub fn run_time(&self, module: ModuleId, address: u64) -> Option<u64> {
         if !self.is_running() {
             return Some(address);
         }
         match (self.debug(module), module) {
             (None, _) => Some(address).filter(|address| *address != 0),
-            (Some(_), 0) => Some(address.wrapping_add(self.slide()?)),
+            (Some(_), ModuleId::PROPER) => Some(address.wrapping_add(self.slide()?)),
             (Some(image), _) => {
                 let section = image.section_at(address)?;
                 Some(self.placement(module).get(&section.name)? + (address - section.address))
@@ -362,20 +410,20 @@ impl Kernel {
     }
 
     /// The instructions of a function as the file has them; `None` without a file, or on a machine that is not x86-64.
-    pub fn instructions(&self, module: usize, symbol: &Symbol) -> Option<Vec<Insn>> {
+    pub fn instructions(&self, module: ModuleId, symbol: &Symbol) -> Option<Vec<Insn>> {
         let code = self.code(module, symbol.address, symbol.size)?;
         Some(decode::instructions(code, symbol.address))
     }
 
     /// Bytes of the module's file at an address of [`Kernel::symbols`].
-    pub fn code(&self, module: usize, address: u64, len: u64) -> Option<&[u8]> {
+    pub fn code(&self, module: ModuleId, address: u64, len: u64) -> Option<&[u8]> {
         let len = usize::try_from(len).ok()?;
         let (image, address) = self.in_code(module, address)?;
         image.is_x86_64().then(|| image.code_at(address))?.and_then(|code| code.get(..len))
     }
 
     /// The file that has the module's instructions, and an address of [`Kernel::symbols`] converted to that file's.
-    pub(super) fn in_code(&self, module: usize, address: u64) -> Option<(&Image, u64)> {
+    pub(super) fn in_code(&self, module: ModuleId, address: u64) -> Option<(&Image, u64)> {
         let named = self.debug(module);
         let image = match named {
             Some(image) if image.has_code() => image,
@@ -394,7 +442,7 @@ impl Kernel {
 
     /// The inverse of [`Kernel::in_code`]: the file with the code may place its sections elsewhere than the one with
     /// the symbols.
-    pub(super) fn out_of_code(&self, module: usize, address: u64) -> u64 {
+    pub(super) fn out_of_code(&self, module: ModuleId, address: u64) -> u64 {
         let named = self.debug(module);
         let code = named.filter(|image| image.has_code()).or_else(|| self.binary(module));
         let moved =
@@ -406,7 +454,7 @@ impl Kernel {
     }
 
     /// The target of a call or jump in a module's file, by the addresses of its bytes in that file.
-    pub(super) fn reference(&self, module: usize, bytes: Range<u64>) -> Option<&Reference> {
+    pub(super) fn reference(&self, module: ModuleId, bytes: Range<u64>) -> Option<&Reference> {
         let this = &self.modules[module];
         let references = this.references.get_or_init(|| {
             let image = self.debug(module).filter(|image| image.has_code());
@@ -417,7 +465,7 @@ impl Kernel {
     }
 
     /// The module's own lists of places in its text.
-    pub(super) fn tables(&self, module: usize) -> &Tables {
+    pub(super) fn tables(&self, module: ModuleId) -> &Tables {
         let this = &self.modules[module];
         this.tables.get_or_init(|| {
             let image = self.debug(module).filter(|image| image.has_code());
@@ -427,7 +475,7 @@ impl Kernel {
 
     /// The module's functions as callers of inlined copies, at the addresses of [`Kernel::symbols`]; `None` without a
     /// file of x86-64 code.
-    pub fn callers(&self, module: usize) -> Option<Callers<'_>> {
+    pub fn callers(&self, module: ModuleId) -> Option<Callers<'_>> {
         let symbols = self.symbols(module)?;
         let (layout, binary) = match self.debug(module) {
             Some(image) if image.has_code() => (image, image),
@@ -451,7 +499,9 @@ impl Kernel {
         // By hash: with 600,000 names of a sysroot, a map of strings takes longer than the walk. Two names with one
         // hash are merely qualified without need.
         let hashes = self.namesakes.get_or_init(|| {
-            let mut hashes: Vec<u64> = (0..self.modules.len())
+            let mut hashes: Vec<u64> = self
+                .modules
+                .all()
                 .into_par_iter()
                 .flat_map_iter(|module| {
                     self.symbols(module).into_iter().flat_map(Symbols::iter).map(|(name, _)| hash(name))
@@ -466,22 +516,22 @@ impl Kernel {
     }
 
     /// The files that [`Kernel::debug`] and [`Kernel::binary`] choose from.
-    pub(super) fn debug_places(&self, module: usize) -> Vec<PathBuf> {
+    pub(super) fn debug_places(&self, module: ModuleId) -> Vec<PathBuf> {
         let wanted = self.build_id(module);
         match module {
-            0 => debuginfo::vmlinux_places(&self.root, wanted.as_ref()),
+            ModuleId::PROPER => debuginfo::vmlinux_places(&self.root, wanted.as_ref()),
             _ => debuginfo::module_places(&self.root, &self.modules[module].file, wanted.as_ref()),
         }
     }
 
     /// The stamp of one of these files when it was found; `None` if it was only named.
-    pub(super) fn seen(&self, module: usize, path: &Path) -> Option<Stamp> {
+    pub(super) fn seen(&self, module: ModuleId, path: &Path) -> Option<Stamp> {
         self.modules[module].file.seen(path)
     }
 
     /// The file of the module as it is loaded, with its instructions; with its symbols too if there is no file of debug
     /// information.
-    pub fn binary(&self, module: usize) -> Option<&Image> {
+    pub fn binary(&self, module: ModuleId) -> Option<&Image> {
         let this = &self.modules[module];
         let image = this.binary.get_or_init(|| {
             let searched = debuginfo::module_binary(&this.file, self.build_id(module).as_ref());
@@ -496,20 +546,20 @@ impl Kernel {
             let text =
                 if self.is_running() { std::fs::read_to_string("/proc/kallsyms") } else { Ok(String::new()) };
             // The file of the kernel proper has more than kallsyms.
-            Symbols::of_kallsyms(&text.unwrap_or_default(), self.debug(0).is_none())
+            Symbols::of_kallsyms(&text.unwrap_or_default(), self.debug(ModuleId::PROPER).is_none())
         })
     }
 
     /// The distance by which the kernel proper was moved when it was loaded (KASLR).
     fn slide(&self) -> Option<u64> {
         *self.slide.get_or_init(|| {
-            let linked = self.symbols(0)?.text_start()?;
+            let linked = self.symbols(ModuleId::PROPER)?.text_start()?;
             let running = running_text_start().filter(|address| *address != 0)?;
             Some(running.wrapping_sub(linked))
         })
     }
 
-    fn placement(&self, module: usize) -> &HashMap<String, u64> {
+    fn placement(&self, module: ModuleId) -> &HashMap<String, u64> {
         let this = &self.modules[module];
         this.placement.get_or_init(|| {
             let dir = Path::new("/sys/module").join(&this.name).join("sections");

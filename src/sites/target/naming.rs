@@ -1,6 +1,6 @@
 //! sites/target/naming.rs: the name of an address in a probe description, never that of a namesake.
 
-use super::Kernel;
+use super::{Kernel, ModuleId};
 use crate::probe::{Site, Target};
 use crate::sites::FoundSite;
 use crate::sites::flow::points::Point;
@@ -27,7 +27,7 @@ pub fn split_ordinal(function: &str) -> (&str, Option<usize>) {
 impl Kernel {
     /// The shortest name that means only this function. Among namesakes of one module it has the position in address
     /// order, as livepatch counts; the kernel proper comes before all modules.
-    pub(in crate::sites) fn function_ref(&self, module: usize, symbol: &Symbol) -> Option<FunctionRef> {
+    pub(in crate::sites) fn function_ref(&self, module: ModuleId, symbol: &Symbol) -> Option<FunctionRef> {
         let symbols = self.symbols(module)?;
         let name = symbols.name(symbol);
         if !self.is_shared(name) {
@@ -38,15 +38,18 @@ impl Kernel {
         if here.len() == 1 {
             return Some(FunctionRef { function: name.to_owned(), module_needed: true });
         }
-        Some(FunctionRef { function: format!("{name}#{}", position + 1), module_needed: module != 0 })
+        Some(FunctionRef {
+            function: format!("{name}#{}", position + 1),
+            module_needed: module != ModuleId::PROPER,
+        })
     }
 
     /// The functions that a description's fields name without globs, in order of module and address.
     pub(in crate::sites) fn functions_named(
         &self,
-        modules: &[usize],
+        modules: &[ModuleId],
         function: &str,
-    ) -> Vec<(usize, Symbol)> {
+    ) -> Vec<(ModuleId, Symbol)> {
         let (name, ordinal) = split_ordinal(function);
         let all = modules.iter().flat_map(|module| {
             let symbols = self.symbols(*module);
@@ -59,7 +62,7 @@ impl Kernel {
     }
 
     /// The function that contains an address, unless its code is freed.
-    pub(in crate::sites) fn caller(&self, module: usize, address: u64) -> Result<&Symbol, NoSite> {
+    pub(in crate::sites) fn caller(&self, module: ModuleId, address: u64) -> Result<&Symbol, NoSite> {
         let symbol = self.symbols(module).and_then(|symbols| symbols.containing(address));
         match symbol {
             Some(symbol) if !symbol.gone() => Ok(symbol),
@@ -74,7 +77,7 @@ impl Kernel {
     }
 
     /// The site at an address.
-    pub(in crate::sites) fn site(&self, module: usize, address: u64) -> Result<FoundSite, NoSite> {
+    pub(in crate::sites) fn site(&self, module: ModuleId, address: u64) -> Result<FoundSite, NoSite> {
         let symbol = self.caller(module, address)?;
         let name = self.function_ref(module, symbol).ok_or(NoSite::Dead)?;
         let site = Site {
@@ -87,7 +90,7 @@ impl Kernel {
     }
 
     /// The site of a point in the control flow.
-    pub(in crate::sites) fn point(&self, module: usize, point: Point) -> Result<FoundSite, NoSite> {
+    pub(in crate::sites) fn point(&self, module: ModuleId, point: Point) -> Result<FoundSite, NoSite> {
         let found = self.site(module, point.address())?;
         let Point::Edge { from, over, to } = point else { return Ok(found) };
         let target = self.target(module, from, to).ok_or(NoSite::Dead)?;
@@ -99,7 +102,7 @@ impl Kernel {
 
     /// The end of an edge, as its description names it. A namesake needs no ordinal: the branch goes to only one
     /// address.
-    pub(in crate::sites) fn target(&self, module: usize, from: u64, to: u64) -> Option<Target> {
+    pub(in crate::sites) fn target(&self, module: ModuleId, from: u64, to: u64) -> Option<Target> {
         let symbols = self.symbols(module)?;
         let own = symbols.containing(from)?;
         if to.checked_sub(own.address).is_some_and(|offset| offset < own.size) {

@@ -1,6 +1,6 @@
 //! sites/target/refusals.rs: why a kernel cannot answer: a module or its debug information is missing.
 
-use super::{KERNEL_PROPER, Kernel};
+use super::{KERNEL_PROPER, Kernel, ModuleId};
 use crate::debuginfo::{D_DEBUGINFO, OWN_MODULE};
 use crate::diag::{Diagnostic, suggest, tags};
 
@@ -13,7 +13,7 @@ pub fn no_module(kernel: &Kernel, module: &str) -> Diagnostic {
         return Diagnostic::error(tags::PDESC_ZERO, format!("the module `{module}` is not loaded"))
             .help(format!("load it first: modprobe {module}"));
     }
-    let names = kernel.modules().iter().map(|module| module.name.as_str());
+    let names = kernel.modules().iter().map(|(_, module)| module.name.as_str());
     let error = Diagnostic::error(tags::PDESC_ZERO, format!("there is no module `{module}`"));
     match suggest::nearest(module, names) {
         Some(near) => error.help(format!("did you mean `{near}`?")),
@@ -24,7 +24,12 @@ pub fn no_module(kernel: &Kernel, module: &str) -> Diagnostic {
 }
 
 /// The inlined copies are not known.
-pub fn no_debug_information(kernel: &Kernel, module: usize, function: &str, out_of_line: bool) -> Diagnostic {
+pub fn no_debug_information(
+    kernel: &Kernel,
+    module: ModuleId,
+    function: &str,
+    out_of_line: bool,
+) -> Diagnostic {
     let searched = kernel.debug_search(module);
     let name = &kernel.modules()[module].name;
     let mut error = Diagnostic::error(
@@ -50,7 +55,7 @@ pub fn no_debug_information(kernel: &Kernel, module: usize, function: &str, out_
 }
 
 /// The modules that were searched, as text.
-pub fn place(kernel: &Kernel, modules: &[usize]) -> String {
+pub fn place(kernel: &Kernel, modules: &[ModuleId]) -> String {
     match modules {
         [one] => format!(" in {}", kernel.modules()[*one].name),
         _ if kernel.is_running() => String::from(" in the kernel or a loaded module"),
