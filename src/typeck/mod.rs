@@ -172,7 +172,7 @@ struct Checker<'a> {
     /// All of them.
     places: Vec<fan_out::Place>,
     /// Variables that the clause names and places do not have.
-    absences: Vec<fan_out::Absence>,
+    absences: Vec<error::Absence>,
     warnings: Vec<Diagnostic>,
 }
 

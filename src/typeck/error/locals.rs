@@ -2,11 +2,33 @@
 
 use super::{Error, did_you_mean, error};
 use crate::diag::{Diagnostic, tags};
-use crate::typeck::place::fan_out::Unknown;
+use crate::source::Span;
 
 /// Places that are told one by one.
 const SHOWN: usize = 5;
 const ZERO: &str = "probe an instruction where it is live, or take 0 where it is not: -x missinglocals=zero";
+
+/// A variable that is not in scope at a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unknown {
+    pub name: String,
+    pub similar: Option<String>,
+    /// The names of the variables in scope there.
+    pub known: Vec<String>,
+    pub place: String,
+    /// Another place of the clause where it is in scope.
+    pub elsewhere: Option<String>,
+}
+
+/// A variable that has no value at some places of a clause; one for each name in the text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Absence {
+    /// `locals->count`, `args[1]`
+    pub what: String,
+    /// Those places, each with the reason.
+    pub places: Vec<(String, String)>,
+    pub span: Span,
+}
 
 impl Error {
     pub(super) fn of_locals(&self) -> Option<Diagnostic> {

@@ -11,11 +11,12 @@ mod names;
 mod operators;
 mod variables;
 
-use super::place::fan_out::{Absence, Unknown};
 use crate::attributes::Attributes;
 use crate::diag::{Diagnostic, Tag, tags};
 use crate::source::Span;
 use crate::types::Type;
+
+pub use locals::{Absence, Unknown};
 
 /// Where a variable was declared, and its type there.
 type Declared<T> = Option<(T, Span)>;

@@ -19,28 +19,6 @@ pub(in crate::typeck) struct Place {
     pub in_scope: InScope,
 }
 
-/// What a clause could not have of the variables that it names: one for each name in the text.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Absence {
-    /// `locals->count`, `args[1]`
-    pub what: String,
-    /// Each place, and why.
-    pub places: Vec<(String, String)>,
-    pub span: Span,
-}
-
-/// A variable that is not in scope at a place.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Unknown {
-    pub name: String,
-    pub similar: Option<String>,
-    /// What is in scope there.
-    pub known: Vec<String>,
-    pub place: String,
-    /// Another place of the clause where it is.
-    pub elsewhere: Option<String>,
-}
-
 impl Checker<'_> {
     /// All places of a program that is going to be asked about, in one question: each by itself would open the debug
     /// information.

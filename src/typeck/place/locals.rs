@@ -1,6 +1,6 @@
 //! typeck/place/locals.rs: `locals->name` and `args[i]` at an instruction of the kernel: the variables of the code that is traced.
 
-use super::fan_out::{Absence, Place, Unknown, is_of_kinst};
+use super::fan_out::{Place, is_of_kinst};
 use crate::diag::suggest;
 use crate::dif::insn::{Builtin, Subr};
 use crate::dif::verify::MAX_VALUE;
@@ -12,7 +12,7 @@ use crate::sites::InScope;
 use crate::source::{Span, Spanned};
 use crate::typeck::declare::names::Name;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, Memory, Place as Lvalue, Scope};
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Error, Result, error};
 use crate::types::Type;
 use crate::types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
 use crate::vocabulary::constants;
@@ -58,7 +58,7 @@ impl Checker<'_> {
             return self.absent_at(&what, why, ty.clone(), &place, span);
         }
         let scope = self.require_scope(&place, &format!("`{what}`"), span)?;
-        let unknown = Unknown {
+        let unknown = error::Unknown {
             name: name.to_owned(),
             similar: suggest::nearest(name, scope.names()).map(str::to_owned),
             known: known(scope),
@@ -193,7 +193,7 @@ impl Checker<'_> {
         match self.absences.iter_mut().find(|absence| absence.what == what) {
             Some(known) if known.places.contains(&entry) => {}
             Some(known) => known.places.push(entry),
-            None => self.absences.push(Absence { what: what.to_owned(), places: vec![entry], span }),
+            None => self.absences.push(error::Absence { what: what.to_owned(), places: vec![entry], span }),
         }
         let expr = |kind, ty: Type| Expr::new(kind, ty, span);
         if !ty.is_by_ref() {
