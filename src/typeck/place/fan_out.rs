@@ -10,7 +10,7 @@ use crate::probe::{Description, Fields, Site};
 use crate::sites::InScope;
 use crate::source::Span;
 use crate::sugar::plain::{self, ProbeDesc};
-use crate::typeck::{Checker, Error, Result, typed};
+use crate::typeck::{Checker, Error, Result, error, typed};
 
 /// A place whose variables a clause names.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl Checker<'_> {
 
     /// The places that a description names, each by a description of its own and with its instruction.
     fn places_of(&self, probe: &ProbeDesc) -> Result<Vec<(ProbeDesc, Site)>> {
-        let nothing = || Box::new(Error::NoPlace { probe: probe.kind.to_string(), span: probe.span });
+        let nothing = || error::Local::NoPlace { probe: probe.kind.to_string(), span: probe.span }.into();
         let fields = match &probe.kind {
             Description::Site(site) => return Ok(vec![(probe.clone(), Site::clone(site))]),
             Description::Fields(fields) => fields,
@@ -110,7 +110,7 @@ impl Checker<'_> {
         let places: Vec<(ProbeDesc, Site)> = match is_of_kinst(&probe.kind) {
             true => {
                 let sites = self.env.places.instructions(fields);
-                let error = |diagnostic| Box::new(Error::Description { diagnostic, span: probe.span });
+                let error = |diagnostic| error::Local::Description { diagnostic, span: probe.span };
                 let place = |site: Site| (described(Description::Site(Box::new(site.clone()))), site);
                 sites.map_err(error)?.into_iter().map(place).collect()
             }
@@ -143,9 +143,10 @@ impl Checker<'_> {
     /// Variables that are not there are an error, or warnings if option missinglocals says so.
     fn judge_absences(&mut self) -> Result<()> {
         for absence in std::mem::take(&mut self.absences) {
-            let error = Error::LocalAbsent { absence, zero: self.env.missing_locals_are_zero };
-            if !self.env.missing_locals_are_zero {
-                return Err(Box::new(error));
+            let zero = self.env.missing_locals_are_zero;
+            let error: Box<Error> = error::Local::Absent { absence, zero }.into();
+            if !zero {
+                return Err(error);
             }
             self.warnings.push(error.diagnostic());
         }
