@@ -99,7 +99,7 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
         }
     }
     if let Some(unsupported) = checker.unsupported {
-        return Err(Box::new(unsupported));
+        return Err(unsupported.into());
     }
     let names::Names { variables, aggregations, .. } = checker.names;
     let (layout, warnings) = (checker.layout, checker.warnings);
@@ -163,16 +163,16 @@ struct Checker<'a> {
     frames: Vec<inline::Frame>,
     expansions: u32,
     /// The first action of the statement that is used where a value is required.
-    misplaced: Option<Error>,
+    misplaced: Option<error::Misplaced>,
     /// The first thing that the machine does not have yet. It is reported last: errors of the program itself matter
     /// more.
-    unsupported: Option<Error>,
+    unsupported: Option<error::Unavailable>,
     /// The current place of the clause being checked, if the clause names variables there.
     place: Option<fan_out::Place>,
     /// All places of that clause.
     places: Vec<fan_out::Place>,
     /// Variables that the clause names but that some of its places do not have.
-    absences: Vec<fan_out::Absence>,
+    absences: Vec<error::Absence>,
     warnings: Vec<Diagnostic>,
 }
 
@@ -348,7 +348,9 @@ impl<'a> Checker<'a> {
         let Some(predicate) = &clause.predicate else { return Ok(None) };
         let checked = self.check_expr(predicate).and_then(|checked| match checked.ty.is_scalar() {
             true => Ok(Some(checked)),
-            false => Err(Box::new(Error::PredicateNotScalar { found: checked.ty, span: predicate.span })),
+            false => {
+                Err(error::Operator::PredicateNotScalar { found: checked.ty, span: predicate.span }.into())
+            }
         });
         self.reject_misplaced_action(checked)
     }

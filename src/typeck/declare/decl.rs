@@ -5,7 +5,7 @@ use super::specs::{Allowed, has_user};
 use crate::parser::ast::{Declaration, Declarator, Derived, Expr, ExprKind, Storage};
 use crate::source::Span;
 use crate::typeck::typed::Scope;
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Result, error};
 use crate::types::intrinsic::Intrinsic;
 use crate::types::{Type, TypeSource};
 use crate::vocabulary::builtin::{self, What};
@@ -21,13 +21,13 @@ impl Checker<'_> {
                 || matches!(&base, Type::Enum(_));
             return match tagged && storage.is_none() {
                 true => Ok(()),
-                false => Err(Box::new(Error::UselessDeclaration { span: declaration.span })),
+                false => Err(error::Declaration::Useless { span: declaration.span }.into()),
             };
         }
         for declarator in &declaration.declarators {
             let name = &declarator.name;
             if name.node.contains('`') {
-                return Err(Box::new(Error::ScopedDeclaration { span: name.span }));
+                return Err(error::Declaration::Scoped { span: name.span }.into());
             }
             let user = has_user(&declaration.specs);
             let base = base.clone();
@@ -36,7 +36,7 @@ impl Checker<'_> {
                 Some(Storage::Extern) => self.declare_extern(base, declarator, user)?,
                 Some(Storage::Auto | Storage::Register | Storage::Static) => {
                     let span = storage.map_or(declaration.span, |storage| storage.span);
-                    return Err(Box::new(Error::BadStorage { span }));
+                    return Err(error::Declaration::BadStorage { span }.into());
                 }
                 // A kernel function.
                 None if is_function(&declarator.derived) => self.declare_extern(base, declarator, user)?,
@@ -53,7 +53,7 @@ impl Checker<'_> {
         let ty = self.derive(base, &declarator.derived, user, span)?;
         if self.is_type_name(name) || self.global_is_taken(name, span) {
             let declared = self.declared.typedef(name).cloned();
-            return Err(Box::new(Error::Redeclared { name: name.to_string(), declared, span }));
+            return Err(error::Declaration::Redeclared { name: name.to_string(), declared, span }.into());
         }
         self.declared.define_type(name, ty, span);
         Ok(())
@@ -68,10 +68,12 @@ impl Checker<'_> {
                 return Ok(());
             }
             let declared = Some((declared.clone(), *at));
-            return Err(Box::new(Error::Redeclared { name: name.to_string(), declared, span }));
+            return Err(error::Declaration::Redeclared { name: name.to_string(), declared, span }.into());
         }
         if self.global_is_taken(name, span) {
-            return Err(Box::new(Error::Redeclared { name: name.to_string(), declared: None, span }));
+            return Err(
+                error::Declaration::Redeclared { name: name.to_string(), declared: None, span }.into()
+            );
         }
         self.externs.insert(name.to_string(), (ty, span));
         Ok(())
@@ -90,7 +92,7 @@ impl Checker<'_> {
             _ => (None, declarator.derived.as_slice()),
         };
         if keys.is_some() && scope == Scope::Clause {
-            return Err(Box::new(Error::LocalArrayDeclared { name: name.full(), span: name.span }));
+            return Err(error::Declaration::LocalArray { name: name.full(), span: name.span }.into());
         }
         let keys = keys
             .map(|keys| self.parameters(keys, "associative array", Allowed::KEYS, name.span))
@@ -99,7 +101,7 @@ impl Checker<'_> {
         let ty = self.complete(ty);
         self.require_object(&ty, name.span)?;
         if let Type::Array { len: 0, .. } = ty.resolved() {
-            return Err(Box::new(Error::EmptyArray { name: name.full(), span: name.span }));
+            return Err(error::Declaration::EmptyArray { name: name.full(), span: name.span }.into());
         }
         self.declare_variable(&name, keys, ty)
     }
@@ -116,14 +118,16 @@ impl Checker<'_> {
                 return Ok(());
             }
             let declared = Some((variable.ty.clone(), variable.span));
-            return Err(Box::new(Error::Redeclared { name: name.full(), declared, span: name.span }));
+            return Err(
+                error::Declaration::Redeclared { name: name.full(), declared, span: name.span }.into()
+            );
         }
         if name.scope == Scope::Global
             && (self.global_is_taken(name.name, name.span) || self.is_type_name(name.name))
         {
             let declared = self.declared.typedef(name.name).cloned();
             let (name, span) = (name.full(), name.span);
-            return Err(Box::new(Error::Redeclared { name, declared, span }));
+            return Err(error::Declaration::Redeclared { name, declared, span }.into());
         }
         self.names.create(name, keys, ty)?;
         Ok(())

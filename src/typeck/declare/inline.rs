@@ -8,7 +8,7 @@ use crate::attributes::{Attributes, STABLE};
 use crate::parser::ast::{self, Derived};
 use crate::source::{Span, Spanned};
 use crate::typeck::typed::{Expr, ExprKind, Scope};
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Result, error};
 use crate::types::Type;
 
 /// The limit on expressions in a program after expansion; an inline of inlines grows quickly.
@@ -40,10 +40,10 @@ impl Checker<'_> {
     pub(in crate::typeck) fn define_inline(&mut self, definition: &ast::Inline) -> Result<()> {
         let (name, span) = (definition.declarator.name.node.as_str(), definition.declarator.name.span);
         if let Some(storage) = &definition.storage {
-            return Err(Box::new(Error::BadStorage { span: storage.span }));
+            return Err(error::Declaration::BadStorage { span: storage.span }.into());
         }
         if name.contains('`') {
-            return Err(Box::new(Error::ScopedDeclaration { span }));
+            return Err(error::Declaration::Scoped { span }.into());
         }
         let base = self.resolve_specs(&definition.specs, definition.span)?;
         let (params, derived) = match definition.declarator.derived.split_first() {
@@ -60,13 +60,15 @@ impl Checker<'_> {
         };
         let ty = self.derive(base, derived, has_user(&definition.specs), span)?;
         match ty.resolved() {
-            Type::Void => return Err(Box::new(Error::VoidObject { span })),
-            Type::Array { .. } => return Err(Box::new(Error::EmptyArray { name: name.to_string(), span })),
+            Type::Void => return Err(error::Declaration::VoidObject { span }.into()),
+            Type::Array { .. } => {
+                return Err(error::Declaration::EmptyArray { name: name.to_string(), span }.into());
+            }
             _ => {}
         }
         if self.global_is_taken(name, span) {
             let declared = self.inlines.get(name).map(|inline| (inline.ty.clone(), inline.span));
-            return Err(Box::new(Error::Redeclared { name: name.to_string(), declared, span }));
+            return Err(error::Declaration::Redeclared { name: name.to_string(), declared, span }.into());
         }
         let value = Value::Expression(definition.value.clone());
         let attributes = self.least_of(&definition.value, STABLE);
@@ -95,7 +97,7 @@ impl Checker<'_> {
     pub(in crate::typeck) fn check_inline(&mut self, name: &str, span: Span) -> Option<Result<Expr>> {
         let inline = self.inlines.get(name)?.clone();
         Some(match inline.params {
-            Some(_) => Err(Box::new(Error::ArrayAsScalar { name: name.to_string(), span })),
+            Some(_) => Err(error::Name::ArrayAsScalar { name: name.to_string(), span }.into()),
             None => self.expand(&inline, Frame::new(), span),
         })
     }
@@ -126,7 +128,7 @@ impl Checker<'_> {
             if !self.is_compatible(&value, ty) {
                 let (function, number) = (name.to_string(), number + 1);
                 let (expected, found, span) = (ty.to_string(), value.ty, value.span);
-                return Err(Box::new(Error::ArgumentType { function, number, expected, found, span }));
+                return Err(error::Call::ArgumentType { function, number, expected, found, span }.into());
             }
             let value = self.convert(value, ty);
             frame.insert(param.clone(), Expr { ty: ty.clone(), ..value });
@@ -144,7 +146,9 @@ impl Checker<'_> {
         let value = self.check_in_frame(body, frame, span)?;
         if !self.is_compatible(&value, &inline.ty) {
             let (left, right) = (inline.ty.clone(), value.ty);
-            return Err(Box::new(Error::InlineType { expected: left, found: right, span: body.span }));
+            return Err(
+                error::Definition::InlineType { expected: left, found: right, span: body.span }.into()
+            );
         }
         let value = self.convert(value, &inline.ty);
         Ok(Expr { ty: inline.ty.clone(), span, ..value })
@@ -159,7 +163,7 @@ impl Checker<'_> {
     ) -> Result<Expr> {
         self.expansions += 1;
         if self.expansions > MOST_EXPANSIONS {
-            return Err(Box::new(Error::TooManyExpansions { most: MOST_EXPANSIONS, span }));
+            return Err(error::Definition::TooManyExpansions { most: MOST_EXPANSIONS, span }.into());
         }
         self.frames.push(frame);
         let value = self.check_operand(body);

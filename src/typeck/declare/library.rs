@@ -6,7 +6,7 @@ use super::inline::Inline;
 use super::provider::Provider;
 use crate::source::Span;
 use crate::sugar::plain;
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Error, Result, error};
 use crate::types::Type;
 use crate::types::declared::Declared;
 
@@ -45,7 +45,9 @@ impl Checker<'_> {
         self.in_library = false;
         match result {
             Ok(()) => self.loaded.push(library.name.to_string()),
-            Err(error) if library.own || matches!(*error, Error::PragmaDependency { .. }) => {
+            Err(error)
+                if library.own || matches!(*error, Error::Pragma(error::Pragma::Dependency { .. })) =>
+            {
                 self.forget_library(before);
             }
             Err(error) => return Err(error),

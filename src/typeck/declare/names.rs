@@ -6,7 +6,7 @@ use crate::diag::suggest;
 use crate::dif::insn::FIRST_USER_VARIABLE;
 use crate::source::Span;
 use crate::typeck::typed::{Aggregation, AggregationId, Scope, Variable, VariableId};
-use crate::typeck::{Error, Result};
+use crate::typeck::{Result, error};
 use crate::types::Type;
 use crate::vocabulary::builtin;
 
@@ -57,7 +57,7 @@ impl Names {
         let count = &mut self.counts[name.scope as usize];
         let number = FIRST_USER_VARIABLE + *count;
         if number > LAST_USER_VARIABLE {
-            return Err(Box::new(Error::TooManyVariables { span: name.span }));
+            return Err(error::Name::TooManyVariables { span: name.span }.into());
         }
         *count += 1;
         let id = VariableId(self.variables.len());

@@ -8,7 +8,7 @@ use crate::diag::suggest;
 use crate::parser::ast::{Pragma, PragmaSubject};
 use crate::source::Spanned;
 use crate::typeck::typed::Scope;
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Result, error};
 use crate::vocabulary::{builtin, constants};
 
 /// The parts of a provider that have attributes of their own.
@@ -34,12 +34,7 @@ impl Checker<'_> {
                     (1..=3).contains(&numbers.len()) && numbers.iter().all(|n| n.parse::<u8>().is_ok());
                 if !valid {
                     let (what, found) = ("version", version.node.clone());
-                    return Err(Box::new(Error::PragmaWord {
-                        what,
-                        found,
-                        similar: None,
-                        span: version.span,
-                    }));
+                    return Err(error::Pragma::Word { what, found, similar: None, span: version.span }.into());
                 }
                 self.check_owned(name)
             }
@@ -56,7 +51,7 @@ impl Checker<'_> {
             None => constants::lookup(&name.node).is_some(),
         };
         match known {
-            true => Err(Box::new(Error::PragmaScope { name: name.node.clone(), span: name.span })),
+            true => Err(error::Pragma::Scope { name: name.node.clone(), span: name.span }.into()),
             false => Ok(()),
         }
     }
@@ -67,7 +62,7 @@ impl Checker<'_> {
             let there = PROVIDERS.contains(&name.node.as_str()) || providers.contains(name.node.as_str());
             return match there {
                 true => Ok(()),
-                false => Err(Box::new(Error::PragmaUnused { name: name.node.clone(), span: name.span })),
+                false => Err(error::Pragma::Unused { name: name.node.clone(), span: name.span }.into()),
             };
         }
         let (Pragma::Attributes { of: PragmaSubject::Identifier(name), .. } | Pragma::Binding { name, .. }) =
@@ -81,7 +76,7 @@ impl Checker<'_> {
             || self.externs.contains_key(&name.node);
         match declared {
             true => Ok(()),
-            false => Err(Box::new(Error::PragmaUnused { name: name.node.clone(), span: name.span })),
+            false => Err(error::Pragma::Unused { name: name.node.clone(), span: name.span }.into()),
         }
     }
 
@@ -97,7 +92,7 @@ impl Checker<'_> {
             true => Ok(()),
             false => {
                 let (class, name, span) = (class.node.clone(), name.node.clone(), name.span);
-                Err(Box::new(Error::PragmaDependency { class, name, span }))
+                Err(error::Pragma::Dependency { class, name, span }.into())
             }
         }
     }
@@ -120,5 +115,5 @@ fn known(words: &[&str], word: &Spanned<String>, what: &'static str) -> Result<(
         return Ok(());
     }
     let similar = suggest::nearest(&word.node, words.iter().copied()).map(str::to_string);
-    Err(Box::new(Error::PragmaWord { what, found: word.node.clone(), similar, span: word.span }))
+    Err(error::Pragma::Word { what, found: word.node.clone(), similar, span: word.span }.into())
 }

@@ -6,7 +6,7 @@ use super::specs::Allowed;
 use crate::glob::Pattern;
 use crate::parser::ast;
 use crate::probe::Fields;
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Result, error};
 use crate::types::{Type, TypeSource};
 
 /// The limit on a provider's name in bytes, including the terminating NUL.
@@ -41,21 +41,21 @@ impl Checker<'_> {
         let (name, span) = (&definition.name.node, definition.name.span);
         let fits = name.len() < NAME_BYTES && !name.contains('`');
         if !fits || name.ends_with(|c: char| c.is_ascii_digit()) {
-            return Err(Box::new(Error::ProviderName { name: name.clone(), span }));
+            return Err(error::Provider::Name { name: name.clone(), span }.into());
         }
         let mut probes: Vec<Probe> = Vec::new();
         let mut seen = HashSet::new();
         for probe in &definition.probes {
             let name = probe.name.node.replace("__", "-");
             if !seen.insert(name.clone()) {
-                return Err(Box::new(Error::ProbeTwice { name, span: probe.name.span }));
+                return Err(error::Provider::ProbeTwice { name, span: probe.name.span }.into());
             }
             let (native, translated) = self.check_probe(probe)?;
             probes.push(Probe { name, native, translated });
         }
         if let Some(known) = self.providers.get(name) {
             if !same(&known.probes, &probes) {
-                return Err(Box::new(Error::ProviderRedefined { name: name.clone(), span }));
+                return Err(error::Provider::Redefined { name: name.clone(), span }.into());
             }
             return Ok(());
         }
@@ -67,7 +67,9 @@ impl Checker<'_> {
     fn check_probe(&mut self, probe: &ast::ProviderProbe) -> Result<Arguments> {
         let longest = [Some(&probe.native), probe.translated.as_ref()].into_iter().flatten();
         if longest.map(|params| params.list.len()).max() > Some(MOST_ARGUMENTS) {
-            return Err(Box::new(Error::ProbeArguments { most: MOST_ARGUMENTS, span: probe.name.span }));
+            return Err(
+                error::Provider::ProbeArguments { most: MOST_ARGUMENTS, span: probe.name.span }.into()
+            );
         }
         let native = self.parameters(&probe.native, "probe input", Allowed::PROBE, probe.name.span)?;
         let Some(output) = &probe.translated else {
@@ -80,15 +82,16 @@ impl Checker<'_> {
             let Some(name) = &param.name else { continue };
             let named = |input: &ast::Param| input.name.as_ref().is_some_and(|n| n.node == name.node);
             let Some(index) = probe.native.list.iter().position(named) else {
-                return Err(Box::new(Error::TranslatedParameter {
+                return Err(error::Provider::TranslatedParameter {
                     name: name.node.clone(),
                     span: name.span,
-                }));
+                }
+                .into());
             };
             let input = &native[index];
             if !self.is_translatable(input, &ty) {
                 let (input, output) = (input.clone(), ty);
-                return Err(Box::new(Error::ProbeTranslator { input, output, span: param.ty.span }));
+                return Err(error::Provider::ProbeTranslator { input, output, span: param.ty.span }.into());
             }
             arguments.push((ty, index));
         }

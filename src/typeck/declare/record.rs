@@ -9,7 +9,7 @@ use crate::parser::ast::{
     EnumDefinition, Expr, MemberDeclaration, MemberDeclarator, RecordDefinition, TagKind,
 };
 use crate::source::{Span, Spanned};
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Result, error};
 use crate::types::declared::{Placement, Unplaced};
 use crate::types::intrinsic::INT;
 use crate::types::{Tagged, Type};
@@ -33,7 +33,7 @@ impl Checker<'_> {
         for part in &parts {
             let (Part::Member(name, _, span) | Part::BitField(name, _, _, span)) = part;
             if !name.is_empty() && !seen.insert(name) {
-                return Err(Box::new(Error::MemberTwice { name: name.clone(), span: *span }));
+                return Err(error::Definition::MemberTwice { name: name.clone(), span: *span }.into());
             }
         }
         let types = self.types();
@@ -47,10 +47,10 @@ impl Checker<'_> {
             };
             match placed {
                 Ok(()) => {}
-                Err(Unplaced::NoSize) => return Err(Box::new(Error::Incomplete { found, span })),
+                Err(Unplaced::NoSize) => return Err(error::Definition::Incomplete { found, span }.into()),
                 Err(Unplaced::TooLarge) => {
                     let name = Type::Record(tagged).to_string();
-                    return Err(Box::new(Error::LargeRecord { name, span }));
+                    return Err(error::Definition::LargeRecord { name, span }.into());
                 }
             }
         }
@@ -61,11 +61,11 @@ impl Checker<'_> {
     fn new_tag(&mut self, kind: TagKind, name: Option<&Spanned<String>>, span: Span) -> Result<Tagged> {
         if let Some(name) = name {
             if name.node.contains('`') {
-                return Err(Box::new(Error::ScopedDeclaration { span: name.span }));
+                return Err(error::Declaration::Scoped { span: name.span }.into());
             }
             if let Some(declared) = self.declared.defined_at(kind, &name.node) {
                 let (name, span) = (format!("{} {}", kind.text(), name.node), name.span);
-                return Err(Box::new(Error::TagRedefined { name, declared, span }));
+                return Err(error::Definition::TagRedefined { name, declared, span }.into());
             }
         }
         Ok(self.declared.declare_tag(kind, name.map(|name| name.node.as_str()), span))
@@ -78,7 +78,7 @@ impl Checker<'_> {
                 Some(declarator) => {
                     let span = declarator.name.span;
                     if declarator.name.node.contains('`') {
-                        return Err(Box::new(Error::ScopedDeclaration { span }));
+                        return Err(error::Declaration::Scoped { span }.into());
                     }
                     let user = has_user(&declaration.specs);
                     let ty = self.derive(base.clone(), &declarator.derived, user, span)?;
@@ -91,8 +91,10 @@ impl Checker<'_> {
             parts.push(match &member.bits {
                 Some(bits) => self.check_bit_field(name, ty, bits, member, span)?,
                 None => match ty.resolved() {
-                    Type::Array { len: 0, .. } => return Err(Box::new(Error::EmptyArray { name, span })),
-                    Type::Function => return Err(Box::new(Error::Incomplete { found: ty, span })),
+                    Type::Array { len: 0, .. } => {
+                        return Err(error::Declaration::EmptyArray { name, span }.into());
+                    }
+                    Type::Function => return Err(error::Definition::Incomplete { found: ty, span }.into()),
                     _ => Part::Member(name, ty, span),
                 },
             });
@@ -111,17 +113,17 @@ impl Checker<'_> {
         let value = self.check_expr(bits)?;
         let count = match value.constant() {
             Some(count) if value.ty.is_integer() && (count as i64) >= 0 => count,
-            _ => return Err(Box::new(Error::BitsConstant { span: bits.span })),
+            _ => return Err(error::Definition::BitsConstant { span: bits.span }.into()),
         };
         if count == 0 && member.declarator.is_some() {
-            return Err(Box::new(Error::BitsConstant { span: bits.span }));
+            return Err(error::Definition::BitsConstant { span: bits.span }.into());
         }
         if !matches!(ty.resolved(), Type::Int(_)) {
-            return Err(Box::new(Error::BitsType { found: ty, span }));
+            return Err(error::Definition::BitsType { found: ty, span }.into());
         }
         let most = self.layout.size(&ty).unwrap_or(0) * 8;
         if count > most {
-            return Err(Box::new(Error::BitsSize { bits: count, most, found: ty, span: bits.span }));
+            return Err(error::Definition::BitsSize { bits: count, most, found: ty, span: bits.span }.into());
         }
         Ok(Part::BitField(name, ty, count as u32, span))
     }
@@ -133,7 +135,7 @@ impl Checker<'_> {
         let mut seen: HashSet<&str> = HashSet::new();
         for (name, value) in &definition.enumerators {
             if name.node.contains('`') {
-                return Err(Box::new(Error::ScopedDeclaration { span: name.span }));
+                return Err(error::Declaration::Scoped { span: name.span }.into());
             }
             let number = match value {
                 Some(value) => self.enumerator(value)?,
@@ -141,15 +143,17 @@ impl Checker<'_> {
             };
             let Ok(small) = i32::try_from(number) else {
                 let span = value.as_ref().map_or(name.span, |value| value.span);
-                return Err(Box::new(Error::EnumeratorRange { span }));
+                return Err(error::Definition::EnumeratorRange { span }.into());
             };
             if !seen.insert(&name.node) {
-                return Err(Box::new(Error::EnumeratorTwice { name: name.node.clone(), span: name.span }));
+                return Err(
+                    error::Definition::EnumeratorTwice { name: name.node.clone(), span: name.span }.into()
+                );
             }
             if self.global_is_taken(&name.node, name.span) {
                 let declared = self.inlines.get(&name.node).map(|inline| (inline.ty.clone(), inline.span));
                 let (name, span) = (name.node.clone(), name.span);
-                return Err(Box::new(Error::Redeclared { name, declared, span }));
+                return Err(error::Declaration::Redeclared { name, declared, span }.into());
             }
             enumerators.push((name.node.clone(), number));
             let (value, attributes) = (Value::Constant(small), STABLE);
@@ -166,7 +170,7 @@ impl Checker<'_> {
                 let above = !checked.ty.is_signed() && number > i64::MAX as u64;
                 Ok(if above { i64::MAX } else { number as i64 })
             }
-            _ => Err(Box::new(Error::EnumeratorConstant { span: value.span })),
+            _ => Err(error::Definition::EnumeratorConstant { span: value.span }.into()),
         }
     }
 }

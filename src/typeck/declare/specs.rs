@@ -3,7 +3,7 @@
 use crate::diag::suggest;
 use crate::parser::ast::{Derived, Expr, Params, Storage, TagKind, TypeKeyword, TypeName, TypeSpec};
 use crate::source::{Span, Spanned};
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Result, error};
 use crate::types::declared::Declared;
 use crate::types::{KernelTypes, Member, Tagged, Type, TypeOrigin, TypeSource};
 
@@ -111,7 +111,7 @@ impl Checker<'_> {
                     self.require_object(&ty, span)?;
                     Type::array_of(ty, length.unwrap_or(0))
                 }
-                Derived::AssocArray(_) => return Err(Box::new(Error::ArrayObject { span })),
+                Derived::AssocArray(_) => return Err(error::Declaration::ArrayObject { span }.into()),
                 Derived::Function(params) => {
                     self.parameters(params, "function", Allowed::FUNCTION, span)?;
                     Type::Function
@@ -124,9 +124,9 @@ impl Checker<'_> {
     /// Checks that an object of this type can be stored: it is not void and its size is known.
     pub(in crate::typeck) fn require_object(&self, ty: &Type, span: Span) -> Result<()> {
         match self.complete(ty.clone()).resolved() {
-            Type::Void => Err(Box::new(Error::VoidObject { span })),
+            Type::Void => Err(error::Declaration::VoidObject { span }.into()),
             Type::Record(Tagged { bytes: None, .. }) | Type::Enum(Tagged { bytes: None, .. }) => {
-                Err(Box::new(Error::Incomplete { found: ty.clone(), span }))
+                Err(error::Definition::Incomplete { found: ty.clone(), span }.into())
             }
             _ => Ok(()),
         }
@@ -145,34 +145,34 @@ impl Checker<'_> {
             if let Some(storage) = &param.storage
                 && storage.node != Storage::Register
             {
-                return Err(Box::new(Error::ParameterStorage { span: storage.span }));
+                return Err(error::Parameter::Storage { span: storage.span }.into());
             }
             if let Some(Derived::AssocArray(_)) = param.ty.derived.first() {
                 let found = Type::Dynamic;
-                return Err(Box::new(Error::ParameterType { kind, found, span: param.ty.span }));
+                return Err(error::Parameter::Type { kind, found, span: param.ty.span }.into());
             }
             let ty = self.resolve_type(&param.ty)?;
             let sole = params.list.len() == 1 && !params.variadic;
             match ty.resolved() {
                 Type::Void if allowed.void && param.name.is_some() => {
-                    return Err(Box::new(Error::ParameterVoidName { kind, span: param.ty.span }));
+                    return Err(error::Parameter::VoidName { kind, span: param.ty.span }.into());
                 }
                 Type::Void if allowed.void && sole => return Ok(Vec::new()),
                 Type::Void if allowed.void => {
-                    return Err(Box::new(Error::ParameterVoid { kind, span: param.ty.span }));
+                    return Err(error::Parameter::Void { kind, span: param.ty.span }.into());
                 }
                 Type::Void | Type::Dynamic => {
-                    return Err(Box::new(Error::ParameterType { kind, found: ty, span: param.ty.span }));
+                    return Err(error::Parameter::Type { kind, found: ty, span: param.ty.span }.into());
                 }
                 _ if !allowed.anonymous && param.name.is_none() => {
-                    return Err(Box::new(Error::ParameterName { kind, span: param.ty.span }));
+                    return Err(error::Parameter::Name { kind, span: param.ty.span }.into());
                 }
                 _ => types.push(ty),
             }
         }
         if params.variadic && !allowed.variadic {
             let span = params.list.last().map_or(span, |last| last.ty.span);
-            return Err(Box::new(Error::ParameterVariadic { kind, span }));
+            return Err(error::Parameter::Variadic { kind, span }.into());
         }
         Ok(types)
     }
@@ -183,11 +183,11 @@ impl Checker<'_> {
         match value.constant() {
             Some(n) if value.ty.is_integer() && (n as i64) > 0 => {
                 if n > u64::from(u32::MAX) {
-                    return Err(Box::new(Error::ArrayTooBig { span: len.span }));
+                    return Err(error::Declaration::ArrayTooBig { span: len.span }.into());
                 }
                 Ok(n)
             }
-            _ => Err(Box::new(Error::ArrayLength { span: len.span })),
+            _ => Err(error::Declaration::ArrayLength { span: len.span }.into()),
         }
     }
 
@@ -210,7 +210,7 @@ impl Checker<'_> {
                     words.push(*word);
                     continue;
                 }
-                _ if named.is_some() => return Err(Box::new(Error::BadTypeMix { span: spec.span })),
+                _ if named.is_some() => return Err(error::TypeSpec::BadMix { span: spec.span }.into()),
                 TypeSpec::Name(name) => self.named_type(name, spec.span)?,
                 TypeSpec::Tag { kind, name } => self.tagged_type(*kind, name, spec.span)?,
                 TypeSpec::Record(record) => self.define_record(record, spec.span)?,
@@ -222,9 +222,9 @@ impl Checker<'_> {
         use TypeKeyword as W;
         match words.iter().find(|word| !matches!(word, W::Int)) {
             None if words.is_empty() => Ok(ty),
-            Some(W::Signed | W::Unsigned) => Err(Box::new(Error::SignedNonInteger { span })),
-            Some(W::Long) => Err(Box::new(Error::LongNonArithmetic { span })),
-            _ => Err(Box::new(Error::BadTypeMix { span })),
+            Some(W::Signed | W::Unsigned) => Err(error::TypeSpec::SignedNonInteger { span }.into()),
+            Some(W::Long) => Err(error::TypeSpec::LongNonArithmetic { span }.into()),
+            _ => Err(error::TypeSpec::BadMix { span }.into()),
         }
     }
 
@@ -235,7 +235,7 @@ impl Checker<'_> {
         }
         if name.contains('`') {
             let (name, similar) = (format!("{} {name}", kind.text()), None);
-            return Err(Box::new(Error::UnknownType { name, similar, span }));
+            return Err(error::TypeSpec::Unknown { name, similar, span }.into());
         }
         let tagged = self.declared.declare_tag(kind, Some(name), span);
         Ok(if kind == TagKind::Enum { Type::Enum(tagged) } else { Type::Record(tagged) })
@@ -247,7 +247,7 @@ impl Checker<'_> {
             return Ok(ty);
         }
         let similar = suggest::nearest(name, types.names()).map(str::to_string);
-        Err(Box::new(Error::UnknownType { name: name.to_string(), similar, span }))
+        Err(error::TypeSpec::Unknown { name: name.to_string(), similar, span }.into())
     }
 
     /// Resolves `unsigned long int` and the like, with the words in any order.
@@ -260,27 +260,27 @@ impl Checker<'_> {
         let modified = longs > 0 || short || signed > 0 || unsigned > 0 || count(W::Int) > 0;
         let bad_signs = signed + unsigned > 1;
         let name = match base {
-            Some(W::Char) if longs > 0 || short => return Err(Box::new(Error::CharLength { span })),
+            Some(W::Char) if longs > 0 || short => return Err(error::TypeSpec::CharLength { span }.into()),
             Some(W::Char) if bad_signs || count(W::Int) > 0 => {
-                return Err(Box::new(Error::BadTypeMix { span }));
+                return Err(error::TypeSpec::BadMix { span }.into());
             }
             Some(W::Char) if unsigned > 0 => "unsigned char",
             Some(W::Char) if signed > 0 => "signed char",
             Some(W::Char) => "char",
             Some(W::Double) if longs == 1 && signed + unsigned == 0 && !short => "long double",
             Some(W::Float | W::Double | W::String) if signed + unsigned > 0 => {
-                return Err(Box::new(Error::SignedNonInteger { span }));
+                return Err(error::TypeSpec::SignedNonInteger { span }.into());
             }
-            Some(W::String) if longs > 0 => return Err(Box::new(Error::LongNonArithmetic { span })),
-            Some(W::Void) if modified => return Err(Box::new(Error::VoidModified { span })),
-            Some(_) if modified => return Err(Box::new(Error::BadTypeMix { span })),
+            Some(W::String) if longs > 0 => return Err(error::TypeSpec::LongNonArithmetic { span }.into()),
+            Some(W::Void) if modified => return Err(error::TypeSpec::VoidModified { span }.into()),
+            Some(_) if modified => return Err(error::TypeSpec::BadMix { span }.into()),
             Some(W::Void) => "void",
             Some(W::String) => "string",
             Some(W::Float) => "float",
             Some(W::Double) => "double",
-            Some(_) => return Err(Box::new(Error::BadTypeMix { span })),
+            Some(_) => return Err(error::TypeSpec::BadMix { span }.into()),
             None if bad_signs || short && longs > 0 || longs > 2 => {
-                return Err(Box::new(Error::BadTypeMix { span }));
+                return Err(error::TypeSpec::BadMix { span }.into());
             }
             None => match (short, longs, unsigned > 0) {
                 (true, _, false) => "short",
@@ -293,7 +293,7 @@ impl Checker<'_> {
                 (_, _, true) => "unsigned long long",
             },
         };
-        self.types().named(name).ok_or_else(|| Box::new(Error::BadTypeMix { span }))
+        self.types().named(name).ok_or_else(|| error::TypeSpec::BadMix { span }.into())
     }
 }
 

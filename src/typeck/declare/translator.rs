@@ -8,7 +8,7 @@ use crate::dif::insn::Subr;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
 use crate::typeck::typed::{Expr, ExprKind, Place};
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Result, error};
 use crate::types::{Member, Tagged, Type, TypeSource};
 
 #[derive(Clone, Debug)]
@@ -58,12 +58,12 @@ impl Checker<'_> {
         let (Type::Record(tagged @ Tagged { bytes: Some(_), .. }), span) =
             (output.resolved(), definition.output.span)
         else {
-            return Err(Box::new(Error::TranslatorOutput { found: output, span: definition.output.span }));
+            return Err(error::Translator::Output { found: output, span: definition.output.span }.into());
         };
         let tagged = tagged.clone();
         if let Some((_, before)) = self.translators.making(&tagged).find(|(_, t)| t.input.same(&input)) {
             let (input, declared) = (input, before.span);
-            return Err(Box::new(Error::TranslatorRedefined { output, input, declared, span }));
+            return Err(error::Translator::Redefined { output, input, declared, span }.into());
         }
         let translator = Translator {
             output: tagged,
@@ -93,7 +93,7 @@ impl Checker<'_> {
                 let similar = suggest::nearest(&name.node, members.iter().map(|m| m.name.as_str()));
                 let (similar, member) = (similar.map(str::to_string), name.node.clone());
                 let (record, span) = (output.clone(), name.span);
-                return Err(Box::new(Error::TranslatorMember { member, record, similar, span }));
+                return Err(error::Translator::Member { member, record, similar, span }.into());
             };
             self.translate(translator, member, value, source.clone(), name.span).map(drop)
         });
@@ -115,7 +115,7 @@ impl Checker<'_> {
         let textual = found.ty.is_string_compatible() && member.ty.is_string_compatible();
         if !textual && !self.is_compatible(&found, &member.ty) {
             let (member, expected, found) = (member.name.clone(), member.ty.clone(), found.ty);
-            return Err(Box::new(Error::TranslatorType { member, expected, found, span: value.span }));
+            return Err(error::Translator::Type { member, expected, found, span: value.span }.into());
         }
         if textual
             && !found.ty.is_string()
@@ -148,10 +148,10 @@ impl Checker<'_> {
             _ => self.complete(ty.clone()),
         };
         let Type::Record(output) = record.resolved() else {
-            return Err(Box::new(Error::NoTranslator { output: ty, input: source.ty, span }));
+            return Err(error::Translator::Missing { output: ty, input: source.ty, span }.into());
         };
         let Some(index) = self.find_translator(output, &source) else {
-            return Err(Box::new(Error::NoTranslator { output: ty, input: source.ty, span }));
+            return Err(error::Translator::Missing { output: ty, input: source.ty, span }.into());
         };
         let input = self.translators.list[index].input.clone();
         let source = self.convert(source, &input);
@@ -211,17 +211,18 @@ impl Checker<'_> {
         let Some(found) = members.iter().find(|m| m.name == member.node) else {
             let similar = suggest::nearest(&member.node, members.iter().map(|m| m.name.as_str()));
             let (similar, member, span) = (similar.map(str::to_string), member.node.clone(), member.span);
-            return Some(Err(Box::new(Error::NoMember {
+            return Some(Err(error::Memory::NoMember {
                 tag: tags::TYPE_MEMBER,
                 member,
                 record,
                 similar,
                 span,
-            })));
+            }
+            .into()));
         };
         let Some((_, value)) = translator.members.iter().find(|(name, _)| name.node == member.node) else {
             let (member, declared, span) = (member.node.clone(), translator.span, member.span);
-            return Some(Err(Box::new(Error::NotTranslated { member, record, declared, span })));
+            return Some(Err(error::Translator::NotTranslated { member, record, declared, span }.into()));
         };
         Some(self.translate(&translator, found, value, (**source).clone(), span))
     }

@@ -2,68 +2,108 @@
 
 use super::{Error, error, operand};
 use crate::diag::{Diagnostic, tags};
+use crate::source::Span;
 use crate::types::Type;
 
-impl Error {
-    pub(super) fn of_formats(&self) -> Option<Diagnostic> {
-        Some(match self {
-            Error::FormatConstant { action, span } => {
+/// A format that is malformed, or does not fit its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Format {
+    Constant { action: &'static str, span: Span },
+    Empty { action: &'static str, span: Span },
+    Syntax { title: String, span: Span },
+    Missing { letter: char, span: Span, call: Span },
+    Extra { action: &'static str, span: Span, format: Span },
+    Type { letter: char, expected: &'static str, found: Type, span: Span, format: Span },
+    Left { letter: char, expected: &'static str, found: &'static str, span: Span, format: Span },
+    KeyType { letter: char, expected: &'static str, span: Span },
+    CountMissing { what: &'static str, span: Span, call: Span },
+    CountType { what: &'static str, found: Type, span: Span },
+    AggregationConversion { action: &'static str, span: Span },
+    FreopenName { span: Span },
+}
+
+impl From<Format> for Box<Error> {
+    fn from(error: Format) -> Self {
+        Box::new(Error::Format(error))
+    }
+}
+
+impl Format {
+    pub(super) fn diagnostic(&self) -> Diagnostic {
+        match self {
+            Self::Constant { action, span } => {
                 error(tags::PRINTF_ARG_FMT, format!("the format of {action}() must be a string constant"))
                     .at(*span, "not a string constant")
                     .help(format!("print it with `{action}(\"%s\", …)`"))
             }
-            Error::FormatEmpty { action, span } => {
+            Self::Empty { action, span } => {
                 error(tags::PRINTF_FMT_EMPTY, format!("the format of {action}() is empty")).at(*span, "empty")
             }
-            Error::FormatSyntax { title, span } => error(tags::SYNTAX, title.clone())
+            Self::Syntax { title, span } => error(tags::SYNTAX, title.clone())
                 .at(*span, "in this format")
                 .help("a percent sign itself is written `%%`"),
-            Error::FormatMissing { letter, span, call } => {
+            Self::Missing { letter, span, call } => {
                 error(tags::PRINTF_ARG_PROTO, format!("there is no argument for `%{letter}`"))
                     .at(*span, "takes an argument")
                     .and(*call, "too few arguments")
             }
-            Error::FormatExtra { action, span, format } => {
+            Self::Extra { action, span, format } => {
                 error(tags::PRINTF_ARG_EXTRA, format!("{action}() has more arguments than its format takes"))
                     .at(*span, "not printed")
                     .and(*format, "all conversions have their arguments")
             }
-            Error::FormatType { letter, expected, found, span, format } => {
+            Self::Type { letter, expected, found, span, format } => {
                 let title = format!("`%{letter}` prints {expected}, not {found}");
                 let diagnostic = error(tags::PRINTF_ARG_TYPE, title)
                     .at(*span, format!("this is {found}"))
                     .and(*format, format!("takes {expected}"));
                 format_help(diagnostic, *letter, found)
             }
-            Error::FormatLeft { letter, expected, found, span, format } => {
+            Self::Left { letter, expected, found, span, format } => {
                 error(tags::PRINTF_ARG_TYPE, format!("`%{letter}` prints {expected}, not {found}"))
                     .at(*span, format!("this is {found}"))
                     .and(*format, format!("takes {expected}"))
                     .help("`%k` prints stacks, `%a` addresses of the kernel and `%A` those of programs")
             }
-            Error::FormatKeyType { letter, expected, span } => {
+            Self::KeyType { letter, expected, span } => {
                 error(tags::PRINTF_ARG_TYPE, format!("`%{letter}` prints {expected}, not what the key is"))
                     .at(*span, format!("takes {expected}"))
                     .note("the conversions take the elements of the key in order; `%@…` takes the value")
             }
-            Error::CountMissing { what, span, call } => {
+            Self::CountMissing { what, span, call } => {
                 error(tags::PRINTF_DYN_PROTO, format!("there is no argument for the {what} `*`"))
                     .at(*span, format!("the {what} is an argument"))
                     .and(*call, "too few arguments")
             }
-            Error::CountType { what, found, span } => {
+            Self::CountType { what, found, span } => {
                 let title = format!("the {what} `*` must be an integer, not {found}");
                 operand(tags::PRINTF_DYN_TYPE, title, found, *span)
             }
-            Error::AggregationConversion { action, span } => {
+            Self::AggregationConversion { action, span } => {
                 error(tags::PRINTF_AGG_CONV, format!("`%@` is for printa(), not for {action}()"))
                     .at(*span, "the value of an aggregation")
             }
-            Error::FreopenName { span } => error(tags::FREOPEN_INVALID, "freopen() cannot write to `.`")
+            Self::FreopenName { span } => error(tags::FREOPEN_INVALID, "freopen() cannot write to `.`")
                 .at(*span, "a directory")
                 .help("freopen(\"\") gives standard output back"),
-            _ => return None,
-        })
+        }
+    }
+
+    pub(super) fn is_about_void(&self) -> bool {
+        match self {
+            Self::Type { found, .. } => found.is_void(),
+            Self::Constant { .. }
+            | Self::Empty { .. }
+            | Self::Syntax { .. }
+            | Self::Missing { .. }
+            | Self::Extra { .. }
+            | Self::Left { .. }
+            | Self::KeyType { .. }
+            | Self::CountMissing { .. }
+            | Self::CountType { .. }
+            | Self::AggregationConversion { .. }
+            | Self::FreopenName { .. } => false,
+        }
     }
 }
 

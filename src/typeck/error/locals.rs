@@ -2,21 +2,64 @@
 
 use super::{Error, did_you_mean, error};
 use crate::diag::{Diagnostic, tags};
-use crate::typeck::place::fan_out::Unknown;
+use crate::source::Span;
+use crate::types::Type;
 
-/// Places that are told one by one.
+/// The number of places that are listed one by one.
 const SHOWN: usize = 5;
 const ZERO: &str = "probe an instruction where it is live, or take 0 where it is not: -x missinglocals=zero";
 
-impl Error {
-    pub(super) fn of_locals(&self) -> Option<Diagnostic> {
-        Some(match self {
-            Error::LocalsAlone { span } => error(tags::LOCALS, "`locals` is no value by itself")
+/// A use of `locals->`, or of `args[]` at an instruction, that has no value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Local {
+    Alone { span: Span },
+    Outside { what: &'static str, probe: Option<Span>, span: Span },
+    Undefined { unknown: Unknown, span: Span },
+    LargeZero { what: String, place: String, bytes: u64, most: u64, span: Span },
+    Type { what: String, found: Type, span: Span },
+    Absent { absence: Absence, zero: bool },
+    NoScope { what: String, place: String, why: String, probe: Span, span: Span },
+    NoPlace { probe: String, span: Span },
+    Description { diagnostic: Box<Diagnostic>, span: Span },
+}
+
+/// A variable that is not in scope at a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unknown {
+    pub name: String,
+    pub similar: Option<String>,
+    /// The names of the variables in scope there.
+    pub known: Vec<String>,
+    pub place: String,
+    /// Another place of the clause where it is in scope.
+    pub elsewhere: Option<String>,
+}
+
+/// A variable that has no value at some places of a clause; one for each name in the text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Absence {
+    /// `locals->count`, `args[1]`
+    pub what: String,
+    /// Those places, each with the reason.
+    pub places: Vec<(String, String)>,
+    pub span: Span,
+}
+
+impl From<Local> for Box<Error> {
+    fn from(error: Local) -> Self {
+        Box::new(Error::Local(error))
+    }
+}
+
+impl Local {
+    pub(super) fn diagnostic(&self) -> Diagnostic {
+        match self {
+            Self::Alone { span } => error(tags::LOCALS, "`locals` is no value by itself")
                 .at(*span, "a variable must follow")
                 .help(
                     "write `locals->name`, of a variable of the kernel's code that is in scope at the probe",
                 ),
-            Error::LocalsOutside { what, probe, span } => {
+            Self::Outside { what, probe, span } => {
                 let title = format!("`{what}` belongs to the instructions of the kernel's code");
                 let diagnostic = error(tags::LOCALS, title).at(*span, "of which code?");
                 let diagnostic = match probe {
@@ -25,79 +68,82 @@ impl Error {
                 };
                 diagnostic.help("use it at probes of kinst: `kinst::FUNCTION:entry` of an inlined function, or `kinst::FUNCTION:OFFSET`")
             }
-            Error::LocalUndefined { unknown, span } => {
-                let Unknown { name, similar, known, place, elsewhere } = unknown;
-                let title = format!("no variable `{name}` is in scope at {place}");
-                let diagnostic =
-                    error(tags::LOCALS, title).at(*span, "unknown variable of the kernel's code");
-                let similar = similar.as_ref().map(|similar| format!("locals->{similar}"));
-                let diagnostic = did_you_mean(diagnostic, &similar);
-                let diagnostic = match known.is_empty() {
-                    true => diagnostic.note("no variable is in scope there"),
-                    false => diagnostic.note(format!("in scope there: {}", known.join(", "))),
-                };
-                match elsewhere {
-                    Some(place) => diagnostic.note(format!("`{name}` is in scope at {place}")).help(ZERO),
-                    None => diagnostic,
-                }
-            }
-            Error::LargeZero { what, place, bytes, most, span } => error(
+            Self::Undefined { unknown, span } => undefined(unknown, *span),
+            Self::LargeZero { what, place, bytes, most, span } => error(
                 tags::LOCALS,
                 format!("{what} is not available at {place}, and too large to be 0 there"),
             )
             .at(*span, format!("this has {bytes} bytes, and a made-up value {most} at most"))
             .help("probe an instruction where it is live"),
-            Error::LocalType { what, found, span } => {
+            Self::Type { what, found, span } => {
                 error(tags::LOCALS, format!("{what} has no value that D can hold"))
                     .at(*span, format!("this is {found}"))
             }
-            Error::NoScope { what, place, why, probe, span } => {
+            Self::Absent { absence, zero } => absent(absence, *zero),
+            Self::NoScope { what, place, why, probe, span } => {
                 error(tags::LOCALS, format!("{what} is not known at {place}"))
                     .at(*span, "variable of the kernel's code")
                     .and(*probe, "at this probe")
                     .note(why.clone())
                     .help("`regs[R_RDI]` and the other saved registers are there without debug information")
             }
-            Error::LocalAbsent { absence, zero } => {
-                let count = absence.places.len();
-                let what = absence.what.as_str();
-                let title = match (&absence.places[..], zero) {
-                    ([(place, _)], false) => format!("{what} is not available at {place}"),
-                    ([(place, _)], true) => format!("{what} is not available at {place} and is 0 there"),
-                    (_, false) => format!("{what} is not available at {count} places"),
-                    (_, true) => format!("{what} is not available at {count} places and is 0 there"),
-                };
-                let mut diagnostic = match zero {
-                    true => Diagnostic::warning(tags::LOCALS, title),
-                    false => error(tags::LOCALS, title),
-                };
-                diagnostic = diagnostic.at(absence.span, "variable of the kernel's code");
-                match &absence.places[..] {
-                    [(_, why)] => diagnostic = diagnostic.note(why.clone()),
-                    places => {
-                        for (place, why) in places.iter().take(SHOWN) {
-                            diagnostic = diagnostic.note(format!("{place}: {why}"));
-                        }
-                        if count > SHOWN {
-                            diagnostic = diagnostic.note(format!("and {} more places", count - SHOWN));
-                        }
-                    }
-                }
-                match zero {
-                    true => diagnostic,
-                    false => diagnostic.help(ZERO),
-                }
-            }
-            Error::NoPlace { probe, span } => {
+            Self::NoPlace { probe, span } => {
                 error(tags::PDESC_ZERO, format!("probe description {probe} does not match any probes"))
                     .at(*span, "no such probe")
                     .help("-l lists the probes that there are")
             }
-            Error::Description { diagnostic, span } => match diagnostic.labels.is_empty() {
+            Self::Description { diagnostic, span } => match diagnostic.labels.is_empty() {
                 true => diagnostic.as_ref().clone().at(*span, "no such probe"),
                 false => diagnostic.as_ref().clone(),
             },
-            _ => return None,
-        })
+        }
+    }
+}
+
+fn undefined(unknown: &Unknown, span: Span) -> Diagnostic {
+    let Unknown { name, similar, known, place, elsewhere } = unknown;
+    let title = format!("no variable `{name}` is in scope at {place}");
+    let diagnostic = error(tags::LOCALS, title).at(span, "unknown variable of the kernel's code");
+    let similar = similar.as_ref().map(|similar| format!("locals->{similar}"));
+    let diagnostic = did_you_mean(diagnostic, &similar);
+    let diagnostic = match known.is_empty() {
+        true => diagnostic.note("no variable is in scope there"),
+        false => diagnostic.note(format!("in scope there: {}", known.join(", "))),
+    };
+    match elsewhere {
+        Some(place) => diagnostic.note(format!("`{name}` is in scope at {place}")).help(ZERO),
+        None => diagnostic,
+    }
+}
+
+/// A warning if the value is `zero` at those places, an error otherwise.
+fn absent(absence: &Absence, zero: bool) -> Diagnostic {
+    let count = absence.places.len();
+    let what = absence.what.as_str();
+    let title = match (&absence.places[..], zero) {
+        ([(place, _)], false) => format!("{what} is not available at {place}"),
+        ([(place, _)], true) => format!("{what} is not available at {place} and is 0 there"),
+        (_, false) => format!("{what} is not available at {count} places"),
+        (_, true) => format!("{what} is not available at {count} places and is 0 there"),
+    };
+    let mut diagnostic = match zero {
+        true => Diagnostic::warning(tags::LOCALS, title),
+        false => error(tags::LOCALS, title),
+    };
+    diagnostic = diagnostic.at(absence.span, "variable of the kernel's code");
+    match &absence.places[..] {
+        [(_, why)] => diagnostic = diagnostic.note(why.clone()),
+        places => {
+            for (place, why) in places.iter().take(SHOWN) {
+                diagnostic = diagnostic.note(format!("{place}: {why}"));
+            }
+            if count > SHOWN {
+                diagnostic = diagnostic.note(format!("and {} more places", count - SHOWN));
+            }
+        }
+    }
+    match zero {
+        true => diagnostic,
+        false => diagnostic.help(ZERO),
     }
 }

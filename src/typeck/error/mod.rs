@@ -1,323 +1,207 @@
-//! typeck/error/: what can be wrong with a program that parses; one variant, one message.
+//! typeck/error/: what can be wrong with a program that parses; one enum a file, one message a variant.
 
+mod actions;
+mod aggregating;
 mod aggregations;
+mod arguments;
+mod arrays;
+mod assignments;
 mod calls;
 mod declarations;
 mod definitions;
 mod formats;
 mod kernel;
 mod locals;
+mod memory;
+mod misplaced;
 mod names;
 mod operators;
-mod variables;
+mod parameters;
+mod pragmas;
+mod providers;
+mod specs;
+mod traces;
+mod translators;
+mod unavailable;
 
-use super::place::fan_out::{Absence, Unknown};
-use crate::attributes::Attributes;
-use crate::diag::{Diagnostic, Tag, tags};
+use crate::diag::{Diagnostic, Tag};
 use crate::source::Span;
 use crate::types::Type;
+
+pub use actions::Action;
+pub use aggregating::Aggregating;
+pub use aggregations::Aggregation;
+pub use arguments::Args;
+pub use arrays::Array;
+pub use assignments::Assignment;
+pub use calls::Call;
+pub use declarations::Declaration;
+pub use definitions::Definition;
+pub use formats::Format;
+pub use kernel::Kernel;
+pub use locals::{Absence, Local, Unknown};
+pub use memory::Memory;
+pub use misplaced::Misplaced;
+pub use names::Name;
+pub use operators::Operator;
+pub use parameters::Parameter;
+pub use pragmas::Pragma;
+pub use providers::Provider;
+pub use specs::TypeSpec;
+pub use traces::Trace;
+pub use translators::Translator;
+pub use unavailable::Unavailable;
 
 /// Where a variable was declared, and its type there.
 type Declared<T> = Option<(T, Span)>;
 
-/// The tag is part of the variant, or a field where several tags have one message.
+/// An error in a program, by its subject. Each subject is an enum that has a message for each of its variants and
+/// converts into a `Box<Error>`. Errors of actions are subjects of their own (`is_of_action`).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Error {
-    // Names.
-    Undefined { name: String, similar: Option<String>, span: Span },
-    Unassigned { name: String, similar: Option<String>, span: Span },
-    FunctionUndefined { name: String, similar: Option<String>, span: Span },
-    NotFunction { name: String, span: Span },
-    FunctionAsVariable { name: String, span: Span },
-    ArrayAsScalar { name: String, span: Span },
-    BareScope { span: Span },
-    TooManyVariables { span: Span },
-    Unsupported { what: String, span: Span },
-    LibraryVariable { name: &'static str, why: Option<String>, span: Span },
-    Absent { tag: Tag, what: String, reason: &'static str, span: Span },
-    KernelType { name: String, why: Option<String>, span: Span },
-    SymbolUndefined { name: String, span: Span },
-    UserSymbol { name: String, span: Span },
-    SymbolWithoutType { name: String, why: Option<String>, span: Span },
-    Ambiguous { name: String, ty: Type, span: Span },
-    // args[].
-    ArgumentsSubscript { tag: Tag, span: Span },
-    ArgumentsOutside { span: Span },
-    ArgumentsUnstable { span: Span, probe: Span },
-    ArgumentsDiffer { span: Span, probe: Span, notes: Vec<String> },
-    ArgumentIndex { number: u64, count: u64, span: Span },
-    ArgumentWithoutType { function: String, why: Option<String>, span: Span },
-    // locals->, and args[] at an instruction.
-    LocalsAlone { span: Span },
-    LocalsOutside { what: &'static str, probe: Option<Span>, span: Span },
-    LocalUndefined { unknown: Unknown, span: Span },
-    LargeZero { what: String, place: String, bytes: u64, most: u64, span: Span },
-    LocalType { what: String, found: Type, span: Span },
-    LocalAbsent { absence: Absence, zero: bool },
-    NoScope { what: String, place: String, why: String, probe: Span, span: Span },
-    NoPlace { probe: String, span: Span },
-    Description { diagnostic: Box<Diagnostic>, span: Span },
-    // Calls.
-    ArgumentCount { function: String, found: usize, least: usize, most: Option<usize>, span: Span },
-    ArgumentType { function: String, number: usize, expected: String, found: Type, span: Span },
-    ActionInExpression { action: String, span: Span },
-    AggregatingInExpression { function: String, span: Span },
-    // An error about a value that is void because an action stands there.
-    OfAction { error: Box<Error>, action: Box<Error> },
-    ActionOperand { op: &'static str, action: String, span: Span },
-    // Operators.
-    NotInteger { op: &'static str, found: Type, span: Span },
-    NotScalar { op: &'static str, found: Type, span: Span },
-    ConditionNotScalar { found: Type, span: Span },
-    NotArithmetic { op: &'static str, found: Type, span: Span },
-    Incompatible { op: &'static str, left: Type, right: Type, span: Span },
-    DynamicOperand { op: &'static str, span: Span },
-    DivisionByZero { span: Span },
-    NotPointer { found: Type, span: Span },
-    ArrowNotPointer { found: Type, span: Span },
-    DereferenceVoid { span: Span },
-    DereferenceFunction { span: Span },
-    NotRecord { found: Type, span: Span },
-    BitField { what: &'static str, span: Span },
-    NoMember { tag: Tag, member: String, record: Type, similar: Option<String>, span: Span },
-    AddressOfVariable { span: Span },
-    AddressOfValue { span: Span },
-    NoSize { found: Type, span: Span },
-    OffsetofType { found: Type, span: Span },
-    Stringof { found: Type, span: Span },
-    Cast { from: Type, to: Type, span: Span },
-    // Assignments.
-    NotLvalue { span: Span },
-    ReadOnly { name: String, span: Span },
-    ArrayAssign { found: Type, span: Span },
-    AssignType { expected: Type, found: Type, span: Span, declared: Option<(String, Span)> },
-    NoValue { found: Type, to: Type, span: Span },
-    StepVoid { op: &'static str, found: Type, span: Span },
-    PredicateNotScalar { found: Type, span: Span },
-    // Arrays.
-    LocalArray { name: String, span: Span },
-    SeveralIndices { span: Span },
-    OutOfBounds { index: u64, len: u64, span: Span },
-    RegisterIndex { array: &'static str, span: Span },
-    KeyCount { name: String, expected: usize, found: usize, span: Span, declared: Span },
-    KeyType { name: String, number: usize, expected: Type, found: Type, span: Span, declared: Span },
-    KeyKind { name: String, number: usize, span: Span, declared: Span },
-    KeyVoid { found: Type, span: Span },
-    // Aggregations.
-    AggregationInExpression { span: Span },
-    AggregationUpdate { span: Span },
-    BareAggregation { span: Span },
-    AggregationDimensions { span: Span },
-    AggregationRedefined { name: String, function: String, before: &'static str, span: Span, declared: Span },
-    NotAggregating { found: Option<String>, span: Span },
-    AggregatedScalar { function: &'static str, found: Type, span: Span },
-    Quantize { tag: Tag, title: String, span: Span },
-    NotAggregation { tag: Tag, name: &'static str, span: Span },
-    AggregationUndefined { tag: Tag, aggregation: String, similar: Option<String>, span: Span },
-    AggregationArgCount { tag: Tag, action: &'static str, expected: &'static str, found: usize, span: Span },
-    // Actions.
-    Order { tag: Tag, title: &'static str, span: Span, before: Span },
-    TraceAggregation { action: &'static str, span: Span },
-    TraceDynamic { action: &'static str, found: Type, span: Span },
-    TraceVoid { action: &'static str, span: Span },
-    PrintmSize { span: Span },
-    PrintmAddress { found: Type, span: Span },
-    TracememCount { found: usize, span: Span },
-    TracememAddress { found: Type, span: Span },
-    TracememSize { span: Span },
-    TracememLength { found: Type, span: Span },
-    StackCount { user: bool, found: usize, span: Span },
-    StackFrames { user: bool, span: Span },
-    UstackStrsize { span: Span },
-    ActionScalar { tag: Tag, action: &'static str, found: Type, span: Span },
-    PrintaCount { span: Span },
-    PrintaKeys { tag: Tag, title: &'static str, names: (String, String), span: Span, first: Span },
-    // Formats.
-    FormatConstant { action: &'static str, span: Span },
-    FormatEmpty { action: &'static str, span: Span },
-    FormatSyntax { title: String, span: Span },
-    FormatMissing { letter: char, span: Span, call: Span },
-    FormatExtra { action: &'static str, span: Span, format: Span },
-    FormatType { letter: char, expected: &'static str, found: Type, span: Span, format: Span },
-    FormatLeft { letter: char, expected: &'static str, found: &'static str, span: Span, format: Span },
-    FormatKeyType { letter: char, expected: &'static str, span: Span },
-    CountMissing { what: &'static str, span: Span, call: Span },
-    CountType { what: &'static str, found: Type, span: Span },
-    AggregationConversion { action: &'static str, span: Span },
-    FreopenName { span: Span },
-    // Declarations and types.
-    BadStorage { span: Span },
-    UselessDeclaration { span: Span },
-    ScopedDeclaration { span: Span },
-    LocalArrayDeclared { name: String, span: Span },
-    VoidObject { span: Span },
-    EmptyArray { name: String, span: Span },
-    ArrayLength { span: Span },
-    ArrayTooBig { span: Span },
-    ArrayObject { span: Span },
-    Redeclared { name: String, declared: Declared<Type>, span: Span },
-    UnknownType { name: String, similar: Option<String>, span: Span },
-    BadTypeMix { span: Span },
-    CharLength { span: Span },
-    SignedNonInteger { span: Span },
-    VoidModified { span: Span },
-    LongNonArithmetic { span: Span },
-    TagRedefined { name: String, span: Span, declared: Span },
-    MemberTwice { name: String, span: Span },
-    Incomplete { found: Type, span: Span },
-    LargeRecord { name: String, span: Span },
-    BitsConstant { span: Span },
-    BitsType { found: Type, span: Span },
-    BitsSize { bits: u64, most: u64, found: Type, span: Span },
-    EnumeratorConstant { span: Span },
-    EnumeratorRange { span: Span },
-    EnumeratorTwice { name: String, span: Span },
-    IncompleteMember { found: Type, why: Option<String>, span: Span },
-    LargeValue { found: Type, bytes: Option<u64>, span: Span },
-    IncompleteValue { tag: Tag, found: Type, why: Option<String>, span: Span },
-    OffsetofBits { span: Span },
-    ParameterStorage { span: Span },
-    ParameterVoid { kind: &'static str, span: Span },
-    ParameterVoidName { kind: &'static str, span: Span },
-    ParameterType { kind: &'static str, found: Type, span: Span },
-    ParameterName { kind: &'static str, span: Span },
-    ParameterVariadic { kind: &'static str, span: Span },
-    // Pragmas.
-    PragmaWord { what: &'static str, found: String, similar: Option<String>, span: Span },
-    PragmaScope { name: String, span: Span },
-    PragmaUnused { name: String, span: Span },
-    Unstable { what: String, found: Attributes, least: Attributes, span: Span },
-    PragmaDependency { class: String, name: String, span: Span },
-    // Inlines, translators, providers.
-    InlineType { expected: Type, found: Type, span: Span },
-    TooManyExpansions { most: u32, span: Span },
-    TranslatorOutput { found: Type, span: Span },
-    TranslatorRedefined { output: Type, input: Type, span: Span, declared: Span },
-    TranslatorMember { member: String, record: Type, similar: Option<String>, span: Span },
-    TranslatorType { member: String, expected: Type, found: Type, span: Span },
-    NoTranslator { output: Type, input: Type, span: Span },
-    NotTranslated { member: String, record: Type, span: Span, declared: Span },
-    TranslatedValue { found: Type, span: Span },
-    ProviderName { name: String, span: Span },
-    ProbeTwice { name: String, span: Span },
-    ProbeArguments { most: usize, span: Span },
-    TranslatedParameter { name: String, span: Span },
-    ProbeTranslator { input: Type, output: Type, span: Span },
-    ProviderRedefined { name: String, span: Span },
+    Name(Name),
+    Unavailable(Unavailable),
+    Kernel(Kernel),
+    Args(Args),
+    Local(Local),
+    Call(Call),
+    Misplaced(Misplaced),
+    Operator(Operator),
+    Memory(Memory),
+    Assignment(Assignment),
+    Array(Array),
+    Aggregation(Aggregation),
+    Aggregating(Aggregating),
+    Trace(Trace),
+    Action(Action),
+    Format(Format),
+    Declaration(Declaration),
+    TypeSpec(TypeSpec),
+    Definition(Definition),
+    Parameter(Parameter),
+    Pragma(Pragma),
+    Translator(Translator),
+    Provider(Provider),
+    /// An error about a void value, where that value is a misplaced call.
+    OfAction {
+        error: Box<Error>,
+        action: Misplaced,
+    },
 }
 
 impl Error {
-    /// A name that nobody assigned so far.
+    /// Whether a name is used that is not assigned so far.
     pub fn is_undefined(&self) -> bool {
-        matches!(self, Error::Undefined { .. } | Error::Unassigned { .. })
+        matches!(self, Error::Name(Name::Undefined { .. } | Name::Unassigned { .. }))
     }
 
-    /// The descriptions of a clause have different `args[]`: each may have its own.
+    /// Whether the descriptions of a clause have different `args[]`, so that each must be checked alone.
     pub fn is_of_several_probes(&self) -> bool {
-        matches!(self, Error::ArgumentsDiffer { .. })
+        matches!(self, Error::Args(Args::Differ { .. }))
     }
 
     pub fn is_undefined_aggregation(&self) -> bool {
-        matches!(self, Error::Undefined { name, .. } if name.starts_with('@'))
+        matches!(self, Error::Name(Name::Undefined { name, .. }) if name.starts_with('@'))
     }
 
-    /// An action on an aggregation that nothing is assigned to so far.
+    /// Whether an action takes an aggregation that is not assigned so far.
     pub fn is_unassigned_aggregation(&self) -> bool {
-        matches!(self, Error::AggregationUndefined { .. })
+        matches!(self, Error::Action(Action::AggregationUndefined { .. }))
     }
 
-    /// What an action or aggregating function has to say of its arguments. All expressions of the clause are looked
-    /// at before.
+    /// Whether an action or aggregating function rejects its arguments. Such an error is reported only if all
+    /// expressions of the clause are correct.
     pub fn is_of_action(&self) -> bool {
-        if let Error::OfAction { error, .. } = self {
-            return error.is_of_action();
+        match self {
+            Error::OfAction { error, .. } => error.is_of_action(),
+            Error::Misplaced(_)
+            | Error::Aggregating(_)
+            | Error::Trace(_)
+            | Error::Action(_)
+            | Error::Format(_) => true,
+            Error::Name(_)
+            | Error::Unavailable(_)
+            | Error::Kernel(_)
+            | Error::Args(_)
+            | Error::Local(_)
+            | Error::Call(_)
+            | Error::Operator(_)
+            | Error::Memory(_)
+            | Error::Assignment(_)
+            | Error::Array(_)
+            | Error::Aggregation(_)
+            | Error::Declaration(_)
+            | Error::TypeSpec(_)
+            | Error::Definition(_)
+            | Error::Parameter(_)
+            | Error::Pragma(_)
+            | Error::Translator(_)
+            | Error::Provider(_) => false,
         }
-        matches!(
-            self,
-            Error::ActionInExpression { .. }
-                | Error::AggregatingInExpression { .. }
-                | Error::BareAggregation { .. }
-                | Error::AggregatedScalar { .. }
-                | Error::Quantize { .. }
-                | Error::NotAggregation { .. }
-                | Error::AggregationUndefined { .. }
-                | Error::AggregationArgCount { .. }
-                | Error::Order { .. }
-                | Error::TraceAggregation { .. }
-                | Error::TraceDynamic { .. }
-                | Error::TraceVoid { .. }
-                | Error::PrintmSize { .. }
-                | Error::PrintmAddress { .. }
-                | Error::TracememCount { .. }
-                | Error::TracememAddress { .. }
-                | Error::TracememSize { .. }
-                | Error::TracememLength { .. }
-                | Error::StackCount { .. }
-                | Error::StackFrames { .. }
-                | Error::UstackStrsize { .. }
-                | Error::ActionScalar { .. }
-                | Error::PrintaCount { .. }
-                | Error::PrintaKeys { .. }
-                | Error::FormatConstant { .. }
-                | Error::FormatEmpty { .. }
-                | Error::FormatSyntax { .. }
-                | Error::FormatMissing { .. }
-                | Error::FormatExtra { .. }
-                | Error::FormatType { .. }
-                | Error::FormatLeft { .. }
-                | Error::FormatKeyType { .. }
-                | Error::CountMissing { .. }
-                | Error::CountType { .. }
-                | Error::AggregationConversion { .. }
-                | Error::FreopenName { .. }
-        )
     }
 
-    /// It says that something is void where a value is wanted.
+    /// Whether something is void where a value is wanted.
     pub fn is_about_void(&self) -> bool {
         match self {
-            Error::Incompatible { left, right, .. } => left.is_void() || right.is_void(),
-            Error::AssignType { found, .. }
-            | Error::NoValue { found, .. }
-            | Error::NotInteger { found, .. }
-            | Error::NotScalar { found, .. }
-            | Error::ConditionNotScalar { found, .. }
-            | Error::NotArithmetic { found, .. }
-            | Error::NoSize { found, .. }
-            | Error::Stringof { found, .. }
-            | Error::Cast { from: found, .. }
-            | Error::ArgumentType { found, .. }
-            | Error::PredicateNotScalar { found, .. }
-            | Error::KeyVoid { found, .. }
-            | Error::AggregatedScalar { found, .. }
-            | Error::FormatType { found, .. }
-            | Error::InlineType { found, .. }
-            | Error::TranslatorType { found, .. }
-            | Error::ActionScalar { found, .. } => found.is_void(),
-            Error::TraceVoid { .. } => true,
-            _ => false,
+            Error::Call(error) => error.is_about_void(),
+            Error::Operator(error) => error.is_about_void(),
+            Error::Memory(error) => error.is_about_void(),
+            Error::Assignment(error) => error.is_about_void(),
+            Error::Array(error) => error.is_about_void(),
+            Error::Aggregating(error) => error.is_about_void(),
+            Error::Trace(error) => error.is_about_void(),
+            Error::Action(error) => error.is_about_void(),
+            Error::Format(error) => error.is_about_void(),
+            Error::Definition(error) => error.is_about_void(),
+            Error::Translator(error) => error.is_about_void(),
+            Error::Name(_)
+            | Error::Unavailable(_)
+            | Error::Kernel(_)
+            | Error::Args(_)
+            | Error::Local(_)
+            | Error::Misplaced(_)
+            | Error::Aggregation(_)
+            | Error::Declaration(_)
+            | Error::TypeSpec(_)
+            | Error::Parameter(_)
+            | Error::Pragma(_)
+            | Error::Provider(_)
+            | Error::OfAction { .. } => false,
         }
     }
 
     pub fn diagnostic(&self) -> Diagnostic {
-        if let Error::OfAction { error, action } = self {
-            let mut diagnostic = error.diagnostic();
-            diagnostic.help.clear();
-            return action.diagnostic().help.into_iter().fold(diagnostic, Diagnostic::help);
+        match self {
+            Error::Name(error) => error.diagnostic(),
+            Error::Unavailable(error) => error.diagnostic(),
+            Error::Kernel(error) => error.diagnostic(),
+            Error::Args(error) => error.diagnostic(),
+            Error::Local(error) => error.diagnostic(),
+            Error::Call(error) => error.diagnostic(),
+            Error::Misplaced(error) => error.diagnostic(),
+            Error::Operator(error) => error.diagnostic(),
+            Error::Memory(error) => error.diagnostic(),
+            Error::Assignment(error) => error.diagnostic(),
+            Error::Array(error) => error.diagnostic(),
+            Error::Aggregation(error) => error.diagnostic(),
+            Error::Aggregating(error) => error.diagnostic(),
+            Error::Trace(error) => error.diagnostic(),
+            Error::Action(error) => error.diagnostic(),
+            Error::Format(error) => error.diagnostic(),
+            Error::Declaration(error) => error.diagnostic(),
+            Error::TypeSpec(error) => error.diagnostic(),
+            Error::Definition(error) => error.diagnostic(),
+            Error::Parameter(error) => error.diagnostic(),
+            Error::Pragma(error) => error.diagnostic(),
+            Error::Translator(error) => error.diagnostic(),
+            Error::Provider(error) => error.diagnostic(),
+            // The message is about the value, the help about the action.
+            Error::OfAction { error, action } => {
+                let mut diagnostic = error.diagnostic();
+                diagnostic.help.clear();
+                action.diagnostic().help.into_iter().fold(diagnostic, Diagnostic::help)
+            }
         }
-        self.of_names()
-            .or_else(|| self.of_kernel())
-            .or_else(|| self.of_locals())
-            .or_else(|| self.of_calls())
-            .or_else(|| self.of_operators())
-            .or_else(|| self.of_assignments())
-            .or_else(|| self.of_arrays())
-            .or_else(|| self.of_aggregations())
-            .or_else(|| self.of_actions())
-            .or_else(|| self.of_formats())
-            .or_else(|| self.of_declarations())
-            .or_else(|| self.of_definitions())
-            .unwrap_or_else(|| error(tags::UNKNOWN, "the program is not valid"))
     }
 }
 
@@ -332,6 +216,13 @@ fn operand(tag: Tag, title: String, found: &Type, span: Span) -> Diagnostic {
 fn did_you_mean(diagnostic: Diagnostic, similar: &Option<String>) -> Diagnostic {
     match similar {
         Some(similar) => diagnostic.help(format!("did you mean `{similar}`?")),
+        None => diagnostic,
+    }
+}
+
+fn because(diagnostic: Diagnostic, why: &Option<String>) -> Diagnostic {
+    match why {
+        Some(why) => diagnostic.note(why.clone()),
         None => diagnostic,
     }
 }

@@ -9,7 +9,7 @@ use crate::source::Span;
 use crate::typeck::declare::names::Name;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, Place, Scope};
 use crate::typeck::words;
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Error, Result, error};
 use crate::types::Type;
 use crate::vocabulary::builtin::{self, What};
 use crate::vocabulary::constants;
@@ -28,7 +28,7 @@ enum Target<'a> {
     /// Something that cannot be assigned; whether the value would fit its type is checked first.
     Refused {
         ty: Type,
-        error: Box<Error>,
+        error: error::Assignment,
     },
 }
 
@@ -41,7 +41,7 @@ impl Checker<'_> {
         span: Span,
     ) -> Result<Expr> {
         if as_aggregation(left).is_some() {
-            return Err(Box::new(Error::AggregationInExpression { span }));
+            return Err(error::Aggregation::InExpression { span }.into());
         }
         // Variables read on the right must exist before this assignment creates its own.
         match self.check_operand(right) {
@@ -54,7 +54,7 @@ impl Checker<'_> {
         let target = self.check_target(left)?;
         if let ExprKind::Translated { translator, source } = &value.kind {
             if value.ty.is_pointer() {
-                return Err(Box::new(Error::TranslatedValue { found: value.ty, span: right }));
+                return Err(error::Translator::Value { found: value.ty, span: right }.into());
             }
             let (place, ty) = self.require_target(target, &value)?;
             return self.snapshot(place, ty, *translator, source, span);
@@ -64,7 +64,7 @@ impl Checker<'_> {
                 Target::Known { ty, .. } | Target::Refused { ty, .. } => ty,
                 Target::New { .. } => Type::Void,
             };
-            return Err(Box::new(Error::NoValue { found: value.ty, to: left, span: value.span }));
+            return Err(error::Assignment::NoValue { found: value.ty, to: left, span: value.span }.into());
         }
         self.require_sized(&value, tags::OP_INCOMPLETE)?;
         let (place, ty) = self.require_target(target, &value)?;
@@ -88,7 +88,7 @@ impl Checker<'_> {
         if !array && !self.is_compatible(value, &ty) {
             let declared = place.as_ref().ok().and_then(|place| self.declared(place));
             let (found, span) = (value.ty.clone(), value.span);
-            return Err(Box::new(Error::AssignType { expected: ty, found, span, declared }));
+            return Err(error::Assignment::Type { expected: ty, found, span, declared }.into());
         }
         Ok((place?, ty))
     }
@@ -102,7 +102,7 @@ impl Checker<'_> {
         span: Span,
     ) -> Result<Expr> {
         if as_aggregation(left).is_some() {
-            return Err(Box::new(Error::AggregationInExpression { span }));
+            return Err(error::Aggregation::InExpression { span }.into());
         }
         let (place, ty) = self.check_counter(left)?;
         let value = self.check_expr(right)?;
@@ -113,7 +113,7 @@ impl Checker<'_> {
         let additive = matches!(op, ArithOp::Add | ArithOp::Sub);
         if ty.is_string() && additive || pointer {
             let (left, right) = (ty, value.ty);
-            return Err(Box::new(Error::Incompatible { op: op_text, left, right, span }));
+            return Err(error::Operator::Incompatible { op: op_text, left, right, span }.into());
         }
         refuse_array(&ty, left.span)?;
         // The operator decides which operands it accepts; its result has the type of the left side.
@@ -142,24 +142,24 @@ impl Checker<'_> {
         let op = if up { "++" } else { "--" };
         if as_aggregation(operand).is_some() {
             let (found, span) = (Type::Dynamic, operand.span);
-            return Err(Box::new(Error::NotScalar { op, found, span }));
+            return Err(error::Operator::NotScalar { op, found, span }.into());
         }
         let is_new = as_name(operand).is_some_and(|name| self.is_free(&name)) || is_element(operand);
         if !is_new {
             let value = self.check_expr(operand)?;
             if !value.ty.is_scalar() {
-                return Err(Box::new(Error::NotScalar { op, found: value.ty, span: operand.span }));
+                return Err(error::Operator::NotScalar { op, found: value.ty, span: operand.span }.into());
             }
         }
         let (place, ty) = self.check_counter(operand)?;
         if !ty.is_scalar() {
-            return Err(Box::new(Error::NotScalar { op, found: ty, span: operand.span }));
+            return Err(error::Operator::NotScalar { op, found: ty, span: operand.span }.into());
         }
         let size = match ty.referent() {
             None => 1,
             Some(to) => match self.layout.size(to) {
                 Some(size) => size as i64,
-                None => return Err(Box::new(Error::StepVoid { op, found: ty, span: operand.span })),
+                None => return Err(error::Assignment::StepVoid { op, found: ty, span: operand.span }.into()),
             },
         };
         let by = if up { size } else { -size };
@@ -171,7 +171,7 @@ impl Checker<'_> {
     fn check_counter(&mut self, left: &ast::Expr) -> Result<(Result<Place>, Type)> {
         Ok(match self.check_target(left)? {
             Target::Known { place, ty } => (Ok(place), ty),
-            Target::Refused { ty, error } => (Err(error), ty),
+            Target::Refused { ty, error } => (Err(error.into()), ty),
             Target::New { name, keys } => {
                 let ty = words::type_of("int64_t");
                 (Ok(self.create(name, keys, ty.clone())?), ty)
@@ -207,7 +207,7 @@ impl Checker<'_> {
             && (name.scope != Scope::Global || self.is_free(&name))
         {
             if name.scope == Scope::Clause {
-                return Err(Box::new(Error::LocalArray { name: name.full(), span: left.span }));
+                return Err(error::Array::Local { name: name.full(), span: left.span }.into());
             }
             let mut keys = Vec::new();
             for index in indices {
@@ -218,7 +218,7 @@ impl Checker<'_> {
         let value = self.check_expr(left)?;
         let refused = |name: &str| Target::Refused {
             ty: value.ty.clone(),
-            error: Box::new(Error::ReadOnly { name: name.into(), span: left.span }),
+            error: error::Assignment::ReadOnly { name: name.into(), span: left.span },
         };
         Ok(match value.kind {
             ExprKind::Place(Place::Memory(_) | Place::Bits(_)) if !self.is_writable(left) => {
@@ -227,7 +227,7 @@ impl Checker<'_> {
             ExprKind::Place(place) => Target::Known { place, ty: value.ty },
             ExprKind::BuiltinElement { array, .. } => refused(array.name()),
             _ if is_argument(left) => refused("args"),
-            _ => Target::Refused { ty: value.ty, error: Box::new(Error::NotLvalue { span: left.span }) },
+            _ => Target::Refused { ty: value.ty, error: error::Assignment::NotLvalue { span: left.span } },
         })
     }
 
@@ -262,26 +262,26 @@ impl Checker<'_> {
 
     /// Returns the type of a built-in or constant and the error that it cannot be assigned. A name of another
     /// kind is refused at once.
-    fn refuse_known(&mut self, name: &Name<'_>) -> Result<Option<(Type, Box<Error>)>> {
+    fn refuse_known(&mut self, name: &Name<'_>) -> Result<Option<(Type, error::Assignment)>> {
         if name.scope != Scope::Global {
             return Ok(None);
         }
         let builtin = builtin::lookup(name.name);
         let constant = constants::lookup(name.name).is_some() || self.inlines.contains_key(name.name);
         let error = match builtin {
-            Some(_) => Error::ReadOnly { name: name.name.to_string(), span: name.span },
-            None if constant => Error::NotLvalue { span: name.span },
+            Some(_) => error::Assignment::ReadOnly { name: name.name.to_string(), span: name.span },
+            None if constant => error::Assignment::NotLvalue { span: name.span },
             None if name.name.contains('`') => {
-                Error::ReadOnly { name: name.name.to_string(), span: name.span }
+                error::Assignment::ReadOnly { name: name.name.to_string(), span: name.span }
             }
             None => return Ok(None),
         };
         // A library variable has a type only where the kernel provides one.
         if builtin.is_some_and(|entry| matches!(entry.what, What::Library)) && !constant {
-            return Err(Box::new(error));
+            return Err(error.into());
         }
         let ty = self.check_ident(name.name, name.span)?.ty;
-        Ok(Some((ty, Box::new(error))))
+        Ok(Some((ty, error)))
     }
 
     /// Returns the variable of a place and where its type was fixed.
@@ -319,7 +319,9 @@ fn is_element(expr: &ast::Expr) -> bool {
 
 fn refuse_array(ty: &Type, span: Span) -> Result<()> {
     match ty.resolved() {
-        Type::Array { .. } | Type::Function => Err(Box::new(Error::ArrayAssign { found: ty.clone(), span })),
+        Type::Array { .. } | Type::Function => {
+            Err(error::Assignment::Array { found: ty.clone(), span }.into())
+        }
         _ => Ok(()),
     }
 }
@@ -330,11 +332,13 @@ fn in_assignment(left: &ast::Expr, error: Box<Error>) -> Box<Error> {
     let assigned = as_name(left);
     let made_up = assigned.is_some_and(|name| name.name.starts_with("%condition"));
     match *error {
-        Error::Undefined { name, similar, span } if assigned.is_some_and(|left| left.full() == name) => {
-            Box::new(Error::Unassigned { name, similar, span })
+        Error::Name(error::Name::Undefined { name, similar, span })
+            if assigned.is_some_and(|left| left.full() == name) =>
+        {
+            error::Name::Unassigned { name, similar, span }.into()
         }
-        Error::NotScalar { op: "&&", found, span } if made_up => {
-            Box::new(Error::ConditionNotScalar { found, span })
+        Error::Operator(error::Operator::NotScalar { op: "&&", found, span }) if made_up => {
+            error::Operator::ConditionNotScalar { found, span }.into()
         }
         _ => error,
     }

@@ -6,7 +6,7 @@ use crate::source::{Span, Spanned};
 use crate::typeck::declare::names::Name;
 use crate::typeck::typed::{Expr, ExprKind, Scope};
 use crate::typeck::words;
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Result, error};
 use crate::types::Type;
 use crate::vocabulary::builtin::{self, Entry, Prototype, What};
 use crate::vocabulary::callee;
@@ -23,22 +23,22 @@ impl Checker<'_> {
             What::Subroutine(prototype) => self.check_subroutine(entry, prototype, args, span),
             What::Aggregating(_) => {
                 let function = entry.name.to_string();
-                self.check_void(args, Error::AggregatingInExpression { function, span }, span)
+                self.check_void(args, error::Misplaced::Aggregating { function, span }, span)
             }
             What::Action(action) => {
-                let error = Error::ActionInExpression { action: entry.name.to_string(), span };
+                let error = error::Misplaced::Action { action: entry.name.to_string(), span };
                 match action.leaves() {
-                    true => Err(Box::new(error)),
+                    true => Err(error.into()),
                     false => self.check_void(args, error, span),
                 }
             }
-            _ => Err(Box::new(Error::NotFunction { name: entry.name.to_string(), span })),
+            _ => Err(error::Call::NotFunction { name: entry.name.to_string(), span }.into()),
         }
     }
 
     /// Checks a call without a value where a value may be required. If one is, the context reports it; otherwise
     /// the call is still misplaced.
-    fn check_void(&mut self, args: &[ast::Expr], misplaced: Error, span: Span) -> Result<Expr> {
+    fn check_void(&mut self, args: &[ast::Expr], misplaced: error::Misplaced, span: Span) -> Result<Expr> {
         for arg in args {
             if super::assign::as_aggregation(arg).is_none() {
                 self.check_operand(arg)?;
@@ -53,14 +53,15 @@ impl Checker<'_> {
         let (name, span) = (&callee.node, callee.span);
         let Some(entry) = builtin::lookup(name) else {
             let variable = Name { scope: Scope::Global, name, span };
-            return Err(Box::new(match self.names.find(&variable) {
-                Some(_) => Error::NotFunction { name: name.clone(), span },
-                None => Error::FunctionUndefined { name: name.clone(), similar: callee::similar(name), span },
-            }));
+            let error = match self.names.find(&variable) {
+                Some(_) => error::Call::NotFunction { name: name.clone(), span },
+                None => error::Call::Undefined { name: name.clone(), similar: callee::similar(name), span },
+            };
+            return Err(error.into());
         };
         match entry.what {
             What::Variable { .. } | What::Array(_) | What::Library => {
-                Err(Box::new(Error::NotFunction { name: name.clone(), span }))
+                Err(error::Call::NotFunction { name: name.clone(), span }.into())
             }
             _ => {
                 if let Some(reason) = builtin::absent(entry.name) {
@@ -74,11 +75,11 @@ impl Checker<'_> {
     }
 
     pub(in crate::typeck) fn absent(&mut self, tag: Tag, what: String, reason: &'static str, span: Span) {
-        self.unsupported.get_or_insert(Error::Absent { tag, what, reason, span });
+        self.unsupported.get_or_insert(error::Unavailable::Absent { tag, what, reason, span });
     }
 
     pub(in crate::typeck) fn not_yet(&mut self, what: String, span: Span) {
-        self.unsupported.get_or_insert(Error::Unsupported { what, span });
+        self.unsupported.get_or_insert(error::Unavailable::NotYet { what, span });
     }
 
     fn check_subroutine(
@@ -98,13 +99,14 @@ impl Checker<'_> {
         for (number, (value, param)) in values.into_iter().zip(prototype.params).enumerate() {
             let param = words::type_of(param);
             if !self.is_compatible(&value, &param) {
-                return Err(Box::new(Error::ArgumentType {
+                return Err(error::Call::ArgumentType {
                     function: entry.name.to_string(),
                     number: number + 1,
                     expected: param.to_string(),
                     found: value.ty,
                     span: value.span,
-                }));
+                }
+                .into());
             }
             converted.push(self.convert(value, &param));
         }
@@ -124,6 +126,6 @@ impl Checker<'_> {
         if found >= least && most.is_none_or(|most| found <= most) {
             return Ok(());
         }
-        Err(Box::new(Error::ArgumentCount { function: function.to_string(), found, least, most, span }))
+        Err(error::Call::ArgumentCount { function: function.to_string(), found, least, most, span }.into())
     }
 }

@@ -3,7 +3,7 @@
 use super::fold;
 use crate::source::Span;
 use crate::typeck::typed::{Expr, ExprKind};
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Result, error};
 use crate::types::{Type, promote};
 
 impl Checker<'_> {
@@ -93,7 +93,7 @@ impl Checker<'_> {
                 || to.is_string() && textual);
         if !possible {
             let (from, to) = (value.ty, to);
-            return Err(Box::new(Error::Cast { from, to, span }));
+            return Err(error::Operator::Cast { from, to, span }.into());
         }
         // An array or struct is never the target of an actual conversion.
         Ok(self.cast(value, to, Some(span)))

@@ -7,7 +7,7 @@ use crate::parser::ast;
 use crate::source::{Span, Spanned};
 use crate::typeck::declare::names::Name;
 use crate::typeck::typed::{ArithOp, Bits, Expr, ExprKind, Memory, Place};
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Result, error};
 use crate::types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
 use crate::types::{Member, Tagged, Type, TypeSource as _, has_size};
 
@@ -21,7 +21,7 @@ impl Checker<'_> {
     ) -> Result<Expr> {
         if let ast::ExprKind::Scope(scope) = base.kind {
             if !arrow {
-                return Err(Box::new(Error::BareScope { span: base.span }));
+                return Err(error::Name::BareScope { span: base.span }.into());
             }
             let name = Name { scope: scope.into(), name: &member.node, span };
             return match self.names.find(&name) {
@@ -39,16 +39,16 @@ impl Checker<'_> {
         let record = match arrow {
             true => match base.ty.referent() {
                 Some(record) => record.clone(),
-                None => return Err(Box::new(Error::ArrowNotPointer { found: base.ty, span: base.span })),
+                None => return Err(error::Memory::ArrowNotPointer { found: base.ty, span: base.span }.into()),
             },
             false => base.ty.clone(),
         };
         if matches!(base.kind, ExprKind::Builtin(Builtin::Curthread)) && record.is_void() {
             let (name, why) = ("struct task_struct".to_string(), self.env.kernel.without_types());
-            return Err(Box::new(Error::KernelType { name, why, span: base.span }));
+            return Err(error::Kernel::Type { name, why, span: base.span }.into());
         }
         let tagged =
-            self.require_record(&record, base.span, |found, span| Error::NotRecord { found, span })?;
+            self.require_record(&record, base.span, |found, span| error::Memory::NotRecord { found, span })?;
         let found = self.find_member(&tagged, &record, member, tags::TYPE_MEMBER)?;
         let user = in_user_memory(&base);
         self.load_member(base, found, user, span)
@@ -80,7 +80,7 @@ impl Checker<'_> {
         // next. The operands of the address are evaluated twice, so they may have no side effects.
         if bits == 0 || bits > 64 || !is_pure(&base) {
             let what = format!("the bit-field `{}` over two words", member.name);
-            return Err(Box::new(Error::Unsupported { what, span }));
+            return Err(error::Unavailable::NotYet { what, span }.into());
         }
         let (offset, shift) = (member.bit_offset / 64 * 8, (member.bit_offset % 64) as u32);
         let lower = place(base.clone(), offset, ULONG, shift, 64 - shift, ULONG);
@@ -101,10 +101,10 @@ impl Checker<'_> {
     ) -> Result<Expr> {
         let record = self.resolve_type(ty)?;
         let tagged =
-            self.require_record(&record, ty.span, |found, span| Error::OffsetofType { found, span })?;
+            self.require_record(&record, ty.span, |found, span| error::Memory::OffsetofType { found, span })?;
         let found = self.find_member(&tagged, &record, member, tags::UNKNOWN)?;
         if found.bits.is_some() {
-            return Err(Box::new(Error::OffsetofBits { span: member.span }));
+            return Err(error::Memory::OffsetofBits { span: member.span }.into());
         }
         Ok(Expr::new(ExprKind::Int(found.bit_offset / 8), INT, span))
     }
@@ -114,15 +114,15 @@ impl Checker<'_> {
         &self,
         record: &Type,
         span: Span,
-        error: impl Fn(Type, Span) -> Error,
+        error: impl Fn(Type, Span) -> error::Memory,
     ) -> Result<Tagged> {
         let tagged = match record.resolved() {
             Type::Record(tagged) => self.types().complete(tagged),
-            _ => return Err(Box::new(error(record.clone(), span))),
+            _ => return Err(error(record.clone(), span).into()),
         };
         if tagged.bytes.is_none() {
             let why = self.env.kernel.without_types();
-            return Err(Box::new(Error::IncompleteMember { found: record.clone(), why, span }));
+            return Err(error::Kernel::IncompleteMember { found: record.clone(), why, span }.into());
         }
         Ok(tagged)
     }
@@ -133,14 +133,14 @@ impl Checker<'_> {
             let bytes = self.layout.size(&value.ty);
             if bytes.is_none_or(|bytes| u32::try_from(bytes).is_err()) {
                 let (found, span) = (value.ty.clone(), value.span);
-                return Err(Box::new(Error::LargeValue { found, bytes, span }));
+                return Err(error::Kernel::LargeValue { found, bytes, span }.into());
             }
         }
         match value.ty.resolved() {
             Type::Record(tagged) if tagged.bytes.unwrap_or(0) == 0 => {
                 let why = self.env.kernel.without_types().filter(|_| tagged.bytes.is_none());
                 let (found, span) = (value.ty.clone(), value.span);
-                Err(Box::new(Error::IncompleteValue { tag, found, why, span }))
+                Err(error::Kernel::IncompleteValue { tag, found, why, span }.into())
             }
             _ => Ok(()),
         }
@@ -158,7 +158,7 @@ impl Checker<'_> {
         let similar = suggest::nearest(&member.node, names).map(str::to_string);
         members.into_iter().find(|candidate| candidate.name == member.node).ok_or_else(|| {
             let (member, record, span) = (member.node.clone(), record.clone(), member.span);
-            Box::new(Error::NoMember { tag, member, record, similar, span })
+            error::Memory::NoMember { tag, member, record, similar, span }.into()
         })
     }
 }

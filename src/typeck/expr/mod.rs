@@ -10,7 +10,7 @@ pub(super) mod symbols;
 
 use super::declare::names::Name;
 use super::typed::{ArithOp, Expr, ExprKind, Memory, Place, Scope, VariableId};
-use super::{Checker, Error, Result};
+use super::{Checker, Error, Result, error};
 use crate::diag::tags;
 use crate::dif::insn::Builtin;
 use crate::parser::ast;
@@ -27,7 +27,7 @@ impl Checker<'_> {
         let value = self.check_operand(expr)?;
         match value.kind {
             ExprKind::Translated { .. } => {
-                Err(Box::new(Error::TranslatedValue { found: value.ty, span: expr.span }))
+                Err(error::Translator::Value { found: value.ty, span: expr.span }.into())
             }
             _ => Ok(value),
         }
@@ -43,7 +43,7 @@ impl Checker<'_> {
             K::Str { value, .. } => Ok(Expr::new(ExprKind::Str(value.clone()), Type::String, span)),
             K::Ident(name) => self.check_ident(name, span),
             K::Aggregation(name) => self.check_aggregation_operand(name, span),
-            K::Scope(_) => Err(Box::new(Error::BareScope { span })),
+            K::Scope(_) => Err(error::Name::BareScope { span }.into()),
             K::Unary { op, operand } => self.check_unary(*op, operand, span),
             K::Postfix { op, operand } => self.check_step(operand, *op == ast::PostfixOp::Inc, true, span),
             K::Binary { op, left, right } => self.check_binary(*op, left, right, span),
@@ -96,7 +96,7 @@ impl Checker<'_> {
             return self.check_symbol_read(name, span);
         }
         if name == "locals" {
-            return Err(Box::new(Error::LocalsAlone { span }));
+            return Err(error::Local::Alone { span }.into());
         }
         Err(self.undefined(&wanted))
     }
@@ -114,11 +114,11 @@ impl Checker<'_> {
             // Its type comes from the kernel: without it, no use of the variable can be checked.
             What::Library => {
                 let (name, why) = (entry.name, self.env.kernel.without_types());
-                Err(Box::new(Error::LibraryVariable { name, why, span }))
+                Err(error::Unavailable::Library { name, why, span }.into())
             }
-            What::Array(_) => Err(Box::new(Error::ArrayAsScalar { name: entry.name.to_string(), span })),
+            What::Array(_) => Err(error::Name::ArrayAsScalar { name: entry.name.to_string(), span }.into()),
             What::Subroutine(_) | What::Action(_) | What::Aggregating(_) => {
-                Err(Box::new(Error::FunctionAsVariable { name: entry.name.to_string(), span }))
+                Err(error::Name::FunctionAsVariable { name: entry.name.to_string(), span }.into())
             }
         }
     }
@@ -129,7 +129,7 @@ impl Checker<'_> {
             Some(_) => Ok(Expr::new(ExprKind::Int(0), Type::Dynamic, span)),
             None => {
                 let similar = self.names.similar_aggregation(name).map(|name| format!("@{name}"));
-                Err(Box::new(Error::Undefined { name: format!("@{name}"), similar, span }))
+                Err(error::Name::Undefined { name: format!("@{name}"), similar, span }.into())
             }
         }
     }
@@ -137,18 +137,18 @@ impl Checker<'_> {
     pub(super) fn read_scalar(&self, id: VariableId, span: Span) -> Result<Expr> {
         let variable = self.names.variable(id);
         if variable.keys.is_some() {
-            return Err(Box::new(Error::ArrayAsScalar { name: variable.full_name(), span }));
+            return Err(error::Name::ArrayAsScalar { name: variable.full_name(), span }.into());
         }
         Ok(Expr::new(ExprKind::Place(Place::Variable(id)), variable.ty.clone(), span))
     }
 
     /// Returns the error for a variable that is read although nothing has assigned it so far.
     pub(super) fn undefined(&self, name: &Name<'_>) -> Box<Error> {
-        let similar = self.names.similar_variable(name);
-        Box::new(match name.scope {
-            Scope::Global => Error::Undefined { name: name.full(), similar, span: name.span },
-            _ => Error::Unassigned { name: name.full(), similar, span: name.span },
-        })
+        let (similar, span) = (self.names.similar_variable(name), name.span);
+        match name.scope {
+            Scope::Global => error::Name::Undefined { name: name.full(), similar, span }.into(),
+            _ => error::Name::Unassigned { name: name.full(), similar, span }.into(),
+        }
     }
 
     fn check_index(&mut self, base: &ast::Expr, indices: &[ast::Expr], span: Span) -> Result<Expr> {
@@ -174,7 +174,7 @@ impl Checker<'_> {
                 }
             } else if name.scope != Scope::Global {
                 return Err(match name.scope {
-                    Scope::Clause => Box::new(Error::LocalArray { name: name.full(), span }),
+                    Scope::Clause => error::Array::Local { name: name.full(), span }.into(),
                     _ => self.undefined(&name),
                 });
             } else {
@@ -187,14 +187,14 @@ impl Checker<'_> {
                     None if constants::lookup(name.name).is_none() => {
                         let similar = self.names.similar_variable(&name);
                         let name = name.full();
-                        return Err(Box::new(Error::Unassigned { name, similar, span: base.span }));
+                        return Err(error::Name::Unassigned { name, similar, span: base.span }.into());
                     }
                     None => {}
                 }
             }
         }
         let [index] = indices else {
-            return Err(Box::new(Error::SeveralIndices { span }));
+            return Err(error::Array::SeveralIndices { span }.into());
         };
         let base = self.check_expr(base)?;
         let index = self.check_expr(index)?;
@@ -203,7 +203,7 @@ impl Checker<'_> {
             && *len > 1
             && i >= *len
         {
-            return Err(Box::new(Error::OutOfBounds { index: i, len: *len, span: index.span }));
+            return Err(error::Array::OutOfBounds { index: i, len: *len, span: index.span }.into());
         }
         let mut address = self.arith(ArithOp::Add, "[]", base, index, span)?;
         if let (Type::Pointer { to, .. }, true) = (&address.ty, user) {
@@ -223,12 +223,12 @@ impl Checker<'_> {
             return self.check_typed_argument(indices, span);
         }
         let [index] = indices else {
-            return Err(Box::new(Error::RegisterIndex { array: entry.name, span }));
+            return Err(error::Array::RegisterIndex { array: entry.name, span }.into());
         };
         let index = self.check_expr(index)?;
         match index.constant() {
             Some(i) if index.ty.is_integer() && i <= i32::MAX as u64 => {}
-            _ => return Err(Box::new(Error::RegisterIndex { array: entry.name, span: index.span })),
+            _ => return Err(error::Array::RegisterIndex { array: entry.name, span: index.span }.into()),
         }
         let kind = ExprKind::BuiltinElement { array, index: Box::new(index) };
         Ok(Expr::new(kind, words::type_of("uint64_t"), span))
@@ -250,13 +250,15 @@ impl Checker<'_> {
         let (name, declared) = (variable.full_name(), variable.span);
         if types.len() != keys.len() {
             let (expected, found) = (types.len(), keys.len());
-            return Err(Box::new(Error::KeyCount { name, expected, found, span, declared }));
+            return Err(error::Array::KeyCount { name, expected, found, span, declared }.into());
         }
         let mut converted = Vec::new();
         for (number, (key, ty)) in keys.into_iter().zip(types).enumerate() {
             if !self.is_compatible(&key, &ty) {
                 let (number, found, span) = (number + 1, key.ty, key.span);
-                return Err(Box::new(Error::KeyType { name, number, expected: ty, found, span, declared }));
+                return Err(
+                    error::Array::KeyType { name, number, expected: ty, found, span, declared }.into()
+                );
             }
             converted.push(self.convert(key, &ty));
         }
@@ -267,7 +269,7 @@ impl Checker<'_> {
     pub(super) fn check_key(&mut self, index: &ast::Expr) -> Result<Expr> {
         let key = self.check_operand(index)?;
         if key.ty.is_void() || key.is_dynamic() {
-            return Err(Box::new(Error::KeyVoid { found: key.ty, span: index.span }));
+            return Err(error::Array::KeyVoid { found: key.ty, span: index.span }.into());
         }
         self.require_sized(&key, tags::OP_INCOMPLETE)?;
         Ok(key)
@@ -279,12 +281,14 @@ impl Checker<'_> {
             Type::String => crate::types::intrinsic::CHAR,
             ty => match ty.referent() {
                 Some(to) => to.clone(),
-                None => return Err(Box::new(Error::NotPointer { found: address.ty, span: address.span })),
+                None => {
+                    return Err(error::Memory::NotPointer { found: address.ty, span: address.span }.into());
+                }
             },
         };
         match to.resolved() {
-            Type::Void => return Err(Box::new(Error::DereferenceVoid { span })),
-            Type::Function => return Err(Box::new(Error::DereferenceFunction { span })),
+            Type::Void => return Err(error::Memory::DereferenceVoid { span }.into()),
+            Type::Function => return Err(error::Memory::DereferenceFunction { span }.into()),
             _ => {}
         }
         let user = address.ty.is_user();
@@ -295,7 +299,7 @@ impl Checker<'_> {
     pub(super) fn sizeof(&self, ty: &Type, span: Span) -> Result<Expr> {
         match self.layout.size(&self.complete(ty.clone())) {
             Some(size) if size > 0 => Ok(Expr::new(ExprKind::Int(size), words::type_of("size_t"), span)),
-            _ => Err(Box::new(Error::NoSize { found: ty.clone(), span })),
+            _ => Err(error::Memory::NoSize { found: ty.clone(), span }.into()),
         }
     }
 }

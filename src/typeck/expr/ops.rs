@@ -5,7 +5,7 @@ use crate::parser::ast::{self, BinaryOp, UnaryOp};
 use crate::source::Span;
 use crate::typeck::typed::{ArithOp, CompareClass, CompareOp, Expr, ExprKind, LogicOp, Memory, Place};
 use crate::typeck::words;
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Result, error};
 use crate::types::intrinsic::{CHAR, INT};
 use crate::types::{Type, promote};
 use crate::vocabulary::builtin;
@@ -40,13 +40,13 @@ impl Checker<'_> {
                 return Ok(Expr::new(value.kind, self.complete(to.clone()), span));
             }
             _ if translated => {
-                return Err(Box::new(Error::TranslatedValue { found: value.ty, span: operand.span }));
+                return Err(error::Translator::Value { found: value.ty, span: operand.span }.into());
             }
             _ => {}
         }
         match op {
             UnaryOp::Plus | UnaryOp::Neg => {
-                require(value.ty.is_integer(), &value, |found, span| Error::NotArithmetic {
+                require(value.ty.is_integer(), &value, |found, span| error::Operator::NotArithmetic {
                     op: if op == UnaryOp::Neg { "-" } else { "+" },
                     found,
                     span,
@@ -57,7 +57,7 @@ impl Checker<'_> {
                 })
             }
             UnaryOp::BitNot => {
-                require(value.ty.is_integer(), &value, |found, span| Error::NotInteger {
+                require(value.ty.is_integer(), &value, |found, span| error::Operator::NotInteger {
                     op: "~",
                     found,
                     span,
@@ -65,7 +65,7 @@ impl Checker<'_> {
                 Ok(unary(value, |v| !v, ExprKind::Complement, span))
             }
             UnaryOp::Not => {
-                require(value.ty.is_scalar(), &value, |found, span| Error::NotScalar {
+                require(value.ty.is_scalar(), &value, |found, span| error::Operator::NotScalar {
                     op: "!",
                     found,
                     span,
@@ -73,12 +73,12 @@ impl Checker<'_> {
                 let not = unary(value, |v| u64::from(v == 0), ExprKind::Not, span);
                 Ok(Expr { ty: INT, ..not })
             }
-            UnaryOp::AddrOf if is_argument(operand) => Err(Box::new(Error::AddressOfVariable { span })),
+            UnaryOp::AddrOf if is_argument(operand) => Err(error::Memory::AddressOfVariable { span }.into()),
             UnaryOp::AddrOf if Self::is_function_address(&value) => Ok(value),
             UnaryOp::AddrOf => check_address_of(value, span),
             UnaryOp::Sizeof => match &value.kind {
                 ExprKind::Place(Place::Bits(_)) => {
-                    Err(Box::new(Error::BitField { what: "sizeof", span: value.span }))
+                    Err(error::Memory::BitField { what: "sizeof", span: value.span }.into())
                 }
                 ExprKind::Str(text) => {
                     let size = ExprKind::Int(text.len() as u64 + 1);
@@ -89,7 +89,7 @@ impl Checker<'_> {
             UnaryOp::Stringof => {
                 let ty = &value.ty;
                 if !ty.is_scalar() && !ty.is_pointer() && !ty.is_string_compatible() {
-                    return Err(Box::new(Error::Stringof { found: value.ty, span: value.span }));
+                    return Err(error::Operator::Stringof { found: value.ty, span: value.span }.into());
                 }
                 Ok(self.cast(value, Type::String, Some(span)))
             }
@@ -138,12 +138,12 @@ impl Checker<'_> {
             }
             ArithOp::Add | ArithOp::Sub => {}
             ArithOp::Mul | ArithOp::Div => {
-                let error = |found, span| Error::NotArithmetic { op: op_text, found, span };
+                let error = |found, span| error::Operator::NotArithmetic { op: op_text, found, span };
                 require(left.ty.is_integer(), &left, error)?;
                 require(right.ty.is_integer(), &right, error)?;
             }
             _ => {
-                let error = |found, span| Error::NotInteger { op: op_text, found, span };
+                let error = |found, span| error::Operator::NotInteger { op: op_text, found, span };
                 require(left.ty.is_integer(), &left, error)?;
                 require(right.ty.is_integer(), &right, error)?;
             }
@@ -153,7 +153,7 @@ impl Checker<'_> {
             _ => promote(&left.ty, &right.ty),
         };
         if matches!(op, ArithOp::Div | ArithOp::Rem) && right.constant() == Some(0) {
-            return Err(Box::new(Error::DivisionByZero { span: right.span }));
+            return Err(error::Operator::DivisionByZero { span: right.span }.into());
         }
         if let (Some(l), Some(r)) = (left.constant(), right.constant())
             && let Some(value) = fold::arith(op, ty.is_signed(), l, r)
@@ -175,7 +175,7 @@ impl Checker<'_> {
     ) -> Result<Expr> {
         let incompatible = |left: &Expr, right: &Expr| {
             let (left, right) = (left.ty.clone(), right.ty.clone());
-            Box::new(Error::Incompatible { op: op_text, left, right, span })
+            error::Operator::Incompatible { op: op_text, left, right, span }.into()
         };
         let element = |value: &Expr| match value.ty.resolved() {
             Type::String => Some(CHAR),
@@ -206,7 +206,7 @@ impl Checker<'_> {
         span: Span,
     ) -> Result<Expr> {
         let condition = self.check_expr(condition)?;
-        require(condition.ty.is_scalar(), &condition, |found, span| Error::NotScalar {
+        require(condition.ty.is_scalar(), &condition, |found, span| error::Operator::NotScalar {
             op: "?:",
             found,
             span,
@@ -217,12 +217,12 @@ impl Checker<'_> {
         let otherwise = self.check_operand(otherwise)?;
         for branch in [&then, &otherwise] {
             if branch.is_dynamic() {
-                return Err(Box::new(Error::DynamicOperand { op: "?:", span: branch.span }));
+                return Err(error::Operator::DynamicOperand { op: "?:", span: branch.span }.into());
             }
         }
         let Some(ty) = self.unify(&then, &otherwise) else {
             let (left, right) = (then.ty, otherwise.ty);
-            return Err(Box::new(Error::Incompatible { op: "?:", left, right, span }));
+            return Err(error::Operator::Incompatible { op: "?:", left, right, span }.into());
         };
         if let Some(value) = condition.constant() {
             let chosen = if value != 0 { &then } else { &otherwise };
@@ -246,7 +246,7 @@ impl Checker<'_> {
         let right = self.check_operand(right)?;
         for operand in [&left, &right] {
             if operand.is_dynamic() {
-                return Err(Box::new(Error::DynamicOperand { op: ",", span: operand.span }));
+                return Err(error::Operator::DynamicOperand { op: ",", span: operand.span }.into());
             }
         }
         let ty = right.ty.clone();
@@ -260,14 +260,14 @@ impl Checker<'_> {
             && matches!(entry.what, builtin::What::Action(_))
         {
             let (action, span) = (entry.name.to_string(), operand.span);
-            return Err(Box::new(Error::ActionOperand { op, action, span }));
+            return Err(error::Operator::ActionOperand { op, action, span }.into());
         }
         Ok(())
     }
 }
 
-fn require(ok: bool, value: &Expr, error: impl Fn(Type, Span) -> Error) -> Result<()> {
-    if ok { Ok(()) } else { Err(Box::new(error(value.ty.clone(), value.span))) }
+fn require(ok: bool, value: &Expr, error: impl Fn(Type, Span) -> error::Operator) -> Result<()> {
+    if ok { Ok(()) } else { Err(error(value.ty.clone(), value.span).into()) }
 }
 
 fn unary(value: Expr, fold: impl Fn(u64) -> u64, kind: impl Fn(Box<Expr>) -> ExprKind, span: Span) -> Expr {
@@ -286,12 +286,14 @@ fn check_address_of(value: Expr, span: Span) -> Result<Expr> {
             let to = Type::Pointer { to: Box::new(value.ty), user };
             Ok(Expr::new(ExprKind::Convert(address), to, span))
         }
-        ExprKind::Place(Place::Bits(_)) => Err(Box::new(Error::BitField { what: "&", span: value.span })),
-        ExprKind::Place(_) | ExprKind::Builtin(_) | ExprKind::BuiltinElement { .. } => {
-            Err(Box::new(Error::AddressOfVariable { span }))
+        ExprKind::Place(Place::Bits(_)) => {
+            Err(error::Memory::BitField { what: "&", span: value.span }.into())
         }
-        _ if value.ty == Type::Dynamic => Err(Box::new(Error::AddressOfVariable { span })),
-        _ => Err(Box::new(Error::AddressOfValue { span })),
+        ExprKind::Place(_) | ExprKind::Builtin(_) | ExprKind::BuiltinElement { .. } => {
+            Err(error::Memory::AddressOfVariable { span }.into())
+        }
+        _ if value.ty == Type::Dynamic => Err(error::Memory::AddressOfVariable { span }.into()),
+        _ => Err(error::Memory::AddressOfValue { span }.into()),
     }
 }
 
@@ -341,7 +343,11 @@ fn check_logic(op: LogicOp, left: Expr, right: Expr, span: Span) -> Result<Expr>
         LogicOp::And => "&&",
     };
     for operand in [&left, &right] {
-        require(operand.ty.is_scalar(), operand, |found, span| Error::NotScalar { op: text, found, span })?;
+        require(operand.ty.is_scalar(), operand, |found, span| error::Operator::NotScalar {
+            op: text,
+            found,
+            span,
+        })?;
     }
     let kind = match (left.constant(), right.constant()) {
         (Some(l), Some(r)) => ExprKind::Int(u64::from(match op {
@@ -365,7 +371,7 @@ fn check_compare(op: CompareOp, text: &'static str, left: Expr, right: Expr, spa
         CompareClass::Unsigned
     } else {
         let (left, right) = (left.ty, right.ty);
-        return Err(Box::new(Error::Incompatible { op: text, left, right, span }));
+        return Err(error::Operator::Incompatible { op: text, left, right, span }.into());
     };
     let kind = match (left.constant(), right.constant()) {
         (Some(l), Some(r)) => ExprKind::Int(u64::from(fold::compare(op, class, l, r))),

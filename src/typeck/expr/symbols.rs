@@ -5,7 +5,7 @@ use crate::parser::ast::{self, TagKind};
 use crate::source::Span;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind};
 use crate::typeck::words;
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Result, error};
 use crate::types::intrinsic::{INT, ULONG};
 use crate::types::{Symbol, Type, TypeSource as _};
 use crate::vocabulary::{builtin, constants};
@@ -15,13 +15,13 @@ impl Checker<'_> {
     pub(in crate::typeck) fn check_symbol_read(&self, name: &str, span: Span) -> Result<Expr> {
         let Some(symbol) = self.env.kernel.symbol(name) else {
             if name.contains("``") && self.env.kernel.symbol(&name.replace("``", "`")).is_some() {
-                return Err(Box::new(Error::UserSymbol { name: name.to_string(), span }));
+                return Err(error::Kernel::UserSymbol { name: name.to_string(), span }.into());
             }
-            return Err(Box::new(Error::SymbolUndefined { name: name.to_string(), span }));
+            return Err(error::Kernel::SymbolUndefined { name: name.to_string(), span }.into());
         };
         let Some(ty) = symbol.ty.clone() else {
             let why = self.env.kernel.without_types();
-            return Err(Box::new(Error::SymbolWithoutType { name: name.to_string(), why, span }));
+            return Err(error::Kernel::SymbolWithoutType { name: name.to_string(), why, span }.into());
         };
         let function = ty == Type::Function;
         let pointer = Type::pointer_to(ty);
@@ -41,7 +41,7 @@ impl Checker<'_> {
     pub(in crate::typeck) fn own_place(&self, address: u64, name: &str, span: Span) -> Result<Expr> {
         let Some(offsets) = self.env.kernel.symbol("vmlinux`__per_cpu_offset") else {
             let (name, why) = (name.to_string(), "where each processor has its own is not known".to_string());
-            return Err(Box::new(Error::SymbolWithoutType { name, why: Some(why), span }));
+            return Err(error::Kernel::SymbolWithoutType { name, why: Some(why), span }.into());
         };
         let value = |kind| Expr::new(kind, ULONG, span);
         let arith =
@@ -88,7 +88,7 @@ impl Checker<'_> {
             || constants::lookup(name).is_some();
         if taken {
             let (name, ty, span) = (name.clone(), left.clone(), right.span);
-            return Err(Box::new(Error::Ambiguous { name, ty, span }));
+            return Err(error::Kernel::Ambiguous { name, ty, span }.into());
         }
         Ok(Some(Expr::new(ExprKind::Int(value as u64), left.clone(), right.span)))
     }

@@ -10,7 +10,7 @@ use crate::sugar::plain::ProbeDesc;
 use crate::typeck::declare::provider::Argument;
 use crate::typeck::typed::{Expr, ExprKind};
 use crate::typeck::words;
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Error, Result, error};
 use crate::types::intrinsic::{INT, LONG, ULONG};
 use crate::types::{Prototype, Type};
 use crate::vocabulary::syscalls;
@@ -45,14 +45,14 @@ impl Checker<'_> {
         span: Span,
     ) -> Result<Expr> {
         let [index] = indices else {
-            return Err(Box::new(Error::ArgumentsSubscript { tag: tags::PROTO_LEN, span }));
+            return Err(error::Args::Subscript { tag: tags::PROTO_LEN, span }.into());
         };
         let index = self.check_expr(index)?;
         let Some(number) = index.constant().filter(|_| index.ty.is_integer()) else {
-            return Err(Box::new(Error::ArgumentsSubscript { tag: tags::PROTO_ARG, span: index.span }));
+            return Err(error::Args::Subscript { tag: tags::PROTO_ARG, span: index.span }.into());
         };
         let Some(probes) = self.probes.clone() else {
-            return Err(Box::new(Error::ArgumentsOutside { span }));
+            return Err(error::Args::Outside { span }.into());
         };
         if let Some(argument) = self.check_site_argument(number, index.span, span) {
             return argument;
@@ -64,18 +64,18 @@ impl Checker<'_> {
             match &argument {
                 Some(first) if !same(first, &found) => {
                     let notes = Vec::new();
-                    return Err(Box::new(Error::ArgumentsDiffer { span, probe: probe.span, notes }));
+                    return Err(error::Args::Differ { span, probe: probe.span, notes }.into());
                 }
                 Some(_) => {}
                 None => argument = Some(found),
             }
         }
         let Some((raw, native, ty)) = argument else {
-            return Err(Box::new(Error::ArgumentsOutside { span }));
+            return Err(error::Args::Outside { span }.into());
         };
         let Some(raw) = ARGUMENTS.get(raw) else {
             let count = ARGUMENTS.len() as u64;
-            return Err(Box::new(Error::ArgumentIndex { number, count, span: index.span }));
+            return Err(error::Args::Index { number, count, span: index.span }.into());
         };
         let raw = Expr::new(ExprKind::Builtin(*raw), words::type_of("int64_t"), span);
         let value = Expr::new(ExprKind::Convert(Box::new(raw)), native, span);
@@ -94,7 +94,7 @@ impl Checker<'_> {
         let Some((first, argument)) = typed.next() else {
             return match probes.first() {
                 Some(first) => self.argument_of(first, wanted),
-                None => Err(Box::new(Error::ArgumentsUnstable { span: wanted.span, probe: probe.span })),
+                None => Err(error::Args::Unstable { span: wanted.span, probe: probe.span }.into()),
             };
         };
         for (other, found) in typed {
@@ -109,7 +109,7 @@ impl Checker<'_> {
                 };
                 let notes = vec![shown(first, &argument), shown(other, &found)];
                 let (span, probe) = (wanted.span, probe.span);
-                return Err(Box::new(Error::ArgumentsDiffer { span, probe, notes }));
+                return Err(error::Args::Differ { span, probe, notes }.into());
             }
         }
         argument
@@ -147,7 +147,7 @@ impl Checker<'_> {
     /// Returns the argument of one probe.
     fn argument_of(&self, fields: &Fields, wanted: Wanted) -> Result<Argument> {
         let Wanted { number, index, span } = wanted;
-        let outside = |count: u64| Box::new(Error::ArgumentIndex { number, count, span: index });
+        let outside = |count: u64| error::Args::Index { number, count, span: index }.into();
         let number = usize::try_from(number).unwrap_or(usize::MAX);
         if let Some(arguments) = self.declared_arguments(fields) {
             let count = arguments.len() as u64;
@@ -156,8 +156,7 @@ impl Checker<'_> {
         if !has_prototypes(fields) {
             return Err(outside(0));
         }
-        let untyped =
-            |why| Box::new(Error::ArgumentWithoutType { function: fields.function.clone(), why, span });
+        let untyped = |why| error::Args::WithoutType { function: fields.function.clone(), why, span }.into();
         let Some(prototype) = self.prototype_of(fields) else {
             return Err(untyped(self.env.kernel.without_types()));
         };
@@ -275,5 +274,5 @@ fn first_of_return(fields: &Fields) -> Type {
 }
 
 fn is_untyped(found: &Result<Argument>) -> bool {
-    matches!(found, Err(error) if matches!(**error, Error::ArgumentWithoutType { .. }))
+    matches!(found, Err(error) if matches!(**error, Error::Args(error::Args::WithoutType { .. })))
 }

@@ -10,35 +10,13 @@ use crate::probe::{Description, Fields, Site};
 use crate::sites::InScope;
 use crate::source::Span;
 use crate::sugar::plain::{self, ProbeDesc};
-use crate::typeck::{Checker, Error, Result, typed};
+use crate::typeck::{Checker, Error, Result, error, typed};
 
 /// A place whose variables a clause names.
 #[derive(Clone, Debug)]
 pub(in crate::typeck) struct Place {
     pub probe: ProbeDesc,
     pub in_scope: InScope,
-}
-
-/// A variable that a clause names and that is missing at some places: one for each name in the text.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Absence {
-    /// `locals->count`, `args[1]`
-    pub what: String,
-    /// Each place with the reason.
-    pub places: Vec<(String, String)>,
-    pub span: Span,
-}
-
-/// A variable that is not in scope at a place.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Unknown {
-    pub name: String,
-    pub similar: Option<String>,
-    /// The names that are in scope there.
-    pub known: Vec<String>,
-    pub place: String,
-    /// Another place of the clause where the variable is in scope.
-    pub elsewhere: Option<String>,
 }
 
 impl Checker<'_> {
@@ -121,7 +99,7 @@ impl Checker<'_> {
 
     /// Returns the places that a description names, each with a description of its own and its instruction.
     fn places_of(&self, probe: &ProbeDesc) -> Result<Vec<(ProbeDesc, Site)>> {
-        let nothing = || Box::new(Error::NoPlace { probe: probe.kind.to_string(), span: probe.span });
+        let nothing = || error::Local::NoPlace { probe: probe.kind.to_string(), span: probe.span }.into();
         let fields = match &probe.kind {
             Description::Site(site) => return Ok(vec![(probe.clone(), Site::clone(site))]),
             Description::Fields(fields) => fields,
@@ -131,7 +109,7 @@ impl Checker<'_> {
         let places: Vec<(ProbeDesc, Site)> = match is_of_kinst(&probe.kind) {
             true => {
                 let sites = self.env.places.instructions(fields);
-                let error = |diagnostic| Box::new(Error::Description { diagnostic, span: probe.span });
+                let error = |diagnostic| error::Local::Description { diagnostic, span: probe.span };
                 let place = |site: Site| (described(Description::Site(Box::new(site.clone()))), site);
                 sites.map_err(error)?.into_iter().map(place).collect()
             }
@@ -165,9 +143,10 @@ impl Checker<'_> {
     /// Reports missing variables as an error, or as warnings if option missinglocals says so.
     fn judge_absences(&mut self) -> Result<()> {
         for absence in std::mem::take(&mut self.absences) {
-            let error = Error::LocalAbsent { absence, zero: self.env.missing_locals_are_zero };
-            if !self.env.missing_locals_are_zero {
-                return Err(Box::new(error));
+            let zero = self.env.missing_locals_are_zero;
+            let error: Box<Error> = error::Local::Absent { absence, zero }.into();
+            if !zero {
+                return Err(error);
             }
             self.warnings.push(error.diagnostic());
         }

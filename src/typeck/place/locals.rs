@@ -1,6 +1,6 @@
 //! typeck/place/locals.rs: `locals->name` and `args[i]` at an instruction: the variables of the kernel's code.
 
-use super::fan_out::{Absence, Place, Unknown, is_of_kinst};
+use super::fan_out::{Place, is_of_kinst};
 use crate::diag::suggest;
 use crate::dif::insn::{Builtin, Subr};
 use crate::dif::verify::MAX_VALUE;
@@ -12,7 +12,7 @@ use crate::sites::InScope;
 use crate::source::{Span, Spanned};
 use crate::typeck::declare::names::Name;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, Memory, Place as Lvalue, Scope};
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Result, error};
 use crate::types::Type;
 use crate::types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
 use crate::vocabulary::constants;
@@ -40,7 +40,7 @@ impl Checker<'_> {
         span: Span,
     ) -> Result<Expr> {
         if !arrow {
-            return Err(Box::new(Error::LocalsAlone { span: base }));
+            return Err(error::Local::Alone { span: base }.into());
         }
         let place = self.require_place("locals", span)?;
         let name = member.node.as_str();
@@ -58,14 +58,14 @@ impl Checker<'_> {
             return self.absent_at(&what, why, ty.clone(), &place, span);
         }
         let scope = self.require_scope(&place, &format!("`{what}`"), span)?;
-        let unknown = Unknown {
+        let unknown = error::Unknown {
             name: name.to_owned(),
             similar: suggest::nearest(name, scope.names()).map(str::to_owned),
             known: known(scope),
             place: place.probe.kind.to_string(),
             elsewhere: elsewhere.map(|(place, _)| place),
         };
-        Err(Box::new(Error::LocalUndefined { unknown, span: member.span }))
+        Err(error::Local::Undefined { unknown, span: member.span }.into())
     }
 
     /// Returns the first of the clause's places where the variable is in scope, and its type there.
@@ -99,7 +99,7 @@ impl Checker<'_> {
         let found = usize::try_from(number).ok().and_then(|number| parameters.get(number));
         let Some(parameter) = found else {
             let count = parameters.len() as u64;
-            return Err(Box::new(Error::ArgumentIndex { number, count, span: index }));
+            return Err(error::Args::Index { number, count, span: index }.into());
         };
         let what = match parameter.name.as_str() {
             "" => format!("args[{number}]"),
@@ -125,14 +125,15 @@ impl Checker<'_> {
     fn require_place(&self, what: &'static str, span: Span) -> Result<Place> {
         self.place.clone().ok_or_else(|| {
             let probe = self.probes.iter().flatten().next().map(|probe| probe.span);
-            Box::new(Error::LocalsOutside { what, probe, span })
+            error::Local::Outside { what, probe, span }.into()
         })
     }
 
     fn require_scope<'p>(&self, place: &'p Place, what: &str, span: Span) -> Result<&'p scope::Scope> {
         place.in_scope.as_ref().as_ref().map_err(|why| {
             let (what, at) = (what.to_owned(), place.probe.kind.to_string());
-            Box::new(Error::NoScope { what, place: at, why: why.to_string(), probe: place.probe.span, span })
+            error::Local::NoScope { what, place: at, why: why.to_string(), probe: place.probe.span, span }
+                .into()
         })
     }
 
@@ -152,7 +153,7 @@ impl Checker<'_> {
         let ty = self.type_of_variable(variable, scope);
         let bytes = self.layout.size(&ty);
         if !self.is_readable(&ty) {
-            return Err(Box::new(Error::LocalType { what: what.to_owned(), found: ty, span }));
+            return Err(error::Local::Type { what: what.to_owned(), found: ty, span }.into());
         }
         match &variable.location {
             Ok(Location::Memory(address)) => {
@@ -193,7 +194,7 @@ impl Checker<'_> {
         match self.absences.iter_mut().find(|absence| absence.what == what) {
             Some(known) if known.places.contains(&entry) => {}
             Some(known) => known.places.push(entry),
-            None => self.absences.push(Absence { what: what.to_owned(), places: vec![entry], span }),
+            None => self.absences.push(error::Absence { what: what.to_owned(), places: vec![entry], span }),
         }
         let expr = |kind, ty: Type| Expr::new(kind, ty, span);
         if !ty.is_by_ref() {
@@ -203,13 +204,14 @@ impl Checker<'_> {
         let most = u64::from(MAX_VALUE);
         if bytes > most && self.env.missing_locals_are_zero {
             let what = what.to_owned();
-            return Err(Box::new(Error::LargeZero {
+            return Err(error::Local::LargeZero {
                 what,
                 place: place.probe.kind.to_string(),
                 bytes,
                 most,
                 span,
-            }));
+            }
+            .into());
         }
         // Newly allocated memory of the probe is zeroed.
         let size = expr(ExprKind::Int(bytes), ULONG);

@@ -7,7 +7,7 @@ use crate::parser::visit;
 use crate::probe::{Description, Fields};
 use crate::sugar::plain;
 use crate::typeck::typed::{ProbeStability, Stability};
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Result, error};
 use crate::types::TypeSource as _;
 use crate::vocabulary::builtin::{self, What};
 
@@ -72,7 +72,7 @@ impl Checker<'_> {
             let found = self.attributes_of_description(&fields);
             if !found.reaches(least) {
                 let what = format!("the probe description {}", probe.kind);
-                return Err(Box::new(Error::Unstable { what, found, least, span: probe.span }));
+                return Err(error::Unavailable::Unstable { what, found, least, span: probe.span }.into());
             }
         }
         let mut open: Vec<&Expr> = clause.predicate.iter().chain(clause.body.iter().flatten()).collect();
@@ -81,7 +81,7 @@ impl Checker<'_> {
             let found = self.attributes_of(expr, arguments);
             if !found.reaches(least) {
                 let (what, span) = (format!("`{expr}`"), expr.span);
-                return Err(Box::new(Error::Unstable { what, found, least, span }));
+                return Err(error::Unavailable::Unstable { what, found, least, span }.into());
             }
             visit::each_operand(expr, &mut |operand| open.push(operand));
         }

@@ -11,7 +11,7 @@ use crate::typeck::typed::{
     AggregationId, Control, Expr, FormatAction, StackAction, Stmt, StmtKind, SymbolAction,
 };
 use crate::typeck::words;
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Error, Result, error};
 use crate::types::Type;
 use crate::types::intrinsic::INT;
 use crate::vocabulary::builtin::{Action, Entry, What};
@@ -26,9 +26,9 @@ impl Checker<'_> {
     pub(in crate::typeck) fn reject_misplaced_action<T>(&mut self, result: Result<T>) -> Result<T> {
         let Some(misplaced) = self.misplaced.take() else { return result };
         match result {
-            Ok(_) => Err(Box::new(misplaced)),
+            Ok(_) => Err(misplaced.into()),
             Err(error) if error.is_about_void() => {
-                Err(Box::new(Error::OfAction { error, action: Box::new(misplaced) }))
+                Err(Box::new(Error::OfAction { error, action: misplaced }))
             }
             error => error,
         }
@@ -39,7 +39,7 @@ impl Checker<'_> {
         let kind = match &expr.kind {
             ast::ExprKind::Assign { op, left, right } if is_aggregating(left) => {
                 if op.is_some() {
-                    return Err(Box::new(Error::AggregationUpdate { span: left.span }));
+                    return Err(error::Aggregation::Update { span: left.span }.into());
                 }
                 self.check_aggregate(left, right, span)?
             }
@@ -52,7 +52,7 @@ impl Checker<'_> {
             },
             _ if as_aggregation(expr).is_some() => {
                 self.check_expr(expr)?;
-                return Err(Box::new(Error::BareAggregation { span }));
+                return Err(error::Aggregating::Missing { span }.into());
             }
             _ => StmtKind::Expr(self.check_expr(expr)?),
         };
@@ -128,14 +128,14 @@ impl Checker<'_> {
     fn check_traced(&mut self, name: &'static str, args: &[ast::Expr], span: Span) -> Result<Expr> {
         self.require_count(name, args.len(), 1, Some(1), span)?;
         if args.first().is_some_and(|arg| as_aggregation(arg).is_some()) {
-            return Err(Box::new(Error::TraceAggregation { action: name, span: args[0].span }));
+            return Err(error::Trace::Aggregation { action: name, span: args[0].span }.into());
         }
         let value = self.check_operand(&args[0])?;
         if value.is_dynamic() {
-            return Err(Box::new(Error::TraceDynamic { action: name, found: value.ty, span: value.span }));
+            return Err(error::Trace::Dynamic { action: name, found: value.ty, span: value.span }.into());
         }
         if value.ty.is_void() {
-            return Err(Box::new(Error::TraceVoid { action: name, span: value.span }));
+            return Err(error::Trace::Void { action: name, span: value.span }.into());
         }
         let print = name == "print";
         self.require_sized(&value, if print { tags::PRINT_SIZE } else { tags::OP_INCOMPLETE })?;
@@ -145,22 +145,22 @@ impl Checker<'_> {
     fn check_tracemem(&mut self, args: &[ast::Expr], span: Span) -> Result<StmtKind> {
         self.require_count("tracemem", args.len(), 2, None, span)?;
         if args.len() > 3 {
-            return Err(Box::new(Error::TracememCount { found: args.len(), span }));
+            return Err(error::Trace::TracememCount { found: args.len(), span }.into());
         }
         let address = self.check_expr(&args[0])?;
         if !address.ty.is_integer() && !address.ty.is_pointer() {
-            return Err(Box::new(Error::TracememAddress { found: address.ty, span: address.span }));
+            return Err(error::Trace::TracememAddress { found: address.ty, span: address.span }.into());
         }
         let size = self.check_prototype("tracemem", 2, &args[1], "size_t")?;
         let Some(bytes) = positive(&size).filter(|bytes| *bytes <= MAX_TRACEMEM) else {
-            return Err(Box::new(Error::TracememSize { span: size.span }));
+            return Err(error::Trace::TracememSize { span: size.span }.into());
         };
         let length = match args.get(2) {
             None => None,
             Some(arg) => {
                 let length = self.check_expr(arg)?;
                 if !length.ty.is_scalar() {
-                    return Err(Box::new(Error::TracememLength { found: length.ty, span: arg.span }));
+                    return Err(error::Trace::TracememLength { found: length.ty, span: arg.span }.into());
                 }
                 Some(length)
             }
@@ -174,10 +174,10 @@ impl Checker<'_> {
         let size = self.check_prototype(name, 1, &args[0], "size_t")?;
         let reference = self.check_prototype(name, 2, &args[1], "uintptr_t *")?;
         let Some(bytes) = positive(&size).filter(|bytes| *bytes <= MAX_TRACEMEM) else {
-            return Err(Box::new(Error::PrintmSize { span: size.span }));
+            return Err(error::Trace::PrintmSize { span: size.span }.into());
         };
         if !matches!(reference.ty.resolved(), Type::Pointer { .. }) {
-            return Err(Box::new(Error::PrintmAddress { found: reference.ty, span: reference.span }));
+            return Err(error::Trace::PrintmAddress { found: reference.ty, span: reference.span }.into());
         }
         Ok(StmtKind::Printm { size: bytes, reference })
     }
@@ -191,7 +191,7 @@ impl Checker<'_> {
         }
         let (function, expected) = (name.to_string(), to.to_string());
         let (found, span) = (value.ty, arg.span);
-        Err(Box::new(Error::ArgumentType { function, number, expected, found, span }))
+        Err(error::Call::ArgumentType { function, number, expected, found, span }.into())
     }
 
     pub(in crate::typeck) fn check_stack(
@@ -202,7 +202,7 @@ impl Checker<'_> {
     ) -> Result<StackAction> {
         let user = action != Action::Stack;
         if args.len() > 1 + usize::from(user) {
-            return Err(Box::new(Error::StackCount { user, found: args.len(), span }));
+            return Err(error::Action::StackCount { user, found: args.len(), span }.into());
         }
         let frames = match args.first() {
             None if action == Action::Jstack => self.env.jstackframes,
@@ -211,7 +211,7 @@ impl Checker<'_> {
             Some(arg) => {
                 let value = self.check_expr(arg)?;
                 let frames = positive(&value).filter(|frames| *frames <= MAX_FRAMES);
-                frames.ok_or(Error::StackFrames { user, span: arg.span }).map_err(Box::new)?
+                frames.ok_or(error::Action::StackFrames { user, span: arg.span })?
             }
         };
         if !user {
@@ -224,7 +224,7 @@ impl Checker<'_> {
                 let value = self.check_expr(arg)?;
                 let size = value.constant().filter(|_| value.ty.is_integer());
                 let size = size.and_then(|size| u32::try_from(size).ok());
-                size.ok_or(Error::UstackStrsize { span: arg.span }).map_err(Box::new)?
+                size.ok_or(error::Action::UstackStrsize { span: arg.span })?
             }
         };
         Ok(StackAction::User { frames, strsize })
@@ -257,7 +257,7 @@ impl Checker<'_> {
         if !address && !self.is_compatible(&value, &to) {
             let (function, expected) = (name.to_string(), to.to_string());
             let (found, span) = (value.ty, value.span);
-            return Err(Box::new(Error::ArgumentType { function, number: 1, expected, found, span }));
+            return Err(error::Call::ArgumentType { function, number: 1, expected, found, span }.into());
         }
         Ok(self.convert(value, &to))
     }
@@ -305,13 +305,15 @@ impl Checker<'_> {
             return Err(aggregation_count(action, name, args.len(), span));
         };
         let ast::ExprKind::Aggregation(aggregation) = &arg.kind else {
-            return Err(Box::new(Error::NotAggregation { tag: tags(action).argument, name, span: arg.span }));
+            return Err(
+                error::Action::NotAggregation { tag: tags(action).argument, name, span: arg.span }.into()
+            );
         };
         self.names.find_aggregation(aggregation).ok_or_else(|| {
             let similar = self.names.similar_aggregation(aggregation);
             let (aggregation, span) = (aggregation.clone(), arg.span);
             let tag = tags(action).unknown;
-            Box::new(Error::AggregationUndefined { tag, aggregation, similar, span })
+            error::Action::AggregationUndefined { tag, aggregation, similar, span }.into()
         })
     }
 
@@ -319,7 +321,7 @@ impl Checker<'_> {
         let value = self.check_expr(arg)?;
         if !value.ty.is_scalar() {
             let (tag, found, span) = (tags(action).scalar, value.ty, arg.span);
-            return Err(Box::new(Error::ActionScalar { tag, action: name, found, span }));
+            return Err(error::Action::NotInteger { tag, action: name, found, span }.into());
         }
         Ok(value)
     }
@@ -332,7 +334,7 @@ impl Checker<'_> {
                 let found = self.check_expr(arg)?.ty;
                 let (function, expected) = (name.to_string(), "a string constant".to_string());
                 let (number, span) = (number + 1, arg.span);
-                return Err(Box::new(Error::ArgumentType { function, number, expected, found, span }));
+                return Err(error::Call::ArgumentType { function, number, expected, found, span }.into());
             };
             texts.push(String::from_utf8_lossy(text).into_owned());
         }
@@ -364,7 +366,7 @@ fn aggregation_count(action: Action, name: &'static str, found: usize, span: Spa
         Action::Normalize => "an aggregation and a divisor",
         _ => "one aggregation",
     };
-    Box::new(Error::AggregationArgCount { tag: tags(action).count, action: name, expected, found, span })
+    error::Action::AggregationCount { tag: tags(action).count, action: name, expected, found, span }.into()
 }
 
 fn is_aggregating(left: &ast::Expr) -> bool {

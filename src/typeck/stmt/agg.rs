@@ -3,7 +3,7 @@
 use crate::parser::ast;
 use crate::source::Span;
 use crate::typeck::typed::{AggregatingFunction, Aggregation, AggregationId, Key, KeyType, StmtKind};
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Result, error};
 use crate::vocabulary::builtin::{self, Action, Aggregating, What};
 use crate::vocabulary::callee;
 
@@ -18,9 +18,9 @@ impl Checker<'_> {
             ast::ExprKind::Aggregation(name) => (name, &[][..]),
             ast::ExprKind::Index { base, indices } => match &base.kind {
                 ast::ExprKind::Aggregation(name) => (name, indices.as_slice()),
-                _ => return Err(Box::new(Error::AggregationDimensions { span: left.span })),
+                _ => return Err(error::Aggregation::Dimensions { span: left.span }.into()),
             },
-            _ => return Err(Box::new(Error::AggregationInExpression { span })),
+            _ => return Err(error::Aggregation::InExpression { span }.into()),
         };
         let (function_name, kind, args) = aggregating_call(right)?;
         let mut keys = Vec::new();
@@ -90,13 +90,14 @@ impl Checker<'_> {
         if kind_of(known.function) == kind {
             return Ok(());
         }
-        Err(Box::new(Error::AggregationRedefined {
+        Err(error::Aggregation::Redefined {
             name: known.name.clone(),
             function: function.to_string(),
             before: function_name(known.function),
             span,
             declared: known.span,
-        }))
+        }
+        .into())
     }
 
     /// Converts the keys to those of the first assignment.
@@ -105,7 +106,7 @@ impl Checker<'_> {
         let (name, declared) = (format!("@{}", known.name), known.keys_span);
         if known.keys.len() != keys.len() {
             let (expected, found) = (known.keys.len(), keys.len());
-            return Err(Box::new(Error::KeyCount { name, expected, found, span, declared }));
+            return Err(error::Array::KeyCount { name, expected, found, span, declared }.into());
         }
         let mut matched = Vec::new();
         for (number, (key, expected)) in keys.into_iter().zip(&known.keys).enumerate() {
@@ -116,10 +117,12 @@ impl Checker<'_> {
                 }
                 (Key::Value(value), KeyType::Value(ty)) => {
                     let (expected, found, span) = (ty.clone(), value.ty, value.span);
-                    return Err(Box::new(Error::KeyType { name, number, expected, found, span, declared }));
+                    return Err(
+                        error::Array::KeyType { name, number, expected, found, span, declared }.into()
+                    );
                 }
                 (key, expected) if key_type(&key) == *expected => key,
-                _ => return Err(Box::new(Error::KeyKind { name, number, span, declared })),
+                _ => return Err(error::Array::KeyKind { name, number, span, declared }.into()),
             };
             matched.push(key);
         }
@@ -131,17 +134,17 @@ impl Checker<'_> {
 fn aggregating_call(right: &ast::Expr) -> Result<(&'static str, Aggregating, &[ast::Expr])> {
     let span = right.span;
     let ast::ExprKind::Call { callee, args } = &right.kind else {
-        return Err(Box::new(Error::NotAggregating { found: None, span }));
+        return Err(error::Aggregation::NotAggregating { found: None, span }.into());
     };
     match builtin::lookup(&callee.node) {
         Some(entry) => match entry.what {
             What::Aggregating(kind) => Ok((entry.name, kind, args)),
-            _ => Err(Box::new(Error::NotAggregating { found: Some(callee.node.clone()), span })),
+            _ => Err(error::Aggregation::NotAggregating { found: Some(callee.node.clone()), span }.into()),
         },
         None => {
             let similar = callee::similar(&callee.node);
             let name = callee.node.clone();
-            Err(Box::new(Error::FunctionUndefined { name, similar, span: callee.span }))
+            Err(error::Call::Undefined { name, similar, span: callee.span }.into())
         }
     }
 }

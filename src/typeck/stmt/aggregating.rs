@@ -4,7 +4,7 @@ use crate::diag::{Tag, tags};
 use crate::parser::ast;
 use crate::source::Span;
 use crate::typeck::typed::{AggregatingFunction, Expr};
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Error, Result, error};
 use crate::vocabulary::builtin::Aggregating;
 
 /// A checked call of an aggregating function.
@@ -38,7 +38,7 @@ impl Checker<'_> {
                 let value = self.check_expr(arg)?;
                 if !value.ty.is_scalar() {
                     let (found, span) = (value.ty, arg.span);
-                    return Err(Box::new(Error::AggregatedScalar { function: name, found, span }));
+                    return Err(error::Aggregating::NotScalar { function: name, found, span }.into());
                 }
                 Some(value)
             }
@@ -70,7 +70,7 @@ impl Checker<'_> {
         }
         let (function, expected) = (name.to_string(), "an integer".to_string());
         let (number, found, span) = (at + 1, value.ty, arg.span);
-        Err(Box::new(Error::ArgumentType { function, number, expected, found, span }))
+        Err(error::Call::ArgumentType { function, number, expected, found, span }.into())
     }
 
     fn check_lquantize(
@@ -178,7 +178,7 @@ impl Checker<'_> {
         if !value.ty.is_integer() {
             let (function, expected) = (function.to_string(), "int".to_string());
             let (number, found, span) = (at + 1, value.ty, arg.span);
-            return Err(Box::new(Error::ArgumentType { function, number, expected, found, span }));
+            return Err(error::Call::ArgumentType { function, number, expected, found, span }.into());
         }
         self.constant(arg, tag, what)
     }
@@ -229,5 +229,5 @@ fn agree(tag: Tag, what: &str, before: i32, now: i32, span: Span) -> Result<()> 
 }
 
 fn quantize(tag: Tag, title: String, span: Span) -> Box<Error> {
-    Box::new(Error::Quantize { tag, title, span })
+    error::Aggregating::Quantize { tag, title, span }.into()
 }

@@ -12,7 +12,7 @@ use crate::typeck::declare::decl::string_constant;
 use crate::typeck::typed::{
     AggregatingFunction, AggregationId, FormatAction, Key, KeyType, StmtKind, SymbolAction,
 };
-use crate::typeck::{Checker, Error, Result};
+use crate::typeck::{Checker, Result, error};
 use crate::types::Type;
 use crate::types::intrinsic::{LONG, ULONG};
 
@@ -36,13 +36,14 @@ impl Checker<'_> {
         span: Span,
     ) -> Result<StmtKind> {
         let Some((format, rest)) = args.split_first() else {
-            return Err(Box::new(Error::ArgumentCount {
+            return Err(error::Call::ArgumentCount {
                 function: name.to_string(),
                 found: 0,
                 least: 1,
                 most: None,
                 span,
-            }));
+            }
+            .into());
         };
         let mut parsed = self.parse_format(action, name, format)?;
         let mut values = Vec::new();
@@ -58,22 +59,22 @@ impl Checker<'_> {
             let Piece::Conversion { conversion, size } = piece else { continue };
             let place = within(format, at);
             if conversion.aggregation {
-                return Err(Box::new(Error::AggregationConversion { action: name, span: place }));
+                return Err(error::Format::AggregationConversion { action: name, span: place }.into());
             }
             for (count, what) in [(conversion.width, "width"), (conversion.precision, "precision")] {
                 if count == Count::Argument {
                     let Some((value, span_of)) = given.next() else {
-                        return Err(Box::new(Error::CountMissing { what, span: place, call: span }));
+                        return Err(error::Format::CountMissing { what, span: place, call: span }.into());
                     };
                     let found = type_of(value);
                     if !found.is_integer() {
-                        return Err(Box::new(Error::CountType { what, found, span: *span_of }));
+                        return Err(error::Format::CountType { what, found, span: *span_of }.into());
                     }
                 }
             }
             let letter = conversion.letter;
             let Some((value, span)) = given.next() else {
-                return Err(Box::new(Error::FormatMissing { letter, span: place, call: span }));
+                return Err(error::Format::Missing { letter, span: place, call: span }.into());
             };
             let key = key_type(value);
             if !self.fit(conversion, *size, &argument(&key)) {
@@ -85,13 +86,13 @@ impl Checker<'_> {
                     KeyType::Symbol(_) => Some("a symbol"),
                 };
                 if let Some(found) = left {
-                    return Err(Box::new(Error::FormatLeft { letter, expected, found, span, format: place }));
+                    return Err(error::Format::Left { letter, expected, found, span, format: place }.into());
                 }
-                return Err(Box::new(Error::FormatType { letter, expected, found, span, format: place }));
+                return Err(error::Format::Type { letter, expected, found, span, format: place }.into());
             }
         }
         if let Some((_, span)) = given.next() {
-            return Err(Box::new(Error::FormatExtra { action: name, span: *span, format: format.span }));
+            return Err(error::Format::Extra { action: name, span: *span, format: format.span }.into());
         }
         let args = values.into_iter().map(|(value, _)| value).collect();
         Ok(StmtKind::Printf { action, format: parsed.into_format(), args })
@@ -99,17 +100,17 @@ impl Checker<'_> {
 
     fn parse_format(&self, action: FormatAction, name: &'static str, format: &ast::Expr) -> Result<Parsed> {
         let Some(text) = string_constant(format) else {
-            return Err(Box::new(Error::FormatConstant { action: name, span: format.span }));
+            return Err(error::Format::Constant { action: name, span: format.span }.into());
         };
         // freopen("") restores standard output.
         if text.is_empty() && action != FormatAction::Freopen {
-            return Err(Box::new(Error::FormatEmpty { action: name, span: format.span }));
+            return Err(error::Format::Empty { action: name, span: format.span }.into());
         }
         if action == FormatAction::Freopen && text == FREOPEN_SENTINEL {
-            return Err(Box::new(Error::FreopenName { span: format.span }));
+            return Err(error::Format::FreopenName { span: format.span }.into());
         }
         printf::parse(text)
-            .map_err(|bad| Box::new(Error::FormatSyntax { title: bad.title, span: within(format, &bad.at) }))
+            .map_err(|bad| error::Format::Syntax { title: bad.title, span: within(format, &bad.at) }.into())
     }
 
     pub(in crate::typeck) fn check_printa(&mut self, args: &[ast::Expr], span: Span) -> Result<StmtKind> {
@@ -117,7 +118,7 @@ impl Checker<'_> {
         let format = args.first().filter(|arg| string_constant(arg).is_some());
         let rest = if format.is_some() { &args[1..] } else { args };
         if rest.is_empty() {
-            return Err(Box::new(Error::PrintaCount { span }));
+            return Err(error::Action::PrintaCount { span }.into());
         }
         let mut aggregations: Vec<AggregationId> = Vec::new();
         for arg in rest {
@@ -139,15 +140,16 @@ impl Checker<'_> {
     ) -> Result<AggregationId> {
         let ast::ExprKind::Aggregation(name) = &arg.kind else {
             let tag = tags::PRINTA_AGGARG;
-            return Err(Box::new(Error::NotAggregation { tag, name: "printa", span: arg.span }));
+            return Err(error::Action::NotAggregation { tag, name: "printa", span: arg.span }.into());
         };
         let Some(id) = self.names.find_aggregation(name) else {
-            return Err(Box::new(Error::AggregationUndefined {
+            return Err(error::Action::AggregationUndefined {
                 tag: tags::PRINTA_AGGBAD,
                 aggregation: name.clone(),
                 similar: self.names.similar_aggregation(name),
                 span: arg.span,
-            }));
+            }
+            .into());
         };
         let Some(first) = first else { return Ok(id) };
         let (a, b) = (self.names.aggregation(first), self.names.aggregation(id));
@@ -163,7 +165,7 @@ impl Checker<'_> {
             return Ok(id);
         };
         let names = (a.name.clone(), b.name.clone());
-        Err(Box::new(Error::PrintaKeys { tag, title, names, span: arg.span, first: first_span }))
+        Err(error::Action::PrintaKeys { tag, title, names, span: arg.span, first: first_span }.into())
     }
 
     /// The arguments are the elements of the key; `%@` takes the values of the aggregations in turn.
@@ -181,7 +183,7 @@ impl Checker<'_> {
             let Piece::Conversion { conversion, size } = piece else { continue };
             let (letter, place) = (conversion.letter, within(format, at));
             if let Some(what) = dynamic_count(conversion) {
-                return Err(Box::new(Error::CountMissing { what, span: place, call: span }));
+                return Err(error::Format::CountMissing { what, span: place, call: span }.into());
             }
             let fits = if conversion.aggregation {
                 let aggregation = aggregations[printed.min(aggregations.len() - 1)];
@@ -191,13 +193,13 @@ impl Checker<'_> {
                 self.fit(conversion, *size, &Argument::Value(&ty))
             } else {
                 let Some(key) = keys.next() else {
-                    return Err(Box::new(Error::FormatMissing { letter, span: place, call: span }));
+                    return Err(error::Format::Missing { letter, span: place, call: span }.into());
                 };
                 self.fit(conversion, *size, &argument(key))
             };
             if !fits {
                 let expected = expected(letter, *size);
-                return Err(Box::new(Error::FormatKeyType { letter, expected, span: place }));
+                return Err(error::Format::KeyType { letter, expected, span: place }.into());
             }
         }
         Ok(parsed.into_format())

@@ -5,7 +5,7 @@ use crate::dif::ActionKind;
 use crate::dif::insn::Subr;
 use crate::source::Span;
 use crate::typeck::typed::{Expr, ExprKind, Stmt, StmtKind};
-use crate::typeck::{Error, Result};
+use crate::typeck::{Result, error};
 
 /// What a clause has done so far.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ impl Order {
     pub fn follow(&mut self, stmt: &Stmt) -> Result<()> {
         let role = role(&stmt.kind);
         let span = stmt.span;
-        let refuse = |tag, title, before| Err(Box::new(Error::Order { tag, title, span, before }));
+        let refuse = |tag, title, before| Err(error::Action::Order { tag, title, span, before }.into());
         match role {
             Role::Commit => {
                 if let Some(before) = self.commit {
@@ -91,7 +91,7 @@ impl Order {
     fn record(&mut self, span: Span) -> Result<()> {
         if let Some(before) = self.commit {
             let (tag, title) = (tags::DREC_COMM, "an action that records data cannot follow commit()");
-            return Err(Box::new(Error::Order { tag, title, span, before }));
+            return Err(error::Action::Order { tag, title, span, before }.into());
         }
         // Speculative data is not in the principal buffer yet.
         if self.speculate.is_none() {

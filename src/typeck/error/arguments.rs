@@ -1,0 +1,64 @@
+//! typeck/error/arguments.rs: messages about args[].
+
+use super::{Error, because, error};
+use crate::diag::{Diagnostic, Tag, tags};
+use crate::source::Span;
+
+/// A use of `args[]` without a single meaning: outside of a clause, of several probes, or out of range.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Args {
+    Subscript { tag: Tag, span: Span },
+    Outside { span: Span },
+    Unstable { span: Span, probe: Span },
+    Differ { span: Span, probe: Span, notes: Vec<String> },
+    Index { number: u64, count: u64, span: Span },
+    WithoutType { function: String, why: Option<String>, span: Span },
+}
+
+impl From<Args> for Box<Error> {
+    fn from(error: Args) -> Self {
+        Box::new(Error::Args(error))
+    }
+}
+
+impl Args {
+    pub(super) fn diagnostic(&self) -> Diagnostic {
+        match self {
+            Self::Subscript { tag, span } => {
+                error(*tag, "the index of `args[]` must be one integer constant")
+                    .at(*span, "not such a constant")
+            }
+            Self::Outside { span } => error(tags::ARGS_NONE, "`args[]` belongs to the probes of a clause")
+                .at(*span, "not in a clause"),
+            Self::Unstable { span, probe } => error(
+                tags::ARGS_MULTI,
+                "which probes the description matches, and so what `args[]` is, is not known",
+            )
+            .at(*span, "of which probe?")
+            .and(*probe, "may match several probes")
+            .help("name provider, function and probe in full, or use the raw arguments `arg0` to `arg9`"),
+            Self::Differ { span, probe, notes } => {
+                let title = "the description matches probes with different arguments";
+                let mut diagnostic = error(tags::ARGS_MULTI, title)
+                    .at(*span, "of which probe?")
+                    .and(*probe, "matches several")
+                    .help("write a clause for each probe, or use the raw arguments `arg0` to `arg9`");
+                diagnostic.notes.extend(notes.iter().cloned());
+                diagnostic
+            }
+            Self::Index { number, count, span } => {
+                let title = match count {
+                    0 => "the probe has no typed arguments".to_string(),
+                    1 => format!("args[{number}] is not there: the probe has one argument"),
+                    count => format!("args[{number}] is not there: the probe has {count} arguments"),
+                };
+                error(tags::ARGS_IDX, title).at(*span, "out of range")
+            }
+            Self::WithoutType { function, why, span } => {
+                let title = format!("nothing says what type this argument of {function}() has");
+                because(error(tags::ARGS_TYPE, title).at(*span, "argument without a type"), why)
+                    .help("use the raw arguments `arg0` to `arg9`, which are 64-bit integers")
+            }
+        }
+    }
+}

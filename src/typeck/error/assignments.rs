@@ -1,0 +1,73 @@
+//! typeck/error/assignments.rs: messages about assignments.
+
+use super::{Error, error};
+use crate::diag::{Diagnostic, tags};
+use crate::source::Span;
+use crate::types::Type;
+
+/// An assignment to something that cannot be written, or of a value that it cannot hold.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Assignment {
+    NotLvalue { span: Span },
+    ReadOnly { name: String, span: Span },
+    Array { found: Type, span: Span },
+    Type { expected: Type, found: Type, span: Span, declared: Option<(String, Span)> },
+    NoValue { found: Type, to: Type, span: Span },
+    StepVoid { op: &'static str, found: Type, span: Span },
+}
+
+impl From<Assignment> for Box<Error> {
+    fn from(error: Assignment) -> Self {
+        Box::new(Error::Assignment(error))
+    }
+}
+
+impl Assignment {
+    pub(super) fn diagnostic(&self) -> Diagnostic {
+        match self {
+            Self::NotLvalue { span } => {
+                error(tags::OP_LVAL, "this cannot be assigned").at(*span, "not a variable, nor memory")
+            }
+            Self::ReadOnly { name, span } => error(tags::OP_WRITE, format!("`{name}` cannot be written"))
+                .at(*span, "read only")
+                .help("use a variable of your own, for example `this->value = …;`"),
+            Self::Array { found, span } => {
+                let diagnostic = error(tags::OP_ARRFUN, format!("{found} cannot be assigned"));
+                let diagnostic = diagnostic.at(*span, format!("this is {found}"));
+                match found.is_string_compatible() {
+                    true => diagnostic.help("to keep the text, assign `stringof(…)` of it"),
+                    false => diagnostic,
+                }
+            }
+            Self::Type { expected, found, span, declared } => {
+                let title = format!("{found} cannot be assigned to {expected}");
+                let diagnostic = error(tags::OP_INCOMPAT, title).at(*span, format!("this is {found}"));
+                match declared {
+                    Some((name, at)) => {
+                        diagnostic.and(*at, format!("`{name}` became {expected} here, for the whole program"))
+                    }
+                    None => diagnostic,
+                }
+            }
+            Self::NoValue { found, span, .. } => {
+                let what =
+                    if found.is_void() { "this has no value (void)" } else { "an aggregation has no value" };
+                error(tags::OP_INCOMPAT, format!("{what} to assign")).at(*span, "no value")
+            }
+            Self::StepVoid { op, found, span } => {
+                error(tags::OP_VFPTR, format!("`{op}` cannot step a {found}: what it points to has no size"))
+                    .at(*span, format!("this is {found}"))
+                    .help("cast the pointer to the type that it points to")
+            }
+        }
+    }
+
+    pub(super) fn is_about_void(&self) -> bool {
+        match self {
+            Self::Type { found, .. } | Self::NoValue { found, .. } => found.is_void(),
+            Self::NotLvalue { .. } | Self::ReadOnly { .. } | Self::Array { .. } | Self::StepVoid { .. } => {
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! typeck/error/memory.rs: messages about pointers, members, addresses and sizes.
+
+use super::{Error, did_you_mean, error};
+use crate::diag::{Diagnostic, Tag, tags};
+use crate::source::Span;
+use crate::types::Type;
+
+/// An access to memory, or a question about its layout, that its type does not allow.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Memory {
+    NotPointer { found: Type, span: Span },
+    ArrowNotPointer { found: Type, span: Span },
+    DereferenceVoid { span: Span },
+    DereferenceFunction { span: Span },
+    NotRecord { found: Type, span: Span },
+    NoMember { tag: Tag, member: String, record: Type, similar: Option<String>, span: Span },
+    BitField { what: &'static str, span: Span },
+    AddressOfVariable { span: Span },
+    AddressOfValue { span: Span },
+    NoSize { found: Type, span: Span },
+    OffsetofType { found: Type, span: Span },
+    OffsetofBits { span: Span },
+}
+
+impl From<Memory> for Box<Error> {
+    fn from(error: Memory) -> Self {
+        Box::new(Error::Memory(error))
+    }
+}
+
+impl Memory {
+    pub(super) fn diagnostic(&self) -> Diagnostic {
+        match self {
+            Self::NotPointer { found, span } => {
+                error(tags::DEREF_NONPTR, format!("a pointer is needed here, not {found}"))
+                    .at(*span, format!("this is {found}"))
+                    .help("cast an address first, for example `(int *)arg0`")
+            }
+            Self::ArrowNotPointer { found, span } => {
+                let diagnostic = error(tags::OP_PTR, format!("`->` needs a pointer, not {found}"))
+                    .at(*span, format!("this is {found}"));
+                match found.is_record() {
+                    true => diagnostic.help("a struct's members follow a `.`"),
+                    false => diagnostic.help("cast an address first, for example `((struct s *)arg0)->m`"),
+                }
+            }
+            Self::DereferenceVoid { span } => {
+                error(tags::DEREF_VOID, "what a `void *` points to has no type")
+                    .at(*span, "cannot be loaded")
+                    .help("cast the pointer first, for example `*(int *)p`")
+            }
+            Self::DereferenceFunction { span } => {
+                error(tags::DEREF_FUNC, "a function cannot be loaded").at(*span, "points to a function")
+            }
+            Self::NotRecord { found, span } => {
+                error(tags::OP_SOU, format!("only a struct or union has members, not {found}"))
+                    .at(*span, format!("this is {found}"))
+            }
+            Self::NoMember { tag, member, record, similar, span } => {
+                let diagnostic = error(*tag, format!("{record} has no member `{member}`"));
+                did_you_mean(diagnostic.at(*span, "no such member"), similar)
+            }
+            Self::BitField { what, span } => {
+                let (tag, title) = match *what {
+                    "&" => (tags::ADDROF_BITFIELD, "a bit-field has no address"),
+                    _ => (tags::SIZEOF_BITFIELD, "a bit-field has no size in bytes"),
+                };
+                error(tag, title).at(*span, "a bit-field")
+            }
+            Self::AddressOfVariable { span } => error(tags::ADDROF_VAR, "a variable of D has no address")
+                .at(*span, "`&` is not possible here"),
+            Self::AddressOfValue { span } => {
+                error(tags::ADDROF_LVAL, "only what is in memory has an address").at(*span, "this is a value")
+            }
+            Self::NoSize { found, span } => {
+                error(tags::SIZEOF_TYPE, format!("{found} has no size")).at(*span, "the size is not known")
+            }
+            Self::OffsetofType { found, span } => {
+                error(tags::OFFSETOF_TYPE, format!("only a struct or union has members, not {found}"))
+                    .at(*span, format!("this is {found}"))
+            }
+            Self::OffsetofBits { span } => {
+                error(tags::OFFSETOF_BITFIELD, "a bit-field has no offset in bytes")
+                    .at(*span, "this member is a bit-field")
+            }
+        }
+    }
+
+    pub(super) fn is_about_void(&self) -> bool {
+        match self {
+            Self::NoSize { found, .. } => found.is_void(),
+            Self::NotPointer { .. }
+            | Self::ArrowNotPointer { .. }
+            | Self::DereferenceVoid { .. }
+            | Self::DereferenceFunction { .. }
+            | Self::NotRecord { .. }
+            | Self::NoMember { .. }
+            | Self::BitField { .. }
+            | Self::AddressOfVariable { .. }
+            | Self::AddressOfValue { .. }
+            | Self::OffsetofType { .. }
+            | Self::OffsetofBits { .. } => false,
+        }
+    }
+}

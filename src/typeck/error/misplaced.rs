@@ -1,0 +1,36 @@
+//! typeck/error/misplaced.rs: messages about calls without a value where one is wanted.
+
+use super::{Error, error};
+use crate::diag::{Diagnostic, tags};
+use crate::source::Span;
+
+/// A call without a value in the place of a value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Misplaced {
+    Action { action: String, span: Span },
+    Aggregating { function: String, span: Span },
+}
+
+impl From<Misplaced> for Box<Error> {
+    fn from(error: Misplaced) -> Self {
+        Box::new(Error::Misplaced(error))
+    }
+}
+
+impl Misplaced {
+    pub(super) fn diagnostic(&self) -> Diagnostic {
+        match self {
+            Self::Action { action, span } => {
+                error(tags::CG_EXPR, format!("the action {action}() cannot be part of an expression"))
+                    .at(*span, "an action has no value")
+                    .help(format!("make it a statement of its own: `{action}(…);`"))
+            }
+            Self::Aggregating { function, span } => {
+                let title = format!("the aggregating function {function}() has no value");
+                error(tags::CG_EXPR, title)
+                    .at(*span, "only an aggregation takes it")
+                    .help(format!("assign it to an aggregation: `@name = {function}(…);`"))
+            }
+        }
+    }
+}

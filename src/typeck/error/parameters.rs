@@ -1,0 +1,59 @@
+//! typeck/error/parameters.rs: messages about parameters of functions, inlines, arrays and probes.
+
+use super::{Error, error};
+use crate::diag::{Diagnostic, tags};
+use crate::source::Span;
+use crate::types::Type;
+
+/// An invalid parameter of a function, inline, associative array or probe.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Parameter {
+    Storage { span: Span },
+    Void { kind: &'static str, span: Span },
+    VoidName { kind: &'static str, span: Span },
+    Type { kind: &'static str, found: Type, span: Span },
+    Name { kind: &'static str, span: Span },
+    Variadic { kind: &'static str, span: Span },
+}
+
+impl From<Parameter> for Box<Error> {
+    fn from(error: Parameter) -> Self {
+        Box::new(Error::Parameter(error))
+    }
+}
+
+impl Parameter {
+    pub(super) fn diagnostic(&self) -> Diagnostic {
+        match self {
+            Self::Storage { span } => {
+                error(tags::DECL_PARMCLASS, "a parameter has no storage class").at(*span, "not allowed here")
+            }
+            Self::Void { kind, span } => {
+                error(tags::DECL_PROTO_VOID, format!("void among other parameters of this {kind}"))
+                    .at(*span, "no object can be void")
+                    .help("`(void)` alone says that there are no parameters")
+            }
+            Self::VoidName { kind, span } => {
+                error(tags::DECL_PROTO_NAME, format!("a void parameter of this {kind} has a name"))
+                    .at(*span, "nothing that a name could stand for")
+            }
+            Self::Type { kind, found, span } => {
+                let found = match found {
+                    Type::Dynamic => "an associative array".to_string(),
+                    found => found.to_string(),
+                };
+                error(tags::DECL_PROTO_TYPE, format!("a parameter of this {kind} cannot be {found}"))
+                    .at(*span, format!("this is {found}"))
+            }
+            Self::Name { kind, span } => {
+                error(tags::DECL_PROTO_NAME, format!("a parameter of this {kind} needs a name"))
+                    .at(*span, "a name is missing after this")
+            }
+            Self::Variadic { kind, span } => error(
+                tags::DECL_PROTO_VARARGS,
+                format!("this {kind} cannot take a variable number of arguments"),
+            )
+            .at(*span, "followed by `...`"),
+        }
+    }
+}

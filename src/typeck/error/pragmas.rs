@@ -1,0 +1,50 @@
+//! typeck/error/pragmas.rs: messages about pragmas.
+
+use super::{Error, did_you_mean, error};
+use crate::diag::{Diagnostic, tags};
+use crate::source::Span;
+
+/// A pragma with an unknown word, or about a name that it cannot be about.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pragma {
+    Word { what: &'static str, found: String, similar: Option<String>, span: Span },
+    Scope { name: String, span: Span },
+    Unused { name: String, span: Span },
+    Dependency { class: String, name: String, span: Span },
+}
+
+impl From<Pragma> for Box<Error> {
+    fn from(error: Pragma) -> Self {
+        Box::new(Error::Pragma(error))
+    }
+}
+
+impl Pragma {
+    pub(super) fn diagnostic(&self) -> Diagnostic {
+        match self {
+            Self::Word { what, found, similar, span } => {
+                let diagnostic = error(tags::PRAGMA_INVAL, format!("`{found}` is no {what}"));
+                did_you_mean(diagnostic.at(*span, format!("unknown {what}")), similar)
+            }
+            Self::Scope { name, span } => {
+                error(tags::PRAGMA_SCOPE, format!("`{name}` is not defined by this program"))
+                    .at(*span, "the name belongs to D itself")
+            }
+            Self::Unused { name, span } => {
+                error(tags::PRAGMA_UNUSED, format!("the pragma names `{name}`, which nothing declares"))
+                    .at(*span, "never declared")
+            }
+            Self::Dependency { class, name, span } => {
+                let diagnostic = error(
+                    tags::PRAGMA_DEPEND,
+                    format!("the program depends on {class} `{name}`, which is not there"),
+                )
+                .at(*span, "the dependency");
+                match class.as_str() {
+                    "library" => diagnostic.note("only a library can depend on a library"),
+                    _ => diagnostic,
+                }
+            }
+        }
+    }
+}

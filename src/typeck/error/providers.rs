@@ -1,0 +1,54 @@
+//! typeck/error/providers.rs: messages about declarations of providers.
+
+use super::{Error, error};
+use crate::diag::{Diagnostic, tags};
+use crate::source::Span;
+use crate::types::Type;
+
+/// An invalid declaration of a provider or its probes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Provider {
+    Name { name: String, span: Span },
+    ProbeTwice { name: String, span: Span },
+    ProbeArguments { most: usize, span: Span },
+    TranslatedParameter { name: String, span: Span },
+    ProbeTranslator { input: Type, output: Type, span: Span },
+    Redefined { name: String, span: Span },
+}
+
+impl From<Provider> for Box<Error> {
+    fn from(error: Provider) -> Self {
+        Box::new(Error::Provider(error))
+    }
+}
+
+impl Provider {
+    pub(super) fn diagnostic(&self) -> Diagnostic {
+        match self {
+            Self::Name { name, span } => {
+                error(tags::PROV_BADNAME, format!("`{name}` cannot be the name of a provider"))
+                    .at(*span, "at most 63 bytes, no backtick, no digit at the end")
+            }
+            Self::ProbeTwice { name, span } => {
+                error(tags::PROV_PRDUP, format!("two probes are called `{name}`")).at(*span, "the second one")
+            }
+            Self::ProbeArguments { most, span } => {
+                error(tags::PROV_PRARGLEN, format!("a probe has at most {most} arguments"))
+                    .at(*span, "this one has more")
+            }
+            Self::TranslatedParameter { name, span } => {
+                error(tags::DECL_PROTO_FORM, format!("`{name}` is no parameter of the probe's input"))
+                    .at(*span, "not in the first list")
+                    .help("each translated parameter has the name of the one that it is made of")
+            }
+            Self::ProbeTranslator { input, output, span } => {
+                error(tags::PROV_PRXLATOR, format!("there is no translator from {input} to {output}"))
+                    .at(*span, "translated here")
+            }
+            Self::Redefined { name, span } => {
+                error(tags::PROV_INCOMPAT, format!("provider `{name}` is already defined with other probes"))
+                    .at(*span, "defined again")
+            }
+        }
+    }
+}

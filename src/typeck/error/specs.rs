@@ -1,0 +1,49 @@
+//! typeck/error/specs.rs: messages about type specifiers.
+
+use super::{Error, did_you_mean, error};
+use crate::diag::{Diagnostic, tags};
+use crate::source::Span;
+
+/// A type name that is unknown, or specifiers that do not make a type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TypeSpec {
+    Unknown { name: String, similar: Option<String>, span: Span },
+    BadMix { span: Span },
+    CharLength { span: Span },
+    SignedNonInteger { span: Span },
+    VoidModified { span: Span },
+    LongNonArithmetic { span: Span },
+}
+
+impl From<TypeSpec> for Box<Error> {
+    fn from(error: TypeSpec) -> Self {
+        Box::new(Error::TypeSpec(error))
+    }
+}
+
+impl TypeSpec {
+    pub(super) fn diagnostic(&self) -> Diagnostic {
+        match self {
+            Self::Unknown { name, similar, span } => {
+                let diagnostic = error(tags::UNKNOWN, format!("there is no type `{name}`"));
+                did_you_mean(diagnostic.at(*span, "unknown type"), similar)
+            }
+            Self::BadMix { span } => {
+                error(tags::DECL_COMBO, "these words do not make a type").at(*span, "this type")
+            }
+            Self::CharLength { span } => {
+                error(tags::DECL_CHARATTR, "char is neither short nor long").at(*span, "this type")
+            }
+            Self::SignedNonInteger { span } => {
+                error(tags::DECL_SIGNINT, "only an integer is signed or unsigned").at(*span, "this type")
+            }
+            Self::VoidModified { span } => {
+                error(tags::DECL_VOIDATTR, "void is neither signed nor short nor long").at(*span, "this type")
+            }
+            Self::LongNonArithmetic { span } => {
+                error(tags::DECL_LONGINT, "only an integer or floating-point type is long")
+                    .at(*span, "this type")
+            }
+        }
+    }
+}
