@@ -9,6 +9,7 @@ mod sysroot;
 
 mod cli;
 mod debuginfod;
+mod examples;
 mod fuzz;
 mod hostile;
 mod index;

@@ -24,7 +24,7 @@ const DISK: [&str; 3] = ["nvme", "crc32c_generic", "ext4"];
 pub struct Contents {
     /// Host programs for the guest's /usr/bin.
     pub programs: Vec<PathBuf>,
-    /// Host files for the guest's /root.
+    /// Host files and folders for the guest's /root.
     pub pushed: Vec<PathBuf>,
     /// The module to load.
     pub module: Option<PathBuf>,
@@ -71,21 +71,42 @@ pub fn initramfs(
         archive.file(&format!("etc/runs/{id}"), 0o755, script.as_bytes());
     }
     let mut libraries = BTreeSet::new();
-    let programs = contents.programs.iter().map(|p| ("usr/bin", p));
-    for (folder, path) in programs.chain(contents.pushed.iter().map(|p| ("root", p))) {
-        let name = path.file_name().with_context(|| format!("{} has no file name", path.display()))?;
+    let programs = contents.programs.iter().map(|p| ("usr/bin".to_owned(), p.clone()));
+    for (folder, path) in programs.chain(pushed(&contents.pushed)?) {
+        let name = name(&path)?;
         let mode =
-            fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.permissions();
-        let data = read(path)?;
+            fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.permissions();
+        let data = read(&path)?;
         if data.starts_with(b"\x7fELF") {
-            libraries.extend(libraries_of(path)?);
+            libraries.extend(libraries_of(&path)?);
         }
-        archive.file(&format!("{folder}/{}", name.to_string_lossy()), mode.mode(), &data);
+        archive.file(&format!("{folder}/{name}"), mode.mode(), &data);
     }
     for library in libraries {
         archive.file(&library, 0o755, &read(Path::new(&library))?);
     }
     Ok(archive.finish())
+}
+
+/// What is pushed, file by file, with the guest's folder for it: a folder keeps its name and brings its files.
+fn pushed(paths: &[PathBuf]) -> Result<Vec<(String, PathBuf)>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(("root".to_owned(), path.clone()));
+            continue;
+        }
+        let folder = format!("root/{}", name(path)?);
+        let entries = fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let inside = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file());
+        files.extend(inside.map(|file| (folder.clone(), file)));
+    }
+    Ok(files)
+}
+
+fn name(path: &Path) -> Result<String> {
+    let name = path.file_name().with_context(|| format!("{} has no file name", path.display()))?;
+    Ok(name.to_string_lossy().into_owned())
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

@@ -87,7 +87,7 @@ impl Default for Guest {
 pub struct Options {
     #[command(flatten)]
     pub guest: Guest,
-    /// Put a file of this machine into the guest's working directory, /root
+    /// Put a file of this machine, or a folder with its files, into the guest's working directory, /root
     #[arg(long, value_name = "FILE")]
     pub push: Vec<PathBuf>,
     /// End the guest after this time
