@@ -1,6 +1,6 @@
 //! fuzz/: a function for each kind of external input; it returns, unless it has found a bug.
 //!
-//! `fuzz_targets/` passes them to libFuzzer, and tests/outside/fuzz.rs replays earlier findings.
+//! `fuzz_targets/` passes them to libFuzzer, and tests/outside/regressions.rs replays earlier findings.
 
 mod compile;
 mod debug;

@@ -10,7 +10,7 @@ mod sysroot;
 mod cli;
 mod debuginfod;
 mod examples;
-mod fuzz;
 mod hostile;
 mod index;
+mod regressions;
 mod required;

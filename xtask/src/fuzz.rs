@@ -49,7 +49,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     println!(
-        "each shows itself with KINST_FUZZ_INPUTS={} cargo test --test outside fuzz",
+        "each shows itself with KINST_FUZZ_INPUTS={} cargo test --test outside regressions",
         output.join("found").display()
     );
     println!("once mended, keep it in fuzz/regressions/TARGET/");

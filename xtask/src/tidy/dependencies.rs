@@ -82,7 +82,7 @@ fn metadata(more: &[&str]) -> Result<Vec<Package>> {
     Ok(read.packages)
 }
 
-/// Whether a file is of the package in this folder; xtask is not part of the root's. tests/outside/fuzz.rs includes what the
+/// Whether a file is of the package in this folder; xtask is not part of the root's. tests/outside/regressions.rs includes what the
 /// fuzz targets run.
 fn is_of(source: &Source, folder: &str) -> bool {
     let inside = source.is_rust() || source.path.ends_with(".lalrpop");

@@ -1,4 +1,4 @@
-//! tests/outside/fuzz.rs: regressions found by the fuzzers: fuzz/regressions/TARGET/ holds an input for each.
+//! tests/outside/regressions.rs: regressions found by the fuzzers: fuzz/regressions/TARGET/ holds an input for each.
 
 #[path = "../../fuzz/src/lib.rs"]
 mod fuzz;
