@@ -56,6 +56,7 @@ pub mod attributes;
 pub mod diag;
 pub mod glob;
 pub mod options;
+pub mod os;
 pub mod probe;
 pub mod source;
 pub mod uapi;

@@ -2,7 +2,6 @@
 
 use super::output::reason;
 use super::run::{Failed, Run};
-use super::signals::Signals;
 use super::stability;
 use crate::consumer::run::{self, Watch};
 use crate::consumer::sink::Sink;
@@ -13,18 +12,19 @@ use crate::dif::record::Layouts;
 use crate::dif::{self, Program, StatementKind};
 use crate::driver::Error as DriverError;
 use crate::driver::ioctl::Device;
-use crate::driver::process::Process;
 use crate::driver::session::{
     EnableError, Matched, Plan, PlanError, Problem, Refused, Session, Tracing as _,
 };
 use crate::options::Options;
 use crate::options::key;
+use crate::os::process::Process;
+use crate::os::signals::Signals;
 use crate::pipeline::Compiled;
 use crate::probe::{Description, Fields};
 use crate::source::Span;
-use rustix::fd::AsFd;
 use std::collections::HashMap;
 use std::io::ErrorKind;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 /// The number of refused places that are reported one by one.

@@ -13,5 +13,4 @@ mod output;
 mod progress;
 pub mod report;
 mod run;
-pub mod signals;
-mod stability;
+pub mod stability;

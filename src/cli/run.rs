@@ -10,10 +10,11 @@ use crate::dif;
 use crate::driver::Error as DriverError;
 use crate::driver::ioctl::Device;
 use crate::driver::live::Live;
-use crate::driver::process::{self, Process};
 use crate::knowledge::{Installed, Knowledge};
 use crate::options::key;
 use crate::options::{From as Setter, Options};
+use crate::os;
+use crate::os::process::{self, Process};
 use crate::parser::Macros;
 use crate::pipeline::{self, Compilation, Compiled, LibraryFile};
 use crate::sites::{Cache, Catalog, DwarfIndex, InlineProbe, Kernel, LiveText, SiteIndex};
@@ -330,7 +331,7 @@ impl Run {
 }
 
 fn macro_variables(target: u32) -> Vec<(String, i64)> {
-    use rustix::process as os;
+    let os::Identity { uid, euid, gid, egid } = os::identity();
     // Not by getsid() and the like: rustix panics at 0, which the kernel returns for a session begun outside the
     // process's PID namespace.
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
@@ -343,10 +344,10 @@ fn macro_variables(target: u32) -> Vec<(String, i64)> {
         ("ppid", field(4)),
         ("pgid", field(5)),
         ("sid", field(6)),
-        ("uid", os::getuid().as_raw().into()),
-        ("euid", os::geteuid().as_raw().into()),
-        ("gid", os::getgid().as_raw().into()),
-        ("egid", os::getegid().as_raw().into()),
+        ("uid", uid.into()),
+        ("euid", euid.into()),
+        ("gid", gid.into()),
+        ("egid", egid.into()),
         ("projid", 0),
         ("taskid", 0),
         ("target", target.into()),

@@ -4,13 +4,13 @@ use super::message::Drops;
 use super::text::Consumer;
 use crate::driver::Error as DriverError;
 use crate::driver::buffer::Drain;
-use crate::driver::process::{self, Process};
 use crate::driver::session::Tracing;
 use crate::options::key;
+use crate::os;
+use crate::os::process::{self, Process};
 use crate::uapi;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::BorrowedFd;
 use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::{Duration, Instant};
 
 /// What ends the tracing, besides the program itself, and where messages go.
@@ -212,19 +212,15 @@ impl State {
     fn wait(&mut self, kernel: &dyn Tracing, watch: &Watch<'_>, busy: bool) {
         let until = self.next_status.min(self.next_aggregations);
         let mut timeout = until.saturating_duration_since(Instant::now());
-        let mut fds = vec![PollFd::from_borrowed_fd(watch.signal, PollFlags::IN)];
-        fds.extend(watch.processes.iter().map(|process| PollFd::new(process, PollFlags::IN)));
+        let mut fds = vec![watch.signal];
+        fds.extend(watch.processes.iter().map(|process| process.as_fd()));
         if busy {
             timeout = timeout.min(DRAIN_INTERVAL);
         } else if self.policy == Policy::Switch {
-            fds.push(PollFd::from_borrowed_fd(kernel.readable(), PollFlags::IN));
+            fds.push(kernel.readable());
         }
-        let timeout = Timespec::try_from(timeout).ok();
-        // A signal ends the wait early; nothing else can go wrong here.
-        let _ = poll(&mut fds, timeout.as_ref());
-        let readable = !busy
-            && self.policy == Policy::Switch
-            && fds.last().is_some_and(|device| !device.revents().is_empty());
+        let readable = os::wait(&fds, timeout).pop();
+        let readable = !busy && self.policy == Policy::Switch && readable == Some(true);
         if readable && std::mem::replace(&mut self.woken, true) {
             self.next_status = Instant::now();
         }
@@ -255,8 +251,7 @@ impl State {
 
 impl Watch<'_> {
     fn signalled(&self) -> bool {
-        let mut fds = [PollFd::from_borrowed_fd(self.signal, PollFlags::IN)];
-        poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) == Ok(1)
+        os::is_readable(self.signal)
     }
 
     /// Whether all processes have ended; false if there are none to watch.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::Error;
+use crate::os;
 
 /// A kernel release and the tree that its files are in.
 #[derive(Clone, Debug)]
@@ -68,7 +69,7 @@ impl ModuleFile {
 
 impl Root {
     pub fn running() -> Root {
-        let release = rustix::system::uname().release().to_string_lossy().into_owned();
+        let release = os::release();
         Root { prefix: None, release, vmlinux: None }
     }
 

@@ -1,38 +1,30 @@
-//! driver/ioctl.rs: the device: open, ioctl, mmap.
+//! driver/ioctl.rs: the requests that the module understands, and its rings.
 
+use super::Error;
 use super::buffer::Ring;
-use super::{Error, errno_text};
+use crate::os::device::{self, Access, Mapping, page_size};
+use crate::os::{self, Errno, errno_text};
 use crate::uapi;
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
-use rustix::ioctl::{Getter, NoArg, Updater, ioctl};
-use rustix::mm::{MapFlags, ProtFlags};
-use std::ptr::NonNull;
-use std::sync::atomic::AtomicU64;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::Ordering;
 
 /// An open session of /dev/dtrace/kinst. Closing it disarms what it armed.
 #[derive(Debug)]
 pub struct Device {
-    fd: OwnedFd,
+    file: device::Device,
     pub info: uapi::Info,
 }
 
 impl Device {
     pub fn open() -> Result<Device, Error> {
-        let fd = rustix::fs::open(uapi::DEVICE, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
-            .map_err(open_error)?;
-        let info = {
-            // SAFETY: IOC_INFO writes one struct kinst_info, whose layout uapi.rs asserts.
-            let get = unsafe { Getter::<{ uapi::IOC_INFO }, uapi::Info>::new() };
-            // SAFETY: as above; the descriptor is open.
-            unsafe { ioctl(&fd, get) }
-        };
+        let file = device::Device::open(uapi::DEVICE).map_err(open_error)?;
+        // SAFETY: IOC_INFO writes one struct kinst_info, whose layout uapi.rs asserts.
+        let info = unsafe { file.get::<{ uapi::IOC_INFO }, uapi::Info>() };
         let info = info.map_err(|errno| Error::Request { request: "INFO", errno: errno_text(errno) })?;
         if info.abi != uapi::ABI_VERSION {
             return Err(Error::Abi { ours: uapi::ABI_VERSION, theirs: info.abi });
         }
-        Ok(Device { fd, info })
+        Ok(Device { file, info })
     }
 
     /// Verifies the image and arms its probes; returns one result per probe.
@@ -49,13 +41,9 @@ impl Device {
             nresults,
             error: uapi::Error::default(),
         };
-        let done = {
-            // SAFETY: IOC_LOAD reads image_len bytes at image, writes nresults results at results, and the struct
-            // itself; all three live until the call returns.
-            let update = unsafe { Updater::<{ uapi::IOC_LOAD }, uapi::Load>::new(&mut load) };
-            // SAFETY: as above.
-            unsafe { ioctl(&self.fd, update) }
-        };
+        // SAFETY: IOC_LOAD reads image_len bytes at image, writes nresults results at results, and the struct
+        // itself; all three live until the call returns.
+        let done = unsafe { self.file.update::<{ uapi::IOC_LOAD }, _>(&mut load) };
         match done {
             Ok(()) => Ok(results),
             Err(_) if load.error.code != 0 => Err(refusal(load.error)),
@@ -64,18 +52,20 @@ impl Device {
     }
 
     pub fn go(&self) -> Result<(), Error> {
-        self.plain::<{ uapi::IOC_GO }>("GO")
+        // SAFETY: GO takes no argument.
+        let done = unsafe { self.file.call::<{ uapi::IOC_GO }>() };
+        done.map_err(|errno| Error::Request { request: "GO", errno: errno_text(errno) })
     }
 
     pub fn stop(&self) -> Result<(), Error> {
-        self.plain::<{ uapi::IOC_STOP }>("STOP")
+        // SAFETY: STOP takes no argument.
+        let done = unsafe { self.file.call::<{ uapi::IOC_STOP }>() };
+        done.map_err(|errno| Error::Request { request: "STOP", errno: errno_text(errno) })
     }
 
     pub fn status(&self) -> Result<uapi::Status, Error> {
         // SAFETY: IOC_STATUS writes one struct kinst_status.
-        let get = unsafe { Getter::<{ uapi::IOC_STATUS }, uapi::Status>::new() };
-        // SAFETY: as above.
-        let status = unsafe { ioctl(&self.fd, get) };
+        let status = unsafe { self.file.get::<{ uapi::IOC_STATUS }, uapi::Status>() };
         status.map_err(|errno| Error::Request { request: "STATUS", errno: errno_text(errno) })
     }
 
@@ -87,12 +77,8 @@ impl Device {
             cpu,
             ..uapi::Aggsnap::default()
         };
-        let done = {
-            // SAFETY: IOC_AGGSNAP writes at most `size` bytes at `buf`, and the struct itself.
-            let update = unsafe { Updater::<{ uapi::IOC_AGGSNAP }, uapi::Aggsnap>::new(&mut snap) };
-            // SAFETY: as above.
-            unsafe { ioctl(&self.fd, update) }
-        };
+        // SAFETY: IOC_AGGSNAP writes at most `size` bytes at `buf`, and the struct itself.
+        let done = unsafe { self.file.update::<{ uapi::IOC_AGGSNAP }, _>(&mut snap) };
         done.map_err(|errno| Error::Request { request: "AGGSNAP", errno: errno_text(errno) })?;
         Ok(((snap.used as usize).min(buffer.len()), snap.drops))
     }
@@ -108,12 +94,8 @@ impl Device {
                 count: room as u32,
                 ..uapi::Insns::default()
             };
-            let done = {
-                // SAFETY: IOC_INSNS writes at most `count` instructions at `buf`, and the struct itself.
-                let update = unsafe { Updater::<{ uapi::IOC_INSNS }, uapi::Insns>::new(&mut insns) };
-                // SAFETY: as above.
-                unsafe { ioctl(&self.fd, update) }
-            };
+            // SAFETY: IOC_INSNS writes at most `count` instructions at `buf`, and the struct itself.
+            let done = unsafe { self.file.update::<{ uapi::IOC_INSNS }, _>(&mut insns) };
             done.map_err(|errno| Error::Request { request: "INSNS", errno: errno_text(errno) })?;
             if insns.reason != uapi::Reason::OK.0 {
                 return Ok(Err(uapi::Reason(insns.reason)));
@@ -137,54 +119,35 @@ impl Device {
             count: uapi::MAX_SYSCALLS,
             ..uapi::Syscalls::default()
         };
-        let done = {
-            // SAFETY: IOC_SYSCALLS writes at most `count` numbers at `buf`, and the struct itself.
-            let update = unsafe { Updater::<{ uapi::IOC_SYSCALLS }, uapi::Syscalls>::new(&mut calls) };
-            // SAFETY: as above.
-            unsafe { ioctl(&self.fd, update) }
-        };
+        // SAFETY: IOC_SYSCALLS writes at most `count` numbers at `buf`, and the struct itself.
+        let done = unsafe { self.file.update::<{ uapi::IOC_SYSCALLS }, _>(&mut calls) };
         done.map_err(|errno| Error::Request { request: "SYSCALLS", errno: errno_text(errno) })?;
         table.truncate(calls.count as usize);
         Ok(table)
     }
 
-    fn plain<const REQUEST: rustix::ioctl::Opcode>(&self, request: &'static str) -> Result<(), Error> {
-        // SAFETY: GO and STOP take no argument.
-        let call = unsafe { NoArg::<REQUEST>::new() };
-        // SAFETY: as above.
-        let done = unsafe { ioctl(&self.fd, call) };
-        done.map_err(|errno| Error::Request { request, errno: errno_text(errno) })
-    }
-
     /// Maps the ring of one CPU.
     pub fn ring(&self, cpu: u32) -> Result<MappedRing, Error> {
-        let page = rustix::param::page_size();
+        let page = page_size();
         let base = u64::from(cpu) * u64::from(uapi::RING_PAGES) * page as u64;
-        let consumer = self.map(page, base, ProtFlags::READ | ProtFlags::WRITE)?;
-        let producer = self.map(page, base + page as u64, ProtFlags::READ)?;
+        let consumer = self.map(page, base, Access::ReadWrite)?;
+        let producer = self.map(page, base + page as u64, Access::Read)?;
         let [_, size, ..] = producer.words() else { return Err(bad_ring(cpu)) };
-        let size = size.load(std::sync::atomic::Ordering::Relaxed);
+        let size = size.load(Ordering::Relaxed);
         let bytes = usize::try_from(size).ok().filter(|bytes| bytes.is_power_of_two() && *bytes >= page);
-        let data = self.map(bytes.ok_or_else(|| bad_ring(cpu))?, base + 2 * page as u64, ProtFlags::READ)?;
+        let data = self.map(bytes.ok_or_else(|| bad_ring(cpu))?, base + 2 * page as u64, Access::Read)?;
         Ok(MappedRing { consumer, producer, data })
     }
 
-    fn map(&self, length: usize, offset: u64, protection: ProtFlags) -> Result<Mapping, Error> {
-        // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
-        let address = unsafe {
-            rustix::mm::mmap(std::ptr::null_mut(), length, protection, MapFlags::SHARED, &self.fd, offset)
-        };
-        let address =
-            address.map_err(|errno| Error::Request { request: "mmap", errno: errno_text(errno) })?;
-        let address = NonNull::new(address.cast())
-            .ok_or_else(|| Error::Request { request: "mmap", errno: "no address".to_owned() })?;
-        Ok(Mapping { address, length })
+    fn map(&self, length: usize, offset: u64, access: Access) -> Result<Mapping, Error> {
+        let mapped = self.file.map(length, offset, access);
+        mapped.map_err(|errno| Error::Request { request: "mmap", errno: errno_text(errno) })
     }
 }
 
 impl AsFd for Device {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+        self.file.as_fd()
     }
 }
 
@@ -201,37 +164,14 @@ impl MappedRing {
     pub fn ring(&self) -> Option<Ring<'_>> {
         let consumed = self.consumer.words().first()?;
         // Overwritten records count as consumed.
-        let tail = self.producer.words().get(4)?.load(std::sync::atomic::Ordering::Acquire);
-        consumed.fetch_max(tail, std::sync::atomic::Ordering::Relaxed);
+        let tail = self.producer.words().get(4)?.load(Ordering::Acquire);
+        consumed.fetch_max(tail, Ordering::Relaxed);
         Some(Ring { consumed, produced: self.producer.words().first()?, data: self.data.words() })
     }
 
     /// Returns the number of records that found no room since LOAD.
     pub fn drops(&self) -> u64 {
-        self.producer.words().get(2).map_or(0, |drops| drops.load(std::sync::atomic::Ordering::Relaxed))
-    }
-}
-
-#[derive(Debug)]
-struct Mapping {
-    address: NonNull<AtomicU64>,
-    length: usize,
-}
-
-impl Mapping {
-    /// Returns the words, which the kernel may write at any time, hence atomic. Read-only mappings are only ever
-    /// loaded.
-    fn words(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping is page-aligned, `length` bytes long, and lives as long as `self`; the kernel's
-        // writes to it are seen as atomic writes of 64 bits.
-        unsafe { std::slice::from_raw_parts(self.address.as_ptr(), self.length / 8) }
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: the range is the one that mmap returned, and no reference into it outlives `self`.
-        let _ = unsafe { rustix::mm::munmap(self.address.as_ptr().cast(), self.length) };
+        self.producer.words().get(2).map_or(0, |drops| drops.load(Ordering::Relaxed))
     }
 }
 
@@ -240,7 +180,7 @@ fn bad_ring(cpu: u32) -> Error {
 }
 
 fn open_error(errno: Errno) -> Error {
-    let root = rustix::process::geteuid().is_root();
+    let root = os::identity().euid == 0;
     match errno {
         Errno::NOENT | Errno::NXIO | Errno::NODEV if root => Error::NotLoaded,
         Errno::NOENT | Errno::NXIO | Errno::NODEV | Errno::ACCESS | Errno::PERM if !root => Error::NotRoot,

@@ -3,7 +3,6 @@
 pub mod buffer;
 pub mod ioctl;
 pub mod live;
-pub mod process;
 pub mod reason;
 pub mod session;
 
@@ -99,14 +98,4 @@ fn verify_text(error: &uapi::Error) -> String {
         text += &format!(", entry {}", error.index);
     }
     text
-}
-
-/// Returns the system's text for an error number, without Rust's "(os error 2)".
-fn errno_text(errno: rustix::io::Errno) -> String {
-    io_text(&std::io::Error::from(errno))
-}
-
-fn io_text(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }

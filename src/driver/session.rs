@@ -10,8 +10,8 @@ use crate::dif::{Options, Program};
 use crate::probe::{Fields, Probe};
 use crate::sites::{self, ProbeCatalog};
 use crate::uapi;
-use rustix::fd::{AsFd, BorrowedFd};
 use std::collections::HashMap;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 /// The kernel's services for the consumer while it traces.

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use memmap2::Mmap;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use crate::os;
+
 /// The format of all files here; it changes with their contents, and with the rules by which these are found.
 const VERSION: u32 = 6;
 const MAGIC: [u8; 8] = *b"KINSTIDX";
@@ -145,8 +147,7 @@ impl Cache {
     /// Whether the directory can be written; it is made if there is none.
     pub fn can_be_written(&self) -> bool {
         let _ = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir);
-        let access = rustix::fs::access(&self.dir, rustix::fs::Access::WRITE_OK);
-        access.is_ok() && fs::metadata(&self.dir).is_ok_and(|metadata| is_ours(&metadata))
+        os::may_write(&self.dir) && fs::metadata(&self.dir).is_ok_and(|metadata| is_ours(&metadata))
     }
 
     /// Opens a file; `None` if there is none that can be used, and it has to be made anew.
@@ -189,6 +190,6 @@ impl Cache {
 
 fn is_ours(metadata: &fs::Metadata) -> bool {
     const BY_OTHERS: u32 = 0o022;
-    let user = rustix::process::geteuid().as_raw();
+    let user = os::identity().euid;
     (metadata.uid() == user || metadata.uid() == 0) && metadata.mode() & BY_OTHERS == 0
 }

@@ -17,9 +17,9 @@ pub const CRATES: &[(&str, &[&str])] = &[
     ("memmap2", &["src/debuginfo", "src/sites/kept"]),
     ("object", &["src/debuginfo"]),
     ("rayon", &["src/debuginfo", "src/dwarf", "src/sites"]),
-    ("rustix", &["src/cli", "src/consumer", "src/debuginfo", "src/driver", "src/sites/kept"]),
+    ("rustix", &["src/os"]),
     ("serde_json", &["src/cli", "src/diag"]),
-    ("signal_hook", &["src/cli"]),
+    ("signal_hook", &["src/os"]),
     ("zerocopy", &["src/sites/kept", "src/sites/symtab.rs"]),
     ("zstd", &["src/debuginfo"]),
 ];
@@ -29,16 +29,17 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("src/attributes.rs", &[]),
     ("src/glob.rs", &[]),
     ("src/options", &["attributes", "diag", "uapi"]),
+    ("src/os", &[]),
     ("src/probe.rs", &[]),
     ("src/source.rs", &[]),
     ("src/uapi.rs", &[]),
     ("src/diag", &["source"]),
     ("src/vocabulary", &["diag", "dif::insn", "source"]),
     ("src/parser", &["diag", "probe", "source", "vocabulary"]),
-    ("src/debuginfo", &["diag"]),
+    ("src/debuginfo", &["diag", "os"]),
     ("src/types", &["parser::ast", "source"]),
     ("src/dwarf", &["debuginfo", "glob", "parser::ast", "types"]),
-    ("src/sites", &["debuginfo", "diag", "dwarf", "glob", "probe", "types"]),
+    ("src/sites", &["debuginfo", "diag", "dwarf", "glob", "os", "probe", "types"]),
     ("src/knowledge", &["debuginfo", "diag", "dwarf", "parser::ast", "probe", "sites", "types"]),
     ("src/sugar", &["diag", "glob", "parser", "probe", "sites", "source"]),
     (
@@ -60,8 +61,8 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ),
     ("src/codegen", &["diag", "dif", "parser", "source", "sugar", "typeck", "types"]),
     ("src/dif", &["probe", "uapi"]),
-    ("src/driver", &["diag", "dif", "probe", "sites", "uapi"]),
-    ("src/consumer", &["dif", "driver", "options", "probe", "sites", "uapi"]),
+    ("src/driver", &["diag", "dif", "os", "probe", "sites", "uapi"]),
+    ("src/consumer", &["dif", "driver", "options", "os", "probe", "sites", "uapi"]),
 ];
 
 /// The stages that neither access the outside nor do what the compiler cannot check.

@@ -1,10 +1,10 @@
-//! driver/process.rs: the processes of -c and -p: started, watched, ended.
+//! os/process.rs: the processes of -c and -p: started, watched, ended.
 
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::thread::JoinHandle;
@@ -107,10 +107,7 @@ impl Process {
             let status = child.try_wait().ok()??;
             return Some(Ended { pid: self.pid, how: how(status) });
         }
-        let mut poll = [rustix::event::PollFd::new(&self.pidfd, rustix::event::PollFlags::IN)];
-        let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
-        let gone = rustix::event::poll(&mut poll, Some(&now)) == Ok(1);
-        gone.then_some(Ended { pid: self.pid, how: None })
+        super::is_readable(self.pidfd.as_fd()).then_some(Ended { pid: self.pid, how: None })
     }
 }
 
@@ -161,13 +158,8 @@ fn how(status: ExitStatus) -> Option<String> {
 }
 
 fn signal_name(number: i32) -> String {
-    const NAMES: [&str; 31] = [
-        "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE",
-        "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ",
-        "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
-    ];
-    let name = usize::try_from(number).ok().and_then(|number| NAMES.get(number.checked_sub(1)?));
-    name.map_or_else(|| format!("signal {number}"), |name| format!("SIG{name}"))
+    let name = signal_hook::low_level::signal_name(number);
+    name.map_or_else(|| format!("signal {number}"), str::to_owned)
 }
 
 #[cfg(test)]

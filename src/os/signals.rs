@@ -1,9 +1,9 @@
-//! cli/signals.rs: Ctrl-C: the first ends tracing cleanly, the second at once.
+//! os/signals.rs: Ctrl-C: the first ends tracing cleanly, the second at once.
 
-use rustix::fd::{AsFd, BorrowedFd};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

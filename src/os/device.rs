@@ -1,0 +1,109 @@
+//! os/device.rs: a character device: open, ioctl, mmap.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::ioctl::{Getter, NoArg, Opcode, Updater, ioctl};
+use rustix::mm::{MapFlags, ProtFlags};
+
+/// An open device.
+#[derive(Debug)]
+pub struct Device(OwnedFd);
+
+impl Device {
+    pub fn open(path: &str) -> Result<Device, Errno> {
+        rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map(Device)
+    }
+
+    /// A request without an argument.
+    ///
+    /// # Safety
+    ///
+    /// The request must have none.
+    pub unsafe fn call<const REQUEST: Opcode>(&self) -> Result<(), Errno> {
+        // SAFETY: the caller's.
+        let call = unsafe { NoArg::<REQUEST>::new() };
+        // SAFETY: as above; the descriptor is open.
+        unsafe { ioctl(&self.0, call) }
+    }
+
+    /// A request that fills a structure.
+    ///
+    /// # Safety
+    ///
+    /// The request must write a valid `T` and nothing else.
+    pub unsafe fn get<const REQUEST: Opcode, T>(&self) -> Result<T, Errno> {
+        // SAFETY: the caller's.
+        let get = unsafe { Getter::<REQUEST, T>::new() };
+        // SAFETY: as above; the descriptor is open.
+        unsafe { ioctl(&self.0, get) }
+    }
+
+    /// A request that reads a structure and may change it.
+    ///
+    /// # Safety
+    ///
+    /// The request must take a `T`, leave a valid one, and access no memory besides it but what addresses in it make
+    /// valid until the call returns.
+    pub unsafe fn update<const REQUEST: Opcode, T>(&self, argument: &mut T) -> Result<(), Errno> {
+        // SAFETY: the caller's.
+        let update = unsafe { Updater::<REQUEST, T>::new(argument) };
+        // SAFETY: as above; the descriptor is open.
+        unsafe { ioctl(&self.0, update) }
+    }
+
+    /// Maps `length` bytes, shared with the kernel.
+    pub fn map(&self, length: usize, offset: u64, access: Access) -> Result<Mapping, Errno> {
+        let protection = match access {
+            Access::Read => ProtFlags::READ,
+            Access::ReadWrite => ProtFlags::READ | ProtFlags::WRITE,
+        };
+        // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
+        let address = unsafe {
+            rustix::mm::mmap(std::ptr::null_mut(), length, protection, MapFlags::SHARED, &self.0, offset)?
+        };
+        Ok(Mapping { address: NonNull::new(address.cast()).ok_or(Errno::FAULT)?, length })
+    }
+}
+
+impl AsFd for Device {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+pub fn page_size() -> usize {
+    rustix::param::page_size()
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Access {
+    Read,
+    ReadWrite,
+}
+
+/// Memory of the device. Where it is mapped for reading only, its words must not be written.
+#[derive(Debug)]
+pub struct Mapping {
+    address: NonNull<AtomicU64>,
+    length: usize,
+}
+
+impl Mapping {
+    /// Returns the words, which the kernel may write at any time, hence atomic.
+    pub fn words(&self) -> &[AtomicU64] {
+        // SAFETY: the mapping is page-aligned, `length` bytes long, and lives as long as `self`; the kernel's
+        // writes to it are seen as atomic writes of 64 bits.
+        unsafe { std::slice::from_raw_parts(self.address.as_ptr(), self.length / 8) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the range is the one that mmap returned, and no reference into it outlives `self`.
+        let _ = unsafe { rustix::mm::munmap(self.address.as_ptr().cast(), self.length) };
+    }
+}

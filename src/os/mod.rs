@@ -1,0 +1,67 @@
+//! os/: system calls other than on files, each with an interface that is safe to use.
+
+pub mod device;
+pub mod process;
+pub mod signals;
+
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+pub use rustix::io::Errno;
+
+/// The ids of the user and group that this process belongs to.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity {
+    pub uid: u32,
+    pub euid: u32,
+    pub gid: u32,
+    pub egid: u32,
+}
+
+pub fn identity() -> Identity {
+    use rustix::process::{getegid, geteuid, getgid, getuid};
+    Identity {
+        uid: getuid().as_raw(),
+        euid: geteuid().as_raw(),
+        gid: getgid().as_raw(),
+        egid: getegid().as_raw(),
+    }
+}
+
+/// The release of the running kernel, as `uname -r` prints it.
+pub fn release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+/// Whether this process may write in a directory.
+pub fn may_write(directory: &Path) -> bool {
+    rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+/// Waits until one of the descriptors is readable, or the time is over, or a signal comes; returns which are readable.
+pub fn wait(fds: &[BorrowedFd<'_>], timeout: Duration) -> Vec<bool> {
+    let mut polled: Vec<PollFd<'_>> =
+        fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+    let timeout = Timespec::try_from(timeout).ok();
+    // A signal ends the wait early; nothing else can go wrong here.
+    let _ = poll(&mut polled, timeout.as_ref());
+    polled.iter().map(|fd| !fd.revents().is_empty()).collect()
+}
+
+/// Whether a descriptor is readable now.
+pub fn is_readable(fd: BorrowedFd<'_>) -> bool {
+    wait(&[fd], Duration::ZERO) == [true]
+}
+
+/// Returns the system's text for an error number, without Rust's "(os error 2)".
+pub fn errno_text(errno: Errno) -> String {
+    io_text(&std::io::Error::from(errno))
+}
+
+/// The same of an error of the standard library.
+pub fn io_text(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
