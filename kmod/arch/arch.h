@@ -115,7 +115,7 @@ void kinst_arch_poke_sync(void);
 void kinst_arch_extable_set(struct exception_table_entry *entry, const struct exception_table_entry *like,
 			    unsigned long fixup);
 
-/* Whether a jump to target returns: the kernel's return thunks replace a return instruction. With the patch lock held. */
+/* Whether a jump to target returns: the kernel's return thunks replace return instructions. Needs the patch lock. */
 bool kinst_arch_is_return_thunk(unsigned long target);
 
 /* The register that the thunk at target jumps through, or KINST_NO_REG if target is not such a thunk. */
