@@ -262,8 +262,9 @@ static long kinst_nothing(void *arg)
 }
 
 /*
- * Makes every CPU switch to another task: so the idle tasks, which Tasks RCU does not see, have left the slots, too. Its
- * rude form does not help: on newer kernels it assumes that nothing is traced where RCU does not watch, and does nothing.
+ * Makes every CPU switch to another task: so the idle tasks, which Tasks RCU does not see, have left the slots, too.
+ * Its rude form does not help: newer kernels assume that nothing is traced where RCU does not watch, and then it does
+ * nothing.
  */
 static void kinst_each_cpu_switches(void)
 {
