@@ -208,7 +208,7 @@ static void decode_op(struct kinst_arch_insn *out, const struct insn *insn, u8 o
 		out->flow = KINST_FLOW_RET;
 	} else if (op == 0xff && reg(modrm) == 2) {
 		out->flow = KINST_FLOW_CALL_INDIRECT;
-		/* The push of the return address comes first and would change the operand. */
+		/* In a slot, the push of the return address comes first and would change the operand. */
 		if (!insn->rex_prefix.nbytes || !(insn->rex_prefix.bytes[0] & 1)) {
 			if (mod(modrm) == 3 ? (modrm & 7) == 4 : ((modrm & 7) == 4 && (insn->sib.bytes[0] & 7) == 4))
 				out->reason = KINST_R_INSN_RSP;
