@@ -18,7 +18,7 @@
 
 #include <machine/text.h>
 
-/* Where control goes after an instruction. */
+/* The flow of control after an instruction. */
 enum kinst_flow {
 	KINST_FLOW_NEXT = 0,
 	KINST_FLOW_JUMP, /* to target */
@@ -77,7 +77,7 @@ bool kinst_arch_jump(unsigned long from, unsigned long to, u8 *out);
 
 #define KINST_NO_REG 0xff
 
-/* What an indirect jump reads: a register, or memory at base + index * 2^shift + disp. */
+/* The operand of an indirect jump: a register, or memory at base + index * 2^shift + disp. */
 struct kinst_arch_operand {
 	unsigned long disp;
 	u8 base; /* number of a register, or KINST_NO_REG */

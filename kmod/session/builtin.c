@@ -335,7 +335,7 @@ NOKPROBE_SYMBOL(kinst_env_reg);
 #define PATH_DEPTH 256 /* components, mounts included */
 #define MOUNT_OF_VFSMOUNT (sizeof(struct hlist_node) + offsetof(struct mount_head, mnt)) /* struct vfsmount in struct mount */
 
-/* What precedes a path's struct vfsmount in the kernel's private struct mount. */
+/* The part of the kernel's private struct mount that ends with a path's struct vfsmount. */
 struct mount_head {
 	u64 parent; /* struct mount; the topmost is its own parent */
 	u64 mountpoint; /* struct dentry in the parent */

@@ -57,7 +57,7 @@ static struct kinst_slots kinst_detour_slots = {
 	.used = kinst_detoured,
 };
 
-/* What is in each slot of the ordinary pool. */
+/* The contents of each slot of the ordinary pool. */
 static unsigned long kinst_slot_owner[KINST_POOL_SLOTS]; /* address of the instruction */
 static u8 kinst_slot_len[KINST_POOL_SLOTS]; /* its length; 0: a call */
 

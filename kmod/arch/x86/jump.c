@@ -37,11 +37,11 @@
 #define KINST_JUMP_MOST KINST_JUMP_LEN /* instructions that a jump covers */
 
 /*
- * What replaces, or will replace, a site's breakpoint: a jump over
+ * The replacement, now or later, of a site's breakpoint: a jump over
  * the instruction and, if it is shorter than a jump, over those after it.
  */
 struct kinst_jump {
-	struct list_head node; /* of those being undone or waiting to be freed */
+	struct list_head node; /* in the list of jumps being undone or waiting to be freed */
 	union {
 		struct list_head pending; /* prepared, not patched yet */
 		struct rcu_head rcu;
@@ -159,7 +159,7 @@ NOKPROBE_SYMBOL(kinst_detour_place);
 
 #define KINST_COVER_MOST (KINST_JUMP_LEN - 1 + KINST_INSN_MOST) /* bytes of the instructions that a jump covers */
 
-/* What a jump would cover. */
+/* The instructions that a jump would cover. */
 struct kinst_cover {
 	struct kinst_arch_insn insns[KINST_JUMP_MOST];
 	unsigned int n;

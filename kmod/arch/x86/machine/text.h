@@ -27,10 +27,10 @@
 
 #ifndef __ASSEMBLER__
 
-/* What a breakpoint replaces; written in one piece. */
+/* The piece of text that a breakpoint replaces; written in one go. */
 typedef u8 kinst_opcode_t;
 
-/* What relocation needs to know about an instruction. */
+/* The details of an instruction that relocation needs. */
 struct kinst_machine_insn {
 	u8 prefixes; /* bytes before the opcode */
 	u8 modrm_at; /* offset of ModRM in bytes, 0: none */
