@@ -28,7 +28,8 @@ struct kinst_session;
 struct kinst_hit {
 	/*
 	 * The registers at the probed instruction, with its address as ip. Timers: those of the interrupted
-	 * code. System calls: those of the program. NULL for the dtrace provider.
+	 * code. System calls: those of the program. ERROR: those of the hit that faulted. NULL for BEGIN, END,
+	 * SDT and EVENT.
 	 */
 	struct pt_regs *regs;
 	u32 kind; /* KINST_P_* */

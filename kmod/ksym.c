@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * ksym.c: finds the symbols of ksym.h. kallsyms_lookup_name() is itself not
- * exported; a kprobe that is registered for a moment tells its address.
+ * exported; its address comes from a kprobe that is registered for a moment.
  */
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
@@ -19,7 +19,7 @@ KINST_KSYM_DATA(KINST_KSYM_DEFINE)
 struct kinst_ksym_row {
 	unsigned long *addr;
 	bool optional;
-	const char *names[3]; /* what kernels call it, the last one NULL */
+	const char *names[3]; /* its names in different kernels, ended by NULL */
 };
 
 #define NEED(var, ...) { &kinst_addr_##var, false, { __VA_ARGS__ } }

@@ -18,7 +18,7 @@ struct kprobe;
 struct module;
 struct mutex;
 
-/* X(name): the functions. Names that kernels call differently are in ksym.c. */
+/* X(name): the functions. The names that differ between kernels are in ksym.c. */
 #define KINST_KSYM_FUNCTIONS(X)      \
 	X(kallsyms_lookup_name)      \
 	X(kallsyms_lookup_size_offset) \
@@ -34,7 +34,7 @@ struct mutex;
 	X(nmi_uaccess_okay)          \
 	KINST_ARCH_KSYM_FUNCTIONS(X)
 
-/* X(name): the data. All are addresses. */
+/* X(name): the data, as addresses. */
 #define KINST_KSYM_DATA(X)           \
 	X(text_mutex)                \
 	X(kprobe_mutex)              \
@@ -78,7 +78,7 @@ bool kinst_sym_nmi_uaccess_okay(void);
 #define kinst_text_mutex ((struct mutex *)kinst_addr_text_mutex)
 #define kinst_kprobe_mutex ((struct mutex *)kinst_addr_kprobe_mutex)
 
-/* Finds all of them; -ENOENT and a line in the log for the first that is missing. */
+/* Finds all of them; -ENOENT, and a line in the log, for the first that is missing. */
 int kinst_ksym_init(void);
 
 #endif /* _KINST_KSYM_H */

@@ -2,8 +2,8 @@
 /*
  * arch/arch.h: what an architecture provides to the rest of the module.
  *
- * Pure, so that it also builds in user space: no memory is read but the bytes
- * that are given, and nothing is written but the result.
+ * What is not under __KERNEL__ is pure and also builds in user space: it reads no
+ * memory except the bytes that it is given, and writes nothing except the result.
  */
 #ifndef _KINST_ARCH_H
 #define _KINST_ARCH_H
@@ -18,11 +18,11 @@
 
 #include <machine/text.h>
 
-/* Where control goes after an instruction. */
+/* The flow of control after an instruction. */
 enum kinst_flow {
 	KINST_FLOW_NEXT = 0,
 	KINST_FLOW_JUMP, /* to target */
-	KINST_FLOW_BRANCH, /* to target or to the next, by a condition */
+	KINST_FLOW_BRANCH, /* to target or to the next instruction, by a condition */
 	KINST_FLOW_CALL, /* to target, and back */
 	KINST_FLOW_CALL_INDIRECT,
 	KINST_FLOW_JUMP_INDIRECT, /* to an address in a register or in memory */
@@ -38,46 +38,46 @@ struct kinst_arch_insn {
 	u8 len;
 	u8 flow; /* enum kinst_flow */
 	u8 cond; /* of a BRANCH: which condition, for kinst_arch_taken(); never 0 */
-	u8 nop; /* it does nothing: a place that the kernel may have patched */
+	u8 nop; /* does nothing: a place that the kernel may have patched */
 	struct kinst_machine_insn machine;
 	u8 bytes[16];
 };
 
 /*
- * Decodes the instruction at text, at most avail bytes, that runs at addr.
- * False when the bytes are no instruction.
+ * Decodes the instruction at text, of at most avail bytes, that runs at addr.
+ * False if the bytes are not an instruction.
  */
 bool kinst_arch_decode(struct kinst_arch_insn *insn, const u8 *text, size_t avail, unsigned long addr);
 
 /*
- * Writes into out[KINST_SLOT_SIZE] what does at the address slot just what the
- * instruction does at its own, and then goes on where it would. The rest of out
- * are breakpoints. Returns KINST_OK or the reason why it cannot be done.
+ * Writes into out[KINST_SLOT_SIZE] code that does at the address slot exactly what
+ * the instruction does at its own, and then continues where it would. Fills the rest
+ * of out with breakpoints. Returns KINST_OK or the reason why it cannot be done.
  */
 enum kinst_reason kinst_arch_relocate(const struct kinst_arch_insn *insn, unsigned long slot, u8 *out);
 
 /*
- * Writes into out[KINST_DETOUR_LEN] a detour for the address slot: a call of
- * entry with the flags saved around it, then what does just what the n
- * instructions do, which stand one after the other, and goes on where they would.
- * Of all but the last, control must come to the next one, or be led out of them by
- * a branch. at[0..n) are the offsets at which the copies begin.
+ * Writes into out[KINST_DETOUR_LEN] a detour for the address slot: a call to
+ * entry with the flags saved around it, then code that does exactly what the n
+ * consecutive instructions do, and continues where they would. All but the last
+ * must fall through to the next one, or branch out of them. at[0..n) are set to
+ * the offsets of the copies.
  */
 enum kinst_reason kinst_arch_detour(const struct kinst_arch_insn *insns, unsigned int n, unsigned long slot,
 				    unsigned long entry, u8 *out, u8 *at);
 
-/* Does the copy of the instruction push a return address before it goes anywhere? */
+/* Whether the copy of the instruction pushes a return address before it goes anywhere. */
 static inline bool kinst_arch_calls(const struct kinst_arch_insn *insn)
 {
 	return insn->flow == KINST_FLOW_CALL || insn->flow == KINST_FLOW_CALL_INDIRECT;
 }
 
-/* Writes the jump at the address from, KINST_JUMP_LEN bytes. False: it does not reach. */
+/* Encodes a jump at the address from, KINST_JUMP_LEN bytes. False if it does not reach. */
 bool kinst_arch_jump(unsigned long from, unsigned long to, u8 *out);
 
 #define KINST_NO_REG 0xff
 
-/* What an indirect jump reads: a register, or memory at base + index * 2^shift + disp. */
+/* The operand of an indirect jump: a register, or memory at base + index * 2^shift + disp. */
 struct kinst_arch_operand {
 	unsigned long disp;
 	u8 base; /* number of a register, or KINST_NO_REG */
@@ -86,15 +86,15 @@ struct kinst_arch_operand {
 	bool memory;
 };
 
-/* The operand of an indirect jump. False: none that kinst_arch_operand_at() could tell. */
+/* Decodes the operand of an indirect jump. False if there is none that kinst_arch_operand_at() can evaluate. */
 bool kinst_arch_operand(const struct kinst_arch_insn *insn, struct kinst_arch_operand *op);
 
-/* The register that a thunk of this name jumps through, or KINST_NO_REG: it is no such thunk. */
+/* The register that the thunk of this name jumps through, or KINST_NO_REG if it is not such a thunk. */
 u8 kinst_arch_thunk(const char *name);
 
 /*
- * Where the jump label of len bytes at addr leads, as it is in memory now. While
- * the kernel is writing it, a breakpoint stands there, and what follows tells.
+ * The address to which the jump label of len bytes at addr leads, as it is in memory
+ * now. While the kernel rewrites it, it begins with a breakpoint, and the rest decides.
  */
 unsigned long kinst_arch_label(const u8 *text, u8 len, unsigned long addr);
 
@@ -107,28 +107,28 @@ struct kinst_hit;
 
 /* ---- the text ---- */
 
-/* Writes the text of the running kernel; seen by all CPUs after kinst_arch_poke_sync(). With the patch lock held. */
+/* Writes to the running kernel's text; all CPUs see it after kinst_arch_poke_sync(). With the patch lock held. */
 void kinst_arch_poke(unsigned long addr, const void *bytes, size_t len);
 void kinst_arch_poke_sync(void);
 
-/* Gives the entry, which is in the module's own table, the fixup, and the type and data of another one. */
+/* Sets the fixup of the entry, which is in the module's own table, and copies the type and data of like. */
 void kinst_arch_extable_set(struct exception_table_entry *entry, const struct exception_table_entry *like,
 			    unsigned long fixup);
 
-/* Whether a jump to target returns: the kernel's return thunks replace a return instruction. With the patch lock held. */
+/* Whether a jump to target returns: the kernel's return thunks replace return instructions. Needs the patch lock. */
 bool kinst_arch_is_return_thunk(unsigned long target);
 
-/* The register that a jump to target goes on through, or KINST_NO_REG: it is no thunk of that kind. */
+/* The register that the thunk at target jumps through, or KINST_NO_REG if target is not such a thunk. */
 u8 kinst_arch_thunk_register(unsigned long target);
 
-/* Whether an indirect jump is known to be a call that does not come back, and not one of a table. */
+/* Whether an indirect jump is known to be a tail call, not one through a jump table. */
 bool kinst_arch_is_tail_call(const struct kinst_arch_insn *insn);
 
-/* ---- the way of a trap ---- */
+/* ---- the trap path ---- */
 
 /*
- * Names of functions, each list ended by NULL: those between a trap and our handler; those where a trap finds no
- * handler at all; where the walk over the calls on the way of a trap begins; and, by the beginnings of names, where
+ * Lists of function names, each ended by NULL: those between a trap and our handler; those where a trap finds no
+ * handler at all; those where the walk over the calls on the trap path begins; and the prefixes of the names where
  * it ends.
  */
 extern const char *const kinst_arch_trap_path[];
@@ -136,26 +136,26 @@ extern const char *const kinst_arch_no_trap[];
 extern const char *const kinst_arch_walk_roots[];
 extern const char *const kinst_arch_walk_ends[];
 
-/* Thunks that compilers and alternatives put in place of returns and indirect calls, everywhere. */
+/* Whether the name is that of a thunk that compilers or alternatives put in place of returns and indirect calls. */
 bool kinst_arch_is_thunk_name(const char *name);
 
 /* ---- the stack ---- */
 
 /*
- * Return addresses of the kernel at a hit, from regs on, or from our own frame without them: fills pcs (which may be
- * NULL) with up to n, and returns how many there are. Context: a hit, in the guard.
+ * Walks the kernel's stack at a hit, from regs on, or from our own frame if regs is NULL: stores up to n return
+ * addresses in pcs (which may be NULL), and returns their number. Context: a hit, in the guard.
  */
 u32 kinst_arch_walk(const struct kinst_hit *hit, struct pt_regs *regs, u64 *pcs, u32 n);
 
 /*
- * Registers that were saved in a slot or a detour: makes in *to what they would be at the place that is
- * executed there. False: they were saved elsewhere. Context: any, NMI included, with interrupts off.
+ * Sets *to to the registers at the place that a slot or a detour was executing when it was interrupted with regs.
+ * False if they were saved elsewhere. Context: any, NMI included, with interrupts off.
  */
 bool kinst_arch_regs_at_place(struct pt_regs *to, struct pt_regs *regs);
 
 /* ---- devices ---- */
 
-/* Is one of the n bytes from addr on a register of a device, or may it be? Context: any, NMI included. */
+/* Whether one of the n bytes from addr on is, or may be, a device register. Context: any, NMI included. */
 bool kinst_arch_is_device(unsigned long addr, size_t n);
 #endif
 

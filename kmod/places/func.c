@@ -2,11 +2,11 @@
 /*
  * places/func.c: walks the instructions of a live function.
  *
- * What runs is not what the file says: alternatives, static calls, return
+ * What runs is not what the file contains: alternatives, static calls, return
  * thunks and ftrace have changed it. So boundaries are found by decoding what is
- * there, from the symbol on, with the breakpoints seen through: ours by our own
- * records, those of kprobes by asking kprobes. A breakpoint of somebody else's
- * hides an instruction whose length nobody can tell: then the function is refused.
+ * there, from the symbol on, looking through breakpoints: ours by our own records,
+ * those of kprobes by its functions. Any other breakpoint hides an instruction of
+ * unknown length: then the function is refused.
  */
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
@@ -46,7 +46,7 @@ void kinst_func_mark(struct kinst_func *f, unsigned long addr, unsigned long len
 			hi = mid;
 	}
 	for (; lo < f->ninsns && f->start + f->insns[lo].offset < addr + len; lo++)
-		/* Some static calls are a ud1 now; that the kernel rewrites them matters more. */
+		/* Some static calls are a ud1 at present; that the kernel rewrites them is more important. */
 		if (!f->insns[lo].reason || reason == KINST_R_STATIC_CALL)
 			f->insns[lo].reason = reason;
 }
@@ -99,7 +99,7 @@ void kinst_func_decode(const struct kinst_func *f, const struct kinst_func_insn 
 	kinst_func_decode_at(f, at->offset, insn);
 }
 
-/* Does a kprobe stand at addr, or an optimised one so close before it that its jump covers addr? */
+/* Whether there is a kprobe at addr, or one so close before it that its jump, if it is optimised, covers addr. */
 static bool kinst_kprobe_near(unsigned long addr)
 {
 	int i;
@@ -110,7 +110,7 @@ static bool kinst_kprobe_near(unsigned long addr)
 	return false;
 }
 
-/* Puts the original instruction at offset into f->text. False: it cannot be told. */
+/* Puts the original instruction at offset into f->text. False if it is unknown. */
 static bool kinst_func_see_through(struct kinst_func *f, u32 off)
 {
 	unsigned long addr = f->start + off;
@@ -140,7 +140,7 @@ static bool kinst_func_see_through(struct kinst_func *f, u32 off)
 	return true;
 }
 
-/* Nothing but breakpoints from off to the end: padding behind a call that never returns. */
+/* Whether there are only breakpoints from off to the end: padding after a call that never returns. */
 static bool kinst_func_padding(const struct kinst_func *f, u32 off)
 {
 	return kinst_arch_is_fill(f->text + off, f->size - off);
@@ -165,7 +165,7 @@ static u8 kinst_func_flags(const struct kinst_func *f, const struct kinst_arch_i
 	return 0;
 }
 
-/* Decodes as far as it goes, and cuts off the padding to the next function, which kallsyms counts in. */
+/* Decodes as far as possible, and cuts off the padding before the next function, which kallsyms includes. */
 static void kinst_func_walk(struct kinst_func *f)
 {
 	struct kinst_arch_insn insn;
@@ -203,7 +203,7 @@ static void kinst_func_walk(struct kinst_func *f)
 	f->size = end;
 }
 
-/* Finds the function's range and takes its module. */
+/* Finds the function's range and takes a reference to its module. */
 static enum kinst_reason kinst_func_find(struct kinst_func *f)
 {
 	unsigned long offset;

@@ -18,28 +18,28 @@ struct kinst_func_insn {
 
 struct kinst_func {
 	unsigned long start;
-	unsigned long size; /* up to the padding behind it, once it is decoded */
-	unsigned long room; /* with the padding */
+	unsigned long size; /* up to the padding after it, once it is decoded */
+	unsigned long room; /* including the padding */
 	unsigned long site; /* address of its ftrace site, or 0 */
 	struct module *mod; /* held; NULL: the kernel itself */
-	enum kinst_reason reason; /* why no instruction can be told; then there are none */
+	enum kinst_reason reason; /* why the instructions are unknown; then insns is empty */
 	enum kinst_reason blanket; /* why no instruction at all may have a breakpoint */
 	bool whole; /* decoded to its end */
-	s8 led; /* arch/x86/refs.c: 1: it is known where its jumps lead, -1: not; 0: not asked yet */
-	s8 led_before, led_behind; /* the same of its neighbours */
-	s8 plain; /* arch/x86/jump.c: 1: jumps may cover several of its instructions, -1: not; 0: not asked yet */
+	s8 led; /* arch/x86/refs.c: 1: the targets of its jumps are known; -1: they are not; 0: not checked yet */
+	s8 led_before, led_behind; /* the same for its neighbours */
+	s8 plain; /* arch/x86/jump.c: 1: jumps may cover several instructions; -1: they may not; 0: not checked yet */
 	u32 ninsns;
 	struct kinst_func_insn *insns;
-	u8 *text; /* room bytes, without anybody's breakpoints and jumps */
+	u8 *text; /* room bytes, without the breakpoints and jumps of probes */
 	char name[128]; /* without the module; empty if unknown */
 };
 
-/* The function at start, or NULL without memory. With the patch lock held. */
+/* The function at start, or NULL if there is no memory. With the patch lock held. */
 struct kinst_func *kinst_func_get(unsigned long start);
 void kinst_func_put(struct kinst_func *f);
 
 /*
- * The instruction at the offset, or NULL and the reason; for BOUNDARY with the
+ * The instruction at the offset, or NULL and the reason; for BOUNDARY, also the
  * neighbours in res (which may be NULL).
  */
 const struct kinst_func_insn *kinst_func_at(const struct kinst_func *f, u32 offset, enum kinst_reason *reason,
@@ -51,7 +51,7 @@ void kinst_func_decode(const struct kinst_func *f, const struct kinst_func_insn 
 /* Gives a reason to each instruction that overlaps [addr, addr + len) and has none yet. */
 void kinst_func_mark(struct kinst_func *f, unsigned long addr, unsigned long len, enum kinst_reason reason);
 
-/* At the ftrace site, or at the landing pad before it, hits come by way of ftrace. */
+/* Whether hits at the instruction come through ftrace: it is the ftrace site, or the landing pad before it. */
 static inline bool kinst_func_is_fentry(const struct kinst_func *f, const struct kinst_func_insn *at)
 {
 	unsigned long addr = f->start + at->offset;
@@ -64,10 +64,10 @@ static inline bool kinst_func_has(const struct kinst_func *f, unsigned long addr
 	return addr - f->start < f->size;
 }
 
-/* Size of the symbol at addr and offset in it. False: there is none. */
+/* Sets the size of the symbol at addr, and the offset of addr in it. False if there is none. */
 bool kinst_symbol_range(unsigned long addr, unsigned long *size, unsigned long *offset);
 
-/* The symbol's name at addr, without offset and module; room is at least KSYM_SYMBOL_LEN bytes. */
+/* Writes the name of the symbol at addr, without offset and module, to name: at least KSYM_SYMBOL_LEN bytes. */
 void kinst_symbol_name(unsigned long addr, char *name);
 
 #endif /* _KINST_FUNC_H */

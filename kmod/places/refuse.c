@@ -2,11 +2,11 @@
 /*
  * places/refuse.c: the places where no probe may go, each with its reason.
  *
- * Of two sorts: text that somebody else rewrites while it runs, where the two
- * would undo each other (jump labels, static calls, ftrace, kprobes), and code
- * that runs between the trap and our handler, where a probe would never get there.
- * Tables are asked once for a function, not for each instruction: some of them
- * are searched from end to end.
+ * There are two kinds: text that other code rewrites while it runs, where the two
+ * would undo each other's changes (jump labels, static calls, ftrace, kprobes), and
+ * code that runs between the trap and our handler, where a probe would never reach
+ * the handler. Tables are searched once per function, not once per instruction:
+ * some are searched from end to end.
  */
 #include <linux/jump_label.h>
 #include <linux/kprobes.h>
@@ -23,7 +23,7 @@
 #include "places/refuse.h"
 #include "places/trappath.h"
 
-/* Addresses in the kernel's own text that a table names, in order. */
+/* The addresses in the kernel's own text that a table lists, sorted. */
 struct kinst_places {
 	unsigned long *addr;
 	unsigned int count;
@@ -96,7 +96,7 @@ static int kinst_calls_init(void)
 	return 0;
 }
 
-/* Marks what of the table is in the function; each place len bytes long. */
+/* Marks the table's places that are in the function, each len bytes long. */
 static void kinst_mark_places(struct kinst_func *f, const struct kinst_places *p, unsigned long len,
 			      enum kinst_reason reason)
 {
@@ -114,7 +114,7 @@ static void kinst_mark_places(struct kinst_func *f, const struct kinst_places *p
 		kinst_func_mark(f, p->addr[lo], len, reason);
 }
 
-/* A jump label is one instruction, two or five bytes long: whichever is there. */
+/* A jump label is one whole instruction, two or five bytes long: its first byte is enough. */
 static void kinst_mark_jump_labels(struct kinst_func *f)
 {
 	if (f->mod) {
@@ -149,7 +149,7 @@ static void kinst_mark_static_calls(struct kinst_func *f)
 	kinst_mark_places(f, &kinst_calls, KINST_STATIC_CALL_LEN, KINST_R_STATIC_CALL);
 }
 
-/* Lock prefixes that come and go with the second CPU. Empty on most machines: one question for the function. */
+/* Lock prefixes that come and go with the second CPU. Most machines have none: first one check for the function. */
 static void kinst_mark_alternatives(struct kinst_func *f)
 {
 	void *first = (void *)f->start;
@@ -179,7 +179,7 @@ static void kinst_mark_kprobes(struct kinst_func *f)
 	}
 }
 
-/* The first of ftrace's sites in [from, to], or 0: the kernel tells any one of them. */
+/* The first ftrace site in [from, to], or 0: the kernel's function returns any one of them. */
 static unsigned long kinst_first_ftrace(unsigned long from, unsigned long to)
 {
 	unsigned long at, first = 0;
@@ -192,14 +192,14 @@ static unsigned long kinst_first_ftrace(unsigned long from, unsigned long to)
 }
 
 /*
- * Only one at the very beginning is the function's own. What stands behind it without a symbol can have one, too:
- * weak functions that another file has replaced do.
+ * Only a site at the very beginning is the function's own. Code after it without a symbol can have one, too: weak
+ * functions that another file has replaced do.
  */
 static void kinst_mark_ftrace(struct kinst_func *f)
 {
 	unsigned long end = f->start + f->room - 1, at;
 
-	/* The kernel tells one that the range begins in the middle of, too. */
+	/* The kernel also returns a site that the range begins in the middle of. */
 	for (at = f->start; (at = kinst_first_ftrace(at, end)); at += KINST_FTRACE_LEN)
 		kinst_func_mark(f, at, KINST_FTRACE_LEN, KINST_R_FTRACE);
 }
@@ -214,8 +214,8 @@ static unsigned long kinst_own_ftrace(const struct kinst_func *f)
 /* ---- functions as a whole ---- */
 
 /*
- * Notifiers that the kernel calls at a breakpoint before it calls ours. Read
- * when it matters: others can have joined since boot.
+ * Whether the function is a notifier that the kernel calls at a breakpoint before
+ * ours. The chain is read each time: others can have joined since boot.
  */
 static bool kinst_is_die_notifier(unsigned long start)
 {

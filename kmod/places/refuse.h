@@ -10,10 +10,10 @@
 struct kinst_func;
 struct module;
 
-/* Is there a reason against this address of this module? Context: preemption off. */
+/* The reason against this address of this module, or KINST_OK. Context: preemption off. */
 enum kinst_reason kinst_refuse_module(struct module *mod, unsigned long addr);
 
-/* Finds the function's ftrace site, and every reason against it as a whole and against each instruction. */
+/* Finds the function's ftrace site, and the reasons against the function as a whole and against each instruction. */
 void kinst_refuse_function(struct kinst_func *f);
 
 int kinst_refuse_init(void);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * places/trappath.c: the functions from which no breakpoint leads to our handler, and
- * that kprobes does not know of.
+ * that kprobes itself does not exclude.
  *
- * Those of the path run between a breakpoint and us, or after us on the way back;
- * kprobes is called earlier than we are. A probe in one of them would hit itself until the
- * stack is full. They are found in two ways, as neither is sure alone: by names, and by a
- * walk over all calls in the text of the running kernel, at load, since another
- * configuration has others there (lockdep, sanitizers).
+ * Those on the path run between a breakpoint and our handler, or after it on the way
+ * back; kprobes is called earlier than we are. A probe in one of them would hit itself
+ * until the stack is full. They are found in two ways, as neither is sufficient alone: by
+ * name, and by a walk, at load, over all calls in the text of the running kernel, since
+ * another configuration has other functions there (lockdep, sanitizers).
  *
- * The others run where no trap is handled. Their names, and where the walk begins and
- * ends, are the architecture's.
+ * The others run where no trap is handled. Their names, and those where the walk begins
+ * and ends, come from the architecture.
  */
 #include <linux/kernel.h>
 #include <linux/printk.h>
@@ -22,7 +22,7 @@
 #include "text/sites.h"
 #include "places/trappath.h"
 
-/* By name without what a compiler adds for a copy or a part (.cold, .isra.0). */
+/* Compares the name without the suffix that a compiler adds for a copy or a part (.cold, .isra.0). */
 static bool kinst_is_listed(const char *const *names, const char *name)
 {
 	size_t len = strcspn(name, ".");
@@ -42,7 +42,7 @@ bool kinst_has_no_trap(const char *name)
 
 #define KINST_WALK_MOST 256 /* functions; known kernels have from 20 to 90 */
 
-/* The starts of the functions that were found; written at load only. */
+/* The start addresses of the functions found; written only at load. */
 static unsigned long kinst_walked[KINST_WALK_MOST];
 static unsigned int kinst_nwalked;
 
@@ -56,7 +56,7 @@ static bool kinst_has_walked(unsigned long start)
 	return false;
 }
 
-/* The function at addr is one of them. False: there is no room for it. */
+/* Adds the function at addr to them. False if there is no room for it. */
 static bool kinst_walk_to(unsigned long addr)
 {
 	unsigned long size, offset;
@@ -79,7 +79,7 @@ static bool kinst_walk_ends_at(const char *name)
 	return false;
 }
 
-/* All direct calls of the function, and its jumps to others. */
+/* Follows all direct calls in the function, and its jumps to others. */
 static bool kinst_walk_through(unsigned long start)
 {
 	struct kinst_func *f = kinst_func_get(start);

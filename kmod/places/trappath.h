@@ -9,13 +9,13 @@
 
 struct kinst_func;
 
-/* Does it run between a breakpoint and us? */
+/* Whether the function runs between a breakpoint and our handler. */
 bool kinst_is_trap_path(const struct kinst_func *f);
 
-/* At load, before anything is refused: finds what runs there. -EOPNOTSUPP: it cannot all be told. */
+/* At load, before anything is refused: finds the functions that run there. -EOPNOTSUPP if it cannot record them all. */
 int kinst_trap_path_init(void);
 
-/* Would a breakpoint in a function of this name be caught by nobody? */
+/* Whether a breakpoint in a function of this name would find no handler at all. */
 bool kinst_has_no_trap(const char *name);
 
 #endif /* _KINST_TRAPPATH_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * session/builtin.c: what programs learn about the system: memory, built-in variables,
+ * session/builtin.c: what programs can read of the system: memory, built-in variables,
  * and the subroutines that look at locks and processes.
  *
  * Context: probe; in the guard, interrupts off; NMI too. Tasks and locks are
@@ -61,9 +61,9 @@ __at_hit u64 kinst_env_now(void)
 NOKPROBE_SYMBOL(kinst_env_now);
 
 /*
- * On-CPU time of the current thread: what the scheduler has accounted, and
- * what has gone by since. The scheduler's clock leaves out the time of interrupts, if
- * the kernel measures it.
+ * On-CPU time of the current thread: what the scheduler has accounted, and the
+ * time since. The scheduler's clock leaves out the time of interrupts, if the
+ * kernel measures it.
  */
 static __at_hit u64 vtimestamp(void)
 {
@@ -82,8 +82,8 @@ NOKPROBE_SYMBOL(vtimestamp);
 /* ---- the thread ---- */
 
 /*
- * 0 a thread, 1 a softirq, 2 an interrupt; of what a breakpoint, an NMI or our timer has
- * interrupted: each of them counts as one interrupt itself.
+ * The context that a breakpoint, an NMI or our timer has interrupted: 0 a thread, 1 a
+ * softirq, 2 an interrupt. Each of these three counts as one interrupt itself.
  */
 static __at_hit u32 context_level(const struct kinst_hit *hit)
 {
@@ -94,9 +94,10 @@ static __at_hit u32 context_level(const struct kinst_hit *hit)
 NOKPROBE_SYMBOL(context_level);
 
 /*
- * The memory that is loaded need not be that of the current thread: in the midst of a switch, of an exec, and while
- * the kernel writes its own text through an alias in user space. Reads ask for that themselves (copy_from_user_nofault()). And
- * what an interrupt has interrupted has nothing to do with it. As bpf_probe_write_user() has it.
+ * The address space in use need not be that of the current thread: in the middle of a switch or an exec, and while
+ * the kernel writes its own text through an alias in user space. Reads check that themselves (see
+ * copy_from_user_nofault()). An interrupt has nothing to do with the thread that it interrupted. The checks are those
+ * of bpf_probe_write_user().
  */
 __at_hit bool kinst_env_write_user(struct kinst_ctx *c, u64 addr, const void *src, size_t n)
 {
@@ -108,7 +109,7 @@ __at_hit bool kinst_env_write_user(struct kinst_ctx *c, u64 addr, const void *sr
 		return false;
 	if (!kinst_addr_nmi_uaccess_okay || !kinst_sym_nmi_uaccess_okay() || !__access_ok(to, n))
 		return false;
-	/* As copy_to_user_nofault() does it, whose own question warns in a breakpoint where DEBUG_ATOMIC_SLEEP is on. */
+	/* As in copy_to_user_nofault(), whose own check warns in a breakpoint if DEBUG_ATOMIC_SLEEP is on. */
 	pagefault_disable();
 	left = __copy_to_user_inatomic(to, src, n);
 	pagefault_enable();
@@ -117,8 +118,8 @@ __at_hit bool kinst_env_write_user(struct kinst_ctx *c, u64 addr, const void *sr
 NOKPROBE_SYMBOL(kinst_env_write_user);
 
 /*
- * A task's address can come back with a new task, but not with the same start time. What interrupts it
- * has variables of its own. Idle tasks are one for each CPU, so their addresses tell them apart.
+ * A new task can have the address of an old one, but not with the same start time. What interrupts a task
+ * has variables of its own. There is one idle task for each CPU, so their addresses distinguish them.
  */
 __at_hit void kinst_env_thread(struct kinst_ctx *c, u64 key[2])
 {
@@ -137,9 +138,9 @@ NOKPROBE_SYMBOL(kinst_env_tgid);
 #define LOAD(c, p, member, to) kinst_load(c, to, (u64)(uintptr_t)&(p)->member, sizeof(*(to)), false)
 
 /*
- * The process that t is a thread of, and its parent. A task that has been released (pid_alive()), as a thread is while
- * it runs the last of do_exit(), has pointers that lead to what may be long gone: it has no parent any more. Of
- * one that has not, they stay good for RCU's readers, as we are with interrupts off, whatever happens meanwhile.
+ * Loads the process that t is a thread of, and its parent. A task that has been released (see pid_alive()), as a thread
+ * is while it runs the end of do_exit(), has pointers to what may be long gone: it has no parent any more. Those of a
+ * task that has not stay valid for RCU readers, which we are with interrupts off, whatever happens meanwhile.
  */
 static __at_hit bool parent_of(struct kinst_ctx *c, struct task_struct *t, struct task_struct **leader,
 			      struct task_struct **parent)
@@ -153,7 +154,7 @@ static __at_hit bool parent_of(struct kinst_ctx *c, struct task_struct *t, struc
 }
 NOKPROBE_SYMBOL(parent_of);
 
-/* 0, as of the topmost process, when it is at its end. */
+/* 0 for a process at its end, as for the topmost one. */
 static __at_hit u64 ppid(struct kinst_ctx *c)
 {
 	struct task_struct *leader, *parent;
@@ -184,7 +185,7 @@ static __at_hit u64 progenyof(struct kinst_ctx *c, u32 pid)
 }
 NOKPROBE_SYMBOL(progenyof);
 
-/* The arguments of the process as they are in its memory now, blanks between them. */
+/* The arguments of the process as they are in its memory now, separated by blanks. */
 static __at_hit u64 execargs(struct kinst_ctx *c)
 {
 	struct mm_struct *mm = current->mm;
@@ -206,7 +207,7 @@ NOKPROBE_SYMBOL(execargs);
 
 /* ---- built-in variables ---- */
 
-/* Pays for frames that have been walked. */
+/* Pays for the frames walked, and returns their number. */
 static __at_hit u64 depth(struct kinst_ctx *c, u32 frames)
 {
 	kinst_burn(c, (u64)frames * KINST_FRAME_STEPS);
@@ -223,7 +224,7 @@ static nokprobe_inline u64 name_at(const struct kinst_prog *p, u32 off)
 
 #define LAST_ERROR 4095 /* the kernel's errors are -1 .. -4095 */
 
-/* Linux has no error number but at the return of a system call. */
+/* Linux has an error number only at the return of a system call. */
 static nokprobe_inline u64 error_of(const struct kinst_hit *hit)
 {
 	bool failed = hit->kind == KINST_P_SYSCALL_RETURN && hit->args[1] >= (u64)-LAST_ERROR;
@@ -235,7 +236,7 @@ __at_hit u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 {
 	const struct kinst_probe *q;
 
-	if (id == VAR_PID) /* what most predicates ask for */
+	if (id == VAR_PID) /* what most predicates test */
 		return current->tgid;
 	q = &c->prog->probes[c->probe];
 	switch (id) {
@@ -296,7 +297,7 @@ __at_hit u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 }
 NOKPROBE_SYMBOL(kinst_env_var);
 
-/* Arguments beyond the registers are on the stack, above the return address, while a function is at its entry. */
+/* At a function's entry, arguments beyond the registers are on the stack, above the return address. */
 __at_hit u64 kinst_env_arg(struct kinst_ctx *c, u64 i)
 {
 	const struct kinst_hit *hit = c->hit;
@@ -323,7 +324,7 @@ __at_hit u64 kinst_env_reg(struct kinst_ctx *c, u64 i, bool user)
 		return 0;
 	}
 	if (!regs)
-		return 0; /* BEGIN, END; a kernel thread has no user registers */
+		return 0; /* BEGIN, END, events; a kernel thread has no user registers */
 	memcpy(&v, (const u8 *)regs + offset, sizeof(v));
 	return v;
 }
@@ -334,7 +335,7 @@ NOKPROBE_SYMBOL(kinst_env_reg);
 #define PATH_DEPTH 256 /* components, mounts included */
 #define MOUNT_OF_VFSMOUNT (sizeof(struct hlist_node) + offsetof(struct mount_head, mnt)) /* struct vfsmount in struct mount */
 
-/* What stands before the struct vfsmount that a path has, in the kernel's private struct mount. */
+/* The part of the kernel's private struct mount that ends with a path's struct vfsmount. */
 struct mount_head {
 	u64 parent; /* struct mount; the topmost is its own parent */
 	u64 mountpoint; /* struct dentry in the parent */
@@ -349,8 +350,8 @@ static nokprobe_inline const struct mount_head *head_of(const struct vfsmount *m
 }
 
 /*
- * Context: module load. Is a struct mount of this kernel as we think? What follow_up() says of each on the way from
- * our root to the topmost must be what we read there.
+ * Context: module load. Checks that this kernel's struct mount has the expected layout: for each mount from our root to
+ * the topmost one, what follow_up() returns must be what we read there.
  */
 void __init kinst_builtin_init(void)
 {
@@ -375,7 +376,7 @@ void __init kinst_builtin_init(void)
 		pr_info("kinst: mounts are not as expected: there is no d_path()\n");
 }
 
-/* Puts the name of a dentry and a slash before s, which has room for it down to start; NULL: no room, or a fault. */
+/* Puts a slash and the name of a dentry before s, which has room down to start; NULL if there is none, or a fault. */
 static __at_hit char *prepend(struct kinst_ctx *c, char *start, char *s, const struct dentry *d)
 {
 	struct qstr name;
@@ -395,8 +396,8 @@ static __at_hit char *prepend(struct kinst_ctx *c, char *start, char *s, const s
 NOKPROBE_SYMBOL(prepend);
 
 /*
- * d_path(), seen from the topmost mount. Without the locks of the kernel's own: a rename in this
- * moment can show as a mixture, never as a fault that is not reported.
+ * d_path(), seen from the topmost mount. It does not take the locks of the kernel's own: a concurrent
+ * rename can give a mixture of names, but never a fault that is not reported.
  */
 static __at_hit u64 path_name(struct kinst_ctx *c, u64 addr)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* session/builtin.h: what built-in variables and subroutines need to know before they run. */
+/* session/builtin.h: what built-in variables and subroutines need at load. */
 #ifndef _KINST_BUILTIN_H
 #define _KINST_BUILTIN_H
 

@@ -17,13 +17,13 @@
 
 #define MAX_DEPTH 512
 
-/* Where the walk begins. A system call has the registers of the program, and no kernel stack but that of its entry. */
+/* The registers to walk from. A system call has those of the program, and no kernel stack but that of its entry. */
 static nokprobe_inline struct pt_regs *start_of(const struct kinst_hit *hit)
 {
 	return hit->kind == KINST_P_SYSCALL_ENTRY || hit->kind == KINST_P_SYSCALL_RETURN ? NULL : hit->regs;
 }
 
-/* At a timer the interrupted place is part of the stack; at other probes their name says it. */
+/* At a timer the interrupted place is part of the stack; at other probes, the name of the probe gives it. */
 static nokprobe_inline bool shows_place(const struct kinst_hit *hit)
 {
 	return kinst_is_timer(hit->kind) && hit->regs && !user_mode(hit->regs);
@@ -59,7 +59,7 @@ NOKPROBE_SYMBOL(kinst_stack_caller);
 /* ---- user space ---- */
 
 /*
- * The place it was at, then by frame pointers. A function without one hides its caller, a program
+ * Walks from where the program was, by frame pointers. A function without one hides its caller; a program
  * without them shows little more than the first entry.
  */
 static __at_hit u32 walk_user(u64 *pcs, u32 n)
@@ -79,7 +79,7 @@ static __at_hit u32 walk_user(u64 *pcs, u32 n)
 		if (pcs)
 			pcs[found] = f.ret;
 		if (f.next <= fp) {
-			found++; /* the outermost frame, or nonsense: it cannot go on from here */
+			found++; /* the outermost frame, or nonsense: the walk cannot continue */
 			break;
 		}
 	}

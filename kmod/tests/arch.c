@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arch.c: the analysis of instructions by arch/x86/insn.c, printed for tests that compare it
- * with other sources.
+ * arch.c: the analysis of instructions by arch/x86/insn.c, written out for tests that compare
+ * it with other sources.
  *
  * stdin: runs of code, each a struct run and its bytes. stdout: a struct said for
- * each instruction, the last of a run with length 0.
+ * each instruction, and one with length 0 at the end of a run.
  */
 #include <stdio.h>
 
@@ -14,7 +14,7 @@
 
 struct run {
 	u64 addr;
-	u64 slot; /* of the first instruction; the others have the same distance */
+	u64 slot; /* of the first instruction; the others are at the same distance from theirs */
 	u32 len;
 	u32 reserved;
 };
@@ -23,12 +23,12 @@ struct said {
 	u64 addr;
 	u64 target;
 	u64 disp; /* of the operand of an indirect jump */
-	u8 len; /* 0: what follows is not an instruction, or nothing */
+	u8 len; /* 0: the next bytes are not an instruction, or there are none */
 	u8 flow;
 	u8 cond;
 	u8 nop;
 	u16 reason;
-	u16 relocated; /* reason against the slot */
+	u16 relocated; /* reason against a slot, or KINST_OK */
 	u8 disp_at;
 	u8 operand; /* its operand is known */
 	u8 memory;
@@ -38,10 +38,10 @@ struct said {
 	u8 modrm_at;
 	u8 covered; /* instructions in the detour; 0: there is none */
 	u8 slot[KINST_SLOT_SIZE];
-	u8 detour[KINST_DETOUR_LEN]; /* at the slot's address, and calls the first slot's */
+	u8 detour[KINST_DETOUR_LEN]; /* for the slot's address; calls the first slot's address */
 };
 
-/* Decodes just the bytes that there are, in memory of that size, so that the sanitizer sees a read beyond. */
+/* Decodes just the bytes that there are, in memory of that size, so that the sanitizer catches a read past them. */
 static bool decode(struct kinst_arch_insn *insn, const u8 *code, u32 avail, u64 addr)
 {
 	u32 len = avail > 16 ? 16 : avail;
@@ -54,7 +54,7 @@ static bool decode(struct kinst_arch_insn *insn, const u8 *code, u32 avail, u64 
 	return ok;
 }
 
-/* The detour of the instructions that a jump at the first would cover. */
+/* Makes the detour of the instructions that a jump at the first would cover. */
 static void say_detour(struct said *said, const struct kinst_arch_insn *first, const u8 *code, const struct run *run)
 {
 	struct kinst_arch_insn insns[KINST_JUMP_LEN] = { *first };

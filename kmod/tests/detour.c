@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * detour.c: executes detours in user space, with the module's own detour.S and a return thunk that destroys the
- * flags, as that of call depth tracking does (mitigations.case has it in a guest).
+ * flags, as that of call depth tracking does (mitigations.case tests that in a guest).
  *
  * Each piece of code, with its result in %rax, runs as it is and through a jump to its detour, from every combination
  * of the flags that arithmetic sets. Results, flags and the other registers must be the same, and the handler must see
- * the state before.
+ * the state before the code.
  */
 #include <stdio.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 
 #define FLAGS 0x8d5 /* CF PF AF ZF SF OF */
 
-/* The order in which detour.S leaves them, that of the kernel's. */
+/* In the order in which detour.S leaves them, that of the kernel's struct pt_regs. */
 struct regs {
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
 };
@@ -35,7 +35,7 @@ asm(".text\n"
     ".globl hostile_return_thunk\n"
     "hostile_return_thunk:\n"
     "	shlq	$5, depth(%rip)\n"
-    "	xorl	%r11d, %r11d\n" /* all of them, and a register that calls may change */
+    "	xorl	%r11d, %r11d\n" /* changes all flags, and a register that calls may change */
     "	stc\n"
     "	ret\n"
     ".globl call_with\n"
@@ -82,7 +82,7 @@ static const struct piece {
 	{ "jns, 32 bits away", { 0x0f, 0x89, 0x05, 0x00, 0x00, 0x00, 0xb8, 0x02, 0x00, 0x00, 0x00, 0xc3 }, 12 },
 };
 
-/* Makes the detour of the code's first instructions, and puts a jump to it in their place. */
+/* Makes a detour for the code's first instructions, and puts a jump to it in their place. */
 static bool divert(u8 *code, unsigned int len, u8 *detour)
 {
 	struct kinst_arch_insn insns[KINST_JUMP_LEN];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text/fentry.c: hits that come by way of ftrace, all through one ftrace_ops whose
- * filter holds the addresses.
+ * text/fentry.c: hits that come through ftrace, all by one ftrace_ops whose filter
+ * holds the addresses.
  */
 #include <linux/bug.h>
 #include <linux/ftrace.h>
@@ -14,10 +14,10 @@
 #include "text/trap.h"
 
 /*
- * Context: any, NMI included, and RCU may not watch: ftrace is not asked to leave
- * such hits out, as nobody would count them. Interrupts go off so that a hit in one
- * is not taken for a hit inside our work. Nothing that is called before the guard
- * can be traced by ftrace.
+ * Context: any, NMI included, and RCU may not watch: ftrace does not filter out such
+ * hits, as they would not be counted. Interrupts go off so that a hit in one is not
+ * taken for a hit inside our own work. Nothing that is called before the guard can be
+ * traced by ftrace.
  */
 static void __probe_path kinst_fentry_hit(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 				     struct ftrace_regs *fregs)
@@ -45,9 +45,9 @@ static struct ftrace_ops kinst_fentry_ops = {
 	.flags = KINST_ARCH_FTRACE_FLAGS | FTRACE_OPS_FL_PERMANENT,
 };
 
-static unsigned long kinst_fentry_count; /* addresses in the filter; under text/probe.c's mutex */
+static unsigned long kinst_fentry_count; /* addresses in the filter; under kinst_sites_mutex */
 
-/* An empty filter means every function: the ops are registered after the first address and gone before the last. */
+/* An empty filter means every function: the ops are registered after the first address and removed before the last. */
 int kinst_fentry_add(unsigned long *ips, unsigned int n)
 {
 	int err;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * text/fentry.h: sites that ftrace serves: the place at a function's entry that
- * belongs to it.
+ * text/fentry.h: the sites that ftrace serves: its place at a function's entry.
  */
 #ifndef _KINST_FENTRY_H
 #define _KINST_FENTRY_H
 
-/* Adds (takes away) n addresses of ftrace sites. May sleep; not with the patch lock held: ftrace takes text_mutex. */
+/* Adds (removes) n addresses of ftrace sites. May sleep; not with the patch lock held: ftrace takes text_mutex. */
 int kinst_fentry_add(unsigned long *ips, unsigned int n);
 void kinst_fentry_remove(unsigned long *ips, unsigned int n);
 

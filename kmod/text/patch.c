@@ -2,8 +2,8 @@
 /*
  * text/patch.c: batched text patching.
  *
- * Making a page writable costs far more than writing to it. So changes of one
- * page are made together, and the bytes between them are written as they are.
+ * Making a page writable costs far more than writing to it. So the changes to a
+ * page are made together, and the bytes between them are rewritten as they are.
  * These do not change meanwhile: all patching is done under text_mutex.
  */
 #include <linux/bug.h>
@@ -18,14 +18,14 @@
 #include "ksym.h"
 #include "text/patch.h"
 
-/* A page as it will be, and the part of it that changes; at 0: none. */
+/* A page as it will be, and the part of it that changes; there is none if at is 0. */
 static struct {
 	unsigned long at;
 	unsigned int from, to;
 	u8 bytes[PAGE_SIZE];
 } kinst_page;
 
-/* In the order in which kprobes takes them. */
+/* Takes the locks in the same order as kprobes. */
 void kinst_patch_lock(void)
 {
 	mutex_lock(kinst_kprobe_mutex);
@@ -68,7 +68,7 @@ void kinst_patch_write(unsigned long addr, const void *bytes, size_t len)
 	unsigned int from = offset_in_page(addr);
 	unsigned int here = min_t(size_t, len, PAGE_SIZE - from);
 
-	/* For those who decode what ran (perf, with a processor's trace). */
+	/* For tools that decode what ran (perf, with a processor's trace). */
 	if (kinst_addr_perf_event_text_poke)
 		kinst_sym_perf_event_text_poke((void *)addr, (void *)addr, len, bytes, len);
 	kinst_page_write(addr - from, from, bytes, here);

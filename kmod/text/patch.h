@@ -10,16 +10,16 @@
 #include "arch/arch.h"
 
 /*
- * From the look at live text to the change of it: no kprobe comes or goes, no
- * CPU, and nobody else patches. May sleep inside.
+ * Held from reading live text to changing it: no kprobe or CPU comes or goes, and
+ * no other code patches. The holder may sleep.
  */
 void kinst_patch_lock(void);
 void kinst_patch_unlock(void);
 
 /*
  * All with the lock held. What is written is in memory after kinst_patch_flush(),
- * or when something in another page is written, and seen everywhere after
- * kinst_patch_sync(), which flushes.
+ * or after a write to another page, and all CPUs see it after kinst_patch_sync(),
+ * which flushes.
  */
 bool kinst_patch_arm(unsigned long addr, kinst_opcode_t original);
 void kinst_patch_restore(unsigned long addr, kinst_opcode_t original);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * text/pool.h: how large the trampoline pools are; for arch/x86/pool.S and text/tramp.c.
+ * text/pool.h: the sizes of the trampoline pools, for arch/x86/pool.S and text/tramp.c.
  *
  * 32,768 slots are 1 MiB of text: more than all instructions of a few hundred
  * functions, or an exit of every function of a kernel without modules. A cloud
  * kernel has some 530 instructions with an exception-table entry, a full one a few
- * thousand; a slot of the fault pool stays with its instruction once it was used.
- * Where no detour is free, a probe stays with its breakpoint.
+ * thousand; a slot of the fault pool stays with its instruction once it is used.
+ * If no detour is free, a probe keeps its breakpoint.
  */
 #ifndef _KINST_POOL_H
 #define _KINST_POOL_H

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text/sites.c: makes sites and takes them away, in batches.
+ * text/sites.c: makes and removes sites, in batches.
  *
  *   new -> (its listeners are staged) -> armed -> restored -> limbo -> freed
  *
  * Limbo: the breakpoint is gone, but a task that was preempted in the slot may
- * still run what is in it. Only when every task has passed through the scheduler
- * of its own will is the slot filled with breakpoints and given away again. That
- * takes a while, so it is done in the background and for many at once.
+ * still run what is in it. Only when every task has voluntarily passed through the
+ * scheduler is the slot filled with breakpoints and given out again. That takes a
+ * while, so it is done in the background and for many at once.
  */
 #include <linux/cpu.h>
 #include <linux/list_sort.h>
@@ -125,7 +125,7 @@ void kinst_sites_arm(struct list_head *fresh)
 	list_for_each_entry(site, fresh, batch) {
 		if (site->fentry)
 			continue;
-		/* Whoever holds the lock that we hold did not; but not all who patch ask for it. */
+		/* No holder of our lock has changed the text; but not all code that patches takes it. */
 		site->armed = kinst_patch_arm(site->addr, site->original);
 		if (site->armed)
 			kinst_jump_enqueue(site);
@@ -134,13 +134,13 @@ void kinst_sites_arm(struct list_head *fresh)
 	kinst_jump_schedule();
 }
 
-/* ---- addresses for ftrace, as many at once as there is memory for ---- */
+/* ---- addresses for ftrace, as many at a time as there is memory for ---- */
 
 #define KINST_FEW 64
 
 typedef int (*kinst_ips_fn)(unsigned long *ips, unsigned int n);
 
-/* The next sites of the list from *at on that are ftrace's and armed (or not): up to room of them. */
+/* Takes the next ftrace sites of the list, from *at on, that are armed (or not): at most room of them. */
 static unsigned int kinst_fentry_take(struct list_head *sites, struct kinst_site **at, bool armed, unsigned long *ips,
 				      unsigned int room)
 {
@@ -158,7 +158,7 @@ static unsigned int kinst_fentry_take(struct list_head *sites, struct kinst_site
 	return n;
 }
 
-/* Changes them, as many at once as there is room for; those that could be changed say so. */
+/* Applies f to the ftrace sites that are armed (or not), in chunks if need be; inverts armed where f succeeded. */
 static int kinst_fentry_change(struct list_head *sites, bool armed, kinst_ips_fn f)
 {
 	static unsigned long few[KINST_FEW]; /* under the mutex */
@@ -202,7 +202,7 @@ int kinst_sites_arm_fentry(struct list_head *fresh)
 	return kinst_fentry_change(fresh, false, kinst_fentry_add);
 }
 
-/* ---- taking away ---- */
+/* ---- removal ---- */
 
 static void kinst_reap(struct work_struct *work);
 static DECLARE_WORK(kinst_reaper, kinst_reap);
@@ -252,7 +252,7 @@ void kinst_sites_forget(struct list_head *lost)
 		kinst_host_put(site->host);
 	}
 	kinst_patch_unlock();
-	/* Their memory and their detours are never given back: who knows where a pointer to them is. */
+	/* Their memory and their detours are never freed: there may be pointers to them anywhere. */
 	INIT_LIST_HEAD(lost);
 }
 
@@ -262,8 +262,9 @@ static long kinst_nothing(void *arg)
 }
 
 /*
- * Every CPU switches to another task: what Tasks RCU does not see, the idle tasks, has left the slots too. Its
- * rude form is no help: on newer kernels it trusts that nothing is traced where RCU does not watch, and does nothing.
+ * Makes every CPU switch to another task: so the idle tasks, which Tasks RCU does not see, have left the slots, too.
+ * Its rude form does not help: newer kernels assume that nothing is traced where RCU does not watch, and then it does
+ * nothing.
  */
 static void kinst_each_cpu_switches(void)
 {
@@ -304,7 +305,7 @@ static void kinst_reap(struct work_struct *work)
 	mutex_lock(&kinst_sites_mutex);
 	kinst_patch_lock();
 	kinst_jumps_free(&jumps);
-	/* Slots next to each other are written together. */
+	/* Adjacent slots are written together. */
 	list_sort(NULL, &reaped, kinst_by_slot);
 	list_for_each_entry(site, &reaped, batch)
 		kinst_slot_put(site->slot);

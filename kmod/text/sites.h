@@ -8,35 +8,35 @@
 #include <linux/mutex.h>
 #include "text/probe.h"
 
-/* Everything about sites, slots and listeners, but for the probe path, which reads under RCU. Before the patch lock. */
+/* For all of sites, slots and listeners; the probe path reads under RCU instead. Taken before the patch lock. */
 extern struct mutex kinst_sites_mutex;
 
 /*
- * The site at the instruction (at the ftrace site), an old one or a new one that
- * is put on fresh; or NULL and why not. With the patch lock held.
+ * The site at the instruction (at the ftrace site), an existing one or a new one
+ * that is added to fresh; or NULL and the reason. With the patch lock held.
  */
 struct kinst_site *kinst_site_break(const struct kinst_arch_insn *insn, const struct kinst_func *f,
 				    struct list_head *fresh, enum kinst_reason *reason);
 struct kinst_site *kinst_site_fentry(unsigned long addr, struct list_head *fresh, enum kinst_reason *reason);
-/* The mirror, for one that has not been armed. */
+/* The mirror, for a site that has not been armed. */
 void kinst_site_drop(struct kinst_site *site);
 
 /*
- * Arms the sites of the list: the breakpoints with the patch lock held, then ftrace's without. A site that
- * is not armed then, cannot be.
+ * Arms the sites of the list: the breakpoints with the patch lock held, then those of ftrace without it. A site
+ * that is not armed afterwards cannot be.
  */
 void kinst_sites_arm(struct list_head *fresh);
 int kinst_sites_arm_fentry(struct list_head *fresh);
-/* The mirror of both; without the patch lock. The list is empty after it. */
+/* The mirror of both; without the patch lock. Empties the list. */
 void kinst_sites_remove(struct list_head *dead);
 
-/* Sites whose jumps were lost, of a module that goes: nobody can bring those back. Without the patch lock. */
+/* Forgets sites of a module that is unloaded whose jumps were lost: these cannot come back. Without the patch lock. */
 void kinst_sites_forget(struct list_head *lost);
 
-/* Waits until every task and every CPU is somewhere else than it was, of its own will. Without the mutex. */
+/* Waits until every task and every CPU has voluntarily left the code that it was in. Without the mutex. */
 void kinst_sites_quiesce(void);
 
-/* In the background: what was taken away is freed. */
+/* Frees what was removed, in the background. */
 void kinst_sites_reap_later(void);
 
 /* Waits until the slots of the removed sites are free again. Without the mutex. */

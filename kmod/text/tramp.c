@@ -3,11 +3,11 @@
  * text/tramp.c: the pools of slots and of detours (arch/x86/pool.S) and what is written into
  * them.
  *
- * The ordinary pool: a slot is used again once no task can be in it (text/probe.c
- * waits for that). The fault pool: for instructions with an exception-table
- * entry. Such a one can sleep in its page fault for as long as it likes with its
- * address saved on the task's stack, so a slot stays with its instruction, and the
- * module stays loaded, until no task has such an address.
+ * The ordinary pool: a slot is reused once no task can be in it (text/sites.c waits
+ * for that). The fault pool: for instructions with an exception-table entry. A task
+ * can sleep in the page fault of such an instruction for any time, with the address
+ * saved on its stack, so a slot stays with its instruction, and the module stays
+ * loaded, until no task has such an address.
  */
 #include <linux/bitmap.h>
 #include <linux/extable.h>
@@ -32,13 +32,13 @@
 extern u8 kinst_pool[]; /* arch/x86/pool.S */
 extern u8 kinst_fault_pool[];
 
-/* A pool whose slots are used again. */
+/* A pool whose slots are reused. */
 struct kinst_slots {
 	u8 *at;
 	size_t size; /* of a slot */
 	unsigned int count;
 	unsigned long *used;
-	unsigned int next; /* where to look for a free one first */
+	unsigned int next; /* where the search for a free one begins */
 };
 
 static DECLARE_BITMAP(kinst_used, KINST_POOL_SLOTS);
@@ -57,18 +57,18 @@ static struct kinst_slots kinst_detour_slots = {
 	.used = kinst_detoured,
 };
 
-/* What is in a slot of the ordinary pool. */
+/* The contents of each slot of the ordinary pool. */
 static unsigned long kinst_slot_owner[KINST_POOL_SLOTS]; /* address of the instruction */
 static u8 kinst_slot_len[KINST_POOL_SLOTS]; /* its length; 0: a call */
 
 static unsigned long kinst_fault_owner[KINST_FAULT_SLOTS]; /* address of the instruction, or 0 */
 static unsigned int kinst_fault_end; /* no slot from here on has an owner */
-static unsigned int kinst_fault_sites; /* that have a slot of the fault pool; under the mutex, as are all of these */
-static bool kinst_fault_pinned; /* the module stays: somebody may sleep in the pool */
+static unsigned int kinst_fault_sites; /* that have a slot of the fault pool; under the mutex, like all of these */
+static bool kinst_fault_pinned; /* the module stays: a task may sleep in the pool */
 
-#define KINST_OWNER_LOST 1 /* its instruction has changed; nobody gets the slot again */
+#define KINST_OWNER_LOST 1 /* its instruction has changed; the slot is not given out again */
 
-/* What of the pools is taken: /sys/module/kinst/parameters, to be read. */
+/* How much of the pools is in use: read-only files in /sys/module/kinst/parameters. */
 static int kinst_show_slots(char *buffer, const struct kernel_param *kp)
 {
 	return sysfs_emit(buffer, "%u\n", bitmap_weight(kinst_used, KINST_POOL_SLOTS));
@@ -99,7 +99,7 @@ static bool kinst_slot_is_fault(unsigned long slot)
 	return slot - (unsigned long)kinst_fault_pool < KINST_FAULT_SLOTS * KINST_SLOT_SIZE;
 }
 
-/* The slot's own exception-table entry does what the original's does. */
+/* Makes the slot's own exception-table entry do what the original one does. */
 static void kinst_fault_entry(unsigned long slot, const struct kinst_arch_insn *insn,
 			      const struct exception_table_entry *original)
 {
@@ -154,7 +154,7 @@ static enum kinst_reason kinst_fault_slot_get(const struct kinst_arch_insn *insn
 	return KINST_OK;
 }
 
-/* A module is through with all that it ever ran: nobody sleeps in a fault of its. Context: the sites' mutex. */
+/* The module's code no longer runs, so no task sleeps in one of its faults. Context: the sites' mutex. */
 void kinst_tramp_forget(const struct module *mod)
 {
 	unsigned int i;
@@ -164,7 +164,7 @@ void kinst_tramp_forget(const struct module *mod)
 			kinst_fault_owner[i] = 0;
 }
 
-/* The address of a free one, from the place on where the last search ended; or 0. */
+/* The address of a free one, searched for from where the last one was taken; or 0. */
 static unsigned long kinst_slots_find(const struct kinst_slots *slots)
 {
 	unsigned int i = find_next_zero_bit(slots->used, slots->count, slots->next);
@@ -212,7 +212,7 @@ enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned lo
 	enum kinst_reason reason;
 	unsigned int number;
 
-	/* A direct jump or call does not fault: the entry is for an alternative of it, as "rep stosb" in clear_user(). */
+	/* A direct jump or call does not fault: the entry is for an alternative of it, such as "rep stosb" in clear_user(). */
 	if (original && !insn->target) {
 		reason = kinst_fault_slot_get(insn, original, slot);
 		if (!reason)
@@ -232,7 +232,7 @@ enum kinst_reason kinst_slot_get(const struct kinst_arch_insn *insn, unsigned lo
 	return KINST_OK;
 }
 
-/* Context: any, NMI included, with interrupts off. What the slot is for does not change while somebody is in it. */
+/* Context: any, NMI included, with interrupts off. A slot's owner does not change while a task is in the slot. */
 __probe_path unsigned long kinst_slot_place(unsigned long addr, bool *pushed)
 {
 	unsigned long in = addr - (unsigned long)kinst_pool, i = in / KINST_SLOT_SIZE;
@@ -288,12 +288,12 @@ void kinst_detour_put(unsigned long detour)
 	kinst_slots_give(&kinst_detour_slots, detour);
 }
 
-/* ---- who is in the fault pool ---- */
+/* ---- tasks in the fault pool ---- */
 
 /*
- * Is an address inside the fault pool on the task's stack? Who sleeps there has it among the registers that his
- * page fault has saved, which stay where they are as long as it lasts: so he may run on meanwhile. What is left of
- * an older one on the stack of a task that runs, counts too: it will be gone another time.
+ * Whether an address inside the fault pool is on the task's stack. A task that sleeps there has it among the registers
+ * that its page fault has saved, which stay where they are until the fault ends: so the task may run meanwhile.
+ * Remains of an older fault on the stack of a running task count, too: they will be gone at a later check.
  */
 static bool kinst_task_in_fault_pool(struct task_struct *task)
 {
@@ -351,7 +351,7 @@ void kinst_tramp_rest(void)
 	module_put(THIS_MODULE);
 }
 
-/* Nobody has come to the pool since all were waited for: there is no site that has a slot of it. */
+/* No task has entered the pool since the wait for all tasks: no site has a slot of it. */
 static void kinst_rest_again(struct work_struct *work)
 {
 	mutex_lock(&kinst_sites_mutex);
@@ -359,7 +359,7 @@ static void kinst_rest_again(struct work_struct *work)
 	mutex_unlock(&kinst_sites_mutex);
 }
 
-/* The module goes only when nobody holds it: nothing is in the fault pool. */
+/* The module is unloaded only when nothing holds it: then no task is in the fault pool. */
 void kinst_tramp_exit(void)
 {
 	cancel_delayed_work_sync(&kinst_rest_work);

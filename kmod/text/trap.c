@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text/trap.c: the breakpoint's way from the trap to the programs and on to the
+ * text/trap.c: the path of a breakpoint from the trap to the programs and on to the
  * trampoline.
  *
  * State at a breakpoint: interrupts off, in_nmi(), RCU watching, on the stack of
- * what was interrupted. Everything up to here is in places/trappath.c's list, and this
- * file calls nothing out of the module: a probe there would hit itself. From
- * kinst_hit() on a guard sees to it that a hit inside a probe's own work runs
- * no program (session/guard.h); the instruction is executed all the same.
+ * the interrupted code. All functions up to here are in the list of places/trappath.c,
+ * and this file calls nothing outside the module: a probe there would hit itself. From
+ * kinst_hit() on, a guard ensures that a hit inside a probe's own work runs no
+ * program (session/guard.h); the instruction is executed all the same.
  */
 #include <linux/hash.h>
 #include <linux/kprobes.h>
@@ -21,7 +21,7 @@
 
 static struct hlist_head kinst_sites[1 << KINST_HASH_BITS];
 
-/* Context: any; the caller is in an RCU read-side section or holds text/probe.c's mutex. */
+/* Context: any; the caller is in an RCU read-side section or holds kinst_sites_mutex. */
 struct kinst_site *__probe_path kinst_site_find(unsigned long addr)
 {
 	struct kinst_site *site;
@@ -74,7 +74,7 @@ static __always_inline void kinst_fire_listener(const struct kinst_listener *lis
 	kinst_fire_guarded(listener->session, listener->probe, hit);
 }
 
-/* Context: the probe path, interrupts off. Does an indirect jump go where the listener wants it? */
+/* Whether an indirect jump goes to the listener's target. Context: the probe path, interrupts off. */
 static __always_inline bool kinst_jumps(const struct kinst_way *way, const struct pt_regs *regs)
 {
 	unsigned long to;
@@ -88,7 +88,7 @@ static __always_inline bool kinst_jumps(const struct kinst_way *way, const struc
 	return to == way->target;
 }
 
-/* Context: the probe path, interrupts off. Does control go the listener's way? */
+/* Whether control goes the listener's way. Context: the probe path, interrupts off. */
 static __probe_path bool kinst_goes(const struct kinst_site *site, const struct kinst_listener *listener, const struct pt_regs *regs)
 {
 	const struct kinst_way *way = listener->way;
@@ -113,7 +113,7 @@ static __probe_path bool kinst_goes(const struct kinst_site *site, const struct 
 }
 NOKPROBE_SYMBOL(kinst_goes);
 
-/* Does the listener want to hear of this hit? */
+/* Whether the hit is one for the listener. */
 static __always_inline bool kinst_wants(const struct kinst_site *site, const struct kinst_listener *listener,
 					const struct pt_regs *regs)
 {
@@ -155,7 +155,7 @@ bool __probe_path kinst_trap(struct pt_regs *regs, unsigned long addr)
 {
 	struct kinst_site *site;
 
-	/* The breakpoint has been taken away since it was hit: run what is there now. */
+	/* The breakpoint has been removed since it was hit: run what is there now. */
 	if (!kinst_arch_is_break((void *)addr)) {
 		instruction_pointer_set(regs, addr);
 		return true;

@@ -128,7 +128,7 @@ fn place(about: &About) -> String {
     text
 }
 
-/// `f, inlined at fs/read_write.c:604`.
+/// Returns `f, called at fs/read_write.c:604`, or `in f, …` for an outer frame.
 fn called(frame: &Frame, outer: bool) -> String {
     let name = if frame.name.is_empty() { "?" } else { &frame.name };
     let name = if outer { format!("in {name}") } else { name.to_owned() };

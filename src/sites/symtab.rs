@@ -60,7 +60,7 @@ impl Default for Table {
 }
 
 impl Symbol {
-    /// Whether it is in a section that is freed after boot, or after the module's initialisation.
+    /// Whether it is code of the kernel proper that is freed after boot. Such symbols of modules are not kept.
     pub fn gone(&self) -> bool {
         self.rank & GONE != 0
     }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch/x86/detour.S: where the call in a detour leads:
+ * arch/x86/detour.S: the target of the call in a detour:
  *
  *	pushfq
  *	call	kinst_jump_entry
  *	popfq
  *	(the displaced instructions)
  *
- * Builds what a trap would have left on the stack, which is the one of what was
- * probed. Kernel code has no red zone below its stack pointer. The flags are the
- * detour's own to restore, behind the return: the thunk that stands in for a
- * return may change them (call depth tracking does). Until then interrupts are off.
+ * Builds what a trap would have left on the stack, which is that of the probed
+ * code. Kernel code has no red zone below its stack pointer. The detour itself
+ * restores the flags, after the return: the thunk that replaces a return may
+ * change them (call depth tracking does). Until then interrupts are off.
  */
 #include <linux/linkage.h>
 #include <asm/ibt.h>
@@ -18,10 +18,10 @@
 #include <asm/unwind_hints.h>
 
 	.text
-/* Context: any but before the kernel's own entry code is through; interrupts as they were. */
+/* Context: any, once the kernel's own entry code is done; interrupts as they were. */
 SYM_FUNC_START(kinst_jump_entry)
-	ENDBR			/* for whoever wonders that its address is taken: it is called directly */
-	pushq	$0		/* interrupts off, upwards, no access to user memory */
+	ENDBR			/* only for tools that see its address taken: all calls are direct */
+	pushq	$0		/* interrupts off, direction up, no access to user memory */
 .Lquiet:
 	popfq
 	pushq	$__KERNEL_DS
@@ -29,7 +29,7 @@ SYM_FUNC_START(kinst_jump_entry)
 	addq	$3*8, (%rsp)	/* sp: above ss, the return address and the flags */
 	pushq	3*8(%rsp)	/* the flags */
 	pushq	$__KERNEL_CS
-	pushq	4*8(%rsp)	/* ip: where the detour goes on, until kinst_jump_hit() knows better */
+	pushq	4*8(%rsp)	/* ip: where the detour continues; kinst_jump_hit() corrects it */
 	pushq	$-1		/* orig_ax */
 	pushq	%rdi
 	pushq	%rsi

@@ -8,8 +8,8 @@
 #include <linux/types.h>
 
 /*
- * Where the call in a detour leads. Interrupts go off with the instruction at this offset, before which
- * there is one more word on the stack than at the entry.
+ * The target of the call in a detour. The instruction at offset kinst_jump_quiet turns interrupts off; just
+ * before it, there is one more word on the stack than at the entry.
  */
 void kinst_jump_entry(void);
 extern const u32 kinst_jump_quiet;

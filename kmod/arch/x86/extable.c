@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arch/x86/extable.c: an exception table's entry that is changed while the module is loaded.
+ * arch/x86/extable.c: changes to an exception-table entry while the module is loaded.
  */
 #include <linux/build_bug.h>
 #include <linux/extable.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arch/x86/insn.c: tells x86-64 instructions apart and makes them run at another
- * address. Pure: (bytes, address, slot) to (bytes or a reason).
+ * arch/x86/insn.c: the decoding of x86-64 instructions and their relocation to another address.
+ * Pure: (bytes, address, slot) to (bytes or a reason).
  *
  * A slot replaces single-stepping: it holds the instruction, changed where its
  * meaning depends on its address, and a jump to where it would have gone. A call
  * pushes the return address of the original, so that stack traces, returns and
- * whoever looks at its caller see no difference.
+ * code that inspects its caller see no difference.
  */
 #include "context.h"
 #include "arch/arch.h"
@@ -24,7 +24,7 @@
 #define OP_JMP 0xe9
 #define OP_JMP8 0xeb
 #define JMP_LEN 5
-/* What follows the opcode of the five-byte nop that stands in a label which does not jump. */
+/* The four bytes after the first of the five-byte nop, which is in a label that does not jump. */
 #define NOP5_TAIL 0x0000441f
 
 /* The last prefix that chooses among instructions of one opcode (66, f2, f3), or 0. */
@@ -36,7 +36,7 @@ static u8 simd_prefix(const struct insn *insn)
 	for (i = 0; i < insn->prefixes.nbytes && i < 4; i++) {
 		u8 p = insn->prefixes.bytes[i];
 
-		/* f2 and f3 win over 66, wherever they stand. */
+		/* f2 and f3 override 66, in any order. */
 		if (p == 0xf2 || p == 0xf3 || (p == 0x66 && !found))
 			found = p;
 	}
@@ -63,7 +63,7 @@ static u8 reg(u8 modrm)
 	return (modrm >> 3) & 7;
 }
 
-/* 0f 01 with a register form: each ModRM byte is an instruction of its own. Only what is known to be harmless passes. */
+/* 0f 01 with a register form: each ModRM byte is its own instruction. Only those known to be harmless pass. */
 static enum kinst_reason refuse_0f01(u8 modrm, u8 prefix)
 {
 	if (mod(modrm) != 3 || reg(modrm) == 4 || reg(modrm) == 6)
@@ -85,7 +85,7 @@ static enum kinst_reason refuse_0f01(u8 modrm, u8 prefix)
 	case 0xfa: /* monitorx */
 		return prefix ? KINST_R_INSN_PRIV : KINST_OK;
 	}
-	return KINST_R_INSN_PRIV; /* swapgs, VMX, SVM, SGX, TDX and what is to come */
+	return KINST_R_INSN_PRIV; /* swapgs, VMX, SVM, SGX, TDX and future ones */
 }
 
 /* The two-byte map. */
@@ -171,7 +171,7 @@ static bool sti_before_hlt(const u8 *text, size_t avail)
 	       (avail >= 4 && text[1] == 0x0f && text[2] == 0x01 && (text[3] == 0xc9 || text[3] == 0xfb));
 }
 
-/* A direct jump, branch or call: its target, and an operand size that means different things to different makers. */
+/* Sets the target of a direct jump, branch or call. What an operand-size prefix means depends on the CPU's maker. */
 static void decode_relative(struct kinst_arch_insn *out, const struct insn *insn, enum kinst_flow flow)
 {
 	out->flow = flow;
@@ -180,7 +180,7 @@ static void decode_relative(struct kinst_arch_insn *out, const struct insn *insn
 		out->reason = KINST_R_UNDECODABLE;
 }
 
-/* 90 with any prefix but f3 (pause), and 0f 1f. */
+/* Whether it is 90 without REX or f3 (pause), or 0f 1f. */
 static bool is_nop(const struct insn *insn)
 {
 	if (insn->opcode.bytes[0] == 0x90)
@@ -197,7 +197,7 @@ static void decode_op(struct kinst_arch_insn *out, const struct insn *insn, u8 o
 	} else if (op >= 0xe0 && op <= 0xe3) {
 		decode_relative(out, insn, KINST_FLOW_BRANCH);
 		out->cond = op;
-		/* With 67 it counts in %ecx, which kinst_arch_taken() does not know. */
+		/* With 67 it counts in %ecx, which kinst_arch_taken() does not handle. */
 		if (has_prefix(insn, 0x67))
 			out->reason = KINST_R_UNDECODABLE;
 	} else if (op == OP_CALL) {
@@ -208,7 +208,7 @@ static void decode_op(struct kinst_arch_insn *out, const struct insn *insn, u8 o
 		out->flow = KINST_FLOW_RET;
 	} else if (op == 0xff && reg(modrm) == 2) {
 		out->flow = KINST_FLOW_CALL_INDIRECT;
-		/* The push of the return address comes first and would change the operand. */
+		/* In a slot, the push of the return address comes first and would change the operand. */
 		if (!insn->rex_prefix.nbytes || !(insn->rex_prefix.bytes[0] & 1)) {
 			if (mod(modrm) == 3 ? (modrm & 7) == 4 : ((modrm & 7) == 4 && (insn->sib.bytes[0] & 7) == 4))
 				out->reason = KINST_R_INSN_RSP;
@@ -298,7 +298,7 @@ bool kinst_arch_operand(const struct kinst_arch_insn *insn, struct kinst_arch_op
 	op->memory = mod(modrm) != 3;
 	if (!op->memory)
 		return true;
-	/* Of the prefixes, 64, 65 and 67 change which memory is meant. */
+	/* The prefixes 64, 65 and 67 change which memory is meant. */
 	for (i = 0; i < insn->machine.prefixes; i++)
 		if (insn->bytes[i] >= 0x64 && insn->bytes[i] <= 0x67)
 			return false;
@@ -349,7 +349,7 @@ u8 kinst_arch_thunk(const char *name)
 }
 
 /*
- * Context: the breakpoint handler of a hop, which may be one in any context;
+ * Context: the breakpoint handler of a hop, which may be in any context;
  * calls nothing.
  */
 __probe_path unsigned long kinst_arch_label(const u8 *text, u8 len,
@@ -382,7 +382,7 @@ static void emit_byte(struct emit *e, u8 byte)
 	e->out[e->len++] = byte;
 }
 
-/* A displacement to target, counted from the end of its four bytes plus tail. */
+/* Emits a displacement to target, relative to the end of its four bytes plus tail. */
 static void emit_rel32(struct emit *e, unsigned long target, unsigned int tail)
 {
 	long rel = (long)(target - (e->slot + e->len + 4 + tail));
@@ -400,7 +400,7 @@ static void emit_jmp(struct emit *e, unsigned long target)
 	emit_rel32(e, target, 0);
 }
 
-/* The immediate is sign-extended, which is right for all of the kernel's text. */
+/* The CPU sign-extends the immediate, which is right for all of the kernel's text. */
 static void emit_push(struct emit *e, unsigned long value)
 {
 	s32 imm = (s32)value;
@@ -412,7 +412,7 @@ static void emit_push(struct emit *e, unsigned long value)
 	e->len += 4;
 }
 
-/* The instruction itself, its displacement counted from where it now is. Returns where it begins. */
+/* Emits the instruction itself, its displacement adjusted to the new address. Returns its offset. */
 static unsigned int emit_copy(struct emit *e, const struct kinst_arch_insn *insn)
 {
 	unsigned int at = e->len;
@@ -430,7 +430,7 @@ static unsigned int emit_copy(struct emit *e, const struct kinst_arch_insn *insn
 	return at;
 }
 
-/* What does as the instruction does; but for the way to the next one, if that follows. */
+/* Emits code that does what the instruction does, without a jump to the next one if that follows. */
 static void emit_insn(struct emit *e, const struct kinst_arch_insn *insn, bool next_follows)
 {
 	unsigned long next = insn->addr + insn->len;
@@ -447,7 +447,7 @@ static void emit_insn(struct emit *e, const struct kinst_arch_insn *insn, bool n
 		break;
 	case KINST_FLOW_BRANCH:
 		if (insn->cond >= 0xe0) {
-			/* Only a short form exists: over a jump to the next, to a jump to the target. */
+			/* Only a short form exists: it skips a jump to the next one, to a jump to the target. */
 			emit_byte(e, insn->cond);
 			emit_byte(e, JMP_LEN);
 			emit_jmp(e, next);
@@ -489,7 +489,7 @@ enum kinst_reason kinst_arch_relocate(const struct kinst_arch_insn *insn, unsign
 	return e.reason;
 }
 
-/* Can another instruction follow on its copy? */
+/* Whether another copy can directly follow this one's. */
 static bool flows_on(const struct kinst_arch_insn *insn)
 {
 	return insn->flow == KINST_FLOW_NEXT || (insn->flow == KINST_FLOW_BRANCH && insn->cond < 0xe0);
@@ -511,7 +511,7 @@ enum kinst_reason kinst_arch_detour(const struct kinst_arch_insn *insns, unsigne
 
 		if (insns[i].reason)
 			return insns[i].reason;
-		/* 20 bytes are the most that one becomes, with what leads on from it. */
+		/* One instruction becomes at most 20 bytes, including the jump after it. */
 		if ((!last && !flows_on(&insns[i])) || e.len > KINST_DETOUR_LEN - 20)
 			return KINST_R_UNSUPPORTED;
 		at[i] = e.len;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * arch/x86/jump.c: the optimizer. A jump to a detour costs a fraction of a breakpoint, so
- * a site gets one where that is safe; else it stays as it is, and nobody is told.
+ * a site gets one where that is safe; otherwise it silently stays a breakpoint.
  *
- *   breakpoint -> prepared: hits go on in the detour's copies of all that the jump will cover
- *              -> nobody is left in the middle of it -> patched
- *   and back:  patched -> breakpoint -> its tail restored -> hits go on in the site's own slot
+ *   breakpoint -> prepared: hits continue in the detour's copies of all that the jump will cover
+ *              -> no task is left in the middle of it -> patched
+ *   and back:  patched -> breakpoint -> its tail restored -> hits continue in the site's own slot
  *
- * The first byte is a breakpoint whenever the others change. What decides is what
- * kprobes decides by, and more (refs.c), as symbols do not tell all.
+ * The first byte is a breakpoint whenever the others change. The criteria are those
+ * of kprobes, and more (refs.c), as symbols do not show everything.
  */
 #include <linux/atomic.h>
 #include <linux/kprobes.h>
@@ -37,11 +37,11 @@
 #define KINST_JUMP_MOST KINST_JUMP_LEN /* instructions that a jump covers */
 
 /*
- * What replaces, or will replace, a site's breakpoint: a jump over
+ * The replacement, now or later, of a site's breakpoint: a jump over
  * the instruction and, if it is shorter than a jump, over those after it.
  */
 struct kinst_jump {
-	struct list_head node; /* of those that are undone, or wait to be freed */
+	struct list_head node; /* in the list of jumps being undone or waiting to be freed */
 	union {
 		struct list_head pending; /* prepared, not patched yet */
 		struct rcu_head rcu;
@@ -49,11 +49,11 @@ struct kinst_jump {
 	struct kinst_site *site;
 	unsigned long detour;
 	u8 len; /* of what it replaces: whole instructions */
-	u8 n; /* of these */
+	u8 n; /* number of these instructions */
 	bool calls; /* the last of them is a call */
-	u8 at[KINST_JUMP_MOST]; /* where the detour has them */
-	u8 from[KINST_JUMP_MOST + 1]; /* where the function has them, from the site on, and what follows */
-	bool alone; /* it replaces one instruction, so that no task can be in the middle of it */
+	u8 at[KINST_JUMP_MOST]; /* their offsets in the detour */
+	u8 from[KINST_JUMP_MOST + 1]; /* their offsets from the site, and that of what follows */
+	bool alone; /* it covers one instruction, so no task can be in the middle of it */
 	bool patched;
 	u8 original[KINST_JUMP_LEN];
 	u8 jump[KINST_JUMP_LEN];
@@ -63,17 +63,17 @@ static bool jump = true;
 module_param(jump, bool, 0600);
 MODULE_PARM_DESC(jump, "put jumps in the place of breakpoints where that is safe");
 
-/* Sites that are looked at under one hold of the locks: who wants to end a session waits for no more. */
+/* Sites examined under one hold of the locks: the end of a session waits for no more. */
 #define KINST_JUMP_BATCH 256
 
-/* After arming it takes this long until the optimizer looks: what is gone by then was not worth it. */
+/* From arming to the optimizer's run: a site that is gone by then was not worth a jump. */
 #define KINST_JUMP_DELAY (HZ / 50 ?: 1)
 
 /* All but the first under the sites' mutex. */
-static struct kinst_jump *kinst_jump_of[KINST_DETOURS]; /* of each detour; read by hits */
+static struct kinst_jump *kinst_jump_of[KINST_DETOURS]; /* by detour; read by hits */
 static LIST_HEAD(kinst_jump_candidates); /* sites */
-static LIST_HEAD(kinst_pending); /* jumps that are prepared */
-static LIST_HEAD(kinst_undone); /* jumps that nobody comes to any more */
+static LIST_HEAD(kinst_pending); /* prepared jumps */
+static LIST_HEAD(kinst_undone); /* jumps that are no longer reached */
 
 static void kinst_optimize(struct work_struct *work);
 static DECLARE_DELAYED_WORK(kinst_optimizer, kinst_optimize);
@@ -119,7 +119,7 @@ asmlinkage __probe_path void kinst_jump_hit(struct pt_regs *regs)
 
 	if (number == KINST_DETOURS)
 		return;
-	/* Who is in a detour keeps its jump and its site. */
+	/* As long as a task is in a detour, its jump and its site exist. */
 	site = kinst_jump_of[number]->site;
 	regs->ip = site->addr;
 	idle = kinst_watch();
@@ -155,11 +155,11 @@ __probe_path unsigned long kinst_detour_place(unsigned long addr, bool *pushed)
 }
 NOKPROBE_SYMBOL(kinst_detour_place);
 
-/* ---- may it be a jump? ---- */
+/* ---- what may be a jump ---- */
 
 #define KINST_COVER_MOST (KINST_JUMP_LEN - 1 + KINST_INSN_MOST) /* bytes of the instructions that a jump covers */
 
-/* What a jump would cover. */
+/* The instructions that a jump would cover. */
 struct kinst_cover {
 	struct kinst_arch_insn insns[KINST_JUMP_MOST];
 	unsigned int n;
@@ -171,7 +171,7 @@ static bool kinst_falls_through(const struct kinst_arch_insn *insn)
 	return insn->flow != KINST_FLOW_RET && insn->flow != KINST_FLOW_JUMP && insn->flow != KINST_FLOW_JUMP_INDIRECT;
 }
 
-/* Behind a return or a jump there may be padding, which nobody comes to. */
+/* After a return or a jump there may be padding, which is never reached. */
 static bool kinst_cover_padding(const struct kinst_func *f, struct kinst_cover *cover, u32 end)
 {
 	u32 wanted = end - cover->len + KINST_JUMP_LEN;
@@ -182,7 +182,7 @@ static bool kinst_cover_padding(const struct kinst_func *f, struct kinst_cover *
 	return true;
 }
 
-/* Whole instructions from the site on, long enough for a jump, each of which can run in a detour. */
+/* Collects whole instructions from the site on, enough for a jump, all of which can run in a detour. */
 static bool kinst_cover(const struct kinst_func *f, u32 offset, struct kinst_cover *cover)
 {
 	const struct kinst_func_insn *at, *end = f->insns + f->ninsns;
@@ -209,8 +209,8 @@ static bool kinst_cover(const struct kinst_func *f, u32 offset, struct kinst_cov
 }
 
 /*
- * Of a function whose jumps cannot all be told, or that a fixup may come back to,
- * nobody knows what leads to the middle of anything.
+ * Whether it is known what leads into the middle of a range: not in a function with
+ * jumps whose targets are unknown, or that a fixup may return to.
  */
 static bool kinst_is_plain(struct kinst_func *f)
 {
@@ -246,7 +246,7 @@ static bool kinst_is_wanted(const struct kinst_site *site)
 	return true;
 }
 
-/* Does nothing lead, or stand, between the site's first byte and the last that the jump covers? */
+/* Whether nothing leads to, and no probe is on, the bytes after the first that the jump covers. */
 static bool kinst_is_clear(struct kinst_func *f, const struct kinst_site *site, const struct kinst_cover *cover)
 {
 	unsigned long addr;
@@ -303,7 +303,7 @@ free:
 	kfree(j);
 }
 
-/* The next few of those that hope. */
+/* Prepares the next few candidates. */
 static void kinst_prepare_some(void)
 {
 	struct kinst_func *f = NULL;
@@ -324,13 +324,13 @@ static void kinst_prepare_some(void)
 		kinst_prepare(site, f);
 	}
 	kinst_func_put(f);
-	/* Every CPU sees the detours before the first hit goes on in one. */
+	/* Every CPU sees the detours before the first hit continues in one. */
 	kinst_patch_sync();
 	list_for_each_entry(j, &kinst_pending, pending)
 		WRITE_ONCE(j->site->onward, j->detour + KINST_DETOUR_COPIES);
 }
 
-/* Is what the jump covers as it was, with our breakpoint at its beginning? */
+/* Whether the text that the jump overwrites is unchanged, with our breakpoint at its beginning. */
 static bool kinst_is_unchanged(const struct kinst_jump *j)
 {
 	const u8 *text = (const u8 *)j->site->addr;
@@ -338,7 +338,7 @@ static bool kinst_is_unchanged(const struct kinst_jump *j)
 	return text[0] == KINST_BREAK && !memcmp(text + 1, j->original + 1, KINST_JUMP_LEN - 1);
 }
 
-/* Writes those jumps that are ready: all, or those that cover one instruction. With the mutex and the patch lock held. */
+/* Writes the jumps that are ready: all, or those that cover one instruction. With the mutex and the patch lock held. */
 static void kinst_patch_jumps(bool all)
 {
 	struct kinst_jump *j, *next;
@@ -362,7 +362,7 @@ static void kinst_patch_jumps(bool all)
 		atomic_inc(&jumps);
 		list_del_init(&j->pending);
 	}
-	/* Somebody else's business: such a site stays what it is, and so does what it needs. */
+	/* Other code has changed the text: such a site stays as it is, and so does what it needs. */
 	list_for_each_entry_safe(j, next, &changed, pending)
 		list_del_init(&j->pending);
 }
@@ -387,7 +387,7 @@ static void kinst_optimize(struct work_struct *work)
 	if (!pending)
 		return;
 
-	/* From now on nobody comes to the middle of what a jump covers; those who are there leave. */
+	/* No task gets into the middle of what a jump covers any more; those that are there leave. */
 	kinst_sites_quiesce();
 
 	mutex_lock(&kinst_sites_mutex);
@@ -410,12 +410,11 @@ void kinst_jump_schedule(void)
 		schedule_delayed_work(&kinst_optimizer, KINST_JUMP_DELAY);
 }
 
-/* ---- and back ---- */
+/* ---- jump to breakpoint ---- */
 
 /*
- * Somebody has written over our jump, who will write it back one day, for all we
- * know. So it must go on working for ever: it keeps its site and its detour, and
- * the module stays.
+ * Other code has written over our jump, and may write it back one day. So the jump
+ * must work for ever: it keeps its site and its detour, and the module stays.
  */
 static void kinst_jump_lost(struct kinst_jump *j)
 {
@@ -425,7 +424,7 @@ static void kinst_jump_lost(struct kinst_jump *j)
 	j->site->lost = true;
 }
 
-/* Back to breakpoints whose hits go on in the sites' own slots. The list's jumps are undone after it. */
+/* Turns the list's jumps back into breakpoints, whose hits continue in the sites' own slots. */
 static void kinst_jumps_undo(struct list_head *list)
 {
 	struct kinst_jump *j, *next;
@@ -460,7 +459,7 @@ static void kinst_jumps_undo(struct list_head *list)
 	kinst_sites_reap_later();
 }
 
-/* The jumps that cover the instruction at addr, but for one that begins there, go to the list. */
+/* Moves the jumps that cover the instruction at addr to the list, except one that begins there. */
 static void kinst_jumps_over(unsigned long addr, struct list_head *list)
 {
 	struct kinst_site *site;
@@ -490,7 +489,7 @@ void kinst_jumps_make_way(struct kinst_points *points, struct list_head *fresh)
 			if (listener->site && listener->site->jump && !listener->site->lost)
 				list_move_tail(&listener->site->jump->node, &list);
 	}
-	/* What can be one again is one again soon. */
+	/* Sites that can still have a jump soon get one again. */
 	list_for_each_entry(j, &list, node)
 		kinst_jump_enqueue(j->site);
 	kinst_jump_schedule();
@@ -510,7 +509,7 @@ void kinst_jumps_leave(struct list_head *dead)
 	kinst_jumps_undo(&list);
 }
 
-/* ---- the end ---- */
+/* ---- freeing ---- */
 
 void kinst_jumps_reap(struct list_head *reaped)
 {
@@ -526,7 +525,7 @@ void kinst_jumps_free(struct list_head *reaped)
 {
 	struct kinst_jump *j, *next;
 
-	/* Those next to each other are written together. */
+	/* Adjacent detours are written together. */
 	list_sort(NULL, reaped, kinst_by_detour);
 	list_for_each_entry_safe(j, next, reaped, node) {
 		WRITE_ONCE(kinst_jump_of[kinst_detour_number(j->detour)], NULL);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arch/x86/poke.c: writes the text of the running kernel.
+ * arch/x86/poke.c: writes to the text of the running kernel.
  *
  * Only the first byte of an instruction that may run is changed, to a breakpoint
  * or back, so that no other CPU can execute half of a change.
- * text_poke_bp() is of no use: it emulates what it writes, and BUG()s on an
+ * text_poke_bp() does not serve: it emulates what it writes, and BUG()s on an
  * instruction that is not a jump, a call or a nop.
  */
 #include "arch/arch.h"

@@ -5,10 +5,10 @@
  * entries that the kernel finds as it finds any module's.
  *
  * Every slot of the fault pool has an entry, in the order of the slots, so that
- * the table is sorted as it stands. text/tramp.c writes its fixup and type when the
- * slot is used. Until then the fixup is a breakpoint of nobody's: objtool wants
- * an instruction there, and to go on in an unused slot would be a bug. Nobody
- * comes to a slot by an indirect branch, so none begins with endbr64.
+ * the table is already sorted. text/tramp.c writes its fixup and type when the
+ * slot is used. Until then the fixup is a breakpoint that belongs to no site:
+ * objtool requires an instruction there, and to continue in an unused slot would be
+ * a bug. No indirect branch leads to a slot, so none begins with endbr64.
  */
 #include <linux/linkage.h>
 #include <linux/objtool.h>

@@ -3,13 +3,13 @@
  * arch/x86/refs.c: where a jump over several instructions must not be put, because
  * something leads into the middle of them.
  *
- * Symbols do not tell: the cold part of a function jumps back into its middle,
- * one function in assembler into another, an address may have been taken. So a
- * bitmap has a bit for each byte of the text, set by whatever looks as if it led
- * there: any four bytes that are a distance to it or its address (a chance hit
- * costs nothing but an optimisation), the tables of jump labels and exceptions,
- * and the short jumps of the function itself and of all that are near enough,
- * which are decoded for that.
+ * Symbols do not show this: the cold part of a function jumps back into its middle,
+ * one function in assembler into another, and an address may have been taken. So a
+ * bitmap has a bit for each byte of the text, set by anything that looks like a
+ * reference to it: any four bytes that are a distance to it or its address (a chance
+ * match costs only an optimisation), the tables of jump labels and exceptions, and
+ * the short jumps of the function itself and of all that are near enough, which are
+ * decoded for this.
  */
 #include <linux/bitops.h>
 #include <linux/extable.h>
@@ -24,16 +24,16 @@
 #include "ksym.h"
 #include "refs.h"
 
-#define KINST_SHORT 130 /* no further do short jumps lead */
+#define KINST_SHORT 130 /* short jumps lead no further */
 
 struct kinst_refs {
 	unsigned long start, size;
-	unsigned long *bits; /* NULL: not known */
+	unsigned long *bits; /* NULL: unknown */
 };
 
 static struct kinst_refs kinst_kernel_refs;
-static bool kinst_refs_read; /* it has been read, or that failed and will not be tried again */
-static struct kinst_refs kinst_module_refs; /* of the module that was asked about last */
+static bool kinst_refs_read; /* the text has been read, or reading failed and is not tried again */
+static struct kinst_refs kinst_module_refs; /* of the module that was looked up last */
 
 static void kinst_refs_set(struct kinst_refs *refs, unsigned long to)
 {
@@ -41,7 +41,7 @@ static void kinst_refs_set(struct kinst_refs *refs, unsigned long to)
 		__set_bit(to - refs->start, refs->bits);
 }
 
-/* Every four bytes may be a distance from their end, or an address. */
+/* Any four bytes may be a distance from their end, or an address. */
 static void kinst_refs_scan(struct kinst_refs *refs)
 {
 	const u8 *text = (const u8 *)refs->start;
@@ -113,7 +113,7 @@ static struct kinst_refs *kinst_refs_of_module(struct module *mod)
 	return refs;
 }
 
-/* Where the branches of a function lead. False: they cannot all be told. */
+/* Sets the targets of the function's branches. False if they cannot all be determined. */
 static bool kinst_refs_function(struct kinst_refs *refs, const struct kinst_func *f)
 {
 	struct kinst_arch_insn insn;
@@ -129,7 +129,7 @@ static bool kinst_refs_function(struct kinst_refs *refs, const struct kinst_func
 	return true;
 }
 
-/* The same of the function at addr, another one; what is no function leads nowhere. *next is behind it. */
+/* Does this for another function, at addr; what is not a function leads nowhere. Sets *next to its end. */
 static bool kinst_refs_neighbour(struct kinst_refs *refs, unsigned long addr, unsigned long *next)
 {
 	unsigned long size, offset;
@@ -143,13 +143,13 @@ static bool kinst_refs_neighbour(struct kinst_refs *refs, unsigned long addr, un
 	f = kinst_func_get(addr - offset);
 	if (!f)
 		return false;
-	/* Of no interest: it was freed after boot, and its text is not ours to read. */
+	/* INIT: it was freed after boot, so it leads nowhere, and its text must not be read. */
 	known = f->reason == KINST_R_INIT || kinst_refs_function(refs, f);
 	kinst_func_put(f);
 	return known;
 }
 
-/* Of all functions in [from, to): 1, or -1 if one of them cannot be told. In assembler they can be a few bytes long. */
+/* Does this for all functions in [from, to), some only a few bytes long (assembler): 1, or -1 if one is unknown. */
 static s8 kinst_refs_neighbours(struct kinst_refs *refs, unsigned long from, unsigned long to)
 {
 	while (from < to)

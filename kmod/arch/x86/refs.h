@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch/x86/refs.h: the places in a text that something in the kernel may lead to.
+ * arch/x86/refs.h: the addresses in the text that something in the kernel may lead to.
  */
 #ifndef _KINST_REFS_H
 #define _KINST_REFS_H
@@ -10,16 +10,16 @@
 struct kinst_func;
 
 /*
- * Could control come to an address in [from, to) of the function by any other
- * way than from the instruction before? True also when it is not known. With the
- * patch lock held; kinst_refs_build() has been called.
+ * Whether control could reach an address in [from, to) of the function other than
+ * from the instruction before it. True also if that is unknown. With the patch lock
+ * held; kinst_refs_build() has been called.
  */
 bool kinst_refs_any(struct kinst_func *f, unsigned long from, unsigned long to);
 
-/* Reads the kernel's own text, the first time. May take long. Without locks, one caller at a time. */
+/* Reads the kernel's own text, on the first call. May take long. Without locks, one caller at a time. */
 void kinst_refs_build(void);
 
-/* What was read of modules is forgotten: another one may come to the place of one that goes. */
+/* Forgets what was read of modules: another may be loaded where one was unloaded. */
 void kinst_refs_forget(void);
 
 void kinst_refs_exit(void);

@@ -56,7 +56,7 @@ u8 kinst_arch_thunk_register(unsigned long target)
 /*
  * With retpolines, compilers make no jump tables: an indirect jump through a
  * register is a tail call, patched in place of a thunk. Without them it can be
- * either, and the exits cannot be determined.
+ * either, and the function's exits cannot be determined.
  */
 bool kinst_arch_is_tail_call(const struct kinst_arch_insn *insn)
 {

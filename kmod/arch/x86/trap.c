@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arch/x86/trap.c: int3, by way of the kernel's chain of notifiers.
+ * arch/x86/trap.c: int3, through the kernel's chain of die notifiers.
  */
 #include <linux/kdebug.h>
 #include <linux/kprobes.h>
@@ -12,7 +12,7 @@
 
 /*
  * Context: exc_int3 by way of notify_die: interrupts off, NMI-like, any stack.
- * The first of the chain but for kprobes' and the hardware breakpoints' own,
+ * First in the chain, except for those of kprobes and of hardware breakpoints,
  * which pass on what is not theirs.
  */
 static int __probe_path kinst_die(struct notifier_block *nb, unsigned long event, void *data)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arch/x86/trappath.c: the names of the functions on the way of a trap (places/trappath.c).
+ * arch/x86/trappath.c: the names of the functions on the trap path (places/trappath.c).
  *
- * Those of the path were found by reading the disassembly of supported kernels. Those
- * without a trap by arming them, and all around them, while a processor went and came back
- * (a triple fault says which), by reading what is called before load_current_idt() there,
- * and by sweeping over all functions of each kernel. What a suspend comes back through was
- * read, not tried.
+ * Those on the path were found by reading the disassembly of supported kernels. Those
+ * where no trap is handled were found by arming them, and all around them, while a
+ * processor went offline and came back (a triple fault shows which), by reading what is
+ * called before load_current_idt() there, and by a sweep over all functions of each
+ * kernel. What a suspend resumes through was read, not tried.
  */
 #include <linux/string.h>
 
@@ -16,7 +16,7 @@ const char *const kinst_arch_trap_path[] = {
 	/* the way in and out */
 	"asm_exc_int3", "exc_int3", "do_int3", "do_int3_user", "poke_int3_handler", "irqentry_nmi_enter",
 	"irqentry_nmi_exit", "trace_hwlat_callback", "trace_osnoise_callback", "kgdb_ll_trap",
-	/* kprobes' look at it */
+	/* what kprobes does */
 	"kprobe_int3_handler", "get_kprobe", "kprobe_exceptions_notify",
 	/* the chain */
 	"notify_die", "atomic_notifier_call_chain", "notifier_call_chain", "hw_breakpoint_exceptions_notify",
@@ -37,26 +37,26 @@ const char *const kinst_arch_trap_path[] = {
 };
 
 const char *const kinst_arch_no_trap[] = {
-	/* a processor that comes up has no table of interrupts yet, or an empty one: a triple fault */
+	/* a processor that comes up has no interrupt table yet, or an empty one: a triple fault */
 	"secondary_startup_64", "secondary_startup_64_no_verify", "common_startup_64", "verify_cpu", "sev_verify_cbit",
 	"startup_64_load_idt", "early_setup_idt", "set_bringup_idt_handler", "start_secondary", "cr4_init",
 	"cpu_init_exception_handling", "native_load_tr_desc", "native_write_cr4", "native_write_msr",
 	"native_write_gdt_entry", "cpu_init_secondary", "cr4_set_bits", "cr4_update_irqsoff", "setup_ghcb", "cc_platform_has",
 	"memset", "__memset", "load_current_idt",
-	/* between its instructions the processor's own data is at address 0: page faults without an end */
+	/* between its instructions the processor's own data is at address 0: endless page faults */
 	"load_percpu_segment",
-	/* nor has one that wakes from suspend to RAM, or from hibernation */
+	/* nor does one that wakes from suspend to RAM, or from hibernation */
 	"wakeup_long64", "do_suspend_lowlevel", "restore_processor_state", "restore_registers",
 	"restore_image", "core_restore_code",
-	/* the last of this kernel: the table is gone when it hands over to the next */
+	/* the last function of this kernel: the table is gone when it hands over to the next */
 	"machine_kexec",
-	/* what is copied and runs elsewhere: a breakpoint would be copied with it, and is unknown there */
+	/* copied and run elsewhere: a breakpoint would be copied as well, and is unknown there */
 	"ftrace_caller_op_ptr", "ftrace_caller_end", "ftrace_regs_caller_op_ptr", "ftrace_regs_caller_jmp",
 	"ftrace_regs_caller_end", "relocate_kernel", "relocate_range", "identity_mapped", "virtual_mapped", "swap_pages",
 	NULL
 };
 
-/* A breakpoint in the kernel, with interrupts off and in the manner of an NMI. */
+/* The path of a breakpoint in the kernel, with interrupts off and NMI-like. */
 const char *const kinst_arch_walk_roots[] = {
 	"poke_int3_handler", "irqentry_nmi_enter", "irqentry_nmi_exit", "do_int3", "kprobe_int3_handler",
 	"kprobe_exceptions_notify", "notify_die", "atomic_notifier_call_chain", "notifier_call_chain",
@@ -65,9 +65,9 @@ const char *const kinst_arch_walk_roots[] = {
 };
 
 /*
- * What is called there in the text, but not on our way: what ends in a report or a panic; what handles other traps;
- * what schedules, for which interrupts and preemption must be on; what returns at once in such a context (lockdep is
- * off, RCU and irq_work postpone it).
+ * Functions that the text calls there, but not on our path: those that end in a report or a panic, that handle other
+ * traps, that schedule (which needs interrupts and preemption on), or that return at once in such a context (lockdep
+ * is off; RCU and irq_work postpone the work).
  */
 const char *const kinst_arch_walk_ends[] = {
 	"die", "__die", "do_trap", "do_error_trap", "force_sig", "panic", "nmi_panic", "printk", "_printk", "vprintk",

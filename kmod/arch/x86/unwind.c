@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * arch/x86/unwind.c: stacks of the kernel, by its own unwinder, through slots and detours.
+ * arch/x86/unwind.c: kernel stacks, by the kernel's own unwinder, through slots and detours.
  *
  * Context: probe; in the guard, interrupts off; NMI too. The unwinder takes no locks.
  */
@@ -15,14 +15,17 @@
 #include "text/tramp.h"
 #include "detour.h"
 
-/* Whether a frame is of the way to us, which is on the stack when there are no registers to start from. */
+/* Whether a frame is on the path to us, which is on the stack if there are no registers to start from. */
 static __at_hit bool is_own(const struct kinst_hit *hit, unsigned long pc)
 {
 	return within_module_core(pc, THIS_MODULE) || pc - hit->via < hit->via_size;
 }
 NOKPROBE_SYMBOL(is_own);
 
-/* An interrupt can come between the call in a detour and where interrupts go off: makes the registers those after the return. */
+/*
+ * Steps the registers past the return if an interrupt came between the call in a detour and the instruction that turns
+ * interrupts off.
+ */
 static nokprobe_inline void leave_entry(struct pt_regs *regs)
 {
 	unsigned long in = instruction_pointer(regs) - (unsigned long)kinst_jump_entry;
@@ -51,11 +54,11 @@ __at_hit bool kinst_arch_regs_at_place(struct pt_regs *to, struct pt_regs *regs)
 }
 NOKPROBE_SYMBOL(kinst_arch_regs_at_place);
 
-static DEFINE_PER_CPU(struct pt_regs, kinst_walk_regs); /* in the guard */
+static DEFINE_PER_CPU(struct pt_regs, kinst_walk_regs); /* used in the guard */
 
 /*
- * When the walk has come to registers that were saved in a slot or a detour, which the unwinder cannot know, it
- * goes on from the place that is executed there, which is put in *pc. False: it has come to something else.
+ * If the walk has reached registers that were saved in a slot or a detour, which the unwinder cannot handle, continues
+ * it from the place that was executed there, and puts that in *pc. False if it has reached anything else.
  */
 static nokprobe_inline bool go_on(struct unwind_state *state, unsigned long *pc)
 {

@@ -76,7 +76,7 @@ fn is_far(insn: &Instruction) -> bool {
     insn.is_jmp_far() || insn.is_jmp_far_indirect() || insn.is_call_far() || insn.is_call_far_indirect()
 }
 
-/// Whether the operand uses rsp: the push of the return address comes first and would change it.
+/// Whether the operand uses rsp: in a slot, the push of the return address comes first and would change it.
 fn uses_rsp(insn: &Instruction) -> bool {
     insn.op0_register() == Register::RSP
         || insn.op0_kind() == OpKind::Memory && insn.memory_base() == Register::RSP

@@ -296,7 +296,7 @@ impl Checker<'_> {
     }
 }
 
-/// `@a` or `@a[…]`: its name, keys and the span of the keys.
+/// Returns the name and keys of `@a` or `@a[…]`.
 pub(in crate::typeck) fn as_aggregation(expr: &ast::Expr) -> Option<(&str, &[ast::Expr])> {
     match &expr.kind {
         ast::ExprKind::Aggregation(name) => Some((name, &[])),
@@ -308,7 +308,7 @@ pub(in crate::typeck) fn as_aggregation(expr: &ast::Expr) -> Option<(&str, &[ast
     }
 }
 
-/// `@a = …` or `@a[…] = …`
+/// Whether it is `@a = …` or `@a[…] = …`.
 pub(in crate::typeck) fn is_aggregating(expr: &ast::Expr) -> bool {
     matches!(&expr.kind, ast::ExprKind::Assign { left, .. } if as_aggregation(left).is_some())
 }

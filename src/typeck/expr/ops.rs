@@ -412,7 +412,7 @@ fn compare_op(op: BinaryOp) -> Option<CompareOp> {
     }
 }
 
-/// Of an operator that is neither logical nor a comparison.
+/// Returns the arithmetic operator of `op`, which is not a comparison. For a logical operator it is the bitwise one.
 pub(in crate::typeck) fn arith_op(op: BinaryOp) -> ArithOp {
     match op {
         BinaryOp::BitOr | BinaryOp::LogOr => ArithOp::Or,

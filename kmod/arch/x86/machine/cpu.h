@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch/x86/machine/cpu.h: what this processor, and who stands between us and it, allow.
+ * arch/x86/machine/cpu.h: what this processor, and a hypervisor below us, allow.
  */
 #ifndef _KINST_X86_CPU_H
 #define _KINST_X86_CPU_H
@@ -12,13 +12,13 @@
 #include <asm/pgtable.h>
 #include <asm/processor.h>
 
-/* May jumps stand in the place of breakpoints? Under Xen PV a detour cannot turn interrupts off by itself. */
+/* Whether jumps may replace breakpoints. Under Xen PV a detour cannot turn interrupts off by itself. */
 static inline bool kinst_arch_can_jump(void)
 {
 	return !cpu_feature_enabled(X86_FEATURE_XENPV);
 }
 
-/* Whether a reason of kinst_arch_decode() counts on this machine: only a CPU that looks for it misses an endbr64. */
+/* Whether a reason of kinst_arch_decode() counts on this machine: endbr64 matters only to a CPU that checks for it. */
 static inline bool kinst_arch_reason_counts(u16 reason)
 {
 	if (reason != KINST_R_INSN_ENDBR)
@@ -30,7 +30,7 @@ static inline bool kinst_arch_reason_counts(u16 reason)
 #endif
 }
 
-/* The start of a function, of which kprobes gives the address after its endbr64. */
+/* The start of a function, given the address from kprobes, which is after its endbr64. */
 static inline unsigned long kinst_arch_function_start(unsigned long addr)
 {
 #ifdef CONFIG_X86_KERNEL_IBT
@@ -43,27 +43,27 @@ static inline unsigned long kinst_arch_function_start(unsigned long addr)
 	return addr;
 }
 
-/* Whether all n bytes are what fills the text between functions. */
+/* Whether all n bytes are padding between functions. */
 static inline bool kinst_arch_is_fill(const void *text, size_t n)
 {
 	return !memchr_inv(text, KINST_BREAK, n);
 }
 
-/* Are we on the stack of an NMI, a machine check or the like? All of them are in the area of the CPUs' entries. */
+/* Whether we are on the stack of an NMI, a machine check or the like. All of these are in the CPU entry area. */
 static __always_inline bool kinst_arch_on_exception_stack(void)
 {
 	return (long)current_stack_pointer >> P4D_SHIFT == CPU_ENTRY_AREA_PGD;
 }
 
 /*
- * What a hit needs of the stack from kinst_hit() on: for a program with all that it calls (1.2 KiB), for a page fault
- * inside of that, and for a breakpoint inside of the fault (half a KiB each).
+ * The bytes of stack that a hit needs from kinst_hit() on: for a program and all that it calls (1.2 KiB), for a page
+ * fault in it, and for a breakpoint in the page fault (half a KiB each).
  */
 #define KINST_STACK_NEED 2560
 
 /*
- * Is there less than that left? Only an exception stack is as small: a page, and aligned as one. Of the larger ones that
- * KASAN wants, some room is not seen.
+ * Whether less than that is left. Only an exception stack is that small: one page, page-aligned. With KASAN these
+ * stacks are larger, and some of their room is not counted.
  */
 static __always_inline bool kinst_arch_stack_is_short(void)
 {
@@ -71,8 +71,8 @@ static __always_inline bool kinst_arch_stack_is_short(void)
 }
 
 /*
- * Can the paging that is in force tell the n bytes from addr on at all? The kernel's own question goes by what the
- * processor could do, and it warns when that is wrong.
+ * Whether the n bytes from addr on are canonical addresses in the paging mode in force. The kernel's own check goes
+ * by what the processor supports, and the kernel warns when that is wrong.
  */
 static __always_inline bool kinst_arch_is_canonical(unsigned long addr, size_t n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch/x86/machine/regs.h: what is asked of the registers at a probe. Context: any, on the probe
+ * arch/x86/machine/regs.h: accessors for the registers at a probe. Context: any, on the probe
  * path; all inline, so that nothing here can be probed.
  */
 #ifndef _KINST_X86_REGS_H
@@ -27,24 +27,24 @@ static __always_inline u64 kinst_arch_return_value(const struct pt_regs *regs)
 	return regs->ax;
 }
 
-/* Address of argument i, from the seventh on, at a function's entry: the return address lies below them. */
+/* The address of argument i, from the seventh on, at a function's entry: the return address is below them. */
 static __always_inline unsigned long kinst_arch_stack_arg(const struct pt_regs *regs, u64 i)
 {
 	return regs->sp + 8 * (i - 5);
 }
 
-/* What ftrace saves of the registers, of which all are wanted. */
+/* Makes ftrace save all registers. */
 #define KINST_ARCH_FTRACE_FLAGS FTRACE_OPS_FL_SAVE_REGS
 #define kinst_arch_ftrace_regs(fregs) ftrace_get_regs(fregs)
 
-/* Where the stack of a task that does not run ends. */
+/* The stack pointer of a task that is not running. */
 static inline unsigned long kinst_arch_task_sp(const struct task_struct *task)
 {
 	return READ_ONCE(task->thread.sp);
 }
 
 /*
- * Will the branch be taken? cond is its opcode: 0x70..0x7f for jcc (both
+ * Whether the branch will be taken. cond is its opcode: 0x70..0x7f for jcc (both
  * sizes), 0xe0..0xe3 for loopne, loope, loop and jrcxz.
  */
 static __always_inline bool kinst_arch_taken(u8 cond, const struct pt_regs *regs)
@@ -92,7 +92,7 @@ static __always_inline bool kinst_arch_taken(u8 cond, const struct pt_regs *regs
 	return (cond & 1) ? !yes : yes;
 }
 
-/* The register of that number in an instruction; 0 for KINST_NO_REG. */
+/* The value of the register with this number in an instruction; 0 for KINST_NO_REG. */
 static __always_inline unsigned long kinst_arch_reg(const struct pt_regs *regs, u8 number)
 {
 	switch (number) {
@@ -133,8 +133,8 @@ static __always_inline unsigned long kinst_arch_reg(const struct pt_regs *regs, 
 }
 
 /*
- * Where an indirect jump goes, or 0: what it would read is not there. Calls out
- * of the module when it reads memory: within kinst_guard_enter().
+ * The target of an indirect jump, or 0 if the memory that it would read is not there.
+ * Reading memory calls out of the module: only within kinst_guard_enter().
  */
 static __always_inline unsigned long kinst_arch_operand_at(const struct kinst_arch_operand *op, const struct pt_regs *regs)
 {
@@ -147,13 +147,13 @@ static __always_inline unsigned long kinst_arch_operand_at(const struct kinst_ar
 	return copy_from_kernel_nofault(&to, (const void *)value, sizeof(to)) ? 0 : to;
 }
 
-/* A frame of a program that keeps frame pointers, as the frame pointer says where it is. */
+/* A frame of a program that keeps frame pointers, as it is in memory at the frame pointer. */
 struct kinst_arch_frame {
 	unsigned long next;
 	unsigned long ret;
 };
 
-/* Offset in the registers of element i of regs[] and uregs[], or -1: illumos's R_* constants for amd64, in order. */
+/* The offset in pt_regs of element i of regs[] and uregs[], or -1: illumos's R_* constants for amd64, in order. */
 static __always_inline int kinst_arch_reg_offset(u64 i)
 {
 #define REG(name) offsetof(struct pt_regs, name)

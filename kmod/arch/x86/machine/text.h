@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arch/x86/machine/text.h: what stands in the text of x86-64. Pure; the numbers are
- * for assembler, too.
+ * arch/x86/machine/text.h: opcodes and lengths in x86-64 text. Pure; assembler uses the
+ * numbers, too.
  */
 #ifndef _KINST_X86_TEXT_H
 #define _KINST_X86_TEXT_H
 
-#define KINST_BREAK 0xcc /* int3, one byte; also the fill between functions */
+#define KINST_BREAK 0xcc /* int3, one byte; also the padding between functions */
 
 /* Bytes of the longest instruction. */
 #define KINST_INSN_MOST 15
 
-/* Bytes of one trampoline slot, room for the longest relocated instruction. */
+/* Bytes of one trampoline slot: room for the longest relocated instruction. */
 #define KINST_SLOT_SIZE 32
 
 /* The jump that can replace a breakpoint: its first byte, its length, and what it leads to. */
@@ -27,10 +27,10 @@
 
 #ifndef __ASSEMBLER__
 
-/* What a breakpoint replaces, and is written at once. */
+/* The piece of text that a breakpoint replaces; written in one go. */
 typedef u8 kinst_opcode_t;
 
-/* What relocation needs to know of an instruction. */
+/* The details of an instruction that relocation needs. */
 struct kinst_machine_insn {
 	u8 prefixes; /* bytes before the opcode */
 	u8 modrm_at; /* offset of ModRM in bytes, 0: none */
@@ -43,13 +43,13 @@ static inline bool kinst_arch_is_break(const void *text)
 	return *(const volatile u8 *)text == KINST_BREAK;
 }
 
-/* Whether the text begins as a breakpoint or a jump of ours does. */
+/* Whether the text begins as one of our breakpoints or jumps does. */
 static inline bool kinst_arch_may_be_ours(const void *text)
 {
 	return kinst_arch_is_break(text) || *(const u8 *)text == KINST_JUMP;
 }
 
-/* Fills text that is never executed; whatever comes there all the same, traps. */
+/* Fills text that is never executed; if it is reached all the same, it traps. */
 static inline void kinst_arch_fill(void *text, size_t len)
 {
 	memset(text, KINST_BREAK, len);
