@@ -272,7 +272,8 @@ fn parsed(text: &str, base: u32) -> i64 {
         Some(text) => (-1, text),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
     };
-    let text = if base == 16 { text.strip_prefix("0x").unwrap_or(text) } else { text };
+    let prefixed = ["0x", "0X"].iter().find_map(|prefix| text.strip_prefix(prefix));
+    let text = prefixed.filter(|_| base == 16).unwrap_or(text);
     let end = text.find(|c: char| !c.is_digit(base)).unwrap_or(text.len());
     let digits = text[..end].chars().map(|c| i64::from(c.to_digit(base).unwrap()));
     digits.fold(0_i64, |value, digit| value.wrapping_mul(base.into()).wrapping_add(digit)).wrapping_mul(sign)

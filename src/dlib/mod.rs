@@ -64,14 +64,14 @@ pub const LIBRARIES: &[Library] = &[
     library!("udpprov.d", &["udp:"]),
 ];
 
-/// The libraries whose words the texts write, and those that they depend on, in the order to read them.
+/// The libraries with a word that the texts use, and their dependencies, in the order to read them.
 pub fn wanted<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<&'static Library> {
     let words: HashSet<String> = texts.flat_map(words).collect();
     let mut wanted = [false; LIBRARIES.len()];
     for (wanted, library) in wanted.iter_mut().zip(LIBRARIES) {
         *wanted = words.iter().any(|word| is_word_of(library, word));
     }
-    // A dependency stands before what needs it.
+    // Dependencies precede the libraries that need them.
     for index in (0..LIBRARIES.len()).rev().filter(|&index| wanted[index]).collect::<Vec<_>>() {
         mark_dependencies(index, &mut wanted);
     }
@@ -87,7 +87,7 @@ fn mark_dependencies(index: usize, wanted: &mut [bool]) {
     }
 }
 
-/// A word of the table: `io:` is the name of a provider; others begin as `O_*` says.
+/// Whether a word is in the table: `io:` names a provider; `O_*` matches all words that begin so.
 fn is_word_of(library: &Library, word: &str) -> bool {
     library.words.iter().any(|known| match known.strip_suffix('*') {
         Some(start) => word.strip_prefix(start).is_some_and(|rest| {
@@ -97,8 +97,8 @@ fn is_word_of(library: &Library, word: &str) -> bool {
     })
 }
 
-/// The words of a text. One that a colon follows, and the first one, as of -P, may be that of a provider: it stands a second
-/// time, with the colon.
+/// The words of a text. A word before a colon may name a provider, and so may the first one, as after -P: these are
+/// returned a second time, with the colon.
 fn words(text: &str) -> impl Iterator<Item = String> {
     let split = |c: char| !c.is_ascii_alphanumeric() && c != '_';
     let words = text.split(split).filter(|word| !word.is_empty());
@@ -122,11 +122,11 @@ pub fn dependencies(text: &str) -> Vec<&str> {
     lines.filter_map(|line| dependency(line).map(|(start, end)| &line[start..end])).collect()
 }
 
-/// Indices of the texts of a directory's libraries, each behind those of its own that it depends on.
+/// The order in which to read a directory's libraries: each after those of the directory that it depends on.
 pub fn order(files: &[(String, String)]) -> Vec<usize> {
     let mut order = Vec::new();
     let mut seen = vec![false; files.len()];
-    // A stack of our own: who makes files can chain many.
+    // An explicit stack: files can be chained without limit.
     for first in 0..files.len() {
         let mut open = vec![(first, false)];
         while let Some((index, done)) = open.pop() {

@@ -30,7 +30,7 @@ fn what_is_required_and_missing_is_a_failure() {
     for (test, says) in [
         ("required::wants_a_program", "no no-such-program, and KINST_REQUIRE asks for it: cargo xtask setup"),
         (
-            "wants_a_kernel",
+            "required::wants_a_kernel",
             "no stable kernel, and KINST_REQUIRE asks for it: cargo xtask setup --kernel stable",
         ),
     ] {
@@ -48,9 +48,9 @@ fn what_is_missing_is_written_down() {
     let skipped = ("KINST_SKIPPED", list.to_str().expect("UTF-8"));
     assert!(run("required::wants_a_program", &[cache, skipped, ("KINST_REQUIRE", "0")]).status.success());
     assert!(run("required::wants_a_kernel", &[cache, skipped]).status.success());
-    let kernel = "stable kernel\tcargo xtask setup --kernel stable\tneeds::wants_a_kernel\n";
-    let program = "no-such-program\tcargo xtask setup\tneeds::wants_a_program\n";
-    let decoder = "decoder of the kernel's sources\tcargo xtask setup\tneeds::wants_a_kernel\n";
+    let kernel = "stable kernel\tcargo xtask setup --kernel stable\toutside::required::wants_a_kernel\n";
+    let program = "no-such-program\tcargo xtask setup\toutside::required::wants_a_program\n";
+    let decoder = "decoder of the kernel's sources\tcargo xtask setup\toutside::required::wants_a_kernel\n";
     assert_eq!(
         std::fs::read_to_string(&list).expect("the list"),
         [program, kernel, kernel, decoder].concat()

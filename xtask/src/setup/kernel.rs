@@ -60,7 +60,7 @@ pub fn ensure(name: Name, update: bool) -> Result<()> {
 
 /// The newest release whose image, debug files and (if wanted) headers are all in the archive.
 fn newest(archive: &Archive, flavour: &str, with_headers: bool) -> Result<Release> {
-    // The signed image comes from a source of its own and can lag behind the rest.
+    // The signed image comes from a source of its own and can be older than the rest.
     let mut tried = Vec::new();
     for meta in [format!("linux-image-{flavour}"), format!("linux-headers-{flavour}")] {
         let package = archive.need(&meta)?;

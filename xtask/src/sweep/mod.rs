@@ -34,7 +34,7 @@ pub struct Options {
     /// The functions of the modules that the guest loads, instead of the kernel's own
     #[arg(long)]
     pub modules: bool,
-    /// Begin with the function at this address or behind it; guests run without address randomisation
+    /// Begin with the function at this address or the next one; guests run without address randomisation
     #[arg(long, value_name = "ADDR", value_parser = address)]
     pub from: Option<u64>,
     /// Go on where the last run of the same kind stopped
@@ -55,7 +55,7 @@ pub struct Options {
     /// The load: ours, which checks all that it does, or another's. With modules it is always ours
     #[arg(long, value_name = "PROGRAM", default_value = "workload", conflicts_with = "modules")]
     pub with: Load,
-    /// Run a predicate that is false instead of counting each probe: quicker, but nobody knows which ones fired
+    /// Run a predicate that is false instead of counting each probe: quicker, but which ones fired is unknown
     #[arg(long)]
     pub no_count: bool,
     /// Breakpoints only, no jumps in their place

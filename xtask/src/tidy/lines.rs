@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::table::{FOREIGN, IMPURE, MAY_SKIP, PURE, SKIPS, UNFINISHED, VERSION_TESTS, WORDS};
+use super::table::{FOREIGN, IMPURE, LONG, MAY_SKIP, PURE, SKIPS, STILTED, UNFINISHED, VERSION_TESTS, WORDS};
 use super::{Finding, Source};
 use crate::workspace;
 
@@ -14,6 +14,7 @@ static RULES: LazyLock<Rules> = LazyLock::new(Rules::new);
 struct Rules {
     impure: Vec<(Regex, &'static str)>,
     skips: Regex,
+    stilted: Regex,
     unfinished: Regex,
     version: Regex,
     /// Lower-case words.
@@ -29,6 +30,7 @@ impl Rules {
         Rules {
             impure: IMPURE.iter().map(|(pattern, what)| (regex(pattern), *what)).collect(),
             skips: regex(SKIPS),
+            stilted: regex(STILTED),
             unfinished: regex(UNFINISHED),
             version: regex(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION)\b"),
             words,
@@ -57,6 +59,7 @@ pub fn check(source: &Source) -> Vec<Finding> {
     }
     findings.extend(first_line(source));
     findings.extend(words(source));
+    findings.extend(comments(source));
     findings.extend(rust(source));
     findings.extend(skips(source));
     findings.extend(module(source));
@@ -83,6 +86,26 @@ fn words(source: &Source) -> Vec<Finding> {
         let line = line.to_lowercase();
         for word in RULES.words.iter().filter(|word| line.contains(word.as_str())) {
             findings.push(source.finding(index + 1, format!("{word:?} does not belong here")));
+        }
+    }
+    findings
+}
+
+fn comments(source: &Source) -> Vec<Finding> {
+    let is_c = [".c", ".h", ".S"].iter().any(|end| source.path.ends_with(end));
+    if !is_c && !source.is_rust() || source.is_in(LONG) {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for (index, line) in source.text.lines().enumerate() {
+        let begins: &[&str] = if is_c { &["/*", "*", "//"] } else { &["//"] };
+        let comment = begins.iter().any(|begin| line.trim_start().starts_with(begin)).then_some(line);
+        let comment = comment.or_else(|| line.split_once("/*").map(|(_, rest)| rest).filter(|_| is_c));
+        // Names and quotations are between backticks or quotes.
+        let prose: String = comment.unwrap_or("").split(['`', '"']).step_by(2).collect();
+        if let Some(word) = RULES.stilted.find(&prose) {
+            let word = word.as_str().trim();
+            findings.push(source.finding(index + 1, format!("{word:?} in a comment: see docs/STYLE.md")));
         }
     }
     findings
@@ -150,6 +173,15 @@ mod tests {
         let version = "// SPDX-License-Identifier: GPL-2.0\n#if LINUX_VERSION_CODE\n";
         assert_eq!(messages("kmod/x.c", version), ["2: a version test outside kmod/compat"]);
         assert_eq!(messages("kmod/compat/x.h", version), [""; 0]);
+    }
+
+    #[test]
+    fn comments_are_read_once() {
+        let c = "/* SPDX-License-Identifier: GPL-2.0 */\nint x; /* Nobody asks. */\nchar *told;\n";
+        assert_eq!(messages("kmod/x.h", c), ["2: \"Nobody\" in a comment: see docs/STYLE.md"]);
+        let rust =
+            "//! x\n/// What stands before it.\nlet told = 1;\n// A name `behind` it stands for more.\n";
+        assert_eq!(messages("src/x.rs", rust), ["2: \"stands before\" in a comment: see docs/STYLE.md"]);
     }
 
     #[test]

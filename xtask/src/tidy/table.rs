@@ -112,6 +112,10 @@ pub const VERSION_TESTS: &str = "kmod/compat";
 pub const FOREIGN: &[&str] =
     &["Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "fuzz/Cargo.lock", "fuzz/regressions", "kmod/COPYING"];
 
+/// Words that a comment does without (docs/STYLE.md, "Comments"): things are not persons, text is *after* other text,
+/// and what is somewhere *is* there. As a regular expression.
+pub const STILTED: &str = r"(?i)\b(nobody[^.]|somebody|whoever|whom|told|tells|behind|stood|stands? (?:at|before|after|on|there|where))\b";
+
 /// Words that reveal who typed a text and where, or that tie the project to one download host. They are in two
 /// halves, or this table would be a finding itself.
 pub const WORDS: &[(&str, &str)] = &[

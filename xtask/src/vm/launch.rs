@@ -84,7 +84,7 @@ pub fn start(config: &Config) -> Result<Started> {
     let base = format!("kinst-vm-{}-{}", std::process::id(), config.mark);
     let mut listeners = Vec::new();
     for stream in Stream::ALL {
-        // An abstract name leaves no file behind, however this process ends.
+        // An abstract name leaves no file, however this process ends.
         let address = SocketAddr::from_abstract_name(format!("{base}-{}", stream.name()))?;
         listeners.push(UnixListener::bind_addr(&address)?);
     }
