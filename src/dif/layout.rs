@@ -1,6 +1,7 @@
 //! dif/layout.rs: the places of values in a clause's record and in an aggregation's entry.
 
-use super::{Action, ActionKind, Clause, DifoIndex, Options, Program, Type, TypeKind};
+use super::action::{ActionKind, Records};
+use super::{Action, Clause, DifoIndex, Options, Program, Type, TypeKind};
 use crate::uapi;
 
 /// The range of one value in a payload or an entry, in bytes.
@@ -168,22 +169,15 @@ fn record_size(
     action: &Action,
     options: &Options,
 ) -> Result<u64, LayoutError> {
-    use ActionKind::*;
-    let size = match action.kind {
-        DifExpr | Printf | System | Freopen => {
+    let size = match action.kind.records() {
+        Records::OfDifo => {
             let difo = action.difo.ok_or(LayoutError::NoDifo(index))?;
             let object = program.difos.get(difo as usize).ok_or(LayoutError::Difo(difo))?;
             u64::from(type_size(&object.rtype, options))
         }
-        Exit => 4,
-        Printa | Libact | TracememDyn | Sym | Mod => 8,
-        Tracemem => action.arg,
-        Printm => action.arg.saturating_add(8),
-        Ustack => 8 + (action.arg & 0xffff_ffff) * 8,
-        Usym | Umod | Uaddr => 16,
-        Stack => action.arg.saturating_mul(8),
-        Stop | Raise | Breakpoint | Panic | Chill | Speculate | Commit | Discard => 0,
-        Count | Min | Max | Avg | Sum | Stddev | Quantize | Lquantize | Llquantize => 0,
+        Records::Bytes(size) => size,
+        Records::PerUnit { each, more, .. } => action.arg.saturating_mul(each).saturating_add(more),
+        Records::UserFrames => 8 + (action.arg & 0xffff_ffff) * 8,
     };
     Ok(size)
 }

@@ -1,5 +1,6 @@
 //! dif/: the bytecode as a format, independent of D: programs for the kernel, and the meaning of their records.
 
+pub mod action;
 pub mod asm;
 pub mod disasm;
 pub mod dump;
@@ -15,7 +16,8 @@ pub mod verify;
 use std::ops::Range;
 
 use crate::probe::Description;
-use crate::uapi;
+
+pub use action::ActionKind;
 
 /// A compiled program: what the kernel runs, and how the consumer reads its records.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -221,106 +223,6 @@ pub struct Action {
     /// For an aggregating action, the id of the aggregation, from 1.
     pub agg: u32,
     pub arg: u64,
-}
-
-/// KINST_ACT_* of the ABI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u16)]
-pub enum ActionKind {
-    DifExpr = uapi::ACT_DIFEXPR as u16,
-    Exit = uapi::ACT_EXIT as u16,
-    Printf = uapi::ACT_PRINTF as u16,
-    Printa = uapi::ACT_PRINTA as u16,
-    Libact = uapi::ACT_LIBACT as u16,
-    Tracemem = uapi::ACT_TRACEMEM as u16,
-    TracememDyn = uapi::ACT_TRACEMEM_DYN as u16,
-    Printm = uapi::ACT_PRINTM as u16,
-    Ustack = uapi::ACT_USTACK as u16,
-    Usym = uapi::ACT_USYM as u16,
-    Umod = uapi::ACT_UMOD as u16,
-    Uaddr = uapi::ACT_UADDR as u16,
-    Stop = uapi::ACT_STOP as u16,
-    Raise = uapi::ACT_RAISE as u16,
-    System = uapi::ACT_SYSTEM as u16,
-    Freopen = uapi::ACT_FREOPEN as u16,
-    Stack = uapi::ACT_STACK as u16,
-    Sym = uapi::ACT_SYM as u16,
-    Mod = uapi::ACT_MOD as u16,
-    Breakpoint = uapi::ACT_BREAKPOINT as u16,
-    Panic = uapi::ACT_PANIC as u16,
-    Chill = uapi::ACT_CHILL as u16,
-    Speculate = uapi::ACT_SPECULATE as u16,
-    Commit = uapi::ACT_COMMIT as u16,
-    Discard = uapi::ACT_DISCARD as u16,
-    Count = uapi::ACT_COUNT as u16,
-    Min = uapi::ACT_MIN as u16,
-    Max = uapi::ACT_MAX as u16,
-    Avg = uapi::ACT_AVG as u16,
-    Sum = uapi::ACT_SUM as u16,
-    Stddev = uapi::ACT_STDDEV as u16,
-    Quantize = uapi::ACT_QUANTIZE as u16,
-    Lquantize = uapi::ACT_LQUANTIZE as u16,
-    Llquantize = uapi::ACT_LLQUANTIZE as u16,
-}
-
-impl ActionKind {
-    pub fn from_number(number: u16) -> Option<ActionKind> {
-        ActionKind::ALL.iter().copied().find(|kind| *kind as u16 == number)
-    }
-
-    /// Whether its value goes into an aggregation and not into the clause's record.
-    pub fn is_aggregating(self) -> bool {
-        self.class() == ActionKind::Count.class()
-    }
-
-    /// Whether it changes what is traced, or the system, and so needs -w.
-    pub fn is_destructive(self) -> bool {
-        [ActionKind::Stop.class(), ActionKind::Breakpoint.class()].contains(&self.class())
-    }
-
-    fn class(self) -> u16 {
-        self as u16 & 0xff00
-    }
-
-    pub const ALL: &'static [ActionKind] = {
-        use ActionKind::*;
-        &[
-            DifExpr,
-            Exit,
-            Printf,
-            Printa,
-            Libact,
-            Tracemem,
-            TracememDyn,
-            Printm,
-            Ustack,
-            Usym,
-            Umod,
-            Uaddr,
-            Stop,
-            Raise,
-            System,
-            Freopen,
-            Stack,
-            Sym,
-            Mod,
-            Breakpoint,
-            Panic,
-            Chill,
-            Speculate,
-            Commit,
-            Discard,
-            Count,
-            Min,
-            Max,
-            Avg,
-            Sum,
-            Stddev,
-            Quantize,
-            Lquantize,
-            Llquantize,
-        ]
-    };
 }
 
 /// One D statement: how the consumer handles the records of `actions`.

@@ -1,5 +1,6 @@
 //! vocabulary/builtin.rs: ONE table of the built-in variables, actions, subroutines and aggregating functions.
 
+use crate::dif::action::ActionKind;
 use crate::dif::insn::{Builtin, Subr};
 
 /// A name that every program has.
@@ -53,14 +54,10 @@ pub enum Action {
     Umod,
     Uaddr,
     Exit,
-    Speculate,
-    Commit,
-    Discard,
-    Breakpoint,
-    Panic,
-    Chill,
-    Stop,
-    Raise,
+    /// speculate(), commit(), discard()
+    Speculation(ActionKind),
+    /// Actions of the kernel that change the system; with a number if the kind takes one.
+    Destructive(ActionKind),
     Clear,
     Trunc,
     Normalize,
@@ -249,14 +246,14 @@ pub const TABLE: &[Entry] = &[
     act(Action::Umod, "umod"),
     act(Action::Uaddr, "uaddr"),
     act(Action::Exit, "exit"),
-    act(Action::Speculate, "speculate"),
-    act(Action::Commit, "commit"),
-    act(Action::Discard, "discard"),
-    act(Action::Breakpoint, "breakpoint"),
-    act(Action::Panic, "panic"),
-    act(Action::Chill, "chill"),
-    act(Action::Stop, "stop"),
-    act(Action::Raise, "raise"),
+    act(Action::Speculation(ActionKind::Speculate), "speculate"),
+    act(Action::Speculation(ActionKind::Commit), "commit"),
+    act(Action::Speculation(ActionKind::Discard), "discard"),
+    act(Action::Destructive(ActionKind::Breakpoint), "breakpoint"),
+    act(Action::Destructive(ActionKind::Panic), "panic"),
+    act(Action::Destructive(ActionKind::Chill), "chill"),
+    act(Action::Destructive(ActionKind::Stop), "stop"),
+    act(Action::Destructive(ActionKind::Raise), "raise"),
     act(Action::Clear, "clear"),
     act(Action::Trunc, "trunc"),
     act(Action::Normalize, "normalize"),

@@ -1,7 +1,7 @@
 //! dif/verify/clauses.rs: clauses and their actions: the requirements of each, and the places of its records.
 
 use super::{Refusal, bytes_of};
-use crate::dif::ActionKind;
+use crate::dif::action::{ActionKind, Records, Takes};
 use crate::dif::layout::{Llquantize, Lquantize, value_words};
 use crate::dif::object::Image;
 use crate::uapi::{self, Plain, Verify};
@@ -44,17 +44,6 @@ struct Seen {
     size: u64,
     /// Whether it aggregates, or belongs to a key.
     outside: bool,
-}
-
-/// The DIFO that an action requires.
-#[derive(Clone, Copy, PartialEq)]
-enum Wants {
-    Nothing,
-    Anything,
-    /// A number.
-    Value,
-    /// A number or nothing.
-    MaybeValue,
 }
 
 impl Checker<'_> {
@@ -115,22 +104,22 @@ impl Checker<'_> {
 
     fn difos(&self, kind: ActionKind, action: &uapi::Action, nth: u32) -> Result<(), Refusal> {
         let refuse = |code| Err(Refusal::at(code, nth));
-        let wants = wants(kind);
+        let takes = kind.takes();
         let allowed = self.image.header.flags & uapi::IMAGE_DESTRUCTIVE != 0;
         if !allowed && kind.is_destructive() {
             return refuse(Verify::DESTRUCTIVE);
         }
         let none = action.difo == uapi::NONE;
-        let fits = match wants {
-            Wants::Nothing => none,
-            Wants::MaybeValue => true,
-            Wants::Anything | Wants::Value => !none,
+        let fits = match takes {
+            Takes::Nothing => none,
+            Takes::MaybeValue => true,
+            Takes::Anything | Takes::Value => !none,
         };
         if !fits {
             return refuse(Verify::ACTION);
         }
         if !none {
-            self.number(action.difo, wants == Wants::Anything, nth)?;
+            self.number(action.difo, takes == Takes::Anything, nth)?;
         }
         if action.incr != uapi::NONE {
             if !matches!(kind, ActionKind::Quantize | ActionKind::Lquantize | ActionKind::Llquantize) {
@@ -185,34 +174,20 @@ impl Checker<'_> {
 
     /// Returns the size of the action's record in bytes; `None` if its argument is not valid.
     fn record_size(&self, kind: ActionKind, action: &uapi::Action) -> Option<u64> {
-        use ActionKind::*;
-        let within = |value: u64, most: u64| (1..=most).contains(&value).then_some(value);
-        match kind {
-            Exit => Some(4),
-            Printa | Libact | TracememDyn | Sym | Mod => Some(8),
-            Usym | Umod | Uaddr => Some(16),
-            Printm => within(action.arg, uapi::MAX_TRACEMEM.into()).map(|size| 8 + size),
-            Stop | Raise | Breakpoint | Panic | Chill | Speculate | Commit | Discard => Some(0),
-            Tracemem => within(action.arg, uapi::MAX_TRACEMEM.into()),
-            Stack => within(action.arg, uapi::MAX_FRAMES.into()).map(|frames| 8 * frames),
-            Ustack => within(action.arg & 0xffff_ffff, uapi::MAX_FRAMES.into()).map(|frames| 8 + 8 * frames),
-            _ => {
+        let within = |value: u64, most: u32| (1..=most.into()).contains(&value).then_some(value);
+        match kind.records() {
+            Records::OfDifo => {
                 let difo = self.image.difos.get(action.difo as usize)?;
                 Some(u64::from(bytes_of(&self.image.header, &difo.rtype)))
             }
+            Records::Bytes(size) => Some(size),
+            Records::PerUnit { each, more, most } => {
+                within(action.arg, most).map(|units| units * each + more)
+            }
+            Records::UserFrames => {
+                within(action.arg & 0xffff_ffff, uapi::MAX_FRAMES).map(|frames| 8 + 8 * frames)
+            }
         }
-    }
-}
-
-fn wants(kind: ActionKind) -> Wants {
-    use ActionKind::*;
-    match kind {
-        DifExpr | Printf | System | Freopen | Tracemem => Wants::Anything,
-        Exit | TracememDyn | Printm | Usym | Umod | Uaddr | Sym | Mod => Wants::Value,
-        Raise | Chill | Speculate | Commit | Discard => Wants::Value,
-        Sum | Min | Max | Avg | Stddev | Quantize | Lquantize | Llquantize => Wants::Value,
-        Libact => Wants::MaybeValue,
-        Printa | Stack | Ustack | Count | Stop | Breakpoint | Panic => Wants::Nothing,
     }
 }
 

@@ -1,7 +1,7 @@
 //! typeck/stmt/action.rs: statements: actions, and expressions evaluated for their effect.
 
 use crate::diag::{Tag, tags};
-use crate::dif::ActionKind;
+use crate::dif::action::{ActionKind, Takes};
 use crate::dif::verify::{MAX_FRAMES, MAX_TRACEMEM};
 use crate::parser::ast;
 use crate::source::Span;
@@ -88,14 +88,8 @@ impl Checker<'_> {
                 StmtKind::Symbol(symbol, address)
             }
             Action::Exit => StmtKind::Exit(self.check_int_arg(name, args, span)?),
-            Action::Speculate => self.check_speculation(ActionKind::Speculate, name, args, span)?,
-            Action::Commit => self.check_speculation(ActionKind::Commit, name, args, span)?,
-            Action::Discard => self.check_speculation(ActionKind::Discard, name, args, span)?,
-            Action::Breakpoint => self.check_destructive(ActionKind::Breakpoint, name, args, span)?,
-            Action::Panic => self.check_destructive(ActionKind::Panic, name, args, span)?,
-            Action::Stop => self.check_destructive(ActionKind::Stop, name, args, span)?,
-            Action::Chill => self.check_destructive(ActionKind::Chill, name, args, span)?,
-            Action::Raise => self.check_destructive(ActionKind::Raise, name, args, span)?,
+            Action::Speculation(kind) => self.check_speculation(kind, name, args, span)?,
+            Action::Destructive(kind) => self.check_destructive(kind, name, args, span)?,
             Action::Clear => {
                 StmtKind::Control(Control::Clear(self.check_aggregation_arg(action, name, args, 1, span)?))
             }
@@ -284,8 +278,7 @@ impl Checker<'_> {
         args: &[ast::Expr],
         span: Span,
     ) -> Result<StmtKind> {
-        let takes_one = matches!(kind, ActionKind::Chill | ActionKind::Raise);
-        if takes_one {
+        if kind.takes() == Takes::Value {
             return Ok(StmtKind::Destructive(kind, Some(self.check_int_arg(name, args, span)?)));
         }
         self.require_count(name, args.len(), 0, Some(0), span)?;

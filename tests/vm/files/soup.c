@@ -219,16 +219,24 @@ static void session(void)
 	close(fd);
 }
 
+/* Whether there was enough of everything. */
+static int is_rich(void)
+{
+	return loaded > 20 && refused > 20 && mapped > 5 && maps > mapped;
+}
+
 int main(int argc, char **argv)
 {
-	time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 5);
+	int seconds = argc > 1 ? atoi(argv[1]) : 5;
+	time_t end = time(NULL) + seconds;
 
 	state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	places[0] = function("__do_sys_getppid");
 	places[1] = function("ksys_read");
-	while (time(NULL) < end)
+	/* A slow guest gets more time. */
+	while (time(NULL) < end || (!is_rich() && time(NULL) < end + 3 * seconds))
 		session();
 	fprintf(stderr, "soup: %lu calls; %lu of %lu images loaded; %lu of %lu maps\n", calls, loaded, loads, mapped, maps);
-	printf("%s\n", loaded > 20 && refused > 20 && mapped > 5 && maps > mapped ? "soup was rich" : "soup was thin");
+	printf("%s\n", is_rich() ? "soup was rich" : "soup was thin");
 	return 0;
 }

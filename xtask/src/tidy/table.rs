@@ -34,7 +34,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("src/source.rs", &[]),
     ("src/uapi.rs", &[]),
     ("src/diag", &["source"]),
-    ("src/vocabulary", &["diag", "dif::insn", "source"]),
+    ("src/vocabulary", &["diag", "dif::action", "dif::insn", "source"]),
     ("src/parser", &["diag", "probe", "source", "vocabulary"]),
     ("src/debuginfo", &["diag", "os"]),
     ("src/types", &["parser::ast", "source"]),

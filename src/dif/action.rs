@@ -1,0 +1,109 @@
+//! dif/action.rs: the actions of the kernel module, one row each.
+
+use crate::uapi;
+
+/// The DIFO that an action requires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    Nothing,
+    Anything,
+    /// A number.
+    Value,
+    /// A number or nothing.
+    MaybeValue,
+}
+
+/// The size of an action's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Records {
+    /// That of the DIFO's type.
+    OfDifo,
+    Bytes(u64),
+    /// The argument, from 1 to `most`, times `each`, and `more`.
+    PerUnit {
+        each: u64,
+        more: u64,
+        most: u32,
+    },
+    /// The process id, and the frames that the argument's lower half gives.
+    UserFrames,
+}
+
+macro_rules! actions {
+    ($($constant:ident $name:ident $takes:ident $records:expr,)*) => {
+        /// KINST_ACT_* of the ABI.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u16)]
+        pub enum ActionKind { $($name = uapi::$constant as u16),* }
+
+        impl ActionKind {
+            pub const ALL: &'static [ActionKind] = &[$(ActionKind::$name),*];
+
+            pub fn takes(self) -> Takes {
+                match self { $(ActionKind::$name => Takes::$takes),* }
+            }
+
+            pub fn records(self) -> Records {
+                use Records::*;
+                match self { $(ActionKind::$name => $records),* }
+            }
+        }
+    };
+}
+
+actions! {
+    ACT_DIFEXPR DifExpr Anything OfDifo,
+    ACT_EXIT Exit Value Bytes(4),
+    ACT_PRINTF Printf Anything OfDifo,
+    ACT_PRINTA Printa Nothing Bytes(8),
+    ACT_LIBACT Libact MaybeValue Bytes(8),
+    ACT_TRACEMEM Tracemem Anything PerUnit { each: 1, more: 0, most: uapi::MAX_TRACEMEM },
+    ACT_TRACEMEM_DYN TracememDyn Value Bytes(8),
+    ACT_PRINTM Printm Value PerUnit { each: 1, more: 8, most: uapi::MAX_TRACEMEM },
+    ACT_USTACK Ustack Nothing UserFrames,
+    ACT_USYM Usym Value Bytes(16),
+    ACT_UMOD Umod Value Bytes(16),
+    ACT_UADDR Uaddr Value Bytes(16),
+    ACT_STOP Stop Nothing Bytes(0),
+    ACT_RAISE Raise Value Bytes(0),
+    ACT_SYSTEM System Anything OfDifo,
+    ACT_FREOPEN Freopen Anything OfDifo,
+    ACT_STACK Stack Nothing PerUnit { each: 8, more: 0, most: uapi::MAX_FRAMES },
+    ACT_SYM Sym Value Bytes(8),
+    ACT_MOD Mod Value Bytes(8),
+    ACT_BREAKPOINT Breakpoint Nothing Bytes(0),
+    ACT_PANIC Panic Nothing Bytes(0),
+    ACT_CHILL Chill Value Bytes(0),
+    ACT_SPECULATE Speculate Value Bytes(0),
+    ACT_COMMIT Commit Value Bytes(0),
+    ACT_DISCARD Discard Value Bytes(0),
+    ACT_COUNT Count Nothing Bytes(0),
+    ACT_MIN Min Value Bytes(0),
+    ACT_MAX Max Value Bytes(0),
+    ACT_AVG Avg Value Bytes(0),
+    ACT_SUM Sum Value Bytes(0),
+    ACT_STDDEV Stddev Value Bytes(0),
+    ACT_QUANTIZE Quantize Value Bytes(0),
+    ACT_LQUANTIZE Lquantize Value Bytes(0),
+    ACT_LLQUANTIZE Llquantize Value Bytes(0),
+}
+
+impl ActionKind {
+    pub fn from_number(number: u16) -> Option<ActionKind> {
+        ActionKind::ALL.iter().copied().find(|kind| *kind as u16 == number)
+    }
+
+    /// Whether its value goes into an aggregation and not into the clause's record.
+    pub fn is_aggregating(self) -> bool {
+        self.class() == ActionKind::Count.class()
+    }
+
+    /// Whether it changes what is traced, or the system, and so needs -w.
+    pub fn is_destructive(self) -> bool {
+        [ActionKind::Stop.class(), ActionKind::Breakpoint.class()].contains(&self.class())
+    }
+
+    fn class(self) -> u16 {
+        self as u16 & 0xff00
+    }
+}
