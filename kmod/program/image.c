@@ -9,6 +9,7 @@
  *
  * Context: process, before anything is armed.
  */
+#include "program/action.h"
 #include "program/image.h"
 
 struct table_desc {
@@ -198,115 +199,19 @@ static u64 agg_size(const struct kinst_action *a)
 	return 0;
 }
 
-enum want { WANT_NONE, WANT_ANY, WANT_VALUE, WANT_ADDRESS, WANT_MAYBE };
-
-/* The kind of DIFO that an action of this kind takes; -1: the kind is not known here. */
-static int wanted_difo(u32 kind)
+static int check_difo_of(const struct kinst_prog *p, const struct kinst_action_kind *kind, const struct kinst_action *a,
+			 u32 i, struct kinst_error *err)
 {
-	switch (kind) {
-	case KINST_ACT_DIFEXPR:
-	case KINST_ACT_PRINTF:
-	case KINST_ACT_SYSTEM:
-	case KINST_ACT_FREOPEN:
-		return WANT_ANY;
-	case KINST_ACT_TRACEMEM:
-		return WANT_ADDRESS;
-	case KINST_ACT_EXIT:
-	case KINST_ACT_TRACEMEM_DYN:
-	case KINST_ACT_USYM:
-	case KINST_ACT_UMOD:
-	case KINST_ACT_UADDR:
-	case KINST_ACT_SYM:
-	case KINST_ACT_MOD:
-	case KINST_ACT_PRINTM:
-	case KINST_ACT_RAISE:
-	case KINST_ACT_CHILL:
-	case KINST_ACT_SPECULATE:
-	case KINST_ACT_COMMIT:
-	case KINST_ACT_DISCARD:
-	case KINST_ACT_SUM:
-	case KINST_ACT_MIN:
-	case KINST_ACT_MAX:
-	case KINST_ACT_AVG:
-	case KINST_ACT_STDDEV:
-	case KINST_ACT_QUANTIZE:
-	case KINST_ACT_LQUANTIZE:
-	case KINST_ACT_LLQUANTIZE:
-		return WANT_VALUE;
-	case KINST_ACT_LIBACT:
-		return WANT_MAYBE;
-	case KINST_ACT_PRINTA:
-	case KINST_ACT_STACK:
-	case KINST_ACT_USTACK:
-	case KINST_ACT_COUNT:
-	case KINST_ACT_STOP:
-	case KINST_ACT_BREAKPOINT:
-	case KINST_ACT_PANIC:
-		return WANT_NONE;
-	}
-	return -1;
-}
-
-static bool is_destructive(u32 kind)
-{
-	return (kind & 0xff00) == 0x0200 || (kind & 0xff00) == 0x0500;
-}
-
-/* Bytes of the record of a recording action; -1: its argument is not valid. */
-static s64 record_size(const struct kinst_prog *p, const struct kinst_action *a)
-{
-	u64 frames = a->arg & 0xffffffff;
-
-	switch (a->kind) {
-	case KINST_ACT_EXIT:
-		return 4;
-	case KINST_ACT_PRINTA:
-	case KINST_ACT_LIBACT:
-	case KINST_ACT_TRACEMEM_DYN:
-	case KINST_ACT_SYM:
-	case KINST_ACT_MOD:
-		return 8;
-	case KINST_ACT_USYM:
-	case KINST_ACT_UMOD:
-	case KINST_ACT_UADDR:
-		return 16;
-	case KINST_ACT_STOP:
-	case KINST_ACT_RAISE:
-	case KINST_ACT_BREAKPOINT:
-	case KINST_ACT_PANIC:
-	case KINST_ACT_CHILL:
-	case KINST_ACT_SPECULATE:
-	case KINST_ACT_COMMIT:
-	case KINST_ACT_DISCARD:
-		return 0;
-	case KINST_ACT_PRINTM:
-		return a->arg && a->arg <= KINST_MAX_TRACEMEM ? 8 + (s64)a->arg : -1;
-	case KINST_ACT_TRACEMEM:
-		return a->arg && a->arg <= KINST_MAX_TRACEMEM ? (s64)a->arg : -1;
-	case KINST_ACT_STACK:
-		return a->arg && a->arg <= KINST_MAX_FRAMES ? 8 * (s64)a->arg : -1;
-	case KINST_ACT_USTACK:
-		return frames && frames <= KINST_MAX_FRAMES ? 8 + 8 * (s64)frames : -1;
-	default: /* the DIFEXPR family */
-		return kinst_type_size(p, &p->difos[a->difo].rtype);
-	}
-}
-
-static int check_difo_of(const struct kinst_prog *p, const struct kinst_action *a, u32 i, struct kinst_error *err)
-{
-	int want = wanted_difo(a->kind);
 	u32 n = p->hdr->difos.count;
 	bool quantize = a->kind >= KINST_ACT_QUANTIZE && a->kind <= KINST_ACT_LLQUANTIZE;
 
-	if (want < 0)
-		return kinst_refuse(err, KINST_V_ACTION, KINST_NONE, i);
-	if (is_destructive(a->kind) && !(p->hdr->flags & KINST_IMAGE_DESTRUCTIVE))
+	if (kinst_is_destructive(a->kind) && !(p->hdr->flags & KINST_IMAGE_DESTRUCTIVE))
 		return kinst_refuse(err, KINST_V_DESTRUCTIVE, KINST_NONE, i);
-	if (a->difo == KINST_NONE ? want != WANT_NONE && want != WANT_MAYBE : want == WANT_NONE)
+	if (a->difo == KINST_NONE ? kind->takes != TAKES_NONE && kind->takes != TAKES_MAYBE : kind->takes == TAKES_NONE)
 		return kinst_refuse(err, KINST_V_ACTION, KINST_NONE, i);
 	if (a->difo != KINST_NONE && a->difo >= n)
 		return kinst_refuse(err, KINST_V_INDEX, KINST_NONE, i);
-	if (a->difo != KINST_NONE && (want == WANT_VALUE || want == WANT_MAYBE) &&
+	if (a->difo != KINST_NONE && (kind->takes == TAKES_VALUE || kind->takes == TAKES_MAYBE) &&
 	    !by_value(&p->difos[a->difo].rtype))
 		return kinst_refuse(err, KINST_V_ACTION, a->difo, i);
 	if (a->incr != KINST_NONE) {
@@ -320,21 +225,11 @@ static int check_difo_of(const struct kinst_prog *p, const struct kinst_action *
 	return 0;
 }
 
-/* Whether an action of this kind may be part of a key. */
-static bool can_be_key(u32 kind)
+static bool can_be_key(const struct kinst_act *t)
 {
-	switch (kind) {
-	case KINST_ACT_DIFEXPR:
-	case KINST_ACT_STACK:
-	case KINST_ACT_USTACK:
-	case KINST_ACT_SYM:
-	case KINST_ACT_MOD:
-	case KINST_ACT_USYM:
-	case KINST_ACT_UMOD:
-	case KINST_ACT_UADDR:
-		return true;
-	}
-	return false;
+	const struct kinst_action_kind *kind = kinst_action_kind(t->a.kind);
+
+	return kind && kind->key;
 }
 
 /* Puts a record at the next offset that its alignment allows; false if that is too far. */
@@ -383,7 +278,7 @@ static int check_agg(struct kinst_prog *p, const struct kinst_clause *c, u32 i, 
 	for (k = act->first; k < i; k++) {
 		struct kinst_act *t = &p->acts[k];
 
-		if (!can_be_key(t->a.kind) || !t->size)
+		if (!can_be_key(t) || !t->size)
 			return kinst_refuse(err, KINST_V_TUPLE, KINST_NONE, i);
 		t->role = KINST_ROLE_KEY;
 		t->owner = i;
@@ -419,18 +314,22 @@ static int check_action(struct kinst_prog *p, const struct kinst_clause *c, u32 
 			struct kinst_error *err)
 {
 	struct kinst_act *act = &p->acts[i];
+	const struct kinst_action_kind *kind;
 	s64 size;
 	int ret;
 
 	act->a = p->action_table[i];
-	ret = check_difo_of(p, &act->a, i, err);
+	kind = kinst_action_kind(act->a.kind);
+	if (!kind)
+		return kinst_refuse(err, KINST_V_ACTION, KINST_NONE, i);
+	ret = check_difo_of(p, kind, &act->a, i, err);
 	if (ret)
 		return ret;
 	if (kinst_is_agg(act->a.kind))
 		return check_agg(p, c, i, owners, err);
 	if (act->a.ntuple || act->a.agg)
 		return kinst_refuse(err, KINST_V_RESERVED, KINST_NONE, i);
-	size = record_size(p, &act->a);
+	size = kinst_record_size(p, kind, &act->a);
 	if (size < 0)
 		return kinst_refuse(err, KINST_V_ACTION, KINST_NONE, i);
 	if (size > KINST_MAX_PAYLOAD)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * program/action.h: the kinds of actions: what each takes and records.
+ */
+#ifndef _KINST_ACTION_H
+#define _KINST_ACTION_H
+
+#include "program/image.h"
+
+/* The DIFO of an action. */
+enum kinst_takes {
+	TAKES_NONE,
+	TAKES_ANY,
+	TAKES_VALUE, /* a number */
+	TAKES_ADDRESS,
+	TAKES_MAYBE, /* a number or none */
+};
+
+/* The size of an action's record. */
+enum kinst_records {
+	RECORD_BYTES, /* .bytes */
+	RECORD_DIFO, /* that of the DIFO's type */
+	RECORD_ARG, /* the argument */
+	RECORD_COUNTED, /* a word, and the argument */
+	RECORD_FRAMES, /* as many words as the argument says */
+	RECORD_USER_FRAMES, /* a word, and as many as the argument's lower half says */
+};
+
+struct kinst_action_kind {
+	u16 kind; /* KINST_ACT_* */
+	u8 takes; /* enum kinst_takes */
+	u8 records; /* enum kinst_records */
+	u8 bytes;
+	bool key; /* it may be part of an aggregation's key */
+};
+
+/* The row of a kind, or NULL: it is unknown. */
+const struct kinst_action_kind *kinst_action_kind(u32 kind);
+
+/* Whether actions of this kind need the image's flag DESTRUCTIVE: those of two classes. */
+static inline bool kinst_is_destructive(u32 kind)
+{
+	return (kind & 0xff00) == 0x0200 || (kind & 0xff00) == 0x0500;
+}
+
+/* Bytes of the record of an action of this kind; -1: its argument is not valid. */
+s64 kinst_record_size(const struct kinst_prog *p, const struct kinst_action_kind *kind, const struct kinst_action *a);
+
+#endif /* _KINST_ACTION_H */
