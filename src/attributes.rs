@@ -58,53 +58,66 @@ pub struct Provider {
     pub args: Attributes,
 }
 
+const PRIVATE: Attributes = Attributes { class: 4, ..KERNEL };
+const UNSTABLE_ISA: Attributes = Attributes { class: 4, ..UNSTABLE };
+
+const OF_CODE: Provider =
+    Provider { provider: EVOLVING, module: KERNEL, function: PRIVATE, name: EVOLVING, args: PRIVATE };
+
+/// The providers that come with the kernel module, with the attributes that the tables of the DTrace guide and of
+/// FreeBSD give; those of a library declare theirs there.
+pub const PROVIDERS: [(&str, Provider); 9] = [
+    ("dtrace", Provider { provider: STABLE, module: KERNEL, function: KERNEL, name: STABLE, args: STABLE }),
+    ("fbt", OF_CODE),
+    ("io", Provider::UNKNOWN),
+    ("kinst", OF_CODE),
+    ("proc", Provider::UNKNOWN),
+    (
+        "profile",
+        Provider {
+            provider: EVOLVING,
+            module: Attributes { class: 0, ..UNSTABLE },
+            function: KERNEL,
+            name: EVOLVING,
+            args: EVOLVING,
+        },
+    ),
+    ("sched", Provider::UNKNOWN),
+    (
+        "sdt",
+        Provider {
+            provider: Attributes { class: 4, ..EVOLVING },
+            module: KERNEL,
+            function: KERNEL,
+            name: PRIVATE,
+            args: PRIVATE,
+        },
+    ),
+    (
+        "syscall",
+        Provider {
+            provider: EVOLVING,
+            module: KERNEL,
+            function: UNSTABLE_ISA,
+            name: EVOLVING,
+            args: UNSTABLE_ISA,
+        },
+    ),
+];
+
+/// The names of these providers, in order.
+pub fn providers() -> impl Iterator<Item = &'static str> + Clone {
+    PROVIDERS.iter().map(|known| known.0)
+}
+
 impl Provider {
     /// The attributes of a provider that declares none, and of a description that names no provider.
     pub const UNKNOWN: Provider =
         Provider { provider: UNSTABLE, module: UNSTABLE, function: UNSTABLE, name: UNSTABLE, args: UNSTABLE };
 
-    /// The attributes of the providers that come with the kernel module, from the tables of the DTrace guide and of
-    /// FreeBSD.
+    /// The attributes of a provider that comes with the kernel module.
     pub fn known(name: &str) -> Option<Provider> {
-        let unknown = KERNEL;
-        let private = Attributes { class: 4, ..KERNEL };
-        Some(match name {
-            "dtrace" => {
-                Provider { provider: STABLE, module: unknown, function: unknown, name: STABLE, args: STABLE }
-            }
-            "fbt" | "kinst" => Provider {
-                provider: EVOLVING,
-                module: unknown,
-                function: private,
-                name: EVOLVING,
-                args: private,
-            },
-            "sdt" => Provider {
-                provider: Attributes { class: 4, ..EVOLVING },
-                module: unknown,
-                function: unknown,
-                name: private,
-                args: private,
-            },
-            "syscall" => {
-                let unstable = Attributes { class: 4, ..UNSTABLE };
-                Provider {
-                    provider: EVOLVING,
-                    module: unknown,
-                    function: unstable,
-                    name: EVOLVING,
-                    args: unstable,
-                }
-            }
-            "profile" => Provider {
-                provider: EVOLVING,
-                module: Attributes { class: 0, ..UNSTABLE },
-                function: unknown,
-                name: EVOLVING,
-                args: EVOLVING,
-            },
-            _ => return None,
-        })
+        PROVIDERS.iter().find(|known| known.0 == name).map(|known| known.1)
     }
 
     /// The part that a pragma names.

@@ -1,6 +1,7 @@
 //! sites/catalog/refusals.rs: why there is no site: one cause, one message, and what to do next.
 
 use super::{LiveInsn, insn_text};
+use crate::attributes;
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::glob::is_glob;
 use crate::sites::index::refusals::no_sites;
@@ -75,14 +76,12 @@ pub fn nothing_matches(
     name: &str,
 ) -> Result<(), Box<Diagnostic>> {
     if !matches!(provider, "" | "fbt" | "kinst") {
-        let known = ["dtrace", "fbt", "io", "kinst", "proc", "profile", "sched", "sdt", "syscall"];
+        let known: Vec<&str> = attributes::providers().collect();
         let error = Diagnostic::error(tags::PDESC_ZERO, format!("there is no provider `{provider}`"));
-        return match suggest::nearest(provider, known) {
+        return match suggest::nearest(provider, known.iter().copied()) {
             _ if is_glob(provider) || known.contains(&provider) => Ok(()),
             Some(near) => Err(Box::new(error.help(format!("did you mean `{near}`?")))),
-            None => Err(Box::new(
-                error.help("there are dtrace, fbt, kinst, proc, profile, sched, sdt and syscall"),
-            )),
+            None => Err(Box::new(error.help(format!("there are {}", known.join(", "))))),
         };
     }
     if modules.is_empty() && !is_glob(module) {

@@ -13,8 +13,6 @@ use crate::vocabulary::{builtin, constants};
 
 /// The parts of a provider that have attributes of their own.
 const PARTS: [&str; 5] = ["provider", "module", "function", "name", "args"];
-/// The providers of the kernel module.
-const PROVIDERS: [&str; 9] = ["dtrace", "fbt", "io", "kinst", "proc", "profile", "sched", "sdt", "syscall"];
 
 impl Checker<'_> {
     /// Checks what can be checked of a pragma by itself.
@@ -59,7 +57,8 @@ impl Checker<'_> {
     /// Checks, after all declarations, that they include the name.
     pub(in crate::typeck) fn require_used(&self, pragma: &Pragma, providers: &HashSet<&str>) -> Result<()> {
         if let Pragma::Attributes { of: PragmaSubject::Provider { name, .. }, .. } = pragma {
-            let there = PROVIDERS.contains(&name.node.as_str()) || providers.contains(name.node.as_str());
+            let there =
+                attributes::Provider::known(&name.node).is_some() || providers.contains(name.node.as_str());
             return match there {
                 true => Ok(()),
                 false => Err(error::Pragma::Unused { name: name.node.clone(), span: name.span }.into()),
@@ -83,7 +82,7 @@ impl Checker<'_> {
     fn check_dependency(&self, class: &Spanned<String>, name: &Spanned<String>) -> Result<()> {
         known(&["provider", "module", "library"], class, "class of dependency")?;
         let met = match class.node.as_str() {
-            "provider" => PROVIDERS.contains(&name.node.as_str()) || self.has_provider(&name.node),
+            "provider" => attributes::Provider::known(&name.node).is_some() || self.has_provider(&name.node),
             "module" => self.env.kernel.has_module(&name.node),
             // Only libraries are read in the order of their dependencies.
             _ => self.in_library && self.loaded.contains(&name.node),
