@@ -525,7 +525,7 @@ impl Catalog {
         if pattern.matches("sdt") && !(found && Pattern::new(&fields.name).exact().is_some()) {
             probes.extend(self.sdt(fields));
         }
-        if ["io", "proc", "sched"].iter().any(|provider| pattern.matches(provider)) {
+        if tracepoints::event_providers().any(|provider| pattern.matches(provider)) {
             probes.extend(self.events(fields));
         }
         probes.extend(timers);
@@ -562,10 +562,8 @@ impl Catalog {
         if provider == "syscall" && !glob::is_glob(function) && !glob::is_glob(name) {
             return Err(Box::new(syscalls::refusal(self.calls(), function, name)));
         }
-        if matches!(provider, "sdt" | "io" | "proc" | "sched")
-            && !glob::is_glob(name)
-            && self.is_proper(fields)
-        {
+        let is_event = provider == "sdt" || tracepoints::event_providers().any(|known| known == provider);
+        if is_event && !glob::is_glob(name) && self.is_proper(fields) {
             return Err(Box::new(tracepoints::refusal(provider, self.tracepoints(), name)));
         }
         let modules = self.kernel.modules_matching(module);

@@ -30,6 +30,12 @@ pub const EVENTS: [(&str, &str); 13] = [
 pub const ENTRIES: [(&str, &str, &str); 2] =
     [("sched", "on-cpu", "finish_task_switch"), ("io", "done", "bio_endio")];
 
+/// The providers of these events; one comes more than once.
+pub fn event_providers() -> impl Iterator<Item = &'static str> {
+    let entries = ENTRIES.iter().map(|(provider, ..)| *provider);
+    EVENTS.iter().map(|(provider, _)| *provider).chain(entries)
+}
+
 /// One tracepoint of the kernel proper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tracepoint {
