@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Catalog, Destination, LiveInsn, refusals};
+use super::{Catalog, LiveInsn, refusals};
 use crate::diag::{Diagnostic, tags};
 use crate::glob::Pattern;
 use crate::probe::{Probe, Target};
@@ -51,6 +51,27 @@ pub(in crate::sites) struct Asked<'a> {
     /// All of its instructions; `live`: as they are in memory.
     pub insns: &'a [LiveInsn],
     pub live: bool,
+}
+
+/// The end of an edge in a description.
+pub(in crate::sites) struct Destination {
+    pub(super) target: Target,
+    /// The end as it was written.
+    pub(super) text: String,
+}
+
+impl Destination {
+    pub(super) fn of_text(text: &str) -> Destination {
+        let own = text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+        let target = match (own, text.split_once('+')) {
+            (Some(offset), _) => Target { function: None, offset },
+            (None, Some((function, offset))) if offset.parse::<u64>().is_ok() => {
+                Target { function: Some(function.to_owned()), offset: offset.parse().unwrap_or_default() }
+            }
+            (None, _) => Target { function: Some(text.to_owned()), offset: 0 },
+        };
+        Destination { target, text: text.to_owned() }
+    }
 }
 
 impl Catalog {

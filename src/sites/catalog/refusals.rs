@@ -1,9 +1,10 @@
 //! sites/catalog/refusals.rs: why there is no site: one cause, one message, and what to do next.
 
-use super::{LiveInsn, insn_text};
+use super::LiveInsn;
 use crate::attributes;
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::glob::is_glob;
+use crate::sites::code::decode;
 use crate::sites::index::refusals::no_sites;
 use crate::sites::symtab::Symbol;
 use crate::sites::target::naming::split_ordinal;
@@ -177,4 +178,9 @@ pub fn too_many(function: &str, most: usize) -> Diagnostic {
 
 pub fn too_many_timers(most: usize) -> Diagnostic {
     Diagnostic::error(tags::PDESC_ZERO, format!("the program has more than {most} probes of profile"))
+}
+
+/// The text of an instruction, for messages.
+pub(super) fn insn_text(symbol: &Symbol, insn: &LiveInsn) -> String {
+    format!("{} `{}`", insn.offset, decode::text(&insn.bytes, symbol.address + u64::from(insn.offset)))
 }

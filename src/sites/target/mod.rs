@@ -1,5 +1,7 @@
 //! sites/target/: one kernel, running or under a sysroot: its modules, their symbols, their files. Everything is lazy.
 
+mod files;
+mod modules;
 pub(super) mod naming;
 pub(super) mod program;
 pub(super) mod refusals;
@@ -7,9 +9,9 @@ pub(super) mod unloaded;
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, OnceLock};
 
 use rayon::prelude::*;
 
@@ -17,17 +19,16 @@ use super::code::decode::{self, Insn};
 use super::code::tables::Tables;
 use super::flow::callers::Callers;
 use super::flow::marks::Linked;
-use crate::debuginfo::{
-    self, BuildId, D_DEBUGINFO, Image, ModuleFile, Reference, Root, Searched, Stamp, bootable, debuginfod,
-};
+use crate::debuginfo::{D_DEBUGINFO, Image, ModuleFile, Reference, Root};
 use crate::diag::Diagnostic;
 use crate::glob::Pattern;
 use crate::sites::kept::Watch;
 use crate::sites::kept::directory::{Directory, hash};
 use crate::sites::kept::file::Cache;
-use crate::sites::kept::image::ImageIndex;
 use crate::sites::symtab::{Role, Symbol, Symbols};
 use unloaded::Unloaded;
+
+pub use modules::{Module, ModuleId, Modules};
 
 /// The kernel proper as a description's module; `kernel` is another name of it.
 pub const KERNEL_PROPER: &str = "vmlinux";
@@ -53,66 +54,6 @@ pub struct Kernel {
     unanswered: AtomicBool,
     warnings: Mutex<Vec<Diagnostic>>,
     remarks: Mutex<Vec<String>>,
-}
-
-/// One of the modules of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ModuleId(u32);
-
-impl ModuleId {
-    /// The kernel proper, which counts as a module.
-    pub const PROPER: ModuleId = ModuleId(0);
-
-    /// The place in the order of modules: the kernel proper first, then by name.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// The kernel proper first, then the modules by name.
-pub struct Modules(Vec<Module>);
-
-impl Modules {
-    pub fn ids(&self) -> impl ExactSizeIterator<Item = ModuleId> + Clone + use<> {
-        (0..self.0.len() as u32).map(ModuleId)
-    }
-
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (ModuleId, &Module)> {
-        self.ids().zip(&self.0)
-    }
-
-    /// The ids as a list, for work side by side.
-    pub fn all(&self) -> Vec<ModuleId> {
-        self.ids().collect()
-    }
-
-    pub fn named(&self, name: &str) -> Option<ModuleId> {
-        self.iter().find(|(_, module)| module.name == name).map(|(id, _)| id)
-    }
-}
-
-impl std::ops::Index<ModuleId> for Modules {
-    type Output = Module;
-
-    fn index(&self, id: ModuleId) -> &Module {
-        &self.0[id.index()]
-    }
-}
-
-/// One module; the kernel proper counts as one.
-pub struct Module {
-    pub name: String,
-    file: ModuleFile,
-    debug: OnceLock<Searched>,
-    binary: OnceLock<Option<Image>>,
-    symbols: OnceLock<Option<Symbols>>,
-    pub(super) index: OnceLock<Arc<ImageIndex>>,
-    pub(super) index_sought: AtomicBool,
-    linked: OnceLock<Linked>,
-    /// Load addresses of the sections of a loaded module, by name.
-    placement: OnceLock<HashMap<String, u64>>,
-    tables: OnceLock<Tables>,
-    references: OnceLock<Vec<(u64, Reference)>>,
 }
 
 /// The data that is kept on disk between runs.
@@ -222,21 +163,6 @@ impl Kernel {
         self.root.modules().into_values().filter(|file| !loaded(&file.name)).collect()
     }
 
-    /// The command that installs the debug information on this distribution.
-    pub fn debug_package(&self) -> String {
-        let release = self.release();
-        let text = std::fs::read_to_string(self.root.path("/etc/os-release")).unwrap_or_default();
-        let id = text.lines().find_map(|line| line.strip_prefix("ID=")).unwrap_or("").trim_matches('"');
-        match id {
-            "ubuntu" => format!("install it: apt install linux-image-{release}-dbgsym"),
-            "fedora" | "rhel" | "centos" => {
-                format!("install it: dnf debuginfo-install kernel-core-{release}")
-            }
-            "arch" => "fetch it with debuginfod, or install a kernel with its vmlinux".to_owned(),
-            _ => format!("install it: apt install linux-image-{release}-dbg"),
-        }
-    }
-
     /// Refuses a kernel that hides its addresses, since nothing could be armed.
     pub fn require_addresses(&self) -> Result<(), Box<Diagnostic>> {
         let known = self.symbols(ModuleId::PROPER).is_some_and(|symbols| {
@@ -292,74 +218,6 @@ impl Kernel {
 
     pub(super) fn remark(&self, remark: String) {
         self.remarks.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(remark);
-    }
-
-    /// The image with the debug information of a module.
-    pub fn debug(&self, module: ModuleId) -> Option<&Image> {
-        self.debug_search(module).found.as_ref()
-    }
-
-    /// The image with the debug information of a module, and the places where it was looked for.
-    pub fn debug_search(&self, module: ModuleId) -> &Searched {
-        let this = &self.modules[module];
-        this.debug.get_or_init(|| {
-            let wanted = self.build_id(module);
-            let mut searched = match module {
-                ModuleId::PROPER => debuginfo::vmlinux_debug(&self.root, wanted.as_ref()),
-                _ => debuginfo::module_debug(&self.root, &this.file, wanted.as_ref()),
-            };
-            let of = match module {
-                ModuleId::PROPER if self.is_running() => "the running kernel".to_owned(),
-                ModuleId::PROPER => format!("the kernel {}", self.release()),
-                _ => this.name.clone(),
-            };
-            if let Some(say) = self.asks().filter(|_| searched.found.is_none())
-                && !searched.ask(wanted.or_else(|| self.id_of_file(module)).as_ref(), &of, &**say)
-            {
-                self.unanswered.store(true, Ordering::Relaxed);
-            }
-            searched.refused.iter().for_each(|error| self.warn(error.warning()));
-            if let Some(Err(error)) = searched.found.as_ref().and_then(Image::alternate) {
-                self.warn(error.warning());
-            }
-            searched
-        })
-    }
-
-    /// The report for queries to servers, if the user names any and they answer.
-    fn asks(&self) -> Option<&Tell> {
-        let say = self.ask.as_ref().filter(|_| self.servers().is_some())?;
-        (!self.is_unanswered()).then_some(say)
-    }
-
-    /// The servers that may have what is in no file.
-    pub(super) fn servers(&self) -> Option<String> {
-        self.ask.as_ref().and_then(|_| debuginfod::servers())
-    }
-
-    /// Whether something may be missing only because a server was not reached.
-    pub(super) fn is_unanswered(&self) -> bool {
-        self.unanswered.load(Ordering::Relaxed)
-    }
-
-    /// The build id of a file without debug information, for a server; a sysroot has no other source of it.
-    fn id_of_file(&self, module: ModuleId) -> Option<BuildId> {
-        match module {
-            _ if self.is_running() => None,
-            ModuleId::PROPER => {
-                self.root.bootable_candidates().iter().find_map(|path| bootable::build_id(path))
-            }
-            _ => self.binary(module)?.build_id().cloned(),
-        }
-    }
-
-    /// The build id that a file must have; `None` in a sysroot.
-    pub fn build_id(&self, module: ModuleId) -> Option<BuildId> {
-        match module {
-            _ if !self.is_running() => None,
-            ModuleId::PROPER => BuildId::of_running_kernel(),
-            _ => BuildId::of_loaded_module(&self.modules[module].name),
-        }
     }
 
     /// The symbols of a module: from its file, with the file's addresses, or from the running kernel.
@@ -515,32 +373,6 @@ impl Kernel {
         hashes[first..].iter().take_while(|hash| **hash == wanted).count() > 1
     }
 
-    /// The files that [`Kernel::debug`] and [`Kernel::binary`] choose from.
-    pub(super) fn debug_places(&self, module: ModuleId) -> Vec<PathBuf> {
-        let wanted = self.build_id(module);
-        match module {
-            ModuleId::PROPER => debuginfo::vmlinux_places(&self.root, wanted.as_ref()),
-            _ => debuginfo::module_places(&self.root, &self.modules[module].file, wanted.as_ref()),
-        }
-    }
-
-    /// The stamp of one of these files when it was found; `None` if it was only named.
-    pub(super) fn seen(&self, module: ModuleId, path: &Path) -> Option<Stamp> {
-        self.modules[module].file.seen(path)
-    }
-
-    /// The file of the module as it is loaded, with its instructions; with its symbols too if there is no file of debug
-    /// information.
-    pub fn binary(&self, module: ModuleId) -> Option<&Image> {
-        let this = &self.modules[module];
-        let image = this.binary.get_or_init(|| {
-            let searched = debuginfo::module_binary(&this.file, self.build_id(module).as_ref());
-            searched.refused.iter().for_each(|error| self.warn(error.warning()));
-            searched.found
-        });
-        image.as_ref()
-    }
-
     fn kallsyms(&self) -> &HashMap<String, Symbols> {
         self.kallsyms.get_or_init(|| {
             let text =
@@ -572,24 +404,6 @@ impl Kernel {
                 })
                 .collect()
         })
-    }
-}
-
-impl Module {
-    fn new(file: ModuleFile) -> Module {
-        Module {
-            name: file.name.clone(),
-            file,
-            debug: OnceLock::new(),
-            binary: OnceLock::new(),
-            symbols: OnceLock::new(),
-            index: OnceLock::new(),
-            index_sought: AtomicBool::new(false),
-            linked: OnceLock::new(),
-            placement: OnceLock::new(),
-            tables: OnceLock::new(),
-            references: OnceLock::new(),
-        }
     }
 }
 

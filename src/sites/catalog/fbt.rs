@@ -1,0 +1,156 @@
+//! sites/catalog/fbt.rs: the probes of fbt: the entry and the return of every function.
+
+use super::{Catalog, DTRACE};
+use crate::glob::Pattern;
+use crate::probe::{Fields, Place, Probe};
+use crate::sites::symtab::Symbol;
+use crate::sites::target::ModuleId;
+use crate::sites::target::naming::split_ordinal;
+
+/// An address where a function starts; its index among all functions determines the ids of its fbt probes.
+#[derive(Clone, Copy)]
+pub(super) struct Function {
+    /// The index of the first of its names in the module's symbols, and how many there are.
+    first: usize,
+    names: usize,
+}
+
+/// A function as fbt has it: its index among all functions, and the name by which it was looked up.
+struct FbtPlace<'a> {
+    index: usize,
+    module: ModuleId,
+    symbol: &'a Symbol,
+    function: &'a str,
+}
+
+/// Makes a place from a function's address.
+type Side = fn(u64) -> Place;
+const FBT: [(&str, Side); 2] =
+    [("entry", |func| Place::FbtEntry { func }), ("return", |func| Place::FbtReturn { func })];
+const FIRST_FBT_ID: u32 = DTRACE.len() as u32 + 1;
+
+impl Catalog {
+    pub(super) fn fbt(&self, fields: &Fields) -> Vec<Probe> {
+        let name = Pattern::new(&fields.name);
+        let sides: Vec<usize> = (0..FBT.len()).filter(|side| name.matches(FBT[*side].0)).collect();
+        if sides.is_empty() {
+            return Vec::new();
+        }
+        let modules = self.kernel.modules_matching(&fields.module);
+        let function = Pattern::new(&fields.function);
+        let mut probes = Vec::new();
+        let mut add = |place: FbtPlace<'_>| {
+            probes.extend(sides.iter().map(|side| self.fbt_probe(&place, *side)));
+        };
+        if function.exact().is_some() {
+            // The kernel proper has 60,000 functions: a name is looked up, not searched for.
+            for (module, symbol) in self.kernel.functions_named(&modules, &fields.function) {
+                let (name, _) = split_ordinal(&fields.function);
+                if let Some(index) = self.function_index(module, &symbol, name) {
+                    let index = self.base(module) + index;
+                    add(FbtPlace { index, module, symbol: &symbol, function: &fields.function });
+                }
+            }
+            return probes;
+        }
+        for module in modules {
+            let Some(symbols) = self.kernel.symbols(module) else { continue };
+            let base = self.base(module);
+            for (index, start) in (base..).zip(self.functions(module)) {
+                let mut names = start.names().map(|at| symbols.at(at));
+                if let Some((name, symbol)) = names.find(|(name, _)| function.matches(name)) {
+                    add(FbtPlace { index, module, symbol, function: name });
+                }
+            }
+        }
+        probes
+    }
+
+    /// The functions of a module in the order of addresses. Names of one address are one function.
+    fn functions(&self, module: ModuleId) -> &[Function] {
+        self.functions[module.index()].get_or_init(|| {
+            let Some(symbols) = self.kernel.symbols(module) else { return Vec::new() };
+            let mut functions: Vec<Function> = Vec::new();
+            let mut last = None;
+            for (index, (_, symbol)) in symbols.iter().enumerate().filter(|(_, (_, symbol))| !symbol.gone()) {
+                match functions.last_mut() {
+                    Some(function) if last == Some(symbol.address) && symbol.address != 0 => {
+                        function.names += 1
+                    }
+                    _ => functions.push(Function { first: index, names: 1 }),
+                }
+                last = Some(symbol.address);
+            }
+            functions
+        })
+    }
+
+    /// The number of functions before those of a module.
+    fn base(&self, module: ModuleId) -> usize {
+        let before: Vec<ModuleId> = self.kernel.modules().ids().take(module.index()).collect();
+        self.kernel.load_symbols(&before);
+        before.into_iter().map(|before| self.functions(before).len()).sum()
+    }
+
+    pub(super) fn functions_matching(
+        &self,
+        modules: &[ModuleId],
+        field: &str,
+    ) -> Vec<(ModuleId, Symbol, String)> {
+        let pattern = Pattern::new(field);
+        let mut named = Vec::new();
+        for module in modules {
+            let Some(symbols) = self.kernel.symbols(*module) else { continue };
+            named.extend(self.functions(*module).iter().filter_map(|function| {
+                let (name, symbol) =
+                    function.names().map(|at| symbols.at(at)).find(|(name, _)| pattern.matches(name))?;
+                Some((*module, *symbol, name.to_owned()))
+            }));
+        }
+        named
+    }
+
+    /// The index of a function in [`Catalog::functions`].
+    fn function_index(&self, module: ModuleId, symbol: &Symbol, name: &str) -> Option<usize> {
+        let functions = self.functions(module);
+        let symbols = self.kernel.symbols(module)?;
+        let address = |function: &Function| symbols.at(function.first).1.address;
+        let at = functions.partition_point(|function| address(function) < symbol.address);
+        // Where addresses are hidden, all are equal and the name decides.
+        let mut same = functions[at..].iter().take_while(|function| address(function) == symbol.address);
+        Some(at + same.position(|function| function.names().any(|index| symbols.at(index).0 == name))?)
+    }
+
+    fn fbt_probe(&self, place: &FbtPlace<'_>, side: usize) -> Probe {
+        let FbtPlace { index, module, symbol, function } = *place;
+        let (name, of) = FBT[side];
+        Probe {
+            id: FIRST_FBT_ID + (FBT.len() * index + side) as u32,
+            name: Fields::new("fbt", &self.kernel.modules()[module].name, function, name),
+            place: of(self.kernel.run_time(module, symbol.address).unwrap_or(0)),
+        }
+    }
+
+    /// The probe of an id from [`FIRST_FBT_ID`] on.
+    pub(super) fn fbt_by_id(&self, id: u32) -> Option<Probe> {
+        let index = (id - FIRST_FBT_ID) as usize;
+        let (mut place, side) = (index / FBT.len(), index % FBT.len());
+        for module in self.kernel.modules().ids() {
+            let functions = self.functions(module);
+            if let Some(start) = functions.get(place) {
+                let (function, symbol) = self.kernel.symbols(module)?.at(start.first);
+                let place = FbtPlace { index: index / FBT.len(), module, symbol, function };
+                return Some(self.fbt_probe(&place, side));
+            }
+            place -= functions.len();
+        }
+        None
+    }
+}
+
+impl Function {
+    /// Indices into the module's symbols.
+    fn names(&self) -> std::ops::Range<usize> {
+        self.first..self.first + self.names
+    }
+}
