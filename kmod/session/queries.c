@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * session/queries.c: the ioctls that change nothing: what a session has counted, and what is known of the kernel.
+ *
+ * Context: process; the file's lock is held.
+ */
+#include <linux/cpu.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+#include <linux/uaccess.h>
+
+#include "kinst.h"
+#include "session/limits.h"
+#include "session/queries.h"
+
+long kinst_query_status(struct kinst_session *s, bool loaded, void __user *arg)
+{
+	struct kinst_status st = { .state = READ_ONCE(s->state) };
+	u32 i;
+
+	smp_rmb(); /* pairs with exit() */
+	st.exit_status = READ_ONCE(s->exit_status);
+	for (i = 0; loaded && i < s->ncpus; i++) {
+		struct kinst_vcpu *v = s->vcpus[i];
+		struct kinst_dyncpu *d = &s->vars.cpus[i];
+
+		if (!v)
+			continue;
+		st.dyn_drops += READ_ONCE(d->drops);
+		st.dyn_drops_dirty += READ_ONCE(d->drops_dirty);
+		st.dyn_drops_rinsing += READ_ONCE(d->drops_rinsing);
+		st.spec_drops += READ_ONCE(v->spec_drops);
+		st.spec_busy += READ_ONCE(v->spec_busy);
+		st.spec_unavail += READ_ONCE(v->spec_unavail);
+		st.dblerrors += READ_ONCE(v->dblerrors);
+		st.nested += local_read(&v->nested);
+		st.hits += READ_ONCE(v->hits);
+	}
+	return copy_to_user(arg, &st, sizeof(st)) ? -EFAULT : 0;
+}
+
+struct agg_switch {
+	struct kinst_aggbuf *buf;
+	struct kinst_agghalf *old;
+};
+
+/*
+ * Runs on the buffer's CPU, in an interrupt: no program is in the middle of an
+ * update, except those of NMIs, which end before this returns.
+ */
+static void switch_agg(void *info)
+{
+	struct agg_switch *sw = info;
+
+	sw->old = kinst_agg_switch(sw->buf);
+}
+
+static int copy_aggs(struct kinst_aggbuf *b, struct kinst_agghalf *h, struct kinst_aggsnap *snap)
+{
+	u8 __user *to = u64_to_user_ptr(snap->buf);
+	const struct kinst_agg_entry *e;
+	u64 pos = 0;
+
+	while ((e = kinst_agg_next(h, &pos))) {
+		if (e->len > snap->size - snap->used || copy_to_user(to + snap->used, e, e->len))
+			return -EFAULT;
+		snap->used += e->len;
+		cond_resched();
+	}
+	return 0;
+}
+
+long kinst_query_aggregations(struct kinst_session *s, bool loaded, void __user *arg)
+{
+	struct kinst_aggsnap snap;
+	struct kinst_vcpu *v;
+	struct agg_switch sw;
+	int ret = 0;
+
+	if (copy_from_user(&snap, arg, sizeof(snap)))
+		return -EFAULT;
+	if (!loaded || snap.reserved)
+		return -EINVAL;
+	v = snap.cpu < s->ncpus ? s->vcpus[snap.cpu] : NULL;
+	if (!v)
+		return -ENODEV;
+	snap.used = 0;
+	if (v->agg.size) {
+		if (snap.size < v->agg.half[v->agg.active].used && snap.size < v->agg.size)
+			return -ENOSPC;
+		sw.buf = &v->agg;
+		cpus_read_lock();
+		if (smp_call_function_single(snap.cpu, switch_agg, &sw, true))
+			switch_agg(&sw); /* the CPU is off and runs no programs */
+		cpus_read_unlock();
+		ret = copy_aggs(&v->agg, sw.old, &snap);
+		kinst_agg_clear(&v->agg, sw.old);
+	}
+	snap.drops = READ_ONCE(v->agg.drops);
+	if (copy_to_user(arg, &snap, sizeof(snap)))
+		ret = -EFAULT;
+	return ret;
+}
+
+long kinst_query_info(void __user *arg)
+{
+	struct kinst_info info = {
+		.abi = KINST_ABI_VERSION,
+		.ncpus = nr_cpu_ids,
+		.max_probes = kinst_max_probes(),
+		.max_insns = kinst_max_insns(),
+		.max_memory = kinst_max_memory(),
+	};
+
+	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
+}
+
+#define MAX_INSNS_OF_FUNC 65536
+
+long kinst_query_insns(void __user *arg)
+{
+	struct kinst_insns info;
+	struct kinst_insn *buf;
+	u32 room;
+	int ret;
+
+	if (copy_from_user(&info, arg, sizeof(info)))
+		return -EFAULT;
+	if (info.reserved)
+		return -EINVAL;
+	room = min_t(u32, info.count, MAX_INSNS_OF_FUNC);
+	buf = kvcalloc((size_t)room + 1, sizeof(*buf), GFP_KERNEL);
+	if (!buf)
+		return -ENOMEM;
+	ret = kinst_points_insns(info.func, buf, room, &info);
+	if (!ret && copy_to_user(u64_to_user_ptr(info.buf), buf, min(room, info.count) * sizeof(*buf)))
+		ret = -EFAULT;
+	kvfree(buf);
+	if (!ret && copy_to_user(arg, &info, sizeof(info)))
+		ret = -EFAULT;
+	return ret;
+}
+
+long kinst_query_syscalls(void __user *arg)
+{
+	struct kinst_syscalls info;
+	u64 __user *buf;
+	u32 i, count = kinst_syscall_count();
+
+	if (copy_from_user(&info, arg, sizeof(info)))
+		return -EFAULT;
+	if (info.reserved)
+		return -EINVAL;
+	buf = u64_to_user_ptr(info.buf);
+	for (i = 0; i < count && i < info.count; i++)
+		if (put_user(kinst_syscall_function(i), &buf[i]))
+			return -EFAULT;
+	info.count = count;
+	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
+}
+
+long kinst_query_settle(void __user *arg)
+{
+	struct kinst_settled settled = { .jumps = kinst_jumps_settle() };
+
+	return copy_to_user(arg, &settled, sizeof(settled)) ? -EFAULT : 0;
+}
