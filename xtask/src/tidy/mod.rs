@@ -20,9 +20,6 @@ use crate::{exec, workspace};
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Name also what is longer than it should be but still allowed
-    #[arg(long)]
-    pub soft: bool,
     /// Write the list of files in docs/ARCHITECTURE.md
     #[arg(long)]
     pub write: bool,
@@ -41,8 +38,6 @@ pub struct Finding {
     pub path: String,
     pub line: usize,
     pub message: String,
-    /// Worth knowing, but not a failure.
-    pub soft: bool,
 }
 
 impl Finding {
@@ -53,7 +48,7 @@ impl Finding {
 
 impl Source {
     pub fn finding(&self, line: usize, message: impl Into<String>) -> Finding {
-        Finding { path: self.path.clone(), line, message: message.into(), soft: false }
+        Finding { path: self.path.clone(), line, message: message.into() }
     }
 
     pub fn is_rust(&self) -> bool {
@@ -92,16 +87,15 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         fs::write(workspace::root().join(files::PAGE), page)?;
     }
     let findings = check()?;
-    for f in findings.iter().filter(|f| options.soft || !f.soft) {
+    for f in &findings {
         println!("{}", f.shown());
     }
-    let failed = findings.iter().any(|f| !f.soft);
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Fails with the findings, if there are any.
 pub fn expect_clean() -> Result<()> {
-    let findings: Vec<String> = check()?.iter().filter(|f| !f.soft).map(Finding::shown).collect();
+    let findings: Vec<String> = check()?.iter().map(Finding::shown).collect();
     if findings.is_empty() { Ok(()) } else { bail!("{}", findings.join("\n")) }
 }
 
