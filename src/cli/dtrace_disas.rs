@@ -2,12 +2,14 @@
 
 use super::report::in_color;
 use super::run::{Failed, Run};
+use crate::diag::color;
 use crate::driver::reason;
 use crate::dwarf::Frame;
 use crate::sites::Refusal;
 use crate::sites::listing::Place;
 use crate::sites::listing::disas::{self, Copy, Disassembler, Disassembly, Listed, Listing, Refused};
 use crate::uapi::Reason;
+use anstyle::{AnsiColor, Style};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -82,10 +84,10 @@ struct Paint {
     color: bool,
 }
 
-const BOLD: &str = "1";
-const DIM: &str = "2";
-const RED: &str = "31";
-const CYAN: &str = "36";
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const RED: Style = AnsiColor::Red.on_default();
+const CYAN: Style = AnsiColor::Cyan.on_default();
 
 /// The columns of bytes and of text; a longer one moves the rest of its line.
 const BYTES: usize = 29;
@@ -93,8 +95,8 @@ const TEXT: usize = 38;
 const PLACE: usize = 20;
 
 impl Paint {
-    fn paint(&self, style: &str, text: &str) -> String {
-        if self.color { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
+    fn paint(&self, style: Style, text: &str) -> String {
+        color::paint(text, style, self.color)
     }
 
     fn listing(&self, out: &mut String, listing: &Listing) {

@@ -1,6 +1,6 @@
 //! cli/report.rs: messages on standard error.
 
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Severity, color};
 use crate::source::{FileId, Sources};
 use std::io::{IsTerminal, Write};
 
@@ -29,8 +29,7 @@ impl Report {
         if self.json {
             return self.object("error", text, help);
         }
-        let painted = if self.color { format!("\x1b[1;31m{text}\x1b[0m") } else { text.to_owned() };
-        self.line(&painted);
+        self.line(&color::paint(text, color::title(Severity::Error), self.color));
         if let Some(help) = help {
             write(&format!("  = help: {help}\n"));
         }

@@ -1,23 +1,28 @@
 //! diag/color.rs: the colours of messages, as terminal escape sequences.
 
-use std::io;
+use std::fmt;
+use std::io::{self, Write as _};
 
+use anstyle::{AnsiColor, Reset, Style};
 use codespan_reporting::diagnostic::{LabelStyle, Severity as Shown};
 use codespan_reporting::term::WriteStyle;
 
 use super::Severity;
 
-const RESET: &str = "\x1b[0m";
-const RED: &str = "\x1b[1;31m";
-const YELLOW: &str = "\x1b[1;33m";
-const BLUE: &str = "\x1b[34m";
+const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
+const BLUE: Style = AnsiColor::Blue.on_default();
 
-/// Paints the title in the colour of its severity.
-pub fn paint(text: &str, severity: Severity, color: bool) -> String {
-    match (color, severity) {
-        (false, _) => text.to_owned(),
-        (true, Severity::Error) => format!("{RED}{text}{RESET}"),
-        (true, Severity::Warning) => format!("{YELLOW}{text}{RESET}"),
+/// Renders a text in a style, if `color`.
+pub fn paint(text: &str, style: Style, color: bool) -> String {
+    if color { format!("{style}{text}{style:#}") } else { text.to_owned() }
+}
+
+/// The style of a title.
+pub fn title(severity: Severity) -> Style {
+    match severity {
+        Severity::Error => RED,
+        Severity::Warning => YELLOW,
     }
 }
 
@@ -36,11 +41,8 @@ impl Painted {
         String::from_utf8_lossy(&self.text).into_owned()
     }
 
-    fn set(&mut self, sequence: &str) -> io::Result<()> {
-        if self.color {
-            self.text.extend_from_slice(sequence.as_bytes());
-        }
-        Ok(())
+    fn set(&mut self, style: impl fmt::Display) -> io::Result<()> {
+        if self.color { write!(self.text, "{style}") } else { Ok(()) }
     }
 }
 
@@ -84,6 +86,6 @@ impl WriteStyle for Painted {
     }
 
     fn reset(&mut self) -> io::Result<()> {
-        self.set(RESET)
+        self.set(Reset)
     }
 }

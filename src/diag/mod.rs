@@ -2,7 +2,7 @@
 //!
 //! Every stage has its own error enum; each variant turns into one [`Diagnostic`].
 
-mod color;
+pub mod color;
 pub mod render;
 pub mod suggest;
 pub mod tags;

@@ -1,4 +1,4 @@
-//! diag/render.rs: a diagnostic as text for people and as JSON for tools; the sole user of codespan-reporting.
+//! diag/render.rs: a diagnostic as text for people and as JSON for tools; by way of codespan-reporting.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use codespan_reporting::files::{self, Files};
 use codespan_reporting::term;
 use serde::Serialize;
 
-use super::color::{Painted, paint};
+use super::color::{Painted, paint, title as title_style};
 use super::{Diagnostic, Label, Severity};
 use crate::source::{FileId, Origin, Sources, Span};
 
@@ -141,7 +141,7 @@ fn first_line(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> 
         }
         _ => line.push_str(&tag),
     }
-    let title = paint(&shorten(&diagnostic.title), diagnostic.severity, style.color);
+    let title = paint(&shorten(&diagnostic.title), title_style(diagnostic.severity), style.color);
     format!("{}: {severity}{line}{title}", style.program)
 }
 

@@ -2,6 +2,7 @@
 
 /// The folders that may name an external crate.
 pub const CRATES: &[(&str, &[&str])] = &[
+    ("anstyle", &["src/cli", "src/diag"]),
     ("clap", &["src/cli"]),
     ("codespan_reporting", &["src/diag"]),
     ("crc32fast", &["src/sites/kept"]),
