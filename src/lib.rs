@@ -61,3 +61,7 @@ pub mod probe;
 pub mod source;
 pub mod uapi;
 pub mod vocabulary;
+
+#[cfg(test)]
+#[path = "../tests/support/snapshot.rs"]
+mod snapshot;

@@ -6,6 +6,7 @@ use super::ast::*;
 use super::*;
 use crate::diag::render::{self, Style};
 use crate::probe::Fields;
+use crate::snapshot;
 use crate::source::{Origin, Source, Spanned};
 use crate::sugar;
 
@@ -520,16 +521,17 @@ fn layout_is_canonical(text: &str) {
 
 #[test]
 fn the_layout_of_the_snapshots_programs_is_canonical() {
+    let mut programs = 0;
     for area in ["parse", "programs", "sugar", "typed", "dif", "check", "fmt"] {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(area);
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
+        for path in snapshot::files(&snapshot::folder().join(area), "d") {
             let text = std::fs::read_to_string(&path).unwrap();
-            if path.extension().is_some_and(|ext| ext == "d") && read(&text, Origin::Script).is_ok() {
+            if read(&text, Origin::Script).is_ok() {
                 layout_is_canonical(&text);
+                programs += 1;
             }
         }
     }
+    assert!(programs > 250, "only {programs} programs");
 }
 
 /// Generates text that is allowed between two tokens.

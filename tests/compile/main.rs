@@ -17,20 +17,3 @@ mod scripts;
 mod snapshots;
 mod tags;
 mod types;
-
-use std::path::{Path, PathBuf};
-
-/// The files below a folder, in the order of their names.
-fn files(root: &Path, extension: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(root).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(files(&path, extension));
-        } else if path.extension().is_some_and(|e| e == extension) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
-}

@@ -331,5 +331,5 @@ fn areas() -> Vec<&'static str> {
 
 /// The files of an area, in all its rooms.
 fn files(area: &str, extension: &str) -> Vec<PathBuf> {
-    crate::files(&snapshot::folder().join(area), extension)
+    snapshot::files(&snapshot::folder().join(area), extension)
 }

@@ -16,7 +16,7 @@ use kinst::sites::SiteIndex;
 use kinst::source::{Origin, Source, Sources};
 use kinst::types::intrinsic::Intrinsic;
 
-use crate::files;
+use crate::snapshot::files;
 
 /// Tags that no snapshot shows, with the reason.
 const WITHOUT_SNAPSHOT: &[(&str, &str)] = &[(

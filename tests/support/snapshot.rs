@@ -11,6 +11,21 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots")
 }
 
+/// The files below a folder, in the order of their names.
+pub fn files(root: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(root).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path, extension));
+        } else if path.extension().is_some_and(|e| e == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
 /// Compares a text with the one in the file, or writes it; what differs is the error.
 pub fn compare(path: &Path, actual: &str) -> Result<(), String> {
     let expected = std::fs::read_to_string(path).unwrap_or_default();

@@ -104,18 +104,17 @@ fn seed(name: &str, corpus: &Path) -> Result<()> {
 /// The texts of the tests, after a letter for the way in which a text is read.
 fn seed_texts(corpus: &Path) -> Result<()> {
     let root = workspace::root();
-    let mut folders = vec![root.join("src/dlib")];
-    for area in fs::read_dir(root.join("tests/snapshots"))? {
-        folders.push(area?.path());
-    }
-    for folder in folders.iter().filter(|folder| folder.is_dir()) {
-        for entry in fs::read_dir(folder)? {
+    let mut folders = vec![root.join("src/dlib"), root.join("tests/snapshots")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
             let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "d") {
-                let area = folder.file_name().unwrap_or_default().to_string_lossy();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "d") {
+                let room = folder.file_name().unwrap_or_default().to_string_lossy();
                 let file = path.file_name().unwrap_or_default().to_string_lossy();
                 let text = [b"s".to_vec(), fs::read(&path)?].concat();
-                fs::write(corpus.join(format!("{area}-{file}")), text)?;
+                fs::write(corpus.join(format!("{room}-{file}")), text)?;
             }
         }
     }

@@ -165,13 +165,9 @@ impl Bars {
 }
 
 #[cfg(test)]
-#[path = "../../../tests/support/snapshot.rs"]
-mod snapshot;
-
-#[cfg(test)]
 mod tests {
-    use super::snapshot;
     use super::*;
+    use crate::snapshot;
 
     fn text(draw: impl Fn(&mut Text)) -> String {
         let mut out = Text::new();
