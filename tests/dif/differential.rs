@@ -2,7 +2,8 @@
 
 use crate::machine;
 use crate::model;
-use crate::program::{self, Random};
+use crate::numbers::Random;
+use crate::program;
 use kinst::dif::object::{self, Image};
 use kinst::dif::verify::{Limits, verify};
 use kinst::dif::{Options, Program, dump};

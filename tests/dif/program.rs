@@ -4,31 +4,9 @@ use kinst::dif::asm::Assembler;
 use kinst::dif::insn::{Builtin, Insn, Opcode, PUSH_STRING, Reg, Subr};
 use kinst::dif::{Action, ActionKind, Clause, CtfKind, Difo, Program, Scope, Type, Variable, VariableKind};
 
-/// A generator of numbers that is the same everywhere (splitmix64).
-#[derive(Clone)]
-pub struct Random(pub u64);
+use crate::numbers::Random;
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-
-    pub fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-
-    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-
     pub fn number(&mut self) -> u64 {
         match self.below(4) {
             0 => self.pick(&[0, 1, u64::MAX, i64::MIN as u64, i64::MAX as u64, 0x8000_0000, 255]),

@@ -1,7 +1,8 @@
 //! random.rs: properties of random programs: they verify, survive encoding, list, and never panic.
 
 use crate::machine::{self, Quiet};
-use crate::program::{self, Random};
+use crate::numbers::Random;
+use crate::program;
 use kinst::dif::asm::Assembler;
 use kinst::dif::insn::{Insn, Opcode};
 use kinst::dif::interp::{self, State};

@@ -6,19 +6,9 @@ use std::ops::Range;
 use kinst::sites::flow::points::{Over, Point};
 use kinst::sites::flow::{Flow, Marks, Part};
 
+use crate::numbers::Random;
+
 const BASE: u64 = 0x1000;
-
-/// A pseudorandom generator.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound as u64) as usize
-    }
-}
 
 /// The instructions of a function, by number, and their successors.
 struct Model {

@@ -2,6 +2,8 @@
 
 #[path = "../support/needs.rs"]
 mod needs;
+#[path = "../support/numbers.rs"]
+mod numbers;
 
 mod exits_model;
 mod stepped;

@@ -9,6 +9,7 @@ use std::process::Command;
 use kinst::sites::copies::calls::{self, Call, Place};
 
 use crate::needs;
+use crate::numbers::Random;
 
 fn support(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support").join(name)
@@ -189,19 +190,7 @@ fn known_calls(stepped: &Stepped, names: &[String]) -> BTreeMap<String, u64> {
     names.iter().cloned().zip(numbers).collect()
 }
 
-/// A pseudorandom generator.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-}
-
-const FUNCTIONS: u64 = 6;
+const FUNCTIONS: usize = 6;
 
 /// Makes a C program of inline functions that call each other, and of functions that call them.
 fn program(random: &mut Random) -> String {
@@ -229,7 +218,7 @@ fn program(random: &mut Random) -> String {
 }
 
 /// Makes an expression; functions with a number smaller than `below` may be called.
-fn expression(random: &mut Random, below: u64) -> String {
+fn expression(random: &mut Random, below: usize) -> String {
     match random.below(7) {
         0 | 1 if below > 0 => format!("f{}(a + {}, c)", random.below(below), random.below(9)),
         2 => format!("(a % {} + b)", 2 + random.below(5)),
@@ -240,7 +229,7 @@ fn expression(random: &mut Random, below: u64) -> String {
     }
 }
 
-fn statements(random: &mut Random, text: &mut String, below: u64, depth: u32, in_loop: bool) {
+fn statements(random: &mut Random, text: &mut String, below: usize, depth: u32, in_loop: bool) {
     for _ in 0..1 + random.below(3) {
         let value = expression(random, below);
         let bound = 2 + random.below(4);

@@ -13,6 +13,7 @@ use kinst::uapi::Reason;
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 
 use crate::needs;
+use crate::numbers::Random;
 
 /// The code of a function.
 struct Run {
@@ -523,13 +524,8 @@ fn random_operands() {
     let Some(program) = program() else { return };
     let Some(root) = needs::stable() else { return };
     let vmlinux = needs::vmlinux(&root).expect("it is there");
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
+    let mut generator = Random(1);
+    let mut random = || generator.next();
     let mut functions = functions(&vmlinux);
     functions.retain(|_| random() % 8 == 0);
     let mut runs: Vec<Run> = Vec::new();

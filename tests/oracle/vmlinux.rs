@@ -16,6 +16,7 @@ use kinst::probe::Description;
 use kinst::sites::{Boundary, Catalog, DwarfIndex, InlineProbe, Kernel, ModuleId, ProbeCatalog, SiteIndex};
 
 use crate::needs;
+use crate::numbers::Random;
 
 /// From one copy to more than two thousand.
 const FUNCTIONS: [&str; 20] = [
@@ -523,13 +524,8 @@ fn frames_and_lines_are_those_of_addr2line() {
     let Some(subject) = subject() else { return };
     let image = Image::open(&subject.path).expect("a vmlinux");
     let info = DebugInfo::open(&image).expect("debug information");
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = move |below: u64| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state % below
-    };
+    let mut generator = Random(1);
+    let mut random = move |below: u64| generator.next() % below;
     let mut functions = Vec::new();
     let function = |symbol: CodeSymbol<'_>| functions.push((symbol.address, symbol.size));
     image.for_each_code_symbol(function).expect("symbols");
