@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * session/queries.c: the ioctls that change nothing: what a session has counted, and what is known of the kernel.
+ * session/queries.c: the ioctls that answer: the counters and aggregations of a session, and the state of the kernel.
  *
  * Context: process; the file's lock is held.
  */

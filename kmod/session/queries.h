@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * session/queries.h: the ioctls that change nothing.
+ * session/queries.h: the ioctls that answer.
  */
 #ifndef _KINST_QUERIES_H
 #define _KINST_QUERIES_H

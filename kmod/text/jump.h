@@ -30,8 +30,7 @@ void kinst_jumps_leave(struct list_head *dead);
 void kinst_jumps_reap(struct list_head *reaped);
 void kinst_jumps_free(struct list_head *reaped);
 
-/* Whether the jump is in the text; and the bytes that were there before it, and their number. */
-bool kinst_jump_is_patched(const struct kinst_jump *jump);
+/* The bytes that the jump replaced, and their number; 0 if it is not in the text. */
 size_t kinst_jump_original(const struct kinst_jump *jump, const u8 **bytes);
 
 /* Like kinst_slot_place(), for an address in a detour. */

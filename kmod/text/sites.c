@@ -34,11 +34,13 @@ static LIST_HEAD(kinst_limbo); /* under the mutex */
 size_t kinst_site_original(unsigned long addr, const u8 **bytes)
 {
 	struct kinst_site *site = kinst_site_find(addr);
+	size_t len;
 
 	if (!site || site->fentry || !site->armed)
 		return 0;
-	if (site->jump && kinst_jump_is_patched(site->jump))
-		return kinst_jump_original(site->jump, bytes);
+	len = site->jump ? kinst_jump_original(site->jump, bytes) : 0;
+	if (len)
+		return len;
 	*bytes = (const u8 *)&site->original;
 	return sizeof(site->original);
 }

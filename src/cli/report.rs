@@ -29,7 +29,7 @@ impl Report {
         if self.json {
             return self.object("error", text, help);
         }
-        self.line(&color::paint(text, color::title(Severity::Error), self.color));
+        self.line(&color::paint(text, color::title_style(Severity::Error), self.color));
         if let Some(help) = help {
             write(&format!("  = help: {help}\n"));
         }

@@ -19,7 +19,7 @@ pub fn paint(text: &str, style: Style, color: bool) -> String {
 }
 
 /// The style of a title.
-pub fn title(severity: Severity) -> Style {
+pub fn title_style(severity: Severity) -> Style {
     match severity {
         Severity::Error => RED,
         Severity::Warning => YELLOW,

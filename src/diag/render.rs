@@ -7,7 +7,7 @@ use codespan_reporting::files::{self, Files};
 use codespan_reporting::term;
 use serde::Serialize;
 
-use super::color::{Painted, paint, title as title_style};
+use super::color::{Painted, paint, title_style};
 use super::{Diagnostic, Label, Severity};
 use crate::source::{FileId, Origin, Sources, Span};
 

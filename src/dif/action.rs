@@ -29,6 +29,32 @@ pub enum Records {
     UserFrames,
 }
 
+impl Records {
+    /// Whether an action may have this argument.
+    pub fn allows(self, arg: u64) -> bool {
+        match self {
+            Records::OfDifo | Records::Bytes(_) => true,
+            Records::PerUnit { most, .. } => (1..=most.into()).contains(&arg),
+            Records::UserFrames => (1..=uapi::MAX_FRAMES.into()).contains(&frames(arg)),
+        }
+    }
+
+    /// The size in bytes; `None` if it is that of the DIFO's type.
+    pub fn bytes(self, arg: u64) -> Option<u64> {
+        match self {
+            Records::OfDifo => None,
+            Records::Bytes(size) => Some(size),
+            Records::PerUnit { each, more, .. } => Some(arg.saturating_mul(each).saturating_add(more)),
+            Records::UserFrames => Some(8 + frames(arg) * 8),
+        }
+    }
+}
+
+/// The number of frames in the argument of ustack().
+fn frames(arg: u64) -> u64 {
+    arg & 0xffff_ffff
+}
+
 macro_rules! actions {
     ($($constant:ident $name:ident $takes:ident $records:expr,)*) => {
         /// KINST_ACT_* of the ABI.

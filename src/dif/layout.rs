@@ -1,6 +1,6 @@
 //! dif/layout.rs: the places of values in a clause's record and in an aggregation's entry.
 
-use super::action::{ActionKind, Records};
+use super::action::ActionKind;
 use super::{Action, Clause, DifoIndex, Options, Program, Type, TypeKind};
 use crate::uapi;
 
@@ -17,7 +17,7 @@ pub struct Record {
 pub struct ClauseLayout {
     /// One per action; `None` if it records nothing or is part of an aggregation's key.
     pub records: Vec<Option<Record>>,
-    /// The size of the payload in bytes, a multiple of 8. If it is 0 without [`Clause::record`], no record is written.
+    /// The size of the payload in bytes, a multiple of 8; 0 without [`Clause::record`], as no record is written.
     pub size: u32,
 }
 
@@ -169,17 +169,12 @@ fn record_size(
     action: &Action,
     options: &Options,
 ) -> Result<u64, LayoutError> {
-    let size = match action.kind.records() {
-        Records::OfDifo => {
-            let difo = action.difo.ok_or(LayoutError::NoDifo(index))?;
-            let object = program.difos.get(difo as usize).ok_or(LayoutError::Difo(difo))?;
-            u64::from(type_size(&object.rtype, options))
-        }
-        Records::Bytes(size) => size,
-        Records::PerUnit { each, more, .. } => action.arg.saturating_mul(each).saturating_add(more),
-        Records::UserFrames => 8 + (action.arg & 0xffff_ffff) * 8,
-    };
-    Ok(size)
+    if let Some(size) = action.kind.records().bytes(action.arg) {
+        return Ok(size);
+    }
+    let difo = action.difo.ok_or(LayoutError::NoDifo(index))?;
+    let object = program.difos.get(difo as usize).ok_or(LayoutError::Difo(difo))?;
+    Ok(u64::from(type_size(&object.rtype, options)))
 }
 
 /// Places values one after the other.

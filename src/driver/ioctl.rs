@@ -20,7 +20,7 @@ impl Device {
         let file = device::Device::open(uapi::DEVICE).map_err(open_error)?;
         // SAFETY: IOC_INFO writes one struct kinst_info, whose layout uapi.rs asserts.
         let info = unsafe { file.get::<{ uapi::IOC_INFO }, uapi::Info>() };
-        let info = info.map_err(|errno| Error::Request { request: "INFO", errno: errno_text(errno) })?;
+        let info = info.map_err(failed("INFO"))?;
         if info.abi != uapi::ABI_VERSION {
             return Err(Error::Abi { ours: uapi::ABI_VERSION, theirs: info.abi });
         }
@@ -54,19 +54,19 @@ impl Device {
     pub fn go(&self) -> Result<(), Error> {
         // SAFETY: GO takes no argument.
         let done = unsafe { self.file.call::<{ uapi::IOC_GO }>() };
-        done.map_err(|errno| Error::Request { request: "GO", errno: errno_text(errno) })
+        done.map_err(failed("GO"))
     }
 
     pub fn stop(&self) -> Result<(), Error> {
         // SAFETY: STOP takes no argument.
         let done = unsafe { self.file.call::<{ uapi::IOC_STOP }>() };
-        done.map_err(|errno| Error::Request { request: "STOP", errno: errno_text(errno) })
+        done.map_err(failed("STOP"))
     }
 
     pub fn status(&self) -> Result<uapi::Status, Error> {
         // SAFETY: IOC_STATUS writes one struct kinst_status.
         let status = unsafe { self.file.get::<{ uapi::IOC_STATUS }, uapi::Status>() };
-        status.map_err(|errno| Error::Request { request: "STATUS", errno: errno_text(errno) })
+        status.map_err(failed("STATUS"))
     }
 
     /// Copies one CPU's aggregations to `buffer`; returns the bytes used, and drops since LOAD.
@@ -79,7 +79,7 @@ impl Device {
         };
         // SAFETY: IOC_AGGSNAP writes at most `size` bytes at `buf`, and the struct itself.
         let done = unsafe { self.file.update::<{ uapi::IOC_AGGSNAP }, _>(&mut snap) };
-        done.map_err(|errno| Error::Request { request: "AGGSNAP", errno: errno_text(errno) })?;
+        done.map_err(failed("AGGSNAP"))?;
         Ok(((snap.used as usize).min(buffer.len()), snap.drops))
     }
 
@@ -96,7 +96,7 @@ impl Device {
             };
             // SAFETY: IOC_INSNS writes at most `count` instructions at `buf`, and the struct itself.
             let done = unsafe { self.file.update::<{ uapi::IOC_INSNS }, _>(&mut insns) };
-            done.map_err(|errno| Error::Request { request: "INSNS", errno: errno_text(errno) })?;
+            done.map_err(failed("INSNS"))?;
             if insns.reason != uapi::Reason::OK.0 {
                 return Ok(Err(uapi::Reason(insns.reason)));
             }
@@ -121,7 +121,7 @@ impl Device {
         };
         // SAFETY: IOC_SYSCALLS writes at most `count` numbers at `buf`, and the struct itself.
         let done = unsafe { self.file.update::<{ uapi::IOC_SYSCALLS }, _>(&mut calls) };
-        done.map_err(|errno| Error::Request { request: "SYSCALLS", errno: errno_text(errno) })?;
+        done.map_err(failed("SYSCALLS"))?;
         table.truncate(calls.count as usize);
         Ok(table)
     }
@@ -141,7 +141,7 @@ impl Device {
 
     fn map(&self, length: usize, offset: u64, access: Access) -> Result<Mapping, Error> {
         let mapped = self.file.map(length, offset, access);
-        mapped.map_err(|errno| Error::Request { request: "mmap", errno: errno_text(errno) })
+        mapped.map_err(failed("mmap"))
     }
 }
 
@@ -173,6 +173,11 @@ impl MappedRing {
     pub fn drops(&self) -> u64 {
         self.producer.words().get(2).map_or(0, |drops| drops.load(Ordering::Relaxed))
     }
+}
+
+/// Converts the error of a request.
+fn failed(request: &'static str) -> impl Fn(Errno) -> Error {
+    move |errno| Error::Request { request, errno: errno_text(errno) }
 }
 
 fn bad_ring(cpu: u32) -> Error {
@@ -208,6 +213,6 @@ fn load_error(errno: Errno) -> Error {
         Errno::ACCESS => Error::Lockdown,
         Errno::DQUOT => Error::Together,
         Errno::TOOBIG | Errno::NOSPC | Errno::OVERFLOW => Error::Limit,
-        _ => Error::Request { request: "LOAD", errno: errno_text(errno) },
+        errno => failed("LOAD")(errno),
     }
 }

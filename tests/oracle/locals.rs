@@ -138,7 +138,7 @@ fn parameters_are_where_perf_finds_them() {
             })
             .collect();
         for (line, scope) in lines.iter().zip(kernel.scopes(&asked)) {
-            // perf begins some copies elsewhere, and does not distinguish namesakes: tests/vmlinux.rs counts those.
+            // perf begins some copies elsewhere, and does not distinguish namesakes: vmlinux.rs counts those.
             let Ok(scope) = scope else { continue };
             let parameters = &scope.frames[0].parameters;
             let named = |name: &str| parameters.iter().find(|parameter| parameter.name == name);

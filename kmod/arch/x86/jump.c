@@ -95,15 +95,10 @@ static const struct kernel_param_ops jumps_ops = { .set = kinst_refuse_to_set, .
 module_param_cb(jumps, &jumps_ops, NULL, 0400);
 MODULE_PARM_DESC(jumps, "how many jumps there are");
 
-bool kinst_jump_is_patched(const struct kinst_jump *jump)
-{
-	return jump->patched;
-}
-
 size_t kinst_jump_original(const struct kinst_jump *jump, const u8 **bytes)
 {
 	*bytes = jump->original;
-	return sizeof(jump->original);
+	return jump->patched ? sizeof(jump->original) : 0;
 }
 
 /* ---- the probe path ---- */

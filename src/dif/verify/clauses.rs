@@ -1,7 +1,7 @@
 //! dif/verify/clauses.rs: clauses and their actions: the requirements of each, and the places of its records.
 
 use super::{Refusal, bytes_of};
-use crate::dif::action::{ActionKind, Records, Takes};
+use crate::dif::action::{ActionKind, Takes};
 use crate::dif::layout::{Llquantize, Lquantize, value_words};
 use crate::dif::object::Image;
 use crate::uapi::{self, Plain, Verify};
@@ -174,20 +174,14 @@ impl Checker<'_> {
 
     /// Returns the size of the action's record in bytes; `None` if its argument is not valid.
     fn record_size(&self, kind: ActionKind, action: &uapi::Action) -> Option<u64> {
-        let within = |value: u64, most: u32| (1..=most.into()).contains(&value).then_some(value);
-        match kind.records() {
-            Records::OfDifo => {
-                let difo = self.image.difos.get(action.difo as usize)?;
-                Some(u64::from(bytes_of(&self.image.header, &difo.rtype)))
-            }
-            Records::Bytes(size) => Some(size),
-            Records::PerUnit { each, more, most } => {
-                within(action.arg, most).map(|units| units * each + more)
-            }
-            Records::UserFrames => {
-                within(action.arg & 0xffff_ffff, uapi::MAX_FRAMES).map(|frames| 8 + 8 * frames)
-            }
+        let records = kind.records();
+        if !records.allows(action.arg) {
+            return None;
         }
+        records.bytes(action.arg).or_else(|| {
+            let difo = self.image.difos.get(action.difo as usize)?;
+            Some(u64::from(bytes_of(&self.image.header, &difo.rtype)))
+        })
     }
 }
 

@@ -12,7 +12,7 @@ pub enum Assignment {
     ReadOnly { name: String, span: Span },
     Array { found: Type, span: Span },
     Type { expected: Type, found: Type, span: Span, declared: Option<(String, Span)> },
-    NoValue { found: Type, to: Type, span: Span },
+    NoValue { found: Type, span: Span },
     StepVoid { op: &'static str, found: Type, span: Span },
 }
 
@@ -49,7 +49,7 @@ impl Assignment {
                     None => diagnostic,
                 }
             }
-            Self::NoValue { found, span, .. } => {
+            Self::NoValue { found, span } => {
                 let what =
                     if found.is_void() { "this has no value (void)" } else { "an aggregation has no value" };
                 error(tags::OP_INCOMPAT, format!("{what} to assign")).at(*span, "no value")

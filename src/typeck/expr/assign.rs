@@ -60,11 +60,7 @@ impl Checker<'_> {
             return self.snapshot(place, ty, *translator, source, span);
         }
         if value.ty.is_void() || value.ty == Type::Dynamic {
-            let left = match target {
-                Target::Known { ty, .. } | Target::Refused { ty, .. } => ty,
-                Target::New { .. } => Type::Void,
-            };
-            return Err(error::Assignment::NoValue { found: value.ty, to: left, span: value.span }.into());
+            return Err(error::Assignment::NoValue { found: value.ty, span: value.span }.into());
         }
         self.require_sized(&value, tags::OP_INCOMPLETE)?;
         let (place, ty) = self.require_target(target, &value)?;

@@ -8,19 +8,23 @@ pub fn check(source: &Source) -> Vec<Finding> {
     if !is_code || source.is_in(LONG) {
         return Vec::new();
     }
-    let mut findings = Vec::new();
     let lines: Vec<&str> = source.text.lines().collect();
-    let row = LONG_FILES.iter().any(|(path, _)| *path == source.path);
-    findings.extend(judge(source, 1, "the file", lines.len(), FILE_LINES, row));
     let functions = functions(source, &lines);
+    let row = LONG_FILES.iter().any(|(path, _)| *path == source.path);
+    let mut findings = Vec::from_iter(judge(source, 1, "the file", lines.len(), FILE_LINES, row));
+    if row && lines.len() <= FILE_LINES.0 {
+        findings.push(source.finding(1, "a stale row: the file is not long"));
+    }
+    let rows: Vec<&str> = LONG_FUNCTIONS.iter().filter(|row| row.0 == source.path).map(|row| row.1).collect();
     for function in &functions {
-        let row = LONG_FUNCTIONS.iter().any(|(path, name, _)| *path == source.path && *name == function.name);
+        let row = rows.contains(&function.name.as_str());
         let what = format!("`{}`", function.name);
         findings.extend(judge(source, function.line, &what, function.length, FUNCTION_LINES, row));
     }
-    let short = |name: &str| !functions.iter().any(|f| f.name == name && f.length > FUNCTION_LINES.0);
-    for (_, name, _) in LONG_FUNCTIONS.iter().filter(|row| row.0 == source.path && short(row.1)) {
-        findings.push(source.finding(1, format!("a stale row: `{name}` is not long")));
+    for name in rows {
+        if !functions.iter().any(|f| f.name == name && f.length > FUNCTION_LINES.0) {
+            findings.push(source.finding(1, format!("a stale row: `{name}` is not long")));
+        }
     }
     findings
 }
@@ -33,15 +37,12 @@ fn judge(
     (without, with): (usize, usize),
     row: bool,
 ) -> Option<Finding> {
-    if row && length <= without {
-        return Some(source.finding(line, format!("a stale row: {what} is not long")))
-            .filter(|_| what == "the file");
-    }
-    let most = if row { with } else { without };
-    (length > most).then(|| {
-        let help = if row { "" } else { "; split it, or give the reason in xtask/src/tidy/table.rs" };
-        source.finding(line, format!("{what} has {length} lines, {most} are the most{help}"))
-    })
+    let (most, help) = match row {
+        true => (with, ""),
+        false => (without, "; split it, or give the reason in xtask/src/tidy/table.rs"),
+    };
+    let message = || format!("{what} has {length} lines, {most} are the most{help}");
+    (length > most).then(|| source.finding(line, message()))
 }
 
 struct Function {
