@@ -109,7 +109,7 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
         other => other.into(),
     };
     command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
-    command.args(["-machine", "pc", "-cpu", config.cpu, "-accel", &accel]);
+    command.args(["-machine", "pc", "-cpu", config.cpu, "-name", "guest,debug-threads=on", "-accel", &accel]);
     if config.accel == "icount" {
         // 4 ns an instruction.
         command.args(["-icount", "shift=2"]);

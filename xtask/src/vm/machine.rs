@@ -234,14 +234,51 @@ impl Machine {
         Ok(())
     }
 
-    /// The state of the virtual CPUs from QEMU: for a guest that is silent.
+    /// The state of the virtual CPUs from QEMU, for a guest that is silent: where they are, three times (a CPU that
+    /// stays at one address differs from one that goes round), and what is on their stacks.
     pub fn registers(&mut self) -> String {
-        let mut text = Monitor(Vec::new());
-        let _ = writeln!(self.monitor, "info registers -a");
-        self.take_all(Duration::from_secs(1), &mut text);
-        let text = String::from_utf8_lossy(&text.0).replace('\r', "");
-        let wanted = |line: &&str| ["CPU#", "RIP="].iter().any(|w| line.starts_with(w));
-        text.lines().filter(wanted).map(|l| format!("    {l}\n")).collect()
+        let before = self.threads();
+        let states: Vec<_> = (0..3).map(|_| self.ask("info registers -a")).collect();
+        let mut text = String::new();
+        for (round, state) in states.iter().enumerate() {
+            let wanted: &[&str] = if round == 0 { &["CPU#", "R", "CR"] } else { &["CPU#", "RIP="] };
+            let shown = state.lines().filter(|l| wanted.iter().any(|w| l.starts_with(w)));
+            shown.for_each(|line| text += &format!("    {line}\n"));
+        }
+        let stacks = states[2].lines().filter_map(|l| l.split_once("RSP=")?.1.get(..16));
+        for (cpu, top) in stacks.enumerate() {
+            self.ask(&format!("cpu {cpu}"));
+            text += &format!("    the stack of CPU#{cpu}\n");
+            let stack = self.ask(&format!("x /96gx 0x{top}"));
+            stack.lines().filter(|l| l.contains(": 0x")).for_each(|line| text += &format!("    {line}\n"));
+        }
+        text + "    QEMU's threads, twice\n" + &before + &self.threads()
+    }
+
+    /// QEMU's own threads: whether a virtual CPU runs, or QEMU itself waits.
+    fn threads(&self) -> String {
+        let mut text = String::new();
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id()));
+        for task in tasks.into_iter().flatten().flatten() {
+            let read = |name: &str| std::fs::read_to_string(task.path().join(name)).unwrap_or_default();
+            let (stat, wchan) = (read("stat"), read("wchan"));
+            // "TID (COMM) STATE … UTIME STIME": fields 3, 14 and 15 of proc(5).
+            let Some((_, fields)) = stat.rsplit_once(") ") else { continue };
+            let fields: Vec<_> = fields.split(' ').collect();
+            if let [state, .., utime, stime] = fields[..fields.len().min(13)] {
+                let comm = read("comm");
+                text += &format!("    {:<16} {state} user {utime} system {stime} {wchan}\n", comm.trim_end());
+            }
+        }
+        text
+    }
+
+    /// What QEMU's monitor answers.
+    fn ask(&mut self, command: &str) -> String {
+        let mut answer = Monitor(Vec::new());
+        let _ = writeln!(self.monitor, "{command}");
+        self.take_all(Duration::from_secs(1), &mut answer);
+        String::from_utf8_lossy(&answer.0).replace('\r', "")
     }
 }
 
