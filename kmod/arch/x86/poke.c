@@ -7,15 +7,69 @@
  * text_poke_bp() does not serve: it emulates what it writes, and BUG()s on an
  * instruction that is not a jump, a call or a nop.
  */
+#include <linux/string.h>
+#include <linux/types.h>
+
 #include "arch/arch.h"
+#include "compat/cpuid.h"
 #include "ksym.h"
+
+/*
+ * QEMU without KVM (TCG) drops its translation of what is about to be stored, and
+ * then stores. Another CPU that translates the old bytes again in between keeps that
+ * translation for ever: a breakpoint that is no longer in memory traps without end.
+ * So there, all stores are made once more when every CPU has passed an interrupt:
+ * the second store drops what was translated around the first, and a translation
+ * around the second is right, as the bytes are the same before and after it.
+ */
+#define KINST_STORES 64
+
+static struct {
+	unsigned long addr;
+	size_t len;
+} kinst_stores[KINST_STORES]; /* not yet repeated; under the patch lock */
+static unsigned int kinst_nstores;
+
+static bool kinst_is_emulated(void)
+{
+	static int emulated = -1;
+	u32 max, name[3];
+
+	if (emulated >= 0)
+		return emulated;
+	emulated = 0;
+	if (boot_cpu_has(X86_FEATURE_HYPERVISOR)) {
+		cpuid(0x40000000, &max, &name[0], &name[1], &name[2]);
+		emulated = !memcmp(name, "TCGTCGTCGTCG", sizeof(name));
+	}
+	return emulated;
+}
+
+static void kinst_repeat_stores(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < kinst_nstores; i++)
+		kinst_sym_text_poke((void *)kinst_stores[i].addr, (void *)kinst_stores[i].addr, kinst_stores[i].len);
+	kinst_nstores = 0;
+}
 
 void kinst_arch_poke(unsigned long addr, const void *bytes, size_t len)
 {
 	kinst_sym_text_poke((void *)addr, bytes, len);
+	if (!kinst_is_emulated())
+		return;
+	kinst_stores[kinst_nstores].addr = addr;
+	kinst_stores[kinst_nstores].len = len;
+	if (++kinst_nstores == KINST_STORES)
+		kinst_arch_poke_sync();
 }
 
 void kinst_arch_poke_sync(void)
 {
+	kinst_sym_text_poke_sync();
+	if (!kinst_nstores)
+		return;
+	kinst_repeat_stores();
 	kinst_sym_text_poke_sync();
 }

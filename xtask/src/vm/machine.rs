@@ -1,5 +1,6 @@
 //! One QEMU with a guest in it: starting it, running things in it, watching it, ending it.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -251,6 +252,12 @@ impl Machine {
             text += &format!("    the stack of CPU#{cpu}\n");
             let stack = self.ask(&format!("x /96gx 0x{top}"));
             stack.lines().filter(|l| l.contains(": 0x")).for_each(|line| text += &format!("    {line}\n"));
+        }
+        let places = states.iter().flat_map(|s| s.lines()).filter_map(|l| l.strip_prefix("RIP=")?.get(..16));
+        text += "    what is in memory where they were\n";
+        for place in places.collect::<BTreeSet<_>>() {
+            let bytes = self.ask(&format!("x /16xb 0x{place}"));
+            bytes.lines().filter(|l| l.contains(": 0x")).for_each(|line| text += &format!("    {line}\n"));
         }
         text + "    QEMU's threads, twice\n" + &before + &self.threads()
     }
