@@ -246,21 +246,21 @@ fn rows<T>(table: &Loaded<'_>, size: usize, read: impl Fn(&Row<'_>) -> Option<T>
 }
 
 /// The traps of `__bug_table` that are a WARN(). A row has 12 bytes, 16 since Linux 6.19, or 8 without the names of
-/// files: the right size is the one with which all rows point to traps. The last two bytes are the flags.
+/// files; the last two are the flags. The right size is the one with which most rows point to traps: since 6.19 a
+/// WARN() with a format is a static call, and its row points before it.
 fn warnings(table: &Loaded<'_>, code: &[Loaded<'_>]) -> Vec<u64> {
     const WARNING: u16 = 1;
-    let is_trap = |address: u64| {
-        // ud2, or ud1 with up to two prefixes.
-        bytes(code, address)
-            .is_some_and(|at| (0..3).any(|skip| matches!(at.get(skip..skip + 2), Some([0x0f, 0x0b | 0xb9]))))
-    };
-    for size in [12, 16, 8] {
-        let rows = rows(table, size, |row| {
+    // ud2, or ud1 with up to two prefixes.
+    let is_trap = |at: &[u8]| (0..3).any(|skip| matches!(at.get(skip..skip + 2), Some([0x0f, 0x0b | 0xb9])));
+    for size in [8, 12, 16] {
+        let traps = rows(table, size, |row| {
             let flags = row.bytes.get(size - 2..)?.try_into().ok().map(u16::from_le_bytes)?;
-            Some((row.place(0)?, flags))
+            let trap = row.place(0).filter(|trap| bytes(code, *trap).is_some_and(is_trap))?;
+            Some((trap, flags))
         });
-        if table.1.len().is_multiple_of(size) && rows.iter().take(64).all(|(address, _)| is_trap(*address)) {
-            return rows.iter().filter(|(_, flags)| flags & WARNING != 0).map(|(at, _)| *at).collect();
+        // Half would be every second row, of twice the size.
+        if table.1.len().is_multiple_of(size) && traps.len() * size * 2 > table.1.len() {
+            return traps.iter().filter(|(_, flags)| flags & WARNING != 0).map(|(trap, _)| *trap).collect();
         }
     }
     Vec::new()
@@ -357,5 +357,36 @@ mod tests {
     #[test]
     fn names_are_sorted() {
         assert!(ENDLESS.is_sorted());
+    }
+
+    const CODE: u64 = 0x1000;
+    const TABLE: u64 = 0x8000;
+
+    /// A table with a row for each address and its flags, and rows of this size.
+    fn bug_table(size: usize, traps: &[(u64, u16)]) -> Vec<u8> {
+        let row = |(index, (trap, flags)): (usize, &(u64, u16))| {
+            let distance = trap.wrapping_sub(TABLE + (index * size) as u64) as u32;
+            let mut row = distance.to_le_bytes().to_vec();
+            row.resize(size - 2, 0x5a);
+            row.extend(flags.to_le_bytes());
+            row
+        };
+        traps.iter().enumerate().flat_map(row).collect()
+    }
+
+    fn warnings_of(size: usize) -> Vec<u64> {
+        // nop; ud2 (BUG); ud2 (WARN); lea and call (WARN with a format); ud1 (WARN).
+        let code = [
+            0x90, 0x0f, 0x0b, 0x0f, 0x0b, 0x48, 0x8d, 4, 0x24, 0xe8, 1, 2, 3, 4, 0x67, 0x48, 0x0f, 0xb9, 0x3a,
+        ];
+        let table = bug_table(size, &[(CODE + 1, 0), (CODE + 3, 1), (CODE + 5, 0x0901), (CODE + 14, 0x0901)]);
+        warnings(&(TABLE, table.into()), &[(CODE, code[..].into())])
+    }
+
+    #[test]
+    fn warnings_are_found_in_rows_of_every_size() {
+        for size in [8, 12, 16] {
+            assert_eq!(warnings_of(size), [CODE + 3, CODE + 14], "{size}");
+        }
     }
 }
