@@ -153,18 +153,21 @@ NOKPROBE_SYMBOL(kinst_hit);
 /* Context: the probe path; interrupts off, NMI-like, any stack. */
 bool __probe_path kinst_trap(struct pt_regs *regs, unsigned long addr)
 {
-	struct kinst_site *site;
+	struct kinst_site *site = kinst_site_find(addr);
 
-	/* The breakpoint has been removed since it was hit: run what is there now. */
-	if (!kinst_arch_is_break((void *)addr)) {
-		instruction_pointer_set(regs, addr);
+	/*
+	 * A site that is known is left by its own way, even if its breakpoint is no longer
+	 * there: under QEMU it may trap again and again (arch/x86/poke.c).
+	 */
+	if (site && !site->fentry) {
+		kinst_hit(site, regs);
+		instruction_pointer_set(regs, READ_ONCE(site->onward));
 		return true;
 	}
-	site = kinst_site_find(addr);
-	if (!site || site->fentry)
+	if (kinst_arch_is_break((void *)addr))
 		return false;
-	kinst_hit(site, regs);
-	instruction_pointer_set(regs, READ_ONCE(site->onward));
+	/* The breakpoint has been removed since it was hit: run what is there now. */
+	instruction_pointer_set(regs, addr);
 	return true;
 }
 NOKPROBE_SYMBOL(kinst_trap);

@@ -17,17 +17,18 @@
 /*
  * QEMU without KVM (TCG) drops its translation of what is about to be stored, and
  * then stores. Another CPU that translates the old bytes again in between keeps that
- * translation for ever: a breakpoint that is no longer in memory traps without end.
- * So there, all stores are made once more when every CPU has passed an interrupt:
- * the second store drops what was translated around the first, and a translation
- * around the second is right, as the bytes are the same before and after it.
+ * translation: a breakpoint that is no longer in memory traps again and again, with
+ * interrupts off if they were, so that no CPU may be waited for. A second store drops
+ * what was translated around the first; a translation around the second is right, as
+ * the bytes are the same before and after it. A third one, when every CPU has passed
+ * an interrupt, drops what was being translated all the while.
  */
 #define KINST_STORES 64
 
 static struct {
 	unsigned long addr;
 	size_t len;
-} kinst_stores[KINST_STORES]; /* not yet repeated; under the patch lock */
+} kinst_stores[KINST_STORES]; /* not yet made a third time; under the patch lock */
 static unsigned int kinst_nstores;
 
 static bool kinst_is_emulated(void)
@@ -59,6 +60,7 @@ void kinst_arch_poke(unsigned long addr, const void *bytes, size_t len)
 	kinst_sym_text_poke((void *)addr, bytes, len);
 	if (!kinst_is_emulated())
 		return;
+	kinst_sym_text_poke((void *)addr, bytes, len);
 	kinst_stores[kinst_nstores].addr = addr;
 	kinst_stores[kinst_nstores].len = len;
 	if (++kinst_nstores == KINST_STORES)

@@ -254,9 +254,12 @@ impl Machine {
             stack.lines().filter(|l| l.contains(": 0x")).for_each(|line| text += &format!("    {line}\n"));
         }
         let places = states.iter().flat_map(|s| s.lines()).filter_map(|l| l.strip_prefix("RIP=")?.get(..16));
-        text += "    what is in memory where they were\n";
-        for place in places.collect::<BTreeSet<_>>() {
-            let bytes = self.ask(&format!("x /16xb 0x{place}"));
+        let mut places: BTreeSet<_> =
+            places.filter_map(|place| u64::from_str_radix(place, 16).ok()).collect();
+        places.extend(interrupted(&text));
+        text += "    what is in memory where they were, and before the addresses that they return to\n";
+        for place in places {
+            let bytes = self.ask(&format!("x /8xb {place:#x}"));
             bytes.lines().filter(|l| l.contains(": 0x")).for_each(|line| text += &format!("    {line}\n"));
         }
         text + "    QEMU's threads, twice\n" + &before + &self.threads()
@@ -287,6 +290,15 @@ impl Machine {
         self.take_all(Duration::from_secs(1), &mut answer);
         String::from_utf8_lossy(&answer.0).replace('\r', "")
     }
+}
+
+/// The addresses of breakpoints in what QEMU printed of a stack: one before each address with the kernel's code segment
+/// after it.
+fn interrupted(stack: &str) -> Vec<u64> {
+    const CODE_SEGMENT: u64 = 0x10;
+    let word = |word: &str| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok();
+    let words: Vec<_> = stack.split_whitespace().filter_map(word).collect();
+    words.windows(2).filter(|pair| pair[1] == CODE_SEGMENT).map(|pair| pair[0].wrapping_sub(1)).collect()
 }
 
 impl Drop for Machine {
