@@ -15,7 +15,7 @@ use crate::source::{FileId, Source, Sources, Span};
 use crate::sugar::{self, inline_probes, plain};
 use crate::typeck::{self, MissingLocals};
 use crate::types::KernelTypes;
-use crate::vocabulary;
+use crate::vocabulary::{self, builtin::Version};
 
 /// Makes the index of these functions' inlined copies. Called only if a program names one.
 pub type MakeIndex<'a> = dyn Fn(Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> + 'a;
@@ -239,6 +239,7 @@ fn parse(
             pspec: options.flag(key::PSPEC),
             directives: false,
             any_call: false,
+            version: version(options),
         };
         let is_type_name = |word: &str| is_type(word, types, given.kernel);
         let parse_options = ParseOptions { macros: given.macros, is_type_name: &is_type_name, settings };
@@ -380,12 +381,22 @@ fn environment<'a>(
         jstackframes: number(key::JSTACKFRAMES),
         jstackstrsize: number(key::JSTACKSTRSIZE),
         stability: false,
+        version: version(options),
         missing_locals: match options.text(key::MISSINGLOCALS) {
             Some("zero") => MissingLocals::Zero,
             Some("skip") => MissingLocals::Skip,
             _ => MissingLocals::Error,
         },
     }
+}
+
+/// Option version, whose form was checked when it was set.
+fn version(options: &Options) -> Option<Version> {
+    let mut version = [0; 3];
+    for (part, text) in version.iter_mut().zip(options.text(key::VERSION)?.split('.')) {
+        *part = text.parse().ok()?;
+    }
+    Some(version)
 }
 
 /// The index for programs that name no inlined function.

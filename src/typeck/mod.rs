@@ -25,7 +25,7 @@ use crate::sugar::plain::{self, ProbeDesc};
 use crate::types::declared::Declared;
 use crate::types::intrinsic::Intrinsic;
 use crate::types::{KernelTypes, Layout, Type};
-use crate::vocabulary::builtin;
+use crate::vocabulary::builtin::{self, Entry, Version};
 use declare::{inline, names, provider, translator};
 use expr::assign;
 use place::fan_out;
@@ -58,6 +58,8 @@ pub struct Env<'a> {
     pub jstackstrsize: u32,
     /// Whether to report what each clause depends on; types of arguments are looked up for it.
     pub stability: bool,
+    /// Option version: names that are newer are the program's to define.
+    pub version: Option<Version>,
     /// Option missinglocals.
     pub missing_locals: MissingLocals,
 }
@@ -86,6 +88,7 @@ impl Default for Env<'_> {
             jstackframes: 50,
             jstackstrsize: 512,
             stability: false,
+            version: None,
             missing_locals: MissingLocals::Error,
         }
     }
@@ -223,6 +226,12 @@ impl<'a> Checker<'a> {
             warnings: Vec::new(),
             remarks: Vec::new(),
         }
+    }
+
+    /// Looks up a name that every program has. Libraries, and what they define, have all of them.
+    fn builtin(&self, name: &str) -> Option<&'static Entry> {
+        let own = !self.in_library && self.frames.is_empty();
+        builtin::lookup_in(name, self.env.version.filter(|_| own))
     }
 
     fn check_declarations(&mut self, program: &plain::Program) -> Result<()> {

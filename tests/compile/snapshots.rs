@@ -221,7 +221,7 @@ fn format(case: &Case) -> String {
         empty: true,
         directives: true,
         any_call: true,
-        pspec: false,
+        ..Settings::default()
     };
     let is_type_name =
         |word: &str| case.types.iter().any(|name| name == word) || case.kernel.named(word).is_some();

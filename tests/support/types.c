@@ -91,6 +91,7 @@ struct packed_bits {
 struct packed_bits packed_bits;
 struct task_struct init_task;
 volatile unsigned long jiffies;
+extern const char linux_banner[];
 const char linux_banner[] = "Linux version 0";
 int per_thing[4];
 static int hidden;

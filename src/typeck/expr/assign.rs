@@ -11,7 +11,7 @@ use crate::typeck::typed::{ArithOp, Expr, ExprKind, Place, Scope};
 use crate::typeck::words;
 use crate::typeck::{Checker, Error, Result, error};
 use crate::types::Type;
-use crate::vocabulary::builtin::{self, What};
+use crate::vocabulary::builtin::What;
 use crate::vocabulary::constants;
 
 /// The left side of an assignment.
@@ -254,7 +254,7 @@ impl Checker<'_> {
     /// Whether the name is neither a variable of the program nor a name that every program has.
     fn is_free(&self, name: &Name<'_>) -> bool {
         let known = name.scope == Scope::Global
-            && (builtin::lookup(name.name).is_some()
+            && (self.builtin(name.name).is_some()
                 || constants::lookup(name.name).is_some()
                 || self.inlines.contains_key(name.name));
         self.names.find(name).is_none() && !known && !name.name.contains('`')
@@ -266,7 +266,7 @@ impl Checker<'_> {
         if name.scope != Scope::Global {
             return Ok(None);
         }
-        let builtin = builtin::lookup(name.name);
+        let builtin = self.builtin(name.name);
         let constant = constants::lookup(name.name).is_some() || self.inlines.contains_key(name.name);
         let error = match builtin {
             Some(_) => error::Assignment::ReadOnly { name: name.name.to_string(), span: name.span },
