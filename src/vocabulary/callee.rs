@@ -16,7 +16,7 @@ pub fn check(name: &str, version: Option<Version>, span: Span, declared: bool) -
             let diagnostic = undefined(name, similar(name).filter(|_| !newer).as_deref(), span);
             Some(match newer {
                 true => {
-                    diagnostic.note("it came to the language after the version that option version names")
+                    diagnostic.note("the language has it since a later version than that of option version")
                 }
                 false => diagnostic,
             })
