@@ -92,5 +92,7 @@ fn keeps(inline: &ast::Inline, value: i64) -> bool {
     };
     let specs = || inline.specs.iter().map(|spec| &spec.node);
     let is_int = specs().any(int) && !specs().any(other) && i32::try_from(value).is_ok();
-    inline.declarator.derived.is_empty() && (is_int || (0..=127).contains(&value))
+    let no_integer = [TypeKeyword::String, TypeKeyword::Float, TypeKeyword::Double].map(TypeSpec::Keyword);
+    let is_small = (0..=127).contains(&value) && !specs().any(|spec| no_integer.contains(spec));
+    inline.declarator.derived.is_empty() && (is_int || is_small)
 }

@@ -2,6 +2,7 @@ inline int OPT_time = 1;
 inline int OPT_name = OPT_time == 2;
 inline int OPT_wide = 300;
 inline char OPT_cut = 256;
+inline string TEXT = 0;
 dtrace:::BEGIN
 {
 	OPT_time ? printf("%-14s ", "TIME") : 1;
@@ -21,4 +22,9 @@ tick-1s
 	OPT_cut ? trace(1) : trace(2);
 	if (x)
 		OPT_time ? exit(0) : 1;
+}
+
+END
+{
+	TEXT ? trace(1) : trace(2);
 }
