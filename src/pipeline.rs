@@ -13,9 +13,9 @@ use crate::probe::Probe;
 use crate::sites::{Boundary, FoundSite, FunctionSites, InlineProbe, Places, SiteIndex, SourceLine};
 use crate::source::{FileId, Source, Sources, Span};
 use crate::sugar::{self, inline_probes, plain};
-use crate::typeck;
+use crate::typeck::{self, MissingLocals};
 use crate::types::KernelTypes;
-use crate::vocabulary;
+use crate::vocabulary::{self, builtin::Version};
 
 /// Makes the index of these functions' inlined copies. Called only if a program names one.
 pub type MakeIndex<'a> = dyn Fn(Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> + 'a;
@@ -59,6 +59,8 @@ pub struct Compiled {
     /// The stability of what each clause depends on, by clause of the program. Empty if it was not requested.
     pub stability: Vec<typeck::Stability>,
     pub warnings: Vec<Diagnostic>,
+    /// What is said with -v.
+    pub remarks: Vec<Diagnostic>,
 }
 
 /// Compiles all programs of a run into one. `options` gains what their pragmas set.
@@ -158,7 +160,7 @@ impl Stages {
         let spans = |clause: &typeck::typed::Clause| clause.probes.iter().map(|probe| probe.span).collect();
         let descriptions = typed.clauses.iter().map(spans).collect();
         let stability = typed.clauses.into_iter().filter_map(|clause| clause.stability).collect();
-        Ok(Compiled { program, descriptions, stability, warnings: typed.warnings })
+        Ok(Compiled { program, descriptions, stability, warnings: typed.warnings, remarks: typed.remarks })
     }
 
     /// Desugars each program by itself and joins the results: variables and aggregations are common to all.
@@ -237,6 +239,7 @@ fn parse(
             pspec: options.flag(key::PSPEC),
             directives: false,
             any_call: false,
+            version: version(options),
         };
         let is_type_name = |word: &str| is_type(word, types, given.kernel);
         let parse_options = ParseOptions { macros: given.macros, is_type_name: &is_type_name, settings };
@@ -378,8 +381,22 @@ fn environment<'a>(
         jstackframes: number(key::JSTACKFRAMES),
         jstackstrsize: number(key::JSTACKSTRSIZE),
         stability: false,
-        missing_locals_are_zero: options.text(key::MISSINGLOCALS) == Some("zero"),
+        version: version(options),
+        missing_locals: match options.text(key::MISSINGLOCALS) {
+            Some("zero") => MissingLocals::Zero,
+            Some("skip") => MissingLocals::Skip,
+            _ => MissingLocals::Error,
+        },
     }
+}
+
+/// Option version, whose form was checked when it was set.
+fn version(options: &Options) -> Option<Version> {
+    let mut version = [0; 3];
+    for (part, text) in version.iter_mut().zip(options.text(key::VERSION)?.split('.')) {
+        *part = text.parse().ok()?;
+    }
+    Some(version)
 }
 
 /// The index for programs that name no inlined function.

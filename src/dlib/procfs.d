@@ -16,7 +16,7 @@ typedef struct psinfo {
 	uintptr_t pr_addr;
 	uint64_t pr_start;
 	string pr_fname;
-	string pr_psargs;
+	char pr_psargs[80];
 	uint_t pr_arglen;
 	int pr_jailid;
 	int pr_projid;

@@ -54,6 +54,11 @@ pub trait Files {
     /// A symbol of a module, of the kernel proper (`vmlinux`), or of any.
     fn symbol(&self, module: Option<&str>, name: &str) -> Option<Located>;
 
+    /// The bytes of a variable, as the symbol table of its module's file gives them; 0 if it does not.
+    fn symbol_size(&self, _module: &str, _name: &str) -> u64 {
+        0
+    }
+
     /// The file with the debug information of a module, or of the kernel proper.
     fn debug(&self, module: &str) -> Option<&Image>;
 
@@ -174,6 +179,10 @@ impl Files for Installed<'_> {
             bytes: found.size,
             function: found.function,
         })
+    }
+
+    fn symbol_size(&self, module: &str, name: &str) -> u64 {
+        self.image(module).and_then(|image| image.symbol(name)).map_or(0, |found| found.size)
     }
 
     fn debug(&self, module: &str) -> Option<&Image> {

@@ -242,7 +242,10 @@ impl<F: Files> KernelTypes for Knowledge<F> {
         let found = self.files.symbol(module, name)?;
         let ty = if found.function { Some(Type::Function) } else { self.variable(&found) };
         let per_cpu = self.is_per_cpu(&found);
-        let Located { module, address, bytes, .. } = found;
+        let Located { module, address, mut bytes, .. } = found;
+        if bytes == 0 && matches!(ty.as_ref().map(Type::resolved), Some(Type::Array { len: 0, .. })) {
+            bytes = self.files.symbol_size(&module, name);
+        }
         Some(Symbol { module, name: name.to_owned(), address, bytes, per_cpu, ty })
     }
 

@@ -123,6 +123,7 @@ keys! {
     UNDEF: List = "undef";
     USTACKFRAMES: Number = "ustackframes";
     VERBOSE: Flag = "verbose";
+    VERSION: Text = "version";
     VMLINUX: Text = "vmlinux";
     ZDEFS: Flag = "zdefs";
 }

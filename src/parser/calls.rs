@@ -3,17 +3,16 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use super::MAX_DEPTH;
 use super::ast::{Clause, Declaration, Expr, ExprKind, Item, Stmt};
 use super::error::ParseError;
 use super::visit::check_expr_depth;
+use super::{MAX_DEPTH, Settings};
 use crate::source::{FileId, Span, Spanned};
 use crate::vocabulary::callee;
 
 /// The names that can be called.
 pub struct Calls {
-    /// Whether any name can be called.
-    any: bool,
+    settings: Settings,
     /// The variables and inlines that the text has declared so far; none of them is a function.
     declared: HashSet<String>,
     /// The sizeof and offsetof expressions of the declaration that is being read.
@@ -21,8 +20,8 @@ pub struct Calls {
 }
 
 impl Calls {
-    pub fn new(any: bool) -> Calls {
-        Calls { any, declared: HashSet::new(), sizes: RefCell::default() }
+    pub fn new(settings: Settings) -> Calls {
+        Calls { settings, declared: HashSet::new(), sizes: RefCell::default() }
     }
 
     /// Builds a call; only the name of a function can be called.
@@ -32,7 +31,8 @@ impl Calls {
             return Err(ParseError::CalleeNotName { span: called.span });
         };
         let declared = self.declared.contains(&name);
-        if let Some(diagnostic) = callee::check(&name, called.span, declared).filter(|_| !self.any) {
+        let refused = callee::check(&name, self.settings.version, called.span, declared);
+        if let Some(diagnostic) = refused.filter(|_| !self.settings.any_call) {
             return Err(ParseError::Call(Box::new(diagnostic)));
         }
         let callee = Spanned::new(name, called.span);

@@ -3,7 +3,7 @@
 pub mod ast;
 mod calls;
 mod chain;
-mod constant;
+pub(crate) mod constant;
 mod error;
 mod lex;
 mod node;
@@ -115,7 +115,7 @@ fn read(
     tape: &mut Option<Vec<layout::ItemTokens>>,
 ) -> Result<Parsed, Box<Stopped>> {
     let mut lexer = Lexer::new(sources.get(file), file, Mode::Outer, options);
-    let mut calls = Calls::new(options.settings.any_call);
+    let mut calls = Calls::new(options.settings);
     let mut items = Vec::new();
     let result = read_items(sources, &mut lexer, &mut calls, &mut items, tape);
     let at_end = result.is_ok();
@@ -180,8 +180,7 @@ pub fn parse_expression(
     options: &ParseOptions<'_>,
 ) -> Result<ast::Expr, ParseError> {
     let mut lexer = Lexer::new(sources.get(file), file, Mode::Expression, options);
-    let result =
-        d::ExprParser::new().parse(file, &Calls::new(options.settings.any_call), Tokens::new(&mut lexer));
+    let result = d::ExprParser::new().parse(file, &Calls::new(options.settings), Tokens::new(&mut lexer));
     let expr = complete(result, &lexer)?;
     visit::check_expr_depth(&expr, MAX_DEPTH)?;
     Ok(expr)
@@ -194,8 +193,7 @@ pub fn parse_type_name(
     options: &ParseOptions<'_>,
 ) -> Result<ast::TypeName, ParseError> {
     let mut lexer = Lexer::new(sources.get(file), file, Mode::TypeName, options);
-    let result =
-        d::TypeNameParser::new().parse(file, &Calls::new(options.settings.any_call), Tokens::new(&mut lexer));
+    let result = d::TypeNameParser::new().parse(file, &Calls::new(options.settings), Tokens::new(&mut lexer));
     let ty = complete(result, &lexer)?;
     visit::check_type_depth(&ty, MAX_DEPTH)?;
     Ok(ty)

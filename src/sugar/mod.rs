@@ -1,5 +1,6 @@
 //! sugar/: [`ast::Program`](crate::parser::ast::Program) → [`plain::Program`]: the rewrites, in their order.
 
+mod conditional;
 pub mod error_guard;
 pub mod if_else;
 pub mod inline_probes;
@@ -22,7 +23,7 @@ pub fn desugar(
     sites: &dyn SiteIndex,
     session: Session,
 ) -> Result<(plain::Program, Session), Vec<Diagnostic>> {
-    // ast::Program → plain::Program<ast::ProbeDesc>: no `if`.
+    // ast::Program → plain::Program<ast::ProbeDesc>: no `if`, and no action as an arm of `?:`.
     let (program, session) = if_else::expand(program, session);
     // → plain::Program: no inline probes.
     let program = inline_probes::expand(program, sites)?;

@@ -276,6 +276,31 @@ pub fn lookup(name: &str) -> Option<&'static Entry> {
     TABLE.iter().find(|entry| entry.name == name)
 }
 
+/// A version of the D language: major, minor, micro.
+pub type Version = [u8; 3];
+
+/// The names that came after version 1.0.
+const NEWER: &[(Version, &[&str])] = &[
+    ([1, 1, 0], &["index", "rindex", "strchr", "strrchr", "strstr", "strtok", "substr"]),
+    ([1, 2, 0], &["func", "mod", "sym", "uaddr", "ucaller", "ufunc", "umod", "usym"]),
+    ([1, 3, 0], &["htonl", "htonll", "htons", "ntohl", "ntohll", "ntohs"]),
+    ([1, 5, 0], &["inet_ntoa", "inet_ntoa6", "inet_ntop"]),
+    ([1, 6, 0], &["stddev"]),
+    ([1, 7, 0], &["llquantize"]),
+    ([1, 8, 0], &["tolower", "toupper"]),
+    ([1, 9, 0], &["print"]),
+    ([1, 10, 0], &["getf"]),
+    ([1, 11, 0], &["json", "strtoll"]),
+];
+
+/// Looks up a name in a version of the language; in all that there is if it is `None`. A name that came later is the
+/// program's to define.
+pub fn lookup_in(name: &str, version: Option<Version>) -> Option<&'static Entry> {
+    let later =
+        |version: Version| NEWER.iter().any(|(since, names)| *since > version && names.contains(&name));
+    lookup(name).filter(|_| !version.is_some_and(later))
+}
+
 pub fn is_subroutine(name: &str) -> bool {
     lookup(name).is_some_and(|entry| matches!(entry.what, What::Subroutine(_)))
 }
@@ -300,6 +325,17 @@ pub fn absent(name: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
     use std::collections::HashSet;
+
+    #[test]
+    fn newer_names_are_hidden() {
+        for name in NEWER.iter().flat_map(|(_, names)| *names) {
+            assert!(lookup(name).is_some(), "{name}");
+            assert!(lookup_in(name, Some([1, 0, 0])).is_none(), "{name}");
+        }
+        assert!(lookup_in("inet_ntop", Some([1, 5, 0])).is_some());
+        assert!(lookup_in("inet_ntop", Some([1, 4, 9])).is_none());
+        assert!(lookup_in("trace", Some([1, 0, 0])).is_some());
+    }
 
     #[test]
     fn names_are_unique() {

@@ -1,17 +1,25 @@
 //! vocabulary/callee.rs: names that can be called, and the errors for others.
 
-use super::builtin::{self, What};
+use super::builtin::{self, Version, What};
 use super::constants;
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::source::Span;
 
-/// Returns why this name cannot be called, if it cannot. `declared`: whether the text itself declares it.
-pub fn check(name: &str, span: Span, declared: bool) -> Option<Diagnostic> {
-    let callable = builtin::lookup(name).map(|entry| is_function(entry.what));
+/// Returns why this name cannot be called in a version of the language, if it cannot. `declared`: whether the text
+/// itself declares it.
+pub fn check(name: &str, version: Option<Version>, span: Span, declared: bool) -> Option<Diagnostic> {
+    let callable = builtin::lookup_in(name, version).map(|entry| is_function(entry.what));
     match callable {
         Some(true) => None,
         None if !declared && constants::lookup(name).is_none() => {
-            Some(undefined(name, similar(name).as_deref(), span))
+            let newer = builtin::lookup(name).is_some();
+            let diagnostic = undefined(name, similar(name).filter(|_| !newer).as_deref(), span);
+            Some(match newer {
+                true => {
+                    diagnostic.note("the language has it since a later version than that of option version")
+                }
+                false => diagnostic,
+            })
         }
         _ => Some(not_a_function(name, span)),
     }

@@ -84,6 +84,7 @@ const SYMBOLS: &[(&str, u64, bool)] = &[
     ("init_task", 0xffff_ffff_8200_0000, false),
     ("jiffies", 0xffff_ffff_8200_1000, false),
     ("linux_banner", 0xffff_ffff_8200_2000, false),
+    ("endless", 0xffff_ffff_8200_2800, false),
     ("per_thing", 0xffff_ffff_8200_3000, false),
     ("vfs_read", 0xffff_ffff_8100_0000, true),
     ("untyped", 0xffff_ffff_8200_4000, false),
@@ -113,6 +114,10 @@ impl Files for Fixture {
             bytes: if name == "untyped" { 24 } else { 0 },
             function,
         })
+    }
+
+    fn symbol_size(&self, _module: &str, name: &str) -> u64 {
+        if name == "endless" { 16 } else { 0 }
     }
 
     /// Returns the probes of fbt, at the functions of types.c and one in assembly, if the kernel has types.

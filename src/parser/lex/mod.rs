@@ -17,6 +17,7 @@ use super::ParseOptions;
 use super::ast::Pragma;
 use super::error::{LiteralError, ParseError};
 use crate::source::{FileId, Origin, Source, Span};
+use crate::vocabulary::builtin::Version;
 use brackets::Level;
 use control::Control;
 use token::{BodyToken, OuterToken, Token};
@@ -66,6 +67,8 @@ pub struct Settings {
     pub directives: bool,
     /// Whether any name can be called, as only the shape of the text matters.
     pub any_call: bool,
+    /// Option version.
+    pub version: Option<Version>,
 }
 
 pub struct Lexer<'a> {

@@ -8,7 +8,7 @@ use crate::typeck::typed::Scope;
 use crate::typeck::{Checker, Result, error};
 use crate::types::intrinsic::Intrinsic;
 use crate::types::{Type, TypeSource};
-use crate::vocabulary::builtin::{self, What};
+use crate::vocabulary::builtin::What;
 use crate::vocabulary::constants;
 
 impl Checker<'_> {
@@ -137,7 +137,7 @@ impl Checker<'_> {
     pub(in crate::typeck) fn global_is_taken(&self, name: &str, span: Span) -> bool {
         let wanted = Name { scope: Scope::Global, name, span };
         // Some of the names known to every program are defined by a library.
-        builtin::lookup(name).is_some_and(|entry| !self.in_library || !matches!(entry.what, What::Library))
+        self.builtin(name).is_some_and(|entry| !self.in_library || !matches!(entry.what, What::Library))
             || constants::lookup(name).is_some()
             || self.names.find(&wanted).is_some()
             || self.inlines.contains_key(name)

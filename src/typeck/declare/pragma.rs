@@ -42,7 +42,7 @@ impl Checker<'_> {
 
     /// Refuses a pragma about a name that every program has: such a name is not the program's to describe.
     fn check_owned(&self, name: &Spanned<String>) -> Result<()> {
-        let known = match builtin::lookup(&name.node).map(|entry| entry.what) {
+        let known = match self.builtin(&name.node).map(|entry| entry.what) {
             // A library variable is described by the library that defines it.
             Some(builtin::What::Library) => !self.in_library,
             Some(_) => true,

@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 
 use super::inline::Frame;
+use super::names::Name;
 use crate::diag::{suggest, tags};
 use crate::dif::insn::Subr;
 use crate::parser::ast;
 use crate::source::{Span, Spanned};
-use crate::typeck::typed::{Expr, ExprKind, Place};
+use crate::typeck::typed::{ArithOp, Expr, ExprKind, Place, Scope};
 use crate::typeck::{Checker, Result, error};
+use crate::types::intrinsic::ULONG;
 use crate::types::{Member, Tagged, Type, TypeSource};
 
 #[derive(Clone, Debug)]
@@ -124,10 +126,51 @@ impl Checker<'_> {
             return Ok(Expr { span, ..self.cast(found, Type::String, None) });
         }
         if textual {
-            return Ok(Expr { span, ..found });
+            return match member.ty.resolved() {
+                Type::Array { len: len @ 1.., .. } if found.ty.is_string() => {
+                    self.in_array(found, *len, member.ty.clone(), span)
+                }
+                _ => Ok(Expr { span, ..found }),
+            };
         }
         let value = self.convert(found, &member.ty);
         Ok(Expr { ty: member.ty.clone(), span, ..value })
+    }
+
+    /// Puts a string, cut to `len` bytes with its NUL, into an array of char in memory of the probe.
+    fn in_array(&mut self, text: Expr, len: u64, ty: Type, span: Span) -> Result<Expr> {
+        let expr = |kind, ty: &Type| Expr::new(kind, ty.clone(), span);
+        let number = |value| expr(ExprKind::Int(value), &ULONG);
+        let call = |subroutine, args, ty: &Type| expr(ExprKind::Call { subroutine, args }, ty);
+        let pointer = Type::pointer_to(ty);
+        // Names that no program can write.
+        let mut variable = |what: &str| -> Result<Place> {
+            let wanted = Name { scope: Scope::Clause, name: &format!("%{what}_{len}"), span };
+            let known = self.names.find(&wanted);
+            Ok(Place::Variable(known.map_or_else(|| self.names.create(&wanted, None, pointer.clone()), Ok)?))
+        };
+        let (cut, room) = (variable("cut")?, variable("room")?);
+        let load = |place: &Place| expr(ExprKind::Place(place.clone()), &pointer);
+        let assign = |place: &Place, value| {
+            expr(ExprKind::Assign { place: place.clone(), value: Box::new(value) }, &pointer)
+        };
+        let cut_text = call(Subr::Substr, vec![text, number(0), number(len - 1)], &Type::String);
+        let made = call(Subr::Alloca, vec![number(len)], &pointer);
+        let length =
+            call(Subr::Strlen, vec![expr(ExprKind::Convert(Box::new(load(&cut))), &Type::String)], &ULONG);
+        let (left, right) = (Box::new(length), Box::new(number(1)));
+        let bytes = expr(ExprKind::Arith { op: ArithOp::Add, left, right }, &ULONG);
+        let copied = call(Subr::Bcopy, vec![load(&cut), load(&room), bytes], &Type::Void);
+        let steps = [
+            assign(&cut, expr(ExprKind::Convert(Box::new(cut_text)), &pointer)),
+            assign(&room, made),
+            copied,
+        ];
+        let whole = self.dereference(load(&room), span)?;
+        Ok(steps.into_iter().rev().fold(whole, |right, left| {
+            let ty = right.ty.clone();
+            expr(ExprKind::Comma { left: Box::new(left), right: Box::new(right) }, &ty)
+        }))
     }
 
     /// Checks `xlate <type>(operand)`; the value exists only through its members.

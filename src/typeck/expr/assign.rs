@@ -11,7 +11,7 @@ use crate::typeck::typed::{ArithOp, Expr, ExprKind, Place, Scope};
 use crate::typeck::words;
 use crate::typeck::{Checker, Error, Result, error};
 use crate::types::Type;
-use crate::vocabulary::builtin::{self, What};
+use crate::vocabulary::builtin::What;
 use crate::vocabulary::constants;
 
 /// The left side of an assignment.
@@ -81,7 +81,11 @@ impl Checker<'_> {
             }
         };
         let array = matches!(ty.resolved(), Type::Array { .. } | Type::Function);
-        if !array && !self.is_compatible(value, &ty) {
+        let freed = value.ty.is_integer()
+            && value.constant() == Some(0)
+            && ty.is_record()
+            && place.as_ref().is_ok_and(|place| self.is_dynamic_variable(place));
+        if !array && !freed && !self.is_compatible(value, &ty) {
             let declared = place.as_ref().ok().and_then(|place| self.declared(place));
             let (found, span) = (value.ty.clone(), value.span);
             return Err(error::Assignment::Type { expected: ty, found, span, declared }.into());
@@ -250,7 +254,7 @@ impl Checker<'_> {
     /// Whether the name is neither a variable of the program nor a name that every program has.
     fn is_free(&self, name: &Name<'_>) -> bool {
         let known = name.scope == Scope::Global
-            && (builtin::lookup(name.name).is_some()
+            && (self.builtin(name.name).is_some()
                 || constants::lookup(name.name).is_some()
                 || self.inlines.contains_key(name.name));
         self.names.find(name).is_none() && !known && !name.name.contains('`')
@@ -262,7 +266,7 @@ impl Checker<'_> {
         if name.scope != Scope::Global {
             return Ok(None);
         }
-        let builtin = builtin::lookup(name.name);
+        let builtin = self.builtin(name.name);
         let constant = constants::lookup(name.name).is_some() || self.inlines.contains_key(name.name);
         let error = match builtin {
             Some(_) => error::Assignment::ReadOnly { name: name.name.to_string(), span: name.span },
@@ -278,6 +282,15 @@ impl Checker<'_> {
         }
         let ty = self.check_ident(name.name, name.span)?.ty;
         Ok(Some((ty, error)))
+    }
+
+    /// Whether the place is a variable whose memory is allocated when it is assigned, and freed when it becomes 0.
+    fn is_dynamic_variable(&self, place: &Place) -> bool {
+        match place {
+            Place::Element { .. } => true,
+            Place::Variable(id) => self.names.variable(*id).scope == Scope::Thread,
+            Place::Memory(_) | Place::Bits(_) => false,
+        }
     }
 
     /// Returns the variable of a place and where its type was fixed.

@@ -86,7 +86,7 @@ impl Checker<'_> {
         if let Some(id) = self.names.find(&wanted) {
             return self.read_scalar(id, span);
         }
-        if let Some(entry) = builtin::lookup(name) {
+        if let Some(entry) = self.builtin(name) {
             return self.check_builtin(entry, span);
         }
         if let Some((value, ty)) = words::constant(name) {
@@ -178,7 +178,7 @@ impl Checker<'_> {
                     _ => self.undefined(&name),
                 });
             } else {
-                match builtin::lookup(name.name) {
+                match self.builtin(name.name) {
                     Some(entry) => match entry.what {
                         What::Array(array) => return self.check_builtin_array(entry, array, indices, span),
                         What::Library => return self.check_builtin(entry, span),

@@ -8,7 +8,7 @@ use crate::typeck::words;
 use crate::typeck::{Checker, Result, error};
 use crate::types::intrinsic::{INT, ULONG};
 use crate::types::{Symbol, Type, TypeSource as _};
-use crate::vocabulary::{builtin, constants};
+use crate::vocabulary::constants;
 
 impl Checker<'_> {
     /// Checks `` module`name ``: a variable is loaded from its address, a function is its address.
@@ -23,13 +23,34 @@ impl Checker<'_> {
             let why = self.env.kernel.without_types();
             return Err(error::Kernel::SymbolWithoutType { name: name.to_string(), why, span }.into());
         };
+        let ty = self.with_length(ty, symbol.bytes);
         let function = ty == Type::Function;
         let pointer = Type::pointer_to(ty);
         let address = match symbol.per_cpu {
             true => self.own_address(&symbol, pointer, span)?,
             false => Expr::new(ExprKind::Int(symbol.address), pointer, span),
         };
-        if function { Ok(address) } else { self.dereference(address, span) }
+        if function {
+            return Ok(address);
+        }
+        let value = self.dereference(address, span)?;
+        // A declaration `char name[]` does not say how long the text is: it ends at its NUL.
+        let endless = matches!(value.ty.resolved(), Type::Array { len: 0, .. });
+        match endless && value.ty.is_string_compatible() {
+            true => Ok(self.cast(value, Type::String, Some(span))),
+            false => Ok(value),
+        }
+    }
+
+    /// Completes the type of an array whose declaration does not give its length, by the size of the symbol.
+    fn with_length(&self, ty: Type, bytes: u64) -> Type {
+        match ty.resolved() {
+            Type::Array { of, len: 0 } => match self.layout.size(&self.complete(Type::clone(of))) {
+                Some(size @ 1..) => Type::Array { of: of.clone(), len: bytes / size },
+                _ => ty,
+            },
+            _ => ty,
+        }
     }
 
     /// Returns the address of a per-CPU variable on the processor that the probe fires on.
@@ -84,7 +105,7 @@ impl Checker<'_> {
             span: right.span,
         };
         let taken = self.names.find(&wanted).is_some()
-            || builtin::lookup(name).is_some()
+            || self.builtin(name).is_some()
             || constants::lookup(name).is_some();
         if taken {
             let (name, ty, span) = (name.clone(), left.clone(), right.span);
