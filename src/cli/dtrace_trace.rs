@@ -18,7 +18,6 @@ use crate::driver::session::{
 use crate::options::Options;
 use crate::options::key;
 use crate::os::process::Process;
-use crate::os::signals::Signals;
 use crate::pipeline::Compiled;
 use crate::probe::{Description, Fields};
 use crate::source::Span;
@@ -35,10 +34,6 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
     let device = match run.device() {
         Ok(device) => device,
         Err(error) => return run.fail(&error.to_string(), error.help()),
-    };
-    let signals = match Signals::install() {
-        Ok(signals) => signals,
-        Err(error) => return run.fail(&format!("failed to watch for signals: {}", reason(&error)), None),
     };
     let mut processes = run.processes()?;
     let target = processes.first().map_or(0, |process| process.pid);
@@ -61,7 +56,7 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
     report_refused(run, &compiled, &plan, &refused)?;
     report_left_out(run, &left_out);
     report_matched(run, &compiled, &plan, &refused)?;
-    consume(run, session, &compiled.program, &plan, &settings, &mut processes, &signals)
+    consume(run, session, &compiled.program, &plan, &settings, &mut processes)
 }
 
 /// Returns the probes of each description, and the places left out.
@@ -325,7 +320,6 @@ fn consume(
     plan: &Plan,
     settings: &dif::Options,
     processes: &mut [Process],
-    signals: &Signals,
 ) -> Result<u8, Failed> {
     let layouts = match Layouts::new(program, settings) {
         Ok(layouts) => layouts,
@@ -341,7 +335,8 @@ fn consume(
     let report = &run.report;
     let mut say = |message: &str| report.warning(message);
     let mut notice = |message: &str| report.notice(message);
-    let mut watch = Watch { signal: signals.as_fd(), processes, say: &mut say, notice: &mut notice };
+    let mut watch = Watch { signal: run.signals.as_fd(), processes, say: &mut say, notice: &mut notice };
+    run.signals.take_over();
     match run::run(&mut session, &mut consumer, &mut watch) {
         Ok(status) => Ok(status),
         // The reader of the output has closed it.

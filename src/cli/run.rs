@@ -15,6 +15,7 @@ use crate::options::key;
 use crate::options::{From as Setter, Options};
 use crate::os;
 use crate::os::process::{self, Process};
+use crate::os::signals::Signals;
 use crate::parser::Macros;
 use crate::pipeline::{self, Compilation, Compiled, LibraryFile};
 use crate::sites::{Cache, Catalog, DwarfIndex, InlineProbe, Kernel, LiveText, SiteIndex};
@@ -31,6 +32,7 @@ pub struct Failed;
 /// One run of the command.
 pub struct Run {
     pub invocation: Invocation,
+    pub signals: Signals,
     pub report: Report,
     pub options: Options,
     pub sources: Sources,
@@ -45,8 +47,13 @@ pub struct Run {
 
 impl Run {
     pub fn new(invocation: Invocation, report: Report) -> Result<Run, Failed> {
+        let signals = Signals::install(Cache::close).map_err(|error| {
+            report.error(&format!("failed to watch for signals: {}", reason(&error)), None);
+            Failed
+        })?;
         let mut run = Run {
             invocation,
+            signals,
             report,
             options: Options::default(),
             sources: Sources::default(),
