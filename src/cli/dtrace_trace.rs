@@ -62,7 +62,8 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
 /// Returns the probes of each description, and the places left out.
 pub fn plan(run: &Run, compiled: &Compiled) -> Result<(Plan, Vec<String>), Failed> {
     let catalog = run.catalog()?;
-    let plan = Plan::new(&compiled.program, &*catalog, run.options.flag(key::ZDEFS));
+    let matched = || Plan::new(&compiled.program, &*catalog, run.options.flag(key::ZDEFS));
+    let plan = run.progress.during("looking for the probes", matched);
     let plan = plan.map_err(|error| {
         run.report.diagnostic(&run.sources, &plan_diagnostic(error, compiled), run.files.first().copied());
         Failed
@@ -169,7 +170,9 @@ fn enable(
 ) -> Result<(Session, Vec<Refused>), Failed> {
     let given = settings.clone();
     loop {
-        let error = match Session::enable(device, &compiled.program, plan, settings) {
+        let what = format!("arming {} probes", plan.enabled.probes.len());
+        let armed = run.progress.during(&what, || Session::enable(device, &compiled.program, plan, settings));
+        let error = match armed {
             Ok(enabled) => {
                 report_lowered(run, &given, settings);
                 return Ok(enabled);
@@ -335,7 +338,15 @@ fn consume(
     let report = &run.report;
     let mut say = |message: &str| report.warning(message);
     let mut notice = |message: &str| report.notice(message);
-    let mut watch = Watch { signal: run.signals.as_fd(), processes, say: &mut say, notice: &mut notice };
+    let what = format!("disarming {} probes", plan.enabled.probes.len());
+    let mut stopping = |stop: &mut dyn FnMut()| run.progress.during(&what, stop);
+    let mut watch = Watch {
+        signal: run.signals.as_fd(),
+        processes,
+        say: &mut say,
+        notice: &mut notice,
+        stopping: &mut stopping,
+    };
     run.signals.take_over();
     match run::run(&mut session, &mut consumer, &mut watch) {
         Ok(status) => Ok(status),

@@ -38,6 +38,8 @@ pub struct DwarfIndex {
     wanted: Vec<InlineProbe>,
     /// The most probes that a glob over functions may become.
     max_probes: usize,
+    /// The most probes that the kernel module arms for one program.
+    most_armed: usize,
     known: Mutex<HashMap<(ModuleId, String), Arc<InModule>>>,
     walked: Mutex<HashSet<InlineProbe>>,
 }
@@ -58,14 +60,15 @@ impl DwarfIndex {
             kernel,
             wanted: wanted.into_iter().filter(|probe| !is_glob(&probe.function)).collect(),
             max_probes: MAX_PROBES,
+            most_armed: usize::MAX,
             known: Mutex::default(),
             walked: Mutex::default(),
         }
     }
 
-    /// Sets the limit for globs over functions.
-    pub fn with_max_probes(self, max_probes: usize) -> DwarfIndex {
-        DwarfIndex { max_probes, ..self }
+    /// Sets the limits for globs over functions: what the user permits, and what the kernel module does.
+    pub fn with_max_probes(self, max_probes: usize, most_armed: usize) -> DwarfIndex {
+        DwarfIndex { max_probes, most_armed, ..self }
     }
 
     /// Looks for the given function, and for all wanted ones with it, unless that has been done.
@@ -87,7 +90,11 @@ impl DwarfIndex {
         }
         let all: Vec<ModuleId> = all.into_iter().collect();
         let names: BTreeSet<&String> = by_module.values().flatten().collect();
-        let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
+        let names: Vec<&str> =
+            names.into_iter().map(String::as_str).filter(|name| self.kernel.may_have(&all, name)).collect();
+        if names.is_empty() {
+            return;
+        }
         let knowing = self.kernel.ensure_indexed(&all, &names);
         let by_module: Vec<(ModuleId, Vec<String>)> = knowing
             .into_iter()
@@ -114,8 +121,11 @@ impl DwarfIndex {
     fn explore(&self, module: ModuleId, names: Vec<String>) -> Vec<(ModuleId, String, InModule)> {
         let kernel = &self.kernel;
         let functions = match kernel.debug(module) {
-            // Most modules do not have a given name; a search for its bytes is much quicker than a walk.
-            Some(image) if module != ModuleId::PROPER && !dwarf::may_know(image, &names) => Vec::new(),
+            // Most files do not have a given name. What the kernel has in assembler is in its symbols alone.
+            Some(image) if !kernel.may_know(module, image, &names) => match module {
+                ModuleId::PROPER => vec![Function::default(); names.len()],
+                _ => Vec::new(),
+            },
             // The names of the sites take as long to read as the sites themselves: both at once.
             Some(image) => {
                 match rayon::join(|| dwarf::find(image, &names, false), || kernel.symbols(module).map(|_| ()))
@@ -234,6 +244,9 @@ impl DwarfIndex {
         });
         let count: usize =
             found.iter().map(|(.., found)| found.points(boundary).len() + found.out_of_line.len()).sum();
+        if count > self.most_armed {
+            return Err(Box::new(refusals::too_many_to_arm(pattern, count, names.len(), self.most_armed)));
+        }
         if count > self.max_probes {
             return Err(Box::new(refusals::too_many_sites(pattern, count, names.len(), self.max_probes)));
         }

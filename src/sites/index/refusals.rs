@@ -49,7 +49,8 @@ pub fn no_sites(kernel: &Kernel, modules: &[ModuleId], function: &str, known: &[
         }
         // For modules the symbols are enough: their inline functions are mostly those of the kernel's headers.
         if *module == ModuleId::PROPER || modules.len() == 1 {
-            inline.extend(kernel.inline_names(*module));
+            inline
+                .extend(kernel.index(*module).into_iter().flat_map(|index| index.names()).map(str::to_owned));
         }
     }
     let near = suggest::nearest_few(function, names.into_iter().chain(inline.iter().map(String::as_str)), 3);
@@ -66,10 +67,21 @@ pub fn nothing_inlined(kernel: &Kernel, modules: &[ModuleId], pattern: &str) -> 
     Diagnostic::error(tags::PDESC_ZERO, format!("no function{place} matches `{pattern}`"))
 }
 
-/// A glob that matches too much.
-pub fn too_many_sites(pattern: &str, count: usize, functions: usize, most: usize) -> Diagnostic {
+fn too_many(pattern: &str, count: usize, functions: usize) -> Diagnostic {
     let title = format!("`{pattern}` would become {count} probes, of {functions} functions");
     Diagnostic::error(tags::PDESC_ZERO, title)
+}
+
+/// A glob that matches more than the kernel module arms, whatever the user permits.
+pub fn too_many_to_arm(pattern: &str, count: usize, functions: usize, most: usize) -> Diagnostic {
+    too_many(pattern, count, functions)
+        .note(format!("the kernel module arms {most} for one program (its parameter max_probes)"))
+        .help("name fewer functions, or a module: kinst:MODULE:PATTERN:entry")
+}
+
+/// A glob that matches too much.
+pub fn too_many_sites(pattern: &str, count: usize, functions: usize, most: usize) -> Diagnostic {
+    too_many(pattern, count, functions)
         .note(format!("option maxprobes allows {most} for one description"))
         .help(format!("name fewer functions, or raise the limit: -x maxprobes={count}"))
 }
