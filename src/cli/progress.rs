@@ -1,6 +1,7 @@
 //! cli/progress.rs: what takes long, and how far it is, on a terminal.
 
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::output::eprint;
 use crate::sites::Watch;
 
 /// One line on standard error, if that is a terminal: it appears when something has taken long.
@@ -15,6 +17,8 @@ pub struct Progress {
     bar: ProgressBar,
     /// What is being done.
     what: Mutex<String>,
+    /// Whether another program has the terminal: debuginfod-find shows how far it is itself.
+    lent: AtomicBool,
     terminal: bool,
 }
 
@@ -26,6 +30,7 @@ impl Default for Progress {
         Progress {
             bar: ProgressBar::hidden(),
             what: Mutex::default(),
+            lent: AtomicBool::new(false),
             terminal: std::io::stderr().is_terminal(),
         }
     }
@@ -39,6 +44,7 @@ impl Progress {
         }
         self.bar.reset();
         what.clone_into(&mut self.what());
+        self.lent.store(false, Ordering::Relaxed);
         self.show_time();
         let (end, ended) = channel::<()>();
         let done = thread::scope(|scope| {
@@ -46,7 +52,9 @@ impl Progress {
                 if ended.recv_timeout(SHOWN_AFTER) == Err(RecvTimeoutError::Timeout) {
                     self.bar.set_draw_target(ProgressDrawTarget::stderr());
                     while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-                        self.bar.tick();
+                        if !self.lent.load(Ordering::Relaxed) {
+                            self.bar.tick();
+                        }
                     }
                 }
             });
@@ -56,6 +64,12 @@ impl Progress {
         });
         self.clear();
         done
+    }
+
+    /// Prints a line, and leaves the terminal to what it announces, until the next work.
+    pub fn lend(&self, text: &str) {
+        self.lent.store(true, Ordering::Relaxed);
+        self.bar.suspend(|| eprint(text));
     }
 
     /// Takes the line off the screen.
@@ -97,7 +111,8 @@ impl Indexing {
 
 impl Watch for Indexing {
     fn start(&self, bytes: u64) {
-        let Progress { bar, .. } = &*self.progress;
+        let Progress { bar, lent, .. } = &*self.progress;
+        lent.store(false, Ordering::Relaxed);
         bar.set_length(bytes);
         bar.set_position(0);
         self.progress.in_style("{msg} {bar:30} {percent}% {eta}", "indexing debug information".to_owned());

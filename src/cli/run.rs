@@ -232,9 +232,10 @@ impl Run {
         let cache = if self.options.flag(key::NOCACHE) { None } else { Cache::of_user() };
         let vmlinux = self.options.text(key::VMLINUX).map(Path::new);
         let program = self.report.program.clone();
+        let progress = Arc::clone(&self.progress);
         let kernel = kernel
             .with_vmlinux(vmlinux)
-            .with_debuginfod(Box::new(move |text| eprint(&format!("{program}: {text}\n"))))
+            .with_debuginfod(Box::new(move |text| progress.lend(&format!("{program}: {text}\n"))))
             .with_cache(cache, Some(Box::new(Indexing::new(Arc::clone(&self.progress)))))
             .with_advice(!self.options.flag(key::ZDEFS));
         let kernel = Arc::new(kernel);

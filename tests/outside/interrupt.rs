@@ -1,5 +1,6 @@
-//! tests/outside/interrupt.rs: SIGINT and SIGTERM while the compiler reads a kernel: the status of the signal, and no file that is not whole.
+//! tests/outside/interrupt.rs: the compiler while it reads a kernel: what it shows, and SIGINT and SIGTERM, which leave no file that is not whole.
 
+use std::io::Read as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -64,4 +65,24 @@ fn a_signal_leaves_whole_indices_or_none() {
         let begun: Vec<String> = files(&index).into_iter().filter(|name| name.starts_with('.')).collect();
         assert_eq!(begun, [""; 0]);
     }
+}
+
+/// Without a terminal nothing is shown: the other tests see to that.
+#[test]
+fn a_terminal_shows_what_takes_long() {
+    let Some(root) = needs::stable().filter(|_| needs::program("script")) else { return };
+    let walk = "-x nocache -x maxprobes=1000000 -en 'kinst::*a*:entry'";
+    let command = format!("{} --sysroot {} {walk}", env!("CARGO_BIN_EXE_dtrace"), root.display());
+    let mut script = Command::new("script");
+    script.args(["-qec", &command, "/dev/null"]).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = script.spawn().expect("script starts");
+    let mut terminal = child.stdout.take().expect("a pipe");
+    let (mut shown, mut chunk) = (String::new(), [0; 512]);
+    while !shown.contains("compiling") {
+        let read = terminal.read(&mut chunk).expect("a terminal");
+        assert!(read > 0, "it ended without a word: {shown:?}");
+        shown += &String::from_utf8_lossy(&chunk[..read]);
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
 }
