@@ -84,7 +84,7 @@ fn index_all(run: &mut Run) -> Result<u8, Failed> {
         return run.fail("there is no directory to keep an index in", Some("set HOME or XDG_CACHE_HOME"));
     };
     let dir = cache.dir().display();
-    let Some(built) = kernel.index_all() else {
+    let Some(built) = run.progress.during("reading debug information", || kernel.index_all()) else {
         let help = "it must be yours to write, and of nobody else";
         return run.fail(&format!("the index cannot be kept in {dir}"), Some(help));
     };

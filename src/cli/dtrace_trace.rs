@@ -18,7 +18,6 @@ use crate::driver::session::{
 use crate::options::Options;
 use crate::options::key;
 use crate::os::process::Process;
-use crate::os::signals::Signals;
 use crate::pipeline::Compiled;
 use crate::probe::{Description, Fields};
 use crate::source::Span;
@@ -35,10 +34,6 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
     let device = match run.device() {
         Ok(device) => device,
         Err(error) => return run.fail(&error.to_string(), error.help()),
-    };
-    let signals = match Signals::install() {
-        Ok(signals) => signals,
-        Err(error) => return run.fail(&format!("failed to watch for signals: {}", reason(&error)), None),
     };
     let mut processes = run.processes()?;
     let target = processes.first().map_or(0, |process| process.pid);
@@ -61,13 +56,14 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
     report_refused(run, &compiled, &plan, &refused)?;
     report_left_out(run, &left_out);
     report_matched(run, &compiled, &plan, &refused)?;
-    consume(run, session, &compiled.program, &plan, &settings, &mut processes, &signals)
+    consume(run, session, &compiled.program, &plan, &settings, &mut processes)
 }
 
 /// Returns the probes of each description, and the places left out.
 pub fn plan(run: &Run, compiled: &Compiled) -> Result<(Plan, Vec<String>), Failed> {
     let catalog = run.catalog()?;
-    let plan = Plan::new(&compiled.program, &*catalog, run.options.flag(key::ZDEFS));
+    let matched = || Plan::new(&compiled.program, &*catalog, run.options.flag(key::ZDEFS));
+    let plan = run.progress.during("looking for the probes", matched);
     let plan = plan.map_err(|error| {
         run.report.diagnostic(&run.sources, &plan_diagnostic(error, compiled), run.files.first().copied());
         Failed
@@ -174,7 +170,9 @@ fn enable(
 ) -> Result<(Session, Vec<Refused>), Failed> {
     let given = settings.clone();
     loop {
-        let error = match Session::enable(device, &compiled.program, plan, settings) {
+        let what = format!("arming {} probes", plan.enabled.probes.len());
+        let armed = run.progress.during(&what, || Session::enable(device, &compiled.program, plan, settings));
+        let error = match armed {
             Ok(enabled) => {
                 report_lowered(run, &given, settings);
                 return Ok(enabled);
@@ -325,7 +323,6 @@ fn consume(
     plan: &Plan,
     settings: &dif::Options,
     processes: &mut [Process],
-    signals: &Signals,
 ) -> Result<u8, Failed> {
     let layouts = match Layouts::new(program, settings) {
         Ok(layouts) => layouts,
@@ -341,7 +338,16 @@ fn consume(
     let report = &run.report;
     let mut say = |message: &str| report.warning(message);
     let mut notice = |message: &str| report.notice(message);
-    let mut watch = Watch { signal: signals.as_fd(), processes, say: &mut say, notice: &mut notice };
+    let what = format!("disarming {} probes", plan.enabled.probes.len());
+    let mut stopping = |stop: &mut dyn FnMut()| run.progress.during(&what, stop);
+    let mut watch = Watch {
+        signal: run.signals.as_fd(),
+        processes,
+        say: &mut say,
+        notice: &mut notice,
+        stopping: &mut stopping,
+    };
+    run.signals.take_over();
     match run::run(&mut session, &mut consumer, &mut watch) {
         Ok(status) => Ok(status),
         // The reader of the output has closed it.

@@ -1,42 +1,128 @@
-//! cli/progress.rs: the progress of indexing, on a terminal.
+//! cli/progress.rs: what takes long, and how far it is, on a terminal.
 
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::output::eprint;
 use crate::sites::Watch;
 
-/// A bar on standard error, shown if that is a terminal and indexing takes long.
-#[derive(Default)]
+/// One line on standard error, if that is a terminal: it appears when something has taken long.
 pub struct Progress {
-    bar: OnceLock<(ProgressBar, Instant)>,
+    bar: ProgressBar,
+    /// What is being done.
+    what: Mutex<String>,
+    /// Whether another program has the terminal: debuginfod-find shows how far it is itself.
+    lent: AtomicBool,
+    terminal: bool,
 }
 
-const SHOWN_AFTER: Duration = Duration::from_millis(300);
+const SHOWN_AFTER: Duration = Duration::from_millis(500);
+const TICK: Duration = Duration::from_millis(100);
 
-impl Watch for Progress {
+impl Default for Progress {
+    fn default() -> Progress {
+        Progress {
+            bar: ProgressBar::hidden(),
+            what: Mutex::default(),
+            lent: AtomicBool::new(false),
+            terminal: std::io::stderr().is_terminal(),
+        }
+    }
+}
+
+impl Progress {
+    /// Does the work; `what` says what it is, and appears if it takes long.
+    pub fn during<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
+        if !self.terminal {
+            return work();
+        }
+        self.bar.reset();
+        what.clone_into(&mut self.what());
+        self.lent.store(false, Ordering::Relaxed);
+        self.show_time();
+        let (end, ended) = channel::<()>();
+        let done = thread::scope(|scope| {
+            scope.spawn(move || {
+                if ended.recv_timeout(SHOWN_AFTER) == Err(RecvTimeoutError::Timeout) {
+                    self.bar.set_draw_target(ProgressDrawTarget::stderr());
+                    while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                        if !self.lent.load(Ordering::Relaxed) {
+                            self.bar.tick();
+                        }
+                    }
+                }
+            });
+            // Dropped after the work, even if that panics.
+            let _end = end;
+            work()
+        });
+        self.clear();
+        done
+    }
+
+    /// Prints a line, and leaves the terminal to what it announces, until the next work.
+    pub fn lend(&self, text: &str) {
+        self.lent.store(true, Ordering::Relaxed);
+        self.bar.suspend(|| eprint(text));
+    }
+
+    /// Takes the line off the screen.
+    pub fn clear(&self) {
+        if !self.bar.is_hidden() {
+            self.bar.finish_and_clear();
+            self.bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+    }
+
+    fn what(&self) -> MutexGuard<'_, String> {
+        self.what.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows the time that it has taken, where it is not known how far it is.
+    fn show_time(&self) {
+        let what = self.what().clone();
+        self.in_style("{spinner} {msg} {elapsed}", what);
+    }
+
+    fn in_style(&self, template: &str, message: String) {
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style);
+        }
+        self.bar.set_message(message);
+    }
+}
+
+/// The progress of indexing, within other work.
+pub struct Indexing {
+    progress: Arc<Progress>,
+}
+
+impl Indexing {
+    pub fn new(progress: Arc<Progress>) -> Indexing {
+        Indexing { progress }
+    }
+}
+
+impl Watch for Indexing {
     fn start(&self, bytes: u64) {
-        let (bar, _) = self.bar.get_or_init(|| (ProgressBar::hidden(), Instant::now()));
+        let Progress { bar, lent, .. } = &*self.progress;
+        lent.store(false, Ordering::Relaxed);
         bar.set_length(bytes);
+        bar.set_position(0);
+        self.progress.in_style("{msg} {bar:30} {percent}% {eta}", "indexing debug information".to_owned());
     }
 
     fn advance(&self, bytes: u64) {
-        let Some((bar, started)) = self.bar.get() else { return };
-        bar.inc(bytes);
-        if bar.is_hidden() && started.elapsed() > SHOWN_AFTER {
-            // The bar stays hidden if standard error is not a terminal.
-            bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
-            let style = ProgressStyle::with_template("indexing debug information {bar:30} {percent}% {eta}");
-            if let Ok(style) = style {
-                bar.set_style(style);
-            }
-        }
+        self.progress.bar.inc(bytes);
     }
 
     fn done(&self) {
-        if let Some((bar, _)) = self.bar.get() {
-            bar.finish_and_clear();
-        }
+        self.progress.show_time();
     }
 }

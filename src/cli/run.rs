@@ -3,7 +3,7 @@
 use super::cpp;
 use super::dtrace_args::{Invocation, Mode, ProgramArg};
 use super::output::{eprint, print, reason};
-use super::progress::Progress;
+use super::progress::{Indexing, Progress};
 use super::report::Report;
 use crate::diag::Diagnostic;
 use crate::dif;
@@ -15,6 +15,7 @@ use crate::options::key;
 use crate::options::{From as Setter, Options};
 use crate::os;
 use crate::os::process::{self, Process};
+use crate::os::signals::Signals;
 use crate::parser::Macros;
 use crate::pipeline::{self, Compilation, Compiled, LibraryFile};
 use crate::sites::{Cache, Catalog, DwarfIndex, InlineProbe, Kernel, LiveText, SiteIndex};
@@ -31,6 +32,8 @@ pub struct Failed;
 /// One run of the command.
 pub struct Run {
     pub invocation: Invocation,
+    pub signals: Signals,
+    pub progress: Arc<Progress>,
     pub report: Report,
     pub options: Options,
     pub sources: Sources,
@@ -45,8 +48,20 @@ pub struct Run {
 
 impl Run {
     pub fn new(invocation: Invocation, report: Report) -> Result<Run, Failed> {
+        let progress = Arc::new(Progress::default());
+        let shown = Arc::clone(&progress);
+        let before_end = move || {
+            shown.clear();
+            Cache::close();
+        };
+        let signals = Signals::install(before_end).map_err(|error| {
+            report.error(&format!("failed to watch for signals: {}", reason(&error)), None);
+            Failed
+        })?;
         let mut run = Run {
             invocation,
+            signals,
+            progress,
             report,
             options: Options::default(),
             sources: Sources::default(),
@@ -140,7 +155,7 @@ impl Run {
     /// Compiles all programs as one; -d, -S and the dumps are printed on the way.
     pub fn compile(&mut self, target: u32) -> Result<Compiled, Failed> {
         let mut options = self.options.clone();
-        let compilation = self.compilation(target, &mut options);
+        let compilation = self.progress.during("compiling", || self.compilation(target, &mut options));
         self.tell_of_kernel();
         if self.invocation.desugared {
             print(&compilation.desugared);
@@ -204,7 +219,8 @@ impl Run {
     fn index(&self, wanted: Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> {
         let index = DwarfIndex::new(self.open_kernel()?, wanted);
         let most = usize::try_from(self.options.number(key::MAXPROBES)).unwrap_or(usize::MAX);
-        Ok(Box::new(index.with_max_probes(most)))
+        let most_armed = self.device.get().map_or(usize::MAX, |device| device.info.max_probes as usize);
+        Ok(Box::new(index.with_max_probes(most, most_armed)))
     }
 
     /// Opens the files of the running kernel, or of --sysroot.
@@ -219,10 +235,11 @@ impl Run {
         let cache = if self.options.flag(key::NOCACHE) { None } else { Cache::of_user() };
         let vmlinux = self.options.text(key::VMLINUX).map(Path::new);
         let program = self.report.program.clone();
+        let progress = Arc::clone(&self.progress);
         let kernel = kernel
             .with_vmlinux(vmlinux)
-            .with_debuginfod(Box::new(move |text| eprint(&format!("{program}: {text}\n"))))
-            .with_cache(cache, Some(Box::new(Progress::default())))
+            .with_debuginfod(Box::new(move |text| progress.lend(&format!("{program}: {text}\n"))))
+            .with_cache(cache, Some(Box::new(Indexing::new(Arc::clone(&self.progress)))))
             .with_advice(!self.options.flag(key::ZDEFS));
         let kernel = Arc::new(kernel);
         Ok(Arc::clone(self.kernel.get_or_init(|| kernel)))

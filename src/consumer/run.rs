@@ -23,6 +23,8 @@ pub struct Watch<'a> {
     pub say: &'a mut dyn FnMut(&str),
     /// Reports a message that a quiet run leaves out.
     pub notice: &'a mut dyn FnMut(&str),
+    /// Calls what ends tracing, which takes long where there are many probes.
+    pub stopping: &'a mut dyn FnMut(&mut dyn FnMut()),
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -68,7 +70,7 @@ pub fn run(
         }
         state.wait(kernel, watch, busy);
     }
-    state.finish(kernel, consumer, watch.say)?;
+    state.finish(kernel, consumer, watch)?;
     Ok(consumer.exit.unwrap_or(0) as u8)
 }
 
@@ -231,20 +233,22 @@ impl State {
         &mut self,
         kernel: &mut dyn Tracing,
         consumer: &mut Consumer<'_>,
-        say: &mut dyn FnMut(&str),
+        watch: &mut Watch<'_>,
     ) -> Result<(), Error> {
         if self.policy == Policy::Fill {
             // Make room for the records of END.
             self.print(kernel, consumer)?;
         }
-        kernel.stop()?;
+        let mut stopped = Ok(());
+        (watch.stopping)(&mut || stopped = kernel.stop());
+        stopped?;
         self.print(kernel, consumer)?;
         self.snapshot(kernel, consumer)?;
         self.status(kernel, consumer)?;
         consumer.sink.text.str("\n");
         consumer.finish();
         consumer.sink.flush()?;
-        consumer.messages.drain(..).for_each(|message| say(&message));
+        consumer.messages.drain(..).for_each(|message| (watch.say)(&message));
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use super::{BuildId, Error, Image};
+use crate::os::process;
 
 /// Reports what the program is waiting for.
 pub type Say<'s> = &'s (dyn Fn(&str) + Sync);
@@ -34,6 +35,7 @@ pub fn fetch(id: &BuildId, of: &str, say: Say<'_>) -> Asked {
     if show {
         command.env("DEBUGINFOD_PROGRESS", "1");
     }
+    process::ends_with_us(&mut command);
     let (status, path, said) = match command.spawn().and_then(|child| finish(child, show)) {
         Ok(finished) => finished,
         Err(error) if error.kind() == ErrorKind::NotFound => {

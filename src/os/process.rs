@@ -2,7 +2,9 @@
 
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getppid, pidfd_open, pidfd_send_signal, set_parent_process_death_signal,
+};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -61,11 +63,12 @@ impl Process {
         let mut process = Command::new(words.next().ok_or(Error::Empty)?);
         process.args(words);
         let (wait, gate) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| failed(errno.into()))?;
+        let tracer = rustix::process::getpid();
         let (pid_read, pid_write) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| failed(errno.into()))?;
-        // SAFETY: between fork and exec only system calls are made: getpid, write, read. No allocation, no
+        // SAFETY: between fork and exec only system calls are made: of pids and signals, write, read. No allocation, no
         // lock. The descriptors are moved in, and close on exec.
         unsafe {
-            process.pre_exec(move || hold(&pid_write, &wait));
+            process.pre_exec(move || hold(tracer, &pid_write, &wait));
         }
         let spawn = std::thread::spawn(move || process.spawn());
         let mut bytes = [0; 4];
@@ -136,12 +139,27 @@ impl AsFd for Process {
     }
 }
 
-/// Runs in the child before its exec: sends its pid, and waits.
-fn hold(pid_write: &OwnedFd, wait: &OwnedFd) -> io::Result<()> {
+/// Lets a command be terminated when the thread that starts it ends, or this process with all its threads.
+pub fn ends_with_us(command: &mut Command) {
+    // SAFETY: between fork and exec one system call is made.
+    unsafe {
+        command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::TERM))?));
+    }
+}
+
+/// Runs in the child before its exec: sends its pid, and waits. Until then it ends with its tracer, whose end it would
+/// not notice otherwise: it has the other end of the gate, too.
+fn hold(tracer: Pid, pid_write: &OwnedFd, wait: &OwnedFd) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    if getppid() != Some(tracer) {
+        return Err(Errno::CANCELED.into());
+    }
     let pid = rustix::process::getpid().as_raw_nonzero().get() as u32;
     rustix::io::write(pid_write, &pid.to_ne_bytes())?;
     let mut byte = [0];
-    match rustix::io::retry_on_intr(|| rustix::io::read(wait, &mut byte))? {
+    let read = rustix::io::retry_on_intr(|| rustix::io::read(wait, &mut byte))?;
+    set_parent_process_death_signal(None)?;
+    match read {
         // The tracer gave up.
         0 => Err(Errno::CANCELED.into()),
         _ => Ok(()),

@@ -1,38 +1,80 @@
-//! os/signals.rs: Ctrl-C: the first ends tracing cleanly, the second at once.
+//! os/signals.rs: Ctrl-C and SIGTERM: they end the preparations with a status of their own, and tracing cleanly; a second one ends all at once.
 
+use rustix::event::{PollFd, PollFlags, poll};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
+use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
 
-/// SIGINT and SIGTERM as a descriptor to poll.
+/// SIGINT and SIGTERM. Until [`Signals::take_over`] the first one ends the process with status 130 or 143, whatever its
+/// threads do; then they are a descriptor to poll. The second one always ends it, with that status.
 #[derive(Debug)]
 pub struct Signals {
     pipe: UnixStream,
+    guard: RefCell<Option<Guard>>,
+}
+
+/// The thread that waits for the first signal, and its dismissal.
+#[derive(Debug)]
+struct Guard {
+    dismissal: UnixStream,
+    thread: JoinHandle<()>,
 }
 
 impl Signals {
-    /// Installs the handlers. A signal that was ignored when the process started stays ignored, as under nohup.
-    pub fn install() -> io::Result<Signals> {
+    /// Installs the handlers. `before_end` runs before a signal ends the preparations; other threads still run then.
+    /// A signal that was ignored when the process started stays ignored, as under nohup.
+    pub fn install(before_end: impl FnOnce() + Send + 'static) -> io::Result<Signals> {
         let (pipe, write) = UnixStream::pair()?;
         let again = Arc::new(AtomicBool::new(false));
+        let last = Arc::new(AtomicUsize::new(0));
         let ignored = ignored();
         for signal in [SIGINT, SIGTERM].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0) {
-            // The order matters: on the first signal the flag is still clear, and is then set.
-            flag::register_conditional_shutdown(signal, 0, Arc::clone(&again))?;
+            // The order matters: on the first signal the flag is still clear, and is then set; a byte in the pipe means
+            // that the number is known.
+            flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&again))?;
             flag::register(signal, Arc::clone(&again))?;
+            flag::register_usize(signal, Arc::clone(&last), signal as usize)?;
             low_level::pipe::register(signal, write.try_clone()?)?;
         }
-        Ok(Signals { pipe })
+        let (dismissal, dismissed) = UnixStream::pair()?;
+        let watched = pipe.try_clone()?;
+        let thread = std::thread::Builder::new().spawn(move || {
+            if wait(&watched, &dismissed) {
+                before_end();
+                low_level::exit(128 + last.load(Ordering::SeqCst) as i32);
+            }
+        })?;
+        Ok(Signals { pipe, guard: RefCell::new(Some(Guard { dismissal, thread })) })
+    }
+
+    /// Ends the preparations: from now on the caller polls. A signal is either heard before this returns, and ends the
+    /// process, or is still in the descriptor.
+    pub fn take_over(&self) {
+        let Some(Guard { dismissal, thread }) = self.guard.take() else { return };
+        drop(dismissal);
+        let _ = thread.join();
     }
 }
 
 impl AsFd for Signals {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.pipe.as_fd()
+    }
+}
+
+/// Waits for a signal; returns false if it is dismissed first.
+fn wait(signals: &UnixStream, dismissed: &UnixStream) -> bool {
+    loop {
+        let mut both = [PollFd::new(signals, PollFlags::IN), PollFd::new(dismissed, PollFlags::IN)];
+        if poll(&mut both, None).is_ok() {
+            return !both[0].revents().is_empty();
+        }
     }
 }
 

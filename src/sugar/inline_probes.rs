@@ -6,6 +6,7 @@ use crate::parser::ast::{self, ProbeDesc, ProbeDescKind};
 use crate::probe::{Description, Fields, Site};
 use crate::sites::{Boundary, FoundSite, FunctionSites, InlineProbe, SiteIndex, SourceLine};
 use crate::sugar::plain;
+use std::collections::HashSet;
 
 /// Runs the pass. A description whose function the index does not know is kept if the index returns no sites, and
 /// is an error if the index refuses it.
@@ -117,20 +118,19 @@ fn inline_probe(probe: &ProbeDesc) -> Option<(&Fields, Boundary)> {
 /// Returns, for each module, the copies and then the instances that fbt can serve.
 fn descriptions(asked: &Fields, functions: &[FunctionSites]) -> Vec<Description> {
     let mut made: Vec<Description> = Vec::new();
+    // One description covers the instances of a name in all the requested modules.
+    let mut instances: HashSet<&str> = HashSet::new();
     for function in functions {
         made.extend(function.sites.iter().map(|site| kinst(asked, Some(&asked.function), site)));
-        for name in &function.out_of_line {
-            let instance = Description::Fields(Box::new(Fields {
+        let new = function.out_of_line.iter().filter(|name| instances.insert(name));
+        made.extend(new.map(|name| {
+            Description::Fields(Box::new(Fields {
                 provider: "fbt".to_owned(),
                 module: asked.module.clone(),
                 function: name.clone(),
                 name: asked.name.clone(),
-            }));
-            // One description covers the instances of this name in all the requested modules.
-            if !made.contains(&instance) {
-                made.push(instance);
-            }
-        }
+            }))
+        }));
     }
     made
 }

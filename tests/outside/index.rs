@@ -197,7 +197,7 @@ fn globs_over_functions_have_a_limit() {
         let kernel = Kernel::sysroot(root.path(), None).expect("a kernel").with_cache(cache, None);
         let kernel = Arc::new(kernel);
         let glob = |most: usize, pattern: &str| {
-            let index = DwarfIndex::new(kernel.clone(), []).with_max_probes(most);
+            let index = DwarfIndex::new(kernel.clone(), []).with_max_probes(most, usize::MAX);
             index.inline_sites("", pattern, Boundary::Entry)
         };
         let all = glob(1000, "in_*").expect("sites");

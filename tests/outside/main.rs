@@ -12,5 +12,6 @@ mod debuginfod;
 mod examples;
 mod hostile;
 mod index;
+mod interrupt;
 mod regressions;
 mod required;

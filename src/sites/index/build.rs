@@ -91,6 +91,26 @@ impl Kernel {
         needed
     }
 
+    /// Whether any of these modules can have a function, by its symbols or by the names in its debug information. A name
+    /// that is misspelt is in neither, and no index need be made to say so.
+    pub(super) fn may_have(&self, modules: &[ModuleId], name: &str) -> bool {
+        if self.cache().is_none() || self.directory().is_some() {
+            return true;
+        }
+        let wanted = [name.to_owned()];
+        modules.par_iter().any(|module| {
+            let named = self.symbols(*module).is_some_and(|symbols| !symbols.instances(name).is_empty());
+            named || self.debug(*module).is_some_and(|image| self.may_know(*module, image, &wanted))
+        })
+    }
+
+    /// Whether the debug information of a module may have any of these names: a search for their bytes, which is much
+    /// quicker than a walk. A kernel that is small is walked over.
+    pub(super) fn may_know(&self, module: ModuleId, image: &Image, names: &[String]) -> bool {
+        module == ModuleId::PROPER && image.debug_info_size() < READ_WHOLE_BELOW
+            || dwarf::may_know(image, names)
+    }
+
     /// The names of all functions of these modules that were inlined, or could be, sorted.
     pub fn inlined_functions(&self, module: &str) -> Vec<String> {
         let modules = self.modules_matching(module);
@@ -118,9 +138,7 @@ impl Kernel {
             if let Some(index) = self.index(module) {
                 return index.function(function).map(|known| known.dropped.copies);
             }
-            let image = self
-                .debug(module)
-                .filter(|image| module == ModuleId::PROPER || dwarf::may_know(image, &wanted))?;
+            let image = self.debug(module).filter(|image| self.may_know(module, image, &wanted))?;
             let found = dwarf::find(image, &wanted, false).ok()?;
             Some(found.functions.iter().map(|function| function.copies.len() as u32).sum())
         };

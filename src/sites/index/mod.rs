@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use rayon::prelude::*;
 
 use super::copies::resolve::resolve;
+use super::flow::points::Point;
 use super::kept::known::Known;
 use super::target::Kernel;
 use super::target::refusals::{no_debug_information, no_module};
@@ -17,6 +18,7 @@ use super::{Boundary, FoundSite, FunctionSites, SiteIndex, SourceLine};
 use crate::diag::Diagnostic;
 use crate::dwarf::{self, Function};
 use crate::glob::{Pattern, is_glob};
+use crate::sites::symtab::Symbols;
 use crate::sites::target::ModuleId;
 pub use build::Built;
 
@@ -36,6 +38,8 @@ pub struct DwarfIndex {
     wanted: Vec<InlineProbe>,
     /// The most probes that a glob over functions may become.
     max_probes: usize,
+    /// The most probes that the kernel module arms for one program.
+    most_armed: usize,
     known: Mutex<HashMap<(ModuleId, String), Arc<InModule>>>,
     walked: Mutex<HashSet<InlineProbe>>,
 }
@@ -52,24 +56,19 @@ pub const MAX_PROBES: usize = 1024;
 
 impl DwarfIndex {
     pub fn new(kernel: Arc<Kernel>, wanted: impl IntoIterator<Item = InlineProbe>) -> DwarfIndex {
-        let named = wanted.into_iter().filter(|probe| !is_glob(&probe.function));
-        DwarfIndex::of_names(kernel, named.collect())
-    }
-
-    /// An index of names that are taken as they are, even if they look like globs.
-    fn of_names(kernel: Arc<Kernel>, wanted: Vec<InlineProbe>) -> DwarfIndex {
         DwarfIndex {
             kernel,
-            wanted,
+            wanted: wanted.into_iter().filter(|probe| !is_glob(&probe.function)).collect(),
             max_probes: MAX_PROBES,
+            most_armed: usize::MAX,
             known: Mutex::default(),
             walked: Mutex::default(),
         }
     }
 
-    /// Sets the limit for globs over functions.
-    pub fn with_max_probes(self, max_probes: usize) -> DwarfIndex {
-        DwarfIndex { max_probes, ..self }
+    /// Sets the limits for globs over functions: what the user permits, and what the kernel module does.
+    pub fn with_max_probes(self, max_probes: usize, most_armed: usize) -> DwarfIndex {
+        DwarfIndex { max_probes, most_armed, ..self }
     }
 
     /// Looks for the given function, and for all wanted ones with it, unless that has been done.
@@ -91,7 +90,11 @@ impl DwarfIndex {
         }
         let all: Vec<ModuleId> = all.into_iter().collect();
         let names: BTreeSet<&String> = by_module.values().flatten().collect();
-        let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
+        let names: Vec<&str> =
+            names.into_iter().map(String::as_str).filter(|name| self.kernel.may_have(&all, name)).collect();
+        if names.is_empty() {
+            return;
+        }
         let knowing = self.kernel.ensure_indexed(&all, &names);
         let by_module: Vec<(ModuleId, Vec<String>)> = knowing
             .into_iter()
@@ -109,9 +112,7 @@ impl DwarfIndex {
             .collect();
         let mut known = lock(&self.known);
         for (module, name, what) in found {
-            for remark in what.known.dropped.remarks() {
-                self.kernel.remark(format!("{}: {name}: {remark}", self.kernel.modules()[module].name));
-            }
+            self.remark(module, &name, &what);
             known.insert((module, name), Arc::new(what));
         }
     }
@@ -120,8 +121,11 @@ impl DwarfIndex {
     fn explore(&self, module: ModuleId, names: Vec<String>) -> Vec<(ModuleId, String, InModule)> {
         let kernel = &self.kernel;
         let functions = match kernel.debug(module) {
-            // Most modules do not have a given name; a search for its bytes is much quicker than a walk.
-            Some(image) if module != ModuleId::PROPER && !dwarf::may_know(image, &names) => Vec::new(),
+            // Most files do not have a given name. What the kernel has in assembler is in its symbols alone.
+            Some(image) if !kernel.may_know(module, image, &names) => match module {
+                ModuleId::PROPER => vec![Function::default(); names.len()],
+                _ => Vec::new(),
+            },
             // The names of the sites take as long to read as the sites themselves: both at once.
             Some(image) => {
                 match rayon::join(|| dwarf::find(image, &names, false), || kernel.symbols(module).map(|_| ()))
@@ -165,15 +169,24 @@ impl DwarfIndex {
 
     fn answer(&self, modules: &[ModuleId], function: &str, boundary: Boundary) -> Vec<FunctionSites> {
         let found = self.found(modules, function);
-        found
-            .iter()
-            .map(|(module, found)| FunctionSites {
-                module: self.kernel.modules()[*module].name.clone(),
-                sites: self.sites(*module, &found.known, boundary),
-                out_of_line: found.out_of_line.clone(),
-            })
-            .filter(|function| !function.sites.is_empty() || !function.out_of_line.is_empty())
-            .collect()
+        found.iter().filter_map(|(module, found)| self.function(*module, found, boundary)).collect()
+    }
+
+    /// Converts addresses to names; `None` if nothing is left.
+    fn function(&self, module: ModuleId, found: &InModule, boundary: Boundary) -> Option<FunctionSites> {
+        let points = found.points(boundary).iter();
+        let function = FunctionSites {
+            module: self.kernel.modules()[module].name.clone(),
+            sites: points.filter_map(|point| self.kernel.point(module, *point).ok()).collect(),
+            out_of_line: found.out_of_line.clone(),
+        };
+        (!function.sites.is_empty() || !function.out_of_line.is_empty()).then_some(function)
+    }
+
+    fn remark(&self, module: ModuleId, name: &str, found: &InModule) {
+        for remark in found.known.dropped.remarks() {
+            self.kernel.remark(format!("{}: {name}: {remark}", self.kernel.modules()[module].name));
+        }
     }
 
     fn found(&self, modules: &[ModuleId], function: &str) -> Vec<(ModuleId, Arc<InModule>)> {
@@ -184,58 +197,76 @@ impl DwarfIndex {
         found.collect()
     }
 
-    /// Converts addresses to names.
-    fn sites(&self, module: ModuleId, known: &Known, boundary: Boundary) -> Vec<FoundSite> {
-        let points = match boundary {
-            Boundary::Entry => &known.entries,
-            Boundary::Return => &known.exits,
-        };
-        points.iter().filter_map(|point| self.kernel.point(module, *point).ok()).collect()
-    }
-
     /// All functions that a glob matches: inlined ones, and those that fbt can serve.
     fn names_matching(&self, modules: &[ModuleId], pattern: &str) -> Vec<String> {
         let glob = Pattern::new(pattern);
         // Functions in Rust have names like `eq<[u8]>`.
         let matches = |name: &str| glob.matches(name) || name == pattern;
-        let mut names = BTreeSet::new();
         self.kernel.ensure_indexed(modules, &[]);
-        for module in modules {
-            let inline = self.kernel.inline_names(*module);
-            names.extend(inline.into_iter().filter(|name| matches(name)));
-            if let Some(symbols) = self.kernel.symbols(*module) {
-                let own = symbols
-                    .iter()
-                    .filter(|(name, symbol)| !symbol.gone() && !name.contains('.') && matches(name));
-                names.extend(own.map(|(name, _)| name.to_owned()));
-            }
-        }
-        names.into_iter().collect()
+        let of_module = |module: &ModuleId| {
+            let mut names = self.kernel.inline_names(*module);
+            names.retain(|name| matches(name));
+            let own = self.kernel.symbols(*module).into_iter().flat_map(Symbols::iter);
+            let own = own.filter(|(name, symbol)| !symbol.gone() && !name.contains('.') && matches(name));
+            names.extend(own.map(|(name, _)| name.to_owned()));
+            names
+        };
+        let mut names: Vec<String> = modules.par_iter().flat_map_iter(of_module).collect();
+        names.par_sort_unstable();
+        names.dedup();
+        names
     }
 
+    /// Those of these functions that a module has, with their sites. `names` are in order.
+    fn known_in(&self, module: ModuleId, names: &[String]) -> Vec<(ModuleId, String, InModule)> {
+        let Some(index) = self.kernel.index(module) else { return self.explore(module, names.to_vec()) };
+        let is_wanted = |name: &&str| names.binary_search_by(|wanted| wanted.as_str().cmp(name)).is_ok();
+        let own = self.kernel.symbols(module).into_iter().flat_map(Symbols::iter);
+        // For a clone, the function's name.
+        let own = own.map(|(name, _)| name.split_once('.').map_or(name, |(function, _)| function));
+        let here: BTreeSet<&str> = index.names().filter(is_wanted).chain(own.filter(is_wanted)).collect();
+        let known = here.iter().map(|name| index.function(name).unwrap_or_default()).collect();
+        self.with_instances(module, here.into_iter().map(str::to_owned).collect(), known)
+    }
+
+    /// All functions that a glob matches, by name. They are counted before any address is given a name.
     fn glob(
         &self,
         modules: &[ModuleId],
-        module: &str,
         pattern: &str,
         boundary: Boundary,
     ) -> Result<Vec<FunctionSites>, Box<Diagnostic>> {
         let names = self.names_matching(modules, pattern);
-        let probe = |function: &String| InlineProbe { module: module.to_owned(), function: function.clone() };
-        let all = DwarfIndex::of_names(self.kernel.clone(), names.iter().map(probe).collect());
-        let mut answer = Vec::new();
-        for name in &names {
-            all.look_for(probe(name));
-            answer.extend(all.answer(modules, name, boundary));
-        }
+        let mut found: Vec<_> =
+            modules.par_iter().flat_map_iter(|module| self.known_in(*module, &names)).collect();
+        found.par_sort_by(|(module, name, _), (other_module, other, _)| {
+            name.cmp(other).then(module.cmp(other_module))
+        });
         let count: usize =
-            answer.iter().map(|function| function.sites.len() + function.out_of_line.len()).sum();
-        match count {
-            0 => Err(Box::new(refusals::nothing_inlined(&self.kernel, modules, pattern))),
-            _ if count > self.max_probes => {
-                Err(Box::new(refusals::too_many_sites(pattern, count, names.len(), self.max_probes)))
-            }
-            _ => Ok(answer),
+            found.iter().map(|(.., found)| found.points(boundary).len() + found.out_of_line.len()).sum();
+        if count > self.most_armed {
+            return Err(Box::new(refusals::too_many_to_arm(pattern, count, names.len(), self.most_armed)));
+        }
+        if count > self.max_probes {
+            return Err(Box::new(refusals::too_many_sites(pattern, count, names.len(), self.max_probes)));
+        }
+        found.iter().for_each(|(module, name, found)| self.remark(*module, name, found));
+        let answer: Vec<FunctionSites> = found
+            .par_iter()
+            .filter_map(|(module, _, found)| self.function(*module, found, boundary))
+            .collect();
+        if answer.is_empty() {
+            return Err(Box::new(refusals::nothing_inlined(&self.kernel, modules, pattern)));
+        }
+        Ok(answer)
+    }
+}
+
+impl InModule {
+    fn points(&self, boundary: Boundary) -> &[Point] {
+        match boundary {
+            Boundary::Entry => &self.known.entries,
+            Boundary::Return => &self.known.exits,
         }
     }
 }
@@ -252,7 +283,7 @@ impl SiteIndex for DwarfIndex {
             return Err(Box::new(no_module(&self.kernel, module)));
         }
         if is_glob(function) {
-            return self.glob(&modules, module, function, boundary);
+            return self.glob(&modules, function, boundary);
         }
         self.look_for(InlineProbe { module: module.to_owned(), function: function.to_owned() });
         let found = self.found(&modules, function);

@@ -41,18 +41,23 @@ pub fn no_sites(kernel: &Kernel, modules: &[ModuleId], function: &str, known: &[
             .note(format!("the module {module} has one, and is not loaded"))
             .help(format!("load it first: modprobe {module}"));
     }
-    let mut names: Vec<&str> = Vec::new();
-    let mut inline: Vec<String> = Vec::new();
-    for module in modules {
-        if let Some(symbols) = kernel.symbols(*module) {
-            names.extend(symbols.iter().filter(|(_, symbol)| !symbol.gone()).map(|(name, _)| name));
-        }
-        // For modules the symbols are enough: their inline functions are mostly those of the kernel's headers.
-        if *module == ModuleId::PROPER || modules.len() == 1 {
-            inline.extend(kernel.inline_names(*module));
-        }
+    let names = modules
+        .iter()
+        .filter_map(|module| kernel.symbols(*module))
+        .flat_map(|symbols| symbols.iter().filter(|(_, symbol)| !symbol.gone()).map(|(name, _)| name));
+    // For modules the symbols are enough: their inline functions are mostly those of the kernel's headers.
+    let inlining =
+        || modules.iter().copied().filter(|module| *module == ModuleId::PROPER || modules.len() == 1);
+    let indices: Vec<_> = inlining().filter_map(|module| kernel.index(module)).collect();
+    let names = names.chain(indices.iter().flat_map(|index| index.names()));
+    let mut near: Vec<String> =
+        suggest::nearest_few(function, names, 3).into_iter().map(str::to_owned).collect();
+    // Without an index, a walk over the debug information: only if nothing else is like it.
+    if near.is_empty() && indices.is_empty() {
+        let inline: Vec<String> = inlining().flat_map(|module| kernel.inline_names(module)).collect();
+        let found = suggest::nearest_few(function, inline.iter().map(String::as_str), 3);
+        near = found.into_iter().map(str::to_owned).collect();
     }
-    let near = suggest::nearest_few(function, names.into_iter().chain(inline.iter().map(String::as_str)), 3);
     if near.is_empty() {
         return error;
     }
@@ -66,10 +71,21 @@ pub fn nothing_inlined(kernel: &Kernel, modules: &[ModuleId], pattern: &str) -> 
     Diagnostic::error(tags::PDESC_ZERO, format!("no function{place} matches `{pattern}`"))
 }
 
-/// A glob that matches too much.
-pub fn too_many_sites(pattern: &str, count: usize, functions: usize, most: usize) -> Diagnostic {
+fn too_many(pattern: &str, count: usize, functions: usize) -> Diagnostic {
     let title = format!("`{pattern}` would become {count} probes, of {functions} functions");
     Diagnostic::error(tags::PDESC_ZERO, title)
+}
+
+/// A glob that matches more than the kernel module arms, whatever the user permits.
+pub fn too_many_to_arm(pattern: &str, count: usize, functions: usize, most: usize) -> Diagnostic {
+    too_many(pattern, count, functions)
+        .note(format!("the kernel module arms {most} for one program (its parameter max_probes)"))
+        .help("name fewer functions, or a module: kinst:MODULE:PATTERN:entry")
+}
+
+/// A glob that matches too much.
+pub fn too_many_sites(pattern: &str, count: usize, functions: usize, most: usize) -> Diagnostic {
+    too_many(pattern, count, functions)
         .note(format!("option maxprobes allows {most} for one description"))
         .help(format!("name fewer functions, or raise the limit: -x maxprobes={count}"))
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use memmap2::Mmap;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -163,6 +164,11 @@ impl Cache {
         Sealed::check(Bytes::Mapped(map), kind, key)
     }
 
+    /// Waits until the file that is being written is whole, and lets no more be written: the process is about to end.
+    pub fn close() {
+        std::mem::forget(writing());
+    }
+
     /// Writes a file as a whole or not at all, even if another process writes the same one.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -172,6 +178,7 @@ impl Cache {
                 "not ours to write, or not ours alone",
             ));
         }
+        let _writing = writing();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let beside = self.dir.join(format!(".{name}.{}.{number}", std::process::id()));
         let written = OpenOptions::new()
@@ -186,6 +193,12 @@ impl Cache {
         }
         written
     }
+}
+
+/// Held while a file is written under a name of its own, which would stay there after the end of the process.
+fn writing() -> MutexGuard<'static, ()> {
+    static WRITING: Mutex<()> = Mutex::new(());
+    WRITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn is_ours(metadata: &fs::Metadata) -> bool {

@@ -28,7 +28,6 @@ use crate::sites::kept::directory::{Directory, hash};
 use crate::sites::kept::file::Cache;
 use crate::sites::symtab::{Role, Symbol, Symbols};
 use data::AllSymbols;
-use unloaded::Unloaded;
 
 pub use modules::{Module, ModuleId, Modules};
 
@@ -48,7 +47,6 @@ pub struct Kernel {
     pub(super) kept: Kept,
     /// The hashes of all names, sorted.
     namesakes: OnceLock<Vec<u64>>,
-    pub(super) unloaded: OnceLock<Unloaded>,
     /// Whether to search for what was meant when a function does not exist.
     pub(super) advice: bool,
     /// Reports that debuginfod is queried; `None` if it is not.
@@ -103,7 +101,6 @@ impl Kernel {
             slide: OnceLock::new(),
             kept: Kept::default(),
             namesakes: OnceLock::new(),
-            unloaded: OnceLock::new(),
             advice: true,
             ask: None,
             unanswered: AtomicBool::new(false),
@@ -159,12 +156,6 @@ impl Kernel {
     /// Whether there is a file of the module, loaded or not.
     pub(super) fn has_module_file(&self, name: &str) -> bool {
         self.root.modules().contains_key(name)
-    }
-
-    /// The modules that have files but are not loaded.
-    pub(super) fn unloaded_files(&self) -> Vec<ModuleFile> {
-        let loaded = |name: &str| self.modules.iter().any(|(_, module)| module.name == name);
-        self.root.modules().into_values().filter(|file| !loaded(&file.name)).collect()
     }
 
     /// Refuses a kernel that hides its addresses, since nothing could be armed.
