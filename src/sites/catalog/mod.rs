@@ -2,6 +2,7 @@
 
 pub(super) mod edges;
 pub(super) mod fbt;
+pub(super) mod foreign;
 pub(super) mod kinst;
 pub(super) mod profile;
 pub(super) mod refusals;
@@ -181,6 +182,9 @@ impl Catalog {
     /// Returns the reason why nothing matches, if there is one to give.
     fn nothing(&self, fields: &Fields) -> Result<(), Box<Diagnostic>> {
         let Fields { provider, module, function, name } = fields;
+        if let Some(refusal) = foreign::refusal(fields) {
+            return Err(Box::new(refusal));
+        }
         let provider = provider.as_str();
         if provider == "kinst" && function.is_empty() {
             return Err(Box::new(refusals::function_needed(&self.kernel, module)));
