@@ -217,7 +217,7 @@ impl Run {
         let vmlinux = self.options.text(key::VMLINUX).map(Path::new);
         let program = self.report.program.clone();
         let kernel = kernel
-            .with_vmlinux(vmlinux)
+            .with_vmlinux(vmlinux)?
             .with_debuginfod(Box::new(move |text| eprint(&format!("{program}: {text}\n"))))
             .with_cache(cache, Some(Box::new(Progress::default())))
             .with_advice(!self.options.flag(key::ZDEFS));

@@ -20,6 +20,8 @@ pub enum Error {
     Unpack { path: PathBuf, format: &'static str, cause: std::io::Error },
     #[error("the debug information of {path} is damaged: {cause}")]
     Dwarf { path: PathBuf, cause: String },
+    #[error("{path} has no debug information")]
+    NoDebugInformation { path: PathBuf },
     #[error("{path} belongs to another build")]
     BuildId { path: PathBuf, file: Option<BuildId>, wanted: BuildId, of: String },
     #[error("{path} shares its debug information with another file, which is not there: {name}")]
@@ -67,6 +69,9 @@ impl Error {
                 root.display()
             )),
             Error::UnknownRelease { found, .. } => error.help(format!("found there: {}", found.join(", "))),
+            Error::NoDebugInformation { .. } => {
+                error.help("give the vmlinux of the kernel's debug package, or of a build with CONFIG_DEBUG_INFO")
+            }
             Error::Io { .. } | Error::Elf { .. } | Error::Machine { .. } | Error::Unpack { .. } | Error::Dwarf { .. } => error,
         }
     }
