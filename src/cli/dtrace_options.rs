@@ -108,7 +108,6 @@ const GROUPS: &[(&str, &[Row])] = &[
                 "Compile only: needs neither root nor the kernel module",
                 Does::Mode(Mode::Compile),
             ),
-            row('d', "desugar", "", "Print the program as it is after syntactic sugar", Does::Desugared),
             row(
                 'l',
                 "list",
@@ -159,6 +158,7 @@ const GROUPS: &[(&str, &[Row])] = &[
     (
         "Output",
         &[
+            row('d', "desugar", "", "Print the program as it is after syntactic sugar", Does::Desugared),
             row('o', "output", "FILE", "Append the trace data to FILE", Does::Output),
             row('q', "quiet", "", "Print only what the program prints", Does::Set("quiet")),
             row('F', "flow", "", "Indent by entry and return", Does::Set("flowindent")),

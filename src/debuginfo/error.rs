@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use crate::debuginfo::BuildId;
 use crate::diag::{Diagnostic, Tag};
+use crate::os::io_text;
 
 /// Debug information is missing, damaged, or of another kernel.
 pub const D_DEBUGINFO: Tag = Tag("D_DEBUGINFO");
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("cannot read {path}: {cause}")]
+    #[error("cannot read {path}: {}", io_text(cause))]
     Io { path: PathBuf, cause: std::io::Error },
     #[error("{path} is not an ELF file that can be read: {cause}")]
     Elf { path: PathBuf, cause: String },

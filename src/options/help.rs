@@ -75,7 +75,7 @@ const GROUPS: &[Group] = &[
             ("defaultargs", "a macro argument that is not given is 0 or \"\""),
             ("argref", "permit arguments that the program does not use"),
             ("empty", "permit a program without clauses"),
-            ("pspec", "an incomplete description in a script names a provider, not a probe"),
+            ("pspec", "a type's name between clauses is a probe description, not a declaration"),
             ("amin", "refuse names that are less stable than this"),
             ("nolibs", "use no D libraries"),
             ("libdir", "a further folder of D libraries (-L)"),

@@ -110,7 +110,7 @@ impl Format {
 fn format_help(diagnostic: Diagnostic, letter: char, found: &Type) -> Diagnostic {
     match letter {
         's' | 'S' if found.referent().is_some_and(Type::is_byte) => diagnostic.help(format!(
-            "a `{found}` is only an address: print `stringof(…)` of it, or `copyinstr((uintptr_t)…)` if it is of the process"
+            "`{found}` is only an address: print `stringof(…)` of it, or `copyinstr((uintptr_t)…)` if it is of the process"
         )),
         's' | 'S' if found.is_integer() => diagnostic.help(
             "print a number with `%d` or `%x`; if it is the address of a text of the process, print `copyinstr(…)` of it",
