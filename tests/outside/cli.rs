@@ -626,6 +626,14 @@ fn a_stock_kernel() {
     places.dedup();
     assert_eq!(sites, places, "both tools say the same of the same file");
     assert_eq!(accepted(&["--sysroot", root, "-edn", &text]), text);
+    for (description, says) in [
+        ("sched:sched_switch", "write it as sdt:::sched_switch"),
+        ("kprobe:vfs_read", "write it as fbt::vfs_read:entry"),
+        ("pid$target::malloc:entry", "there is no provider `pid`: only the kernel is traced"),
+        ("vminfo:::pgin", "`sdt:::page_fault_user` is a fault"),
+    ] {
+        refused(&["--sysroot", root, "-e", "-n", description], 1, &[says]);
+    }
     refused(
         &["--sysroot", root, "-e", "-n", "kinst:vmlinux:file_start_wirte:entry"],
         1,

@@ -75,6 +75,12 @@ fn user_space(provider: &str) -> Diagnostic {
         .help("system calls of one process: syscall:::entry /pid == $target/ with -p PID or -c COMMAND; ustack() shows where it is")
 }
 
+/// `sched:sched_switch`: a tracepoint with its subsystem.
+pub fn tracepoint_of_perf(subsystem: &str, name: &str) -> Diagnostic {
+    let title = format!("`{subsystem}:{name}` is how perf writes a tracepoint");
+    Diagnostic::error(tags::PDESC_ZERO, title).help(format!("write it as {}", tracepoint(name)))
+}
+
 /// `kprobe:f`, `tracepoint:sched:sched_switch`, `interval:s:1` of bpftrace; `syscalls:sys_enter_read` of perf.
 fn of_tracer(word: &str, rest: &[&str]) -> Option<Diagnostic> {
     let last = rest.last().copied().filter(|last| !last.is_empty())?;

@@ -185,6 +185,10 @@ impl Catalog {
         if let Some(refusal) = foreign::refusal(fields) {
             return Err(Box::new(refusal));
         }
+        let is_tracepoint = || self.tracepoints().iter().any(|tracepoint| tracepoint.name == *name);
+        if provider.is_empty() && !function.is_empty() && is_tracepoint() {
+            return Err(Box::new(foreign::tracepoint_of_perf(function, name)));
+        }
         let provider = provider.as_str();
         if provider == "kinst" && function.is_empty() {
             return Err(Box::new(refusals::function_needed(&self.kernel, module)));
