@@ -1,4 +1,4 @@
-# Runs the examples of documents as a user would: each one until it has printed something, then ^C. tests/outside/documents.rs
+# Runs the examples of documents as a user would: each one until it has printed something, then it is ended. tests/outside/documents.rs
 # finds the same examples.
 
 examples() {
@@ -33,7 +33,10 @@ run() {
     sh -c "exec $1" >out 2>err </dev/null &
     pid=$!
     tries=0
+    all=0
     while kill -0 $pid 2>/dev/null; do
+        all=$((all + 1))
+        [ $all -ge 900 ] && break
         # Aggregations are printed at the end.
         if grep -q matched err; then
             tries=$((tries + 1))
@@ -42,8 +45,14 @@ run() {
         fi
         sleep 0.1
     done
-    kill -INT $pid 2>/dev/null
+    # Not SIGINT, which a shell without job control makes its background commands ignore.
+    kill -TERM $pid 2>/dev/null
+    (sleep 20; kill -KILL $pid) 2>/dev/null &
+    watch=$!
     wait $pid
+    status=$?
+    kill $watch 2>/dev/null
+    return $status
 }
 
 echo 'syscall::read:entry { @[execname] = count(); }' >script.d
