@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::attributes;
 use crate::codegen;
-use crate::diag::{Diagnostic, tags};
+use crate::diag::{Diagnostic, advice, tags};
 use crate::dif;
 use crate::options::key;
 use crate::options::{From as Setter, Options};
@@ -153,7 +153,9 @@ impl Stages {
         let zero_allowed = options.flag(key::ZDEFS);
         let plain = self.desugar(trees, if zero_allowed { &index } else { given.index }, dump)?;
         let env = typeck::Env { stability: given.stability, ..environment(options, given, &libraries) };
-        let typed = typeck::check(&plain, &env).map_err(|error| vec![error.diagnostic()])?;
+        let arguments = &given.macros.arguments;
+        let typed = typeck::check(&plain, &env)
+            .map_err(|error| vec![explained(sources, arguments, error.diagnostic())])?;
         self.dump(dump.typed, || typeck::dump(&typed));
         let program = codegen::generate(&typed).map_err(|error| vec![error.diagnostic()])?;
         self.dump(dump.dif, || dif::dump::dump(&program));
@@ -397,6 +399,16 @@ fn version(options: &Options) -> Option<Version> {
         *part = text.parse().ok()?;
     }
     Some(version)
+}
+
+/// Adds the help that follows from the text of the error.
+fn explained(sources: &Sources, arguments: &[String], diagnostic: Diagnostic) -> Diagnostic {
+    let span = diagnostic.labels.iter().find(|label| label.primary).map(|label| label.span);
+    let text = span.and_then(|at| sources.get(at.file).text.get(at.start as usize..at.end as usize));
+    match text {
+        Some(text) => advice::advise(diagnostic, text, arguments),
+        None => diagnostic,
+    }
 }
 
 /// The index for programs that name no inlined function.

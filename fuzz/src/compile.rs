@@ -133,7 +133,7 @@ fn with(
     let libraries: &[LibraryFile] = &[];
     let given = Given { macros: &macros, kernel, places: kernel, index: &index, libraries, stability: true };
     let compilation = pipeline::compile(sources, &[file], given, options);
-    let style = Style { program: "dtrace", color: false, errtags: true, subject: Some(file) };
+    let style = Style { program: "dtrace", color: false, errtags: true, subject: Some(file), width: None };
     match compilation.result {
         Ok(compiled) => Some((compilation.desugared, compiled)),
         Err(diagnostics) => {

@@ -26,7 +26,8 @@ pub fn parse(data: &[u8]) {
             laid_out(&sources, file, &options);
         }
         Err(error) => {
-            let style = Style { program: "dtrace", color: false, errtags: true, subject: Some(file) };
+            let style =
+                Style { program: "dtrace", color: false, errtags: true, subject: Some(file), width: None };
             render::text(&sources, &error.diagnostic(), &style);
             render::json(&sources, &error.diagnostic(), &style);
         }

@@ -45,6 +45,9 @@ fn run(run: &mut Run) -> Result<u8, Failed> {
     if let Some(pid) = run.invocation.pids.iter().find(|pid| pid.parse::<u32>().is_err()) {
         return run.fail(&format!("invalid pid: {pid}"), None);
     }
+    if run.options.text(key::VMLINUX).is_some() {
+        run.kernel()?;
+    }
     if !run.invocation.formatted.is_empty() {
         return run.format(&run.invocation.formatted.clone());
     }
@@ -65,10 +68,12 @@ fn run(run: &mut Run) -> Result<u8, Failed> {
     }
 }
 
-/// Runs -e, which needs only the compiler. With the module loaded, a description that matches nothing is an error too.
+/// Runs -e, which needs only the compiler. With the module loaded, or for another kernel's files, a description that
+/// matches nothing is an error too.
 fn compile_only(run: &mut Run) -> Result<u8, Failed> {
     let compiled = run.compile(0)?;
-    if run.options.text(key::SYSROOT).is_none() && !run.options.flag(key::ZDEFS) && run.device().is_ok() {
+    let is_known = run.options.text(key::SYSROOT).is_some() || run.device().is_ok();
+    if is_known && !run.options.flag(key::ZDEFS) {
         dtrace_trace::plan(run, &compiled)?;
     }
     for program in 0..run.files.len() {

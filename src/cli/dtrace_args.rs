@@ -1,5 +1,7 @@
 //! cli/dtrace_args.rs: the command line of dtrace, as one table.
 
+pub use super::dtrace_options::Mode;
+use super::dtrace_options::{AFTER_HELP, Does, Row, table};
 use crate::source::Origin;
 use clap::builder::ValueParser;
 use clap::error::ErrorKind;
@@ -30,26 +32,12 @@ pub struct Invocation {
     pub formatted: Vec<String>,
     /// --disas
     pub disassembled: Vec<String>,
-    /// --json: what --disas prints is one object a line.
+    /// --json: what -l or --disas prints is one object a line.
     pub objects: bool,
     /// $1 …
     pub operands: Vec<String>,
     /// --message-format=json
     pub json: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    #[default]
-    Trace,
-    /// -e
-    Compile,
-    /// -l
-    List,
-    /// -V
-    Version,
-    /// --index
-    Index,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,143 +57,6 @@ pub enum Stop {
     /// An option that is not there yet.
     Refused { option: String, why: &'static str },
 }
-
-/// What an option does.
-#[derive(Clone, Copy)]
-enum Does {
-    Program(Origin),
-    /// Sets this option of [`crate::options`], to the argument if it takes one.
-    Set(&'static str),
-    /// -x
-    AnyOption,
-    Mode(Mode),
-    Desugared,
-    Verbose,
-    Output,
-    Command,
-    Pid,
-    /// --fmt
-    Format,
-    /// --disas
-    Disassemble,
-    /// --json
-    Objects,
-    MessageFormat,
-    DataModel,
-    Help,
-    Refused(&'static str),
-}
-
-struct Row {
-    short: Option<char>,
-    /// With a dot in front it is only a name for us: there is no long form.
-    long: &'static str,
-    /// Empty: it takes none.
-    value: &'static str,
-    help: &'static str,
-    does: Does,
-}
-
-const fn row(short: char, long: &'static str, value: &'static str, help: &'static str, does: Does) -> Row {
-    Row { short: Some(short), long, value, help, does }
-}
-
-const fn long(long: &'static str, value: &'static str, help: &'static str, does: Does) -> Row {
-    Row { short: None, long, value, help, does }
-}
-
-const TABLE: &[Row] = &[
-    row(
-        'n',
-        "name",
-        "PROBE",
-        "Enable probes by name: [[[provider:]module:]function:]name, and [/predicate/] { actions }",
-        Does::Program(Origin::Name),
-    ),
-    row(
-        's',
-        "script",
-        "FILE",
-        "Compile the D script FILE; operands are its $1, $2 …",
-        Does::Program(Origin::Script),
-    ),
-    row('P', "provider", "PROVIDER", "Enable a provider's probes", Does::Program(Origin::Provider)),
-    row(
-        'm',
-        "module",
-        "MODULE",
-        "Enable a module's probes: [provider:]module",
-        Does::Program(Origin::Module),
-    ),
-    row(
-        'f',
-        "function",
-        "FUNCTION",
-        "Enable a function's probes: [[provider:]module:]function",
-        Does::Program(Origin::Function),
-    ),
-    row('i', "id", "ID", "Enable a probe by its number", Does::Program(Origin::Id)),
-    row('d', "desugar", "", "Print the program as it is after syntactic sugar", Does::Desugared),
-    row(
-        'e',
-        "execute-nothing",
-        "",
-        "Compile only: needs neither root nor the kernel module",
-        Does::Mode(Mode::Compile),
-    ),
-    row('l', "list", "", "List the probes that match, instead of enabling them", Does::Mode(Mode::List)),
-    row('q', "quiet", "", "Print only what the program prints", Does::Set("quiet")),
-    row('S', "disassemble", "", "Print the compiled code to standard error", Does::Set("verbose")),
-    row('v', "verbose", "", "Say more: stability, refused places, what was skipped and why", Does::Verbose),
-    row('w', "destructive", "", "Permit destructive actions", Does::Set("destructive")),
-    row('Z', "zero", "", "Permit descriptions that match no probe", Does::Set("zdefs")),
-    row('F', "flow", "", "Indent by entry and return", Does::Set("flowindent")),
-    row('o', "output", "FILE", "Append the trace data to FILE", Does::Output),
-    row('c', "command", "COMMAND", "Run COMMAND, with its pid in $target, and end with it", Does::Command),
-    row('p', "pid", "PID", "Put PID into $target, and end with that process", Does::Pid),
-    row('x', "option", "NAME[=VALUE]", "Set an option; -x help lists them", Does::AnyOption),
-    row('b', "bufsize", "SIZE", "Bytes of a CPU's trace buffer (k, m, g)", Does::Set("bufsize")),
-    row('C', "cpp", "", "Run scripts through the C preprocessor", Does::Set("cpp")),
-    row('D', "define", "NAME[=VALUE]", "Define a macro for -C", Does::Set("define")),
-    row('U', "undef", "NAME", "Undefine a macro for -C", Does::Set("undef")),
-    row('I', "include", "DIR", "Search DIR for the files that -C includes", Does::Set("incdir")),
-    row('H', "headers", "", "Name the files that -C includes, on standard error", Does::Set("cpphdrs")),
-    row('X', "std", "a|c|s|t", "Conformance of -C", Does::Set("stdc")),
-    row('L', "libdir", "DIR", "Search DIR for D libraries too", Does::Set("libdir")),
-    row('V', "version", "", "Print the version of the D language", Does::Mode(Mode::Version)),
-    long("sysroot", "DIR", "Take vmlinux, modules and debug files from under DIR", Does::Set("sysroot")),
-    long(
-        "index",
-        "",
-        "Make the index of inlined functions now, for the runs to come",
-        Does::Mode(Mode::Index),
-    ),
-    long("no-cache", "", "Read the debug information itself, and keep no index", Does::Set("nocache")),
-    long("vmlinux", "FILE", "Take the kernel's debug information from FILE", Does::Set("vmlinux")),
-    long(
-        "fmt",
-        "FILE",
-        "Rewrite the D script FILE in its canonical layout; - is standard input",
-        Does::Format,
-    ),
-    long(
-        "disas",
-        "[MODULE:]FUNCTION",
-        "List a function's instructions, or its inlined copies', with source lines and what can be traced",
-        Does::Disassemble,
-    ),
-    long("json", "", "With --disas: one JSON object a line", Does::Objects),
-    long("message-format", "text|json", "How messages on standard error are written", Does::MessageFormat),
-    long("help", "", "Print this help", Does::Help),
-    row('3', ".3", "2", "Data model -32", Does::DataModel),
-    row('6', ".6", "4", "Data model -64", Does::DataModel),
-    row('a', ".a", "", "", Does::Refused("anonymous tracing is not supported on Linux")),
-    row('A', ".A", "", "", Does::Refused("anonymous tracing is not supported on Linux")),
-    row('B', ".B", "", "", Does::Refused("it is for tests of another implementation")),
-    row('G', ".G", "", "", Does::Refused("programs with static probes are not supported yet")),
-    row('h', ".h", "", "", Does::Refused("headers of static probes are not supported yet; help is --help")),
-    row('O', ".O", "", "", Does::Refused("structured output is not supported yet")),
-];
 
 /// Reads the arguments; the first is the command's name.
 pub fn parse(arguments: &[String]) -> Result<Invocation, Stop> {
@@ -255,13 +106,17 @@ pub fn parse(arguments: &[String]) -> Result<Invocation, Stop> {
         }
     }
     invocation.mode = one_mode(&modes).map_err(|message| Stop::Usage { message, usage: usage.clone() })?;
+    if invocation.objects && invocation.mode != Mode::List && invocation.disassembled.is_empty() {
+        let message = "--json goes with -l or --disas; --message-format=json is for messages".to_owned();
+        return Err(Stop::Usage { message, usage });
+    }
     Ok(invocation)
 }
 
 /// For --help, and for the man page.
 pub fn command() -> Command {
-    let options = TABLE.iter().map(|row| {
-        let arg = Arg::new(row.long).short(row.short).help(row.help);
+    let options = table().map(|(group, row)| {
+        let arg = Arg::new(row.long).short(row.short).help(row.help).help_heading(group);
         let arg = if row.long.starts_with('.') { arg.hide(true) } else { arg.long(row.long) };
         if row.value.is_empty() {
             // Giving it twice is the same as giving it once.
@@ -284,12 +139,11 @@ pub fn command() -> Command {
             Arg::new("operands")
                 .value_name("ARGUMENT")
                 .help("Arguments of the program: $1, $2 …")
+                .help_heading("Programs")
                 .num_args(0..)
                 .action(ArgAction::Append),
         )
-        .after_help(
-            "Examples:\n  dtrace -n 'BEGIN { printf(\"hello\"); exit(0); }'\n  dtrace -n 'fbt::vfs_read:entry { @[execname] = count(); }'\n  dtrace -dn 'kinst::get_page:entry { @[probefunc] = count(); }'\n  dtrace -l -n 'fbt::vfs_*:entry'\n  dtrace --disas vfs_read",
-        )
+        .after_help(AFTER_HELP)
 }
 
 fn shown(row: &Row) -> String {
@@ -299,7 +153,7 @@ fn shown(row: &Row) -> String {
 /// The options given, with their arguments, in the order of the command line.
 fn in_order(matches: &ArgMatches) -> Vec<(&'static Row, Option<String>)> {
     let mut given: Vec<(usize, &Row, Option<String>)> = Vec::new();
-    for row in TABLE {
+    for (_, row) in table() {
         let indices = matches.indices_of(row.long).into_iter().flatten();
         if row.value.is_empty() {
             if matches.get_flag(row.long) {

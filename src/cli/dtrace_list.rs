@@ -4,15 +4,18 @@ use super::run::{Failed, Run};
 use super::stability;
 use crate::diag::{Diagnostic, tags};
 use crate::dwarf::Frame;
+use crate::options::key;
 use crate::pipeline;
 use crate::probe::{Description, Fields, Probe, Site};
 use crate::sites::listing::about::{About, Answers};
 use crate::sites::{InScope, ProbeCatalog as _};
 use crate::typeck::ProbeStability;
 use crate::types;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Lists the probes that the programs' descriptions match, or all.
+/// Lists the probes that the programs' descriptions match, or all. Fails after the list if one of them matches nothing,
+/// unless -Z permits it.
 pub fn list(run: &mut Run) -> Result<u8, Failed> {
     let descriptions = match run.files.is_empty() {
         true => vec![Description::Fields(Box::default())],
@@ -22,27 +25,81 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
         }
     };
     let catalog = run.catalog()?;
-    let mut found = Vec::new();
+    let (mut found, mut unmatched) = (Vec::new(), 0);
     for description in &descriptions {
-        match catalog.matches(description) {
-            Ok(probes) if probes.is_empty() => no_match(run, description, None),
+        let probes = match catalog.matches(description) {
+            Ok(probes) if probes.is_empty() => Err(None),
+            Ok(probes) => Ok(probes),
+            Err(reason) => Err(Some(*reason)),
+        };
+        match probes {
             Ok(probes) => found.extend(probes),
-            Err(reason) => no_match(run, description, Some(*reason)),
+            Err(reason) => {
+                no_match(run, description, reason);
+                unmatched += 1;
+            }
         }
     }
+    run.put(&if run.invocation.objects { objects(run, &found)? } else { table(run, &found)? })?;
+    Ok(u8::from(unmatched > 0 && !run.options.flag(key::ZDEFS)))
+}
+
+fn table(run: &Run, found: &[Probe]) -> Result<String, Failed> {
     let mut text = heading();
     match run.invocation.verbose {
         false => found.iter().for_each(|probe| row(&mut text, probe)),
         true => {
-            let places = places(run, &found)?;
-            for ((probe, place), described) in found.iter().zip(places).zip(described(run, &found)?) {
+            let places = places(run, found)?;
+            for ((probe, place), described) in found.iter().zip(places).zip(described(run, found)?) {
                 row(&mut text, probe);
                 text += &place;
                 text += &stability::describe(&described);
             }
         }
     }
-    run.put(&text).map(|()| 0)
+    Ok(text)
+}
+
+/// Formats one JSON object a line; with -v also the place of each instruction and the types of its arguments.
+fn objects(run: &Run, found: &[Probe]) -> Result<String, Failed> {
+    let name = |probe: &Probe| {
+        let Probe { id, name: Fields { provider, module, function, name }, .. } = probe;
+        let fields =
+            json!({ "id": id, "provider": provider, "module": module, "function": function, "name": name });
+        // The object of a literal.
+        fields.as_object().cloned().unwrap_or_default()
+    };
+    if !run.invocation.verbose {
+        return Ok(found.iter().map(|probe| format!("{}\n", Value::Object(name(probe)))).collect());
+    }
+    let kernel = run.kernel()?;
+    let mut answers = Answers::new(&kernel);
+    let mut text = String::new();
+    for (probe, described) in found.iter().zip(described(run, found)?) {
+        let mut object = name(probe);
+        let types: Vec<String> = described.types.iter().map(ToString::to_string).collect();
+        object.insert("args".to_owned(), json!(types));
+        let about = probe.place.offset().and_then(|_| answers.about(probe));
+        object.insert("instruction".to_owned(), about.map_or(Value::Null, |about| instruction(&about)));
+        text += &format!("{}\n", Value::Object(object));
+    }
+    Ok(text)
+}
+
+fn instruction(about: &About) -> Value {
+    let frames = |frames: &[Frame]| -> Vec<Value> {
+        let called =
+            |frame: &Frame| frame.call.as_ref().map(|at| json!({ "file": at.file, "line": at.line }));
+        frames.iter().map(|frame| json!({ "function": frame.name, "called": called(frame) })).collect()
+    };
+    json!({
+        "address": about.address,
+        "text": about.text,
+        "file": about.place.as_ref().map(|place| &place.file),
+        "line": about.place.as_ref().map(|place| place.line),
+        "frames": frames(&about.frames),
+        "entered": frames(&about.entered),
+    })
 }
 
 /// Returns the stability of each probe.
@@ -138,7 +195,7 @@ fn called(frame: &Frame, outer: bool) -> String {
     }
 }
 
-/// Reports a description without probes. This is not a failure: the others are listed.
+/// Reports a description without probes. The others are listed all the same.
 fn no_match(run: &Run, description: &Description, reason: Option<Diagnostic>) {
     let title = format!("failed to match {}: No probe matches description", description);
     let mut diagnostic = Diagnostic::error(tags::PDESC_ZERO, title);

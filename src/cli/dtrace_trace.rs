@@ -33,6 +33,12 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
     // Missing privileges are reported at once, before anything is read or started.
     let device = match run.device() {
         Ok(device) => device,
+        Err(error) if run.invocation.desugared => {
+            run.compile(0)?;
+            let to_do = error.help().map_or_else(String::new, |help| format!("{help}; "));
+            let help = format!("{to_do}with -e, -d prints the program and does no more");
+            return run.fail(&error.to_string(), Some(&help));
+        }
         Err(error) => return run.fail(&error.to_string(), error.help()),
     };
     let mut processes = run.processes()?;

@@ -175,7 +175,12 @@ fn caller(place: &Place) -> String {
 }
 
 fn report(error: &Diagnostic) {
-    let style =
-        Style { program: "inlinecall", color: in_color(&io::stderr()), errtags: false, subject: None };
+    let style = Style {
+        program: "inlinecall",
+        color: in_color(&io::stderr()),
+        errtags: false,
+        subject: None,
+        width: None,
+    };
     eprint!("{}", render::text(&Sources::default(), error, &style));
 }

@@ -5,6 +5,7 @@ pub mod dtrace;
 pub mod dtrace_args;
 mod dtrace_disas;
 pub mod dtrace_list;
+mod dtrace_options;
 pub mod dtrace_trace;
 mod fmt;
 pub mod inlinecall;

@@ -1,8 +1,10 @@
 //! cli/report.rs: messages on standard error.
 
 use crate::diag::{Diagnostic, Severity, color};
+use crate::os;
 use crate::source::{FileId, Sources};
 use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd as _;
 
 /// The form of messages.
 #[derive(Clone, Debug)]
@@ -10,6 +12,8 @@ pub struct Report {
     /// The command's name, before each message.
     pub program: String,
     pub color: bool,
+    /// The columns of the terminal that messages go to.
+    pub width: Option<usize>,
     /// --message-format=json: one object per line.
     pub json: bool,
     /// -xerrtags
@@ -20,8 +24,9 @@ pub struct Report {
 
 impl Report {
     pub fn new(program: &str) -> Report {
-        let color = in_color(&std::io::stderr());
-        Report { program: program.to_owned(), color, json: false, errtags: false, quiet: false }
+        let stderr = std::io::stderr();
+        let (color, width) = (in_color(&stderr), os::columns(stderr.as_fd()));
+        Report { program: program.to_owned(), color, width, json: false, errtags: false, quiet: false }
     }
 
     /// Reports an error, and what to do next.
@@ -50,7 +55,8 @@ impl Report {
 
     pub fn diagnostic(&self, sources: &Sources, diagnostic: &Diagnostic, subject: Option<FileId>) {
         use crate::diag::render::{Style, json, text};
-        let style = Style { program: &self.program, color: self.color, errtags: self.errtags, subject };
+        let Report { color, errtags, width, .. } = *self;
+        let style = Style { program: &self.program, color, errtags, subject, width };
         match self.json {
             true => write(&format!("{}\n", json(sources, diagnostic, &style))),
             false => write(&text(sources, diagnostic, &style)),

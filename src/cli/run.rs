@@ -237,7 +237,7 @@ impl Run {
         let program = self.report.program.clone();
         let progress = Arc::clone(&self.progress);
         let kernel = kernel
-            .with_vmlinux(vmlinux)
+            .with_vmlinux(vmlinux)?
             .with_debuginfod(Box::new(move |text| progress.lend(&format!("{program}: {text}\n"))))
             .with_cache(cache, Some(Box::new(Indexing::new(Arc::clone(&self.progress)))))
             .with_advice(!self.options.flag(key::ZDEFS));

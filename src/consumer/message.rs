@@ -3,8 +3,37 @@
 use crate::dif::enabled::Enabled;
 use crate::uapi::{Fault, Flt, Status};
 
+/// The faults of a run. A clause that fails mostly fails at each firing: its fault is reported once, and at the end the
+/// number of those that came after it.
+#[derive(Debug, Default)]
+pub struct Faults {
+    /// In the order of the first ones; the address does not distinguish them.
+    seen: Vec<(Fault, u64)>,
+}
+
+impl Faults {
+    /// Reports a fault, unless it was reported before.
+    pub fn first(&mut self, new: &Fault, enabled: &Enabled) -> Option<String> {
+        let kind = |fault: &Fault| (fault.epid, fault.action, fault.offset, fault.fault);
+        if let Some((_, again)) = self.seen.iter_mut().find(|(seen, _)| kind(seen) == kind(new)) {
+            *again += 1;
+            return None;
+        }
+        self.seen.push((*new, 0));
+        Some(fault(new, enabled, true))
+    }
+
+    /// Reports how often each came again; the next report begins at 0.
+    pub fn again(&mut self, enabled: &Enabled) -> Vec<String> {
+        let folded = self.seen.iter_mut().filter(|(_, again)| *again > 0);
+        folded
+            .map(|(seen, again)| format!("{}: {} more", fault(seen, enabled, false), std::mem::take(again)))
+            .collect()
+    }
+}
+
 /// `error on enabled probe ID 3 (ID 12: fbt:vmlinux:f:entry): invalid address (0x0) in action #1 at DIF offset 16`
-pub fn fault(fault: &Fault, enabled: &Enabled) -> String {
+fn fault(fault: &Fault, enabled: &Enabled, with_address: bool) -> String {
     let place = match enabled.probe(fault.epid) {
         Some(probe) => format!("(ID {}: {})", probe.id, probe.name),
         None => "(unknown probe)".to_owned(),
@@ -12,7 +41,7 @@ pub fn fault(fault: &Fault, enabled: &Enabled) -> String {
     let flt = Flt(fault.fault);
     let name = FAULTS.iter().find(|(code, _)| *code == flt).map_or("unknown fault", |(_, name)| name);
     let address = match flt {
-        Flt::BADADDR | Flt::BADALIGN | Flt::BADSTACK => format!(" ({:#x})", fault.value),
+        Flt::BADADDR | Flt::BADALIGN | Flt::BADSTACK if with_address => format!(" ({:#x})", fault.value),
         _ => String::new(),
     };
     let part = match fault.action {
@@ -143,11 +172,19 @@ mod tests {
     }
 
     #[test]
-    fn faults() {
+    fn equal_faults_are_said_once_and_counted() {
+        let enabled = Enabled::default();
+        let mut faults = Faults::default();
         let bad = Fault { epid: 1, action: 0, offset: 16, fault: 1, value: 0x10 };
-        assert_eq!(
-            fault(&bad, &Enabled::default()),
-            "error on enabled probe ID 1 (unknown probe): invalid address (0x10) in predicate at DIF offset 16"
-        );
+        let start = "error on enabled probe ID 1 (unknown probe): invalid address";
+        let first = faults.first(&bad, &enabled);
+        assert_eq!(first.as_deref(), Some(&*format!("{start} (0x10) in predicate at DIF offset 16")));
+        assert!(faults.again(&enabled).is_empty());
+        assert_eq!(faults.first(&Fault { value: 0x20, ..bad }, &enabled), None);
+        assert_eq!(faults.first(&bad, &enabled), None);
+        let other = faults.first(&Fault { action: 1, ..bad }, &enabled);
+        assert_eq!(other.as_deref(), Some(&*format!("{start} (0x10) in action #1 at DIF offset 16")));
+        assert_eq!(faults.again(&enabled), [format!("{start} in predicate at DIF offset 16: 2 more")]);
+        assert!(faults.again(&enabled).is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! consumer/text.rs: conversion of records to the rows of dtrace(1), statement by statement.
 
 use super::aggregate::{Aggregations, Order, Row};
-use super::message;
+use super::message::Faults;
 use super::output::bytes::Style;
 use super::output::flow::Flow;
 use super::output::{Text, bytes, quantize, shape, stack};
@@ -28,6 +28,7 @@ pub struct Consumer<'p> {
     pub sink: Sink,
     /// Messages for standard error: faults and drops.
     pub messages: Vec<String>,
+    faults: Faults,
     /// The argument of exit(), after it was called.
     pub exit: Option<u32>,
     heading: bool,
@@ -56,6 +57,7 @@ impl<'p> Consumer<'p> {
             aggregations: Aggregations::new(program),
             sink,
             messages: Vec::new(),
+            faults: Faults::default(),
             exit: None,
             heading: false,
             flow: Flow::default(),
@@ -80,7 +82,7 @@ impl<'p> Consumer<'p> {
     pub fn record(&mut self, record: &Record<'_>) {
         if record.epid == uapi::EPID_FAULT {
             if let Some(fault) = Fault::read(record.payload) {
-                self.messages.push(message::fault(&fault, self.enabled));
+                self.messages.extend(self.faults.first(&fault, self.enabled));
             }
             return;
         }
@@ -96,8 +98,9 @@ impl<'p> Consumer<'p> {
         }
     }
 
-    /// Prints the aggregations that no printa() has shown.
+    /// Prints the aggregations that no printa() has shown; reports how often the same faults came.
     pub fn finish(&mut self) {
+        self.messages.extend(self.faults.again(self.enabled));
         let ids = self.aggregations.unprinted();
         for id in ids {
             self.print_aggregation(id, None, &[id]);

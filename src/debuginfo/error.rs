@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use crate::debuginfo::BuildId;
 use crate::diag::{Diagnostic, Tag};
+use crate::os::io_text;
 
 /// Debug information is missing, damaged, or of another kernel.
 pub const D_DEBUGINFO: Tag = Tag("D_DEBUGINFO");
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("cannot read {path}: {cause}")]
+    #[error("cannot read {path}: {}", io_text(cause))]
     Io { path: PathBuf, cause: std::io::Error },
     #[error("{path} is not an ELF file that can be read: {cause}")]
     Elf { path: PathBuf, cause: String },
@@ -20,6 +21,8 @@ pub enum Error {
     Unpack { path: PathBuf, format: &'static str, cause: std::io::Error },
     #[error("the debug information of {path} is damaged: {cause}")]
     Dwarf { path: PathBuf, cause: String },
+    #[error("{path} has no debug information")]
+    NoDebugInformation { path: PathBuf },
     #[error("{path} belongs to another build")]
     BuildId { path: PathBuf, file: Option<BuildId>, wanted: BuildId, of: String },
     #[error("{path} shares its debug information with another file, which is not there: {name}")]
@@ -67,6 +70,9 @@ impl Error {
                 root.display()
             )),
             Error::UnknownRelease { found, .. } => error.help(format!("found there: {}", found.join(", "))),
+            Error::NoDebugInformation { .. } => {
+                error.help("give the vmlinux of the kernel's debug package, or of a build with CONFIG_DEBUG_INFO")
+            }
             Error::Io { .. } | Error::Elf { .. } | Error::Machine { .. } | Error::Unpack { .. } | Error::Dwarf { .. } => error,
         }
     }

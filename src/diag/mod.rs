@@ -2,6 +2,7 @@
 //!
 //! Every stage has its own error enum; each variant turns into one [`Diagnostic`].
 
+pub mod advice;
 pub mod color;
 pub mod render;
 pub mod suggest;

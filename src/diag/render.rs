@@ -21,16 +21,25 @@ pub struct Style<'a> {
     pub errtags: bool,
     /// The compiled text, for diagnostics without a place.
     pub subject: Option<FileId>,
+    /// The columns of the terminal; `None` if it is none.
+    pub width: Option<usize>,
 }
 
-/// The longest line in bytes that is shown whole; of a longer one only the part around the place is shown.
+/// The longest line that is shown whole where there is no terminal; of a longer one only the part around the place is
+/// shown.
 const LONGEST_LINE: usize = 400;
 
-/// The number of bytes shown before and after the place on such a line.
-const AROUND: usize = 60;
+/// The length of that part.
+const PART: usize = 120;
+
+/// The least columns for the program's text on a narrow terminal.
+const LEAST: usize = 24;
 
 /// The most characters of an argument, and of a title that quotes the program, in the first line.
 const LONGEST_QUOTE: usize = 240;
+
+/// The mark of what is left out.
+const CUT: &str = "…";
 
 /// Renders the first line as in dtrace(1), then the place in the text, then notes and help. Ends with a newline.
 pub fn text(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> String {
@@ -45,7 +54,7 @@ pub fn text(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> St
 
 /// Renders one JSON object, without a newline.
 pub fn json(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> String {
-    let plain = Style { color: false, ..*style };
+    let plain = Style { color: false, width: None, ..*style };
     let object = JsonDiagnostic {
         tag: diagnostic.tag.0,
         severity: severity_word(diagnostic.severity),
@@ -137,17 +146,23 @@ fn first_line(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> 
             }
         }
         Some(source) if is_error => {
-            line.push_str(&format!("invalid probe specifier {}: {tag}", shorten(&source.name)));
+            let rest = style.program.len() + ": invalid probe specifier : ".len() + tag.len();
+            let rest = rest + diagnostic.title.chars().count();
+            let most = style.width.map_or(LONGEST_QUOTE, |width| width.saturating_sub(rest).max(LEAST));
+            line.push_str(&format!("invalid probe specifier {}: {tag}", shorten(&source.name, most)));
         }
         _ => line.push_str(&tag),
     }
-    let title = paint(&shorten(&diagnostic.title), title_style(diagnostic.severity), style.color);
+    let title =
+        paint(&shorten(&diagnostic.title, LONGEST_QUOTE), title_style(diagnostic.severity), style.color);
     format!("{}: {severity}{line}{title}", style.program)
 }
 
-fn shorten(text: &str) -> String {
-    match text.char_indices().nth(LONGEST_QUOTE) {
-        Some((end, _)) => format!("{}…", &text[..end]),
+/// Cuts a text to a number of characters, the mark included.
+fn shorten(text: &str, most: usize) -> String {
+    let end = text.char_indices().nth(most.saturating_sub(1)).map(|(end, _)| end);
+    match end.filter(|_| text.chars().count() > most) {
+        Some(end) => format!("{}{CUT}", &text[..end]),
         None => text.to_owned(),
     }
 }
@@ -164,7 +179,7 @@ fn remarks(diagnostic: &Diagnostic) -> impl Iterator<Item = String> {
 /// Renders the text around the labels, with notes and help; `None` if there is no place to show.
 fn snippet(sources: &Sources, diagnostic: &Diagnostic, style: &Style<'_>) -> Option<String> {
     let at = primary(diagnostic)?;
-    let texts = Texts::new(sources, at, diagnostic.labels.iter().map(|label| label.span.file));
+    let texts = Texts::new(sources, diagnostic, at, style.width);
     let shown_label = |label: &Label| {
         let range = texts.range(label.span)?;
         let kind =
@@ -212,17 +227,20 @@ struct Texts<'a> {
 struct Text {
     file: FileId,
     text: String,
-    /// The offset of `text` in the source.
+    /// The offset in the source of what follows the mark.
     from: usize,
+    /// The length of the mark at the start, if there is one.
+    mark: usize,
     line_starts: Vec<usize>,
 }
 
 impl<'a> Texts<'a> {
-    fn new(sources: &'a Sources, at: Span, labelled: impl Iterator<Item = FileId>) -> Texts<'a> {
+    fn new(sources: &'a Sources, diagnostic: &Diagnostic, at: Span, width: Option<usize>) -> Texts<'a> {
         let mut texts: Vec<Text> = Vec::new();
-        for file in labelled {
-            if texts.iter().all(|known| known.file != file) {
-                texts.push(Text::new(sources, file, at));
+        for Label { span, text, .. } in &diagnostic.labels {
+            if texts.iter().all(|known| known.file != span.file) {
+                let message = if *span == at { text.chars().count() } else { 0 };
+                texts.push(Text::new(sources, span.file, at, message, width));
             }
         }
         Texts { sources, at, texts }
@@ -235,8 +253,8 @@ impl<'a> Texts<'a> {
     /// Returns the part of the span on its first line, if it is shown.
     fn range(&self, span: Span) -> Option<Range<usize>> {
         let text = self.find(span.file.0 as usize).ok()?;
-        let start = (span.start as usize).checked_sub(text.from)?;
-        let end = (span.end as usize).saturating_sub(text.from);
+        let start = (span.start as usize).checked_sub(text.from)? + text.mark;
+        let end = (span.end as usize).saturating_sub(text.from) + text.mark;
         if start > text.text.len() {
             return None;
         }
@@ -247,23 +265,50 @@ impl<'a> Texts<'a> {
 }
 
 impl Text {
-    fn new(sources: &Sources, file: FileId, at: Span) -> Text {
-        let whole = &sources.get(file).text;
-        let place = floor(whole, if file == at.file { at.start as usize } else { 0 });
+    /// `message` is the length of what is written after the carets; there is room for it too.
+    fn new(sources: &Sources, file: FileId, at: Span, message: usize, width: Option<usize>) -> Text {
+        let source = sources.get(file);
+        let whole = &source.text;
+        let (start, end) = if file == at.file { (at.start as usize, at.end as usize) } else { (0, 0) };
+        let place = floor(whole, start);
         let line_start = whole[..place].rfind('\n').map_or(0, |newline| newline + 1);
         let line_end = whole[place..].find('\n').map_or(whole.len(), |newline| place + newline);
-        let (from, to) = match line_end - line_start > LONGEST_LINE {
+        // The number of the line, and the bar after it.
+        let gutter = source.place(place).line.to_string().len() + 3;
+        let most = width.map_or(LONGEST_LINE, |width| width.saturating_sub(gutter).max(LEAST));
+        let line = &whole[line_start..line_end];
+        let (from, to) = match line.chars().count() > most {
             true => {
-                let from = floor(whole, place.saturating_sub(AROUND).max(line_start));
-                (from, floor(whole, (place + AROUND).min(line_end)))
+                let room = width.map_or(PART, |_| most) - 2;
+                let place = place - line_start..floor(whole, end).clamp(place, line_end) - line_start;
+                let part = around(line, place, message, room);
+                (line_start + part.start, line_start + part.end)
             }
             false => (0, whole.len()),
         };
+        let is_part = |cut: bool| if cut { CUT } else { "" };
+        let (before, after) = (is_part(from > line_start && from > 0), is_part(to < line_end));
         let clean = |c: char| if c.is_ascii_control() && c != '\n' && c != '\t' { ' ' } else { c };
-        let text: String = whole[from..to].chars().map(clean).collect();
+        let shown: String = whole[from..to].chars().map(clean).collect();
+        let text = format!("{before}{shown}{after}");
         let line_starts = files::line_starts(&text).collect();
-        Text { file, text, from, line_starts }
+        Text { file, text, from, mark: before.len(), line_starts }
     }
+}
+
+/// Returns the part of a line, of so many characters, with the place and room for the message after it.
+fn around(line: &str, place: Range<usize>, message: usize, room: usize) -> Range<usize> {
+    let starts: Vec<usize> = line.char_indices().map(|(at, _)| at).collect();
+    let column = |at: usize| starts.partition_point(|start| *start < at);
+    let (first, last) = (column(place.start), column(place.end));
+    let wide = (last - first).min(room);
+    let after = (message + 1).max((room - wide) / 2).min(room - wide);
+    let before = room - wide - after;
+    // What the end of the line leaves free is for its beginning, but for the message.
+    let latest = starts.len().max(last + message + 1).saturating_sub(room);
+    let from = first.saturating_sub(before).min(latest);
+    let offset = |column: usize| starts.get(column).copied().unwrap_or(line.len());
+    offset(from)..offset(from + room)
 }
 
 /// Returns the last character boundary at or before `at`.
@@ -299,12 +344,58 @@ impl<'a> Files<'a> for Texts<'_> {
 
     fn column_number(&'a self, id: usize, _: usize, byte: usize) -> Result<usize, files::Error> {
         let text = self.find(id)?;
-        Ok(self.sources.get(text.file).place(text.from + byte).column)
+        Ok(self.sources.get(text.file).place(text.from + byte.saturating_sub(text.mark)).column)
     }
 
     fn line_range(&'a self, id: usize, line: usize) -> Result<Range<usize>, files::Error> {
         let text = self.find(id)?;
         let start = text.line_starts.get(line).copied().unwrap_or(text.text.len());
         Ok(start..text.line_starts.get(line + 1).copied().unwrap_or(text.text.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::tags;
+    use crate::source::Source;
+
+    fn rendered(text: &str, wanted: &str, width: Option<usize>) -> String {
+        let mut sources = Sources::default();
+        let file = sources.add(Source { name: text.to_owned(), origin: Origin::Name, text: text.to_owned() });
+        let at = text.find(wanted).unwrap();
+        let diagnostic = Diagnostic::error(tags::IDENT_UNDEF, format!("`{wanted}` is not defined"))
+            .at(Span::new(file, at, at + wanted.len()), "not assigned so far");
+        super::text(
+            &sources,
+            &diagnostic,
+            &Style { program: "dtrace", color: false, errtags: false, subject: None, width },
+        )
+    }
+
+    #[test]
+    fn a_long_line_is_cut_to_the_screen_around_the_place() {
+        let fill = "trace(\"äöü\"); ".repeat(20);
+        for wanted in ["first", "middle", "last"] {
+            let text = format!("BEGIN {{ first; {fill}middle; {fill}last; }}");
+            for width in [40, 60, 80, 132] {
+                let shown = rendered(&text, wanted, Some(width));
+                let lines: Vec<&str> = shown.lines().collect();
+                let widest = lines.iter().map(|line| line.chars().count()).max();
+                // The first line has the whole title.
+                assert!(lines.iter().skip(1).all(|line| line.chars().count() <= width), "{width}\n{shown}");
+                assert!(widest <= Some(width.max(84)), "{width}\n{shown}");
+                let code = lines.iter().position(|line| line.starts_with("1 │")).unwrap();
+                let carets = lines[code + 1].chars().position(|c| c == '^').unwrap();
+                let under: String = lines[code].chars().skip(carets).take(wanted.len()).collect();
+                assert_eq!(under, wanted, "{width}\n{shown}");
+                assert!(
+                    shown.contains(&format!("-n:1:{}", text.find(wanted).unwrap() + 1)) || wanted != "first",
+                    "{shown}"
+                );
+                assert!(lines[code].contains(CUT), "{shown}");
+            }
+            assert!(!rendered("BEGIN { first; middle; last; }", wanted, Some(100)).contains(CUT));
+        }
     }
 }

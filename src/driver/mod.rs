@@ -52,9 +52,9 @@ impl Error {
     /// What to do next.
     pub fn help(&self) -> Option<&'static str> {
         match self {
-            Error::NotRoot => Some("run it as root; dtrace -e and -d compile without"),
+            Error::NotRoot => Some("run it as root; dtrace -e compiles without"),
             Error::NotLoaded => {
-                Some("load it with 'modprobe kinst' (or insmod kmod/kinst.ko); dtrace -e and -d need none")
+                Some("load it with 'modprobe kinst' (or insmod kmod/kinst.ko); dtrace -e compiles without")
             }
             Error::Forbidden => Some(
                 "CAP_SYS_ADMIN is needed, and kernel lockdown must be off: see /sys/kernel/security/lockdown",

@@ -1,5 +1,6 @@
 //! options/: the options of `-x`, `#pragma D option` and setopt(), as one table.
 
+mod help;
 pub mod key;
 mod parse;
 mod table;
@@ -7,6 +8,7 @@ mod table;
 use crate::diag::suggest::nearest;
 use std::time::Duration;
 
+pub use help::describe;
 pub use key::Key;
 use key::{Flag, List, Number, Text};
 use parse::parse;
@@ -148,29 +150,6 @@ impl Options {
     fn value<V>(&self, key: Key<V>) -> &Value {
         &self.values[key.index]
     }
-}
-
-/// Prints the table for the user: name, value, default.
-pub fn describe() -> String {
-    let rows = TABLE.iter().filter(|spec| !matches!(spec.when, When::Refused(_))).map(|spec| {
-        let takes = match spec.kind {
-            Kind::Flag => String::new(),
-            Kind::Size { .. } => "SIZE".to_owned(),
-            Kind::Rate { .. } => "RATE".to_owned(),
-            Kind::Number { .. } | Kind::Mask => "N".to_owned(),
-            Kind::Choice(choices) => choices.join("|"),
-            Kind::Version => "N.N".to_owned(),
-            Kind::Attributes => "NAME/DATA/CLASS".to_owned(),
-            Kind::Text | Kind::List => "TEXT".to_owned(),
-        };
-        let when = match spec.when {
-            When::Dynamic => "also by setopt()",
-            When::Context => "not by #pragma D option",
-            _ => "",
-        };
-        format!("{:<13} {takes:<24} {:<8} {when}", spec.name, spec.default).trim_end().to_owned() + "\n"
-    });
-    format!("{:<13} {:<24} DEFAULT\n", "OPTION", "VALUE") + &rows.collect::<String>()
 }
 
 /// Returns why a value is refused: for some options only one value can be honoured.

@@ -50,6 +50,12 @@ pub fn wait(fds: &[BorrowedFd<'_>], timeout: Duration) -> Vec<bool> {
     polled.iter().map(|fd| !fd.revents().is_empty()).collect()
 }
 
+/// Returns the columns of a terminal; `None` if it is none, or does not know.
+pub fn columns(fd: BorrowedFd<'_>) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(fd).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
 /// Whether a descriptor is readable now.
 pub fn is_readable(fd: BorrowedFd<'_>) -> bool {
     wait(&[fd], Duration::ZERO) == [true]

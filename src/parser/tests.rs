@@ -108,7 +108,8 @@ fn time_is_linear() {
     ] {
         let (sources, file) = sources(&text, Origin::Script);
         if let Err(error) = read(&text, Origin::Script) {
-            let style = Style { program: "dtrace", color: true, errtags: true, subject: Some(file) };
+            let style =
+                Style { program: "dtrace", color: true, errtags: true, subject: Some(file), width: None };
             let shown = render::text(&sources, &error.diagnostic(), &style);
             assert!(shown.len() < 10_000, "{shown}");
         }
@@ -451,7 +452,8 @@ fn survives(text: &str, origin: Origin) {
     let (sources, file) = sources(text, origin);
     match read(text, origin) {
         Err(error) => {
-            let style = Style { program: "dtrace", color: false, errtags: true, subject: Some(file) };
+            let style =
+                Style { program: "dtrace", color: false, errtags: true, subject: Some(file), width: None };
             let diagnostic = error.diagnostic();
             let words_of_the_program = diagnostic.tag == tags::PRAGERR;
             assert!(words_of_the_program || !diagnostic.title.ends_with('.'), "{diagnostic:?}");

@@ -29,7 +29,7 @@ use crate::vocabulary::builtin::{self, Entry, Version};
 use declare::{inline, names, provider, translator};
 use expr::assign;
 use place::fan_out;
-use stmt::order;
+use stmt::{order, predicate};
 
 pub use declare::library::Library;
 pub use dump::dump;
@@ -382,6 +382,10 @@ impl<'a> Checker<'a> {
                 Err(error::Operator::PredicateNotScalar { found: checked.ty, span: predicate.span }.into())
             }
         });
+        let warning = predicate::constant(predicate).filter(|_| checked.is_ok());
+        // A clause may be checked more than once.
+        self.warnings.extend(warning.filter(|warning| !self.warnings.contains(warning)));
+        let checked = checked.map_err(|error| predicate::explain(predicate, error));
         self.reject_misplaced_action(checked)
     }
 }

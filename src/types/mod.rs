@@ -200,6 +200,11 @@ impl Type {
         self.is_string() || self.referent().is_some_and(Type::is_char)
     }
 
+    /// Whether it is an integer of one byte, of which texts are made.
+    pub fn is_byte(&self) -> bool {
+        matches!(self.resolved(), Type::Int(Int { bytes: 1, .. }))
+    }
+
     fn is_char(&self) -> bool {
         matches!(self.resolved(), Type::Int(Int { bytes: 1, signed: true, .. }))
     }

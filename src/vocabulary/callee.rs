@@ -1,7 +1,7 @@
 //! vocabulary/callee.rs: names that can be called, and the errors for others.
 
 use super::builtin::{self, Version, What};
-use super::constants;
+use super::{constants, peers};
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::source::Span;
 
@@ -34,6 +34,9 @@ pub fn similar(name: &str) -> Option<String> {
 pub fn undefined(name: &str, similar: Option<&str>, span: Span) -> Diagnostic {
     let diagnostic = Diagnostic::error(tags::FUNC_UNDEF, format!("there is no function `{name}`"))
         .at(span, "unknown function");
+    if let Some(here) = peers::function(name) {
+        return diagnostic.help(here);
+    }
     match similar {
         Some(similar) => diagnostic.help(format!("did you mean `{similar}()`?")),
         None => diagnostic,

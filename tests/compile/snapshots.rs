@@ -190,7 +190,7 @@ impl Case {
     }
 
     fn style(&self) -> Style<'static> {
-        Style { program: "dtrace", color: false, errtags: true, subject: Some(self.file) }
+        Style { program: "dtrace", color: false, errtags: true, subject: Some(self.file), width: None }
     }
 
     fn program(&self) -> Result<ast::Program, String> {

@@ -86,11 +86,17 @@ fn usage() {
     refused(&["--message-format=xml", "-e", "-n", "BEGIN"], 2, &["expected text or json"]);
     refused(&["-i", "one"], 2, &["-i one", "a probe's number is expected"]);
     let help = accepted(&["--help"]);
-    for option in ["--name", "--script", "--sysroot", "--message-format", "Examples:"] {
-        assert!(help.contains(option), "{option}");
+    for part in
+        ["--name", "--sysroot", "Programs:", "Exit status:", "Environment:", "DTRACE_OPT_NAME", "Examples:"]
+    {
+        assert!(help.contains(part), "{part}");
     }
     assert!(accepted(&["-V"]).starts_with("dtrace: Sun D 1."));
-    assert!(accepted(&["-x", "help"]).contains("bufsize"));
+    let options = accepted(&["-x", "help"]);
+    assert!(options.lines().all(|line| line.chars().count() <= 132), "{options}");
+    let line = |name: &str| options.lines().find(|line| line.contains(name)).unwrap_or_default();
+    assert!(line("  bufsize=SIZE").contains("(-b) [4m]"), "{options}");
+    assert!(line("  missinglocals=error|zero").contains("[error]"), "{options}");
 }
 
 /// Every option of the manual works with -e, if it has a meaning there, or is refused with a message.
@@ -223,6 +229,9 @@ fn without_the_module() {
         let not_loaded = ran.stderr.contains("not loaded") && ran.stderr.contains("modprobe kinst");
         assert!(not_root || not_loaded, "{}", ran.stderr);
     }
+    let ran = dtrace(&["-dn", "BEGIN"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (1, ":::BEGIN\n{\n}\n\n"), "-d needs no module");
+    assert!(ran.stderr.contains("with -e, -d prints the program and does no more"), "{}", ran.stderr);
 }
 
 #[test]
@@ -440,7 +449,7 @@ fn lists() {
     let root = dir.path().to_str().expect("UTF-8");
     let heading = "   ID   PROVIDER            MODULE                          FUNCTION NAME\n";
     let ran = dtrace(&["--sysroot", root, "-l", "-n", "BEGIN", "-n", "fbt::two:", "-n", "fbt::tow:entry"]);
-    assert_eq!(ran.status, 0);
+    assert_eq!(ran.status, 1, "one of them is not there");
     assert!(ran.stdout.starts_with(heading), "{}", ran.stdout);
     let names: Vec<&str> =
         ran.stdout.lines().skip(1).filter_map(|line| line.split_whitespace().last()).collect();
@@ -449,8 +458,10 @@ fn lists() {
         assert!(ran.stderr.contains(text), "{}", ran.stderr);
     }
     let ran = dtrace(&["--sysroot", root, "-l", "-n", "kinst::two:1"]);
-    assert_eq!((ran.status, ran.stdout.as_str()), (0, heading));
+    assert_eq!((ran.status, ran.stdout.as_str()), (1, heading));
     assert!(ran.stderr.contains("offset 1 is inside an instruction of `two`"), "{}", ran.stderr);
+    let ran = dtrace(&["--sysroot", root, "-Z", "-l", "-n", "kinst::two:1"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, heading));
     let ran = dtrace(&["--sysroot", root, "-l", "-n", "kinst::two:0x1f"]);
     assert!(ran.stderr.contains("an offset is written in decimal: kinst::two:31"), "{}", ran.stderr);
     let verbose = accepted(&["-l", "-v", "-i", "1"]);
@@ -460,6 +471,71 @@ fn lists() {
     assert_eq!(accepted(&["-l", "-P", "dtrace", "-o", out]), "");
     assert_eq!(std::fs::read_to_string(out).expect("the list").lines().count(), 4);
     assert!(accepted(&["--sysroot", root, "-l"]).lines().any(|line| line.ends_with(" two entry")));
+}
+
+#[test]
+fn lists_as_json() {
+    let dir = sysroot();
+    let root = dir.path().to_str().expect("UTF-8");
+    let objects = |arguments: &[&str]| -> Vec<serde_json::Value> {
+        let text = accepted(&[&["--sysroot", root, "-l", "--json"], arguments].concat());
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    };
+    let found = objects(&["-n", "BEGIN", "-n", "fbt::two:entry"]);
+    assert_eq!(found.len(), 2);
+    let expected =
+        serde_json::json!({ "id": 1, "provider": "dtrace", "module": "", "function": "", "name": "BEGIN" });
+    assert_eq!(found[0], expected);
+    assert_eq!((&found[1]["provider"], &found[1]["function"]), (&"fbt".into(), &"two".into()));
+    let verbose = objects(&["-v", "-n", "kinst::leaf:entry"]);
+    assert_eq!(verbose.len(), 3);
+    for object in &verbose {
+        let instruction = &object["instruction"];
+        assert!(instruction["file"].as_str().is_some_and(|file| file.ends_with("calls.c")), "{object}");
+        let entered = instruction["entered"].as_array().expect("frames");
+        assert!(entered.iter().any(|frame| frame["function"] == "leaf"), "{object}");
+        assert!(object["args"].is_array(), "{object}");
+    }
+    assert!(objects(&["-v", "-n", "BEGIN"])[0]["instruction"].is_null());
+    refused(&["--json", "-n", "BEGIN"], 2, &["--json goes with -l or --disas"]);
+}
+
+/// -e asks for the probes of another kernel as -l does.
+#[test]
+fn each_probe_of_a_sysroot_is_checked() {
+    let dir = sysroot();
+    let root = dir.path().to_str().expect("UTF-8");
+    for (description, says) in [
+        ("fbt::tow:entry", "did you mean `two`"),
+        ("kinst::two:1", "offset 1 is inside an instruction of `two`"),
+        ("fbt::two:enrty", "fbt has no probe `enrty`"),
+        ("kprobe:two", "write it as fbt::two:entry"),
+    ] {
+        refused(&["--sysroot", root, "-e", "-n", description], 1, &[says, "^^"]);
+        accepted(&["--sysroot", root, "-Z", "-e", "-n", description]);
+    }
+    accepted(&["--sysroot", root, "-e", "-n", "fbt::two:entry, kinst::two:0, tick-1s"]);
+}
+
+#[test]
+fn a_vmlinux_that_cannot_be_used() {
+    let dir = sysroot();
+    let root = dir.path().to_str().expect("UTF-8");
+    let (_files, text) = file("vmlinux", "no program\n");
+    let bare = dir.path().join("bare");
+    compile(&["-O2", "-no-pie"], &bare);
+    for (path, says) in [
+        ("/nowhere/vmlinux", "cannot read /nowhere/vmlinux: No such file"),
+        (&text, "is not an ELF file that can be read"),
+        (bare.to_str().expect("UTF-8"), "bare has no debug information"),
+    ] {
+        for program in ["kinst::leaf:entry", "BEGIN"] {
+            refused(&["--sysroot", root, "--vmlinux", path, "-edn", program], 1, &[says]);
+        }
+    }
+    let vmlinux = format!("{root}/usr/lib/debug/boot/vmlinux-6.6.6");
+    let text = accepted(&["--sysroot", root, "--vmlinux", &vmlinux, "-edn", "kinst::leaf:entry"]);
+    assert_eq!(text.matches("kinst::").count(), 3, "{text}");
 }
 
 #[test]
@@ -550,6 +626,14 @@ fn a_stock_kernel() {
     places.dedup();
     assert_eq!(sites, places, "both tools say the same of the same file");
     assert_eq!(accepted(&["--sysroot", root, "-edn", &text]), text);
+    for (description, says) in [
+        ("sched:sched_switch", "write it as sdt:::sched_switch"),
+        ("kprobe:vfs_read", "write it as fbt::vfs_read:entry"),
+        ("pid$target::malloc:entry", "there is no provider `pid`: only the kernel is traced"),
+        ("vminfo:::pgin", "`sdt:::page_fault_user` is a fault"),
+    ] {
+        refused(&["--sysroot", root, "-e", "-n", description], 1, &[says]);
+    }
     refused(
         &["--sysroot", root, "-e", "-n", "kinst:vmlinux:file_start_wirte:entry"],
         1,

@@ -9,6 +9,7 @@ mod sysroot;
 
 mod cli;
 mod debuginfod;
+mod documents;
 mod examples;
 mod hostile;
 mod index;

@@ -322,6 +322,16 @@ pub fn unexpected_character(text: &str, after: &str, mode: Mode, span: Span) -> 
         ("$", _) => simple(&title, span, "neither a macro variable nor a macro argument")
             .help("macros are $1, $$1, $pid, $target …"),
         ("#", _) => simple(&title, span, "a control line begins at the start of a line"),
+        ("“" | "”" | "„" | "«" | "»", _) => simple(&title, span, "a quotation mark of printed text")
+            .help("strings are written with plain double quotes: \"…\""),
+        ("‘" | "’" | "‚" | "´", _) => simple(&title, span, "a quotation mark of printed text").help(
+            "character constants are written with plain single quotes, strings with double ones: \"…\"",
+        ),
+        ("–" | "—" | "−", _) => {
+            simple(&title, span, "a dash of printed text").help("minus is written with the plain `-`")
+        }
+        ("\u{a0}", _) => simple("unexpected no-break space", span, "looks like a space, and is none")
+            .help("write a plain space; the text was probably copied from a page"),
         _ => simple(&title, span, "begins nothing in D"),
     }
 }

@@ -2,6 +2,7 @@
 
 pub(super) mod edges;
 pub(super) mod fbt;
+pub(super) mod foreign;
 pub(super) mod kinst;
 pub(super) mod profile;
 pub(super) mod refusals;
@@ -181,6 +182,13 @@ impl Catalog {
     /// Returns the reason why nothing matches, if there is one to give.
     fn nothing(&self, fields: &Fields) -> Result<(), Box<Diagnostic>> {
         let Fields { provider, module, function, name } = fields;
+        if let Some(refusal) = foreign::refusal(fields) {
+            return Err(Box::new(refusal));
+        }
+        let is_tracepoint = || self.tracepoints().iter().any(|tracepoint| tracepoint.name == *name);
+        if provider.is_empty() && !function.is_empty() && is_tracepoint() {
+            return Err(Box::new(foreign::tracepoint_of_perf(function, name)));
+        }
         let provider = provider.as_str();
         if provider == "kinst" && function.is_empty() {
             return Err(Box::new(refusals::function_needed(&self.kernel, module)));

@@ -20,7 +20,7 @@ use super::code::decode::{self, Insn};
 use super::code::tables::Tables;
 use super::flow::callers::Callers;
 use super::flow::marks::Linked;
-use crate::debuginfo::{D_DEBUGINFO, Image, ModuleFile, Reference, Root};
+use crate::debuginfo::{D_DEBUGINFO, Error, Image, ModuleFile, Reference, Root};
 use crate::diag::Diagnostic;
 use crate::glob::Pattern;
 use crate::sites::kept::Watch;
@@ -114,9 +114,18 @@ impl Kernel {
         Kernel { kept: Kept { cache, watch, ..Kept::default() }, ..self }
     }
 
-    /// Uses a vmlinux that is not at its usual place.
-    pub fn with_vmlinux(self, path: Option<&Path>) -> Kernel {
-        Kernel { root: self.root.with_vmlinux(path), ..self }
+    /// Uses a vmlinux that is not at its usual place; it is an error if that has no debug information of this kernel.
+    pub fn with_vmlinux(self, path: Option<&Path>) -> Result<Kernel, Box<Diagnostic>> {
+        let kernel = Kernel { root: self.root.with_vmlinux(path), ..self };
+        let Some(path) = path else { return Ok(kernel) };
+        let searched = kernel.debug_search(ModuleId::PROPER);
+        if searched.found.is_some() {
+            return Ok(kernel);
+        }
+        let without = || Error::NoDebugInformation { path: path.to_owned() };
+        let why = searched.refused.first().map(Error::diagnostic);
+        let why = why.unwrap_or_else(|| Image::open(path).err().unwrap_or_else(without).diagnostic());
+        Err(Box::new(why))
     }
 
     /// Adds debug information from the servers that the user names; `say` reports what the program is waiting for.

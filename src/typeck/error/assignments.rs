@@ -10,6 +10,7 @@ use crate::types::Type;
 pub enum Assignment {
     NotLvalue { span: Span },
     ReadOnly { name: String, span: Span },
+    InPredicate { name: String, span: Span },
     Array { found: Type, span: Span },
     Type { expected: Type, found: Type, span: Span, declared: Option<(String, Span)> },
     NoValue { found: Type, span: Span },
@@ -31,6 +32,11 @@ impl Assignment {
             Self::ReadOnly { name, span } => error(tags::OP_WRITE, format!("`{name}` cannot be written"))
                 .at(*span, "read only")
                 .help("use a variable of your own, for example `this->value = …;`"),
+            Self::InPredicate { name, span } => {
+                error(tags::OP_WRITE, format!("`{name}` cannot be written, and a predicate compares"))
+                    .at(*span, "read only")
+                    .help(format!("`=` assigns; write `{name} == …`"))
+            }
             Self::Array { found, span } => {
                 let diagnostic = error(tags::OP_ARRFUN, format!("{found} cannot be assigned"));
                 let diagnostic = diagnostic.at(*span, format!("this is {found}"));
@@ -65,9 +71,11 @@ impl Assignment {
     pub(super) fn is_about_void(&self) -> bool {
         match self {
             Self::Type { found, .. } | Self::NoValue { found, .. } => found.is_void(),
-            Self::NotLvalue { .. } | Self::ReadOnly { .. } | Self::Array { .. } | Self::StepVoid { .. } => {
-                false
-            }
+            Self::NotLvalue { .. }
+            | Self::ReadOnly { .. }
+            | Self::InPredicate { .. }
+            | Self::Array { .. }
+            | Self::StepVoid { .. } => false,
         }
     }
 }

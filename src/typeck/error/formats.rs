@@ -109,10 +109,12 @@ impl Format {
 
 fn format_help(diagnostic: Diagnostic, letter: char, found: &Type) -> Diagnostic {
     match letter {
-        's' | 'S' if found.is_string_compatible() => {
-            diagnostic.help("a `char *` is only an address: print `stringof(…)` of it")
-        }
-        's' | 'S' if found.is_integer() => diagnostic.help("print a number with `%d` or `%x`"),
+        's' | 'S' if found.referent().is_some_and(Type::is_byte) => diagnostic.help(format!(
+            "`{found}` is only an address: print `stringof(…)` of it, or `copyinstr((uintptr_t)…)` if it is of the process"
+        )),
+        's' | 'S' if found.is_integer() => diagnostic.help(
+            "print a number with `%d` or `%x`; if it is the address of a text of the process, print `copyinstr(…)` of it",
+        ),
         'd' | 'i' | 'u' | 'x' | 'X' | 'o' if found.is_string_compatible() => {
             diagnostic.help("print a string with `%s`")
         }

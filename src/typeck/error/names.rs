@@ -3,6 +3,7 @@
 use super::{Error, did_you_mean, error};
 use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
+use crate::vocabulary::peers;
 
 /// A name that has no meaning where it is used.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,9 @@ impl Name {
             Self::Undefined { name, similar, span } => {
                 let diagnostic = error(tags::IDENT_UNDEF, format!("`{name}` is not defined"));
                 let diagnostic = diagnostic.at(*span, "no variable of this name is assigned so far");
+                if let Some(here) = peers::variable(name) {
+                    return diagnostic.help(here);
+                }
                 did_you_mean(diagnostic, similar).help(format!(
                     "a variable begins to exist where it is assigned, in the order of the program: `{name} = …;`"
                 ))

@@ -5,5 +5,6 @@ pub(super) mod agg;
 pub(super) mod aggregating;
 pub(super) mod format_args;
 pub(super) mod order;
+pub(super) mod predicate;
 pub(super) mod printf;
 pub(super) mod shape;

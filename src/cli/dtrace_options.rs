@@ -1,0 +1,262 @@
+//! cli/dtrace_options.rs: the options of dtrace, in the groups of --help.
+
+use crate::source::Origin;
+
+/// What the command does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    #[default]
+    Trace,
+    /// -e
+    Compile,
+    /// -l
+    List,
+    /// -V
+    Version,
+    /// --index
+    Index,
+}
+
+/// What an option does.
+#[derive(Clone, Copy)]
+pub enum Does {
+    Program(Origin),
+    /// Sets this option of [`crate::options`], to the argument if it takes one.
+    Set(&'static str),
+    /// -x
+    AnyOption,
+    Mode(Mode),
+    Desugared,
+    Verbose,
+    Output,
+    Command,
+    Pid,
+    /// --fmt
+    Format,
+    /// --disas
+    Disassemble,
+    /// --json
+    Objects,
+    MessageFormat,
+    DataModel,
+    Help,
+    Refused(&'static str),
+}
+
+pub struct Row {
+    pub short: Option<char>,
+    /// With a dot in front it is only a name for us: there is no long form.
+    pub long: &'static str,
+    /// Empty: it takes none.
+    pub value: &'static str,
+    pub help: &'static str,
+    pub does: Does,
+}
+
+const fn row(short: char, long: &'static str, value: &'static str, help: &'static str, does: Does) -> Row {
+    Row { short: Some(short), long, value, help, does }
+}
+
+const fn long(long: &'static str, value: &'static str, help: &'static str, does: Does) -> Row {
+    Row { short: None, long, value, help, does }
+}
+
+/// The options, by the groups of --help; those of the last group are not shown.
+const GROUPS: &[(&str, &[Row])] = &[
+    (
+        "Programs",
+        &[
+            row(
+                'n',
+                "name",
+                "PROBE",
+                "Enable probes by name: [[[provider:]module:]function:]name, and [/predicate/] { actions }",
+                Does::Program(Origin::Name),
+            ),
+            row(
+                's',
+                "script",
+                "FILE",
+                "Compile the D script FILE; operands are its $1, $2 …",
+                Does::Program(Origin::Script),
+            ),
+            row('P', "provider", "PROVIDER", "Enable a provider's probes", Does::Program(Origin::Provider)),
+            row(
+                'm',
+                "module",
+                "MODULE",
+                "Enable a module's probes: [provider:]module",
+                Does::Program(Origin::Module),
+            ),
+            row(
+                'f',
+                "function",
+                "FUNCTION",
+                "Enable a function's probes: [[provider:]module:]function",
+                Does::Program(Origin::Function),
+            ),
+            row('i', "id", "ID", "Enable a probe by its number", Does::Program(Origin::Id)),
+        ],
+    ),
+    (
+        "Instead of tracing",
+        &[
+            row(
+                'e',
+                "execute-nothing",
+                "",
+                "Compile only: needs neither root nor the kernel module",
+                Does::Mode(Mode::Compile),
+            ),
+            row(
+                'l',
+                "list",
+                "",
+                "List the probes that match, instead of enabling them",
+                Does::Mode(Mode::List),
+            ),
+            long(
+                "disas",
+                "[MODULE:]FUNCTION",
+                "List a function's instructions, or its inlined copies', with source lines and what can be traced",
+                Does::Disassemble,
+            ),
+            long("json", "", "With -l or --disas: one JSON object a line", Does::Objects),
+            long(
+                "fmt",
+                "FILE",
+                "Rewrite the D script FILE in its canonical layout; - is standard input",
+                Does::Format,
+            ),
+            long(
+                "index",
+                "",
+                "Make the index of inlined functions now, for the runs to come",
+                Does::Mode(Mode::Index),
+            ),
+            row('V', "version", "", "Print the version of the D language", Does::Mode(Mode::Version)),
+            long("help", "", "Print this help", Does::Help),
+        ],
+    ),
+    (
+        "Tracing",
+        &[
+            row(
+                'c',
+                "command",
+                "COMMAND",
+                "Run COMMAND, with its pid in $target, and end with it",
+                Does::Command,
+            ),
+            row('p', "pid", "PID", "Put PID into $target, and end with that process", Does::Pid),
+            row('w', "destructive", "", "Permit destructive actions", Does::Set("destructive")),
+            row('Z', "zero", "", "Permit descriptions that match no probe", Does::Set("zdefs")),
+            row('x', "option", "NAME[=VALUE]", "Set an option; -x help lists them", Does::AnyOption),
+            row('b', "bufsize", "SIZE", "Bytes of a CPU's trace buffer (k, m, g)", Does::Set("bufsize")),
+        ],
+    ),
+    (
+        "Output",
+        &[
+            row('d', "desugar", "", "Print the program as it is after syntactic sugar", Does::Desugared),
+            row('o', "output", "FILE", "Append the trace data to FILE", Does::Output),
+            row('q', "quiet", "", "Print only what the program prints", Does::Set("quiet")),
+            row('F', "flow", "", "Indent by entry and return", Does::Set("flowindent")),
+            row(
+                'v',
+                "verbose",
+                "",
+                "Say more: stability, refused places, what was skipped and why",
+                Does::Verbose,
+            ),
+            row('S', "disassemble", "", "Print the compiled code to standard error", Does::Set("verbose")),
+            long(
+                "message-format",
+                "text|json",
+                "How messages on standard error are written",
+                Does::MessageFormat,
+            ),
+        ],
+    ),
+    (
+        "The kernel's files",
+        &[
+            long(
+                "sysroot",
+                "DIR",
+                "Take vmlinux, modules and debug files from under DIR",
+                Does::Set("sysroot"),
+            ),
+            long("vmlinux", "FILE", "Take the kernel's debug information from FILE", Does::Set("vmlinux")),
+            long(
+                "no-cache",
+                "",
+                "Read the debug information itself, and keep no index",
+                Does::Set("nocache"),
+            ),
+        ],
+    ),
+    (
+        "Libraries and the preprocessor",
+        &[
+            row('L', "libdir", "DIR", "Search DIR for D libraries too", Does::Set("libdir")),
+            row('C', "cpp", "", "Run scripts through the C preprocessor", Does::Set("cpp")),
+            row('D', "define", "NAME[=VALUE]", "Define a macro for -C", Does::Set("define")),
+            row('U', "undef", "NAME", "Undefine a macro for -C", Does::Set("undef")),
+            row('I', "include", "DIR", "Search DIR for the files that -C includes", Does::Set("incdir")),
+            row(
+                'H',
+                "headers",
+                "",
+                "Name the files that -C includes, on standard error",
+                Does::Set("cpphdrs"),
+            ),
+            row('X', "std", "a|c|s|t", "Conformance of -C", Does::Set("stdc")),
+        ],
+    ),
+    (
+        "",
+        &[
+            row('3', ".3", "2", "Data model -32", Does::DataModel),
+            row('6', ".6", "4", "Data model -64", Does::DataModel),
+            row('a', ".a", "", "", Does::Refused("anonymous tracing is not supported on Linux")),
+            row('A', ".A", "", "", Does::Refused("anonymous tracing is not supported on Linux")),
+            row('B', ".B", "", "", Does::Refused("it is for tests of another implementation")),
+            row('G', ".G", "", "", Does::Refused("programs with static probes are not supported yet")),
+            row(
+                'h',
+                ".h",
+                "",
+                "",
+                Does::Refused("headers of static probes are not supported yet; help is --help"),
+            ),
+            row('O', ".O", "", "", Does::Refused("structured output is not supported yet")),
+        ],
+    ),
+];
+
+/// Returns all options, each with its group.
+pub fn table() -> impl Iterator<Item = (&'static str, &'static Row)> {
+    GROUPS.iter().flat_map(|(group, rows)| rows.iter().map(|row| (*group, row)))
+}
+
+/// The end of --help.
+pub const AFTER_HELP: &str = "\
+Exit status:
+  0  success, also where data was lost or a probe's actions failed; the messages say so
+  1  an error, or -l with a description that matches nothing
+  2  a command line that cannot be understood
+  N  the program's exit(N)
+
+Environment:
+  DTRACE_OPT_NAME=VALUE  sets the option NAME of -x, before the command line does
+  DEBUGINFOD_URLS        the servers that are asked for debug information that is not installed
+  XDG_CACHE_HOME         where kinst/index is kept (else ~/.cache)
+  NO_COLOR               no colours
+
+Examples:
+  dtrace -n 'BEGIN { printf(\"hello\"); exit(0); }'
+  dtrace -n 'fbt::vfs_read:entry { @[execname] = count(); }'
+  dtrace -dn 'kinst::fsnotify_open:entry { @[probefunc] = count(); }'
+  dtrace -l -n 'fbt::vfs_*:entry'
+  dtrace --disas vfs_read";

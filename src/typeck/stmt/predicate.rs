@@ -1,0 +1,43 @@
+//! typeck/stmt/predicate.rs: assignments in predicates, where a comparison was probably meant.
+
+use crate::diag::{Diagnostic, tags};
+use crate::parser::{ast, visit};
+use crate::source::Span;
+use crate::typeck::Error;
+use crate::typeck::error;
+
+/// Returns the error of a predicate: what cannot be written was to be compared.
+pub fn explain(predicate: &ast::Expr, error: Box<Error>) -> Box<Error> {
+    match *error {
+        Error::Assignment(error::Assignment::ReadOnly { name, span }) if is_assigned(predicate, span) => {
+            error::Assignment::InPredicate { name, span }.into()
+        }
+        _ => error,
+    }
+}
+
+/// Returns the warning for a predicate that assigns a constant, and so is the same at each firing.
+pub fn constant(predicate: &ast::Expr) -> Option<Diagnostic> {
+    use ast::ExprKind as K;
+    match &predicate.kind {
+        K::Assign { op: None, right, .. }
+            if matches!(right.kind, K::Int { .. } | K::Char { .. } | K::Str { .. }) =>
+        {
+            let title = "this predicate assigns a constant, and is the same at each firing";
+            let warning = Diagnostic::warning(tags::PRED_SCALAR, title).at(predicate.span, "`=` assigns");
+            Some(warning.help("compare with `==`"))
+        }
+        K::Binary { op: ast::BinaryOp::LogAnd | ast::BinaryOp::LogOr, left, right } => {
+            constant(left).or_else(|| constant(right))
+        }
+        _ => None,
+    }
+}
+
+/// Whether `=` has this on its left side.
+fn is_assigned(expr: &ast::Expr, span: Span) -> bool {
+    let here = matches!(&expr.kind, ast::ExprKind::Assign { op: None, left, .. } if left.span == span);
+    let mut found = here;
+    visit::each_operand(expr, &mut |operand| found = found || is_assigned(operand, span));
+    found
+}

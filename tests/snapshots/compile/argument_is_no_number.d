@@ -1,0 +1,2 @@
+/* test: args: sh */
+BEGIN /execname == $1/ { trace(1); }
