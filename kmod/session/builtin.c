@@ -257,10 +257,10 @@ __at_hit u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 	case VAR_ARG0 ... VAR_ARG9:
 		return kinst_env_arg(c, id - VAR_ARG0);
 	case VAR_STACKDEPTH:
-		return depth(c, kinst_stack_depth(c->hit));
+		return depth(c, kinst_stack_depth(c));
 	case VAR_CALLER:
 		depth(c, 1);
-		return kinst_stack_caller(c->hit);
+		return kinst_stack_caller(c);
 	case VAR_USTACKDEPTH:
 		return depth(c, kinst_ustack_depth());
 	case VAR_UCALLER:
@@ -272,6 +272,8 @@ __at_hit u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 		return name_at(c->prog, q->mod);
 	case VAR_PROBEFUNC:
 		return name_at(c->prog, q->name_func);
+	case VAR_INLINEFUNC:
+		return name_at(c->prog, kinst_inlined(c) ?: q->name_func);
 	case VAR_PROBENAME:
 		return name_at(c->prog, q->name);
 	case VAR_TID:

@@ -169,6 +169,7 @@ impl DwarfIndex {
             .iter()
             .map(|(module, found)| FunctionSites {
                 module: self.kernel.modules()[*module].name.clone(),
+                function: function.to_owned(),
                 sites: self.sites(*module, &found.known, boundary),
                 out_of_line: found.out_of_line.clone(),
             })
