@@ -6,8 +6,9 @@
  *	./inlinecallers.d get_task_struct -c 'ps ax'
  *
  * An inlined function has no symbol: what is probed is each of its copies in the code of other
- * functions. INLINED INTO is the function whose code the copy is part of, and CALLED BY is the
- * caller of that one. If FUNCTION also has code of its own, that code appears under its own name.
+ * functions. INLINED INTO is the function whose code the copy is part of; the lines below it are
+ * that place, after the inlined functions around the copy, and its callers. If FUNCTION also has
+ * code of its own, that code appears under its own name.
  * Ends at ^C, or with COMMAND or PID; without either, all processes are counted.
  */
 #pragma D option quiet
@@ -20,11 +21,11 @@ BEGIN
 kinst::$1:entry
 /$target == 0 || pid == $target/
 {
-	@calls[probefunc, sym(caller)] = count();
+	@calls[probefunc, stack(3)] = count();
 }
 
 END
 {
-	printf("%-32s %-36s %10s\n", "INLINED INTO", "CALLED BY", "CALLS");
-	printa("%-32s %-36a %@10d\n", @calls);
+	printf("%-32s %10s\n", "INLINED INTO", "CALLS");
+	printa("%-32s %@10d%k", @calls);
 }

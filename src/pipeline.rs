@@ -9,7 +9,7 @@ use crate::dif;
 use crate::options::key;
 use crate::options::{From as Setter, Options};
 use crate::parser::{self, Macros, ParseOptions, Settings, ast};
-use crate::probe::Probe;
+use crate::probe::Description;
 use crate::sites::{Boundary, FoundSite, FunctionSites, InlineProbe, Places, SiteIndex, SourceLine};
 use crate::source::{FileId, Source, Sources, Span};
 use crate::sugar::{self, inline_probes, plain};
@@ -78,7 +78,7 @@ pub fn compile(
 /// The stability of these probes, and the types of their arguments.
 pub fn describe(
     sources: &Sources,
-    probes: &[Probe],
+    probes: &[Description],
     given: Given<'_>,
     options: &Options,
 ) -> Result<Vec<typeck::ProbeStability>, Vec<Diagnostic>> {

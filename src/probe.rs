@@ -36,6 +36,8 @@ pub struct Site {
     pub to: Option<Target>,
     /// The function whose inlined copy is meant, for `args[]` and `locals`. `None`: that of the innermost copy.
     pub copy: Option<String>,
+    /// Whether `copy` is inlined here, and not the function's own code.
+    pub inlined: bool,
 }
 
 /// The end of an edge of the control flow.
@@ -127,6 +129,16 @@ impl Description {
     }
 }
 
+impl Description {
+    /// The inlined function whose copy is meant.
+    pub fn inlined(&self) -> Option<&str> {
+        match self {
+            Description::Site(site) if site.inlined => site.copy.as_deref(),
+            _ => None,
+        }
+    }
+}
+
 impl Site {
     /// The last field of the description: `53`; for an edge `53-61` or `53-f.cold+4`; over a static key `53-61-80`.
     pub fn name(&self) -> String {
@@ -170,6 +182,7 @@ impl Probe {
             over: path,
             to: to.map(|offset| Target { function: None, offset }),
             copy: None,
+            inlined: false,
         })
     }
 }

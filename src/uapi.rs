@@ -1025,6 +1025,7 @@ impl Varid {
     pub const EXECARGS: Varid = Varid(289);
     pub const JID: Varid = Varid(290);
     pub const JAILNAME: Varid = Varid(291);
+    pub const INLINEFUNC: Varid = Varid(292);
     pub const CPU: Varid = Varid(512);
     pub const USER: Varid = Varid(1280);
 
@@ -1069,6 +1070,7 @@ impl Varid {
         Varid::EXECARGS,
         Varid::JID,
         Varid::JAILNAME,
+        Varid::INLINEFUNC,
         Varid::CPU,
         Varid::USER,
     ];
@@ -1115,6 +1117,7 @@ impl Varid {
             Varid::EXECARGS => Some("VAR_EXECARGS"),
             Varid::JID => Some("VAR_JID"),
             Varid::JAILNAME => Some("VAR_JAILNAME"),
+            Varid::INLINEFUNC => Some("VAR_INLINEFUNC"),
             Varid::CPU => Some("VAR_CPU"),
             Varid::USER => Some("VAR_USER"),
             _ => None,
@@ -2267,25 +2270,34 @@ const _: () = {
 pub struct Ecb {
     pub probe: u32,
     pub clause: u32,
+    /// strtab: the inlined function whose copy the place is meant as, what inlinefunc says; stacks begin with the place
+    /// then. 0: the place is no copy's. It is not the probe's: copies of several functions can begin at one instruction.
+    pub inlined: u32,
 }
 
 impl Plain for Ecb {
-    const SIZE: usize = 8;
+    const SIZE: usize = 12;
 
     fn read(bytes: &[u8]) -> Option<Self> {
-        Some(Ecb { probe: Plain::read(bytes.get(0..)?)?, clause: Plain::read(bytes.get(4..)?)? })
+        Some(Ecb {
+            probe: Plain::read(bytes.get(0..)?)?,
+            clause: Plain::read(bytes.get(4..)?)?,
+            inlined: Plain::read(bytes.get(8..)?)?,
+        })
     }
 
     fn write(&self, out: &mut Vec<u8>) {
         self.probe.write(out);
         self.clause.write(out);
+        self.inlined.write(out);
     }
 }
 
 const _: () = {
-    assert!(size_of::<Ecb>() == 8);
+    assert!(size_of::<Ecb>() == 12);
     assert!(offset_of!(Ecb, probe) == 0);
     assert!(offset_of!(Ecb, clause) == 4);
+    assert!(offset_of!(Ecb, inlined) == 8);
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

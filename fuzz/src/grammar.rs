@@ -293,6 +293,7 @@ const RULES: &[(&str, &[&str])] = &[
             "\"«letter»«letter»\"",
             "execname",
             "probefunc",
+            "inlinefunc",
             "«var»",
             "strjoin(«s», «s»)",
             "substr(«s», «e»)",

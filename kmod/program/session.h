@@ -71,6 +71,12 @@ static inline u64 kinst_image_bytes(u32 len)
 	return 4 * (u64)len;
 }
 
+/* The name of the inlined function whose copy the running ECB is at, in strtab; 0: it is at none. */
+static inline u32 kinst_inlined(const struct kinst_ctx *c)
+{
+	return c->epid ? c->prog->ecbs[c->epid - 1].inlined : 0;
+}
+
 #define KINST_PROBE_BYTES 512 /* an armed probe: its site and jump, its listener; as much for each further listener */
 
 /* Bytes that a session takes, with memory for ncpus CPUs, and tables for CPU numbers up to nnumbers. */

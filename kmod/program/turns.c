@@ -12,7 +12,8 @@ static int fill_turns(struct kinst_prog *p, u32 *at, struct kinst_error *err)
 	u32 i, n = p->hdr->ecbs.count, np = p->hdr->probes.count;
 
 	for (i = 0; i < n; i++) {
-		if (p->ecbs[i].probe >= np || p->ecbs[i].clause >= p->hdr->clauses.count)
+		if (p->ecbs[i].probe >= np || p->ecbs[i].clause >= p->hdr->clauses.count ||
+		    p->ecbs[i].inlined >= p->hdr->strtab.count)
 			return kinst_refuse(err, KINST_V_INDEX, KINST_NONE, i);
 		at[p->ecbs[i].probe + 2]++;
 		cond_resched();

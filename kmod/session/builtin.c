@@ -257,10 +257,10 @@ __at_hit u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 	case VAR_ARG0 ... VAR_ARG9:
 		return kinst_env_arg(c, id - VAR_ARG0);
 	case VAR_STACKDEPTH:
-		return depth(c, kinst_stack_depth(c->hit));
+		return depth(c, kinst_stack_depth(c));
 	case VAR_CALLER:
 		depth(c, 1);
-		return kinst_stack_caller(c->hit);
+		return kinst_stack_caller(c);
 	case VAR_USTACKDEPTH:
 		return depth(c, kinst_ustack_depth());
 	case VAR_UCALLER:
@@ -272,6 +272,8 @@ __at_hit u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 		return name_at(c->prog, q->mod);
 	case VAR_PROBEFUNC:
 		return name_at(c->prog, q->name_func);
+	case VAR_INLINEFUNC:
+		return name_at(c->prog, kinst_inlined(c) ?: q->name_func);
 	case VAR_PROBENAME:
 		return name_at(c->prog, q->name);
 	case VAR_TID:
@@ -396,14 +398,15 @@ static __at_hit char *prepend(struct kinst_ctx *c, char *start, char *s, const s
 NOKPROBE_SYMBOL(prepend);
 
 /*
- * d_path(), seen from the topmost mount. It does not take the locks of the kernel's own: a concurrent
- * rename can give a mixture of names, but never a fault that is not reported.
+ * d_path(), seen from the topmost mount; a path that is longer than a string begins with "...". It does not take the
+ * locks of the kernel's own: a concurrent rename can give a mixture of names, but never a fault that is not reported.
  */
 static __at_hit u64 path_name(struct kinst_ctx *c, u64 addr)
 {
 	char *start = c->vcpu->str[0], *s = start + c->prog->strsize - 1, *end = s;
 	struct dentry *root, *above;
 	struct path path;
+	bool whole = false;
 	u64 mount, to;
 	u32 depth;
 
@@ -418,7 +421,8 @@ static __at_hit u64 path_name(struct kinst_ctx *c, u64 addr)
 			return 0;
 		if (path.dentry == root || path.dentry == above) {
 			mount = (u64)(uintptr_t)path.mnt - MOUNT_OF_VFSMOUNT;
-			if (!LOAD(c, head_of(path.mnt), parent, &to) || to == mount)
+			whole = LOAD(c, head_of(path.mnt), parent, &to) && to == mount;
+			if (whole || c->faulted)
 				break;
 			if (!LOAD(c, head_of(path.mnt), mountpoint, (u64 *)&path.dentry))
 				return 0;
@@ -431,7 +435,13 @@ static __at_hit u64 path_name(struct kinst_ctx *c, u64 addr)
 		s = next;
 		path.dentry = above;
 	}
-	return c->faulted ? 0 : s == end ? kinst_new_string(c, "/", 1) : kinst_new_string(c, s, end - s);
+	if (c->faulted)
+		return 0;
+	if (!whole) {
+		s -= min_t(u64, s - start, 3);
+		memcpy(s, "...", 3);
+	}
+	return s == end ? kinst_new_string(c, "/", 1) : kinst_new_string(c, s, end - s);
 }
 NOKPROBE_SYMBOL(path_name);
 

@@ -23,35 +23,52 @@ static nokprobe_inline struct pt_regs *start_of(const struct kinst_hit *hit)
 	return hit->kind == KINST_P_SYSCALL_ENTRY || hit->kind == KINST_P_SYSCALL_RETURN ? NULL : hit->regs;
 }
 
-/* At a timer the interrupted place is part of the stack; at other probes, the name of the probe gives it. */
-static nokprobe_inline bool shows_place(const struct kinst_hit *hit)
+/*
+ * The first address of a stack that is no return address, or 0: the place that a timer interrupted, and that of an
+ * inlined copy, which is in the function that called it. At other probes, the name of the probe gives the place.
+ */
+static __at_hit u64 own_place(const struct kinst_ctx *c)
 {
-	return kinst_is_timer(hit->kind) && hit->regs && !user_mode(hit->regs);
+	const struct kinst_hit *hit = c->hit;
+	const struct kinst_probe *q;
+
+	if (kinst_inlined(c)) {
+		q = &c->prog->probes[c->probe];
+		return q->func + q->offset;
+	}
+	return kinst_is_timer(hit->kind) && hit->regs && !user_mode(hit->regs) ? instruction_pointer(hit->regs) : 0;
 }
+NOKPROBE_SYMBOL(own_place);
 
 __at_hit void kinst_env_stack(struct kinst_ctx *c, u64 *pcs, u32 n)
 {
+	u64 place = own_place(c);
 	u32 found = 0;
 
-	if (n && shows_place(c->hit))
-		pcs[found++] = instruction_pointer(c->hit->regs);
+	if (n && place)
+		pcs[found++] = place;
 	found += kinst_arch_walk(c->hit, start_of(c->hit), pcs + found, n - found);
 	memset(pcs + found, 0, (n - found) * sizeof(*pcs));
 }
 NOKPROBE_SYMBOL(kinst_env_stack);
 
-__at_hit u32 kinst_stack_depth(const struct kinst_hit *hit)
+__at_hit u32 kinst_stack_depth(const struct kinst_ctx *c)
 {
-	return shows_place(hit) + kinst_arch_walk(hit, start_of(hit), NULL, MAX_DEPTH);
+	return !!own_place(c) + kinst_arch_walk(c->hit, start_of(c->hit), NULL, MAX_DEPTH);
 }
 NOKPROBE_SYMBOL(kinst_stack_depth);
 
-/* The unwinder starts above the frame of the registers: the first address is in the probed function's caller. */
-__at_hit u64 kinst_stack_caller(const struct kinst_hit *hit)
+/*
+ * A copy's caller is the function that it is in, at the place itself. For others, the unwinder starts above the frame of
+ * the registers: the first address is in the probed function's caller.
+ */
+__at_hit u64 kinst_stack_caller(const struct kinst_ctx *c)
 {
 	u64 pc = 0;
 
-	kinst_arch_walk(hit, start_of(hit), &pc, 1);
+	if (kinst_inlined(c))
+		return own_place(c);
+	kinst_arch_walk(c->hit, start_of(c->hit), &pc, 1);
 	return pc;
 }
 NOKPROBE_SYMBOL(kinst_stack_caller);

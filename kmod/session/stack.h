@@ -5,10 +5,10 @@
 
 #include <linux/types.h>
 
-struct kinst_hit;
+struct kinst_ctx;
 
-u32 kinst_stack_depth(const struct kinst_hit *hit);
-u64 kinst_stack_caller(const struct kinst_hit *hit);
+u32 kinst_stack_depth(const struct kinst_ctx *c);
+u64 kinst_stack_caller(const struct kinst_ctx *c);
 u32 kinst_ustack_depth(void);
 u64 kinst_ustack_caller(void);
 

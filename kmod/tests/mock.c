@@ -113,6 +113,7 @@ u64 kinst_env_var(struct kinst_ctx *c, u32 id)
 	case VAR_USTACKDEPTH: return mock.ustackdepth;
 	case VAR_UCALLER: return mock.ucaller;
 	case VAR_PROBEPROV ... VAR_PROBENAME: return (u64)(uintptr_t)(c->prog->strtab + names[id - VAR_PROBEPROV]);
+	case VAR_INLINEFUNC: return (u64)(uintptr_t)(c->prog->strtab + (kinst_inlined(c) ?: q->name_func));
 	case VAR_PID: return mock.pid;
 	case VAR_TID: return mock.tid;
 	case VAR_PPID: return mock.ppid;

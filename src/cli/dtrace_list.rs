@@ -33,7 +33,7 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
             Err(reason) => Err(Some(*reason)),
         };
         match probes {
-            Ok(probes) => found.extend(probes),
+            Ok(probes) => found.extend(probes.into_iter().map(|probe| Listed::new(probe, description))),
             Err(reason) => {
                 no_match(run, description, reason);
                 unmatched += 1;
@@ -44,14 +44,14 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
     Ok(u8::from(unmatched > 0 && !run.options.flag(key::ZDEFS)))
 }
 
-fn table(run: &Run, found: &[Probe]) -> Result<String, Failed> {
+fn table(run: &Run, found: &[Listed]) -> Result<String, Failed> {
     let mut text = heading();
     match run.invocation.verbose {
-        false => found.iter().for_each(|probe| row(&mut text, probe)),
+        false => found.iter().for_each(|listed| row(&mut text, &listed.probe)),
         true => {
             let places = places(run, found)?;
-            for ((probe, place), described) in found.iter().zip(places).zip(described(run, found)?) {
-                row(&mut text, probe);
+            for ((listed, place), described) in found.iter().zip(places).zip(described(run, found)?) {
+                row(&mut text, &listed.probe);
                 text += &place;
                 text += &stability::describe(&described);
             }
@@ -61,7 +61,7 @@ fn table(run: &Run, found: &[Probe]) -> Result<String, Failed> {
 }
 
 /// Formats one JSON object a line; with -v also the place of each instruction and the types of its arguments.
-fn objects(run: &Run, found: &[Probe]) -> Result<String, Failed> {
+fn objects(run: &Run, found: &[Listed]) -> Result<String, Failed> {
     let name = |probe: &Probe| {
         let Probe { id, name: Fields { provider, module, function, name }, .. } = probe;
         let fields =
@@ -70,12 +70,12 @@ fn objects(run: &Run, found: &[Probe]) -> Result<String, Failed> {
         fields.as_object().cloned().unwrap_or_default()
     };
     if !run.invocation.verbose {
-        return Ok(found.iter().map(|probe| format!("{}\n", Value::Object(name(probe)))).collect());
+        return Ok(found.iter().map(|listed| format!("{}\n", Value::Object(name(&listed.probe)))).collect());
     }
     let kernel = run.kernel()?;
     let mut answers = Answers::new(&kernel);
     let mut text = String::new();
-    for (probe, described) in found.iter().zip(described(run, found)?) {
+    for (Listed { probe, .. }, described) in found.iter().zip(described(run, found)?) {
         let mut object = name(probe);
         let types: Vec<String> = described.types.iter().map(ToString::to_string).collect();
         object.insert("args".to_owned(), json!(types));
@@ -102,9 +102,31 @@ fn instruction(about: &About) -> Value {
     })
 }
 
+/// A probe of the list.
+struct Listed {
+    probe: Probe,
+    /// The probe alone, as what it was asked for: as the place of a certain inlined copy, if it was named by a function.
+    description: Description,
+}
+
+impl Listed {
+    fn new(probe: Probe, asked: &Description) -> Listed {
+        let description = match (probe.site(), asked) {
+            (Some(site), Description::Site(asked)) => {
+                let (copy, inlined) = (asked.copy.clone(), asked.inlined);
+                Description::Site(Box::new(Site { copy, inlined, ..site }))
+            }
+            (Some(site), _) => Description::Site(Box::new(site)),
+            (None, _) => Description::Fields(Box::new(probe.name.clone())),
+        };
+        Listed { probe, description }
+    }
+}
+
 /// Returns the stability of each probe.
-fn described(run: &Run, probes: &[Probe]) -> Result<Vec<ProbeStability>, Failed> {
-    let described = run.with_given(0, |given| pipeline::describe(&run.sources, probes, given, &run.options));
+fn described(run: &Run, listed: &[Listed]) -> Result<Vec<ProbeStability>, Failed> {
+    let probes: Vec<Description> = listed.iter().map(|listed| listed.description.clone()).collect();
+    let described = run.with_given(0, |given| pipeline::describe(&run.sources, &probes, given, &run.options));
     described.map_err(|diagnostics| {
         diagnostics.iter().for_each(|d| run.report.diagnostic(&run.sources, d, None));
         Failed
@@ -112,21 +134,25 @@ fn described(run: &Run, probes: &[Probe]) -> Result<Vec<ProbeStability>, Failed>
 }
 
 /// Describes, for each probe at an instruction, its place and the variables in scope there.
-fn places(run: &Run, probes: &[Probe]) -> Result<Vec<String>, Failed> {
+fn places(run: &Run, listed: &[Listed]) -> Result<Vec<String>, Failed> {
     let kernel = run.kernel()?;
     let mut answers = Answers::new(&kernel);
     let mut about = |probe: &Probe| probe.place.offset().and_then(|_| answers.about(probe));
-    let places: Vec<Option<About>> = probes.iter().map(&mut about).collect();
-    let instruction = |(probe, about): (&Probe, &Option<About>)| {
+    let places: Vec<Option<About>> = listed.iter().map(|listed| about(&listed.probe)).collect();
+    let instruction = |(listed, about): (&Listed, &Option<About>)| {
         let about = about.as_ref()?;
+        let Description::Site(site) = &listed.description else { return None };
+        if site.copy.is_some() {
+            return Some(Site::clone(site));
+        }
         let inner = about.frames.iter().map(|frame| frame.die).collect::<Vec<u64>>();
         // A copy without instructions is entered at an instruction of another copy, which is shown instead if it is
         // entered there too.
         let with_code = about.entered.iter().any(|frame| inner.contains(&frame.die));
         let empty = about.entered.first().filter(|_| !with_code);
-        Some(Site { copy: empty.map(|frame| frame.name.clone()), ..probe.site()? })
+        Some(Site { copy: empty.map(|frame| frame.name.clone()), ..Site::clone(site) })
     };
-    let asked: Vec<Site> = probes.iter().zip(&places).filter_map(instruction).collect();
+    let asked: Vec<Site> = listed.iter().zip(&places).filter_map(instruction).collect();
     let mut variables = run.with_given(0, |given| {
         let scopes = given.places.scopes(&asked);
         scopes.iter().map(|scope| variables(given.kernel, scope)).collect::<Vec<String>>().into_iter()

@@ -259,7 +259,7 @@ fn report_refused(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refuse
     }
     let Some(first) = lost.first() else { return Ok(()) };
     let ecb = plan.enabled.ecbs.get(first.ecbs.start);
-    let first = refused.iter().find(|refused| ecb.is_some_and(|(probe, _)| *probe as usize == refused.probe));
+    let first = refused.iter().find(|refused| ecb.is_some_and(|ecb| ecb.probe as usize == refused.probe));
     let text = match places {
         1 => "its only place cannot be traced".to_owned(),
         _ => format!("none of its {places} places can be traced"),
@@ -339,7 +339,8 @@ fn consume(
             .or_else(|error| run.fail_as(&format!("failed to open {path}: {}", reason(&error)), None))?,
         None => Sink::stdout(),
     };
-    let symbols = System::new(run.kernel()?);
+    let kernel = run.kernel()?;
+    let symbols = System::new(&kernel);
     let mut consumer = Consumer::new(program, &plan.enabled, &layouts, &symbols, run.options.clone(), sink);
     let report = &run.report;
     let mut say = |message: &str| report.warning(message);

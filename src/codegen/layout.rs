@@ -113,6 +113,9 @@ pub(super) fn argument(function: AggregatingFunction) -> u64 {
 
 /// Returns how a value is shown without a format.
 pub(super) fn display(ty: &types::Type) -> Display {
+    if ty.is_place_in_code() {
+        return Display::Address { called: !matches!(ty.resolved(), types::Type::Pointer { .. }) };
+    }
     match ty.resolved() {
         types::Type::String => Display::String,
         types::Type::Array { .. } | types::Type::Record(_) => Display::Bytes,

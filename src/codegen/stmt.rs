@@ -1,9 +1,9 @@
 //! codegen/stmt.rs: generation of actions and consumer statements from clauses and statements.
 
 use super::{Generator, Result, layout};
-use crate::dif::{self, Action, ActionKind, DifoIndex, Statement, StatementKind};
+use crate::dif::{self, Action, ActionKind, DifoIndex, PrintedLine, Statement, StatementKind};
 use crate::typeck::typed::{
-    AggregationId, Clause, Control, Expr, FormatAction, Key, StackAction, Stmt, StmtKind,
+    AggregationId, Clause, Control, Expr, FormatAction, Key, Printed, StackAction, Stmt, StmtKind,
 };
 
 impl Generator<'_> {
@@ -24,6 +24,22 @@ impl Generator<'_> {
             generated.statements.push(Statement { actions, kind });
         }
         Ok(generated)
+    }
+
+    fn print_all(&mut self, lines: &[Printed], actions: &mut Vec<Action>) -> Result<Vec<PrintedLine>> {
+        let mut shown = Vec::new();
+        for line in lines {
+            shown.push(match line.clone() {
+                Printed::Function(function) => PrintedLine::Function(function),
+                Printed::Missing { name, ty, why } => PrintedLine::Missing { name, type_name: ty, why },
+                Printed::Variable { name, value, shape } => {
+                    let difo = self.value(&value)?;
+                    actions.push(action(ActionKind::DifExpr, Some(difo), 0));
+                    PrintedLine::Value { name, type_name: value.ty.to_string(), shape }
+                }
+            });
+        }
+        Ok(shown)
     }
 
     fn stmt(&mut self, stmt: &Stmt, clause: &mut dif::Clause) -> Result<StatementKind> {
@@ -47,6 +63,11 @@ impl Generator<'_> {
                 let difo = self.value(value)?;
                 actions.push(action(ActionKind::DifExpr, Some(difo), 0));
                 StatementKind::Print { shape: shape.clone(), type_name: value.ty.to_string() }
+            }
+            StmtKind::PrintAll(lines) => {
+                // A record is written even if none of the variables can be read.
+                clause.record = true;
+                StatementKind::PrintAll(self.print_all(lines, actions)?)
             }
             StmtKind::Printf { action: format_action, format, args } => {
                 let (kind, statement) = match format_action {

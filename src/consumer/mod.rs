@@ -4,6 +4,7 @@ pub mod aggregate;
 pub mod clock;
 pub mod message;
 pub mod output;
+pub mod places;
 pub mod printf;
 pub mod run;
 pub mod sink;

@@ -1,9 +1,9 @@
 //! consumer/printf.rs: the conversions of printf() and printa().
 
 use super::clock;
-use super::output::bytes::until_nul;
-use super::output::{Text, stack};
-use super::symbols::Symbols;
+use super::output::Text;
+use super::output::bytes::{escaped, until_nul};
+use super::output::stack::{self, Naming};
 use crate::dif::{Conversion, Count, Format, FormatPiece};
 
 /// A recorded argument, as the bytes of its record.
@@ -19,8 +19,7 @@ pub type PrintValue<'a> = dyn FnMut(&mut Text, &Conversion) + 'a;
 
 /// What conversions need besides their argument.
 pub struct Context<'a> {
-    pub symbols: &'a dyn Symbols,
-    pub stackindent: usize,
+    pub naming: Naming<'a>,
     /// Prints the next value of the entry that printa() is printing.
     pub value: Option<&'a mut PrintValue<'a>>,
 }
@@ -81,15 +80,15 @@ fn convert(out: &mut Text, conversion: &Conversion, argument: Argument<'_>, cont
         'S' => text(out, conversion, &escaped(until_nul(bytes))),
         'c' => text(out, conversion, &[word() as u8]),
         'C' => text(out, conversion, &escaped(&[word() as u8])),
-        'a' => text(out, conversion, stack::address(word(), context.symbols).as_bytes()),
+        'a' => text(out, conversion, stack::address(word(), context.naming.symbols).as_bytes()),
         'A' => {
             let (pid, address) = if argument.user { stack::user_pair(bytes) } else { (0, word()) };
-            text(out, conversion, stack::user_address(pid, address, context.symbols).as_bytes());
+            text(out, conversion, stack::user_address(pid, address, context.naming.symbols).as_bytes());
         }
         'k' => {
-            let indent = width(conversion).filter(|width| *width > 0).unwrap_or(context.stackindent);
+            let indent = width(conversion).filter(|width| *width > 0).unwrap_or(context.naming.indent);
             let print = if argument.user { stack::user } else { stack::kernel };
-            print(out, bytes, indent, context.symbols);
+            print(out, bytes, Naming { indent, ..context.naming });
         }
         'Y' => text(out, conversion, clock::wall(word() as i64).as_bytes()),
         'T' => text(out, conversion, clock::rfc822(word() as i64).as_bytes()),
@@ -203,28 +202,6 @@ fn wide(bytes: &[u8]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Escapes text as in a D string, in octal where there is no other escape.
-fn escaped(text: &[u8]) -> Vec<u8> {
-    let mut shown = Vec::with_capacity(text.len());
-    for byte in text {
-        match byte {
-            0x07 => shown.extend(b"\\a"),
-            0x08 => shown.extend(b"\\b"),
-            0x0c => shown.extend(b"\\f"),
-            b'\n' => shown.extend(b"\\n"),
-            b'\r' => shown.extend(b"\\r"),
-            b'\t' => shown.extend(b"\\t"),
-            0x0b => shown.extend(b"\\v"),
-            0 => shown.extend(b"\\0"),
-            b'"' => shown.extend(b"\\\""),
-            b'\\' => shown.extend(b"\\\\"),
-            0x20..=0x7e => shown.push(*byte),
-            _ => shown.extend(format!("\\{byte:03o}").bytes()),
-        }
-    }
-    shown
-}
-
 fn float(out: &mut Text, conversion: &Conversion, bytes: &[u8]) {
     let value = match *bytes {
         [a, b, c, d] => f32::from_ne_bytes([a, b, c, d]) as f64,
@@ -300,7 +277,8 @@ fn service(port: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::consumer::symbols::{KernelSymbol, UserPlace};
+    use crate::consumer::output::stack::First;
+    use crate::consumer::symbols::{KernelSymbol, Symbols, UserPlace};
 
     struct NoSymbols;
     impl Symbols for NoSymbols {
@@ -313,16 +291,15 @@ mod tests {
         }
     }
 
+    fn naming() -> Naming<'static> {
+        Naming { symbols: &NoSymbols, indent: 14, first: &|_| First::default() }
+    }
+
     fn shown(conversion: Conversion, arguments: &[&[u8]]) -> String {
         let mut out = Text::new();
         let format = Format { pieces: vec![FormatPiece::Conversion(conversion)] };
         let arguments = arguments.iter().map(|bytes| Argument { bytes, user: false });
-        render(
-            &mut out,
-            &format,
-            arguments,
-            &mut Context { symbols: &NoSymbols, stackindent: 14, value: None },
-        );
+        render(&mut out, &format, arguments, &mut Context { naming: naming(), value: None });
         String::from_utf8(out.as_bytes().to_vec()).unwrap()
     }
 
@@ -454,7 +431,7 @@ mod tests {
             let mut out = Text::new();
             let format = Format { pieces: vec![FormatPiece::Conversion(conversion)] };
             let argument = Argument { bytes: &bytes, user: width % 2 == 0 };
-            let mut context = Context { symbols: &NoSymbols, stackindent: 14, value: None };
+            let mut context = Context { naming: naming(), value: None };
             render(&mut out, &format, std::iter::repeat_n(argument, 3), &mut context);
         }
     }

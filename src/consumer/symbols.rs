@@ -1,10 +1,11 @@
 //! consumer/symbols.rs: names of addresses, for stacks, %a and sym().
 
+use crate::probe::Probe;
+use crate::sites::listing::about::Answers;
 use crate::sites::{InFunction, Kernel, Program};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A kernel function.
@@ -30,6 +31,11 @@ pub struct UserPlace {
 pub trait Symbols {
     fn kernel(&self, address: u64) -> Option<KernelSymbol>;
     fn user(&self, pid: u64, address: u64) -> Option<UserPlace>;
+    /// The inlined functions around a copy that a probe is at, the innermost first, without the function that has the
+    /// code. Empty if nothing is known of them.
+    fn around(&self, _probe: &Probe, _copy: &str) -> Vec<String> {
+        Vec::new()
+    }
     /// Reads the mappings of a process, as it may end before its addresses are looked up. Returns the number of
     /// files that it has mapped as code; 0 if its program is not in memory yet, or no longer.
     fn look(&self, _pid: u64) -> usize {
@@ -38,8 +44,11 @@ pub trait Symbols {
 }
 
 /// The symbols of the running system. Nothing is read before the first lookup.
-pub struct System {
-    kernel: Arc<Kernel>,
+pub struct System<'k> {
+    kernel: &'k Kernel,
+    answers: RefCell<Answers<'k>>,
+    /// The inlined functions around copies, by the probe's number and the copy's function.
+    around: RefCell<HashMap<(u32, String), Vec<String>>>,
     /// A cache: a trace shows the same addresses again and again.
     known: RefCell<HashMap<u64, Option<KernelSymbol>>>,
     processes: RefCell<HashMap<u64, Space>>,
@@ -59,14 +68,15 @@ struct Space {
 /// The age at which mappings are read again: a process maps libraries while it runs, and at its end they are gone.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-impl System {
-    pub fn new(kernel: Arc<Kernel>) -> System {
-        let (known, processes, files) = Default::default();
-        System { kernel, known, processes, files }
+impl<'k> System<'k> {
+    pub fn new(kernel: &'k Kernel) -> System<'k> {
+        let (known, processes, files, around) = Default::default();
+        let answers = RefCell::new(Answers::new(kernel));
+        System { kernel, answers, around, known, processes, files }
     }
 }
 
-impl Symbols for System {
+impl Symbols for System<'_> {
     fn kernel(&self, address: u64) -> Option<KernelSymbol> {
         let find = || {
             let found = self.kernel.symbolize(address)?;
@@ -92,6 +102,11 @@ impl Symbols for System {
         Some(UserPlace { object, base: found.range.start, function })
     }
 
+    fn around(&self, probe: &Probe, copy: &str) -> Vec<String> {
+        let find = || self.answers.borrow_mut().around(probe, copy);
+        self.around.borrow_mut().entry((probe.id, copy.to_owned())).or_insert_with(find).clone()
+    }
+
     fn look(&self, pid: u64) -> usize {
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
         let mappings = parse_maps(&maps.unwrap_or_default());
@@ -109,7 +124,7 @@ impl Symbols for System {
     }
 }
 
-impl System {
+impl System<'_> {
     /// Reads the mappings again if they are old, and once more for an address that is not in them.
     fn refresh(&self, pid: u64, address: u64) {
         let (stale, missed) = match self.processes.borrow().get(&pid) {

@@ -4,14 +4,18 @@ use super::aggregate::{Aggregations, Order, Row};
 use super::message::Faults;
 use super::output::bytes::Style;
 use super::output::flow::Flow;
+use super::output::stack::Naming;
 use super::output::{Text, bytes, quantize, shape, stack};
+use super::places::Places;
 use super::printf::{self, Argument, Context};
 use super::sink::Sink;
 use super::symbols::Symbols;
 use crate::dif::enabled::Enabled;
 use crate::dif::record::{Layouts, Record};
 use crate::dif::shape::Shape;
-use crate::dif::{Action, ActionKind, Conversion, Display, Format, Program, Statement, StatementKind};
+use crate::dif::{
+    Action, ActionKind, Conversion, Display, Format, FormatPiece, Program, Statement, StatementKind,
+};
 use crate::options::key;
 use crate::options::{From, Options};
 use crate::probe::Fields;
@@ -33,6 +37,7 @@ pub struct Consumer<'p> {
     pub exit: Option<u32>,
     heading: bool,
     flow: Flow,
+    places: Places<'p>,
 }
 
 /// The columns of a string that trace() shows, and of one that is a key.
@@ -61,6 +66,7 @@ impl<'p> Consumer<'p> {
             exit: None,
             heading: false,
             flow: Flow::default(),
+            places: Places::new(enabled),
         }
     }
 
@@ -90,10 +96,19 @@ impl<'p> Consumer<'p> {
         let program = self.program;
         let Some(clause) = program.clauses.get(index) else { return };
         self.row(record);
+        // print() ends its line, whatever comes after it.
+        let mut open = false;
         for statement in &clause.statements {
+            if open && shows(statement) {
+                if !begins_a_line(statement) {
+                    self.sink.text.str("\n");
+                }
+                open = false;
+            }
             self.statement(index, statement, record);
+            open |= matches!(statement.kind, StatementKind::Print { .. } | StatementKind::PrintAll(_));
         }
-        if !self.options.flag(key::QUIET) {
+        if open || !self.options.flag(key::QUIET) {
             self.sink.text.str("\n");
         }
     }
@@ -137,27 +152,41 @@ impl<'p> Consumer<'p> {
         let values = || layouts.values(program, clause, statement.actions.clone(), record.payload);
         let first = || values().next().map_or(&[][..], |(_, bytes)| bytes);
         // The argument of a library action is its last record.
-        let argument = || values().last().map_or(0, |(_, bytes)| printf::integer(bytes, true, 0) as i64);
-        let indent = self.indent();
+        let last = || values().last().map_or(0, |(_, bytes)| printf::integer(bytes, true, 0) as i64);
+        let epid = record.epid;
         match &statement.kind {
             Kind::Silent => {}
-            Kind::Trace(display) => self.value(first(), display),
+            Kind::Trace(display) | Kind::Sym(display) => self.value(first(), display, epid),
             Kind::Print { shape, type_name } => self.print(first(), shape, type_name),
-            Kind::Printf(format) => self.printf(format, values()),
-            Kind::System(format) => self.system(format, values()),
-            Kind::Freopen(format) => self.freopen(format, values()),
+            Kind::PrintAll(lines) => {
+                self.sink.text.str(" ");
+                shape::all(&mut self.sink.text, lines, values().map(|(_, bytes)| bytes));
+            }
+            Kind::Printf(format) => {
+                let first = |_| self.places.of_record(epid, self.symbols);
+                let naming = Naming { symbols: self.symbols, indent: self.indent(), first: &first };
+                let mut context = Context { naming, value: None };
+                printf::render(&mut self.sink.text, format, values().map(argument), &mut context);
+            }
+            Kind::System(format) => {
+                let command = self.formatted(format, values(), epid);
+                self.system(&String::from_utf8_lossy(command.as_bytes()));
+            }
+            Kind::Freopen(format) => {
+                let path = self.formatted(format, values(), epid);
+                self.freopen(&String::from_utf8_lossy(path.as_bytes()));
+            }
             Kind::Printa { format, aggregations } => self.printa(format.as_ref(), aggregations),
-            Kind::Stack => stack::kernel(&mut self.sink.text, first(), indent, self.symbols),
-            Kind::Ustack => stack::user(&mut self.sink.text, first(), indent, self.symbols),
-            Kind::Sym(display) => self.value(first(), display),
+            Kind::Stack => self.value(first(), &Display::Stack, epid),
+            Kind::Ustack => self.value(first(), &Display::Ustack, epid),
             Kind::Tracemem => tracemem(&mut self.sink.text, values()),
             Kind::Printm => printm(&mut self.sink.text, first()),
-            Kind::Exit => self.exit = Some(argument() as u32),
+            Kind::Exit => self.exit = Some(last() as u32),
             Kind::Clear(id) => self.aggregations.clear(*id),
             Kind::Trunc { aggregation, count } => {
-                self.aggregations.truncate(*aggregation, if *count { argument() } else { 0 });
+                self.aggregations.truncate(*aggregation, if *count { last() } else { 0 });
             }
-            Kind::Normalize(id) => self.aggregations.normalize(*id, argument()),
+            Kind::Normalize(id) => self.aggregations.normalize(*id, last()),
             Kind::Denormalize(id) => self.aggregations.normalize(*id, 1),
             Kind::Setopt => {
                 let mut texts =
@@ -186,10 +215,12 @@ impl<'p> Consumer<'p> {
         self.options.number(key::STACKINDENT) as usize
     }
 
-    /// Prints trace(), without a format.
-    fn value(&mut self, value: &[u8], display: &Display) {
+    /// Prints a value without a format.
+    fn value(&mut self, value: &[u8], display: &Display, epid: u32) {
         let (style, indent) = (self.style(), self.indent());
-        show(&mut self.sink.text, value, display, TRACE_WIDTH, style, indent, self.symbols);
+        let first = |_| self.places.of_record(epid, self.symbols);
+        let naming = Naming { symbols: self.symbols, indent, first: &first };
+        show(&mut self.sink.text, value, display, TRACE_WIDTH, style, naming);
     }
 
     /// Prints print(), with the name of the type.
@@ -199,32 +230,30 @@ impl<'p> Consumer<'p> {
         shape::value(out, value, shape);
     }
 
-    fn printf<'a>(&mut self, format: &Format, values: impl Iterator<Item = (&'a Action, &'a [u8])>) {
-        let mut context = Context { symbols: self.symbols, stackindent: self.indent(), value: None };
-        printf::render(&mut self.sink.text, format, values.map(argument), &mut context);
-    }
-
-    fn formatted<'a>(&self, format: &Format, values: impl Iterator<Item = (&'a Action, &'a [u8])>) -> String {
+    fn formatted<'a>(
+        &self,
+        format: &Format,
+        values: impl Iterator<Item = (&'a Action, &'a [u8])>,
+        epid: u32,
+    ) -> Text {
         let mut text = Text::new();
-        let mut context = Context { symbols: self.symbols, stackindent: self.indent(), value: None };
-        printf::render(&mut text, format, values.map(argument), &mut context);
-        String::from_utf8_lossy(text.as_bytes()).into_owned()
+        let first = |_| self.places.of_record(epid, self.symbols);
+        let naming = Naming { symbols: self.symbols, indent: self.indent(), first: &first };
+        printf::render(&mut text, format, values.map(argument), &mut Context { naming, value: None });
+        text
     }
 
     /// Runs system(); earlier output is written before the command's.
-    fn system<'a>(&mut self, format: &Format, values: impl Iterator<Item = (&'a Action, &'a [u8])>) {
-        let command = self.formatted(format, values);
+    fn system(&mut self, command: &str) {
         let flushed = self.sink.flush();
-        let run =
-            flushed.and_then(|()| std::process::Command::new("/bin/sh").args(["-c", &command]).status());
+        let run = flushed.and_then(|()| std::process::Command::new("/bin/sh").args(["-c", command]).status());
         if let Err(error) = run {
             self.messages.push(format!("system(\"{command}\") failed: {error}"));
         }
     }
 
-    fn freopen<'a>(&mut self, format: &Format, values: impl Iterator<Item = (&'a Action, &'a [u8])>) {
-        let path = self.formatted(format, values);
-        if let Err(error) = self.sink.reopen(&path) {
+    fn freopen(&mut self, path: &str) {
+        if let Err(error) = self.sink.reopen(path) {
             self.messages.push(format!("freopen(\"{path}\") failed: {error}"));
         }
     }
@@ -249,25 +278,26 @@ impl<'p> Consumer<'p> {
         };
         // Key components print like traced values, quiet or not.
         let style = Style { quiet: false, ..self.style() };
-        let (symbols, indent) = (self.symbols, self.indent());
+        let meaning = |address| self.places.of_key(address, self.symbols);
+        let naming = Naming { symbols: self.symbols, indent: self.indent(), first: &meaning };
         let index = (first as usize).saturating_sub(1);
         let keys = self.program.aggregations.get(index).map_or(&[][..], |aggregation| &aggregation.keys);
         let zoom = self.options.flag(key::AGGZOOM);
         let rows = self.aggregations.rows(ids, order);
         if format.is_none()
             && self.options.flag(key::AGGHIST)
-            && print_bars(&mut self.sink.text, &rows, keys, zoom, symbols)
+            && print_bars(&mut self.sink.text, &rows, keys, zoom, naming)
         {
             return;
         }
         for row in rows {
             let out = &mut self.sink.text;
             if let Some(format) = format {
-                print_row(out, format, &row, keys, (symbols, indent, zoom));
+                print_row(out, format, &row, keys, naming, zoom);
                 continue;
             }
             for (part, display) in row.key.iter().zip(keys) {
-                show(out, part, display, KEY_WIDTH, style, indent, symbols);
+                show(out, part, display, KEY_WIDTH, style, naming);
             }
             row.values.iter().for_each(|value| value.print(out, zoom));
             out.str("\n");
@@ -283,8 +313,26 @@ impl<'p> Consumer<'p> {
     }
 }
 
+/// Whether the statement writes to the output, or may.
+fn shows(statement: &Statement) -> bool {
+    use StatementKind as Kind;
+    let silent = matches!(statement.kind, Kind::Silent | Kind::Exit | Kind::Clear(_) | Kind::Trunc { .. });
+    !silent && !matches!(statement.kind, Kind::Normalize(_) | Kind::Denormalize(_) | Kind::Setopt { .. })
+}
+
+/// Whether what the statement writes begins with a line break.
+fn begins_a_line(statement: &Statement) -> bool {
+    match &statement.kind {
+        StatementKind::Stack | StatementKind::Ustack | StatementKind::Printa { format: None, .. } => true,
+        StatementKind::Printf(format) => {
+            matches!(format.pieces.first(), Some(FormatPiece::Text(text)) if text.starts_with('\n'))
+        }
+        _ => false,
+    }
+}
+
 /// Prints agghist: one bar for each key of one aggregation whose values are numbers; returns false if it is not such.
-fn print_bars(out: &mut Text, rows: &[Row<'_>], keys: &[Display], zoom: bool, symbols: &dyn Symbols) -> bool {
+fn print_bars(out: &mut Text, rows: &[Row<'_>], keys: &[Display], zoom: bool, naming: Naming<'_>) -> bool {
     let mut bars = Vec::new();
     let mut normal = 1;
     for row in rows {
@@ -294,7 +342,7 @@ fn print_bars(out: &mut Text, rows: &[Row<'_>], keys: &[Display], zoom: bool, sy
         let mut text = Text::new();
         for (part, display) in row.key.iter().zip(keys) {
             text.str(" ");
-            show(&mut text, part, display, 0, Style { quiet: true, ..Style::default() }, 0, symbols);
+            show(&mut text, part, display, 0, Style { quiet: true, ..Style::default() }, naming);
         }
         let key = String::from_utf8_lossy(text.as_bytes()).split_whitespace().collect::<Vec<_>>().join(" ");
         bars.push((key, i64::try_from(number * i128::from(normal)).unwrap_or(i64::MAX)));
@@ -312,7 +360,8 @@ fn print_row(
     format: &Format,
     row: &Row<'_>,
     keys: &[Display],
-    (symbols, stackindent, zoom): (&dyn Symbols, usize, bool),
+    naming: Naming<'_>,
+    zoom: bool,
 ) {
     let arguments =
         row.key.iter().zip(keys).map(|(part, display)| Argument { bytes: part, user: is_user(display) });
@@ -328,20 +377,13 @@ fn print_row(
             None => shown.graph(out, zoom),
         }
     };
-    let mut context = Context { symbols, stackindent, value: Some(&mut value) };
+    let mut context = Context { naming, value: Some(&mut value) };
     printf::render(out, format, arguments, &mut context);
 }
 
 /// Prints a value without a format.
-fn show(
-    out: &mut Text,
-    value: &[u8],
-    display: &Display,
-    width: usize,
-    style: Style,
-    indent: usize,
-    symbols: &dyn Symbols,
-) {
+fn show(out: &mut Text, value: &[u8], display: &Display, width: usize, style: Style, naming: Naming<'_>) {
+    let symbols = naming.symbols;
     let word = || stack::words(value).next().unwrap_or(0);
     let pair = || stack::user_pair(value);
     let named = |out: &mut Text, name: String| out.put(format_args!("  {name:<KEY_WIDTH$}"));
@@ -359,8 +401,18 @@ fn show(
         }
         Display::String => bytes::string(out, value, width, style),
         Display::Bytes => bytes::array(out, value, width, style),
-        Display::Stack => stack::kernel(out, value, indent, symbols),
-        Display::Ustack => stack::user(out, value, indent, symbols),
+        Display::Stack => stack::kernel(out, value, naming),
+        Display::Ustack => stack::user(out, value, naming),
+        Display::Address { called } => {
+            let name = match called {
+                true => stack::caller(word(), naming),
+                false => stack::address(word(), symbols),
+            };
+            match style.quiet {
+                true => out.str(&name),
+                false => out.put(format_args!("  {name:<width$}")),
+            }
+        }
         Display::Sym => named(out, stack::function(word(), symbols)),
         Display::Mod => named(out, stack::module(word(), symbols)),
         Display::Usym => {

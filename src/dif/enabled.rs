@@ -12,15 +12,15 @@ pub struct Enabled {
 
 impl Enabled {
     pub fn probe(&self, epid: u32) -> Option<&Probe> {
-        self.probes.get(self.ecb(epid)?.0 as usize)
+        self.probes.get(self.ecb(epid)?.probe as usize)
     }
 
     /// Returns the index of the clause in the program.
     pub fn clause(&self, epid: u32) -> Option<usize> {
-        Some(self.ecb(epid)?.1 as usize)
+        Some(self.ecb(epid)?.clause as usize)
     }
 
-    fn ecb(&self, epid: u32) -> Option<Ecb> {
-        self.ecbs.get((epid as usize).checked_sub(1)?).copied()
+    pub fn ecb(&self, epid: u32) -> Option<&Ecb> {
+        self.ecbs.get((epid as usize).checked_sub(1)?)
     }
 }

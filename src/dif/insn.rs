@@ -336,7 +336,8 @@ numbered! {
     PID Pid "pid", TID Tid "tid", EXECNAME Execname "execname", ZONENAME Zonename "zonename",
     WALLTIMESTAMP Walltimestamp "walltimestamp", USTACKDEPTH Ustackdepth "ustackdepth", UCALLER Ucaller "ucaller",
     PPID Ppid "ppid", UID Uid "uid", GID Gid "gid", ERRNO Errno "errno",
-    EXECARGS Execargs "execargs", JID Jid "jid", JAILNAME Jailname "jailname", CPU Cpu "cpu",
+    EXECARGS Execargs "execargs", JID Jid "jid", JAILNAME Jailname "jailname",
+    INLINEFUNC Inlinefunc "inlinefunc", CPU Cpu "cpu",
 }
 
 numbered! {

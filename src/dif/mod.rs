@@ -244,6 +244,8 @@ pub enum StatementKind {
         shape: shape::Shape,
         type_name: String,
     },
+    /// print(args) and print(locals): one record for each value, in order.
+    PrintAll(Vec<PrintedLine>),
     Printf(Format),
     /// system() and freopen(): the formatted text is run, or opened.
     System(Format),
@@ -275,6 +277,23 @@ pub enum StatementKind {
     Ftruncate,
 }
 
+/// One line of print(args) or print(locals).
+#[derive(Clone, Debug, PartialEq)]
+pub enum PrintedLine {
+    /// The function that the variables after it are of.
+    Function(String),
+    Value {
+        name: String,
+        type_name: String,
+        shape: shape::Shape,
+    },
+    Missing {
+        name: String,
+        type_name: String,
+        why: String,
+    },
+}
+
 /// How a recorded value is shown without a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Display {
@@ -286,7 +305,12 @@ pub enum Display {
     Bytes,
     Stack,
     Ustack,
-    /// `` module`symbol+0xoff ``
+    /// A place in the kernel's code, as `` module`symbol+0xoff ``.
+    Address {
+        /// Whether it is the place that a call returns to, or of an inlined copy: the first address of a stack.
+        called: bool,
+    },
+    /// `` module`symbol ``
     Sym,
     Mod,
     Usym,

@@ -4,9 +4,24 @@ use super::{Action, Clause, Difo, DifoIndex, Options, Program, Type, TypeKind, V
 use crate::probe::{Place, Probe};
 use crate::uapi::{self, Plain};
 use std::collections::HashMap;
+use std::sync::Arc;
 
-/// An enabling of one probe: indexes into the probes and into [`Program::clauses`]. Its EPID is its own index + 1.
-pub type Ecb = (u32, u32);
+/// An enabling of one probe. Its EPID is its own index + 1.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ecb {
+    /// An index into the probes.
+    pub probe: u32,
+    /// An index into [`Program::clauses`].
+    pub clause: u32,
+    /// The inlined function whose copy the place is meant as; `None` if it is no copy's.
+    pub inlined: Option<Arc<str>>,
+}
+
+impl From<(u32, u32)> for Ecb {
+    fn from((probe, clause): (u32, u32)) -> Ecb {
+        Ecb { probe, clause, inlined: None }
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
@@ -47,7 +62,9 @@ pub fn encode(
     for (index, probe) in probes.iter().enumerate() {
         tables.probe(index, probe)?;
     }
-    tables.ecbs = ecbs.iter().map(|&(probe, clause)| uapi::Ecb { probe, clause }).collect();
+    for ecb in ecbs {
+        tables.ecb(ecb)?;
+    }
     tables.assemble(options)
 }
 
@@ -187,7 +204,7 @@ fn check_references(program: &Program, probes: &[Probe], ecbs: &[Ecb]) -> Result
             return Err(EncodeError::Difo { clause: index, difo, count });
         }
     }
-    for (index, &(probe, clause)) in ecbs.iter().enumerate() {
+    for (index, &Ecb { probe, clause, .. }) in ecbs.iter().enumerate() {
         if probe as usize >= probes.len() {
             return Err(EncodeError::Probe { index, probe, count: probes.len() });
         }
@@ -295,6 +312,12 @@ impl Tables {
         let room = entry.bytes.get_mut(..bytes.len()).ok_or(EncodeError::InsnBytes(index))?;
         room.copy_from_slice(bytes);
         self.probes.push(entry);
+        Ok(())
+    }
+
+    fn ecb(&mut self, ecb: &Ecb) -> Result<(), EncodeError> {
+        let inlined = ecb.inlined.as_ref().map_or(Ok(0), |function| self.name(function))?;
+        self.ecbs.push(uapi::Ecb { probe: ecb.probe, clause: ecb.clause, inlined });
         Ok(())
     }
 

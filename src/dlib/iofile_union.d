@@ -2,15 +2,21 @@
 
 #pragma D depends_on library io.d
 
-inline struct dentry *__bio_dentry[struct bio *b] = __bio_alias[b] == NULL ?
-    NULL : (struct dentry *)((uintptr_t)__bio_alias[b] - offsetof(struct dentry, d_u));
+/* The first of the file's names; only where there is a file. */
+inline struct dentry *__bio_dentry[struct bio *b] =
+    (struct dentry *)((uintptr_t)__bio_host[b]->i_dentry.first - offsetof(struct dentry, d_u));
+/* A path that is not that of the whole system begins with "...": in the file system of fi_mount, or of too many parts. */
+inline string __bio_cut[struct bio *b, struct dentry *d] =
+    __is_root_fs[__bio_host[b]->i_sb] && !__is_deep[d] ? "" : "...";
 
 translator fileinfo_t < struct bio *B > {
-	fi_name = __bio_dentry[B] == NULL ? "<none>" : stringof(__bio_dentry[B]->d_name.name);
-	fi_dirname = __bio_dentry[B] == NULL ? "<none>" : __dpath[__bio_dentry[B]->d_parent];
-	fi_pathname = __bio_dentry[B] == NULL ? "<none>" : __dpath[__bio_dentry[B]];
+	fi_name = __bio_has_file[B] ? stringof(__bio_dentry[B]->d_name.name) : "<none>";
+	fi_dirname = __bio_has_file[B] ?
+	    strjoin(__bio_cut[B, __bio_dentry[B]->d_parent], __dtail[__bio_dentry[B]->d_parent]) : "<none>";
+	fi_pathname = __bio_has_file[B] ?
+	    strjoin(__bio_cut[B, __bio_dentry[B]], __dtail[__bio_dentry[B]]) : "<none>";
 	fi_offset = 0;
-	fi_fs = __bio_dentry[B] == NULL ? "<none>" : stringof(__bio_dentry[B]->d_sb->s_type->name);
-	fi_mount = "<unknown>";
+	fi_fs = __bio_has_file[B] ? stringof(__bio_host[B]->i_sb->s_type->name) : "<none>";
+	fi_mount = __bio_has_file[B] ? __sb_mounted[__bio_host[B]->i_sb] : "<none>";
 	fi_oflags = 0;
 };

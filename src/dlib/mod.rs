@@ -17,6 +17,10 @@ macro_rules! library {
     };
 }
 
+/// The words of the libraries that read requests of the block layer. One of two libraries with the same names is left out, so
+/// no other library can depend on either.
+const IO_WORDS: &[&str] = &["bufinfo_t", "devinfo_t", "bufinfo", "devinfo", "io:", "bio", "fileinfo_t"];
+
 /// Each after those that it depends on.
 pub const LIBRARIES: &[Library] = &[
     library!("fcntl.d", &["O_*"]),
@@ -31,7 +35,11 @@ pub const LIBRARIES: &[Library] = &[
     library!("schedprov.d", &["sched:"]),
     library!("proc.d", &["proc:"]),
     library!("bufflags.d", &["B_*"]),
+    library!("fsmount.d", IO_WORDS),
+    library!("fsmount_none.d", IO_WORDS),
     library!("io.d", &["bufinfo_t", "devinfo_t", "bufinfo", "devinfo"]),
+    library!("iodevice.d", IO_WORDS),
+    library!("iodevice_none.d", IO_WORDS),
     library!("iofile_union.d", &["io:", "bio", "fileinfo_t"]),
     library!("iofile.d", &["io:", "bio", "fileinfo_t"]),
     library!("ioprov.d", &["io:"]),
@@ -155,7 +163,19 @@ mod tests {
     fn a_library_is_wanted_for_its_words_and_by_those_that_depend_on_it() {
         assert!(names("BEGIN { trace(timestamp); }").is_empty());
         assert_eq!(names("BEGIN { trace(curcpu->cpu_id); }"), ["sched.d"]);
-        let of_io = ["path.d", "files.d", "bufflags.d", "io.d", "iofile_union.d", "iofile.d", "ioprov.d"];
+        let of_io = [
+            "path.d",
+            "files.d",
+            "bufflags.d",
+            "fsmount.d",
+            "fsmount_none.d",
+            "io.d",
+            "iodevice.d",
+            "iodevice_none.d",
+            "iofile_union.d",
+            "iofile.d",
+            "ioprov.d",
+        ];
         assert_eq!(names("BEGIN, io:::start { trace(args[0]->b_bcount); }"), of_io);
         assert_eq!(names("io"), of_io, "-P io");
         assert!(names("BEGIN { this->io = 1; tcp = ip + 1; }").is_empty(), "no provider is named");

@@ -2,12 +2,14 @@
 
 #pragma D depends_on module vmlinux
 
-/* Inside of its file system, of five parts at most: for what is known without its mount. */
+/* Inside of its file system, for what is known without its mount. Of more than six parts the first ones are "...". */
 inline string __dname[struct dentry *d] = d->d_parent == d ? "" : strjoin("/", stringof(d->d_name.name));
 inline string __dpath2[struct dentry *d] = strjoin(__dname[d->d_parent], __dname[d]);
 inline string __dpath4[struct dentry *d] = strjoin(__dpath2[d->d_parent->d_parent], __dpath2[d]);
-inline string __dpath[struct dentry *d] =
-    d->d_parent == d ? "/" : strjoin(__dname[d->d_parent->d_parent->d_parent->d_parent], __dpath4[d]);
+inline struct dentry *__d4[struct dentry *d] = d->d_parent->d_parent->d_parent->d_parent;
+inline string __dtail[struct dentry *d] = d->d_parent == d ? "/" : strjoin(__dpath2[__d4[d]], __dpath4[d]);
+inline int __is_deep[struct dentry *d] = __d4[d]->d_parent->d_parent != __d4[d]->d_parent->d_parent->d_parent;
+inline string __dpath[struct dentry *d] = strjoin(__is_deep[d] ? "..." : "", __dtail[d]);
 
 /* The place of a mount in the one that it is mounted on. */
 inline struct mount *__mount[struct vfsmount *m] = (struct mount *)((uintptr_t)m - offsetof(struct mount, mnt));

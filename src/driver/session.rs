@@ -5,7 +5,7 @@ use super::ioctl::{Device, MappedRing};
 use super::{Error, reason};
 use crate::diag::Diagnostic;
 use crate::dif::enabled::Enabled;
-use crate::dif::object::{EncodeError, encode};
+use crate::dif::object::{Ecb, EncodeError, encode};
 use crate::dif::{Options, Program};
 use crate::probe::{Fields, Probe};
 use crate::sites::{self, ProbeCatalog};
@@ -83,13 +83,18 @@ impl Plan {
                     return Err(error(Problem::Zero));
                 }
                 let first = plan.enabled.ecbs.len();
+                let inlined: Option<Arc<str>> = description.inlined().map(Arc::from);
                 for probe in probes {
                     let next = plan.enabled.probes.len() as u32;
                     let number = *known.entry(probe.id).or_insert(next);
                     if number == next {
                         plan.enabled.probes.push(probe);
                     }
-                    plan.enabled.ecbs.push((number, clause as u32));
+                    plan.enabled.ecbs.push(Ecb {
+                        probe: number,
+                        clause: clause as u32,
+                        inlined: inlined.clone(),
+                    });
                 }
                 let ecbs = first..plan.enabled.ecbs.len();
                 plan.descriptions.push(Matched { clause, index, ecbs });
@@ -101,14 +106,14 @@ impl Plan {
     /// Returns the number of enablings of the clause, without refused places.
     pub fn matched(&self, clause: usize, refused: &[Refused]) -> usize {
         let ecbs = self.enabled.ecbs.iter();
-        ecbs.filter(|(probe, of)| *of as usize == clause && !is_refused(*probe, refused)).count()
+        ecbs.filter(|ecb| ecb.clause as usize == clause && !is_refused(ecb.probe, refused)).count()
     }
 
     /// Returns the descriptions whose places are all refused.
     pub fn lost<'a>(&'a self, refused: &'a [Refused]) -> impl Iterator<Item = &'a Matched> {
         self.descriptions.iter().filter(|description| {
             let ecbs = self.enabled.ecbs.get(description.ecbs.clone()).unwrap_or_default();
-            !ecbs.is_empty() && ecbs.iter().all(|(probe, _)| is_refused(*probe, refused))
+            !ecbs.is_empty() && ecbs.iter().all(|ecb| is_refused(ecb.probe, refused))
         })
     }
 }
@@ -285,7 +290,7 @@ mod tests {
         let plan = Plan::new(&program, &Three, false).unwrap();
         let names: Vec<_> = plan.enabled.probes.iter().map(|p| p.name.name.as_str()).collect();
         assert_eq!(names, ["4", "7", "0"]);
-        assert_eq!(plan.enabled.ecbs, [(0, 0), (1, 0), (2, 1), (0, 1), (1, 1)]);
+        assert_eq!(plan.enabled.ecbs, [(0, 0), (1, 0), (2, 1), (0, 1), (1, 1)].map(Ecb::from));
         let results = [7, 0, 0].map(|reason| uapi::Result { reason, ..uapi::Result::default() });
         let refused = refused(&plan.enabled.probes, &results);
         assert_eq!(refused[0].text, "kinst::f:4 cannot be traced: jump label (the kernel rewrites it)");

@@ -32,7 +32,7 @@ use crate::types::intrinsic::Intrinsic;
 /// A site where a copy of an inlined function is entered or left.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FoundSite {
-    /// Includes the module's name, which is `vmlinux` for the kernel proper.
+    /// Includes the module's name, which is `vmlinux` for the kernel proper; for a line, also the body or copy that it is in.
     pub site: Site,
     /// Whether the description must name the module to mean this site.
     pub module_needed: bool,
@@ -55,6 +55,7 @@ pub struct SourceLine {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionSites {
     pub module: String,
+    pub function: String,
     /// Empty if it is not inlined anywhere.
     pub sites: Vec<FoundSite>,
     /// Names of the out-of-line instances that a probe of fbt can serve (`f`, `f.isra.0`).

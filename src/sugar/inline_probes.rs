@@ -80,9 +80,13 @@ fn sites(probe: &ProbeDesc, index: &dyn SiteIndex) -> Option<Result<Vec<Descript
         return Some(Err(Box::new(line_of_many(fields))));
     }
     // A line of another file may be in a copy of another function.
-    let copy = Some(&fields.function).filter(|_| line.file.is_none());
+    let place = |FoundSite { site, .. }: &FoundSite| match line.file {
+        Some(_) => Site { copy: None, inlined: false, ..site.clone() },
+        None => site.clone(),
+    };
     let sites = index.line_sites(&fields.module, &fields.function, &line);
-    Some(sites.map(|sites| sites.iter().map(|site| kinst(fields, copy, site)).collect()))
+    let made = |found: &FoundSite| kinst(fields, place(found), found.module_needed);
+    Some(sites.map(|sites| sites.iter().map(made).collect()))
 }
 
 /// Parses `L123`, or `file.c@123`.
@@ -121,7 +125,12 @@ fn descriptions(asked: &Fields, functions: &[FunctionSites]) -> Vec<Description>
     // One description covers the instances of a name in all the requested modules.
     let mut instances: HashSet<&str> = HashSet::new();
     for function in functions {
-        made.extend(function.sites.iter().map(|site| kinst(asked, Some(&asked.function), site)));
+        let copy = |found: &FoundSite| Site {
+            copy: Some(function.function.clone()),
+            inlined: true,
+            ..found.site.clone()
+        };
+        made.extend(function.sites.iter().map(|found| kinst(asked, copy(found), found.module_needed)));
         let new = function.out_of_line.iter().filter(|name| instances.insert(name));
         made.extend(new.map(|name| {
             Description::Fields(Box::new(Fields {
@@ -136,9 +145,8 @@ fn descriptions(asked: &Fields, functions: &[FunctionSites]) -> Vec<Description>
 }
 
 /// Makes a site, with the module as the user wrote it unless the caller's name alone is ambiguous.
-fn kinst(asked: &Fields, copy: Option<&String>, found: &FoundSite) -> Description {
-    let mut site = Site { copy: copy.cloned(), ..found.site.clone() };
-    if !found.module_needed || !(asked.module.is_empty() || is_glob(&asked.module)) {
+fn kinst(asked: &Fields, mut site: Site, module_needed: bool) -> Description {
+    if !module_needed || !(asked.module.is_empty() || is_glob(&asked.module)) {
         site.module.clone_from(&asked.module);
     }
     Description::Site(Box::new(site))
@@ -191,7 +199,7 @@ mod tests {
 
     fn function(module: &str, sites: Vec<FoundSite>, out_of_line: &[&str]) -> FunctionSites {
         let out_of_line = out_of_line.iter().map(|name| (*name).to_owned()).collect();
-        FunctionSites { module: module.to_owned(), sites, out_of_line }
+        FunctionSites { module: module.to_owned(), function: "f".to_owned(), sites, out_of_line }
     }
 
     fn table() -> Table {

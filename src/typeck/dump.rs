@@ -2,8 +2,8 @@
 
 use super::stmt::agg::function_name;
 use super::typed::{
-    AggregatingFunction, Aggregation, Bits, Clause, Control, Expr, ExprKind, Key, KeyType, Place, Program,
-    StackAction, Stmt, StmtKind, Variable, VariableId,
+    AggregatingFunction, Aggregation, Bits, Clause, Control, Expr, ExprKind, Key, KeyType, Place, Printed,
+    Program, StackAction, Stmt, StmtKind, Variable, VariableId,
 };
 
 /// Dumps one node per line, with children indented and types after a colon.
@@ -74,6 +74,15 @@ impl Dump<'_> {
             }
             StmtKind::Trace(value) => self.nested("trace", |dump| dump.expr(value)),
             StmtKind::Print(value, _) => self.nested("print", |dump| dump.expr(value)),
+            StmtKind::PrintAll(lines) => self.nested("print all", |dump| {
+                for line in lines {
+                    match line {
+                        Printed::Function(function) => dump.line(format!("of {function}()")),
+                        Printed::Variable { name, value, .. } => dump.nested(name, |dump| dump.expr(value)),
+                        Printed::Missing { name, ty, why } => dump.line(format!("{ty} {name}: {why}")),
+                    }
+                }
+            }),
             StmtKind::Printf { action, format, args } => {
                 let name = format!("{action:?}").to_lowercase();
                 self.nested(name, |dump| {

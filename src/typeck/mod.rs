@@ -18,7 +18,7 @@ use crate::attributes::{self, Attributes};
 use crate::diag::Diagnostic;
 use crate::parser::ast;
 use crate::parser::visit;
-use crate::probe::{Description, Probe};
+use crate::probe::Description;
 use crate::sites::Places;
 use crate::source::Span;
 use crate::sugar::plain::{self, ProbeDesc};
@@ -138,18 +138,14 @@ pub fn check_read(program: &plain::Program, env: &Env<'_>, whole: bool) -> Resul
 }
 
 /// Returns the stability of these probes and the types of their arguments, for listings.
-pub fn describe(probes: &[Probe], env: &Env<'_>) -> Result<Vec<ProbeStability>> {
+pub fn describe(probes: &[Description], env: &Env<'_>) -> Result<Vec<ProbeStability>> {
     let mut checker = Checker::new(env);
     for library in env.libraries {
         checker.load(library)?;
     }
     // All at once: each question by itself would open the debug information.
-    env.places.scopes(&probes.iter().filter_map(Probe::site).collect::<Vec<_>>());
-    let description = |probe: &Probe| match probe.site() {
-        Some(site) => Description::Site(Box::new(site)),
-        None => Description::Fields(Box::new(probe.name.clone())),
-    };
-    Ok(probes.iter().map(|probe| checker.stability_of_probe(&description(probe))).collect())
+    env.places.scopes(&probes.iter().flat_map(|probe| checker.sites_of(probe)).collect::<Vec<_>>());
+    Ok(probes.iter().map(|probe| checker.stability_of_probe(probe)).collect())
 }
 
 fn provider_name(item: &plain::Item) -> Option<&str> {
@@ -361,7 +357,8 @@ impl<'a> Checker<'a> {
     fn check_operands(&mut self, expr: &ast::Expr) -> Result<()> {
         let mut result = Ok(());
         visit::each_operand(expr, &mut |operand| {
-            if result.is_err() || assign::as_aggregation(operand).is_some() {
+            let all = matches!(&operand.kind, ast::ExprKind::Ident(name) if name == "args");
+            if result.is_err() || all || assign::as_aggregation(operand).is_some() {
                 return;
             }
             result = match &operand.kind {

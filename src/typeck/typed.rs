@@ -120,6 +120,8 @@ pub enum StmtKind {
     },
     Trace(Expr),
     Print(Expr, Shape),
+    /// print(args) and print(locals)
+    PrintAll(Vec<Printed>),
     Printf {
         action: FormatAction,
         format: Format,
@@ -147,6 +149,24 @@ pub enum StmtKind {
     Speculation(ActionKind, Expr),
     /// stop breakpoint panic, raise(signal), chill(ns)
     Destructive(ActionKind, Option<Expr>),
+}
+
+/// One line of print(args) or print(locals).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Printed {
+    /// The function that the variables after it are of.
+    Function(String),
+    Variable {
+        name: String,
+        value: Expr,
+        shape: Shape,
+    },
+    /// A variable that cannot be read there, with its type, and why.
+    Missing {
+        name: String,
+        ty: String,
+        why: String,
+    },
 }
 
 /// An action of the consumer, in its place among the records.

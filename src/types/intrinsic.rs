@@ -63,7 +63,11 @@ const TYPEDEFS: &[(&str, &str)] = &[
     ("pid_t", "int"),
     ("uid_t", "unsigned int"),
     ("gid_t", "unsigned int"),
+    (PLACE_IN_CODE, "unsigned long"),
 ];
+
+/// The type of `caller`: an address in the kernel's code, which is shown by its name.
+pub const PLACE_IN_CODE: &str = "pc_t";
 
 /// The types of §3 of the language: enough for any program that names no type of the kernel.
 #[derive(Clone, Copy, Debug, Default)]

@@ -168,6 +168,16 @@ impl Type {
         ty
     }
 
+    /// Whether its values are places in the kernel's code: `caller`, and pointers to functions.
+    pub fn is_place_in_code(&self) -> bool {
+        match self {
+            Type::Typedef { name, .. } if *name == intrinsic::PLACE_IN_CODE => true,
+            Type::Typedef { to, .. } => to.is_place_in_code(),
+            Type::Pointer { to, user } => !user && matches!(to.resolved(), Type::Function),
+            _ => false,
+        }
+    }
+
     /// Whether it is an integer or enum.
     pub fn is_integer(&self) -> bool {
         matches!(self.resolved(), Type::Int(_) | Type::Enum(_))

@@ -25,7 +25,7 @@ fn seeds(times: u64) -> Range<u64> {
 }
 
 fn encode(program: &Program, options: &Options) -> Vec<u8> {
-    let ecbs: Vec<_> = (0..program.clauses.len() as u32).map(|clause| (0, clause)).collect();
+    let ecbs: Vec<_> = (0..program.clauses.len() as u32).map(|clause| (0, clause).into()).collect();
     object::encode(program, &[machine::probe()], &ecbs, options).unwrap()
 }
 
@@ -205,7 +205,7 @@ fn damage_clause(image: &mut Image, random: &mut Random, odd: u32) {
             1 => clause.action = odd,
             2 => clause.nactions = odd,
             3 => clause.flags = odd,
-            _ => image.ecbs[0] = uapi::Ecb { probe: odd & 1, clause: odd },
+            _ => image.ecbs[0] = uapi::Ecb { probe: odd & 1, clause: odd, inlined: 0 },
         }
     }
 }

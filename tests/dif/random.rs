@@ -15,7 +15,7 @@ const LIMITS: Limits = Limits { max_probes: 1000, max_insns: 1 << 20 };
 
 fn image_of(seed: u64) -> Vec<u8> {
     let program = program::program(&mut Random(seed));
-    let ecbs: Vec<_> = (0..program.clauses.len() as u32).map(|clause| (0, clause)).collect();
+    let ecbs: Vec<_> = (0..program.clauses.len() as u32).map(|clause| (0, clause).into()).collect();
     object::encode(&program, &[machine::probe()], &ecbs, &Options::default()).unwrap()
 }
 

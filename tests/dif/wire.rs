@@ -3,7 +3,7 @@
 use crate::machine;
 use kinst::dif::asm::Assembler;
 use kinst::dif::insn::{FIRST_USER_VARIABLE, Insn, Opcode};
-use kinst::dif::object::{self, EncodeError, Image};
+use kinst::dif::object::{self, Ecb, EncodeError, Image};
 use kinst::dif::verify::{Limits, Refusal, verify};
 use kinst::dif::{
     Action, ActionKind, Clause, CtfKind, Options, Program, Scope, Type, Variable, VariableKind,
@@ -58,7 +58,8 @@ fn program() -> Program {
 }
 
 fn image() -> Image {
-    let bytes = object::encode(&program(), &[machine::probe()], &[(0, 0)], &Options::default()).unwrap();
+    let bytes =
+        object::encode(&program(), &[machine::probe()], &[(0, 0).into()], &Options::default()).unwrap();
     verify(&bytes, &LIMITS).unwrap()
 }
 
@@ -161,6 +162,7 @@ fn actions_probes_and_enablings() {
     assert_eq!(code(|image| image.probes[0].nbytes = 17), Verify::PROBE);
     assert_eq!(code(|image| image.probes[0].reserved[6] = 1), Verify::RESERVED);
     assert_eq!(code(|image| image.ecbs[0].clause = 1), Verify::INDEX);
+    assert_eq!(code(|image| image.ecbs[0].inlined = image.strtab.len() as u32), Verify::INDEX);
     let text = verdict(|image| image.ecbs[0].clause = 1).to_string();
     assert_eq!(text, "a reference to an entry that is not there (kinst_v_index, entry 0)");
 }
@@ -168,7 +170,8 @@ fn actions_probes_and_enablings() {
 #[test]
 fn what_cannot_be_encoded_says_why() {
     let encode = |program: &Program, probes: &[Probe], ecbs: &[(u32, u32)]| {
-        object::encode(program, probes, ecbs, &Options::default())
+        let ecbs: Vec<Ecb> = ecbs.iter().copied().map(Ecb::from).collect();
+        object::encode(program, probes, &ecbs, &Options::default())
     };
     let probe = machine::probe();
     assert_eq!(encode(&program(), &[], &[(0, 0)]), Err(EncodeError::Probe { index: 0, probe: 0, count: 0 }));
@@ -198,7 +201,7 @@ fn twenty_thousand_probes_share_their_names() {
             name: Fields::new("kinst", "vmlinux", &format!("function_{}", index % 5000), "13"),
         })
         .collect();
-    let ecbs: Vec<(u32, u32)> = (0..20_000).map(|probe| (probe, 0)).collect();
+    let ecbs: Vec<Ecb> = (0..20_000).map(|probe| (probe, 0).into()).collect();
     let start = std::time::Instant::now();
     let bytes = object::encode(&program(), &probes, &ecbs, &Options::default()).unwrap();
     let image = verify(&bytes, &LIMITS).unwrap();

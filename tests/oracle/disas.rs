@@ -3,8 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use serde_json::Value;
+
+use kinst::probe::Description;
+use kinst::sites::listing::about::Answers;
+use kinst::sites::{Boundary, Catalog, DwarfIndex, FoundSite, ProbeCatalog as _, SiteIndex as _};
 
 use crate::needs;
 use crate::snapshot;
@@ -380,6 +385,8 @@ fn a_listing_says_where_a_site_is() {
             theirs[1].split(" (").next().unwrap_or_default().ends_with(&field("Source:")),
             "{site}: {theirs:?}"
         );
+        // The arguments are those of the copy that was asked for.
+        assert!(site.contains("Argument Types\n\t\targs[0]: int\n"), "{site}");
         assert!(
             field("Entry of:").starts_with("inner, called at ") || site.contains("inner, called at "),
             "{site}"
@@ -395,4 +402,34 @@ fn a_listing_says_where_a_site_is() {
     let said = String::from_utf8_lossy(&said.stderr).into_owned();
     assert!(said.contains("kinst has a probe at every instruction: name a function"), "{said}");
     assert!(said.contains("vmlinux has 3 functions, and 3 names of functions that are inlined"), "{said}");
+}
+
+/// The functions around a copy are those that addr2line names after the copy's at its entry, but for the one that has the code.
+#[test]
+fn around_a_copy_are_the_frames_of_addr2line() {
+    let built = compiled();
+    let kernel = Arc::new(kinst::sites::Kernel::sysroot(built.dir.path(), None).expect("a kernel"));
+    let catalog = Catalog::new(kernel.clone(), None);
+    let mut answers = Answers::new(&kernel);
+    let mut nested = 0;
+    for function in ["inner", "outer"] {
+        let index = DwarfIndex::new(kernel.clone(), []);
+        let found = index.inline_sites("", function, Boundary::Entry).expect("sites");
+        for FoundSite { site, .. } in found.into_iter().flat_map(|found| found.sites) {
+            let probes = catalog.matches(&Description::Site(Box::new(site))).expect("a probe");
+            let [probe] = &probes[..] else { panic!("one probe: {probes:?}") };
+            let address = answers.about(probe).and_then(|about| about.address).expect("an address");
+            let vmlinux = built.vmlinux.to_str().expect("UTF-8");
+            let theirs = run("addr2line", &["-i", "-f", "-e", vmlinux, &format!("{address:#x}")]);
+            let names: Vec<&str> = theirs.lines().step_by(2).collect();
+            let Some(copy) = names.iter().position(|name| *name == function) else { continue };
+            assert_eq!(
+                answers.around(probe, function),
+                names[copy + 1..names.len() - 1],
+                "{address:#x}: {theirs}"
+            );
+            nested += usize::from(copy + 2 < names.len());
+        }
+    }
+    assert!(nested > 0, "no copy is in another copy");
 }

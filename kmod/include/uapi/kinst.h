@@ -401,6 +401,11 @@ struct kinst_probe {
 struct kinst_ecb {
 	__u32 probe;
 	__u32 clause;
+	/*
+	 * strtab: the inlined function whose copy the place is meant as, what inlinefunc says; stacks begin with the place
+	 * then. 0: the place is no copy's. It is not the probe's: copies of several functions can begin at one instruction.
+	 */
+	__u32 inlined;
 };
 
 /* ---- the verifier's refusals (program/dif/verify.c; the Rust verifier names the same) ---- */

@@ -55,7 +55,7 @@ static const u8 shapes[256] = {
 
 static bool builtin_scalar(u32 id)
 {
-	return (id >= VAR_CURTHREAD && id <= VAR_EXECARGS) || id == VAR_CPU;
+	return (id >= VAR_CURTHREAD && id <= VAR_EXECARGS) || id == VAR_INLINEFUNC || id == VAR_CPU;
 }
 
 /* The scope and kind of the variable that an instruction refers to. */

@@ -61,6 +61,34 @@ pub fn until_nul(value: &[u8]) -> &[u8] {
     value.split(|byte| *byte == 0).next().unwrap_or(value)
 }
 
+/// Escapes text as in a D string, in octal where there is no other escape.
+pub fn escaped(text: &[u8]) -> Vec<u8> {
+    let mut shown = Vec::with_capacity(text.len());
+    for byte in text {
+        match byte {
+            0x07 => shown.extend(b"\\a"),
+            0x08 => shown.extend(b"\\b"),
+            0x0c => shown.extend(b"\\f"),
+            b'\n' => shown.extend(b"\\n"),
+            b'\r' => shown.extend(b"\\r"),
+            b'\t' => shown.extend(b"\\t"),
+            0x0b => shown.extend(b"\\v"),
+            0 => shown.extend(b"\\0"),
+            b'"' => shown.extend(b"\\\""),
+            b'\\' => shown.extend(b"\\\\"),
+            0x20..=0x7e => shown.push(*byte),
+            _ => shown.extend(format!("\\{byte:03o}").bytes()),
+        }
+    }
+    shown
+}
+
+/// Whether bytes that are perhaps numbers are rather text: at least two characters, all printable, and a NUL after them.
+pub fn is_text(value: &[u8]) -> bool {
+    let text = until_nul(value);
+    (2..value.len()).contains(&text.len()) && text.iter().all(|byte| matches!(byte, 0x20..=0x7e))
+}
+
 fn field(out: &mut Text, text: &[u8], width: usize, bare: bool) {
     if bare {
         out.raw(text);

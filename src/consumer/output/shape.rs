@@ -1,6 +1,7 @@
 //! consumer/output/shape.rs: print(): a value with its members, as C would initialise it.
 
 use super::{Text, bytes};
+use crate::dif::PrintedLine;
 use crate::dif::shape::{Part, Shape};
 
 /// The columns of one level of indentation.
@@ -9,6 +10,30 @@ const INDENT: usize = 4;
 /// Prints the value; its type has been printed before it.
 pub fn value(out: &mut Text, value: &[u8], shape: &Shape) {
     show(out, value, shape, 0);
+}
+
+/// Prints print(args) or print(locals): a line for each variable, with its type and name.
+pub fn all<'a>(out: &mut Text, lines: &[PrintedLine], mut values: impl Iterator<Item = &'a [u8]>) {
+    out.str("{\n");
+    for line in lines {
+        match line {
+            PrintedLine::Function(function) => {
+                indent(out, 1);
+                out.put(format_args!("{function}():"));
+            }
+            PrintedLine::Value { name, type_name, shape } => {
+                indent(out, 1);
+                out.put(format_args!("{type_name} {name} = "));
+                show(out, values.next().unwrap_or_default(), shape, 1);
+            }
+            PrintedLine::Missing { name, type_name, why } => {
+                indent(out, 1);
+                out.put(format_args!("{type_name} {name} is not available: {why}"));
+            }
+        }
+        out.str("\n");
+    }
+    out.str("}");
 }
 
 fn show(out: &mut Text, value: &[u8], shape: &Shape, depth: usize) {
@@ -20,7 +45,7 @@ fn show(out: &mut Text, value: &[u8], shape: &Shape, depth: usize) {
         }
         Shape::Text { bytes } => {
             out.str("\"");
-            out.raw(bytes::until_nul(field(value, 0, *bytes)));
+            out.raw(&bytes::escaped(bytes::until_nul(field(value, 0, *bytes))));
             out.str("\"");
         }
         Shape::Array { of, stride, len } => array(out, value, of, (*stride, *len), depth),
@@ -68,6 +93,12 @@ fn bit_field(out: &mut Text, value: &[u8], shift: u32, bits: u32, shape: &Shape)
 
 /// Prints an array, on one line if the elements are numbers.
 fn array(out: &mut Text, value: &[u8], of: &Shape, (stride, len): (u64, u64), depth: usize) {
+    // A name in a kernel's structure is often an array of unsigned characters.
+    if matches!(of, Shape::Number { bytes: 1 }) && bytes::is_text(field(value, 0, len)) {
+        out.put(format_args!("\""));
+        out.raw(&bytes::escaped(bytes::until_nul(field(value, 0, len))));
+        return out.str("\"");
+    }
     let flat = matches!(of, Shape::Number { .. } | Shape::Enum { .. } | Shape::Text { .. });
     out.str("[");
     for index in 0..len {
@@ -177,6 +208,41 @@ mod tests {
     }
 }";
         assert_eq!(rendered(&bytes, &shape), expected);
+    }
+
+    #[test]
+    fn arrays_of_characters_are_text_where_they_can_only_be_text() {
+        let array = |len| Shape::Array { of: Box::new(Shape::Number { bytes: 1 }), stride: 1, len };
+        assert_eq!(rendered(b"sshd\0\xfe", &array(6)), "\"sshd\"");
+        assert_eq!(rendered(b"ab", &array(2)), "[ 0x61, 0x62 ]");
+        assert_eq!(rendered(b"a\0\0", &array(3)), "[ 0x61, 0x0, 0x0 ]");
+        assert_eq!(rendered(b"\x01b\0", &array(3)), "[ 0x1, 0x62, 0x0 ]");
+        // Nothing in the kernel's memory may steer the terminal.
+        assert_eq!(rendered(b"a\x1b[2J\n\0", &Shape::Text { bytes: 7 }), "\"a\\033[2J\\n\"");
+    }
+
+    #[test]
+    fn all_variables_are_listed_with_those_that_are_not_there() {
+        let value = |name: &str, bytes| PrintedLine::Value {
+            name: name.into(),
+            type_name: "size_t".into(),
+            shape: Shape::Number { bytes },
+        };
+        let missing = PrintedLine::Missing {
+            name: "ret".into(),
+            type_name: "ssize_t".into(),
+            why: "optimised out".into(),
+        };
+        let lines = [PrintedLine::Function("f".into()), value("a", 8), missing, value("b", 2)];
+        let mut out = Text::new();
+        all(&mut out, &lines, [&[7, 0, 0, 0, 0, 0, 0, 0][..], &[1, 2]].into_iter());
+        let expected = "{
+    f():
+    size_t a = 0x7
+    ssize_t ret is not available: optimised out
+    size_t b = 0x201
+}";
+        assert_eq!(String::from_utf8_lossy(out.as_bytes()), expected);
     }
 
     #[test]

@@ -64,7 +64,10 @@ pub fn verify(bytes: &[u8], limits: &Limits) -> Result<Image, Refusal> {
     clauses::check_clauses(&image)?;
     check_probes(&image, limits)?;
     for (index, ecb) in image.ecbs.iter().enumerate() {
-        if ecb.probe as usize >= image.probes.len() || ecb.clause as usize >= image.clauses.len() {
+        if ecb.probe as usize >= image.probes.len()
+            || ecb.clause as usize >= image.clauses.len()
+            || ecb.inlined as usize >= image.strtab.len()
+        {
             return Err(Refusal::at(Verify::INDEX, index as u32));
         }
     }
@@ -74,7 +77,7 @@ pub fn verify(bytes: &[u8], limits: &Limits) -> Result<Image, Refusal> {
 /// Verifies a program before its probes are known: as the image in which each clause is enabled at BEGIN.
 pub fn verify_program(program: &Program, options: &Options) -> Result<(), ProgramError> {
     let begin = Probe { id: 1, name: Fields::new("dtrace", "", "", "BEGIN"), place: Place::Begin };
-    let ecbs: Vec<_> = (0..program.clauses.len()).map(|clause| (0, clause as u32)).collect();
+    let ecbs: Vec<_> = (0..program.clauses.len()).map(|clause| (0, clause as u32).into()).collect();
     let image = object::encode(program, &[begin], &ecbs, options)?;
     verify(&image, &Limits { max_probes: u32::MAX, max_insns: u32::MAX })?;
     Ok(())

@@ -92,6 +92,22 @@ impl Body {
         index.map(|index| self.outwards(index)).unwrap_or_default()
     }
 
+    /// The frames around each copy of a function that an address is of: those that begin there, else the one that it is
+    /// in, else the one that ends there. The innermost frame first, without the copy's.
+    pub fn copies_at(&self, address: u64, function: &str) -> Vec<Vec<&Frame>> {
+        let inside: Vec<u64> = self.at(address).into_iter().map(|frame| frame.die).collect();
+        let begins = |frame: &Frame| frame.entry == Some(address);
+        let is_in = |frame: &Frame| inside.contains(&frame.die);
+        let ends = |frame: &Frame| frame.ranges.iter().any(|range| range.end == address);
+        let rules: [&dyn Fn(&Frame) -> bool; 3] = [&begins, &is_in, &ends];
+        let copies = |rule: &dyn Fn(&Frame) -> bool| -> Vec<Vec<&Frame>> {
+            let named = |node: &&Node| node.frame.name == function && node.frame.call.is_some();
+            let nodes = self.nodes.iter().filter(named).filter(|node| rule(&node.frame));
+            nodes.map(|node| self.outwards(node.parent)).collect()
+        };
+        rules.into_iter().map(copies).find(|found| !found.is_empty()).unwrap_or_default()
+    }
+
     fn outwards(&self, inner: usize) -> Vec<&Frame> {
         let mut index = inner;
         let mut frames = vec![&self.nodes[index].frame];

@@ -19,7 +19,6 @@ use super::frames::{Body, Frame};
 use super::unit::{Unit, after_children};
 use super::{Dwarf, Slice};
 use crate::debuginfo::{Error, Image};
-use crate::glob::Pattern;
 use listed::{Listed, Place};
 use scope::{Missing, NoScope, Variable};
 use term::Term;
@@ -118,9 +117,7 @@ impl<'i> Variables<'i> {
 fn meant<'b>(body: &'b Body, instruction: &Instruction<'_>) -> Result<Vec<&'b Frame>, NoScope> {
     let around = body.at(instruction.address);
     let Some(function) = instruction.copy else { return Ok(around) };
-    // The description that the sugar pass read may have been a glob.
-    let pattern = Pattern::new(function);
-    let named = |frame: &&Frame| pattern.matches(&frame.name);
+    let named = |frame: &&Frame| frame.name == function;
     // The copy that begins here comes first: the sites of its entry are those. One without instructions is around
     // nothing, and control has left it at the first instruction after it.
     let copies = || body.frames().skip(1).filter(named);

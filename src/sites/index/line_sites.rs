@@ -6,6 +6,7 @@ use super::refusals::no_sites;
 use crate::debuginfo::Image;
 use crate::diag::{Diagnostic, tags};
 use crate::dwarf::{self, Body, DebugInfo, Frame, Statement};
+use crate::probe::Site;
 use crate::sites::target::naming::split_ordinal;
 use crate::sites::target::refusals::{no_debug_information, no_module};
 use crate::sites::target::{Kernel, ModuleId};
@@ -139,9 +140,10 @@ impl Search<'_> {
         }
         if let Some(address) = first
             && self.taken.insert((module, address))
-            && let Ok(site) = self.kernel.site(module, address)
+            && let Ok(FoundSite { site, module_needed }) = self.kernel.site(module, address)
         {
-            self.sites.push(site);
+            let site = Site { copy: Some(frame.name.clone()), inlined: frame.call.is_some(), ..site };
+            self.sites.push(FoundSite { site, module_needed });
         }
         Ok(())
     }

@@ -169,14 +169,21 @@ impl DwarfIndex {
 
     fn answer(&self, modules: &[ModuleId], function: &str, boundary: Boundary) -> Vec<FunctionSites> {
         let found = self.found(modules, function);
-        found.iter().filter_map(|(module, found)| self.function(*module, found, boundary)).collect()
+        found.iter().filter_map(|(module, found)| self.function(*module, function, found, boundary)).collect()
     }
 
     /// Converts addresses to names; `None` if nothing is left.
-    fn function(&self, module: ModuleId, found: &InModule, boundary: Boundary) -> Option<FunctionSites> {
+    fn function(
+        &self,
+        module: ModuleId,
+        name: &str,
+        found: &InModule,
+        boundary: Boundary,
+    ) -> Option<FunctionSites> {
         let points = found.points(boundary).iter();
         let function = FunctionSites {
             module: self.kernel.modules()[module].name.clone(),
+            function: name.to_owned(),
             sites: points.filter_map(|point| self.kernel.point(module, *point).ok()).collect(),
             out_of_line: found.out_of_line.clone(),
         };
@@ -253,7 +260,7 @@ impl DwarfIndex {
         found.iter().for_each(|(module, name, found)| self.remark(*module, name, found));
         let answer: Vec<FunctionSites> = found
             .par_iter()
-            .filter_map(|(module, _, found)| self.function(*module, found, boundary))
+            .filter_map(|(module, name, found)| self.function(*module, name, found, boundary))
             .collect();
         if answer.is_empty() {
             return Err(Box::new(refusals::nothing_inlined(&self.kernel, modules, pattern)));

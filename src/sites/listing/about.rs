@@ -65,6 +65,30 @@ impl<'k> Answers<'k> {
         Some(about)
     }
 
+    /// The inlined functions around the copy of a function that a probe is at, the innermost first, without the function
+    /// that has the code. Where several copies of it begin there, those that are around all of them.
+    pub fn around(&mut self, probe: &Probe, copy: &str) -> Vec<String> {
+        let Some((module, symbol)) = self.place(probe) else { return Vec::new() };
+        let linked = symbol.address.saturating_add(probe.place.offset().unwrap_or(0).into());
+        let mut addresses = vec![linked];
+        addresses.extend(probe.place.path().iter().map(|offset| symbol.address.saturating_add(*offset)));
+        if let Some(callers) = self.kernel.callers(module) {
+            addresses.extend(callers.keys_to(linked));
+        }
+        let Some(Ok(Some(body))) = self.opened.info(module).map(|info| info.body_at(linked)) else {
+            return Vec::new();
+        };
+        let mut chains = addresses.into_iter().map(|address| body.copies_at(address, copy));
+        let chains = chains.find(|chains| !chains.is_empty()).unwrap_or_default();
+        let common = chains.into_iter().reduce(|a, b| {
+            let same = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a.die == b.die).count();
+            a[a.len() - same..].to_vec()
+        });
+        let around = common.unwrap_or_default();
+        let inlined = around.iter().filter(|frame| frame.call.is_some() && !frame.name.is_empty());
+        inlined.map(|frame| frame.name.clone()).collect()
+    }
+
     fn place(&self, probe: &Probe) -> Option<(ModuleId, Symbol)> {
         let modules = self.kernel.modules_matching(&probe.name.module);
         let named = self.kernel.functions_named(&modules, &probe.name.function);

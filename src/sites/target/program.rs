@@ -14,6 +14,7 @@ pub struct Program {
 /// A place in a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InFunction {
+    /// As the source has it: names of Rust and C++ are demangled.
     pub name: String,
     /// Bytes from the function's start.
     pub offset: u64,
@@ -31,13 +32,54 @@ impl Program {
     pub fn symbolize(&self, file_offset: u64) -> Option<InFunction> {
         let address = self.image.address_of(file_offset)?;
         let symbol = self.symbols.containing(address)?;
-        Some(InFunction { name: self.symbols.name(symbol).to_owned(), offset: address - symbol.address })
+        Some(InFunction { name: demangled(self.symbols.name(symbol)), offset: address - symbol.address })
     }
+}
+
+/// The name in the source: of Rust the path without its hash, of C++ the name with the types of its parameters. Other names,
+/// and those that are damaged, stay as they are.
+fn demangled(name: &str) -> String {
+    // Rust first: its older symbols are also those of C++.
+    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+        return format!("{rust:#}");
+    }
+    let cpp = || {
+        let options = cpp_demangle::DemangleOptions::new().no_return_type();
+        cpp_demangle::Symbol::new(name).ok()?.demangle_with_options(&options).ok()
+    };
+    name.starts_with("_Z").then(cpp).flatten().unwrap_or_else(|| name.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_those_of_the_source() {
+        let cases = [
+            ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"),
+            ("_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar"),
+            ("_ZN3foo3barEiPKc", "foo::bar(int, char const*)"),
+            (
+                "_ZNSt6vectorIiSaIiEE9push_backERKi",
+                "std::vector<int, std::allocator<int> >::push_back(int const&)",
+            ),
+            ("main", "main"),
+            ("_Znot a name", "_Znot a name"),
+            ("_R", "_R"),
+            ("", ""),
+        ];
+        for (symbol, name) in cases {
+            assert_eq!(demangled(symbol), name, "{symbol}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_name_is_shown(name in "(_Z|_R|_ZN|_RNv)?[A-Za-z0-9_.$]{0,40}") {
+            demangled(&name);
+        }
+    }
 
     /// Looks up a function of this very program.
     #[test]

@@ -58,7 +58,7 @@ impl Local {
             Self::Alone { span } => error(tags::LOCALS, "`locals` is no value by itself")
                 .at(*span, "a variable must follow")
                 .help(
-                    "write `locals->name`, of a variable of the kernel's code that is in scope at the probe",
+                    "write `locals->name`, of a variable of the kernel's code that is in scope at the probe, or `print(locals)` for all",
                 ),
             Self::Outside { what, probe, span } => {
                 let title = format!("`{what}` belongs to the instructions of the kernel's code");

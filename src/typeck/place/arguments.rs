@@ -230,6 +230,22 @@ impl Checker<'_> {
         if lists.all(agrees) { first } else { Vec::new() }
     }
 
+    /// Returns the names of the arguments of a description's probes; `args[0]` where one has no name of its own.
+    pub(super) fn argument_names(&self, probe: &Description) -> Vec<String> {
+        let count = self.argument_types(probe).len();
+        let fields = self
+            .probes_of(probe)
+            .into_iter()
+            .next()
+            .filter(|fields| has_prototypes(fields) && !is_return(fields));
+        let prototype = fields.and_then(|fields| self.prototype_of(&fields));
+        let named = |number: usize| {
+            let declared = prototype.as_ref().and_then(|prototype| prototype.params.get(number));
+            name(number, declared.map_or("", |(name, _)| name.as_str()))
+        };
+        (0..count).map(named).collect()
+    }
+
     fn argument_list(&self, fields: &Fields) -> Vec<Type> {
         if let Some(arguments) = self.declared_arguments(fields) {
             return arguments.into_iter().map(|(_, _, ty)| ty).collect();
@@ -275,4 +291,9 @@ fn first_of_return(fields: &Fields) -> Type {
 
 fn is_untyped(found: &Result<Argument>) -> bool {
     matches!(found, Err(error) if matches!(**error, Error::Args(error::Args::WithoutType { .. })))
+}
+
+/// The name of a parameter, which a declaration may leave out.
+pub(super) fn name(number: usize, name: &str) -> String {
+    if name.is_empty() { format!("args[{number}]") } else { name.to_owned() }
 }

@@ -40,13 +40,10 @@ impl Checker<'_> {
                     continue;
                 }
                 let sites = self.sites_of(&probe.kind);
-                // A single instruction: the types of its arguments are those of the innermost copy.
-                if let [site] = &sites[..]
-                    && self.env.stability
-                {
-                    asked.push(Site { copy: None, ..site.clone() });
+                // Of a single instruction, the report says the types of the arguments.
+                if named || sites.len() == 1 {
+                    asked.extend(sites);
                 }
-                asked.extend(sites.into_iter().filter(|_| named));
             }
         }
         if asked.len() > 1 {

@@ -7,7 +7,7 @@ use crate::dif::verify::MAX_VALUE;
 use crate::dwarf::variables::scope::{self, Variable};
 use crate::dwarf::variables::term::{Binary, Location, Register, Term, Unary};
 use crate::parser::ast;
-use crate::probe::{Description, Site};
+use crate::probe::Description;
 use crate::sites::InScope;
 use crate::source::{Span, Spanned};
 use crate::typeck::declare::names::Name;
@@ -74,7 +74,7 @@ impl Checker<'_> {
         })
     }
 
-    fn is_readable(&self, ty: &Type) -> bool {
+    pub(super) fn is_readable(&self, ty: &Type) -> bool {
         ty.is_scalar() || ty.is_by_ref() && self.layout.size(ty).is_some_and(|bytes| bytes > 0)
     }
 
@@ -124,9 +124,8 @@ impl Checker<'_> {
     /// Returns the variables in scope at a description that names one instruction.
     pub(in crate::typeck) fn scope_of(&self, description: &Description) -> Option<InScope> {
         let found = self.sites_of(description);
-        let [site] = &found[..] else { return None };
-        // A listing shows the variables of the innermost copy.
-        self.env.places.scopes(&[Site { copy: None, ..site.clone() }]).pop()
+        let [_] = &found[..] else { return None };
+        self.env.places.scopes(&found).pop()
     }
 
     /// Returns the types of the parameters of the function, or copy, that a place is in, for listings.
@@ -135,14 +134,19 @@ impl Checker<'_> {
         parameters.iter().map(|parameter| self.type_of_variable(parameter, scope)).collect()
     }
 
-    fn require_place(&self, what: &'static str, span: Span) -> Result<Place> {
+    pub(super) fn require_place(&self, what: &'static str, span: Span) -> Result<Place> {
         self.place.clone().ok_or_else(|| {
             let probe = self.probes.iter().flatten().next().map(|probe| probe.span);
             error::Local::Outside { what, probe, span }.into()
         })
     }
 
-    fn require_scope<'p>(&self, place: &'p Place, what: &str, span: Span) -> Result<&'p scope::Scope> {
+    pub(super) fn require_scope<'p>(
+        &self,
+        place: &'p Place,
+        what: &str,
+        span: Span,
+    ) -> Result<&'p scope::Scope> {
         place.in_scope.as_ref().as_ref().map_err(|why| {
             let (what, at) = (what.to_owned(), place.probe.kind.to_string());
             let (why, probe, several) = (why.to_string(), place.probe.span, self.places.len() > 1);
@@ -150,12 +154,12 @@ impl Checker<'_> {
         })
     }
 
-    fn type_of_variable(&self, variable: &Variable, scope: &scope::Scope) -> Type {
+    pub(super) fn type_of_variable(&self, variable: &Variable, scope: &scope::Scope) -> Type {
         let ty = variable.ty.map_or(Type::Void, |place| self.env.kernel.type_at(&scope.module, place));
         self.complete(ty)
     }
 
-    fn read_variable(
+    pub(super) fn read_variable(
         &mut self,
         variable: &Variable,
         what: &str,

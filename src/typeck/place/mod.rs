@@ -3,3 +3,4 @@
 pub(super) mod arguments;
 pub(super) mod fan_out;
 pub(super) mod locals;
+pub(super) mod print_all;

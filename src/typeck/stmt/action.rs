@@ -68,6 +68,7 @@ impl Checker<'_> {
         let name = entry.name;
         Ok(match action {
             Action::Trace => StmtKind::Trace(self.check_traced(name, args, span)?),
+            Action::Print if let Some(all) = self.check_print_all(args, span) => all?,
             Action::Print => {
                 let value = self.check_traced(name, args, span)?;
                 let shape = self.shape(&value.ty);
@@ -118,7 +119,12 @@ impl Checker<'_> {
     }
 
     /// Checks the argument of trace() or print(), which may be any value.
-    fn check_traced(&mut self, name: &'static str, args: &[ast::Expr], span: Span) -> Result<Expr> {
+    pub(in crate::typeck) fn check_traced(
+        &mut self,
+        name: &'static str,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Result<Expr> {
         self.require_count(name, args.len(), 1, Some(1), span)?;
         if args.first().is_some_and(|arg| as_aggregation(arg).is_some()) {
             return Err(error::Trace::Aggregation { action: name, span: args[0].span }.into());

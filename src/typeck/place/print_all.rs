@@ -1,0 +1,105 @@
+//! typeck/place/print_all.rs: print(args) and print(locals): all variables at a probe, and why some cannot be read.
+
+use super::arguments::name;
+use super::fan_out::{Place, is_of_kinst};
+use crate::dif::verify::MAX_VALUE;
+use crate::dwarf::variables::scope::{Scope, Variable};
+use crate::parser::ast;
+use crate::source::Span;
+use crate::typeck::typed::{Printed, StmtKind};
+use crate::typeck::{Checker, Result, error};
+
+impl Checker<'_> {
+    /// Checks print(args) and print(locals); `None` if the argument is an expression.
+    pub(in crate::typeck) fn check_print_all(
+        &mut self,
+        args: &[ast::Expr],
+        span: Span,
+    ) -> Option<Result<StmtKind>> {
+        let [arg] = args else { return None };
+        let lines = match &arg.kind {
+            ast::ExprKind::Ident(name) if name == "args" => self.all_arguments(arg, span),
+            _ if self.is_locals(arg) => self.all_locals(arg.span),
+            _ => return None,
+        };
+        Some(lines.map(StmtKind::PrintAll))
+    }
+
+    /// The variables in scope, by function from the innermost out.
+    fn all_locals(&mut self, span: Span) -> Result<Vec<Printed>> {
+        let place = self.require_place("locals", span)?;
+        let scope = self.require_scope(&place, "`locals`", span)?;
+        let mut lines = Vec::new();
+        for frame in &scope.frames {
+            let variables = frame.parameters.iter().chain(&frame.locals).chain(&frame.gone);
+            let named: Vec<&Variable> = variables.filter(|variable| !variable.name.is_empty()).collect();
+            if !named.is_empty() {
+                lines.push(Printed::Function(frame.function.clone()));
+            }
+            for variable in named {
+                lines.push(self.printed(variable, variable.name.clone(), scope, &place, span)?);
+            }
+        }
+        Ok(lines)
+    }
+
+    fn all_arguments(&mut self, args: &ast::Expr, span: Span) -> Result<Vec<Printed>> {
+        if let Some(place) = self.place.clone().filter(|place| is_of_kinst(&place.probe.kind)) {
+            let scope = self.require_scope(&place, "`args`", args.span)?;
+            let parameters = scope.frame().map(|frame| frame.parameters.as_slice()).unwrap_or_default();
+            let named = parameters
+                .iter()
+                .enumerate()
+                .map(|(number, parameter)| (name(number, &parameter.name), parameter));
+            return named
+                .map(|(name, parameter)| self.printed(parameter, name, scope, &place, args.span))
+                .collect();
+        }
+        let Some(probes) = self.probes.clone() else {
+            return Err(error::Args::Outside { span: args.span }.into());
+        };
+        let names = probes.first().map(|probe| self.argument_names(&probe.kind)).unwrap_or_default();
+        let element = |number: usize| {
+            let index = ast::ExprKind::Int { value: number as u64, text: number.to_string() };
+            let indices = vec![ast::Expr::new(index, args.span)];
+            ast::Expr::new(ast::ExprKind::Index { base: Box::new(args.clone()), indices }, args.span)
+        };
+        let mut lines = Vec::new();
+        // Without types the first argument says why.
+        for number in 0..names.len().max(1) {
+            let value = self.check_traced("print", &[element(number)], span)?;
+            let shape = self.shape(&value.ty);
+            let name = names.get(number).cloned().unwrap_or_default();
+            lines.push(Printed::Variable { name, value, shape });
+        }
+        Ok(lines)
+    }
+
+    fn printed(
+        &mut self,
+        variable: &Variable,
+        name: String,
+        scope: &Scope,
+        place: &Place,
+        span: Span,
+    ) -> Result<Printed> {
+        let ty = self.type_of_variable(variable, scope);
+        let bytes = self.layout.size(&ty).unwrap_or(0);
+        let missing = |name: String, why: String| Ok(Printed::Missing { name, ty: ty.to_string(), why });
+        if !self.is_readable(&ty) {
+            return missing(name, "the size of its type is not known".to_owned());
+        }
+        if bytes > u64::from(MAX_VALUE) {
+            return missing(name, format!("it has {bytes} bytes, and {MAX_VALUE} can be recorded"));
+        }
+        // A variable that is not there is no error here: the list says so.
+        let before = self.absences.len();
+        let value = self.read_variable(variable, &format!("print {name}"), scope, place, span)?;
+        if self.absences.len() > before {
+            let absence = self.absences.pop().and_then(|absence| absence.places.into_iter().next());
+            return missing(name, absence.map(|(_, why)| why).unwrap_or_default());
+        }
+        let shape = self.shape(&value.ty);
+        Ok(Printed::Variable { name, value, shape })
+    }
+}

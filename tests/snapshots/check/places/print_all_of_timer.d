@@ -1,0 +1,1 @@
+profile-97 { print(locals); }

@@ -1,0 +1,2 @@
+/* test: copies */
+kinst::resubmit:16 { print(locals); print(args); }
