@@ -317,7 +317,7 @@ impl<'p> Consumer<'p> {
 fn shows(statement: &Statement) -> bool {
     use StatementKind as Kind;
     let silent = matches!(statement.kind, Kind::Silent | Kind::Exit | Kind::Clear(_) | Kind::Trunc { .. });
-    !silent && !matches!(statement.kind, Kind::Normalize(_) | Kind::Denormalize(_) | Kind::Setopt { .. })
+    !silent && !matches!(statement.kind, Kind::Normalize(_) | Kind::Denormalize(_) | Kind::Setopt)
 }
 
 /// Whether what the statement writes begins with a line break.
