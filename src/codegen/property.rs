@@ -68,10 +68,9 @@ impl Evaluator {
             }
             ExprKind::Binary { op, left, right } => self.binary(*op, left, right)?,
             ExprKind::Conditional { condition, then, otherwise } => {
-                let condition = self.eval(condition)?.bits != 0;
-                // The type is the common one of both branches, whichever runs.
-                let ty = promote(self.type_of(then), self.type_of(otherwise));
-                let value = self.eval(if condition { then } else { otherwise })?;
+                let ty = self.type_of(expr);
+                let taken = self.eval(condition)?.bits != 0;
+                let value = self.eval(if taken { then } else { otherwise })?;
                 Value { bits: value.bits, ..ty }
             }
             ExprKind::Comma { left, right } => {
@@ -160,6 +159,23 @@ impl Evaluator {
         Value { bits, bytes: 8, signed: true }
     }
 
+    /// The value of an expression that is made of constants alone.
+    fn constant(&self, expr: &Expr) -> Option<u64> {
+        let is_constant = |expr: &Expr| self.constant(expr).is_some();
+        let made_of_constants = match &expr.kind {
+            ExprKind::Int { .. } => true,
+            ExprKind::Unary { op: UnaryOp::PreInc | UnaryOp::PreDec, .. } => false,
+            ExprKind::Unary { operand, .. } | ExprKind::Cast { operand, .. } => is_constant(operand),
+            ExprKind::Binary { left, right, .. } => is_constant(left) && is_constant(right),
+            ExprKind::Conditional { condition, then, otherwise } => self
+                .constant(condition)
+                .is_some_and(|value| is_constant(if value != 0 { then } else { otherwise })),
+            _ => false,
+        };
+        let mut alone = Evaluator { variables: HashMap::new(), elements: HashMap::new() };
+        made_of_constants.then(|| alone.eval(expr).map(|value| value.bits))?
+    }
+
     /// Returns the type alone, without effects.
     fn type_of(&self, expr: &Expr) -> Value {
         let zero = |bytes, signed| Value { bits: 0, bytes, signed };
@@ -174,9 +190,12 @@ impl Evaluator {
                 Class::Left => self.type_of(left),
                 Class::Common => promote(self.type_of(left), self.type_of(right)),
             },
-            ExprKind::Conditional { then, otherwise, .. } => {
-                promote(self.type_of(then), self.type_of(otherwise))
-            }
+            // A constant decides which branch there is; else the type is the common one, whichever runs.
+            ExprKind::Conditional { condition, then, otherwise } => match self.constant(condition) {
+                Some(0) => self.type_of(otherwise),
+                Some(_) => self.type_of(then),
+                None => promote(self.type_of(then), self.type_of(otherwise)),
+            },
             ExprKind::Comma { right, .. } => self.type_of(right),
             ExprKind::Cast { ty, .. } => named(&ty.specs[0].node),
             ExprKind::Assign { left, .. } => self.type_of(left),

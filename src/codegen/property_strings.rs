@@ -226,8 +226,9 @@ impl Evaluator {
         if rest.is_empty() {
             return Ok(None);
         }
-        let (token, after) = rest.split_once(is_delimiter).map_or((rest, None), |(t, a)| (t, Some(a)));
-        self.rest = after.map(str::to_owned);
+        let (token, after) = rest.split_at(rest.find(is_delimiter).unwrap_or(rest.len()));
+        // The delimiter stays: with others, the next call may take it for a part of a token.
+        self.rest = (!after.is_empty()).then(|| after.to_owned());
         Ok(Some(token.to_owned()))
     }
 }
