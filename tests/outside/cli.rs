@@ -96,7 +96,7 @@ fn usage() {
     assert!(options.lines().all(|line| line.chars().count() <= 132), "{options}");
     let line = |name: &str| options.lines().find(|line| line.contains(name)).unwrap_or_default();
     assert!(line("  bufsize=SIZE").contains("(-b) [4m]"), "{options}");
-    assert!(line("  missinglocals=error|zero").contains("[error]"), "{options}");
+    assert!(line("  missinglocals=error|zero|skip").contains("[error]"), "{options}");
 }
 
 /// Every option of the manual works with -e, if it has a meaning there, or is refused with a message.
