@@ -149,6 +149,9 @@ impl Stages {
             Ok(lenient)
         };
         let zero_allowed = options.flag(key::ZDEFS);
+        let aliases = sugar::Aliases::new(libraries.iter().map(|library| library.program));
+        let trees = trees.into_iter().map(|tree| aliases.expand(tree, zero_allowed));
+        let trees = trees.collect::<Result<Vec<_>, _>>()?;
         let plain = self.desugar(trees, if zero_allowed { &index } else { given.index }, dump)?;
         let env = typeck::Env { stability: given.stability, ..environment(options, given, &libraries) };
         let typed = typeck::check(&plain, &env).map_err(|error| vec![error.diagnostic()])?;

@@ -32,8 +32,8 @@ pub const LIBRARIES: &[Library] = &[
     library!("proc.d", &["proc:"]),
     library!("bufflags.d", &["B_*"]),
     library!("io.d", &["bufinfo_t", "devinfo_t", "bufinfo", "devinfo"]),
-    library!("iofile_union.d", &["io:", "bio", "fileinfo_t"]),
-    library!("iofile.d", &["io:", "bio", "fileinfo_t"]),
+    library!("iofile_union.d", &["io:", "vminfo:", "bio", "fileinfo_t"]),
+    library!("iofile.d", &["io:", "vminfo:", "bio", "fileinfo_t"]),
     library!("ioprov.d", &["io:"]),
     library!("socket.d", &["AF_*", "PF_*", "SOCK_*", "SOL_*", "SO_*", "IPPROTO_*", "MSG_*", "SHUT_*"]),
     library!("tcpstate.d", &["TCP_STATE_*", "tcp_state_string", "TH_*"]),
@@ -62,6 +62,10 @@ pub const LIBRARIES: &[Library] = &[
     library!("ipprov.d", &["ip:"]),
     library!("tcpprov.d", &["tcp:"]),
     library!("udpprov.d", &["udp:"]),
+    library!("vminfo.d", &["vminfo:"]),
+    library!("sysinfo.d", &["sysinfo:"]),
+    library!("mib.d", &["mib:"]),
+    library!("lockstat.d", &["lockstat:"]),
 ];
 
 /// The libraries with a word that the texts use, and their dependencies, in the order to read them.
