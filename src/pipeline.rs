@@ -13,7 +13,7 @@ use crate::probe::Probe;
 use crate::sites::{Boundary, FoundSite, FunctionSites, InlineProbe, Places, SiteIndex, SourceLine};
 use crate::source::{FileId, Source, Sources, Span};
 use crate::sugar::{self, inline_probes, plain};
-use crate::typeck;
+use crate::typeck::{self, MissingLocals};
 use crate::types::KernelTypes;
 use crate::vocabulary;
 
@@ -59,6 +59,8 @@ pub struct Compiled {
     /// The stability of what each clause depends on, by clause of the program. Empty if it was not requested.
     pub stability: Vec<typeck::Stability>,
     pub warnings: Vec<Diagnostic>,
+    /// What is said with -v.
+    pub remarks: Vec<Diagnostic>,
 }
 
 /// Compiles all programs of a run into one. `options` gains what their pragmas set.
@@ -161,7 +163,7 @@ impl Stages {
         let spans = |clause: &typeck::typed::Clause| clause.probes.iter().map(|probe| probe.span).collect();
         let descriptions = typed.clauses.iter().map(spans).collect();
         let stability = typed.clauses.into_iter().filter_map(|clause| clause.stability).collect();
-        Ok(Compiled { program, descriptions, stability, warnings: typed.warnings })
+        Ok(Compiled { program, descriptions, stability, warnings: typed.warnings, remarks: typed.remarks })
     }
 
     /// Desugars each program by itself and joins the results: variables and aggregations are common to all.
@@ -381,7 +383,11 @@ fn environment<'a>(
         jstackframes: number(key::JSTACKFRAMES),
         jstackstrsize: number(key::JSTACKSTRSIZE),
         stability: false,
-        missing_locals_are_zero: options.text(key::MISSINGLOCALS) == Some("zero"),
+        missing_locals: match options.text(key::MISSINGLOCALS) {
+            Some("zero") => MissingLocals::Zero,
+            Some("skip") => MissingLocals::Skip,
+            _ => MissingLocals::Error,
+        },
     }
 }
 

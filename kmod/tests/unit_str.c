@@ -179,6 +179,9 @@ static void test_ipv6(void)
 		{ { 0x20, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1 }, "2001:0:0:1::1" },
 		{ { 0x12, 0x34 }, "1234::" },
 		{ { [10] = 0xff, [11] = 0xff, 10, 0, 0, 1 }, "::ffff:10.0.0.1" },
+		{ { [12] = 10, 1, 2, 3 }, "::10.1.2.3" },
+		{ { [13] = 1 }, "::0.1.0.0" },
+		{ { [14] = 1, 2 }, "::102" },
 	};
 	char out[4096];
 	u32 i;
@@ -191,6 +194,36 @@ static void test_ipv6(void)
 		if (strcmp(out, cases[i].want))
 			printf("\"%s\", not \"%s\"\n", out, cases[i].want);
 		EXPECT(fault == -1 && !strcmp(out, cases[i].want));
+	}
+}
+
+/* A string of strsize bytes and no NUL: "a", a blank and a token that ends with z; then without the blank. */
+static void test_long_tokens(void)
+{
+	/* strtok(text, " "); return strtok(0, " ") */
+	static const u32 w[] = {
+		I_SETS(1, 1), I_SETS(66, 2), I_PUSHS(1), I_PUSHS(2), I_CALL(SUBR_STRTOK, 3),
+		I_FLUSH, I_PUSHV(0), I_PUSHS(2), I_CALL(SUBR_STRTOK, 3), I_RET(3),
+	};
+	char strings[68] = "", *text = strings + 1;
+	struct fixture f;
+	struct ib b;
+	int blank;
+	u64 v;
+
+	for (blank = 1; blank >= 0; blank--) {
+		memset(text, 'b', 63);
+		text[63] = 'z';
+		if (blank)
+			memcpy(text, "a ", 2);
+		strings[66] = ' ';
+		ib_init(&b);
+		b.h.strsize = 64;
+		ib_difo(&b, w, 10, NULL, 0, strings, 68, T_STRING);
+		EXPECT(fixture_open(&f, &b) == KINST_V_OK);
+		v = fixture_run(&f, 0);
+		EXPECT(v && !strcmp((char *)(uintptr_t)v, blank ? text + 2 : "z"));
+		fixture_close(&f);
 	}
 }
 
@@ -216,6 +249,7 @@ static void test_tokens(void)
 	v = fixture_run(&f, 0);
 	EXPECT(v && !strcmp((char *)(uintptr_t)v, "c"));
 	fixture_close(&f);
+	test_long_tokens();
 
 	call(SUBR_STRJOIN, (struct arg[]){ S(long_), S(long_) }, 2, out, &fault);
 	EXPECT(strlen(out) == 63 && fault == -1);

@@ -155,7 +155,10 @@ impl Run {
             }
         };
         let subject = self.files.first().copied();
-        compiled.warnings.iter().for_each(|warning| self.report.diagnostic(&self.sources, warning, subject));
+        let remarks = compiled.remarks.iter().filter(|_| self.invocation.verbose);
+        for told in compiled.warnings.iter().chain(remarks) {
+            self.report.diagnostic(&self.sources, told, subject);
+        }
         self.options = options;
         self.report.quiet = self.options.flag(key::QUIET);
         if self.options.flag(key::VERBOSE) {

@@ -148,8 +148,11 @@ impl Generator<'_> {
                 StatementKind::Denormalize(number(id))
             }
             Control::Setopt { name, value } => {
-                libact(self, None, 0)?;
-                StatementKind::Setopt { name: name.clone(), value: value.clone() }
+                for text in std::iter::once(name).chain(value) {
+                    let difo = self.value(text)?;
+                    actions.push(action(ActionKind::DifExpr, Some(difo), 0));
+                }
+                StatementKind::Setopt
             }
             Control::Ftruncate => {
                 libact(self, None, 0)?;

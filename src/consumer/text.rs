@@ -156,7 +156,13 @@ impl<'p> Consumer<'p> {
             }
             Kind::Normalize(id) => self.aggregations.normalize(*id, argument()),
             Kind::Denormalize(id) => self.aggregations.normalize(*id, 1),
-            Kind::Setopt { name, value } => self.setopt(name, value.as_deref()),
+            Kind::Setopt => {
+                let mut texts =
+                    values().map(|(_, bytes)| String::from_utf8_lossy(bytes::until_nul(bytes)).into_owned());
+                if let Some(name) = texts.next() {
+                    self.setopt(&name, texts.next().as_deref());
+                }
+            }
             Kind::Ftruncate => {
                 if let Err(error) = self.sink.truncate() {
                     self.messages.push(format!("failed to truncate the output: {error}"));
@@ -267,7 +273,9 @@ impl<'p> Consumer<'p> {
 
     fn setopt(&mut self, name: &str, value: Option<&str>) {
         if let Err(error) = self.options.set(name, value, From::Setopt) {
-            self.messages.push(format!("failed to set -x {name}: {error}"));
+            let help = error.help().map(|help| format!(" ({help})")).unwrap_or_default();
+            let setting = value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
+            self.messages.push(format!("failed to set -x {setting}: {error}{help}"));
         }
     }
 }

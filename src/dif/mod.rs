@@ -270,10 +270,8 @@ pub enum StatementKind {
     },
     Normalize(u32),
     Denormalize(u32),
-    Setopt {
-        name: String,
-        value: Option<String>,
-    },
+    /// A record for the name, and one for the value if there is one.
+    Setopt,
     Ftruncate,
 }
 

@@ -235,6 +235,18 @@ mod tests {
         options.set("bufsize", Some("1k"), From::Program).unwrap();
         assert_eq!(options.number(key::BUFSIZE), 4096);
         assert!(matches!(options.set("strsize", Some("1g"), From::Program), Err(Error::Value { .. })));
+        for size in TABLE.iter().filter(|spec| matches!(spec.kind, Kind::Size { .. })) {
+            let zero = Error::Value { expected: "a size above 0".to_owned() };
+            assert_eq!(options.set(size.name, Some("0k"), From::CommandLine), Err(zero), "{}", size.name);
+        }
+        for (yes, no) in [("1", "0"), ("Yes", "NO"), ("ON", "Off"), ("Enable", "disable"), ("TRUE", "False")]
+        {
+            options.set("destructive", Some(yes), From::Program).unwrap();
+            assert!(options.flag(key::DESTRUCTIVE), "{yes}");
+            options.set("destructive", Some(no), From::Program).unwrap();
+            assert!(!options.flag(key::DESTRUCTIVE), "{no}");
+        }
+        assert!(matches!(options.set("destructive", Some("2"), From::Program), Err(Error::Value { .. })));
         options.set("statusrate", Some("1h"), From::Program).unwrap();
         assert_eq!(options.number(key::STATUSRATE), 10 * SECOND);
         options.set("define", Some("A"), From::CommandLine).unwrap();

@@ -8,12 +8,13 @@ pub(super) fn parse(kind: Kind, value: Option<&str>) -> Result<Value, Error> {
     let expected = |text: &str| Error::Value { expected: text.to_owned() };
     let text = value.filter(|text| !text.is_empty());
     match kind {
-        Kind::Flag => match value {
-            None | Some("yes" | "on" | "enable" | "enabled" | "true" | "set") => Ok(Value::Number(1)),
-            Some("no" | "off" | "disable" | "disabled" | "false" | "unset") => Ok(Value::Number(0)),
-            Some(_) => Err(expected("no value, or yes or no")),
+        Kind::Flag => match value.map(str::to_ascii_lowercase).as_deref() {
+            None | Some("1" | "yes" | "on" | "enable" | "enabled" | "true" | "set") => Ok(Value::Number(1)),
+            Some("0" | "no" | "off" | "disable" | "disabled" | "false" | "unset") => Ok(Value::Number(0)),
+            Some(_) => Err(expected("no value, or yes or no, on or off, true or false, 1 or 0")),
         },
         Kind::Size { min, max } => match text.and_then(parse_size) {
+            Some(0) => Err(expected("a size above 0")),
             Some(size) if size <= max => Ok(Value::Number(size.max(min))),
             Some(_) => Err(expected(&format!("a size of no more than {max} bytes"))),
             None => Err(expected("a size such as 512, 64k, 4m or 1g")),

@@ -5,7 +5,7 @@ use crate::uapi;
 /// The form of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// No value, or yes/no, on/off, enable/disable, true/false, set/unset.
+    /// No value, or yes/no, on/off, enable/disable, true/false, set/unset, 1/0, in upper or lower case.
     Flag,
     /// Bytes: a number with k, m, g or t. A value below the minimum is raised to it, as the kernel rounds anyway.
     Size {
@@ -133,7 +133,7 @@ pub const TABLE: &[Spec] = &[
     row("linktype", Kind::Text, When::Compile, ""),
     row("lockmem", Kind::Text, When::Run, ""),
     row("maxframes", Kind::Text, When::Run, ""),
-    row("missinglocals", Kind::Choice(&["error", "zero"]), When::Compile, "error"),
+    row("missinglocals", Kind::Choice(&["error", "zero", "skip"]), When::Compile, "error"),
     row("maxprobes", number(100_000_000), When::Context, "1024"),
     row("modpath", Kind::Text, When::Compile, ""),
     row("nocache", Kind::Flag, When::Context, ""),

@@ -3,7 +3,7 @@
 pub mod ast;
 mod calls;
 mod chain;
-mod constant;
+pub(crate) mod constant;
 mod error;
 mod lex;
 mod node;

@@ -1,5 +1,6 @@
 //! sugar/error_guard.rs: `self->%error`: skips the rest of a split clause after a fault.
 
+use super::conditional::Constants;
 use super::plain;
 use super::synth;
 use crate::parser::ast::{ProbeDesc, ProbeDescKind};
@@ -9,8 +10,10 @@ use crate::source::Span;
 type Clause = plain::Clause<ProbeDesc>;
 
 /// What the sugar passes of one run have done so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Session {
+    /// The constants that the programs so far have defined.
+    pub constants: Constants,
     /// Whether the clause on `dtrace:::ERROR` was made; once is enough, however many programs need it.
     pub error_guard_done: bool,
 }

@@ -15,7 +15,10 @@ pub fn expand(program: ast::Program, mut session: Session) -> (plain::Program<Pr
         match item {
             ast::Item::Pragma(pragma) => items.push(Item::Pragma(pragma)),
             ast::Item::Declaration(declaration) => items.push(Item::Declaration(declaration)),
-            ast::Item::Inline(inline) => items.push(Item::Inline(inline)),
+            ast::Item::Inline(inline) => {
+                session.constants.note(&inline);
+                items.push(Item::Inline(inline));
+            }
             ast::Item::Translator(translator) => items.push(Item::Translator(translator)),
             ast::Item::Provider(provider) => items.push(Item::Provider(provider)),
             ast::Item::Clause(clause) => {
@@ -28,6 +31,7 @@ pub fn expand(program: ast::Program, mut session: Session) -> (plain::Program<Pr
 
 fn clauses(clause: ast::Clause, session: &mut Session) -> Vec<Clause> {
     let ast::Clause { probes, predicate, body, span } = clause;
+    let body = body.map(|body| session.constants.block(body));
     let body = match body.map(only_expressions) {
         None => return vec![Clause { probes, predicate, body: None, span }],
         Some(Ok(body)) => return vec![Clause { probes, predicate, body: Some(body), span }],

@@ -139,9 +139,10 @@ impl Dump<'_> {
                 let text = format!("normalize {}", name(aggregation));
                 self.nested(text, |dump| dump.expr(divisor));
             }
-            Control::Setopt { name, value } => {
-                self.line(format!("setopt {name:?} {:?}", value.as_deref().unwrap_or_default()));
-            }
+            Control::Setopt { name, value } => self.nested("setopt", |dump| {
+                dump.expr(name);
+                dump.optional("value", value.as_ref());
+            }),
             Control::Ftruncate => self.line("ftruncate"),
         }
     }

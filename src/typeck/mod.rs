@@ -58,8 +58,19 @@ pub struct Env<'a> {
     pub jstackstrsize: u32,
     /// Whether to report what each clause depends on; types of arguments are looked up for it.
     pub stability: bool,
-    /// Option missinglocals: a variable that the compiler removed is 0, with a warning.
-    pub missing_locals_are_zero: bool,
+    /// Option missinglocals.
+    pub missing_locals: MissingLocals,
+}
+
+/// The meaning of a clause at a place that does not have a variable of the kernel's code that the clause names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MissingLocals {
+    #[default]
+    Error,
+    /// The variable is 0 there, with a warning.
+    Zero,
+    /// The clause is left out there, with a remark, if another place has the variable.
+    Skip,
 }
 
 impl Default for Env<'_> {
@@ -75,7 +86,7 @@ impl Default for Env<'_> {
             jstackframes: 50,
             jstackstrsize: 512,
             stability: false,
-            missing_locals_are_zero: false,
+            missing_locals: MissingLocals::Error,
         }
     }
 }
@@ -91,9 +102,15 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
     checker.check_pragmas_used(program)?;
     checker.ask_ahead(program);
     let mut clauses = Vec::new();
-    for item in &program.items {
+    let mut items = program.items.as_slice();
+    while let Some((item, rest)) = items.split_first() {
+        items = rest;
         match item {
-            plain::Item::Clause(clause) => clauses.extend(checker.check_descriptions(clause)?),
+            plain::Item::Clause(_) => {
+                let parts = Checker::parts(item, rest);
+                items = &rest[parts.len() - 1..];
+                clauses.extend(checker.check_parts(&parts)?);
+            }
             plain::Item::Provider(provider) => checker.define_provider(provider)?,
             _ => {}
         }
@@ -102,8 +119,8 @@ pub fn check(program: &plain::Program, env: &Env<'_>) -> Result<typed::Program> 
         return Err(unsupported.into());
     }
     let names::Names { variables, aggregations, .. } = checker.names;
-    let (layout, warnings) = (checker.layout, checker.warnings);
-    Ok(typed::Program { layout, variables, aggregations, clauses, warnings })
+    let (layout, warnings, remarks) = (checker.layout, checker.warnings, checker.remarks);
+    Ok(typed::Program { layout, variables, aggregations, clauses, warnings, remarks })
 }
 
 /// Makes the checks that the reference implementations make while they read: if a text has a syntax error further
@@ -173,7 +190,10 @@ struct Checker<'a> {
     places: Vec<fan_out::Place>,
     /// Variables that the clause names but that some of its places do not have.
     absences: Vec<error::Absence>,
+    /// The places at which the clause, and the others that were one with it, are left out.
+    left_out: Vec<fan_out::LeftOut>,
     warnings: Vec<Diagnostic>,
+    remarks: Vec<Diagnostic>,
 }
 
 impl<'a> Checker<'a> {
@@ -199,7 +219,9 @@ impl<'a> Checker<'a> {
             place: None,
             places: Vec::new(),
             absences: Vec::new(),
+            left_out: Vec::new(),
             warnings: Vec::new(),
+            remarks: Vec::new(),
         }
     }
 
@@ -274,15 +296,14 @@ impl<'a> Checker<'a> {
     }
 
     /// The actions come first, so that the predicate may use what they assign. If they need a variable that nothing
-    /// has assigned, the predicate may be what assigns it: then it comes first. The checks that actions make of
+    /// has assigned, the predicate may be what assigns it: then it comes first, and may use what the actions before
+    /// that one assign. The checks that actions make of
     /// their arguments come after all expressions.
     fn check_clause(&mut self, clause: &plain::Clause) -> Result<typed::Clause> {
         self.probes = Some(clause.probes.clone());
-        let before = self.names.mark();
         let (predicate, stmts) = match self.check_stmts(clause) {
             Ok(stmts) => (self.check_predicate(clause)?, stmts),
             Err(error) if error.is_undefined() && clause.predicate.is_some() => {
-                self.names.reset(&before);
                 let predicate = self.check_predicate(clause)?;
                 (predicate, self.check_stmts(clause)?)
             }

@@ -21,6 +21,8 @@ pub struct Program {
     pub clauses: Vec<Clause>,
     /// Warnings about the program.
     pub warnings: Vec<Diagnostic>,
+    /// What is said with -v.
+    pub remarks: Vec<Diagnostic>,
 }
 
 /// Index into [`Program::variables`].
@@ -151,10 +153,20 @@ pub enum StmtKind {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Control {
     Clear(AggregationId),
-    Trunc { aggregation: AggregationId, count: Option<Expr> },
-    Normalize { aggregation: AggregationId, divisor: Expr },
+    Trunc {
+        aggregation: AggregationId,
+        count: Option<Expr>,
+    },
+    Normalize {
+        aggregation: AggregationId,
+        divisor: Expr,
+    },
     Denormalize(AggregationId),
-    Setopt { name: String, value: Option<String> },
+    /// Both are strings.
+    Setopt {
+        name: Expr,
+        value: Option<Expr>,
+    },
     Ftruncate,
 }
 

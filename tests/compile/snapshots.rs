@@ -2,7 +2,7 @@
 //!
 //! `UPDATE=1 cargo test --test compile` rewrites the files; review their diff.
 //! The first line of an input may be a directive, which the program under test does not see:
-//! `/* test: -n, args: one two, defaultargs, argref, empty, type: foo_t, kernel, copies, missinglocals, variables: 10 */`.
+//! `/* test: -n, args: one two, defaultargs, argref, empty, type: foo_t, kernel, copies, missinglocals[: skip], variables: 10 */`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use kinst::parser::{self, Macros, ParseError, ParseOptions, Parsed, Settings, as
 use kinst::pipeline::{self, Given};
 use kinst::sites::{self, DwarfIndex, Places, SiteIndex};
 use kinst::source::{FileId, Origin, Source, Sources};
+use kinst::typeck::MissingLocals;
 use kinst::types::KernelTypes;
 use kinst::types::intrinsic::Intrinsic;
 use kinst::{codegen, dif, sugar, typeck};
@@ -120,7 +121,7 @@ struct Case {
     /// Option amin.
     amin: Option<Attributes>,
     /// Option missinglocals.
-    missing_locals_are_zero: bool,
+    missing_locals: MissingLocals,
 }
 
 impl Case {
@@ -130,8 +131,8 @@ impl Case {
         let file = sources.add(source);
         let (macros, settings, kernel) = (Macros::default(), Settings::default(), Box::new(Intrinsic));
         let types = Vec::new();
-        let missing_locals_are_zero = false;
-        Case { sources, file, macros, settings, types, kernel, amin: None, missing_locals_are_zero }
+        let missing_locals = MissingLocals::Error;
+        Case { sources, file, macros, settings, types, kernel, amin: None, missing_locals }
     }
 
     fn read(path: &Path, area: &str) -> Case {
@@ -147,7 +148,7 @@ impl Case {
         }
         let (mut settings, mut types, mut origin) = (Settings::default(), Vec::new(), Origin::Script);
         let mut kernel: Box<dyn Known> = Box::new(Intrinsic);
-        let (mut amin, mut variables, mut missing_locals_are_zero) = (None, 0, false);
+        let (mut amin, mut variables, mut missing_locals) = (None, 0, MissingLocals::Error);
         for word in directive.split(", ").filter(|word| !word.is_empty()) {
             match word.split_once(": ").unwrap_or((word, "")) {
                 ("-n", _) => origin = Origin::Name,
@@ -159,7 +160,8 @@ impl Case {
                 ("type", list) => types = list.split(' ').map(str::to_owned).collect(),
                 ("kernel", _) => kernel = Box::new(kernel::Fixture::with_btf().types()),
                 ("copies", _) => kernel = Box::new(kernel::Fixture::with_copies().types()),
-                ("missinglocals", _) => missing_locals_are_zero = true,
+                ("missinglocals", "skip") => missing_locals = MissingLocals::Skip,
+                ("missinglocals", _) => missing_locals = MissingLocals::Zero,
                 ("amin", text) => amin = attributes::parse(text).ok(),
                 ("variables", count) => variables = count.parse().unwrap(),
                 ("defaultargs", _) => settings.defaultargs = true,
@@ -177,7 +179,7 @@ impl Case {
         let file = sources.add(Source { name, origin, text });
         // The shape of a tree does not depend on which names can be called.
         settings.any_call = area == "parse";
-        Case { sources, file, macros, settings, types, kernel, amin, missing_locals_are_zero }
+        Case { sources, file, macros, settings, types, kernel, amin, missing_locals }
     }
 
     fn parse(&self) -> Result<Parsed, ParseError> {
@@ -201,10 +203,8 @@ impl Case {
 /// Runs the checker, whose own diagnostic is rendered like the parser's.
 fn check(case: &Case) -> Result<typeck::typed::Program, String> {
     let (plain, _) = sugar::as_written(case.program()?, sugar::Session::default());
-    let (kernel, places, missing_locals_are_zero) =
-        (&*case.kernel, &*case.kernel, case.missing_locals_are_zero);
-    let env =
-        typeck::Env { kernel, places, amin: case.amin, missing_locals_are_zero, ..typeck::Env::default() };
+    let (kernel, places, missing_locals) = (&*case.kernel, &*case.kernel, case.missing_locals);
+    let env = typeck::Env { kernel, places, amin: case.amin, missing_locals, ..typeck::Env::default() };
     typeck::check(&plain, &env)
         .map_err(|error| render::text(&case.sources, &error.diagnostic(), &case.style()))
 }
@@ -235,7 +235,8 @@ fn format(case: &Case) -> String {
 
 fn typed(case: &Case) -> String {
     let told = |program: &typeck::typed::Program| -> String {
-        program.warnings.iter().map(|warning| render::text(&case.sources, warning, &case.style())).collect()
+        let told = program.warnings.iter().chain(&program.remarks);
+        told.map(|told| render::text(&case.sources, told, &case.style())).collect()
     };
     check(case).map_or_else(|error| error, |program| typeck::dump(&program) + &told(&program))
 }

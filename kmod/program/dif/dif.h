@@ -198,6 +198,12 @@ u64 kinst_new_string(struct kinst_ctx *c, const char *s, u64 n);
 bool kinst_load(struct kinst_ctx *c, void *dst, u64 addr, u64 n, bool user);
 
 /*
+ * Copies the string at addr, at most limit bytes; dst has a NUL only if it is shorter. Returns its
+ * length; on a fault 0.
+ */
+u64 kinst_load_text(struct kinst_ctx *c, char *dst, u64 addr, u64 limit, bool user);
+
+/*
  * Copies the string at addr: at most limit bytes with the NUL, which is always
  * there in dst (so limit >= 1). Returns its length without the NUL; on a fault 0.
  */

@@ -52,7 +52,7 @@ __at_hit bool kinst_load(struct kinst_ctx *c, void *dst, u64 addr, u64 n, bool u
 }
 NOKPROBE_SYMBOL(kinst_load);
 
-__at_hit u64 kinst_load_str(struct kinst_ctx *c, char *dst, u64 addr, u64 limit, bool user)
+__at_hit u64 kinst_load_text(struct kinst_ctx *c, char *dst, u64 addr, u64 limit, bool user)
 {
 	u64 done = 0;
 
@@ -68,6 +68,16 @@ __at_hit u64 kinst_load_str(struct kinst_ctx *c, char *dst, u64 addr, u64 limit,
 			return done + len;
 		done += n;
 	}
+	return limit;
+}
+NOKPROBE_SYMBOL(kinst_load_text);
+
+__at_hit u64 kinst_load_str(struct kinst_ctx *c, char *dst, u64 addr, u64 limit, bool user)
+{
+	u64 n = kinst_load_text(c, dst, addr, limit, user);
+
+	if (n < limit)
+		return n;
 	dst[limit - 1] = 0;
 	return limit - 1;
 }

@@ -136,7 +136,10 @@ static __at_hit u64 substr(struct kinst_ctx *c)
 }
 NOKPROBE_SYMBOL(substr);
 
-/* Each call has its own separators; the position in the string is kept for the next. */
+/*
+ * Each call has its own separators; the position in the string is kept for the next. All
+ * strsize bytes of a string count; what does not fit in one token is the next.
+ */
 static __at_hit u64 str_tok(struct kinst_ctx *c)
 {
 	u64 addr = c->tuple[0].value ?: c->strtok, limit = c->tuple[0].value ? c->prog->strsize : c->strtok_limit;
@@ -153,7 +156,7 @@ static __at_hit u64 str_tok(struct kinst_ctx *c)
 		map[(u8)t[i] / 64] |= 1ull << (u8)t[i] % 64;
 #define IS_SEPARATOR(ch) (map[(u8)(ch) / 64] >> (u8)(ch) % 64 & 1)
 	s = c->vcpu->str[0];
-	n = kinst_load_str(c, s, addr, limit, false);
+	n = kinst_load_text(c, s, addr, limit, false);
 	if (c->faulted)
 		return 0;
 	for (i = 0; i < n && IS_SEPARATOR(s[i]); i++)
@@ -162,7 +165,7 @@ static __at_hit u64 str_tok(struct kinst_ctx *c)
 		c->strtok = 0;
 		return 0;
 	}
-	for (start = i; i < n && !IS_SEPARATOR(s[i]); i++)
+	for (start = i; i < n && i - start < c->prog->strsize - 1 && !IS_SEPARATOR(s[i]); i++)
 		;
 #undef IS_SEPARATOR
 	c->strtok = addr + i;

@@ -199,15 +199,22 @@ static __at_hit char *put_ipv4(char *s, const u8 *a)
 }
 NOKPROBE_SYMBOL(put_ipv4);
 
-/* RFC 5952: the longest run of two zeros or more, the first of such, is "::". */
+/*
+ * RFC 5952: the longest run of two zeros or more, the first of such, is "::". An address that has
+ * one of IPv4 in it (RFC 4291, 2.5.5) ends as that; 0.0.x.y is none, so that ::1 stays what it is.
+ */
 static __at_hit char *put_ipv6(char *s, const u8 *a)
 {
-	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff };
+	static const u8 mapped[12] = { [10] = 0xff, [11] = 0xff }, compatible[12];
 	u32 w[8], i, run = 0, best = 0, at = 8;
 
 	if (!memcmp(a, mapped, sizeof(mapped))) {
 		memcpy(s, "::ffff:", 7);
 		return put_ipv4(s + 7, a + 12);
+	}
+	if (!memcmp(a, compatible, sizeof(compatible)) && (a[12] || a[13])) {
+		memcpy(s, "::", 2);
+		return put_ipv4(s + 2, a + 12);
 	}
 	for (i = 0; i < 8; i++) {
 		w[i] = a[2 * i] << 8 | a[2 * i + 1];

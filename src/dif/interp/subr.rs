@@ -167,6 +167,9 @@ impl Cpu<'_> {
         };
         let bytes = self.memory.load(self.machine, Space::Kernel, address, if v6 { 16 } else { 4 })?;
         let text = match (bytes.first_chunk::<16>(), bytes.first_chunk::<4>()) {
+            (Some([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, v4 @ ..]), _) if v4[..2] != [0, 0] => {
+                format!("::{}", Ipv4Addr::from(*v4))
+            }
             (Some(bytes), _) => Ipv6Addr::from(*bytes).to_string(),
             (None, Some(bytes)) => Ipv4Addr::from(*bytes).to_string(),
             (None, None) => return Err(Flt::ILLOP.into()),
@@ -217,8 +220,9 @@ impl Cpu<'_> {
     }
 
     /// Returns the next token. A NULL `text` continues after the last one; the result is NULL when there are no more.
+    /// All strsize bytes of a string count; what does not fit in one token is the next.
     fn strtok(&mut self, text: u64, delimiters: u64) -> Result<u64, Trouble> {
-        let whole = u64::from(self.memory.strsize) - 1;
+        let whole = u64::from(self.memory.strsize);
         let start = if text == 0 { self.memory.token } else { Some((text, whole)) };
         let Some((start, room)) = start else {
             return Ok(0);
@@ -230,10 +234,12 @@ impl Cpu<'_> {
             self.memory.token = None;
             return Ok(0);
         };
-        let token: Vec<u8> = text.iter().skip(from).copied().take_while(|byte| !is_delimiter(byte)).collect();
+        let most = self.memory.strsize as usize - 1;
+        let rest = text.iter().skip(from).take(most).copied();
+        let token: Vec<u8> = rest.take_while(|byte| !is_delimiter(byte)).collect();
         let end = from + token.len();
-        let behind = end as u64 + 1;
-        self.memory.token = (end < text.len()).then(|| (start.wrapping_add(behind), room - behind));
+        let read = end as u64;
+        self.memory.token = (end < text.len()).then(|| (start.wrapping_add(read), room - read));
         self.new_text(&token)
     }
 

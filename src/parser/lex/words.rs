@@ -112,6 +112,13 @@ impl<'a> Lexer<'a> {
                 let is_type = |word: &str| !self.identifiers.contains(word) && self.names_type(word);
                 macros::argument_token(argument, is_type, span)
             }
+            // A layout is made without the arguments: the name may be that of a member.
+            None if self.settings.directives
+                && !as_string
+                && matches!(self.after, After::Dot | After::Arrow) =>
+            {
+                Ok(Token::Ident(text.to_owned()))
+            }
             None if self.settings.defaultargs && as_string => Ok(macros::string_token(b"")),
             None if self.settings.defaultargs => Ok(macros::number_token(0)),
             None => {

@@ -1,5 +1,6 @@
 //! sites/target/: one kernel, running or under a sysroot: its modules, their symbols, their files. Everything is lazy.
 
+mod data;
 mod files;
 mod modules;
 pub(super) mod naming;
@@ -26,6 +27,7 @@ use crate::sites::kept::Watch;
 use crate::sites::kept::directory::{Directory, hash};
 use crate::sites::kept::file::Cache;
 use crate::sites::symtab::{Role, Symbol, Symbols};
+use data::AllSymbols;
 use unloaded::Unloaded;
 
 pub use modules::{Module, ModuleId, Modules};
@@ -41,6 +43,7 @@ pub struct Kernel {
     root: Root,
     modules: Modules,
     kallsyms: OnceLock<HashMap<String, Symbols>>,
+    all_symbols: OnceLock<AllSymbols>,
     slide: OnceLock<Option<u64>>,
     pub(super) kept: Kept,
     /// The hashes of all names, sorted.
@@ -96,6 +99,7 @@ impl Kernel {
             root,
             modules,
             kallsyms: OnceLock::new(),
+            all_symbols: OnceLock::new(),
             slide: OnceLock::new(),
             kept: Kept::default(),
             namesakes: OnceLock::new(),
@@ -181,7 +185,7 @@ impl Kernel {
         ))
     }
 
-    /// The function that an address of the running kernel is in.
+    /// The function, or variable, that an address of the running kernel is in.
     pub fn symbolize(&self, address: u64) -> Option<Symbolized> {
         let found = |module: &str, symbols: &Symbols, symbol: &Symbol, offset: u64| Symbolized {
             module: module.to_owned(),
@@ -195,6 +199,9 @@ impl Kernel {
             if let Some(symbol) = symbols.containing(linked) {
                 return Some(found(KERNEL_PROPER, symbols, symbol, linked - symbol.address));
             }
+        }
+        if let Some(variable) = self.all_symbols().variable(address) {
+            return Some(variable);
         }
         self.kallsyms().iter().find_map(|(module, symbols)| {
             let symbol = symbols.containing(address)?;
@@ -375,10 +382,16 @@ impl Kernel {
 
     fn kallsyms(&self) -> &HashMap<String, Symbols> {
         self.kallsyms.get_or_init(|| {
+            // The file of the kernel proper has more than kallsyms.
+            Symbols::of_kallsyms(self.all_symbols().text(), self.debug(ModuleId::PROPER).is_none())
+        })
+    }
+
+    fn all_symbols(&self) -> &AllSymbols {
+        self.all_symbols.get_or_init(|| {
             let text =
                 if self.is_running() { std::fs::read_to_string("/proc/kallsyms") } else { Ok(String::new()) };
-            // The file of the kernel proper has more than kallsyms.
-            Symbols::of_kallsyms(&text.unwrap_or_default(), self.debug(ModuleId::PROPER).is_none())
+            AllSymbols::new(text.unwrap_or_default())
         })
     }
 

@@ -7,7 +7,7 @@ use crate::types::Type;
 
 /// The number of places that are listed one by one.
 const SHOWN: usize = 5;
-const ZERO: &str = "probe an instruction where it is live, or take 0 where it is not: -x missinglocals=zero";
+const ZERO: &str = "probe an instruction where it is live, or, where it is not, take 0 (-x missinglocals=zero) or leave the clause out (-x missinglocals=skip)";
 
 /// A use of `locals->`, or of `args[]` at an instruction, that has no value.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +18,8 @@ pub enum Local {
     LargeZero { what: String, place: String, bytes: u64, most: u64, span: Span },
     Type { what: String, found: Type, span: Span },
     Absent { absence: Absence, zero: bool },
-    NoScope { what: String, place: String, why: String, probe: Span, span: Span },
+    NoScope { what: String, place: String, why: String, probe: Span, several: bool, span: Span },
+    LeftOut { total: usize, places: Vec<String>, span: Span },
     NoPlace { probe: String, span: Span },
     Description { diagnostic: Box<Diagnostic>, span: Span },
 }
@@ -80,12 +81,22 @@ impl Local {
                     .at(*span, format!("this is {found}"))
             }
             Self::Absent { absence, zero } => absent(absence, *zero),
-            Self::NoScope { what, place, why, probe, span } => {
-                error(tags::LOCALS, format!("{what} is not known at {place}"))
+            Self::NoScope { what, place, why, probe, several, span } => {
+                let diagnostic = error(tags::LOCALS, format!("{what} is not known at {place}"))
                     .at(*span, "variable of the kernel's code")
                     .and(*probe, "at this probe")
                     .note(why.clone())
-                    .help("`regs[R_RDI]` and the other saved registers are there without debug information")
+                    .help("`regs[R_RDI]` and the other saved registers are there without debug information");
+                match several {
+                    true => diagnostic.help("-x missinglocals=skip leaves the clause out at such places"),
+                    false => diagnostic,
+                }
+            }
+            Self::LeftOut { total, places, span } => {
+                let title = format!("the clause is left out at {} of {total} places", places.len());
+                let diagnostic = Diagnostic::warning(tags::LOCALS, title)
+                    .at(*span, "these places do not have all that it names");
+                with_first(diagnostic, places.iter().cloned())
             }
             Self::NoPlace { probe, span } => {
                 error(tags::PDESC_ZERO, format!("probe description {probe} does not match any probes"))
@@ -134,16 +145,21 @@ fn absent(absence: &Absence, zero: bool) -> Diagnostic {
     match &absence.places[..] {
         [(_, why)] => diagnostic = diagnostic.note(why.clone()),
         places => {
-            for (place, why) in places.iter().take(SHOWN) {
-                diagnostic = diagnostic.note(format!("{place}: {why}"));
-            }
-            if count > SHOWN {
-                diagnostic = diagnostic.note(format!("and {} more places", count - SHOWN));
-            }
+            diagnostic = with_first(diagnostic, places.iter().map(|(place, why)| format!("{place}: {why}")));
         }
     }
     match zero {
         true => diagnostic,
         false => diagnostic.help(ZERO),
+    }
+}
+
+/// Lists the first places, and says how many more there are.
+fn with_first(diagnostic: Diagnostic, mut places: impl ExactSizeIterator<Item = String>) -> Diagnostic {
+    let diagnostic = places.by_ref().take(SHOWN).fold(diagnostic, Diagnostic::note);
+    match places.len() {
+        0 => diagnostic,
+        1 => diagnostic.note("and 1 more place"),
+        more => diagnostic.note(format!("and {more} more places")),
     }
 }

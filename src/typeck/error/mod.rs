@@ -100,6 +100,17 @@ impl Error {
         matches!(self, Error::Args(Args::Differ { .. }))
     }
 
+    /// Whether another place may have what this one lacks: a variable of the kernel's code, or a parameter.
+    pub fn is_of_place(&self) -> bool {
+        match self {
+            Error::Local(Local::NoScope { .. } | Local::Absent { .. }) | Error::Args(Args::Index { .. }) => {
+                true
+            }
+            Error::Local(Local::Undefined { unknown, .. }) => unknown.elsewhere.is_some(),
+            _ => false,
+        }
+    }
+
     pub fn is_undefined_aggregation(&self) -> bool {
         matches!(self, Error::Name(Name::Undefined { name, .. }) if name.starts_with('@'))
     }

@@ -69,7 +69,7 @@ impl Operator {
             Self::ActionOperand { op, action, span } => {
                 error(tags::OP_ACT, format!("the action {action}() cannot be an operand of `{op}`"))
                     .at(*span, "an action has no value")
-                    .help("use `if`/`else`, or two clauses with predicates")
+                    .help("make the whole statement the choice, or use `if`/`else`: c ? trace(1) : trace(2);")
             }
             Self::Stringof { found, span } => {
                 error(tags::STRINGOF_TYPE, format!("{found} cannot be read as a string"))

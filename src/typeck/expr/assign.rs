@@ -81,7 +81,11 @@ impl Checker<'_> {
             }
         };
         let array = matches!(ty.resolved(), Type::Array { .. } | Type::Function);
-        if !array && !self.is_compatible(value, &ty) {
+        let freed = value.ty.is_integer()
+            && value.constant() == Some(0)
+            && ty.is_record()
+            && place.as_ref().is_ok_and(|place| self.is_dynamic_variable(place));
+        if !array && !freed && !self.is_compatible(value, &ty) {
             let declared = place.as_ref().ok().and_then(|place| self.declared(place));
             let (found, span) = (value.ty.clone(), value.span);
             return Err(error::Assignment::Type { expected: ty, found, span, declared }.into());
@@ -278,6 +282,15 @@ impl Checker<'_> {
         }
         let ty = self.check_ident(name.name, name.span)?.ty;
         Ok(Some((ty, error)))
+    }
+
+    /// Whether the place is a variable whose memory is allocated when it is assigned, and freed when it becomes 0.
+    fn is_dynamic_variable(&self, place: &Place) -> bool {
+        match place {
+            Place::Element { .. } => true,
+            Place::Variable(id) => self.names.variable(*id).scope == Scope::Thread,
+            Place::Memory(_) | Place::Bits(_) => false,
+        }
     }
 
     /// Returns the variable of a place and where its type was fixed.

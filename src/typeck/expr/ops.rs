@@ -211,6 +211,11 @@ impl Checker<'_> {
             found,
             span,
         })?;
+        // A constant decides which arm there is; the other one may be anything that parses.
+        if let Some(value) = condition.constant() {
+            let chosen = self.check_operand(if value != 0 { then } else { otherwise })?;
+            return Ok(Expr { span, ..chosen });
+        }
         self.refuse_action(then, "?:")?;
         self.refuse_action(otherwise, "?:")?;
         let then = self.check_operand(then)?;
@@ -224,12 +229,6 @@ impl Checker<'_> {
             let (left, right) = (then.ty, otherwise.ty);
             return Err(error::Operator::Incompatible { op: "?:", left, right, span }.into());
         };
-        if let Some(value) = condition.constant() {
-            let chosen = if value != 0 { &then } else { &otherwise };
-            if let ExprKind::Int(_) | ExprKind::Str(_) = chosen.kind {
-                return Ok(Expr::new(chosen.kind.clone(), ty, span));
-            }
-        }
         let (condition, then, otherwise) = (Box::new(condition), Box::new(then), Box::new(otherwise));
         Ok(Expr::new(ExprKind::Conditional { condition, then, otherwise }, ty, span))
     }

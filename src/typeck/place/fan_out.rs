@@ -10,13 +10,22 @@ use crate::probe::{Description, Fields, Site};
 use crate::sites::InScope;
 use crate::source::Span;
 use crate::sugar::plain::{self, ProbeDesc};
-use crate::typeck::{Checker, Error, Result, error, typed};
+use crate::typeck::{Checker, Error, MissingLocals, Result, error, typed};
 
 /// A place whose variables a clause names.
 #[derive(Clone, Debug)]
 pub(in crate::typeck) struct Place {
     pub probe: ProbeDesc,
     pub in_scope: InScope,
+}
+
+/// A place at which a clause is left out.
+#[derive(Clone, Debug)]
+pub(in crate::typeck) struct LeftOut {
+    probe: ProbeDesc,
+    why: Box<Error>,
+    /// The number of the clause's places.
+    total: usize,
 }
 
 impl Checker<'_> {
@@ -52,8 +61,10 @@ impl Checker<'_> {
         clause: &plain::Clause,
     ) -> Result<Option<Vec<typed::Clause>>> {
         let named = self.variables_named(clause);
-        let is_place =
-            |probe: &ProbeDesc| named.any() && is_of_kinst(&probe.kind) || named.locals && is_entry(probe);
+        let partly = !self.left_out.is_empty();
+        let is_place = |probe: &ProbeDesc| {
+            (named.any() || partly) && is_of_kinst(&probe.kind) || (named.locals || partly) && is_entry(probe)
+        };
         let (sites, others): (Vec<ProbeDesc>, Vec<ProbeDesc>) =
             clause.probes.iter().cloned().partition(is_place);
         if sites.is_empty() {
@@ -70,19 +81,107 @@ impl Checker<'_> {
         self.absences.clear();
         self.places = without_padding(places.collect());
         for place in self.places.clone() {
-            let alone = plain::Clause { probes: vec![place.probe.clone()], ..clause.clone() };
-            self.place = Some(place);
-            let checked = self.check_clause(&alone);
-            self.place = None;
-            share(&mut clauses, checked?);
+            if let Some(checked) = self.check_at(place, clause)? {
+                share(&mut clauses, checked);
+            }
         }
-        self.places.clear();
+        let total = std::mem::take(&mut self.places).len();
+        self.left_out.iter_mut().for_each(|left_out| left_out.total = total);
+        if let ([], Some(first)) = (&clauses[..], self.left_out.first()) {
+            return Err(first.why.clone());
+        }
         self.judge_absences()?;
         if !others.is_empty() {
             let rest = plain::Clause { probes: others, ..clause.clone() };
             clauses.extend(self.check_together(&rest)?);
         }
         Ok(Some(clauses))
+    }
+
+    /// Checks a clause at one of its places; `None` if it is left out there.
+    fn check_at(&mut self, place: Place, clause: &plain::Clause) -> Result<Option<typed::Clause>> {
+        let probe = place.probe.clone();
+        if self.left_out.iter().any(|left_out| left_out.probe == probe) {
+            return Ok(None);
+        }
+        let before = self.names.mark();
+        self.place = Some(place);
+        let checked = self.check_clause(&plain::Clause { probes: vec![probe.clone()], ..clause.clone() });
+        self.place = None;
+        if self.env.missing_locals != MissingLocals::Skip {
+            return checked.map(Some);
+        }
+        let absence = std::mem::take(&mut self.absences).into_iter().next();
+        let why = match (checked, absence) {
+            (Ok(checked), None) => return Ok(Some(checked)),
+            (Ok(_), Some(absence)) => error::Local::Absent { absence, zero: false }.into(),
+            (Err(error), _) if error.is_of_place() => error,
+            (Err(error), _) => return Err(error),
+        };
+        self.names.reset(&before);
+        self.left_out.push(LeftOut { probe, why, total: 0 });
+        Ok(None)
+    }
+
+    /// Returns the clauses that were one before the sugar pass, from `first` on: they share their descriptions. What
+    /// one of them lacks at a place leaves all of them out there.
+    pub(in crate::typeck) fn parts<'p>(
+        first: &'p plain::Item,
+        rest: &'p [plain::Item],
+    ) -> Vec<&'p plain::Clause> {
+        let clause = |item: &'p plain::Item| match item {
+            plain::Item::Clause(clause) => Some(clause),
+            _ => None,
+        };
+        let Some(first) = clause(first) else { return Vec::new() };
+        let more = rest.iter().map_while(clause).take_while(|more| more.probes == first.probes);
+        std::iter::once(first).chain(more).collect()
+    }
+
+    /// Checks the parts of one clause, again for as long as a further place leaves them out. A condition may need a
+    /// variable that only a later part assigns, as a predicate may.
+    pub(in crate::typeck) fn check_parts(&mut self, parts: &[&plain::Clause]) -> Result<Vec<typed::Clause>> {
+        self.left_out.clear();
+        let (before, warned) = (self.names.mark(), self.warnings.len());
+        let mut assigned_later = false;
+        loop {
+            let known = self.left_out.len();
+            let checked: Result<Vec<_>> = parts.iter().map(|part| self.check_descriptions(part)).collect();
+            match checked {
+                Err(error) if error.is_undefined() && parts.len() > 1 && !assigned_later => {
+                    for part in parts {
+                        // The error of the pass after this one counts.
+                        let _ = self.check_descriptions(part);
+                    }
+                    assigned_later = true;
+                }
+                Ok(_) if parts.len() > 1 && self.left_out.len() > known => self.names.reset(&before),
+                checked => {
+                    self.remark_left_out();
+                    return Ok(checked?.into_iter().flatten().collect());
+                }
+            }
+            self.warnings.truncate(warned);
+        }
+    }
+
+    fn remark_left_out(&mut self) {
+        let left_out = std::mem::take(&mut self.left_out);
+        let Some(first) = left_out.first() else { return };
+        let label = first.why.diagnostic().labels.first().map(|label| label.span);
+        let (span, total) = (label.unwrap_or(first.probe.span), first.total);
+        let places = left_out.iter().map(|left_out| {
+            let diagnostic = left_out.why.diagnostic();
+            match (&*left_out.why, diagnostic.notes.first()) {
+                (Error::Local(error::Local::Absent { .. } | error::Local::NoScope { .. }), Some(why)) => {
+                    format!("{}: {why}", diagnostic.title)
+                }
+                (Error::Local(_), _) => diagnostic.title,
+                _ => format!("{}: {}", left_out.probe.kind, diagnostic.title),
+            }
+        });
+        let remark = error::Local::LeftOut { total, places: places.collect(), span };
+        self.remarks.push(Box::<Error>::from(remark).diagnostic());
     }
 
     /// Returns which of the variables that differ between places the clause names.
@@ -143,7 +242,7 @@ impl Checker<'_> {
     /// Reports missing variables as an error, or as warnings if option missinglocals says so.
     fn judge_absences(&mut self) -> Result<()> {
         for absence in std::mem::take(&mut self.absences) {
-            let zero = self.env.missing_locals_are_zero;
+            let zero = self.env.missing_locals == MissingLocals::Zero;
             let error: Box<Error> = error::Local::Absent { absence, zero }.into();
             if !zero {
                 return Err(error);

@@ -12,7 +12,7 @@ use crate::sites::InScope;
 use crate::source::{Span, Spanned};
 use crate::typeck::declare::names::Name;
 use crate::typeck::typed::{ArithOp, Expr, ExprKind, Memory, Place as Lvalue, Scope};
-use crate::typeck::{Checker, Result, error};
+use crate::typeck::{Checker, MissingLocals, Result, error};
 use crate::types::Type;
 use crate::types::intrinsic::{INT, LONG, UCHAR, UINT, ULONG, USHORT};
 use crate::vocabulary::constants;
@@ -50,11 +50,8 @@ impl Checker<'_> {
             return self.read_variable(variable, &what, scope, &place, span);
         }
         let elsewhere = self.in_scope_elsewhere(name);
-        if let Some((_, ty)) = elsewhere.as_ref().filter(|_| self.env.missing_locals_are_zero) {
-            let why = match place.in_scope.as_ref() {
-                Err(why) => why.to_string(),
-                Ok(_) => "no variable of this name is in scope there".to_owned(),
-            };
+        if let Some((_, ty)) = elsewhere.as_ref().filter(|_| self.env.missing_locals == MissingLocals::Zero) {
+            let why = why_missing(&place, "no variable of this name is in scope there");
             return self.absent_at(&what, why, ty.clone(), &place, span);
         }
         let scope = self.require_scope(&place, &format!("`{what}`"), span)?;
@@ -94,6 +91,13 @@ impl Checker<'_> {
     }
 
     fn site_argument(&mut self, place: &Place, number: u64, index: Span, span: Span) -> Result<Expr> {
+        if self.env.missing_locals == MissingLocals::Zero
+            && parameter(place, number).is_none()
+            && let Some(ty) = self.parameter_elsewhere(number)
+        {
+            let why = why_missing(place, "there are not so many parameters there");
+            return self.absent_at(&format!("args[{number}]"), why, ty, place, span);
+        }
         let scope = self.require_scope(place, &format!("`args[{number}]`"), span)?;
         let parameters = scope.frame().map(|frame| frame.parameters.as_slice()).unwrap_or_default();
         let found = usize::try_from(number).ok().and_then(|number| parameters.get(number));
@@ -106,6 +110,15 @@ impl Checker<'_> {
             name => format!("args[{number}], which is {name},"),
         };
         self.read_variable(parameter, &what, scope, place, span)
+    }
+
+    /// Returns the type of a parameter at the first of the clause's places that has it.
+    fn parameter_elsewhere(&self, number: u64) -> Option<Type> {
+        self.places.iter().find_map(|place| {
+            let (scope, parameter) = parameter(place, number)?;
+            let ty = self.type_of_variable(parameter, scope);
+            self.is_readable(&ty).then_some(ty)
+        })
     }
 
     /// Returns the variables in scope at a description that names one instruction.
@@ -132,8 +145,8 @@ impl Checker<'_> {
     fn require_scope<'p>(&self, place: &'p Place, what: &str, span: Span) -> Result<&'p scope::Scope> {
         place.in_scope.as_ref().as_ref().map_err(|why| {
             let (what, at) = (what.to_owned(), place.probe.kind.to_string());
-            error::Local::NoScope { what, place: at, why: why.to_string(), probe: place.probe.span, span }
-                .into()
+            let (why, probe, several) = (why.to_string(), place.probe.span, self.places.len() > 1);
+            error::Local::NoScope { what, place: at, why, probe, several, span }.into()
         })
     }
 
@@ -202,7 +215,7 @@ impl Checker<'_> {
         }
         let bytes = self.layout.size(&ty).unwrap_or(0);
         let most = u64::from(MAX_VALUE);
-        if bytes > most && self.env.missing_locals_are_zero {
+        if bytes > most && self.env.missing_locals == MissingLocals::Zero {
             let what = what.to_owned();
             return Err(error::Local::LargeZero {
                 what,
@@ -290,6 +303,16 @@ impl Checker<'_> {
             }
         })
     }
+}
+
+/// Returns a parameter of the function, or copy, that a place is in.
+fn parameter(place: &Place, number: u64) -> Option<(&scope::Scope, &Variable)> {
+    let scope = place.in_scope.as_ref().as_ref().ok()?;
+    Some((scope, scope.frame()?.parameters.get(usize::try_from(number).ok()?)?))
+}
+
+fn why_missing(place: &Place, there: &str) -> String {
+    place.in_scope.as_ref().as_ref().err().map_or_else(|| there.to_owned(), ToString::to_string)
 }
 
 /// Returns the index in `regs[]`.

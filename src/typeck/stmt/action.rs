@@ -5,7 +5,6 @@ use crate::dif::action::{ActionKind, Takes};
 use crate::dif::verify::{MAX_FRAMES, MAX_TRACEMEM};
 use crate::parser::ast;
 use crate::source::Span;
-use crate::typeck::declare::decl::string_constant;
 use crate::typeck::expr::assign::as_aggregation;
 use crate::typeck::typed::{
     AggregationId, Control, Expr, FormatAction, StackAction, Stmt, StmtKind, SymbolAction,
@@ -321,18 +320,18 @@ impl Checker<'_> {
 
     fn check_setopt(&mut self, name: &str, args: &[ast::Expr], span: Span) -> Result<StmtKind> {
         self.require_count(name, args.len(), 1, Some(2), span)?;
-        let mut texts = Vec::new();
-        for (number, arg) in args.iter().enumerate() {
-            let Some(text) = string_constant(arg) else {
-                let found = self.check_expr(arg)?.ty;
-                let (function, expected) = (name.to_string(), "a string constant".to_string());
-                let (number, span) = (number + 1, arg.span);
+        let mut text = |number: usize, arg: &ast::Expr| -> Result<Expr> {
+            let value = self.check_expr(arg)?;
+            if !value.ty.is_string_compatible() {
+                let (function, expected) = (name.to_string(), "a string".to_string());
+                let (found, span) = (value.ty, arg.span);
                 return Err(error::Call::ArgumentType { function, number, expected, found, span }.into());
-            };
-            texts.push(String::from_utf8_lossy(text).into_owned());
-        }
-        let mut texts = texts.into_iter();
-        Ok(StmtKind::Control(Control::Setopt { name: texts.next().unwrap_or_default(), value: texts.next() }))
+            }
+            Ok(self.cast(value, Type::String, None))
+        };
+        let value = args.get(1).map(|arg| text(2, arg));
+        let name = text(1, &args[0])?;
+        Ok(StmtKind::Control(Control::Setopt { name, value: value.transpose()? }))
     }
 }
 

@@ -101,13 +101,13 @@ fn conversion(format: &[u8], start: usize) -> Result<(Piece, usize), BadFormat> 
         }
         at += 1;
     }
-    if let Some(width) = count(format, &mut at, start)? {
-        conversion.width = width;
-    }
+    conversion.width = count(format, &mut at, start)?.unwrap_or(conversion.width);
+    conversion.aggregation |= value_of_aggregation(format, &mut at);
     if format.get(at) == Some(&b'.') {
         at += 1;
         conversion.precision = count(format, &mut at, start)?.unwrap_or(Count::Fixed(0));
     }
+    conversion.aggregation |= value_of_aggregation(format, &mut at);
     let size = size_prefix(format, &mut at);
     let Some(&letter) = format.get(at) else {
         let title = "the format ends inside a conversion".to_string();
@@ -129,6 +129,13 @@ fn conversion(format: &[u8], start: usize) -> Result<(Piece, usize), BadFormat> 
             Err(BadFormat { title: format!("`{shown}` is not a conversion"), at: start..end })
         }
     }
+}
+
+/// Scripts write `%@6d` and `%6@d`.
+fn value_of_aggregation(format: &[u8], at: &mut usize) -> bool {
+    let found = format.get(*at) == Some(&b'@');
+    *at += usize::from(found);
+    found
 }
 
 /// Parses a width or precision: digits or `*`.
@@ -201,6 +208,14 @@ mod tests {
         assert_eq!((found[2].width, found[2].letter), (Count::Fixed(16), 'p'));
         assert!(found[3].aggregation);
         assert!(conversions("100%%").is_empty());
+        let found = conversions("%6@d|%-8@d|%@-8d|%5@.2u|%5.2@u");
+        assert!(found.iter().all(|conversion| conversion.aggregation));
+        assert_eq!(
+            (found[0].width, found[1].minus, found[1].width),
+            (Count::Fixed(6), true, Count::Fixed(8))
+        );
+        assert_eq!(found[1], found[2]);
+        assert_eq!(found[3], found[4]);
     }
 
     #[test]

@@ -25,7 +25,7 @@ syscall::open*:entry,syscall::openat:entry/* which */
   /* own */
   w=2}
   printf("%s %d %d %d %d %d %d this is a rather long format string that will not fit", execname, pid, tid, uid, gid, ppid, self->fd->foo.bar);
-  x=a?b:c;x++;--y;*p=&q;~x;!x;trace(a[1,2]);xlate<foo_t*>(p)->a; sizeof x; stringof(y);
+  x=a?b:c;y=locals->$1 .count+locals->$2;x++;--y;*p=&q;~x;!x;trace(a[1,2]);xlate<foo_t*>(p)->a; sizeof x; stringof(y);
 }
 profile:::tick-1sec
 / *p /

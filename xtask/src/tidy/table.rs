@@ -42,7 +42,7 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ("src/dwarf", &["debuginfo", "glob", "parser::ast", "types"]),
     ("src/sites", &["attributes", "debuginfo", "diag", "dwarf", "glob", "os", "probe", "types"]),
     ("src/knowledge", &["debuginfo", "diag", "dwarf", "parser::ast", "probe", "sites", "types"]),
-    ("src/sugar", &["diag", "glob", "parser", "probe", "sites", "source"]),
+    ("src/sugar", &["diag", "glob", "parser", "probe", "sites", "source", "vocabulary"]),
     (
         "src/typeck",
         &[

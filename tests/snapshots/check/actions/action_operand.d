@@ -1,1 +1,1 @@
-BEGIN { pid ? exit(0) : exit(1); }
+BEGIN { x = pid ? exit(0) : 1; }

@@ -1,0 +1,122 @@
+//! sites/target/data.rs: the symbols of the running kernel by address, for the variables among them.
+
+use super::{KERNEL_PROPER, Symbolized};
+
+/// The text of /proc/kallsyms, and where the lines of its symbols begin, by address.
+#[derive(Debug, Default)]
+pub(super) struct AllSymbols {
+    text: String,
+    lines: Vec<(u64, u32)>,
+    /// The code of the kernel proper: newer kernels list its variables as `T` too.
+    code: Vec<(u64, u64)>,
+}
+
+/// A variable at the end of a module's symbols lasts to the end of its page at most.
+const PAGE: u64 = 4096;
+
+impl AllSymbols {
+    pub fn new(text: String) -> AllSymbols {
+        let (mut lines, mut at) = (Vec::new(), 0);
+        let bounds = ["_stext", "_etext", "_sinittext", "_einittext"];
+        let mut found = [0; 4];
+        for line in text.split_inclusive('\n') {
+            if let (Some(parsed), Ok(start)) = (Line::parse(line), u32::try_from(at)) {
+                // The low addresses are offsets of per-CPU variables.
+                if parsed.address >> 63 != 0 {
+                    lines.push((parsed.address, start));
+                }
+                if let Some(bound) = bounds.iter().position(|bound| *bound == parsed.name) {
+                    found[bound] = parsed.address;
+                }
+            }
+            at += line.len();
+        }
+        lines.sort_unstable();
+        AllSymbols { text, lines, code: vec![(found[0], found[1]), (found[2], found[3])] }
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the variable that an address is in.
+    pub fn variable(&self, address: u64) -> Option<Symbolized> {
+        let after = self.lines.partition_point(|(start, _)| *start <= address);
+        let start = self.lines[..after].last()?.0;
+        let same = self.lines[..after].iter().rev().take_while(|(other, _)| *other == start);
+        let names = same.filter_map(|(_, line)| Line::parse(&self.text[*line as usize..]));
+        // Labels of the linker begin with an underscore.
+        let symbol = names.min_by_key(|line| (line.name.starts_with('_'), line.kind.is_ascii_lowercase()))?;
+        let next = self.lines.get(after).and_then(|(_, line)| Line::parse(&self.text[*line as usize..]));
+        let end = match next.filter(|next| next.module == symbol.module) {
+            Some(next) => next.address,
+            None => (start / PAGE + 1).saturating_mul(PAGE),
+        };
+        (address < end && self.is_variable(&symbol)).then(|| Symbolized {
+            module: symbol.module.to_owned(),
+            function: symbol.name.to_owned(),
+            offset: address - start,
+        })
+    }
+
+    fn is_variable(&self, line: &Line<'_>) -> bool {
+        match line.kind.to_ascii_lowercase() {
+            'b' | 'd' | 'g' | 'r' | 's' | 'v' => true,
+            't' if line.module == KERNEL_PROPER && self.code[0].0 < self.code[0].1 => {
+                !self.code.iter().any(|(first, last)| (*first..*last).contains(&line.address))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// `ffffffff81000000 T _text [module]`
+struct Line<'a> {
+    address: u64,
+    kind: char,
+    name: &'a str,
+    module: &'a str,
+}
+
+impl<'a> Line<'a> {
+    fn parse(text: &'a str) -> Option<Line<'a>> {
+        let mut fields = text.lines().next()?.split_ascii_whitespace();
+        let address = u64::from_str_radix(fields.next()?, 16).ok()?;
+        let (kind, name) = (fields.next()?.chars().next()?, fields.next()?);
+        let module = fields.next().map_or(KERNEL_PROPER, |module| module.trim_matches(['[', ']']));
+        Some(Line { address, kind, name, module })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_by_address() {
+        let text = "0000000000001000 A this_cpu_off\nffffffff81000000 T _stext\nffffffff81000100 T open\nffffffff81001000 T _etext\n\
+                    ffffffff81002000 D _sdata\nffffffff81002000 D max_pfn\nffffffff81002008 T late\nffffffff81002010 b hidden\n\
+                    ffffffffc0000000 t init_one [one]\nffffffffc0001000 d state [one]\nbroken\n";
+        let symbols = AllSymbols::new(text.to_owned());
+        let shown = |address| {
+            symbols
+                .variable(address)
+                .map(|found| format!("{}`{}+{}", found.module, found.function, found.offset))
+        };
+        assert_eq!(shown(0xffff_ffff_8100_2000).unwrap(), "vmlinux`max_pfn+0");
+        assert_eq!(shown(0xffff_ffff_8100_2004).unwrap(), "vmlinux`max_pfn+4");
+        assert_eq!(shown(0xffff_ffff_8100_200a).unwrap(), "vmlinux`late+2");
+        assert_eq!(shown(0xffff_ffff_8100_2fff).unwrap(), "vmlinux`hidden+4079");
+        assert_eq!(shown(0xffff_ffff_c000_1001).unwrap(), "one`state+1");
+        for nothing in [
+            0,
+            0x1000,
+            0xffff_8880_0000_0000,
+            0xffff_ffff_8100_0100,
+            0xffff_ffff_8100_3000,
+            0xffff_ffff_c000_0010,
+        ] {
+            assert_eq!(shown(nothing), None, "{nothing:x}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! sugar/conditional.rs: statements `c ? a : b` with actions as arms: one of the arms where c is constant, else `if`.
+
+use std::collections::HashMap;
+
+use crate::parser::ast::{self, Expr, ExprKind, If, Stmt, TypeKeyword, TypeSpec};
+use crate::parser::constant;
+use crate::vocabulary::builtin::{self, What};
+
+/// The inlines of a run that are integer constants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Constants(HashMap<String, i64>);
+
+impl Constants {
+    /// Notes an inline if its text determines its value.
+    pub fn note(&mut self, inline: &ast::Inline) {
+        let name = &inline.declarator.name.node;
+        if let Some(value) = self.value(&inline.value).filter(|value| keeps(inline, *value)) {
+            self.0.entry(name.clone()).or_insert(value);
+        }
+    }
+
+    fn value(&self, expr: &Expr) -> Option<i64> {
+        constant::value(expr, &|name| self.0.get(name).copied())
+    }
+
+    /// Rewrites the statements of a block, also those inside `if`.
+    pub fn block(&self, block: Vec<Stmt>) -> Vec<Stmt> {
+        block.into_iter().flat_map(|stmt| self.statement(stmt)).collect()
+    }
+
+    fn statement(&self, stmt: Stmt) -> Vec<Stmt> {
+        match stmt {
+            Stmt::Expr(expr) => self.expression(expr),
+            Stmt::If(branch) => {
+                let If { condition, then, otherwise, span } = *branch;
+                let (then, otherwise) = (self.block(then), otherwise.map(|block| self.block(block)));
+                vec![Stmt::If(Box::new(If { condition, then, otherwise, span }))]
+            }
+        }
+    }
+
+    fn expression(&self, expr: Expr) -> Vec<Stmt> {
+        if !acts(&expr) {
+            return vec![Stmt::Expr(expr)];
+        }
+        match expr.kind {
+            ExprKind::Conditional { condition, then, otherwise } => match self.value(&condition) {
+                Some(value) => self.expression(if value != 0 { *then } else { *otherwise }),
+                None => {
+                    let otherwise = Some(self.arm(*otherwise)).filter(|block| !block.is_empty());
+                    let (then, span) = (self.arm(*then), expr.span);
+                    vec![Stmt::If(Box::new(If { condition: *condition, then, otherwise, span }))]
+                }
+            },
+            kind => vec![Stmt::Expr(Expr { kind, span: expr.span })],
+        }
+    }
+
+    /// A literal as an arm is there because the operator wants one: it does nothing.
+    fn arm(&self, arm: Expr) -> Vec<Stmt> {
+        match arm.kind {
+            ExprKind::Int { .. } | ExprKind::Char { .. } | ExprKind::Str { .. } => Vec::new(),
+            _ => self.expression(arm),
+        }
+    }
+}
+
+/// Whether this is an action, an assignment to an aggregation, or a conditional with one of these as an arm.
+fn acts(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Call { callee, .. } => {
+            builtin::lookup(&callee.node).is_some_and(|entry| matches!(entry.what, What::Action(_)))
+        }
+        ExprKind::Assign { left, .. } => match &left.kind {
+            ExprKind::Aggregation(_) => true,
+            ExprKind::Index { base, .. } => matches!(base.kind, ExprKind::Aggregation(_)),
+            _ => false,
+        },
+        ExprKind::Conditional { then, otherwise, .. } => acts(then) || acts(otherwise),
+        _ => false,
+    }
+}
+
+/// Whether the type of an inline certainly holds the value: any integer type holds a small one, and int more.
+fn keeps(inline: &ast::Inline, value: i64) -> bool {
+    let int = |spec: &TypeSpec| matches!(spec, TypeSpec::Keyword(TypeKeyword::Int | TypeKeyword::Long));
+    let other = |spec: &TypeSpec| match spec {
+        TypeSpec::Keyword(TypeKeyword::Char | TypeKeyword::Short) => true,
+        TypeSpec::Keyword(TypeKeyword::Unsigned) => value < 0,
+        TypeSpec::Keyword(_) => false,
+        _ => true,
+    };
+    let specs = || inline.specs.iter().map(|spec| &spec.node);
+    let is_int = specs().any(int) && !specs().any(other) && i32::try_from(value).is_ok();
+    inline.declarator.derived.is_empty() && (is_int || (0..=127).contains(&value))
+}

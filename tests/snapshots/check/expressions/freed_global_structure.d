@@ -1,0 +1,2 @@
+struct pair { int low; int high; } kept;
+BEGIN { kept = 0; }
