@@ -9,16 +9,19 @@ provider sysinfo {
 	probe idlethread(uint64_t n) = "sdt:::sched_switch" if (args[2]->pid == 0) (1);
 	probe cpumigrate(uint64_t n) = "sdt:::sched_migrate_task" (1);
 	/* One for each sending, whatever the number of CPUs that it goes to. */
-	probe xcalls(uint64_t n) = "fbt::native_send_call_func_single_ipi:entry", "fbt::native_send_call_func_ipi:entry" (1);
+	probe xcalls(uint64_t n) = "fbt::native_send_call_func_single_ipi:entry",
+	    "fbt::native_send_call_func_ipi:entry" (1);
 
 	probe sysread(uint64_t n) = "syscall::read:return", "syscall::pread64:return",
 	    "syscall::readv:return", "syscall::preadv:return", "syscall::preadv2:return" (1);
 	probe syswrite(uint64_t n) = "syscall::write:return", "syscall::pwrite64:return",
 	    "syscall::writev:return", "syscall::pwritev:return", "syscall::pwritev2:return" (1);
 	probe readch(uint64_t n) = "syscall::read:return", "syscall::pread64:return",
-	    "syscall::readv:return", "syscall::preadv:return", "syscall::preadv2:return" if (arg0 > 0) (arg0);
+	    "syscall::readv:return", "syscall::preadv:return",
+	    "syscall::preadv2:return" if (arg0 > 0) (arg0);
 	probe writech(uint64_t n) = "syscall::write:return", "syscall::pwrite64:return",
-	    "syscall::writev:return", "syscall::pwritev:return", "syscall::pwritev2:return" if (arg0 > 0) (arg0);
+	    "syscall::writev:return", "syscall::pwritev:return",
+	    "syscall::pwritev2:return" if (arg0 > 0) (arg0);
 
 	/* CLONE_VM is 0x100: a thread, or a process that borrows the memory; CLONE_VFORK is 0x4000. */
 	probe sysfork(uint64_t n) = "fbt::kernel_clone:entry" if (!(args[0]->flags & 0x100)) (1);
@@ -42,8 +45,10 @@ provider sysinfo {
 	probe lwrite(uint64_t n) = "fbt::vfs_write:entry";
 	probe phread(uint64_t n) = "io:::start, with B_READ in args[0]->b_flags";
 	probe phwrite(uint64_t n) = "io:::start, with B_WRITE in args[0]->b_flags";
-	probe namei(uint64_t n) = "fbt::path_init:entry; a lookup that has to begin again counts again";
-	probe trap(uint64_t n) = "sdt:::page_fault_user, for page faults; other exceptions are functions: fbt::exc_*:entry";
+	probe namei(uint64_t n) =
+	    "fbt::path_init:entry; a lookup that has to begin again counts again";
+	probe trap(uint64_t n) =
+	    "sdt:::page_fault_user, for page faults; other exceptions are functions: fbt::exc_*:entry";
 	probe intrblk(uint64_t n) = "sdt:::irq_handler_entry";
 	probe procovf(uint64_t n) = "syscall::clone:return /errno == EAGAIN/";
 	probe canch(uint64_t n) = "fbt::tty_read:entry";
