@@ -13,9 +13,8 @@ provider mib {
 	probe tcpEstabResets(uint64_t n) = "sdt:::inet_sock_set_state" if (args[0]->sk_protocol == 6
 	    && args[2] == 7 && (args[1] == 1 || args[1] == 8)) (1);
 	probe tcpInSegs(uint64_t n) = "fbt::tcp_v4_rcv:entry", "fbt::tcp_v6_rcv:entry" (1);
-	/* With those that are sent again, as OutSegs of /proc/net/snmp. */
 	probe tcpOutSegs(uint64_t n) =
-	    "fbt::__tcp_transmit_skb:entry" (((struct tcp_skb_cb *)&args[1]->cb[0])->tcp_gso_segs);
+	    "mib:::tcpOutDataSegs; fbt::__tcp_transmit_skb:entry, without what listening and closed ports answer";
 	probe tcpOutDataSegs(uint64_t n) =
 	    "fbt::__tcp_transmit_skb:entry" if (args[1]->len) (((struct tcp_skb_cb *)&args[1]->cb[0])->tcp_gso_segs);
 	probe tcpOutDataBytes(uint64_t n) =
@@ -23,7 +22,8 @@ provider mib {
 	probe tcpRetransSegs(uint64_t n) =
 	    "fbt::__tcp_retransmit_skb:return" if ((int)arg1 == 0) (1);
 	probe tcpTimRetrans(uint64_t n) = "fbt::tcp_retransmit_timer:entry" (1);
-	probe tcpOutRsts(uint64_t n) = "sdt:::tcp_send_reset" (1);
+	probe tcpOutRsts(uint64_t n) =
+	    "fbt::tcp_v4_send_reset:entry, which also decides not to send one; sdt:::tcp_send_reset, for connections";
 
 	probe udpInDatagrams(uint64_t n) =
 	    "fbt::__udp_enqueue_schedule_skb:return" if ((int)arg1 == 0) (1);
