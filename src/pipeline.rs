@@ -10,7 +10,7 @@ use crate::options::key;
 use crate::options::{From as Setter, Options};
 use crate::parser::{self, Macros, ParseOptions, Settings, ast};
 use crate::probe::Description;
-use crate::sites::{Boundary, FoundSite, FunctionSites, InlineProbe, Places, SiteIndex, SourceLine};
+use crate::sites::{self, Boundary, FoundSite, FunctionSites, InlineProbe, Places, SiteIndex, SourceLine};
 use crate::source::{FileId, Source, Sources, Span};
 use crate::sugar::{self, inline_probes, plain};
 use crate::typeck::{self, MissingLocals};
@@ -151,6 +151,9 @@ impl Stages {
             Ok(lenient)
         };
         let zero_allowed = options.flag(key::ZDEFS);
+        let aliases = sugar::Aliases::new(libraries.iter().map(|library| library.program));
+        let trees = trees.into_iter().map(|tree| aliases.expand(tree, zero_allowed));
+        let trees = trees.collect::<Result<Vec<_>, _>>()?;
         let plain = self.desugar(trees, if zero_allowed { &index } else { given.index }, dump)?;
         let env = typeck::Env { stability: given.stability, ..environment(options, given, &libraries) };
         let arguments = &given.macros.arguments;
@@ -162,7 +165,8 @@ impl Stages {
         let spans = |clause: &typeck::typed::Clause| clause.probes.iter().map(|probe| probe.span).collect();
         let descriptions = typed.clauses.iter().map(spans).collect();
         let stability = typed.clauses.into_iter().filter_map(|clause| clause.stability).collect();
-        Ok(Compiled { program, descriptions, stability, warnings: typed.warnings, remarks: typed.remarks })
+        let warnings = typed.warnings.into_iter().chain(seldom_made(&plain)).collect();
+        Ok(Compiled { program, descriptions, stability, warnings, remarks: typed.remarks })
     }
 
     /// Desugars each program by itself and joins the results: variables and aggregations are common to all.
@@ -409,6 +413,13 @@ fn explained(sources: &Sources, arguments: &[String], diagnostic: Diagnostic) ->
         Some(text) => advice::advise(diagnostic, text, arguments),
         None => diagnostic,
     }
+}
+
+/// Warnings about system calls that the C library does not make, each at its description.
+fn seldom_made(program: &plain::Program) -> Vec<Diagnostic> {
+    let (fields, spans): (Vec<_>, Vec<_>) = program.described().into_iter().unzip();
+    let warnings = sites::seldom_made(&fields).into_iter();
+    warnings.map(|(number, warning)| warning.at(spans[number], "fires seldom")).collect()
 }
 
 /// The index for programs that name no inlined function.

@@ -19,7 +19,8 @@ macro_rules! library {
 
 /// The words of the libraries that read requests of the block layer. One of two libraries with the same names is left out, so
 /// no other library can depend on either.
-const IO_WORDS: &[&str] = &["bufinfo_t", "devinfo_t", "bufinfo", "devinfo", "io:", "bio", "fileinfo_t"];
+const IO_WORDS: &[&str] =
+    &["bufinfo_t", "devinfo_t", "bufinfo", "devinfo", "io:", "vminfo:", "bio", "fileinfo_t"];
 
 /// Each after those that it depends on.
 pub const LIBRARIES: &[Library] = &[
@@ -40,8 +41,8 @@ pub const LIBRARIES: &[Library] = &[
     library!("io.d", &["bufinfo_t", "devinfo_t", "bufinfo", "devinfo"]),
     library!("iodevice.d", IO_WORDS),
     library!("iodevice_none.d", IO_WORDS),
-    library!("iofile_union.d", &["io:", "bio", "fileinfo_t"]),
-    library!("iofile.d", &["io:", "bio", "fileinfo_t"]),
+    library!("iofile_union.d", &["io:", "vminfo:", "bio", "fileinfo_t"]),
+    library!("iofile.d", &["io:", "vminfo:", "bio", "fileinfo_t"]),
     library!("ioprov.d", &["io:"]),
     library!("socket.d", &["AF_*", "PF_*", "SOCK_*", "SOL_*", "SO_*", "IPPROTO_*", "MSG_*", "SHUT_*"]),
     library!("tcpstate.d", &["TCP_STATE_*", "tcp_state_string", "TH_*"]),
@@ -70,6 +71,10 @@ pub const LIBRARIES: &[Library] = &[
     library!("ipprov.d", &["ip:"]),
     library!("tcpprov.d", &["tcp:"]),
     library!("udpprov.d", &["udp:"]),
+    library!("vminfo.d", &["vminfo:"]),
+    library!("sysinfo.d", &["sysinfo:"]),
+    library!("mib.d", &["mib:"]),
+    library!("lockstat.d", &["lockstat:"]),
 ];
 
 /// The libraries with a word that the texts use, and their dependencies, in the order to read them.

@@ -134,12 +134,32 @@ pub struct Provider {
     pub span: Span,
 }
 
-/// `probe name(native) : (translated);`
+/// `probe name(native) : (translated);`, `probe name(native) = alias;`
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderProbe {
     pub name: Spanned<String>,
     pub native: Params,
     pub translated: Option<Params>,
+    pub alias: Option<Alias>,
+}
+
+/// A probe that other systems have, in a library.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Alias {
+    /// `= "a::b:c", "d::e:f" if (condition) (value, value), …`: the places that mean the same here.
+    Places(Vec<AliasPlace>),
+    /// `= "text"`: there is none; the text names the nearest.
+    Absent(Spanned<String>),
+}
+
+/// Some of the probes that an alias stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AliasPlace {
+    pub probes: Vec<ProbeDesc>,
+    /// Over the arguments of these probes, as are the values.
+    pub condition: Option<Expr>,
+    /// The arguments of the alias.
+    pub values: Vec<Expr>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,9 @@
 use super::ast::*;
 use super::constant;
 use super::error::ParseError;
-use crate::source::{Span, Spanned};
+use super::lex::macros::Macros;
+use super::lex::probe as lexed;
+use crate::source::{Origin, Span, Spanned};
 
 impl Expr {
     pub fn new(kind: ExprKind, span: Span) -> Expr {
@@ -22,6 +24,18 @@ impl Declaration {
 /// Makes a probe description as written.
 pub fn probe(kind: ProbeDescKind, span: Span) -> ProbeDesc {
     ProbeDesc { kind, span }
+}
+
+/// Makes the description of a probe that an alias stands for.
+pub fn alias_probe(text: Vec<u8>, span: Span) -> Result<ProbeDesc, ParseError> {
+    let text = String::from_utf8_lossy(&text);
+    let inside = Span { start: span.start + 1, end: span.end - 1, ..span };
+    let context = lexed::Context { origin: Origin::Library, macros: &Macros::default(), defaultargs: false };
+    Ok(ProbeDesc { kind: lexed::describe(&text, inside, &context, &mut |_| ())?, span })
+}
+
+pub fn absent(nearest: Vec<u8>, span: Span) -> Alias {
+    Alias::Absent(Spanned::new(String::from_utf8_lossy(&nearest).into_owned(), span))
 }
 
 pub fn clause(

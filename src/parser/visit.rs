@@ -37,10 +37,13 @@ pub fn check_depth(item: &Item, limit: usize) -> Result<(), ParseError> {
         Item::Provider(provider) => {
             let lists =
                 provider.probes.iter().flat_map(|probe| [Some(&probe.native), probe.translated.as_ref()]);
-            check(
-                lists.flatten().flat_map(|params| params.list.iter().map(|p| Node::Type(&p.ty))).collect(),
-                limit,
-            )
+            let types = lists.flatten().flat_map(|params| params.list.iter().map(|p| Node::Type(&p.ty)));
+            let places = provider.probes.iter().flat_map(|probe| match &probe.alias {
+                Some(Alias::Places(places)) => &places[..],
+                Some(Alias::Absent(_)) | None => &[],
+            });
+            let exprs = places.flat_map(|place| place.condition.iter().chain(&place.values));
+            check(types.chain(exprs.map(Node::Expr)).collect(), limit)
         }
         Item::Pragma(_) => Ok(()),
     }
@@ -134,6 +137,55 @@ fn specs_nodes(specs: &[Spanned<TypeSpec>]) -> Vec<Node<'_>> {
         TypeSpec::Keyword(_) | TypeSpec::Name(_) | TypeSpec::Tag { .. } => Vec::new(),
     });
     nodes.flatten().collect()
+}
+
+/// Calls `visit` with each expression in these statements that is no part of another one.
+pub fn each_expression(body: &mut [Stmt], visit: &mut dyn FnMut(&mut Expr)) {
+    for stmt in body {
+        match stmt {
+            Stmt::Expr(expr) => visit(expr),
+            Stmt::If(branch) => {
+                visit(&mut branch.condition);
+                each_expression(&mut branch.then, visit);
+                branch.otherwise.iter_mut().for_each(|block| each_expression(block, visit));
+            }
+        }
+    }
+}
+
+/// As [`each_operand`], to change them.
+pub fn each_operand_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
+    match &mut expr.kind {
+        ExprKind::Int { .. }
+        | ExprKind::Char { .. }
+        | ExprKind::Str { .. }
+        | ExprKind::Ident(_)
+        | ExprKind::Aggregation(_)
+        | ExprKind::Scope(_)
+        | ExprKind::SizeofType { .. }
+        | ExprKind::Offsetof { .. } => {}
+        ExprKind::Unary { operand, .. }
+        | ExprKind::Postfix { operand, .. }
+        | ExprKind::Cast { operand, .. }
+        | ExprKind::Xlate { operand, .. } => visit(operand),
+        ExprKind::Member { base, .. } => visit(base),
+        ExprKind::Binary { left, right, .. }
+        | ExprKind::Assign { left, right, .. }
+        | ExprKind::Comma { left, right } => {
+            visit(left);
+            visit(right);
+        }
+        ExprKind::Conditional { condition, then, otherwise } => {
+            visit(condition);
+            visit(then);
+            visit(otherwise);
+        }
+        ExprKind::Call { args, .. } => args.iter_mut().for_each(visit),
+        ExprKind::Index { base, indices } => {
+            visit(base);
+            indices.iter_mut().for_each(visit);
+        }
+    }
 }
 
 /// Calls `visit` with each expression directly inside `expr`, from left to right.

@@ -10,6 +10,7 @@ pub mod listing;
 mod symtab;
 mod target;
 
+pub use catalog::elsewhere::seldom_made;
 pub use catalog::profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use catalog::tracepoints::EVENTS;
 pub use catalog::{Catalog, LiveInsn, LiveText};

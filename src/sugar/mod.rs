@@ -1,5 +1,6 @@
 //! sugar/: [`ast::Program`](crate::parser::ast::Program) → [`plain::Program`]: the rewrites, in their order.
 
+pub mod aliases;
 mod conditional;
 pub mod error_guard;
 pub mod if_else;
@@ -11,11 +12,12 @@ use crate::diag::Diagnostic;
 use crate::parser::ast;
 use crate::sites::SiteIndex;
 
+pub use aliases::Aliases;
 pub use error_guard::Session;
 
-/// Applies every rewrite once to one program. Each takes the output of the one before it, so that none can be left
-/// out. The meaning of a clause at each of its places is not a rewrite of the text, but a question of types:
-/// typeck/place/fan_out.rs.
+/// Applies every rewrite once to one program whose aliases are expanded ([`Aliases::expand`]). Each takes the output of
+/// the one before it, so that none can be left out. The meaning of a clause at each of its places is not a rewrite of
+/// the text, but a question of types: typeck/place/fan_out.rs.
 ///
 /// `session` is what earlier programs of the same run have already done; the caller passes it on.
 pub fn desugar(

@@ -1,7 +1,7 @@
 //! sugar/plain.rs: the tree after the sugar pass: no `if`, no inline probes.
 
 use crate::parser::ast::{self, Declaration, Expr, Inline, Pragma, ProbeDescKind, Provider, Translator};
-use crate::probe::Description;
+use crate::probe::{Description, Fields};
 use crate::source::Span;
 
 /// `P`: the type of a probe description, [`ast::ProbeDesc`] before inline probes are expanded.
@@ -50,6 +50,18 @@ impl<P> Program<P> {
             Item::Provider(provider) => Item::Provider(provider),
         });
         Program { items: items.collect() }
+    }
+}
+
+impl Program {
+    /// The fields of all descriptions, with their places in the text.
+    pub fn described(&self) -> Vec<(Fields, Span)> {
+        let clauses = self.items.iter().filter_map(|item| match item {
+            Item::Clause(clause) => Some(clause),
+            _ => None,
+        });
+        let probes = clauses.flat_map(|clause| &clause.probes);
+        probes.filter_map(|probe| Some((probe.kind.fields()?, probe.span))).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! sugar/synth.rs: made-up variables and the expressions around them; each has the span of what the user wrote.
 
-use crate::parser::ast::{BinaryOp, Expr, ExprKind, Scope, UnaryOp};
+use crate::parser::ast::{BinaryOp, Expr, ExprKind, Scope, TypeName, TypeSpec, UnaryOp};
 use crate::source::{Span, Spanned};
 
 /// `self->%error`: whether a clause of this firing has failed. Users cannot type the `%`, so names cannot clash.
@@ -15,6 +15,12 @@ pub fn condition(number: u32, origin: Span) -> Expr {
 
 pub fn integer(value: u64, origin: Span) -> Expr {
     Expr { kind: ExprKind::Int { value, text: value.to_string() }, span: origin }
+}
+
+/// A type that every program has.
+pub fn named_type(name: &str, origin: Span) -> TypeName {
+    let specs = vec![Spanned::new(TypeSpec::Name(name.to_owned()), origin)];
+    TypeName { specs, derived: Vec::new(), span: origin }
 }
 
 pub fn assign(left: Expr, right: Expr, origin: Span) -> Expr {

@@ -39,6 +39,11 @@ fn accepted(root: &Path, name: &str, arguments: &[&str]) -> (String, String) {
     (stdout, stderr.into_owned())
 }
 
+/// The listing of the objects, without the warnings before it: these name lines, which a layout moves.
+fn objects(stderr: &str) -> &str {
+    stderr.find("\nDIFO ").map_or(stderr, |at| &stderr[at..])
+}
+
 /// Whether a script has only clauses, which -d prints: such a script compiles again to the same.
 fn is_clauses_only(script: &str) -> bool {
     let words = [
@@ -78,7 +83,11 @@ fn scripts_compile_in_every_mode_and_layout() {
         let (_, again) = accepted(&root, name, &["-e", "-S", "-s", file]);
         // These numbers differ between processes.
         if !script.contains("$p") && !script.contains("$s") {
-            assert_eq!(again, listing, "{name}: the layout changed what it means\n{laid_out}");
+            assert_eq!(
+                objects(&again),
+                objects(&listing),
+                "{name}: the layout changed what it means\n{laid_out}"
+            );
         }
         if is_clauses_only(script) {
             std::fs::write(&path, &desugared).unwrap();

@@ -31,6 +31,7 @@ type Stage = fn(&Case) -> String;
 const STAGES: &[(&str, &str, Stage)] = &[
     ("parse", "ast", dump_ast),
     ("parse", "d", print_ast),
+    ("aliases", "d", print_aliased),
     ("sugar", "d", print_plain),
     ("inline", "d", print_desugared),
     ("errors", "stderr", stderr),
@@ -297,6 +298,21 @@ fn print_desugared(case: &Case) -> String {
     match sugar::desugar(program, &index, sugar::Session::default()) {
         Ok((plain, _)) => parser::pretty::clauses(&ast::Program::from(&plain)),
         Err(errors) => errors.iter().map(|error| render::text(&case.sources, error, &case.style())).collect(),
+    }
+}
+
+/// Returns the program after the expansion of the aliases of tests/support/aliases.d, or the errors.
+fn print_aliased(case: &Case) -> String {
+    let library = std::fs::read_to_string(sysroot::support("aliases.d")).unwrap();
+    let library = Case::of(&library).program().expect("a library");
+    let (library, _) = sugar::as_written(library, sugar::Session::default());
+    let aliases = sugar::Aliases::new(std::iter::once(&library));
+    match case.program().map(|program| aliases.expand(program, false)) {
+        Err(error) => error,
+        Ok(Ok(program)) => parser::pretty::clauses(&program),
+        Ok(Err(errors)) => {
+            errors.iter().map(|error| render::text(&case.sources, error, &case.style())).collect()
+        }
     }
 }
 

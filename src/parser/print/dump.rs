@@ -103,6 +103,25 @@ impl Dump {
             if let Some(translated) = &probe.translated {
                 self.params(2, "translated", translated);
             }
+            match &probe.alias {
+                Some(Alias::Places(places)) => places.iter().for_each(|place| self.alias_place(place)),
+                Some(Alias::Absent(nearest)) => self.line(2, format_args!("absent {:?}", nearest.node)),
+                None => {}
+            }
+        }
+    }
+
+    fn alias_place(&mut self, place: &AliasPlace) {
+        for probe in &place.probes {
+            self.line(2, format_args!("place {probe}"));
+        }
+        if let Some(condition) = &place.condition {
+            self.line(3, format_args!("condition"));
+            self.expr(4, condition);
+        }
+        for value in &place.values {
+            self.line(3, format_args!("value"));
+            self.expr(4, value);
         }
     }
 

@@ -3,3 +3,4 @@
 pub mod dump;
 pub(super) mod layout;
 pub mod pretty;
+mod provider;

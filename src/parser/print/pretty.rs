@@ -215,7 +215,7 @@ fn write_if(f: &mut fmt::Formatter<'_>, branch: &If, depth: usize) -> fmt::Resul
     }
 }
 
-fn indent(f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
+pub(super) fn indent(f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
     write!(f, "{:width$}", "", width = 8 * depth)
 }
 
@@ -392,21 +392,6 @@ impl fmt::Display for Translator {
         for (name, value) in &self.members {
             indent(f, 1)?;
             writeln!(f, "{} = {};", name.node, At(value, ASSIGNMENT))?;
-        }
-        f.write_str("};")
-    }
-}
-
-impl fmt::Display for Provider {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "provider {} {{", self.name.node)?;
-        for probe in &self.probes {
-            indent(f, 1)?;
-            write!(f, "probe {}({})", probe.name.node, probe.native)?;
-            if let Some(translated) = &probe.translated {
-                write!(f, " : ({translated})")?;
-            }
-            f.write_str(";\n")?;
         }
         f.write_str("};")
     }

@@ -8,17 +8,13 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("cpc", "`profile-997` samples by time; perf counts the events of the processor"),
     ("dtmalloc", "trace `sdt:::kmalloc` and `sdt:::kfree`"),
     ("ip", "trace `sdt:::net_dev_xmit` and `sdt:::netif_receive_skb`"),
-    ("lockstat", "trace `sdt:::contention_begin` and `sdt:::contention_end`, or `fbt::mutex_lock:entry`"),
-    ("mib", "trace the function that counts, such as `fbt::tcp_retransmit_skb:entry`"),
     ("nfsv3", "trace the functions of the module: `fbt:nfsv3::entry`"),
     ("nfsv4", "trace the functions of the module: `fbt:nfsv4::entry`"),
     ("rawfbt", "`fbt` has them"),
     ("rawtp", "the kernel's tracepoints are `sdt:::NAME`: -l -P sdt"),
-    ("sysinfo", "trace the event itself: `syscall:::entry`, `sched:::on-cpu`, `proc:::create`"),
     ("tcp", "trace `fbt::tcp_connect:entry`, or a tracepoint: -l -n 'sdt:::tcp_*'"),
     ("udp", "trace `fbt::udp_sendmsg:entry` and `fbt::udp_recvmsg:entry`"),
     ("vfs", "trace `fbt::vfs_*:entry`"),
-    ("vminfo", "trace a tracepoint: -l -n 'sdt:::mm_*'; `sdt:::page_fault_user` is a fault"),
 ];
 
 /// Providers in programs, which are not the kernel.
@@ -135,7 +131,6 @@ mod tests {
             (["", "profile", "hz", "99"], "write it as profile-99hz"),
             (["usdt", "/bin/x", "a", "b"], "only the kernel is traced"),
             (["pid17", "", "malloc", "entry"], "there is no provider `pid`: only the kernel"),
-            (["vminfo", "", "", "pgin"], "sdt:::page_fault_user"),
         ] {
             assert!(said(description).contains(here), "{description:?}: {}", said(description));
         }

@@ -1,6 +1,7 @@
 //! sites/catalog/: the probes of all providers, by description and by id.
 
 pub(super) mod edges;
+pub(super) mod elsewhere;
 pub(super) mod fbt;
 pub(super) mod foreign;
 pub(super) mod kinst;

@@ -1,6 +1,6 @@
 //! sites/catalog/syscalls.rs: the probes of the provider syscall: the system calls of 64-bit programs, by name.
 
-use super::LiveText;
+use super::{LiveText, elsewhere};
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::probe::{Fields, Place, Probe};
 use crate::sites::target::{KERNEL_PROPER, Kernel, ModuleId};
@@ -90,6 +90,9 @@ pub fn refusal(calls: &[Call], function: &str, name: &str) -> Diagnostic {
             .help(format!("it has syscall::{function}:entry and syscall::{function}:return"));
     }
     let error = error(format!("there is no system call `{function}`"));
+    if let Some(here) = elsewhere::call(function) {
+        return error.help(format!("on Linux it is {here}: syscall::{here}:{name}"));
+    }
     let near = suggest::nearest_few(function, calls.iter().map(|call| call.name.as_str()), 3);
     match near.is_empty() {
         true => error.help("-l -P syscall lists them"),

@@ -1,5 +1,6 @@
 //! sites/catalog/tracepoints.rs: the probes of sdt, the kernel's tracepoints, and of proc, sched and io, which are made of them.
 
+use super::elsewhere;
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::probe::{Fields, Place, Probe};
 use crate::sites::target::{KERNEL_PROPER, Kernel, ModuleId};
@@ -96,6 +97,9 @@ fn probe(id: u32, provider: &str, name: &str, place: Place) -> Probe {
 pub fn refusal(provider: &str, tracepoints: &[Tracepoint], name: &str) -> Diagnostic {
     let what = if provider == "sdt" { "tracepoint" } else { "probe" };
     let error = Diagnostic::error(tags::PDESC_ZERO, format!("{provider} has no {what} `{name}`"));
+    if let Some(nearest) = elsewhere::nearest(provider, name) {
+        return error.help(format!("nearest on Linux: {nearest}"));
+    }
     let events = EVENTS.iter().copied().chain(ENTRIES.iter().map(|(provider, name, _)| (*provider, *name)));
     let events = events.filter(|(of, _)| *of == provider).map(|(_, name)| name);
     let names: Vec<&str> = match provider {

@@ -13,7 +13,7 @@ enum color {RED,GREEN=5,/* g */BLUE};
 inline int MAXX=10;
 self int x;   this string s;
 translator foo_t<struct bar*B>{a=1;b=(char*)B;};
-provider p{probe a(int x,char*y):(int x);probe b();};
+provider p{probe a(int x,char*y):(int x);probe b();probe c(int n)="a::b:c","d::e:f"if(arg0>1&&-arg1)(arg0,-1),"g::h:i"(2);probe d(void)="none";};
 dtrace:::BEGIN{printf("hi%d\n",FOO(3));x=$1+ -y;z=- -x;w= a* *p;/* end */}
 syscall::open*:entry,syscall::openat:entry/* which */
 /execname!="dtrace"&&( arg0==1||(int)arg1/2==3 )/

@@ -31,6 +31,8 @@ enum Role {
 enum Paren {
     Call,
     Cast,
+    /// After `if`.
+    Condition,
     Group,
 }
 
@@ -65,6 +67,8 @@ impl<'a> Spacing<'a> {
             Token::Op(B::LParen) => {
                 let type_next = next.is_some_and(is_type);
                 let paren = match (self.previous, self.role) {
+                    (Some((Token::If, _)), _) => Paren::Condition,
+                    (Some((Token::Str { .. }, _)), _) => Paren::Group,
                     (Some((Token::Sizeof | Token::Offsetof, _)), _) | (_, Role::Operand) => Paren::Call,
                     _ if type_next => Paren::Cast,
                     _ => Paren::Group,
@@ -74,6 +78,7 @@ impl<'a> Spacing<'a> {
             }
             Token::Op(B::RParen) => match self.parens.pop() {
                 Some(Paren::Cast) => Role::Cast,
+                Some(Paren::Condition) => Role::Other,
                 _ => Role::Operand,
             },
             Token::Op(B::RBracket) => Role::Operand,
@@ -125,6 +130,8 @@ impl<'a> Spacing<'a> {
             (_, Token::Op(B::Increment | B::Decrement)) if role == Role::Operand => false,
             (Token::Sizeof | Token::Stringof | Token::Offsetof, Token::Op(B::LParen)) => false,
             (_, Token::Op(B::LBracket)) => self.role == Role::Other || self.role == Role::Type,
+            // The values of an alias, after its descriptions.
+            (Token::Str { .. }, Token::Op(B::LParen)) => true,
             (_, Token::Op(B::LParen)) => !matches!(self.role, Role::Operand | Role::Prefix | Role::Cast),
             // A `*` after a pointer's star or a type's qualifier.
             _ if self.role == Role::Prefix => false,

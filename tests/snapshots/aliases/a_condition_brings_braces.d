@@ -1,0 +1,2 @@
+/* test: -n */
+other:::some

@@ -1,0 +1,9 @@
+other:::
+{
+	trace(probename);
+}
+
+other:::s*
+{
+	trace(arg0);
+}

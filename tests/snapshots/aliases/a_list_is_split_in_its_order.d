@@ -1,0 +1,5 @@
+BEGIN, other:::plain, tick-1s, END, other:::some
+/pid == 1/
+{
+	trace(pid);
+}

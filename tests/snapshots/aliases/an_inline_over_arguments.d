@@ -1,0 +1,7 @@
+inline int first = arg0;
+inline int more = first + 1;
+
+other:::plain
+{
+	trace(more);
+}

@@ -1,0 +1,9 @@
+other:::plain
+{
+	trace(args[pid]);
+}
+
+other:::plain
+{
+	print(args);
+}

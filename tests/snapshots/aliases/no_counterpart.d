@@ -1,0 +1,9 @@
+other:::gone
+{
+	trace(arg0);
+}
+
+other:::go*
+{
+	trace(arg0);
+}

@@ -1,0 +1,14 @@
+other:::plane
+{
+	trace(arg0);
+}
+
+other:::nothing-like-it
+{
+	trace(arg0);
+}
+
+other::f:plain
+{
+	trace(arg0);
+}

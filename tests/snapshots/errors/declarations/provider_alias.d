@@ -1,0 +1,3 @@
+provider other {
+	probe p(void) = "a:b:c:d:e" ();
+};

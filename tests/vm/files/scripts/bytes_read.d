@@ -1,0 +1,3 @@
+#!/usr/sbin/dtrace -s
+/* Bytes read, by process. */
+sysinfo:::readch { @bytes[execname] = sum(arg0); }

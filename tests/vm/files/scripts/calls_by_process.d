@@ -1,0 +1,3 @@
+#!/usr/sbin/dtrace -s
+/* System calls, by program. */
+syscall:::entry { @num[execname] = count(); }

@@ -1,0 +1,9 @@
+#!/usr/sbin/dtrace -s
+/* Connections that come in. */
+#pragma D option quiet
+
+syscall::accept*:return
+/(int)arg0 >= 0/
+{
+	printf("%5d %6d %-12s %d\n", uid, pid, execname, (int)arg0);
+}

@@ -1,0 +1,12 @@
+#!/usr/sbin/dtrace -s
+/* Which descriptors are read and written. */
+#pragma D option quiet
+#pragma D option defaultargs
+
+syscall::*read*:entry, syscall::*write*:entry
+/execname == $$1/
+{
+	@num[execname, probefunc] = lquantize(arg0, 0, 8, 1);
+}
+
+dtrace:::END { printa("EXEC: %s %s\n%@d\n", @num); }

@@ -1,0 +1,3 @@
+#!/usr/sbin/dtrace -s
+/* Programs, as they begin. */
+proc:::exec-success { trace(curpsinfo->pr_psargs); }

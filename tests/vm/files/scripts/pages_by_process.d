@@ -1,0 +1,6 @@
+#!/usr/sbin/dtrace -s
+/* Pages that come from disks, by process. */
+#pragma D option quiet
+
+vminfo:::pgpgin { @pg[execname] = sum(arg0); }
+dtrace:::END { printf("%-16s %16s\n", "CMD", "PAGES IN"); printa("%-16s %@16d\n", @pg); }
