@@ -59,7 +59,7 @@ const GROUPS: &[Group] = &[
             ("maxprobes", "how many probes a description with a glob may become"),
             (
                 "missinglocals",
-                "a variable that is not available at one of the places: refuse it, take 0, or leave the clause out there",
+                "a variable that is not available at a place: refuse it, take 0, or leave the clause out",
             ),
             ("nojump", "probe with breakpoints alone, never with jumps"),
         ],

@@ -645,7 +645,8 @@ fn a_stock_kernel() {
         ("sched:sched_switch", "write it as sdt:::sched_switch"),
         ("kprobe:vfs_read", "write it as fbt::vfs_read:entry"),
         ("pid$target::malloc:entry", "there is no provider `pid`: only the kernel is traced"),
-        ("vminfo:::pgin", "`sdt:::page_fault_user` is a fault"),
+        ("cpc:::cycles", "`profile-997` samples by time"),
+        ("vminfo:::swapin", "Linux has no counterpart of vminfo:::swapin"),
     ] {
         refused(&["--sysroot", root, "-e", "-n", description], 1, &[says]);
     }

@@ -16,9 +16,9 @@ const PROVIDERS: [&str; 7] = ["kinst:", "fbt:", "syscall:", "sched:", "proc:", "
 fn documents() -> Vec<(String, String)> {
     let entries = std::fs::read_dir(Path::new(ROOT).join("docs")).unwrap();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    // The map of the sources names options, not commands to type.
-    paths
-        .retain(|path| path.extension().is_some_and(|end| end == "md") && !path.ends_with("ARCHITECTURE.md"));
+    // The map of the sources names options, and the table of scripts other systems' probes: no commands to type.
+    let types = |path: &PathBuf| !path.ends_with("ARCHITECTURE.md") && !path.ends_with("SCRIPTS.md");
+    paths.retain(|path| path.extension().is_some_and(|end| end == "md") && types(path));
     paths.push(Path::new(ROOT).join("README.md"));
     paths.sort();
     let read = |path: &PathBuf| {

@@ -60,8 +60,8 @@ ln -sf "$(ls /usr/lib/debug/boot/vmlinux-* | head -n 1)" vmlinux
 load &
 load=$!
 for document; do
-    # The map of the sources names options, not commands to type.
-    case $document in *ARCHITECTURE.md) continue ;; esac
+    # The map of the sources names options, and the table of scripts other systems' probes: no commands to type.
+    case $document in *ARCHITECTURE.md | *SCRIPTS.md) continue ;; esac
     examples "$document" >examples.txt
     while read -r example; do
         run "$example"
