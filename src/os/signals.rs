@@ -5,6 +5,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 use std::cell::RefCell;
 use std::io;
+use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -57,7 +58,8 @@ impl Signals {
     /// process, or is still in the descriptor.
     pub fn take_over(&self) {
         let Some(Guard { dismissal, thread }) = self.guard.take() else { return };
-        drop(dismissal);
+        // To close it would not do: a command that is held before its exec has it, too.
+        let _ = dismissal.shutdown(Shutdown::Both);
         let _ = thread.join();
     }
 }
