@@ -196,14 +196,19 @@ impl Root {
     /// The modules that may have a function, according to depmod's lists: those that export it, and those whose names its
     /// own begins with.
     pub fn suspects(&self, function: &str) -> Vec<ModuleFile> {
-        let list = self.path("/lib/modules").join(&self.release).join("modules.symbols");
-        let list = std::fs::read_to_string(list).unwrap_or_default();
+        let dir = self.path("/lib/modules").join(&self.release);
+        let list = std::fs::read_to_string(dir.join("modules.symbols")).unwrap_or_default();
         let exported = list.lines().filter_map(|line| line.strip_prefix("alias symbol:")?.split_once(' '));
         let mut names: BTreeSet<&str> =
             exported.filter(|(symbol, _)| *symbol == function).map(|(_, module)| module).collect();
         let bare = function.trim_start_matches('_');
         names.extend(bare.match_indices('_').map(|(end, _)| &bare[..end]));
-        self.listed_modules(&names).into_values().collect()
+        let mut files = self.listed_modules(&names);
+        if !dir.join("modules.dep").exists() {
+            files = self.modules();
+            files.retain(|name, _| names.contains(name.as_str()));
+        }
+        files.into_values().collect()
     }
 
     /// The files that depmod listed: reading a thousand directories takes longer than a whole trace.
