@@ -155,7 +155,7 @@ static inline uint32_t ib_probe(struct ib *b, uint32_t kind, const char *name)
 
 static inline uint32_t ib_ecb(struct ib *b, uint32_t probe, uint32_t clause)
 {
-	struct kinst_ecb e = { probe, clause };
+	struct kinst_ecb e = { .probe = probe, .clause = clause };
 
 	return ib_add(b, IB_ECBS, &e, 1);
 }
