@@ -27,15 +27,12 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
     let catalog = run.catalog()?;
     let (mut found, mut unmatched) = (Vec::new(), 0);
     for description in &descriptions {
-        let probes = match catalog.matches(description) {
-            Ok(probes) if probes.is_empty() => Err(None),
-            Ok(probes) => Ok(probes),
-            Err(reason) => Err(Some(*reason)),
-        };
-        match probes {
-            Ok(probes) => found.extend(probes.into_iter().map(|probe| Listed::new(probe, description))),
-            Err(reason) => {
-                no_match(run, description, reason);
+        match catalog.matches(description) {
+            Ok(probes) if !probes.is_empty() => {
+                found.extend(probes.into_iter().map(|probe| Listed::new(probe, description)));
+            }
+            nothing => {
+                no_match(run, description, nothing.err().map(|reason| *reason));
                 unmatched += 1;
             }
         }

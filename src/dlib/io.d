@@ -17,6 +17,19 @@ typedef struct bufinfo {
 	uint32_t b_edev;
 } bufinfo_t;
 
+translator bufinfo_t < struct bio *B > {
+	b_flags = B->bi_opf & 1 ? B_WRITE : B_READ;
+	b_bcount = B->bi_iter.bi_size;
+	b_addr = 0;
+	b_blkno = B->bi_iter.bi_sector;
+	b_lblkno = B->bi_iter.bi_sector;
+	b_resid = 0;
+	b_bufsize = B->bi_iter.bi_size;
+	b_iodone = (uintptr_t)B->bi_end_io;
+	b_error = B->bi_status;
+	b_edev = __device[B->bi_bdev]->bd_dev;
+};
+
 translator bufinfo_t < struct request *R > {
 	b_flags = R->cmd_flags & 1 ? B_WRITE : B_READ;
 	b_bcount = R->__data_len;
@@ -62,6 +75,15 @@ translator devinfo_t < struct block_device *D > {
 	dev_pathname = strjoin("/dev/", stringof(D->bd_device.kobj.name));
 };
 
+translator devinfo_t < struct bio *B > {
+	dev_major = __device[B->bi_bdev]->bd_dev >> 20;
+	dev_minor = __device[B->bi_bdev]->bd_dev & 0xfffff;
+	dev_instance = 0;
+	dev_name = stringof(__device[B->bi_bdev]->bd_disk->disk_name);
+	dev_statname = stringof(__device[B->bi_bdev]->bd_device.kobj.name);
+	dev_pathname = strjoin("/dev/", stringof(__device[B->bi_bdev]->bd_device.kobj.name));
+};
+
 translator devinfo_t < struct buffer_head *B > {
 	dev_major = B->b_bdev->bd_dev >> 20;
 	dev_minor = B->b_bdev->bd_dev & 0xfffff;
@@ -80,7 +102,7 @@ translator devinfo_t < struct request *R > {
 	dev_pathname = strjoin("/dev/", stringof(R->q->disk->disk_name));
 };
 
-/* The file of a bio is that of its first page, if the page is of a file; older kernels have the list of a file's names in a union. */
+/* The file of a bio is that of its first page, if the page is of a file. */
 inline struct inode *__bio_host[struct bio *b] = b->bi_io_vec->bv_page->mapping->host;
 inline int __bio_has_file[struct bio *b] =
     (b->bi_opf & 0xff) <= 1 && b->bi_io_vec != NULL && b->bi_io_vec->bv_page != NULL &&

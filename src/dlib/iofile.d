@@ -1,10 +1,7 @@
-/* The file of a bio, where the list of a file's names is a member; the other library does not fit the kernel and is left out. */
+/* The file of a bio. */
 
 #pragma D depends_on library io.d
 
-/* The first of the file's names; only where there is a file. */
-inline struct dentry *__bio_dentry[struct bio *b] =
-    (struct dentry *)((uintptr_t)__bio_host[b]->i_dentry.first - offsetof(struct dentry, d_alias));
 /* A path that is not that of the whole system begins with "...": in the file system of fi_mount, or of too many parts. */
 inline string __bio_cut[struct bio *b, struct dentry *d] =
     __is_root_fs[__bio_host[b]->i_sb] && !__is_deep[d] ? "" : "...";

@@ -153,72 +153,49 @@ pub fn each_expression(body: &mut [Stmt], visit: &mut dyn FnMut(&mut Expr)) {
     }
 }
 
-/// As [`each_operand`], to change them.
-pub fn each_operand_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
-    match &mut expr.kind {
-        ExprKind::Int { .. }
-        | ExprKind::Char { .. }
-        | ExprKind::Str { .. }
-        | ExprKind::Ident(_)
-        | ExprKind::Aggregation(_)
-        | ExprKind::Scope(_)
-        | ExprKind::SizeofType { .. }
-        | ExprKind::Offsetof { .. } => {}
-        ExprKind::Unary { operand, .. }
-        | ExprKind::Postfix { operand, .. }
-        | ExprKind::Cast { operand, .. }
-        | ExprKind::Xlate { operand, .. } => visit(operand),
-        ExprKind::Member { base, .. } => visit(base),
-        ExprKind::Binary { left, right, .. }
-        | ExprKind::Assign { left, right, .. }
-        | ExprKind::Comma { left, right } => {
-            visit(left);
-            visit(right);
+/// Calls `$visit` with each expression directly inside `$expr`, a reference of either kind, from left to right.
+macro_rules! for_each_operand {
+    ($expr:expr, $visit:expr) => {
+        match $expr {
+            ExprKind::Int { .. }
+            | ExprKind::Char { .. }
+            | ExprKind::Str { .. }
+            | ExprKind::Ident(_)
+            | ExprKind::Aggregation(_)
+            | ExprKind::Scope(_)
+            | ExprKind::SizeofType { .. }
+            | ExprKind::Offsetof { .. } => {}
+            ExprKind::Unary { operand, .. }
+            | ExprKind::Postfix { operand, .. }
+            | ExprKind::Cast { operand, .. }
+            | ExprKind::Xlate { operand, .. } => $visit(operand),
+            ExprKind::Member { base, .. } => $visit(base),
+            ExprKind::Binary { left, right, .. }
+            | ExprKind::Assign { left, right, .. }
+            | ExprKind::Comma { left, right } => {
+                $visit(left);
+                $visit(right);
+            }
+            ExprKind::Conditional { condition, then, otherwise } => {
+                $visit(condition);
+                $visit(then);
+                $visit(otherwise);
+            }
+            ExprKind::Call { args, .. } => args.into_iter().for_each($visit),
+            ExprKind::Index { base, indices } => {
+                $visit(base);
+                indices.into_iter().for_each($visit);
+            }
         }
-        ExprKind::Conditional { condition, then, otherwise } => {
-            visit(condition);
-            visit(then);
-            visit(otherwise);
-        }
-        ExprKind::Call { args, .. } => args.iter_mut().for_each(visit),
-        ExprKind::Index { base, indices } => {
-            visit(base);
-            indices.iter_mut().for_each(visit);
-        }
-    }
+    };
 }
 
 /// Calls `visit` with each expression directly inside `expr`, from left to right.
 pub fn each_operand<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
-    match &expr.kind {
-        ExprKind::Int { .. }
-        | ExprKind::Char { .. }
-        | ExprKind::Str { .. }
-        | ExprKind::Ident(_)
-        | ExprKind::Aggregation(_)
-        | ExprKind::Scope(_)
-        | ExprKind::SizeofType { .. }
-        | ExprKind::Offsetof { .. } => {}
-        ExprKind::Unary { operand, .. }
-        | ExprKind::Postfix { operand, .. }
-        | ExprKind::Cast { operand, .. }
-        | ExprKind::Xlate { operand, .. } => visit(operand),
-        ExprKind::Member { base, .. } => visit(base),
-        ExprKind::Binary { left, right, .. }
-        | ExprKind::Assign { left, right, .. }
-        | ExprKind::Comma { left, right } => {
-            visit(left);
-            visit(right);
-        }
-        ExprKind::Conditional { condition, then, otherwise } => {
-            visit(condition);
-            visit(then);
-            visit(otherwise);
-        }
-        ExprKind::Call { args, .. } => args.iter().for_each(visit),
-        ExprKind::Index { base, indices } => {
-            visit(base);
-            indices.iter().for_each(visit);
-        }
-    }
+    for_each_operand!(&expr.kind, visit);
+}
+
+/// As [`each_operand`], to change them.
+pub fn each_operand_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
+    for_each_operand!(&mut expr.kind, visit);
 }

@@ -155,7 +155,7 @@ fn libraries_of_a_directory_are_read() {
 fn every_library_fits_every_kernel() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/dlib");
     // Of these two, one fits each kernel; two other libraries have one beside them for kernels that lack the types.
-    let alternatives = ["iofile.d", "iofile_union.d"];
+    let alternatives = ["iodentry.d", "iodentry_union.d"];
     for (kernel, root) in needs::kernels() {
         let fits = |left_out: [&str; 3]| {
             let dir = tempfile::tempdir().expect("a directory");
@@ -170,14 +170,14 @@ fn every_library_fits_every_kernel() {
             let root = root.to_str().expect("UTF-8");
             dtrace(&["--sysroot", root, "-x", &libraries, "-e", "-n", "BEGIN"])
         };
-        let plain = alternatives.map(|file| fits([file, "fsmount.d", "iodevice.d"]));
+        let plain = alternatives.map(|file| fits([file, "fsmount.d", "blockdev.d"]));
         let failed: Vec<&Ran> = plain.iter().filter(|ran| ran.status != 0).collect();
         assert_eq!(failed.len(), 1, "{kernel}: {}{}", plain[0].stderr, plain[1].stderr);
-        assert!(failed[0].stderr.contains("/iofile"), "{kernel}: {}", failed[0].stderr);
+        assert!(failed[0].stderr.contains("/iodentry"), "{kernel}: {}", failed[0].stderr);
         let left_out = alternatives[usize::from(plain[0].status != 0)];
         for (left_out, file) in [
-            ([left_out, "fsmount_none.d", "iodevice.d"], "/fsmount.d"),
-            ([left_out, "fsmount.d", "iodevice_none.d"], "/iodevice.d"),
+            ([left_out, "fsmount_none.d", "blockdev.d"], "/fsmount.d"),
+            ([left_out, "fsmount.d", "blockdev_none.d"], "/blockdev.d"),
         ] {
             let ran = fits(left_out);
             // The kernel of the stable release has the types; of another, only that library may not fit.

@@ -54,9 +54,10 @@ fn a_signal_ends_a_walk_over_the_debug_information() {
 #[test]
 fn a_signal_leaves_whole_indices_or_none() {
     let Some(root) = needs::stable() else { return };
-    let cache = tempfile::tempdir().expect("a directory");
-    let index = cache.path().join("kinst/index");
     for known in [1, 5, 10] {
+        // What an earlier run has left would end the wait before this one has its handlers.
+        let cache = tempfile::tempdir().expect("a directory");
+        let index = cache.path().join("kinst/index");
         let child = dtrace(&root, cache.path(), &["--index"]);
         while files(&index).iter().filter(|name| !name.starts_with('.')).count() < known {
             sleep(LOOK);

@@ -4,7 +4,6 @@
  */
 
 #pragma D depends_on module vmlinux
-#pragma D depends_on library io.d
 
 inline int __is_nvme[struct gendisk *d] =
     d->disk_name[0] == 'n' && d->disk_name[1] == 'v' && d->disk_name[2] == 'm' && d->disk_name[3] == 'e';
@@ -14,25 +13,3 @@ inline int __is_nvme_head[struct gendisk *d] = __is_nvme[d] && d->queue->mq_ops 
 inline struct block_device *__device[struct block_device *D] =
     __is_nvme_path[D->bd_disk] ? ((struct nvme_ns *)D->bd_disk->private_data)->head->disk->part0 :
     __is_nvme_head[D->bd_disk] ? D->bd_disk->part0 : D;
-
-translator bufinfo_t < struct bio *B > {
-	b_flags = B->bi_opf & 1 ? B_WRITE : B_READ;
-	b_bcount = B->bi_iter.bi_size;
-	b_addr = 0;
-	b_blkno = B->bi_iter.bi_sector;
-	b_lblkno = B->bi_iter.bi_sector;
-	b_resid = 0;
-	b_bufsize = B->bi_iter.bi_size;
-	b_iodone = (uintptr_t)B->bi_end_io;
-	b_error = B->bi_status;
-	b_edev = __device[B->bi_bdev]->bd_dev;
-};
-
-translator devinfo_t < struct bio *B > {
-	dev_major = __device[B->bi_bdev]->bd_dev >> 20;
-	dev_minor = __device[B->bi_bdev]->bd_dev & 0xfffff;
-	dev_instance = 0;
-	dev_name = stringof(__device[B->bi_bdev]->bd_disk->disk_name);
-	dev_statname = stringof(__device[B->bi_bdev]->bd_device.kobj.name);
-	dev_pathname = strjoin("/dev/", stringof(__device[B->bi_bdev]->bd_device.kobj.name));
-};
