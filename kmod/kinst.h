@@ -63,9 +63,17 @@ struct kinst_points; /* the places that one session has armed */
  * are left alone (result OK). If a place is refused, res[i] has the reason, and the
  * rest is armed. Returns the session's points, or an ERR_PTR if nothing
  * could be done at all. kinst_fire(s, i, ...) may be called before it returns.
+ * A signal that ends the process ends it early: the points are those that were
+ * armed until then.
  */
 struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kinst_probe *probes, u32 n,
 				      struct kinst_result *res);
+
+/* The session is about to run: until this is called, places may fire or not. */
+void kinst_points_start(struct kinst_points *points);
+
+/* The session's state lets no program run any more: waits for those that do. The places may still be armed. */
+void kinst_points_silence(struct kinst_points *points);
 
 /*
  * Charges memory whose size is known only while the session arms its probes. Returns 0, or an error if it is more than

@@ -105,9 +105,14 @@ pub const PROVIDERS: [(&str, Provider); 9] = [
     ),
 ];
 
-/// The names of these providers, in order.
-pub fn providers() -> impl Iterator<Item = &'static str> + Clone {
-    PROVIDERS.iter().map(|known| known.0)
+/// The providers of D libraries whose probes are places of others here.
+pub const ALIASES: [&str; 3] = ["mib", "sysinfo", "vminfo"];
+
+/// The names of all providers, in order.
+pub fn providers() -> Vec<&'static str> {
+    let mut names: Vec<&str> = PROVIDERS.iter().map(|known| known.0).chain(ALIASES).collect();
+    names.sort_unstable();
+    names
 }
 
 impl Provider {

@@ -92,6 +92,8 @@ pub const IOC_SYSCALLS: u32 = 0xc0106b07;
 /// Waits until each breakpoint that can be a jump is one.
 pub const IOC_SETTLE: u32 = 0x80086b08;
 
+pub const IOC_FIRED: u32 = 0x40106b09;
+
 /// bytes of an image
 pub const MAX_IMAGE: u32 = 0x4000000;
 
@@ -1775,6 +1777,42 @@ const _: () = {
     assert!(size_of::<Settled>() == 8);
     assert!(offset_of!(Settled, jumps) == 0);
     assert!(offset_of!(Settled, reserved) == 4);
+};
+
+/// Which probes have fired: have run at least one ECB since LOAD.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Fired {
+    /// in: user address of __u8\[count\]: 1 for each probe of the image that has
+    pub buf: u64,
+    /// in: the probes of the image
+    pub count: u32,
+    pub reserved: u32,
+}
+
+impl Plain for Fired {
+    const SIZE: usize = 16;
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        Some(Fired {
+            buf: Plain::read(bytes.get(0..)?)?,
+            count: Plain::read(bytes.get(8..)?)?,
+            reserved: Plain::read(bytes.get(12..)?)?,
+        })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        self.buf.write(out);
+        self.count.write(out);
+        self.reserved.write(out);
+    }
+}
+
+const _: () = {
+    assert!(size_of::<Fired>() == 16);
+    assert!(offset_of!(Fired, buf) == 0);
+    assert!(offset_of!(Fired, count) == 8);
+    assert!(offset_of!(Fired, reserved) == 12);
 };
 
 /// A table of the image: count entries at off bytes from its start. off is a multiple of 8.

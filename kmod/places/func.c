@@ -176,6 +176,9 @@ static void kinst_func_walk(struct kinst_func *f)
 	for (off = 0; off < f->size; off += insn.len) {
 		struct kinst_func_insn *out = &f->insns[f->ninsns];
 
+		/* A megabyte of it comes before a section that is aligned. */
+		if (dead && off == end && off && kinst_func_padding(f, off))
+			break;
 		if (!kinst_func_see_through(f, off)) {
 			f->reason = KINST_R_FOREIGN;
 			return;
@@ -203,8 +206,8 @@ static void kinst_func_walk(struct kinst_func *f)
 	f->size = end;
 }
 
-/* Finds the function's range and takes a reference to its module. */
-static enum kinst_reason kinst_func_find(struct kinst_func *f)
+/* Finds the function's range, and its module, to which it takes a reference if it is asked to. */
+static enum kinst_reason kinst_func_find(struct kinst_func *f, bool hold)
 {
 	unsigned long offset;
 
@@ -218,19 +221,21 @@ static enum kinst_reason kinst_func_find(struct kinst_func *f)
 		mod = kinst_sym_module_text_address(f->start);
 		if (mod)
 			reason = kinst_refuse_module(mod, f->start);
-		if (!reason && !try_module_get(mod))
+		if (!reason && hold && !try_module_get(mod))
 			reason = KINST_R_GONE;
 		preempt_enable();
 		if (reason)
 			return reason;
 		f->mod = mod;
+		f->held = hold;
 	}
 	if (!kinst_symbol_range(f->start, &f->size, &offset) || offset || f->size > KINST_FUNC_MAX)
 		return KINST_R_NOFUNC;
 	return KINST_OK;
 }
 
-struct kinst_func *kinst_func_get(unsigned long start)
+/* The function without its instructions. */
+static struct kinst_func *kinst_func_new(unsigned long start, bool hold)
 {
 	struct kinst_func *f = kzalloc(sizeof(*f), GFP_KERNEL);
 	char name[KSYM_SYMBOL_LEN];
@@ -238,25 +243,60 @@ struct kinst_func *kinst_func_get(unsigned long start)
 	if (!f)
 		return NULL;
 	f->start = start;
-	f->reason = kinst_func_find(f);
+	f->reason = kinst_func_find(f, hold);
 	if (f->reason)
 		return f;
-	f->text = kvmalloc(f->size, GFP_KERNEL);
-	f->insns = kvmalloc_array(f->size, sizeof(*f->insns), GFP_KERNEL);
-	if (!f->text || !f->insns) {
-		kinst_func_put(f);
-		return NULL;
-	}
 	f->room = f->size;
-	memcpy(f->text, (void *)f->start, f->size);
 	kinst_symbol_name(start, name);
 	strscpy(f->name, name, sizeof(f->name));
-
-	kinst_func_walk(f);
-	if (f->reason)
-		return f;
-	kinst_refuse_function(f);
 	return f;
+}
+
+/* Adds the instructions. False without memory. */
+static bool kinst_func_read(struct kinst_func *f)
+{
+	f->text = kvmalloc(f->size, GFP_KERNEL);
+	f->insns = kvmalloc_array(f->size, sizeof(*f->insns), GFP_KERNEL);
+	if (!f->text || !f->insns)
+		return false;
+	memcpy(f->text, (void *)f->start, f->size);
+	kinst_func_walk(f);
+	if (!f->reason)
+		kinst_refuse_function(f);
+	return true;
+}
+
+static struct kinst_func *kinst_func_make(unsigned long start, bool hold)
+{
+	struct kinst_func *f = kinst_func_new(start, hold);
+
+	if (!f || f->reason || kinst_func_read(f))
+		return f;
+	kinst_func_put(f);
+	return NULL;
+}
+
+struct kinst_func *kinst_func_get(unsigned long start)
+{
+	return kinst_func_make(start, true);
+}
+
+struct kinst_func *kinst_func_get_of_site(unsigned long start)
+{
+	return kinst_func_make(start, false);
+}
+
+struct kinst_func *kinst_func_get_entry(unsigned long start)
+{
+	struct kinst_func *f = kinst_func_new(start, true);
+
+	if (f && !f->reason) {
+		kinst_refuse_entry(f);
+		if (kinst_func_has_fentry(f))
+			return f;
+	}
+	kinst_func_put(f);
+	return NULL;
 }
 
 void kinst_func_put(struct kinst_func *f)
@@ -265,7 +305,7 @@ void kinst_func_put(struct kinst_func *f)
 		return;
 	kvfree(f->insns);
 	kvfree(f->text);
-	if (f->mod)
+	if (f->held)
 		module_put(f->mod);
 	kfree(f);
 }

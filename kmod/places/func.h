@@ -21,7 +21,8 @@ struct kinst_func {
 	unsigned long size; /* up to the padding after it, once it is decoded */
 	unsigned long room; /* including the padding */
 	unsigned long site; /* address of its ftrace site, or 0 */
-	struct module *mod; /* held; NULL: the kernel itself */
+	struct module *mod; /* NULL: the kernel itself */
+	bool held; /* with a reference to the module */
 	enum kinst_reason reason; /* why the instructions are unknown; then insns is empty */
 	enum kinst_reason blanket; /* why no instruction at all may have a breakpoint */
 	bool whole; /* decoded to its end */
@@ -36,6 +37,15 @@ struct kinst_func {
 
 /* The function at start, or NULL if there is no memory. With the patch lock held. */
 struct kinst_func *kinst_func_get(unsigned long start);
+
+/*
+ * The same of a function whose module has a site, with kinst_sites_mutex held: as a module goes, its sites go before its text, and that
+ * takes the mutex. So no reference is needed, for which an rmmod would fail that comes meanwhile.
+ */
+struct kinst_func *kinst_func_get_of_site(unsigned long start);
+
+/* The same without the instructions, for probes of its entry that ftrace serves; NULL if it serves none, too. */
+struct kinst_func *kinst_func_get_entry(unsigned long start);
 void kinst_func_put(struct kinst_func *f);
 
 /*
@@ -50,6 +60,15 @@ void kinst_func_decode(const struct kinst_func *f, const struct kinst_func_insn 
 
 /* Gives a reason to each instruction that overlaps [addr, addr + len) and has none yet. */
 void kinst_func_mark(struct kinst_func *f, unsigned long addr, unsigned long len, enum kinst_reason reason);
+
+/*
+ * Whether ftrace serves probes of its entry. A function on the blacklist of kprobes can be traced through ftrace
+ * without danger.
+ */
+static inline bool kinst_func_has_fentry(const struct kinst_func *f)
+{
+	return f->site && (!f->blanket || f->blanket == KINST_R_BLACKLIST);
+}
 
 /* Whether hits at the instruction come through ftrace: it is the ftrace site, or the landing pad before it. */
 static inline bool kinst_func_is_fentry(const struct kinst_func *f, const struct kinst_func_insn *at)

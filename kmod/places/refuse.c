@@ -270,6 +270,18 @@ void kinst_refuse_function(struct kinst_func *f)
 	kinst_mark_kprobes(f);
 }
 
+void kinst_refuse_entry(struct kinst_func *f)
+{
+	unsigned long size = min_t(unsigned long, f->size, KINST_INSN_MOST + 1);
+	unsigned long at = kinst_first_ftrace(f->start, f->start + size - 1);
+	struct kinst_arch_insn pad;
+
+	if (at == f->start || (at && kinst_arch_decode(&pad, (u8 *)f->start, size, f->start) &&
+			       pad.reason == KINST_R_INSN_ENDBR && at == f->start + pad.len))
+		f->site = at;
+	f->blanket = kinst_refuse_whole(f);
+}
+
 int kinst_refuse_init(void)
 {
 	int err = kinst_jumps_init();

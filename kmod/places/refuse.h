@@ -16,6 +16,9 @@ enum kinst_reason kinst_refuse_module(struct module *mod, unsigned long addr);
 /* Finds the function's ftrace site, and the reasons against the function as a whole and against each instruction. */
 void kinst_refuse_function(struct kinst_func *f);
 
+/* The same without the instructions: the ftrace site at the very start or after a landing pad, and against the whole. */
+void kinst_refuse_entry(struct kinst_func *f);
+
 int kinst_refuse_init(void);
 void kinst_refuse_exit(void);
 

@@ -28,7 +28,7 @@ static bool kinst_is_listed(const char *const *names, const char *name)
 	size_t len = strcspn(name, ".");
 
 	for (; *names; names++)
-		if (strlen(*names) == len && !strncmp(*names, name, len))
+		if (**names == *name && !strncmp(*names, name, len) && !(*names)[len])
 			return true;
 	return false;
 }

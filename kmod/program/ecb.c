@@ -396,13 +396,15 @@ static nokprobe_inline bool may_run(u32 state, u32 kind)
 
 __at_hit void kinst_run_probe(struct kinst_session *s, struct kinst_vcpu *v, u32 probe, struct kinst_hit *hit)
 {
-	const struct kinst_turn *turn = s->prog.first[probe];
+	struct kinst_turn *turn = s->prog.first[probe];
 	struct kinst_ctx *c = &v->ctx[0];
 
 	/* exit() stops everything that has not begun. */
 	if (!turn || !may_run(READ_ONCE(s->state), hit->kind))
 		return;
 	v->hits++;
+	if (unlikely(!READ_ONCE(turn->ran)))
+		WRITE_ONCE(turn->ran, true);
 	start(c, probe, hit);
 	for (;; turn++) {
 		/* The first ECB for which those before it, or other sessions, left no fuel reports that. */

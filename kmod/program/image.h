@@ -63,6 +63,7 @@ struct kinst_turn {
 	const struct kinst_cl *clause;
 	u32 epid;
 	bool last; /* of its probe */
+	bool ran; /* its probe has fired; set in the first of a probe */
 };
 
 struct kinst_prog {
@@ -87,7 +88,7 @@ struct kinst_prog {
 	u32 nslots[KINST_NSCOPES];
 	u32 block[KINST_NSCOPES]; /* bytes of the globals and of the locals */
 	struct kinst_turn *turns; /* the ECBs by probe, in the order of the table */
-	const struct kinst_turn **first; /* of each probe, or NULL */
+	struct kinst_turn **first; /* of each probe, or NULL */
 	u32 begin, end, error; /* probes, or KINST_NONE */
 	u32 strsize;
 	u32 nsingles; /* aggregations without a key */

@@ -23,8 +23,7 @@ enum kinst_reason kinst_want_entry(struct kinst_want *want)
 
 	if (f->reason)
 		return f->reason;
-	/* A function on the blacklist of kprobes can be traced through ftrace without danger. */
-	if (f->site && (!f->blanket || f->blanket == KINST_R_BLACKLIST))
+	if (kinst_func_has_fentry(f))
 		return kinst_want_fentry(want, f->site, f->start, &listener);
 
 	at = kinst_func_at(f, 0, &reason, NULL);

@@ -5,6 +5,7 @@
  * Context: process.
  */
 #include <linux/err.h>
+#include <linux/sched/signal.h>
 
 #include "providers/sources.h"
 
@@ -45,6 +46,8 @@ int kinst_sources_arm(struct kinst_sources *sources, struct kinst_session *s, st
 	err = TAKE(sources->points);
 	if (err)
 		goto fail;
+	if (fatal_signal_pending(current))
+		return -EINTR;
 	sources->timers = kinst_profile_arm(s, probes, n, res);
 	err = TAKE(sources->timers);
 	if (err)
@@ -64,19 +67,39 @@ fail:
 	return err;
 }
 
+void kinst_sources_ready(struct kinst_sources *sources)
+{
+	if (sources->points)
+		kinst_points_start(sources->points);
+}
+
 void kinst_sources_start(struct kinst_sources *sources)
 {
 	kinst_profile_start(sources->timers);
 }
 
-void kinst_sources_disarm(struct kinst_sources *sources)
+/* All but the points. */
+static void disarm_others(struct kinst_sources *sources)
 {
 	kinst_sdt_disarm(sources->traces);
 	kinst_syscall_disarm(sources->calls);
 	kinst_profile_disarm(sources->timers);
+	*sources = (struct kinst_sources){ .points = sources->points };
+}
+
+void kinst_sources_silence(struct kinst_sources *sources)
+{
+	disarm_others(sources);
+	if (sources->points)
+		kinst_points_silence(sources->points);
+}
+
+void kinst_sources_disarm(struct kinst_sources *sources)
+{
+	disarm_others(sources);
 	if (sources->points)
 		kinst_points_disarm(sources->points);
-	*sources = (struct kinst_sources){};
+	sources->points = NULL;
 }
 
 int kinst_sources_init(void)

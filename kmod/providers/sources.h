@@ -12,8 +12,20 @@ struct kinst_sources {
 	struct kinst_traces *traces;
 };
 
-/* Arms the probes of the session's image; res[i] is the result for probe i. On failure nothing is armed. */
+/*
+ * Arms the probes of the session's image; res[i] is the result for probe i. On failure nothing is armed,
+ * unless the error is EINTR: then the process ends, and what was armed until then is disarmed with the rest.
+ */
 int kinst_sources_arm(struct kinst_sources *sources, struct kinst_session *s, struct kinst_result *res);
+
+/* Called just before tracing is on. */
+void kinst_sources_ready(struct kinst_sources *sources);
+
+/*
+ * Called when tracing is off: when it returns, no program of the session runs, and none will. The mirror of
+ * kinst_sources_arm() is still to be called.
+ */
+void kinst_sources_silence(struct kinst_sources *sources);
 
 /* Called once tracing is on: starts what counts time. */
 void kinst_sources_start(struct kinst_sources *sources);

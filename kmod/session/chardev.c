@@ -34,6 +34,7 @@ static unsigned int deadman = 30;
 module_param(deadman, uint, 0600);
 MODULE_PARM_DESC(deadman, "seconds without an ioctl from the consumer after which its session is killed (0: never)");
 
+#define KINST_FEW_PROBES 1000 /* are disarmed in no time; with more, the end of a process does not wait for it */
 #define CLEAN_US 10000 /* between two cleanings, unless the image says otherwise */
 
 struct kinst_file {
@@ -49,6 +50,7 @@ struct kinst_file {
 	struct delayed_work deadman;
 	struct delayed_work cleaner;
 	struct mutex clean_lock; /* one cleaner at a time */
+	struct work_struct closer;
 	u32 *noted; /* states of the speculations that are being cleaned */
 };
 
@@ -262,6 +264,12 @@ static int load(struct kinst_file *f, struct kinst_load *l)
 	if (ret)
 		goto free_session;
 	ret = arm(f, l);
+	if (ret == -EINTR) {
+		/* The process ends. What is armed goes with the file: that may take longer. */
+		WRITE_ONCE(f->s.state, KINST_STATE_STOPPED);
+		smp_store_release(&f->loaded, true);
+		return ret;
+	}
 	if (ret)
 		goto free_noted;
 	if (needs_cleaner(&f->s.prog))
@@ -307,11 +315,19 @@ static long ioctl_go(struct kinst_file *f)
 	if (!f->loaded || cmpxchg(&f->s.state, KINST_STATE_INACTIVE, KINST_STATE_WARMUP) != KINST_STATE_INACTIVE)
 		return -EINVAL;
 	kinst_dtrace_begin(&f->s);
+	kinst_sources_ready(&f->sources);
 	/* Unless BEGIN called exit(). */
 	if (cmpxchg(&f->s.state, KINST_STATE_WARMUP, KINST_STATE_ACTIVE) == KINST_STATE_WARMUP)
 		kinst_sources_start(&f->sources);
 	schedule_delayed_work(&f->deadman, HZ);
 	return 0;
+}
+
+static struct workqueue_struct *closers;
+
+static bool has_many_probes(const struct kinst_file *f)
+{
+	return f->loaded && f->s.prog.hdr->probes.count > KINST_FEW_PROBES;
 }
 
 static long ioctl_stop(struct kinst_file *f)
@@ -322,7 +338,11 @@ static long ioctl_stop(struct kinst_file *f)
 		return -EINVAL;
 	/* exit() on another CPU may still turn ACTIVE into DRAINING, but nothing leaves COOLDOWN. */
 	xchg(&f->s.state, KINST_STATE_COOLDOWN);
-	kinst_sources_disarm(&f->sources); /* now no program runs, and END is the last */
+	if (has_many_probes(f))
+		kinst_sources_silence(&f->sources);
+	else
+		kinst_sources_disarm(&f->sources);
+	/* Now no program runs, and END is the last. */
 	kinst_dtrace_end(&f->s);
 	clean_specs(f); /* all that was committed is complete when the state is STOPPED */
 	WRITE_ONCE(f->s.state, KINST_STATE_STOPPED);
@@ -376,6 +396,9 @@ static long kinst_ioctl(struct file *file, unsigned int cmd, unsigned long param
 		break;
 	case KINST_IOC_AGGSNAP:
 		ret = kinst_query_aggregations(&f->s, f->loaded, arg);
+		break;
+	case KINST_IOC_FIRED:
+		ret = kinst_query_fired(&f->s, f->loaded, arg);
 		break;
 	case KINST_IOC_SYSCALLS:
 		ret = kinst_query_syscalls(arg);
@@ -431,6 +454,31 @@ static __poll_t kinst_poll(struct file *file, poll_table *wait)
 	return 0;
 }
 
+/* Mirrors open and load, whatever the state. */
+static void close_file(struct kinst_file *f)
+{
+	kinst_sources_disarm(&f->sources);
+	cancel_delayed_work_sync(&f->deadman);
+	cancel_delayed_work_sync(&f->cleaner);
+	irq_work_sync(&f->wake);
+	if (f->loaded) {
+		kvfree(f->noted);
+		kinst_session_free(&f->s);
+		kinst_image_free(&f->s.prog);
+		kvfree(f->image);
+	}
+	kinst_limits_uncharge(f->charged);
+	mutex_destroy(&f->clean_lock);
+	mutex_destroy(&f->lock);
+	kfree(f);
+	kinst_limits_leave();
+}
+
+static void close_later(struct work_struct *work)
+{
+	close_file(container_of(work, struct kinst_file, closer));
+}
+
 static int kinst_open(struct inode *inode, struct file *file)
 {
 	struct kinst_file *f;
@@ -450,6 +498,7 @@ static int kinst_open(struct inode *inode, struct file *file)
 	mutex_init(&f->clean_lock);
 	init_waitqueue_head(&f->wait);
 	init_irq_work(&f->wake, wake_consumer);
+	INIT_WORK(&f->closer, close_later);
 	INIT_DELAYED_WORK(&f->deadman, check_deadman);
 	INIT_DELAYED_WORK(&f->cleaner, clean);
 	f->last_call = jiffies;
@@ -457,27 +506,19 @@ static int kinst_open(struct inode *inode, struct file *file)
 	return nonseekable_open(inode, file);
 }
 
-/* The last reference is gone: no ioctl, no mapping. Mirrors open and load, whatever the state. */
+/*
+ * The last reference is gone: no ioctl, no mapping. A process that ends with thousands of probes armed does not wait
+ * until they are disarmed.
+ */
 static int kinst_release(struct inode *inode, struct file *file)
 {
 	struct kinst_file *f = file->private_data;
 
 	WRITE_ONCE(f->s.state, KINST_STATE_STOPPED);
-	kinst_sources_disarm(&f->sources);
-	cancel_delayed_work_sync(&f->deadman);
-	cancel_delayed_work_sync(&f->cleaner);
-	irq_work_sync(&f->wake);
-	if (f->loaded) {
-		kvfree(f->noted);
-		kinst_session_free(&f->s);
-		kinst_image_free(&f->s.prog);
-		kvfree(f->image);
-	}
-	kinst_limits_uncharge(f->charged);
-	mutex_destroy(&f->clean_lock);
-	mutex_destroy(&f->lock);
-	kfree(f);
-	kinst_limits_leave();
+	if (current->flags & PF_EXITING && has_many_probes(f))
+		queue_work(closers, &f->closer);
+	else
+		close_file(f);
 	return 0;
 }
 
@@ -501,10 +542,19 @@ static struct miscdevice kinst_misc = {
 
 int kinst_chardev_init(void)
 {
-	return misc_register(&kinst_misc);
+	int err;
+
+	closers = alloc_workqueue("kinst_close", WQ_UNBOUND, 0);
+	if (!closers)
+		return -ENOMEM;
+	err = misc_register(&kinst_misc);
+	if (err)
+		destroy_workqueue(closers);
+	return err;
 }
 
 void kinst_chardev_exit(void)
 {
 	misc_deregister(&kinst_misc);
+	destroy_workqueue(closers);
 }

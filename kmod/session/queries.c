@@ -103,6 +103,27 @@ long kinst_query_aggregations(struct kinst_session *s, bool loaded, void __user 
 	return ret;
 }
 
+long kinst_query_fired(const struct kinst_session *s, bool loaded, void __user *arg)
+{
+	struct kinst_fired fired;
+	u8 __user *to;
+	u32 i;
+
+	if (copy_from_user(&fired, arg, sizeof(fired)))
+		return -EFAULT;
+	if (!loaded || fired.reserved || fired.count != s->prog.hdr->probes.count)
+		return -EINVAL;
+	to = u64_to_user_ptr(fired.buf);
+	for (i = 0; i < fired.count; i++) {
+		const struct kinst_turn *turn = s->prog.first[i];
+
+		if (put_user(turn && READ_ONCE(turn->ran), to + i))
+			return -EFAULT;
+		cond_resched();
+	}
+	return 0;
+}
+
 long kinst_query_info(void __user *arg)
 {
 	struct kinst_info info = {

@@ -41,6 +41,8 @@ static u64 call(u32 subr, const struct arg *args, u32 n, char *out, s32 *fault)
 		return 0;
 	}
 	f.c->strtok = 0;
+	/* What earlier programs left there. */
+	memset(f.s.vcpus[0]->scratch, '#', kinst_scratch_size(&f.s.prog));
 	v = fixture_run(&f, 0);
 	*fault = f.c->faulted ? (s32)f.c->fault : -1;
 	if (out) {
@@ -64,6 +66,8 @@ static void test_strings(void)
 	} cases[] = {
 		{ SUBR_STRJOIN, 2, { S("ab"), S("cd") }, "abcd" },
 		{ SUBR_STRJOIN, 2, { S(""), S("") }, "" },
+		{ SUBR_COPYIN, 2, { S("abcdefghij"), N(6) }, "abcdef" },
+		{ SUBR_COPYIN, 2, { S("abcdefghij"), N(8) }, "abcdefgh" },
 		{ SUBR_TOUPPER, 1, { S("aZ[`{9z") }, "AZ[`{9Z" },
 		{ SUBR_TOLOWER, 1, { S("AbZ@[") }, "abz@[" },
 		{ SUBR_STRCHR, 2, { S("hello"), N('l') }, "llo" },

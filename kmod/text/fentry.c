@@ -3,6 +3,7 @@
  * text/fentry.c: hits that come through ftrace, all by one ftrace_ops whose filter
  * holds the addresses.
  */
+#include <linux/atomic.h>
 #include <linux/bug.h>
 #include <linux/ftrace.h>
 #include <linux/irqflags.h>
@@ -13,6 +14,19 @@
 #include "text/fentry.h"
 #include "text/trap.h"
 
+/* Sessions that run. Without one a hit is nothing to us: ftrace arms, and all functions that it calls for that are armed. */
+static atomic_t kinst_fentry_users = ATOMIC_INIT(0);
+
+void kinst_fentry_use(void)
+{
+	atomic_inc(&kinst_fentry_users);
+}
+
+void kinst_fentry_unuse(void)
+{
+	atomic_dec(&kinst_fentry_users);
+}
+
 /*
  * Context: any, NMI included, and RCU may not watch: ftrace does not filter out such
  * hits, as they would not be counted. Interrupts go off so that a hit in one is not
@@ -22,11 +36,14 @@
 static void __probe_path kinst_fentry_hit(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *ops,
 				     struct ftrace_regs *fregs)
 {
-	struct pt_regs *regs = kinst_arch_ftrace_regs(fregs);
+	struct pt_regs *regs;
 	struct kinst_site *site;
 	unsigned long flags, saved;
 	bool idle;
 
+	if (!atomic_read(&kinst_fentry_users))
+		return;
+	regs = kinst_arch_ftrace_regs(fregs);
 	raw_local_irq_save(flags);
 	idle = kinst_watch();
 	site = kinst_site_find(ip);

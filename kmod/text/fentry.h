@@ -9,6 +9,10 @@
 int kinst_fentry_add(unsigned long *ips, unsigned int n);
 void kinst_fentry_remove(unsigned long *ips, unsigned int n);
 
+/* A session runs from one to the other: hits are nothing without one. */
+void kinst_fentry_use(void);
+void kinst_fentry_unuse(void);
+
 void kinst_fentry_exit(void);
 
 #endif /* _KINST_FENTRY_H */

@@ -10,6 +10,7 @@
  *
  * Kprobes that were there first are left alone: the bytes that they were checked against were the kernel's.
  */
+#include <linux/bsearch.h>
 #include <linux/hashtable.h>
 #include <linux/kprobes.h>
 #include <linux/list.h>
@@ -18,6 +19,7 @@
 #include <linux/rculist.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
+#include <linux/stringhash.h>
 #include <linux/string.h>
 
 #include "places/func.h"
@@ -34,10 +36,14 @@ struct kinst_range {
 	unsigned long start, end;
 };
 
-/* The kernel's list without our entries, sorted; it has thousands, and the kernel searches it from end to end. */
+/*
+ * The kernel's list without our entries, and the hashes of its functions' names, each sorted. It has thousands of them,
+ * and the kernel searches it, and the names of all symbols, from end to end.
+ */
 static struct {
 	struct kinst_range *range;
-	unsigned int count;
+	u64 *name;
+	unsigned int count, names;
 	bool read; /* since the last module came or went */
 } kinst_kept;
 
@@ -90,26 +96,52 @@ static void kinst_kept_merge(void)
 	kinst_kept.count = n;
 }
 
+static u64 kinst_name_hash(const char *name, size_t len)
+{
+	return (u64)full_name_hash(NULL, name, len) << 32 | full_name_hash(&kinst_kept, name, len);
+}
+
+static int kinst_by_hash(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void kinst_kept_forget(void)
+{
+	kvfree(kinst_kept.range);
+	kvfree(kinst_kept.name);
+	kinst_kept.range = NULL;
+	kinst_kept.name = NULL;
+	kinst_kept.count = 0;
+	kinst_kept.names = 0;
+}
+
 /* The list changes under kprobe_mutex, which is part of the patch lock. */
 static bool kinst_kept_read(void)
 {
 	const struct kprobe_blacklist_entry *entry;
+	char name[KSYM_SYMBOL_LEN];
 	unsigned int count = 0;
 
 	if (kinst_kept.read)
 		return true;
 	list_for_each_entry(entry, kinst_kprobe_blacklist(), list)
 		count++;
-	kvfree(kinst_kept.range);
-	kinst_kept.count = 0;
+	kinst_kept_forget();
 	kinst_kept.range = kvmalloc_array(count + 1, sizeof(*kinst_kept.range), GFP_KERNEL);
-	if (!kinst_kept.range)
+	kinst_kept.name = kvmalloc_array(count + 1, sizeof(*kinst_kept.name), GFP_KERNEL);
+	if (!kinst_kept.range || !kinst_kept.name)
 		return false;
 	list_for_each_entry(entry, kinst_kprobe_blacklist(), list) {
 		if (kinst_is_ours(entry))
 			continue;
+		kinst_symbol_name(entry->start_addr, name);
+		kinst_kept.name[kinst_kept.names++] = kinst_name_hash(name, strlen(name));
 		kinst_kept.range[kinst_kept.count++] = (struct kinst_range){ entry->start_addr, entry->end_addr };
 	}
+	sort(kinst_kept.name, kinst_kept.names, sizeof(*kinst_kept.name), kinst_by_hash, NULL);
 	kinst_kept_merge();
 	kinst_kept.read = true;
 	return true;
@@ -133,8 +165,7 @@ static bool kinst_is_in_kept(unsigned long addr)
 bool kinst_is_kept_out(const struct kinst_func *f)
 {
 	const char *dot = strchr(f->name, '.');
-	char base[sizeof(f->name)];
-	unsigned long start;
+	u64 base;
 
 	/* Without memory for the list, every function is refused. */
 	if (!kinst_kept_read() || kinst_is_in_kept(f->start) || kinst_is_in_kept(f->start + f->size - 1))
@@ -142,9 +173,8 @@ bool kinst_is_kept_out(const struct kinst_func *f)
 	if (!dot)
 		return false;
 	/* A compiler's copies and parts of a function are treated like the function itself. */
-	strscpy(base, f->name, dot - f->name + 1);
-	start = kinst_sym_kallsyms_lookup_name(base);
-	return start && kinst_is_in_kept(start);
+	base = kinst_name_hash(f->name, dot - f->name);
+	return bsearch(&base, kinst_kept.name, kinst_kept.names, sizeof(base), kinst_by_hash);
 }
 
 void kinst_hosts_module_changed(void)
@@ -262,5 +292,5 @@ static void kinst_optimizer_leave(void) {}
 void kinst_hosts_exit(void)
 {
 	kinst_optimizer_leave();
-	kvfree(kinst_kept.range);
+	kinst_kept_forget();
 }

@@ -9,10 +9,12 @@
 #ifndef _KINST_PROBE_H
 #define _KINST_PROBE_H
 
+#include <linux/completion.h>
 #include <linux/list.h>
 #include <linux/rculist.h>
 #include <linux/rcupdate.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 #include "arch/arch.h"
 #include "kinst.h"
@@ -90,7 +92,25 @@ struct kinst_points {
 	u32 nusers; /* staged ones too */
 	u32 paid; /* listeners that the session has been charged for */
 	bool nojump; /* breakpoints only */
+	bool killed; /* a signal has ended the arming */
+	bool started;
+	bool arming; /* it is the session that arms */
+	struct list_head late; /* sites of ftrace that are being armed */
+	struct work_struct armer;
+	struct completion armed;
+	int err; /* of the armer */
 };
+
+/*
+ * Stages a probe of the function: its new sites are added to fresh. Either all of its listeners are registered, or
+ * *res has the reason. f is NULL if there was no memory for it. With the mutex and the patch lock held.
+ */
+void kinst_stage_probe(struct kinst_points *points, struct kinst_func *f, const struct kinst_probe *probe, u32 index,
+		       struct kinst_result *res, struct list_head *fresh);
+void kinst_listener_free(struct kinst_listener *listener);
+
+/* Whether the probes of any session are being armed or disarmed. */
+bool kinst_points_move(void);
 
 /* A probe that is being armed: either all of its listeners are registered or none. */
 struct kinst_want {

@@ -15,6 +15,7 @@
 #include <linux/mutex.h>
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -125,6 +126,8 @@ void kinst_sites_arm(struct list_head *fresh)
 	/* Every CPU sees the slots before the first breakpoint leads there. */
 	kinst_patch_sync();
 	list_for_each_entry(site, fresh, batch) {
+		if (fatal_signal_pending(current))
+			break;
 		if (site->fentry)
 			continue;
 		/* No holder of our lock has changed the text; but not all code that patches takes it. */

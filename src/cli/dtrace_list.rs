@@ -12,6 +12,7 @@ use crate::sites::{InScope, ProbeCatalog as _};
 use crate::typeck::ProbeStability;
 use crate::types;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 /// Lists the probes that the programs' descriptions match, or all. Fails after the list if one of them matches nothing,
@@ -26,10 +27,14 @@ pub fn list(run: &mut Run) -> Result<u8, Failed> {
     };
     let catalog = run.catalog()?;
     let (mut found, mut unmatched) = (Vec::new(), 0);
+    // An alias may lead to one probe several times.
+    let mut known = HashSet::new();
     for description in &descriptions {
         match catalog.matches(description) {
             Ok(probes) if !probes.is_empty() => {
-                found.extend(probes.into_iter().map(|probe| Listed::new(probe, description)));
+                let inlined = description.inlined();
+                let new = probes.into_iter().filter(|probe| known.insert((probe.id, inlined)));
+                found.extend(new.map(|probe| Listed::new(probe, description)));
             }
             nothing => {
                 no_match(run, description, nothing.err().map(|reason| *reason));

@@ -166,7 +166,7 @@ const GROUPS: &[(&str, &[Row])] = &[
                 'v',
                 "verbose",
                 "",
-                "Say more: stability, refused places, what was skipped and why",
+                "Say more: stability, refused places, what was skipped and why, which probes never fired",
                 Does::Verbose,
             ),
             row('S', "disassemble", "", "Print the compiled code to standard error", Does::Set("verbose")),

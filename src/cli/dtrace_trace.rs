@@ -13,13 +13,13 @@ use crate::dif::{self, Program, StatementKind};
 use crate::driver::Error as DriverError;
 use crate::driver::ioctl::Device;
 use crate::driver::session::{
-    EnableError, Matched, Plan, PlanError, Problem, Refused, Session, Tracing as _,
+    EnableError, Matched, Plan, PlanError, Problem, Refused, Session, Tracing as _, is_refused, probe_name,
 };
 use crate::options::Options;
 use crate::options::key;
 use crate::os::process::Process;
 use crate::pipeline::Compiled;
-use crate::probe::{Description, Fields};
+use crate::probe::{Description, Fields, Probe};
 use crate::source::Span;
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -62,7 +62,7 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
     report_refused(run, &compiled, &plan, &refused)?;
     report_left_out(run, &left_out);
     report_matched(run, &compiled, &plan, &refused)?;
-    consume(run, session, &compiled.program, &plan, &settings, &mut processes)
+    consume(run, session, &compiled.program, (&plan, &refused), &settings, &mut processes)
 }
 
 /// Returns the probes of each description, and the places left out.
@@ -322,11 +322,38 @@ fn subject(run: &Run) -> &str {
     run.program_name(0).1
 }
 
+/// Reports the armed probes that have never fired, except BEGIN, END and ERROR.
+fn report_unfired(run: &Run, session: &Session, probes: &[Probe], refused: &[Refused]) {
+    const SHOWN: usize = 20;
+    let fired = match session.fired(probes.len()) {
+        Ok(fired) => fired,
+        Err(error) => return run.report.warning(&error.to_string()),
+    };
+    let mut armed: Vec<(&Probe, bool)> = Vec::new();
+    for (index, (probe, fired)) in probes.iter().zip(fired).enumerate() {
+        if probe.name.provider != "dtrace" && !is_refused(index as u32, refused) {
+            armed.push((probe, fired));
+        }
+    }
+    let unfired: Vec<&Probe> = armed.iter().filter(|(_, fired)| !fired).map(|(probe, _)| *probe).collect();
+    if unfired.is_empty() {
+        return;
+    }
+    let mut text = format!("{} of {} probes never fired:", unfired.len(), armed.len());
+    for probe in unfired.iter().take(SHOWN) {
+        text += &format!("\n    {}", probe_name(probe));
+    }
+    if unfired.len() > SHOWN {
+        text += &format!("\n    … and {} more", unfired.len() - SHOWN);
+    }
+    run.report.notice(&text);
+}
+
 fn consume(
     run: &Run,
     mut session: Session,
     program: &Program,
-    plan: &Plan,
+    (plan, refused): (&Plan, &[Refused]),
     settings: &dif::Options,
     processes: &mut [Process],
 ) -> Result<u8, Failed> {
@@ -356,7 +383,13 @@ fn consume(
     };
     run.signals.take_over();
     match run::run(&mut session, &mut consumer, &mut watch) {
-        Ok(status) => Ok(status),
+        Ok(status) => {
+            if run.invocation.verbose {
+                drop(consumer);
+                report_unfired(run, &session, &plan.enabled.probes, refused);
+            }
+            Ok(status)
+        }
         // The reader of the output has closed it.
         Err(run::Error::Output(error)) if error.kind() == ErrorKind::BrokenPipe => {
             let _ = session.stop();

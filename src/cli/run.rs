@@ -286,6 +286,8 @@ impl Run {
             return Ok(Arc::clone(device));
         }
         let device = Arc::new(Device::open()?);
+        // It is closed by the end of the process, which does not wait until thousands of probes are taken away.
+        std::mem::forget(Arc::clone(&device));
         Ok(Arc::clone(self.device.get_or_init(|| device)))
     }
 

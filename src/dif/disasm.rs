@@ -1,4 +1,4 @@
-//! dif/disasm.rs: the listing of an object, as `dtrace -S` prints it.
+//! dif/disasm.rs: the listing of an object, as option -S prints it.
 
 use super::insn::{Builtin, Insn, PUSH_D, PUSH_STRING, Subr};
 use super::{CtfKind, Difo, Program, Scope, Type, TypeKind, Variable, VariableKind};

@@ -190,6 +190,13 @@ mod tests {
     }
 
     #[test]
+    fn providers_of_aliases_have_a_library() {
+        for provider in crate::attributes::ALIASES {
+            assert_eq!(names(&format!("{provider}:::")).last(), Some(&format!("{provider}.d").as_str()));
+        }
+    }
+
+    #[test]
     fn every_library_stands_behind_its_dependencies() {
         for (index, library) in LIBRARIES.iter().enumerate() {
             for name in dependencies(library.text) {

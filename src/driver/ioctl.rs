@@ -41,9 +41,14 @@ impl Device {
             nresults,
             error: uapi::Error::default(),
         };
-        // SAFETY: IOC_LOAD reads image_len bytes at image, writes nresults results at results, and the struct
-        // itself; all three live until the call returns.
-        let done = unsafe { self.file.update::<{ uapi::IOC_LOAD }, _>(&mut load) };
+        // Loading may take seconds, and a signal's handler runs in the main thread, which therefore must not be in the
+        // kernel for so long.
+        let done = std::thread::scope(|scope| {
+            // SAFETY: IOC_LOAD reads image_len bytes at image, writes nresults results at results, and the struct
+            // itself; all three live until the call returns.
+            let load = scope.spawn(|| unsafe { self.file.update::<{ uapi::IOC_LOAD }, _>(&mut load) });
+            load.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
         match done {
             Ok(()) => Ok(results),
             Err(_) if load.error.code != 0 => Err(refusal(load.error)),
@@ -81,6 +86,20 @@ impl Device {
         let done = unsafe { self.file.update::<{ uapi::IOC_AGGSNAP }, _>(&mut snap) };
         done.map_err(failed("AGGSNAP"))?;
         Ok(((snap.used as usize).min(buffer.len()), snap.drops))
+    }
+
+    /// Returns, for each of the image's probes, whether it has fired since LOAD.
+    pub fn fired(&self, probes: usize) -> Result<Vec<bool>, Error> {
+        let mut buffer = vec![0u8; probes];
+        let mut fired = uapi::Fired {
+            buf: buffer.as_mut_ptr() as u64,
+            count: u32::try_from(probes).unwrap_or(u32::MAX),
+            ..uapi::Fired::default()
+        };
+        // SAFETY: IOC_FIRED writes `count` bytes at `buf`, or nothing.
+        let done = unsafe { self.file.update::<{ uapi::IOC_FIRED }, _>(&mut fired) };
+        done.map_err(failed("FIRED"))?;
+        Ok(buffer.into_iter().map(|fired| fired != 0).collect())
     }
 
     /// Returns the instructions in memory of the function whose symbol is at `func`, or why they are not available.

@@ -161,6 +161,11 @@ impl Session {
         let snapshot = if program.aggregations.is_empty() { Vec::new() } else { vec![0; size] };
         Ok((Session { rings, snapshot, device }, refused))
     }
+
+    /// Returns, for each of the program's probes, whether it has fired.
+    pub fn fired(&self, probes: usize) -> Result<Vec<bool>, Error> {
+        self.device.fired(probes)
+    }
 }
 
 impl Tracing for Session {
@@ -239,7 +244,8 @@ pub fn probe_name(probe: &Probe) -> String {
     format!("{provider}:{module}:{function}:{name}")
 }
 
-fn is_refused(probe: u32, refused: &[Refused]) -> bool {
+/// Whether the probe of this index is among the refused ones, which are in order.
+pub fn is_refused(probe: u32, refused: &[Refused]) -> bool {
     refused.binary_search_by_key(&(probe as usize), |refused| refused.probe).is_ok()
 }
 

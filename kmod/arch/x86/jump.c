@@ -17,6 +17,7 @@
 #include <linux/module.h>
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -63,8 +64,8 @@ static bool jump = true;
 module_param(jump, bool, 0600);
 MODULE_PARM_DESC(jump, "put jumps in the place of breakpoints where that is safe");
 
-/* Sites examined under one hold of the locks: the end of a session waits for no more. */
-#define KINST_JUMP_BATCH 256
+/* For how long sites are examined under one hold of the locks: the end of a session waits for no longer. */
+#define KINST_JUMP_SPELL (HZ / 50 ?: 1)
 
 /* From arming to the optimizer's run: a site that is gone by then was not worth a jump. */
 #define KINST_JUMP_DELAY (HZ / 50 ?: 1)
@@ -88,6 +89,11 @@ static int jumps_get(char *buf, const struct kernel_param *kp)
 u32 kinst_jumps_settle(void)
 {
 	flush_delayed_work(&kinst_optimizer);
+	/* It has put its work off: a session arms or disarms. */
+	while (delayed_work_pending(&kinst_optimizer) && !fatal_signal_pending(current)) {
+		schedule_timeout_killable(KINST_JUMP_DELAY);
+		flush_delayed_work(&kinst_optimizer);
+	}
 	return atomic_read(&jumps);
 }
 
@@ -304,16 +310,17 @@ static void kinst_prepare_some(void)
 	struct kinst_func *f = NULL;
 	struct kinst_site *site;
 	struct kinst_jump *j;
-	unsigned int n;
+	unsigned long end = jiffies + KINST_JUMP_SPELL;
 
-	for (n = 0; n < KINST_JUMP_BATCH && !list_empty(&kinst_jump_candidates); n++) {
+	lockdep_assert_held(&kinst_sites_mutex);
+	while (!list_empty(&kinst_jump_candidates) && time_before_eq(jiffies, end)) {
 		site = list_first_entry(&kinst_jump_candidates, struct kinst_site, hopeful);
 		list_del_init(&site->hopeful);
 		if (!kinst_is_wanted(site))
 			continue;
 		if (!f || f->start != site->host->start) {
 			kinst_func_put(f);
-			f = kinst_func_get(site->host->start);
+			f = kinst_func_get_of_site(site->host->start);
 			cond_resched();
 		}
 		kinst_prepare(site, f);
@@ -362,12 +369,24 @@ static void kinst_patch_jumps(bool all)
 		list_del_init(&j->pending);
 }
 
+static void kinst_optimize_in(unsigned long delay)
+{
+	queue_delayed_work(system_unbound_wq, &kinst_optimizer, delay);
+}
+
 static void kinst_optimize(struct work_struct *work)
 {
+	unsigned long begin;
 	bool more, pending;
 
+	/* They would wait for each other's locks. */
+	if (kinst_points_move()) {
+		kinst_optimize_in(KINST_JUMP_DELAY);
+		return;
+	}
 	kinst_refs_build();
 	do {
+		begin = jiffies;
 		mutex_lock(&kinst_sites_mutex);
 		kinst_patch_lock();
 		kinst_prepare_some();
@@ -377,8 +396,11 @@ static void kinst_optimize(struct work_struct *work)
 		kinst_patch_unlock();
 		kinst_refs_forget();
 		mutex_unlock(&kinst_sites_mutex);
-		cond_resched();
-	} while (more);
+		/* At most half of a processor's time: where all that this calls has probes, it takes long. */
+		schedule_timeout_idle(jiffies - begin);
+	} while (more && !kinst_points_move());
+	if (more)
+		kinst_optimize_in(KINST_JUMP_DELAY);
 	if (!pending)
 		return;
 
@@ -402,7 +424,7 @@ void kinst_jump_enqueue(struct kinst_site *site)
 void kinst_jump_schedule(void)
 {
 	if (!list_empty(&kinst_jump_candidates))
-		schedule_delayed_work(&kinst_optimizer, KINST_JUMP_DELAY);
+		kinst_optimize_in(KINST_JUMP_DELAY);
 }
 
 /* ---- jump to breakpoint ---- */

@@ -140,7 +140,7 @@ static bool kinst_refs_neighbour(struct kinst_refs *refs, unsigned long addr, un
 	if (addr - refs->start >= refs->size || !kinst_symbol_range(addr, &size, &offset))
 		return true;
 	*next = addr - offset + size;
-	f = kinst_func_get(addr - offset);
+	f = kinst_func_get_of_site(addr - offset);
 	if (!f)
 		return false;
 	/* INIT: it was freed after boot, so it leads nowhere, and its text must not be read. */

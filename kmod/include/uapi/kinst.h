@@ -133,6 +133,13 @@ struct kinst_settled {
 	__u32 reserved;
 };
 
+/* Which probes have fired: have run at least one ECB since LOAD. */
+struct kinst_fired {
+	__u64 buf; /* in: user address of __u8[count]: 1 for each probe of the image that has */
+	__u32 count; /* in: the probes of the image */
+	__u32 reserved;
+};
+
 #define KINST_IOC_INFO _IOR('k', 0x00, struct kinst_info)
 #define KINST_IOC_INSNS _IOWR('k', 0x01, struct kinst_insns)
 #define KINST_IOC_LOAD _IOWR('k', 0x02, struct kinst_load)
@@ -144,6 +151,7 @@ struct kinst_settled {
 #define KINST_IOC_SYSCALLS _IOWR('k', 0x07, struct kinst_syscalls)
 /* Waits until each breakpoint that can be a jump is one. */
 #define KINST_IOC_SETTLE _IOR('k', 0x08, struct kinst_settled)
+#define KINST_IOC_FIRED _IOW('k', 0x09, struct kinst_fired)
 
 /* ---- limits of an image; a refusal beyond one is KINST_V_LIMIT unless the field has a code of its own ---- */
 

@@ -94,11 +94,15 @@ static __at_hit u64 alloca_(struct kinst_ctx *c, u64 n)
 }
 NOKPROBE_SYMBOL(alloca_);
 
+/* As a string, what was copied ends after it, not with what an earlier program left there. */
 static __at_hit u64 copyin(struct kinst_ctx *c, u64 addr, u64 n)
 {
-	void *p = kinst_scratch(c, n);
+	u8 *p = kinst_scratch(c, max(n, n + 1));
 
-	return p && kinst_load(c, p, addr, n, true) ? (u64)(uintptr_t)p : 0;
+	if (!p || !kinst_load(c, p, addr, n, true))
+		return 0;
+	p[n] = 0;
+	return (u64)(uintptr_t)p;
 }
 NOKPROBE_SYMBOL(copyin);
 

@@ -37,10 +37,10 @@
 
 /* ---- what was reached, shared by all processes ---- */
 
-enum { INFO, INSNS, LOAD, GO, STOP, STATUS, AGGSNAP, SYSCALLS, WILD, NIOCTLS };
+enum { INFO, INSNS, LOAD, GO, STOP, STATUS, AGGSNAP, SYSCALLS, FIRED, WILD, NIOCTLS };
 
 static const char *const ioctl_names[NIOCTLS] = { "INFO", "INSNS",   "LOAD",	"GO",  "STOP",
-						  "STATUS", "AGGSNAP", "SYSCALLS", "other" };
+						  "STATUS", "AGGSNAP", "SYSCALLS", "FIRED", "other" };
 
 static struct shared {
 	unsigned long calls[NIOCTLS], good[NIOCTLS], slowest[NIOCTLS]; /* slowest: microseconds */
@@ -356,7 +356,7 @@ static void ask(int fd)
 	static __thread uint8_t buf[1 << 20];
 	struct kinst_status st = { 0 };
 
-	switch (rnd(6)) {
+	switch (rnd(7)) {
 	case 0: {
 		struct kinst_aggsnap q = { .buf = (uintptr_t)buf, .size = rnd(4) ? sizeof(buf) : rnd(sizeof(buf)),
 					   .cpu = rnd(8) ? rnd(4) : odd(), .reserved = rnd(16) ? 0 : odd() };
@@ -388,7 +388,15 @@ static void ask(int fd)
 	case 3:
 		timed(fd, INFO, KINST_IOC_INFO, somewhere(buf));
 		break;
-	case 4:
+	case 4: {
+		struct kinst_fired q = { .buf = (uintptr_t)buf, .count = rnd(4) ? rnd(8) : rnd(sizeof(buf)),
+					 .reserved = rnd(16) ? 0 : odd() };
+		if (!rnd(4))
+			q.buf = odd();
+		timed(fd, FIRED, KINST_IOC_FIRED, rnd(16) ? &q : somewhere(&q));
+		break;
+	}
+	case 5:
 		timed(fd, WILD, rnd(2) ? odd() : (KINST_IOC_LOAD & ~0xffu) | rnd(16), somewhere(buf));
 		break;
 	default:

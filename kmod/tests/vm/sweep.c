@@ -346,7 +346,8 @@ static void status(struct batch *b)
 	b->killed |= st.state == KINST_STATE_KILLED;
 }
 
-static int stop(struct batch *b)
+/* Of a session of many probes STOP leaves the places armed, and silent: they are disarmed as the device is closed. */
+static void stop(struct batch *b)
 {
 	double t0 = now();
 
@@ -354,9 +355,12 @@ static int stop(struct batch *b)
 	status(b);
 	if (ioctl(device, KINST_IOC_STOP))
 		die("STOP");
-	b->disarm = now() - t0;
 	status(b);
-	return 1;
+	if (opt.count)
+		read_counts(b);
+	close(device);
+	device = -1;
+	b->disarm = now() - t0;
 }
 
 /* Runs the command to its end. The session lives only as long as its status is read. */
@@ -394,8 +398,10 @@ static void run(struct batch *b)
 		if (!b->slow)
 			status(b);
 		printf("{\"beat\":%.1f,\"hits\":%llu}\n", now() - t0, (unsigned long long)b->hits);
-		if (!b->slow && now() - t0 > opt.patience * (b->functions > 1 ? 1 : 20))
-			b->slow = stop(b);
+		if (!b->slow && now() - t0 > opt.patience * (b->functions > 1 ? 1 : 20)) {
+			b->slow = 1;
+			stop(b);
+		}
 	}
 	close(out[0]);
 	b->said[strcspn(b->said, "\n")] = '\0';
@@ -523,10 +529,7 @@ static void sweep_batch(struct batch *b, uint32_t number, size_t next)
 	run(b);
 	if (!b->slow)
 		stop(b);
-	if (opt.count)
-		read_counts(b);
 	print_batch(b, number, next);
-	close(device);
 }
 
 static void sweep(void)

@@ -77,7 +77,7 @@ pub fn nothing_matches(
     name: &str,
 ) -> Result<(), Box<Diagnostic>> {
     if !matches!(provider, "" | "fbt" | "kinst") {
-        let known: Vec<&str> = attributes::providers().collect();
+        let known = attributes::providers();
         let error = Diagnostic::error(tags::PDESC_ZERO, format!("there is no provider `{provider}`"));
         return match suggest::nearest(provider, known.iter().copied()) {
             _ if is_glob(provider) || known.contains(&provider) => Ok(()),

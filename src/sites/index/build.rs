@@ -70,11 +70,8 @@ impl Kernel {
         if self.cache().is_none() {
             return modules.to_vec();
         }
-        let knowing = self.directory().filter(|_| !names.is_empty()).and_then(|directory| {
-            let knowing: Option<Vec<Vec<usize>>> =
-                names.iter().map(|name| directory.knowing(hash(name))).collect();
-            Some(knowing?.concat())
-        });
+        let knowing: Option<Vec<Vec<usize>>> = names.iter().map(|name| self.modules_knowing(name)).collect();
+        let knowing = knowing.filter(|_| !names.is_empty()).map(|knowing| knowing.concat());
         let needed: Vec<ModuleId> = match &knowing {
             Some(knowing) => {
                 modules.iter().copied().filter(|module| knowing.contains(&module.index())).collect()
@@ -142,10 +139,15 @@ impl Kernel {
             let found = dwarf::find(image, &wanted, false).ok()?;
             Some(found.functions.iter().map(|function| function.copies.len() as u32).sum())
         };
-        let knowing = self.directory().and_then(|directory| directory.knowing(hash(function)));
+        let knowing = self.modules_knowing(function);
         let may_know =
             |module: &ModuleId| knowing.as_ref().is_none_or(|knowing| knowing.contains(&module.index()));
         modules.iter().copied().filter(may_know).filter_map(in_module).sum()
+    }
+
+    /// The modules that may have a function, inlined or not, or its clones; `None` if that is not known of all.
+    pub(in crate::sites) fn modules_knowing(&self, function: &str) -> Option<Vec<usize>> {
+        self.directory()?.knowing(hash(name_of_clone(function)))
     }
 
     /// The directory of all modules, if the one that is kept is of just these files.
@@ -256,9 +258,9 @@ impl Kernel {
                 let module = *module;
                 let inlined = self.index(module).into_iter().flat_map(|index| index.names());
                 let own = self.symbols(module).into_iter().flat_map(Symbols::iter);
-                // For a clone, the function's name, which is what queries use.
-                let own = own.map(|(name, _)| name.split_once('.').map_or(name, |(function, _)| function));
-                inlined.chain(own).map(move |name| (hash(name), module.index() as u32))
+                inlined
+                    .chain(own.map(|(name, _)| name))
+                    .map(move |name| (hash(name_of_clone(name)), module.index() as u32))
             });
             knows.collect()
         });
@@ -276,7 +278,7 @@ impl Kernel {
     }
 
     /// The build id of a module's debug file.
-    fn debug_id(&self, module: ModuleId) -> Option<BuildId> {
+    pub(in crate::sites) fn debug_id(&self, module: ModuleId) -> Option<BuildId> {
         match self.kept.directory.get() {
             Some(directory) => directory.id(module.index()),
             None => self.debug(module)?.build_id().cloned(),
@@ -329,6 +331,11 @@ impl Pace {
         }
         !self.stopped.load(Ordering::Relaxed)
     }
+}
+
+/// The name of the function that a clone is made of: `f` of `f.isra.0`.
+fn name_of_clone(name: &str) -> &str {
+    name.split_once('.').map_or(name, |(function, _)| function)
 }
 
 fn file_name(id: &BuildId) -> String {

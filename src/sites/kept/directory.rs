@@ -1,5 +1,5 @@
 //! sites/kept/directory.rs: facts about all modules of a kernel at once, kept on disk: which names mean more than one
-//! function, and which modules have an inlined function.
+//! function, and which modules have a function.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::file::{self, Sealed};
 use crate::debuginfo::{BuildId, Stamp};
 
 /// The kind of these files; see [`super::image::KIND`].
-pub const KIND: u32 = 0x6469_7201;
+pub const KIND: u32 = 0x6469_7202;
 
 /// A file of the directory. Names are stored by their hash: if two names have one hash, a name is qualified without
 /// need, or a module is searched in vain.
@@ -23,7 +23,7 @@ pub struct Contents {
     pub names: Vec<u64>,
     /// The build id of each module's debug file.
     pub ids: Vec<Option<BuildId>>,
-    /// Hash of the name of an inlined function, and a module that has it. `None` if not all modules were searched.
+    /// Hash of the name of a function, inlined or not, and a module that has it. `None` if not all modules were searched.
     pub knows: Option<Vec<(u64, u32)>>,
 }
 
@@ -97,7 +97,7 @@ impl Directory {
         (!bytes.is_empty()).then(|| BuildId::new(bytes))
     }
 
-    /// The modules that may have an inlined function of this name; `None` if not all were searched.
+    /// The modules that may have a function of this name; `None` if not all were searched.
     pub fn knowing(&self, name: u64) -> Option<Vec<usize>> {
         if self.file.rows::<u32>(Table::Complete as usize) != [1] {
             return None;

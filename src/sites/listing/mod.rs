@@ -1,4 +1,4 @@
-//! sites/listing/: the contents of `dtrace --disas` and of the description of a probe.
+//! sites/listing/: the contents of --disas and of the description of a probe.
 
 pub mod about;
 pub mod disas;

@@ -51,7 +51,13 @@ impl Kernel {
         function: &str,
     ) -> Vec<(ModuleId, Symbol)> {
         let (name, ordinal) = split_ordinal(function);
-        let all = modules.iter().flat_map(|module| {
+        // Symbols without debug information may come from the running kernel, which does not show them to everyone.
+        let knowing = if modules.len() > 1 { self.modules_knowing(name) } else { None };
+        let may_have = |module: &&ModuleId| {
+            knowing.as_ref().is_none_or(|knowing| knowing.contains(&module.index()))
+                || self.debug_id(**module).is_none()
+        };
+        let all = modules.iter().filter(may_have).flat_map(|module| {
             let symbols = self.symbols(*module);
             symbols.into_iter().flat_map(|symbols| symbols.named(name)).map(|symbol| (*module, *symbol))
         });

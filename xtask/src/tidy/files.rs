@@ -1,13 +1,16 @@
-//! The list of files in docs/ARCHITECTURE.md: each has the line that it begins with.
+//! The names of files, and their list in docs/ARCHITECTURE.md: each has the line that it begins with.
 
 use super::{Finding, Source};
 
 pub const PAGE: &str = "docs/ARCHITECTURE.md";
 const BEGIN: &str = "<!-- The first line of each file; `cargo xtask tidy --write` writes it. -->";
 
-/// Finds files without a first line of their own, and a list that is not that of the files.
+/// Finds files without a first line of their own, a list that is not that of the files, and names that no person gave.
 pub fn check(sources: &[Source]) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let strange = |c: char| !(c.is_ascii_alphanumeric() || "/._-+#".contains(c));
+    let odd = sources.iter().filter(|source| source.path.contains(strange));
+    let message = "a name of letters, digits and ._-+# is wanted; was a shell's redirection mistyped?";
+    let mut findings: Vec<Finding> = odd.map(|source| source.finding(1, message)).collect();
     for source in sources.iter().filter(|source| is_listed(source)) {
         if said(source).is_none() {
             let name = name(source);
@@ -101,6 +104,17 @@ mod tests {
         assert_eq!(check(&sources(&page)), []);
         let gone = sources(&format!("{page}- `gone.rs`: is no more.\n"));
         assert_eq!(check(&gone).len(), 1);
+    }
+
+    #[test]
+    fn a_name_is_one_that_somebody_gave() {
+        let source = |path: &str| Source { path: path.into(), text: String::new() };
+        let found =
+            check(&[source("size 0"), source("tests/vm/$out"), source(".ci/run"), source("a/b+c-d_#1.d")]);
+        assert_eq!(
+            found.iter().map(|found| found.path.as_str()).collect::<Vec<_>>(),
+            ["size 0", "tests/vm/$out"]
+        );
     }
 
     #[test]

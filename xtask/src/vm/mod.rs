@@ -13,6 +13,7 @@ use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
@@ -180,6 +181,9 @@ pub fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
     let mark = unique();
     let disk_name = disk.is_some().then_some("nvme0n1");
     let initramfs = contents::initramfs(contents, &kernel, &tools.busybox, disk_name, &mark)?;
+    // A log that is named in a failure must not be that of a later guest.
+    static BOOTS: AtomicU32 = AtomicU32::new(1);
+    let boot = BOOTS.fetch_add(1, Ordering::Relaxed);
     let logs = workspace::target().join("vm");
     fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
     Machine::boot(&Config {
@@ -193,7 +197,7 @@ pub fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
         accel: &guest.accel,
         append: &guest.append,
         cpu: &guest.cpu,
-        log: logs.join(format!("{}-{}.log", guest.kernel, std::process::id())),
+        log: logs.join(format!("{}-{}-{boot}.log", guest.kernel, std::process::id())),
         mark,
         slowness: guest.kernel.slowness(),
     })

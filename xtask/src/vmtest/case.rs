@@ -236,11 +236,11 @@ fn one_of<T: Copy, const N: usize>(value: &str, choices: [(&str, T); N]) -> Resu
     found.map(|(_, choice)| *choice).with_context(|| format!("none of {}", choices.map(|c| c.0).join(", ")))
 }
 
-/// The path of a file that a case names: tests/vm/cases/x.case names files of tests/vm/files, or the folder of the examples.
+/// The path of a file that a case names: tests/vm/cases/x.case names files of tests/vm/files, or what users read of the checkout.
 fn beside(file: &Path, name: &str) -> PathBuf {
     let folder = file.parent().and_then(Path::parent).unwrap_or(Path::new(""));
     match name {
-        "examples" => folder.join("../..").join(name),
+        "examples" | "docs" | "README.md" => folder.join("../..").join(name),
         _ => folder.join("files").join(name),
     }
 }

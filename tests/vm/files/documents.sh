@@ -1,0 +1,91 @@
+# Runs the examples of documents as a user would, some at a time, under a load: documents.sh DOCUMENT..., of which help is that of dtrace
+# An example that traces has to print a row, and is then ended; one that does not, ends by itself. Messages are faults, but for the count of
+# probes that matched.
+
+# Rounds of work in which the probes fire. The number of the round is in a file.
+load() {
+    round=0
+    while :; do
+        round=$((round + 1))
+        echo $round >round.new
+        mv round.new round
+        cat /etc/passwd /nowhere
+        dd if=/dev/zero of=/tmp/load bs=4k count=4
+        dd if="$(ls /dev/nvme0n1 /dev/vda 2>/dev/null)" of=/dev/null bs=4k count=1 iflag=direct
+        nc 127.0.0.1 9
+        ./work 1
+        sleep 0.2
+    done >/dev/null 2>&1
+}
+
+# The lines of what is traced: neither the heading nor the rewritten program that -d prints before, whose clauses end with a brace. Of a trace
+# of vfs_read() each reader of the file makes it longer.
+rows() { head -n 5000 "$1/out" | awk '/^}/ { rows = 0; next } NF && !/^ *CPU +ID/ { rows++ } END { print rows + 0 }'; }
+
+round() { read -r number <round && echo "$number"; }
+
+# Runs one example, until it has printed a row and, as aggregations are printed at the end, a whole round has passed.
+example() {
+    document=${1%% *}
+    command=${1#* }
+    folder=$(mktemp -d)
+    begin=$(date +%s)
+    sh -c "exec $command" >"$folder/out" 2>"$folder/err" </dev/null &
+    pid=$!
+    from=
+    tries=0
+    while kill -0 $pid 2>/dev/null && [ $tries -lt 200 ]; do
+        tries=$((tries + 1))
+        sleep 0.3
+        if [ -z "$from" ]; then
+            grep -q ' matched [0-9]* probe' "$folder/err" && from=$(round)
+        elif [ "$(rows "$folder")" -gt 0 ] || [ "$(round)" -ge $((from + 2)) ]; then
+            break
+        fi
+    done
+    # Not SIGINT, which a shell without job control makes its background commands ignore.
+    kill -TERM $pid 2>/dev/null
+    (sleep 20; kill -KILL $pid) >/dev/null 2>&1 &
+    watch=$!
+    wait $pid
+    status=$?
+    kill $watch 2>/dev/null
+    rows=$(rows "$folder")
+    # Notices that are no faults: the count of probes, the places that cannot be traced, and a path that is not in memory yet.
+    case $command in *copyinstr*) absent='invalid address' ;; *) absent=' matched ' ;; esac
+    said=$(grep -v -e ' matched [0-9]* probe' -e 'left out [0-9]* places' -e "$absent" "$folder/err")
+    # No row has to come of a description alone, whose event may be rare, nor of a process that has a certain number.
+    case $command in
+    *'/pid == '[0-9]*) wanted=0 ;;
+    *'{'*) wanted=1 ;;
+    *) wanted=0 ;;
+    esac
+    # What traces nothing prints something else, but for what writes a file.
+    case $command in
+    *' --fmt '*) rows=$(grep -c . script.d) ;;
+    *) [ -z "$from" ] && wanted=1 && rows=$(grep -c . "$folder/out") ;;
+    esac
+    verdict=ok
+    [ $status -eq 0 ] && [ -z "$said" ] && [ "$rows" -ge $wanted ] && [ $tries -lt 200 ] || verdict=FAIL
+    echo "$verdict $document: $command: status $status, $rows rows, $(($(date +%s) - begin)) s"
+    [ $verdict = ok ] || head -n 5 "$folder/err" | sed 's/^/    /'
+    rm -r "$folder"
+}
+
+if [ "$1" = --example ]; then
+    example "$2"
+    exit
+fi
+echo 'syscall::read:entry { @[execname] = count(); }' >script.d
+ln -sf "$(ls /usr/lib/debug/boot/vmlinux-* | head -n 1)" vmlinux
+{ echo '```'; dtrace --help | sed -n '/^Examples:/,$s/^  dtrace/# dtrace/p'; echo '```'; } >help
+# The index of inlined functions is made at first use: once, not by all at once.
+dtrace -l -n 'kinst::get_page:entry' >index.out
+load &
+load=$!
+# The compilers come first: some examples read much of the debug information.
+renice -n 10 -p $load
+for document in "$@"; do
+    awk -f examples.awk "$document" | sed "s,^,$document ,"
+done | awk '!seen[substr($0, index($0, " "))]++' | tr '\n' '\0' | xargs -0 -n 1 -P 6 sh documents.sh --example
+kill $load
