@@ -1,5 +1,6 @@
 //! cli/: the commands, from arguments through library calls to the exit status.
 
+pub mod complete;
 pub mod cpp;
 pub mod dtrace;
 pub mod dtrace_args;

@@ -116,12 +116,21 @@ pub fn describe() -> String {
     text + "\nAccepted for programs of other DTraces, without effect:\n" + &wrapped(&names)
 }
 
+/// The options that have an effect, by groups: the group, the option with the kind of its value, and what it does.
+pub fn described() -> impl Iterator<Item = (&'static str, &'static Spec, &'static str)> {
+    let rows = GROUPS.iter().flat_map(|(group, rows)| rows.iter().map(|row| (*group, row)));
+    rows.filter_map(|(group, (name, does))| {
+        Some((group, TABLE.iter().find(|spec| spec.name == *name)?, *does))
+    })
+}
+
 fn has_effect(spec: &Spec) -> bool {
     key::NAMES.contains(&spec.name)
 }
 
-fn line(spec: &Spec, does: &str) -> String {
-    let takes = match spec.kind {
+/// What is written for an option's value, with the equals sign.
+pub fn value_of(spec: &Spec) -> String {
+    match spec.kind {
         Kind::Flag => String::new(),
         Kind::Size { .. } => "=SIZE".to_owned(),
         Kind::Rate { .. } => "=RATE".to_owned(),
@@ -130,13 +139,16 @@ fn line(spec: &Spec, does: &str) -> String {
         Kind::Version => "=N.N".to_owned(),
         Kind::Attributes => "=NAME/DATA/CLASS".to_owned(),
         Kind::Text | Kind::List => "=TEXT".to_owned(),
-    };
+    }
+}
+
+fn line(spec: &Spec, does: &str) -> String {
     let mark = match spec.when {
         When::Dynamic => "*",
         When::Context => "!",
         _ => "",
     };
-    let usage = format!("{}{takes} {mark}", spec.name);
+    let usage = format!("{}{} {mark}", spec.name, value_of(spec));
     let default = if spec.default.is_empty() { String::new() } else { format!(" [{}]", spec.default) };
     format!("  {usage:<28} {does}{default}\n")
 }

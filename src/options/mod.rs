@@ -8,7 +8,7 @@ mod table;
 use crate::diag::suggest::nearest;
 use std::time::Duration;
 
-pub use help::describe;
+pub use help::{describe, described, value_of};
 pub use key::Key;
 use key::{Flag, List, Number, Text};
 use parse::parse;

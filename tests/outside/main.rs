@@ -8,6 +8,7 @@ mod snapshot;
 mod sysroot;
 
 mod cli;
+mod completion;
 mod debuginfod;
 mod documents;
 mod examples;

@@ -4,6 +4,7 @@
 pub const CRATES: &[(&str, &[&str])] = &[
     ("anstyle", &["src/cli", "src/diag"]),
     ("clap", &["src/cli"]),
+    ("clap_complete", &["src/cli/complete"]),
     ("codespan_reporting", &["src/diag"]),
     ("cpp_demangle", &["src/sites/target"]),
     ("crc32fast", &["src/sites/kept"]),

@@ -1,0 +1,51 @@
+//! cli/complete/candidates.rs: candidates that need no kernel: options of -x, processes, words.
+
+use crate::options::{self, Kind};
+use clap_complete::CompletionCandidate;
+use std::ffi::OsStr;
+
+/// The options of -x, with `=` where one takes a value, and the values where they are words.
+pub fn settings(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else { return Vec::new() };
+    let mut all: Vec<(String, &str)> = Vec::new();
+    for (_, spec, does) in options::described() {
+        match spec.kind {
+            Kind::Flag => all.push((spec.name.to_owned(), does)),
+            Kind::Choice(choices) if current.starts_with(&format!("{}=", spec.name)) => {
+                all.extend(choices.iter().map(|choice| (format!("{}={choice}", spec.name), does)));
+            }
+            _ => all.push((format!("{}=", spec.name), does)),
+        }
+    }
+    all.push(("help".to_owned(), "list the options"));
+    all.retain(|(text, _)| text.starts_with(current));
+    all.into_iter().map(|(text, does)| CompletionCandidate::new(text).help(Some(does.into()))).collect()
+}
+
+/// The values of --message-format.
+pub fn formats(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else { return Vec::new() };
+    ["text", "json"]
+        .into_iter()
+        .filter(|word| word.starts_with(current))
+        .map(CompletionCandidate::new)
+        .collect()
+}
+
+/// The processes of the system, each with its name.
+pub fn processes(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else { return Vec::new() };
+    let mut pids: Vec<u32> = std::fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|pid: &u32| pid.to_string().starts_with(current))
+        .collect();
+    pids.sort_unstable();
+    let name = |pid| std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    pids.into_iter()
+        .map(|pid| {
+            CompletionCandidate::new(pid.to_string()).help(Some(name(pid).trim_end().to_owned().into()))
+        })
+        .collect()
+}

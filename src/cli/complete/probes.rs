@@ -1,0 +1,156 @@
+//! cli/complete/probes.rs: candidates for the descriptions of probes, field by field, from the catalog.
+
+use crate::attributes;
+use crate::probe::{Description, Fields};
+use crate::sites::{Cache, Catalog, Kernel, ProbeCatalog as _};
+use clap_complete::CompletionCandidate;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::Arc;
+
+/// No shell shows more, and no user reads them.
+const MOST: usize = 20_000;
+
+/// Of -n: what is before the last comma is there already, and a program with a predicate or actions is not completed.
+pub fn descriptions(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else { return Vec::new() };
+    // Zsh and fish give a word with the quote that opens it, and take it without.
+    let current = current.strip_prefix(['\'', '"']).unwrap_or(current);
+    let at = current.rfind([',', ' ']).map_or(0, |at| at + 1);
+    let (before, word) = current.split_at(at);
+    if before.contains(['{', '/', ';', '"']) || word.contains(['*', '?', '[', '{', '/']) {
+        return Vec::new();
+    }
+    candidates(before, described(word))
+}
+
+/// Of -P.
+pub fn providers(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else { return Vec::new() };
+    candidates(
+        "",
+        attributes::providers().into_iter().filter(|name| name.starts_with(current)).map(str::to_owned),
+    )
+}
+
+/// Of -m.
+pub fn modules(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else { return Vec::new() };
+    let (before, module) = split(current);
+    candidates(before, catalog().into_iter().flat_map(|catalog| named_modules(&catalog, module)))
+}
+
+/// Of -f.
+pub fn functions(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else { return Vec::new() };
+    let (before, function) = split(current);
+    let module = before.trim_end_matches(':').rsplit(':').next().unwrap_or("");
+    let fields = Fields::new("fbt", module, &format!("{function}*"), "entry");
+    candidates(before, found(&fields, |fields| fields.function))
+}
+
+/// Of --disas: a function, inlined ones too.
+pub fn disassembled(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else { return Vec::new() };
+    let (before, function) = split(current);
+    let module = before.trim_end_matches(':');
+    candidates(before, of_kinst(module, function))
+}
+
+/// Splits a text after its last colon.
+fn split(text: &str) -> (&str, &str) {
+    text.split_at(text.rfind(':').map_or(0, |at| at + 1))
+}
+
+fn candidates(before: &str, words: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
+    let words = words.into_iter().take(MOST);
+    words.map(|word| CompletionCandidate::new(format!("{before}{word}"))).collect()
+}
+
+/// Completes the last field of a description. A candidate for another field than the name ends with its colon.
+fn described(word: &str) -> BTreeSet<String> {
+    let (before, _) = split(word);
+    let fields: Vec<&str> = word.split(':').collect();
+    let (names, end) = match fields[..] {
+        [provider] => return first_field(provider),
+        [provider, module] => (modules_of(provider, module), ":"),
+        ["kinst", module, function] => (of_kinst(module, function), ":"),
+        [provider, module, function] => {
+            let matching = Fields::new(provider, module, &format!("{function}*"), "");
+            (found(&matching, |fields| fields.function), ":")
+        }
+        ["kinst", _, _, name] => {
+            let boundaries = ["entry", "return"].into_iter().filter(|boundary| boundary.starts_with(name));
+            (boundaries.map(str::to_owned).collect(), "")
+        }
+        [provider, module, function, name] => {
+            let matching = Fields::new(provider, module, function, &format!("{name}*"));
+            (found(&matching, |fields| fields.name), "")
+        }
+        _ => return BTreeSet::new(),
+    };
+    names.into_iter().map(|name| format!("{before}{name}{end}")).collect()
+}
+
+/// Providers, and the probes that need none.
+fn first_field(prefix: &str) -> BTreeSet<String> {
+    let providers = attributes::providers().into_iter().map(|name| format!("{name}:"));
+    let alone = ["BEGIN", "END", "ERROR"].into_iter().map(str::to_owned);
+    providers.chain(alone).filter(|name| name.starts_with(prefix)).collect()
+}
+
+/// Modules, for a provider whose probes are in modules; the empty one means any.
+fn modules_of(provider: &str, prefix: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    if ["fbt", "kinst"].contains(&provider) {
+        names.extend(catalog().iter().flat_map(|catalog| named_modules(catalog, prefix)));
+    }
+    if prefix.is_empty() {
+        names.insert(String::new());
+    }
+    names
+}
+
+fn named_modules(catalog: &Catalog, prefix: &str) -> Vec<String> {
+    let modules = catalog.kernel().modules().iter().map(|(_, module)| module.name.clone());
+    let mut names: Vec<String> = modules.filter(|name| name.starts_with(prefix)).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The values of a field of the probes that match.
+fn found(fields: &Fields, field: fn(Fields) -> String) -> BTreeSet<String> {
+    let description = Description::Fields(Box::new(fields.clone()));
+    let probes = catalog().and_then(|catalog| catalog.matches(&description).ok()).unwrap_or_default();
+    probes.into_iter().map(|probe| field(probe.name)).collect()
+}
+
+/// The functions that have instructions, and those that an index knows as inlined; no index is made for this.
+fn of_kinst(module: &str, prefix: &str) -> BTreeSet<String> {
+    let mut names =
+        found(&Fields::new("fbt", module, &format!("{prefix}*"), "entry"), |fields| fields.function);
+    let Some(catalog) = catalog() else { return names };
+    let kernel = catalog.kernel();
+    for module in kernel.modules_matching(module) {
+        let known = kernel.index(module).into_iter().flat_map(|index| index.names());
+        names.extend(known.filter(|name| name.starts_with(prefix)).map(str::to_owned));
+    }
+    names
+}
+
+/// The catalog of the running kernel, or of the --sysroot that the command line has.
+fn catalog() -> Option<Catalog> {
+    let arguments: Vec<String> =
+        std::env::args_os().map(|text| text.to_string_lossy().into_owned()).collect();
+    let named = |(at, text): (usize, &String)| match text.strip_prefix("--sysroot") {
+        Some("") => arguments.get(at + 1).cloned(),
+        Some(value) => value.strip_prefix('=').map(str::to_owned),
+        None => None,
+    };
+    let kernel = match arguments.iter().enumerate().find_map(named) {
+        Some(sysroot) => Kernel::sysroot(Path::new(&sysroot), None),
+        None => Kernel::running(),
+    };
+    Some(Catalog::new(Arc::new(kernel.ok()?.with_cache(Cache::of_user(), None)), None))
+}

@@ -1,0 +1,55 @@
+//! cli/complete/shells.rs: the shells that are served.
+
+use clap::Command;
+use clap_complete::env::{Bash, EnvCompleter, Fish, Shells, Zsh};
+use std::ffi::OsString;
+use std::io::{Error, Write};
+use std::path::Path;
+
+/// The variable of the environment in which a shell puts its name when it asks.
+pub const VARIABLE: &str = "DTRACE_COMPLETE";
+
+pub const ALL: Shells<'static> = Shells(&[&Colons, &Zsh, &Fish]);
+
+/// Bash, where a colon ends a word, as it does not in a probe's description.
+struct Colons;
+
+impl EnvCompleter for Colons {
+    fn name(&self) -> &'static str {
+        Bash.name()
+    }
+
+    fn is(&self, name: &str) -> bool {
+        Bash.is(name)
+    }
+
+    fn write_registration(
+        &self,
+        variable: &str,
+        name: &str,
+        command: &str,
+        completer: &str,
+        out: &mut dyn Write,
+    ) -> Result<(), Error> {
+        let function = format!("_{}", name.replace(|c: char| !c.is_ascii_alphanumeric(), "_"));
+        let script = include_str!("bash.sh");
+        let placed = [
+            ("FUNCTION", &*function),
+            ("VARIABLE", variable),
+            ("COMPLETER", completer),
+            ("COMMAND", command),
+        ];
+        let script = placed.iter().fold(script.to_owned(), |script, (mark, text)| script.replace(mark, text));
+        out.write_all(script.as_bytes())
+    }
+
+    fn write_complete(
+        &self,
+        command: &mut Command,
+        arguments: Vec<OsString>,
+        folder: Option<&Path>,
+        out: &mut dyn Write,
+    ) -> Result<(), Error> {
+        Bash.write_complete(command, arguments, folder, out)
+    }
+}

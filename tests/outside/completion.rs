@@ -1,0 +1,110 @@
+//! tests/outside/completion.rs: what shells are offered, by the command itself and through bash's own script.
+
+use crate::needs;
+use std::path::Path;
+use std::process::Command;
+
+const DTRACE: &str = env!("CARGO_BIN_EXE_dtrace");
+
+/// Asks as a shell does; the last word is being typed.
+fn offered(words: &[&str]) -> Vec<String> {
+    let out = Command::new(DTRACE)
+        .env("DTRACE_COMPLETE", "bash")
+        .env("_CLAP_IFS", "\n")
+        .env("_CLAP_COMPLETE_INDEX", words.len().to_string())
+        .args(["--", "dtrace"])
+        .args(words)
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// Puts a command line into bash with our script, and returns its answers.
+fn in_bash(line: &str) -> Vec<String> {
+    // What readline does before it calls: words end at blanks and at COMP_WORDBREAKS, but not within quotes.
+    let script = r#"
+        PATH=$FOLDER:$PATH
+        eval "$(DTRACE_COMPLETE=bash dtrace)"
+        compopt() { :; }
+        COMP_LINE=$LINE COMP_POINT=${#LINE} COMP_WORDS=()
+        rest=$LINE
+        while [[ -n $rest ]]; do
+            if [[ $rest =~ ^[[:space:]]+ ]]; then
+                :
+            elif [[ $rest =~ ^[\'\"].* || $rest =~ ^[:=]+ || $rest =~ ^[^[:space:]:=]+ ]]; then
+                COMP_WORDS+=("${BASH_REMATCH[0]}")
+            fi
+            rest=${rest#"${BASH_REMATCH[0]}"}
+        done
+        [[ $LINE == *' ' ]] && COMP_WORDS+=("")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+        _dtrace dtrace "${COMP_WORDS[COMP_CWORD]}"
+        printf '%s\n' "${COMPREPLY[@]}""#;
+    let folder = Path::new(DTRACE).parent().unwrap();
+    let out = Command::new("bash")
+        .args(["--norc", "-c", script])
+        .env("FOLDER", folder)
+        .env("LINE", line)
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap().lines().filter(|l| !l.is_empty()).map(str::to_owned).collect()
+}
+
+#[test]
+fn options_and_their_values() {
+    assert!(offered(&["--dis"]).contains(&"--disas".to_owned()));
+    assert_eq!(offered(&["-x", "bufpolicy="]), ["bufpolicy=switch", "bufpolicy=ring", "bufpolicy=fill"]);
+    assert_eq!(offered(&["-x", "ustackf"]), ["ustackframes="]);
+    assert_eq!(offered(&["--message-format", "j"]), ["json"]);
+    let own = std::process::id().to_string();
+    assert!(offered(&["-p", &own]).contains(&own));
+}
+
+#[test]
+fn providers_and_probes_without_one() {
+    assert_eq!(offered(&["-n", "f"]), ["fbt:"]);
+    assert_eq!(offered(&["-P", "sy"]), ["syscall", "sysinfo"]);
+    assert_eq!(offered(&["-n", "BE"]), ["BEGIN"]);
+    assert_eq!(offered(&["-n", "BEGIN,EN"]), ["BEGIN,END"]);
+    // A program is not a description.
+    assert_eq!(offered(&["-n", "BEGIN { f"]), [""; 0]);
+}
+
+#[test]
+fn fields_of_a_probe() {
+    let Some(root) = needs::stable() else { return };
+    let root = root.to_str().unwrap();
+    let of = |word: &str| offered(&["--sysroot", root, "-n", word]);
+    assert!(of("fbt:").iter().any(|word| word == "fbt:vmlinux:"));
+    assert_eq!(of("fbt::vfs_read"), ["fbt::vfs_read:", "fbt::vfs_readlink:", "fbt::vfs_readv:"]);
+    assert_eq!(of("fbt::vfs_read:"), ["fbt::vfs_read:entry", "fbt::vfs_read:return"]);
+    assert_eq!(of("kinst::vfs_read:r"), ["kinst::vfs_read:return"]);
+    assert_eq!(of("syscall::openat:e"), ["syscall::openat:entry"]);
+    assert_eq!(of("sdt:::sched_swi"), ["sdt:::sched_switch"]);
+    assert_eq!(of("sdt:"), ["sdt::"]);
+    assert_eq!(of("nothing::here:e"), [""; 0]);
+    assert_eq!(of("a:b:c:d:e"), [""; 0]);
+    assert_eq!(
+        offered(&["--sysroot", root, "-f", "vmlinux:vfs_writ"]),
+        ["vmlinux:vfs_write", "vmlinux:vfs_writev"]
+    );
+}
+
+#[test]
+fn the_colon_in_bash() {
+    let Some(root) = needs::stable() else { return };
+    let root = root.to_str().unwrap();
+    let of = |word: &str| in_bash(&format!("dtrace --sysroot {root} -n {word}"));
+    // Bash replaces only what is after the last colon, unless there are quotes.
+    assert_eq!(of("fbt::vfs_read"), ["vfs_read:", "vfs_readlink:", "vfs_readv:"]);
+    assert_eq!(of("fbt::vfs_read:e"), ["entry"]);
+    assert_eq!(of("'fbt::vfs_read:e"), ["fbt::vfs_read:entry"]);
+    assert_eq!(
+        of("'fbt::vfs_read:entry, fbt::vfs_writ"),
+        ["fbt::vfs_read:entry, fbt::vfs_write:", "fbt::vfs_read:entry, fbt::vfs_writev:"]
+    );
+    assert_eq!(in_bash("dtrace -x bufpolicy=s"), ["switch"]);
+    assert!(in_bash("dtrace -n BEGIN -").contains(&"--disas".to_owned()));
+}
