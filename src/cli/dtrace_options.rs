@@ -253,6 +253,7 @@ Environment:
   DEBUGINFOD_URLS        the servers that are asked for debug information that is not installed
   XDG_CACHE_HOME         where kinst/index is kept (else ~/.cache)
   NO_COLOR               no colours
+  DTRACE_COMPLETE=bash   prints what bash has to read to complete dtrace; zsh and fish too
 
 Examples:
   dtrace -n 'BEGIN { printf(\"hello\"); exit(0); }'

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 use serde_json::{Value, json};
 
 use super::report::in_color;
@@ -42,6 +42,11 @@ struct Arguments {
     /// ELF files with debug information (programs, objects, modules also compressed, vmlinux).
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+}
+
+/// The command line, for the manual and the shells.
+pub fn command() -> clap::Command {
+    Arguments::command()
 }
 
 pub fn main() -> ExitCode {

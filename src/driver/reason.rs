@@ -82,6 +82,11 @@ const TABLE: &[Row] = &[
     row(Reason::TRACEPOINT, "the kernel does not let us listen at its tracepoint", ""),
 ];
 
+/// All reasons: the text, and the alternative or nothing.
+pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    TABLE.iter().map(|row| (row.words, row.help))
+}
+
 /// Returns the text for a probe's result.
 pub fn words(result: &uapi::Result) -> String {
     let reason = Reason(result.reason);

@@ -40,6 +40,8 @@ pub fn missing(kernels: &[Name]) -> Vec<&'static str> {
     programs.push(("perf", "linux-perf"));
     // clang describes copies in other ways than gcc, and dwz those of both.
     programs.extend([("clang", "clang"), ("dwz", "dwz")]);
+    // The manual is rendered, and the shells' completions are read.
+    programs.extend([("groff", "groff-base"), ("zsh", "zsh"), ("fish", "fish")]);
     // The client of servers of debug information.
     programs.push(("debuginfod-find", "debuginfod"));
     if kernels.contains(&Name::Sid) {

@@ -1,0 +1,119 @@
+//! manual/src/tables.rs: tables of the program as parts of a page.
+
+use kinst::driver::reason;
+use kinst::options;
+use kinst::vocabulary::builtin::{self, Entry, Prototype, What};
+use roff::{Inline, Roff, bold, italic, roman};
+
+/// The options of -x, a part for each group.
+pub fn settings() -> String {
+    let mut page = Roff::new();
+    let mut last = "";
+    for (group, spec, does) in options::described() {
+        if group != last {
+            page.control("SS", [format!("-x: {group}").as_str()]);
+            last = group;
+        }
+        let value = options::value_of(spec);
+        let mut text = vec![roman(sentence(does))];
+        if !spec.default.is_empty() {
+            text.push(roman(format!(" The default is {}.", spec.default)));
+        }
+        let when = match spec.when {
+            options::When::Dynamic => " It can be changed by setopt() while tracing.",
+            options::When::Context => " Not in a program.",
+            _ => "",
+        };
+        text.push(roman(when));
+        entry(&mut page, vec![bold(spec.name), italic(value)], text);
+    }
+    page.render()
+}
+
+/// The reasons why a place is refused, with what can be done.
+pub fn reasons() -> String {
+    let mut page = Roff::new();
+    for (words, help) in reason::all() {
+        let text = if help.is_empty() { Vec::new() } else { vec![roman(sentence(help))] };
+        entry(&mut page, vec![bold(words)], text);
+    }
+    page.render()
+}
+
+pub fn variables() -> String {
+    let mut page = Roff::new();
+    for known in supported() {
+        let ty = match known.what {
+            What::Variable { ty, .. } => ty,
+            What::Array(_) => "array",
+            What::Library => "by a library",
+            _ => continue,
+        };
+        page.text([bold(known.name), roman(format!(" ({ty})"))]);
+        page.control("br", []);
+    }
+    page.render()
+}
+
+pub fn subroutines() -> String {
+    let mut page = Roff::new();
+    for known in supported() {
+        if let What::Subroutine(prototype) = &known.what {
+            page.text([
+                roman(format!("{} ", prototype.returns)),
+                bold(known.name),
+                roman(parameters(prototype)),
+            ]);
+            page.control("br", []);
+        }
+    }
+    page.render()
+}
+
+fn parameters(Prototype { params, optional, .. }: &Prototype) -> String {
+    let needed = params.len() - optional;
+    let (needed, more) = params.split_at(needed);
+    let more: String = more.iter().map(|ty| format!("[, {ty}]")).collect();
+    format!("({}{more})", needed.join(", "))
+}
+
+pub fn actions() -> String {
+    names(|what| matches!(what, What::Action(_)))
+}
+
+pub fn aggregating() -> String {
+    names(|what| matches!(what, What::Aggregating(_)))
+}
+
+/// Names in one paragraph.
+fn names(is_one: fn(&What) -> bool) -> String {
+    let mut page = Roff::new();
+    let mut inlines: Vec<Inline> = Vec::new();
+    for known in supported().filter(|known| is_one(&known.what)) {
+        if !inlines.is_empty() {
+            inlines.push(roman(", "));
+        }
+        inlines.push(bold(format!("{}()", known.name)));
+    }
+    inlines.push(roman("."));
+    page.text(inlines);
+    page.render()
+}
+
+/// The names that programs can use; libraries define some of them.
+fn supported() -> impl Iterator<Item = &'static Entry> {
+    builtin::TABLE.iter().filter(|known| known.supported || matches!(known.what, What::Library))
+}
+
+fn entry(page: &mut Roff, term: Vec<Inline>, text: Vec<Inline>) {
+    page.control("TP", []);
+    page.text(term);
+    page.text(text);
+}
+
+/// Makes a sentence of a note.
+pub fn sentence(note: &str) -> String {
+    let mut letters = note.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", letters.as_str())
+}
