@@ -189,7 +189,7 @@ static void kinst_arm_late(struct kinst_points *points, struct kinst_result *res
 
 	if (!list_empty(&points->late)) {
 		reinit_completion(&points->armed);
-		queue_work(system_unbound_wq, &points->armer);
+		queue_work(kinst_queue, &points->armer);
 		points->killed = wait_for_completion_killable(&points->armed);
 		if (points->killed)
 			return;
@@ -422,9 +422,12 @@ int kinst_points_init(void)
 	err = kinst_hosts_init();
 	if (err)
 		goto refuse;
-	err = kinst_trap_init();
+	err = kinst_sites_init();
 	if (err)
 		goto hosts;
+	err = kinst_trap_init();
+	if (err)
+		goto sites;
 	err = register_module_notifier(&kinst_module_nb);
 	if (err)
 		goto trap;
@@ -432,6 +435,8 @@ int kinst_points_init(void)
 
 trap:
 	kinst_trap_exit();
+sites:
+	kinst_sites_exit();
 hosts:
 	kinst_hosts_exit();
 refuse:

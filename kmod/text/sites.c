@@ -29,6 +29,7 @@
 #include "text/trap.h"
 
 DEFINE_MUTEX(kinst_sites_mutex);
+struct workqueue_struct *kinst_queue;
 
 static LIST_HEAD(kinst_limbo); /* under the mutex */
 
@@ -214,7 +215,7 @@ static DECLARE_WORK(kinst_reaper, kinst_reap);
 
 void kinst_sites_reap_later(void)
 {
-	schedule_work(&kinst_reaper);
+	queue_work(kinst_queue, &kinst_reaper);
 }
 
 void kinst_sites_remove(struct list_head *dead)
@@ -329,6 +330,12 @@ void kinst_sites_reap(void)
 	flush_work(&kinst_reaper);
 }
 
+int kinst_sites_init(void)
+{
+	kinst_queue = alloc_workqueue("kinst", WQ_UNBOUND, 0);
+	return kinst_queue ? 0 : -ENOMEM;
+}
+
 void kinst_sites_exit(void)
 {
 	kinst_jump_exit();
@@ -336,4 +343,5 @@ void kinst_sites_exit(void)
 	kinst_sites_reap();
 	rcu_barrier();
 	kinst_tramp_exit();
+	destroy_workqueue(kinst_queue);
 }

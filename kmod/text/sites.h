@@ -6,10 +6,14 @@
 #define _KINST_SITES_H
 
 #include <linux/mutex.h>
+#include <linux/workqueue.h>
 #include "text/probe.h"
 
 /* For all of sites, slots and listeners; the probe path reads under RCU instead. Taken before the patch lock. */
 extern struct mutex kinst_sites_mutex;
+
+/* For what changes the text, or waits for all tasks: none of it may keep other work of a CPU waiting. */
+extern struct workqueue_struct *kinst_queue;
 
 /*
  * The site at the instruction (at the ftrace site), an existing one or a new one
@@ -42,6 +46,7 @@ void kinst_sites_reap_later(void);
 /* Waits until the slots of the removed sites are free again. Without the mutex. */
 void kinst_sites_reap(void);
 
+int kinst_sites_init(void);
 void kinst_sites_exit(void);
 
 #endif /* _KINST_SITES_H */

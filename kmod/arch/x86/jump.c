@@ -88,12 +88,10 @@ static int jumps_get(char *buf, const struct kernel_param *kp)
 
 u32 kinst_jumps_settle(void)
 {
-	flush_delayed_work(&kinst_optimizer);
-	/* It has put its work off: a session arms or disarms. */
-	while (delayed_work_pending(&kinst_optimizer) && !fatal_signal_pending(current)) {
+	/* It may take minutes on a busy machine, and puts its work off while a session arms or disarms. */
+	while ((work_busy(&kinst_optimizer.work) || delayed_work_pending(&kinst_optimizer)) &&
+	       !fatal_signal_pending(current))
 		schedule_timeout_killable(KINST_JUMP_DELAY);
-		flush_delayed_work(&kinst_optimizer);
-	}
 	return atomic_read(&jumps);
 }
 
@@ -371,7 +369,7 @@ static void kinst_patch_jumps(bool all)
 
 static void kinst_optimize_in(unsigned long delay)
 {
-	queue_delayed_work(system_unbound_wq, &kinst_optimizer, delay);
+	queue_delayed_work(kinst_queue, &kinst_optimizer, delay);
 }
 
 static void kinst_optimize(struct work_struct *work)
