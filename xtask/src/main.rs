@@ -8,6 +8,7 @@ mod exec;
 mod fuzz;
 mod kernels;
 mod kmod;
+mod package;
 mod selftests;
 mod setup;
 mod sweep;
@@ -34,6 +35,8 @@ enum Command {
     Test(test::Options),
     /// Build the kernel module
     Kmod(kmod::Options),
+    /// Build the .deb and .rpm packages of the last commit
+    Package(package::Options),
     /// Run a command in a guest
     Vm(vm::Options),
     /// Check the rules of the house that a machine can check
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Demo(options) => demo::main(&options),
         Command::Test(options) => test::main(&options),
         Command::Kmod(options) => kmod::main(&options).map(|()| ExitCode::SUCCESS),
+        Command::Package(options) => package::main(&options),
         Command::Tidy(options) => tidy::main(&options),
         Command::Vm(options) => vm::main(&options),
         Command::VmTest(options) => vmtest::main(&options),

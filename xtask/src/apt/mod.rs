@@ -95,6 +95,16 @@ impl Archive {
         command
     }
 
+    /// The file with the sources, for other programs that fetch packages.
+    pub fn sources(&self) -> PathBuf {
+        self.dir.join("debian.sources")
+    }
+
+    /// The name of the machine's release.
+    pub fn codename(&self) -> &str {
+        &self.codename
+    }
+
     fn nothing_installed(&self) -> String {
         format!("Dir::State::status={}/status", self.dir.display())
     }

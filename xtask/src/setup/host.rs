@@ -33,6 +33,26 @@ const BUILD_PROGRAMS: [(&str, &str); 4] =
 const BUILD_FILES: [(&str, &str); 2] =
     [("/usr/include/libelf.h", "libelf-dev"), ("/usr/include/openssl/bio.h", "libssl-dev")];
 
+/// The programs that building our packages needs.
+const PACKAGE_PROGRAMS: [(&str, &str); 6] = [
+    ("dpkg-buildpackage", "dpkg-dev"),
+    ("dh", "debhelper"),
+    ("dh_dkms", "dh-dkms"),
+    ("fakeroot", "fakeroot"),
+    ("lintian", "lintian"),
+    ("rpmbuild", "rpm"),
+];
+
+/// Installs what building our packages needs, and what their test does.
+pub fn ensure_for_packages(test: bool) -> Result<()> {
+    let mut programs = PACKAGE_PROGRAMS.to_vec();
+    if test {
+        programs.push(("mmdebstrap", "mmdebstrap"));
+    }
+    let missing = programs.into_iter().filter(|(program, _)| !exec::in_path(program));
+    install(&missing.map(|(_, package)| package).collect::<Vec<_>>())
+}
+
 /// The packages that are missing.
 pub fn missing(kernels: &[Name]) -> Vec<&'static str> {
     let mut programs = PROGRAMS.to_vec();

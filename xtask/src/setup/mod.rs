@@ -1,7 +1,7 @@
 //! Fetching what the other commands need: packages, QEMU, busybox, kernels, their decoder of instructions, peers.
 
 mod decoder;
-mod host;
+pub mod host;
 mod image;
 mod kernel;
 mod own;

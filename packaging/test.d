@@ -1,0 +1,3 @@
+provider test {
+    probe begin(int);
+};

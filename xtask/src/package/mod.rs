@@ -1,0 +1,79 @@
+//! Building the packages: a .deb of the programs, one of the module's source, and the same as .rpm.
+
+mod deb;
+mod ours;
+mod root;
+mod rpm;
+mod tree;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{cache, exec, setup, workspace};
+use tree::Tree;
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// The version that the packages get [default: that of Cargo.toml]
+    #[arg(long, value_parser = tree::version)]
+    pub version: Option<String>,
+    /// Build all of it again in another folder, and fail unless every byte is the same
+    #[arg(long)]
+    pub twice: bool,
+    /// Install, upgrade and purge the packages in a Debian system of their own (as root)
+    #[arg(long)]
+    pub test: bool,
+}
+
+pub fn main(options: &Options) -> Result<ExitCode> {
+    setup::host::ensure_for_packages(options.test)?;
+    let dir = workspace::target().join("package");
+    let tree = Tree::of_head(&dir.join("source"), options.version.as_deref())?;
+    let packages = deb::build(&tree, &dir.join("build"))?;
+    let mut made = deb::keep(&packages, &dir)?;
+    deb::expect_lists(&made, &tree)?;
+    deb::lint(&made)?;
+    made.extend(rpm::build(&tree, &dir.join("build"), &dir)?);
+    if options.twice {
+        expect_same(&tree, &made, &dir)?;
+    }
+    if options.test {
+        root::test(&tree, &dir)?;
+    }
+    for package in &made {
+        println!("{}", package.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Builds again where no path is the same, nothing built before is used and files have other dates.
+fn expect_same(tree: &Tree, made: &[PathBuf], dir: &Path) -> Result<()> {
+    let again = dir.join("again");
+    cache::remove(&again)?;
+    let second = Tree::of_head(&again.join("elsewhere"), Some(&tree.version))?;
+    let build = again.join("objects");
+    let packages = deb::build(&second, &build)?;
+    let mut others = deb::keep(&packages, &again)?;
+    others.extend(rpm::build(&second, &build, &again)?);
+    for (one, other) in made.iter().zip(&others) {
+        if fs::read(one)? != fs::read(other)? {
+            bail!("{} and {} differ: diffoscope shows where", one.display(), other.display());
+        }
+        eprintln!("package: {} is the same twice", name(one));
+    }
+    cache::remove(&again)
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// What git prints in this checkout.
+fn git(arguments: &[&str]) -> Result<String> {
+    let text = exec::output(Command::new("git").current_dir(workspace::root()).args(arguments))
+        .context("packages are made of what is committed")?;
+    Ok(text.trim_end().to_owned())
+}
