@@ -188,18 +188,3 @@ fn mirror(from: &Path, to: &Path) -> Result<()> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dkms_keeps_the_module_under_the_version_of_the_package() {
-        let value = |file: &str, key: &str| {
-            let text = fs::read_to_string(workspace::root().join(file)).unwrap();
-            let line = text.lines().find_map(|line| line.strip_prefix(key)).map(str::to_owned);
-            line.unwrap_or_else(|| panic!("{file} has no {key}"))
-        };
-        assert_eq!(value("kmod/dkms.conf", "PACKAGE_VERSION="), value("Cargo.toml", "version = "));
-    }
-}

@@ -1,6 +1,7 @@
 //! Building the packages: a .deb of the programs, one of the module's source, and the same as .rpm.
 
 mod deb;
+mod guest;
 mod ours;
 mod root;
 mod rpm;

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use super::tree::Tree;
-use super::{deb, name};
+use super::{deb, guest, name};
 use crate::apt::{Archive, Suite};
 use crate::kernels::{Kernel, Name};
 use crate::{cache, exec, workspace};
@@ -24,12 +24,13 @@ pub fn test(tree: &Tree, dir: &Path) -> Result<()> {
     let later = Tree::of_head(&dir.join("newer"), Some(&newer))?;
     deb::keep(&deb::build(&later, &dir.join("build"))?, dir)?;
     let archive = Archive::open(&cache::dir()?, Suite::Release)?;
-    let release = Kernel::need(Name::Stable)?.release;
-    let other = other(&archive, &release)?;
+    let kernel = Kernel::need(Name::Stable)?;
+    let release = &kernel.release;
+    let other = other(&archive, release)?;
     let root = dir.join("root");
     cache::remove(&root)?;
     bootstrap(&archive, &root)?;
-    fill_pool(&archive, &root.join("pool"), &[&release, &other])?;
+    fill_pool(&archive, &root.join("pool"), &[release, &other])?;
     let packages = root.join("packages");
     fs::create_dir_all(&packages)?;
     for version in [&tree.version, &newer] {
@@ -41,7 +42,20 @@ pub fn test(tree: &Tree, dir: &Path) -> Result<()> {
     for file in ["test.sh", "test.d"] {
         fs::copy(workspace::root().join("packaging").join(file), packages.join(file))?;
     }
-    exec::run(inside(&root).args(["/packages/test.sh", &tree.version, &newer, &release, &other]))
+    exec::run(inside(&root).args(["/packages/test.sh", &tree.version, &newer, release, &other]))?;
+    // Installed for good, for a kernel that boots.
+    let mut apt = inside(&root);
+    apt.args([
+        "apt-get",
+        "-qq",
+        "-y",
+        "--no-install-recommends",
+        "install",
+        &format!("linux-headers-{release}"),
+    ]);
+    apt.args([format!("/packages/kinst_{newer}_amd64.deb"), format!("/packages/kinst-dkms_{newer}_all.deb")]);
+    exec::run(apt.env("DEBIAN_FRONTEND", "noninteractive"))?;
+    guest::test(&root, &kernel)
 }
 
 fn newer(version: &str) -> String {

@@ -9,6 +9,7 @@ mod lines;
 mod sizes;
 mod table;
 mod usetree;
+mod version;
 
 use std::fs;
 use std::path::PathBuf;
@@ -105,6 +106,7 @@ fn check() -> Result<Vec<Finding>> {
     let (files, mut findings) = usetree::read(&sources);
     findings.extend(cycles::check(&files));
     findings.extend(files::check(&sources));
+    findings.extend(version::check(&sources));
     findings.extend(dependencies::check(&sources)?);
     let mut used = imports::Used::default();
     for file in &files {

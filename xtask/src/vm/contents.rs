@@ -26,6 +26,8 @@ pub struct Contents {
     pub programs: Vec<PathBuf>,
     /// Host files and folders for the guest's /root.
     pub pushed: Vec<PathBuf>,
+    /// The disk, if it is not the kernel's with its modules and debug files.
+    pub disk: Option<PathBuf>,
     /// The module to load.
     pub module: Option<PathBuf>,
     /// Shell scripts by the number that runs them.

@@ -176,7 +176,7 @@ pub fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
             tools.qemu.major
         );
     }
-    let image = kernel.image()?;
+    let image = contents.disk.clone().map_or_else(|| kernel.image(), Ok)?;
     let disk = image.is_file().then_some(image);
     let mark = unique();
     let disk_name = disk.is_some().then_some("nvme0n1");

@@ -1,0 +1,88 @@
+//! The module that apt and DKMS have installed, loaded and used in a guest whose disk is that Debian system.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use crate::kernels::Kernel;
+use crate::vm::contents::Contents;
+use crate::vm::machine::{End, Sink};
+use crate::vm::{self, Guest};
+use crate::{cache, exec, workspace};
+
+/// The time for one guest: reading the debug information is most of it.
+const LIMIT: Duration = Duration::from_secs(240);
+
+/// Loads the module in two guests: one takes every module, one only those that a key of the kernel has signed.
+pub fn test(root: &Path, kernel: &Kernel) -> Result<()> {
+    let image = root.with_extension("ext4");
+    disk(root, kernel, &image)?;
+    let guest =
+        |append: &str| Guest { no_module: true, no_tools: true, append: append.into(), ..Guest::default() };
+    let text = run(&guest(""), &image, "yes")?;
+    if !text.lines().any(|line| line.contains("file_start_write") || line.contains("vfs_write")) {
+        bail!("an inlined function is not traced in the guest:\n{text}");
+    }
+    eprint!("{text}");
+    let text = run(&guest("module.sig_enforce=1"), &image, "no")?;
+    if !text.contains("Key was rejected") || !text.contains("not loaded") {
+        bail!("the guest that enforces signatures says:\n{text}");
+    }
+    eprint!("{text}");
+    Ok(fs::remove_file(image)?)
+}
+
+/// The system as a disk, with the debug information of the kernel.
+fn disk(root: &Path, kernel: &Kernel, image: &Path) -> Result<()> {
+    // The guest's packages are installed; the archive is no longer needed.
+    cache::remove(&root.join("pool"))?;
+    if let Some(vmlinux) = &kernel.vmlinux {
+        let folder = root.join("usr/lib/debug/boot");
+        fs::create_dir_all(&folder)?;
+        fs::copy(vmlinux, folder.join(format!("vmlinux-{}", kernel.release)))?;
+    }
+    let _ = fs::remove_file(image);
+    // The size is that of a hole: blocks that hold nothing take no room.
+    fs::File::create(image)?.set_len(4 << 30)?;
+    exec::run(
+        exec::admin("mke2fs")
+            .args(["-q", "-F", "-t", "ext4", "-O", "^has_journal", "-d"])
+            .arg(root)
+            .arg(image),
+    )
+}
+
+/// Boots a guest, runs packaging/guest.sh in it, and returns what that wrote.
+fn run(guest: &Guest, image: &Path, takes: &str) -> Result<String> {
+    let script = fs::read_to_string(workspace::root().join("packaging/guest.sh"))?;
+    let contents = Contents {
+        disk: Some(image.to_path_buf()),
+        runs: vec![format!("set -- {takes}\n{script}")],
+        ..Contents::default()
+    };
+    let mut machine = vm::boot(guest, &contents)?;
+    let mut both = Both(Vec::new());
+    let end = machine.run(0, LIMIT, &mut both)?;
+    let text = String::from_utf8_lossy(&both.0).into_owned();
+    match (end, machine.log.first_trouble(0)) {
+        (End::Exit(0), None) => Ok(text),
+        (end, trouble) => {
+            bail!("the guest ended with {end:?} {}:\n{text}", trouble.unwrap_or_default())
+        }
+    }
+}
+
+/// Both streams as one text.
+struct Both(Vec<u8>);
+
+impl Sink for Both {
+    fn out(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn err(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+}
