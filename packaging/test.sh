@@ -22,11 +22,13 @@ apt-get -qq update
 ! command -v cargo || fail "this system has Rust"
 
 begin=$(date +%s)
-install "linux-headers-$release" "/packages/kinst_${version}_amd64.deb" "/packages/kinst-dkms_${version}_all.deb"
+# Without openssl DKMS makes no key, and signs nothing.
+install openssl "linux-headers-$release" "/packages/kinst_${version}_amd64.deb" "/packages/kinst-dkms_${version}_all.deb"
 module "$release" >/dev/null
 ok "apt install builds the module for $release with dkms, compiler and headers: $(($(date +%s) - begin)) s"
 [ "$(modinfo -F vermagic "$(module "$release")" | cut -d' ' -f1)" = "$release" ] || fail "the module is for another kernel"
-ok "signed by: $(modinfo -F signer "$(module "$release")" | grep . || echo nobody)"
+modinfo -F signer "$(module "$release")" | grep -q . || fail "the module is not signed"
+ok "signed by: $(modinfo -F signer "$(module "$release")")"
 kinst -V | grep -q "kinst $version" || fail "kinst -V does not say $version"
 is_ours "after the installation"
 dtrace -V | grep -q '^dtrace: ' || fail "dtrace does not call itself dtrace"

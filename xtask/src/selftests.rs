@@ -94,6 +94,7 @@ fn run(guest: &Guest, contents: &Contents, probed: u32, tests: &[String]) -> Res
         pushed: contents.pushed.clone(),
         module: contents.module.clone(),
         runs,
+        ..Contents::default()
     };
     let begin = Instant::now();
     let mut machine = vm::boot(guest, &contents)?;

@@ -13,7 +13,7 @@ use crate::kernels::{Kernel, Name};
 use crate::{cache, exec, workspace};
 
 /// The packages that the system's apt finds besides the kernels' headers, with what they depend on.
-const POOL: [&str; 4] = ["dkms", "gcc", "make", "systemtap-sdt-dev"];
+const POOL: [&str; 5] = ["dkms", "gcc", "make", "openssl", "systemtap-sdt-dev"];
 
 /// Runs packaging/test.sh in a new system with the packages of `dir`, and with those of a newer version.
 pub fn test(tree: &Tree, dir: &Path) -> Result<()> {
@@ -53,6 +53,7 @@ pub fn test(tree: &Tree, dir: &Path) -> Result<()> {
         "install",
         &format!("linux-headers-{release}"),
     ]);
+    apt.arg(format!("linux-headers-{release}"));
     apt.args([format!("/packages/kinst_{newer}_amd64.deb"), format!("/packages/kinst-dkms_{newer}_all.deb")]);
     exec::run(apt.env("DEBIAN_FRONTEND", "noninteractive"))?;
     guest::test(&root, &kernel)

@@ -17,7 +17,7 @@ pub fn build(tree: &Tree, build: &Path, dir: &Path) -> Result<Vec<PathBuf>> {
     for (name, value) in [
         ("_topdir", work.display().to_string()),
         ("_rpmdir", dir.display().to_string()),
-        ("_rpmfilename", "%{NAME}-%{VERSION}-%{RELEASE}.%{ARCH}.rpm".into()),
+        ("_rpmfilename", "%%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm".into()),
         ("_dbpath", work.join("db").display().to_string()),
         ("kinst_version", tree.version.clone()),
         ("kinst_source", tree.dir.display().to_string()),

@@ -210,6 +210,7 @@ impl Bench {
             pushed: self.contents.pushed.clone(),
             module: self.contents.module.clone().filter(|_| module),
             runs: runs.iter().map(|run| format!("{}{run}", self.load_modules)).collect(),
+            ..Contents::default()
         };
         vm::boot(&self.guest, &contents)
     }
