@@ -4,7 +4,7 @@ set -eu
 takes=$1
 for dir in proc sys dev; do mount --rbind /$dir /sysroot/$dir; done
 for dir in tmp root; do mount -t tmpfs $dir /sysroot/$dir; done
-inside() { chroot /sysroot env PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"; }
+inside() { chroot /sysroot /usr/bin/env PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"; }
 
 ! inside sh -c 'command -v cargo rustc' || exit 1
 if [ "$takes" = no ]; then
@@ -15,7 +15,6 @@ if [ "$takes" = no ]; then
 fi
 begin=$(date +%s)
 inside modprobe kinst
-echo "loaded version: $(cat /sys/module/kinst/version 2>/dev/null || echo none)"
-inside dtrace -n 'kinst::file_start_write:entry { @[probefunc, caller] = count(); }' -c "sh -c 'echo x >/tmp/x'"
+inside dtrace -n 'kinst::file_start_write:entry { @[probefunc, caller] = count(); }' -c 'cp /etc/passwd /tmp/copy'
 echo "from modprobe to the first record: $(($(date +%s) - begin)) s"
 inside rmmod kinst

@@ -42,7 +42,6 @@ install "/packages/kinst_${version}_amd64.deb" "/packages/kinst-dkms_${version}_
 module "$release" >/dev/null
 ok "a second installation"
 
-no_module "$other" 2>/dev/null || :
 install "linux-headers-$other"
 dkms status -m kinst -v "$version" -k "$other" | grep -q installed || dkms autoinstall -k "$other" >/tmp/apt.log 2>&1 || cat /tmp/apt.log >&2
 module "$other" >/dev/null
@@ -89,11 +88,11 @@ fi
 
 purge "linux-headers-$other"
 purge kinst kinst-dkms
-apt-get -qq -y -o Dpkg::Use-Pty=0 autoremove --purge >/dev/null 2>&1 || :
-for package in dkms "linux-headers-$release"; do dpkg-query --status "$package" >/dev/null 2>&1 || :; done
 files >/tmp/after
-# Logs and caches of apt, dpkg and python are theirs.
-left=$(comm -13 /tmp/before /tmp/after | grep -Ev '^/var/(log|cache|lib/(apt|dpkg))/|/__pycache__' || :)
+# Logs and caches of apt, dpkg and python are theirs, and so is depmod's index of a kernel that has only its headers here.
+index="^/usr/lib/modules/$other(/modules\\.[a-z.]+)?$"
+left=$(comm -13 /tmp/before /tmp/after | grep -Ev "^/var/(log|cache|lib/(apt|dpkg))/|/__pycache__|$index" || :)
+! grep kinst /lib/modules/*/modules.dep || fail "depmod's index names the module"
 [ -z "$left" ] || fail "purge leaves: $left"
 ! find / -xdev \( -path /proc -o -path /tmp -o -path /packages -o -path /pool \) -prune -o -name '*kinst*' -print | grep . || fail "files of ours are left"
 ok "purge leaves no file"

@@ -19,6 +19,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     vm::main(&vm::Options {
         guest: Guest { kernel: options.kernel, ..Guest::default() },
         push: vec![workspace::root().join("tests/vm/demo.sh")],
+        disk: None,
         timeout: 300,
         allow_log: Vec::new(),
         command: ["sh", "demo.sh"].map(Into::into).to_vec(),

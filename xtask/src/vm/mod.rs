@@ -91,6 +91,9 @@ pub struct Options {
     /// Put a file of this machine, or a folder with its files, into the guest's working directory, /root
     #[arg(long, value_name = "FILE")]
     pub push: Vec<PathBuf>,
+    /// Mount this image of an ext4 filesystem on /sysroot instead of the kernel's modules and debug files
+    #[arg(long, value_name = "FILE")]
+    pub disk: Option<PathBuf>,
     /// End the guest after this time
     #[arg(long, value_name = "SECS", default_value_t = 120)]
     pub timeout: u64,
@@ -104,7 +107,12 @@ pub struct Options {
 
 pub fn main(options: &Options) -> Result<ExitCode> {
     let built = built(&options.guest)?;
-    let contents = Contents { pushed: options.push.clone(), runs: vec![script(&options.command)], ..built };
+    let contents = Contents {
+        pushed: options.push.clone(),
+        disk: options.disk.clone(),
+        runs: vec![script(&options.command)],
+        ..built
+    };
     let mut machine = match boot(&options.guest, &contents) {
         Ok(machine) => machine,
         Err(error) => {
