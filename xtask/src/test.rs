@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 
 use crate::kernels::{Kernel, Name};
 use crate::vmtest::{self, Tally};
-use crate::{exec, kmod, package, setup, tidy, uapi, workspace};
+use crate::{exec, kmod, setup, tidy, uapi, workspace};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -43,7 +43,6 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         exec::run(Command::new("make").current_dir(workspace::root()).args(["-C", "kmod/tests", "check"]))
     });
     if !options.quick {
-        all.step("packages", || package::main(&package::Options::default()).map(drop));
         for &name in kernels {
             all.step(&format!("the module for the {name} kernel"), || {
                 match kmod::build(&Kernel::need(name)?, kmod::Warnings::Denied)? {

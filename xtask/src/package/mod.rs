@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 use crate::{cache, exec, setup, workspace};
 use tree::Tree;
 
-#[derive(Default, clap::Args)]
+#[derive(clap::Args)]
 pub struct Options {
     /// The version that the packages get [default: that of Cargo.toml]
     #[arg(long, value_parser = tree::version)]
