@@ -5,6 +5,7 @@
 #include <linux/init.h>
 #include <linux/module.h>
 #include <linux/printk.h>
+#include <linux/stringify.h>
 
 #include "session/builtin.h"
 #include "session/destroy.h"
@@ -51,3 +52,4 @@ module_exit(kinst_exit);
 
 MODULE_DESCRIPTION("DTrace's kinst provider: traces any instruction of the kernel");
 MODULE_LICENSE("GPL");
+MODULE_INFO(abi, __stringify(KINST_ABI_VERSION));

@@ -55,6 +55,7 @@ pub mod types;
 pub mod attributes;
 pub mod diag;
 pub mod glob;
+pub mod host;
 pub mod options;
 pub mod os;
 pub mod probe;

@@ -2,23 +2,22 @@
 
 use super::dtrace_args::{self, D_VERSION, Mode, Stop};
 use super::output::{eprint, print};
-use super::report::Report;
+use super::report::{FAILURE, Report, USAGE};
 use super::run::{Failed, Run};
-use super::{dtrace_disas, dtrace_list, dtrace_trace, stability};
+use super::{doctor, dtrace_disas, dtrace_list, dtrace_trace, stability};
 use crate::options;
 use crate::options::key;
 use crate::sites::Cache;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Exit statuses besides those of exit().
-pub const FAILURE: u8 = 1;
-pub const USAGE: u8 = 2;
-
 /// Runs the command; the first argument is its name.
 pub fn main(arguments: &[String]) -> ExitCode {
     let name = arguments.first().and_then(|name| Path::new(name).file_name()?.to_str()).unwrap_or("dtrace");
     let mut report = Report::new(name);
+    if arguments.get(1).is_some_and(|word| word == doctor::WORD) {
+        return ExitCode::from(doctor::run(&arguments[2..], &report));
+    }
     let status = match dtrace_args::parse(arguments) {
         Ok(invocation) => {
             report.json = invocation.json;

@@ -255,6 +255,9 @@ Environment:
   NO_COLOR               no colours
   DTRACE_COMPLETE=bash   prints what bash has to read to complete dtrace; zsh and fish too
 
+Commands:
+  dtrace doctor [--json]  what tracing needs, what of it is wrong, and the commands that mend it
+
 Examples:
   dtrace -n 'BEGIN { printf(\"hello\"); exit(0); }'
   dtrace -n 'fbt::vfs_read:entry { @[execname] = count(); }'

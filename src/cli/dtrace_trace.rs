@@ -31,7 +31,7 @@ const FOLD: usize = 5;
 
 pub fn trace(run: &mut Run) -> Result<u8, Failed> {
     // Missing privileges are reported at once, before anything is read or started.
-    let device = match run.device() {
+    let device = match run.device_to_trace() {
         Ok(device) => device,
         Err(error) if run.invocation.desugared => {
             run.compile(0)?;
@@ -39,7 +39,7 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
             let help = format!("{to_do}with -e, -d prints the program and does no more");
             return run.fail(&error.to_string(), Some(&help));
         }
-        Err(error) => return run.fail(&error.to_string(), error.help()),
+        Err(error) => return run.fail(&error.to_string(), error.help().as_deref()),
     };
     let mut processes = run.processes()?;
     let target = processes.first().map_or(0, |process| process.pid);
@@ -199,7 +199,7 @@ fn enable(
             EnableError::Kernel(error) => error.help(),
             EnableError::Encode(_) => None,
         };
-        return run.fail_as(&format!("failed to enable '{}': {error}", subject(run)), help);
+        return run.fail_as(&format!("failed to enable '{}': {error}", subject(run)), help.as_deref());
     }
 }
 

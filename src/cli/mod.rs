@@ -2,6 +2,7 @@
 
 pub mod complete;
 pub mod cpp;
+mod doctor;
 pub mod dtrace;
 pub mod dtrace_args;
 mod dtrace_disas;

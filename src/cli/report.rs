@@ -1,10 +1,14 @@
-//! cli/report.rs: messages on standard error.
+//! cli/report.rs: messages on standard error, and exit statuses.
 
 use crate::diag::{Diagnostic, Severity, color};
 use crate::os;
 use crate::source::{FileId, Sources};
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd as _;
+
+/// Exit statuses besides those of exit().
+pub const FAILURE: u8 = 1;
+pub const USAGE: u8 = 2;
 
 /// The form of messages.
 #[derive(Clone, Debug)]

@@ -280,15 +280,31 @@ impl Run {
         Some(Box::new(Live(self.device().ok()?)))
     }
 
-    /// Opens the module. One descriptor serves the queries and the session of a run.
+    /// Opens the module if it is loaded. One descriptor serves the queries and the session of a run.
     pub fn device(&self) -> Result<Arc<Device>, DriverError> {
+        match self.device.get() {
+            Some(device) => Ok(Arc::clone(device)),
+            None => Ok(self.keep_device(Device::open()?)),
+        }
+    }
+
+    /// Like [`Run::device`], but loads the module if it is not there yet.
+    pub fn device_to_trace(&self) -> Result<Arc<Device>, DriverError> {
         if let Some(device) = self.device.get() {
             return Ok(Arc::clone(device));
         }
-        let device = Arc::new(Device::open()?);
+        let (device, loaded) = Device::open_or_load()?;
+        if loaded && self.invocation.verbose {
+            self.report.notice("loaded the kernel module kinst (modprobe kinst)");
+        }
+        Ok(self.keep_device(device))
+    }
+
+    fn keep_device(&self, device: Device) -> Arc<Device> {
+        let device = Arc::new(device);
         // It is closed by the end of the process, which does not wait until thousands of probes are taken away.
         std::mem::forget(Arc::clone(&device));
-        Ok(Arc::clone(self.device.get_or_init(|| device)))
+        Arc::clone(self.device.get_or_init(|| device))
     }
 
     fn macros(&self, target: u32) -> Macros {

@@ -18,4 +18,4 @@ pub use root::{ModuleFile, OWN_MODULE, Root, Stamp};
 pub use search::{
     Searched, debug_file_of, module_binary, module_debug, module_places, vmlinux_debug, vmlinux_places,
 };
-pub use unpack::{Bytes, read_shown};
+pub use unpack::{Bytes, read as read_file, read_shown};

@@ -2,6 +2,7 @@
 
 use super::Error;
 use super::buffer::Ring;
+use crate::host::module;
 use crate::os::device::{self, Access, Mapping, page_size};
 use crate::os::{self, Errno, errno_text};
 use crate::uapi;
@@ -20,11 +21,29 @@ impl Device {
         let file = device::Device::open(uapi::DEVICE).map_err(open_error)?;
         // SAFETY: IOC_INFO writes one struct kinst_info, whose layout uapi.rs asserts.
         let info = unsafe { file.get::<{ uapi::IOC_INFO }, uapi::Info>() };
-        let info = info.map_err(failed("INFO"))?;
+        let info = info.map_err(|errno| match errno {
+            Errno::NOTTY => Error::Interface,
+            errno => failed("INFO")(errno),
+        })?;
         if info.abi != uapi::ABI_VERSION {
             return Err(Error::Abi { ours: uapi::ABI_VERSION, theirs: info.abi });
         }
         Ok(Device { file, info })
+    }
+
+    /// Opens the module, and loads it first if it is not there yet; returns whether it was loaded.
+    pub fn open_or_load() -> Result<(Device, bool), Error> {
+        match Device::open() {
+            Err(Error::NotLoaded) => {}
+            opened => return Ok((opened?, false)),
+        }
+        if module::is_loaded() {
+            return Err(Error::NoNode);
+        }
+        module::load().map_err(|refusal| {
+            Error::Unloadable(module::explain(&refusal, &os::release(), module::family()))
+        })?;
+        Device::open().map(|device| (device, true))
     }
 
     /// Verifies the image and arms its probes; returns one result per probe.

@@ -7,7 +7,11 @@ pub mod reason;
 pub mod session;
 
 use crate::diag::{Diagnostic, Tag};
+use crate::host::distribution::Part;
+use crate::host::module;
+use crate::os;
 use crate::uapi;
+use std::borrow::Cow;
 
 /// Why the kernel could not be reached, or the error that it returned.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,10 +20,16 @@ pub enum Error {
     NotRoot,
     #[error("DTrace device not available: the kernel module kinst is not loaded")]
     NotLoaded,
+    #[error("DTrace device not available: the kernel module kinst cannot be loaded: {}", .0.why)]
+    Unloadable(module::Explained),
+    #[error("DTrace device not available: kinst is loaded, but {} does not exist", uapi::DEVICE)]
+    NoNode,
     #[error("the kernel refuses to be traced")]
     Forbidden,
-    #[error("the kernel module speaks version {theirs} of its interface, this dtrace version {ours}")]
+    #[error("{}", abi_text(*.ours, *.theirs))]
     Abi { ours: u32, theirs: u32 },
+    #[error("the loaded kernel module kinst and this dtrace are of versions that have no request in common")]
+    Interface,
     #[error("the kernel module has no room for another session")]
     Busy,
     #[error("the buffers of all sessions together are larger than the kernel module allows")]
@@ -50,16 +60,39 @@ impl Error {
     }
 
     /// What to do next.
-    pub fn help(&self) -> Option<&'static str> {
+    pub fn help(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Error::Unloadable(explained) => {
+                let after = if explained.reboot { ", then reboot" } else { "" };
+                return Some(match &explained.mend {
+                    Some(mend) => format!("{mend}{after} (dtrace doctor shows all that is wrong)").into(),
+                    None => "dtrace doctor shows all that is wrong".into(),
+                });
+            }
+            Error::Abi { ours, theirs } if theirs > ours => {
+                let mend = module::family().install(Part::Tool, &os::release());
+                return Some(
+                    mend.unwrap_or_else(|| "install the dtrace of the module's version".to_owned()).into(),
+                );
+            }
+            Error::Abi { .. } | Error::Interface => {
+                return Some("modprobe -r kinst; the next run loads the installed module".into());
+            }
+            _ => {}
+        }
+        self.fixed_help().map(Cow::Borrowed)
+    }
+
+    fn fixed_help(&self) -> Option<&'static str> {
         match self {
             Error::NotRoot => Some("run it as root; dtrace -e compiles without"),
             Error::NotLoaded => {
                 Some("load it with 'modprobe kinst' (or insmod kmod/kinst.ko); dtrace -e compiles without")
             }
+            Error::NoNode => Some("dtrace doctor prints the command that makes it"),
             Error::Forbidden => Some(
                 "CAP_SYS_ADMIN is needed, and kernel lockdown must be off: see /sys/kernel/security/lockdown",
             ),
-            Error::Abi { .. } => Some("unload the module (rmmod kinst) and load the one of this version"),
             Error::Busy => Some("end another dtrace, or raise /sys/module/kinst/parameters/max_sessions"),
             Error::Together => Some(
                 "end another dtrace, lower the buffers (-b 256k, -x aggsize=256k), or raise \
@@ -72,7 +105,11 @@ impl Error {
             ),
             Error::Verify(error) if option(error).is_some() => Some("raise it with -x"),
             Error::Verify(_) => Some("this is a bug of the compiler: -S shows the code; please report it"),
-            Error::Open { .. } | Error::Request { .. } => None,
+            Error::Unloadable(_)
+            | Error::Abi { .. }
+            | Error::Interface
+            | Error::Open { .. }
+            | Error::Request { .. } => None,
         }
     }
 }
@@ -83,6 +120,15 @@ fn option(error: &uapi::Error) -> Option<&'static str> {
         return None;
     }
     ["bufsize", "aggsize", "dynvarsize", "specsize", "nspec", "strsize"].get(error.index as usize).copied()
+}
+
+/// Says which of the two is older.
+fn abi_text(ours: u32, theirs: u32) -> String {
+    let order = if ours < theirs { "older" } else { "newer" };
+    format!(
+        "this dtrace is {order} than the loaded kernel module kinst: it has version {ours} of the interface between \
+         them, the module version {theirs}"
+    )
 }
 
 fn verify_text(error: &uapi::Error) -> String {
@@ -98,4 +144,22 @@ fn verify_text(error: &uapi::Error) -> String {
         text += &format!(", entry {}", error.index);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_tool_and_an_older_module_are_two_messages() {
+        let older = Error::Abi { ours: 1, theirs: 2 };
+        assert_eq!(
+            older.to_string(),
+            "this dtrace is older than the loaded kernel module kinst: it has version 1 of the interface between them, \
+             the module version 2"
+        );
+        let newer = Error::Abi { ours: 3, theirs: 2 };
+        assert!(newer.to_string().starts_with("this dtrace is newer than"), "{newer}");
+        assert!(newer.help().is_some_and(|help| help.starts_with("modprobe -r kinst")));
+    }
 }

@@ -40,6 +40,15 @@ pub fn may_write(directory: &Path) -> bool {
     rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
+/// The bytes that this process may still write in a directory's file system; `None` if that has no limit of its own.
+pub fn free_bytes(directory: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(directory).ok()?;
+    if stat.f_blocks == 0 {
+        return None;
+    }
+    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
 /// Waits until one of the descriptors is readable, or the time is over, or a signal comes; returns which are readable.
 pub fn wait(fds: &[BorrowedFd<'_>], timeout: Duration) -> Vec<bool> {
     let mut polled: Vec<PollFd<'_>> =

@@ -148,7 +148,12 @@ impl Cache {
     /// Whether the directory can be written; it is made if there is none.
     pub fn can_be_written(&self) -> bool {
         let _ = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir);
-        os::may_write(&self.dir) && fs::metadata(&self.dir).is_ok_and(|metadata| is_ours(&metadata))
+        os::may_write(&self.dir) && self.is_ours()
+    }
+
+    /// Whether only this user and root can write in the directory.
+    pub fn is_ours(&self) -> bool {
+        fs::metadata(&self.dir).is_ok_and(|metadata| is_ours(&metadata))
     }
 
     /// Opens a file; `None` if there is none that can be used, and it has to be made anew.

@@ -65,7 +65,8 @@ pub const MODULES: &[(&str, &[&str])] = &[
     ),
     ("src/codegen", &["diag", "dif", "parser", "source", "sugar", "typeck", "types"]),
     ("src/dif", &["probe", "uapi"]),
-    ("src/driver", &["diag", "dif", "os", "probe", "sites", "uapi"]),
+    ("src/driver", &["diag", "dif", "host", "os", "probe", "sites", "uapi"]),
+    ("src/host", &["debuginfo", "os"]),
     ("src/consumer", &["dif", "driver", "options", "os", "probe", "sites", "uapi"]),
 ];
 

@@ -1,0 +1,143 @@
+//! cli/doctor/files.rs: debug information, BTF, and the place where the index is kept.
+
+use super::{Finding, Machine};
+use crate::debuginfo::{self, BuildId, Root};
+use crate::host::distribution::Part;
+use crate::os;
+use crate::sites::Cache;
+use std::path::{Path, PathBuf};
+
+/// What the index of a kernel with all its modules takes, with some room.
+const INDEX: u64 = 64 << 20;
+
+/// Without it there are entries and returns of whole functions, and no inlined ones, lines or variables.
+pub fn vmlinux(machine: &Machine) -> Option<Finding> {
+    let wanted = BuildId::of_running_kernel();
+    let searched = debuginfo::vmlinux_debug(&Root::running(), wanted.as_ref());
+    let install = machine.family.install(Part::DebugInformation, &machine.release);
+    if let Some(image) = searched.found {
+        let path = image.path().display();
+        return Some(match wanted {
+            Some(id) => Finding::good(format!("{path}, build id {id} as the kernel's")),
+            None => Finding::warning(format!("{path}; the kernel shows no build id to compare")),
+        });
+    }
+    let without = "inlined functions, lines and variables cannot be traced";
+    let found = match searched.refused.into_iter().next() {
+        Some(debuginfo::Error::BuildId { path, file, wanted, .. }) => {
+            let file = file.map_or_else(|| "none".to_owned(), |id| id.to_string());
+            format!("{} has build id {file}, the kernel {wanted}: {without}", path.display())
+        }
+        Some(other) => format!("{other}: {without}"),
+        None => format!("none of vmlinux: {without}"),
+    };
+    Some(Finding::warning(found).mend_if(install))
+}
+
+pub fn modules(machine: &Machine) -> Option<Finding> {
+    let modules = Root::running().loaded_modules();
+    let by_id = |name: &str| {
+        let path = BuildId::of_loaded_module(name)?.path()?;
+        Path::new("/usr/lib/debug/.build-id").join(format!("{path}.debug")).exists().then_some(())
+    };
+    let has = modules.iter().filter(|module| module.debug.is_some() || by_id(&module.name).is_some()).count();
+    let all = modules.len();
+    let found = format!("{has} of {all} loaded modules have it");
+    if all == 0 || has > 0 {
+        return Some(Finding::good(found));
+    }
+    Some(Finding::warning(found).mend_if(machine.family.install(Part::DebugInformation, &machine.release)))
+}
+
+pub fn debuginfod(machine: &Machine) -> Option<Finding> {
+    let Some(servers) = debuginfo::debuginfod::servers() else {
+        return Some(Finding::good("not asked: DEBUGINFOD_URLS is not set"));
+    };
+    let in_path = |name: &str| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|dir| dir.join(name).is_file())
+    };
+    Some(match in_path("debuginfod-find") {
+        true => Finding::good(format!("asked for what is not installed: {servers}")),
+        false => Finding::warning("DEBUGINFOD_URLS is set, and debuginfod-find is not installed")
+            .mend_if(machine.family.install(Part::Debuginfod, &machine.release)),
+    })
+}
+
+/// The types of arguments; debug information has them too, and takes longer to read.
+pub fn btf(_: &Machine) -> Option<Finding> {
+    const BTF: &str = "/sys/kernel/btf/vmlinux";
+    if let Ok(file) = std::fs::metadata(BTF) {
+        return Some(Finding::good(format!("{BTF}, {} KiB", file.len() / 1024)));
+    }
+    let found = format!("there is no {BTF}: types come from debug information, where there is some");
+    let mounts = Machine::read("/proc/self/mounts").unwrap_or_default();
+    let covered =
+        mounts.lines().filter_map(|line| line.split(' ').nth(1)).any(|dir| dir == "/sys/kernel/btf");
+    Some(match covered {
+        true => {
+            Finding::warning(format!("{found}; something is mounted over it")).mend("umount /sys/kernel/btf")
+        }
+        false => Finding::warning(found).then("boot a kernel with CONFIG_DEBUG_INFO_BTF"),
+    })
+}
+
+/// Where the index is, and whether it can be kept there.
+pub fn index(machine: &Machine) -> Option<Finding> {
+    let Some(cache) = Cache::of_user() else {
+        return Some(
+            Finding::warning(
+                "nowhere to keep it, and every run makes it anew: neither HOME nor XDG_CACHE_HOME is set",
+            )
+            .mend("export XDG_CACHE_HOME=/var/cache"),
+        );
+    };
+    let dir = cache.dir();
+    let shown = dir.display();
+    if dir.exists() && !cache.is_ours() {
+        let user = os::identity().euid;
+        let found = format!("{shown} belongs to another user, or others may write in it: it is not used");
+        return Some(
+            Finding::warning(found).mend(format!("chown -R {user} {shown} && chmod -R go-w {shown}")),
+        );
+    }
+    let files = std::fs::read_dir(dir).map_or(0, |entries| entries.flatten().count());
+    if files > 0 {
+        return Some(Finding::good(format!("{files} files in {shown}")));
+    }
+    let existing = nearest(dir);
+    if !os::may_write(&existing) {
+        let found = format!("{} cannot be written: every run makes the index anew", existing.display());
+        let mend = if machine.root { "export XDG_CACHE_HOME=/var/tmp" } else { "export XDG_CACHE_HOME=/tmp" };
+        return Some(Finding::warning(found).mend(mend));
+    }
+    Some(Finding::good(format!(
+        "none yet in {shown}; the first run that needs it makes it, or dtrace --index"
+    )))
+}
+
+pub fn space(_: &Machine) -> Option<Finding> {
+    let cache = Cache::of_user()?;
+    let dir = nearest(cache.dir());
+    let free = os::free_bytes(&dir)?;
+    let found = format!("{} MiB free for the index in {}", free >> 20, dir.display());
+    if free >= INDEX {
+        return Some(Finding::good(found));
+    }
+    let found = format!("{found}, of {} that it may need", INDEX >> 20);
+    let elsewhere = ["/var/cache", "/var/tmp", "/tmp", "/dev/shm"].into_iter();
+    let mut roomy = elsewhere.filter(|dir| {
+        os::may_write(Path::new(dir)) && os::free_bytes(Path::new(dir)).is_some_and(|free| free >= INDEX)
+    });
+    Some(match roomy.next() {
+        Some(dir) => Finding::warning(found).mend(format!("export XDG_CACHE_HOME={dir}")),
+        None => {
+            Finding::warning(found).then("make room there, or set XDG_CACHE_HOME to a directory with some")
+        }
+    })
+}
+
+/// The directory, or the nearest above it that exists.
+fn nearest(dir: &Path) -> PathBuf {
+    dir.ancestors().find(|dir| dir.exists()).unwrap_or(Path::new("/")).to_owned()
+}

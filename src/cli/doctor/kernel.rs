@@ -1,0 +1,132 @@
+//! cli/doctor/kernel.rs: what the kernel's settings forbid: lockdown, signatures, ftrace and kprobes that are off.
+
+use super::{Finding, Machine};
+use crate::host::distribution::Part;
+use crate::host::module;
+use std::path::Path;
+
+const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
+const EFI: &str = "/sys/firmware/efi";
+/// A variable's attributes are four bytes before its value.
+const SECURE_BOOT: &str = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+
+pub fn secure_boot(_: &Machine) -> Option<Finding> {
+    if !Path::new(EFI).exists() {
+        return Some(Finding::good("none: the machine was not booted by UEFI"));
+    }
+    Some(match std::fs::read(SECURE_BOOT).ok().and_then(|bytes| bytes.get(4).copied()) {
+        Some(1) => Finding::good("on: the module has to be signed by an enrolled key"),
+        Some(_) => Finding::good("off"),
+        None => Finding::good("not known: the firmware shows no variable SecureBoot"),
+    })
+}
+
+/// The level in brackets: `none [integrity] confidentiality`.
+fn level(text: &str) -> Option<&str> {
+    text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
+}
+
+pub fn lockdown(machine: &Machine) -> Option<Finding> {
+    let Some(text) = Machine::read(LOCKDOWN) else {
+        let mounted = std::fs::read_dir("/sys/kernel/security").is_ok_and(|mut dir| dir.next().is_some());
+        if mounted || !Path::new("/sys/kernel/security").exists() {
+            return Some(Finding::good("none: the kernel has no lockdown"));
+        }
+        let found = "not known: securityfs is not mounted";
+        return Some(Finding::warning(found).mend("mount -t securityfs none /sys/kernel/security"));
+    };
+    let lift = |finding: Finding| {
+        let by_command_line = Machine::read("/proc/cmdline").is_some_and(|line| line.contains("lockdown="));
+        match by_command_line {
+            true => finding.mend_if(machine.family.remove_parameter("lockdown")).then("reboot"),
+            false if Path::new(SECURE_BOOT).exists() => {
+                finding.mend("mokutil --disable-validation").then("reboot, and confirm it to the firmware")
+            }
+            false => finding.then("reboot: what has set it since the boot cannot take it back"),
+        }
+    };
+    Some(match level(&text) {
+        Some("none") => Finding::good("none"),
+        Some("integrity") => lift(Finding::warning("integrity: programs with -w are refused")),
+        Some(level) => lift(Finding::fault(format!("{level}: the kernel's memory may not be read"))),
+        None => Finding::warning(format!("not known: {LOCKDOWN} has '{text}'")),
+    })
+}
+
+/// Whether the kernel asks for signatures, and whether the module's file has a good one.
+pub fn signatures(machine: &Machine) -> Option<Finding> {
+    let enforced = Machine::read("/sys/module/module/parameters/sig_enforce").as_deref() == Some("Y");
+    let locked = Machine::read(LOCKDOWN).and_then(|text| Some(level(&text)? != "none")).unwrap_or(false);
+    if !enforced && !locked {
+        return Some(Finding::good("not asked for"));
+    }
+    let by = if enforced { "module.sig_enforce" } else { "lockdown" };
+    if module::is_loaded() {
+        return Some(Finding::good(format!("asked for by {by}; the module is loaded")));
+    }
+    let file = module::file(&machine.release)?;
+    if !file.signed {
+        let found = format!("asked for by {by}, and {} is not signed", file.path.display());
+        let version = env!("CARGO_PKG_VERSION");
+        let sign = format!("dkms install --force {}/{version} -k {}", module::NAME, machine.release);
+        return Some(Finding::fault(found).mend(sign));
+    }
+    Some(enrolled(machine, by))
+}
+
+/// Asks mokutil for the key that DKMS signs with.
+fn enrolled(machine: &Machine, by: &str) -> Finding {
+    const KEY: &str = "/var/lib/dkms/mok.pub";
+    if !Path::new(KEY).exists() {
+        return Finding::good(format!(
+            "asked for by {by}; the module has one, by a key other than that of DKMS"
+        ));
+    }
+    let tested = std::process::Command::new("mokutil").args(["--test-key", KEY]).env("LC_ALL", "C").output();
+    let Ok(tested) = tested else {
+        let found =
+            format!("asked for by {by}; whether the key of DKMS is enrolled is not known without mokutil");
+        return Finding::warning(found).mend_if(machine.family.install(Part::Mokutil, &machine.release));
+    };
+    let said = String::from_utf8_lossy(&tested.stdout).into_owned();
+    if said.contains("is already enrolled") {
+        return Finding::good(format!("asked for by {by}; the key of DKMS is enrolled"));
+    }
+    Finding::fault(format!("asked for by {by}, and the key of DKMS is not enrolled"))
+        .mend(format!("mokutil --import {KEY}"))
+        .then("reboot, and choose Enroll MOK")
+}
+
+/// Entries and returns of functions that ftrace serves.
+pub fn ftrace(_: &Machine) -> Option<Finding> {
+    let Some(enabled) = Machine::read("/proc/sys/kernel/ftrace_enabled") else {
+        return Some(Finding::good("the kernel has none; entries are instructions like others"));
+    };
+    Some(match enabled.as_str() {
+        "0" => Finding::warning("off: probes of fbt at entries that it serves do not fire")
+            .mend("sysctl -w kernel.ftrace_enabled=1"),
+        _ => Finding::good("on"),
+    })
+}
+
+/// Kprobes as a whole can be off; ours are breakpoints of the same machinery's rules, and do not depend on it.
+pub fn kprobes(_: &Machine) -> Option<Finding> {
+    let enabled = Machine::read("/sys/kernel/debug/kprobes/enabled")?;
+    Some(match enabled.as_str() {
+        "0" => Finding::warning("the kernel's kprobes are switched off: those of other tracers do not fire")
+            .mend("echo 1 >/sys/kernel/debug/kprobes/enabled"),
+        _ => Finding::good("on"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::level;
+
+    #[test]
+    fn the_level_is_in_brackets() {
+        assert_eq!(level("[none] integrity confidentiality"), Some("none"));
+        assert_eq!(level("none integrity [confidentiality]\n"), Some("confidentiality"));
+        assert_eq!(level("none"), None);
+    }
+}

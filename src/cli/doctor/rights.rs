@@ -1,0 +1,78 @@
+//! cli/doctor/rights.rs: who runs the command, and whether the kernel shows it its addresses.
+
+use super::{Finding, Machine};
+use std::io::Read as _;
+
+const CAP_SYS_ADMIN: u32 = 21;
+
+/// The device asks for root's files and CAP_SYS_ADMIN in the first user namespace.
+pub fn rights(machine: &Machine) -> Option<Finding> {
+    if !machine.root {
+        return Some(Finding::fault("not root, whom the device belongs to").mend("sudo dtrace doctor"));
+    }
+    let status = Machine::read("/proc/self/status")?;
+    let Some(capabilities) = effective(&status) else {
+        return Some(Finding::warning("root; /proc/self/status does not show its capabilities"));
+    };
+    let mapped = Machine::read("/proc/self/uid_map").unwrap_or_default();
+    if mapped.split_whitespace().nth(2).is_some_and(|count| count != "4294967295") {
+        let found = "root of a user namespace, as in a container: the kernel wants the machine's own root";
+        return Some(Finding::fault(found).then("run it outside of the container"));
+    }
+    if capabilities & (1 << CAP_SYS_ADMIN) == 0 {
+        let found = "root without CAP_SYS_ADMIN, as in a container";
+        return Some(Finding::fault(found).then("run it from a shell with all of root's capabilities"));
+    }
+    Some(Finding::good("root with CAP_SYS_ADMIN"))
+}
+
+/// The first lines of a file that takes the kernel a second to write as a whole.
+fn first_symbols() -> Option<String> {
+    let mut bytes = Vec::new();
+    std::fs::File::open("/proc/kallsyms").ok()?.take(4096).read_to_end(&mut bytes).ok()?;
+    // The last line may be cut.
+    let end = bytes.iter().rposition(|byte| *byte == b'\n')?;
+    Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
+}
+
+/// The effective capabilities in the text of /proc/PID/status.
+fn effective(status: &str) -> Option<u64> {
+    let set = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(set.trim(), 16).ok()
+}
+
+/// Without addresses, no probe of a function can be placed.
+pub fn addresses(machine: &Machine) -> Option<Finding> {
+    let restrict = Machine::read("/proc/sys/kernel/kptr_restrict").unwrap_or_default();
+    let Some(symbols) = first_symbols() else {
+        return Some(
+            Finding::fault("/proc/kallsyms cannot be read").then("boot a kernel with CONFIG_KALLSYMS"),
+        );
+    };
+    let shown = symbols.lines().any(|line| !line.starts_with("0000000000000000"));
+    if shown {
+        return Some(Finding::good(format!(
+            "/proc/kallsyms shows them (kernel.kptr_restrict is {restrict})"
+        )));
+    }
+    if !machine.root {
+        return Some(Finding::warning("hidden from all but root").mend("sudo dtrace doctor"));
+    }
+    let found = format!("/proc/kallsyms has only zeros (kernel.kptr_restrict is {restrict})");
+    Some(match restrict.as_str() {
+        "2" => Finding::fault(found).mend("sysctl -w kernel.kptr_restrict=1"),
+        _ => Finding::fault(found).then("run it with CAP_SYSLOG, and without kernel lockdown"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::effective;
+
+    #[test]
+    fn capabilities_of_a_status() {
+        assert_eq!(effective("Name:\tx\nCapEff:\t000001ffffffffff\n"), Some(0x1ff_ffff_ffff));
+        assert_eq!(effective("CapEff:\tx\n"), None);
+        assert_eq!(effective(""), None);
+    }
+}

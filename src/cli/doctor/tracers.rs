@@ -1,0 +1,91 @@
+//! cli/doctor/tracers.rs: other tracers at work. They do not stop ours; functions with kprobes of others are left out.
+
+use super::{Finding, Machine};
+use std::path::Path;
+
+const TRACING: &str = "/sys/kernel/tracing";
+
+fn not_known(filesystem: &str, dir: &str) -> Finding {
+    Finding::warning(format!("not known: {filesystem} is not mounted"))
+        .mend(format!("mount -t {filesystem} none {dir}"))
+}
+
+/// Kprobes in debugfs's list, of which kprobe_events has those that can be taken away by a command.
+pub fn kprobes(machine: &Machine) -> Option<Finding> {
+    let Some(list) = Machine::read("/sys/kernel/debug/kprobes/list") else {
+        let mounted = Path::new("/sys/kernel/debug/kprobes").exists();
+        return (machine.root && !mounted).then(|| not_known("debugfs", "/sys/kernel/debug"));
+    };
+    if list.is_empty() {
+        return Some(Finding::good("none"));
+    }
+    let found = format!("{}: functions that have one cannot be traced inside", names(&list, symbol));
+    let events = Machine::read(&format!("{TRACING}/kprobe_events")).unwrap_or_default();
+    Some(match events.is_empty() {
+        true => Finding::warning(found).then("end the tracer that has set them (bpftrace, perf, SystemTap)"),
+        false => Finding::warning(found).mend(format!(
+            "for f in {TRACING}/events/*probes/enable; do echo 0 >$f; done; echo >{TRACING}/kprobe_events"
+        )),
+    })
+}
+
+/// The place of a kprobe: `ffffffff81000000  k  vfs_read+0x0    [FTRACE]`.
+fn symbol(line: &str) -> Option<&str> {
+    line.split_whitespace().nth(2)
+}
+
+/// Functions that others have ftrace call something at.
+pub fn functions(machine: &Machine) -> Option<Finding> {
+    let Some(tracer) = Machine::read(&format!("{TRACING}/current_tracer")) else {
+        let mounted = Path::new(TRACING).join("README").exists();
+        return (machine.root && !mounted && Path::new(TRACING).exists())
+            .then(|| not_known("tracefs", TRACING));
+    };
+    if tracer != "nop" {
+        let found = format!("the tracer '{tracer}' is on: all that is traced becomes slower");
+        return Some(Finding::warning(found).mend(format!("echo nop >{TRACING}/current_tracer")));
+    }
+    let enabled = Machine::read(&format!("{TRACING}/enabled_functions")).unwrap_or_default();
+    if enabled.is_empty() {
+        return Some(Finding::good("none"));
+    }
+    let count = enabled.lines().filter(|line| !line.is_empty()).count();
+    Some(Finding::good(format!("{count} functions have listeners of ftrace; they and ours get along")))
+}
+
+/// Programs of BPF that processes hold open.
+pub fn bpf(machine: &Machine) -> Option<Finding> {
+    if !machine.root {
+        return None;
+    }
+    let processes = std::fs::read_dir("/proc").ok()?.flatten().map(|entry| entry.path());
+    let files =
+        processes.filter_map(|process| std::fs::read_dir(process.join("fd")).ok()).flatten().flatten();
+    let links = files.filter_map(|file| std::fs::read_link(file.path()).ok());
+    let programs = links.filter(|link| link.as_os_str() == "anon_inode:bpf-prog").count();
+    Some(match programs {
+        0 => Finding::good("none that a process holds"),
+        count => Finding::good(format!("{count} that processes hold; they and ours get along")),
+    })
+}
+
+/// The first few names of a list, and how many there are.
+fn names<'a>(list: &'a str, name: impl Fn(&'a str) -> Option<&'a str>) -> String {
+    const SHOWN: usize = 3;
+    let all: Vec<&str> = list.lines().filter_map(name).collect();
+    let more = if all.len() > SHOWN { " …" } else { "" };
+    format!("{} ({}{more})", all.len(), all.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{names, symbol};
+
+    #[test]
+    fn places_of_kprobes() {
+        let list = "ffffffff81000000  k  vfs_read+0x0    [FTRACE]\nffffffff81000010  r  vfs_open+0x4\n";
+        assert_eq!(names(list, symbol), "2 (vfs_read+0x0, vfs_open+0x4)");
+        assert_eq!(names("a b c\na b c\na b c\na b d\n", symbol), "4 (c, c, c …)");
+        assert_eq!(names("cut", symbol), "0 ()");
+    }
+}

@@ -1,0 +1,180 @@
+//! host/distribution.rs: the distribution, by os-release, and its commands that install what is missing.
+
+/// The distributions whose commands are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    Debian,
+    Ubuntu,
+    Fedora,
+    Arch,
+    Suse,
+    Unknown,
+}
+
+/// What can be missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// This project's command.
+    Tool,
+    /// The kernel module, as source that DKMS builds.
+    Module,
+    Headers,
+    DebugInformation,
+    Modprobe,
+    Debuginfod,
+    Mokutil,
+}
+
+impl Family {
+    /// Reads the text of /etc/os-release: ID, else the first known word of ID_LIKE.
+    pub fn of(os_release: &str) -> Family {
+        let value = |key: &str| {
+            let value = os_release.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix('='));
+            value.unwrap_or("").trim_matches(['"', '\''])
+        };
+        let words = value("ID").split_whitespace().chain(value("ID_LIKE").split_whitespace());
+        words.map(named).find(|family| *family != Family::Unknown).unwrap_or(Family::Unknown)
+    }
+
+    /// The command that installs a part for the kernel of this release.
+    pub fn install(self, part: Part, release: &str) -> Option<String> {
+        let packages = match self {
+            Family::Debian | Family::Ubuntu => debian(part, release, self == Family::Ubuntu),
+            Family::Fedora if part == Part::DebugInformation => {
+                return Some(format!("dnf debuginfo-install -y kernel-core-{release}"));
+            }
+            Family::Fedora => fedora(part, release),
+            // No package has it: the distribution's servers do, which this file names.
+            Family::Arch if part == Part::DebugInformation => {
+                return Some("pacman -S --noconfirm debuginfod && . /etc/profile.d/debuginfod.sh".to_owned());
+            }
+            Family::Arch => arch(part, release)?,
+            Family::Suse => suse(part, release),
+            Family::Unknown => return None,
+        };
+        let command = match self {
+            Family::Debian | Family::Ubuntu => "apt install -y",
+            Family::Fedora => "dnf install -y",
+            Family::Arch => "pacman -S --noconfirm",
+            Family::Suse | Family::Unknown => "zypper install -y",
+        };
+        Some(format!("{command} {packages}"))
+    }
+
+    /// The commands that change a word of the kernel's command line, without the reboot that they need.
+    pub fn remove_parameter(self, name: &str) -> Option<String> {
+        let edit = format!("sed -i 's/ *{name}=[^ \"]*//' /etc/default/grub");
+        match self {
+            Family::Debian | Family::Ubuntu => Some(format!("{edit} && update-grub")),
+            Family::Fedora => Some(format!("grubby --update-kernel=ALL --remove-args={name}")),
+            Family::Arch => Some(format!("{edit} && grub-mkconfig -o /boot/grub/grub.cfg")),
+            Family::Suse => Some(format!("{edit} && update-bootloader")),
+            Family::Unknown => None,
+        }
+    }
+}
+
+fn named(id: &str) -> Family {
+    match id {
+        "debian" | "raspbian" | "kali" => Family::Debian,
+        "ubuntu" | "linuxmint" | "pop" => Family::Ubuntu,
+        "fedora" | "rhel" | "centos" | "rocky" | "almalinux" => Family::Fedora,
+        "arch" | "archlinux" | "manjaro" => Family::Arch,
+        "suse" | "opensuse" | "opensuse-leap" | "opensuse-tumbleweed" | "sles" => Family::Suse,
+        _ => Family::Unknown,
+    }
+}
+
+fn debian(part: Part, release: &str, ubuntu: bool) -> String {
+    match part {
+        Part::Tool => "kinst".to_owned(),
+        Part::Module => "kinst-dkms".to_owned(),
+        Part::Headers => format!("linux-headers-{release}"),
+        Part::DebugInformation => format!("linux-image-{release}-dbg{}", if ubuntu { "sym" } else { "" }),
+        Part::Modprobe => "kmod".to_owned(),
+        Part::Debuginfod => "debuginfod".to_owned(),
+        Part::Mokutil => "mokutil".to_owned(),
+    }
+}
+
+fn fedora(part: Part, release: &str) -> String {
+    match part {
+        Part::Headers => format!("kernel-devel-{release}"),
+        Part::Debuginfod => "elfutils-debuginfod-client".to_owned(),
+        part => debian(part, release, false),
+    }
+}
+
+/// The kernels of Arch are packages whose names end their releases; the usual one is `linux`.
+fn arch(part: Part, release: &str) -> Option<String> {
+    let flavour = ["lts", "zen", "hardened"].into_iter().find(|flavour| release.ends_with(flavour));
+    let kernel = flavour.map_or_else(|| "linux".to_owned(), |flavour| format!("linux-{flavour}"));
+    match part {
+        Part::Tool | Part::Module => None,
+        Part::Headers => Some(format!("{kernel}-headers")),
+        part => Some(debian(part, release, false)),
+    }
+}
+
+/// A release of openSUSE ends with the flavour: `6.4.0-150600.21-default`.
+fn suse(part: Part, release: &str) -> String {
+    let (version, flavour) = release.rsplit_once('-').unwrap_or((release, "default"));
+    match part {
+        Part::Headers => format!("kernel-{flavour}-devel={version}"),
+        Part::DebugInformation => format!("kernel-{flavour}-debuginfo={version}"),
+        Part::Debuginfod => "debuginfod-client".to_owned(),
+        part => debian(part, release, false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_by_id_then_by_likeness() {
+        let of = Family::of;
+        assert_eq!(of("NAME=\"Debian GNU/Linux\"\nID=debian\n"), Family::Debian);
+        assert_eq!(of("ID=ubuntu\nID_LIKE=debian\n"), Family::Ubuntu);
+        assert_eq!(of("ID=neon\nID_LIKE=\"ubuntu debian\"\n"), Family::Ubuntu);
+        assert_eq!(of("ID='rocky'\nID_LIKE=\"rhel centos fedora\"\n"), Family::Fedora);
+        assert_eq!(of("ID=endeavouros\nID_LIKE=arch\n"), Family::Arch);
+        assert_eq!(of("ID=\"opensuse-leap\"\nID_LIKE=\"suse opensuse\"\n"), Family::Suse);
+        assert_eq!(of("ID=nixos\n"), Family::Unknown);
+        assert_eq!(of(""), Family::Unknown);
+        assert_eq!(of("VERSION_ID=12\nID"), Family::Unknown);
+    }
+
+    #[test]
+    fn packages_have_the_names_of_the_distribution() {
+        let install = |family: Family, part, release| family.install(part, release).unwrap_or_default();
+        let debian = "6.1.0-44-amd64";
+        assert_eq!(
+            install(Family::Debian, Part::DebugInformation, debian),
+            "apt install -y linux-image-6.1.0-44-amd64-dbg"
+        );
+        assert_eq!(
+            install(Family::Ubuntu, Part::DebugInformation, "6.8.0-31-generic"),
+            "apt install -y linux-image-6.8.0-31-generic-dbgsym"
+        );
+        let fedora = "6.9.7-200.fc40.x86_64";
+        assert_eq!(
+            install(Family::Fedora, Part::Headers, fedora),
+            "dnf install -y kernel-devel-6.9.7-200.fc40.x86_64"
+        );
+        assert_eq!(
+            install(Family::Fedora, Part::DebugInformation, fedora),
+            "dnf debuginfo-install -y kernel-core-6.9.7-200.fc40.x86_64"
+        );
+        assert_eq!(
+            install(Family::Arch, Part::Headers, "6.6.36-1-lts"),
+            "pacman -S --noconfirm linux-lts-headers"
+        );
+        assert_eq!(
+            install(Family::Suse, Part::Headers, "6.4.0-150600.21-default"),
+            "zypper install -y kernel-default-devel=6.4.0-150600.21"
+        );
+        assert_eq!(Family::Arch.install(Part::Module, "6.9"), None);
+        assert_eq!(Family::Unknown.install(Part::Headers, "6.9"), None);
+    }
+}

@@ -1,0 +1,4 @@
+//! host/: the machine that the command runs on: its distribution, and the file of the kernel module.
+
+pub mod distribution;
+pub mod module;
