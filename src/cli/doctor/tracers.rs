@@ -5,6 +5,9 @@ use std::path::Path;
 
 const TRACING: &str = "/sys/kernel/tracing";
 
+/// The function at which our own module has a kprobe.
+const OWN: &str = "arch_optimize_kprobes";
+
 fn not_known(filesystem: &str, dir: &str) -> Finding {
     Finding::warning(format!("not known: {filesystem} is not mounted"))
         .mend(format!("mount -t {filesystem} none {dir}"))
@@ -16,6 +19,8 @@ pub fn kprobes(machine: &Machine) -> Option<Finding> {
         let mounted = Path::new("/sys/kernel/debug/kprobes").exists();
         return (machine.root && !mounted).then(|| not_known("debugfs", "/sys/kernel/debug"));
     };
+    let others = |line: &&str| !symbol(line).is_some_and(|symbol| symbol.starts_with(OWN));
+    let list: Vec<&str> = list.lines().filter(others).collect();
     if list.is_empty() {
         return Some(Finding::good("none"));
     }
@@ -70,9 +75,9 @@ pub fn bpf(machine: &Machine) -> Option<Finding> {
 }
 
 /// The first few names of a list, and how many there are.
-fn names<'a>(list: &'a str, name: impl Fn(&'a str) -> Option<&'a str>) -> String {
+fn names<'a>(list: &[&'a str], name: impl Fn(&'a str) -> Option<&'a str>) -> String {
     const SHOWN: usize = 3;
-    let all: Vec<&str> = list.lines().filter_map(name).collect();
+    let all: Vec<&str> = list.iter().copied().filter_map(name).collect();
     let more = if all.len() > SHOWN { " …" } else { "" };
     format!("{} ({}{more})", all.len(), all.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", "))
 }
@@ -83,9 +88,9 @@ mod tests {
 
     #[test]
     fn places_of_kprobes() {
-        let list = "ffffffff81000000  k  vfs_read+0x0    [FTRACE]\nffffffff81000010  r  vfs_open+0x4\n";
-        assert_eq!(names(list, symbol), "2 (vfs_read+0x0, vfs_open+0x4)");
-        assert_eq!(names("a b c\na b c\na b c\na b d\n", symbol), "4 (c, c, c …)");
-        assert_eq!(names("cut", symbol), "0 ()");
+        let list = ["ffffffff81000000  k  vfs_read+0x0    [FTRACE]", "ffffffff81000010  r  vfs_open+0x4"];
+        assert_eq!(names(&list, symbol), "2 (vfs_read+0x0, vfs_open+0x4)");
+        assert_eq!(names(&["a b c", "a b c", "a b c", "a b d"], symbol), "4 (c, c, c …)");
+        assert_eq!(names(&["cut"], symbol), "0 ()");
     }
 }
