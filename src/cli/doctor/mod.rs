@@ -1,4 +1,4 @@
-//! cli/doctor/: `dtrace doctor`: what tracing needs, what of it was found, and the command that mends the rest.
+//! cli/doctor/: the command doctor: what tracing needs, what of it was found, and the command that mends the rest.
 
 mod files;
 mod kernel;
