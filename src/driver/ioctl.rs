@@ -2,6 +2,7 @@
 
 use super::Error;
 use super::buffer::Ring;
+use crate::host::distribution::Family;
 use crate::host::module;
 use crate::os::device::{self, Access, Mapping, page_size};
 use crate::os::{self, Errno, errno_text};
@@ -41,7 +42,7 @@ impl Device {
             return Err(Error::NoNode);
         }
         module::load().map_err(|refusal| {
-            Error::Unloadable(module::explain(&refusal, &os::release(), module::family()))
+            Error::Unloadable(module::explain(&refusal, &os::release(), Family::running()))
         })?;
         Device::open().map(|device| (device, true))
     }

@@ -7,7 +7,7 @@ pub mod reason;
 pub mod session;
 
 use crate::diag::{Diagnostic, Tag};
-use crate::host::distribution::Part;
+use crate::host::distribution::{Family, Part};
 use crate::host::module;
 use crate::os;
 use crate::uapi;
@@ -70,7 +70,7 @@ impl Error {
                 });
             }
             Error::Abi { ours, theirs } if theirs > ours => {
-                let mend = module::family().install(Part::Tool, &os::release());
+                let mend = Family::running().install(Part::Tool, &os::release());
                 return Some(
                     mend.unwrap_or_else(|| "install the dtrace of the module's version".to_owned()).into(),
                 );

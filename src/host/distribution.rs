@@ -26,6 +26,12 @@ pub enum Part {
 }
 
 impl Family {
+    /// That of the running system.
+    pub fn running() -> Family {
+        let read = |path: &str| std::fs::read_to_string(path).ok();
+        Family::of(&read("/etc/os-release").or_else(|| read("/usr/lib/os-release")).unwrap_or_default())
+    }
+
     /// Reads the text of /etc/os-release: ID, else the first known word of ID_LIKE.
     pub fn of(os_release: &str) -> Family {
         let value = |key: &str| {

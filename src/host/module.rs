@@ -216,12 +216,6 @@ fn not_permitted(family: Family) -> Explained {
     Explained { why: why.to_owned(), mend, reboot: true }
 }
 
-/// The distribution of the running system.
-pub fn family() -> Family {
-    let read = |path: &str| std::fs::read_to_string(path).ok();
-    Family::of(&read("/etc/os-release").or_else(|| read("/usr/lib/os-release")).unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -101,15 +101,16 @@ const GROUPS: &[Group] = &[
 
 /// Describes the options for the user.
 pub fn describe() -> String {
-    let mut text = String::new();
-    for (group, rows) in GROUPS {
-        text += &format!("{group}:\n");
-        for (name, does) in *rows {
-            let spec = TABLE.iter().find(|spec| spec.name == *name);
-            text += &spec.map(|spec| line(spec, does)).unwrap_or_default();
+    let (mut text, mut last) = (String::new(), "");
+    for (group, spec, does) in described() {
+        if group != last {
+            text += if last.is_empty() { "" } else { "\n" };
+            text += &format!("{group}:\n");
+            last = group;
         }
-        text.push('\n');
+        text += &line(spec, does);
     }
+    text.push('\n');
     text += "* also by setopt() while tracing; ! not by #pragma D option. DTRACE_OPT_NAME=VALUE in the environment sets one.\n";
     let ignored = TABLE.iter().filter(|spec| !has_effect(spec) && !matches!(spec.when, When::Refused(_)));
     let names: Vec<&str> = ignored.map(|spec| spec.name).collect();

@@ -13,7 +13,7 @@ mod target;
 pub use catalog::elsewhere::seldom_made;
 pub use catalog::profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use catalog::tracepoints::EVENTS;
-pub use catalog::{Catalog, LiveInsn, LiveText};
+pub use catalog::{Catalog, DTRACE, LiveInsn, LiveText};
 pub use code::refusal::Refusal;
 pub use code::tables::Rewriting;
 pub use index::{Built, DwarfIndex, InlineProbe, MAX_PROBES};

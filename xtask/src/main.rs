@@ -3,6 +3,7 @@
 mod apt;
 mod bench;
 mod cache;
+mod crates;
 mod demo;
 mod exec;
 mod fuzz;

@@ -1,7 +1,6 @@
 //! All tests, step by step, to the end even if some fail.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use anyhow::{Result, bail};
 
 use crate::kernels::{Kernel, Name};
 use crate::vmtest::{self, Tally};
-use crate::{exec, kmod, setup, tidy, uapi, workspace};
+use crate::{crates, exec, kmod, setup, tidy, uapi, workspace};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -143,10 +142,9 @@ fn cargo(arguments: &[&str]) -> Result<()> {
 }
 
 fn command(arguments: &[&str]) -> Command {
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(program);
+    let mut command = crates::cargo(&workspace::root());
     // Tools that would prompt or write snapshots behave as on a machine without a user.
-    command.current_dir(workspace::root()).env("CI", "true").args(arguments);
+    command.env("CI", "true").args(arguments);
     command
 }
 

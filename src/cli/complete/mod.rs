@@ -7,8 +7,9 @@ mod shells;
 use super::dtrace_args;
 use clap::Command;
 use clap::builder::ValueHint;
-use clap_complete::CompleteEnv;
 use clap_complete::engine::ArgValueCompleter;
+use clap_complete::{CompleteEnv, CompletionCandidate};
+use std::ffi::OsStr;
 
 /// Answers a shell and ends the process, if one asks. `DTRACE_COMPLETE=bash dtrace` prints what bash has to read.
 pub fn answer() {
@@ -23,26 +24,37 @@ pub fn registration(shell: &str, name: &str) -> Option<String> {
     String::from_utf8(text).ok()
 }
 
+type Completer = fn(&OsStr) -> Vec<CompletionCandidate>;
+
+/// The options whose values have candidates.
+const COMPLETERS: [(&str, Completer); 8] = [
+    ("name", probes::descriptions),
+    ("provider", probes::providers),
+    ("module", probes::modules),
+    ("function", probes::functions),
+    ("disas", probes::disassembled),
+    ("option", candidates::settings),
+    ("message-format", candidates::formats),
+    ("pid", candidates::processes),
+];
+
+/// Those whose values are paths.
+const HINTS: [(&str, ValueHint); 7] = [
+    ("script", ValueHint::FilePath),
+    ("output", ValueHint::FilePath),
+    ("fmt", ValueHint::FilePath),
+    ("vmlinux", ValueHint::FilePath),
+    ("sysroot", ValueHint::DirPath),
+    ("libdir", ValueHint::DirPath),
+    ("include", ValueHint::DirPath),
+];
+
 /// The command line, with the candidates for values.
 fn command() -> Command {
-    let with = |option: &'static str, completer: fn(&std::ffi::OsStr) -> Vec<_>| {
-        move |command: Command| command.mut_arg(option, |arg| arg.add(ArgValueCompleter::new(completer)))
-    };
-    let hint = |option: &'static str, hint: ValueHint| {
-        move |command: Command| command.mut_arg(option, |arg| arg.value_hint(hint))
-    };
-    let command = dtrace_args::command();
-    let command = with("name", probes::descriptions)(command);
-    let command = with("provider", probes::providers)(command);
-    let command = with("module", probes::modules)(command);
-    let command = with("function", probes::functions)(command);
-    let command = with("disas", probes::disassembled)(command);
-    let command = with("option", candidates::settings)(command);
-    let command = with("message-format", candidates::formats)(command);
-    let command = with("pid", candidates::processes)(command);
-    let files = ["script", "output", "fmt", "vmlinux"];
-    let command =
-        files.into_iter().fold(command, |command, option| hint(option, ValueHint::FilePath)(command));
-    let folders = ["sysroot", "libdir", "include"];
-    folders.into_iter().fold(command, |command, option| hint(option, ValueHint::DirPath)(command))
+    let command = COMPLETERS.into_iter().fold(dtrace_args::command(), |command, (option, completer)| {
+        command.mut_arg(option, |arg| arg.add(ArgValueCompleter::new(completer)))
+    });
+    HINTS
+        .into_iter()
+        .fold(command, |command, (option, hint)| command.mut_arg(option, |arg| arg.value_hint(hint)))
 }

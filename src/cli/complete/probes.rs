@@ -2,7 +2,7 @@
 
 use crate::attributes;
 use crate::probe::{Description, Fields};
-use crate::sites::{Cache, Catalog, Kernel, ProbeCatalog as _};
+use crate::sites::{Cache, Catalog, DTRACE, Kernel, ProbeCatalog as _};
 use clap_complete::CompletionCandidate;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -46,8 +46,7 @@ pub fn functions(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     let (before, function) = split(current);
     let module = before.trim_end_matches(':').rsplit(':').next().unwrap_or("");
-    let fields = Fields::new("fbt", module, &format!("{function}*"), "entry");
-    candidates(before, found(&fields, |fields| fields.function))
+    candidates(before, catalog().map(|catalog| functions_of(&catalog, module, function)).unwrap_or_default())
 }
 
 /// Of --disas: a function, inlined ones too.
@@ -55,7 +54,7 @@ pub fn disassembled(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     let (before, function) = split(current);
     let module = before.trim_end_matches(':');
-    candidates(before, of_kinst(module, function))
+    candidates(before, catalog().map(|catalog| of_kinst(&catalog, module, function)).unwrap_or_default())
 }
 
 /// Splits a text after its last colon.
@@ -72,13 +71,16 @@ fn candidates(before: &str, words: impl IntoIterator<Item = String>) -> Vec<Comp
 fn described(word: &str) -> BTreeSet<String> {
     let (before, _) = split(word);
     let fields: Vec<&str> = word.split(':').collect();
+    if let [provider] = fields[..] {
+        return first_field(provider);
+    }
+    let Some(catalog) = catalog() else { return BTreeSet::new() };
     let (names, end) = match fields[..] {
-        [provider] => return first_field(provider),
-        [provider, module] => (modules_of(provider, module), ":"),
-        ["kinst", module, function] => (of_kinst(module, function), ":"),
+        [provider, module] => (modules_of(&catalog, provider, module), ":"),
+        ["kinst", module, function] => (of_kinst(&catalog, module, function), ":"),
         [provider, module, function] => {
             let matching = Fields::new(provider, module, &format!("{function}*"), "");
-            (found(&matching, |fields| fields.function), ":")
+            (found(&catalog, matching, |fields| fields.function), ":")
         }
         ["kinst", _, _, name] => {
             let boundaries = ["entry", "return"].into_iter().filter(|boundary| boundary.starts_with(name));
@@ -86,7 +88,7 @@ fn described(word: &str) -> BTreeSet<String> {
         }
         [provider, module, function, name] => {
             let matching = Fields::new(provider, module, function, &format!("{name}*"));
-            (found(&matching, |fields| fields.name), "")
+            (found(&catalog, matching, |fields| fields.name), "")
         }
         _ => return BTreeSet::new(),
     };
@@ -96,15 +98,15 @@ fn described(word: &str) -> BTreeSet<String> {
 /// Providers, and the probes that need none.
 fn first_field(prefix: &str) -> BTreeSet<String> {
     let providers = attributes::providers().into_iter().map(|name| format!("{name}:"));
-    let alone = ["BEGIN", "END", "ERROR"].into_iter().map(str::to_owned);
+    let alone = DTRACE.into_iter().map(|(name, _)| name.to_owned());
     providers.chain(alone).filter(|name| name.starts_with(prefix)).collect()
 }
 
 /// Modules, for a provider whose probes are in modules; the empty one means any.
-fn modules_of(provider: &str, prefix: &str) -> BTreeSet<String> {
+fn modules_of(catalog: &Catalog, provider: &str, prefix: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     if ["fbt", "kinst"].contains(&provider) {
-        names.extend(catalog().iter().flat_map(|catalog| named_modules(catalog, prefix)));
+        names.extend(named_modules(catalog, prefix));
     }
     if prefix.is_empty() {
         names.insert(String::new());
@@ -120,17 +122,19 @@ fn named_modules(catalog: &Catalog, prefix: &str) -> Vec<String> {
 }
 
 /// The values of a field of the probes that match.
-fn found(fields: &Fields, field: fn(Fields) -> String) -> BTreeSet<String> {
-    let description = Description::Fields(Box::new(fields.clone()));
-    let probes = catalog().and_then(|catalog| catalog.matches(&description).ok()).unwrap_or_default();
+fn found(catalog: &Catalog, fields: Fields, field: fn(Fields) -> String) -> BTreeSet<String> {
+    let probes = catalog.matches(&Description::Fields(Box::new(fields))).unwrap_or_default();
     probes.into_iter().map(|probe| field(probe.name)).collect()
 }
 
-/// The functions that have instructions, and those that an index knows as inlined; no index is made for this.
-fn of_kinst(module: &str, prefix: &str) -> BTreeSet<String> {
-    let mut names =
-        found(&Fields::new("fbt", module, &format!("{prefix}*"), "entry"), |fields| fields.function);
-    let Some(catalog) = catalog() else { return names };
+/// The functions that have instructions.
+fn functions_of(catalog: &Catalog, module: &str, prefix: &str) -> BTreeSet<String> {
+    found(catalog, Fields::new("fbt", module, &format!("{prefix}*"), "entry"), |fields| fields.function)
+}
+
+/// The same, and those that an index knows as inlined; no index is made for this.
+fn of_kinst(catalog: &Catalog, module: &str, prefix: &str) -> BTreeSet<String> {
+    let mut names = functions_of(catalog, module, prefix);
     let kernel = catalog.kernel();
     for module in kernel.modules_matching(module) {
         let known = kernel.index(module).into_iter().flat_map(|index| index.names());

@@ -37,10 +37,10 @@ pub fn vmlinux(machine: &Machine) -> Option<Finding> {
 pub fn modules(machine: &Machine) -> Option<Finding> {
     let modules = Root::running().loaded_modules();
     let by_id = |name: &str| {
-        let path = BuildId::of_loaded_module(name)?.path()?;
-        Path::new("/usr/lib/debug/.build-id").join(format!("{path}.debug")).exists().then_some(())
+        let path = BuildId::of_loaded_module(name).and_then(|id| id.path());
+        path.is_some_and(|path| Path::new("/usr/lib/debug/.build-id").join(format!("{path}.debug")).exists())
     };
-    let has = modules.iter().filter(|module| module.debug.is_some() || by_id(&module.name).is_some()).count();
+    let has = modules.iter().filter(|module| module.debug.is_some() || by_id(&module.name)).count();
     let all = modules.len();
     let found = format!("{has} of {all} loaded modules have it");
     if all == 0 || has > 0 {

@@ -122,7 +122,7 @@ pub fn run(arguments: &[String], report: &Report) -> u8 {
             return USAGE;
         }
     };
-    let family = crate::host::module::family();
+    let family = Family::running();
     let machine = Machine { release: os::release(), family, root: os::identity().euid == 0 };
     let findings: Vec<(&str, Finding)> =
         CHECKS.iter().filter_map(|(name, check)| Some((*name, check(&machine)?))).collect();

@@ -76,7 +76,9 @@ enum Text {
     Unknown { reason: Option<String> },
 }
 
-const DTRACE: [(&str, Place); 3] = [("BEGIN", Place::Begin), ("END", Place::End), ("ERROR", Place::Error)];
+/// The probes of the provider dtrace.
+pub const DTRACE: [(&str, Place); 3] =
+    [("BEGIN", Place::Begin), ("END", Place::End), ("ERROR", Place::Error)];
 /// Above all ids of fbt: a kernel with all its modules has some 100,000 functions. The number is fixed, so that only
 /// the modules that are named have to be read.
 const FIRST_KINST_ID: u32 = 500_000;

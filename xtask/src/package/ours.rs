@@ -3,44 +3,24 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result};
-use serde::Deserialize;
 
+use crate::crates::{Package, cargo, metadata};
 use crate::exec;
-
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-}
-
-#[derive(Deserialize)]
-struct Package {
-    name: String,
-    version: String,
-    license: Option<String>,
-    manifest_path: String,
-}
 
 /// The crates by name and version, each with its licence and the licence's texts.
 pub fn crates(dir: &Path) -> Result<String> {
-    let cargo = || {
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.current_dir(dir);
-        command
-    };
     let target = ["--target", "x86_64-unknown-linux-gnu"];
     let tree = exec::output(
-        cargo()
+        cargo(dir)
             .args(["tree", "--locked", "--edges", "normal,no-proc-macro", "--prefix", "none"])
             .args(["--package", "kinst", "--format", "{p}"])
             .args(target),
     )?;
-    let text = exec::output(cargo().args(["metadata", "--locked", "--format-version", "1"]))?;
-    let metadata: Metadata = serde_json::from_str(&text).context("cargo metadata has changed")?;
+    let packages = metadata(dir, &[])?;
     let all: BTreeMap<(String, String), &Package> =
-        metadata.packages.iter().map(|p| ((p.name.clone(), p.version.clone()), p)).collect();
+        packages.iter().map(|p| ((p.name.clone(), p.version.clone()), p)).collect();
     // A line is `NAME vVERSION`, and for a crate of this checkout its folder.
     let mut linked: Vec<(String, String)> = tree
         .lines()

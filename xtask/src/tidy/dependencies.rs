@@ -1,36 +1,16 @@
 //! The dependencies of each package: each is used, and each may be shipped with ours.
 
 use std::collections::BTreeSet;
-use std::process::Command;
 
 use anyhow::{Context, Result};
 use regex::Regex;
-use serde::Deserialize;
 
 use super::{Finding, Source};
-use crate::{exec, workspace};
+use crate::crates::{self, Package};
+use crate::workspace;
 
 /// The platform of the guests and, so far, of the users.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
-
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-}
-
-#[derive(Deserialize)]
-struct Package {
-    name: String,
-    manifest_path: String,
-    license: Option<String>,
-    dependencies: Vec<Dependency>,
-}
-
-#[derive(Deserialize)]
-struct Dependency {
-    name: String,
-    rename: Option<String>,
-}
 
 pub fn check(sources: &[Source]) -> Result<Vec<Finding>> {
     let root = workspace::root();
@@ -75,18 +55,14 @@ fn is_allowed(licence: &str) -> bool {
 }
 
 fn metadata(more: &[&str]) -> Result<Vec<Package>> {
-    let mut cargo = Command::new("cargo");
-    cargo.current_dir(workspace::root()).args(["metadata", "--format-version=1", "--locked"]).args(more);
-    let text = exec::output(&mut cargo).context("tidy asks cargo for the dependencies")?;
-    let read: Metadata = serde_json::from_str(&text).context("what cargo metadata says cannot be read")?;
-    Ok(read.packages)
+    crates::metadata(&workspace::root(), more).context("tidy asks cargo for the dependencies")
 }
 
-/// Whether a file is of the package in this folder; xtask is not part of the root's. tests/outside/regressions.rs includes what the
+/// Whether a file is of the package in this folder; the other members are not part of the root's. tests/outside/regressions.rs includes what the
 /// fuzz targets run.
 fn is_of(source: &Source, folder: &str) -> bool {
     let inside = source.is_rust() || source.path.ends_with(".lalrpop");
-    inside && source.path.starts_with(folder) && (!folder.is_empty() || !source.is_in(&["xtask"]))
+    inside && source.path.starts_with(folder) && (!folder.is_empty() || !source.is_in(&["manual", "xtask"]))
 }
 
 fn is_used(name: &str, sources: &[&Source]) -> bool {
@@ -120,5 +96,6 @@ mod tests {
         assert!(
             is_of(&source(""), "") && !is_of(&Source { path: "xtask/src/x.rs".into(), text: "".into() }, "")
         );
+        assert!(!is_of(&Source { path: "manual/src/x.rs".into(), text: "".into() }, ""));
     }
 }

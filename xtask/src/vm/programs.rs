@@ -1,13 +1,12 @@
 //! Programs as guests get them: dtrace and inlinecall, without the debug information, and those of C sources.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::{exec, workspace};
+use crate::{crates, exec, workspace};
 
 const PROGRAMS: [&str; 2] = ["dtrace", "inlinecall"];
 
@@ -15,9 +14,8 @@ const PROGRAMS: [&str; 2] = ["dtrace", "inlinecall"];
 ///
 /// An emulated CPU is ten times slower than a real one; it should not have to run unoptimised code as well.
 pub fn build(dev: bool) -> Result<Vec<PathBuf>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut command = Command::new(cargo);
-    command.current_dir(workspace::root()).args(["build", "--quiet", "--package", "kinst", "--bins"]);
+    let mut command = crates::cargo(&workspace::root());
+    command.args(["build", "--quiet", "--package", "kinst", "--bins"]);
     if !dev {
         command.arg("--release");
     }
