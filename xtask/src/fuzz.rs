@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{exec, workspace};
+use crate::{crates, exec, workspace};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -30,12 +30,12 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         bail!("there is no target {unknown}: there are {}", known.join(", "));
     }
     if !exec::in_path("cargo-fuzz") {
-        exec::run(Command::new("cargo").args(["install", "--locked", "cargo-fuzz"]))?;
+        exec::run(crates::cargo(&workspace::root()).args(["install", "--locked", "cargo-fuzz"]))?;
     }
     let output = workspace::target().join("fuzz");
     // Safe Rust needs no sanitizer, and without one the compiler does not have to be a nightly one.
     let build = ["fuzz", "build", "--sanitizer", "none", "--target-dir"];
-    exec::run(Command::new("cargo").current_dir(workspace::root().join("fuzz")).args(build).arg(&output))?;
+    exec::run(crates::cargo(&workspace::root().join("fuzz")).args(build).arg(&output))?;
     let chosen = if options.targets.is_empty() { &known } else { &options.targets };
     let mut found = Vec::new();
     for name in chosen {

@@ -4,13 +4,12 @@ mod kmod;
 mod path;
 
 use std::fs;
-use std::process::Command;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::kernels::{Kernel, Name};
-use crate::{exec, workspace};
+use crate::{crates, exec, workspace};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -69,8 +68,8 @@ pub fn main(options: &Options) -> Result<()> {
 
 /// Runs one file of benches/.
 fn run(bench: &str, options: &Options) -> Result<()> {
-    let mut command = Command::new("cargo");
-    command.current_dir(workspace::root()).args(["bench", "--bench", bench, "--"]).args(&options.filter);
+    let mut command = crates::cargo(&workspace::root());
+    command.args(["bench", "--bench", bench, "--"]).args(&options.filter);
     if let Some(sysroot) = Kernel::find(Name::Stable)?.and_then(|kernel| kernel.sysroot) {
         command.env("KINST_BENCH_SYSROOT", sysroot);
     }

@@ -15,11 +15,19 @@ const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 pub fn check(sources: &[Source]) -> Result<Vec<Finding>> {
     let root = workspace::root();
     let mut findings = licences(sources)?;
-    for package in metadata(&["--no-deps"])? {
-        let manifest = package.manifest_path.trim_start_matches(&root.display().to_string());
-        let manifest = manifest.trim_start_matches('/');
-        let folder = manifest.trim_end_matches("Cargo.toml");
-        let own: Vec<&Source> = sources.iter().filter(|source| is_of(source, folder)).collect();
+    let packages = metadata(&["--no-deps"])?;
+    let manifest = |package: &Package| {
+        package
+            .manifest_path
+            .trim_start_matches(&root.display().to_string())
+            .trim_start_matches('/')
+            .to_owned()
+    };
+    let folders: Vec<String> =
+        packages.iter().map(|package| manifest(package).trim_end_matches("Cargo.toml").to_owned()).collect();
+    for (package, folder) in packages.iter().zip(&folders) {
+        let manifest = manifest(package);
+        let own: Vec<&Source> = sources.iter().filter(|source| is_of(source, folder, &folders)).collect();
         let Some(file) = sources.iter().find(|source| source.path == manifest) else { continue };
         let names: BTreeSet<String> =
             package.dependencies.iter().map(|of| of.rename.clone().unwrap_or(of.name.clone())).collect();
@@ -58,11 +66,13 @@ fn metadata(more: &[&str]) -> Result<Vec<Package>> {
     crates::metadata(&workspace::root(), more).context("tidy asks cargo for the dependencies")
 }
 
-/// Whether a file is of the package in this folder; the other members are not part of the root's. tests/outside/regressions.rs includes what the
-/// fuzz targets run.
-fn is_of(source: &Source, folder: &str) -> bool {
+/// Whether a file is of the package in this folder, and of none in a folder below. tests/outside/regressions.rs includes what the
+/// fuzz targets run, which are no member: they count as the root's.
+fn is_of(source: &Source, folder: &str, folders: &[String]) -> bool {
     let inside = source.is_rust() || source.path.ends_with(".lalrpop");
-    inside && source.path.starts_with(folder) && (!folder.is_empty() || !source.is_in(&["manual", "xtask"]))
+    let home =
+        folders.iter().filter(|folder| source.path.starts_with(*folder)).max_by_key(|folder| folder.len());
+    inside && home.is_some_and(|home| home == folder)
 }
 
 fn is_used(name: &str, sources: &[&Source]) -> bool {
@@ -93,9 +103,9 @@ mod tests {
         assert!(is_used("crc32fast", &[&source("use crc32fast;")]));
         assert!(is_used("signal-hook", &[&source("    signal_hook::flag::register()")]));
         assert!(!is_used("anstream", &[&source("// use anstream::print;\nlet anstream_s = 1;")]));
-        assert!(
-            is_of(&source(""), "") && !is_of(&Source { path: "xtask/src/x.rs".into(), text: "".into() }, "")
-        );
-        assert!(!is_of(&Source { path: "manual/src/x.rs".into(), text: "".into() }, ""));
+        let folders = ["", "xtask/", "manual/"].map(str::to_owned);
+        let is_of_root = |path: &str| is_of(&Source { path: path.into(), text: "".into() }, "", &folders);
+        assert!(is_of_root("src/x.rs") && !is_of_root("xtask/src/x.rs"));
+        assert!(!is_of_root("manual/src/x.rs"));
     }
 }
