@@ -9,7 +9,7 @@ use crate::dif;
 use crate::options::key;
 use crate::options::{From as Setter, Options};
 use crate::parser::{self, Macros, ParseOptions, Settings, ast};
-use crate::probe::Description;
+use crate::probe::{Description, Fields};
 use crate::sites::{self, Boundary, FoundSite, FunctionSites, InlineProbe, Places, SiteIndex, SourceLine};
 use crate::source::{FileId, Source, Sources, Span};
 use crate::sugar::{self, inline_probes, plain};
@@ -152,7 +152,11 @@ impl Stages {
         };
         let zero_allowed = options.flag(key::ZDEFS);
         let aliases = sugar::Aliases::new(libraries.iter().map(|library| library.program));
-        let trees = trees.into_iter().map(|tree| aliases.expand(tree, zero_allowed));
+        let exists = |fields: &Fields| {
+            let description = Description::Fields(Box::new(fields.clone()));
+            fields.provider == "kinst" || !given.places.probes(&description).is_empty()
+        };
+        let trees = trees.into_iter().map(|tree| aliases.expand(tree, &exists, zero_allowed));
         let trees = trees.collect::<Result<Vec<_>, _>>()?;
         let plain = self.desugar(trees, if zero_allowed { &index } else { given.index }, dump)?;
         let env = typeck::Env { stability: given.stability, ..environment(options, given, &libraries) };

@@ -30,15 +30,21 @@ impl Aliases {
         Aliases { providers: providers.filter(aliased).cloned().collect() }
     }
 
-    /// Runs the pass. Where a description is of an alias, its clause is split, in the order of the descriptions. With
-    /// `lenient`, descriptions that match nothing stay as they are.
-    pub fn expand(&self, program: Program, lenient: bool) -> Result<Program, Vec<Diagnostic>> {
+    /// Runs the pass. Where a description is of an alias, its clause is split, in the order of the descriptions. Of
+    /// several places of a description, those that this kernel does not have (`exists`) are left out. With `lenient`,
+    /// descriptions that match nothing stay as they are.
+    pub fn expand(
+        &self,
+        program: Program,
+        exists: &dyn Fn(&Fields) -> bool,
+        lenient: bool,
+    ) -> Result<Program, Vec<Diagnostic>> {
         let raw = inlines_of_arguments(&program);
         let (mut items, mut errors) = (Vec::new(), Vec::new());
         for item in program.items {
             match item {
                 Item::Clause(clause) if clause.probes.iter().any(|probe| self.provider(probe).is_some()) => {
-                    match self.split(&clause, &raw, lenient) {
+                    match self.split(&clause, &raw, exists, lenient) {
                         Ok(clauses) => items.extend(clauses.into_iter().map(Item::Clause)),
                         Err(error) => errors.push(*error),
                     }
@@ -63,6 +69,7 @@ impl Aliases {
         &self,
         clause: &Clause,
         raw: &HashSet<String>,
+        exists: &dyn Fn(&Fields) -> bool,
         lenient: bool,
     ) -> Result<Vec<Clause>, Box<Diagnostic>> {
         let mut clauses: Vec<Clause> = Vec::new();
@@ -80,12 +87,18 @@ impl Aliases {
                 continue;
             }
             clauses.extend(rest(clause, std::mem::take(&mut as_written)));
+            let mut located = Vec::new();
             for (provider, found) in found {
                 let Some(Alias::Places(places)) = &found.alias else { continue };
-                for place in places {
-                    let located = Located { provider, probe: found, place, raw, span: probe.span };
-                    clauses.push(located.clause(clause)?);
-                }
+                let span = probe.span;
+                located.extend(places.iter().map(|place| {
+                    let kinds = place.probes.iter().map(|probe| &probe.kind).collect();
+                    Located { provider, probe: found, place, kinds, raw, span }
+                }));
+            }
+            keep_existing(&mut located, exists);
+            for located in &located {
+                clauses.push(located.clause(clause)?);
             }
         }
         clauses.extend(rest(clause, as_written));
@@ -96,6 +109,28 @@ impl Aliases {
 /// The clause for those of its descriptions that are no aliases.
 fn rest(clause: &Clause, probes: Vec<ProbeDesc>) -> Option<Clause> {
     (!probes.is_empty()).then(|| Clause { probes, ..clause.clone() })
+}
+
+/// Takes away what this kernel does not have, unless that is all.
+fn keep_existing(located: &mut Vec<Located<'_>>, exists: &dyn Fn(&Fields) -> bool) {
+    let kinds = |located: &Located<'_>| located.kinds.len();
+    if located.iter().map(kinds).sum::<usize>() < 2 {
+        return;
+    }
+    let exists = |kind: &ProbeDescKind| match kind {
+        ProbeDescKind::Fields(fields) => exists(fields),
+        ProbeDescKind::Id(_) => true,
+    };
+    let known: Vec<bool> =
+        located.iter().flat_map(|located| &located.kinds).map(|kind| exists(kind)).collect();
+    if !known.contains(&true) {
+        return;
+    }
+    let mut known = known.into_iter();
+    for located in &mut *located {
+        located.kinds.retain(|_| known.next() == Some(true));
+    }
+    located.retain(|located| !located.kinds.is_empty());
 }
 
 /// The probes of a provider that a description matches and that have a place here.
@@ -185,6 +220,8 @@ struct Located<'a> {
     provider: &'a Provider,
     probe: &'a ProviderProbe,
     place: &'a AliasPlace,
+    /// The place's descriptions that count here.
+    kinds: Vec<&'a ProbeDescKind>,
     raw: &'a HashSet<String>,
     /// The description as it is written.
     span: Span,
@@ -193,8 +230,8 @@ struct Located<'a> {
 impl Located<'_> {
     /// The clause at these places, with the condition of the alias before its predicate.
     fn clause(&self, clause: &Clause) -> Result<Clause, Box<Diagnostic>> {
-        let kinds = self.place.probes.iter().map(|probe| probe.kind.clone());
-        let probes = kinds.map(|kind| ProbeDesc { kind, span: self.span }).collect();
+        let described = |kind: &&ProbeDescKind| ProbeDesc { kind: (*kind).clone(), span: self.span };
+        let probes = self.kinds.iter().map(described).collect();
         let (mut predicate, mut body) = (clause.predicate.clone(), clause.body.clone());
         let mut error = None;
         let mut replace = |expr: &mut Expr| self.replace(expr, &mut error);

@@ -13,6 +13,7 @@ use kinst::diag::render::{self, Style};
 use kinst::options::Options;
 use kinst::parser::{self, Macros, ParseError, ParseOptions, Parsed, Settings, ast};
 use kinst::pipeline::{self, Given};
+use kinst::probe::Fields;
 use kinst::sites::{self, DwarfIndex, Places, SiteIndex};
 use kinst::source::{FileId, Origin, Source, Sources};
 use kinst::typeck::MissingLocals;
@@ -307,7 +308,8 @@ fn print_aliased(case: &Case) -> String {
     let library = Case::of(&library).program().expect("a library");
     let (library, _) = sugar::as_written(library, sugar::Session::default());
     let aliases = sugar::Aliases::new(std::iter::once(&library));
-    match case.program().map(|program| aliases.expand(program, false)) {
+    let exists = |fields: &Fields| !fields.function.starts_with("missing");
+    match case.program().map(|program| aliases.expand(program, &exists, false)) {
         Err(error) => error,
         Ok(Ok(program)) => parser::pretty::clauses(&program),
         Ok(Err(errors)) => {

@@ -1,0 +1,4 @@
+other:::nowhere
+{
+	trace(arg0);
+}

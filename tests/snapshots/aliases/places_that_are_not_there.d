@@ -1,0 +1,4 @@
+other:::partly
+{
+	trace(arg0);
+}
