@@ -64,7 +64,7 @@ static bool jump = true;
 module_param(jump, bool, 0600);
 MODULE_PARM_DESC(jump, "put jumps in the place of breakpoints where that is safe");
 
-/* For how long sites are examined under one hold of the locks: the end of a session waits for no longer. */
+/* For how long sites are examined under one hold of the locks, or twice what reading the first one's function takes. */
 #define KINST_JUMP_SPELL (HZ / 50 ?: 1)
 
 /* From arming to the optimizer's run: a site that is gone by then was not worth a jump. */
@@ -302,16 +302,20 @@ free:
 	kfree(j);
 }
 
-/* Prepares the next few candidates. */
+/*
+ * Prepares the next few candidates. The first pays for what is read anew, its function and the references
+ * to its module; the others get as much time as that took, or a large function would be read for each of its sites.
+ */
 static void kinst_prepare_some(void)
 {
 	struct kinst_func *f = NULL;
 	struct kinst_site *site;
 	struct kinst_jump *j;
-	unsigned long end = jiffies + KINST_JUMP_SPELL;
+	unsigned long begin = jiffies, end = begin;
+	bool first = true;
 
 	lockdep_assert_held(&kinst_sites_mutex);
-	while (!list_empty(&kinst_jump_candidates) && time_before_eq(jiffies, end)) {
+	while (!list_empty(&kinst_jump_candidates) && (first || time_before_eq(jiffies, end))) {
 		site = list_first_entry(&kinst_jump_candidates, struct kinst_site, hopeful);
 		list_del_init(&site->hopeful);
 		if (!kinst_is_wanted(site))
@@ -322,6 +326,9 @@ static void kinst_prepare_some(void)
 			cond_resched();
 		}
 		kinst_prepare(site, f);
+		if (first)
+			end = jiffies + max_t(unsigned long, jiffies - begin, KINST_JUMP_SPELL);
+		first = false;
 	}
 	kinst_func_put(f);
 	/* Every CPU sees the detours before the first hit continues in one. */
