@@ -152,6 +152,7 @@ impl Stages {
         };
         let zero_allowed = options.flag(key::ZDEFS);
         let aliases = sugar::Aliases::new(libraries.iter().map(|library| library.program));
+        // Sites of inlined copies are not looked up before there is an index.
         let exists = |fields: &Fields| {
             let description = Description::Fields(Box::new(fields.clone()));
             fields.provider == "kinst" || !given.places.probes(&description).is_empty()

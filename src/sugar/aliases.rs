@@ -1,4 +1,4 @@
-//! sugar/aliases.rs: probes that have another name here: clauses on them become clauses at the places that libraries name.
+//! sugar/aliases.rs: probes that have another name here: clauses on them become clauses at those places of a library that the kernel has.
 
 use std::collections::HashSet;
 
@@ -96,8 +96,7 @@ impl Aliases {
                     Located { provider, probe: found, place, kinds, raw, span }
                 }));
             }
-            keep_existing(&mut located, exists);
-            for located in &located {
+            for located in existing(located, exists) {
                 clauses.push(located.clause(clause)?);
             }
         }
@@ -111,26 +110,18 @@ fn rest(clause: &Clause, probes: Vec<ProbeDesc>) -> Option<Clause> {
     (!probes.is_empty()).then(|| Clause { probes, ..clause.clone() })
 }
 
-/// Takes away what this kernel does not have, unless that is all.
-fn keep_existing(located: &mut Vec<Located<'_>>, exists: &dyn Fn(&Fields) -> bool) {
-    let kinds = |located: &Located<'_>| located.kinds.len();
-    if located.iter().map(kinds).sum::<usize>() < 2 {
-        return;
-    }
+/// The places that this kernel has, or all if it has none of them.
+fn existing<'a>(located: Vec<Located<'a>>, exists: &dyn Fn(&Fields) -> bool) -> Vec<Located<'a>> {
     let exists = |kind: &ProbeDescKind| match kind {
         ProbeDescKind::Fields(fields) => exists(fields),
         ProbeDescKind::Id(_) => true,
     };
-    let known: Vec<bool> =
-        located.iter().flat_map(|located| &located.kinds).map(|kind| exists(kind)).collect();
-    if !known.contains(&true) {
-        return;
+    let mut kept = located.clone();
+    for place in &mut kept {
+        place.kinds.retain(|kind| exists(kind));
     }
-    let mut known = known.into_iter();
-    for located in &mut *located {
-        located.kinds.retain(|_| known.next() == Some(true));
-    }
-    located.retain(|located| !located.kinds.is_empty());
+    kept.retain(|place| !place.kinds.is_empty());
+    if kept.is_empty() { located } else { kept }
 }
 
 /// The probes of a provider that a description matches and that have a place here.
@@ -216,6 +207,7 @@ fn argument(name: &str) -> Option<usize> {
 }
 
 /// A clause's description, and one of the groups of places that it stands for.
+#[derive(Clone)]
 struct Located<'a> {
     provider: &'a Provider,
     probe: &'a ProviderProbe,

@@ -64,7 +64,7 @@ static bool jump = true;
 module_param(jump, bool, 0600);
 MODULE_PARM_DESC(jump, "put jumps in the place of breakpoints where that is safe");
 
-/* For how long sites are examined under one hold of the locks, or twice what reading the first one's function takes. */
+/* For how long sites are examined under one hold of the locks; longer only where reading a function takes longer. */
 #define KINST_JUMP_SPELL (HZ / 50 ?: 1)
 
 /* From arming to the optimizer's run: a site that is gone by then was not worth a jump. */
@@ -311,11 +311,11 @@ static void kinst_prepare_some(void)
 	struct kinst_func *f = NULL;
 	struct kinst_site *site;
 	struct kinst_jump *j;
-	unsigned long begin = jiffies, end = begin;
+	unsigned long begin = jiffies, end = begin + KINST_JUMP_SPELL;
 	bool first = true;
 
 	lockdep_assert_held(&kinst_sites_mutex);
-	while (!list_empty(&kinst_jump_candidates) && (first || time_before_eq(jiffies, end))) {
+	while (!list_empty(&kinst_jump_candidates) && time_before_eq(jiffies, end)) {
 		site = list_first_entry(&kinst_jump_candidates, struct kinst_site, hopeful);
 		list_del_init(&site->hopeful);
 		if (!kinst_is_wanted(site))
