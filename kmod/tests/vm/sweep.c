@@ -508,14 +508,28 @@ static void print_batch(const struct batch *b, uint32_t number, size_t next)
 
 /* ---- all ---- */
 
+/* A load that has just been killed may still have all memory. */
+static int open_device(void)
+{
+	int tries, fd;
+
+	for (tries = 0; tries < 100; tries++) {
+		fd = open(KINST_DEVICE, O_RDWR | O_CLOEXEC);
+		if (fd >= 0 || errno != ENOMEM)
+			break;
+		usleep(100000);
+	}
+	if (fd < 0)
+		die(KINST_DEVICE);
+	return fd;
+}
+
 static void sweep_batch(struct batch *b, uint32_t number, size_t next)
 {
 	double t0;
 
 	print_begin(b, number);
-	device = open(KINST_DEVICE, O_RDWR | O_CLOEXEC);
-	if (device < 0)
-		die(KINST_DEVICE);
+	device = open_device();
 	t0 = now();
 	load(b);
 	b->arm = now() - t0;
@@ -541,9 +555,7 @@ static void sweep(void)
 	/* So that it gets the CPU beside a hundred threads that run from trap to trap. */
 	if (setpriority(PRIO_PROCESS, 0, -20))
 		die("setpriority");
-	device = open(KINST_DEVICE, O_RDWR | O_CLOEXEC);
-	if (device < 0)
-		die(KINST_DEVICE);
+	device = open_device();
 	printf("{\"total\":%zu,\"modules\":%d,\"size\":%u,\"sample\":%u}\n", count, opt.modules, opt.size, opt.sample);
 	for (number = 0; number < opt.batches && choose(&b, &next, size); number++) {
 		close(device);
@@ -555,7 +567,7 @@ static void sweep(void)
 		} else if (next > hot) {
 			size = opt.size;
 		}
-		device = open(KINST_DEVICE, O_RDWR | O_CLOEXEC);
+		device = open_device();
 	}
 	printf("{\"end\":true,\"batches\":%u,\"faults\":%d}\n", number, faults);
 }
