@@ -543,6 +543,8 @@ static void sweep_batch(struct batch *b, uint32_t number, size_t next)
 	run(b);
 	if (!b->slow)
 		stop(b);
+	/* Which bytes the kernel itself has rewritten is asked of the module. */
+	device = open_device();
 	print_batch(b, number, next);
 }
 
@@ -567,7 +569,6 @@ static void sweep(void)
 		} else if (next > hot) {
 			size = opt.size;
 		}
-		device = open_device();
 	}
 	printf("{\"end\":true,\"batches\":%u,\"faults\":%d}\n", number, faults);
 }
