@@ -9,6 +9,7 @@ mod lz4;
 mod reloc;
 mod root;
 mod search;
+mod tree;
 mod unpack;
 
 pub use buildid::BuildId;
@@ -18,4 +19,5 @@ pub use root::{ModuleFile, OWN_MODULE, Root, Stamp};
 pub use search::{
     Searched, debug_file_of, module_binary, module_debug, module_places, vmlinux_debug, vmlinux_places,
 };
+pub use tree::{Dir, File, Tree};
 pub use unpack::{Bytes, read as read_file, read_shown};

@@ -6,8 +6,6 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rayon::prelude::*;
-
 use super::Error;
 use crate::os;
 
@@ -51,6 +49,16 @@ impl Stamp {
     pub fn words(&self) -> [u64; 4] {
         [self.len, self.inode, self.seconds as u64, self.nanoseconds as u64]
     }
+
+    /// The inverse of [`Stamp::words`].
+    pub fn of_words([len, inode, seconds, nanoseconds]: [u64; 4]) -> Stamp {
+        Stamp { len, inode, seconds: seconds as i64, nanoseconds: nanoseconds as i64 }
+    }
+
+    /// When the file was changed, in seconds since 1970.
+    pub fn seconds(&self) -> i64 {
+        self.seconds
+    }
 }
 
 impl ModuleFile {
@@ -62,8 +70,19 @@ impl ModuleFile {
     /// The stamp of one of the files when it was found.
     pub fn seen(&self, path: &Path) -> Option<Stamp> {
         let [binary, debug] = self.seen;
-        let of = |file: &Option<PathBuf>| file.as_deref() == Some(path);
+        // As text: to compare them part by part takes ten times as long.
+        let of =
+            |file: &Option<PathBuf>| file.as_ref().is_some_and(|file| file.as_os_str() == path.as_os_str());
         binary.filter(|_| of(&self.binary)).or(debug.filter(|_| of(&self.debug)))
+    }
+
+    /// Whether the two files have not changed since they were found.
+    pub fn is_as_seen(&self) -> bool {
+        let now = |path: &PathBuf| std::fs::metadata(path).ok().map(|file| Stamp::of(&file));
+        [&self.binary, &self.debug]
+            .into_iter()
+            .zip(self.seen)
+            .all(|(path, seen)| seen.is_none() || path.as_ref().and_then(now) == seen)
     }
 }
 
@@ -154,30 +173,6 @@ impl Root {
             .iter()
             .map(|path| self.path(path))
             .collect()
-    }
-
-    /// All modules of which the tree has a file, by name.
-    pub fn modules(&self) -> BTreeMap<String, ModuleFile> {
-        let places = [
-            ("/lib/modules", false),
-            ("/usr/lib/modules", false),
-            ("/usr/lib/debug/lib/modules", true),
-            ("/usr/lib/debug/usr/lib/modules", true),
-        ];
-        let found = places.par_iter().map(|(place, _)| walk(&self.path(place).join(&self.release), 0));
-        let found: Vec<Vec<Found>> = found.collect();
-        let mut modules = BTreeMap::new();
-        for ((_, is_debug), found) in places.into_iter().zip(found) {
-            for Found { name, path, stamp } in found {
-                let module = modules.entry(name).or_insert_with_key(|name| ModuleFile::named(name));
-                let slot = if is_debug { &mut module.debug } else { &mut module.binary };
-                if slot.is_none() {
-                    *slot = Some(path);
-                    module.seen[usize::from(is_debug)] = Some(stamp);
-                }
-            }
-        }
-        modules
     }
 
     /// The loaded modules of the running kernel, by name, without our own, which does not trace itself.
@@ -293,34 +288,6 @@ fn by_version(a: &str, b: &str) -> Ordering {
     parts(a).cmp(&parts(b))
 }
 
-/// A module's file.
-struct Found {
-    name: String,
-    path: PathBuf,
-    stamp: Stamp,
-}
-
-/// Finds the modules below a directory, on all cores; `build` and `source`, which lead to the headers, are links and
-/// not followed. A file is looked up in its open directory: by its whole path, that takes longer than all the rest.
-fn walk(dir: &Path, depth: usize) -> Vec<Found> {
-    const MAX_DEPTH: usize = 12;
-    let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
-    let (mut found, mut dirs) = (Vec::new(), Vec::new());
-    for entry in entries.flatten() {
-        let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_dir() && depth < MAX_DEPTH {
-            dirs.push(entry.path());
-        } else if kind.is_file()
-            && let Some(name) = module_name(Path::new(&entry.file_name()))
-            && let Ok(file) = entry.metadata()
-        {
-            found.push(Found { name, path: entry.path(), stamp: Stamp::of(&file) });
-        }
-    }
-    found.par_extend(dirs.par_iter().flat_map(|dir| walk(dir, depth + 1)));
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -334,23 +301,6 @@ mod tests {
         assert_eq!(module_name(Path::new("ext4.ko.debug")).as_deref(), Some("ext4"));
         assert_eq!(module_name(Path::new("modules.dep")), None);
         assert_eq!(module_name(Path::new("x.korea")), None);
-    }
-
-    #[test]
-    fn a_file_that_changes_in_its_place_is_seen() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let module = dir.path().join("lib/modules/6.9.7/kernel/fs/ext4.ko");
-        std::fs::create_dir_all(module.parent().expect("a parent")).expect("a directory");
-        let seen = |text: &str| {
-            std::fs::write(&module, text).expect("a file");
-            let found =
-                Root::sysroot(dir.path(), None).expect("a root").modules().remove("ext4").expect("it");
-            let stamp = Stamp::of(&std::fs::metadata(&module).expect("a file"));
-            assert_eq!(found.seen(&module), Some(stamp), "that of the path");
-            assert_eq!(found.seen(Path::new("ext4.ko")), None, "another file");
-            stamp
-        };
-        assert_ne!(seen("one"), seen("three"));
     }
 
     #[test]

@@ -106,6 +106,34 @@ fn a_changed_module_is_seen() {
     assert_eq!(without, answers(root.path(), None));
 }
 
+/// The list of a sysroot's modules is kept; a file that is rewritten in its place does not show in it.
+#[test]
+fn a_module_that_is_rewritten_in_its_place_is_seen() {
+    let (root, cache) = (sysroot(), tempfile::tempdir().expect("a directory"));
+    let module = root.path().join("lib/modules/6.6.6/kernel/extra-mod.ko");
+    // A directory that was changed a moment ago is walked over again.
+    let settle = || {
+        let root = root.path().to_str().expect("text");
+        run("find", &[root, "-type", "d", "-exec", "touch", "-d", "2020-01-01", "{}", "+"]);
+    };
+    settle();
+    let listed = || files(cache.path()).iter().any(|file| file.extension() == Some("tree".as_ref()));
+    let walked = answers(root.path(), Some(cache.path()));
+    assert!(walked[&("in_module", false)].is_ok() && listed());
+    assert_eq!(answers(root.path(), Some(cache.path())), walked, "by the list");
+    let whole = fs::read(&module).expect("a file");
+    fs::write(&module, "no module any more").expect("a file");
+    settle();
+    let without = answers(root.path(), Some(cache.path()));
+    assert!(without[&("in_module", false)].is_err(), "{without:?}");
+    assert!(!listed(), "not believed again");
+    assert_eq!(answers(root.path(), Some(cache.path())), answers(root.path(), None));
+    assert!(listed());
+    fs::write(&module, whole).expect("a file");
+    settle();
+    assert_eq!(answers(root.path(), Some(cache.path())), walked);
+}
+
 /// The exits of copies come from the instructions: an answer without them is not kept.
 #[test]
 fn a_module_without_its_code_is_asked_again() {

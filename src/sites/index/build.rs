@@ -147,12 +147,21 @@ impl Kernel {
 
     /// The modules that may have a function, inlined or not, or its clones; `None` if that is not known of all.
     pub(in crate::sites) fn modules_knowing(&self, function: &str) -> Option<Vec<usize>> {
-        self.directory()?.knowing(hash(name_of_clone(function)))
+        let knowing = self.directory()?.knowing(hash(name_of_clone(function)))?;
+        let is_sure = if knowing.is_empty() {
+            self.is_as_listed()
+        } else {
+            knowing.iter().all(|at| self.is_module_as_listed(*at))
+        };
+        is_sure.then_some(knowing)
     }
 
     /// The directory of all modules, if the one that is kept is of just these files.
     pub(in crate::sites) fn directory(&self) -> Option<&Directory> {
         let kept = &self.kept;
+        if kept.is_stale.load(Ordering::Relaxed) {
+            return None;
+        }
         if kept.directory.get().is_some() || kept.sought.swap(true, Ordering::Relaxed) {
             return kept.directory.get();
         }
@@ -268,8 +277,8 @@ impl Kernel {
         let contents = Contents { names: names.collect(), ids, knows };
         let digest = self.digest();
         let Some(bytes) = Directory::write(&digest, contents) else { return };
-        // That files cannot be kept has been reported for the indices.
-        if !self.is_unanswered() {
+        // That files cannot be kept has been reported for the indices. A digest of files that have changed is that of none.
+        if !self.is_unanswered() && !self.kept.is_stale.load(Ordering::Relaxed) {
             let _ = cache.write(&directory_name(self.release(), digest), &bytes);
         }
         if let Some(file) = Sealed::made(bytes, directory::KIND, &digest) {
@@ -279,7 +288,7 @@ impl Kernel {
 
     /// The build id of a module's debug file.
     pub(in crate::sites) fn debug_id(&self, module: ModuleId) -> Option<BuildId> {
-        match self.kept.directory.get() {
+        match self.kept.directory.get().filter(|_| self.is_module_as_listed(module.index())) {
             Some(directory) => directory.id(module.index()),
             None => self.debug(module)?.build_id().cloned(),
         }

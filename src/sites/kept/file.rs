@@ -169,6 +169,13 @@ impl Cache {
         Sealed::check(Bytes::Mapped(map), kind, key)
     }
 
+    /// Removes a file, so that it is made anew.
+    pub fn remove(&self, name: &str) {
+        if self.is_ours() {
+            let _ = fs::remove_file(self.dir.join(name));
+        }
+    }
+
     /// Waits until the file that is being written is whole, and lets no more be written: the process is about to end.
     pub fn close() {
         std::mem::forget(writing());

@@ -14,7 +14,7 @@ impl Kernel {
 
     /// The image with the debug information of a module, and the places where it was looked for.
     pub fn debug_search(&self, module: ModuleId) -> &Searched {
-        let this = &self.modules[module];
+        let this = &self.modules()[module];
         this.debug.get_or_init(|| {
             let wanted = self.build_id(module);
             let mut searched = match module {
@@ -71,7 +71,7 @@ impl Kernel {
         match module {
             _ if !self.is_running() => None,
             ModuleId::PROPER => BuildId::of_running_kernel(),
-            _ => BuildId::of_loaded_module(&self.modules[module].name),
+            _ => BuildId::of_loaded_module(&self.modules()[module].name),
         }
     }
 
@@ -80,19 +80,19 @@ impl Kernel {
         let wanted = self.build_id(module);
         match module {
             ModuleId::PROPER => debuginfo::vmlinux_places(&self.root, wanted.as_ref()),
-            _ => debuginfo::module_places(&self.root, &self.modules[module].file, wanted.as_ref()),
+            _ => debuginfo::module_places(&self.root, &self.modules()[module].file, wanted.as_ref()),
         }
     }
 
     /// The stamp of one of these files when it was found; `None` if it was only named.
     pub(in crate::sites) fn seen(&self, module: ModuleId, path: &Path) -> Option<Stamp> {
-        self.modules[module].file.seen(path)
+        self.modules()[module].file.seen(path)
     }
 
     /// The file of the module as it is loaded, with its instructions; with its symbols too if there is no file of debug
     /// information.
     pub fn binary(&self, module: ModuleId) -> Option<&Image> {
-        let this = &self.modules[module];
+        let this = &self.modules()[module];
         let image = this.binary.get_or_init(|| {
             let searched = debuginfo::module_binary(&this.file, self.build_id(module).as_ref());
             searched.refused.iter().for_each(|error| self.warn(error.warning()));

@@ -6,6 +6,7 @@ mod modules;
 pub(super) mod naming;
 pub(super) mod program;
 pub(super) mod refusals;
+mod tree;
 pub(super) mod unloaded;
 
 use std::collections::HashMap;
@@ -40,7 +41,7 @@ pub type Tell = Box<dyn Fn(&str) + Send + Sync>;
 /// A kernel in which probes are looked up.
 pub struct Kernel {
     root: Root,
-    modules: Modules,
+    modules: OnceLock<Modules>,
     kallsyms: OnceLock<HashMap<String, Symbols>>,
     all_symbols: OnceLock<AllSymbols>,
     slide: OnceLock<Option<u64>>,
@@ -65,6 +66,12 @@ pub(super) struct Kept {
     pub directory: OnceLock<Directory>,
     pub sought: AtomicBool,
     pub digest: OnceLock<[u8; 8]>,
+    /// The name of the file that the list of modules was read from.
+    pub tree: OnceLock<String>,
+    /// Whether all files of modules are those of that list.
+    pub as_listed: OnceLock<bool>,
+    /// Whether a file is known not to be.
+    pub is_stale: AtomicBool,
 }
 
 /// An address as stack() and sym() print it.
@@ -79,23 +86,21 @@ impl Kernel {
     /// The running kernel, with the modules that are loaded now.
     pub fn running() -> Result<Kernel, Box<Diagnostic>> {
         let root = Root::running();
-        let modules = root.loaded_modules();
-        Ok(Kernel::new(root, modules))
+        let kernel = Kernel::new(root);
+        kernel.modules();
+        Ok(kernel)
     }
 
     /// The kernel whose files are under `path`; `release` may be omitted if there is only one, or to take the newest.
     pub fn sysroot(path: &Path, release: Option<&str>) -> Result<Kernel, Box<Diagnostic>> {
         let root = Root::sysroot(path, release).map_err(|error| Box::new(error.diagnostic()))?;
-        let modules = root.modules().into_values().collect();
-        Ok(Kernel::new(root, modules))
+        Ok(Kernel::new(root))
     }
 
-    fn new(root: Root, files: Vec<ModuleFile>) -> Kernel {
-        let proper = ModuleFile::named(KERNEL_PROPER);
-        let modules = Modules(std::iter::once(proper).chain(files).map(Module::new).collect());
+    fn new(root: Root) -> Kernel {
         Kernel {
             root,
-            modules,
+            modules: OnceLock::new(),
             kallsyms: OnceLock::new(),
             all_symbols: OnceLock::new(),
             slide: OnceLock::new(),
@@ -152,19 +157,26 @@ impl Kernel {
 
     /// The kernel proper first, then the modules by name.
     pub fn modules(&self) -> &Modules {
-        &self.modules
+        self.modules.get_or_init(|| {
+            let files = if self.is_running() { self.root.loaded_modules() } else { self.modules_of_tree() };
+            let proper = ModuleFile::named(KERNEL_PROPER);
+            Modules(std::iter::once(proper).chain(files).map(Module::new).collect())
+        })
     }
 
     /// The modules that a description's field names.
     pub fn modules_matching(&self, field: &str) -> Vec<ModuleId> {
         let field = if field == "kernel" { KERNEL_PROPER } else { field };
         let pattern = Pattern::new(field);
-        self.modules.iter().filter(|(_, module)| pattern.matches(&module.name)).map(|(id, _)| id).collect()
+        self.modules().iter().filter(|(_, module)| pattern.matches(&module.name)).map(|(id, _)| id).collect()
     }
 
     /// Whether there is a file of the module, loaded or not.
     pub(super) fn has_module_file(&self, name: &str) -> bool {
-        self.root.modules().contains_key(name)
+        match self.is_running() {
+            true => self.root.modules().contains_key(name),
+            false => self.modules().named(name).is_some(),
+        }
     }
 
     /// Refuses a kernel that hides its addresses, since nothing could be armed.
@@ -229,7 +241,7 @@ impl Kernel {
 
     /// The symbols of a module: from its file, with the file's addresses, or from the running kernel.
     pub fn symbols(&self, module: ModuleId) -> Option<&Symbols> {
-        let this = &self.modules[module];
+        let this = &self.modules()[module];
         if this.symbols.get().is_none()
             && let Some(index) = self.index(module)
         {
@@ -251,7 +263,7 @@ impl Kernel {
 
     /// Reads the symbols of many modules at once.
     pub(super) fn load_symbols(&self, modules: &[ModuleId]) {
-        modules.par_iter().filter(|module| self.modules[**module].symbols.get().is_none()).for_each(
+        modules.par_iter().filter(|module| self.modules()[**module].symbols.get().is_none()).for_each(
             |module| {
                 self.symbols(*module);
             },
@@ -320,7 +332,7 @@ impl Kernel {
 
     /// The target of a call or jump in a module's file, by the addresses of its bytes in that file.
     pub(super) fn reference(&self, module: ModuleId, bytes: Range<u64>) -> Option<&Reference> {
-        let this = &self.modules[module];
+        let this = &self.modules()[module];
         let references = this.references.get_or_init(|| {
             let image = self.debug(module).filter(|image| image.has_code());
             image.or_else(|| self.binary(module)).map(Image::references).unwrap_or_default()
@@ -331,7 +343,7 @@ impl Kernel {
 
     /// The module's own lists of places in its text.
     pub(super) fn tables(&self, module: ModuleId) -> &Tables {
-        let this = &self.modules[module];
+        let this = &self.modules()[module];
         this.tables.get_or_init(|| {
             let image = self.debug(module).filter(|image| image.has_code());
             image.or_else(|| self.binary(module)).map(Tables::read).unwrap_or_default()
@@ -348,7 +360,7 @@ impl Kernel {
             None if self.is_running() => return None,
             None => (self.binary(module)?, self.binary(module)?),
         };
-        let linked = self.modules[module].linked.get_or_init(|| match binary.is_x86_64() {
+        let linked = self.modules()[module].linked.get_or_init(|| match binary.is_x86_64() {
             true => Linked::new(binary, layout),
             false => Linked::default(),
         });
@@ -365,7 +377,7 @@ impl Kernel {
         // hash are merely qualified without need.
         let hashes = self.namesakes.get_or_init(|| {
             let mut hashes: Vec<u64> = self
-                .modules
+                .modules()
                 .all()
                 .into_par_iter()
                 .flat_map_iter(|module| {
@@ -405,7 +417,7 @@ impl Kernel {
     }
 
     fn placement(&self, module: ModuleId) -> &HashMap<String, u64> {
-        let this = &self.modules[module];
+        let this = &self.modules()[module];
         this.placement.get_or_init(|| {
             let dir = Path::new("/sys/module").join(&this.name).join("sections");
             let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();

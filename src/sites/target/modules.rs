@@ -58,6 +58,8 @@ impl std::ops::Index<ModuleId> for Modules {
 pub struct Module {
     pub name: String,
     pub(super) file: ModuleFile,
+    /// Whether the file is still the one that a kept list names.
+    pub(super) as_listed: OnceLock<bool>,
     pub(super) debug: OnceLock<Searched>,
     pub(super) binary: OnceLock<Option<Image>>,
     pub(super) symbols: OnceLock<Option<Symbols>>,
@@ -75,6 +77,7 @@ impl Module {
         Module {
             name: file.name.clone(),
             file,
+            as_listed: OnceLock::new(),
             debug: OnceLock::new(),
             binary: OnceLock::new(),
             symbols: OnceLock::new(),

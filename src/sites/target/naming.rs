@@ -55,7 +55,7 @@ impl Kernel {
         let knowing = if modules.len() > 1 { self.modules_knowing(name) } else { None };
         let may_have = |module: &&ModuleId| {
             knowing.as_ref().is_none_or(|knowing| knowing.contains(&module.index()))
-                || self.debug_id(**module).is_none()
+                || self.directory().is_none_or(|directory| directory.id(module.index()).is_none())
         };
         let all = modules.iter().filter(may_have).flat_map(|module| {
             let symbols = self.symbols(*module);

@@ -11,7 +11,7 @@ impl Kernel {
             return None;
         }
         let suspects = self.root.suspects(function).into_iter();
-        let mut unloaded = suspects.filter(|file| self.modules.named(&file.name).is_none());
+        let mut unloaded = suspects.filter(|file| self.modules().named(&file.name).is_none());
         unloaded.find(|file| has(file, function)).map(|file| file.name)
     }
 }
