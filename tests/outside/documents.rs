@@ -7,11 +7,13 @@ use crate::needs;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// The documents for users.
+/// The documents for users. The other pages of the guide are run as a whole, in a guest.
 fn documents() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(Path::new(ROOT).join("docs")).unwrap();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|end| end == "md"));
+    let guide = ["cookbook.md", "scripts.md", "limits.md"].map(|page| Path::new("docs/guide/src").join(page));
+    paths.extend(guide.iter().map(|page| Path::new(ROOT).join(page)));
     paths.push(Path::new(ROOT).join("README.md"));
     paths.sort();
     paths

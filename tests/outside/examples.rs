@@ -1,4 +1,4 @@
-//! tests/outside/examples.rs: the scripts of examples/ have one form, start by their first line, and are all run in a guest and named in the readme.
+//! tests/outside/examples.rs: the scripts of examples/ have one form, start by their first line, and are all run in a guest and named in the guide.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -23,13 +23,13 @@ fn examples() -> Vec<(String, PathBuf, String)> {
 }
 
 #[test]
-fn each_example_is_run_in_a_guest_and_named_in_the_readme() {
+fn each_example_is_run_in_a_guest_and_named_in_the_guide() {
     let read = |path: &str| std::fs::read_to_string(Path::new(ROOT).join(path)).unwrap();
-    let (cases, readme) = (read("tests/vm/cases/examples.case"), read("README.md"));
+    let (cases, guide) = (read("tests/vm/cases/examples.case"), read("docs/guide/src/scripts.md"));
     for (name, ..) in examples() {
         assert!(cases.contains(&format!("dtrace -s examples/{name} ")), "no case runs {name}");
-        let rows = readme.lines().filter(|line| line.contains(&format!("(examples/{name})"))).count();
-        assert_eq!(rows, 1, "{name} in the readme");
+        let rows = guide.lines().filter(|line| line.starts_with(&format!("| `{name}` "))).count();
+        assert_eq!(rows, 1, "{name} in the guide");
     }
 }
 
