@@ -1,7 +1,7 @@
 # Compares what a command of the guide printed with what the page shows: awk -v how=WORDS -f guide.cmp.awk WANT GOT. It prints the first line of
 # the page that is not found, and exits with 1, if they differ.
 #
-# A number that is a word of its own may be another one, and so may a process in parentheses, a port from 32768 on, an address of the kernel,
+# A number that is a word of its own may be another one, and so may a process in parentheses, a port from 32768 on, an address,
 # the bars of a distribution and how many rows it has. All else is compared as it is. A line `...` is any number of lines.
 
 # Whether this number, by `exact` or `exact: 3 77`, has to be the one of the page.
@@ -20,7 +20,7 @@ function word(text,    begin, end) {
 		text = substr(text, 1, RSTART) "N" substr(text, RSTART + RLENGTH - 1)
 	if (match(text, /[0-9]\.[0-9]+:[3-6][0-9][0-9][0-9][0-9]$/))
 		sub(/:[0-9]+$/, ":N", text)
-	if (text ~ /^(0x)?ffff[0-9a-f]+$/)
+	if (text ~ /^(0x)?ffff[0-9a-f]+$/ || text ~ /^0x[0-9a-f]+$/ && length(text) > 8)
 		return "X"
 	return text
 }
@@ -59,7 +59,7 @@ function same(a, b) {
 
 # The same in any order, where a line `...` means that others may be there.
 function found(    a, b, rest, left) {
-	left = got
+	left = got + 0
 	for (a = 1; a <= wanted; a++) {
 		if (want[a] == " ...") {
 			rest = 1

@@ -18,7 +18,7 @@ static struct tally tally = { .lock = __MUTEX_INITIALIZER(tally.lock), .size = 1
 
 static inline bool tally_fits(const struct tally *t, unsigned int n)
 {
-	return n <= t->size - t->used;
+	return t->used + n <= t->size;
 }
 
 static noinline int tally_add(struct tally *t, unsigned int n)
