@@ -59,7 +59,7 @@ function same(a, b) {
 
 # The same in any order, where a line `...` means that others may be there.
 function found(    a, b, rest, left) {
-	left = got + 0
+	left = got
 	for (a = 1; a <= wanted; a++) {
 		if (want[a] == " ...") {
 			rest = 1
@@ -87,7 +87,7 @@ BEGIN {
 
 # Blank lines are as they fall.
 !/[^ \t]/ { next }
-FNR == NR {
+FILENAME == ARGV[1] {
 	# The terminal's own echo of Ctrl-C.
 	if ($0 == "^C")
 		next
@@ -100,6 +100,8 @@ FNR == NR {
 { got = add(have, got, normal($0)) }
 
 END {
+	wanted += 0
+	got += 0
 	# An output that anything would match is a mistake of the page.
 	if (wanted && !fixed && !all_exact && numbers == "") {
 		print "no line of the page is fixed"

@@ -12,12 +12,14 @@ awk -v out="$steps" -f guide.awk "$page" || exit
 # Runs the command of a step. One that a user ends with Ctrl-C ends some seconds after its probes were armed. Not by SIGINT, which a shell
 # without job control makes its background commands ignore.
 run() {
+    # Appended to, as the command and what it runs write to it at the same time.
+    : >"$1.got"
     if ! grep -q '^^C$' "$1.want"; then
-        timeout -s KILL 100 sh -c "$(cat "$1.command")" >"$1.got" 2>&1 </dev/null
+        timeout -s KILL 100 sh -c "$(cat "$1.command")" >>"$1.got" 2>&1 </dev/null
         return
     fi
     seconds=$(sed -n 's/.*for: *\([0-9]*\).*/\1/p' "$1.how")
-    sh -c "exec $(cat "$1.command")" >"$1.got" 2>&1 </dev/null &
+    sh -c "exec $(cat "$1.command")" >>"$1.got" 2>&1 </dev/null &
     tracer=$!
     tries=0
     until grep -v -e '^dtrace: warning' -e '^ ' "$1.got" | grep -q . || [ $tries -ge 300 ]; do
