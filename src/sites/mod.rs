@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 use crate::diag::Diagnostic;
 use crate::dwarf::variables::scope::{NoScope, Scope};
+use crate::dwarf::variables::term::Term;
 use crate::probe::{Description, Fields, Probe, Site};
 use crate::types::intrinsic::Intrinsic;
 
@@ -86,6 +87,32 @@ pub trait SiteIndex {
 /// The variables at an instruction, or why they are not known.
 pub type InScope = Arc<Result<Scope, NoScope>>;
 
+/// A probe of a driver's own, at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Driven {
+    pub id: u32,
+    pub name: Fields,
+    pub arguments: Vec<DrivenArgument>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrivenArgument {
+    pub ty: DrivenType,
+    /// The type as the driver writes it, if it does.
+    pub written: Option<String>,
+    /// Of which the type says how many bits count. `None`: it is where no program can read it.
+    pub value: Option<Term>,
+}
+
+/// What is known of an argument's type without the driver's types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DrivenType {
+    Number { bytes: u8, signed: bool },
+    Pointer,
+    /// A pointer to characters.
+    Text,
+}
+
 /// The facts about its probes that a program can look up before they are armed.
 pub trait Places {
     /// The probes that a description names; empty if there are none, or if they cannot be determined.
@@ -96,6 +123,11 @@ pub trait Places {
 
     /// The variables in scope at the sites; one answer for each, in their order.
     fn scopes(&self, sites: &[Site]) -> Vec<InScope>;
+
+    /// The probes of drivers that a description names.
+    fn driven(&self, _description: &Description) -> Vec<Driven> {
+        Vec::new()
+    }
 }
 
 /// An implementation without a kernel: there are no probes and no variables.

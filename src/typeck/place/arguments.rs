@@ -16,7 +16,7 @@ use crate::types::{Prototype, Type};
 use crate::vocabulary::syscalls;
 
 /// arg0 to arg9.
-const ARGUMENTS: [Builtin; 10] = [
+pub(super) const ARGUMENTS: [Builtin; 10] = [
     Builtin::Arg0,
     Builtin::Arg1,
     Builtin::Arg2,
@@ -54,6 +54,9 @@ impl Checker<'_> {
         let Some(probes) = self.probes.clone() else {
             return Err(error::Args::Outside { span }.into());
         };
+        if let Some(argument) = self.check_driver_argument(number, index.span, span) {
+            return argument;
+        }
         if let Some(argument) = self.check_site_argument(number, index.span, span) {
             return argument;
         }
@@ -222,6 +225,9 @@ impl Checker<'_> {
                 Ok(scope) => self.types_of_parameters(scope),
                 Err(_) => Vec::new(),
             };
+        }
+        if let [one, ..] = &self.env.places.driven(probe)[..] {
+            return self.types_of_driven(one);
         }
         let mut lists = self.probes_of(probe).into_iter().map(|fields| self.argument_list(&fields));
         let first = lists.next().unwrap_or_default();

@@ -1,0 +1,205 @@
+//! sites/code/notes.rs: the notes that kinst/sdt.h leaves in a driver: where its probes are, and their arguments.
+
+use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register as Iced};
+
+use crate::dwarf::variables::term::{Binary, Register, Term};
+
+/// The section of a driver that has them.
+pub const SECTION: &str = ".note.kinst.sdt";
+
+/// One note, with the name of the probe as D has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    pub provider: String,
+    pub name: String,
+    pub what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The probe is the nop at this address.
+    Probe { at: u64, arguments: Vec<Argument> },
+    /// The address of what is opened while the probe is traced.
+    Gate { at: u64 },
+    /// The types of its arguments, as the driver writes them.
+    Types(Vec<String>),
+}
+
+/// An argument of a probe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument {
+    pub kind: Kind,
+    /// 1, 2, 4 or 8.
+    pub bytes: u8,
+    /// `None`: it is where no program can read it.
+    pub value: Option<Term>,
+}
+
+/// What the macro knows of an argument's type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Signed,
+    Unsigned,
+    Pointer,
+    /// A pointer to characters.
+    Text,
+}
+
+const OWNER: &[u8] = b"kinst\0";
+const MOST_ARGUMENTS: usize = 6;
+const LONGEST_NAME: usize = 127;
+
+/// The notes in a section that is at this address. What does not make sense is left out, up to the end of the section
+/// where not even its size does.
+pub fn parse(section: &[u8], address: u64) -> Vec<Note> {
+    let mut reader = Reader { rest: section, address };
+    let mut notes = Vec::new();
+    while let Some((owner, kind, desc)) = reader.note() {
+        notes.extend((owner == OWNER).then(|| note(kind, desc)).flatten());
+    }
+    notes
+}
+
+fn note(kind: u32, mut desc: Reader<'_>) -> Option<Note> {
+    let at = if kind == 3 { 0 } else { desc.distance()? };
+    let arguments = if kind == 1 { desc.arguments()? } else { Vec::new() };
+    let (provider, name) = (desc.word()?, desc.word()?);
+    let what = match kind {
+        1 => What::Probe { at, arguments },
+        2 => What::Gate { at },
+        3 => What::Types(desc.types()),
+        _ => return None,
+    };
+    Some(Note { provider: provider.to_owned(), name: name.replace("__", "-"), what })
+}
+
+/// Bytes that have not been read, and their address.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    rest: &'a [u8],
+    address: u64,
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, bytes: usize) -> Option<Reader<'a>> {
+        let taken = Reader { rest: self.rest.get(..bytes)?, address: self.address };
+        self.rest = self.rest.get(bytes..)?;
+        self.address = self.address.wrapping_add(bytes as u64);
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1)?.rest.first().copied()
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.take(4)?.rest.try_into().ok()?))
+    }
+
+    /// An address, given as the distance from the field that it is in.
+    fn distance(&mut self) -> Option<u64> {
+        let field = self.address;
+        Some(field.wrapping_add_signed(self.u32()?.cast_signed().into()))
+    }
+
+    /// The owner, type and contents of the next note; both parts are padded to four bytes.
+    fn note(&mut self) -> Option<(&'a [u8], u32, Reader<'a>)> {
+        let (owner, desc, kind) = (self.u32()? as usize, self.u32()? as usize, self.u32()?);
+        let mut padded = |bytes: usize| {
+            let taken = self.take(bytes)?;
+            self.take((bytes.next_multiple_of(4) - bytes).min(self.rest.len()))?;
+            Some(taken)
+        };
+        let owner = padded(owner)?;
+        Some((owner.rest, kind, padded(desc)?))
+    }
+
+    fn text(&mut self) -> Option<&'a str> {
+        let end = self.rest.iter().position(|byte| *byte == 0)?;
+        let text = self.take(end)?;
+        self.take(1)?;
+        std::str::from_utf8(text.rest).ok()
+    }
+
+    /// The name of a provider or probe. Others could not be told from patterns.
+    fn word(&mut self) -> Option<&'a str> {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        self.text().filter(|word| !word.is_empty() && word.len() <= LONGEST_NAME && word.chars().all(is_part))
+    }
+
+    fn types(&mut self) -> Vec<String> {
+        let texts = std::iter::from_fn(|| self.text().filter(|text| !text.is_empty()));
+        texts.take(MOST_ARGUMENTS).map(|text| text.trim().to_owned()).collect()
+    }
+
+    fn arguments(&mut self) -> Option<Vec<Argument>> {
+        let count = usize::from(self.byte()?);
+        (0..count.min(MOST_ARGUMENTS + 1)).map(|_| self.argument()).collect::<Option<Vec<_>>>().filter(|arguments| {
+            arguments.len() <= MOST_ARGUMENTS
+        })
+    }
+
+    fn argument(&mut self) -> Option<Argument> {
+        let kind = match self.byte()? {
+            b's' => Kind::Signed,
+            b'u' => Kind::Unsigned,
+            b'p' => Kind::Pointer,
+            b'c' => Kind::Text,
+            _ => return None,
+        };
+        let bytes = self.byte().filter(|bytes| matches!(bytes, 1 | 2 | 4 | 8))?;
+        let length = self.byte()?;
+        let insn = self.take(length.into())?;
+        Some(Argument { kind, bytes, value: value(insn, bytes) })
+    }
+}
+
+/// The value that a `mov` to the accumulator would put there.
+fn value(code: Reader<'_>, bytes: u8) -> Option<Term> {
+    let insn: Instruction = Decoder::with_ip(64, code.rest, code.address, DecoderOptions::NONE).decode();
+    if insn.mnemonic() != Mnemonic::Mov || insn.len() != code.rest.len() || insn.op0_kind() != OpKind::Register {
+        return None;
+    }
+    match insn.op1_kind() {
+        OpKind::Register => register(insn.op1_register()),
+        OpKind::Memory if insn.segment_prefix() == Iced::None => Some(Term::load(address(&insn)?, bytes)),
+        OpKind::Memory => None,
+        _ => insn.try_immediate(1).ok().map(Term::Constant),
+    }
+}
+
+fn address(insn: &Instruction) -> Option<Term> {
+    let displacement = insn.memory_displacement64();
+    if insn.is_ip_rel_memory_operand() || insn.memory_base() == Iced::None && insn.memory_index() == Iced::None {
+        return Some(Term::Address(displacement));
+    }
+    let mut sum = Term::Constant(0);
+    if insn.memory_base() != Iced::None {
+        sum = register(insn.memory_base())?;
+    }
+    if insn.memory_index() != Iced::None {
+        let scale = Term::Constant(insn.memory_index_scale().into());
+        let index = Term::binary(Binary::Mul, register(insn.memory_index())?, scale);
+        sum = Term::binary(Binary::Add, sum, index);
+    }
+    Some(Term::binary(Binary::Add, sum, Term::Constant(displacement)))
+}
+
+/// A general register, of which the argument's type says how much counts.
+fn register(register: Iced) -> Option<Term> {
+    use Iced as R;
+    let number = match register.full_register() {
+        _ if matches!(register, R::AH | R::BH | R::CH | R::DH) => return None,
+        R::RAX => 0,
+        R::RDX => 1,
+        R::RCX => 2,
+        R::RBX => 3,
+        R::RSI => 4,
+        R::RDI => 5,
+        R::RBP => 6,
+        R::RSP => 7,
+        other if (R::R8..=R::R15).contains(&other) => 8 + (other as u16 - R::R8 as u16),
+        _ => return None,
+    };
+    Register::new(number).map(Term::Register)
+}
