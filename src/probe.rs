@@ -114,6 +114,11 @@ pub enum Place {
     Event {
         number: u64,
     },
+    /// Never fires: the gate of a driver's probe at `func` + `to`, a signed distance, is open meanwhile.
+    Gate {
+        func: u64,
+        to: u32,
+    },
 }
 
 /// The instruction of a [`Place::Driver`].
@@ -208,7 +213,7 @@ impl Place {
             P::Insn { func, .. } | P::Edge { func, .. } | P::FbtEntry { func } | P::FbtReturn { func } => {
                 Some(*func)
             }
-            P::Sdt { func } | P::Driver { func, .. } => Some(*func),
+            P::Sdt { func } | P::Driver { func, .. } | P::Gate { func, .. } => Some(*func),
             P::Begin | P::End | P::Error | P::Profile { .. } | P::Tick { .. } => None,
             P::SyscallEntry { .. } | P::SyscallReturn { .. } | P::Event { .. } => None,
         }

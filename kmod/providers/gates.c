@@ -14,7 +14,7 @@
 #include "compat/module_text.h"
 #include "ksym.h"
 #include "places/refuse.h"
-#include "providers/providers.h"
+#include "providers/gates.h"
 
 #define KINST_MAX_GATES 1024
 
@@ -97,7 +97,7 @@ static enum kinst_reason open_gate(struct kinst_gate *gate, const struct kinst_p
 		list_add(&gate->node, &kinst_open);
 		mutex_unlock(&kinst_open_mutex);
 	}
-	/* From here on the module may be unloaded: kinst_gates_module_goes() comes before its memory is freed. */
+	/* From here on the module may be unloaded: the notifier comes before its memory is freed. */
 	module_put(mod);
 	return reason;
 }
@@ -148,13 +148,29 @@ void kinst_gates_disarm(struct kinst_gates *gates)
 	kvfree(gates);
 }
 
-void kinst_gates_module_goes(const struct module *mod)
+/* A key goes with its module, and nobody has to turn it back. */
+static int module_event(struct notifier_block *nb, unsigned long event, void *mod)
 {
 	struct kinst_gate *gate;
 
+	if (event != MODULE_STATE_GOING)
+		return NOTIFY_DONE;
 	mutex_lock(&kinst_open_mutex);
 	list_for_each_entry(gate, &kinst_open, node)
 		if (gate->mod == mod)
 			gate->mod = NULL;
 	mutex_unlock(&kinst_open_mutex);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block module_nb = { .notifier_call = module_event };
+
+int kinst_gates_init(void)
+{
+	return register_module_notifier(&module_nb);
+}
+
+void kinst_gates_exit(void)
+{
+	unregister_module_notifier(&module_nb);
 }

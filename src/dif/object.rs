@@ -295,6 +295,7 @@ impl Tables {
             Place::SyscallReturn { number } => (uapi::P_SYSCALL_RETURN, *number, 0, 0, &[]),
             Place::Sdt { func } => (uapi::P_SDT, *func, 0, 0, &[]),
             Place::Event { number } => (uapi::P_EVENT, *number, 0, 0, &[]),
+            Place::Gate { func, to } => (uapi::P_GATE, *func, 0, *to, &[]),
         };
         let mut entry = uapi::Probe {
             id: probe.id,

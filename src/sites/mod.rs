@@ -151,4 +151,9 @@ pub trait ProbeCatalog {
     /// The probes that the description matches, in order of id. No match is an empty list; an error is an impossible
     /// description (an offset inside an instruction, or an unknown function named without globs, with a suggestion).
     fn matches(&self, description: &Description) -> Result<Vec<Probe>, Box<Diagnostic>>;
+
+    /// What has to be armed besides these probes, so that they are reached.
+    fn gates(&self, _probes: &[Probe]) -> Vec<Probe> {
+        Vec::new()
+    }
 }

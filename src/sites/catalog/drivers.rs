@@ -20,7 +20,12 @@ pub(in crate::sites) struct DriverProbe {
     arguments: Vec<Argument>,
     /// As the driver writes them.
     types: Vec<String>,
+    /// The run-time addresses of its gates.
+    gates: Vec<u64>,
 }
+
+/// What the notes of one module say of a probe wherever it is, by provider and name.
+type Said<'a, T> = HashMap<(&'a str, &'a str), T>;
 
 impl Catalog {
     /// All probes of drivers, by module and in the order of their notes.
@@ -37,10 +42,13 @@ impl Catalog {
     }
 
     fn of_module(&self, from: &Notes, found: &mut Vec<DriverProbe>) {
-        let mut types: HashMap<(&str, &str), &[String]> = HashMap::new();
+        let (mut types, mut gates): (Said<'_, &[String]>, Said<'_, Vec<u64>>) = Default::default();
         for note in &from.notes {
-            if let What::Types(of) = &note.what {
-                types.insert((&note.provider, &note.name), of);
+            let of = (&*note.provider, &*note.name);
+            match &note.what {
+                What::Types(written) => _ = types.insert(of, written),
+                What::Gate { at } => gates.entry(of).or_default().push(*at),
+                What::Probe { .. } => {}
             }
         }
         let module = &self.kernel.modules()[from.module].name;
@@ -55,11 +63,12 @@ impl Catalog {
             let Ok(offset) = u32::try_from(at.wrapping_sub(func)) else { continue };
             let name = Fields::new(&note.provider, module, function, &note.name);
             let place = Place::Driver { func, offset: if from.placed { offset } else { 0 } };
-            let types = types.get(&(&*note.provider, &*note.name)).copied().unwrap_or_default();
+            let of = (&*note.provider, &*note.name);
             found.push(DriverProbe {
                 probe: Probe { id: 0, name, place },
                 arguments: arguments.clone(),
-                types: types.to_vec(),
+                types: types.get(&of).copied().unwrap_or_default().to_vec(),
+                gates: gates.get(&of).cloned().unwrap_or_default(),
             });
         }
     }
@@ -83,6 +92,24 @@ impl Catalog {
 
     pub(super) fn driver_by_id(&self, id: u32) -> Option<&DriverProbe> {
         self.driver_probes().get(id.checked_sub(FIRST_DRIVER_ID)? as usize)
+    }
+
+    /// The gates of those of the probes that are drivers', each once.
+    pub(super) fn gates_of(&self, probes: &[Probe]) -> Vec<Probe> {
+        let mut gates: Vec<(u64, Probe)> = Vec::new();
+        for probe in probes {
+            let Place::Driver { func, .. } = probe.place else { continue };
+            let Some(driver) = self.driver_by_id(probe.id) else { continue };
+            for at in &driver.gates {
+                // A module is never as large as that.
+                let Ok(to) = i32::try_from(at.wrapping_sub(func).cast_signed()) else { continue };
+                if gates.iter().all(|(known, _)| known != at) {
+                    let place = Place::Gate { func, to: to.cast_unsigned() };
+                    gates.push((*at, Probe { place, ..probe.clone() }));
+                }
+            }
+        }
+        gates.into_iter().map(|(_, gate)| gate).collect()
     }
 
     /// The probes of drivers that a description names, each with where its arguments are.

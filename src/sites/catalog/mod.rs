@@ -138,6 +138,10 @@ impl ProbeCatalog for Catalog {
             }
         }
     }
+
+    fn gates(&self, probes: &[Probe]) -> Vec<Probe> {
+        self.gates_of(probes)
+    }
 }
 
 impl Catalog {
