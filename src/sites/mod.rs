@@ -14,6 +14,7 @@ pub use catalog::elsewhere::seldom_made;
 pub use catalog::profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use catalog::tracepoints::EVENTS;
 pub use catalog::{Catalog, DTRACE, LiveInsn, LiveText};
+pub use code::notes::parse as read_notes;
 pub use code::refusal::Refusal;
 pub use code::tables::Rewriting;
 pub use index::{Built, DwarfIndex, InlineProbe, MAX_PROBES};

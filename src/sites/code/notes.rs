@@ -203,3 +203,65 @@ fn register(register: Iced) -> Option<Term> {
     };
     Register::new(number).map(Term::Register)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The section of a driver with a probe of three arguments, a gate and types, at 0x1000.
+    fn section() -> Vec<u8> {
+        let mut section = Vec::new();
+        let mut add = |kind: u32, desc: &[u8]| {
+            for word in [6, desc.len() as u32, kind] {
+                section.extend(word.to_le_bytes());
+            }
+            section.extend(b"kinst\0\0\0");
+            section.extend(desc);
+            section.resize(section.len().next_multiple_of(4), 0);
+        };
+        // mov %dil, %al; mov 0x10(%rsp,%rcx,8), %rax; mov 0x20(%rip), %eax
+        let arguments = b"\x03s\x01\x03\x40\x88\xf8u\x08\x05\x48\x8b\x44\xcc\x10u\x04\x06\x8b\x05\x20\0\0\0";
+        add(1, &[&b"\0\xf0\xff\xff"[..], arguments, b"disk\0io__done\0"].concat());
+        add(2, b"\0\x10\0\0disk\0io__done\0");
+        add(3, b"disk\0io__done\0int\0struct bio *\0\0ignored\0");
+        // Names that could be patterns, and a note of somebody else's.
+        add(2, b"\0\0\0\0di*\0x\0");
+        section
+    }
+
+    #[test]
+    fn notes_say_where_a_probe_is_and_its_arguments() {
+        let notes = parse(&section(), 0x1000);
+        assert!(notes.iter().all(|note| note.provider == "disk" && note.name == "io-done"), "{notes:?}");
+        let [probe, gate, types] = &notes[..] else { panic!("{notes:?}") };
+        let What::Probe { at, arguments } = &probe.what else { panic!("{probe:?}") };
+        assert_eq!(*at, 0x1014 - 0x1000);
+        let shown: Vec<String> = arguments
+            .iter()
+            .map(|argument| format!("{:?} {} {}", argument.kind, argument.bytes, argument.value.clone().unwrap()))
+            .collect();
+        let field = 0x1014 + 5 + 6 + 8 + 3 + 6;
+        assert_eq!(shown[0], "Signed 1 %rdi");
+        assert!(shown[1].starts_with("Unsigned 8 *") && shown[1].contains("rsp") && shown[1].contains("rcx"), "{shown:?}");
+        let global = Term::load(Term::Address(field + 0x20), 4);
+        assert_eq!(arguments[2].value.as_ref(), Some(&global), "{shown:?}");
+        assert!(matches!(gate.what, What::Gate { at } if at % 4 == 0 && at > 0x2000), "{gate:?}");
+        assert_eq!(types.what, What::Types(vec!["int".to_owned(), "struct bio *".to_owned()]));
+    }
+
+    #[test]
+    fn no_bytes_are_trusted() {
+        let whole = section();
+        for end in 0..whole.len() {
+            parse(&whole[..end], u64::MAX - 3);
+        }
+        for at in 0..whole.len() {
+            for value in [0, 1, 6, 0x7f, 0x80, 0xff] {
+                let mut changed = whole.clone();
+                changed[at] = value;
+                parse(&changed, 0x1000);
+            }
+        }
+        assert!(parse(&[0xff; 64], 0).is_empty());
+    }
+}
