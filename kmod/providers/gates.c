@@ -148,7 +148,7 @@ void kinst_gates_disarm(struct kinst_gates *gates)
 	kvfree(gates);
 }
 
-/* A key goes with its module, and nobody has to turn it back. */
+/* A key goes with its module, and is not turned back. */
 static int module_event(struct notifier_block *nb, unsigned long event, void *mod)
 {
 	struct kinst_gate *gate;

@@ -108,7 +108,10 @@ pub struct DrivenArgument {
 /// What is known of an argument's type without the driver's types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrivenType {
-    Number { bytes: u8, signed: bool },
+    Number {
+        bytes: u8,
+        signed: bool,
+    },
     Pointer,
     /// A pointer to characters.
     Text,

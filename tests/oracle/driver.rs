@@ -37,7 +37,9 @@ fn listing(module: &Path, function: &str) -> Vec<String> {
     let out = String::from_utf8(objdump.output().unwrap().stdout).unwrap();
     let lines = out.lines().filter_map(|line| line.trim().split_once(":\t"));
     // What a call leads to is in the relocations.
-    let text = |insn: &str| -> String { insn.split_whitespace().take(if insn.starts_with("nop") { 2 } else { 1 }).collect() };
+    let text = |insn: &str| -> String {
+        insn.split_whitespace().take(if insn.starts_with("nop") { 2 } else { 1 }).collect()
+    };
     let all: Vec<String> = lines.map(|(_, insn)| text(insn)).collect();
     let last = all.iter().position(|insn| insn == "jmp").map_or(all.len(), |jmp| jmp + 1);
     all[..last].to_vec()
@@ -63,7 +65,10 @@ fn a_probe_that_is_off_is_one_nop_and_loads_nothing() {
 fn the_example_is_short_and_builds_without_warnings() {
     let text = std::fs::read_to_string(Path::new(ROOT).join("examples/sdt-hello/hello.c")).unwrap();
     assert!(text.lines().count() <= 25);
-    if needs::program("make") && needs::program("objdump") && let Some(hello) = build("examples/sdt-hello", "hello") {
+    if needs::program("make")
+        && needs::program("objdump")
+        && let Some(hello) = build("examples/sdt-hello", "hello")
+    {
         let nops = listing(&hello, "tick").iter().filter(|insn| insn.starts_with("nopl")).count();
         assert_eq!(nops, 1);
     }

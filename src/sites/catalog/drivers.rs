@@ -77,7 +77,8 @@ impl Catalog {
         // The providers that are known need no file.
         let known = if is_ours(&fields.provider) { &[] } else { self.driver_probes() };
         let [provider, module, function, name] =
-            [&fields.provider, &fields.module, &fields.function, &fields.name].map(|field| Pattern::new(field));
+            [&fields.provider, &fields.module, &fields.function, &fields.name]
+                .map(|field| Pattern::new(field));
         known.iter().filter(move |DriverProbe { probe: Probe { name: of, .. }, .. }| {
             provider.matches(&of.provider)
                 && module.matches(&of.module)

@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(text.rest).ok()
     }
 
-    /// The name of a provider or probe. Others could not be told from patterns.
+    /// The name of a provider or probe; any other text could be a pattern.
     fn word(&mut self) -> Option<&'a str> {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         self.text().filter(|word| !word.is_empty() && word.len() <= LONGEST_NAME && word.chars().all(is_part))
@@ -134,9 +134,10 @@ impl<'a> Reader<'a> {
 
     fn arguments(&mut self) -> Option<Vec<Argument>> {
         let count = usize::from(self.byte()?);
-        (0..count.min(MOST_ARGUMENTS + 1)).map(|_| self.argument()).collect::<Option<Vec<_>>>().filter(|arguments| {
-            arguments.len() <= MOST_ARGUMENTS
-        })
+        (0..count.min(MOST_ARGUMENTS + 1))
+            .map(|_| self.argument())
+            .collect::<Option<Vec<_>>>()
+            .filter(|arguments| arguments.len() <= MOST_ARGUMENTS)
     }
 
     fn argument(&mut self) -> Option<Argument> {
@@ -157,7 +158,10 @@ impl<'a> Reader<'a> {
 /// The value that a `mov` to the accumulator would put there.
 fn value(code: Reader<'_>, bytes: u8) -> Option<Term> {
     let insn: Instruction = Decoder::with_ip(64, code.rest, code.address, DecoderOptions::NONE).decode();
-    if insn.mnemonic() != Mnemonic::Mov || insn.len() != code.rest.len() || insn.op0_kind() != OpKind::Register {
+    if insn.mnemonic() != Mnemonic::Mov
+        || insn.len() != code.rest.len()
+        || insn.op0_kind() != OpKind::Register
+    {
         return None;
     }
     match insn.op1_kind() {
@@ -170,7 +174,9 @@ fn value(code: Reader<'_>, bytes: u8) -> Option<Term> {
 
 fn address(insn: &Instruction) -> Option<Term> {
     let displacement = insn.memory_displacement64();
-    if insn.is_ip_rel_memory_operand() || insn.memory_base() == Iced::None && insn.memory_index() == Iced::None {
+    if insn.is_ip_rel_memory_operand()
+        || insn.memory_base() == Iced::None && insn.memory_index() == Iced::None
+    {
         return Some(Term::Address(displacement));
     }
     let mut sum = Term::Constant(0);
@@ -224,7 +230,7 @@ mod tests {
         add(1, &[&b"\0\xf0\xff\xff"[..], arguments, b"disk\0io__done\0"].concat());
         add(2, b"\0\x10\0\0disk\0io__done\0");
         add(3, b"disk\0io__done\0int\0struct bio *\0\0ignored\0");
-        // Names that could be patterns, and a note of somebody else's.
+        // Names that could be patterns, and a note of another owner.
         add(2, b"\0\0\0\0di*\0x\0");
         section
     }
@@ -238,11 +244,16 @@ mod tests {
         assert_eq!(*at, 0x1014 - 0x1000);
         let shown: Vec<String> = arguments
             .iter()
-            .map(|argument| format!("{:?} {} {}", argument.kind, argument.bytes, argument.value.clone().unwrap()))
+            .map(|argument| {
+                format!("{:?} {} {}", argument.kind, argument.bytes, argument.value.clone().unwrap())
+            })
             .collect();
         let field = 0x1014 + 5 + 6 + 8 + 3 + 6;
         assert_eq!(shown[0], "Signed 1 %rdi");
-        assert!(shown[1].starts_with("Unsigned 8 *") && shown[1].contains("rsp") && shown[1].contains("rcx"), "{shown:?}");
+        assert!(
+            shown[1].starts_with("Unsigned 8 *") && shown[1].contains("rsp") && shown[1].contains("rcx"),
+            "{shown:?}"
+        );
         let global = Term::load(Term::Address(field + 0x20), 4);
         assert_eq!(arguments[2].value.as_ref(), Some(&global), "{shown:?}");
         assert!(matches!(gate.what, What::Gate { at } if at % 4 == 0 && at > 0x2000), "{gate:?}");

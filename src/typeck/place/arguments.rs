@@ -16,7 +16,7 @@ use crate::types::{Prototype, Type};
 use crate::vocabulary::syscalls;
 
 /// arg0 to arg9.
-pub(super) const ARGUMENTS: [Builtin; 10] = [
+const ARGUMENTS: [Builtin; 10] = [
     Builtin::Arg0,
     Builtin::Arg1,
     Builtin::Arg2,
@@ -274,6 +274,11 @@ impl Checker<'_> {
             _ => 1,
         }
     }
+}
+
+/// The number in arg0 to arg9.
+pub(super) fn number_of(name: &str) -> Option<usize> {
+    ARGUMENTS.iter().position(|argument| argument.name() == name)
 }
 
 /// Whether two arguments have the same place and the same types.

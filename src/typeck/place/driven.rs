@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::arguments::ARGUMENTS;
+use super::arguments::number_of;
 use super::fan_out::Place;
 use crate::dwarf::variables::scope::NoScope;
 use crate::parser::ast::TagKind;
@@ -13,11 +13,6 @@ use crate::sugar::plain::ProbeDesc;
 use crate::typeck::typed::{Expr, ExprKind};
 use crate::typeck::{Checker, Result, error, words};
 use crate::types::Type;
-
-/// The number in arg0 to arg9.
-pub(super) fn number_of(name: &str) -> Option<usize> {
-    ARGUMENTS.iter().position(|argument| argument.name() == name)
-}
 
 impl Checker<'_> {
     /// Takes the descriptions of drivers' probes out of the list: a place for each probe, which only its id means, as

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::driven::number_of;
+use super::arguments::number_of;
 use crate::dwarf::variables::scope::NoScope;
 use crate::glob::is_glob;
 use crate::parser::ast;
