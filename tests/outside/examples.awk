@@ -6,7 +6,7 @@
 
 block {
 	# The driver hello is an example itself, and not loaded.
-	if (/hello/)
+	if (/hello:::| -P hello/)
 		next
 	if (sub(/^# dtrace /, "dtrace "))
 		print
@@ -17,7 +17,7 @@ block {
 	sub(/.*→/, "")
 	count = split($0, words, "`")
 	for (n = 2; n <= count; n += 2) {
-		if (words[n] ~ /:f:|:f\.cold:|:NAME:|hello|FUNCTION|caller:offset|module:function/)
+		if (words[n] ~ /:f:|:f\.cold:|:NAME:|hello:::|-P hello|FUNCTION|caller:offset|module:function/)
 			continue
 		if (words[n] ~ /^(dtrace|inlinecall) /)
 			print words[n]
