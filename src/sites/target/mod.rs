@@ -1,6 +1,7 @@
 //! sites/target/: one kernel, running or under a sysroot: its modules, their symbols, their files. Everything is lazy.
 
 mod data;
+pub(super) mod drivers;
 mod files;
 mod modules;
 pub(super) mod naming;
