@@ -296,7 +296,7 @@ impl SiteIndex for DwarfIndex {
         let found = self.found(&modules, function);
         // Without the debug information of the kernel proper, an out-of-line instance is not the whole answer.
         if modules.contains(&ModuleId::PROPER)
-            && self.kernel.debug(ModuleId::PROPER).is_none()
+            && self.kernel.layout(ModuleId::PROPER).is_none()
             && found.iter().all(|(module, _)| *module == ModuleId::PROPER)
         {
             return Err(Box::new(no_debug_information(

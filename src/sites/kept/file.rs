@@ -13,9 +13,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use crate::os;
 
 /// The format of all files here; it changes with their contents, and with the rules by which these are found.
-const VERSION: u32 = 7;
+const VERSION: u32 = 8;
 const MAGIC: [u8; 8] = *b"KINSTIDX";
-const MOST_TABLES: usize = 8;
+const MOST_TABLES: usize = 12;
 const LONGEST_KEY: usize = 32;
 /// The alignment with which any record can be read in place.
 const ALIGNMENT: usize = 8;
@@ -34,6 +34,9 @@ struct Header {
     /// Start and length of each table, from the start of the file.
     tables: [[u32; 2]; MOST_TABLES],
 }
+
+/// See [`Cache::imported`].
+pub const IMPORTED: &str = "imported";
 
 /// The offset where the checksummed part begins.
 const CHECKED_FROM: usize = 20;
@@ -137,12 +140,23 @@ impl Cache {
         Some(Cache::at(&base.join("kinst/index")))
     }
 
+    /// The directories where packages put indices: that of a sysroot, and that of this system.
+    pub fn of_packages(sysroot: Option<&Path>) -> Vec<Cache> {
+        const DIR: &str = "usr/share/kinst/index";
+        sysroot.into_iter().chain([Path::new("/")]).map(|root| Cache::at(&root.join(DIR))).collect()
+    }
+
     pub fn at(dir: &Path) -> Cache {
         Cache { dir: dir.to_owned() }
     }
 
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// The file that is written when indices are brought here, for what was concluded without them.
+    pub fn imported(&self) -> PathBuf {
+        self.dir.join(IMPORTED)
     }
 
     /// Whether the directory can be written; it is made if there is none.

@@ -4,6 +4,7 @@ pub(super) mod directory;
 pub(super) mod file;
 pub(super) mod image;
 pub(super) mod known;
+mod layout;
 
 /// Reports the progress of making indices.
 pub trait Watch: Send + Sync {

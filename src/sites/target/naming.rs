@@ -55,7 +55,7 @@ impl Kernel {
         let knowing = if modules.len() > 1 { self.modules_knowing(name) } else { None };
         let may_have = |module: &&ModuleId| {
             knowing.as_ref().is_none_or(|knowing| knowing.contains(&module.index()))
-                || self.debug_id(**module).is_none()
+                || self.index_id(**module).is_none()
         };
         let all = modules.iter().filter(may_have).flat_map(|module| {
             let symbols = self.symbols(*module);
@@ -75,7 +75,7 @@ impl Kernel {
             Some(_) => Err(NoSite::Freed),
             // A module's freed code has no symbols.
             None => {
-                let section = self.debug(module).and_then(|image| image.section_at(address));
+                let section = self.layout(module).and_then(|image| image.section_at(address));
                 let freed = section.is_some_and(|section| section.name.starts_with(".init"));
                 Err(if freed { NoSite::Freed } else { NoSite::Dead })
             }
