@@ -42,14 +42,16 @@ impl Kernel {
     /// The kept index of a module, if there is one for this very file: one that was made here, or was carried here.
     pub fn index(&self, module: ModuleId) -> Option<&Arc<ImageIndex>> {
         let this = &self.modules()[module];
-        let open = || {
-            let id = self.index_id(module).filter(|_| self.kept.places().next().is_some())?;
-            let open = |place: &Cache| {
-                ImageIndex::of(place.open(&image::file_name(&id), image::KIND, id.bytes())?)
-            };
-            self.kept.places().find_map(open).map(Arc::new)
-        };
+        let open = || self.open_index(module).map(Arc::new);
         this.index.get().or_else(|| this.kept_index.get_or_init(open).as_ref())
+    }
+
+    /// Opens the index of a module in the first place that has it.
+    pub(super) fn open_index(&self, module: ModuleId) -> Option<ImageIndex> {
+        let id = self.index_id(module).filter(|_| self.kept.places().next().is_some())?;
+        let open =
+            |place: &Cache| ImageIndex::of(place.open(&image::file_name(&id), image::KIND, id.bytes())?);
+        self.kept.places().find_map(open)
     }
 
     /// Makes all indices that are missing, however long it takes; `None` if they cannot be kept.
@@ -284,10 +286,17 @@ impl Kernel {
 
     /// The build id of a module's debug file, or the one that this file would have, if there is an index of it.
     pub(in crate::sites) fn index_id(&self, module: ModuleId) -> Option<BuildId> {
-        match (self.kept.directory.get(), self.debug(module)) {
-            (Some(directory), _) => directory.id(module.index()),
-            (None, Some(image)) => image.build_id().cloned(),
-            (None, None) => self.build_id(module).or_else(|| self.id_of_file(module)),
+        match self.kept.directory.get() {
+            Some(directory) => directory.id(module.index()),
+            None => self.file_id(module),
+        }
+    }
+
+    /// The build id of a module's debug file, or the one that this file would have.
+    pub(super) fn file_id(&self, module: ModuleId) -> Option<BuildId> {
+        match self.debug(module) {
+            Some(image) => image.build_id().cloned(),
+            None => self.build_id(module).or_else(|| self.id_of_file(module)),
         }
     }
 

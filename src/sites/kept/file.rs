@@ -13,7 +13,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use crate::os;
 
 /// The format of all files here; it changes with their contents, and with the rules by which these are found.
-const VERSION: u32 = 8;
+pub const VERSION: u32 = 8;
 const MAGIC: [u8; 8] = *b"KINSTIDX";
 const MOST_TABLES: usize = 12;
 const LONGEST_KEY: usize = 32;
@@ -45,6 +45,8 @@ const CHECKED_FROM: usize = 20;
 pub struct Sealed {
     bytes: Bytes,
     tables: [[u32; 2]; MOST_TABLES],
+    kind: u32,
+    key: Vec<u8>,
 }
 
 enum Bytes {
@@ -92,6 +94,13 @@ impl Sealed {
         Sealed::check(Bytes::Made(Aligned { words, len: bytes.len() }), kind, key)
     }
 
+    /// Takes bytes that came from outside, of whatever kind and key.
+    pub fn any(bytes: Vec<u8>) -> Option<Sealed> {
+        let (header, _) = Header::read_from_prefix(&bytes).ok()?;
+        let key = header.key.get(..header.key_len as usize)?.to_vec();
+        Sealed::made(bytes, header.kind, &key)
+    }
+
     fn check(bytes: Bytes, kind: u32, key: &[u8]) -> Option<Sealed> {
         let all = bytes.all();
         let (header, _) = Header::read_from_prefix(all).ok()?;
@@ -101,7 +110,20 @@ impl Sealed {
             && header.len == all.len() as u64
             && header.key.get(..header.key_len as usize) == Some(key)
             && header.checksum == crc32fast::hash(all.get(CHECKED_FROM..)?);
-        whole.then_some(Sealed { tables: header.tables, bytes })
+        whole.then_some(Sealed { tables: header.tables, bytes, kind, key: key.to_vec() })
+    }
+
+    pub fn kind(&self) -> u32 {
+        self.kind
+    }
+
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// The whole file.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.all()
     }
 
     pub fn table(&self, number: usize) -> &[u8] {

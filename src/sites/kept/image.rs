@@ -188,6 +188,31 @@ impl ImageIndex {
         sane.then_some(index)
     }
 
+    pub fn into_file(self) -> Sealed {
+        self.file
+    }
+
+    /// The whole file.
+    pub fn bytes(&self) -> &[u8] {
+        self.file.bytes()
+    }
+
+    /// Whether all places that records name are in their tables, which [`ImageIndex::of`] does not look at.
+    pub fn is_sound(&self) -> bool {
+        let len = |table: Table| self.file.table(table as usize).len() as u64;
+        let within = |at: u32, count: u64, of: u64| u64::from(at).saturating_add(count) <= of;
+        let (names, places) = (len(Table::Names), self.file.rows::<u32>(Table::Places as usize).len() as u64);
+        let dropped = self.file.rows::<DroppedRecord>(Table::Dropped as usize).len() as u64;
+        let functions = self.records().iter().all(|record| {
+            within(record.name_at, record.name_len.into(), names)
+                && within(record.first, u64::from(record.entries) + u64::from(record.exits), places)
+                && u64::from(record.dropped) <= dropped
+        });
+        let sorted = self.records().is_sorted_by(|a, b| self.name(a) < self.name(b));
+        let (names, symbols) = self.parts();
+        functions && sorted && symbols.iter().all(|symbol| symbol.is_named_in(names))
+    }
+
     pub fn function(&self, name: &str) -> Option<Known> {
         let records = self.records();
         let at = records.binary_search_by(|record| self.name(record).cmp(name)).ok()?;

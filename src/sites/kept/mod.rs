@@ -5,6 +5,7 @@ pub(super) mod file;
 pub(super) mod image;
 pub(super) mod known;
 mod layout;
+pub(super) mod pack;
 
 /// Reports the progress of making indices.
 pub trait Watch: Send + Sync {
