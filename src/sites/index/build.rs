@@ -10,7 +10,7 @@ use crate::debuginfo::{BuildId, Image};
 use crate::dwarf;
 use crate::sites::copies::resolve::resolve;
 use crate::sites::kept::directory::{self, Contents, Digest, Directory, hash};
-use crate::sites::kept::file::{Cache, Sealed};
+use crate::sites::kept::file::Sealed;
 use crate::sites::kept::image::{self, ImageIndex};
 use crate::sites::symtab::Symbols;
 use crate::sites::target::{Kernel, ModuleId};
@@ -49,9 +49,7 @@ impl Kernel {
     /// Opens the index of a module in the first place that has it.
     pub(super) fn open_index(&self, module: ModuleId) -> Option<ImageIndex> {
         let id = self.index_id(module).filter(|_| self.kept.places().next().is_some())?;
-        let open =
-            |place: &Cache| ImageIndex::of(place.open(&image::file_name(&id), image::KIND, id.bytes())?);
-        self.kept.places().find_map(open)
+        self.kept.places().find_map(|place| place.index(&id))
     }
 
     /// Makes all indices that are missing, however long it takes; `None` if they cannot be kept.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::file::{self, Sealed};
+use super::file::{self, Cache, Sealed};
 use super::known::{Dropped, Known};
 use super::layout::{self, Layout};
 use crate::debuginfo::{BuildId, Image};
@@ -19,6 +19,17 @@ pub const KIND: u32 = 0x7369_7401;
 /// The name of the file of a build id.
 pub fn file_name(id: &BuildId) -> String {
     format!("{id}.sites")
+}
+
+impl Cache {
+    /// Opens the index of a build id, if it is here and whole.
+    pub fn index(&self, id: &BuildId) -> Option<ImageIndex> {
+        ImageIndex::of(self.open(&file_name(id), KIND, id.bytes())?)
+    }
+
+    pub fn has_index(&self, id: &BuildId) -> bool {
+        self.index(id).is_some()
+    }
 }
 
 /// All inlined functions of a file with their sites, and its symbols. Every access is checked: an inconsistent file at

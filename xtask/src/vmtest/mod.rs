@@ -220,7 +220,8 @@ const INDEX: &str = "kernel.index";
 /// Has the program that guests get export the index; what was indexed before is not indexed again.
 fn exported(kernel: Name) -> Result<PathBuf> {
     let kernel = Kernel::need(kernel)?;
-    let sysroot = kernel.sysroot.as_ref().with_context(|| format!("{} has no debug information", kernel.release))?;
+    let sysroot =
+        kernel.sysroot.as_ref().with_context(|| format!("{} has no debug information", kernel.release))?;
     let programs = vm::programs::build(false)?;
     let dtrace = programs.iter().find(|path| path.ends_with("dtrace")).context("there is no dtrace")?;
     let folder = workspace::target().join("vm/index").join(&kernel.release);
