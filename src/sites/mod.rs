@@ -17,7 +17,7 @@ pub use catalog::{Catalog, DTRACE, LiveInsn, LiveText};
 pub use code::notes::parse as read_notes;
 pub use code::refusal::Refusal;
 pub use code::tables::Rewriting;
-pub use index::{Built, DwarfIndex, InlineProbe, MAX_PROBES};
+pub use index::{Built, DwarfIndex, Imported, InlineProbe, MAX_PROBES, NotImported};
 pub use kept::Watch;
 pub use kept::file::Cache;
 pub use listing::verdict::Verdict;

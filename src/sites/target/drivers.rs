@@ -22,9 +22,9 @@ impl Kernel {
         if !self.is_running() {
             return Vec::new();
         }
-        let modules = self.modules.ids().skip(1);
+        let modules = self.modules().ids().skip(1);
         let read = |module: ModuleId| {
-            let dir = Path::new("/sys/module").join(&self.modules[module].name);
+            let dir = Path::new("/sys/module").join(&self.modules()[module].name);
             let section = read_up_to(&dir.join("notes").join(notes::SECTION))?;
             let address = self.placement(module).get(notes::SECTION).copied();
             let notes = notes::parse(&section, address.unwrap_or(0));
@@ -41,7 +41,7 @@ impl Kernel {
         if section.starts_with(".init") {
             return None;
         }
-        let symbols = self.kallsyms().get(&self.modules[module].name)?;
+        let symbols = self.kallsyms().get(&self.modules()[module].name)?;
         let symbol = symbols.containing(address)?;
         Some((symbols.name(symbol), symbol.address))
     }
