@@ -82,6 +82,11 @@ pub enum Place {
         to: u32,
         bytes: Vec<u8>,
     },
+    /// A nop in a driver.
+    Driver {
+        func: u64,
+        offset: u32,
+    },
     FbtEntry {
         func: u64,
     },
@@ -109,7 +114,15 @@ pub enum Place {
     Event {
         number: u64,
     },
+    /// Never fires: the gate of a driver's probe at `func` + `to`, a signed distance, is open meanwhile.
+    Gate {
+        func: u64,
+        to: u32,
+    },
 }
+
+/// The instruction of a [`Place::Driver`].
+pub const DRIVER_NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0x00, 0x00];
 
 impl Fields {
     pub fn new(provider: &str, module: &str, function: &str, name: &str) -> Fields {
@@ -200,7 +213,7 @@ impl Place {
             P::Insn { func, .. } | P::Edge { func, .. } | P::FbtEntry { func } | P::FbtReturn { func } => {
                 Some(*func)
             }
-            P::Sdt { func } => Some(*func),
+            P::Sdt { func } | P::Driver { func, .. } | P::Gate { func, .. } => Some(*func),
             P::Begin | P::End | P::Error | P::Profile { .. } | P::Tick { .. } => None,
             P::SyscallEntry { .. } | P::SyscallReturn { .. } | P::Event { .. } => None,
         }

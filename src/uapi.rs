@@ -285,7 +285,10 @@ pub const P_SDT: u32 = 0xb;
 /// func: enum kinst_event
 pub const P_EVENT: u32 = 0xc;
 
-pub const P_KINDS: u32 = 0xd;
+/// Never fires: func + to is a gate (kinst/sdt.h) of the driver that func is of, open as long as the session traces.
+pub const P_GATE: u32 = 0xd;
+
+pub const P_KINDS: u32 = 0xe;
 
 /// nanoseconds: 5000 Hz
 pub const MIN_INTERVAL: u32 = 0x30d40;

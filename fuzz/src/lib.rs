@@ -12,6 +12,7 @@ mod index;
 #[allow(dead_code, reason = "the tests need more of it")]
 mod kernel;
 mod locals;
+mod notes;
 mod options;
 mod parse;
 mod types;
@@ -20,6 +21,7 @@ pub use compile::{compile, program};
 pub use debug::{frames, lines, walk};
 pub use index::index;
 pub use locals::locals;
+pub use notes::notes;
 pub use options::options;
 pub use parse::parse;
 pub use types::btf;
@@ -40,6 +42,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("lines", lines),
     ("locals", locals),
     ("index", index),
+    ("notes", notes),
 ];
 
 /// Makes a source as in a run of dtrace; the first byte of the input gives its origin.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* compat/module_text.h: where a module's code is: in one of several memories since 6.4, at the start of one before. */
+/* compat/module_text.h: where a module's code and data are: in several memories since 6.4, in one before. */
 #ifndef _KINST_COMPAT_MODULE_TEXT_H
 #define _KINST_COMPAT_MODULE_TEXT_H
 
@@ -14,6 +14,18 @@ static inline void kinst_module_text(const struct module *mod, unsigned long *st
 #else
 	*start = (unsigned long)mod->core_layout.base;
 	*size = mod->core_layout.text_size;
+#endif
+}
+
+/* The data that stays writable. */
+static inline void kinst_module_data(const struct module *mod, unsigned long *start, unsigned long *size)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	*start = (unsigned long)mod->mem[MOD_DATA].base;
+	*size = mod->mem[MOD_DATA].size;
+#else
+	*start = (unsigned long)mod->core_layout.base + mod->core_layout.ro_after_init_size;
+	*size = mod->core_layout.size - mod->core_layout.ro_after_init_size;
 #endif
 }
 

@@ -146,6 +146,12 @@ static bool kinst_func_padding(const struct kinst_func *f, u32 off)
 	return kinst_arch_is_fill(f->text + off, f->size - off);
 }
 
+/* Whether nothing was put there up to the end: the last page of a module's code, which its last function seems to fill. */
+static bool kinst_func_blank(const struct kinst_func *f, u32 off)
+{
+	return f->mod && !memchr_inv(f->text + off, 0, f->size - off);
+}
+
 static u8 kinst_func_flags(const struct kinst_func *f, const struct kinst_arch_insn *insn)
 {
 	bool leaves = !kinst_func_has(f, insn->target) || insn->target == f->start;
@@ -178,6 +184,8 @@ static void kinst_func_walk(struct kinst_func *f)
 
 		/* A megabyte of it comes before a section that is aligned. */
 		if (dead && off == end && off && kinst_func_padding(f, off))
+			break;
+		if (dead && off && kinst_func_blank(f, off))
 			break;
 		if (!kinst_func_see_through(f, off)) {
 			f->reason = KINST_R_FOREIGN;

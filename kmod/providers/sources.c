@@ -7,6 +7,7 @@
 #include <linux/err.h>
 #include <linux/sched/signal.h>
 
+#include "providers/gates.h"
 #include "providers/sources.h"
 
 static bool is_place(u32 kind)
@@ -60,6 +61,11 @@ int kinst_sources_arm(struct kinst_sources *sources, struct kinst_session *s, st
 	err = TAKE(sources->traces);
 	if (err)
 		goto fail;
+	/* The last: the code that a gate leads to has its probes by now. */
+	sources->gates = kinst_gates_arm(probes, n, res);
+	err = TAKE(sources->gates);
+	if (err)
+		goto fail;
 	return 0;
 
 fail:
@@ -81,6 +87,7 @@ void kinst_sources_start(struct kinst_sources *sources)
 /* All but the points. */
 static void disarm_others(struct kinst_sources *sources)
 {
+	kinst_gates_disarm(sources->gates);
 	kinst_sdt_disarm(sources->traces);
 	kinst_syscall_disarm(sources->calls);
 	kinst_profile_disarm(sources->timers);
@@ -109,16 +116,24 @@ int kinst_sources_init(void)
 	if (err)
 		return err;
 	err = kinst_profile_init();
-	if (err) {
-		kinst_points_exit();
-		return err;
-	}
+	if (err)
+		goto points;
+	err = kinst_gates_init();
+	if (err)
+		goto profile;
 	kinst_syscall_init();
 	return 0;
+
+profile:
+	kinst_profile_exit();
+points:
+	kinst_points_exit();
+	return err;
 }
 
 void kinst_sources_exit(void)
 {
+	kinst_gates_exit();
 	kinst_profile_exit();
 	kinst_points_exit();
 }

@@ -10,6 +10,7 @@ struct kinst_sources {
 	struct kinst_timers *timers;
 	struct kinst_calls *calls;
 	struct kinst_traces *traces;
+	struct kinst_gates *gates;
 };
 
 /*

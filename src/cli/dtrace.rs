@@ -4,10 +4,9 @@ use super::dtrace_args::{self, D_VERSION, Mode, Stop};
 use super::output::{eprint, print};
 use super::report::{FAILURE, Report, USAGE};
 use super::run::{Failed, Run};
-use super::{doctor, dtrace_disas, dtrace_list, dtrace_trace, stability};
+use super::{doctor, dtrace_disas, dtrace_index, dtrace_list, dtrace_trace, stability};
 use crate::options;
 use crate::options::key;
-use crate::sites::Cache;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -54,7 +53,7 @@ fn run(run: &mut Run) -> Result<u8, Failed> {
         return dtrace_disas::disassemble(run, &run.invocation.disassembled.clone());
     }
     if run.invocation.mode == Mode::Index {
-        return index_all(run);
+        return dtrace_index::index(run);
     }
     run.read_programs()?;
     if run.files.is_empty() && run.invocation.mode != Mode::List {
@@ -78,33 +77,6 @@ fn compile_only(run: &mut Run) -> Result<u8, Failed> {
     for program in 0..run.files.len() {
         run.put(&stability::report(run, &compiled, program, true))?;
     }
-    Ok(0)
-}
-
-/// Runs --index.
-fn index_all(run: &mut Run) -> Result<u8, Failed> {
-    let kernel = run.kernel()?;
-    let Some(cache) = Cache::of_user().filter(|_| !run.options.flag(key::NOCACHE)) else {
-        return run.fail("there is no directory to keep an index in", Some("set HOME or XDG_CACHE_HOME"));
-    };
-    let dir = cache.dir().display();
-    let Some(built) = run.progress.during("reading debug information", || kernel.index_all()) else {
-        let help = "it must be yours to write, and of nobody else";
-        return run.fail(&format!("the index cannot be kept in {dir}"), Some(help));
-    };
-    run.tell_of_kernel();
-    if built.modules == 0 {
-        let help = kernel.debug_package();
-        let title = format!("no debug information of {} was found", kernel.release());
-        return run.fail(&title, Some(&help));
-    }
-    run.put(&format!(
-        "{}: {} inlined functions of vmlinux and its modules, {} files of debug information ({} of them indexed before), in {dir}\n",
-        kernel.release(),
-        built.functions,
-        built.modules,
-        built.kept
-    ))?;
     Ok(0)
 }
 

@@ -34,6 +34,10 @@ pub struct Invocation {
     pub disassembled: Vec<String>,
     /// --json: what -l or --disas prints is one object a line.
     pub objects: bool,
+    /// --export: files, or folders that exist.
+    pub exported: Vec<String>,
+    /// --import
+    pub imported: Vec<String>,
     /// $1 …
     pub operands: Vec<String>,
     /// --message-format=json
@@ -99,6 +103,8 @@ pub fn parse(arguments: &[String]) -> Result<Invocation, Stop> {
             Does::Format => invocation.formatted.push(value),
             Does::Disassemble => invocation.disassembled.push(value),
             Does::Objects => invocation.objects = true,
+            Does::Export => invocation.exported.push(value),
+            Does::Import => invocation.imported.push(value),
             Does::MessageFormat => invocation.json = message_format(&value).map_err(bad)?,
             Does::DataModel => data_model(row, &value).map_err(bad)?,
             Does::Help => return Err(Stop::Help(command.render_help().to_string())),
@@ -109,6 +115,10 @@ pub fn parse(arguments: &[String]) -> Result<Invocation, Stop> {
     if invocation.objects && invocation.mode != Mode::List && invocation.disassembled.is_empty() {
         let message = "--json goes with -l or --disas; --message-format=json is for messages".to_owned();
         return Err(Stop::Usage { message, usage });
+    }
+    let carries = !invocation.exported.is_empty() || !invocation.imported.is_empty();
+    if carries && invocation.mode != Mode::Index {
+        return Err(Stop::Usage { message: "--export and --import go with --index".to_owned(), usage });
     }
     Ok(invocation)
 }

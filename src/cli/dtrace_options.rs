@@ -37,6 +37,10 @@ pub enum Does {
     Disassemble,
     /// --json
     Objects,
+    /// --export
+    Export,
+    /// --import
+    Import,
     MessageFormat,
     DataModel,
     Help,
@@ -133,6 +137,18 @@ const GROUPS: &[(&str, &[Row])] = &[
                 "",
                 "Make the index of inlined functions now, for the runs to come",
                 Does::Mode(Mode::Index),
+            ),
+            long(
+                "export",
+                "FILE",
+                "With --index: write all indices of the kernel to FILE, to be carried, or into a folder",
+                Does::Export,
+            ),
+            long(
+                "import",
+                "FILE",
+                "With --index: take the indices that were exported to FILE, or to a folder",
+                Does::Import,
             ),
             row('V', "version", "", "Print the version of the D language", Does::Mode(Mode::Version)),
             long("help", "", "Print this help", Does::Help),
@@ -251,7 +267,7 @@ Exit status:
 Environment:
   DTRACE_OPT_NAME=VALUE  sets the option NAME of -x, before the command line does
   DEBUGINFOD_URLS        the servers that are asked for debug information that is not installed
-  XDG_CACHE_HOME         where kinst/index is kept (else ~/.cache)
+  XDG_CACHE_HOME         where kinst/index is kept (else ~/.cache); packages bring theirs to /usr/share/kinst/index
   NO_COLOR               no colours
   DTRACE_COMPLETE=bash   prints what bash has to read to complete dtrace; zsh and fish too
 

@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::options::key;
 use crate::os::process::Process;
 use crate::pipeline::Compiled;
-use crate::probe::{Description, Fields, Probe};
+use crate::probe::{Description, Fields, Place, Probe};
 use crate::source::Span;
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -331,7 +331,8 @@ fn report_unfired(run: &Run, session: &Session, probes: &[Probe], refused: &[Ref
     };
     let mut armed: Vec<(&Probe, bool)> = Vec::new();
     for (index, (probe, fired)) in probes.iter().zip(fired).enumerate() {
-        if probe.name.provider != "dtrace" && !is_refused(index as u32, refused) {
+        let fires = probe.name.provider != "dtrace" && !matches!(probe.place, Place::Gate { .. });
+        if fires && !is_refused(index as u32, refused) {
             armed.push((probe, fired));
         }
     }

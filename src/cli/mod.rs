@@ -6,6 +6,7 @@ mod doctor;
 pub mod dtrace;
 pub mod dtrace_args;
 mod dtrace_disas;
+mod dtrace_index;
 pub mod dtrace_list;
 mod dtrace_options;
 pub mod dtrace_trace;

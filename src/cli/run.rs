@@ -228,11 +228,15 @@ impl Run {
         if let Some(kernel) = self.kernel.get() {
             return Ok(Arc::clone(kernel));
         }
-        let kernel = match self.options.text(key::SYSROOT) {
-            Some(path) => Kernel::sysroot(Path::new(path), None)?,
+        let sysroot = self.options.text(key::SYSROOT).map(Path::new);
+        let kernel = match sysroot {
+            Some(path) => Kernel::sysroot(path, None)?,
             None => Kernel::running()?,
         };
-        let cache = if self.options.flag(key::NOCACHE) { None } else { Cache::of_user() };
+        let (cache, brought) = match self.options.flag(key::NOCACHE) {
+            true => (None, Vec::new()),
+            false => (Cache::of_user(), Cache::of_packages(sysroot)),
+        };
         let vmlinux = self.options.text(key::VMLINUX).map(Path::new);
         let program = self.report.program.clone();
         let progress = Arc::clone(&self.progress);
@@ -240,6 +244,7 @@ impl Run {
             .with_vmlinux(vmlinux)?
             .with_debuginfod(Box::new(move |text| progress.lend(&format!("{program}: {text}\n"))))
             .with_cache(cache, Some(Box::new(Indexing::new(Arc::clone(&self.progress)))))
+            .with_brought(brought)
             .with_advice(!self.options.flag(key::ZDEFS));
         let kernel = Arc::new(kernel);
         Ok(Arc::clone(self.kernel.get_or_init(|| kernel)))

@@ -1,9 +1,9 @@
-//! debuginfo/bootable.rs: the build id of a kernel that is packed in the file that a boot loader gets (a bzImage).
+//! debuginfo/bootable.rs: a kernel that is packed in the file that a boot loader gets (a bzImage).
 
 use std::path::Path;
 
+use super::Image;
 use super::unpack::{self, Bytes};
-use super::{BuildId, Image};
 
 /// Offsets in the kernel's boot protocol.
 const SETUP_SECTORS: usize = 0x1f1;
@@ -17,11 +17,11 @@ const SECTOR: usize = 512;
 /// The number of setup sectors that 0 means.
 const USUAL_SECTORS: usize = 4;
 
-/// Returns `None` if the file is not one of these, or is packed in a format that is not supported.
-pub fn build_id(path: &Path) -> Option<BuildId> {
+/// The kernel, without symbols; `None` if the file is not one of these, or is packed in a format that is not supported.
+pub fn kernel(path: &Path) -> Option<Image> {
     let file = unpack::read(path).ok()?;
     let kernel = unpack::first_stream(payload(&file)?)?;
-    Image::parse(path, Bytes::Owned(kernel)).ok()?.build_id().cloned()
+    Image::parse(path, Bytes::Owned(kernel)).ok()
 }
 
 fn payload(file: &[u8]) -> Option<&[u8]> {

@@ -26,6 +26,12 @@ pub struct Section {
 }
 
 impl Section {
+    /// A section of a file that is not here.
+    pub fn placed(name: &str, range: Range<u64>, executable: bool) -> Section {
+        let size = range.end.saturating_sub(range.start);
+        Section { name: name.to_owned(), address: range.start, size, executable, file: None }
+    }
+
     pub fn range(&self) -> Range<u64> {
         self.address..self.address.saturating_add(self.size)
     }
@@ -73,6 +79,8 @@ pub struct Image {
     build_id: Option<BuildId>,
     x86_64: bool,
     alternate: OnceLock<Option<Result<Box<Image>, Error>>>,
+    /// Symbols by name of a file that is not here.
+    named: Vec<(String, u64)>,
 }
 
 /// The address of the first section of a relocatable file: not 0, which is what relocations against discarded sections
@@ -100,8 +108,23 @@ impl Image {
         let (sections, bases) = lay_out(&file, relocatable);
         let build_id = file.build_id().ok().flatten().map(BuildId::new);
         let x86_64 = file.architecture() == object::Architecture::X86_64;
-        let alternate = OnceLock::new();
-        Ok(Image { path: path.to_owned(), sections, bases, relocatable, build_id, x86_64, bytes, alternate })
+        let (alternate, named) = (OnceLock::new(), Vec::new());
+        let path = path.to_owned();
+        Ok(Image { path, sections, bases, relocatable, build_id, x86_64, bytes, alternate, named })
+    }
+
+    /// The layout of a file that is not here: its sections, which `named` symbols it has, and no bytes.
+    pub fn layout_of(
+        id: BuildId,
+        relocatable: bool,
+        mut sections: Vec<Section>,
+        named: Vec<(String, u64)>,
+    ) -> Image {
+        sections.sort_by_key(|section| section.address);
+        let path = PathBuf::from(id.to_string());
+        let (build_id, bytes, alternate) = (Some(id), Bytes::Owned(Vec::new()), OnceLock::new());
+        let (bases, x86_64) = (Vec::new(), false);
+        Image { path, sections, bases, relocatable, build_id, x86_64, bytes, alternate, named }
     }
 
     pub fn path(&self) -> &Path {
@@ -216,6 +239,11 @@ impl Image {
     /// The addresses of several symbols, in their order; a global one takes precedence over those of single files.
     pub fn addresses<const N: usize>(&self, names: [&str; N]) -> [Option<u64>; N] {
         let mut found = [None; N];
+        for (name, address) in &self.named {
+            if let Some(at) = names.iter().position(|wanted| wanted == name) {
+                found[at].get_or_insert(*address);
+            }
+        }
         let Ok(file) = self.file() else { return found };
         for symbol in file.symbols() {
             let Ok(name) = symbol.name_bytes() else { continue };
@@ -323,8 +351,9 @@ impl Image {
 
     /// The addresses of the symbols of any kind that have one of the names.
     pub fn addresses_of(&self, wanted: impl Fn(&[u8]) -> bool) -> Vec<(&[u8], u64)> {
-        let Ok(file) = self.file() else { return Vec::new() };
-        let mut found = Vec::new();
+        let named = self.named.iter().map(|(name, address)| (name.as_bytes(), *address));
+        let mut found: Vec<(&[u8], u64)> = named.filter(|(name, _)| wanted(name)).collect();
+        let Ok(file) = self.file() else { return found };
         for symbol in file.symbols() {
             let (Some(index), Ok(name)) = (symbol.section_index(), symbol.name_bytes()) else { continue };
             if wanted(name) {

@@ -1,7 +1,7 @@
 //! dif/object.rs: the wire form: a program with its probes, encoded for the kernel (struct kinst_image), and decoded.
 
 use super::{Action, Clause, Difo, DifoIndex, Options, Program, Type, TypeKind, Variable};
-use crate::probe::{Place, Probe};
+use crate::probe::{DRIVER_NOP, Place, Probe};
 use crate::uapi::{self, Plain};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -286,6 +286,7 @@ impl Tables {
                 over = *keys;
                 (uapi::P_EDGE, *func, *offset, *to, bytes)
             }
+            Place::Driver { func, offset } => (uapi::P_INSN, *func, *offset, 0, &DRIVER_NOP),
             Place::FbtEntry { func } => (uapi::P_FBT_ENTRY, *func, 0, 0, &[]),
             Place::FbtReturn { func } => (uapi::P_FBT_RETURN, *func, 0, 0, &[]),
             Place::Profile { interval } => (uapi::P_PROFILE, *interval, 0, 0, &[]),
@@ -294,6 +295,7 @@ impl Tables {
             Place::SyscallReturn { number } => (uapi::P_SYSCALL_RETURN, *number, 0, 0, &[]),
             Place::Sdt { func } => (uapi::P_SDT, *func, 0, 0, &[]),
             Place::Event { number } => (uapi::P_EVENT, *number, 0, 0, &[]),
+            Place::Gate { func, to } => (uapi::P_GATE, *func, 0, *to, &[]),
         };
         let mut entry = uapi::Probe {
             id: probe.id,

@@ -100,6 +100,8 @@ impl Plan {
                 plan.descriptions.push(Matched { clause, index, ecbs });
             }
         }
+        let gates = catalog.gates(&plan.enabled.probes);
+        plan.enabled.probes.extend(gates);
         Ok(plan)
     }
 

@@ -8,7 +8,7 @@ use crate::debuginfo::{Bytes, Image, read_shown};
 use crate::diag::Diagnostic;
 use crate::dwarf::variables::scope::{NoScope, Scope};
 use crate::probe::{Description, Fields, Site};
-use crate::sites::{self, ProbeCatalog as _};
+use crate::sites::{self, Driven, ProbeCatalog as _};
 
 /// The facts about one symbol, without its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +49,11 @@ pub trait Files {
     fn scopes(&self, sites: &[Site]) -> Vec<Result<Scope, NoScope>> {
         let why = || NoScope::DebugInformation(self.without_types());
         sites.iter().map(|_| Err(why())).collect()
+    }
+
+    /// The probes of drivers that a description names.
+    fn driven(&self, _description: &Description) -> Vec<Driven> {
+        Vec::new()
     }
 
     /// A symbol of a module, of the kernel proper (`vmlinux`), or of any.
@@ -164,6 +169,10 @@ impl Files for Installed<'_> {
                 sites.iter().map(|_| Err(why())).collect()
             }
         }
+    }
+
+    fn driven(&self, description: &Description) -> Vec<Driven> {
+        self.catalog().map(|catalog| catalog.driven(description)).unwrap_or_default()
     }
 
     fn symbol(&self, module: Option<&str>, name: &str) -> Option<Located> {

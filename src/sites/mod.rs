@@ -14,9 +14,10 @@ pub use catalog::elsewhere::seldom_made;
 pub use catalog::profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use catalog::tracepoints::EVENTS;
 pub use catalog::{Catalog, DTRACE, LiveInsn, LiveText};
+pub use code::notes::parse as read_notes;
 pub use code::refusal::Refusal;
 pub use code::tables::Rewriting;
-pub use index::{Built, DwarfIndex, InlineProbe, MAX_PROBES};
+pub use index::{Built, DwarfIndex, Imported, InlineProbe, MAX_PROBES, NotImported};
 pub use kept::Watch;
 pub use kept::file::Cache;
 pub use listing::verdict::Verdict;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 
 use crate::diag::Diagnostic;
 use crate::dwarf::variables::scope::{NoScope, Scope};
+use crate::dwarf::variables::term::Term;
 use crate::probe::{Description, Fields, Probe, Site};
 use crate::types::intrinsic::Intrinsic;
 
@@ -86,6 +88,35 @@ pub trait SiteIndex {
 /// The variables at an instruction, or why they are not known.
 pub type InScope = Arc<Result<Scope, NoScope>>;
 
+/// A probe of a driver's own, at one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Driven {
+    pub id: u32,
+    pub name: Fields,
+    pub arguments: Vec<DrivenArgument>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrivenArgument {
+    pub ty: DrivenType,
+    /// The type as the driver writes it, if it does.
+    pub written: Option<String>,
+    /// Of which the type says how many bits count. `None`: it is where no program can read it.
+    pub value: Option<Term>,
+}
+
+/// What is known of an argument's type without the driver's types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DrivenType {
+    Number {
+        bytes: u8,
+        signed: bool,
+    },
+    Pointer,
+    /// A pointer to characters.
+    Text,
+}
+
 /// The facts about its probes that a program can look up before they are armed.
 pub trait Places {
     /// The probes that a description names; empty if there are none, or if they cannot be determined.
@@ -96,6 +127,11 @@ pub trait Places {
 
     /// The variables in scope at the sites; one answer for each, in their order.
     fn scopes(&self, sites: &[Site]) -> Vec<InScope>;
+
+    /// The probes of drivers that a description names.
+    fn driven(&self, _description: &Description) -> Vec<Driven> {
+        Vec::new()
+    }
 }
 
 /// An implementation without a kernel: there are no probes and no variables.
@@ -119,4 +155,9 @@ pub trait ProbeCatalog {
     /// The probes that the description matches, in order of id. No match is an empty list; an error is an impossible
     /// description (an offset inside an instruction, or an unknown function named without globs, with a suggestion).
     fn matches(&self, description: &Description) -> Result<Vec<Probe>, Box<Diagnostic>>;
+
+    /// What has to be armed besides these probes, so that they are reached.
+    fn gates(&self, _probes: &[Probe]) -> Vec<Probe> {
+        Vec::new()
+    }
 }

@@ -64,6 +64,13 @@ impl Symbol {
     pub fn gone(&self) -> bool {
         self.rank & GONE != 0
     }
+
+    /// Whether its name is one of these, and text.
+    pub(in crate::sites) fn is_named_in(&self, names: &[u8]) -> bool {
+        let start = self.name_at as usize;
+        let name = names.get(start..start.saturating_add(self.name_len.into()));
+        name.is_some_and(|name| str::from_utf8(name).is_ok())
+    }
 }
 
 /// The role of a file in the kernel; it decides which code is gone after the start.

@@ -13,6 +13,7 @@ mod sysroot;
 
 mod arch;
 mod disas;
+mod driver;
 mod dwarf;
 mod exits;
 mod locals;

@@ -5,6 +5,9 @@
 /^```/ { block = !block; next }
 
 block {
+	# The driver hello is an example itself, and not loaded.
+	if (/hello:::| -P hello/)
+		next
 	if (sub(/^# dtrace /, "dtrace "))
 		print
 	next
@@ -14,7 +17,7 @@ block {
 	sub(/.*→/, "")
 	count = split($0, words, "`")
 	for (n = 2; n <= count; n += 2) {
-		if (words[n] ~ /:f:|:f\.cold:|:NAME:|FUNCTION|caller:offset|module:function/)
+		if (words[n] ~ /:f:|:f\.cold:|:NAME:|hello:::|-P hello|FUNCTION|caller:offset|module:function/)
 			continue
 		if (words[n] ~ /^(dtrace|inlinecall) /)
 			print words[n]

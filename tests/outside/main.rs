@@ -7,6 +7,7 @@ mod snapshot;
 #[path = "../support/sysroot.rs"]
 mod sysroot;
 
+mod carried;
 mod cli;
 mod completion;
 mod debuginfod;

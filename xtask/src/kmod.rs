@@ -15,6 +15,9 @@ use crate::{exec, workspace};
 const KINST: &str = "kmod";
 /// The folder of other modules that guests load, each in a folder of its name.
 const BESIDE: &str = "kmod/tests/vm";
+/// The driver that users read, and the header of its probes.
+const HELLO: (&str, &str) = ("hello", "examples/sdt-hello");
+const SDT: &str = "include/kinst/sdt.h";
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -51,9 +54,11 @@ pub fn build(kernel: &Kernel, warnings: Warnings) -> Result<Option<PathBuf>> {
     build_module(kernel, KINST, "kinst", warnings).map(Some)
 }
 
-/// Builds a module of `kmod/tests/vm`.
+/// Builds a module of `kmod/tests/vm`, or the example of a driver with probes.
 pub fn build_beside(kernel: &Kernel, name: &str) -> Result<PathBuf> {
-    build_module(kernel, &format!("{BESIDE}/{name}"), name, Warnings::Shown)
+    let beside = format!("{BESIDE}/{name}");
+    let folder = if name == HELLO.0 { HELLO.1 } else { &beside };
+    build_module(kernel, folder, name, Warnings::Shown)
 }
 
 fn build_module(kernel: &Kernel, folder: &str, name: &str, warnings: Warnings) -> Result<PathBuf> {
@@ -69,6 +74,9 @@ fn build_module(kernel: &Kernel, folder: &str, name: &str, warnings: Warnings) -
     // A kernel that is built here can be rebuilt with another configuration.
     let configured = fs::metadata(headers.join("include/config/auto.conf")).and_then(|m| m.modified()).ok();
     let key = format!("{}\n{configured:?}\n{}", headers.display(), fingerprint(&source)?);
+    // The header of probes is not in the folder of a driver that has some.
+    let sdt = workspace::root().join(SDT);
+    let key = format!("{key}{:?}\n", fs::metadata(&sdt)?.modified()?);
     let done = fs::read_to_string(&stamp).unwrap_or_default();
     // A module built without a warning serves both demands.
     let clean = done == format!("clean\n{key}");
@@ -77,6 +85,8 @@ fn build_module(kernel: &Kernel, folder: &str, name: &str, warnings: Warnings) -
     }
     let _ = fs::remove_file(&stamp);
     mirror(&source, &work)?;
+    fs::create_dir_all(work.join("kinst"))?;
+    copy(&sdt, &work.join("kinst/sdt.h"))?;
     let warned = make(kernel, headers, &work, warnings)?;
     if warned && warnings == Warnings::Denied {
         bail!("building the module for {} warned", kernel.release);
@@ -103,6 +113,7 @@ fn make(kernel: &Kernel, headers: &Path, work: &Path, warnings: Warnings) -> Res
     command.args(["W=1", &format!("-j{}", jobs())]);
     // BTF for a module needs pahole and the kernel's own BTF, and nothing here reads it.
     command.arg("CONFIG_DEBUG_INFO_BTF_MODULES=");
+    command.arg(format!("KINST_INCLUDE={}", work.display()));
     if warnings == Warnings::Denied {
         command.arg("KCFLAGS=-Werror");
     }
@@ -175,16 +186,21 @@ fn mirror(from: &Path, to: &Path) -> Result<()> {
         }
     }
     for file in wanted {
-        let (source, copy) = (from.join(&file), to.join(&file));
-        let modified = fs::metadata(&source)?.modified()?;
-        if fs::metadata(&copy).and_then(|m| m.modified()).is_ok_and(|time| time == modified) {
-            continue;
-        }
-        if let Some(parent) = copy.parent() {
+        let target = to.join(&file);
+        if let Some(parent) = target.parent() {
             fs::create_dir_all(parent)?;
         }
-        fs::copy(&source, &copy).with_context(|| format!("cannot copy {}", source.display()))?;
-        fs::File::options().write(true).open(&copy)?.set_modified(modified)?;
+        copy(&from.join(&file), &target)?;
     }
     Ok(())
+}
+
+/// Copies a file with its date, unless the copy has that already.
+fn copy(source: &Path, copy: &Path) -> Result<()> {
+    let modified = fs::metadata(source)?.modified()?;
+    if fs::metadata(copy).and_then(|m| m.modified()).is_ok_and(|time| time == modified) {
+        return Ok(());
+    }
+    fs::copy(source, copy).with_context(|| format!("cannot copy {}", source.display()))?;
+    Ok(fs::File::options().write(true).open(copy)?.set_modified(modified)?)
 }

@@ -253,6 +253,9 @@ static bool kinst_is_clear(struct kinst_func *f, const struct kinst_site *site, 
 	for (addr = site->addr + 1; addr < site->addr + cover->len; addr++)
 		if (kinst_site_find(addr) || kinst_sym_get_kprobe((void *)addr))
 			return false;
+	/* No code enters a nop in its middle, and what looks like a reference to it is one by chance: a driver's own probe. */
+	if (cover->n == 1 && cover->insns[0].nop)
+		return true;
 	return (cover->n == 1 || kinst_is_plain(f)) &&
 	       !kinst_refs_any(f, site->addr + 1, site->addr + cover->len);
 }

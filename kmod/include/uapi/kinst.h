@@ -365,7 +365,9 @@ struct kinst_clause {
 #define KINST_P_SYSCALL_RETURN 10 /* and ends; arg0 and arg1 value */
 #define KINST_P_SDT 11 /* the tracepoint whose function __traceiter_NAME is at func; its arguments */
 #define KINST_P_EVENT 12 /* func: enum kinst_event */
-#define KINST_P_KINDS 13
+/* Never fires: func + to is a gate (kinst/sdt.h) of the driver that func is of, open as long as the session traces. */
+#define KINST_P_GATE 13
+#define KINST_P_KINDS 14
 
 #define KINST_MIN_INTERVAL 200000 /* nanoseconds: 5000 Hz */
 #define KINST_MAX_INTERVAL 0x4000000000000000

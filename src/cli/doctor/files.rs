@@ -22,6 +22,12 @@ pub fn vmlinux(machine: &Machine) -> Option<Finding> {
             None => Finding::warning(format!("{path}; the kernel shows no build id to compare")),
         });
     }
+    if let Some(id) = wanted.filter(is_indexed) {
+        let found = format!(
+            "none of vmlinux, and an index of it: variables of inlined functions are not known (build id {id})"
+        );
+        return Some(Finding::good(found));
+    }
     let without = "inlined functions, lines and variables cannot be traced";
     let found = match searched.refused.into_iter().next() {
         Some(debuginfo::Error::BuildId { path, file, wanted, .. }) => {
@@ -34,6 +40,12 @@ pub fn vmlinux(machine: &Machine) -> Option<Finding> {
     Some(Finding::warning(found).mend_if(install))
 }
 
+/// Whether an index was made here, or brought, which is enough for inlined functions.
+fn is_indexed(id: &BuildId) -> bool {
+    let mut places = Cache::of_user().into_iter().chain(Cache::of_packages(None));
+    places.any(|place| place.has_index(id))
+}
+
 pub fn modules(machine: &Machine) -> Option<Finding> {
     let modules = Root::running().loaded_modules();
     let by_id = |name: &str| {
@@ -41,9 +53,14 @@ pub fn modules(machine: &Machine) -> Option<Finding> {
         path.is_some_and(|path| Path::new("/usr/lib/debug/.build-id").join(format!("{path}.debug")).exists())
     };
     let has = modules.iter().filter(|module| module.debug.is_some() || by_id(&module.name)).count();
+    let indexed = |name: &str| BuildId::of_loaded_module(name).is_some_and(|id| is_indexed(&id));
+    let indexed = modules.iter().filter(|module| indexed(&module.name)).count();
     let all = modules.len();
-    let found = format!("{has} of {all} loaded modules have it");
-    if all == 0 || has > 0 {
+    let found = match has {
+        0 if indexed > 0 => format!("none of {all} loaded modules has it, {indexed} have an index"),
+        _ => format!("{has} of {all} loaded modules have it"),
+    };
+    if all == 0 || has > 0 || indexed > 0 {
         return Some(Finding::good(found));
     }
     Some(Finding::warning(found).mend_if(machine.family.install(Part::DebugInformation, &machine.release)))

@@ -1,5 +1,6 @@
 //! sites/catalog/: the probes of all providers, by description and by id.
 
+pub(super) mod drivers;
 pub(super) mod edges;
 pub(super) mod elsewhere;
 pub(super) mod fbt;
@@ -20,6 +21,7 @@ use crate::diag::Diagnostic;
 use crate::glob::{self, Pattern};
 use crate::probe::{Description, Fields, Place, Probe};
 use crate::sites::target::ModuleId;
+use drivers::DriverProbe;
 use fbt::Function;
 use kinst::Wanted;
 use syscalls::Call;
@@ -53,6 +55,7 @@ pub struct Catalog {
     functions: Vec<OnceLock<Vec<Function>>>,
     pub(super) calls: OnceLock<Vec<Call>>,
     pub(super) tracepoints: OnceLock<Vec<Tracepoint>>,
+    drivers: OnceLock<Vec<DriverProbe>>,
     made: Mutex<Made>,
 }
 
@@ -97,6 +100,7 @@ impl Catalog {
             functions,
             calls: OnceLock::new(),
             tracepoints: OnceLock::new(),
+            drivers: OnceLock::new(),
             made: Mutex::default(),
         }
     }
@@ -134,6 +138,10 @@ impl ProbeCatalog for Catalog {
             }
         }
     }
+
+    fn gates(&self, probes: &[Probe]) -> Vec<Probe> {
+        self.gates_of(probes)
+    }
 }
 
 impl Catalog {
@@ -158,6 +166,7 @@ impl Catalog {
         if tracepoints::event_providers().any(|provider| pattern.matches(provider)) {
             probes.extend(self.events(fields));
         }
+        probes.extend(self.drivers(fields));
         probes.extend(timers);
         match pattern.exact() {
             Some("kinst") if !fields.function.is_empty() => {

@@ -1,5 +1,6 @@
 //! sites/catalog/unplaced.rs: the catalogue's probes that are not at a place in the code: timers, system calls, tracepoints.
 
+use super::drivers::{DriverProbe, FIRST_DRIVER_ID};
 use super::syscalls::{self, Call};
 use super::tracepoints::{self, Tracepoint};
 use super::{Catalog, are_nameless, profile, refusals};
@@ -51,7 +52,7 @@ impl Catalog {
         {
             return Vec::new();
         }
-        let all = (FIRST_SDT_ID..FIRST_EVENT_ID).zip(self.tracepoints());
+        let all = (FIRST_SDT_ID..FIRST_DRIVER_ID).zip(self.tracepoints());
         all.filter(|(_, tracepoint)| name.matches(&tracepoint.name))
             .map(|(id, tracepoint)| tracepoint.probe(id))
             .collect()
@@ -118,6 +119,9 @@ impl Catalog {
         }
         if let Some(number) = id.checked_sub(FIRST_EVENT_ID) {
             return self.event(number);
+        }
+        if id >= FIRST_DRIVER_ID {
+            return self.driver_by_id(id).map(DriverProbe::probe);
         }
         if let Some(index) = id.checked_sub(FIRST_SDT_ID) {
             return self.tracepoints().get(index as usize).map(|tracepoint| tracepoint.probe(id));

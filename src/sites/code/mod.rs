@@ -2,5 +2,6 @@
 
 pub(super) mod classes;
 pub(super) mod decode;
+pub(super) mod notes;
 pub(super) mod refusal;
 pub(super) mod tables;

@@ -84,10 +84,10 @@ struct Contents<'i> {
 }
 
 impl Tables {
-    /// `image` is the file that has the code.
-    pub fn read(image: &Image) -> Tables {
+    /// `image` is the file that has the code; `names` has its symbols, which may be another one.
+    pub fn read(image: &Image, names: &Image) -> Tables {
         let [mcount, jumps, calls, blacklist, alternatives, paravirt, retpolines, returns] =
-            contents(image, &TABLES);
+            contents(image, names, &TABLES);
         let mut tables = Tables {
             fentry: mcount.absolute(),
             jump_labels: jumps.relative(16),
@@ -95,7 +95,7 @@ impl Tables {
             blacklist: blacklist.absolute(),
             ..Tables::default()
         };
-        let [kprobes, noinstr, entry, static_calls] = text(image);
+        let [kprobes, noinstr, entry, static_calls] = text(image, names);
         tables.blacklisted_text = [kprobes, noinstr, entry].into_iter().flatten().collect();
         tables.static_call_text = static_calls.into_iter().collect();
         let mut rewritten = alternatives.alternatives(image);
@@ -159,8 +159,14 @@ fn symbols<const N: usize>(image: &Image, tables: &[Table; N]) -> [Option<Range<
     std::array::from_fn(|at| start[at].zip(stop[at]).map(|(start, stop)| start..stop))
 }
 
-fn contents<'i, const N: usize>(image: &'i Image, tables: &[Table; N]) -> [Contents<'i>; N] {
-    let between = if image.is_relocatable() { [const { None }; N] } else { symbols(image, tables) };
+/// Whether a symbol is needed to find a list.
+pub fn is_bound(name: &[u8]) -> bool {
+    let is = |table: &Table| name == table.start.as_bytes() || name == table.stop.as_bytes();
+    TABLES.iter().chain(&TEXT).any(is)
+}
+
+fn contents<'i, const N: usize>(image: &'i Image, names: &Image, tables: &[Table; N]) -> [Contents<'i>; N] {
+    let between = if image.is_relocatable() { [const { None }; N] } else { symbols(names, tables) };
     std::array::from_fn(|at| {
         let empty = Contents { address: 0, bytes: Cow::Borrowed(&[]) };
         if image.is_relocatable() {
@@ -175,9 +181,9 @@ fn contents<'i, const N: usize>(image: &'i Image, tables: &[Table; N]) -> [Conte
     })
 }
 
-fn text(image: &Image) -> [Option<Range<u64>>; 4] {
+fn text(image: &Image, names: &Image) -> [Option<Range<u64>>; 4] {
     if !image.is_relocatable() {
-        return symbols(image, &TEXT);
+        return symbols(names, &TEXT);
     }
     std::array::from_fn(|at| Some(image.section(TEXT[at].section)?.range()))
 }

@@ -172,6 +172,19 @@ fn of_kernel<'a>(binary: &'a Image, layout: &Image) -> (Vec<Loaded<'a>>, Marks) 
     (code, marks)
 }
 
+/// The symbols around two of the tables of vmlinux.
+const BOUNDS: [&[u8]; 4] = [
+    b"__start___jump_table",
+    b"__stop___jump_table",
+    b"__start_static_call_sites",
+    b"__stop_static_call_sites",
+];
+
+/// Whether a symbol of this name is needed for the marks.
+pub fn is_needed(name: &[u8]) -> bool {
+    BOUNDS.contains(&name) || is_endless(name)
+}
+
 fn import(name: &[u8]) -> u64 {
     if is_endless(name) { ENDLESS_IMPORT } else { IMPORT }
 }
@@ -209,13 +222,7 @@ impl<'a> Tables<'a> {
     }
 
     fn symbols(&self) -> Named {
-        const BOUNDS: [&[u8]; 4] = [
-            b"__start___jump_table",
-            b"__stop___jump_table",
-            b"__start_static_call_sites",
-            b"__stop_static_call_sites",
-        ];
-        let found = self.layout.addresses_of(|name| BOUNDS.contains(&name) || is_endless(name));
+        let found = self.layout.addresses_of(is_needed);
         let bound =
             |wanted: &[u8]| found.iter().find(|(name, _)| *name == wanted).map(|(_, address)| *address);
         Named {

@@ -39,16 +39,17 @@ const GIVE_BACK: u64 = 64 << 20;
 const SPEED_SAMPLE_AFTER: Duration = Duration::from_millis(200);
 
 impl Kernel {
-    /// The kept index of a module, if there is one for this very file.
+    /// The kept index of a module, if there is one for this very file: one that was made here, or was carried here.
     pub fn index(&self, module: ModuleId) -> Option<&Arc<ImageIndex>> {
         let this = &self.modules()[module];
-        if this.index.get().is_some() || this.index_sought.swap(true, Ordering::Relaxed) {
-            return this.index.get();
-        }
-        let cache = self.cache()?;
-        let id = self.debug_id(module)?;
-        let index = ImageIndex::of(cache.open(&file_name(&id), image::KIND, id.bytes())?)?;
-        Some(this.index.get_or_init(|| Arc::new(index)))
+        let open = || self.open_index(module).map(Arc::new);
+        this.index.get().or_else(|| this.kept_index.get_or_init(open).as_ref())
+    }
+
+    /// Opens the index of a module in the first place that has it.
+    pub(super) fn open_index(&self, module: ModuleId) -> Option<ImageIndex> {
+        let id = self.index_id(module).filter(|_| self.kept.places().next().is_some())?;
+        self.kept.places().find_map(|place| place.index(&id))
     }
 
     /// Makes all indices that are missing, however long it takes; `None` if they cannot be kept.
@@ -97,7 +98,11 @@ impl Kernel {
         let wanted = [name.to_owned()];
         modules.par_iter().any(|module| {
             let named = self.symbols(*module).is_some_and(|symbols| !symbols.instances(name).is_empty());
-            named || self.debug(*module).is_some_and(|image| self.may_know(*module, image, &wanted))
+            named
+                || match self.index(*module) {
+                    Some(index) => index.function(name).is_some(),
+                    None => self.debug(*module).is_some_and(|image| self.may_know(*module, image, &wanted)),
+                }
         })
     }
 
@@ -231,12 +236,10 @@ impl Kernel {
         let known = resolve(self, module, &functions);
         let known: Vec<_> = names.into_iter().zip(known).collect();
         image.give_back();
-        let base =
-            image.sections().iter().filter(|section| section.executable).map(|section| section.address);
-        let Some(bytes) = ImageIndex::write(id, base.min().unwrap_or(0), &known, symbols) else { return };
+        let Some(bytes) = ImageIndex::write(id, image, &known, symbols) else { return };
         // Without the instructions, the exits of copies are not known, which may be different the next time.
         if self.callers(module).is_some()
-            && let Err(cause) = cache.write(&file_name(id), &bytes)
+            && let Err(cause) = cache.write(&image::file_name(id), &bytes)
         {
             self.remark(format!(
                 "the index of {} cannot be kept in {}: {cause}",
@@ -273,7 +276,9 @@ impl Kernel {
             });
             knows.collect()
         });
-        let ids = modules.iter().map(|module| self.debug_id(*module)).collect();
+        let with_id = |module: &ModuleId| self.debug(*module).is_some() || self.index(*module).is_some();
+        let id = |module: &ModuleId| self.index_id(*module).filter(|_| with_id(module));
+        let ids = modules.iter().map(id).collect();
         let contents = Contents { names: names.collect(), ids, knows };
         let digest = self.digest();
         let Some(bytes) = Directory::write(&digest, contents) else { return };
@@ -286,11 +291,19 @@ impl Kernel {
         }
     }
 
-    /// The build id of a module's debug file.
-    pub(in crate::sites) fn debug_id(&self, module: ModuleId) -> Option<BuildId> {
+    /// The build id of a module's debug file, or the one that this file would have, if there is an index of it.
+    pub(in crate::sites) fn index_id(&self, module: ModuleId) -> Option<BuildId> {
         match self.kept.directory.get().filter(|_| self.is_module_as_listed(module.index())) {
             Some(directory) => directory.id(module.index()),
-            None => self.debug(module)?.build_id().cloned(),
+            None => self.file_id(module),
+        }
+    }
+
+    /// The build id of a module's debug file, or the one that this file would have.
+    pub(super) fn file_id(&self, module: ModuleId) -> Option<BuildId> {
+        match self.debug(module) {
+            Some(image) => image.build_id().cloned(),
+            None => self.build_id(module).or_else(|| self.id_of_file(module)),
         }
     }
 
@@ -309,6 +322,7 @@ impl Kernel {
             let modules: Vec<u64> = self.modules().all().into_par_iter().map(of_module).collect();
             let servers = self.servers().unwrap_or_default();
             let all = Digest::new().with(servers.as_bytes());
+            let all = self.kept.stamped().iter().fold(all, |all, path| all.with_file(path, None));
             let all = modules.iter().fold(all, |all, module| all.with(&module.to_le_bytes()));
             all.value().to_le_bytes()
         })
@@ -345,10 +359,6 @@ impl Pace {
 /// The name of the function that a clone is made of: `f` of `f.isra.0`.
 fn name_of_clone(name: &str) -> &str {
     name.split_once('.').map_or(name, |(function, _)| function)
-}
-
-fn file_name(id: &BuildId) -> String {
-    format!("{id}.sites")
 }
 
 fn directory_name(release: &str, digest: [u8; 8]) -> String {

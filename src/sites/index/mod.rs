@@ -1,6 +1,7 @@
 //! sites/index/: the sites of all inlined functions: from the index on disk, or from one walk over the debug information.
 
 mod build;
+mod carry;
 mod line_sites;
 pub(super) mod refusals;
 
@@ -21,6 +22,7 @@ use crate::glob::{Pattern, is_glob};
 use crate::sites::symtab::Symbols;
 use crate::sites::target::ModuleId;
 pub use build::Built;
+pub use carry::{Imported, NotImported};
 
 /// A function whose boundaries a script names: the fields of `kinst:module:function:entry`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -296,7 +298,7 @@ impl SiteIndex for DwarfIndex {
         let found = self.found(&modules, function);
         // Without the debug information of the kernel proper, an out-of-line instance is not the whole answer.
         if modules.contains(&ModuleId::PROPER)
-            && self.kernel.debug(ModuleId::PROPER).is_none()
+            && self.kernel.layout(ModuleId::PROPER).is_none()
             && found.iter().all(|(module, _)| *module == ModuleId::PROPER)
         {
             return Err(Box::new(no_debug_information(

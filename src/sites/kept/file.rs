@@ -13,9 +13,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use crate::os;
 
 /// The format of all files here; it changes with their contents, and with the rules by which these are found.
-const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 const MAGIC: [u8; 8] = *b"KINSTIDX";
-const MOST_TABLES: usize = 8;
+const MOST_TABLES: usize = 12;
 const LONGEST_KEY: usize = 32;
 /// The alignment with which any record can be read in place.
 const ALIGNMENT: usize = 8;
@@ -35,6 +35,9 @@ struct Header {
     tables: [[u32; 2]; MOST_TABLES],
 }
 
+/// See [`Cache::imported`].
+pub const IMPORTED: &str = "imported";
+
 /// The offset where the checksummed part begins.
 const CHECKED_FROM: usize = 20;
 
@@ -42,6 +45,8 @@ const CHECKED_FROM: usize = 20;
 pub struct Sealed {
     bytes: Bytes,
     tables: [[u32; 2]; MOST_TABLES],
+    kind: u32,
+    key: Vec<u8>,
 }
 
 enum Bytes {
@@ -89,6 +94,13 @@ impl Sealed {
         Sealed::check(Bytes::Made(Aligned { words, len: bytes.len() }), kind, key)
     }
 
+    /// Takes bytes that came from outside, of whatever kind and key.
+    pub fn any(bytes: Vec<u8>) -> Option<Sealed> {
+        let (header, _) = Header::read_from_prefix(&bytes).ok()?;
+        let key = header.key.get(..header.key_len as usize)?.to_vec();
+        Sealed::made(bytes, header.kind, &key)
+    }
+
     fn check(bytes: Bytes, kind: u32, key: &[u8]) -> Option<Sealed> {
         let all = bytes.all();
         let (header, _) = Header::read_from_prefix(all).ok()?;
@@ -98,7 +110,20 @@ impl Sealed {
             && header.len == all.len() as u64
             && header.key.get(..header.key_len as usize) == Some(key)
             && header.checksum == crc32fast::hash(all.get(CHECKED_FROM..)?);
-        whole.then_some(Sealed { tables: header.tables, bytes })
+        whole.then_some(Sealed { tables: header.tables, bytes, kind, key: key.to_vec() })
+    }
+
+    pub fn kind(&self) -> u32 {
+        self.kind
+    }
+
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// The whole file.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.all()
     }
 
     pub fn table(&self, number: usize) -> &[u8] {
@@ -137,12 +162,23 @@ impl Cache {
         Some(Cache::at(&base.join("kinst/index")))
     }
 
+    /// The directories where packages put indices: that of a sysroot, and that of this system.
+    pub fn of_packages(sysroot: Option<&Path>) -> Vec<Cache> {
+        const DIR: &str = "usr/share/kinst/index";
+        sysroot.into_iter().chain([Path::new("/")]).map(|root| Cache::at(&root.join(DIR))).collect()
+    }
+
     pub fn at(dir: &Path) -> Cache {
         Cache { dir: dir.to_owned() }
     }
 
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// The file that is written when indices are brought here, for what was concluded without them.
+    pub fn imported(&self) -> PathBuf {
+        self.dir.join(IMPORTED)
     }
 
     /// Whether the directory can be written; it is made if there is none.

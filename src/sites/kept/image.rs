@@ -5,15 +5,32 @@ use std::ops::Range;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::file::{self, Sealed};
+use super::file::{self, Cache, Sealed};
 use super::known::{Dropped, Known};
-use crate::debuginfo::BuildId;
+use super::layout::{self, Layout};
+use crate::debuginfo::{BuildId, Image};
 use crate::sites::flow::Undecodable;
 use crate::sites::flow::points::{Over, Point};
 use crate::sites::symtab::{Stored, Symbol, Symbols};
 
 /// The kind of these files in their [`file::Header`]; another layout or another meaning has another number.
 pub const KIND: u32 = 0x7369_7401;
+
+/// The name of the file of a build id.
+pub fn file_name(id: &BuildId) -> String {
+    format!("{id}.sites")
+}
+
+impl Cache {
+    /// Opens the index of a build id, if it is here and whole.
+    pub fn index(&self, id: &BuildId) -> Option<ImageIndex> {
+        ImageIndex::of(self.open(&file_name(id), KIND, id.bytes())?)
+    }
+
+    pub fn has_index(&self, id: &BuildId) -> bool {
+        self.index(id).is_some()
+    }
+}
 
 /// All inlined functions of a file with their sites, and its symbols. Every access is checked: an inconsistent file at
 /// worst gives wrong answers, and its checksum has been verified before.
@@ -38,6 +55,10 @@ enum Table {
     Symbols,
     /// Indices of the symbols, by name.
     SymbolsByName,
+    /// [`layout`]'s records of the file's sections, and of the symbols around its tables.
+    Sections,
+    Bounds,
+    LayoutNames,
 }
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -47,6 +68,8 @@ struct Facts {
     base: u64,
     /// The address of `_text`; 0 if there is none.
     text_start: u64,
+    /// Whether the sections got their addresses from [`Image`].
+    relocatable: u64,
 }
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -81,10 +104,12 @@ impl ImageIndex {
     /// order of their names.
     pub fn write(
         id: &BuildId,
-        base: u64,
+        image: &Image,
         functions: &[(String, Known)],
         symbols: &Symbols,
     ) -> Option<Vec<u8>> {
+        let code = image.sections().iter().filter(|section| section.executable);
+        let base = code.map(|section| section.address).min().unwrap_or(0);
         let place = |address: u64| {
             let distance = u32::try_from(address.checked_sub(base)?).ok()?;
             (distance & EDGE == 0).then_some(distance)
@@ -129,7 +154,12 @@ impl ImageIndex {
             names.push_str(name);
         }
         let (symbol_names, symbol_table) = symbols.parts();
-        let facts = Facts { base, text_start: symbols.text_start().unwrap_or(0) };
+        let facts = Facts {
+            base,
+            text_start: symbols.text_start().unwrap_or(0),
+            relocatable: image.is_relocatable().into(),
+        };
+        let layout = Layout::of(image)?;
         let by_name = symbols.sorted_by_name();
         file::seal(
             KIND,
@@ -143,8 +173,20 @@ impl ImageIndex {
                 symbol_names,
                 symbol_table.as_bytes(),
                 by_name.as_bytes(),
+                layout.sections.as_bytes(),
+                layout.bounds.as_bytes(),
+                layout.names.as_bytes(),
             ],
         )
+    }
+
+    /// The layout of the file that the index was made of, for when that is not there.
+    pub fn layout(&self, id: BuildId) -> Image {
+        let names = self.file.table(Table::LayoutNames as usize);
+        let sections = self.file.rows(Table::Sections as usize);
+        let bounds = self.file.rows(Table::Bounds as usize);
+        let relocatable = self.facts().is_some_and(|facts| facts.relocatable != 0);
+        layout::image(id, relocatable, sections, bounds, names)
     }
 
     /// Returns `None` if the file is not one of these.
@@ -155,6 +197,31 @@ impl ImageIndex {
             && index.by_name().len() == symbols
             && index.by_name().iter().all(|place| (*place as usize) < symbols);
         sane.then_some(index)
+    }
+
+    pub fn into_file(self) -> Sealed {
+        self.file
+    }
+
+    /// The whole file.
+    pub fn bytes(&self) -> &[u8] {
+        self.file.bytes()
+    }
+
+    /// Whether all places that records name are in their tables, which [`ImageIndex::of`] does not look at.
+    pub fn is_sound(&self) -> bool {
+        let len = |table: Table| self.file.table(table as usize).len() as u64;
+        let within = |at: u32, count: u64, of: u64| u64::from(at).saturating_add(count) <= of;
+        let (names, places) = (len(Table::Names), self.file.rows::<u32>(Table::Places as usize).len() as u64);
+        let dropped = self.file.rows::<DroppedRecord>(Table::Dropped as usize).len() as u64;
+        let functions = self.records().iter().all(|record| {
+            within(record.name_at, record.name_len.into(), names)
+                && within(record.first, u64::from(record.entries) + u64::from(record.exits), places)
+                && u64::from(record.dropped) <= dropped
+        });
+        let sorted = self.records().is_sorted_by(|a, b| self.name(a) < self.name(b));
+        let (names, symbols) = self.parts();
+        functions && sorted && symbols.iter().all(|symbol| symbol.is_named_in(names))
     }
 
     pub fn function(&self, name: &str) -> Option<Known> {

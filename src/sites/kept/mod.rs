@@ -4,6 +4,8 @@ pub(super) mod directory;
 pub(super) mod file;
 pub(super) mod image;
 pub(super) mod known;
+mod layout;
+pub(super) mod pack;
 pub(super) mod tree;
 
 /// Reports the progress of making indices.

@@ -53,10 +53,11 @@ impl Kernel {
         let image: Option<&Image> = self.debug(module);
         let image = image.ok_or_else(|| {
             let name = &self.modules()[module].name;
-            NoScope::DebugInformation(format!(
-                "there is no debug information of {name}; {}",
-                self.debug_package()
-            ))
+            let found = match self.layout(module) {
+                Some(_) => format!("the index of {name} has no variables: they take its debug information"),
+                None => format!("there is no debug information of {name}"),
+            };
+            NoScope::DebugInformation(format!("{found}; {}", self.debug_package()))
         })?;
         Variables::open(image).map_err(|cause| NoScope::Damaged(cause.to_string()))
     }

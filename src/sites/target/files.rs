@@ -39,6 +39,16 @@ impl Kernel {
         })
     }
 
+    /// The file by whose addresses a module's symbols are: that of its debug information, or where this is not there, what
+    /// the index says of it. `None` if the symbols are those of the running kernel, or of the module as it is loaded.
+    pub(in crate::sites) fn layout(&self, module: ModuleId) -> Option<&Image> {
+        let of_index = || {
+            let index = self.index(module)?;
+            Some(index.layout(self.index_id(module)?))
+        };
+        self.debug(module).or_else(|| self.modules()[module].layout.get_or_init(of_index).as_ref())
+    }
+
     /// The report for queries to servers, if the user names any and they answer.
     fn asks(&self) -> Option<&Tell> {
         let say = self.ask.as_ref().filter(|_| self.servers().is_some())?;
@@ -55,15 +65,9 @@ impl Kernel {
         self.unanswered.load(Ordering::Relaxed)
     }
 
-    /// The build id of a file without debug information, for a server; a sysroot has no other source of it.
-    fn id_of_file(&self, module: ModuleId) -> Option<BuildId> {
-        match module {
-            _ if self.is_running() => None,
-            ModuleId::PROPER => {
-                self.root.bootable_candidates().iter().find_map(|path| bootable::build_id(path))
-            }
-            _ => self.binary(module)?.build_id().cloned(),
-        }
+    /// The build id of a file without debug information, for a server or an index; a sysroot has no other source of it.
+    pub(in crate::sites) fn id_of_file(&self, module: ModuleId) -> Option<BuildId> {
+        if self.is_running() { None } else { self.binary(module)?.build_id().cloned() }
     }
 
     /// The build id that a file must have; `None` in a sysroot.
@@ -79,7 +83,11 @@ impl Kernel {
     pub(in crate::sites) fn debug_places(&self, module: ModuleId) -> Vec<PathBuf> {
         let wanted = self.build_id(module);
         match module {
-            ModuleId::PROPER => debuginfo::vmlinux_places(&self.root, wanted.as_ref()),
+            ModuleId::PROPER => {
+                let mut places = debuginfo::vmlinux_places(&self.root, wanted.as_ref());
+                places.extend(self.root.bootable_candidates());
+                places
+            }
             _ => debuginfo::module_places(&self.root, &self.modules()[module].file, wanted.as_ref()),
         }
     }
@@ -90,10 +98,16 @@ impl Kernel {
     }
 
     /// The file of the module as it is loaded, with its instructions; with its symbols too if there is no file of debug
-    /// information.
+    /// information. For the kernel proper, what its bootable form unpacks to, which has no symbols.
     pub fn binary(&self, module: ModuleId) -> Option<&Image> {
         let this = &self.modules()[module];
         let image = this.binary.get_or_init(|| {
+            if module == ModuleId::PROPER {
+                let wanted = self.build_id(module);
+                let is_it = |image: &Image| wanted.is_none() || image.build_id() == wanted.as_ref();
+                let kernels = self.root.bootable_candidates().into_iter();
+                return kernels.filter_map(|path| bootable::kernel(&path)).find(is_it);
+            }
             let searched = debuginfo::module_binary(&this.file, self.build_id(module).as_ref());
             searched.refused.iter().for_each(|error| self.warn(error.warning()));
             searched.found

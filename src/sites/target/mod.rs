@@ -1,6 +1,7 @@
 //! sites/target/: one kernel, running or under a sysroot: its modules, their symbols, their files. Everything is lazy.
 
 mod data;
+pub(super) mod drivers;
 mod files;
 mod modules;
 pub(super) mod naming;
@@ -11,7 +12,7 @@ pub(super) mod unloaded;
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock};
 
@@ -62,6 +63,8 @@ pub struct Kernel {
 #[derive(Default)]
 pub(super) struct Kept {
     pub cache: Option<Cache>,
+    /// Directories of indices that others have brought, which are only read.
+    pub brought: Vec<Cache>,
     pub watch: Option<Box<dyn Watch>>,
     pub directory: OnceLock<Directory>,
     pub sought: AtomicBool,
@@ -80,6 +83,19 @@ pub struct Symbolized {
     pub module: String,
     pub function: String,
     pub offset: u64,
+}
+
+impl Kept {
+    /// The directories that have indices, the user's first.
+    pub fn places(&self) -> impl Iterator<Item = &Cache> {
+        self.cache.iter().chain(&self.brought)
+    }
+
+    /// The files and directories that change when an index is brought.
+    pub fn stamped(&self) -> Vec<PathBuf> {
+        let brought = self.brought.iter().map(|place| place.dir().to_owned());
+        self.cache.iter().map(Cache::imported).chain(brought).collect()
+    }
 }
 
 impl Kernel {
@@ -117,6 +133,12 @@ impl Kernel {
     /// Keeps the indices of inlined functions between runs.
     pub fn with_cache(self, cache: Option<Cache>, watch: Option<Box<dyn Watch>>) -> Kernel {
         Kernel { kept: Kept { cache, watch, ..Kept::default() }, ..self }
+    }
+
+    /// Reads indices from these directories too, which packages put there.
+    pub fn with_brought(mut self, brought: Vec<Cache>) -> Kernel {
+        self.kept.brought = brought;
+        self
     }
 
     /// Uses a vmlinux that is not at its usual place; it is an error if that has no debug information of this kernel.
@@ -204,7 +226,7 @@ impl Kernel {
             function: symbols.name(symbol).to_owned(),
             offset,
         };
-        if self.debug(ModuleId::PROPER).is_some()
+        if self.layout(ModuleId::PROPER).is_some()
             && let (Some(symbols), Some(slide)) = (self.symbols(ModuleId::PROPER), self.slide())
         {
             let linked = address.wrapping_sub(slide);
@@ -253,7 +275,8 @@ impl Kernel {
             return self.kallsyms().get(&this.name);
         }
         let symbols = this.symbols.get_or_init(|| {
-            let image = image.or_else(|| self.binary(module))?;
+            // A kernel in the form that boots has no symbols.
+            let image = image.or_else(|| self.binary(module).filter(|_| module != ModuleId::PROPER))?;
             Symbols::of_image(image, if module == ModuleId::PROPER { Role::Vmlinux } else { Role::Module })
                 .map_err(|error| self.warn(error.warning()))
                 .ok()
@@ -276,7 +299,7 @@ impl Kernel {
         if !self.is_running() {
             return Some(address);
         }
-        match (self.debug(module), module) {
+        match (self.layout(module), module) {
             (None, _) => Some(address).filter(|address| *address != 0),
             (Some(_), ModuleId::PROPER) => Some(address.wrapping_add(self.slide()?)),
             (Some(image), _) => {
@@ -301,7 +324,7 @@ impl Kernel {
 
     /// The file that has the module's instructions, and an address of [`Kernel::symbols`] converted to that file's.
     pub(super) fn in_code(&self, module: ModuleId, address: u64) -> Option<(&Image, u64)> {
-        let named = self.debug(module);
+        let named = self.layout(module);
         let image = match named {
             Some(image) if image.has_code() => image,
             _ => self.binary(module)?,
@@ -320,7 +343,7 @@ impl Kernel {
     /// The inverse of [`Kernel::in_code`]: the file with the code may place its sections elsewhere than the one with
     /// the symbols.
     pub(super) fn out_of_code(&self, module: ModuleId, address: u64) -> u64 {
-        let named = self.debug(module);
+        let named = self.layout(module);
         let code = named.filter(|image| image.has_code()).or_else(|| self.binary(module));
         let moved =
             named.zip(code).filter(|(named, code)| !std::ptr::eq(*named, *code)).and_then(|(named, code)| {
@@ -346,7 +369,9 @@ impl Kernel {
         let this = &self.modules()[module];
         this.tables.get_or_init(|| {
             let image = self.debug(module).filter(|image| image.has_code());
-            image.or_else(|| self.binary(module)).map(Tables::read).unwrap_or_default()
+            let code = image.or_else(|| self.binary(module));
+            let names = self.layout(module).filter(|_| module == ModuleId::PROPER);
+            code.map(|code| Tables::read(code, names.unwrap_or(code))).unwrap_or_default()
         })
     }
 
@@ -354,8 +379,12 @@ impl Kernel {
     /// file of x86-64 code.
     pub fn callers(&self, module: ModuleId) -> Option<Callers<'_>> {
         let symbols = self.symbols(module)?;
-        let (layout, binary) = match self.debug(module) {
+        let (layout, binary) = match self.layout(module) {
             Some(image) if image.has_code() => (image, image),
+            // To unpack the whole kernel for what its memory shows takes longer than all the rest.
+            Some(_) if module == ModuleId::PROPER && self.is_running() && self.debug(module).is_none() => {
+                return None;
+            }
             Some(image) => (image, self.binary(module)?),
             None if self.is_running() => return None,
             None => (self.binary(module)?, self.binary(module)?),
@@ -395,7 +424,7 @@ impl Kernel {
     fn kallsyms(&self) -> &HashMap<String, Symbols> {
         self.kallsyms.get_or_init(|| {
             // The file of the kernel proper has more than kallsyms.
-            Symbols::of_kallsyms(self.all_symbols().text(), self.debug(ModuleId::PROPER).is_none())
+            Symbols::of_kallsyms(self.all_symbols().text(), self.layout(ModuleId::PROPER).is_none())
         })
     }
 

@@ -1,7 +1,6 @@
 //! sites/target/modules.rs: the modules of a kernel, with what has been read of each.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use crate::debuginfo::{Image, ModuleFile, Reference, Searched};
@@ -63,8 +62,11 @@ pub struct Module {
     pub(super) debug: OnceLock<Searched>,
     pub(super) binary: OnceLock<Option<Image>>,
     pub(super) symbols: OnceLock<Option<Symbols>>,
+    /// The index that this process made.
     pub(in crate::sites) index: OnceLock<Arc<ImageIndex>>,
-    pub(in crate::sites) index_sought: AtomicBool,
+    /// The index that was there before.
+    pub(in crate::sites) kept_index: OnceLock<Option<Arc<ImageIndex>>>,
+    pub(super) layout: OnceLock<Option<Image>>,
     pub(super) linked: OnceLock<Linked>,
     /// Load addresses of the sections of a loaded module, by name.
     pub(super) placement: OnceLock<HashMap<String, u64>>,
@@ -82,7 +84,8 @@ impl Module {
             binary: OnceLock::new(),
             symbols: OnceLock::new(),
             index: OnceLock::new(),
-            index_sought: AtomicBool::new(false),
+            kept_index: OnceLock::new(),
+            layout: OnceLock::new(),
             linked: OnceLock::new(),
             placement: OnceLock::new(),
             tables: OnceLock::new(),

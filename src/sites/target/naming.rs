@@ -75,7 +75,7 @@ impl Kernel {
             Some(_) => Err(NoSite::Freed),
             // A module's freed code has no symbols.
             None => {
-                let section = self.debug(module).and_then(|image| image.section_at(address));
+                let section = self.layout(module).and_then(|image| image.section_at(address));
                 let freed = section.is_some_and(|section| section.name.starts_with(".init"));
                 Err(if freed { NoSite::Freed } else { NoSite::Dead })
             }

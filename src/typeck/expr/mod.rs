@@ -104,6 +104,9 @@ impl Checker<'_> {
     pub(super) fn check_builtin(&mut self, entry: &builtin::Entry, span: Span) -> Result<Expr> {
         match entry.what {
             What::Variable { id, ty } => {
+                if let Some(argument) = self.check_raw_driver_argument(entry.name, span) {
+                    return argument;
+                }
                 if let Some(reason) = builtin::absent(entry.name) {
                     self.absent(tags::VAR_UNSUP, format!("the variable {}", entry.name), reason, span);
                 } else if !entry.supported {

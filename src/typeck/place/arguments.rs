@@ -54,6 +54,9 @@ impl Checker<'_> {
         let Some(probes) = self.probes.clone() else {
             return Err(error::Args::Outside { span }.into());
         };
+        if let Some(argument) = self.check_driver_argument(number, index.span, span) {
+            return argument;
+        }
         if let Some(argument) = self.check_site_argument(number, index.span, span) {
             return argument;
         }
@@ -223,6 +226,9 @@ impl Checker<'_> {
                 Err(_) => Vec::new(),
             };
         }
+        if let [one, ..] = &self.env.places.driven(probe)[..] {
+            return self.types_of_driven(one);
+        }
         let mut lists = self.probes_of(probe).into_iter().map(|fields| self.argument_list(&fields));
         let first = lists.next().unwrap_or_default();
         let agrees =
@@ -268,6 +274,11 @@ impl Checker<'_> {
             _ => 1,
         }
     }
+}
+
+/// The number in arg0 to arg9.
+pub(super) fn number_of(name: &str) -> Option<usize> {
+    ARGUMENTS.iter().position(|argument| argument.name() == name)
 }
 
 /// Whether two arguments have the same place and the same types.

@@ -1,13 +1,15 @@
 //! typeck/place/fan_out.rs: a clause that names arguments or variables of the kernel's code, split by its places.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
+use super::arguments::number_of;
 use crate::dwarf::variables::scope::NoScope;
 use crate::glob::is_glob;
 use crate::parser::ast;
 use crate::parser::visit;
 use crate::probe::{Description, Fields, Site};
-use crate::sites::InScope;
+use crate::sites::{Driven, InScope};
 use crate::source::Span;
 use crate::sugar::plain::{self, ProbeDesc};
 use crate::typeck::{Checker, Error, MissingLocals, Result, error, typed};
@@ -17,6 +19,8 @@ use crate::typeck::{Checker, Error, MissingLocals, Result, error, typed};
 pub(in crate::typeck) struct Place {
     pub probe: ProbeDesc,
     pub in_scope: InScope,
+    /// At a probe of a driver: its arguments.
+    pub driven: Option<Arc<Driven>>,
 }
 
 /// A place at which a clause is left out.
@@ -64,7 +68,9 @@ impl Checker<'_> {
         };
         let (sites, others): (Vec<ProbeDesc>, Vec<ProbeDesc>) =
             clause.probes.iter().cloned().partition(is_place);
-        if sites.is_empty() {
+        let named_driven = named.any() || named.raw || partly;
+        let (driven, others) = if named_driven { self.driven_places(others) } else { (Vec::new(), others) };
+        if sites.is_empty() && driven.is_empty() {
             return Ok(None);
         }
         let mut places = Vec::new();
@@ -73,7 +79,8 @@ impl Checker<'_> {
         }
         let (probes, asked): (Vec<ProbeDesc>, Vec<Site>) = places.into_iter().unzip();
         let scopes = self.env.places.scopes(&asked);
-        let places = probes.into_iter().zip(scopes).map(|(probe, in_scope)| Place { probe, in_scope });
+        let place = |(probe, in_scope)| Place { probe, in_scope, driven: None };
+        let places = probes.into_iter().zip(scopes).map(place).chain(driven);
         let mut clauses: Vec<typed::Clause> = Vec::new();
         self.absences.clear();
         self.places = without_padding(places.collect());
@@ -188,6 +195,7 @@ impl Checker<'_> {
         while let Some(expr) = open.pop() {
             named.locals |= self.is_locals(expr);
             named.args |= matches!(&expr.kind, ast::ExprKind::Ident(name) if name == "args");
+            named.raw |= matches!(&expr.kind, ast::ExprKind::Ident(name) if number_of(name).is_some());
             visit::each_operand(expr, &mut |operand| open.push(operand));
         }
         named
@@ -280,6 +288,8 @@ fn share(clauses: &mut Vec<typed::Clause>, clause: typed::Clause) {
 struct Named {
     args: bool,
     locals: bool,
+    /// arg0 to arg9.
+    raw: bool,
 }
 
 impl Named {

@@ -206,7 +206,14 @@ impl Checker<'_> {
 
     /// Notes a missing variable, and gives it the value 0. It is reported once, after all places of the clause have
     /// been checked, with everything that the clause says of it.
-    fn absent_at(&mut self, what: &str, why: String, ty: Type, place: &Place, span: Span) -> Result<Expr> {
+    pub(super) fn absent_at(
+        &mut self,
+        what: &str,
+        why: String,
+        ty: Type,
+        place: &Place,
+        span: Span,
+    ) -> Result<Expr> {
         let entry = (place.probe.kind.to_string(), why);
         match self.absences.iter_mut().find(|absence| absence.what == what) {
             Some(known) if known.places.contains(&entry) => {}
@@ -259,7 +266,7 @@ impl Checker<'_> {
     }
 
     /// Builds the expression over the saved registers and memory.
-    fn term(&self, term: &Term, span: Span) -> Result<Expr> {
+    pub(super) fn term(&self, term: &Term, span: Span) -> Result<Expr> {
         let expr = |kind, ty| Expr::new(kind, ty, span);
         Ok(match term {
             Term::Register(register) => {

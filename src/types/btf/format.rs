@@ -1,6 +1,9 @@
 //! types/btf/format.rs: the bytes of a BTF file: header, records, what follows each kind of record.
 //!
-//! The format is that of Documentation/bpf/btf.rst in the kernel, little-endian.
+//! The format is that of Documentation/bpf/btf.rst in the kernel, little-endian. In newer kernels a record may have 24 bits
+//! for the number of its elements and 7 for its kind, where there were 16 and 5 with zeros above them, and the header may
+//! name a third section, the layout: for each kind the sizes of what follows its record. With it, a kind that is not known
+//! here is skipped: those of inline sites (LOC_PARAM, LOC_PROTO, LOCSEC) are proposed, and do not have numbers yet.
 
 use std::fmt;
 use std::ops::Range;
@@ -17,6 +20,8 @@ pub enum Malformed {
     Version(u8),
     /// The sections that the header describes are not in the file.
     Truncated,
+    /// A kind that is not known here, in a file that does not say how long its records are.
+    Kind(u32),
 }
 
 impl fmt::Display for Malformed {
@@ -25,16 +30,26 @@ impl fmt::Display for Malformed {
             Malformed::Magic => f.write_str("it does not begin as BTF does"),
             Malformed::Version(version) => write!(f, "it has version {version} of BTF; 1 is known"),
             Malformed::Truncated => f.write_str("it is cut short"),
+            Malformed::Kind(kind) => {
+                write!(f, "it has types of kind {kind}, which is not known, and no layout to skip them by")
+            }
         }
     }
 }
 
-/// The ranges of the two sections in the file.
+/// The ranges of the sections in the file.
 #[derive(Clone, Debug)]
 pub struct Header {
     types: Range<usize>,
     strings: Range<usize>,
+    /// Empty in older files.
+    layout: Range<usize>,
 }
+
+/// The size of a header that describes the layout.
+const WITH_LAYOUT: usize = 32;
+/// The highest kind that was there before files had a layout.
+const LAST_PLAIN: u32 = 19;
 
 impl Header {
     pub fn read(bytes: &[u8]) -> Result<Header, Malformed> {
@@ -50,7 +65,12 @@ impl Header {
             let end = start.checked_add(word(at + 4)?).ok_or(Malformed::Truncated)?;
             if end > bytes.len() { Err(Malformed::Truncated) } else { Ok(start..end) }
         };
-        Ok(Header { types: section(8)?, strings: section(16)? })
+        let layout = if length >= WITH_LAYOUT { section(24)? } else { 0..0 };
+        Ok(Header { types: section(8)?, strings: section(16)?, layout })
+    }
+
+    pub fn layout<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        bytes.get(self.layout.clone()).unwrap_or_default()
     }
 
     pub fn types<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
@@ -85,7 +105,7 @@ pub enum Kind {
 
 impl Kind {
     pub fn of(info: u32) -> Option<Kind> {
-        Some(match info >> 24 & 0x1f {
+        Some(match kind(info) {
             1 => Kind::Int,
             2 => Kind::Pointer,
             3 => Kind::Array,
@@ -106,10 +126,18 @@ impl Kind {
     }
 }
 
-/// The number of bytes after the head of a record.
+fn kind(info: u32) -> u32 {
+    info >> 24 & 0x7f
+}
+
+fn count(info: u32) -> usize {
+    (info & 0xff_ffff) as usize
+}
+
+/// The number of bytes after the head of a record of a known kind.
 fn tail(info: u32) -> Option<usize> {
-    let count = (info & 0xffff) as usize;
-    Some(match info >> 24 & 0x1f {
+    let count = count(info);
+    Some(match kind(info) {
         1 | 14 | 17 => 4,
         3 => 12,
         4 | 5 | 15 | 19 => count * 12,
@@ -119,18 +147,32 @@ fn tail(info: u32) -> Option<usize> {
     })
 }
 
-/// The offsets of the records, up to the first one that is damaged.
-pub fn record_offsets(types: &[u8]) -> Vec<u32> {
+/// The number of bytes after the head of a record of any kind that the layout has: four bytes for each kind, of which the
+/// first is the size of what is there once, and the second that of each element.
+fn tail_by(layout: &[u8], info: u32) -> Option<usize> {
+    let [once, each, ..] = layout.chunks_exact(4).nth(kind(info) as usize)? else { return None };
+    Some(usize::from(*once) + count(info) * usize::from(*each))
+}
+
+/// The offsets of the records, up to the first one that is damaged. `layout` may be empty.
+pub fn record_offsets(types: &[u8], layout: &[u8]) -> Result<Vec<u32>, Malformed> {
     let mut offsets = Vec::with_capacity(types.len() / 24);
     let mut at = 0;
-    while let Some(info) = u32_at(types, at + 4)
-        && let Some(tail) = tail(info)
-        && at + HEAD + tail <= types.len()
-    {
+    while let Some(info) = u32_at(types, at + 4) {
+        let Some(tail) = tail(info).or_else(|| tail_by(layout, info).filter(|_| kind(info) > LAST_PLAIN))
+        else {
+            if kind(info) > LAST_PLAIN {
+                return Err(Malformed::Kind(kind(info)));
+            }
+            break;
+        };
+        if at + HEAD + tail > types.len() {
+            break;
+        }
         offsets.push(at as u32);
         at += HEAD + tail;
     }
-    offsets
+    Ok(offsets)
 }
 
 /// Name and info of the record at an offset.

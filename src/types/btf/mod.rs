@@ -3,6 +3,8 @@
 mod format;
 mod graph;
 mod index;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Arc, OnceLock};
 
@@ -28,15 +30,18 @@ pub struct Btf {
 }
 
 impl Btf {
-    /// Reads only the heads of the records. The first record of an unknown kind ends the file, as its length is not
-    /// known.
+    /// Reads only the heads of the records. A record of an unknown kind is skipped by the layout, this file's or that of
+    /// the file that it continues; without one it is an error, as its length is not known.
     pub fn parse(
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,
         base: Option<Arc<Btf>>,
         number: u16,
     ) -> Result<Btf, Malformed> {
         let header = Header::read(bytes.as_ref())?;
-        let offsets = format::record_offsets(header.types(bytes.as_ref()));
+        let base_layout = || base.as_ref().map(|base| base.layout()).unwrap_or_default();
+        let layout = Some(header.layout(bytes.as_ref())).filter(|layout| !layout.is_empty());
+        let offsets =
+            format::record_offsets(header.types(bytes.as_ref()), layout.unwrap_or_else(base_layout))?;
         // Type 0 is void and has no record.
         let (first_type, first_string) = base.as_ref().map_or((1, 0), |base| (base.end(), base.string_end()));
         Ok(Btf {
@@ -58,6 +63,10 @@ impl Btf {
 
     fn string_end(&self) -> u32 {
         self.first_string.saturating_add(self.strings().len() as u32)
+    }
+
+    fn layout(&self) -> &[u8] {
+        self.header.layout((*self.bytes).as_ref())
     }
 
     fn strings(&self) -> &[u8] {

@@ -25,7 +25,7 @@ pub const CRATES: &[(&str, &[&str])] = &[
     ("serde_json", &["src/cli", "src/diag"]),
     ("signal_hook", &["src/os"]),
     ("zerocopy", &["src/sites/kept", "src/sites/symtab.rs"]),
-    ("zstd", &["src/debuginfo"]),
+    ("zstd", &["src/debuginfo", "src/sites/kept"]),
 ];
 
 /// The other modules that a folder may use. A folder without a row may use all.

@@ -6,7 +6,7 @@ mod judge;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -15,7 +15,7 @@ use crate::kernels::{Kernel, Name};
 use crate::kmod;
 use crate::setup::peers;
 use crate::vm::{self, Guest, contents::Contents, machine::Machine, machine::Sink};
-use crate::workspace;
+use crate::{exec, workspace};
 use case::{Case, Shape};
 use judge::{Outcome, judge};
 
@@ -205,10 +205,32 @@ fn pushed(file: &Path, kernel: Name) -> Result<PathBuf> {
     if file.ends_with(peers::FILE) {
         return peers::ensure(kernel);
     }
+    if file.ends_with(INDEX) {
+        return exported(kernel);
+    }
     if let (Some("ko"), Some(name)) = (file.extension().and_then(OsStr::to_str), file.file_stem()) {
         return kmod::build_beside(&Kernel::need(kernel)?, &name.to_string_lossy());
     }
     vm::programs::from_source(file, &[])
+}
+
+/// The name of the exported index of the guest's kernel.
+const INDEX: &str = "kernel.index";
+
+/// Has the program that guests get export the index; what was indexed before is not indexed again.
+fn exported(kernel: Name) -> Result<PathBuf> {
+    let kernel = Kernel::need(kernel)?;
+    let sysroot =
+        kernel.sysroot.as_ref().with_context(|| format!("{} has no debug information", kernel.release))?;
+    let programs = vm::programs::build(false)?;
+    let dtrace = programs.iter().find(|path| path.ends_with("dtrace")).context("there is no dtrace")?;
+    let folder = workspace::target().join("vm/index").join(&kernel.release);
+    fs::create_dir_all(&folder)?;
+    let file = folder.join(INDEX);
+    let mut command = Command::new(dtrace);
+    command.env("XDG_CACHE_HOME", &folder).arg("--sysroot").arg(sysroot).args(["--index", "--export"]);
+    exec::run(command.arg(&file).stdout(Stdio::null()))?;
+    Ok(file)
 }
 
 #[derive(Default)]

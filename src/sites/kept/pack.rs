@@ -1,0 +1,183 @@
+//! sites/kept/pack.rs: kept files of a kernel in one file, to be carried to another machine.
+
+use std::io::{self, Read, Write};
+
+use super::file::{Sealed, VERSION};
+
+/// The first bytes; then come the version as in the files themselves, the length of the release and the release, and
+/// one frame of zstd with the files, each after its length as eight bytes, little-endian.
+const MAGIC: [u8; 8] = *b"KINSTPAK";
+/// Some more than the longest that `uname` can have.
+const LONGEST_RELEASE: usize = 256;
+/// The index of the largest kernel has a tenth of it.
+const LARGEST: u64 = 128 << 20;
+/// All files of a kernel together have a hundredth of it.
+const MOST: u64 = 4 << 30;
+/// Much smaller than with the default, and made in seconds.
+const LEVEL: i32 = 9;
+
+/// Why a file cannot be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum Unfit {
+    #[error("it cannot be read: {0}")]
+    Io(io::Error),
+    #[error("it is not an index that was exported")]
+    Foreign,
+    #[error("it is of version {0} of the index, and this program has {VERSION}")]
+    Version(u32),
+    #[error("it is damaged: {0}")]
+    Damaged(&'static str),
+}
+
+/// Writes files; the result is whole after [`Packing::finish`].
+pub struct Packing<W: Write> {
+    encoder: zstd::stream::write::Encoder<'static, W>,
+}
+
+impl<W: Write> Packing<W> {
+    pub fn new(mut to: W, release: &str) -> io::Result<Packing<W>> {
+        let release = &release.as_bytes()[..release.len().min(LONGEST_RELEASE)];
+        to.write_all(&MAGIC)?;
+        to.write_all(&VERSION.to_le_bytes())?;
+        to.write_all(&(release.len() as u32).to_le_bytes())?;
+        to.write_all(release)?;
+        let mut encoder = zstd::stream::write::Encoder::new(to, LEVEL)?;
+        encoder.include_checksum(true)?;
+        Ok(Packing { encoder })
+    }
+
+    pub fn add(&mut self, file: &[u8]) -> io::Result<()> {
+        self.encoder.write_all(&(file.len() as u64).to_le_bytes())?;
+        self.encoder.write_all(file)
+    }
+
+    pub fn finish(self) -> io::Result<W> {
+        self.encoder.finish()
+    }
+}
+
+/// Reads the files one after the other. Nothing is believed: lengths are bounded, and each file must be whole.
+pub struct Unpacking<'a> {
+    pub release: String,
+    decoder: zstd::stream::read::Decoder<'static, &'a [u8]>,
+    read: u64,
+}
+
+impl<'a> Unpacking<'a> {
+    pub fn new(bytes: &'a [u8]) -> Result<Unpacking<'a>, Unfit> {
+        let rest = bytes.strip_prefix(&MAGIC).ok_or(Unfit::Foreign)?;
+        let (version, rest) = word(rest)?;
+        if version != VERSION {
+            return Err(Unfit::Version(version));
+        }
+        let (len, rest) = word(rest)?;
+        let len = usize::try_from(len).ok().filter(|len| *len <= LONGEST_RELEASE);
+        let (release, packed) =
+            len.and_then(|len| rest.split_at_checked(len)).ok_or(Unfit::Damaged("its head is cut short"))?;
+        let release = str::from_utf8(release).ok().filter(|text| !text.chars().any(char::is_control));
+        let release = release.ok_or(Unfit::Damaged("the release is no text"))?.to_owned();
+        let decoder = zstd::stream::read::Decoder::with_buffer(packed).map_err(Unfit::Io)?;
+        Ok(Unpacking { release, decoder, read: 0 })
+    }
+
+    /// The next file, with its kind and key in it; `None` at the end.
+    pub fn next(&mut self) -> Result<Option<Sealed>, Unfit> {
+        let mut len = Vec::new();
+        let mut read = |limit: u64, to: &mut Vec<u8>| {
+            let read = (&mut self.decoder).take(limit).read_to_end(to);
+            read.map_err(|_| Unfit::Damaged("it cannot be unpacked"))
+        };
+        match read(8, &mut len)? {
+            0 => return Ok(None),
+            8 => {}
+            _ => return Err(Unfit::Damaged("it is cut short")),
+        }
+        let len = u64::from_le_bytes(len.try_into().unwrap_or_default());
+        self.read = self.read.saturating_add(len);
+        if len > LARGEST || self.read > MOST {
+            return Err(Unfit::Damaged("it has more than any index"));
+        }
+        let mut bytes = Vec::new();
+        if read(len, &mut bytes)? as u64 != len {
+            return Err(Unfit::Damaged("it is cut short"));
+        }
+        let sealed = Sealed::any(bytes).ok_or(Unfit::Damaged("an index in it has a wrong checksum"))?;
+        Ok(Some(sealed))
+    }
+}
+
+fn word(bytes: &[u8]) -> Result<(u32, &[u8]), Unfit> {
+    let (word, rest) = bytes.split_first_chunk().ok_or(Unfit::Damaged("its head is cut short"))?;
+    Ok((u32::from_le_bytes(*word), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::file::seal;
+    use super::*;
+
+    fn packed() -> (Vec<u8>, Vec<Vec<u8>>) {
+        let files: Vec<Vec<u8>> = (0..3)
+            .map(|number: u8| seal(number.into(), &[number; 20], &[&[number; 100], b"text"]).unwrap())
+            .collect();
+        let mut packing = Packing::new(Vec::new(), "6.1.0").unwrap();
+        files.iter().for_each(|file| packing.add(file).unwrap());
+        (packing.finish().unwrap(), files)
+    }
+
+    fn unpacked(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Unfit> {
+        let mut unpacking = Unpacking::new(bytes)?;
+        let mut files = Vec::new();
+        while let Some(file) = unpacking.next()? {
+            files.push(file.bytes().to_vec());
+        }
+        Ok(files)
+    }
+
+    #[test]
+    fn what_is_packed_is_unpacked() {
+        let (packed, files) = packed();
+        assert_eq!(unpacked(&packed).unwrap(), files);
+        assert_eq!(Unpacking::new(&packed).unwrap().release, "6.1.0");
+    }
+
+    #[test]
+    fn any_damage_is_seen() {
+        let (whole, files) = packed();
+        for at in 0..whole.len() {
+            assert!(unpacked(&whole[..at]).is_err(), "cut to {at}");
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1 << (at % 8);
+            // The release is text for a person; and zstd has a bit without a meaning.
+            match unpacked(&flipped) {
+                Ok(read) => assert_eq!(read, files, "flipped at {at}"),
+                Err(why) => assert!(!why.to_string().is_empty()),
+            }
+        }
+        assert!(matches!(unpacked(b"PK\x03\x04"), Err(Unfit::Foreign)));
+        let mut other = whole.clone();
+        other[8] ^= 0x40;
+        assert!(matches!(unpacked(&other), Err(Unfit::Version(_))));
+    }
+
+    #[test]
+    fn a_length_that_is_a_lie_ends_at_the_bytes_that_are_there() {
+        for len in [u64::MAX, MOST, LARGEST + 1, LARGEST, 1] {
+            let mut packing = Packing::new(Vec::new(), "").unwrap();
+            packing.encoder.write_all(&len.to_le_bytes()).unwrap();
+            assert!(unpacked(&packing.finish().unwrap()).is_err(), "{len}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_refused_or_read(edits in proptest::collection::vec((0_usize..400, 0_u8..), 0..8)) {
+            let (mut bytes, _) = packed();
+            for (at, value) in edits {
+                let len = bytes.len();
+                bytes[at % len] = value;
+            }
+            let _ = unpacked(&bytes);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! typeck/place/driven.rs: args[] and arg0 at probes that a driver has of its own, from the driver's notes.
+
+use std::sync::Arc;
+
+use super::arguments::number_of;
+use super::fan_out::Place;
+use crate::dwarf::variables::scope::NoScope;
+use crate::parser::ast::TagKind;
+use crate::probe::Description;
+use crate::sites::{Driven, DrivenArgument, DrivenType};
+use crate::source::Span;
+use crate::sugar::plain::ProbeDesc;
+use crate::typeck::typed::{Expr, ExprKind};
+use crate::typeck::{Checker, Result, error, words};
+use crate::types::Type;
+
+impl Checker<'_> {
+    /// Takes the descriptions of drivers' probes out of the list: a place for each probe, which only its id means, as
+    /// one description may have several, each with its arguments elsewhere.
+    pub(super) fn driven_places(&self, probes: Vec<ProbeDesc>) -> (Vec<Place>, Vec<ProbeDesc>) {
+        let mut places = Vec::new();
+        let mut others = Vec::new();
+        for probe in probes {
+            let driven = self.env.places.driven(&probe.kind);
+            if driven.is_empty() {
+                others.push(probe);
+                continue;
+            }
+            let why = || NoScope::Function("it is a probe of a driver, which has arguments only".to_owned());
+            places.extend(driven.into_iter().map(|driven| Place {
+                probe: ProbeDesc { kind: Description::Id(driven.id), span: probe.span },
+                in_scope: Arc::new(Err(why())),
+                driven: Some(Arc::new(driven)),
+            }));
+        }
+        (places, others)
+    }
+
+    /// Checks `args[number]` at a probe of a driver; `None` if the clause is not at one.
+    pub(super) fn check_driver_argument(
+        &mut self,
+        number: u64,
+        index: Span,
+        span: Span,
+    ) -> Option<Result<Expr>> {
+        let driven = self.place.as_ref()?.driven.clone()?;
+        let argument = usize::try_from(number).ok().and_then(|number| driven.arguments.get(number));
+        let Some(argument) = argument else {
+            let count = driven.arguments.len() as u64;
+            return Some(Err(error::Args::Index { number, count, span: index }.into()));
+        };
+        let ty = self.type_of_driven(argument, &driven.name.module);
+        Some(self.driver_argument(argument, ty, &format!("args[{number}]"), span))
+    }
+
+    /// Checks arg0 to arg9 at a probe of a driver; `None` if the clause is not at one, or the name is another.
+    pub(in crate::typeck) fn check_raw_driver_argument(
+        &mut self,
+        name: &str,
+        span: Span,
+    ) -> Option<Result<Expr>> {
+        let driven = self.place.as_ref()?.driven.clone()?;
+        let number = number_of(name)?;
+        let raw = words::type_of("int64_t");
+        // As everywhere, arguments beyond the last are 0.
+        let Some(argument) = driven.arguments.get(number) else {
+            let zero = Expr::new(ExprKind::Int(0), words::type_of("uint64_t"), span);
+            return Some(Ok(Expr::new(ExprKind::Convert(Box::new(zero)), raw, span)));
+        };
+        let native = native(argument.ty);
+        let value = self.driver_argument(argument, native, name, span);
+        Some(value.map(|value| Expr::new(ExprKind::Convert(Box::new(value)), raw, span)))
+    }
+
+    fn driver_argument(
+        &mut self,
+        argument: &DrivenArgument,
+        ty: Type,
+        what: &str,
+        span: Span,
+    ) -> Result<Expr> {
+        let Some(value) = &argument.value else {
+            let place = self.require_place("args", span)?;
+            return self.absent_at(what, "no program can read where it is".to_owned(), ty, &place, span);
+        };
+        let value = self.term(value, span)?;
+        // What is loaded is as large as the argument, but the upper bits of a register mean nothing.
+        let value = Expr::new(ExprKind::Convert(Box::new(value)), native(argument.ty), span);
+        Ok(Expr::new(ExprKind::Convert(Box::new(value)), ty, span))
+    }
+
+    /// Returns the types of all arguments.
+    pub(super) fn types_of_driven(&self, driven: &Driven) -> Vec<Type> {
+        let arguments = driven.arguments.iter();
+        arguments.map(|argument| self.type_of_driven(argument, &driven.name.module)).collect()
+    }
+
+    /// The type that the driver writes, if that is known and as large; else what the macro knows.
+    fn type_of_driven(&self, argument: &DrivenArgument, module: &str) -> Type {
+        let native = native(argument.ty);
+        let written = argument.written.as_deref().and_then(|text| self.written_type(text, module));
+        written
+            .filter(|ty| ty.is_scalar() && self.layout.size(ty) == self.layout.size(&native))
+            .unwrap_or(native)
+    }
+
+    /// Reads a type as a driver writes it: a name or a tag, and stars. It is the driver's own, or the kernel's.
+    fn written_type(&self, text: &str, module: &str) -> Option<Type> {
+        let base = text.trim_end_matches([' ', '*']);
+        let stars = text.chars().filter(|c| *c == '*').count();
+        let base = base.trim_start_matches("const ").trim();
+        let known = |scope: &str| match base.split_once(' ') {
+            Some(("struct", tag)) => self.env.kernel.tagged(TagKind::Struct, &format!("{scope}{tag}")),
+            Some(("union", tag)) => self.env.kernel.tagged(TagKind::Union, &format!("{scope}{tag}")),
+            Some(("enum", tag)) => self.env.kernel.tagged(TagKind::Enum, &format!("{scope}{tag}")),
+            _ => self.env.kernel.named(&format!("{scope}{base}")),
+        };
+        let ty = known(&format!("{module}`")).or_else(|| known("")).or_else(|| {
+            let word = words::type_of(base);
+            (!word.is_void() || base == "void").then_some(word)
+        })?;
+        Some((0..stars).fold(ty, |ty, _| Type::pointer_to(ty)))
+    }
+}
+
+fn native(ty: DrivenType) -> Type {
+    match ty {
+        DrivenType::Number { bytes, signed } => {
+            let sign = if signed { "" } else { "u" };
+            words::type_of(&format!("{sign}int{}_t", 8 * u32::from(bytes)))
+        }
+        DrivenType::Pointer => words::type_of("void *"),
+        DrivenType::Text => words::type_of("char *"),
+    }
+}

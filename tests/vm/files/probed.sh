@@ -1,0 +1,5 @@
+# probed.sh: fires the probes of the driver probed; `probed.sh settled` waits before until all jumps are made.
+if [ "$1" = settled ]; then
+	echo "jumps $(./points settle)"
+fi
+echo 1 >/sys/module/probed/parameters/fire
