@@ -60,9 +60,10 @@ impl Catalog {
                 None if from.placed => continue,
                 None => ("", 0),
             };
-            let Ok(offset) = u32::try_from(at.wrapping_sub(func)) else { continue };
+            let offset = if from.placed { at.wrapping_sub(func) } else { 0 };
+            let Ok(offset) = u32::try_from(offset) else { continue };
             let name = Fields::new(&note.provider, module, function, &note.name);
-            let place = Place::Driver { func, offset: if from.placed { offset } else { 0 } };
+            let place = Place::Driver { func, offset };
             let of = (&*note.provider, &*note.name);
             found.push(DriverProbe {
                 probe: Probe { id: 0, name, place },

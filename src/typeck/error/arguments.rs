@@ -7,12 +7,37 @@ use crate::source::Span;
 /// A use of `args[]` without a single meaning: outside of a clause, of several probes, or out of range.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Args {
-    Subscript { tag: Tag, span: Span },
-    Outside { span: Span },
-    Unstable { span: Span, probe: Span },
-    Differ { span: Span, probe: Span, notes: Vec<String> },
-    Index { number: u64, count: u64, span: Span },
-    WithoutType { function: String, why: Option<String>, span: Span },
+    Subscript {
+        tag: Tag,
+        span: Span,
+    },
+    Outside {
+        span: Span,
+    },
+    Unstable {
+        span: Span,
+        probe: Span,
+    },
+    Differ {
+        span: Span,
+        probe: Span,
+        notes: Vec<String>,
+    },
+    /// Of the matched probes this one is a driver's own, and others are not.
+    Driver {
+        driver: String,
+        span: Span,
+    },
+    Index {
+        number: u64,
+        count: u64,
+        span: Span,
+    },
+    WithoutType {
+        function: String,
+        why: Option<String>,
+        span: Span,
+    },
 }
 
 impl From<Args> for Box<Error> {
@@ -45,6 +70,12 @@ impl Args {
                     .help("write a clause for each probe, or use the raw arguments `arg0` to `arg9`");
                 diagnostic.notes.extend(notes.iter().cloned());
                 diagnostic
+            }
+            Self::Driver { driver, span } => {
+                let title = "the description matches a driver's own probes, and others";
+                error(tags::ARGS_MULTI, title)
+                    .at(*span, format!("{driver} is a driver's"))
+                    .help("name the provider, or write a clause for each")
             }
             Self::Index { number, count, span } => {
                 let title = match count {

@@ -17,7 +17,7 @@ use crate::types::Type;
 impl Checker<'_> {
     /// Takes the descriptions of drivers' probes out of the list: a place for each probe, which only its id means, as
     /// one description may have several, each with its arguments elsewhere.
-    pub(super) fn driven_places(&self, probes: Vec<ProbeDesc>) -> (Vec<Place>, Vec<ProbeDesc>) {
+    pub(super) fn driven_places(&self, probes: Vec<ProbeDesc>) -> Result<(Vec<Place>, Vec<ProbeDesc>)> {
         let mut places = Vec::new();
         let mut others = Vec::new();
         for probe in probes {
@@ -26,6 +26,10 @@ impl Checker<'_> {
                 others.push(probe);
                 continue;
             }
+            if self.env.places.probes(&probe.kind).len() > driven.len() {
+                let driver = driven[0].name.to_string();
+                return Err(error::Args::Driver { driver, span: probe.span }.into());
+            }
             let why = || NoScope::Function("it is a probe of a driver, which has arguments only".to_owned());
             places.extend(driven.into_iter().map(|driven| Place {
                 probe: ProbeDesc { kind: Description::Id(driven.id), span: probe.span },
@@ -33,7 +37,7 @@ impl Checker<'_> {
                 driven: Some(Arc::new(driven)),
             }));
         }
-        (places, others)
+        Ok((places, others))
     }
 
     /// Checks `args[number]` at a probe of a driver; `None` if the clause is not at one.

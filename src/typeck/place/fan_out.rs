@@ -69,7 +69,7 @@ impl Checker<'_> {
         let (sites, others): (Vec<ProbeDesc>, Vec<ProbeDesc>) =
             clause.probes.iter().cloned().partition(is_place);
         let named_driven = named.any() || named.raw || partly;
-        let (driven, others) = if named_driven { self.driven_places(others) } else { (Vec::new(), others) };
+        let (driven, others) = if named_driven { self.driven_places(others)? } else { (Vec::new(), others) };
         if sites.is_empty() && driven.is_empty() {
             return Ok(None);
         }
