@@ -17,7 +17,7 @@ block {
 	sub(/.*→/, "")
 	count = split($0, words, "`")
 	for (n = 2; n <= count; n += 2) {
-		if (words[n] ~ /:f:|:f\.cold:|:NAME:|hello:::|-P hello|FUNCTION|caller:offset|module:function/)
+		if (words[n] ~ /:f:|:f\.cold:|:NAME:|hello:::|-P hello|FUNCTION| FILE|caller:offset|module:function/)
 			continue
 		if (words[n] ~ /^(dtrace|inlinecall) /)
 			print words[n]
