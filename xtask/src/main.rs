@@ -7,6 +7,7 @@ mod crates;
 mod demo;
 mod exec;
 mod fuzz;
+mod guide;
 mod kernels;
 mod kmod;
 mod package;
@@ -36,6 +37,8 @@ enum Command {
     Test(test::Options),
     /// Build the kernel module
     Kmod(kmod::Options),
+    /// Build the user's guide as a book, and check its links
+    Guide(guide::Options),
     /// Build the .deb and .rpm packages of the last commit
     Package(package::Options),
     /// Run a command in a guest
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
         Command::VmTest(options) => vmtest::main(&options),
         Command::Sweep(options) => sweep::main(&options),
         Command::Selftests(options) => selftests::main(&options),
+        Command::Guide(options) => guide::main(&options).map(|()| ExitCode::SUCCESS),
         Command::Fuzz(options) => fuzz::main(&options),
         Command::Bench(options) => bench::main(&options).map(|()| ExitCode::SUCCESS),
         Command::Uapi(options) => uapi::main(&options).map(|()| ExitCode::SUCCESS),

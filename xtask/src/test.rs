@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 
 use crate::kernels::{Kernel, Name};
 use crate::vmtest::{self, Tally};
-use crate::{crates, exec, kmod, setup, tidy, uapi, workspace};
+use crate::{crates, exec, guide, kmod, setup, tidy, uapi, workspace};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -42,6 +42,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         exec::run(Command::new("make").current_dir(workspace::root()).args(["-C", "kmod/tests", "check"]))
     });
     if !options.quick {
+        all.step("the guide as a book", || guide::build().map(drop));
         for &name in kernels {
             all.step(&format!("the module for the {name} kernel"), || {
                 match kmod::build(&Kernel::need(name)?, kmod::Warnings::Denied)? {

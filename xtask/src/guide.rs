@@ -1,0 +1,106 @@
+//! `cargo xtask guide`: the user's guide as a book in HTML, and a check of its links.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use regex::Regex;
+
+use crate::{cache, crates, exec, workspace};
+
+#[derive(clap::Args)]
+pub struct Options;
+
+const MDBOOK: &str = "mdbook";
+/// A program that is run: its licence, and those of its crates, are not of what is made.
+const VERSION: &str = "0.5.4";
+
+pub fn main(_: &Options) -> Result<()> {
+    let pages = build()?;
+    let dir = folder();
+    eprintln!("guide: {pages} pages, no broken links");
+    println!("{}", dir.join("index.html").display());
+    Ok(())
+}
+
+/// Where book.toml has it.
+fn folder() -> PathBuf {
+    workspace::target().join("guide")
+}
+
+/// Builds the book anew; returns the number of its pages.
+pub fn build() -> Result<usize> {
+    let program = mdbook()?;
+    let dir = folder();
+    cache::remove(&dir)?;
+    let mut command = Command::new(program);
+    command.arg("build").arg(workspace::root().join("docs/guide")).arg("--dest-dir").arg(&dir);
+    let out = exec::captured(&mut command)?;
+    let said = String::from_utf8_lossy(&out.stderr);
+    if !out.status.success() || said.lines().any(|line| line.contains("WARN") || line.contains("ERROR")) {
+        bail!("{} ended with {}\n{}", exec::shown(&command), out.status, said.trim_end());
+    }
+    check(&dir)
+}
+
+/// The mdbook of the cache, built from its crate at first use.
+fn mdbook() -> Result<PathBuf> {
+    let dir = cache::dir()?.join(format!("mdbook-{VERSION}"));
+    if !cache::is_complete(&dir) {
+        cache::fill(&dir, |part| {
+            let mut cargo = crates::cargo(&workspace::root());
+            cargo.args(["install", "--locked", "--no-default-features", "--version", VERSION, "--root"]);
+            exec::run(cargo.arg(part).arg(MDBOOK).env_remove("CARGO_TARGET_DIR"))
+        })?;
+    }
+    Ok(dir.join("bin").join(MDBOOK))
+}
+
+/// Follows the links of all pages in a folder; returns the number of pages.
+fn check(dir: &Path) -> Result<usize> {
+    let entries = fs::read_dir(dir).with_context(|| format!("no book in {}", dir.display()))?;
+    let mut pages: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    pages.retain(|path| path.extension().is_some_and(|end| end == "html"));
+    let link = Regex::new(r#"(?:href|src)="([^":]*)""#)?;
+    let mut broken = Vec::new();
+    for page in &pages {
+        let text = fs::read_to_string(page)?;
+        for (_, [link]) in link.captures_iter(&text).map(|found| found.extract()) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() { page.clone() } else { dir.join(file) };
+            let leads = target.is_file() && (anchor.is_empty() || has_anchor(&target, anchor)?);
+            // A page that is not found may have been asked for in any folder.
+            if !leads && !link.starts_with('/') {
+                broken.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    match broken.is_empty() {
+        true => Ok(pages.len()),
+        false => bail!("links of the guide that lead nowhere:\n{}", broken.join("\n")),
+    }
+}
+
+fn has_anchor(page: &Path, anchor: &str) -> Result<bool> {
+    Ok(fs::read_to_string(page)?.contains(&format!("id=\"{anchor}\"")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_to_nothing_is_found() {
+        let dir = std::env::temp_dir().join(format!("kinst-guide-{}", std::process::id()));
+        fs::create_dir_all(&dir).expect("a folder");
+        let page = |text: &str| fs::write(dir.join("a.html"), text).expect("a page");
+        page(r##"<a href="a.html#here" id="here"><a href="#here"><a href="https://example.org/none">"##);
+        assert_eq!(check(&dir).expect("no fault"), 1);
+        for wrong in ["b.html", "#there", "a.html#there", "../PROVIDERS.md"] {
+            page(&format!(r#"<a href="{wrong}">"#));
+            assert!(check(&dir).is_err_and(|error| error.to_string().contains(wrong)), "{wrong}");
+        }
+        fs::remove_dir_all(&dir).expect("it goes");
+    }
+}
