@@ -5,7 +5,9 @@ pub(super) mod file;
 pub(super) mod image;
 pub(super) mod known;
 mod layout;
+mod numbers;
 pub(super) mod pack;
+pub(super) mod source;
 
 /// Reports the progress of making indices.
 pub trait Watch: Send + Sync {

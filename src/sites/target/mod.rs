@@ -2,6 +2,7 @@
 
 mod data;
 mod files;
+pub(super) mod info;
 mod modules;
 pub(super) mod naming;
 pub(super) mod program;
