@@ -90,7 +90,8 @@ impl Reader<'_> {
     }
 
     pub fn text(&mut self) -> Option<&str> {
-        let (text, rest) = self.0.split_at_checked(usize::try_from(self.number()?).ok()?)?;
+        let len = usize::try_from(self.number()?).ok()?;
+        let (text, rest) = self.0.split_at_checked(len)?;
         self.0 = rest;
         str::from_utf8(text).ok()
     }
