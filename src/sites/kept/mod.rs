@@ -7,6 +7,7 @@ pub(super) mod known;
 mod layout;
 mod numbers;
 pub(super) mod pack;
+mod records;
 pub(super) mod source;
 
 /// Reports the progress of making indices.

@@ -1,6 +1,5 @@
 //! sites/kept/source.rs: the inlined functions at each address of a file, and its source lines, as they are kept on disk.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -8,15 +7,15 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::file::{self, Cache, Sealed};
 use super::numbers::{Block, Reader, Writer};
+use super::records::{Numbered, Span, Texts, pieces, read_body, read_sequence, write_body, write_sequence};
 use crate::debuginfo::BuildId;
-use crate::dwarf::{Body, CallSite, Definition, Frame, InlineCopy, Lines, Row, Sequence};
+use crate::dwarf::{Body, Definition, Frame, InlineCopy, Lines, Sequence};
 
 /// The kind of these files in their header.
 pub const KIND: u32 = 0x736f_7501;
 
-/// The functions in a block, and the rows of lines: enough to be packed well, and unpacked in no time.
+/// The functions in a block: enough to be packed well, and unpacked in no time.
 const BODIES: usize = 128;
-const ROWS: usize = 4096;
 
 /// The name of the file of a build id.
 pub fn file_name(id: &BuildId) -> String {
@@ -51,51 +50,6 @@ struct PlaceRecord {
     len: u32,
     /// The function: its block, times [`BODIES`], and its place there.
     body: u32,
-}
-
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-struct Span {
-    start: u64,
-    end: u64,
-}
-
-#[derive(Default)]
-struct Texts {
-    paths: Vec<String>,
-    definitions: Vec<Arc<Definition>>,
-}
-
-/// Numbers that stand for texts.
-#[derive(Default)]
-struct Numbered {
-    paths: HashMap<String, u64>,
-    definitions: HashMap<Definition, u64>,
-    texts: [Writer; 2],
-}
-
-impl Numbered {
-    fn path(&mut self, path: &str) -> u64 {
-        if let Some(number) = self.paths.get(path) {
-            return *number;
-        }
-        let number = self.paths.len() as u64;
-        self.paths.insert(path.to_owned(), number);
-        self.texts[0].text(path);
-        number
-    }
-
-    fn definition(&mut self, definition: &Definition) -> u64 {
-        if let Some(number) = self.definitions.get(definition) {
-            return *number;
-        }
-        let (number, path) = (self.definitions.len() as u64, self.path(&definition.file));
-        self.definitions.insert(definition.clone(), number);
-        self.texts[1].text(&definition.name);
-        self.texts[1].number(path);
-        self.texts[1].number(definition.line);
-        number
-    }
 }
 
 impl Source {
@@ -176,7 +130,9 @@ impl Source {
         const NEAR: usize = 64;
         let places = self.file.rows::<PlaceRecord>(Table::Places as usize);
         let after = places.partition_point(|place| place.start <= address);
-        let has = |place: &&PlaceRecord| address - place.start < place.len.into();
+        let has = |place: &&PlaceRecord| {
+            address.checked_sub(place.start).is_some_and(|inside| inside < place.len.into())
+        };
         let place = places[..after].iter().rev().take(NEAR).find(has)?;
         let block = self.blocks(Table::Bodies).get(place.body as usize / BODIES)?;
         self.bodies(block)?.into_iter().nth(place.body as usize % BODIES).map(Arc::new)
@@ -273,156 +229,92 @@ impl Cache {
     }
 }
 
-fn write_body(
-    writer: &mut Writer,
-    body: &Body,
-    numbered: &mut Numbered,
-    definition: &impl Fn(u64) -> Arc<Definition>,
-) {
-    writer.number(body.frames().count() as u64);
-    let mut last = (0, 0);
-    for (frame, parent) in body.nodes() {
-        writer.number(parent as u64);
-        writer.step(last.0, frame.die);
-        // The name is the definition's.
-        writer.number(numbered.definition(&definition(frame.origin)));
-        match &frame.call {
-            None => writer.number(0),
-            Some(call) => {
-                writer.number(numbered.path(&call.file) + 1);
-                writer.number(call.line);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dwarf::{CallSite, Row};
+
+    fn frame(die: u64, origin: u64, call: Option<u64>, ranges: &[Range<u64>]) -> Frame {
+        let call = call.map(|line| CallSite { file: "b.h".to_owned(), line });
+        let (name, entry) = (definition(origin).name.clone(), ranges.first().map(|range| range.start));
+        Frame { die, origin, name, call, entry, ranges: ranges.to_vec() }
+    }
+
+    fn definition(origin: u64) -> Arc<Definition> {
+        let (name, file) = (format!("f{origin}"), "a.c".to_owned());
+        Arc::new(Definition { name, file, line: 10 * origin })
+    }
+
+    fn made() -> Source {
+        let (outer, far) = (0x1000..0x1080, 0xffff_8000..0xffff_8010);
+        let body = Body::of(vec![
+            (frame(7, 0, None, &[outer, far]), 0),
+            (frame(70, 1, Some(3), &[0x1010..0x1020, 0x1030..0x1038]), 0),
+            (frame(90, 2, Some(4), &[]), 1),
+            (frame(99, 2, Some(20), &[0x1070..0x1074]), 2),
+        ]);
+        let row = |address, line, is_stmt| Row { address, file: 1, line, column: 3, is_stmt };
+        let rows = (0..30_000_u32).map(|at| row(0x1000 + u64::from(at) * 2, 5 + at / 3, at % 3 == 0));
+        let sequence = Sequence { range: 0x1000..0x1000 + 60_000, rows: rows.collect() };
+        let lines = Lines::of(vec!["??".to_owned(), "a.c".to_owned()], vec![sequence]);
+        let id = BuildId::new(&[5; 20]);
+        let bytes = Source::write(&id, body.into_iter().collect(), vec![lines], definition).expect("a file");
+        Source::of(Sealed::any(bytes).expect("a file"))
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let source = made();
+        assert!(source.is_sound());
+        let body = source.body_at(0x1011).expect("a function");
+        assert_eq!(source.body_at(0xffff_800f).expect("its far part").frames().count(), 4);
+        assert!(source.body_at(0x1080).is_none() && source.body_at(0).is_none());
+        let names: Vec<&str> = body.at(0x1011).into_iter().map(|frame| &*frame.name).collect();
+        assert_eq!(names, ["f1", "f0"]);
+        // One has no address; another is the second half of a split function.
+        assert_eq!(source.copies("f2"), []);
+        let copies = source.copies("f1");
+        assert_eq!(copies.len(), 1);
+        assert_eq!((copies[0].die, copies[0].entry, copies[0].ranges.len()), (70, 0x1010, 2));
+        assert_eq!(source.definition(1), definition(1));
+        assert!(source.blocks(Table::Lines).len() > 1, "it is cut");
+        for address in (0x1000..0x1000 + 60_000_u64).step_by(7) {
+            let lines = source.lines_in(&(address..address + 1));
+            let line = lines.at(address).expect("a line");
+            assert_eq!((line.file, u64::from(line.line)), ("a.c", 5 + (address - 0x1000) / 6));
+        }
+        let all = source.lines_in(&(0x1000..0x1000 + 60_000));
+        assert_eq!(all.statements(0x1000..0x1000 + 60_000).count(), 10_000);
+        assert_eq!(all.statements(0x1006..0x100d).count(), 2);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_a_block_or_none(bytes: Vec<u8>) {
+            let texts = Texts { paths: vec!["a.c".to_owned()], definitions: vec![definition(0)] };
+            let mut reader = Reader(&bytes);
+            while read_body(&mut reader, &texts).is_some() {}
+            let mut reader = Reader(&bytes);
+            while read_sequence(&mut reader).is_some() {}
+        }
+
+        /// The checksum is right; the tables are not.
+        #[test]
+        fn damaged_tables_have_nothing(edits in proptest::collection::vec((0_usize..4000, 0_u8..), 1..6)) {
+            let mut bytes = made().file().bytes().to_vec();
+            for (at, value) in edits {
+                let len = bytes.len();
+                bytes[24 + at % (len - 24)] = value;
             }
-        }
-        writer.number(frame.entry.is_some().into());
-        let mut at = last.1;
-        if let Some(entry) = frame.entry {
-            writer.step(at, entry);
-            at = entry;
-        }
-        writer.number(frame.ranges.len() as u64);
-        last = (frame.die, at);
-        for range in &frame.ranges {
-            writer.step(at, range.start);
-            writer.number(range.end - range.start);
-            at = range.end;
-        }
-    }
-}
-
-fn read_body(reader: &mut Reader<'_>, texts: &Texts) -> Option<Body> {
-    let count = reader.count()?;
-    let (mut nodes, mut last) = (Vec::with_capacity(count), (0, 0));
-    for _ in 0..count {
-        let parent = usize::try_from(reader.number()?).ok()?;
-        let die = reader.step(last.0)?;
-        let origin = reader.number()?;
-        let definition = texts.definitions.get(usize::try_from(origin).ok()?)?;
-        let call = match reader.number()? {
-            0 => None,
-            path => {
-                let file = texts.paths.get(usize::try_from(path - 1).ok()?)?.clone();
-                Some(CallSite { file, line: reader.number()? })
+            let checksum = crc32fast::hash(&bytes[20..]);
+            bytes[16..20].copy_from_slice(&checksum.to_le_bytes());
+            let Some(source) = Sealed::any(bytes).map(Source::of) else { return Ok(()) };
+            source.is_sound();
+            for address in [0, 0x1000, 0x1011, 0x1071, 0xffff_8004, u64::MAX] {
+                source.body_at(address);
+                source.lines_in(&(address..address.saturating_add(9))).at(address);
             }
-        };
-        let mut at = last.1;
-        let entry = match reader.number()? {
-            0 => None,
-            _ => Some(reader.step(at)?),
-        };
-        at = entry.unwrap_or(at);
-        last = (die, at);
-        let mut ranges = Vec::new();
-        for _ in 0..reader.count()? {
-            let start = reader.step(at)?;
-            at = start.checked_add(reader.number()?)?;
-            ranges.push(start..at);
-        }
-        let sound =
-            ranges.is_sorted_by(|a, b| a.end < b.start) && ranges.iter().all(|range| !range.is_empty());
-        if !sound {
-            return None;
-        }
-        nodes.push((Frame { die, origin, name: definition.name.clone(), call, entry, ranges }, parent));
-    }
-    Body::of(nodes)
-}
-
-/// The sequences of all tables by address, cut to pieces of some rows, in groups; and the span of each group.
-fn pieces(lines: &[Lines], numbered: &mut Numbered) -> Vec<(Vec<Sequence>, Span)> {
-    let mut all: Vec<Sequence> = Vec::new();
-    for table in lines {
-        let files: Vec<u64> = table.files().iter().map(|path| numbered.path(path)).collect();
-        for sequence in table.sequences() {
-            let mut piece = Sequence { range: sequence.range.clone(), rows: Vec::new() };
-            for row in &sequence.rows {
-                let Some(file) = files.get(row.file as usize) else { continue };
-                let row = Row { file: *file as u32, column: 0, ..*row };
-                // A row that changes nothing is one of a column, or of a view.
-                let same =
-                    piece.rows.last().is_some_and(|last| (last.file, last.line) == (row.file, row.line));
-                if same && !row.is_stmt {
-                    continue;
-                }
-                if piece.rows.len() >= ROWS
-                    && piece.rows.last().is_some_and(|last| last.address < row.address)
-                {
-                    let rest = Sequence { range: row.address..piece.range.end, rows: Vec::new() };
-                    piece.range.end = row.address;
-                    all.push(std::mem::replace(&mut piece, rest));
-                }
-                piece.rows.push(row);
-            }
-            all.push(piece);
+            source.copies("f1");
         }
     }
-    all.retain(|piece| !piece.rows.is_empty());
-    all.sort_by_key(|piece| (piece.range.start, piece.range.end));
-    let mut groups: Vec<(Vec<Sequence>, Span)> = Vec::new();
-    let mut rows = ROWS;
-    for piece in all {
-        rows += piece.rows.len();
-        if rows > ROWS {
-            rows = piece.rows.len();
-            groups.push((Vec::new(), Span { start: piece.range.start, end: 0 }));
-        }
-        if let Some((group, span)) = groups.last_mut() {
-            span.end = span.end.max(piece.range.end);
-            group.push(piece);
-        }
-    }
-    groups
-}
-
-fn write_sequence(writer: &mut Writer, sequence: &Sequence) {
-    writer.number(sequence.range.start);
-    writer.number(sequence.range.end - sequence.range.start);
-    writer.number(sequence.rows.len() as u64);
-    let (mut at, mut file, mut line) = (sequence.range.start, 0, 0);
-    for row in &sequence.rows {
-        let changes = row.file != file;
-        writer.number((row.address - at) << 2 | u64::from(changes) << 1 | u64::from(row.is_stmt));
-        if changes {
-            writer.number(row.file.into());
-        }
-        writer.step(line, row.line.into());
-        (at, file, line) = (row.address, row.file, row.line.into());
-    }
-}
-
-fn read_sequence(reader: &mut Reader<'_>) -> Option<Sequence> {
-    let start = reader.number()?;
-    let end = start.checked_add(reader.number()?)?;
-    let count = reader.count()?;
-    let (mut rows, mut at, mut file, mut line) = (Vec::with_capacity(count), start, 0, 0);
-    for _ in 0..count {
-        let word = reader.number()?;
-        at = at.checked_add(word >> 2)?;
-        if word & 2 != 0 {
-            file = reader.small()?;
-        }
-        line = reader.step(line)?;
-        let line = u32::try_from(line).ok()?;
-        rows.push(Row { address: at, file, line, column: 0, is_stmt: word & 1 != 0 });
-    }
-    Some(Sequence { range: start..end, rows })
 }
