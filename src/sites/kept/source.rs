@@ -246,12 +246,12 @@ mod tests {
     }
 
     fn made() -> Source {
-        let (outer, far) = (0x1000..0x1080, 0xffff_8000..0xffff_8010);
+        let (outer, far, tail) = (0x1000..0x1080, 0xffff_8000..0xffff_8010, 0x1070..0x1074);
         let body = Body::of(vec![
             (frame(7, 0, None, &[outer, far]), 0),
             (frame(70, 1, Some(3), &[0x1010..0x1020, 0x1030..0x1038]), 0),
             (frame(90, 2, Some(4), &[]), 1),
-            (frame(99, 2, Some(20), &[0x1070..0x1074]), 2),
+            (frame(99, 2, Some(20), &[tail]), 2),
         ]);
         let row = |address, line, is_stmt| Row { address, file: 1, line, column: 3, is_stmt };
         let rows = (0..30_000_u32).map(|at| row(0x1000 + u64::from(at) * 2, 5 + at / 3, at % 3 == 0));
