@@ -35,7 +35,17 @@ static MADE: LazyLock<Made> = LazyLock::new(|| {
     ask(dir.path(), "inner");
     let files = fs::read_dir(dir.path().join("cache")).unwrap().map(|file| file.unwrap().path());
     let files: Vec<(PathBuf, Vec<u8>)> = files.map(|path| (path.clone(), fs::read(&path).unwrap())).collect();
-    assert_eq!(files.len(), 2);
+    let kernel = opened(dir.path());
+    kernel.index_all().unwrap();
+    let folder = dir.path().join("exported");
+    fs::create_dir_all(&folder).unwrap();
+    kernel.export(&folder).unwrap();
+    // And what only an export makes.
+    let source = |path: &PathBuf| path.extension() == Some("source".as_ref());
+    let exported = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).filter(source);
+    let files: Vec<_> =
+        files.into_iter().chain(exported.map(|path| (path.clone(), fs::read(&path).unwrap()))).collect();
+    assert_eq!(files.len(), 3);
     Made { dir, files }
 });
 
@@ -59,11 +69,24 @@ pub fn index(data: &[u8]) {
     for function in ["inner", "regular", "in*"] {
         ask(made.dir.path(), function);
     }
+    import(made.dir.path(), &bytes);
+}
+
+fn opened(dir: &Path) -> Kernel {
+    let kernel = Kernel::sysroot(&dir.join("root"), None).unwrap();
+    kernel.with_cache(Some(Cache::at(&dir.join("cache"))), None)
+}
+
+/// Takes the file from a folder, if it is sound.
+fn import(dir: &Path, bytes: &[u8]) {
+    let folder = dir.join("folder");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("one.sites"), bytes).unwrap();
+    let _ = opened(dir).import(&folder, &Cache::at(&dir.join("imported")));
 }
 
 fn ask(dir: &Path, function: &str) {
-    let kernel = Kernel::sysroot(&dir.join("root"), None).unwrap();
-    let kernel = Arc::new(kernel.with_cache(Some(Cache::at(&dir.join("cache"))), None));
+    let kernel = Arc::new(opened(dir));
     let index = DwarfIndex::new(kernel.clone(), []);
     for boundary in [Boundary::Entry, Boundary::Return] {
         let _ = index.inline_sites("", function, boundary);

@@ -16,7 +16,7 @@ use crate::debuginfo::{Error, Image};
 pub use copies::walk::{find, find_all, inline_names, may_know};
 pub use copies::{AllFindings, CallSite, Findings, Function, InlineCopy};
 pub use frames::info::DebugInfo;
-pub use frames::lines::{Line, Lines, Statement};
+pub use frames::lines::{Line, Lines, Row, Sequence, Statement};
 pub use frames::{Body, Definition, Frame};
 pub use variables::{Instruction, RunTime, Variables};
 

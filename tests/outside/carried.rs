@@ -8,9 +8,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use kinst::dwarf::Frame;
 use kinst::probe::{Description, Fields};
+use kinst::sites::listing::disas::{Disassembler, Disassembly};
 use kinst::sites::{
     Boundary, Cache, Catalog, DwarfIndex, FunctionSites, InlineProbe, Kernel, ProbeCatalog, SiteIndex,
+    SourceLine,
 };
 
 use crate::needs;
@@ -42,7 +45,41 @@ struct Exported {
     root: tempfile::TempDir,
     work: tempfile::TempDir,
     answers: Answers,
+    descriptions: Vec<Result<String, String>>,
     file: PathBuf,
+}
+
+/// Lines, instructions, frames and copies, as text.
+fn descriptions(kernel: Kernel) -> Vec<Result<String, String>> {
+    let kernel = Arc::new(kernel);
+    let index = DwarfIndex::new(kernel.clone(), []);
+    let lines = [("twice", 13), ("in_module", 7), ("in_module", 99), ("inl", 1), ("repeated", 20)];
+    let line = |(function, line): (&str, u64)| {
+        let found = index.line_sites("", function, &SourceLine { file: None, line });
+        found.map(|sites| format!("{sites:?}")).map_err(|error| error.title)
+    };
+    let mut answers: Vec<_> = lines.into_iter().map(line).collect();
+    for function in ["repeated", "in_module", "inl", "caller", "extra_mod`twice"] {
+        let found = Disassembler::new(&kernel, None).disassemble(function);
+        let listed = |found: Disassembly| {
+            // The numbers of entries are those of the debug information; those of origins are not.
+            let frames = |frames: &[Frame]| -> Vec<String> {
+                let shown = |frame: &Frame| format!("{} {:?} {:?}", frame.name, frame.call, frame.ranges);
+                frames.iter().map(shown).collect()
+            };
+            let listings = found.listings.iter().map(|listing| {
+                let lines = listing.instructions.iter().map(|insn| {
+                    let (text, refused) = (&insn.text, &insn.refused);
+                    format!("{} {text} {:?} {:?} {refused:?}", insn.address, insn.place, frames(&insn.frames))
+                });
+                let lines: Vec<String> = lines.collect();
+                format!("{} {:?} {:?}\n{}", listing.function, listing.copy, listing.source, lines.join("\n"))
+            });
+            listings.collect::<Vec<String>>().join("\n")
+        };
+        answers.push(found.map(listed).map_err(|error| error.title));
+    }
+    answers
 }
 
 impl Exported {
@@ -58,11 +95,12 @@ impl Exported {
         fs::write(boot.join("vmlinuz-6.6.6"), bootable(&stripped)).expect("a file");
         let cache = work.path().join("first");
         let answers = answers(kernel(root.path(), &cache), &FUNCTIONS);
+        let descriptions = descriptions(kernel(root.path(), &cache));
         let file = work.path().join("exported");
         let made = kernel(root.path(), &cache);
         made.index_all().expect("indices");
         assert_eq!(made.export(&file).expect("a file").modules, 2);
-        Exported { root, work, answers, file }
+        Exported { root, work, answers, descriptions, file }
     }
 
     fn hide_debug_files(&self) {
@@ -105,6 +143,9 @@ fn without_debug_files_it_answers_as_with_them() {
     for _ in 0..2 {
         assert_eq!(answers(kernel(root, &cache), &FUNCTIONS), exported.answers);
     }
+    let without = descriptions(kernel(root, &cache));
+    assert!(without.iter().filter(|answer| answer.is_ok()).count() >= 3, "{without:?}");
+    assert_eq!(without, exported.descriptions);
     // The addresses of the module are those of a file that lays out its sections in another way.
     let catalog = Catalog::new(Arc::new(kernel(root, &cache)), None);
     let fields = Fields::new("kinst", "extra_mod", "twice", "0");

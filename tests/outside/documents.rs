@@ -49,7 +49,7 @@ fn every_example_of_the_documents_compiles() {
     assert_eq!(examples(&options).len(), 5, "{help}");
     for document in documents().into_iter().chain([options]) {
         // --index reads the debug information of all modules, which are few in a guest.
-        for example in examples(&document).into_iter().filter(|example| !example.ends_with(" --index")) {
+        for example in examples(&document).into_iter().filter(|example| !example.contains(" --index")) {
             count += 1;
             let line = example.replacen(" --sysroot / ", " ", 1);
             let line = line.replacen("dtrace ", &format!("dtrace -e --sysroot {root} "), 1);

@@ -23,9 +23,7 @@ pub fn vmlinux(machine: &Machine) -> Option<Finding> {
         });
     }
     if let Some(id) = wanted.filter(is_indexed) {
-        let found = format!(
-            "none of vmlinux, and an index of it: variables of inlined functions are not known (build id {id})"
-        );
+        let found = format!("none of vmlinux, and an index of it (build id {id}): variables are not known");
         return Some(Finding::good(found));
     }
     let without = "inlined functions, lines and variables cannot be traced";

@@ -66,6 +66,10 @@ impl<'i> DebugInfo<'i> {
         })
     }
 
+    pub(super) fn units(&self) -> &[usize] {
+        &self.units
+    }
+
     pub fn image(&self) -> &'i Image {
         self.image
     }

@@ -17,20 +17,21 @@ pub struct Lines {
 }
 
 /// Code without a gap.
-#[derive(Debug)]
-struct Sequence {
-    range: Range<u64>,
+#[derive(Clone, Debug)]
+pub struct Sequence {
+    pub range: Range<u64>,
     /// The rows by address; among several at one address, the last one counts.
-    rows: Vec<Row>,
+    pub rows: Vec<Row>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Row {
-    address: u64,
-    file: u32,
-    line: u32,
-    column: u32,
-    is_stmt: bool,
+pub struct Row {
+    pub address: u64,
+    /// The number of the file.
+    pub file: u32,
+    pub line: u32,
+    pub column: u32,
+    pub is_stmt: bool,
 }
 
 /// A place in the source.
@@ -51,6 +52,19 @@ pub struct Statement<'l> {
 }
 
 impl Lines {
+    /// Takes the parts of a table that was read before; the sequences are by address.
+    pub fn of(files: Vec<String>, sequences: Vec<Sequence>) -> Lines {
+        Lines { files, sequences }
+    }
+
+    pub fn files(&self) -> &[String] {
+        &self.files
+    }
+
+    pub fn sequences(&self) -> &[Sequence] {
+        &self.sequences
+    }
+
     /// The line of the instruction at an address.
     pub fn at(&self, address: u64) -> Option<Line<'_>> {
         let after = self.sequences.partition_point(|sequence| sequence.range.start <= address);

@@ -1,5 +1,6 @@
 //! dwarf/frames/: the functions that an instruction belongs to: inlined ones from the inside out, and the one that has the code.
 
+mod all;
 pub(super) mod info;
 pub(super) mod lines;
 
@@ -34,7 +35,7 @@ pub struct Frame {
 }
 
 /// The definition of a function in the source.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Definition {
     pub name: String,
     /// The file of the definition, as in [`CallSite`].
@@ -65,6 +66,20 @@ impl Frame {
 }
 
 impl Body {
+    /// A function and its copies, each with the index of the one that it is in, which comes before it; `None` if that is
+    /// not so, or there is nothing.
+    pub fn of(nodes: Vec<(Frame, usize)>) -> Option<Body> {
+        let follows = |(index, (_, parent)): (usize, &(Frame, usize))| *parent < index.max(1);
+        let sound = !nodes.is_empty() && nodes.iter().enumerate().all(follows);
+        let nodes = nodes.into_iter().map(|(frame, parent)| Node { frame, parent });
+        sound.then(|| Body { nodes: nodes.collect() })
+    }
+
+    /// The inverse of [`Body::of`].
+    pub fn nodes(&self) -> impl Iterator<Item = (&Frame, usize)> {
+        self.nodes.iter().map(|node| (&node.frame, node.parent))
+    }
+
     pub fn function(&self) -> &Frame {
         &self.nodes[0].frame
     }
@@ -176,7 +191,7 @@ impl DebugInfo<'_> {
         Ok(definition)
     }
 
-    fn read_body(&self, unit: usize, die: u64) -> Result<Body, Error> {
+    pub(super) fn read_body(&self, unit: usize, die: u64) -> Result<Body, Error> {
         let dwarf = self.dwarf();
         let unit = self.unit(&dwarf, unit)?;
         let mut reader = Reader { dwarf: &dwarf, unit: &unit, files: HashMap::new() };

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::refusals::no_sites;
-use crate::debuginfo::Image;
 use crate::diag::{Diagnostic, tags};
-use crate::dwarf::{self, Body, DebugInfo, Frame, Statement};
+use crate::dwarf::{Body, Frame, Statement};
 use crate::probe::Site;
+use crate::sites::target::info::Info;
 use crate::sites::target::naming::split_ordinal;
-use crate::sites::target::refusals::{no_debug_information, no_module};
+use crate::sites::target::refusals::{Missing, no_debug_information, no_module};
 use crate::sites::target::{Kernel, ModuleId};
 use crate::sites::{FoundSite, SourceLine};
 
@@ -26,17 +26,17 @@ pub fn line_sites(
     }
     let mut search = Search { kernel, line, seen: Seen::default(), sites: Vec::new(), taken: HashSet::new() };
     for module in &modules {
-        let name = [split_ordinal(function).0.to_owned()];
-        let Some(image) = kernel.debug(*module) else {
-            if *module == ModuleId::PROPER {
-                let known = !kernel.functions_named(&modules, function).is_empty();
-                return Err(Box::new(no_debug_information(kernel, ModuleId::PROPER, function, known)));
+        if !kernel.may_mention(*module, split_ordinal(function).0) {
+            if *module == ModuleId::PROPER && kernel.layout(*module).is_none() {
+                return Err(Box::new(no_lines(kernel, &modules, *module, function)));
             }
             continue;
-        };
-        if *module == ModuleId::PROPER || dwarf::may_know(image, &name) {
-            search.module(*module, image, function).map_err(|error| Box::new(error.diagnostic()))?;
         }
+        let Some(info) = kernel.info(*module) else {
+            return Err(Box::new(no_lines(kernel, &modules, *module, function)));
+        };
+        let searched = info.and_then(|info| search.module(*module, &info, function));
+        searched.map_err(|error| Box::new(error.diagnostic()))?;
     }
     let Search { seen, sites, .. } = search;
     match sites.is_empty() {
@@ -44,6 +44,12 @@ pub fn line_sites(
         true if seen.bodies == 0 => Err(Box::new(no_sites(kernel, &modules, function, &[]))),
         true => Err(Box::new(no_code_on_line(function, line, &seen))),
     }
+}
+
+/// The module has the function, or may have it, and its lines are not known.
+fn no_lines(kernel: &Kernel, modules: &[ModuleId], module: ModuleId, function: &str) -> Diagnostic {
+    let known = !kernel.functions_named(modules, function).is_empty();
+    no_debug_information(kernel, module, function, Missing::Lines { out_of_line: known })
 }
 
 struct Search<'k> {
@@ -69,10 +75,9 @@ impl Search<'_> {
     fn module(
         &mut self,
         module: ModuleId,
-        image: &Image,
+        info: &Info<'_>,
         function: &str,
     ) -> Result<(), crate::debuginfo::Error> {
-        let info = DebugInfo::open(image)?;
         let (name, ordinal) = split_ordinal(function);
         let symbols = self.kernel.symbols(module);
         let named = match ordinal {
@@ -87,21 +92,20 @@ impl Search<'_> {
                 let function = body.function();
                 // The symbol may be one of assembly that happens to have the name.
                 if function.contains(symbol.address) {
-                    self.body(module, &info, &body, function)?;
+                    self.body(module, info, &body, function)?;
                 }
             }
         }
         if ordinal.is_some() {
             return Ok(());
         }
-        let found = dwarf::find(image, &[name.to_owned()], false)?;
-        for copy in found.functions.iter().flat_map(|function| &function.copies) {
+        for copy in info.copies(name)? {
             let Some(body) = info.body_at(copy.ranges.first().map_or(copy.entry, |range| range.start))?
             else {
                 continue;
             };
             if let Some(frame) = body.frames().find(|frame| frame.die == copy.die) {
-                self.body(module, &info, &body, frame)?;
+                self.body(module, info, &body, frame)?;
             }
         }
         Ok(())
@@ -111,7 +115,7 @@ impl Search<'_> {
     fn body(
         &mut self,
         module: ModuleId,
-        info: &DebugInfo<'_>,
+        info: &Info<'_>,
         body: &Body,
         frame: &Frame,
     ) -> Result<(), crate::debuginfo::Error> {
@@ -124,7 +128,7 @@ impl Search<'_> {
         ranges.sort_by_key(|range| (!range.contains(&entry), range.start));
         let mut first = None;
         for range in ranges {
-            let Some(lines) = info.lines_at(range.start)? else { continue };
+            let Some(lines) = info.lines_in(range)? else { continue };
             for statement in lines.statements(range.clone()) {
                 let own = owners.owner(&statement) == Some(frame.origin);
                 self.seen.add(&statement, own);
@@ -158,7 +162,7 @@ struct Owners {
 }
 
 impl Owners {
-    fn of(info: &DebugInfo<'_>, body: &Body) -> Result<Owners, crate::debuginfo::Error> {
+    fn of(info: &Info<'_>, body: &Body) -> Result<Owners, crate::debuginfo::Error> {
         let origins: BTreeSet<u64> = body.frames().map(|frame| frame.origin).collect();
         let mut defined = Vec::new();
         for origin in origins {

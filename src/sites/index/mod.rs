@@ -14,7 +14,7 @@ use super::copies::resolve::resolve;
 use super::flow::points::Point;
 use super::kept::known::Known;
 use super::target::Kernel;
-use super::target::refusals::{no_debug_information, no_module};
+use super::target::refusals::{Missing, no_debug_information, no_module};
 use super::{Boundary, FoundSite, FunctionSites, SiteIndex, SourceLine};
 use crate::diag::Diagnostic;
 use crate::dwarf::{self, Function};
@@ -305,7 +305,7 @@ impl SiteIndex for DwarfIndex {
                 &self.kernel,
                 ModuleId::PROPER,
                 function,
-                !found.is_empty(),
+                Missing::Copies { out_of_line: !found.is_empty() },
             )));
         }
         let answer = self.answer(&modules, function, boundary);

@@ -203,9 +203,8 @@ impl ImageIndex {
         self.file
     }
 
-    /// The whole file.
-    pub fn bytes(&self) -> &[u8] {
-        self.file.bytes()
+    pub fn file(&self) -> &Sealed {
+        &self.file
     }
 
     /// Whether all places that records name are in their tables, which [`ImageIndex::of`] does not look at.

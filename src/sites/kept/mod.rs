@@ -5,7 +5,10 @@ pub(super) mod file;
 pub(super) mod image;
 pub(super) mod known;
 mod layout;
+mod numbers;
 pub(super) mod pack;
+mod records;
+pub(super) mod source;
 pub(super) mod tree;
 
 /// Reports the progress of making indices.

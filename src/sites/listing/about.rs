@@ -47,7 +47,7 @@ impl<'k> Answers<'k> {
             ..About::default()
         };
         let Some(info) = self.opened.info(module) else { return Some(about) };
-        if let Ok(Some(lines)) = info.lines_at(linked) {
+        if let Ok(Some(lines)) = info.lines_in(&(linked..linked.saturating_add(1))) {
             let line = lines.at(linked).filter(|line| line.line != 0);
             about.place = line.map(|line| Place { file: line.file.to_owned(), line: line.line.into() });
         }

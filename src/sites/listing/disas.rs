@@ -7,7 +7,7 @@ use super::Place;
 use super::opened::Opened;
 use super::verdict::Verdict;
 use crate::diag::Diagnostic;
-use crate::dwarf::{self, Body, Frame, InlineCopy};
+use crate::dwarf::{Body, Frame, InlineCopy};
 use crate::sites::Rewriting;
 use crate::sites::catalog::{LiveInsn, LiveText, refusals};
 use crate::sites::code::decode::Insn;
@@ -123,16 +123,12 @@ fn copies(
     modules: &[ModuleId],
     function: &str,
 ) -> Result<Vec<(ModuleId, InlineCopy)>, Box<Diagnostic>> {
-    let wanted = [function.to_owned()];
     let mut copies = Vec::new();
-    for module in modules {
-        let image = kernel
-            .debug(*module)
-            .filter(|image| *module == ModuleId::PROPER || dwarf::may_know(image, &wanted));
-        let Some(image) = image else { continue };
-        let found = dwarf::find(image, &wanted, false).map_err(|error| Box::new(error.diagnostic()))?;
-        let found = found.functions.into_iter().flat_map(|function| function.copies);
-        copies.extend(found.map(|copy| (*module, copy)));
+    for module in modules.iter().filter(|module| kernel.may_mention(**module, function)) {
+        let Some(info) = kernel.info(*module) else { continue };
+        let found = info.and_then(|info| info.copies(function));
+        let found = found.map_err(|error| Box::new(error.diagnostic()))?;
+        copies.extend(found.into_iter().map(|copy| (*module, copy)));
     }
     Ok(copies)
 }
@@ -256,7 +252,8 @@ impl<'k> Lister<'k> {
     ) -> Listing {
         let address = self.kernel.run_time(module, symbol.address).unwrap_or(symbol.address);
         let name = self.kernel.function_ref(module, symbol).map(|name| name.function).unwrap_or_default();
-        let lines = self.opened.info(module).and_then(|info| info.lines_at(symbol.address).ok().flatten());
+        let whole = symbol.address..symbol.address.saturating_add(symbol.size);
+        let lines = self.opened.info(module).and_then(|info| info.lines_in(&whole).ok().flatten());
         let inside = |insn: &&LiveInsn| range.contains(&insn.offset.into());
         let mut frames: Arc<Vec<Frame>> = Arc::default();
         let mut instructions = Vec::new();

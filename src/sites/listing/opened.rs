@@ -1,13 +1,13 @@
 //! sites/listing/opened.rs: debug information that stays open for the next query.
 
-use crate::dwarf::DebugInfo;
+use crate::sites::target::info::Info;
 use crate::sites::target::{Kernel, ModuleId};
 
 /// The debug information of the modules that have been queried.
 pub(in crate::sites) struct Opened<'k> {
     kernel: &'k Kernel,
-    /// `None` where there is no debug information.
-    modules: Vec<(ModuleId, Option<DebugInfo<'k>>)>,
+    /// `None` where nothing is known of the source.
+    modules: Vec<(ModuleId, Option<Info<'k>>)>,
 }
 
 impl<'k> Opened<'k> {
@@ -15,13 +15,13 @@ impl<'k> Opened<'k> {
         Opened { kernel, modules: Vec::new() }
     }
 
-    pub fn info(&mut self, module: ModuleId) -> Option<&DebugInfo<'k>> {
+    pub fn info(&mut self, module: ModuleId) -> Option<&Info<'k>> {
         let at = match self.modules.iter().position(|(known, _)| *known == module) {
             Some(at) => at,
             None => {
-                let info = self.kernel.debug(module).and_then(|image| {
-                    DebugInfo::open(image).map_err(|error| self.kernel.warn(error.warning())).ok()
-                });
+                let opened = self.kernel.info(module);
+                let info =
+                    opened.and_then(|info| info.map_err(|error| self.kernel.warn(error.warning())).ok());
                 self.modules.push((module, info));
                 self.modules.len() - 1
             }

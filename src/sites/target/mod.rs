@@ -3,6 +3,7 @@
 mod data;
 pub(super) mod drivers;
 mod files;
+pub(super) mod info;
 mod modules;
 pub(super) mod naming;
 pub(super) mod program;

@@ -23,22 +23,33 @@ pub fn no_module(kernel: &Kernel, module: &str) -> Diagnostic {
     }
 }
 
-/// The inlined copies are not known.
+/// What is not known without debug information; `out_of_line`: whether the function has code of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    Copies { out_of_line: bool },
+    Lines { out_of_line: bool },
+}
+
+/// The inlined copies, or the lines, are not known.
 pub fn no_debug_information(
     kernel: &Kernel,
     module: ModuleId,
     function: &str,
-    out_of_line: bool,
+    missing: Missing,
 ) -> Diagnostic {
     let searched = kernel.debug_search(module);
     let name = &kernel.modules()[module].name;
-    let mut error = Diagnostic::error(
-        D_DEBUGINFO,
-        format!(
-            "no debug information of {name} ({}): the inlined copies of `{function}` cannot be told",
-            kernel.release()
-        ),
-    );
+    let (what, out_of_line) = match missing {
+        Missing::Copies { out_of_line } => ("inlined copies", out_of_line),
+        Missing::Lines { out_of_line } => ("lines", out_of_line),
+    };
+    let none = match kernel.layout(module) {
+        Some(_) => "no debug information, and an index without lines,",
+        None => "no debug information",
+    };
+    let release = kernel.release();
+    let title = format!("{none} of {name} ({release}): the {what} of `{function}` cannot be told");
+    let mut error = Diagnostic::error(D_DEBUGINFO, title);
     if let Some(id) = kernel.build_id(module) {
         error = error.note(format!("wanted: build id {id}"));
     }

@@ -14,6 +14,18 @@ use crate::{cache, exec, workspace};
 
 /// The time for one guest: reading the debug information is most of it.
 const LIMIT: Duration = Duration::from_secs(240);
+/// The time for a guest that installs packages: DKMS builds the module twice, with an emulated processor.
+const INSTALL: Duration = Duration::from_secs(3000);
+
+/// Has apt install the packages in a guest, upgrade them while a session runs, and purge them.
+pub fn install(root: &Path, words: [&str; 3]) -> Result<()> {
+    let image = root.with_extension("ext4");
+    make(root, &image)?;
+    let guest = Guest { no_module: true, no_tools: true, mem: 4096, ..Guest::default() };
+    let script = script("apt.sh", &words)?;
+    eprint!("{}", run(&guest, &image, script, INSTALL)?);
+    Ok(fs::remove_file(image)?)
+}
 
 /// Loads the module in two guests: one takes every module, one only those that a key of the kernel has signed.
 pub fn test(root: &Path, kernel: &Kernel) -> Result<()> {
@@ -21,12 +33,12 @@ pub fn test(root: &Path, kernel: &Kernel) -> Result<()> {
     disk(root, kernel, &image)?;
     let guest =
         |append: &str| Guest { no_module: true, no_tools: true, append: append.into(), ..Guest::default() };
-    let text = run(&guest(""), &image, "yes")?;
+    let text = run(&guest(""), &image, script("guest.sh", &["yes"])?, LIMIT)?;
     if !text.lines().any(|line| line.contains("vmlinux`vfs_write+")) {
         bail!("an inlined function is not traced in the guest:\n{text}");
     }
     eprint!("{text}");
-    let text = run(&guest("module.sig_enforce=1"), &image, "no")?;
+    let text = run(&guest("module.sig_enforce=1"), &image, script("guest.sh", &["no"])?, LIMIT)?;
     if !text.contains("Key was rejected") || !text.contains("not loaded") {
         bail!("the guest that enforces signatures says:\n{text}");
     }
@@ -43,6 +55,11 @@ fn disk(root: &Path, kernel: &Kernel, image: &Path) -> Result<()> {
         fs::create_dir_all(&folder)?;
         fs::copy(vmlinux, folder.join(format!("vmlinux-{}", kernel.release)))?;
     }
+    make(root, image)
+}
+
+/// The system as a disk.
+fn make(root: &Path, image: &Path) -> Result<()> {
     let _ = fs::remove_file(image);
     // The size is that of a hole: blocks that hold nothing take no room.
     fs::File::create(image)?.set_len(4 << 30)?;
@@ -54,17 +71,19 @@ fn disk(root: &Path, kernel: &Kernel, image: &Path) -> Result<()> {
     )
 }
 
-/// Boots a guest, runs packaging/guest.sh in it, and returns what that wrote.
-fn run(guest: &Guest, image: &Path, takes: &str) -> Result<String> {
-    let script = fs::read_to_string(workspace::root().join("packaging/guest.sh"))?;
-    let contents = Contents {
-        disk: Some(image.to_path_buf()),
-        runs: vec![format!("set -- {takes}\n{script}")],
-        ..Contents::default()
-    };
+/// A script of packaging/ with its arguments.
+fn script(name: &str, words: &[&str]) -> Result<String> {
+    let text = fs::read_to_string(workspace::root().join("packaging").join(name))?;
+    Ok(format!("set -- {}\n{text}", words.join(" ")))
+}
+
+/// Boots a guest, runs a script in it, and returns what that wrote.
+fn run(guest: &Guest, image: &Path, script: String, limit: Duration) -> Result<String> {
+    let contents =
+        Contents { disk: Some(image.to_path_buf()), writes: true, runs: vec![script], ..Contents::default() };
     let mut machine = vm::boot(guest, &contents)?;
     let mut both = Both(Vec::new());
-    let end = machine.run(0, LIMIT, &mut both)?;
+    let end = machine.run(0, limit, &mut both)?;
     let text = String::from_utf8_lossy(&both.0).into_owned();
     match (end, machine.log.first_trouble(0)) {
         (End::Exit(0), None) => Ok(text),

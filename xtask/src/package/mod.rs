@@ -1,7 +1,8 @@
-//! Building the packages: a .deb of the programs, one of the module's source, and the same as .rpm.
+//! Building the packages: a .deb of the programs, one of the module's source, the same as .rpm, and .deb packages of indices.
 
 mod deb;
 mod guest;
+mod index;
 mod ours;
 mod root;
 mod rpm;
@@ -13,6 +14,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
+use crate::kernels::{Kernel, Name};
 use crate::{cache, exec, setup, workspace};
 use tree::Tree;
 
@@ -24,6 +26,9 @@ pub struct Options {
     /// Build all of it again in another folder, and fail unless every byte is the same
     #[arg(long)]
     pub twice: bool,
+    /// Make a package of the index of this kernel, too, for systems without its debug information
+    #[arg(long, value_name = "KERNEL")]
+    pub index: Vec<Name>,
     /// Install, upgrade and purge the packages in a Debian system of their own (as root)
     #[arg(long)]
     pub test: bool,
@@ -38,12 +43,22 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     deb::expect_lists(&made, &tree)?;
     deb::lint(&made)?;
     made.extend(rpm::build(&tree, &dir.join("build"), &dir)?);
+    let mut indices = options.index.clone();
+    if options.test && !indices.contains(&Name::Stable) {
+        indices.push(Name::Stable);
+    }
+    let mut index = Vec::new();
+    for name in indices {
+        index.push(index::build(&tree, &dir, &Kernel::need(name)?)?);
+    }
+    deb::lint(&index)?;
     if options.twice {
         expect_same(&tree, &made, &dir)?;
     }
     if options.test {
         root::test(&tree, &dir)?;
     }
+    made.extend(index);
     for package in &made {
         println!("{}", package.display());
     }

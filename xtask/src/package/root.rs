@@ -27,7 +27,7 @@ pub fn test(tree: &Tree, dir: &Path) -> Result<()> {
     let kernel = Kernel::need(Name::Stable)?;
     let release = &kernel.release;
     let other = other(&archive, release)?;
-    let root = dir.join("root");
+    let (root, index) = (dir.join("root"), format!("kinst-index-{release}_{}_all.deb", tree.version));
     cache::remove(&root)?;
     bootstrap(&archive, &root)?;
     fill_pool(&archive, &root.join("pool"), &[release, &other])?;
@@ -38,6 +38,9 @@ pub fn test(tree: &Tree, dir: &Path) -> Result<()> {
             fs::copy(dir.join(&package), packages.join(&package))?;
         }
     }
+    fs::copy(dir.join(&index), packages.join(&index))?;
+    guest::install(&root, [&tree.version, &newer, release])?;
+    fs::remove_file(packages.join(index))?;
     oracles(&packages)?;
     for file in ["test.sh", "test.d"] {
         fs::copy(workspace::root().join("packaging").join(file), packages.join(file))?;

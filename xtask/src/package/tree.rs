@@ -59,7 +59,7 @@ impl Tree {
 }
 
 /// The person who answers for the packages, as Debian's tools take it from the environment, or the commit's author.
-fn maintainer() -> Result<String> {
+pub fn maintainer() -> Result<String> {
     match (std::env::var("DEBFULLNAME"), std::env::var("DEBEMAIL")) {
         (Ok(name), Ok(mail)) => Ok(format!("{name} <{mail}>")),
         _ => git(&["log", "-1", "--format=%an <%ae>"]),

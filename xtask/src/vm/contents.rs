@@ -28,6 +28,8 @@ pub struct Contents {
     pub pushed: Vec<PathBuf>,
     /// The disk, if it is not the kernel's with its modules and debug files.
     pub disk: Option<PathBuf>,
+    /// Whether the disk can be mounted to be written to; what is written goes with the guest.
+    pub writes: bool,
     /// The module to load.
     pub module: Option<PathBuf>,
     /// Shell scripts by the number that runs them.

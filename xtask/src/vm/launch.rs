@@ -21,8 +21,10 @@ pub struct Config<'a> {
     pub qemu: &'a Qemu,
     pub vmlinuz: PathBuf,
     pub initramfs: Vec<u8>,
-    /// A read-only disk, on nvme0n1.
+    /// A disk, on nvme0n1.
     pub disk: Option<PathBuf>,
+    /// Whether the guest may write to it: what it wrote goes with it.
+    pub writes: bool,
     pub smp: u32,
     pub memory_mb: u32,
     pub multi_threaded: bool,
@@ -133,7 +135,8 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
     }
     if let Some(disk) = &config.disk {
         let file = disk.display().to_string().replace(',', ",,");
-        command.args(["-drive", &format!("if=none,id=disk,format=raw,readonly=on,cache=unsafe,file={file}")]);
+        let access = if config.writes { "snapshot=on" } else { "readonly=on" };
+        command.args(["-drive", &format!("if=none,id=disk,format=raw,{access},cache=unsafe,file={file}")]);
         command.args(["-device", "nvme,serial=kinst,drive=disk"]);
     }
     command.arg("-kernel").arg(&config.vmlinuz);

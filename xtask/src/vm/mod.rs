@@ -199,6 +199,7 @@ pub fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
         vmlinuz: kernel.vmlinuz.clone(),
         initramfs,
         disk,
+        writes: contents.writes,
         smp: guest.smp,
         memory_mb: guest.mem,
         multi_threaded,

@@ -1,0 +1,62 @@
+//! A package of the index of a kernel, for systems that have the kernel and not its debug information.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use super::tree::{self, Tree};
+use crate::kernels::Kernel;
+use crate::{cache, exec};
+
+/// Has the program that was built for the packages export the index of a kernel into a package.
+pub fn build(tree: &Tree, dir: &Path, kernel: &Kernel) -> Result<PathBuf> {
+    let release = &kernel.release;
+    let sysroot = kernel.sysroot.as_ref().with_context(|| format!("{release} has no debug information"))?;
+    let package = format!("kinst-index-{release}");
+    let stage = dir.join("index").join(&package);
+    cache::remove(&stage)?;
+    let indices = stage.join("usr/share/kinst/index");
+    fs::create_dir_all(&indices)?;
+    let mut command = Command::new(dir.join("build/release/dtrace"));
+    command.env("XDG_CACHE_HOME", dir.join("index/cache")).arg("--sysroot").arg(sysroot);
+    exec::run(command.args(["--index", "--export"]).arg(&indices).stdout(Stdio::null()))?;
+    document(tree, &stage.join("usr/share/doc").join(&package))?;
+    control(tree, &stage, release)?;
+    // Files that others could write to are not read by dtrace.
+    exec::run(Command::new("chmod").args(["-R", "u=rwX,go=rX"]).arg(&stage))?;
+    let made = dir.join(format!("{package}_{}_all.deb", tree.version));
+    let mut command = Command::new("dpkg-deb");
+    command.env("SOURCE_DATE_EPOCH", &tree.epoch).args(["--root-owner-group", "--build"]);
+    exec::run(command.arg(&stage).arg(&made))?;
+    cache::remove(&stage)?;
+    Ok(made)
+}
+
+fn document(tree: &Tree, folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    fs::copy(tree.dir.join("packaging/index/copyright"), folder.join("copyright"))?;
+    let changelog = folder.join("changelog");
+    fs::copy(tree.dir.join("debian/changelog"), &changelog)?;
+    exec::run(Command::new("gzip").args(["-9", "--no-name"]).arg(changelog))
+}
+
+fn control(tree: &Tree, stage: &Path, release: &str) -> Result<()> {
+    // In units of 1024 bytes.
+    let size = exec::output(Command::new("du").args(["--summarize", "--apparent-size", "-k"]).arg(stage))?;
+    let size = size.split_whitespace().next().context("du says no size")?;
+    let mut text = fs::read_to_string(tree.dir.join("packaging/index/control"))?;
+    let values = [
+        ("@RELEASE@", release),
+        ("@VERSION@", &tree.version),
+        ("@MAINTAINER@", &tree::maintainer()?),
+        ("@SIZE@", size),
+    ];
+    for (name, value) in values {
+        text = text.replace(name, value);
+    }
+    let folder = stage.join("DEBIAN");
+    fs::create_dir_all(&folder)?;
+    Ok(fs::write(folder.join("control"), text)?)
+}
