@@ -174,7 +174,12 @@ impl Symbols {
         self.table().iter().map(|symbol| (self.name(symbol), symbol))
     }
 
-    /// The symbol at an index in the order of [`Symbols::iter`].
+    /// The symbols in the order of [`Symbols::iter`], without their names, which take longer to look at.
+    pub fn records(&self) -> &[Symbol] {
+        self.table()
+    }
+
+    /// The symbol at an index in that order.
     pub fn at(&self, place: usize) -> (&str, &Symbol) {
         let symbol = &self.table()[place];
         (self.name(symbol), symbol)

@@ -1,5 +1,7 @@
 //! sites/catalog/fbt.rs: the probes of fbt: the entry and the return of every function.
 
+use std::sync::OnceLock;
+
 use super::{Catalog, DTRACE};
 use crate::glob::Pattern;
 use crate::probe::{Fields, Place, Probe};
@@ -11,8 +13,8 @@ use crate::sites::target::naming::split_ordinal;
 #[derive(Clone, Copy)]
 pub(super) struct Function {
     /// The index of the first of its names in the module's symbols, and how many there are.
-    first: usize,
-    names: usize,
+    first: u32,
+    names: u32,
 }
 
 /// A function as fbt has it: its index among all functions, and the name by which it was looked up.
@@ -68,11 +70,12 @@ impl Catalog {
 
     /// The functions of a module in the order of addresses. Names of one address are one function.
     fn functions(&self, module: ModuleId) -> &[Function] {
-        self.functions[module.index()].get_or_init(|| {
+        let modules = || self.kernel.modules().ids().map(|_| OnceLock::new()).collect();
+        self.functions.get_or_init(modules)[module.index()].get_or_init(|| {
             let Some(symbols) = self.kernel.symbols(module) else { return Vec::new() };
             let mut functions: Vec<Function> = Vec::new();
             let mut last = None;
-            for (index, (_, symbol)) in symbols.iter().enumerate().filter(|(_, (_, symbol))| !symbol.gone()) {
+            for (index, symbol) in (0..).zip(symbols.records()).filter(|(_, symbol)| !symbol.gone()) {
                 match functions.last_mut() {
                     Some(function) if last == Some(symbol.address) && symbol.address != 0 => {
                         function.names += 1
@@ -114,7 +117,7 @@ impl Catalog {
     fn function_index(&self, module: ModuleId, symbol: &Symbol, name: &str) -> Option<usize> {
         let functions = self.functions(module);
         let symbols = self.kernel.symbols(module)?;
-        let address = |function: &Function| symbols.at(function.first).1.address;
+        let address = |function: &Function| symbols.records()[function.first as usize].address;
         let at = functions.partition_point(|function| address(function) < symbol.address);
         // Where addresses are hidden, all are equal and the name decides.
         let mut same = functions[at..].iter().take_while(|function| address(function) == symbol.address);
@@ -138,7 +141,7 @@ impl Catalog {
         for module in self.kernel.modules().ids() {
             let functions = self.functions(module);
             if let Some(start) = functions.get(place) {
-                let (function, symbol) = self.kernel.symbols(module)?.at(start.first);
+                let (function, symbol) = self.kernel.symbols(module)?.at(start.first as usize);
                 let place = FbtPlace { index: index / FBT.len(), module, symbol, function };
                 return Some(self.fbt_probe(&place, side));
             }
@@ -151,6 +154,6 @@ impl Catalog {
 impl Function {
     /// Indices into the module's symbols.
     fn names(&self) -> std::ops::Range<usize> {
-        self.first..self.first + self.names
+        self.first as usize..(self.first + self.names) as usize
     }
 }

@@ -52,7 +52,7 @@ pub struct Catalog {
     pub(super) kernel: Arc<Kernel>,
     pub(super) live: Option<Box<dyn LiveText>>,
     /// The functions of each module.
-    functions: Vec<OnceLock<Vec<Function>>>,
+    functions: OnceLock<Vec<OnceLock<Vec<Function>>>>,
     pub(super) calls: OnceLock<Vec<Call>>,
     pub(super) tracepoints: OnceLock<Vec<Tracepoint>>,
     drivers: OnceLock<Vec<DriverProbe>>,
@@ -93,11 +93,10 @@ pub(super) fn are_nameless(fields: &Fields) -> bool {
 
 impl Catalog {
     pub fn new(kernel: Arc<Kernel>, live: Option<Box<dyn LiveText>>) -> Catalog {
-        let functions = kernel.modules().iter().map(|_| OnceLock::new()).collect();
         Catalog {
             kernel,
             live,
-            functions,
+            functions: OnceLock::new(),
             calls: OnceLock::new(),
             tracepoints: OnceLock::new(),
             drivers: OnceLock::new(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::os;
@@ -201,7 +201,7 @@ impl Cache {
         }
         // SAFETY: the map is only read. Files here are replaced by rename, never rewritten; one that is truncated while
         // it is mapped was truncated by this user.
-        let map = unsafe { Mmap::map(&file) }.ok()?;
+        let map = unsafe { MmapOptions::new().populate().map(&file) }.ok()?;
         Sealed::check(Bytes::Mapped(map), kind, key)
     }
 

@@ -59,6 +59,13 @@ pub struct Module {
     pub(super) file: ModuleFile,
     /// Whether the file is still the one that a kept list names.
     pub(super) as_listed: OnceLock<bool>,
+    /// Of most modules nothing is ever read.
+    read: OnceLock<Box<Read>>,
+}
+
+/// What has been read of a module.
+#[derive(Default)]
+pub struct Read {
     pub(super) debug: OnceLock<Searched>,
     pub(super) binary: OnceLock<Option<Image>>,
     pub(super) symbols: OnceLock<Option<Symbols>>,
@@ -76,20 +83,14 @@ pub struct Module {
 
 impl Module {
     pub(super) fn new(file: ModuleFile) -> Module {
-        Module {
-            name: file.name.clone(),
-            file,
-            as_listed: OnceLock::new(),
-            debug: OnceLock::new(),
-            binary: OnceLock::new(),
-            symbols: OnceLock::new(),
-            index: OnceLock::new(),
-            kept_index: OnceLock::new(),
-            layout: OnceLock::new(),
-            linked: OnceLock::new(),
-            placement: OnceLock::new(),
-            tables: OnceLock::new(),
-            references: OnceLock::new(),
-        }
+        Module { name: file.name.clone(), file, as_listed: OnceLock::new(), read: OnceLock::new() }
+    }
+}
+
+impl std::ops::Deref for Module {
+    type Target = Read;
+
+    fn deref(&self) -> &Read {
+        self.read.get_or_init(Box::default)
     }
 }
