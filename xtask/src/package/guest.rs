@@ -1,15 +1,16 @@
 //! The module that apt and DKMS have installed, loaded and used in a guest whose disk is that Debian system.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 
+use super::enrol;
 use crate::kernels::Kernel;
 use crate::vm::contents::Contents;
 use crate::vm::machine::{End, Sink};
-use crate::vm::{self, Guest};
+use crate::vm::{self, Guest, modules};
 use crate::{cache, exec, workspace};
 
 /// The time for one guest: reading the debug information is most of it.
@@ -27,7 +28,8 @@ pub fn install(root: &Path, words: [&str; 3]) -> Result<()> {
     Ok(fs::remove_file(image)?)
 }
 
-/// Loads the module in two guests: one takes every module, one only those that a key of the kernel has signed.
+/// Loads the module in guests: one takes every module, one only those that a key of the kernel has signed, and one has
+/// the key of DKMS among those.
 pub fn test(root: &Path, kernel: &Kernel) -> Result<()> {
     let image = root.with_extension("ext4");
     disk(root, kernel, &image)?;
@@ -43,7 +45,33 @@ pub fn test(root: &Path, kernel: &Kernel) -> Result<()> {
         bail!("the guest that enforces signatures says:\n{text}");
     }
     eprint!("{text}");
+    let uefi = enrolled(root, kernel)?;
+    let guest = Guest { uefi: Some(uefi), ..guest("module.sig_enforce=1") };
+    let text = run(&guest, &image, script("guest.sh", &["yes"])?, LIMIT)?;
+    if !text.lines().any(|line| line.contains("vmlinux`vfs_write+")) {
+        bail!("with the key enrolled, an inlined function is not traced in the guest:\n{text}");
+    }
+    eprintln!("with module.sig_enforce=1 and the key of DKMS enrolled:\n{text}");
     Ok(fs::remove_file(image)?)
+}
+
+/// The variables of UEFI after a guest has enrolled the key that DKMS made.
+fn enrolled(root: &Path, kernel: &Kernel) -> Result<PathBuf> {
+    let dir = root.with_extension("uefi");
+    cache::remove(&dir)?;
+    fs::create_dir_all(&dir)?;
+    let (variables, database) = (dir.join("variables"), dir.join("database"));
+    fs::write(&database, enrol::database(&fs::read(root.join("var/lib/dkms/mok.pub"))?))?;
+    let mut pushed = modules::with_needs(kernel, &["efivarfs"])?;
+    pushed.push(database);
+    let script = format!(
+        "set -e; vars=/sys/firmware/efi/efivars; insmod efivarfs.ko; mount -t efivarfs vars $vars\n\
+         cat database >$vars/{}",
+        enrol::VARIABLE
+    );
+    let guest = Guest { no_module: true, no_tools: true, uefi: Some(variables.clone()), ..Guest::default() };
+    boot(&guest, &Contents { pushed, runs: vec![script], ..Contents::default() }, LIMIT)?;
+    Ok(variables)
 }
 
 /// The system as a disk, with the debug information of the kernel.
@@ -77,11 +105,15 @@ fn script(name: &str, words: &[&str]) -> Result<String> {
     Ok(format!("set -- {}\n{text}", words.join(" ")))
 }
 
-/// Boots a guest, runs a script in it, and returns what that wrote.
+/// Runs a script in a guest with this disk, and returns what that wrote.
 fn run(guest: &Guest, image: &Path, script: String, limit: Duration) -> Result<String> {
-    let contents =
-        Contents { disk: Some(image.to_path_buf()), writes: true, runs: vec![script], ..Contents::default() };
-    let mut machine = vm::boot(guest, &contents)?;
+    let disk = Some(image.to_path_buf());
+    boot(guest, &Contents { disk, writes: true, runs: vec![script], ..Contents::default() }, limit)
+}
+
+/// Boots a guest, runs its script, and returns what that wrote.
+fn boot(guest: &Guest, contents: &Contents, limit: Duration) -> Result<String> {
+    let mut machine = vm::boot(guest, contents)?;
     let mut both = Both(Vec::new());
     let end = machine.run(0, limit, &mut both)?;
     let text = String::from_utf8_lossy(&both.0).into_owned();

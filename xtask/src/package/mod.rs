@@ -1,6 +1,7 @@
 //! Building the packages: a .deb of the programs, one of the module's source, the same as .rpm, and .deb packages of indices.
 
 mod deb;
+mod enrol;
 mod guest;
 mod index;
 mod ours;

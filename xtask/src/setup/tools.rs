@@ -97,6 +97,25 @@ fn busybox(dir: &Path) -> Option<PathBuf> {
     (host.is_file() && is_static).then_some(host)
 }
 
+/// UEFI for a guest: its code, and its variables as they are at first.
+pub struct Firmware {
+    pub code: PathBuf,
+    pub variables: PathBuf,
+}
+
+/// Fetches UEFI, if it is not there.
+pub fn firmware() -> Result<Firmware> {
+    let cache = cache::dir()?;
+    let dir = cache.join("uefi");
+    if !cache::is_complete(&dir) {
+        let _lock = cache::lock()?;
+        let archive = Archive::open(&cache, Suite::Release)?;
+        cache::fill(&dir, |dir| archive.unpack(&["ovmf".into()], &cache.join("downloads"), dir))?;
+    }
+    let file = |name: &str| dir.join("usr/share/OVMF").join(name);
+    Ok(Firmware { code: file("OVMF_CODE_4M.fd"), variables: file("OVMF_VARS_4M.fd") })
+}
+
 /// Fetches what is missing. The caller holds the cache's lock.
 pub fn ensure() -> Result<()> {
     let cache = cache::dir()?;

@@ -25,6 +25,8 @@ pub struct Config<'a> {
     pub disk: Option<PathBuf>,
     /// Whether the guest may write to it: what it wrote goes with it.
     pub writes: bool,
+    /// The code of UEFI, and the file of its variables, which it changes; without them the guest has a BIOS.
+    pub uefi: Option<[PathBuf; 2]>,
     pub smp: u32,
     pub memory_mb: u32,
     pub multi_threaded: bool,
@@ -138,6 +140,10 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
         let access = if config.writes { "snapshot=on" } else { "readonly=on" };
         command.args(["-drive", &format!("if=none,id=disk,format=raw,{access},cache=unsafe,file={file}")]);
         command.args(["-device", "nvme,serial=kinst,drive=disk"]);
+    }
+    for (file, access) in config.uefi.iter().flatten().zip(["readonly=on", "readonly=off"]) {
+        let file = file.display().to_string().replace(',', ",,");
+        command.args(["-drive", &format!("if=pflash,format=raw,{access},file={file}")]);
     }
     command.arg("-kernel").arg(&config.vmlinuz);
     command.args(["-initrd", &format!("/proc/{}/fd/{}", std::process::id(), initramfs.as_raw_fd())]);

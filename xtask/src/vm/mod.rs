@@ -11,7 +11,7 @@ mod stream;
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -20,7 +20,7 @@ use anyhow::{Context, Result};
 use regex::Regex;
 
 use crate::kernels::{Kernel, Name};
-use crate::setup::{self, tools::Tools};
+use crate::setup::{self, tools, tools::Tools};
 use crate::{kmod, workspace};
 use contents::Contents;
 use launch::Config;
@@ -58,6 +58,9 @@ pub struct Guest {
     /// Do not load the kernel module
     #[arg(long)]
     pub no_module: bool,
+    /// Boot by UEFI, with its variables in this file, which is made if it is not there
+    #[arg(long, value_name = "FILE")]
+    pub uefi: Option<PathBuf>,
     /// Do not build dtrace and inlinecall, and leave them out
     #[arg(long)]
     pub no_tools: bool,
@@ -78,6 +81,7 @@ impl Default for Guest {
             append: String::new(),
             cpu: "max".into(),
             no_module: false,
+            uefi: None,
             no_tools: false,
             dev: false,
         }
@@ -170,6 +174,16 @@ pub fn built(guest: &Guest) -> Result<Contents> {
     Ok(Contents { programs, module, ..Contents::default() })
 }
 
+/// The code of UEFI, and a file of its variables.
+fn uefi(variables: &Path) -> Result<[PathBuf; 2]> {
+    let firmware = tools::firmware()?;
+    if !variables.exists() {
+        fs::copy(firmware.variables, variables)
+            .with_context(|| format!("cannot make {}", variables.display()))?;
+    }
+    Ok([firmware.code, variables.to_owned()])
+}
+
 /// Boots a guest with these contents.
 pub fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
     let kernel = Kernel::need(guest.kernel)?;
@@ -200,6 +214,7 @@ pub fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
         initramfs,
         disk,
         writes: contents.writes,
+        uefi: guest.uefi.as_deref().map(uefi).transpose()?,
         smp: guest.smp,
         memory_mb: guest.mem,
         multi_threaded,
