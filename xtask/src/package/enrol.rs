@@ -11,7 +11,7 @@ const PKCS7: [u8; 16] =
 /// EFI_CERT_X509_GUID
 const X509: [u8; 16] =
     [0xa1, 0x59, 0xc0, 0xa5, 0xe4, 0x94, 0xa7, 0x4a, 0x87, 0xb5, 0xab, 0x15, 0x5c, 0x2b, 0xf0, 0x72];
-/// Whoever enrolled it; any will do.
+/// The enroller; any will do.
 const OWNER: [u8; 16] = *b"kinst/packaging/";
 
 /// What is written to the variable's file in efivarfs: the attributes, a head with a date and no signature, which firmware without

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -135,16 +135,7 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
         let (port, name) = (stream as usize, stream.name());
         command.args(["-device", &format!("virtserialport,nr={port},chardev={name},name={name}")]);
     }
-    if let Some(disk) = &config.disk {
-        let file = disk.display().to_string().replace(',', ",,");
-        let access = if config.writes { "snapshot=on" } else { "readonly=on" };
-        command.args(["-drive", &format!("if=none,id=disk,format=raw,{access},cache=unsafe,file={file}")]);
-        command.args(["-device", "nvme,serial=kinst,drive=disk"]);
-    }
-    for (file, access) in config.uefi.iter().flatten().zip(["readonly=on", "readonly=off"]) {
-        let file = file.display().to_string().replace(',', ",,");
-        command.args(["-drive", &format!("if=pflash,format=raw,{access},file={file}")]);
-    }
+    command.args(drives(config));
     command.arg("-kernel").arg(&config.vmlinuz);
     command.args(["-initrd", &format!("/proc/{}/fd/{}", std::process::id(), initramfs.as_raw_fd())]);
     // Stalls and lockups are reported late: a busy host can keep a virtual CPU waiting for many seconds.
@@ -166,6 +157,25 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
         });
     }
     command
+}
+
+/// The disk and the flash memory of the firmware, as arguments.
+fn drives(config: &Config) -> Vec<String> {
+    let mut arguments = Vec::new();
+    let mut drive = |options: &str, file: &Path| {
+        let file = file.display().to_string().replace(',', ",,");
+        arguments.extend(["-drive".into(), format!("{options},format=raw,file={file}")]);
+    };
+    if let Some([code, variables]) = &config.uefi {
+        drive("if=pflash,readonly=on", code);
+        drive("if=pflash", variables);
+    }
+    if let Some(disk) = &config.disk {
+        let access = if config.writes { "snapshot=on" } else { "readonly=on" };
+        drive(&format!("if=none,id=disk,{access},cache=unsafe"), disk);
+        arguments.extend(["-device".into(), "nvme,serial=kinst,drive=disk".into()]);
+    }
+    arguments
 }
 
 fn memory_file(bytes: &[u8]) -> Result<File> {
