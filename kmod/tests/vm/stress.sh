@@ -16,9 +16,9 @@ seconds=${2%.*}
 # The stressors of the kernel, one after the other for a second each, in eight rows side by side. Left out are those
 # that need something a guest lacks, take the memory or the time of all others, or end the guest; io-uring sometimes
 # fails without any probe; pthread does not wait for the thread that it made last when its time ends, which then may
-# find the arguments on its stack overwritten.
+# find the arguments on its stack overwritten; alarm waits for ever for a child that it told to end before it listened.
 stress_ng() {
-	out="bad-altstack bigheap brk cpu-online exec io-uring iomix loadavg loop memhotplug oom-pipe pthread ramfs reboot resched softlockup stack"
+	out="alarm bad-altstack bigheap brk cpu-online exec io-uring iomix loadavg loop memhotplug oom-pipe pthread ramfs reboot resched softlockup stack"
 	out="$out sysinval watchdog zombie"
 	names=$(chroot $tree stress-ng --class 'os?' | sed 's/.*: //')
 	mkdir -p $tree/tmp/rows
