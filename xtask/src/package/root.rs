@@ -21,7 +21,8 @@ pub fn test(tree: &Tree, dir: &Path) -> Result<()> {
         bail!("--test makes a Debian system in a folder and installs in it: run it as root");
     }
     let newer = newer(&tree.version);
-    let later = Tree::of_head(&dir.join("newer"), Some(&newer))?;
+    // In the same folder, with whose path all was compiled: so only what has a version is compiled again.
+    let later = Tree::of_head(&dir.join("source"), Some(&newer))?;
     deb::keep(&deb::build(&later, &dir.join("build"))?, dir)?;
     let archive = Archive::open(&cache::dir()?, Suite::Release)?;
     let kernel = Kernel::need(Name::Stable)?;
