@@ -36,7 +36,9 @@ ok "kinst and dtrace are the same program"
 
 purge kinst kinst-dkms
 no_module "$release"
-# What was installed besides is the system's: the list for the comparison begins here.
+# What was installed besides is the system's, and so is what the other package of that name will need: the list for the comparison begins here.
+install systemtap-sdt-dev
+purge systemtap-sdt-dev
 files >/tmp/before
 install "/packages/kinst_${version}_amd64.deb" "/packages/kinst-dkms_${version}_all.deb"
 module "$release" >/dev/null
