@@ -88,7 +88,8 @@ if ls /packages/dtrace_*.deb >/dev/null 2>&1; then
     ok "the package dtrace and kinst, in both orders: dtrace is its program, kinst ours"
 fi
 
-purge "linux-headers-$other"
+# With the files that both flavours of it share.
+purge --auto-remove "linux-headers-$other"
 purge kinst kinst-dkms
 files >/tmp/after
 # Logs and caches of apt, dpkg and python are theirs, and so is depmod's index of a kernel that has only its headers here.
