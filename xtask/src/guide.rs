@@ -9,14 +9,11 @@ use regex::Regex;
 
 use crate::{cache, crates, exec, workspace};
 
-#[derive(clap::Args)]
-pub struct Options;
-
 const MDBOOK: &str = "mdbook";
 /// A program that is run: its licence, and those of its crates, are not of what is made.
 const VERSION: &str = "0.5.4";
 
-pub fn main(_: &Options) -> Result<()> {
+pub fn main() -> Result<()> {
     let pages = build()?;
     let dir = folder();
     eprintln!("guide: {pages} pages, no broken links");

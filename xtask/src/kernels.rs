@@ -4,10 +4,11 @@ use std::fmt;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::cache;
+use crate::{cache, exec};
 
 /// A kernel by the place that it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -84,6 +85,15 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// Has a dtrace export the index to a file or a folder; what it indexes for that is kept in `cache`.
+    pub fn export_index(&self, dtrace: &Path, cache: &Path, to: &Path) -> Result<()> {
+        let release = &self.release;
+        let sysroot = self.sysroot.as_ref().with_context(|| format!("{release} has no debug information"))?;
+        let mut command = Command::new(dtrace);
+        command.env("XDG_CACHE_HOME", cache).arg("--sysroot").arg(sysroot);
+        exec::run(command.args(["--index", "--export"]).arg(to))
+    }
+
     /// The kernel of that name if its files are there.
     pub fn find(name: Name) -> Result<Option<Kernel>> {
         if name == Name::Stable && std::env::var_os("KINST_VMLINUZ").is_some() {

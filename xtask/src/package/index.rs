@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 
@@ -13,15 +13,12 @@ use crate::{cache, exec};
 /// Has the program that was built for the packages export the index of a kernel into a package.
 pub fn build(tree: &Tree, dir: &Path, kernel: &Kernel) -> Result<PathBuf> {
     let release = &kernel.release;
-    let sysroot = kernel.sysroot.as_ref().with_context(|| format!("{release} has no debug information"))?;
     let package = format!("kinst-index-{release}");
     let stage = dir.join("index").join(&package);
     cache::remove(&stage)?;
     let indices = stage.join("usr/share/kinst/index");
     fs::create_dir_all(&indices)?;
-    let mut command = Command::new(dir.join("build/release/dtrace"));
-    command.env("XDG_CACHE_HOME", dir.join("index/cache")).arg("--sysroot").arg(sysroot);
-    exec::run(command.args(["--index", "--export"]).arg(&indices).stdout(Stdio::null()))?;
+    kernel.export_index(&dir.join("build/release/dtrace"), &dir.join("index/cache"), &indices)?;
     document(tree, &stage.join("usr/share/doc").join(&package))?;
     control(tree, &stage, release)?;
     // Files that others could write to are not read by dtrace.

@@ -50,9 +50,10 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     }
     let mut index = Vec::new();
     for name in indices {
-        index.push(index::build(&tree, &dir, &Kernel::need(name)?)?);
+        let package = index::build(&tree, &dir, &Kernel::need(name)?)?;
+        deb::lint(std::slice::from_ref(&package))?;
+        index.push(package);
     }
-    deb::lint(&index)?;
     if options.twice {
         expect_same(&tree, &made, &dir)?;
     }

@@ -20,7 +20,10 @@ use anyhow::{Context, Result};
 use regex::Regex;
 
 use crate::kernels::{Kernel, Name};
-use crate::setup::{self, tools, tools::Tools};
+use crate::setup::{
+    self,
+    tools::{self, Tools},
+};
 use crate::{kmod, workspace};
 use contents::Contents;
 use launch::Config;

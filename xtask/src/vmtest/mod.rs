@@ -6,7 +6,7 @@ mod judge;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -15,7 +15,7 @@ use crate::kernels::{Kernel, Name};
 use crate::kmod;
 use crate::setup::peers;
 use crate::vm::{self, Guest, contents::Contents, machine::Machine, machine::Sink};
-use crate::{exec, workspace};
+use crate::workspace;
 use case::{Case, Shape};
 use judge::{Outcome, judge};
 
@@ -220,16 +220,12 @@ const INDEX: &str = "kernel.index";
 /// Has the program that guests get export the index; what was indexed before is not indexed again.
 fn exported(kernel: Name) -> Result<PathBuf> {
     let kernel = Kernel::need(kernel)?;
-    let sysroot =
-        kernel.sysroot.as_ref().with_context(|| format!("{} has no debug information", kernel.release))?;
     let programs = vm::programs::build(false)?;
     let dtrace = programs.iter().find(|path| path.ends_with("dtrace")).context("there is no dtrace")?;
     let folder = workspace::target().join("vm/index").join(&kernel.release);
     fs::create_dir_all(&folder)?;
     let file = folder.join(INDEX);
-    let mut command = Command::new(dtrace);
-    command.env("XDG_CACHE_HOME", &folder).arg("--sysroot").arg(sysroot).args(["--index", "--export"]);
-    exec::run(command.arg(&file).stdout(Stdio::null()))?;
+    kernel.export_index(dtrace, &folder, &file)?;
     Ok(file)
 }
 
