@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::Catalog;
+use super::{Catalog, meaning};
 use crate::attributes;
-use crate::glob::Pattern;
 use crate::probe::{Description, Fields, Place, Probe};
 use crate::sites::code::notes::{Argument, Kind, What};
 use crate::sites::target::drivers::Notes;
@@ -77,15 +76,8 @@ impl Catalog {
     fn driver_probes_matching(&self, fields: &Fields) -> impl Iterator<Item = &DriverProbe> {
         // The providers that are known need no file.
         let known = if is_ours(&fields.provider) { &[] } else { self.driver_probes() };
-        let [provider, module, function, name] =
-            [&fields.provider, &fields.module, &fields.function, &fields.name]
-                .map(|field| Pattern::new(field));
-        known.iter().filter(move |DriverProbe { probe: Probe { name: of, .. }, .. }| {
-            provider.matches(&of.provider)
-                && module.matches(&of.module)
-                && function.matches(&of.function)
-                && name.matches(&of.name)
-        })
+        let is_meant = meaning(fields);
+        known.iter().filter(move |found| is_meant(&found.probe.name))
     }
 
     pub(super) fn drivers(&self, fields: &Fields) -> Vec<Probe> {

@@ -91,6 +91,19 @@ pub(super) fn are_nameless(fields: &Fields) -> bool {
     Pattern::new(&fields.module).matches("") && Pattern::new(&fields.function).matches("")
 }
 
+/// Whether a probe's fields match those of a description.
+pub(super) fn meaning(description: &Fields) -> impl Fn(&Fields) -> bool {
+    let Fields { provider, module, function, name } = description;
+    let [provider, module, function, name] =
+        [provider, module, function, name].map(|field| Pattern::new(field));
+    move |probe| {
+        provider.matches(&probe.provider)
+            && module.matches(&probe.module)
+            && function.matches(&probe.function)
+            && name.matches(&probe.name)
+    }
+}
+
 impl Catalog {
     pub fn new(kernel: Arc<Kernel>, live: Option<Box<dyn LiveText>>) -> Catalog {
         Catalog {
@@ -172,15 +185,8 @@ impl Catalog {
                 probes.extend(self.kinst_probes(fields)?.into_iter().map(|(_, _, probe)| probe));
             }
             _ if pattern.matches("kinst") => {
-                let [module, function, name] =
-                    [&fields.module, &fields.function, &fields.name].map(|field| Pattern::new(field));
-                let made = self.made();
-                let named = made.probes.iter().filter(|probe| {
-                    module.matches(&probe.name.module)
-                        && function.matches(&probe.name.function)
-                        && name.matches(&probe.name.name)
-                });
-                probes.extend(named.cloned());
+                let (made, is_meant) = (self.made(), meaning(fields));
+                probes.extend(made.probes.iter().filter(|probe| is_meant(&probe.name)).cloned());
             }
             _ => {}
         }

@@ -18,9 +18,9 @@ load() {
     done >/dev/null 2>&1
 }
 
-# The lines of what is traced: neither the heading nor the rewritten program that -d prints before, whose clauses end with a brace. Few are
-# read, as each reader of a trace of vfs_read() makes it longer.
-rows() { head -n 300 "$1/out" | awk '/^}/ { rows = 0; next } NF && !/^ *CPU +ID/ { rows++ } END { print rows + 0 }'; }
+# The lines of what is traced, among the first so many: neither the heading nor the rewritten program that -d prints before, whose clauses end
+# with a brace. Few are read while it runs, as each reader of a trace of vfs_read() makes it longer.
+rows() { head -n "$2" "$1/out" | awk '/^}/ { rows = 0; next } NF && !/^ *CPU +ID/ { rows++ } END { print rows + 0 }'; }
 
 round() { read -r number <round && echo "$number"; }
 
@@ -41,7 +41,7 @@ example() {
         sleep 0.3
         if [ -z "$from" ]; then
             grep -q ' matched [0-9]* probe' "$folder/err" && from=$(round)
-        elif [ "$(rows "$folder")" -gt 0 ] || [ "$(round)" -ge $((from + rounds)) ]; then
+        elif [ "$(rows "$folder" 300)" -gt 0 ] || [ "$(round)" -ge $((from + rounds)) ]; then
             break
         fi
     done
@@ -52,7 +52,7 @@ example() {
     wait $pid
     status=$?
     kill $watch 2>/dev/null
-    rows=$(rows "$folder")
+    rows=$(rows "$folder" 5000)
     # Notices that are no faults: the count of probes, the places that cannot be traced, and a path that is not in memory yet.
     case $command in *copyinstr*) absent='invalid address' ;; *) absent=' matched ' ;; esac
     said=$(grep -v -e ' matched [0-9]* probe' -e 'left out [0-9]* places' -e "$absent" "$folder/err")
