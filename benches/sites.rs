@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use gimli::{AttributeValue, EndianSlice, LittleEndian};
 use kinst::debuginfo::Image;
+use kinst::sites::listing::frames::Frames;
 use kinst::sites::{Boundary, DwarfIndex, Kernel, SiteIndex};
 
 /// Functions with few copies, then with ever more.
@@ -31,6 +32,7 @@ fn main() {
     let bench = Bench { root: sysroot(dir.path(), &vmlinux), cache: dir.path().join("cache"), vmlinux };
     bench.index();
     bench.functions();
+    bench.frames();
 }
 
 struct Bench {
@@ -104,6 +106,34 @@ impl Bench {
             format!("{} functions", probes.len()),
             milliseconds(many)
         );
+    }
+
+    /// The functions at addresses of stacks, each in another function, with their inlined ones.
+    fn frames(&self) {
+        const ADDRESSES: usize = 1000;
+        let kernel = Kernel::sysroot(&self.root, None).expect("a kernel");
+        let image = Image::open(&self.vmlinux).expect("a vmlinux");
+        let mut addresses = Vec::new();
+        let each = image.for_each_code_symbol(|symbol| addresses.push(symbol.address + symbol.size / 2));
+        each.expect("symbols");
+        let step = addresses.len() / ADDRESSES;
+        let addresses: Vec<u64> = addresses.into_iter().step_by(step).take(ADDRESSES).collect();
+        println!();
+        for lines in [false, true] {
+            let with = if lines { ", with lines" } else { "" };
+            let mut frames = Frames::new(&kernel);
+            let mut named = 0;
+            for state in ["first", "again"] {
+                let start = Instant::now();
+                named = addresses.iter().map(|address| frames.at(*address, lines).len()).sum();
+                let time = milliseconds(start.elapsed());
+                println!(
+                    "{:<44} {time:>10}   again: under 10 ms",
+                    format!("{ADDRESSES} addresses named{with}, {state}")
+                );
+            }
+            println!("{:<44} {named:>10}", "functions at them, inlined ones too");
+        }
     }
 
     fn perf(&self, function: &str) -> Command {

@@ -10,6 +10,8 @@
  * before the tracing is not seen. Ends at ^C, or with COMMAND or PID.
  */
 #pragma D option quiet
+/* The function that has the code, not the wrapper of mutex_lock() that is inlined in it. */
+#pragma D option noinline
 
 BEGIN
 {

@@ -40,6 +40,11 @@ struct kinst_hit {
 	unsigned long via, via_size;
 };
 
+static inline bool kinst_is_insn(u32 kind)
+{
+	return kind == KINST_P_INSN || kind == KINST_P_EDGE;
+}
+
 static inline bool kinst_is_timer(u32 kind)
 {
 	return kind == KINST_P_PROFILE || kind == KINST_P_TICK;
@@ -71,6 +76,9 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 
 /* The session is about to run: until this is called, places may fire or not. */
 void kinst_points_start(struct kinst_points *points);
+
+/* The session runs: probes that are taken away at their first hit (KINST_IMAGE_ONCE) wait for it from now on. */
+void kinst_points_arm_once(struct kinst_points *points);
 
 /* The session's state lets no program run any more: waits for those that do. The places may still be armed. */
 void kinst_points_silence(struct kinst_points *points);

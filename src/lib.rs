@@ -37,6 +37,7 @@
 pub mod cli;
 pub mod pipeline;
 
+pub mod bpf;
 pub mod codegen;
 pub mod consumer;
 pub mod dif;
@@ -64,5 +65,13 @@ pub mod uapi;
 pub mod vocabulary;
 
 #[cfg(test)]
+extern crate self as kinst;
+#[cfg(test)]
+#[path = "../tests/support/needs.rs"]
+mod needs;
+#[cfg(test)]
 #[path = "../tests/support/snapshot.rs"]
 mod snapshot;
+#[cfg(test)]
+#[path = "../tests/support/tables.rs"]
+mod tables;

@@ -38,6 +38,23 @@ pub struct Site {
     pub copy: Option<String>,
     /// Whether `copy` is inlined here, and not the function's own code.
     pub inlined: bool,
+    /// Whether the copy is entered or left here, if that is what the site is for.
+    pub end: Option<End>,
+}
+
+/// An end of a function's run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum End {
+    Entry,
+    Return,
+}
+
+impl End {
+    /// Returns the end that a probe's name gives, and the name without it.
+    pub fn of_name(name: &str) -> Option<(End, &str)> {
+        let entry = name.strip_suffix("entry").map(|rest| (End::Entry, rest));
+        entry.or_else(|| name.strip_suffix("return").map(|rest| (End::Return, rest)))
+    }
 }
 
 /// The end of an edge of the control flow.
@@ -121,6 +138,47 @@ pub enum Place {
     },
 }
 
+/// An instruction at which a probe fires, and at which of its hits: what a [`Place`] is, found in the kernel's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spot {
+    pub address: u64,
+    /// The offset in the function, by which the probe of a return knows its exits.
+    pub exit: u64,
+    pub when: When,
+    /// The static keys that control goes over afterwards.
+    pub keys: Vec<Key>,
+}
+
+/// The hits of an instruction that count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    Always,
+    /// Those at which the branch is taken; its opcode, as that of the short form.
+    Taken(u8),
+    NotTaken(u8),
+    /// Those at which an indirect jump goes to the address.
+    Goes(Jump, u64),
+}
+
+/// The operand of an indirect jump: a register, or memory at `base + index * 2^shift + by`. Registers are the numbers that
+/// instructions have for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Jump {
+    pub base: Option<u8>,
+    pub index: Option<u8>,
+    pub shift: u8,
+    pub by: u64,
+    pub memory: bool,
+}
+
+/// A jump label, and where control goes from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    pub address: u64,
+    pub len: u8,
+    pub to: u64,
+}
+
 /// The instruction of a [`Place::Driver`].
 pub const DRIVER_NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0x00, 0x00];
 
@@ -147,6 +205,14 @@ impl Description {
     pub fn inlined(&self) -> Option<&str> {
         match self {
             Description::Site(site) if site.inlined => site.copy.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Whether that copy is entered or left.
+    pub fn end(&self) -> Option<End> {
+        match self {
+            Description::Site(site) => site.end,
             _ => None,
         }
     }
@@ -196,6 +262,7 @@ impl Probe {
             to: to.map(|offset| Target { function: None, offset }),
             copy: None,
             inlined: false,
+            end: None,
         })
     }
 }

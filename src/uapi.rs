@@ -56,7 +56,7 @@ where
     }
 }
 
-pub const ABI_VERSION: u32 = 0x1;
+pub const ABI_VERSION: u32 = 0x2;
 
 pub const DEVICE: &str = "/dev/dtrace/kinst";
 
@@ -72,7 +72,14 @@ pub const INSN_TAIL: u32 = 0x2;
 /// a conditional branch
 pub const INSN_BRANCH: u32 = 0x4;
 
-pub const IOC_INFO: u32 = 0x80186b00;
+pub const FIRED_NO: u32 = 0x0;
+
+pub const FIRED_YES: u32 = 0x1;
+
+/// KINST_IMAGE_ONCE: was taken away before: its module is gone, or its branch has gone other ways too often
+pub const FIRED_LEFT: u32 = 0x2;
+
+pub const IOC_INFO: u32 = 0x80206b00;
 
 pub const IOC_INSNS: u32 = 0xc0206b01;
 
@@ -118,6 +125,9 @@ pub const MAX_PAYLOAD: u32 = 0x400000;
 /// of stack() and ustack()
 pub const MAX_FRAMES: u32 = 0x400;
 
+/// bytes of the user's stack that ustack() copies
+pub const MAX_USTACK: u32 = 0x10000;
+
 /// id of an aggregation
 pub const MAX_AGG: u32 = 0xffff;
 
@@ -151,6 +161,10 @@ pub const IMAGE_DESTRUCTIVE: u32 = 0x1;
 /// nojump: breakpoints only, no jumps in their place
 pub const IMAGE_NOJUMP: u32 = 0x4;
 
+/// once: each INSN and EDGE probe is armed by GO, and taken away at its first hit. It has a breakpoint that needs no slot.
+/// An edge is one of a conditional branch, and if the branch goes the other way often enough, it is taken away before.
+pub const IMAGE_ONCE: u32 = 0x8;
+
 /// bufpolicy=ring: the oldest records make room for new ones
 pub const IMAGE_RING: u32 = 0x2;
 
@@ -182,7 +196,8 @@ pub const ACT_TRACEMEM_DYN: u32 = 0x7;
 /// 8 + arg: length, and up to arg bytes, of the memref that difo gives
 pub const ACT_PRINTM: u32 = 0x8;
 
-/// 8 (pid) + 8 * (arg & 0xffffffff)
+/// 8 (pid) + 8 * (arg & 0xffffffff), which ends with 0 if shorter. If arg >> 32 is not 0, struct kinst_ustack and that many
+/// bytes follow, a multiple of 8.
 pub const ACT_USTACK: u32 = 0x101;
 
 /// 16: pid, address
@@ -433,7 +448,9 @@ impl Reason {
     pub const TRACEPOINT: Reason = Reason(33);
     /// runs where nobody catches a trap: on a processor that comes up, or from a copy
     pub const NO_TRAP: Reason = Reason(34);
-    pub const MAX: Reason = Reason(35);
+    /// another session's probe is there, and one of the two is taken away at its first hit
+    pub const BUSY: Reason = Reason(35);
+    pub const MAX: Reason = Reason(36);
 
     /// In the order of the header.
     pub const ALL: &'static [Reason] = &[
@@ -472,6 +489,7 @@ impl Reason {
         Reason::NOSYSCALL,
         Reason::TRACEPOINT,
         Reason::NO_TRAP,
+        Reason::BUSY,
         Reason::MAX,
     ];
 
@@ -513,6 +531,7 @@ impl Reason {
             Reason::NOSYSCALL => Some("KINST_R_NOSYSCALL"),
             Reason::TRACEPOINT => Some("KINST_R_TRACEPOINT"),
             Reason::NO_TRAP => Some("KINST_R_NO_TRAP"),
+            Reason::BUSY => Some("KINST_R_BUSY"),
             Reason::MAX => Some("KINST_R_MAX"),
             _ => None,
         }
@@ -1333,10 +1352,13 @@ pub struct Info {
     pub max_insns: u32,
     /// bytes of one session; a module parameter
     pub max_memory: u64,
+    /// probes of one session with KINST_IMAGE_ONCE; a module parameter
+    pub max_once: u32,
+    pub reserved: u32,
 }
 
 impl Plain for Info {
-    const SIZE: usize = 24;
+    const SIZE: usize = 32;
 
     fn read(bytes: &[u8]) -> Option<Self> {
         Some(Info {
@@ -1345,6 +1367,8 @@ impl Plain for Info {
             max_probes: Plain::read(bytes.get(8..)?)?,
             max_insns: Plain::read(bytes.get(12..)?)?,
             max_memory: Plain::read(bytes.get(16..)?)?,
+            max_once: Plain::read(bytes.get(24..)?)?,
+            reserved: Plain::read(bytes.get(28..)?)?,
         })
     }
 
@@ -1354,16 +1378,20 @@ impl Plain for Info {
         self.max_probes.write(out);
         self.max_insns.write(out);
         self.max_memory.write(out);
+        self.max_once.write(out);
+        self.reserved.write(out);
     }
 }
 
 const _: () = {
-    assert!(size_of::<Info>() == 24);
+    assert!(size_of::<Info>() == 32);
     assert!(offset_of!(Info, abi) == 0);
     assert!(offset_of!(Info, ncpus) == 4);
     assert!(offset_of!(Info, max_probes) == 8);
     assert!(offset_of!(Info, max_insns) == 12);
     assert!(offset_of!(Info, max_memory) == 16);
+    assert!(offset_of!(Info, max_once) == 24);
+    assert!(offset_of!(Info, reserved) == 28);
 };
 
 /// One instruction of a function as it is in memory now.
@@ -1786,7 +1814,7 @@ const _: () = {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Fired {
-    /// in: user address of __u8\[count\]: 1 for each probe of the image that has
+    /// in: user address of __u8\[count\], KINST_FIRED_* for each probe of the image
     pub buf: u64,
     /// in: the probes of the image
     pub count: u32,
@@ -2184,6 +2212,35 @@ const _: () = {
     assert!(offset_of!(Action, incr) == 8);
     assert!(offset_of!(Action, agg) == 12);
     assert!(offset_of!(Action, arg) == 16);
+};
+
+/// The state from which a program without frame pointers can be unwound; the copy of its stack follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Ustack {
+    /// of the stack, from the stack pointer upwards, that could be read; the rest of the copy is 0
+    pub bytes: u64,
+    /// by their numbers in DWARF, rip last; all 0 where there is no 64-bit program
+    pub regs: [u64; 17],
+}
+
+impl Plain for Ustack {
+    const SIZE: usize = 144;
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        Some(Ustack { bytes: Plain::read(bytes.get(0..)?)?, regs: Plain::read(bytes.get(8..)?)? })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        self.bytes.write(out);
+        self.regs.write(out);
+    }
+}
+
+const _: () = {
+    assert!(size_of::<Ustack>() == 144);
+    assert!(offset_of!(Ustack, bytes) == 0);
+    assert!(offset_of!(Ustack, regs) == 8);
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
+use kinst::bpf::listing;
 use kinst::diag::render::{self, Style};
 use kinst::diag::{Diagnostic, tags};
 use kinst::dif::{self, disasm};
@@ -57,6 +58,7 @@ fn whole(sources: &mut Sources, file: FileId) {
         assert!(!own, "{error}\n{}", disasm::program(&compiled.program));
     }
     disasm::program(&compiled.program);
+    listing::program(&compiled.program, &limits);
     // Declarations of a program are not printed, and macros are printed expanded.
     let text = &sources.get(file).text;
     let declares = ["struct", "union", "enum", "typedef", "inline", "translator", "provider", "#", "$"];
@@ -144,4 +146,17 @@ fn with(
             None
         }
     }
+}
+
+/// Translates any words as an object of DIF, verified or not, to BPF.
+pub fn bpf(data: &[u8]) {
+    let insns = data.chunks_exact(4).filter_map(|word| Some(u32::from_ne_bytes(word.try_into().ok()?)));
+    let difo = dif::Difo {
+        insns: insns.collect(),
+        ints: vec![0, 1, u64::MAX],
+        strings: b"\0text\0".to_vec(),
+        ..dif::Difo::default()
+    };
+    let program = dif::Program { difos: vec![difo], ..dif::Program::default() };
+    listing::program(&program, &dif::Options::default());
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use kinst::debuginfo::{Bytes, Image};
-use kinst::dwarf::{self, DebugInfo};
+use kinst::dwarf::{self, Caller, Callers, DebugInfo, Registers};
 
 /// Functions inlined in functions, a loop, a cold part, and one function twice in another.
 const SOURCE: &str = "
@@ -143,6 +143,23 @@ pub fn lines(data: &[u8]) {
         for statement in lines.statements(address..address.saturating_add(16)) {
             assert!((address..address.saturating_add(16)).contains(&statement.address));
         }
+    }
+}
+
+/// Finds the caller at each address of the text, in a stack of words that are addresses of the stack.
+pub fn callers(data: &[u8]) {
+    let Some(image) = changed_of(&FILES, &[".eh_frame"], data) else { return };
+    let Ok(callers) = Callers::read(&image) else { return };
+    let stack = |address: u64| (0x1000..0x3000).contains(&address).then_some(address ^ 0x10);
+    for address in text(&image) {
+        let mut registers = Registers::all([0x2000; 17]);
+        for _ in 0..ENOUGH {
+            match callers.at(address, &registers, &stack) {
+                Some(Caller::Found { registers: caller, .. }) => registers = caller,
+                Some(Caller::Outermost) | None => break,
+            }
+        }
+        let _ = callers.at(address, &Registers::default(), &|_| None);
     }
 }
 

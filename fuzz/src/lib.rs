@@ -11,15 +11,17 @@ mod index;
 #[path = "../../tests/support/kernel.rs"]
 #[allow(dead_code, reason = "the tests need more of it")]
 mod kernel;
+mod lcov;
 mod locals;
 mod notes;
 mod options;
 mod parse;
 mod types;
 
-pub use compile::{compile, program};
-pub use debug::{frames, lines, walk};
+pub use compile::{bpf, compile, program};
+pub use debug::{callers, frames, lines, walk};
 pub use index::index;
+pub use lcov::lcov;
 pub use locals::locals;
 pub use notes::notes;
 pub use options::options;
@@ -33,6 +35,7 @@ pub type Target = fn(&[u8]);
 /// All targets by name.
 pub const TARGETS: &[(&str, Target)] = &[
     ("parse", parse),
+    ("bpf", bpf),
     ("compile", compile),
     ("program", program),
     ("btf", btf),
@@ -40,9 +43,11 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("walk", walk),
     ("frames", frames),
     ("lines", lines),
+    ("callers", callers),
     ("locals", locals),
     ("index", index),
     ("notes", notes),
+    ("lcov", lcov),
 ];
 
 /// Makes a source as in a run of dtrace; the first byte of the input gives its origin.

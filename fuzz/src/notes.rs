@@ -3,5 +3,5 @@
 /// Reads the section at an address of the input.
 pub fn notes(data: &[u8]) {
     let Some((address, section)) = data.split_first_chunk() else { return };
-    kinst::sites::read_notes(section, u64::from_le_bytes(*address));
+    kinst::sites::read_notes(section, u64::from_le_bytes(*address), Default::default());
 }

@@ -72,6 +72,9 @@ static inline bool kinst_arch_calls(const struct kinst_arch_insn *insn)
 	return insn->flow == KINST_FLOW_CALL || insn->flow == KINST_FLOW_CALL_INDIRECT;
 }
 
+/* Whether the instruction is a branch that changes nothing but where control goes, for kinst_arch_taken(). */
+bool kinst_arch_only_branches(const struct kinst_arch_insn *insn);
+
 /* Encodes a jump at the address from, KINST_JUMP_LEN bytes. False if it does not reach. */
 bool kinst_arch_jump(unsigned long from, unsigned long to, u8 *out);
 
@@ -110,6 +113,12 @@ struct kinst_hit;
 /* Writes to the running kernel's text; all CPUs see it after kinst_arch_poke_sync(). With the patch lock held. */
 void kinst_arch_poke(unsigned long addr, const void *bytes, size_t len);
 void kinst_arch_poke_sync(void);
+
+/* Writes to the text by way of a second mapping of it, from any context; followed by kinst_arch_poke_sync() as above. */
+void kinst_arch_store(kinst_opcode_t *alias, kinst_opcode_t value);
+
+/* Whether what was written and synchronized by way of a second mapping is to be written again, and synchronized. */
+bool kinst_arch_stores_again(void);
 
 /* Sets the fixup of the entry, which is in the module's own table, and copies the type and data of like. */
 void kinst_arch_extable_set(struct exception_table_entry *entry, const struct exception_table_entry *like,

@@ -60,7 +60,7 @@ static bool is_within(u64 value, u64 most)
 
 s64 kinst_record_size(const struct kinst_prog *p, const struct kinst_action_kind *kind, const struct kinst_action *a)
 {
-	u64 frames = a->arg & 0xffffffff;
+	u64 copy = kinst_ustack_copied(a);
 
 	switch (kind->records) {
 	case RECORD_DIFO:
@@ -72,7 +72,9 @@ s64 kinst_record_size(const struct kinst_prog *p, const struct kinst_action_kind
 	case RECORD_FRAMES:
 		return is_within(a->arg, KINST_MAX_FRAMES) ? 8 * (s64)a->arg : -1;
 	case RECORD_USER_FRAMES:
-		return is_within(frames, KINST_MAX_FRAMES) ? 8 + 8 * (s64)frames : -1;
+		if (!is_within(kinst_ustack_frames(a), KINST_MAX_FRAMES) || copy > KINST_MAX_USTACK || copy % 8)
+			return -1;
+		return 8 + 8 * kinst_ustack_frames(a) + (copy ? sizeof(struct kinst_ustack) + copy : 0);
 	}
 	return kind->bytes;
 }

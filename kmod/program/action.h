@@ -23,7 +23,7 @@ enum kinst_records {
 	RECORD_ARG, /* the argument */
 	RECORD_COUNTED, /* a word, and the argument */
 	RECORD_FRAMES, /* as many words as the argument says */
-	RECORD_USER_FRAMES, /* a word, and as many as the argument's lower half says */
+	RECORD_USER_FRAMES, /* a word, and as many as the argument's lower half says; a copy of the stack, if its upper half says so */
 };
 
 struct kinst_action_kind {

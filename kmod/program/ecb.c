@@ -58,6 +58,18 @@ NOKPROBE_SYMBOL(do_exit_action);
 
 /* ---- recording actions ---- */
 
+/* Fills the record of ustack(): the process, addresses by frame pointers, and what it takes to do without these. */
+static __at_hit void put_ustack(struct kinst_ctx *c, const struct kinst_action *a, u64 *words)
+{
+	u32 frames = kinst_ustack_frames(a), copied = kinst_ustack_copied(a);
+
+	words[0] = kinst_env_tgid();
+	kinst_env_ustack(c, words + 1, frames);
+	if (copied)
+		kinst_env_ustack_copy((struct kinst_ustack *)(words + 1 + frames), copied);
+}
+NOKPROBE_SYMBOL(put_ustack);
+
 /* Fills the record of action act. */
 static __at_hit void record(struct kinst_session *s, struct kinst_ctx *c, const struct kinst_act *act, u8 *dst)
 {
@@ -118,8 +130,7 @@ static __at_hit void record(struct kinst_session *s, struct kinst_ctx *c, const 
 		kinst_env_stack(c, words, act->size / 8);
 		break;
 	case KINST_ACT_USTACK:
-		words[0] = kinst_env_tgid();
-		kinst_env_ustack(c, words + 1, act->size / 8 - 1);
+		put_ustack(c, &act->a, words);
 		break;
 	case KINST_ACT_USYM:
 	case KINST_ACT_UMOD:

@@ -65,6 +65,8 @@ void kinst_env_thread(struct kinst_ctx *c, u64 key[2]);
 /* The return addresses from the probed one on; fills n entries, with zeroes after the last. */
 void kinst_env_stack(struct kinst_ctx *c, u64 *pcs, u32 n);
 void kinst_env_ustack(struct kinst_ctx *c, u64 *pcs, u32 n);
+/* Fills *to, and what follows it with up to size bytes of the user's stack. Both are zero before. */
+void kinst_env_ustack_copy(struct kinst_ustack *to, u32 size);
 u64 kinst_env_tgid(void);
 
 #endif /* _KINST_ENV_H */

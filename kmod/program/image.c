@@ -338,13 +338,21 @@ static int check_action(struct kinst_prog *p, const struct kinst_clause *c, u32 
 	return 0;
 }
 
+/* Steps of a copy of the user's stack, which is made page by page, the first and the last one in part. */
+static u64 copy_cost(u32 bytes)
+{
+	return bytes ? bytes / 8 + (bytes / PAGE_SIZE + 2) * KINST_LOAD_STEPS : 0;
+}
+
 /* Steps that an action takes whatever its values are; the work of its DIFOs is paid for as they do it. */
 static u64 cost_of(const struct kinst_act *act)
 {
 	u64 cost = KINST_ACTION_STEPS + act->size / 8; /* cleared, or written */
 
-	if (act->a.kind == KINST_ACT_STACK || act->a.kind == KINST_ACT_USTACK)
+	if (act->a.kind == KINST_ACT_STACK)
 		cost += act->size / 8 * KINST_FRAME_STEPS;
+	if (act->a.kind == KINST_ACT_USTACK)
+		cost += (1 + (u64)kinst_ustack_frames(&act->a)) * KINST_FRAME_STEPS + copy_cost(kinst_ustack_copied(&act->a));
 	/* The key is hashed, compared and copied, the value of a new entry cleared. */
 	if (kinst_is_agg(act->a.kind))
 		cost += act->keylen / 4 + act->vallen / 64;
@@ -514,7 +522,7 @@ static int parse(struct kinst_prog *p, size_t len, const struct kinst_limits *li
 	if (len < sizeof(*h) || h->magic != KINST_IMAGE_MAGIC || h->version != KINST_ABI_VERSION ||
 	    h->hdr_len != sizeof(*h) || h->len != len || len > KINST_MAX_IMAGE)
 		return kinst_refuse(err, KINST_V_HEADER, KINST_NONE, KINST_NONE);
-	if (h->flags & ~(KINST_IMAGE_DESTRUCTIVE | KINST_IMAGE_RING | KINST_IMAGE_NOJUMP) || h->reserved)
+	if (h->flags & ~(KINST_IMAGE_DESTRUCTIVE | KINST_IMAGE_RING | KINST_IMAGE_NOJUMP | KINST_IMAGE_ONCE) || h->reserved)
 		return kinst_refuse(err, KINST_V_RESERVED, KINST_NONE, KINST_NONE);
 	ret = check_tables(p, len, err);
 	if (ret)

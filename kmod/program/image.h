@@ -64,6 +64,7 @@ struct kinst_turn {
 	u32 epid;
 	bool last; /* of its probe */
 	bool ran; /* its probe has fired; set in the first of a probe */
+	bool left; /* its probe was taken away before it has fired; set in the first of a probe */
 };
 
 struct kinst_prog {
@@ -136,6 +137,17 @@ static inline int kinst_refuse(struct kinst_error *err, u32 code, u32 difo, u32 
 static inline u32 kinst_type_size(const struct kinst_prog *p, const struct kinst_dtype *t)
 {
 	return t->size || t->kind != 1 ? t->size : p->strsize;
+}
+
+/* The frames of ustack(), and the bytes of the stack that it copies. */
+static inline u32 kinst_ustack_frames(const struct kinst_action *a)
+{
+	return (u32)a->arg;
+}
+
+static inline u32 kinst_ustack_copied(const struct kinst_action *a)
+{
+	return a->arg >> 32;
 }
 
 static inline bool kinst_is_agg(u32 kind)

@@ -14,9 +14,20 @@ static u64 vcpu_bytes(const struct kinst_prog *p)
 	       kinst_spec_bytes(p);
 }
 
+static u64 probe_bytes(const struct kinst_prog *p)
+{
+	bool once = p->hdr->flags & KINST_IMAGE_ONCE;
+	u64 bytes = 0;
+	u32 i;
+
+	for (i = 0; i < p->hdr->probes.count; i++)
+		bytes += once && kinst_is_insn(p->probes[i].kind) ? KINST_ONCE_BYTES : KINST_PROBE_BYTES;
+	return bytes;
+}
+
 u64 kinst_session_bytes(const struct kinst_prog *p, u32 ncpus, u32 nnumbers)
 {
-	return kinst_image_bytes(p->hdr->len) + p->hdr->probes.count * (u64)KINST_PROBE_BYTES +
+	return kinst_image_bytes(p->hdr->len) + probe_bytes(p) +
 	       kinst_vars_bytes(p, nnumbers) + nnumbers * sizeof(struct kinst_vcpu *) + ncpus * vcpu_bytes(p);
 }
 

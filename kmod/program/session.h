@@ -79,6 +79,8 @@ static inline u32 kinst_inlined(const struct kinst_ctx *c)
 
 #define KINST_PROBE_BYTES 512 /* an armed probe: its site and jump, its listener; as much for each further listener */
 
+#define KINST_ONCE_BYTES 64 /* the same of a probe that is taken away at its first hit */
+
 /* Bytes that a session takes, with memory for ncpus CPUs, and tables for CPU numbers up to nnumbers. */
 u64 kinst_session_bytes(const struct kinst_prog *p, u32 ncpus, u32 nnumbers);
 

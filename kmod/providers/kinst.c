@@ -8,6 +8,7 @@
 #include <linux/string.h>
 
 #include "places/func.h"
+#include "text/once.h"
 #include "text/probe.h"
 
 /*
@@ -46,11 +47,11 @@ enum kinst_reason kinst_want_insn(struct kinst_want *want, struct kinst_result *
 	kinst_func_decode(f, at, &insn);
 	if (kinst_mismatch(&insn, want->probe))
 		return KINST_R_MISMATCH;
-	if (kinst_func_is_fentry(f, at))
+	if (kinst_func_is_fentry(f, at) && !want->points->once)
 		return kinst_want_fentry(want, f->site, f->start + at->offset, &listener);
 	if (at->reason)
 		return at->reason;
-	return kinst_want_break(want, f, &insn, &listener);
+	return want->points->once ? kinst_once_stage(want, &insn, KINST_ALWAYS) : kinst_want_break(want, f, &insn, &listener);
 }
 
 /* An indirect jump, or a jump to the thunk that replaces one. */
@@ -123,6 +124,18 @@ static enum kinst_reason kinst_edge_hops(const struct kinst_want *want, struct k
 	return KINST_OK;
 }
 
+/* An edge that is taken away once control has gone it: only the ways of a branch itself. */
+static enum kinst_reason kinst_want_edge_once(struct kinst_want *want, const struct kinst_arch_insn *insn, unsigned long to)
+{
+	struct kinst_way way = {};
+	struct kinst_listener edge = { .way = &way };
+	enum kinst_reason reason = kinst_edge_when(insn, to, &edge);
+
+	if (!reason && (edge.when == KINST_TARGET || want->probe->over[0]))
+		reason = KINST_R_UNSUPPORTED;
+	return reason ?: kinst_once_stage(want, insn, edge.when);
+}
+
 enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *res)
 {
 	const struct kinst_probe *probe = want->probe;
@@ -139,7 +152,7 @@ enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *
 	if (f->blanket)
 		return f->blanket;
 	kinst_func_decode(f, at, &insn);
-	if (kinst_func_is_fentry(f, at)) {
+	if (kinst_func_is_fentry(f, at) && !want->points->once) {
 		/* From an ftrace site, control always goes on to the next instruction. */
 		if (to != insn.addr + insn.len)
 			return KINST_R_NOT_BRANCH;
@@ -150,6 +163,8 @@ enum kinst_reason kinst_want_edge(struct kinst_want *want, struct kinst_result *
 			return at->reason;
 		if (kinst_mismatch(&insn, probe))
 			return KINST_R_MISMATCH;
+		if (want->points->once)
+			return kinst_want_edge_once(want, &insn, to);
 		reason = kinst_want_break(want, f, &insn, &listener);
 	}
 	if (reason)

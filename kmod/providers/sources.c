@@ -81,6 +81,8 @@ void kinst_sources_ready(struct kinst_sources *sources)
 
 void kinst_sources_start(struct kinst_sources *sources)
 {
+	if (sources->points)
+		kinst_points_arm_once(sources->points);
 	kinst_profile_start(sources->timers);
 }
 

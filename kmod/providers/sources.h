@@ -28,7 +28,7 @@ void kinst_sources_ready(struct kinst_sources *sources);
  */
 void kinst_sources_silence(struct kinst_sources *sources);
 
-/* Called once tracing is on: starts what counts time. */
+/* Called once tracing is on: starts what counts time, and arms what can be hit only once. */
 void kinst_sources_start(struct kinst_sources *sources);
 
 /* The mirror of both; may be called again. When it returns, no program of the session runs, and none will. */

@@ -241,7 +241,8 @@ static int permit(struct kinst_file *f, struct kinst_error *error)
 
 static int load(struct kinst_file *f, struct kinst_load *l)
 {
-	struct kinst_limits lim = { .max_probes = kinst_max_probes(), .max_insns = kinst_max_insns() };
+	struct kinst_limits lim = { .max_insns = kinst_max_insns() };
+	const struct kinst_image *hdr;
 	int ret;
 
 	ret = charge(f, kinst_image_bytes(l->image_len));
@@ -250,6 +251,8 @@ static int load(struct kinst_file *f, struct kinst_load *l)
 	ret = copy_image(f, l);
 	if (ret)
 		goto uncharge;
+	hdr = f->image;
+	lim.max_probes = hdr->flags & KINST_IMAGE_ONCE ? kinst_max_once() : kinst_max_probes();
 	ret = kinst_image_parse(&f->s.prog, f->image, l->image_len, &lim, &l->error);
 	if (ret)
 		goto free_image;

@@ -16,6 +16,10 @@ static unsigned int max_probes = 131072;
 module_param(max_probes, uint, 0600);
 MODULE_PARM_DESC(max_probes, "probes of one session");
 
+static unsigned int max_once = 1 << 19;
+module_param(max_once, uint, 0600);
+MODULE_PARM_DESC(max_once, "probes of one session that takes each away at its first hit");
+
 static unsigned int max_insns = 1 << 20;
 module_param(max_insns, uint, 0600);
 MODULE_PARM_DESC(max_insns, "DIF instructions of one image");
@@ -61,6 +65,11 @@ MODULE_PARM_DESC(memory, "bytes that all sessions together take (to be read)");
 u32 kinst_max_probes(void)
 {
 	return READ_ONCE(max_probes);
+}
+
+u32 kinst_max_once(void)
+{
+	return READ_ONCE(max_once);
 }
 
 u32 kinst_max_insns(void)

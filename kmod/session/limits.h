@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 u32 kinst_max_probes(void);
+u32 kinst_max_once(void);
 u32 kinst_max_insns(void);
 u64 kinst_max_memory(void);
 

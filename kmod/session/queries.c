@@ -117,7 +117,8 @@ long kinst_query_fired(const struct kinst_session *s, bool loaded, void __user *
 	for (i = 0; i < fired.count; i++) {
 		const struct kinst_turn *turn = s->prog.first[i];
 
-		if (put_user(turn && READ_ONCE(turn->ran), to + i))
+		if (put_user(!turn ? KINST_FIRED_NO : READ_ONCE(turn->ran) ? KINST_FIRED_YES :
+			     READ_ONCE(turn->left) ? KINST_FIRED_LEFT : KINST_FIRED_NO, to + i))
 			return -EFAULT;
 		cond_resched();
 	}
@@ -132,6 +133,7 @@ long kinst_query_info(void __user *arg)
 		.max_probes = kinst_max_probes(),
 		.max_insns = kinst_max_insns(),
 		.max_memory = kinst_max_memory(),
+		.max_once = kinst_max_once(),
 	};
 
 	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * session/stack.c: return addresses of the kernel (the kernel's own unwinder) and of
- * user space (frame pointers).
+ * user space (frame pointers), and copies of user stacks.
  *
  * Context: probe; in the guard, interrupts off; NMI too. The unwinder takes no
  * locks; user frames are read without faulting.
@@ -111,6 +111,30 @@ __at_hit void kinst_env_ustack(struct kinst_ctx *c, u64 *pcs, u32 n)
 	memset(pcs + found, 0, (n - found) * sizeof(*pcs));
 }
 NOKPROBE_SYMBOL(kinst_env_ustack);
+
+/*
+ * The stack is read page by page, as far as it is in memory without a gap: a program's own stack is there from its stack
+ * pointer on, unless it was swapped out.
+ */
+__at_hit void kinst_env_ustack_copy(struct kinst_ustack *to, u32 size)
+{
+	const struct pt_regs *regs = task_pt_regs(current);
+	u8 *bytes = (u8 *)(to + 1);
+	u64 from;
+	u32 n;
+
+	if (!current->mm || current->flags & PF_KTHREAD || !kinst_arch_user_regs(regs, to->regs))
+		return;
+	from = user_stack_pointer((struct pt_regs *)regs);
+	for (; to->bytes < size; to->bytes += n) {
+		n = min_t(u64, size - to->bytes, PAGE_SIZE - (from + to->bytes) % PAGE_SIZE);
+		if (!kinst_env_read_user(bytes + to->bytes, from + to->bytes, n)) {
+			memset(bytes + to->bytes, 0, n); /* it may have come in part */
+			break;
+		}
+	}
+}
+NOKPROBE_SYMBOL(kinst_env_ustack_copy);
 
 __at_hit u32 kinst_ustack_depth(void)
 {

@@ -79,6 +79,16 @@ void kinst_env_ustack(struct kinst_ctx *c, u64 *pcs, u32 n)
 		pcs[0] = mock.ucaller;
 }
 
+void kinst_env_ustack_copy(struct kinst_ustack *to, u32 size)
+{
+	u32 i;
+
+	to->bytes = min_t(u32, size, mock.ustack);
+	for (i = 0; i < 17; i++)
+		to->regs[i] = mock.pid + i;
+	memset(to + 1, 0x5a, to->bytes);
+}
+
 u64 kinst_env_arg(struct kinst_ctx *c, u64 i)
 {
 	return i < c->hit->nargs ? c->hit->args[i] : 0;

@@ -13,6 +13,7 @@ struct mock {
 	u64 ipl, pid, tid, ppid, uid, gid, errno_;
 	u64 caller, stackdepth, ucaller, ustackdepth;
 	u64 rand;
+	u32 ustack; /* bytes of the user's stack that can be read */
 	const char *execname, *execargs;
 	u64 regs[MOCK_NREGS], uregs[MOCK_NREGS];
 	u64 thread[2]; /* the key of thread-local variables */

@@ -410,6 +410,65 @@ static void test_gaps(void)
 	fixture_close(&f);
 }
 
+#define COPY(bytes, frames) ((u64)(bytes) << 32 | (frames))
+
+/* ustack(): addresses, then registers and as much of the stack as could be read; the rest is zero. */
+static void check_ustack(const struct kinst_prog *p, const u8 *record)
+{
+	const struct kinst_act *act = p->acts;
+	const u64 *words = (const u64 *)record;
+	const struct kinst_ustack *u = (const struct kinst_ustack *)(words + 4);
+	const u8 *bytes = (const u8 *)(u + 1);
+	u32 i;
+
+	EXPECT(act->size == 32 + sizeof(*u) + 8192 && act[1].off == act->size && act[2].size == 24);
+	EXPECT(p->clauses[0].cost == KINST_ECB_STEPS + 3 * KINST_ACTION_STEPS + act->size / 8 + 4 * KINST_FRAME_STEPS +
+					     8192 / 8 + 4 * KINST_LOAD_STEPS + 1 + 3 + 3 * KINST_FRAME_STEPS);
+	EXPECT(words[0] == mock.pid && words[1] == mock.ucaller && !words[2] && !words[3]);
+	EXPECT(u->bytes == 5000 && u->regs[0] == mock.pid && u->regs[16] == mock.pid + 16);
+	for (i = 0; i < 8192 && bytes[i] == (i < 5000 ? 0x5a : 0); i++)
+		;
+	EXPECT(i == 8192 && words[act->size / 8] == 7);
+}
+
+static void test_ustack(void)
+{
+	static const u64 bad[] = { 0, COPY(0, KINST_MAX_FRAMES + 1), COPY(8, 0), COPY(4, 1), COPY(KINST_MAX_USTACK + 8, 1) };
+	const struct kinst_agg_entry *e;
+	struct fixture f;
+	struct ib b;
+	u64 pos = 0;
+	u32 i;
+
+	ib_init(&b);
+	ib_act(&b, KINST_ACT_USTACK, KINST_NONE, COPY(8192, 3));
+	ib_act(&b, KINST_ACT_DIFEXPR, ib_const(&b, 7, 8), 0);
+	ib_act(&b, KINST_ACT_USTACK, KINST_NONE, COPY(0, 2));
+	ib_ecb(&b, ib_probe(&b, KINST_P_INSN, "1"), ib_clause(&b, KINST_NONE, 0));
+	ib_act(&b, KINST_ACT_USTACK, KINST_NONE, COPY(8192, 3));
+	ib_agg(&b, KINST_ACT_COUNT, 1, 1, KINST_NONE, 0);
+	ib_ecb(&b, 0, ib_clause(&b, KINST_NONE, 0));
+	EXPECT(fixture_open(&f, &b) == KINST_V_OK);
+	if (!f.image)
+		return;
+	mock.ustack = 5000;
+	memset(f.s.vcpus[0]->ring.data, 0xff, 1 << 16);
+	memset(f.s.vcpus[0]->entry, 0xff, f.s.prog.max_entry);
+	f.hit = (struct kinst_hit){ .kind = KINST_P_INSN, .fuel = KINST_HIT_FUEL };
+	kinst_run_probe(&f.s, f.s.vcpus[0], 0, &f.hit);
+	check_ustack(&f.s.prog, f.s.vcpus[0]->ring.data + sizeof(struct kinst_rec));
+	e = kinst_agg_next(kinst_agg_switch(&f.s.vcpus[0]->agg), &pos);
+	EXPECT(e && !memcmp(e + 1, f.s.vcpus[0]->ring.data + sizeof(struct kinst_rec), f.s.prog.acts[0].size));
+	fixture_close(&f);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		ib_init(&b);
+		ib_act(&b, KINST_ACT_USTACK, KINST_NONE, bad[i]);
+		ib_clause(&b, KINST_NONE, 0);
+		EXPECT(fixture_open(&f, &b) == KINST_V_ACTION);
+		fixture_close(&f);
+	}
+}
+
 /* One refusal of each kind that is not about an instruction. */
 static u32 build_bad(int kind)
 {
@@ -538,6 +597,7 @@ int main(int argc, char **argv)
 	test_registers();
 	test_layout();
 	test_gaps();
+	test_ustack();
 	test_refusals();
 	test_sources();
 	unit_strings();

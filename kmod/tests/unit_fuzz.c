@@ -91,7 +91,9 @@ static void build(struct ib *b)
 		ib_act(b, KINST_ACT_DIFEXPR, rnd(8), 0);
 		ib_act(b, rnd(2) ? KINST_ACT_TRACEMEM : KINST_ACT_SYM, rnd(5), 1 + rnd(50));
 		ib_act(b, KINST_ACT_DIFEXPR, rnd(8), 0);
-		ib_act(b, KINST_ACT_STACK, KINST_NONE, 1 + rnd(5));
+		ib_act(b, rnd(2) ? KINST_ACT_STACK : KINST_ACT_USTACK, KINST_NONE, 1 + rnd(5));
+		if (!rnd(4))
+			ib_act(b, KINST_ACT_USTACK, KINST_NONE, (u64)(8 * rnd(1000)) << 32 | (1 + rnd(5)));
 		ib_agg(b, KINST_ACT_AVG, 1 + i, rnd(3), rnd(5), 0);
 		ib_agg(b, KINST_ACT_LLQUANTIZE, 10, 0, rnd(5), 10ull << 48 | 6ull << 16 | 20);
 		ib_ecb(b, 0, ib_clause(b, rnd(2) ? KINST_NONE : rnd(5), 0));

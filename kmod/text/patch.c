@@ -4,7 +4,8 @@
  *
  * Making a page writable costs far more than writing to it. So the changes to a
  * page are made together, and the bytes between them are rewritten as they are.
- * These do not change meanwhile: all patching is done under text_mutex.
+ * These do not change meanwhile: all patching is done under text_mutex, but for that
+ * of text/once.c, and while there is any of it, each change is made alone.
  */
 #include <linux/bug.h>
 #include <linux/cpu.h>
@@ -24,6 +25,8 @@ static struct {
 	unsigned int from, to;
 	u8 bytes[PAGE_SIZE];
 } kinst_page;
+
+static unsigned int kinst_single; /* how many want single writes */
 
 /* Takes the locks in the same order as kprobes. */
 void kinst_patch_lock(void)
@@ -61,6 +64,13 @@ static void kinst_page_write(unsigned long page, unsigned int from, const void *
 	memcpy(kinst_page.bytes + from, bytes, len);
 	kinst_page.from = min(kinst_page.from, from);
 	kinst_page.to = max(kinst_page.to, from + len);
+	if (kinst_single)
+		kinst_patch_flush();
+}
+
+void kinst_patch_singly(bool on)
+{
+	kinst_single += on ? 1 : -1;
 }
 
 void kinst_patch_write(unsigned long addr, const void *bytes, size_t len)

@@ -27,4 +27,7 @@ void kinst_patch_write(unsigned long addr, const void *bytes, size_t len);
 void kinst_patch_flush(void);
 void kinst_patch_sync(void);
 
+/* Whether bytes between two changes may be changed by others: the mirror has to follow. */
+void kinst_patch_singly(bool on);
+
 #endif /* _KINST_PATCH_H */

@@ -18,6 +18,7 @@
 #include "text/jump.h"
 #include "text/order.h"
 #include "ksym.h"
+#include "text/once.h"
 #include "text/patch.h"
 #include "places/refuse.h"
 #include "program/session.h"
@@ -237,6 +238,8 @@ static void kinst_arm_others(struct kinst_points *points, const struct kinst_pro
 		return;
 	for (i = 0; i < count && !points->killed; i += KINST_BATCH)
 		kinst_arm_batch(points, probes, order + i, min_t(u32, count - i, KINST_BATCH), res);
+	if (points->once && !points->killed)
+		kinst_once_ready(points->once, res);
 	mutex_unlock(&kinst_sites_mutex);
 	if (!points->killed)
 		kinst_arm_late(points, res);
@@ -271,9 +274,12 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 	INIT_WORK(&points->armer, kinst_arm_fentry);
 	init_completion(&points->armed);
 	order = kinst_order(probes, n, res, &count);
-	if (!order) {
-		kfree(points);
-		return ERR_PTR(-ENOMEM);
+	if (!order)
+		goto points;
+	if (s->prog.hdr->flags & KINST_IMAGE_ONCE) {
+		points->once = kinst_once_new(s, count);
+		if (!points->once)
+			goto order;
 	}
 
 	/* Sites disarmed a moment ago still have their slots. */
@@ -284,12 +290,27 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 	atomic_dec(&kinst_moves);
 	kvfree(order);
 	return points;
+
+order:
+	kvfree(order);
+points:
+	kfree(points);
+	return ERR_PTR(-ENOMEM);
 }
 
 void kinst_points_start(struct kinst_points *points)
 {
 	points->started = true;
 	kinst_fentry_use();
+}
+
+void kinst_points_arm_once(struct kinst_points *points)
+{
+	if (!points->once)
+		return;
+	mutex_lock(&kinst_sites_mutex);
+	kinst_once_arm(points->once);
+	mutex_unlock(&kinst_sites_mutex);
 }
 
 static void kinst_points_end(struct kinst_points *points)
@@ -314,6 +335,8 @@ void kinst_points_disarm(struct kinst_points *points)
 	atomic_inc(&kinst_moves);
 	flush_work(&points->armer);
 	mutex_lock(&kinst_sites_mutex);
+	if (points->once)
+		kinst_once_disarm(points->once);
 	list_for_each_entry(listener, &points->listeners, mine) {
 		if (!listener->site)
 			continue;
@@ -331,6 +354,8 @@ void kinst_points_disarm(struct kinst_points *points)
 	synchronize_rcu();
 	list_for_each_entry_safe(listener, next, &points->listeners, mine)
 		kinst_listener_free(listener);
+	if (points->once)
+		kinst_once_free(points->once);
 	kfree(points);
 }
 
@@ -396,6 +421,7 @@ static int kinst_module_event(struct notifier_block *nb, unsigned long event, vo
 	}
 	INIT_LIST_HEAD(&going.dead);
 	INIT_LIST_HEAD(&going.lost);
+	kinst_once_module_goes(mod);
 	kinst_site_for_each(kinst_site_goes, &going);
 	kinst_sites_remove(&going.dead);
 	kinst_sites_forget(&going.lost);

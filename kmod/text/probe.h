@@ -22,6 +22,7 @@
 struct kinst_func;
 struct kinst_host;
 struct kinst_jump;
+struct kinst_once;
 
 struct kinst_site {
 	struct hlist_node node; /* in the hash of sites; RCU */
@@ -89,6 +90,7 @@ struct kinst_listener {
 struct kinst_points {
 	struct kinst_session *session;
 	struct list_head listeners;
+	struct kinst_once *once; /* NULL: none of its probes is taken away at its first hit */
 	u32 nusers; /* staged ones too */
 	u32 paid; /* listeners that the session has been charged for */
 	bool nojump; /* breakpoints only */

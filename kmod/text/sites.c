@@ -23,6 +23,7 @@
 #include "text/host.h"
 #include "text/jump.h"
 #include "ksym.h"
+#include "text/once.h"
 #include "text/patch.h"
 #include "text/sites.h"
 #include "text/tramp.h"
@@ -38,6 +39,9 @@ size_t kinst_site_original(unsigned long addr, const u8 **bytes)
 	struct kinst_site *site = kinst_site_find(addr);
 	size_t len;
 
+	*bytes = kinst_once_original(addr);
+	if (*bytes)
+		return sizeof(kinst_opcode_t);
 	if (!site || site->fentry || !site->armed)
 		return 0;
 	len = site->jump ? kinst_jump_original(site->jump, bytes) : 0;
@@ -69,7 +73,7 @@ struct kinst_site *kinst_site_break(const struct kinst_arch_insn *insn, const st
 	*reason = KINST_OK;
 	if (site)
 		return site;
-	*reason = kinst_slot_get(insn, &slot);
+	*reason = kinst_once_original(insn->addr) ? KINST_R_BUSY : kinst_slot_get(insn, &slot);
 	if (*reason)
 		return NULL;
 	site = kinst_site_new(insn->addr, fresh);

@@ -15,6 +15,7 @@
 
 #include "context.h"
 #include "session/guard.h"
+#include "text/once.h"
 #include "text/trap.h"
 
 #define KINST_HASH_BITS 15
@@ -164,6 +165,8 @@ bool __probe_path kinst_trap(struct pt_regs *regs, unsigned long addr)
 		instruction_pointer_set(regs, READ_ONCE(site->onward));
 		return true;
 	}
+	if (kinst_once_trap(regs, addr))
+		return true;
 	if (kinst_arch_is_break((void *)addr))
 		return false;
 	/* The breakpoint has been removed since it was hit: run what is there now. */

@@ -24,7 +24,7 @@ fn source() -> PathBuf {
 fn pages() -> BTreeSet<String> {
     let entries = std::fs::read_dir(source()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name != "SUMMARY.md").collect()
+    names.filter(|name| name.ends_with(".md") && name != "SUMMARY.md").collect()
 }
 
 #[test]
@@ -60,6 +60,24 @@ fn a_guest_runs_each_page_that_has_commands() {
         let text = read(Path::new(ROOT).join("docs/guide/src").join(&page));
         let is_run = cases.contains(&format!("sh guide.sh src/{page}"));
         assert_eq!(is_run, text.contains("```console\n"), "{page}");
+    }
+}
+
+/// The page of the options has the program's own table; UPDATE=1 writes it.
+#[test]
+fn every_option_is_in_its_page() {
+    const MARKS: (&str, &str) =
+        ("<!-- table: made by UPDATE=1 cargo nextest run -p manual -->\n\n", "\n<!-- end -->");
+    let path = source().join("options.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once(MARKS.0).unwrap();
+    let (shown, after) = rest.split_once(MARKS.1).unwrap();
+    let table = kinst::options::markdown();
+    if std::env::var_os("UPDATE").is_some() {
+        let (begin, end) = MARKS;
+        std::fs::write(&path, format!("{before}{begin}{table}{end}{after}")).unwrap();
+    } else {
+        assert_eq!(shown, table);
     }
 }
 

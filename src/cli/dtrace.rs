@@ -4,7 +4,10 @@ use super::dtrace_args::{self, D_VERSION, Mode, Stop};
 use super::output::{eprint, print};
 use super::report::{FAILURE, Report, USAGE};
 use super::run::{Failed, Run};
-use super::{doctor, dtrace_disas, dtrace_index, dtrace_list, dtrace_trace, stability};
+use super::{
+    annotate, coverage, doctor, dtrace_disas, dtrace_index, dtrace_list, dtrace_trace, path, stability,
+};
+use crate::driver::bpf::sweep;
 use crate::options;
 use crate::options::key;
 use std::path::Path;
@@ -16,6 +19,12 @@ pub fn main(arguments: &[String]) -> ExitCode {
     let mut report = Report::new(name);
     if arguments.get(1).is_some_and(|word| word == doctor::WORD) {
         return ExitCode::from(doctor::run(&arguments[2..], &report));
+    }
+    if arguments.get(1).is_some_and(|word| word == sweep::WORD) {
+        if let Some(session) = arguments.get(2).and_then(|session| session.parse().ok()) {
+            sweep::sweep(session);
+        }
+        return ExitCode::SUCCESS;
     }
     let status = match dtrace_args::parse(arguments) {
         Ok(invocation) => {
@@ -51,6 +60,15 @@ fn run(run: &mut Run) -> Result<u8, Failed> {
     }
     if !run.invocation.disassembled.is_empty() {
         return dtrace_disas::disassemble(run, &run.invocation.disassembled.clone());
+    }
+    if !run.invocation.annotated.is_empty() {
+        return annotate::annotate(run);
+    }
+    if !run.invocation.covered.is_empty() {
+        return coverage::coverage(run);
+    }
+    if !run.invocation.followed.is_empty() {
+        return path::path(run);
     }
     if run.invocation.mode == Mode::Index {
         return dtrace_index::index(run);

@@ -2,6 +2,7 @@
 
 pub use super::dtrace_options::Mode;
 use super::dtrace_options::{AFTER_HELP, Does, Row, table};
+use crate::consumer::export::form::{self, Form, Output};
 use crate::source::Origin;
 use clap::builder::ValueParser;
 use clap::error::ErrorKind;
@@ -9,6 +10,17 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 /// The version of the D language: major, minor, micro.
 pub const D_VERSION: (u32, u32, u32) = (1, 13, 0);
+
+/// What --coverage writes besides the summary, and what is compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CoverageFiles {
+    /// --lcov
+    pub lcov: Option<String>,
+    /// --merge
+    pub merged: Vec<String>,
+    /// --against
+    pub against: Option<String>,
+}
 
 /// What the command line asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,6 +36,8 @@ pub struct Invocation {
     pub verbose: bool,
     /// -o
     pub output: Option<String>,
+    /// -O
+    pub forms: Vec<Output>,
     /// -c
     pub commands: Vec<String>,
     /// -p
@@ -32,6 +46,32 @@ pub struct Invocation {
     pub formatted: Vec<String>,
     /// --disas
     pub disassembled: Vec<String>,
+    /// --annotate
+    pub annotated: Vec<String>,
+    /// --coverage
+    pub covered: Vec<String>,
+    /// --lcov, --merge and --against
+    pub files: CoverageFiles,
+    /// --path
+    pub followed: Vec<String>,
+    /// --into
+    pub into: Vec<String>,
+    /// --calls
+    pub calls: Option<u64>,
+    /// --differ
+    pub differ: Option<String>,
+    /// --for
+    pub time: Option<String>,
+    /// --when
+    pub when: Option<String>,
+    /// --html
+    pub page: Option<String>,
+    /// --exact
+    pub exact: bool,
+    /// --latency
+    pub latency: bool,
+    /// --dump
+    pub dump: bool,
     /// --json: what -l or --disas prints is one object a line.
     pub objects: bool,
     /// --export: files, or folders that exist.
@@ -98,10 +138,14 @@ pub fn parse(arguments: &[String]) -> Result<Invocation, Stop> {
             Does::Desugared => invocation.desugared = true,
             Does::Verbose => invocation.verbose = true,
             Does::Output => invocation.output = Some(value),
+            Does::Form => invocation.forms.push(form::parse(&value).map_err(bad)?),
             Does::Command => invocation.commands.push(value),
             Does::Pid => invocation.pids.push(value),
             Does::Format => invocation.formatted.push(value),
             Does::Disassemble => invocation.disassembled.push(value),
+            Does::Path | Does::Into | Does::Calls | Does::Differ | Does::When | Does::Time => {
+                of_calls(row.does, value, &mut invocation).map_err(bad)?
+            }
             Does::Objects => invocation.objects = true,
             Does::Export => invocation.exported.push(value),
             Does::Import => invocation.imported.push(value),
@@ -109,18 +153,72 @@ pub fn parse(arguments: &[String]) -> Result<Invocation, Stop> {
             Does::DataModel => data_model(row, &value).map_err(bad)?,
             Does::Help => return Err(Stop::Help(command.render_help().to_string())),
             Does::Refused(why) => return Err(Stop::Refused { option: shown(row), why }),
+            does => of_views(does, value, &mut invocation),
         }
     }
     invocation.mode = one_mode(&modes).map_err(|message| Stop::Usage { message, usage: usage.clone() })?;
-    if invocation.objects && invocation.mode != Mode::List && invocation.disassembled.is_empty() {
-        let message = "--json goes with -l or --disas; --message-format=json is for messages".to_owned();
-        return Err(Stop::Usage { message, usage });
+    combined(&mut invocation).map_err(|message| Stop::Usage { message: message.to_owned(), usage })?;
+    Ok(invocation)
+}
+
+/// Whether one of --annotate, --coverage and --path is given; checks the options that go with them.
+fn has_view(given: &Invocation) -> Result<bool, &'static str> {
+    let views = [&given.annotated, &given.covered, &given.followed].map(|functions| !functions.is_empty());
+    let [annotates, covers, follows] = views;
+    let any = views.contains(&true);
+    let of_path = !given.into.is_empty() || given.calls.is_some() || given.differ.is_some();
+    // What is given, what it needs, and the message if that is missing.
+    let rules = [
+        (
+            given.time.is_some() || given.dump,
+            any,
+            "--for and --dump go with --annotate, --coverage or --path",
+        ),
+        (given.when.is_some(), annotates || follows, "--when goes with --annotate or --path"),
+        (given.page.is_some(), annotates || covers, "--html goes with --annotate or --coverage"),
+        (given.exact || given.latency, annotates, "--exact and --latency go with --annotate"),
+        (given.files != CoverageFiles::default(), covers, "--lcov, --merge and --against go with --coverage"),
+        (of_path, follows, "--into, --calls and --differ go with --path"),
+        (
+            any,
+            views.iter().filter(|view| **view).count() == 1,
+            "--annotate, --coverage and --path exclude each other",
+        ),
+        (given.exact && given.latency, false, "--exact or --latency: more probes would be more of the time"),
+        (
+            given.followed.len() > 1,
+            false,
+            "--path takes one function; --into names those that are followed inside of it",
+        ),
+        (
+            any,
+            given.programs.is_empty() && given.forms.is_empty(),
+            "--annotate, --coverage and --path make their own program and their own output: no -n or -s, and no -O",
+        ),
+    ];
+    let broken = rules.iter().find(|(given, fits, _)| *given && !fits);
+    broken.map_or(Ok(any), |(.., message)| Err(message))
+}
+
+/// Checks options that go only with others.
+fn combined(invocation: &mut Invocation) -> Result<(), &'static str> {
+    let lists = invocation.mode == Mode::List || has_view(invocation)? || !invocation.disassembled.is_empty();
+    // Instead of tracing, the form is that of the listing.
+    let json = |output: &Output| output.form == Form::Json && output.target.is_none();
+    if lists && !invocation.forms.iter().all(json) {
+        return Err("-O with -l or --disas takes only json, which goes to standard output");
+    }
+    invocation.objects |= lists && !invocation.forms.is_empty();
+    if invocation.objects && !lists {
+        return Err(
+            "--json goes with -l, --disas, --annotate, --coverage or --path; --message-format=json is for messages",
+        );
     }
     let carries = !invocation.exported.is_empty() || !invocation.imported.is_empty();
     if carries && invocation.mode != Mode::Index {
-        return Err(Stop::Usage { message: "--export and --import go with --index".to_owned(), usage });
+        return Err("--export and --import go with --index");
     }
-    Ok(invocation)
+    Ok(())
 }
 
 /// For --help, and for the man page.
@@ -190,6 +288,73 @@ fn one_mode(modes: &[(Mode, String)]) -> Result<Mode, String> {
 /// A number, or a macro that stands for one.
 fn starts_with_id(text: &str) -> bool {
     text.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '$')
+}
+
+/// A time as the name of a tick probe has it: `10s`, `500ms`. A number alone is seconds.
+fn time(value: &str) -> Result<String, String> {
+    let split = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    let (number, unit) = value.split_at(split);
+    let unit = if unit.is_empty() { "s" } else { unit };
+    match number.parse::<u32>() {
+        Ok(number) if number > 0 && ["us", "ms", "s", "m", "h"].contains(&unit) => {
+            Ok(format!("{number}{unit}"))
+        }
+        _ => Err(format!("--for {value}: a time is expected: 10s, 500ms, 2m")),
+    }
+}
+
+/// --annotate and --coverage, with the options of their own.
+fn of_views(does: Does, value: String, invocation: &mut Invocation) {
+    match does {
+        Does::Annotate => invocation.annotated.push(value),
+        Does::Page => invocation.page = Some(value),
+        Does::Exact => invocation.exact = true,
+        Does::Latency => invocation.latency = true,
+        Does::Dump => invocation.dump = true,
+        Does::Lcov => invocation.files.lcov = Some(value),
+        Does::Merge => invocation.files.merged.push(value),
+        Does::Against => invocation.files.against = Some(value),
+        _ => invocation.covered.push(value),
+    }
+}
+
+/// --path, and the options about which calls are of interest.
+fn of_calls(does: Does, value: String, invocation: &mut Invocation) -> Result<(), String> {
+    match does {
+        Does::Time => invocation.time = Some(time(&value)?),
+        Does::When => invocation.when = Some(predicate("--when '/arg2 > 4096/'", &value)?),
+        Does::Into => invocation.into.extend(into(&value)?),
+        Does::Calls => invocation.calls = Some(calls(&value)?),
+        Does::Differ => invocation.differ = Some(predicate("--differ '/arg1 == -22/'", &value)?),
+        _ => invocation.followed.push(value),
+    }
+    Ok(())
+}
+
+/// Names between commas.
+fn into(value: &str) -> Result<Vec<String>, String> {
+    let names: Vec<String> = value.split(',').map(|name| name.trim().to_owned()).collect();
+    if names.iter().any(String::is_empty) {
+        return Err(format!("--into {value}: names of functions are expected: --into path_openat,may_open"));
+    }
+    Ok(names)
+}
+
+fn calls(value: &str) -> Result<u64, String> {
+    let number = value.parse().ok().filter(|number| (1..=u64::from(u32::MAX)).contains(number));
+    number.ok_or_else(|| format!("--calls {value}: a number of calls is expected"))
+}
+
+/// A predicate, with or without its slashes.
+fn predicate(example: &str, value: &str) -> Result<String, String> {
+    let text = value.trim();
+    let text = text.strip_prefix('/').and_then(|text| text.strip_suffix('/')).unwrap_or(text).trim();
+    if text.is_empty() {
+        let option = example.split(' ').next().unwrap_or_default();
+        Err(format!("{option}: a predicate is expected: {example}"))
+    } else {
+        Ok(text.to_owned())
+    }
 }
 
 fn message_format(value: &str) -> Result<bool, String> {

@@ -100,22 +100,7 @@ impl Paint {
     }
 
     fn listing(&self, out: &mut String, listing: &Listing) {
-        let source = listing.source.as_ref().map(|place| format!(", {}", shown(place))).unwrap_or_default();
-        let title = match &listing.copy {
-            Some(Copy { function, caller, entry }) => {
-                let module = &listing.module;
-                let elsewhere = if listing.function == *caller {
-                    String::new()
-                } else {
-                    format!(": what of it is in {module}:{}", listing.function)
-                };
-                format!("{function}{source}, inlined in {module}:{caller} at offset {entry}{elsewhere}")
-            }
-            None => {
-                let Listing { module, function, size, address, .. } = listing;
-                format!("{module}:{function}{source}, {size} bytes at {address:x}")
-            }
-        };
+        let title = titled(listing);
         // Writing to a String cannot fail.
         let _ = writeln!(out, "{}", self.paint(BOLD, &title));
         let last = listing.instructions.last().map_or(0, |insn| insn.offset);
@@ -151,8 +136,28 @@ impl Paint {
     }
 }
 
+/// What is listed: `vmlinux:vfs_read, fs/read_write.c:450, 312 bytes at ffffffff81000000`.
+pub fn titled(listing: &Listing) -> String {
+    let source = listing.source.as_ref().map(|place| format!(", {}", shown(place))).unwrap_or_default();
+    match &listing.copy {
+        Some(Copy { function, caller, entry }) => {
+            let module = &listing.module;
+            let elsewhere = if listing.function == *caller {
+                String::new()
+            } else {
+                format!(": what of it is in {module}:{}", listing.function)
+            };
+            format!("{function}{source}, inlined in {module}:{caller} at offset {entry}{elsewhere}")
+        }
+        None => {
+            let Listing { module, function, size, address, .. } = listing;
+            format!("{module}:{function}{source}, {size} bytes at {address:x}")
+        }
+    }
+}
+
 /// Formats frames from the outermost in: `vfs_read > fsnotify_access (read_write.c:475) > …`.
-fn chain(frames: &[Frame]) -> String {
+pub fn chain(frames: &[Frame]) -> String {
     let names = frames.iter().rev().map(|frame| {
         let name = if frame.name.is_empty() { "?" } else { &frame.name };
         match &frame.call {
@@ -171,16 +176,16 @@ fn verdict(insn: &Listed) -> String {
     fentry.or(insn.rewritten.map(|how| how.words())).unwrap_or_default().to_owned()
 }
 
-fn words(refused: &Refused) -> &str {
+pub fn words(refused: &Refused) -> &str {
     match refused {
         Refused::ByKernel(words) => words,
-        Refused::ByFile(refusal) => reason::name(reason_of(*refusal)),
+        Refused::ByFile(refusal) => by_file(*refusal),
     }
 }
 
-/// Returns the kernel module's reason for it.
-fn reason_of(refusal: Refusal) -> Reason {
-    match refusal {
+/// Returns the kernel module's words for it, where it has some.
+fn by_file(refusal: Refusal) -> &'static str {
+    let reason = match refusal {
         Refusal::Init => Reason::INIT,
         Refusal::TrapPath => Reason::TRAP_PATH,
         Refusal::NoTrap => Reason::NO_TRAP,
@@ -199,10 +204,12 @@ fn reason_of(refusal: Refusal) -> Reason {
         Refusal::Endbr => Reason::INSN_ENDBR,
         Refusal::Rsp => Reason::INSN_RSP,
         Refusal::Reach => Reason::REACH,
-    }
+        Refusal::Exclusive => return "an exclusive load or store, which must not be interrupted",
+    };
+    reason::name(reason)
 }
 
-fn object(listing: &Listing, insn: &Listed) -> Value {
+pub fn object(listing: &Listing, insn: &Listed) -> Value {
     let frames: Vec<Value> = insn
         .frames
         .iter()
@@ -219,7 +226,7 @@ fn object(listing: &Listing, insn: &Listed) -> Value {
         "function": listing.function,
         "copy": copy.map(|Copy { function, caller, entry }| json!({ "function": function, "in": caller, "entry": entry })),
         "offset": insn.offset,
-        "address": insn.address,
+        "address": format!("{:#x}", insn.address),
         "bytes": hex(insn, ""),
         "text": insn.text,
         "file": insn.place.as_ref().map(|place| &place.file),
@@ -241,7 +248,7 @@ fn shown(place: &Place) -> String {
     format!("{}:{}", place.file, place.line)
 }
 
-fn short(place: &Place) -> String {
+pub fn short(place: &Place) -> String {
     format!("{}:{}", file_name(&place.file), place.line)
 }
 

@@ -95,7 +95,7 @@ fn instruction(about: &About) -> Value {
         frames.iter().map(|frame| json!({ "function": frame.name, "called": called(frame) })).collect()
     };
     json!({
-        "address": about.address,
+        "address": about.address.map(|address| format!("{address:#x}")),
         "text": about.text,
         "file": about.place.as_ref().map(|place| &place.file),
         "line": about.place.as_ref().map(|place| place.line),

@@ -29,12 +29,41 @@ pub enum Does {
     Desugared,
     Verbose,
     Output,
+    /// -O
+    Form,
     Command,
     Pid,
     /// --fmt
     Format,
     /// --disas
     Disassemble,
+    /// --coverage
+    Cover,
+    Lcov,
+    Merge,
+    Against,
+    /// --annotate
+    Annotate,
+    /// --path
+    Path,
+    /// --into
+    Into,
+    /// --calls
+    Calls,
+    /// --differ
+    Differ,
+    /// --for
+    Time,
+    /// --when
+    When,
+    /// --html
+    Page,
+    /// --exact
+    Exact,
+    /// --latency
+    Latency,
+    /// --dump
+    Dump,
     /// --json
     Objects,
     /// --export
@@ -125,7 +154,33 @@ const GROUPS: &[(&str, &[Row])] = &[
                 "List a function's instructions, or its inlined copies', with source lines and what can be traced",
                 Does::Disassemble,
             ),
-            long("json", "", "With -l or --disas: one JSON object a line", Does::Objects),
+            long(
+                "annotate",
+                "[MODULE:]FUNCTION",
+                "Count how often each line and instruction of a function, or of its inlined copies, is executed (-v: the instructions), \
+                 until ^C, with -c, -p, or --for a time",
+                Does::Annotate,
+            ),
+            long(
+                "coverage",
+                "PATTERN",
+                "Find out which blocks, lines and branches are executed at all: of the functions [MODULE:]FUNCTION, of a module, or \
+                 of a source file or folder (fs/ext4/)",
+                Does::Cover,
+            ),
+            long(
+                "path",
+                "[MODULE:]FUNCTION",
+                "Record the way that each call of a function goes, by its lines (-v: its instructions), with what branches decide on; equal \
+                 ways are folded",
+                Does::Path,
+            ),
+            long(
+                "json",
+                "",
+                "With -l, --disas, --annotate, --coverage or --path: one JSON object a line",
+                Does::Objects,
+            ),
             long(
                 "fmt",
                 "FILE",
@@ -165,6 +220,58 @@ const GROUPS: &[(&str, &[Row])] = &[
                 Does::Command,
             ),
             row('p', "pid", "PID", "Put PID into $target, and end with that process", Does::Pid),
+            long(
+                "for",
+                "TIME",
+                "With --annotate, --coverage or --path: end after TIME (10s, 500ms)",
+                Does::Time,
+            ),
+            long(
+                "when",
+                "PREDICATE",
+                "With --annotate or --path: only calls for which PREDICATE, a D expression about their arguments, is true",
+                Does::When,
+            ),
+            long("html", "FILE", "With --annotate or --coverage: write a page to FILE", Does::Page),
+            long("lcov", "FILE", "With --coverage: write a file of lcov, for genhtml and others", Does::Lcov),
+            long(
+                "merge",
+                "FILE",
+                "With --coverage: add what another run has executed, a file of --lcov",
+                Does::Merge,
+            ),
+            long(
+                "against",
+                "FILE",
+                "With --coverage: list the lines that only this run or only another one, a file of --lcov, has executed",
+                Does::Against,
+            ),
+            long("exact", "", "With --annotate: count every instruction itself, and compare", Does::Exact),
+            long(
+                "latency",
+                "",
+                "With --annotate: where the time of a call goes, without what the probes take of it",
+                Does::Latency,
+            ),
+            long(
+                "differ",
+                "PREDICATE",
+                "With --path: the first branch at which calls for which PREDICATE, about what they return (arg1), is true part from the others",
+                Does::Differ,
+            ),
+            long(
+                "into",
+                "FUNCTION,…",
+                "With --path: follow calls of these functions, too, inside of it",
+                Does::Into,
+            ),
+            long("calls", "N", "With --path: end after N calls (1000)", Does::Calls),
+            long(
+                "dump",
+                "",
+                "With --annotate, --coverage or --path: print the D program that it is, and do no more",
+                Does::Dump,
+            ),
             row('w', "destructive", "", "Permit destructive actions", Does::Set("destructive")),
             row('Z', "zero", "", "Permit descriptions that match no probe", Does::Set("zdefs")),
             row('x', "option", "NAME[=VALUE]", "Set an option; -x help lists them", Does::AnyOption),
@@ -176,6 +283,15 @@ const GROUPS: &[(&str, &[Row])] = &[
         &[
             row('d', "desugar", "", "Print the program as it is after syntactic sugar", Does::Desugared),
             row('o', "output", "FILE", "Append the trace data to FILE", Does::Output),
+            row(
+                'O',
+                "format",
+                "FORM[=FILE]",
+                "Write the trace in another form than text: json, one object a line; stacks as folded lines, pprof=FILE or \
+                 a flame=FILE graph; threads as tracks, perfetto=FILE; prom, the aggregations as Prometheus reads them; otlp, metrics and logs for \
+                 OpenTelemetry's collector, to its http:// URL or a file",
+                Does::Form,
+            ),
             row('q', "quiet", "", "Print only what the program prints", Does::Set("quiet")),
             row('F', "flow", "", "Indent by entry and return", Does::Set("flowindent")),
             row(
@@ -246,7 +362,6 @@ const GROUPS: &[(&str, &[Row])] = &[
                 "",
                 Does::Refused("headers of static probes are not supported yet; help is --help"),
             ),
-            row('O', ".O", "", "", Does::Refused("structured output is not supported yet")),
         ],
     ),
 ];
@@ -268,6 +383,7 @@ Environment:
   DTRACE_OPT_NAME=VALUE  sets the option NAME of -x, before the command line does
   DEBUGINFOD_URLS        the servers that are asked for debug information that is not installed
   XDG_CACHE_HOME         where kinst/index is kept (else ~/.cache); packages bring theirs to /usr/share/kinst/index
+  OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES  what -O otlp says of the sender
   NO_COLOR               no colours
   DTRACE_COMPLETE=bash   prints what bash has to read to complete dtrace; zsh and fish too
 

@@ -1,38 +1,56 @@
 //! cli/dtrace_trace.rs: tracing: enables a program, and traces until it ends.
 
+use super::backend::{self, Backend, subject};
 use super::output::reason;
+use super::report::FAILURE;
 use super::run::{Failed, Run};
 use super::stability;
+use crate::consumer::consume::Consumer;
+use crate::consumer::export::destination::Destination;
+use crate::consumer::export::{Export, Exports, form};
 use crate::consumer::run::{self, Watch};
 use crate::consumer::sink::Sink;
-use crate::consumer::symbols::System;
-use crate::consumer::text::Consumer;
+use crate::consumer::stream::{Limits, Patience};
+use crate::consumer::symbols::{System, Wanted};
 use crate::diag::{Diagnostic, suggest, tags};
+use crate::dif::enabled::Enabled;
 use crate::dif::record::Layouts;
 use crate::dif::{self, Program, StatementKind};
-use crate::driver::Error as DriverError;
-use crate::driver::ioctl::Device;
-use crate::driver::session::{
-    EnableError, Matched, Plan, PlanError, Problem, Refused, Session, Tracing as _, is_refused, probe_name,
-};
+use crate::driver::ioctl::Fired;
+use crate::driver::session::{Matched, Plan, PlanError, Problem, Refused, Tracing, is_refused, probe_name};
 use crate::options::Options;
 use crate::options::key;
 use crate::os::process::Process;
+use crate::os::signals::Requests;
 use crate::pipeline::Compiled;
 use crate::probe::{Description, Fields, Place, Probe};
 use crate::source::Span;
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
-use std::sync::Arc;
 
 /// The number of refused places that are reported one by one.
 const FOLD: usize = 5;
 
 pub fn trace(run: &mut Run) -> Result<u8, Failed> {
+    trace_into(run, None)
+}
+
+/// What takes the trace in the place of its output.
+pub struct Taker<'t> {
+    /// Gets the probes that are armed.
+    pub begin: &'t dyn Fn(&mut dyn Iterator<Item = &Probe>),
+    pub export: Box<dyn Export>,
+    /// Gets all probes, and which of them have fired, when the trace has ended.
+    pub end: Option<&'t AtEnd<'t>>,
+}
+
+type AtEnd<'t> = dyn Fn(&[Probe], &[Fired]) + 't;
+
+pub fn trace_into(run: &mut Run, taker: Option<Taker<'_>>) -> Result<u8, Failed> {
     // Missing privileges are reported at once, before anything is read or started.
-    let device = match run.device_to_trace() {
-        Ok(device) => device,
+    let backend = match Backend::choose(run) {
+        Ok(backend) => backend,
         Err(error) if run.invocation.desugared => {
             run.compile(0)?;
             let to_do = error.help().map_or_else(String::new, |help| format!("{help}; "));
@@ -43,7 +61,10 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
     };
     let mut processes = run.processes()?;
     let target = processes.first().map_or(0, |process| process.pid);
-    let compiled = run.compile(target)?;
+    let mut compiled = run.compile(target)?;
+    if form::draws_threads(&run.invocation.forms) {
+        dif::thread::identify(&mut compiled.program);
+    }
     if let Some((setting, reason)) = run.options.unsupported() {
         return run
             .fail(&format!("failed to set -x {setting}: Option is not supported on Linux"), Some(reason));
@@ -54,15 +75,26 @@ pub fn trace(run: &mut Run) -> Result<u8, Failed> {
         return run.fail("no probes matched", None);
     }
     let mut settings = settings(&run.options, target);
-    let ncpus = device.info.ncpus;
+    let ncpus = backend.cpus();
     if let Some(cpu) = settings.cpu.filter(|cpu| *cpu >= ncpus) {
         return run.fail(&format!("failed to set -x cpu: there is no CPU {cpu}"), None);
     }
-    let (session, refused) = enable(run, device, &compiled, &plan, &mut settings)?;
-    report_refused(run, &compiled, &plan, &refused)?;
+    let (session, refused) = backend::enable(run, backend, &compiled, &plan, &mut settings)?;
+    match taker {
+        None => report_refused(run, &compiled, &plan, &refused)?,
+        Some(_) => refused.iter().for_each(|refused| run.report.notice(&refused.text)),
+    }
     report_left_out(run, &left_out);
-    report_matched(run, &compiled, &plan, &refused)?;
-    consume(run, session, &compiled.program, (&plan, &refused), &settings, &mut processes)
+    let armed = plan.enabled.probes.iter().enumerate();
+    let mut armed = armed.filter(|(index, _)| !is_refused(*index as u32, &refused)).map(|(_, probe)| probe);
+    let (mut export, mut end) = (None, None);
+    if let Some(taker) = taker {
+        (taker.begin)(&mut armed);
+        (export, end) = (Some(taker.export), taker.end);
+    }
+    let into = (&settings, export, end);
+    let begun = || report_matched(run, &compiled, &plan, &refused);
+    consume(run, session, &compiled.program, (&plan, &refused), into, &mut processes, &begun)
 }
 
 /// Returns the probes of each description, and the places left out.
@@ -162,85 +194,7 @@ fn settings(options: &Options, target: u32) -> dif::Options {
         cpu: options.is_set(key::CPU).then(|| small(key::CPU)),
         overwrite: options.text(key::BUFPOLICY) == Some("ring"),
         nojump: options.flag(key::NOJUMP),
-    }
-}
-
-/// Enables the program. Buffers too large for the machine are halved until they fit, unless bufresize=manual
-/// forbids it.
-fn enable(
-    run: &Run,
-    mut device: Arc<Device>,
-    compiled: &Compiled,
-    plan: &Plan,
-    settings: &mut dif::Options,
-) -> Result<(Session, Vec<Refused>), Failed> {
-    let given = settings.clone();
-    loop {
-        let what = format!("arming {} probes", plan.enabled.probes.len());
-        let armed = run.progress.during(&what, || Session::enable(device, &compiled.program, plan, settings));
-        let error = match armed {
-            Ok(enabled) => {
-                report_lowered(run, &given, settings);
-                return Ok(enabled);
-            }
-            Err(error) => error,
-        };
-        let memory = matches!(error, EnableError::Kernel(DriverError::Buffers | DriverError::Memory));
-        let manual = run.options.text(key::BUFRESIZE) == Some("manual");
-        if memory
-            && !manual
-            && halve(settings)
-            && let Ok(again) = Device::open()
-        {
-            device = Arc::new(again);
-            continue;
-        }
-        let help = match &error {
-            EnableError::Kernel(error) => error.help(),
-            EnableError::Encode(_) => None,
-        };
-        return run.fail_as(&format!("failed to enable '{}': {error}", subject(run)), help.as_deref());
-    }
-}
-
-/// Halves the largest buffer; returns false if even that is small.
-fn halve(settings: &mut dif::Options) -> bool {
-    const LEAST: u64 = 8192;
-    let speculations = settings.specsize.saturating_mul(settings.nspec.into());
-    let most = settings.bufsize.max(settings.aggsize).max(settings.dynvarsize).max(speculations);
-    let size = if most == settings.bufsize {
-        &mut settings.bufsize
-    } else if most == settings.aggsize {
-        &mut settings.aggsize
-    } else if most == settings.dynvarsize {
-        &mut settings.dynvarsize
-    } else {
-        &mut settings.specsize
-    };
-    let lower = *size >= LEAST;
-    if lower {
-        *size /= 2;
-    }
-    lower
-}
-
-fn report_lowered(run: &Run, given: &dif::Options, settings: &dif::Options) {
-    let rows = [
-        ("buffer size", given.bufsize, settings.bufsize),
-        ("aggregation size", given.aggsize, settings.aggsize),
-        ("speculation size", given.specsize, settings.specsize),
-        ("dynamic variable size", given.dynvarsize, settings.dynvarsize),
-    ];
-    for (what, given, lowered) in rows {
-        if lowered < given {
-            let (number, unit) = match lowered {
-                n if n % (1 << 30) == 0 => (n >> 30, "g"),
-                n if n % (1 << 20) == 0 => (n >> 20, "m"),
-                n if n % (1 << 10) == 0 => (n >> 10, "k"),
-                n => (n, ""),
-            };
-            run.report.notice(&format!("{what} lowered to {number}{unit}"));
-        }
+        once: options.flag(key::ONCE),
     }
 }
 
@@ -303,7 +257,8 @@ fn nothing_left<'a>(compiled: &Compiled, plan: &'a Plan, refused: &'a [Refused])
     written.into_iter().find(|(all, lost)| lost.len() == *all).map(|(_, lost)| lost).unwrap_or_default()
 }
 
-/// Reports `description 'BEGIN ' matched 1 probe`, once all are armed; with -v also the dependencies.
+/// Reports `description 'BEGIN ' matched 1 probe`, once the trace has begun: what waits for the message loses no hit. With
+/// -v also the dependencies.
 fn report_matched(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
     for (program, file) in run.files.iter().enumerate() {
         let clauses = compiled.descriptions.iter().enumerate();
@@ -317,23 +272,28 @@ fn report_matched(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refuse
     Ok(())
 }
 
-/// Returns the name for messages about the whole enabling.
-fn subject(run: &Run) -> &str {
-    run.program_name(0).1
+/// Says which probes have fired, to the taker or with -v.
+fn at_end(
+    run: &Run,
+    session: &dyn Tracing,
+    probes: &[Probe],
+    (refused, end): (&[Refused], Option<&AtEnd<'_>>),
+) {
+    match (session.fired(probes.len()), end) {
+        (Ok(fired), Some(end)) => end(probes, &fired),
+        (Ok(fired), None) => report_unfired(run, probes, &fired, refused),
+        (Err(error), _) => run.report.warning(&error.to_string()),
+    }
 }
 
 /// Reports the armed probes that have never fired, except BEGIN, END and ERROR.
-fn report_unfired(run: &Run, session: &Session, probes: &[Probe], refused: &[Refused]) {
+fn report_unfired(run: &Run, probes: &[Probe], fired: &[Fired], refused: &[Refused]) {
     const SHOWN: usize = 20;
-    let fired = match session.fired(probes.len()) {
-        Ok(fired) => fired,
-        Err(error) => return run.report.warning(&error.to_string()),
-    };
     let mut armed: Vec<(&Probe, bool)> = Vec::new();
     for (index, (probe, fired)) in probes.iter().zip(fired).enumerate() {
         let fires = probe.name.provider != "dtrace" && !matches!(probe.place, Place::Gate { .. });
         if fires && !is_refused(index as u32, refused) {
-            armed.push((probe, fired));
+            armed.push((probe, *fired == Fired::Yes));
         }
     }
     let unfired: Vec<&Probe> = armed.iter().filter(|(_, fired)| !fired).map(|(probe, _)| *probe).collect();
@@ -350,26 +310,71 @@ fn report_unfired(run: &Run, session: &Session, probes: &[Probe], refused: &[Ref
     run.report.notice(&text);
 }
 
+/// Opens what the trace is written to, and listens to the signals about it.
+/// `export` takes the place of all that the command line asks for.
+fn outputs(
+    run: &Run,
+    program: &Program,
+    enabled: &Enabled,
+    export: Option<Box<dyn Export>>,
+) -> Result<(Sink, Exports, Requests), Failed> {
+    let limits = limits(&run.options);
+    let mut sink = match &run.invocation.output {
+        Some(path) => Sink::file(path, limits)
+            .or_else(|error| run.fail_as(&format!("failed to open {path}: {}", reason(&error)), None))?,
+        None => Sink::stdout(),
+    };
+    let exports = form::open(&run.invocation.forms, program, enabled, &run.options);
+    let mut exports = exports.or_else(|error| run.fail_as(&error.to_string(), None))?;
+    exports.limit(limits);
+    if let Some(export) = export {
+        exports.text = false;
+        exports.add(export, Destination::Closed);
+    }
+    let requests = Requests::install(run.invocation.output.is_some() || exports.has_files());
+    let signal = run.signals.as_fd().try_clone_to_owned();
+    let (requests, signal) = requests
+        .and_then(|requests| Ok((requests, signal?)))
+        .or_else(|error| run.fail_as(&format!("failed to watch for signals: {}", reason(&error)), None))?;
+    sink.patience = Patience::until(signal);
+    Ok((sink, exports, requests))
+}
+
+/// The options outputsize, outputtime and outputfiles.
+fn limits(options: &Options) -> Limits {
+    Limits {
+        bytes: options.is_set(key::OUTPUTSIZE).then(|| options.number(key::OUTPUTSIZE)),
+        age: options.is_set(key::OUTPUTTIME).then(|| options.period(key::OUTPUTTIME)),
+        kept: u32::try_from(options.number(key::OUTPUTFILES)).unwrap_or(u32::MAX),
+    }
+}
+
 fn consume(
     run: &Run,
-    mut session: Session,
+    mut session: Box<dyn Tracing>,
     program: &Program,
     (plan, refused): (&Plan, &[Refused]),
-    settings: &dif::Options,
+    (settings, export, end): (&dif::Options, Option<Box<dyn Export>>, Option<&AtEnd<'_>>),
     processes: &mut [Process],
+    begun: &dyn Fn() -> Result<(), Failed>,
 ) -> Result<u8, Failed> {
     let layouts = match Layouts::new(program, settings) {
         Ok(layouts) => layouts,
         Err(error) => return run.fail(&format!("DIF program content is invalid: {error}"), None),
     };
-    let sink = match &run.invocation.output {
-        Some(path) => Sink::file(path)
-            .or_else(|error| run.fail_as(&format!("failed to open {path}: {}", reason(&error)), None))?,
-        None => Sink::stdout(),
-    };
+    let (sink, exports, requests) = outputs(run, program, &plan.enabled, export)?;
+    if let Some(text) = form::unsuited(&run.invocation.forms, program) {
+        run.report.warning(&text);
+    }
     let kernel = run.kernel()?;
-    let symbols = System::new(&kernel);
-    let mut consumer = Consumer::new(program, &plan.enabled, &layouts, &symbols, run.options.clone(), sink);
+    let options = run.options.clone();
+    let wanted = Wanted {
+        programs: !options.flag(key::NORESOLVE),
+        processes: options.is_set(key::PGMAX).then(|| options.number(key::PGMAX) as usize),
+        ..Wanted::of(program)
+    };
+    let symbols = System::new(&kernel, wanted);
+    let mut consumer = Consumer::new(program, &plan.enabled, &layouts, &symbols, options, sink, exports);
     let report = &run.report;
     let mut say = |message: &str| report.warning(message);
     let mut notice = |message: &str| report.notice(message);
@@ -377,19 +382,24 @@ fn consume(
     let mut stopping = |stop: &mut dyn FnMut()| run.progress.during(&what, stop);
     let mut watch = Watch {
         signal: run.signals.as_fd(),
+        requests: &requests,
         processes,
         say: &mut say,
         notice: &mut notice,
         stopping: &mut stopping,
     };
     run.signals.take_over();
-    match run::run(&mut session, &mut consumer, &mut watch) {
+    session.go().or_else(|error| run.fail_as(&format!("could not enable tracing: {error}"), None))?;
+    begun()?;
+    match run::run(&mut *session, &mut consumer, &mut watch) {
         Ok(status) => {
-            if run.invocation.verbose {
+            let failed = consumer.has_failed();
+            if run.invocation.verbose || end.is_some() {
                 drop(consumer);
-                report_unfired(run, &session, &plan.enabled.probes, refused);
+                at_end(run, &*session, &plan.enabled.probes, (refused, end));
             }
-            Ok(status)
+            // What was to be written and could not be is an error, whatever the program says.
+            Ok(if failed { FAILURE } else { status })
         }
         // The reader of the output has closed it.
         Err(run::Error::Output(error)) if error.kind() == ErrorKind::BrokenPipe => {

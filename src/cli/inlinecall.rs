@@ -158,7 +158,7 @@ fn left(left: &Return) -> Value {
 
 fn place(place: &Place) -> Value {
     json!({
-        "address": place.address,
+        "address": format!("{:#x}", place.address),
         "section": place.section,
         "caller": place.caller.as_ref().map(|(name, _)| name),
         "offset": place.caller.as_ref().map(|(_, offset)| offset),

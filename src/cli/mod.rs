@@ -1,6 +1,9 @@
 //! cli/: the commands, from arguments through library calls to the exit status.
 
+mod annotate;
+mod backend;
 pub mod complete;
+pub mod coverage;
 pub mod cpp;
 mod doctor;
 pub mod dtrace;
@@ -14,6 +17,9 @@ mod fmt;
 pub mod inlinecall;
 mod libraries;
 mod output;
+mod page;
+mod pager;
+mod path;
 mod progress;
 pub mod report;
 mod run;

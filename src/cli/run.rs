@@ -7,20 +7,20 @@ use super::progress::{Indexing, Progress};
 use super::report::Report;
 use crate::diag::Diagnostic;
 use crate::dif;
-use crate::driver::Error as DriverError;
 use crate::driver::ioctl::Device;
 use crate::driver::live::Live;
+use crate::driver::{Error as DriverError, bpf};
 use crate::knowledge::{Installed, Knowledge};
 use crate::options::key;
 use crate::options::{From as Setter, Options};
 use crate::os;
-use crate::os::process::{self, Process};
+use crate::os::process::{self, Process, Start};
 use crate::os::signals::Signals;
 use crate::parser::Macros;
 use crate::pipeline::{self, Compilation, Compiled, LibraryFile};
-use crate::sites::{Cache, Catalog, DwarfIndex, InlineProbe, Kernel, LiveText, SiteIndex};
+use crate::sites::{Cache, Catalog, DwarfIndex, InlineProbe, Kernel, LiveText, SiteIndex, Text};
 use crate::source::{FileId, Origin, Source, Sources};
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -44,6 +44,8 @@ pub struct Run {
     kernel: OnceCell<Arc<Kernel>>,
     catalog: OnceCell<Arc<Catalog>>,
     device: OnceCell<Arc<Device>>,
+    /// Whether the trace is one without the module, though the option does not say so.
+    pub without_module: Cell<bool>,
 }
 
 impl Run {
@@ -70,6 +72,7 @@ impl Run {
             kernel: OnceCell::new(),
             catalog: OnceCell::new(),
             device: OnceCell::new(),
+            without_module: Cell::new(false),
         };
         run.set_options()?;
         Ok(run)
@@ -176,8 +179,16 @@ impl Run {
         }
         self.options = options;
         self.report.quiet = self.options.flag(key::QUIET);
+        for (name, why) in self.options.without_effect() {
+            self.report.notice(&format!("option {name} has no effect here: {why}"));
+        }
         if self.options.flag(key::VERBOSE) {
             eprint(&dif::disasm::program(&compiled.program));
+            if self.options.text(key::BACKEND) == Some("bpf") {
+                let strsize = u32::try_from(self.options.number(key::STRSIZE)).unwrap_or(u32::MAX);
+                let options = dif::Options { strsize, ..dif::Options::default() };
+                eprint(&crate::bpf::listing::program(&compiled.program, &options));
+            }
         }
         Ok(compiled)
     }
@@ -219,7 +230,10 @@ impl Run {
     fn index(&self, wanted: Vec<InlineProbe>) -> Result<Box<dyn SiteIndex>, Box<Diagnostic>> {
         let index = DwarfIndex::new(self.open_kernel()?, wanted);
         let most = usize::try_from(self.options.number(key::MAXPROBES)).unwrap_or(usize::MAX);
-        let most_armed = self.device.get().map_or(usize::MAX, |device| device.info.max_probes as usize);
+        let most_armed = self.device.get().map_or(usize::MAX, |device| match self.options.flag(key::ONCE) {
+            true => device.info.max_once as usize,
+            false => device.info.max_probes as usize,
+        });
         Ok(Box::new(index.with_max_probes(most, most_armed)))
     }
 
@@ -282,7 +296,16 @@ impl Run {
         if self.options.text(key::SYSROOT).is_some() {
             return None;
         }
+        if self.options.text(key::BACKEND) == Some("bpf") || self.without_module.get() {
+            return Some(Box::new(self.memory_text().ok()?));
+        }
         Some(Box::new(Live(self.device().ok()?)))
+    }
+
+    /// The kernel's text as programs of BPF read it.
+    pub fn memory_text(&self) -> Result<Text, bpf::EnableError> {
+        let kernel = self.open_kernel().map_err(|error| bpf::EnableError::Layout(error.title.clone()))?;
+        Ok(Text::new(kernel, Box::new(bpf::Reader::new()?)))
     }
 
     /// Opens the module if it is loaded. One descriptor serves the queries and the session of a run.
@@ -329,7 +352,7 @@ impl Run {
             Err(error) => self.fail_as(&error.to_string(), None),
         };
         for command in &self.invocation.commands {
-            add(Process::start(command))?;
+            add(Process::start(command, &self.start()))?;
         }
         for pid in &self.invocation.pids {
             match pid.parse() {
@@ -338,6 +361,16 @@ impl Run {
             }
         }
         Ok(processes)
+    }
+
+    /// How the command of -c is started: the options setenv and unsetenv.
+    fn start(&self) -> Start {
+        let pair = |text: &String| {
+            let (name, value) = text.split_once('=').unwrap_or((text, ""));
+            (name.to_owned(), value.to_owned())
+        };
+        let set = self.options.list(key::SETENV).iter().map(pair).collect();
+        Start { set, unset: self.options.list(key::UNSETENV).to_vec() }
     }
 
     /// Writes to standard output, or appends to the file of -o.

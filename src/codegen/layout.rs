@@ -1,5 +1,6 @@
 //! codegen/layout.rs: types, variables and aggregations in DIF's terms, and how values are shown.
 
+use super::uses::Uses;
 use crate::dif;
 use crate::dif::{ActionKind, CtfKind, Display, Scope, Type, Variable, VariableKind};
 use crate::parser::ast::TagKind;
@@ -68,13 +69,16 @@ pub(super) fn builtin(builtin: dif::insn::Builtin, ty: Type) -> Variable {
     }
 }
 
-pub(super) fn aggregation(aggregation: &typed::Aggregation) -> dif::Aggregation {
+pub(super) fn aggregation(aggregation: &typed::Aggregation, uses: &Uses) -> dif::Aggregation {
     dif::Aggregation {
         name: aggregation.name.clone(),
         function: action_kind(aggregation.function),
         arg: argument(aggregation.function),
         keys: aggregation.keys.iter().map(key_display).collect(),
+        key_names: uses.key_names.clone(),
+        key_texts: aggregation.key_texts.clone(),
         signed: aggregation.function != AggregatingFunction::Count,
+        grows: !uses.may_fall,
     }
 }
 
@@ -141,7 +145,7 @@ fn key_display(key: &KeyType) -> Display {
 
 pub(super) fn symbol_display(symbol: SymbolAction) -> Display {
     match symbol {
-        SymbolAction::Sym => Display::Sym,
+        SymbolAction::Sym { called } => Display::Sym { called },
         SymbolAction::Mod => Display::Mod,
         SymbolAction::Usym => Display::Usym,
         SymbolAction::Umod => Display::Umod,
@@ -151,7 +155,7 @@ pub(super) fn symbol_display(symbol: SymbolAction) -> Display {
 
 pub(super) fn symbol_kind(symbol: SymbolAction) -> ActionKind {
     match symbol {
-        SymbolAction::Sym => ActionKind::Sym,
+        SymbolAction::Sym { .. } => ActionKind::Sym,
         SymbolAction::Mod => ActionKind::Mod,
         SymbolAction::Usym => ActionKind::Usym,
         SymbolAction::Umod => ActionKind::Umod,

@@ -20,6 +20,7 @@ mod regs;
 mod stmt;
 #[cfg(test)]
 mod tests;
+mod uses;
 
 use std::collections::HashMap;
 
@@ -39,7 +40,9 @@ pub fn generate(program: &typed::Program) -> Result<dif::Program> {
     for clause in &program.clauses {
         clauses.push(generator.clause(clause)?);
     }
-    let aggregations = program.aggregations.iter().map(layout::aggregation).collect();
+    let uses = uses::of_aggregations(program);
+    let aggregations = program.aggregations.iter().zip(&uses);
+    let aggregations = aggregations.map(|(known, uses)| layout::aggregation(known, uses)).collect();
     let variables = generator.all_variables();
     Ok(dif::Program { difos: generator.difos, variables, aggregations, clauses })
 }

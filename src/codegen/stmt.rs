@@ -1,6 +1,7 @@
 //! codegen/stmt.rs: generation of actions and consumer statements from clauses and statements.
 
 use super::{Generator, Result, layout};
+use crate::dif::action::Ustack;
 use crate::dif::{self, Action, ActionKind, DifoIndex, PrintedLine, Statement, StatementKind};
 use crate::typeck::typed::{
     AggregationId, Clause, Control, Expr, FormatAction, Key, Printed, StackAction, Stmt, StmtKind,
@@ -195,8 +196,10 @@ pub(super) fn action(kind: ActionKind, difo: Option<DifoIndex>, arg: u64) -> Act
 pub(super) fn stack_action(stack: StackAction) -> Action {
     match stack {
         StackAction::Kernel { frames } => action(ActionKind::Stack, None, frames.into()),
-        StackAction::User { frames, strsize } => {
-            action(ActionKind::Ustack, None, u64::from(strsize) << 32 | u64::from(frames))
+        // The module has no use for a string size: it records addresses.
+        StackAction::User { frames, strsize: _, copied } => {
+            let copied = copied.next_multiple_of(8);
+            action(ActionKind::Ustack, None, Ustack { frames, copied }.pack())
         }
     }
 }

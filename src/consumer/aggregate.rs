@@ -1,9 +1,9 @@
 //! consumer/aggregate.rs: aggregations: merged over CPUs and snapshots, sorted, cleared, truncated.
 
+use super::frame::{self, Naming, user_pair, words};
 use super::output::quantize;
-use super::output::stack::{user_pair, words};
 use super::output::{Text, bytes};
-use super::symbols::Symbols;
+use super::unwind;
 use crate::dif::layout::{Llquantize, Lquantize, value_words};
 use crate::dif::record::Layouts;
 use crate::dif::{ActionKind, Aggregation, Display, Program};
@@ -15,8 +15,9 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub struct Aggregations<'p> {
     all: Vec<State<'p>>,
-    /// An address in each module that mod() has found, which represents the module in keys.
-    modules: HashMap<String, u64>,
+    /// An address in each module that mod() has found, and in each inlined function of sym(), which represents it in
+    /// keys.
+    known: HashMap<String, u64>,
 }
 
 #[derive(Debug)]
@@ -72,7 +73,7 @@ impl<'p> Aggregations<'p> {
             printed: false,
             fresh: false,
         };
-        Aggregations { all: program.aggregations.iter().map(state).collect(), modules: HashMap::new() }
+        Aggregations { all: program.aggregations.iter().map(state).collect(), known: HashMap::new() }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -80,25 +81,31 @@ impl<'p> Aggregations<'p> {
     }
 
     /// Adds one CPU's snapshot. Entries that do not fit the program are skipped.
-    pub fn absorb(&mut self, snapshot: &[u8], layouts: &Layouts, symbols: &dyn Symbols) {
+    pub fn absorb(&mut self, snapshot: &[u8], layouts: &Layouts, naming: Naming<'_>) {
         let mut rest = snapshot;
         while let Some(header) = AggEntry::read(rest) {
             let length = header.len as usize;
             let Some(body) = rest.get(AggEntry::SIZE..length) else { return };
-            self.add(body, header.action, layouts, symbols);
+            self.add(body, header.action, layouts, naming);
             rest = &rest[length..];
         }
     }
 
-    fn add(&mut self, body: &[u8], action: u32, layouts: &Layouts, symbols: &dyn Symbols) -> Option<()> {
+    fn add(&mut self, body: &[u8], action: u32, layouts: &Layouts, naming: Naming<'_>) -> Option<()> {
         let entry = layouts.aggregation(action)?;
         let state = self.all.get_mut((entry.aggregation as usize).checked_sub(1)?)?;
         let slice = |record: &crate::dif::layout::Record| {
             body.get(record.offset as usize..)?.get(..record.size as usize)
         };
         let mut key = Key::with_capacity(entry.layout.keys.len());
-        for (record, display) in entry.layout.keys.iter().zip(&state.aggregation.keys) {
-            key.push(normal_key(slice(record)?, display, symbols, &mut self.modules));
+        let keys = entry.layout.keys.iter().zip(&entry.copies).zip(&state.aggregation.keys);
+        for ((record, copied), display) in keys {
+            let recorded = slice(record)?;
+            key.push(match copied {
+                // Equal stacks are one key, whatever else was in the copies.
+                Some(ustack) => unwind::record_of(recorded, *ustack, naming.symbols),
+                None => normal_key(recorded, display, naming, &mut self.known),
+            });
         }
         let value: Value = words(slice(&entry.layout.value)?).collect();
         state.fresh = true;
@@ -155,6 +162,11 @@ impl<'p> Aggregations<'p> {
         ids.filter(|(_, state)| state.fresh && !state.printed).map(|(id, _)| id).collect()
     }
 
+    /// Returns the aggregations that have entries, in order of id.
+    pub fn filled(&self) -> Vec<u32> {
+        (1..).zip(&self.all).filter(|(_, state)| !state.entries.is_empty()).map(|(id, _)| id).collect()
+    }
+
     /// Returns the rows of these aggregations, joined by key; an aggregation without a key has its starting value
     /// there.
     pub fn rows(&self, ids: &[u32], order: Order) -> Vec<Row<'_>> {
@@ -208,15 +220,31 @@ impl Shown<'_> {
     }
 
     /// Prints the value as without a format.
-    pub fn print(&self, out: &mut Text, zoom: bool) {
+    pub fn print(&self, out: &mut Text, style: quantize::Style) {
         match self.number() {
             Some(number) => out.put(format_args!(" {number:>16}")),
-            None => self.graph(out, zoom),
+            None => self.graph(out, style),
         }
     }
 
-    pub fn graph(&self, out: &mut Text, zoom: bool) {
-        let scale = quantize::Scale { normal: self.normal, zoom };
+    /// The buckets of a distribution on one line; `None` of a number.
+    pub fn packed(&self) -> Option<quantize::Packed> {
+        let signed = |skip: usize| self.value.iter().skip(skip).map(|word| *word as i64).collect();
+        let arg = self.value.first().copied().unwrap_or(0);
+        match self.aggregation.function {
+            ActionKind::Quantize => Some(quantize::Packed::powers(signed(0))),
+            ActionKind::Lquantize => Some(quantize::Packed::linear(signed(1), Lquantize::unpack(arg))),
+            ActionKind::Llquantize => Some(quantize::Packed::log_linear(signed(1), Llquantize::unpack(arg))),
+            _ => None,
+        }
+    }
+
+    pub fn graph(&self, out: &mut Text, style: quantize::Style) {
+        let scale = quantize::Scale { normal: self.normal, zoom: style.zoom };
+        if let Some((marks, packed)) = style.pack.zip(self.packed()) {
+            let shown = packed.occupied().unwrap_or(0..=0);
+            return packed.row(out, &shown, scale, marks);
+        }
         let signed = |words: &[u64]| words.iter().map(|word| *word as i64).collect::<Vec<i64>>();
         let (arg, buckets) = match self.value.split_first() {
             Some((arg, buckets)) => (*arg, signed(buckets)),
@@ -265,21 +293,26 @@ impl Shown<'_> {
 fn normal_key(
     bytes: &[u8],
     display: &Display,
-    symbols: &dyn Symbols,
-    modules: &mut HashMap<String, u64>,
+    naming: Naming<'_>,
+    known: &mut HashMap<String, u64>,
 ) -> Box<[u8]> {
+    let symbols = naming.symbols;
     let address = || words(bytes).next().unwrap_or(0);
     match display {
         Display::String => bytes::until_nul(bytes).into(),
-        Display::Sym => {
+        Display::Sym { called } => {
             let address = address();
-            let start = symbols.kernel(address).map_or(address, |symbol| symbol.start);
-            start.to_ne_bytes().into()
+            let function = frame::function(address, *called, naming);
+            let representative = match function.inlined {
+                true => *known.entry(function.to_string()).or_insert(address),
+                false => symbols.kernel(address).map_or(address, |symbol| symbol.start),
+            };
+            representative.to_ne_bytes().into()
         }
         Display::Mod => match symbols.kernel(address()) {
             Some(symbol) => {
-                let known = modules.entry(symbol.module).or_insert(symbol.start);
-                known.to_ne_bytes().into()
+                let representative = known.entry(symbol.module).or_insert(symbol.start);
+                representative.to_ne_bytes().into()
             }
             None => bytes.into(),
         },

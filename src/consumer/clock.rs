@@ -1,6 +1,36 @@
-//! consumer/clock.rs: wall-clock times in the formats of printf().
+//! consumer/clock.rs: wall-clock times: of records, and in the formats of printf() and of objects.
 
+use crate::os;
 use jiff::{Timestamp, Zoned, tz::TimeZone};
+
+/// The distance from the records' clock, which never goes back, to the time of day.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    offset: i64,
+}
+
+impl Clock {
+    pub fn new() -> Clock {
+        Clock { offset: os::time_of_day().saturating_sub(os::monotonic()) }
+    }
+
+    /// Returns the nanoseconds since 1970 at a record's timestamp.
+    pub fn wall(self, timestamp: u64) -> i64 {
+        self.offset.saturating_add_unsigned(timestamp)
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock::new()
+    }
+}
+
+/// `2026-11-25T04:20:56.123456789Z`
+pub fn rfc3339(nanoseconds: i64) -> String {
+    let time = Timestamp::from_nanosecond(nanoseconds.into()).unwrap_or(Timestamp::UNIX_EPOCH);
+    format!("{time:.9}")
+}
 
 /// `%Y`: `1973 Dec  3 17:20:00`, local time.
 pub fn wall(nanoseconds: i64) -> String {
@@ -27,5 +57,7 @@ mod tests {
         assert_eq!(wall.len(), "1973 Dec  3 17:20:00".len());
         assert!(wall.starts_with("1973 Dec  "));
         assert!(super::rfc822(i64::MIN).contains("1677"));
+        assert_eq!(super::rfc3339(1_700_000_000_000_000_001), "2023-11-14T22:13:20.000000001Z");
+        assert_eq!(super::rfc3339(0), "1970-01-01T00:00:00.000000000Z");
     }
 }

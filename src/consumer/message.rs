@@ -2,54 +2,119 @@
 
 use crate::dif::enabled::Enabled;
 use crate::uapi::{Fault, Flt, Status};
+use std::collections::HashMap;
+
+/// Something that went wrong while tracing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    pub what: What,
+    /// What standard error says.
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A clause failed.
+    Fault {
+        epid: u32,
+        name: &'static str,
+        /// The action from 1; 0 for the predicate.
+        action: u32,
+        address: Option<u64>,
+        /// How often it came since it was last reported.
+        count: u64,
+    },
+    /// Data was lost.
+    Drop { tag: &'static str, cpu: Option<u32>, count: u64 },
+    /// Something else.
+    Problem,
+}
+
+impl Message {
+    pub fn problem(text: impl Into<String>) -> Message {
+        Message { what: What::Problem, text: text.into() }
+    }
+}
 
 /// The faults of a run. A clause that fails mostly fails at each firing: its fault is reported once, and at the end the
 /// number of those that came after it.
 #[derive(Debug, Default)]
 pub struct Faults {
-    /// In the order of the first ones; the address does not distinguish them.
+    /// In the order of the first ones; the address does not distinguish them. With those after it that are not reported.
     seen: Vec<(Fault, u64)>,
+    /// How many there were of each kind.
+    totals: [u64; FAULTS.len()],
+    /// Where each kind is in that list.
+    places: HashMap<Kind, usize>,
+    /// Those of kinds beyond [`KINDS`].
+    others: u64,
 }
+
+/// What distinguishes faults: the enabling, the action, the instruction, and the fault.
+type Kind = (u32, u32, i32, u32);
+
+/// How many kinds are distinguished: thousands of probes may have a clause that fails.
+const KINDS: usize = 4096;
 
 impl Faults {
     /// Reports a fault, unless it was reported before.
-    pub fn first(&mut self, new: &Fault, enabled: &Enabled) -> Option<String> {
-        let kind = |fault: &Fault| (fault.epid, fault.action, fault.offset, fault.fault);
-        if let Some((_, again)) = self.seen.iter_mut().find(|(seen, _)| kind(seen) == kind(new)) {
+    pub fn first(&mut self, new: &Fault, enabled: &Enabled) -> Option<Message> {
+        if let Some(kind) = FAULTS.iter().position(|(code, _)| *code == Flt(new.fault)) {
+            self.totals[kind] += 1;
+        }
+        let kind = (new.epid, new.action, new.offset, new.fault);
+        if let Some((_, again)) = self.places.get(&kind).and_then(|place| self.seen.get_mut(*place)) {
             *again += 1;
             return None;
         }
+        if self.seen.len() == KINDS {
+            self.others += 1;
+            return None;
+        }
+        self.places.insert(kind, self.seen.len());
         self.seen.push((*new, 0));
-        Some(fault(new, enabled, true))
+        Some(fault(new, enabled, None))
+    }
+
+    /// How many faults of each kind there were, reported or not.
+    pub fn totals(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        FAULTS.iter().zip(self.totals).map(|((_, name), total)| (*name, total))
     }
 
     /// Reports how often each came again; the next report begins at 0.
-    pub fn again(&mut self, enabled: &Enabled) -> Vec<String> {
+    pub fn again(&mut self, enabled: &Enabled) -> Vec<Message> {
         let folded = self.seen.iter_mut().filter(|(_, again)| *again > 0);
-        folded
-            .map(|(seen, again)| format!("{}: {} more", fault(seen, enabled, false), std::mem::take(again)))
-            .collect()
+        let folded = folded.map(|(seen, again)| fault(seen, enabled, Some(std::mem::take(again))));
+        let others = Some(std::mem::take(&mut self.others)).filter(|others| *others > 0);
+        let others =
+            others.map(|others| Message::problem(format!("{others} errors on other enabled probes")));
+        folded.chain(others).collect()
     }
 }
 
 /// `error on enabled probe ID 3 (ID 12: fbt:vmlinux:f:entry): invalid address (0x0) in action #1 at DIF offset 16`
-fn fault(fault: &Fault, enabled: &Enabled, with_address: bool) -> String {
+/// `again`: how many more there were, at any address.
+fn fault(fault: &Fault, enabled: &Enabled, again: Option<u64>) -> Message {
     let place = match enabled.probe(fault.epid) {
         Some(probe) => format!("(ID {}: {})", probe.id, probe.name),
         None => "(unknown probe)".to_owned(),
     };
     let flt = Flt(fault.fault);
     let name = FAULTS.iter().find(|(code, _)| *code == flt).map_or("unknown fault", |(_, name)| name);
-    let address = match flt {
-        Flt::BADADDR | Flt::BADALIGN | Flt::BADSTACK if with_address => format!(" ({:#x})", fault.value),
-        _ => String::new(),
-    };
+    let has_address = again.is_none() && matches!(flt, Flt::BADADDR | Flt::BADALIGN | Flt::BADSTACK);
+    let address = has_address.then_some(fault.value);
+    let shown = address.map_or_else(String::new, |address| format!(" ({address:#x})"));
     let part = match fault.action {
         0 => "predicate".to_owned(),
         action => format!("action #{action}"),
     };
     let offset = if fault.offset >= 0 { format!(" at DIF offset {}", fault.offset) } else { String::new() };
-    format!("error on enabled probe ID {} {place}: {name}{address} in {part}{offset}", fault.epid)
+    let more = again.map_or_else(String::new, |again| format!(": {again} more"));
+    let (epid, action, count) = (fault.epid, fault.action, again.unwrap_or(1));
+    Message {
+        what: What::Fault { epid, name, action, address, count },
+        text: format!("error on enabled probe ID {epid} {place}: {name}{shown} in {part}{offset}{more}"),
+    }
 }
 
 const FAULTS: &[(Flt, &str)] = &[
@@ -68,27 +133,33 @@ const FAULTS: &[(Flt, &str)] = &[
 #[derive(Debug, Default)]
 pub struct Drops {
     status: Status,
+    missed: u64,
     principal: Vec<u64>,
     aggregation: Vec<u64>,
 }
 
 impl Drops {
     /// Reports new losses in a CPU's ring; `total` counts them since LOAD.
-    pub fn principal(&mut self, cpu: u32, total: u64, tags: bool) -> Option<String> {
+    pub fn principal(&mut self, cpu: u32, total: u64, tags: bool) -> Option<Message> {
         let new = grown(&mut self.principal, cpu, total)?;
-        let plural = if new == 1 { "" } else { "s" };
-        Some(tagged(tags, "PRINCIPAL", format!("{new} drop{plural} on CPU {cpu}")))
+        Some(drops(tags, "PRINCIPAL", Some(cpu), new, ("drop", "")))
     }
 
     /// Reports new losses in a CPU's aggregation buffer; `total` counts them since LOAD.
-    pub fn aggregation(&mut self, cpu: u32, total: u64, tags: bool) -> Option<String> {
+    pub fn aggregation(&mut self, cpu: u32, total: u64, tags: bool) -> Option<Message> {
         let new = grown(&mut self.aggregation, cpu, total)?;
-        let plural = if new == 1 { "" } else { "s" };
-        Some(tagged(tags, "AGGREGATION", format!("{new} aggregation drop{plural} on CPU {cpu}")))
+        Some(drops(tags, "AGGREGATION", Some(cpu), new, ("aggregation drop", "")))
+    }
+
+    /// Reports hits at which no program ran, of a session that loses them so.
+    pub fn missed(&mut self, missed: u64, tags: bool) -> Option<Message> {
+        let new = missed.saturating_sub(std::mem::replace(&mut self.missed, missed));
+        (new > 0)
+            .then(|| drops(tags, "MISSED", None, new, ("hit", " missed inside the work of another probe")))
     }
 
     /// Reports new losses of other kinds.
-    pub fn status(&mut self, now: &Status, tags: bool) -> Vec<String> {
+    pub fn status(&mut self, now: &Status, tags: bool) -> Vec<Message> {
         let old = std::mem::replace(&mut self.status, *now);
         let rows = [
             ("DYNAMIC", now.dyn_drops, old.dyn_drops, "dynamic variable drop", ""),
@@ -132,11 +203,7 @@ impl Drops {
         ];
         rows.into_iter()
             .filter(|(_, now, old, ..)| now > old)
-            .map(|(tag, now, old, what, rest)| {
-                let new = now - old;
-                let plural = if new == 1 { "" } else { "s" };
-                tagged(tags, tag, format!("{new} {what}{plural}{rest}"))
-            })
+            .map(|(tag, now, old, what, rest)| drops(tags, tag, None, now - old, (what, rest)))
             .collect()
     }
 }
@@ -150,8 +217,13 @@ fn grown(seen: &mut Vec<u64>, cpu: u32, total: u64) -> Option<u64> {
     total.checked_sub(old).filter(|new| *new > 0)
 }
 
-fn tagged(tags: bool, tag: &str, text: String) -> String {
-    if tags { format!("[DTRACEDROP_{tag}] {text}") } else { text }
+/// `3 drops on CPU 1`; `what` is before and after the plural.
+fn drops(tags: bool, tag: &'static str, cpu: Option<u32>, count: u64, (what, rest): (&str, &str)) -> Message {
+    let plural = if count == 1 { "" } else { "s" };
+    let tagged = if tags { format!("[DTRACEDROP_{tag}] ") } else { String::new() };
+    let place = cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    let text = format!("{tagged}{count} {what}{plural}{rest}{place}");
+    Message { what: What::Drop { tag, cpu, count }, text }
 }
 
 #[cfg(test)]
@@ -162,11 +234,18 @@ mod tests {
     fn only_new_losses_are_said() {
         let mut drops = Drops::default();
         assert_eq!(drops.principal(1, 0, false), None);
-        assert_eq!(drops.principal(1, 1, false).as_deref(), Some("1 drop on CPU 1"));
-        assert_eq!(drops.principal(1, 4, true).as_deref(), Some("[DTRACEDROP_PRINCIPAL] 3 drops on CPU 1"));
+        assert_eq!(
+            drops.principal(1, 1, false).map(|message| message.text).as_deref(),
+            Some("1 drop on CPU 1")
+        );
+        assert_eq!(
+            drops.principal(1, 4, true).map(|message| message.text).as_deref(),
+            Some("[DTRACEDROP_PRINCIPAL] 3 drops on CPU 1")
+        );
         assert_eq!(drops.principal(1, 4, false), None);
         let status = Status { dyn_drops: 2, dblerrors: 1, ..Status::default() };
         let said = drops.status(&status, false);
+        let said: Vec<_> = said.into_iter().map(|message| message.text).collect();
         assert_eq!(said, ["2 dynamic variable drops", "1 error in ERROR probe enabling"]);
         assert!(drops.status(&status, false).is_empty());
     }
@@ -178,13 +257,31 @@ mod tests {
         let bad = Fault { epid: 1, action: 0, offset: 16, fault: 1, value: 0x10 };
         let start = "error on enabled probe ID 1 (unknown probe): invalid address";
         let first = faults.first(&bad, &enabled);
-        assert_eq!(first.as_deref(), Some(&*format!("{start} (0x10) in predicate at DIF offset 16")));
+        assert_eq!(
+            first.map(|message| message.text).as_deref(),
+            Some(&*format!("{start} (0x10) in predicate at DIF offset 16"))
+        );
         assert!(faults.again(&enabled).is_empty());
         assert_eq!(faults.first(&Fault { value: 0x20, ..bad }, &enabled), None);
         assert_eq!(faults.first(&bad, &enabled), None);
         let other = faults.first(&Fault { action: 1, ..bad }, &enabled);
-        assert_eq!(other.as_deref(), Some(&*format!("{start} (0x10) in action #1 at DIF offset 16")));
-        assert_eq!(faults.again(&enabled), [format!("{start} in predicate at DIF offset 16: 2 more")]);
+        assert_eq!(
+            other.map(|message| message.text).as_deref(),
+            Some(&*format!("{start} (0x10) in action #1 at DIF offset 16"))
+        );
+        let again: Vec<_> = faults.again(&enabled).into_iter().map(|message| message.text).collect();
+        assert_eq!(again, [format!("{start} in predicate at DIF offset 16: 2 more")]);
         assert!(faults.again(&enabled).is_empty());
+    }
+
+    #[test]
+    fn kinds_of_faults_are_bounded() {
+        let enabled = Enabled::default();
+        let mut faults = Faults::default();
+        let fault = |epid| Fault { epid, action: 1, offset: 0, fault: 1, value: 0 };
+        let said = (0..10_000).filter(|epid| faults.first(&fault(*epid), &enabled).is_some()).count();
+        assert_eq!(said, KINDS);
+        let again: Vec<_> = faults.again(&enabled).into_iter().map(|message| message.text).collect();
+        assert_eq!(again, [format!("{} errors on other enabled probes", 10_000 - KINDS)]);
     }
 }

@@ -1,6 +1,6 @@
 //! consumer/places.rs: the meaning of the first address of a stack: a return address, or the place of the probe.
 
-use super::output::stack::First;
+use super::frame::First;
 use super::symbols::Symbols;
 use crate::dif::enabled::Enabled;
 use crate::dif::object::Ecb;
@@ -24,8 +24,8 @@ impl<'p> Places<'p> {
     /// Returns the meaning in a record of the enabling.
     pub fn of_record(&self, epid: u32, symbols: &dyn Symbols) -> First {
         match self.enabled.ecb(epid) {
-            Some(ecb) if ecb.inlined.is_some() => First::Place { around: self.around(ecb, symbols) },
-            _ if self.enabled.probe(epid).is_some_and(is_timer) => First::Place { around: Vec::new() },
+            Some(ecb) if ecb.inlined.is_some() => First::Place { around: Some(self.around(ecb, symbols)) },
+            _ if self.enabled.probe(epid).is_some_and(is_timer) => First::Place { around: None },
             _ => First::Return,
         }
     }
@@ -40,11 +40,11 @@ impl<'p> Places<'p> {
                 let same = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
                 a[a.len() - same..].to_vec()
             });
-            return First::Place { around: common.unwrap_or_default() };
+            return First::Place { around: Some(common.unwrap_or_default()) };
         }
         // The difference matters only for an address at which a function begins.
         match self.timers.get_or_init(|| self.enabled.probes.iter().any(is_timer)) {
-            true => First::Place { around: Vec::new() },
+            true => First::Place { around: None },
             false => First::Return,
         }
     }
@@ -98,6 +98,7 @@ mod tests {
             probe: *probe,
             clause: 0,
             inlined: inlined.map(Into::into),
+            end: None,
         };
         Enabled { probes: places.into_iter().map(probe).collect(), ecbs: ecbs.iter().map(ecb).collect() }
     }
@@ -108,8 +109,9 @@ mod tests {
         let enabled =
             enabled(vec![insn(4), insn(8)], &[(0, Some("f")), (0, Some("g")), (1, None), (1, Some("f"))]);
         let places = Places::new(&enabled);
-        let around =
-            |names: &[&str]| First::Place { around: names.iter().map(|name| (*name).to_owned()).collect() };
+        let around = |names: &[&str]| First::Place {
+            around: Some(names.iter().map(|name| (*name).to_owned()).collect()),
+        };
         assert_eq!(places.of_record(1, &Nested), around(&["g", "h"]));
         assert_eq!(places.of_record(2, &Nested), around(&["h"]));
         assert_eq!(places.of_record(3, &Nested), First::Return);
@@ -126,7 +128,7 @@ mod tests {
             &[(0, None), (1, None)],
         );
         let places = Places::new(&enabled);
-        assert_eq!(places.of_record(1, &Nested), First::Place { around: Vec::new() });
+        assert_eq!(places.of_record(1, &Nested), First::Place { around: None });
         assert_eq!(places.of_record(2, &Nested), First::Return);
     }
 }

@@ -1,17 +1,50 @@
 //! consumer/printf.rs: the conversions of printf() and printa().
 
 use super::clock;
+use super::frame::{self, Frame, Naming};
 use super::output::Text;
 use super::output::bytes::{escaped, until_nul};
-use super::output::stack::{self, Naming};
+use super::output::stack;
 use crate::dif::{Conversion, Count, Format, FormatPiece};
 
 /// A recorded argument, as the bytes of its record.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument<'a> {
     pub bytes: &'a [u8],
-    /// Whether it belongs to a user process: a pid with an address or a stack.
-    pub user: bool,
+    pub of: Of,
+}
+
+/// The meaning of an argument that is an address or a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    Kernel,
+    /// A function of the kernel: a key from sym().
+    Function {
+        /// As of [`Display::Sym`](crate::dif::Display::Sym).
+        called: bool,
+    },
+    /// A pid, then an address or a stack of that process.
+    User,
+}
+
+impl Argument<'_> {
+    /// The place that `%a` shows.
+    pub fn place(&self, naming: Naming<'_>) -> Frame {
+        let address = integer(self.bytes, false, 0) as u64;
+        match self.of {
+            Of::Function { called } => frame::function(address, called, naming),
+            Of::Kernel | Of::User => frame::address(address, naming.symbols),
+        }
+    }
+
+    /// The place that `%A` shows.
+    pub fn user_place(&self, naming: Naming<'_>) -> Frame {
+        let (pid, address) = match self.of {
+            Of::User => frame::user_pair(self.bytes),
+            _ => (0, integer(self.bytes, false, 0) as u64),
+        };
+        frame::user_address(pid, address, naming.symbols)
+    }
 }
 
 /// Writes the value for `%@`.
@@ -80,14 +113,11 @@ fn convert(out: &mut Text, conversion: &Conversion, argument: Argument<'_>, cont
         'S' => text(out, conversion, &escaped(until_nul(bytes))),
         'c' => text(out, conversion, &[word() as u8]),
         'C' => text(out, conversion, &escaped(&[word() as u8])),
-        'a' => text(out, conversion, stack::address(word(), context.naming.symbols).as_bytes()),
-        'A' => {
-            let (pid, address) = if argument.user { stack::user_pair(bytes) } else { (0, word()) };
-            text(out, conversion, stack::user_address(pid, address, context.naming.symbols).as_bytes());
-        }
+        'a' => text(out, conversion, argument.place(context.naming).to_string().as_bytes()),
+        'A' => text(out, conversion, argument.user_place(context.naming).to_string().as_bytes()),
         'k' => {
             let indent = width(conversion).filter(|width| *width > 0).unwrap_or(context.naming.indent);
-            let print = if argument.user { stack::user } else { stack::kernel };
+            let print = if argument.of == Of::User { stack::user } else { stack::kernel };
             print(out, bytes, Naming { indent, ..context.naming });
         }
         'Y' => text(out, conversion, clock::wall(word() as i64).as_bytes()),
@@ -114,13 +144,18 @@ pub fn integer(bytes: &[u8], signed: bool, size: u8) -> i128 {
 }
 
 fn number(out: &mut Text, conversion: &Conversion, bytes: &[u8]) {
+    out.str(&format_integer(whole(conversion, bytes), conversion));
+}
+
+/// Returns the integer that a conversion shows.
+pub fn whole(conversion: &Conversion, bytes: &[u8]) -> i128 {
     let decimal = matches!(conversion.letter, 'd' | 'i');
     let signed = decimal && conversion.signed;
     // A width other than the record's own truncates it, as a cast would; without one, the type decides how it is
     // widened.
     let own = integer(bytes, conversion.signed, 0);
     let size = if conversion.size == 0 { bytes.len().min(8) as u8 } else { conversion.size };
-    out.str(&format_integer(integer(&(own as i64).to_ne_bytes(), signed, size), conversion));
+    integer(&(own as i64).to_ne_bytes(), signed, size)
 }
 
 /// Formats an integer like C's printf, with `'` grouping by thousands.
@@ -195,7 +230,7 @@ fn text(out: &mut Text, conversion: &Conversion, text: &[u8]) {
 }
 
 /// Converts wchar_t to UTF-8, up to the first NUL.
-fn wide(bytes: &[u8]) -> Vec<u8> {
+pub fn wide(bytes: &[u8]) -> Vec<u8> {
     let letters = bytes.chunks(4).map(|letter| integer(letter, false, 0) as u32);
     let letters = letters.take_while(|letter| *letter != 0);
     let text: String = letters.map(|letter| char::from_u32(letter).unwrap_or('\u{fffd}')).collect();
@@ -203,10 +238,7 @@ fn wide(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn float(out: &mut Text, conversion: &Conversion, bytes: &[u8]) {
-    let value = match *bytes {
-        [a, b, c, d] => f32::from_ne_bytes([a, b, c, d]) as f64,
-        _ => f64::from_bits(integer(bytes, false, 0) as u64),
-    };
+    let value = real(bytes);
     let places = match conversion.precision {
         // The standard library counts places in 16 bits, and uses one more than requested.
         Count::Fixed(precision) => (precision as usize).min(u16::MAX as usize - 1),
@@ -223,6 +255,14 @@ fn float(out: &mut Text, conversion: &Conversion, bytes: &[u8]) {
     };
     let signed = if conversion.plus && value >= 0.0 { format!("+{shown}") } else { shown };
     out.padded(signed.as_bytes(), width(conversion).unwrap_or(0), conversion.minus);
+}
+
+/// Returns the floating-point number of a record.
+pub fn real(bytes: &[u8]) -> f64 {
+    match *bytes {
+        [a, b, c, d] => f32::from_ne_bytes([a, b, c, d]) as f64,
+        _ => f64::from_bits(integer(bytes, false, 0) as u64),
+    }
 }
 
 /// Converts Rust's `1.5e3` to C's `1.5e+03`.
@@ -277,7 +317,7 @@ fn service(port: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::consumer::output::stack::First;
+    use crate::consumer::frame::{First, Source};
     use crate::consumer::symbols::{KernelSymbol, Symbols, UserPlace};
 
     struct NoSymbols;
@@ -292,13 +332,13 @@ mod tests {
     }
 
     fn naming() -> Naming<'static> {
-        Naming { symbols: &NoSymbols, indent: 14, first: &|_| First::default() }
+        Naming { symbols: &NoSymbols, indent: 14, first: &|_| First::default(), source: Source::default() }
     }
 
     fn shown(conversion: Conversion, arguments: &[&[u8]]) -> String {
         let mut out = Text::new();
         let format = Format { pieces: vec![FormatPiece::Conversion(conversion)] };
-        let arguments = arguments.iter().map(|bytes| Argument { bytes, user: false });
+        let arguments = arguments.iter().map(|bytes| Argument { bytes, of: Of::Kernel });
         render(&mut out, &format, arguments, &mut Context { naming: naming(), value: None });
         String::from_utf8(out.as_bytes().to_vec()).unwrap()
     }
@@ -353,6 +393,9 @@ mod tests {
         assert_eq!(shown(conversion('a'), &[&0x1004u64.to_ne_bytes()]), "vmlinux`f+0x4");
         assert_eq!(shown(conversion('a'), &[&0x1000u64.to_ne_bytes()]), "vmlinux`f");
         assert_eq!(shown(conversion('a'), &[&4u64.to_ne_bytes()]), "0x4");
+        let of = Of::Function { called: false };
+        let function = Argument { bytes: &0x1004u64.to_ne_bytes(), of };
+        assert_eq!(function.place(naming()).to_string(), "vmlinux`f");
         let frames: Vec<u8> = [0x1004u64, 0x10, 0, 7].iter().flat_map(|w| w.to_ne_bytes()).collect();
         let indented = Conversion { width: Count::Fixed(2), ..conversion('k') };
         assert_eq!(shown(indented, &[&frames]), "\n  vmlinux`f+0x4\n  0x10\n");
@@ -430,7 +473,8 @@ mod tests {
             };
             let mut out = Text::new();
             let format = Format { pieces: vec![FormatPiece::Conversion(conversion)] };
-            let argument = Argument { bytes: &bytes, user: width % 2 == 0 };
+            let of = if width % 2 == 0 { Of::User } else { Of::Kernel };
+            let argument = Argument { bytes: &bytes, of };
             let mut context = Context { naming: naming(), value: None };
             render(&mut out, &format, std::iter::repeat_n(argument, 3), &mut context);
         }

@@ -1,13 +1,17 @@
 //! consumer/run.rs: one tracing run, from go to the last aggregation.
 
-use super::message::Drops;
-use super::text::Consumer;
+use super::clock::Clock;
+use super::consume::Consumer;
+use super::message::{Drops, Message};
+use super::stream::Flushed;
+use super::text;
 use crate::driver::Error as DriverError;
 use crate::driver::buffer::Drain;
 use crate::driver::session::Tracing;
 use crate::options::key;
 use crate::os;
 use crate::os::process::{self, Process};
+use crate::os::signals::Requests;
 use crate::uapi;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -17,6 +21,8 @@ use std::time::{Duration, Instant};
 pub struct Watch<'a> {
     /// Becomes readable when SIGINT or SIGTERM arrives.
     pub signal: BorrowedFd<'a>,
+    /// SIGHUP and SIGUSR1.
+    pub requests: &'a Requests,
     /// The processes of -c and -p.
     pub processes: &'a mut [Process],
     /// Reports a message of one line.
@@ -29,8 +35,6 @@ pub struct Watch<'a> {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("could not enable tracing: {0}")]
-    Go(DriverError),
     #[error("processing aborted: {0}")]
     Kernel(#[from] DriverError),
     #[error("processing aborted: Abort due to systemic unresponsiveness")]
@@ -44,31 +48,31 @@ pub enum Error {
 /// The time between two drains of a busy trace: each costs a round over all CPUs. The first record is not delayed.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Traces until the program, the user or the processes end it. Returns the program's exit status.
+/// Goes on with a trace that has begun until the program, the user or the processes end it. Returns the program's exit
+/// status.
 pub fn run(
     kernel: &mut dyn Tracing,
     consumer: &mut Consumer<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<u8, Error> {
-    kernel.go().map_err(Error::Go)?;
     let mut state = State::new(consumer);
     for process in watch.processes.iter_mut() {
         process.release()?;
         wait_until_mapped(consumer, process);
     }
     loop {
-        let busy = state.work(kernel, consumer, watch.say)?;
+        let busy = state.work(kernel, consumer, watch)?;
         if consumer.exit.is_some() || state.draining {
             break;
         }
-        if watch.signalled() {
-            consumer.sink.text.str("\n");
+        if state.stopped || watch.signalled() || state.serve(kernel, consumer, watch)? {
+            consumer.end_of_line();
             break;
         }
         if watch.all_ended() {
             break;
         }
-        state.wait(kernel, watch, busy);
+        state.wait(kernel, watch, consumer, busy);
     }
     state.finish(kernel, consumer, watch)?;
     Ok(consumer.exit.unwrap_or(0) as u8)
@@ -87,6 +91,15 @@ enum Policy {
 
 /// The interval for checking for exit() and full buffers where records do not show them.
 const STATUS_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The longest interval between two snapshots of aggregations whose keys have copies of stacks: such keys are large, and
+/// hardly two of them are the same before they are unwound, for which the process has to be there.
+const COPIES_INTERVAL: Duration = Duration::from_millis(50);
+
+fn aggregation_period(consumer: &Consumer<'_>) -> Duration {
+    let period = consumer.options.period(key::AGGRATE);
+    if consumer.layouts.aggregates_copies() { period.min(COPIES_INTERVAL) } else { period }
+}
 
 /// Waits until a process stops mapping files, or has ended. The command of -c counts as started a moment before its
 /// program is in memory, and its libraries follow later.
@@ -109,9 +122,15 @@ fn wait_until_mapped(consumer: &Consumer<'_>, process: &Process) {
 struct State {
     policy: Policy,
     drain: Drain,
+    /// Records that were taken from the buffers before tracing ended, to make room for those of END.
+    early: Drain,
     drops: Drops,
     next_status: Instant,
     next_aggregations: Instant,
+    /// When records are read next, with the option switchrate.
+    next_switch: Instant,
+    /// Whether the kernel has stopped: END has run.
+    stopped: bool,
     /// Whether exit() was called, so that STOP is due.
     draining: bool,
     /// Whether the device was readable, and no record has come since.
@@ -128,9 +147,12 @@ impl State {
                 _ => Policy::Switch,
             },
             drain: Drain::default(),
+            early: Drain::default(),
             drops: Drops::default(),
             next_status: now + consumer.options.period(key::STATUSRATE),
-            next_aggregations: now + consumer.options.period(key::AGGRATE),
+            next_aggregations: now + aggregation_period(consumer),
+            next_switch: now,
+            stopped: false,
             draining: false,
             woken: false,
         }
@@ -141,17 +163,24 @@ impl State {
         &mut self,
         kernel: &mut dyn Tracing,
         consumer: &mut Consumer<'_>,
-        say: &mut dyn FnMut(&str),
+        watch: &mut Watch<'_>,
     ) -> Result<bool, Error> {
         let now = Instant::now();
+        consumer.clock = Clock::new();
         if now >= self.next_aggregations {
             if !consumer.aggregations.is_empty() {
                 self.snapshot(kernel, consumer)?;
+                consumer.switch();
             }
             // Even without aggregations: a time in the past would make the wait return at once.
-            self.next_aggregations = now + consumer.options.period(key::AGGRATE);
+            self.next_aggregations = now + aggregation_period(consumer);
         }
-        let busy = self.policy == Policy::Switch && self.print(kernel, consumer)?;
+        let due = self.is_prompt(consumer) || (self.policy == Policy::Switch && now >= self.next_switch);
+        let busy = due && self.print(kernel, consumer, watch)? && self.is_prompt(consumer);
+        self.next_switch = match due {
+            true => now + consumer.options.period(key::SWITCHRATE),
+            false => self.next_switch,
+        };
         self.woken &= !busy;
         if now >= self.next_status {
             self.status(kernel, consumer)?;
@@ -159,29 +188,106 @@ impl State {
             self.next_status =
                 now + if self.policy == Policy::Switch { period } else { period.min(STATUS_INTERVAL) };
         }
-        // Messages refer to output before them.
-        consumer.sink.flush()?;
-        consumer.messages.drain(..).for_each(|message| say(&message));
+        self.flush(kernel, consumer, watch)?;
         Ok(busy)
     }
 
-    fn print(&mut self, kernel: &mut dyn Tracing, consumer: &mut Consumer<'_>) -> Result<bool, Error> {
+    /// Whether records are read as soon as there are any.
+    fn is_prompt(&self, consumer: &Consumer<'_>) -> bool {
+        self.policy == Policy::Switch && !consumer.options.is_set(key::SWITCHRATE)
+    }
+
+    /// Writes all output. While a reader does not read, the kernel goes on and counts what its buffers do not hold; a
+    /// signal ends tracing, and then the rest is written, however long that takes. A second one ends the process.
+    fn flush(
+        &mut self,
+        kernel: &mut dyn Tracing,
+        consumer: &mut Consumer<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), Error> {
+        loop {
+            match consumer.flush(watch.say)? {
+                Flushed::All => return Ok(()),
+                // The kernel ends a session that it does not hear of.
+                Flushed::Slow => drop(kernel.status()?),
+                Flushed::Interrupted => {
+                    consumer.sink.patience.without_signal();
+                    let damaged = kernel.drain(&mut self.early);
+                    consumer
+                        .messages
+                        .extend(damaged.iter().map(|damage| Message::problem(damage.to_string())));
+                    self.stop(kernel, watch)?;
+                    (watch.say)(
+                        "tracing has ended; output waits for its reader, and a second signal discards it",
+                    );
+                }
+            }
+        }
+    }
+
+    /// Ends tracing in the kernel, once.
+    fn stop(&mut self, kernel: &mut dyn Tracing, watch: &mut Watch<'_>) -> Result<(), Error> {
+        if std::mem::replace(&mut self.stopped, true) {
+            return Ok(());
+        }
+        let mut stopped = Ok(());
+        (watch.stopping)(&mut || stopped = kernel.stop());
+        Ok(stopped?)
+    }
+
+    /// Does what the signals ask for; returns whether tracing is to end.
+    fn serve(
+        &mut self,
+        kernel: &mut dyn Tracing,
+        consumer: &mut Consumer<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Result<bool, Error> {
+        let asked = watch.requests.take();
+        if asked.renew {
+            consumer.renew_files();
+        }
+        if asked.show {
+            self.snapshot(kernel, consumer)?;
+            consumer.show_aggregations();
+            self.flush(kernel, consumer, watch)?;
+        }
+        Ok(asked.end)
+    }
+
+    fn print(
+        &mut self,
+        kernel: &mut dyn Tracing,
+        consumer: &mut Consumer<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Result<bool, Error> {
         self.drain.clear();
+        std::mem::swap(&mut self.drain, &mut self.early);
         let damaged = kernel.drain(&mut self.drain);
-        consumer.messages.extend(damaged.iter().map(ToString::to_string));
+        consumer.messages.extend(damaged.iter().map(|damage| Message::problem(damage.to_string())));
         self.drain.sort();
         if self.drain.records().any(|record| consumer.needs_aggregations(&record)) {
             self.snapshot(kernel, consumer)?;
         }
-        self.drain.records().for_each(|record| consumer.record(&record));
+        consumer.symbols.look_at_modules();
+        let drain = std::mem::take(&mut self.drain);
+        for record in drain.records() {
+            consumer.record(&record);
+            if consumer.is_full() {
+                self.flush(kernel, consumer, watch)?;
+            }
+        }
+        self.drain = drain;
         Ok(!self.drain.is_empty())
     }
 
     fn snapshot(&mut self, kernel: &mut dyn Tracing, consumer: &mut Consumer<'_>) -> Result<(), Error> {
         let tags = consumer.options.flag(key::DROPTAGS);
-        let Consumer { aggregations, messages, layouts, symbols, .. } = consumer;
+        let Consumer { aggregations, messages, layouts, symbols, options, places, .. } = consumer;
+        let meaning = |address| places.of_key(address, *symbols);
+        let naming = text::naming(*symbols, options, &meaning);
+        symbols.look_at_modules();
         kernel.aggregations(&mut |cpu, bytes, lost| {
-            aggregations.absorb(bytes, layouts, *symbols);
+            aggregations.absorb(bytes, layouts, naming);
             messages.extend(self.drops.aggregation(cpu, lost, tags));
         })?;
         Ok(())
@@ -191,6 +297,7 @@ impl State {
         let tags = consumer.options.flag(key::DROPTAGS);
         let status = kernel.status()?;
         consumer.messages.extend(self.drops.status(&status, tags));
+        consumer.messages.extend(self.drops.missed(kernel.missed(), tags));
         for (cpu, lost) in kernel.drops() {
             if self.policy == Policy::Fill {
                 self.draining |= lost > 0;
@@ -211,18 +318,22 @@ impl State {
 
     /// Waits until there is something to do. The device stays readable once the state is DRAINING, so a cycle that
     /// finds no record after a wake-up checks the state.
-    fn wait(&mut self, kernel: &dyn Tracing, watch: &Watch<'_>, busy: bool) {
-        let until = self.next_status.min(self.next_aggregations);
+    fn wait(&mut self, kernel: &dyn Tracing, watch: &Watch<'_>, consumer: &Consumer<'_>, busy: bool) {
+        let prompt = self.is_prompt(consumer);
+        let mut until = self.next_status.min(self.next_aggregations);
+        if self.policy == Policy::Switch && !prompt {
+            until = until.min(self.next_switch);
+        }
         let mut timeout = until.saturating_duration_since(Instant::now());
-        let mut fds = vec![watch.signal];
+        let mut fds = vec![watch.signal, watch.requests.as_fd()];
         fds.extend(watch.processes.iter().map(|process| process.as_fd()));
         if busy {
             timeout = timeout.min(DRAIN_INTERVAL);
-        } else if self.policy == Policy::Switch {
+        } else if prompt {
             fds.push(kernel.readable());
         }
         let readable = os::wait(&fds, timeout).pop();
-        let readable = !busy && self.policy == Policy::Switch && readable == Some(true);
+        let readable = !busy && prompt && readable == Some(true);
         if readable && std::mem::replace(&mut self.woken, true) {
             self.next_status = Instant::now();
         }
@@ -237,19 +348,17 @@ impl State {
     ) -> Result<(), Error> {
         if self.policy == Policy::Fill {
             // Make room for the records of END.
-            self.print(kernel, consumer)?;
+            self.print(kernel, consumer, watch)?;
         }
-        let mut stopped = Ok(());
-        (watch.stopping)(&mut || stopped = kernel.stop());
-        stopped?;
-        self.print(kernel, consumer)?;
+        self.stop(kernel, watch)?;
+        self.print(kernel, consumer, watch)?;
         self.snapshot(kernel, consumer)?;
         self.status(kernel, consumer)?;
-        consumer.sink.text.str("\n");
-        consumer.finish();
-        consumer.sink.flush()?;
-        consumer.messages.drain(..).for_each(|message| (watch.say)(&message));
-        Ok(())
+        consumer.end_of_line();
+        consumer.finish(watch.notice);
+        self.flush(kernel, consumer, watch)?;
+        consumer.take_notes(true);
+        self.flush(kernel, consumer, watch)
     }
 }
 

@@ -1,63 +1,81 @@
 //! consumer/sink.rs: the destination of trace data: standard output, -o, freopen().
 
-use super::output::Text;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, Write};
+use super::message::Message;
+use super::stream::{Flushed, Limits, Patience, Pending, Stream};
+use std::io;
 
 /// Buffers output and writes it once per work cycle, so that a reader sees it soon and writes are few.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Sink {
-    pub text: Text,
-    /// The file of -o, appended to; standard output if `None`.
-    file: Option<File>,
+    pub pending: Pending,
+    /// Standard output, or the file of -o, appended to; `None` if standard output is closed.
+    main: Option<Stream>,
     /// The file of freopen(), used instead until freopen() is called with an empty name.
-    reopened: Option<File>,
+    reopened: Option<Stream>,
+    pub patience: Patience,
 }
 
 impl Sink {
     pub fn stdout() -> Sink {
-        Sink { text: Text::new(), file: None, reopened: None }
+        Sink { main: Stream::stdout().ok(), ..Sink::default() }
     }
 
-    pub fn file(path: &str) -> io::Result<Sink> {
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(Sink { file: Some(file), ..Sink::stdout() })
+    pub fn file(path: &str, limits: Limits) -> io::Result<Sink> {
+        let mut main = Stream::append(path)?;
+        main.limit(limits);
+        Ok(Sink { main: Some(main), ..Sink::default() })
     }
 
     /// Writes the text. If there is none, nothing is written, and a closed pipe is not an error.
-    pub fn flush(&mut self) -> io::Result<()> {
-        if self.text.is_empty() {
-            return Ok(());
-        }
-        let bytes = self.text.as_bytes();
-        let written = match self.reopened.as_mut().or(self.file.as_mut()) {
-            Some(file) => file.write_all(bytes),
+    pub fn flush(&mut self) -> io::Result<Flushed> {
+        match self.reopened.as_mut().or(self.main.as_mut()) {
+            Some(stream) => stream.write(&mut self.pending, &self.patience),
             None => {
-                let mut stdout = io::stdout().lock();
-                stdout.write_all(bytes).and_then(|()| stdout.flush())
+                self.pending = Pending::default();
+                Ok(Flushed::All)
             }
-        };
-        self.text.clear();
-        written
+        }
+    }
+
+    /// Writes the text, however long the reader takes.
+    pub fn flush_all(&mut self) -> io::Result<()> {
+        let patience = std::mem::take(&mut self.patience);
+        let mut flushed = Ok(Flushed::Slow);
+        while let Ok(Flushed::Slow) = flushed {
+            flushed = self.flush();
+        }
+        self.patience = patience;
+        flushed.map(drop)
     }
 
     /// Performs freopen(): further output goes to `path`; an empty path restores the previous destination.
     pub fn reopen(&mut self, path: &str) -> io::Result<()> {
-        self.flush()?;
+        self.flush_all()?;
         self.reopened = match path {
             "" => None,
-            _ => Some(File::create(path)?),
+            _ => Some(Stream::create(path)?),
         };
         Ok(())
     }
 
     /// Performs ftruncate(): empties a file; a terminal or a pipe cannot be truncated.
     pub fn truncate(&mut self) -> io::Result<()> {
-        self.flush()?;
-        if let Some(file) = self.reopened.as_mut().or(self.file.as_mut()) {
-            file.set_len(0)?;
-            file.rewind()?;
-        }
-        Ok(())
+        self.flush_all()?;
+        self.reopened.as_mut().or(self.main.as_mut()).map_or(Ok(()), Stream::truncate)
+    }
+
+    /// Opens the file of -o by its name again.
+    pub fn renew(&mut self) {
+        self.main.iter_mut().for_each(Stream::reopen);
+    }
+
+    /// Whether output was lost.
+    pub fn failed(&self) -> bool {
+        self.main.iter().chain(&self.reopened).any(|stream| stream.failed)
+    }
+
+    /// Takes what there is to tell the user. `ended`: nothing more will be written.
+    pub fn take_notes(&mut self, ended: bool) -> Vec<Message> {
+        self.main.iter_mut().chain(&mut self.reopened).flat_map(|stream| stream.take_notes(ended)).collect()
     }
 }

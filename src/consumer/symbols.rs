@@ -1,12 +1,18 @@
 //! consumer/symbols.rs: names of addresses, for stacks, %a and sym().
 
+use super::recent::Recent;
+use super::spaces::Spaces;
+use crate::dif::{self, ActionKind, Display, FormatPiece, StatementKind};
+use crate::os;
 use crate::probe::Probe;
 use crate::sites::listing::about::Answers;
-use crate::sites::{InFunction, Kernel, Program};
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use crate::sites::listing::frames::{Frames, SourceFrames};
+use crate::sites::user_stack::{self, Copied, Walk};
+use crate::sites::{InFunction, KERNEL_PROPER, Kernel, Loaded};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
 
 /// A kernel function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,145 +42,224 @@ pub trait Symbols {
     fn around(&self, _probe: &Probe, _copy: &str) -> Vec<String> {
         Vec::new()
     }
+    /// The functions at an address as the source has them, the innermost first; the last one has the code. Empty if
+    /// nothing is known of the source there.
+    fn frames(&self, _address: u64, _lines: bool) -> SourceFrames {
+        Rc::default()
+    }
+    /// The same of an address of a process.
+    fn user_frames(&self, _pid: u64, _address: u64, _lines: bool) -> SourceFrames {
+        Rc::default()
+    }
+    /// Sets the time of the record whose addresses are looked up next, in nanoseconds; `None`: they are not of a record.
+    fn at(&self, _time: Option<u64>) {}
+    /// Looks which modules are loaded now.
+    fn look_at_modules(&self) {}
     /// Reads the mappings of a process, as it may end before its addresses are looked up. Returns the number of
     /// files that it has mapped as code; 0 if its program is not in memory yet, or no longer.
     fn look(&self, _pid: u64) -> usize {
         1
     }
+    /// The addresses on a stack of a process, no more than `most`.
+    fn unwind(&self, _pid: u64, _copied: &Copied<'_>, _most: usize) -> Walk {
+        Walk::default()
+    }
 }
 
-/// The symbols of the running system. Nothing is read before the first lookup.
+/// The symbols of the running system. Nothing is read before the first lookup. What is remembered is bounded, as a trace
+/// may last for days.
 pub struct System<'k> {
     kernel: &'k Kernel,
+    wanted: Wanted,
     answers: RefCell<Answers<'k>>,
+    source: RefCell<Frames<'k>>,
+    /// How often the debug information was asked for since it was opened: what it has read stays with it.
+    asked: Cell<u32>,
+    frames: RefCell<Recent<(u64, bool), SourceFrames>>,
     /// The inlined functions around copies, by the probe's number and the copy's function.
-    around: RefCell<HashMap<(u32, String), Vec<String>>>,
-    /// A cache: a trace shows the same addresses again and again.
-    known: RefCell<HashMap<u64, Option<KernelSymbol>>>,
-    processes: RefCell<HashMap<u64, Space>>,
-    /// By path; `None` if the file cannot be read.
-    files: RefCell<HashMap<String, Option<Program>>>,
+    around: RefCell<Recent<(u32, String), Vec<String>>>,
+    /// The kernel proper: a trace shows the same addresses again and again.
+    known: RefCell<Recent<u64, Option<KernelSymbol>>>,
+    loaded: Arc<Mutex<Loaded>>,
+    /// The time of the record that is shown.
+    time: Cell<Option<u64>>,
+    spaces: Spaces,
 }
 
-/// The mappings of a process when they were last read.
-#[derive(Debug)]
-struct Space {
-    mappings: Vec<Mapping>,
-    looked: Instant,
-    /// Whether they were read again for an address that was not in them.
-    missed: bool,
+/// What a trace needs of the symbols.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// Whether it shows functions of the kernel, so that modules are watched.
+    pub kernel: bool,
+    /// Whether addresses of programs are named: not with the option noresolve.
+    pub programs: bool,
+    /// The processes whose mappings are remembered: the option pgmax.
+    pub processes: Option<usize>,
 }
 
-/// The age at which mappings are read again: a process maps libraries while it runs, and at its end they are gone.
+impl Wanted {
+    pub fn of(program: &dif::Program) -> Wanted {
+        let shown = |display: &Display| {
+            matches!(display, Display::Stack | Display::Address { .. } | Display::Sym { .. } | Display::Mod)
+        };
+        let formatted = |pieces: &[FormatPiece]| {
+            pieces
+                .iter()
+                .any(|piece| matches!(piece, FormatPiece::Conversion(one) if matches!(one.letter, 'a' | 'k')))
+        };
+        let in_keys = program.aggregations.iter().flat_map(|aggregation| &aggregation.keys).any(shown);
+        let mut actions = program.clauses.iter().flat_map(|clause| &clause.actions);
+        let mut statements = program.clauses.iter().flat_map(|clause| &clause.statements);
+        let kernel = in_keys
+            || actions.any(|one| matches!(one.kind, ActionKind::Stack | ActionKind::Sym | ActionKind::Mod))
+            || statements.any(|statement| match &statement.kind {
+                StatementKind::Trace(display) | StatementKind::Sym(display) => shown(display),
+                StatementKind::Printf(format) | StatementKind::Printa { format: Some(format), .. } => {
+                    formatted(&format.pieces)
+                }
+                _ => false,
+            });
+        Wanted { kernel, programs: true, processes: None }
+    }
+}
+
+/// Looks which modules are loaded, again and again, as the consumer may be busy while one comes and goes.
+fn watch_modules(loaded: Weak<Mutex<Loaded>>) {
+    let watch = move || {
+        while let Some(loaded) = loaded.upgrade() {
+            lock(&loaded).look(os::monotonic().unsigned_abs(), LOOK_AGAIN / 2);
+            drop(loaded);
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    };
+    // Without the thread the list is read before records are printed.
+    drop(std::thread::Builder::new().name("modules".to_owned()).spawn(watch));
+}
+
+fn lock(loaded: &Mutex<Loaded>) -> MutexGuard<'_, Loaded> {
+    loaded.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// The time between two looks at the modules that are loaded.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
+/// The bounds of what is remembered, each for one of two generations: 32 MB altogether with the mappings.
+const ADDRESSES: usize = 1 << 15;
+const FRAMES: usize = 1 << 13;
+const COPIES: usize = 1 << 12;
+/// After so many questions the debug information is opened anew.
+const QUESTIONS: u32 = 1 << 12;
+
 impl<'k> System<'k> {
-    pub fn new(kernel: &'k Kernel) -> System<'k> {
-        let (known, processes, files, around) = Default::default();
-        let answers = RefCell::new(Answers::new(kernel));
-        System { kernel, answers, around, known, processes, files }
+    pub fn new(kernel: &'k Kernel, wanted: Wanted) -> System<'k> {
+        let loaded = Arc::default();
+        if wanted.kernel && kernel.is_running() {
+            watch_modules(Arc::downgrade(&loaded));
+        }
+        System {
+            kernel,
+            wanted,
+            answers: RefCell::new(Answers::new(kernel)),
+            source: RefCell::new(Frames::new(kernel)),
+            asked: Cell::new(0),
+            frames: RefCell::new(Recent::new(FRAMES)),
+            around: RefCell::new(Recent::new(COPIES)),
+            known: RefCell::new(Recent::new(ADDRESSES)),
+            loaded,
+            time: Cell::new(None),
+            spaces: Spaces::new(wanted.processes),
+        }
     }
 }
 
 impl Symbols for System<'_> {
     fn kernel(&self, address: u64) -> Option<KernelSymbol> {
-        let find = || {
-            let found = self.kernel.symbolize(address)?;
-            let start = address.wrapping_sub(found.offset);
-            Some(KernelSymbol { module: found.module, name: found.function, start })
+        let proper = || {
+            // The lock is not held meanwhile: the first answer takes long.
+            let is_known = lock(&self.loaded).is_known();
+            let found = match is_known {
+                true => self.kernel.symbolize_proper(address),
+                false => self.kernel.symbolize(address),
+            };
+            found.map(|found| symbol(found, address))
         };
-        self.known.borrow_mut().entry(address).or_insert_with(find).clone()
+        if let Some(found) = self.known.borrow_mut().get_or_make(address, proper) {
+            return Some(found.clone());
+        }
+        let of_module = |loaded: &Loaded| loaded.symbolize(address, self.time.get());
+        let mut loaded = lock(&self.loaded);
+        let found = of_module(&loaded).or_else(|| {
+            // A module may have come since the last look.
+            if self.wanted.kernel && self.kernel.is_running() {
+                loaded.look(os::monotonic().unsigned_abs(), LOOK_AGAIN / 10);
+            }
+            of_module(&loaded)
+        });
+        found.map(|found| symbol(found, address))
     }
 
     fn user(&self, pid: u64, address: u64) -> Option<UserPlace> {
-        self.refresh(pid, address);
-        let processes = self.processes.borrow();
-        let mappings = &processes.get(&pid)?.mappings;
-        let found = mappings.iter().find(|mapping| mapping.range.contains(&address))?;
-        let offset = found.offset.wrapping_add(address - found.range.start);
-        let mut files = self.files.borrow_mut();
-        let program = files.entry(found.path.clone()).or_insert_with(|| {
-            let inside = format!("/proc/{pid}/root{}", found.path);
-            Program::open(Path::new(&inside)).or_else(|| Program::open(Path::new(&found.path)))
-        });
-        let function = program.as_ref().and_then(|program| program.symbolize(offset));
+        if !self.wanted.programs {
+            return None;
+        }
+        let found = self.spaces.at(pid, address).filter(|found| !found.path.is_empty())?;
+        let function = found.file.and_then(|file| file.program.symbolize(found.offset));
         let object = found.path.rsplit('/').next().unwrap_or(&found.path).to_owned();
-        Some(UserPlace { object, base: found.range.start, function })
+        Some(UserPlace { object, base: found.base, function })
+    }
+
+    fn user_frames(&self, pid: u64, address: u64, lines: bool) -> SourceFrames {
+        let find = || {
+            let found = self.spaces.at(pid, address)?;
+            let file = found.file?;
+            Some(file.frames(file.program.address_of(found.offset)?, lines))
+        };
+        Some(()).filter(|()| self.wanted.programs).and_then(|()| find()).unwrap_or_default()
     }
 
     fn around(&self, probe: &Probe, copy: &str) -> Vec<String> {
         let find = || self.answers.borrow_mut().around(probe, copy);
-        self.around.borrow_mut().entry((probe.id, copy.to_owned())).or_insert_with(find).clone()
+        self.around.borrow_mut().get_or_make((probe.id, copy.to_owned()), find).clone()
+    }
+
+    fn frames(&self, address: u64, lines: bool) -> SourceFrames {
+        let Some(found) = self.kernel(address) else { return Rc::default() };
+        // What is known of the source is of the modules that were there at first.
+        if found.module != KERNEL_PROPER
+            && self.kernel.symbolize(address).map(|first| symbol(first, address)) != Some(found)
+        {
+            return Rc::default();
+        }
+        let find = || {
+            self.asked.set(self.asked.get() + 1);
+            if self.asked.get().is_multiple_of(QUESTIONS) {
+                *self.source.borrow_mut() = Frames::new(self.kernel);
+            }
+            self.source.borrow_mut().at(address, lines).into()
+        };
+        self.frames.borrow_mut().get_or_make((address, lines), find).clone()
+    }
+
+    fn at(&self, time: Option<u64>) {
+        self.time.set(time);
+    }
+
+    fn look_at_modules(&self) {
+        if self.wanted.kernel && self.kernel.is_running() {
+            lock(&self.loaded).look(os::monotonic().unsigned_abs(), LOOK_AGAIN);
+        }
     }
 
     fn look(&self, pid: u64) -> usize {
-        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
-        let mappings = parse_maps(&maps.unwrap_or_default());
-        let mut processes = self.processes.borrow_mut();
-        let looked = Instant::now();
-        let space =
-            processes.entry(pid).or_insert_with(|| Space { mappings: Vec::new(), looked, missed: false });
-        (space.looked, space.missed) = (looked, false);
-        // [stack] and the like, and the program's headers, are mapped before its code.
-        let files = mappings.iter().filter(|mapping| mapping.code && mapping.path.starts_with('/')).count();
-        if files > 0 {
-            space.mappings = mappings;
-        }
-        files
+        self.spaces.look(pid)
+    }
+
+    fn unwind(&self, pid: u64, copied: &Copied<'_>, most: usize) -> Walk {
+        user_stack::walk(copied, most, &|address| self.spaces.code_at(pid, address))
     }
 }
 
-impl System<'_> {
-    /// Reads the mappings again if they are old, and once more for an address that is not in them.
-    fn refresh(&self, pid: u64, address: u64) {
-        let (stale, missed) = match self.processes.borrow().get(&pid) {
-            None => (true, false),
-            Some(space) => {
-                let there = space.mappings.iter().any(|mapping| mapping.range.contains(&address));
-                (space.looked.elapsed() > LOOK_AGAIN, !there && !space.missed)
-            }
-        };
-        if stale || missed {
-            self.look(pid);
-        }
-        if missed && let Some(space) = self.processes.borrow_mut().get_mut(&pid) {
-            space.missed = !stale;
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Mapping {
-    range: std::ops::Range<u64>,
-    offset: u64,
-    path: String,
-    /// Whether it is executable.
-    code: bool,
-}
-
-fn parse_maps(text: &str) -> Vec<Mapping> {
-    text.lines()
-        .filter_map(|line| {
-            let mut words = line.split_ascii_whitespace();
-            let (start, end) = words.next()?.split_once('-')?;
-            let range = u64::from_str_radix(start, 16).ok()?..u64::from_str_radix(end, 16).ok()?;
-            let code = words.next()?.contains('x');
-            let offset = u64::from_str_radix(words.next()?, 16).ok()?;
-            let path = words.nth(2)?.to_owned();
-            Some(Mapping { range, offset, path, code })
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn user_addresses() {
-        let maps = "55d0c0000000-55d0c0010000 r-xp 00002000 08:01 131 /usr/bin/cat\n7f0000000000-7f0000001000 rw-p 00000000 00:00 0\nbroken\n";
-        let found = parse_maps(maps);
-        assert_eq!(found.len(), 1);
-        assert_eq!((found[0].path.as_str(), found[0].offset, found[0].code), ("/usr/bin/cat", 0x2000, true));
-    }
+fn symbol(found: crate::sites::Symbolized, address: u64) -> KernelSymbol {
+    let start = address.wrapping_sub(found.offset);
+    KernelSymbol { module: found.module, name: found.function, start }
 }

@@ -10,8 +10,9 @@ use object::{
     SectionFlags, SymbolKind, elf,
 };
 
+use super::reloc_arm64::Kind;
 use super::unpack::{self, Bytes};
-use super::{BuildId, Error, reloc, search};
+use super::{BuildId, Error, Machine, reloc, search};
 
 /// A loaded section. In a relocatable file (a module), sections have no addresses; they get some here, one after the
 /// other, so that an address determines section and offset.
@@ -77,7 +78,7 @@ pub struct Image {
     bases: Vec<u64>,
     relocatable: bool,
     build_id: Option<BuildId>,
-    x86_64: bool,
+    machine: Option<Machine>,
     alternate: OnceLock<Option<Result<Box<Image>, Error>>>,
     /// Symbols by name of a file that is not here.
     named: Vec<(String, u64)>,
@@ -107,10 +108,10 @@ impl Image {
         let relocatable = file.kind() == ObjectKind::Relocatable;
         let (sections, bases) = lay_out(&file, relocatable);
         let build_id = file.build_id().ok().flatten().map(BuildId::new);
-        let x86_64 = file.architecture() == object::Architecture::X86_64;
+        let machine = Machine::of(file.architecture());
         let (alternate, named) = (OnceLock::new(), Vec::new());
         let path = path.to_owned();
-        Ok(Image { path, sections, bases, relocatable, build_id, x86_64, bytes, alternate, named })
+        Ok(Image { path, sections, bases, relocatable, build_id, machine, bytes, alternate, named })
     }
 
     /// The layout of a file that is not here: its sections, which `named` symbols it has, and no bytes.
@@ -123,8 +124,8 @@ impl Image {
         sections.sort_by_key(|section| section.address);
         let path = PathBuf::from(id.to_string());
         let (build_id, bytes, alternate) = (Some(id), Bytes::Owned(Vec::new()), OnceLock::new());
-        let (bases, x86_64) = (Vec::new(), false);
-        Image { path, sections, bases, relocatable, build_id, x86_64, bytes, alternate, named }
+        let (bases, machine) = (Vec::new(), None);
+        Image { path, sections, bases, relocatable, build_id, machine, bytes, alternate, named }
     }
 
     pub fn path(&self) -> &Path {
@@ -140,9 +141,9 @@ impl Image {
         self.relocatable
     }
 
-    /// Whether the decoder supports its instruction set.
-    pub fn is_x86_64(&self) -> bool {
-        self.x86_64
+    /// The kind of machine that its code is for; `None` if that cannot be read.
+    pub fn machine(&self) -> Option<Machine> {
+        self.machine
     }
 
     /// The loaded sections, in order of address.
@@ -328,19 +329,22 @@ impl Image {
             }
             for (offset, relocation) in section.relocations() {
                 let RelocationTarget::Symbol(index) = relocation.target() else { continue };
+                let insn = Kind::of(relocation.flags()).filter(|_| self.machine == Some(Machine::Aarch64));
                 let relative =
-                    matches!(relocation.kind(), RelocationKind::Relative | RelocationKind::PltRelative);
+                    matches!(relocation.kind(), RelocationKind::Relative | RelocationKind::PltRelative)
+                        && relocation.size() == 32
+                        && self.machine != Some(Machine::Aarch64);
                 let Ok(symbol) = file.symbol_by_index(index) else { continue };
                 let target = match symbol.section_index() {
                     Some(section) => {
                         let base = self.bases.get(section.0).copied().unwrap_or(0);
-                        // Relative to the end of the field.
-                        let distance = relocation.addend().wrapping_add(4);
+                        // Relative to the end of the field, or to the instruction.
+                        let distance = relocation.addend().wrapping_add(if insn.is_some() { 0 } else { 4 });
                         Reference::Address(base.wrapping_add(symbol.address()).wrapping_add_signed(distance))
                     }
                     None => Reference::Import(symbol.name().unwrap_or_default().to_owned()),
                 };
-                if relative && relocation.size() == 32 {
+                if relative || insn.is_some_and(Kind::is_branch) {
                     references.push((base.wrapping_add(offset), target));
                 }
             }

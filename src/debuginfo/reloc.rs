@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::reloc_arm64::Kind;
 use object::{
-    Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationEncoding, RelocationKind,
+    Architecture, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationEncoding, RelocationKind,
     RelocationTarget, Section,
 };
 
@@ -75,8 +76,9 @@ pub fn link<'a>(
     let mut data = data.into_owned();
     for (offset, relocation) in relocations {
         let RelocationTarget::Symbol(index) = relocation.target() else { continue };
+        let insn = Kind::of(relocation.flags()).filter(|_| file.architecture() == Architecture::Aarch64);
         let relative = matches!(relocation.kind(), RelocationKind::Relative | RelocationKind::PltRelative);
-        if !relative || relocation.has_implicit_addend() {
+        if !relative && insn.is_none() || relocation.has_implicit_addend() {
             continue;
         }
         let Ok(symbol) = file.symbol_by_index(index) else { continue };
@@ -84,9 +86,17 @@ pub fn link<'a>(
             Some(section) => bases.get(section.0).copied().unwrap_or(0).wrapping_add(symbol.address()),
             None => import(symbol.name_bytes().unwrap_or_default()),
         };
-        let value = target.wrapping_add_signed(relocation.addend()).wrapping_sub(base.wrapping_add(offset));
-        let size = usize::from(relocation.size() / 8).min(8);
+        let (target, place) = (target.wrapping_add_signed(relocation.addend()), base.wrapping_add(offset));
         let at = offset as usize;
+        if let Some(insn) = insn {
+            if let Some(field) = at.checked_add(4).and_then(|end| data.get_mut(at..end)) {
+                let word = field.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
+                field.copy_from_slice(&insn.apply(word, place, target).to_le_bytes());
+            }
+            continue;
+        }
+        let value = target.wrapping_sub(place);
+        let size = usize::from(relocation.size() / 8).min(8);
         if let Some(field) = at.checked_add(size).and_then(|end| data.get_mut(at..end)) {
             field.copy_from_slice(&value.to_le_bytes()[..size]);
         }

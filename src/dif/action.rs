@@ -1,6 +1,6 @@
 //! dif/action.rs: the actions of the kernel module, one row each.
 
-use crate::uapi;
+use crate::uapi::{self, Plain as _};
 
 /// The DIFO that an action requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Records {
         more: u64,
         most: u32,
     },
-    /// The process id, and the frames that the argument's lower half gives.
+    /// Those of [`Ustack`].
     UserFrames,
 }
 
@@ -35,7 +35,7 @@ impl Records {
         match self {
             Records::OfDifo | Records::Bytes(_) => true,
             Records::PerUnit { most, .. } => (1..=most.into()).contains(&arg),
-            Records::UserFrames => (1..=uapi::MAX_FRAMES.into()).contains(&frames(arg)),
+            Records::UserFrames => Ustack::unpack(arg).is_valid(),
         }
     }
 
@@ -45,14 +45,47 @@ impl Records {
             Records::OfDifo => None,
             Records::Bytes(size) => Some(size),
             Records::PerUnit { each, more, .. } => Some(arg.saturating_mul(each).saturating_add(more)),
-            Records::UserFrames => Some(8 + frames(arg) * 8),
+            Records::UserFrames => Some(Ustack::unpack(arg).bytes()),
         }
     }
 }
 
-/// The number of frames in the argument of ustack().
-fn frames(arg: u64) -> u64 {
-    arg & 0xffff_ffff
+/// The argument of ustack(). Its record is the process id and the addresses; if the stack is copied, `struct kinst_ustack`
+/// and the copy come after them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ustack {
+    pub frames: u32,
+    /// Bytes of the stack, a multiple of 8; 0: none.
+    pub copied: u32,
+}
+
+impl Ustack {
+    pub fn unpack(arg: u64) -> Ustack {
+        Ustack { frames: arg as u32, copied: (arg >> 32) as u32 }
+    }
+
+    pub fn pack(self) -> u64 {
+        u64::from(self.copied) << 32 | u64::from(self.frames)
+    }
+
+    /// The bytes of the process id and the addresses.
+    pub fn plain(self) -> u64 {
+        8 + 8 * u64::from(self.frames)
+    }
+
+    fn bytes(self) -> u64 {
+        let copy = match self.copied {
+            0 => 0,
+            copied => uapi::Ustack::SIZE as u64 + u64::from(copied),
+        };
+        self.plain() + copy
+    }
+
+    fn is_valid(self) -> bool {
+        (1..=uapi::MAX_FRAMES).contains(&self.frames)
+            && self.copied <= uapi::MAX_USTACK
+            && self.copied.is_multiple_of(8)
+    }
 }
 
 macro_rules! actions {

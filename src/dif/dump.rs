@@ -25,14 +25,18 @@ fn write_program(out: &mut String, program: &Program) -> fmt::Result {
 }
 
 fn write_aggregation(out: &mut String, id: u32, aggregation: &Aggregation) -> fmt::Result {
-    let Aggregation { name, function, arg, keys, signed } = aggregation;
+    let Aggregation { name, function, arg, keys, key_names, key_texts: _, signed, grows } = aggregation;
     let sign = if *signed { "signed" } else { "unsigned" };
     write!(out, "aggregation {id} @{name} = {function:?} {sign}")?;
     if *arg != 0 {
         write!(out, " arg {arg:#x}")?;
     }
+    if *grows {
+        out.write_str(" grows")?;
+    }
     if !keys.is_empty() {
-        write!(out, " keys {keys:?}")?;
+        let names: Vec<&str> = key_names.iter().map(|name| name.as_deref().unwrap_or("-")).collect();
+        write!(out, " keys {keys:?} of {}", names.join(", "))?;
     }
     out.write_char('\n')
 }
@@ -146,6 +150,19 @@ mod tests {
     use crate::dif::{ActionKind, Difo, Display, Type};
     use crate::probe::{Description, Fields};
 
+    fn counting() -> Aggregation {
+        Aggregation {
+            name: "a".to_string(),
+            function: ActionKind::Count,
+            arg: 0,
+            keys: vec![Display::String],
+            key_names: vec![Some("execname".to_string())],
+            key_texts: vec!["execname".to_string()],
+            signed: false,
+            grows: true,
+        }
+    }
+
     #[test]
     fn a_program_as_text() {
         let action = |kind, difo, ntuple, agg| Action { kind, difo, ntuple, incr: None, agg, arg: 0 };
@@ -168,13 +185,7 @@ mod tests {
         };
         let program = Program {
             difos: vec![Difo { insns: vec![0x2300_0000], rtype: Type::VOID, ..Difo::default() }],
-            aggregations: vec![Aggregation {
-                name: "a".to_string(),
-                function: ActionKind::Count,
-                arg: 0,
-                keys: vec![Display::String],
-                signed: false,
-            }],
+            aggregations: vec![counting()],
             clauses: vec![Clause {
                 probes: vec![Description::Fields(Box::new(Fields::new("kinst", "", "vfs_read", "4")))],
                 predicate: Some(0),
@@ -191,7 +202,7 @@ mod tests {
             }],
             ..Program::default()
         };
-        let expected = r#"aggregation 1 @a = Count unsigned keys [String]
+        let expected = r#"aggregation 1 @a = Count unsigned grows keys [String] of execname
 clause 0 record
   probe kinst::vfs_read:4
   predicate DIFO 0x0

@@ -11,6 +11,7 @@ pub mod layout;
 pub mod object;
 pub mod record;
 pub mod shape;
+pub mod thread;
 pub mod verify;
 
 use std::ops::Range;
@@ -53,6 +54,8 @@ pub struct Options {
     pub overwrite: bool,
     /// Whether to use only breakpoints, without replacing them by jumps.
     pub nojump: bool,
+    /// Each kinst probe is taken away at its first hit.
+    pub once: bool,
 }
 
 impl Default for Options {
@@ -71,6 +74,7 @@ impl Default for Options {
             cpu: None,
             overwrite: false,
             nojump: false,
+            once: false,
         }
     }
 }
@@ -195,8 +199,21 @@ pub struct Aggregation {
     pub arg: u64,
     /// How to print each key.
     pub keys: Vec<Display>,
+    /// The variable that each key is in the program; `None` for other expressions.
+    pub key_names: Vec<Option<String>>,
+    /// The text of each key in the program, which names it.
+    pub key_texts: Vec<String>,
     /// Whether the aggregated value is signed (count is not).
     pub signed: bool,
+    /// Whether the values that are added have types without negative numbers.
+    pub grows: bool,
+}
+
+impl Aggregation {
+    /// The name as it is written after the `@`: that of `@` itself is empty.
+    pub fn written(&self) -> &str {
+        if self.name == "_" { "" } else { &self.name }
+    }
 }
 
 /// One clause after sugar: an enabling.
@@ -275,6 +292,8 @@ pub enum StatementKind {
     /// A record for the name, and one for the value if there is one.
     Setopt,
     Ftruncate,
+    /// Not of the program: pid, tid and execname, for output that draws threads.
+    Thread,
 }
 
 /// One line of print(args) or print(locals).
@@ -311,7 +330,10 @@ pub enum Display {
         called: bool,
     },
     /// `` module`symbol ``
-    Sym,
+    Sym {
+        /// As of `Address`.
+        called: bool,
+    },
     Mod,
     Usym,
     Umod,

@@ -1,7 +1,7 @@
 //! dif/object.rs: the wire form: a program with its probes, encoded for the kernel (struct kinst_image), and decoded.
 
 use super::{Action, Clause, Difo, DifoIndex, Options, Program, Type, TypeKind, Variable};
-use crate::probe::{DRIVER_NOP, Place, Probe};
+use crate::probe::{DRIVER_NOP, End, Place, Probe};
 use crate::uapi::{self, Plain};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,11 +15,13 @@ pub struct Ecb {
     pub clause: u32,
     /// The inlined function whose copy the place is meant as; `None` if it is no copy's.
     pub inlined: Option<Arc<str>>,
+    /// Whether that copy is entered or left.
+    pub end: Option<End>,
 }
 
 impl From<(u32, u32)> for Ecb {
     fn from((probe, clause): (u32, u32)) -> Ecb {
-        Ecb { probe, clause, inlined: None }
+        Ecb { probe, clause, ..Ecb::default() }
     }
 }
 
@@ -373,7 +375,8 @@ impl Tables {
             hdr_len: uapi::Image::SIZE as u16,
             flags: flag(options.destructive, uapi::IMAGE_DESTRUCTIVE)
                 | flag(options.overwrite, uapi::IMAGE_RING)
-                | flag(options.nojump, uapi::IMAGE_NOJUMP),
+                | flag(options.nojump, uapi::IMAGE_NOJUMP)
+                | flag(options.once, uapi::IMAGE_ONCE),
             bufsize: options.bufsize,
             aggsize: options.aggsize,
             dynvarsize: options.dynvarsize,

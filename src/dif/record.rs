@@ -1,7 +1,8 @@
 //! dif/record.rs: one record of a ring: the firing of one enabling, and the places of its values.
 
-use crate::dif::layout::{AggregationLayout, ClauseLayout, LayoutError, aggregation_layout, clause_layout};
-use crate::dif::{Action, Options, Program};
+use crate::dif::action::Ustack;
+use crate::dif::layout::{self, AggregationLayout, ClauseLayout, LayoutError};
+use crate::dif::{Action, ActionKind, Options, Program};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -20,6 +21,8 @@ pub struct Record<'a> {
 pub struct Layouts {
     /// Parallel to the program's clauses.
     clauses: Vec<ClauseLayout>,
+    /// Parallel to the program's clauses: the user stacks that are recorded with a copy.
+    copies: Vec<Vec<(layout::Record, Ustack)>>,
     /// By the number of the action in the image.
     aggregations: HashMap<u32, AggregationEntry>,
 }
@@ -29,32 +32,51 @@ pub struct AggregationEntry {
     /// The id of the aggregation, from 1.
     pub aggregation: u32,
     pub layout: AggregationLayout,
+    /// Parallel to the keys: user stacks that are recorded with a copy.
+    pub copies: Vec<Option<Ustack>>,
 }
 
 impl Layouts {
     pub fn new(program: &Program, options: &Options) -> Result<Layouts, LayoutError> {
-        let clauses = program.clauses.iter().map(|clause| clause_layout(program, clause, options));
-        let clauses = clauses.collect::<Result<_, _>>()?;
+        let clauses = program.clauses.iter().map(|clause| layout::clause_layout(program, clause, options));
+        let clauses: Vec<ClauseLayout> = clauses.collect::<Result<_, _>>()?;
+        let copies = program.clauses.iter().zip(&clauses).map(|(clause, layout)| {
+            let records = layout.records.iter().zip(&clause.actions);
+            records.filter_map(|(record, action)| Some(((*record)?, copied(action)?))).collect()
+        });
         let mut aggregations = HashMap::new();
         // The image holds the actions of all clauses one after the other.
         let mut number = 0;
         for clause in &program.clauses {
             for (index, action) in clause.actions.iter().enumerate() {
                 if action.kind as u16 & 0xff00 == 0x0700 {
-                    let layout = aggregation_layout(program, clause, index, options)?;
-                    aggregations.insert(number, AggregationEntry { aggregation: action.agg, layout });
+                    let layout = layout::aggregation_layout(program, clause, index, options)?;
+                    let keys = &clause.actions[index - usize::from(action.ntuple)..index];
+                    let copies = keys.iter().map(copied).collect();
+                    aggregations.insert(number, AggregationEntry { aggregation: action.agg, layout, copies });
                 }
                 number += 1;
             }
         }
-        Ok(Layouts { clauses, aggregations })
+        Ok(Layouts { copies: copies.collect(), clauses, aggregations })
     }
 
     pub fn aggregation(&self, action: u32) -> Option<&AggregationEntry> {
         self.aggregations.get(&action)
     }
 
-    /// Returns the actions of a statement that recorded something, with their values.
+    /// Whether keys of aggregations have copies of stacks.
+    pub fn aggregates_copies(&self) -> bool {
+        self.aggregations.values().any(|entry| entry.copies.iter().any(Option::is_some))
+    }
+
+    /// The user stacks that a clause records with a copy.
+    pub fn copies(&self, clause: usize) -> &[(layout::Record, Ustack)] {
+        self.copies.get(clause).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the actions of a statement that recorded something, with their values; those of a user stack are its
+    /// process and addresses.
     pub fn values<'a>(
         &'a self,
         program: &'a Program,
@@ -66,8 +88,15 @@ impl Layouts {
         let all = program.clauses.get(clause).map_or(&[][..], |clause| &clause.actions);
         actions.filter_map(move |index| {
             let record = (*records.get(index)?)?;
-            let bytes = payload.get(record.offset as usize..)?.get(..record.size as usize)?;
-            Some((all.get(index)?, bytes))
+            let action = all.get(index)?;
+            let size = copied(action).map_or(record.size as usize, |ustack| ustack.plain() as usize);
+            Some((action, payload.get(record.offset as usize..)?.get(..size)?))
         })
     }
+}
+
+/// What a user stack records, if that includes a copy.
+fn copied(action: &Action) -> Option<Ustack> {
+    let ustack = Ustack::unpack(action.arg);
+    (action.kind == ActionKind::Ustack && ustack.copied > 0).then_some(ustack)
 }

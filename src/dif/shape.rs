@@ -41,3 +41,56 @@ pub struct Part {
     pub bits: Option<(u32, u32)>,
     pub shape: Shape,
 }
+
+/// Returns the bytes that exist of the `len` bytes at an offset.
+pub fn field(value: &[u8], offset: u64, len: u64) -> &[u8] {
+    let rest = usize::try_from(offset).ok().and_then(|offset| value.get(offset..)).unwrap_or_default();
+    &rest[..usize::try_from(len).unwrap_or(usize::MAX).min(rest.len())]
+}
+
+/// Whether the bytes that there are have a value of this shape: all of a number, or the beginning of what has parts.
+pub fn is_in(value: &[u8], shape: &Shape) -> bool {
+    match shape {
+        Shape::Number { bytes } | Shape::Enum { bytes, .. } => value.len() >= (*bytes).min(8) as usize,
+        Shape::Record(parts) => parts.is_empty() || !value.is_empty(),
+        Shape::Array { len: most, .. } | Shape::Text { bytes: most } | Shape::Bytes { bytes: most } => {
+            *most == 0 || !value.is_empty()
+        }
+    }
+}
+
+impl Part {
+    /// Whether the bytes of a record that there are have this member.
+    pub fn is_in(&self, record: &[u8]) -> bool {
+        let rest = field(record, self.offset, u64::MAX);
+        match self.bits {
+            Some((first, width)) => rest.len() as u64 * 8 >= u64::from(first) + u64::from(width),
+            None => is_in(rest, &self.shape),
+        }
+    }
+}
+
+/// Returns the first bytes, at most 8, as a number.
+pub fn number(value: &[u8], bytes: u32) -> u64 {
+    let bytes = field(value, 0, u64::from(bytes.min(8)));
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+/// Widens a number of so many bits.
+pub fn signed(raw: u64, bits: u32) -> i64 {
+    let shift = 64u32.saturating_sub(bits).min(63);
+    ((raw << shift) as i64) >> shift
+}
+
+/// Returns a bit-field, whose first bit is at most the eighth of the bytes.
+pub fn bit_field(value: &[u8], shift: u32, bits: u32) -> u64 {
+    // At most 7 bits before the field, and 64 of its own.
+    let whole = value.iter().take(9).rev().fold(0u128, |whole, byte| whole << 8 | u128::from(*byte));
+    (whole >> shift.min(7)) as u64 & (u64::MAX >> (64 - bits.clamp(1, 64)))
+}
+
+/// Returns the name of an enumerator; `raw` is the value without its sign.
+pub fn enumerator(value: i64, raw: u64, values: &[(String, i64)]) -> Option<&str> {
+    let found = values.iter().find(|(_, candidate)| *candidate == value || *candidate as u64 == raw);
+    found.map(|(name, _)| &**name)
+}

@@ -52,6 +52,13 @@ impl Drain {
         self.entries.is_empty()
     }
 
+    pub fn add(&mut self, record: Record<'_>) {
+        let Record { cpu, epid, timestamp, payload } = record;
+        let start = self.bytes.len();
+        self.bytes.extend(payload);
+        self.entries.push(Entry { cpu, epid, timestamp, payload: start..self.bytes.len() });
+    }
+
     /// Sorts by time over all CPUs, keeping the order of the ring where times are equal.
     pub fn sort(&mut self) {
         self.entries.sort_by_key(|entry| entry.timestamp);

@@ -17,6 +17,25 @@ pub struct Device {
     pub info: uapi::Info,
 }
 
+/// Whether a probe has fired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fired {
+    No,
+    Yes,
+    /// It was taken away before: its module is gone, or its branch has gone other ways too often.
+    Left,
+}
+
+impl Fired {
+    fn of(state: u8) -> Fired {
+        match u32::from(state) {
+            uapi::FIRED_NO => Fired::No,
+            uapi::FIRED_LEFT => Fired::Left,
+            _ => Fired::Yes,
+        }
+    }
+}
+
 impl Device {
     pub fn open() -> Result<Device, Error> {
         let file = device::Device::open(uapi::DEVICE).map_err(open_error)?;
@@ -109,7 +128,7 @@ impl Device {
     }
 
     /// Returns, for each of the image's probes, whether it has fired since LOAD.
-    pub fn fired(&self, probes: usize) -> Result<Vec<bool>, Error> {
+    pub fn fired(&self, probes: usize) -> Result<Vec<Fired>, Error> {
         let mut buffer = vec![0u8; probes];
         let mut fired = uapi::Fired {
             buf: buffer.as_mut_ptr() as u64,
@@ -119,7 +138,7 @@ impl Device {
         // SAFETY: IOC_FIRED writes `count` bytes at `buf`, or nothing.
         let done = unsafe { self.file.update::<{ uapi::IOC_FIRED }, _>(&mut fired) };
         done.map_err(failed("FIRED"))?;
-        Ok(buffer.into_iter().map(|fired| fired != 0).collect())
+        Ok(buffer.into_iter().map(Fired::of).collect())
     }
 
     /// Returns the instructions in memory of the function whose symbol is at `func`, or why they are not available.

@@ -2,7 +2,7 @@
 
 use super::ioctl::Device;
 use super::reason;
-use crate::sites::{LiveInsn, LiveText};
+use crate::sites::{LiveInsn, LiveText, Machine};
 use crate::uapi;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ impl LiveText for Live {
             let reason = uapi::Reason(insn.reason.into());
             let bytes = insn.bytes.get(..insn.len.into()).unwrap_or_default().to_vec();
             let refused = (reason != uapi::Reason::OK).then(|| reason::name(reason).to_owned());
-            LiveInsn { offset: insn.offset, bytes, refused }
+            LiveInsn { offset: insn.offset, bytes, refused, machine: Machine::HERE }
         };
         Ok(insns.iter().map(insn).collect())
     }

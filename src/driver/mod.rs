@@ -1,5 +1,6 @@
-//! driver/: the interface to the kernel module: programs go in, records come back.
+//! driver/: the way into the kernel, by the module or by BPF: programs go in, records come back.
 
+pub mod bpf;
 pub mod buffer;
 pub mod ioctl;
 pub mod live;
@@ -44,6 +45,9 @@ pub enum Error {
     Limit,
     #[error("the kernel module refused the program: {}", verify_text(.0))]
     Verify(uapi::Error),
+    /// There is no module, and no way without it.
+    #[error(transparent)]
+    Bpf(bpf::EnableError),
     #[error("{}: {errno}", uapi::DEVICE)]
     Open { errno: String },
     #[error("{}: {request}: {errno}", uapi::DEVICE)]
@@ -104,6 +108,7 @@ impl Error {
                 "trace fewer places, lower the buffers, or raise the limits in /sys/module/kinst/parameters",
             ),
             Error::Verify(error) if option(error).is_some() => Some("raise it with -x"),
+            Error::Bpf(error) => error.help(),
             Error::Verify(_) => Some("this is a bug of the compiler: -S shows the code; please report it"),
             Error::Unloadable(_)
             | Error::Abi { .. }

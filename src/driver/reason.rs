@@ -61,7 +61,7 @@ const TABLE: &[Row] = &[
     row(
         Reason::LIMIT,
         "too many probes",
-        "raise the module's limit: /sys/module/kinst/parameters/max_probes",
+        "raise the module's limit: /sys/module/kinst/parameters/max_probes (max_once for -x once)",
     ),
     row(
         Reason::UNSUPPORTED,
@@ -79,6 +79,11 @@ const TABLE: &[Row] = &[
         "raise the module's limit: /sys/module/kinst/parameters/max_timer_hz",
     ),
     row(Reason::NOSYSCALL, "the running kernel has no system call of this number", ""),
+    row(
+        Reason::BUSY,
+        "another session's probe is there, and one of the two is taken away at its first hit",
+        "wait until that session ends",
+    ),
     row(Reason::TRACEPOINT, "the kernel does not let us listen at its tracepoint", ""),
 ];
 

@@ -1,7 +1,7 @@
 //! driver/session.rs: one tracing session: enabling, arming, draining and ending.
 
 use super::buffer::{Damaged, Drain};
-use super::ioctl::{Device, MappedRing};
+use super::ioctl::{Device, Fired, MappedRing};
 use super::{Error, reason};
 use crate::diag::Diagnostic;
 use crate::dif::enabled::Enabled;
@@ -21,6 +21,10 @@ pub trait Tracing {
     /// Fires END and turns tracing off.
     fn stop(&mut self) -> Result<(), Error>;
     fn status(&mut self) -> Result<uapi::Status, Error>;
+    /// The hits at which no program ran because another one did, as of the last status. The module loses none so.
+    fn missed(&self) -> u64 {
+        0
+    }
     /// Moves the records in the rings to `into`; a damaged ring is reported and emptied.
     fn drain(&mut self, into: &mut Drain) -> Vec<Damaged>;
     /// Returns the records lost so far, by CPU.
@@ -29,6 +33,8 @@ pub trait Tracing {
     fn aggregations(&mut self, each: &mut dyn FnMut(u32, &[u8], u64)) -> Result<(), Error>;
     /// Returns a descriptor that is readable as soon as there is something to drain.
     fn readable(&self) -> BorrowedFd<'_>;
+    /// Returns, for each of the program's probes, whether it has fired.
+    fn fired(&self, probes: usize) -> Result<Vec<Fired>, Error>;
 }
 
 /// The probes that a program enables.
@@ -94,6 +100,7 @@ impl Plan {
                         probe: number,
                         clause: clause as u32,
                         inlined: inlined.clone(),
+                        end: description.end(),
                     });
                 }
                 let ecbs = first..plan.enabled.ecbs.len();
@@ -145,6 +152,9 @@ pub enum EnableError {
     Kernel(#[from] Error),
     #[error("DIF program content is invalid: {0}")]
     Encode(#[from] EncodeError),
+    /// A session through BPF.
+    #[error("{text}")]
+    Bpf { text: String, help: Option<&'static str> },
 }
 
 impl Session {
@@ -162,11 +172,6 @@ impl Session {
         let size = usize::try_from(options.aggsize).unwrap_or(usize::MAX).min(1 << 30);
         let snapshot = if program.aggregations.is_empty() { Vec::new() } else { vec![0; size] };
         Ok((Session { rings, snapshot, device }, refused))
-    }
-
-    /// Returns, for each of the program's probes, whether it has fired.
-    pub fn fired(&self, probes: usize) -> Result<Vec<bool>, Error> {
-        self.device.fired(probes)
     }
 }
 
@@ -204,6 +209,10 @@ impl Tracing for Session {
 
     fn readable(&self) -> BorrowedFd<'_> {
         self.device.as_fd()
+    }
+
+    fn fired(&self, probes: usize) -> Result<Vec<Fired>, Error> {
+        self.device.fired(probes)
     }
 }
 

@@ -1,5 +1,7 @@
 //! dwarf/: the reader of debug information, and the only user of gimli.
 
+mod callers;
+mod cfi;
 pub mod copies;
 mod extent;
 pub mod frames;
@@ -13,9 +15,11 @@ use gimli::{DwarfSections, EndianSlice, LittleEndian, SectionId};
 
 use crate::debuginfo::{Error, Image};
 
+pub use callers::{Caller, Callers, Memory, Registers};
 pub use copies::walk::{find, find_all, inline_names, may_know};
 pub use copies::{AllFindings, CallSite, Findings, Function, InlineCopy};
 pub use frames::info::DebugInfo;
+pub(crate) use frames::info::is_of;
 pub use frames::lines::{Line, Lines, Row, Sequence, Statement};
 pub use frames::{Body, Definition, Frame};
 pub use variables::{Instruction, RunTime, Variables};

@@ -65,11 +65,12 @@ impl<'a> Unit<'a> {
     fn read_root(&mut self, dwarf: &Dwarf<'a>, abbreviations: &gimli::Abbreviations) -> gimli::Result<()> {
         let mut entries = self.inner.header.entries_raw(abbreviations, None)?;
         let Some(root) = entries.read_abbreviation()? else { return Ok(()) };
-        let (mut low_pc, mut comp_dir, mut producer) = (None, None, None);
+        let (mut low_pc, mut name, mut comp_dir, mut producer) = (None, None, None, None);
         for spec in root.attributes() {
             let attribute = entries.read_attribute(*spec)?;
             match (attribute.name(), attribute.value()) {
                 (dw::DW_AT_low_pc, value) => low_pc = Some(value),
+                (dw::DW_AT_name, value) => name = Some(value),
                 (dw::DW_AT_comp_dir, value) => comp_dir = Some(value),
                 (dw::DW_AT_producer, value) => producer = Some(value),
                 (dw::DW_AT_str_offsets_base, AttributeValue::DebugStrOffsetsBase(base)) => {
@@ -99,9 +100,8 @@ impl<'a> Unit<'a> {
         if let Some(value) = low_pc {
             self.inner.low_pc = dwarf.attr_address(&self.inner, value)?.unwrap_or(0);
         }
-        if let Some(value) = comp_dir {
-            self.inner.comp_dir = dwarf.attr_string(&self.inner, value).ok();
-        }
+        let string = |value| dwarf.attr_string(&self.inner, value).ok();
+        (self.inner.name, self.inner.comp_dir) = (name.and_then(string), comp_dir.and_then(string));
         if let Some(producer) = producer.and_then(|value| dwarf.attr_string(&self.inner, value).ok()) {
             self.tells_entries = producer.starts_with(b"GNU ");
         }
@@ -172,6 +172,15 @@ impl<'a> Unit<'a> {
     pub fn file_path(&self, dwarf: &Dwarf<'a>, index: u64) -> Option<String> {
         let program = self.line_program(dwarf).ok()??;
         self.path_in(dwarf, program.header(), index)
+    }
+
+    /// The path of the file that the unit is compiled from, without the directory of the compilation.
+    pub fn path(&self) -> Option<String> {
+        let name = self.inner.name?.to_string_lossy().into_owned();
+        let directory = self.inner.comp_dir.map(|directory| directory.to_string_lossy().into_owned());
+        let inside = directory.and_then(|directory| name.strip_prefix(&directory).map(str::to_owned));
+        let path = inside.as_deref().map_or(name.as_str(), |inside| inside.trim_start_matches('/'));
+        Some(path.trim_start_matches("./").to_owned())
     }
 
     /// Like [`Unit::file_path`], of a line program that is open.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::symbols::Kallsyms;
-use crate::debuginfo::{Bytes, Image, read_shown};
+use crate::debuginfo::{Bytes, Image, Machine, read_shown};
 use crate::diag::Diagnostic;
 use crate::dwarf::variables::scope::{NoScope, Scope};
 use crate::probe::{Description, Fields, Site};
@@ -49,6 +49,11 @@ pub trait Files {
     fn scopes(&self, sites: &[Site]) -> Vec<Result<Scope, NoScope>> {
         let why = || NoScope::DebugInformation(self.without_types());
         sites.iter().map(|_| Err(why())).collect()
+    }
+
+    /// The machine that the kernel is for.
+    fn machine(&self) -> Machine {
+        Machine::X86_64
     }
 
     /// The probes of drivers that a description names.
@@ -117,6 +122,10 @@ impl<'a> Installed<'a> {
 }
 
 impl Files for Installed<'_> {
+    fn machine(&self) -> Machine {
+        self.kernel().map_or(Machine::X86_64, sites::Kernel::machine)
+    }
+
     fn btf(&self, module: Option<&str>) -> Option<Bytes> {
         let module = module.unwrap_or(sites::KERNEL_PROPER);
         if self.running && !module.contains('/') {

@@ -12,7 +12,7 @@ use crate::diag::Diagnostic;
 use crate::dwarf::types as dwarf;
 use crate::parser::ast::TagKind;
 use crate::probe::{Description, Fields, Site};
-use crate::sites::{self, Driven, InScope, Places};
+use crate::sites::{self, Driven, InScope, Machine, Places};
 use crate::types::btf::Btf;
 use crate::types::intrinsic::Intrinsic;
 use crate::types::{KernelTypes, Member, Prototype, Symbol, Tagged, Type, TypeOrigin, TypeSource};
@@ -282,6 +282,10 @@ impl<F: Files> Places for Knowledge<F> {
 
     fn instructions(&self, description: &Fields) -> Result<Vec<Site>, Box<Diagnostic>> {
         self.files.instructions(description)
+    }
+
+    fn machine(&self) -> Machine {
+        self.files.machine()
     }
 
     fn driven(&self, description: &Description) -> Vec<Driven> {

@@ -1,5 +1,6 @@
 //! options/help.rs: what -x help prints: the options by groups, a line each.
 
+#[cfg(test)]
 use super::key;
 use super::table::{Kind, Spec, TABLE, When};
 
@@ -13,8 +14,15 @@ const GROUPS: &[Group] = &[
             ("quiet", "print only what the program prints (-q)"),
             ("flowindent", "indent by entry and return (-F)"),
             ("rawbytes", "print arrays of bytes as hex dumps, even if they could be text"),
-            ("encoding", "the letters of distributions: plain or drawn"),
+            ("encoding", "the bars of aggpack: digits or blocks; with utf8, letters beyond ASCII are text"),
+            ("printsize", "bytes of a value that print() and trace() show; the rest is left out"),
             ("stackindent", "columns before the lines of a stack"),
+            ("noinline", "stacks without the functions that are inlined at each frame"),
+            ("stacklines", "stacks with the file and line of each frame"),
+            ("noresolve", "addresses of programs as numbers, not by name"),
+            ("outputsize", "begin a new file of -o and -O when one would be larger: FILE becomes FILE.1"),
+            ("outputtime", "begin a new file of -o and -O after this time"),
+            ("outputfiles", "how many former files are kept"),
             ("droptags", "begin each message about lost data with its tag"),
             ("errtags", "begin each error of the compiler with its tag"),
         ],
@@ -28,7 +36,14 @@ const GROUPS: &[Group] = &[
             ("aggsortpos", "of several aggregations, sort by the one at this position"),
             ("aggsortkeypos", "of several keys, sort by the one at this position first"),
             ("agghist", "print a distribution over the keys"),
+            ("aggpack", "print a distribution on one line"),
             ("aggzoom", "scale distributions to their largest row"),
+            ("otlpqueue", "bytes that may wait for a collector (-O otlp=URL)"),
+            (
+                "promlabels",
+                "names of keys as labels of metrics: A,B, or AGGREGATION:A,B; may be given more than once",
+            ),
+            ("promseries", "how many series the metrics may have"),
         ],
     ),
     (
@@ -37,6 +52,8 @@ const GROUPS: &[Group] = &[
             ("bufsize", "bytes of a CPU's trace buffer (-b)"),
             ("bufpolicy", "a full buffer: print as it goes, keep the newest, or stop"),
             ("bufresize", "halve buffers that are too large for the machine, or fail"),
+            ("quietresize", "do not say that buffers were halved"),
+            ("switchrate", "how often records are read; if it is not set, as soon as there are any"),
             ("aggsize", "bytes of a CPU's aggregation buffer"),
             ("dynvarsize", "bytes for associative arrays and thread-local variables"),
             ("cleanrate", "how often what these have freed is made ready again"),
@@ -46,7 +63,9 @@ const GROUPS: &[Group] = &[
             ("statusrate", "how often losses and exit() are looked for"),
             ("stackframes", "frames of stack()"),
             ("ustackframes", "frames of ustack()"),
+            ("ustackcopy", "bytes of the stack that ustack() copies, for programs without frame pointers"),
             ("jstackframes", "frames of jstack()"),
+            ("maxframes", "frames of any stack, whatever it asks for"),
             ("jstackstrsize", "bytes for the names of jstack()"),
             ("cpu", "trace on this CPU alone"),
         ],
@@ -61,7 +80,23 @@ const GROUPS: &[Group] = &[
                 "missinglocals",
                 "a variable that is not available at a place: refuse it, take 0, or leave the clause out",
             ),
+            (
+                "backend",
+                "what runs programs in the kernel: the module, its own BPF, or the one that is there",
+            ),
             ("nojump", "probe with breakpoints alone, never with jumps"),
+            (
+                "once",
+                "take each kinst probe away at its first hit: it costs nothing afterwards, and there can be 500,000",
+            ),
+        ],
+    ),
+    (
+        "Processes",
+        &[
+            ("setenv", "a variable of its environment"),
+            ("unsetenv", "a variable to take from its environment"),
+            ("pgmax", "processes whose mappings are remembered"),
         ],
     ),
     (
@@ -69,6 +104,7 @@ const GROUPS: &[Group] = &[
         &[
             ("sysroot", "take vmlinux, modules and debug files from under this folder (--sysroot)"),
             ("vmlinux", "take the kernel's debug information from this file (--vmlinux)"),
+            ("sourcepath", "folders of the kernel's source, for --annotate"),
             ("nocache", "keep no index of inlined functions (--no-cache)"),
         ],
     ),
@@ -112,9 +148,50 @@ pub fn describe() -> String {
     }
     text.push('\n');
     text += "* also by setopt() while tracing; ! not by #pragma D option. DTRACE_OPT_NAME=VALUE in the environment sets one.\n";
-    let ignored = TABLE.iter().filter(|spec| !has_effect(spec) && !matches!(spec.when, When::Refused(_)));
-    let names: Vec<&str> = ignored.map(|spec| spec.name).collect();
-    text + "\nAccepted for programs of other DTraces, without effect:\n" + &wrapped(&names)
+    for (title, reason) in REASONS {
+        text += &format!("\n{title}:\n");
+        for (spec, why) in TABLE.iter().filter_map(|spec| Some((spec, reason(spec)?))) {
+            text += &format!("  {:<28} {why}\n", spec.name);
+        }
+    }
+    text
+}
+
+type Reason = fn(&Spec) -> Option<&'static str>;
+
+/// The options of other DTraces that have no effect, by what becomes of them.
+const REASONS: &[(&str, Reason)] = &[
+    ("So in any case", |spec| match spec.when {
+        When::Always(why) => Some(why),
+        _ => None,
+    }),
+    ("Without effect here: a notice says so", |spec| match spec.when {
+        When::Without(why) => Some(why),
+        _ => None,
+    }),
+    ("Refused", |spec| match spec.when {
+        When::Refused(why) => Some(why),
+        _ => None,
+    }),
+];
+
+/// The table of all options by name, for the guide.
+pub fn markdown() -> String {
+    let mut text = "| option | what it does here | default |\n|---|---|---|\n".to_owned();
+    for spec in TABLE {
+        let does = described().find(|(_, described, _)| described.name == spec.name).map(|(.., does)| does);
+        let what = match (spec.when, does) {
+            (When::Always(why), _) => format!("so in any case: {why}"),
+            (When::Without(why), _) => format!("no effect, and a notice: {why}"),
+            (When::Refused(why), _) => format!("refused: {why}"),
+            (When::Dynamic, Some(does)) => format!("{does} (also by setopt())"),
+            (When::Context, Some(does)) => format!("{does} (not in a program)"),
+            (_, does) => does.unwrap_or_default().to_owned(),
+        };
+        let value = value_of(spec).replace('|', "\\|");
+        text += &format!("| `{}{value}` | {} | {} |\n", spec.name, what.replace('|', "\\|"), spec.default);
+    }
+    text
 }
 
 /// The options that have an effect, by groups: the group, the option with the kind of its value, and what it does.
@@ -123,10 +200,6 @@ pub fn described() -> impl Iterator<Item = (&'static str, &'static Spec, &'stati
     rows.filter_map(|(group, (name, does))| {
         Some((group, TABLE.iter().find(|spec| spec.name == *name)?, *does))
     })
-}
-
-fn has_effect(spec: &Spec) -> bool {
-    key::NAMES.contains(&spec.name)
 }
 
 /// What is written for an option's value, with the equals sign.
@@ -154,22 +227,6 @@ fn line(spec: &Spec, does: &str) -> String {
     format!("  {usage:<28} {does}{default}\n")
 }
 
-/// Lays words out in lines that fit a screen.
-fn wrapped(words: &[&str]) -> String {
-    const WIDTH: usize = 78;
-    let (mut text, mut column) = (String::new(), 0);
-    for word in words {
-        if column > 0 && column + 1 + word.len() > WIDTH {
-            text.push('\n');
-            column = 0;
-        }
-        text += if column == 0 { "  " } else { " " };
-        text += word;
-        column += word.len() + if column == 0 { 2 } else { 1 };
-    }
-    text + "\n"
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,9 +240,17 @@ mod tests {
         read.sort_unstable();
         assert_eq!(described, read);
         let text = describe();
-        for spec in TABLE.iter().filter(|spec| !matches!(spec.when, When::Refused(_))) {
+        for spec in TABLE {
             let named = text.split_whitespace().any(|word| word.split('=').next() == Some(spec.name));
             assert!(named, "{}", spec.name);
+        }
+    }
+
+    #[test]
+    fn an_option_has_an_effect_or_a_reason() {
+        for spec in TABLE {
+            let reasons = REASONS.iter().filter_map(|(_, reason)| reason(spec)).count();
+            assert_eq!(reasons, usize::from(!key::NAMES.contains(&spec.name)), "{}", spec.name);
         }
     }
 }

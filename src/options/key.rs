@@ -67,12 +67,14 @@ macro_rules! keys {
         $(pub const $key: Key<$value> = Key { index: find($name, Form::$value), value: PhantomData };)*
 
         /// The options that have a key: those that have an effect.
+        #[cfg(test)]
         pub(super) const NAMES: &[&str] = &[$($name),*];
     };
 }
 
 keys! {
     AGGHIST: Flag = "agghist";
+    AGGPACK: Flag = "aggpack";
     AGGRATE: Number = "aggrate";
     AGGSIZE: Number = "aggsize";
     AGGSORTKEY: Flag = "aggsortkey";
@@ -82,6 +84,7 @@ keys! {
     AGGZOOM: Flag = "aggzoom";
     AMIN: Text = "amin";
     ARGREF: Flag = "argref";
+    BACKEND: Text = "backend";
     BUFPOLICY: Text = "bufpolicy";
     BUFRESIZE: Text = "bufresize";
     BUFSIZE: Number = "bufsize";
@@ -105,25 +108,44 @@ keys! {
     JSTACKFRAMES: Number = "jstackframes";
     JSTACKSTRSIZE: Number = "jstackstrsize";
     LIBDIR: List = "libdir";
+    MAXFRAMES: Number = "maxframes";
     MAXPROBES: Number = "maxprobes";
     MISSINGLOCALS: Text = "missinglocals";
     NOCACHE: Flag = "nocache";
+    NOINLINE: Flag = "noinline";
     NOJUMP: Flag = "nojump";
+    ONCE: Flag = "once";
     NOLIBS: Flag = "nolibs";
+    NORESOLVE: Flag = "noresolve";
     NSPEC: Number = "nspec";
+    OTLPQUEUE: Number = "otlpqueue";
+    OUTPUTFILES: Number = "outputfiles";
+    OUTPUTSIZE: Number = "outputsize";
+    OUTPUTTIME: Number = "outputtime";
+    PGMAX: Number = "pgmax";
+    PRINTSIZE: Number = "printsize";
+    PROMLABELS: List = "promlabels";
+    PROMSERIES: Number = "promseries";
     PSPEC: Flag = "pspec";
     QUIET: Flag = "quiet";
+    QUIETRESIZE: Flag = "quietresize";
     RAWBYTES: Flag = "rawbytes";
+    SETENV: List = "setenv";
+    SOURCEPATH: List = "sourcepath";
     SPECSIZE: Number = "specsize";
     STACKFRAMES: Number = "stackframes";
     STACKINDENT: Number = "stackindent";
+    STACKLINES: Flag = "stacklines";
     STATUSRATE: Number = "statusrate";
     STDC: Text = "stdc";
     STRSIZE: Number = "strsize";
+    SWITCHRATE: Number = "switchrate";
     SYSLIBDIR: Text = "syslibdir";
     SYSROOT: Text = "sysroot";
     TREE: Number = "tree";
     UNDEF: List = "undef";
+    UNSETENV: List = "unsetenv";
+    USTACKCOPY: Number = "ustackcopy";
     USTACKFRAMES: Number = "ustackframes";
     VERBOSE: Flag = "verbose";
     VERSION: Text = "version";

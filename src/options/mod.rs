@@ -8,7 +8,7 @@ mod table;
 use crate::diag::suggest::nearest;
 use std::time::Duration;
 
-pub use help::{describe, described, value_of};
+pub use help::{describe, described, markdown, value_of};
 pub use key::Key;
 use key::{Flag, List, Number, Text};
 use parse::parse;
@@ -22,6 +22,8 @@ pub struct Options {
     values: Vec<Value>,
     /// The first setting that tracing cannot honour, with the reason.
     unsupported: Option<(String, &'static str)>,
+    /// The options that were set and have no effect, each once.
+    without: Vec<&'static str>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +77,7 @@ impl Default for Options {
             "" => Value::Unset,
             text => parse(spec.kind, Some(text)).unwrap_or(Value::Unset),
         };
-        Options { values: TABLE.iter().map(value).collect(), unsupported: None }
+        Options { values: TABLE.iter().map(value).collect(), unsupported: None, without: Vec::new() }
     }
 }
 
@@ -88,17 +90,25 @@ impl Options {
         match (spec.when, from) {
             (When::Refused(reason), From::Setopt) => return Err(Error::Refused(reason)),
             (When::Context, From::Program) => return Err(Error::NotInProgram),
-            (When::Context | When::Compile | When::Run, From::Setopt) => return Err(Error::TooLate),
+            // It names a program to run, as the options about the preprocessor do.
+            (When::Without(_), From::Program) if name == "ldpath" => return Err(Error::NotInProgram),
+            (When::Dynamic, From::Setopt) => {}
+            (_, From::Setopt) => return Err(Error::TooLate),
             _ => {}
         }
         let parsed = parse(spec.kind, value)?;
+        // What is switched off is not missed.
+        let on = parsed != Value::Number(0);
         let refused = match spec.when {
-            When::Refused(reason) => Some(reason),
+            When::Refused(reason) => Some(reason).filter(|_| on),
             _ => refused_value(name, &parsed),
         };
         if let Some(reason) = refused {
             let setting = value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
             self.unsupported.get_or_insert((setting, reason));
+        }
+        if matches!(spec.when, When::Without(_)) && on && !self.without.contains(&spec.name) {
+            self.without.push(spec.name);
         }
         match (&mut self.values[index], parsed) {
             (Value::List(list), Value::List(more)) => list.extend(more),
@@ -110,6 +120,15 @@ impl Options {
     /// Returns the first setting that tracing cannot honour, with the reason.
     pub fn unsupported(&self) -> Option<(&str, &'static str)> {
         self.unsupported.as_ref().map(|(setting, reason)| (setting.as_str(), *reason))
+    }
+
+    /// Returns the options that were set and have no effect, with the reason.
+    pub fn without_effect(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let reason = |name: &&'static str| {
+            let spec = TABLE.iter().find(|spec| spec.name == *name)?;
+            if let When::Without(why) = spec.when { Some((*name, why)) } else { None }
+        };
+        self.without.iter().filter_map(reason)
     }
 
     pub fn flag(&self, key: Key<Flag>) -> bool {
@@ -155,8 +174,13 @@ impl Options {
 /// Returns why a value is refused: for some options only one value can be honoured.
 fn refused_value(name: &str, value: &Value) -> Option<&'static str> {
     let Value::Text(text) = value else { return None };
-    (name == "evaltime" && text != "exec")
-        .then_some("a command is stopped where its program begins: evaltime=exec")
+    match (name, text.as_str()) {
+        ("late", "dynamic") => Some("a translation is compiled where it is used: late=static"),
+        ("evaltime", "preinit" | "postinit" | "main") => {
+            Some("a command is stopped before its first instruction, and not later: evaltime=exec")
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -214,7 +238,7 @@ mod tests {
         options.set("bufsize", Some("1k"), From::Program).unwrap();
         assert_eq!(options.number(key::BUFSIZE), 4096);
         assert!(matches!(options.set("strsize", Some("1g"), From::Program), Err(Error::Value { .. })));
-        for size in TABLE.iter().filter(|spec| matches!(spec.kind, Kind::Size { .. })) {
+        for size in TABLE.iter().filter(|spec| matches!(spec.kind, Kind::Size { min: 1.., .. })) {
             let zero = Error::Value { expected: "a size above 0".to_owned() };
             assert_eq!(options.set(size.name, Some("0k"), From::CommandLine), Err(zero), "{}", size.name);
         }
@@ -228,6 +252,21 @@ mod tests {
         assert!(matches!(options.set("destructive", Some("2"), From::Program), Err(Error::Value { .. })));
         options.set("statusrate", Some("1h"), From::Program).unwrap();
         assert_eq!(options.number(key::STATUSRATE), 10 * SECOND);
+        // Nothing is set without an effect or a word about it.
+        assert_eq!(options.without_effect().count(), 0);
+        options.set("bpflog", None, From::Program).unwrap();
+        options.set("bpflog", None, From::CommandLine).unwrap();
+        options.set("strip", Some("no"), From::Program).unwrap();
+        options.set("temporal", None, From::Program).unwrap();
+        let without: Vec<_> = options.without_effect().map(|(name, _)| name).collect();
+        assert_eq!(without, ["bpflog"]);
+        options.set("grabanon", Some("no"), From::Program).unwrap();
+        options.set("late", Some("static"), From::Program).unwrap();
+        options.set("scratchsize", Some("64k"), From::Program).unwrap();
+        assert!(matches!(options.set("scratchsize", Some("65k"), From::Program), Err(Error::Value { .. })));
+        assert_eq!(options.unsupported(), None);
+        options.set("late", Some("dynamic"), From::Program).unwrap();
+        assert!(options.unsupported().is_some_and(|(setting, _)| setting == "late=dynamic"));
         options.set("define", Some("A"), From::CommandLine).unwrap();
         options.set("define", Some("B=1"), From::CommandLine).unwrap();
         assert_eq!(options.list(key::DEFINE), ["A", "B=1"]);

@@ -14,7 +14,7 @@ pub(super) fn parse(kind: Kind, value: Option<&str>) -> Result<Value, Error> {
             Some(_) => Err(expected("no value, or yes or no, on or off, true or false, 1 or 0")),
         },
         Kind::Size { min, max } => match text.and_then(parse_size) {
-            Some(0) => Err(expected("a size above 0")),
+            Some(0) if min > 0 => Err(expected("a size above 0")),
             Some(size) if size <= max => Ok(Value::Number(size.max(min))),
             Some(_) => Err(expected(&format!("a size of no more than {max} bytes"))),
             None => Err(expected("a size such as 512, 64k, 4m or 1g")),

@@ -57,15 +57,7 @@ impl Device {
 
     /// Maps `length` bytes, shared with the kernel.
     pub fn map(&self, length: usize, offset: u64, access: Access) -> Result<Mapping, Errno> {
-        let protection = match access {
-            Access::Read => ProtFlags::READ,
-            Access::ReadWrite => ProtFlags::READ | ProtFlags::WRITE,
-        };
-        // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
-        let address = unsafe {
-            rustix::mm::mmap(std::ptr::null_mut(), length, protection, MapFlags::SHARED, &self.0, offset)?
-        };
-        Ok(Mapping { address: NonNull::new(address.cast()).ok_or(Errno::FAULT)?, length })
+        Mapping::new(self.as_fd(), length, offset, access)
     }
 }
 
@@ -85,14 +77,30 @@ pub enum Access {
     ReadWrite,
 }
 
-/// Memory of the device. Where it is mapped for reading only, its words must not be written.
+/// Memory that is the kernel's too. Where it is mapped for reading only, its words must not be written.
 #[derive(Debug)]
 pub struct Mapping {
     address: NonNull<AtomicU64>,
     length: usize,
 }
 
+// SAFETY: the memory belongs to the process, not to a thread, and is only reached as atomic words.
+unsafe impl Send for Mapping {}
+
 impl Mapping {
+    /// Maps `length` bytes of what the descriptor stands for.
+    pub fn new(of: BorrowedFd<'_>, length: usize, offset: u64, access: Access) -> Result<Mapping, Errno> {
+        let protection = match access {
+            Access::Read => ProtFlags::READ,
+            Access::ReadWrite => ProtFlags::READ | ProtFlags::WRITE,
+        };
+        // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
+        let address = unsafe {
+            rustix::mm::mmap(std::ptr::null_mut(), length, protection, MapFlags::SHARED, of, offset)?
+        };
+        Ok(Mapping { address: NonNull::new(address.cast()).ok_or(Errno::FAULT)?, length })
+    }
+
     /// Returns the words, which the kernel may write at any time, hence atomic.
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping is page-aligned, `length` bytes long, and lives as long as `self`; the kernel's

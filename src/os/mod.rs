@@ -1,6 +1,9 @@
 //! os/: system calls other than on files, each with an interface that is safe to use.
 
+pub mod bpf;
+pub mod clock;
 pub mod device;
+pub mod output;
 pub mod process;
 pub mod signals;
 
@@ -33,6 +36,26 @@ pub fn identity() -> Identity {
 /// The release of the running kernel, as `uname -r` prints it.
 pub fn release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+/// The machine's name, as `uname -n` prints it.
+pub fn hostname() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Nanoseconds of the clock that never goes back: that of the records.
+pub fn monotonic() -> i64 {
+    nanoseconds(rustix::time::ClockId::Monotonic)
+}
+
+/// Nanoseconds since 1970.
+pub fn time_of_day() -> i64 {
+    nanoseconds(rustix::time::ClockId::Realtime)
+}
+
+fn nanoseconds(clock: rustix::time::ClockId) -> i64 {
+    let now = rustix::time::clock_gettime(clock);
+    now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
 }
 
 /// Whether this process may write in a directory.

@@ -29,6 +29,14 @@ struct Started {
     child: Option<Child>,
 }
 
+/// How a command is started.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// Variables of its environment, and those that are taken away from it.
+    pub set: Vec<(String, String)>,
+    pub unset: Vec<String>,
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("failed to execute {command}: {}", super::io_text(.source))]
@@ -57,11 +65,15 @@ impl Process {
     }
 
     /// Starts the command of -c: forks now, and executes when released. Words are split at blanks, as in dtrace.
-    pub fn start(command: &str) -> Result<Process, Error> {
+    pub fn start(command: &str, start: &Start) -> Result<Process, Error> {
         let failed = |source: io::Error| Error::Start { command: command.to_owned(), source };
         let mut words = command.split_ascii_whitespace();
         let mut process = Command::new(words.next().ok_or(Error::Empty)?);
         process.args(words);
+        process.envs(start.set.iter().map(|(name, value)| (name, value)));
+        for name in &start.unset {
+            process.env_remove(name);
+        }
         let (wait, gate) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| failed(errno.into()))?;
         let tracer = rustix::process::getpid();
         let (pid_read, pid_write) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| failed(errno.into()))?;
@@ -197,7 +209,7 @@ mod tests {
     fn a_command_waits_for_its_release() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("made");
-        let mut process = Process::start(&format!("touch {}", path.display())).unwrap();
+        let mut process = Process::start(&format!("touch {}", path.display()), &Start::default()).unwrap();
         assert_ne!(process.pid, 0);
         std::thread::sleep(std::time::Duration::from_millis(30));
         assert!(!path.exists() && process.ended().is_none());
@@ -208,10 +220,10 @@ mod tests {
 
     #[test]
     fn ends_are_told_apart() {
-        let mut process = Process::start("sh -c exit\t3").unwrap();
+        let mut process = Process::start("sh -c exit\t3", &Start::default()).unwrap();
         process.release().unwrap();
         assert_eq!(wait(&mut process).how, None, "words are split on blanks: sh gets 'exit' alone");
-        let mut process = Process::start("false").unwrap();
+        let mut process = Process::start("false", &Start::default()).unwrap();
         process.release().unwrap();
         assert_eq!(wait(&mut process).how.as_deref(), Some("exited with status 1"));
         assert_eq!(signal_name(11), "SIGSEGV");
@@ -219,15 +231,28 @@ mod tests {
 
     #[test]
     fn an_unknown_command_and_an_unknown_pid_are_errors() {
-        let mut process = Process::start("/nowhere/at/all").unwrap();
+        let mut process = Process::start("/nowhere/at/all", &Start::default()).unwrap();
         assert!(matches!(process.release(), Err(Error::Start { .. })));
         assert!(matches!(Process::grab(0), Err(Error::Grab { .. })));
-        assert!(matches!(Process::start(" "), Err(Error::Empty)));
+        assert!(matches!(Process::start(" ", &Start::default()), Err(Error::Empty)));
+    }
+
+    #[test]
+    fn a_command_has_the_environment_that_it_is_given() {
+        let directory = tempfile::tempdir().unwrap();
+        let script = directory.path().join("script");
+        std::fs::write(&script, "[ \"$KINST_A\" = 1 ] && [ -z \"$HOME\" ]").unwrap();
+        let start = Start { set: vec![("KINST_A".into(), "1".into())], unset: vec!["HOME".into()] };
+        for (start, how) in [(start, None), (Start::default(), Some("exited with status 1"))] {
+            let mut process = Process::start(&format!("sh {}", script.display()), &start).unwrap();
+            process.release().unwrap();
+            assert_eq!(wait(&mut process).how.as_deref(), how);
+        }
     }
 
     #[test]
     fn giving_up_ends_the_waiting_child() {
-        let process = Process::start("sleep 1000").unwrap();
+        let process = Process::start("sleep 1000", &Start::default()).unwrap();
         drop(process);
     }
 }

@@ -1,7 +1,7 @@
-//! os/signals.rs: Ctrl-C and SIGTERM: they end the preparations with a status of their own, and tracing cleanly; a second one ends all at once.
+//! os/signals.rs: Ctrl-C and SIGTERM, which end tracing cleanly, or at once; SIGHUP and SIGUSR1, which ask for something.
 
 use rustix::event::{PollFd, PollFlags, poll};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::{flag, low_level};
 use std::cell::RefCell;
 use std::io;
@@ -64,6 +64,66 @@ impl Signals {
     }
 }
 
+/// SIGHUP and SIGUSR1 while tracing. The descriptor is readable when one has come.
+#[derive(Debug)]
+pub struct Requests {
+    pipe: UnixStream,
+    /// The handlers' end, which stays open where there is no handler.
+    _write: UnixStream,
+    renew: Arc<AtomicBool>,
+    show: Arc<AtomicBool>,
+    /// Whether there was a terminal that the process belongs to.
+    terminal: bool,
+}
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// SIGHUP: to open the files of the output again.
+    pub renew: bool,
+    /// SIGUSR1: to show the aggregations.
+    pub show: bool,
+    /// SIGHUP, as the terminal has gone: to end.
+    pub end: bool,
+}
+
+impl Requests {
+    /// Installs the handlers. SIGHUP ends the process as before if there are no files, and stays ignored if it was.
+    pub fn install(files: bool) -> io::Result<Requests> {
+        let (pipe, write) = UnixStream::pair()?;
+        pipe.set_nonblocking(true)?;
+        let (renew, show) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let ignored = ignored();
+        for (signal, flag, wanted) in [(SIGUSR1, &show, true), (SIGHUP, &renew, files)] {
+            if wanted && ignored >> (signal - 1) & 1 == 0 {
+                flag::register(signal, Arc::clone(flag))?;
+                low_level::pipe::register(signal, write.try_clone()?)?;
+            }
+        }
+        Ok(Requests { pipe, _write: write, renew, show, terminal: has_terminal() })
+    }
+
+    /// Takes what was asked for since the last call.
+    pub fn take(&self) -> Asked {
+        // The bytes first: a signal that comes after them is in the flags, or in the next call.
+        let _ = io::copy(&mut &self.pipe, &mut io::sink());
+        let renew = self.renew.swap(false, Ordering::SeqCst);
+        let end = renew && self.terminal && !has_terminal();
+        Asked { renew, show: self.show.swap(false, Ordering::SeqCst), end }
+    }
+}
+
+impl AsFd for Requests {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pipe.as_fd()
+    }
+}
+
+/// Whether the process belongs to a terminal that is still there.
+fn has_terminal() -> bool {
+    std::fs::File::open("/dev/tty").is_ok()
+}
+
 impl AsFd for Signals {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.pipe.as_fd()
@@ -85,4 +145,23 @@ fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_taken_once() {
+        let requests = Requests::install(true).unwrap();
+        assert_eq!(requests.take(), Asked::default());
+        low_level::raise(SIGUSR1).unwrap();
+        assert!(super::super::is_readable(requests.as_fd()));
+        assert_eq!(requests.take(), Asked { show: true, ..Asked::default() });
+        low_level::raise(SIGHUP).unwrap();
+        low_level::raise(SIGHUP).unwrap();
+        assert_eq!(requests.take(), Asked { renew: true, ..Asked::default() });
+        assert_eq!(requests.take(), Asked::default());
+        assert!(!super::super::is_readable(requests.as_fd()));
+    }
 }

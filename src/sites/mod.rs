@@ -7,13 +7,16 @@ pub mod flow;
 mod index;
 mod kept;
 pub mod listing;
+mod memory;
 mod symtab;
 mod target;
 
+pub use crate::debuginfo::Machine;
 pub use catalog::elsewhere::seldom_made;
 pub use catalog::profile::{MAX_INTERVAL, MIN_INTERVAL};
 pub use catalog::tracepoints::EVENTS;
 pub use catalog::{Catalog, DTRACE, LiveInsn, LiveText};
+pub use code::decode::text as insn_text;
 pub use code::notes::parse as read_notes;
 pub use code::refusal::Refusal;
 pub use code::tables::Rewriting;
@@ -21,7 +24,10 @@ pub use index::{Built, DwarfIndex, Imported, InlineProbe, MAX_PROBES, NotImporte
 pub use kept::Watch;
 pub use kept::file::Cache;
 pub use listing::verdict::Verdict;
+pub use memory::{Memory, Spots, Text};
+pub use target::loaded::Loaded;
 pub use target::program::{InFunction, Program};
+pub use target::stack as user_stack;
 pub use target::{KERNEL_PROPER, Kernel, Module, ModuleId, Symbolized};
 
 use std::sync::Arc;
@@ -127,6 +133,11 @@ pub trait Places {
 
     /// The variables in scope at the sites; one answer for each, in their order.
     fn scopes(&self, sites: &[Site]) -> Vec<InScope>;
+
+    /// The machine that the kernel is for.
+    fn machine(&self) -> Machine {
+        Machine::X86_64
+    }
 
     /// The probes of drivers that a description names.
     fn driven(&self, _description: &Description) -> Vec<Driven> {

@@ -251,6 +251,12 @@ impl Symbols {
         found
     }
 
+    /// The memory that they take.
+    pub fn bytes(&self) -> usize {
+        let (names, symbols) = self.parts();
+        names.len() + size_of_val(symbols)
+    }
+
     /// The names, concatenated, and the symbols by address.
     pub(in crate::sites) fn parts(&self) -> (&[u8], &[Symbol]) {
         match &self.table {
@@ -349,7 +355,8 @@ impl Reader {
     }
 }
 
-/// Whether the name is a mark in the text, or of what precedes a function: never a function.
+/// Whether the name is a mark in the text, or of what precedes a function: never a function. Kallsyms leaves out most
+/// of them too (scripts/kallsyms.c).
 fn is_no_function(name: &str) -> bool {
     const MARKS: [&str; 12] = [
         "_text",
@@ -365,10 +372,13 @@ fn is_no_function(name: &str) -> bool {
         "__indirect_thunk_end",
         "__end_of_kernel_reserve",
     ];
+    // Code that runs before the kernel or beside it has copies of all names, the assembler's own among them.
+    let own = ["__pi_", "__kvm_nvhe_"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
     name.starts_with("__pfx_")
         || name.starts_with("__cfi_")
-        || name.starts_with(".L")
-        || name.starts_with('$')
+        || name.starts_with("__efistub_")
+        || own.starts_with(".L")
+        || own.starts_with('$')
         || name.ends_with("_text_start")
         || name.ends_with("_text_end")
         || MARKS.contains(&name)

@@ -3,7 +3,7 @@
 use crate::diag::{Diagnostic, tags};
 use crate::glob::is_glob;
 use crate::parser::ast::{self, ProbeDesc, ProbeDescKind};
-use crate::probe::{Description, Fields, Site};
+use crate::probe::{Description, End, Fields, Site};
 use crate::sites::{Boundary, FoundSite, FunctionSites, InlineProbe, SiteIndex, SourceLine};
 use crate::sugar::plain;
 use std::collections::HashSet;
@@ -73,7 +73,11 @@ fn expand_list(
 fn sites(probe: &ProbeDesc, index: &dyn SiteIndex) -> Option<Result<Vec<Description>, Box<Diagnostic>>> {
     if let Some((fields, boundary)) = inline_probe(probe) {
         let functions = index.inline_sites(&fields.module, &fields.function, boundary);
-        return Some(functions.map(|functions| descriptions(fields, &functions)));
+        let end = match boundary {
+            Boundary::Entry => End::Entry,
+            Boundary::Return => End::Return,
+        };
+        return Some(functions.map(|functions| descriptions(fields, end, &functions)));
     }
     let (fields, line) = line_probe(probe)?;
     if fields.function.is_empty() || is_glob(&fields.function) {
@@ -120,7 +124,7 @@ fn inline_probe(probe: &ProbeDesc) -> Option<(&Fields, Boundary)> {
 }
 
 /// Returns, for each module, the copies and then the instances that fbt can serve.
-fn descriptions(asked: &Fields, functions: &[FunctionSites]) -> Vec<Description> {
+fn descriptions(asked: &Fields, end: End, functions: &[FunctionSites]) -> Vec<Description> {
     let mut made: Vec<Description> = Vec::new();
     // One description covers the instances of a name in all the requested modules.
     let mut instances: HashSet<&str> = HashSet::new();
@@ -128,6 +132,7 @@ fn descriptions(asked: &Fields, functions: &[FunctionSites]) -> Vec<Description>
         let copy = |found: &FoundSite| Site {
             copy: Some(function.function.clone()),
             inlined: true,
+            end: Some(end),
             ..found.site.clone()
         };
         made.extend(function.sites.iter().map(|found| kinst(asked, copy(found), found.module_needed)));

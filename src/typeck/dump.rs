@@ -3,7 +3,7 @@
 use super::stmt::agg::function_name;
 use super::typed::{
     AggregatingFunction, Aggregation, Bits, Clause, Control, Expr, ExprKind, Key, KeyType, Place, Printed,
-    Program, StackAction, Stmt, StmtKind, Variable, VariableId,
+    Program, StackAction, Stmt, StmtKind, SymbolAction, Variable, VariableId,
 };
 
 /// Dumps one node per line, with children indented and types after a colon.
@@ -111,7 +111,7 @@ impl Dump<'_> {
             StmtKind::Exit(status) => self.nested("exit", |dump| dump.expr(status)),
             StmtKind::Stack(stack) => self.line(stack_text(stack)),
             StmtKind::Symbol(symbol, address) => {
-                self.nested(format!("{symbol:?}").to_lowercase(), |dump| dump.expr(address));
+                self.nested(symbol_text(*symbol), |dump| dump.expr(address));
             }
             StmtKind::Printm { size, reference } => {
                 self.nested(format!("printm {size}"), |dump| dump.expr(reference));
@@ -167,9 +167,7 @@ impl Dump<'_> {
             Key::Value(value) => self.nested("key", |dump| dump.expr(value)),
             Key::Stack(stack) => self.nested("key", |dump| dump.line(stack_text(stack))),
             Key::Symbol(symbol, address) => {
-                self.nested(format!("key {}", format!("{symbol:?}").to_lowercase()), |dump| {
-                    dump.expr(address)
-                });
+                self.nested(format!("key {}", symbol_text(*symbol)), |dump| dump.expr(address));
             }
         }
     }
@@ -282,11 +280,19 @@ fn aggregation_text(aggregation: &Aggregation) -> String {
     format!("@{}[{}] = {}", aggregation.name, keys.join(", "), function_text(aggregation.function))
 }
 
+fn symbol_text(symbol: SymbolAction) -> String {
+    match symbol {
+        SymbolAction::Sym { called: false } => "sym".to_owned(),
+        SymbolAction::Sym { called: true } => "sym called".to_owned(),
+        other => format!("{other:?}").to_lowercase(),
+    }
+}
+
 fn key_type_text(key: &KeyType) -> String {
     match key {
         KeyType::Value(ty) => ty.to_string(),
         KeyType::Stack(stack) => stack_text(stack),
-        KeyType::Symbol(symbol) => format!("{symbol:?}").to_lowercase(),
+        KeyType::Symbol(symbol) => symbol_text(*symbol),
     }
 }
 
@@ -306,7 +312,8 @@ fn function_text(function: AggregatingFunction) -> String {
 fn stack_text(stack: &StackAction) -> String {
     match stack {
         StackAction::Kernel { frames } => format!("stack {frames}"),
-        StackAction::User { frames, strsize } => format!("ustack {frames} {strsize}"),
+        StackAction::User { frames, strsize, copied: 0 } => format!("ustack {frames} {strsize}"),
+        StackAction::User { frames, strsize, copied } => format!("ustack {frames} {strsize} copy {copied}"),
     }
 }
 

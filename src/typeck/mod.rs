@@ -49,6 +49,10 @@ pub struct Env<'a> {
     /// Options stackframes and ustackframes: frames of stack() and ustack() without an argument.
     pub stackframes: u32,
     pub ustackframes: u32,
+    /// Option maxframes: the most frames of any stack.
+    pub maxframes: u32,
+    /// Option ustackcopy: bytes of the user's stack that ustack() copies; 0: none.
+    pub ustackcopy: u32,
     /// Option amin: the least stability of everything that a clause uses.
     pub amin: Option<Attributes>,
     /// The libraries, each after those that it depends on.
@@ -83,6 +87,8 @@ impl Default for Env<'_> {
             strsize: 256,
             stackframes: 20,
             ustackframes: 20,
+            maxframes: u32::MAX,
+            ustackcopy: 0,
             amin: None,
             libraries: &[],
             jstackframes: 50,

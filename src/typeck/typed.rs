@@ -62,6 +62,8 @@ pub struct Aggregation {
     pub name: String,
     pub function: AggregatingFunction,
     pub keys: Vec<KeyType>,
+    /// The D text of each key in the first assignment.
+    pub key_texts: Vec<String>,
     /// The place where the function was fixed.
     pub span: Span,
     /// The place where the keys were fixed.
@@ -208,13 +210,23 @@ pub enum FormatAction {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StackAction {
-    Kernel { frames: u32 },
-    User { frames: u32, strsize: u32 },
+    Kernel {
+        frames: u32,
+    },
+    /// `copied`: bytes of the stack.
+    User {
+        frames: u32,
+        strsize: u32,
+        copied: u32,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SymbolAction {
-    Sym,
+    Sym {
+        /// Whether the address is one that a call returns to, or of an inlined copy: `caller`.
+        called: bool,
+    },
     Mod,
     Usym,
     Umod,

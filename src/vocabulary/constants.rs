@@ -8,6 +8,11 @@ pub fn lookup(name: &str) -> Option<(i64, &'static str)> {
     TABLES.iter().flat_map(|table| table.iter()).find(|(n, _)| *n == name).map(|(_, value)| (*value, "int"))
 }
 
+/// The name of an error number: `ENOENT` of 2.
+pub fn error_name(number: i64) -> Option<&'static str> {
+    ERRNO.iter().find(|(_, value)| *value == number).map(|(name, _)| *name)
+}
+
 const TABLES: &[&[(&str, i64)]] = &[FAULTS, REGISTERS, ERRNO, SIGNALS, CHILD];
 
 /// The values to compare `arg4` of ERROR with.
@@ -23,6 +28,11 @@ const FAULTS: &[(&str, i64)] = &[
     ("DTRACEFLT_TUPOFLOW", 8),
     ("DTRACEFLT_BADSTACK", 9),
 ];
+
+/// Whether the constant is an index of regs[] and uregs[], all of which are those of x86-64.
+pub fn is_register(name: &str) -> bool {
+    REGISTERS.iter().any(|(register, _)| *register == name)
+}
 
 /// Indices of regs[] and uregs[] on x86-64, numbered as in illumos; the kernel module has the same table.
 const REGISTERS: &[(&str, i64)] = &[

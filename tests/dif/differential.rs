@@ -4,6 +4,7 @@ use crate::machine;
 use crate::model;
 use crate::numbers::Random;
 use crate::program;
+use kinst::dif::action::Ustack;
 use kinst::dif::object::{self, Image};
 use kinst::dif::verify::{Limits, verify};
 use kinst::dif::{Options, Program, dump};
@@ -184,10 +185,16 @@ fn damage_action(actions: &mut [uapi::Action], random: &mut Random, odd: u32) {
     let kind = if random.one_in(2) { random.pick(&recording) } else { aggregating };
     let wide =
         random.pick(&[u64::from(odd), random.clone().next(), 3 << 48 | 3 << 32, 2 << 48 | 3 << 16 | 4]);
-    let which = random.below(7);
+    let frames = random.pick(&[0, 1, 20, uapi::MAX_FRAMES, uapi::MAX_FRAMES + 1]);
+    let copied = random.pick(&[0, 4, 8, 4096, uapi::MAX_USTACK, uapi::MAX_USTACK + 8]);
+    let which = random.below(8);
     if let Some(action) = entry(actions, random) {
         match which {
             0 | 1 => action.kind = kind,
+            7 => {
+                (action.kind, action.difo) = (uapi::ACT_USTACK as u16, uapi::NONE);
+                action.arg = Ustack { frames, copied }.pack();
+            }
             2 => action.ntuple = odd as u16,
             3 => action.difo = odd,
             4 => action.incr = odd,

@@ -5,6 +5,8 @@ mod numbers;
 #[path = "../support/snapshot.rs"]
 mod snapshot;
 
+mod bpf;
+mod bpf_load;
 mod differential;
 mod listing;
 mod machine;

@@ -1,6 +1,7 @@
 //! wire.rs: the wire form and the verifier: each rule refuses what violates it, and large images are fast.
 
 use crate::machine;
+use kinst::dif::action::Ustack;
 use kinst::dif::asm::Assembler;
 use kinst::dif::insn::{FIRST_USER_VARIABLE, Insn, Opcode};
 use kinst::dif::object::{self, Ecb, EncodeError, Image};
@@ -82,7 +83,7 @@ fn word(at: usize, insn: Insn) -> Verify {
 fn the_header_and_options() {
     assert_eq!(code(|image| image.header.magic += 1), Verify::HEADER);
     assert_eq!(code(|image| image.header.version += 1), Verify::HEADER);
-    assert_eq!(code(|image| image.header.flags = 8), Verify::RESERVED);
+    assert_eq!(code(|image| image.header.flags = 16), Verify::RESERVED);
     assert_eq!(code(|image| image.header.reserved = 1), Verify::RESERVED);
     assert_eq!(code(|image| image.header.strsize = 7), Verify::OPTION);
     assert_eq!(code(|image| image.header.bufsize = 1), Verify::OPTION);
@@ -144,6 +145,19 @@ fn actions_probes_and_enablings() {
     assert_eq!(code(|image| image.actions[2].ntuple = 3), Verify::TUPLE);
     assert_eq!(code(|image| image.actions[2].ntuple = 2), Verify::TUPLE);
     assert_eq!(code(|image| image.actions[2].arg = 1), Verify::ACTION);
+    let ustack = |frames, copied| {
+        move |image: &mut Image| {
+            (image.actions[0].kind, image.actions[0].difo) = (uapi::ACT_USTACK as u16, uapi::NONE);
+            image.actions[0].arg = Ustack { frames, copied }.pack();
+        }
+    };
+    assert_eq!(code(ustack(0, 8)), Verify::ACTION);
+    assert_eq!(code(ustack(uapi::MAX_FRAMES + 1, 0)), Verify::ACTION);
+    assert_eq!(code(ustack(1, 4)), Verify::ACTION);
+    assert_eq!(code(ustack(1, uapi::MAX_USTACK + 8)), Verify::ACTION);
+    let mut copies = image();
+    ustack(uapi::MAX_FRAMES, uapi::MAX_USTACK)(&mut copies);
+    assert!(verify(&copies.to_bytes().unwrap(), &LIMITS).is_ok());
     assert_eq!(code(|image| image.clauses[0].predicate = 1), Verify::TYPE);
     assert_eq!(code(|image| image.clauses[0].flags = 2), Verify::RESERVED);
     assert_eq!(code(|image| image.clauses[0].nactions = 2), Verify::INDEX);

@@ -1,9 +1,14 @@
 //! tests/model/: the ways out of inlined copies against a definition and against execution.
 
+#[path = "../support/binutils.rs"]
+mod binutils;
 #[path = "../support/needs.rs"]
 mod needs;
 #[path = "../support/numbers.rs"]
 mod numbers;
 
+mod counts_model;
 mod exits_model;
+mod functions;
+mod routes_model;
 mod stepped;

@@ -1,5 +1,7 @@
-//! tests/oracle/: what is found in debug information and in code, against tools that are not ours (perf, objdump, addr2line, readelf).
+//! tests/oracle/: what is found in debug information and in code, against tools that are not ours (perf, objdump, addr2line, readelf, gdb).
 
+#[path = "../support/binutils.rs"]
+mod binutils;
 #[path = "../support/kernel.rs"]
 mod kernel;
 #[path = "../support/needs.rs"]
@@ -12,6 +14,8 @@ mod snapshot;
 mod sysroot;
 
 mod arch;
+mod arm64;
+mod counts;
 mod disas;
 mod driver;
 mod dwarf;
@@ -19,4 +23,5 @@ mod exits;
 mod locals;
 mod sites;
 mod sweep;
+mod ustack;
 mod vmlinux;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use kinst::sites::{Boundary, Cache, DwarfIndex, FoundSite, FunctionSites, InlineProbe, Kernel, SiteIndex};
 
-use crate::needs;
+use crate::{binutils, needs};
 
 const MODULES: usize = 100;
 
@@ -88,7 +88,7 @@ impl Disassembly {
 }
 
 fn lines(path: &Path, what: &str, mut each: impl FnMut(&str)) {
-    let mut objdump = Command::new("objdump")
+    let mut objdump = Command::new(binutils::tool("objdump", path))
         .args([what, "--no-show-raw-insn"])
         .arg(path)
         .stdout(Stdio::piped())

@@ -10,11 +10,12 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use kinst::debuginfo::{CodeSymbol, Image, bootable};
+use kinst::debuginfo::{CodeSymbol, Image, Machine, bootable};
 use kinst::dwarf::{self, DebugInfo, InlineCopy};
 use kinst::probe::Description;
 use kinst::sites::{Boundary, Catalog, DwarfIndex, InlineProbe, Kernel, ModuleId, ProbeCatalog, SiteIndex};
 
+use crate::binutils;
 use crate::needs;
 use crate::numbers::Random;
 
@@ -85,7 +86,7 @@ fn vmlinux() -> Option<PathBuf> {
 
 /// Returns the addresses of all symbols, by name.
 fn symbols(vmlinux: &Path) -> BTreeMap<String, Vec<u64>> {
-    let output = Command::new("nm").arg(vmlinux).output().expect("nm");
+    let output = Command::new(binutils::tool("nm", vmlinux)).arg(vmlinux).output().expect("nm");
     let mut symbols: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -195,6 +196,7 @@ struct Reasons<'i> {
     info: DebugInfo<'i>,
     /// The ranges of functions as pairs of start and end, sorted by address.
     functions: Vec<(u64, u64)>,
+    is_aarch64: bool,
 }
 
 impl Reasons<'_> {
@@ -204,7 +206,8 @@ impl Reasons<'_> {
             |symbol: CodeSymbol<'_>| functions.push((symbol.address, symbol.address + symbol.size));
         image.for_each_code_symbol(function).expect("symbols");
         functions.sort_unstable();
-        Reasons { info: DebugInfo::open(image).expect("debug information"), functions }
+        let is_aarch64 = image.machine() == Some(Machine::Aarch64);
+        Reasons { info: DebugInfo::open(image).expect("debug information"), functions, is_aarch64 }
     }
 
     /// Returns the function, and the offset in it, of a copy that is in no function by the symbols.
@@ -262,7 +265,9 @@ fn compare(
         } else if found.len() > 1 {
             *comparison.only_ours.entry(Class::Namesakes).or_default() += found.len() - 1;
         }
-        if found.is_empty() && *offset == 0 && is_instance(symbol, function) && !places.is_empty() {
+        // gcc 12 begins a function of arm64 after the room for ftrace.
+        let is_start = *offset == 0 || *offset == 8 && reasons.is_aarch64;
+        if found.is_empty() && is_start && is_instance(symbol, function) && !places.is_empty() {
             *comparison.only_perf.entry(Class::OutOfLine).or_default() += 1;
         } else if found.is_empty() && *offset == 0 && is_part(symbol, function) {
             *comparison.only_perf.entry(Class::Part).or_default() += 1;
@@ -394,7 +399,7 @@ fn every_entry_is_an_instruction_of_objdump() {
     let Some(subject) = subject() else { return };
     let mut wanted: HashSet<u64> = subject.copies.values().flatten().map(|copy| copy.entry).collect();
     let all = wanted.len();
-    let mut objdump = Command::new("objdump")
+    let mut objdump = Command::new(binutils::tool("objdump", &subject.path))
         .args(["-d", "--no-show-raw-insn"])
         .arg(&subject.path)
         .stdout(Stdio::piped())
@@ -516,6 +521,10 @@ fn same_place(theirs: &str, ours: &str) -> bool {
     else {
         return false;
     };
+    // In the room for ftrace before the first function of a unit, binutils has the symbol's file.
+    if ours == "??:0" && their_line == "?" {
+        return true;
+    }
     let line = if their_line == "?" { "0" } else { their_line };
     line == our_line && their_file.ends_with(our_file.trim_start_matches("../"))
 }
@@ -538,7 +547,17 @@ fn frames_and_lines_are_those_of_addr2line() {
         })
         .collect();
     addresses.extend(subject.copies.values().flatten().map(|copy| copy.entry).take(3000));
-    let theirs = symbolizer(&["addr2line", "-a", "-i", "-f", "-e"], &subject.path, &addresses);
+    let addr2line = binutils::tool("addr2line", &subject.path);
+    let mut theirs = symbolizer(&[&addr2line, "-a", "-i", "-f", "-e"], &subject.path, &addresses);
+    // In the room for ftrace both have the name of the symbol; parts that run beside the kernel have a prefix in theirs.
+    let of_source = |name: &mut String| {
+        if image.machine() == Some(Machine::Aarch64) {
+            let prefix = ["__efistub_", "__kvm_nvhe_"].iter().find_map(|prefix| name.strip_prefix(prefix));
+            let plain = prefix.unwrap_or(name);
+            *name = plain.split('.').next().unwrap_or_default().to_owned();
+        }
+    };
+    theirs.iter_mut().flatten().for_each(|(name, _)| of_source(name));
     let (mut frames, mut deepest, mut nameless, mut different) = (0, 0, 0, Vec::new());
     for (address, theirs) in addresses.iter().zip(theirs) {
         let ours = our_frames(&info, *address);
@@ -559,6 +578,7 @@ fn frames_and_lines_are_those_of_addr2line() {
     // It names the part of a function that the compiler moved away by its symbol.
     for (name, _) in second.iter_mut().flatten() {
         name.truncate(name.strip_suffix(".cold").map_or(name.len(), str::len));
+        of_source(name);
     }
     let explained = |ours: &[(String, String)], theirs: &[(String, String)]| {
         let lines = |frames: &[(String, String)]| -> Vec<String> {

@@ -118,7 +118,7 @@ fn every_option_works_or_is_refused() {
     ] {
         assert_eq!(accepted(arguments), "", "{arguments:?}");
     }
-    for option in ["-a", "-A", "-B", "-G", "-h", "-O"] {
+    for option in ["-a", "-A", "-B", "-G", "-h"] {
         refused(&[option, "-n", "BEGIN"], 1, &[&format!("{option}: ")]);
     }
     refused(&["-e"], 1, &["no probes specified", "-s FILE"]);
@@ -512,7 +512,11 @@ fn lists_as_json() {
         assert!(object["args"].is_array(), "{object}");
     }
     assert!(objects(&["-v", "-n", "BEGIN"])[0]["instruction"].is_null());
-    refused(&["--json", "-n", "BEGIN"], 2, &["--json goes with -l or --disas"]);
+    refused(
+        &["--json", "-n", "BEGIN"],
+        2,
+        &["--json goes with -l, --disas, --annotate, --coverage or --path"],
+    );
 }
 
 /// -e asks for the probes of another kernel as -l does.
@@ -580,7 +584,7 @@ fn inlinecall_prints_the_boundaries() {
     for (json, line) in ran.stdout.lines().zip(&lines) {
         let object: serde_json::Value = serde_json::from_str(json).expect("JSON");
         assert_eq!(object["function"], "leaf");
-        assert_eq!(format!("{:#x}", object["entry"]["address"].as_u64().expect("an address")), line[0]);
+        assert_eq!(object["entry"]["address"], line[0]);
         assert_eq!(
             format!("{}:{}", object["caller"].as_str().expect("a name"), object["entry"]["offset"]),
             line[2]

@@ -16,7 +16,7 @@ fn examples() -> Vec<(String, PathBuf, String)> {
         let text = std::fs::read_to_string(&path).unwrap();
         (name, path, text)
     };
-    // A folder is a driver.
+    // A folder is a driver, or what belongs together.
     let files = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
     let mut examples: Vec<_> = files.map(read).collect();
     examples.sort();

@@ -6,15 +6,21 @@ mod needs;
 mod snapshot;
 #[path = "../support/sysroot.rs"]
 mod sysroot;
+#[path = "../support/tables.rs"]
+mod tables;
 
+mod annotate;
 mod carried;
 mod cli;
 mod completion;
 mod debuginfod;
 mod documents;
 mod examples;
+mod fleet;
 mod hostile;
 mod index;
 mod interrupt;
+mod path;
+mod prometheus;
 mod regressions;
 mod required;

@@ -85,6 +85,26 @@ pub fn decoder() -> Option<PathBuf> {
     dir
 }
 
+/// Returns the folder with Prometheus, node_exporter and OTLP's schema: `usr/bin`, and `python`, a path of modules.
+#[track_caller]
+pub fn monitoring() -> Option<PathBuf> {
+    let dir = cache().map(|cache| cache.join("monitoring")).filter(|dir| dir.join(".complete").exists());
+    if dir.is_none() {
+        missing("Prometheus", SETUP);
+    }
+    dir
+}
+
+/// Returns Go's pprof.
+#[track_caller]
+pub fn pprof() -> Option<PathBuf> {
+    let dir = cache().map(|cache| cache.join("pprof")).filter(|dir| dir.join(".complete").exists());
+    if dir.is_none() {
+        missing("pprof", SETUP);
+    }
+    dir.map(|dir| dir.join("pprof"))
+}
+
 /// Returns the kernel with its debug information.
 pub fn vmlinux(root: &Path) -> Option<PathBuf> {
     let boot = std::fs::read_dir(root.join("usr/lib/debug/boot")).ok()?;

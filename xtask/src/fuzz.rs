@@ -96,7 +96,7 @@ fn seed(name: &str, corpus: &Path) -> Result<()> {
     match name {
         "parse" | "compile" => seed_texts(corpus),
         "btf" => seed_types(corpus),
-        "walk" | "frames" | "lines" | "locals" | "index" => seed_changes(corpus),
+        "walk" | "frames" | "lines" | "callers" | "locals" | "index" => seed_changes(corpus),
         _ => Ok(()),
     }
 }

@@ -25,6 +25,8 @@ pub enum Name {
     Debug,
     /// The release's kernel, built here with what finds races (KCSAN)
     Kcsan,
+    /// The release's kernel, built here with what counts executed lines of ext4 (gcov)
+    Gcov,
 }
 
 impl Name {
@@ -32,7 +34,7 @@ impl Name {
     pub const ALL: [Name; 3] = [Name::Stable, Name::Backports, Name::Sid];
 
     /// The kernels that run the cases of the stable kernel.
-    pub const EXTRA: [Name; 3] = [Name::Rt, Name::Debug, Name::Kcsan];
+    pub const EXTRA: [Name; 4] = [Name::Rt, Name::Debug, Name::Kcsan, Name::Gcov];
 
     /// The kernel whose cases this one runs.
     pub fn runs_cases_of(self) -> Name {
@@ -42,7 +44,7 @@ impl Name {
     /// The factor for time limits, compared with Debian's usual kernels.
     pub fn slowness(self) -> u32 {
         match self {
-            Name::Stable | Name::Backports | Name::Sid => 1,
+            Name::Stable | Name::Backports | Name::Sid | Name::Gcov => 1,
             Name::Rt => 2,
             Name::Debug | Name::Kcsan => 6,
         }
@@ -56,6 +58,7 @@ impl Name {
             Name::Rt => "rt",
             Name::Debug => "debug",
             Name::Kcsan => "kcsan",
+            Name::Gcov => "gcov",
         }
     }
 }

@@ -1,15 +1,19 @@
 //! xtask: the development commands of the project.
 
 mod apt;
+mod arm64;
 mod bench;
 mod cache;
 mod crates;
 mod demo;
 mod exec;
+mod executed;
 mod fuzz;
+mod gcov;
 mod guide;
 mod kernels;
 mod kmod;
+mod objects;
 mod package;
 mod selftests;
 mod setup;
@@ -37,6 +41,8 @@ enum Command {
     Test(test::Options),
     /// Build the kernel module
     Kmod(kmod::Options),
+    /// Check -O json against its schema and against the text, program by program, in a guest
+    Objects(objects::Options),
     /// Build the user's guide as a book, and check its links
     Guide,
     /// Build the .deb and .rpm packages of the last commit
@@ -49,8 +55,14 @@ enum Command {
     VmTest(vmtest::Options),
     /// Arm every instruction of a kernel in a guest, batch after batch, under a load
     Sweep(sweep::Options),
+    /// Compare the counts of --annotate with QEMU's own log of what a guest executes
+    Executed(executed::Options),
+    /// Compare the lines of --coverage with those that a kernel with gcov counts itself
+    Gcov(gcov::Options),
     /// Run the kernel's own tests of ftrace and livepatch without probes and under them, and compare
     Selftests(selftests::Options),
+    /// Fetch kernels of arm64, and compare what is found in them with other programs' reading
+    Arm64(arm64::Options),
     /// Run the fuzz targets for a time
     Fuzz(fuzz::Options),
     /// Run the benchmarks
@@ -70,7 +82,11 @@ fn main() -> ExitCode {
         Command::Vm(options) => vm::main(&options),
         Command::VmTest(options) => vmtest::main(&options),
         Command::Sweep(options) => sweep::main(&options),
+        Command::Executed(options) => executed::main(&options),
+        Command::Gcov(options) => gcov::main(&options),
         Command::Selftests(options) => selftests::main(&options),
+        Command::Objects(options) => objects::main(&options),
+        Command::Arm64(options) => arm64::main(&options).map(|()| ExitCode::SUCCESS),
         Command::Guide => guide::main().map(|()| ExitCode::SUCCESS),
         Command::Fuzz(options) => fuzz::main(&options),
         Command::Bench(options) => bench::main(&options).map(|()| ExitCode::SUCCESS),

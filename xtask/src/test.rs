@@ -60,7 +60,6 @@ pub fn main(options: &Options) -> Result<ExitCode> {
 #[derive(Default)]
 struct Steps {
     tally: Tally,
-    failures: Vec<String>,
 }
 
 /// The file in which tests write why they do not run: a line of what is missing, what brings it, and the test,
@@ -81,49 +80,25 @@ impl Steps {
         eprintln!("── {name}");
         let begin = Instant::now();
         let result = run();
-        let seconds = begin.elapsed().as_secs_f32();
-        match result {
-            Ok(()) => {
-                self.tally.passed += 1;
-                println!("ok    {name} ({seconds:.1} s)");
-            }
-            Err(error) => {
-                self.tally.failed += 1;
-                self.failures.push(name.into());
-                println!(
-                    "FAIL  {name} ({seconds:.1} s)\n    {}",
-                    format!("{error:#}").replace('\n', "\n    ")
-                );
-            }
-        }
+        let faults = result.err().map(|error| format!("{error:#}"));
+        self.tally.end(name, begin.elapsed().as_secs_f32(), faults.as_slice());
     }
 
     fn cases(&mut self, kernel: Name) {
         eprintln!("── cases in guests, {kernel} kernel");
         match vmtest::run_everything(kernel) {
-            Ok(tally) => {
-                self.tally.passed += tally.passed;
-                self.tally.failed += tally.failed;
-                if tally.failed > 0 {
-                    self.failures.push(format!("{} cases in guests, {kernel} kernel", tally.failed));
-                }
-            }
+            Ok(tally) => self.tally.add(tally),
             Err(error) => self.step(&format!("cases in guests, {kernel} kernel"), || Err(error)),
         }
     }
 
     fn end(self) -> ExitCode {
-        for failure in &self.failures {
-            println!("failed: {failure}");
-        }
         let skipped = reasons(&fs::read_to_string(skipped()).unwrap_or_default());
         for (reason, tests) in &skipped {
             println!("skipped: {reason}: {}", Vec::from_iter(tests.iter().cloned()).join(", "));
         }
         let tests: BTreeSet<&String> = skipped.values().flatten().collect();
-        let skipped = if tests.is_empty() { String::new() } else { format!(", {} skipped", tests.len()) };
-        println!("{} passed, {} failed{skipped}", self.tally.passed, self.tally.failed);
-        if self.tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        self.tally.print_end(tests.len())
     }
 }
 

@@ -489,10 +489,16 @@ enum kinst_reason kinst_arch_relocate(const struct kinst_arch_insn *insn, unsign
 	return e.reason;
 }
 
+/* The others count, too. */
+bool kinst_arch_only_branches(const struct kinst_arch_insn *insn)
+{
+	return insn->flow == KINST_FLOW_BRANCH && insn->cond < 0xe0;
+}
+
 /* Whether another copy can directly follow this one's. */
 static bool flows_on(const struct kinst_arch_insn *insn)
 {
-	return insn->flow == KINST_FLOW_NEXT || (insn->flow == KINST_FLOW_BRANCH && insn->cond < 0xe0);
+	return insn->flow == KINST_FLOW_NEXT || kinst_arch_only_branches(insn);
 }
 
 enum kinst_reason kinst_arch_detour(const struct kinst_arch_insn *insns, unsigned int n, unsigned long slot,

@@ -27,6 +27,7 @@
 #include "text/jump.h"
 #include "kinst.h"
 #include "ksym.h"
+#include "text/once.h"
 #include "text/patch.h"
 #include "text/pool.h"
 #include "text/sites.h"
@@ -251,7 +252,7 @@ static bool kinst_is_clear(struct kinst_func *f, const struct kinst_site *site, 
 	unsigned long addr;
 
 	for (addr = site->addr + 1; addr < site->addr + cover->len; addr++)
-		if (kinst_site_find(addr) || kinst_sym_get_kprobe((void *)addr))
+		if (kinst_site_find(addr) || kinst_once_original(addr) || kinst_sym_get_kprobe((void *)addr))
 			return false;
 	/* No code enters a nop in its middle, and what looks like a reference to it is one by chance: a driver's own probe. */
 	if (cover->n == 1 && cover->insns[0].nop)

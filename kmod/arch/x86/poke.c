@@ -7,9 +7,11 @@
  * text_poke_bp() does not serve: it emulates what it writes, and BUG()s on an
  * instruction that is not a jump, a call or a nop.
  */
+#include <linux/kprobes.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
+#include "context.h"
 #include "arch/arch.h"
 #include "compat/cpuid.h"
 #include "ksym.h"
@@ -30,20 +32,20 @@ static struct {
 	size_t len;
 } kinst_stores[KINST_STORES]; /* not yet made a third time; under the patch lock */
 static unsigned int kinst_nstores;
+static int kinst_emulated = -1; /* not known yet */
 
-static bool kinst_is_emulated(void)
+bool kinst_arch_stores_again(void)
 {
-	static int emulated = -1;
 	u32 max, name[3];
 
-	if (emulated >= 0)
-		return emulated;
-	emulated = 0;
+	if (kinst_emulated >= 0)
+		return kinst_emulated;
+	kinst_emulated = 0;
 	if (boot_cpu_has(X86_FEATURE_HYPERVISOR)) {
 		cpuid(0x40000000, &max, &name[0], &name[1], &name[2]);
-		emulated = !memcmp(name, "TCGTCGTCGTCG", sizeof(name));
+		kinst_emulated = !memcmp(name, "TCGTCGTCGTCG", sizeof(name));
 	}
-	return emulated;
+	return kinst_emulated;
 }
 
 static void kinst_repeat_stores(void)
@@ -58,7 +60,7 @@ static void kinst_repeat_stores(void)
 void kinst_arch_poke(unsigned long addr, const void *bytes, size_t len)
 {
 	kinst_sym_text_poke((void *)addr, bytes, len);
-	if (!kinst_is_emulated())
+	if (!kinst_arch_stores_again())
 		return;
 	kinst_sym_text_poke((void *)addr, bytes, len);
 	kinst_stores[kinst_nstores].addr = addr;
@@ -66,6 +68,15 @@ void kinst_arch_poke(unsigned long addr, const void *bytes, size_t len)
 	if (++kinst_nstores == KINST_STORES)
 		kinst_arch_poke_sync();
 }
+
+/* Context: any, NMI included. */
+__probe_path void kinst_arch_store(kinst_opcode_t *alias, kinst_opcode_t value)
+{
+	WRITE_ONCE(*alias, value);
+	if (unlikely(kinst_emulated > 0))
+		WRITE_ONCE(*alias, value);
+}
+NOKPROBE_SYMBOL(kinst_arch_store);
 
 void kinst_arch_poke_sync(void)
 {

@@ -24,7 +24,7 @@
 
 #include "kinst_dif.h"
 
-#define KINST_ABI_VERSION 1
+#define KINST_ABI_VERSION 2
 #define KINST_DEVICE "/dev/dtrace/kinst"
 #define KINST_NONE 0xffffffff /* no such index */
 
@@ -36,6 +36,8 @@ struct kinst_info {
 	__u32 max_probes; /* of one session; a module parameter */
 	__u32 max_insns; /* DIF instructions of one image; a module parameter */
 	__u64 max_memory; /* bytes of one session; a module parameter */
+	__u32 max_once; /* probes of one session with KINST_IMAGE_ONCE; a module parameter */
+	__u32 reserved;
 };
 
 /* One instruction of a function as it is in memory now. */
@@ -135,10 +137,14 @@ struct kinst_settled {
 
 /* Which probes have fired: have run at least one ECB since LOAD. */
 struct kinst_fired {
-	__u64 buf; /* in: user address of __u8[count]: 1 for each probe of the image that has */
+	__u64 buf; /* in: user address of __u8[count], KINST_FIRED_* for each probe of the image */
 	__u32 count; /* in: the probes of the image */
 	__u32 reserved;
 };
+
+#define KINST_FIRED_NO 0
+#define KINST_FIRED_YES 1
+#define KINST_FIRED_LEFT 2 /* KINST_IMAGE_ONCE: was taken away before: its module is gone, or its branch has gone other ways too often */
 
 #define KINST_IOC_INFO _IOR('k', 0x00, struct kinst_info)
 #define KINST_IOC_INSNS _IOWR('k', 0x01, struct kinst_insns)
@@ -163,6 +169,7 @@ struct kinst_fired {
 #define KINST_MAX_TRACEMEM 0x100000 /* bytes of tracemem() and printm() */
 #define KINST_MAX_PAYLOAD 0x400000 /* bytes of one record */
 #define KINST_MAX_FRAMES 1024 /* of stack() and ustack() */
+#define KINST_MAX_USTACK 0x10000 /* bytes of the user's stack that ustack() copies */
 #define KINST_MAX_AGG 65535 /* id of an aggregation */
 #define KINST_MIN_STRSIZE 8
 #define KINST_MAX_STRSIZE 65536
@@ -212,7 +219,8 @@ enum kinst_reason {
 	KINST_R_NOSYSCALL = 32, /* no system call has this number */
 	KINST_R_TRACEPOINT = 33, /* the kernel lacks the tracepoint, or refuses it */
 	KINST_R_NO_TRAP = 34, /* runs where nobody catches a trap: on a processor that comes up, or from a copy */
-	KINST_R_MAX = 35,
+	KINST_R_BUSY = 35, /* another session's probe is there, and one of the two is taken away at its first hit */
+	KINST_R_MAX = 36,
 };
 
 /* ---- the image ---- */
@@ -254,6 +262,11 @@ struct kinst_image {
 
 #define KINST_IMAGE_DESTRUCTIVE 0x1 /* -w */
 #define KINST_IMAGE_NOJUMP 0x4 /* nojump: breakpoints only, no jumps in their place */
+/*
+ * once: each INSN and EDGE probe is armed by GO, and taken away at its first hit. It has a breakpoint that needs no slot.
+ * An edge is one of a conditional branch, and if the branch goes the other way often enough, it is taken away before.
+ */
+#define KINST_IMAGE_ONCE 0x8
 #define KINST_IMAGE_RING 0x2 /* bufpolicy=ring: the oldest records make room for new ones */
 
 /* A D type as DIF knows it: a return type or a variable's type. */
@@ -315,7 +328,11 @@ struct kinst_action {
 #define KINST_ACT_TRACEMEM 0x0006 /* arg bytes from the address that difo gives */
 #define KINST_ACT_TRACEMEM_DYN 0x0007 /* 8: the length for the TRACEMEM after it */
 #define KINST_ACT_PRINTM 0x0008 /* 8 + arg: length, and up to arg bytes, of the memref that difo gives */
-#define KINST_ACT_USTACK 0x0101 /* 8 (pid) + 8 * (arg & 0xffffffff) */
+/*
+ * 8 (pid) + 8 * (arg & 0xffffffff), which ends with 0 if shorter. If arg >> 32 is not 0, struct kinst_ustack and that many
+ * bytes follow, a multiple of 8.
+ */
+#define KINST_ACT_USTACK 0x0101
 #define KINST_ACT_USYM 0x0103 /* 16: pid, address */
 #define KINST_ACT_UMOD 0x0104 /* 16 */
 #define KINST_ACT_UADDR 0x0105 /* 16 */
@@ -341,6 +358,12 @@ struct kinst_action {
 #define KINST_ACT_QUANTIZE 0x0707
 #define KINST_ACT_LQUANTIZE 0x0708
 #define KINST_ACT_LLQUANTIZE 0x0709
+
+/* The state from which a program without frame pointers can be unwound; the copy of its stack follows. */
+struct kinst_ustack {
+	__u64 bytes; /* of the stack, from the stack pointer upwards, that could be read; the rest of the copy is 0 */
+	__u64 regs[17]; /* by their numbers in DWARF, rip last; all 0 where there is no 64-bit program */
+};
 
 struct kinst_clause {
 	__u32 predicate; /* DIFO, or KINST_NONE */

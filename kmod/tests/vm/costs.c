@@ -208,6 +208,31 @@ static int test_ustackdepth(void)
 	return 0;
 }
 
+/* Copies of this stack, as large as they may be. */
+static int test_copies(void)
+{
+	uint32_t i, begin, clause;
+	struct session s;
+	double start;
+	struct ib b;
+
+	ib_init(&b);
+	b.h.bufsize = 32 << 20;
+	for (i = 0; i < 60; i++)
+		ib_act(&b, KINST_ACT_USTACK, KINST_NONE, (uint64_t)KINST_MAX_USTACK << 32 | 1);
+	clause = ib_clause(&b, KINST_NONE, 0);
+	begin = ib_probe(&b, KINST_P_BEGIN, "BEGIN");
+	for (i = 0; i < 100; i++)
+		ib_ecb(&b, begin, clause);
+	CHECK(!open_image(&s, &b));
+	start = now();
+	CHECK(!ioctl(s.fd, KINST_IOC_GO));
+	fprintf(stderr, "# copies of stacks: %.1f ms\n", now() - start);
+	CHECK(faults_in(&s) >= 1);
+	close_session(&s);
+	return 0;
+}
+
 /* Runs in a process with n more ancestors. */
 static int generations(int n)
 {
@@ -362,7 +387,8 @@ int main(int argc, char **argv)
 		{ "counts", test_counts }, { "constants", test_constants }, { "empty", test_empty },
 		{ "keys", test_keys }, { "instructions", test_instructions }, { "loads", test_loads },
 		{ "divisions", test_divisions }, { "stackdepth", test_stackdepth }, { "lltostr", test_lltostr },
-		{ "ustackdepth", test_ustackdepth }, { "progenyof", test_progenyof }, { "commit", test_commit },
+		{ "ustackdepth", test_ustackdepth }, { "copies", test_copies },
+		{ "progenyof", test_progenyof }, { "commit", test_commit },
 		{ "commit full", test_commit_full }, { "crowd", test_crowd },
 	};
 

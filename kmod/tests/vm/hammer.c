@@ -171,7 +171,7 @@ static void any_action(struct ib *b)
 	switch (rnd(12)) {
 	case 0: ib_act(b, KINST_ACT_PRINTF, ib_string(b, "hammer"), 1); break;
 	case 1: ib_act(b, KINST_ACT_STACK, KINST_NONE, 1 + rnd(20)); break;
-	case 2: ib_act(b, KINST_ACT_USTACK, KINST_NONE, 1 + rnd(20)); break;
+	case 2: ib_act(b, KINST_ACT_USTACK, KINST_NONE, (uint64_t)(rnd(2) * rnd(1025) * 8) << 32 | (1 + rnd(20))); break;
 	case 3: ib_act(b, KINST_ACT_TRACEMEM, ib_const(b, odd(), 8), 1 + rnd(300)); break;
 	case 4:
 		if (!rnd(16))
@@ -228,7 +228,7 @@ static void *image(uint32_t *len)
 	struct ib b;
 
 	ib_init(&b);
-	b.h.flags = rnd(4) ? 0 : KINST_IMAGE_RING;
+	b.h.flags = (rnd(4) ? 0 : KINST_IMAGE_RING) | (rnd(3) ? 0 : KINST_IMAGE_ONCE);
 	b.h.bufsize = 16384u << rnd(6);
 	b.h.aggsize = 16384u << rnd(4);
 	b.h.strsize = rnd(2) ? 256 : 8 + rnd(2000);

@@ -15,6 +15,7 @@
  *                        quarters, down to single functions, which get twenty times as long [60]
  *       --modules        the functions of the loaded modules instead of the kernel's own
  *       --nojump         breakpoints only, no jumps in their place
+ *       --once           each is taken away at its first hit
  *       --count          count each probe, to say how many fired; else the predicate is false
  *
  * For each batch: arm, run COMMAND, disarm, and compare the text with what it
@@ -32,14 +33,14 @@
 #include "../image_builder.h"
 
 #define VAR_EPID 0x0104
-#define MAX_PROBES 131072
+#define MAX_PROBES 524288
 #define MAX_SKIP 256
 #define MAX_NAMES 4096
 
 static struct options {
 	uint64_t from, to, skip[MAX_SKIP], skip_to[MAX_SKIP];
 	uint32_t batches, size, sample, nskip, lo, hi;
-	int modules, count, nojump;
+	int modules, count, nojump, once;
 	double patience;
 	char **command;
 } opt = { .to = UINT64_MAX, .batches = UINT32_MAX, .size = 15000, .sample = 1, .hi = UINT32_MAX, .patience = 60 };
@@ -264,6 +265,8 @@ static void load(struct batch *b)
 	ib_init(&ib);
 	if (opt.nojump)
 		ib.h.flags |= KINST_IMAGE_NOJUMP;
+	if (opt.once)
+		ib.h.flags |= KINST_IMAGE_ONCE;
 	if (opt.count) {
 		ib.h.aggsize = (uint64_t)b->nprobes * 64 + 65536;
 		key = ib_var_difo(&ib, VAR_EPID, T_INT(4));
@@ -538,8 +541,11 @@ static void sweep_batch(struct batch *b, uint32_t number, size_t next)
 	b->jumps = read_jumps();
 	b->jump = now() - t0;
 	printf("{\"phase\":\"run\"}\n");
+	t0 = now();
 	if (ioctl(device, KINST_IOC_GO))
 		die("GO");
+	/* What is taken away at its first hit is armed now. */
+	b->arm += now() - t0;
 	run(b);
 	if (!b->slow)
 		stop(b);
@@ -579,7 +585,7 @@ static int parse(int argc, char **argv)
 		{ "from", 1, NULL, 'f' }, { "to", 1, NULL, 't' }, { "batches", 1, NULL, 'b' }, { "size", 1, NULL, 's' },
 		{ "sample", 1, NULL, 'n' }, { "skip", 1, NULL, 'x' }, { "offsets", 1, NULL, 'o' },
 		{ "modules", 0, NULL, 'm' }, { "count", 0, NULL, 'c' },
-		{ "nojump", 0, NULL, 'j' }, { "patience", 1, NULL, 'p' }, { NULL, 0, NULL, 0 },
+		{ "nojump", 0, NULL, 'j' }, { "once", 0, NULL, '1' }, { "patience", 1, NULL, 'p' }, { NULL, 0, NULL, 0 },
 	};
 	char *end;
 	int c;
@@ -606,6 +612,7 @@ static int parse(int argc, char **argv)
 		case 'm': opt.modules = 1; break;
 		case 'c': opt.count = 1; break;
 		case 'j': opt.nojump = 1; break;
+		case '1': opt.once = 1; break;
 		case 'p': opt.patience = v; break;
 		default: return -1;
 		}

@@ -1,5 +1,6 @@
 //! cli/doctor/: the command doctor: what tracing needs, what of it was found, and the command that mends the rest.
 
+mod bpf;
 mod files;
 mod kernel;
 mod module;
@@ -95,6 +96,8 @@ const CHECKS: &[Check] = &[
     ("lockdown", kernel::lockdown),
     ("signatures", kernel::signatures),
     ("module", module::module),
+    ("without the module", bpf::usable),
+    ("events", bpf::events),
     ("ftrace", kernel::ftrace),
     ("kprobes", kernel::kprobes),
     ("debug information", files::vmlinux),

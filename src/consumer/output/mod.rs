@@ -54,6 +54,11 @@ impl Text {
         self.bytes.is_empty()
     }
 
+    /// Takes bytes away from the beginning.
+    pub fn discard(&mut self, bytes: usize) {
+        self.bytes.drain(..bytes.min(self.bytes.len()));
+    }
+
     pub fn clear(&mut self) {
         self.bytes.clear();
     }

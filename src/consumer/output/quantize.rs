@@ -22,6 +22,86 @@ impl From<i64> for Scale {
     }
 }
 
+/// How a distribution is drawn.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Style {
+    /// The option aggzoom.
+    pub zoom: bool,
+    /// The option aggpack: on one line.
+    pub pack: Option<Marks>,
+}
+
+/// The letters of a distribution on one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marks {
+    /// Tenths of the sum: `_` below one half of a tenth, then `1` to `9`, and `X`.
+    Digits,
+    /// Eighths, as blocks.
+    Blocks,
+}
+
+impl Marks {
+    fn mark(self, share: f64) -> char {
+        const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+        const DIGITS: [char; 11] = ['_', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'X'];
+        if share <= 0.0 {
+            return ' ';
+        }
+        match self {
+            Marks::Digits => DIGITS[((share * 10.0).round() as usize).min(10)],
+            Marks::Blocks => BLOCKS[((share * 8.0).ceil() as usize).clamp(1, 8) - 1],
+        }
+    }
+}
+
+/// Buckets and their labels, for a distribution on one line.
+#[derive(Clone, Debug)]
+pub struct Packed {
+    pub counts: Vec<i64>,
+    labels: Vec<String>,
+}
+
+impl Packed {
+    pub fn powers(counts: Vec<i64>) -> Packed {
+        let labels = (0..counts.len()).map(|index| power(index).to_string()).collect();
+        Packed { counts, labels }
+    }
+
+    pub fn linear(counts: Vec<i64>, parameters: Lquantize) -> Packed {
+        let labels = (0..counts.len()).map(|index| linear_label(parameters, index)).collect();
+        Packed { counts, labels }
+    }
+
+    pub fn log_linear(counts: Vec<i64>, parameters: Llquantize) -> Packed {
+        let bounds = bounds(parameters);
+        let labels = (0..counts.len()).map(|index| log_linear_label(&bounds, index)).collect();
+        Packed { counts, labels }
+    }
+
+    /// The range of buckets that are not empty; `None` if all are.
+    pub fn occupied(&self) -> Option<std::ops::RangeInclusive<usize>> {
+        let first = self.counts.iter().position(|count| *count != 0)?;
+        Some(first..=self.counts.iter().rposition(|count| *count != 0)?)
+    }
+
+    /// Prints `       0 :  12X :        4096 | 20`: the first bucket and the last, a letter for each, and their sum.
+    pub fn row(&self, out: &mut Text, shown: &std::ops::RangeInclusive<usize>, style: Scale, marks: Marks) {
+        let counts = self.counts.get(shown.clone()).unwrap_or_default();
+        let bars = Bars::new(counts, style);
+        let label = |index: &usize| self.labels.get(*index).map_or("", String::as_str);
+        out.put(format_args!("{:>16} :", label(shown.start())));
+        counts.iter().for_each(|count| out.put(format_args!("{}", marks.mark(bars.share(*count)))));
+        let sum = counts.iter().fold(0i64, |sum, count| sum.wrapping_add(*count));
+        let sum = sum.wrapping_div(style.normal.max(1));
+        out.put(format_args!(": {:<16} | {sum}", label(shown.end())));
+    }
+}
+
+/// Prints what is above the rows of [`Packed::row`], after the columns of the keys.
+pub fn packed_heading(out: &mut Text, columns: usize) {
+    out.put(format_args!("{:>16} .{}. {:<16} | count\n", "min", "-".repeat(columns), "max"));
+}
+
 /// Returns the lower bound of bucket `index` of lquantize(); bucket 0 is everything below the base.
 pub fn lower(parameters: Lquantize, index: usize) -> i64 {
     i64::from(parameters.base) + (index as i64 - 1) * i64::from(parameters.step)
@@ -59,6 +139,14 @@ pub fn power(index: usize) -> i64 {
     }
 }
 
+/// Returns the least value of bucket `index` of quantize(), which is not the first.
+pub fn least(index: usize) -> i64 {
+    match index {
+        ..ZERO => power(index - 1) + 1,
+        _ => power(index),
+    }
+}
+
 /// Prints quantize(): one row per power of two.
 pub fn powers(out: &mut Text, buckets: &[i64], scale: impl Into<Scale>) {
     let shown = if buckets.iter().take(BUCKETS - 1).all(|count| *count == 0) && buckets.last() == Some(&0) {
@@ -74,21 +162,30 @@ pub fn powers(out: &mut Text, buckets: &[i64], scale: impl Into<Scale>) {
 pub fn linear(out: &mut Text, buckets: &[i64], parameters: Lquantize, scale: impl Into<Scale>) {
     let last = usize::from(parameters.levels) + 1;
     let shown = if buckets.iter().all(|count| *count == 0) { 0..=last.min(2) } else { occupied(buckets) };
-    graph(out, buckets, shown, scale.into(), |index| match index {
+    graph(out, buckets, shown, scale.into(), |index| linear_label(parameters, index));
+}
+
+fn linear_label(parameters: Lquantize, index: usize) -> String {
+    let last = usize::from(parameters.levels) + 1;
+    match index {
         0 => format!("< {}", parameters.base),
         _ if index == last => format!(">= {}", lower(parameters, last)),
         _ => lower(parameters, index).to_string(),
-    });
+    }
 }
 
 /// Prints llquantize(): rows that grow with the magnitude, between two open ends.
 pub fn log_linear(out: &mut Text, buckets: &[i64], parameters: Llquantize, scale: impl Into<Scale>) {
-    let (bounds, end) = bounds(parameters);
+    let bounds = bounds(parameters);
     let shown = if buckets.iter().all(|count| *count == 0) { 0..=1 } else { occupied(buckets) };
-    graph(out, buckets, shown, scale.into(), |index| match index {
-        0 => format!("< {}", bounds.first().unwrap_or(&end)),
+    graph(out, buckets, shown, scale.into(), |index| log_linear_label(&bounds, index));
+}
+
+fn log_linear_label((bounds, end): &(Vec<i64>, i64), index: usize) -> String {
+    match index {
+        0 => format!("< {}", bounds.first().unwrap_or(end)),
         _ => bounds.get(index - 1).map_or_else(|| format!(">= {end}"), i64::to_string),
-    });
+    }
 }
 
 /// Returns the range of non-empty buckets, with an empty one on either side.
@@ -148,11 +245,14 @@ impl Bars {
         Bars { total, positive, negative, normal: scale.normal }
     }
 
+    fn share(&self, count: i64) -> f64 {
+        if self.total > 0.0 { count.unsigned_abs() as f64 / self.total } else { 0.0 }
+    }
+
     /// Prints a bar: forty columns if all counts have one sign, else twenty for each sign.
     fn row(&self, out: &mut Text, count: i64) {
         let width = if self.positive && self.negative { 20 } else { 40 };
-        let share = count.unsigned_abs() as f64 * width as f64 / self.total;
-        let marks = if self.total > 0.0 { ((share + 0.5) as usize).min(width) } else { 0 };
+        let marks = ((self.share(count) * width as f64 + 0.5) as usize).min(width);
         let (bar, rest) = ("@".repeat(marks), " ".repeat(width - marks));
         match (self.positive, self.negative) {
             (true, true) if count <= 0 => out.put(format_args!("{rest}{bar}|{:20}", "")),
@@ -212,6 +312,34 @@ mod tests {
                     )
                 }),
             ),
+            (
+                "on one line",
+                text(|out| {
+                    let packed = Packed::powers(counts(BUCKETS, &[(64, 1), (65, 2), (67, 30), (68, 9)]));
+                    let shown = packed.occupied().unwrap();
+                    for (normal, zoom) in [(1, false), (10, true)] {
+                        for marks in [Marks::Digits, Marks::Blocks] {
+                            out.str("\n");
+                            packed.row(out, &shown, Scale { normal, zoom }, marks);
+                        }
+                    }
+                    out.str("\n");
+                    packed_heading(out, shown.count());
+                }),
+            ),
+            (
+                "on one line, others",
+                text(|out| {
+                    let counts = vec![0, -4, 4, 0, 0, 0, 1];
+                    let packed = Packed::linear(counts, Lquantize::unpack(linear_word));
+                    out.str("\n");
+                    packed.row(out, &(0..=6), Scale::from(1), Marks::Digits);
+                    let packed = Packed::log_linear(vec![5; 20], Llquantize::unpack(log_word));
+                    out.str("\n");
+                    packed.row(out, &(0..=19), Scale::from(1), Marks::Blocks);
+                    out.str("\n");
+                }),
+            ),
         ]
         .map(|(name, graph)| format!("{name}:{graph}"));
         snapshot::assert("consumer/graphs.snap", &drawn.join("\n"));
@@ -236,6 +364,14 @@ mod tests {
             let parameters = Llquantize::unpack(word);
             if parameters.steps < 1000 {
                 log_linear(&mut out, &counts, parameters, normal);
+                for packed in [
+                    Packed::powers(counts.clone()),
+                    Packed::linear(counts.clone(), Lquantize::unpack(word)),
+                    Packed::log_linear(counts, parameters),
+                ] {
+                    let shown = packed.occupied().unwrap_or(0..=200);
+                    packed.row(&mut out, &shown, Scale { normal, zoom: word & 1 == 1 }, Marks::Blocks);
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Text, bytes};
 use crate::dif::PrintedLine;
-use crate::dif::shape::{Part, Shape};
+use crate::dif::shape::{Part, Shape, bit_field, enumerator, field, is_in, number, signed};
 
 /// The columns of one level of indentation.
 const INDENT: usize = 4;
@@ -37,11 +37,14 @@ pub fn all<'a>(out: &mut Text, lines: &[PrintedLine], mut values: impl Iterator<
 }
 
 fn show(out: &mut Text, value: &[u8], shape: &Shape, depth: usize) {
+    if !is_in(value, shape) {
+        return out.str("...");
+    }
     match shape {
         Shape::Number { bytes } => out.put(format_args!("{:#x}", number(value, *bytes))),
         Shape::Enum { bytes, values } => {
             let raw = number(value, *bytes);
-            enumerator(out, signed(raw, bytes.saturating_mul(8)), raw, values);
+            named(out, signed(raw, bytes.saturating_mul(8)), raw, values);
         }
         Shape::Text { bytes } => {
             out.str("\"");
@@ -60,7 +63,8 @@ fn show(out: &mut Text, value: &[u8], shape: &Shape, depth: usize) {
 
 fn record(out: &mut Text, value: &[u8], parts: &[Part], depth: usize) {
     out.str("{\n");
-    for part in parts {
+    let there = |part: &&Part| part.is_in(value);
+    for part in parts.iter().filter(there) {
         indent(out, depth + 1);
         out.put(format_args!("{} {}", part.type_name, part.name));
         let rest = field(value, part.offset, u64::MAX);
@@ -69,24 +73,25 @@ fn record(out: &mut Text, value: &[u8], parts: &[Part], depth: usize) {
                 out.str(" = ");
                 show(out, rest, &part.shape, depth + 1);
             }
-            Some((shift, bits)) => {
-                out.put(format_args!(" : {bits} = "));
-                bit_field(out, rest, shift, bits, &part.shape);
+            Some((shift, width)) => {
+                out.put(format_args!(" : {width} = "));
+                bits(out, bit_field(rest, shift, width), &part.shape);
             }
         }
         out.str("\n");
+    }
+    let missing = parts.iter().filter(|part| !part.is_in(value)).count();
+    if missing > 0 {
+        indent(out, depth + 1);
+        out.put(format_args!("... {missing} more\n"));
     }
     indent(out, depth);
     out.str("}");
 }
 
-fn bit_field(out: &mut Text, value: &[u8], shift: u32, bits: u32, shape: &Shape) {
-    // At most 7 bits before the field, and 64 of its own.
-    let whole = value.iter().take(9).rev().fold(0u128, |whole, byte| whole << 8 | u128::from(*byte));
-    let bits = bits.clamp(1, 64);
-    let raw = (whole >> shift.min(7)) as u64 & (u64::MAX >> (64 - bits));
+fn bits(out: &mut Text, raw: u64, shape: &Shape) {
     match shape {
-        Shape::Enum { values, .. } => enumerator(out, raw as i64, raw, values),
+        Shape::Enum { values, .. } => named(out, raw as i64, raw, values),
         _ => out.put(format_args!("{raw:#x}")),
     }
 }
@@ -104,8 +109,15 @@ fn array(out: &mut Text, value: &[u8], of: &Shape, (stride, len): (u64, u64), de
     for index in 0..len {
         let offset = index.saturating_mul(stride);
         let element = field(value, offset, stride);
-        // The rest was not recorded.
-        if element.is_empty() {
+        // The rest is left out, or was not recorded.
+        if element.is_empty() || !is_in(element, of) {
+            if flat {
+                out.str(if index == 0 { " ..." } else { ", ..." });
+            } else {
+                out.str("\n");
+                indent(out, depth + 1);
+                out.str("...");
+            }
             break;
         }
         if flat {
@@ -125,31 +137,15 @@ fn array(out: &mut Text, value: &[u8], of: &Shape, (stride, len): (u64, u64), de
     }
 }
 
-fn enumerator(out: &mut Text, value: i64, raw: u64, values: &[(String, i64)]) {
-    match values.iter().find(|(_, candidate)| *candidate == value || *candidate as u64 == raw) {
-        Some((name, _)) => out.str(name),
+fn named(out: &mut Text, value: i64, raw: u64, values: &[(String, i64)]) {
+    match enumerator(value, raw, values) {
+        Some(name) => out.str(name),
         None => out.put(format_args!("{raw:#x}")),
     }
 }
 
 fn indent(out: &mut Text, depth: usize) {
     out.put(format_args!("{:1$}", "", depth * INDENT));
-}
-
-/// Returns the bytes that exist of the `len` bytes at an offset.
-fn field(value: &[u8], offset: u64, len: u64) -> &[u8] {
-    let rest = usize::try_from(offset).ok().and_then(|offset| value.get(offset..)).unwrap_or_default();
-    &rest[..usize::try_from(len).unwrap_or(usize::MAX).min(rest.len())]
-}
-
-fn number(value: &[u8], bytes: u32) -> u64 {
-    let bytes = field(value, 0, u64::from(bytes.min(8)));
-    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
-}
-
-fn signed(raw: u64, bits: u32) -> i64 {
-    let shift = 64u32.saturating_sub(bits).min(63);
-    ((raw << shift) as i64) >> shift
 }
 
 #[cfg(test)]
@@ -219,6 +215,25 @@ mod tests {
         assert_eq!(rendered(b"\x01b\0", &array(3)), "[ 0x1, 0x62, 0x0 ]");
         // Nothing in the kernel's memory may steer the terminal.
         assert_eq!(rendered(b"a\x1b[2J\n\0", &Shape::Text { bytes: 7 }), "\"a\\033[2J\\n\"");
+    }
+
+    #[test]
+    fn what_is_left_out_of_a_large_value_is_no_zero() {
+        let long = || Shape::Number { bytes: 8 };
+        let array = Shape::Array { of: Box::new(Shape::Number { bytes: 2 }), stride: 2, len: 4 };
+        let shape = Shape::Record(vec![
+            part("long", "a", 0, None, long()),
+            part("short [4]", "b", 8, None, array),
+            part("long", "c", 16, None, long()),
+            part("int", "d", 24, Some((2, 3)), Shape::Number { bytes: 4 }),
+        ]);
+        let bytes = [1; 28];
+        let first = "{\n    long a = 0x101010101010101\n";
+        assert_eq!(rendered(&bytes[..8], &shape), format!("{first}    ... 3 more\n}}"));
+        let array = "    short [4] b = [ 0x101, 0x101, ... ]\n";
+        assert_eq!(rendered(&bytes[..13], &shape), format!("{first}{array}    ... 2 more\n}}"));
+        assert!(!rendered(&bytes, &shape).contains("..."));
+        assert_eq!(rendered(&bytes[..4], &long()), "...");
     }
 
     #[test]

@@ -156,7 +156,7 @@ fn check_header(bytes: &[u8]) -> Result<(), Refusal> {
     if !object::is_header(&header, bytes.len()) || bytes.len() > uapi::MAX_IMAGE as usize {
         return Err(Refusal::of(Verify::HEADER));
     }
-    let known = uapi::IMAGE_DESTRUCTIVE | uapi::IMAGE_RING | uapi::IMAGE_NOJUMP;
+    let known = uapi::IMAGE_DESTRUCTIVE | uapi::IMAGE_RING | uapi::IMAGE_NOJUMP | uapi::IMAGE_ONCE;
     if header.flags & !known != 0 || header.reserved != 0 {
         return Err(Refusal::of(Verify::RESERVED));
     }

@@ -1,5 +1,6 @@
 //! dwarf/frames/info.rs: the debug information of a file, open for queries about many addresses.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -115,6 +116,21 @@ impl<'i> DebugInfo<'i> {
         units
     }
 
+    /// The code of the units that are compiled from a file, or from the files in a folder, whose path ends with `/`.
+    pub fn code_from(&self, path: &str) -> Result<Vec<Range<u64>>, Error> {
+        let places = self.places.get_or_init(|| self.read_places());
+        let dwarf = self.dwarf();
+        let mut is_from: HashMap<usize, bool> = HashMap::new();
+        for unit in places.iter().map(|place| place.unit) {
+            if let Entry::Vacant(entry) = is_from.entry(unit) {
+                let file = self.unit(&dwarf, unit)?.path();
+                entry.insert(file.is_some_and(|file| is_of(&file, path)));
+            }
+        }
+        let from = places.iter().filter(|place| is_from[&place.unit]);
+        Ok(from.map(|place| place.range.clone()).collect())
+    }
+
     pub(crate) fn known(&self, unit: usize) -> Arc<KnownUnit> {
         lock(&self.known).entry(unit).or_default().clone()
     }
@@ -143,6 +159,11 @@ impl<'i> DebugInfo<'i> {
         };
         listed.into_iter().map(place).collect()
     }
+}
+
+/// Whether a source file has this path, or is in the folder, whose path ends with `/`.
+pub(crate) fn is_of(file: &str, path: &str) -> bool {
+    if path.ends_with('/') { file.starts_with(path) } else { file == path }
 }
 
 /// The sections of the file that has an entry.

@@ -3,6 +3,7 @@
 mod all;
 pub(super) mod info;
 pub(super) mod lines;
+mod room;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -84,6 +85,16 @@ impl Body {
         &self.nodes[0].frame
     }
 
+    /// The address itself, or that of the first instruction which the debug information describes, where the room for a
+    /// call of ftrace precedes that.
+    pub fn described(&self, address: u64) -> u64 {
+        let Frame { entry, ranges, .. } = self.function();
+        let in_room = |entry: &u64| {
+            ranges.iter().any(|range| range.contains(entry) && (range.start..*entry).contains(&address))
+        };
+        entry.filter(in_room).unwrap_or(address)
+    }
+
     /// The function first, then its copies in the order of the debug information.
     pub fn frames(&self) -> impl Iterator<Item = &Frame> {
         self.nodes.iter().map(|node| &node.frame)
@@ -144,7 +155,9 @@ impl DebugInfo<'_> {
                 None => {
                     let dwarf = self.dwarf();
                     let opened = self.unit(&dwarf, unit)?;
-                    let read = functions(&dwarf, &opened).map_err(|cause| self.damaged(cause))?;
+                    let mut read = functions(&dwarf, &opened).map_err(|cause| self.damaged(cause))?;
+                    read.iter_mut()
+                        .for_each(|(range, _)| range.start = room::start(self.image(), range.start));
                     known.functions.get_or_init(|| read)
                 }
             };
@@ -196,6 +209,9 @@ impl DebugInfo<'_> {
         let unit = self.unit(&dwarf, unit)?;
         let mut reader = Reader { dwarf: &dwarf, unit: &unit, files: HashMap::new() };
         let mut nodes = reader.nodes(die).map_err(|cause| self.damaged(cause))?;
+        if let Some(Node { frame, .. }) = nodes.first_mut() {
+            room::with_room(self.image(), frame.entry, &mut frame.ranges);
+        }
         for node in &mut nodes {
             // Without its definition, a function has no name, but its copies are still there.
             let definition = self.definition(node.frame.origin);

@@ -7,7 +7,7 @@ use gimli::{AttributeValue, Expression, RawLocListEntry, constants as dw};
 
 use super::location::{self, Surroundings};
 use super::scope::Missing;
-use super::term::{Location, Term};
+use super::term::{Location, Register, Term};
 use super::{Described, RunTime};
 use crate::dwarf::extent::merge;
 use crate::dwarf::frames::info::DebugInfo;
@@ -189,6 +189,10 @@ impl<'d> Place<'_, 'd> {
 }
 
 impl Surroundings for Place<'_, '_> {
+    fn register(&self, number: u16) -> Option<Register> {
+        Register::new(self.info.image().machine()?, number)
+    }
+
     fn frame_base(&self) -> Result<Term, Missing> {
         self.base.get_or_init(|| self.read_base()).clone()
     }
@@ -213,6 +217,10 @@ impl Surroundings for Place<'_, '_> {
 struct Based<'b, 'p, 'd>(&'b Place<'p, 'd>);
 
 impl Surroundings for Based<'_, '_, '_> {
+    fn register(&self, number: u16) -> Option<Register> {
+        self.0.register(number)
+    }
+
     fn frame_base(&self) -> Result<Term, Missing> {
         Err(Missing::Frame)
     }

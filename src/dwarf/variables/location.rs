@@ -13,6 +13,9 @@ const MOST_NODES: usize = 128;
 
 /// The surroundings that an expression may refer to.
 pub trait Surroundings {
+    /// A general register by its number.
+    fn register(&self, number: u16) -> Option<Register>;
+
     /// DW_AT_frame_base of the function.
     fn frame_base(&self) -> Result<Term, Missing>;
 
@@ -89,12 +92,12 @@ impl Machine<'_> {
     fn step(&mut self, operation: &Operation<Slice<'_>>) -> Result<Option<Location>, Missing> {
         let pushed = match operation {
             Operation::Register { register } => {
-                return register_term(register.0).map(|term| Some(Location::Value(term)));
+                return self.register(register.0).map(|term| Some(Location::Value(term)));
             }
             Operation::StackValue => return self.pop().map(|top| Some(Location::Value(top))),
             Operation::ImplicitValue { data } => return implicit(data.slice()).map(Some),
             Operation::RegisterOffset { register, offset, base_type } if base_type.0 == 0 => {
-                add(register_term(register.0)?, *offset)
+                add(self.register(register.0)?, *offset)
             }
             Operation::FrameOffset { offset } => add(self.around.frame_base()?, *offset),
             Operation::CallFrameCFA => self.around.cfa()?,
@@ -149,6 +152,10 @@ impl Machine<'_> {
     fn pop(&mut self) -> Result<Term, Missing> {
         self.stack.pop().ok_or_else(empty)
     }
+
+    fn register(&self, number: u16) -> Result<Term, Missing> {
+        self.around.register(number).map(Term::Register).ok_or(Missing::Register(number))
+    }
 }
 
 fn empty() -> Missing {
@@ -157,10 +164,6 @@ fn empty() -> Missing {
 
 fn add(term: Term, offset: i64) -> Term {
     Term::binary(Binary::Add, term, Term::Constant(offset as u64))
-}
-
-fn register_term(number: u16) -> Result<Term, Missing> {
-    Register::new(number).map(Term::Register).ok_or(Missing::Register(number))
 }
 
 /// A constant in the byte order of the machine.
@@ -222,17 +225,21 @@ fn refusal(operation: &Operation<Slice<'_>>) -> Missing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::debuginfo;
     use gimli::constants as dw;
     use gimli::{EndianSlice, Format, LittleEndian};
 
     struct Frameless;
 
     impl Surroundings for Frameless {
+        fn register(&self, number: u16) -> Option<Register> {
+            Register::new(debuginfo::Machine::X86_64, number)
+        }
         fn frame_base(&self) -> Result<Term, Missing> {
             self.cfa()
         }
         fn cfa(&self) -> Result<Term, Missing> {
-            Ok(add(Term::Register(Register::new(7).unwrap()), 16))
+            Ok(add(Term::Register(self.register(7).unwrap()), 16))
         }
         fn address(&self, linked: u64) -> Result<Term, Missing> {
             Ok(Term::Address(linked + 0x1000))

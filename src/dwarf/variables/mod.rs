@@ -2,6 +2,7 @@
 
 pub(super) mod listed;
 pub(super) mod location;
+mod register;
 pub mod scope;
 pub mod term;
 pub(super) mod unwind;
@@ -81,6 +82,8 @@ impl<'i> Variables<'i> {
         let damaged = |cause: Error| NoScope::Damaged(cause.to_string());
         let body = self.info.body_at(instruction.address).map_err(damaged)?;
         let body = body.ok_or_else(|| NoScope::Function(String::new()))?;
+        let instruction =
+            &Instruction { address: body.described(instruction.address), ..instruction.clone() };
         let frames = meant(&body, instruction)?;
         let dwarf = self.info.dwarf();
         let unit = self.info.unit_of(&dwarf, body.function().die).map_err(damaged)?;

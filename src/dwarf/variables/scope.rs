@@ -181,6 +181,7 @@ impl fmt::Display for NoScope {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::debuginfo::Machine;
     use crate::dwarf::variables::term::{Register, Term};
 
     #[test]
@@ -191,7 +192,8 @@ mod tests {
             location,
             live: live.to_vec(),
         };
-        let register = Register::new(5).map(|register| Location::Value(Term::Register(register)));
+        let register =
+            Register::new(Machine::X86_64, 5).map(|register| Location::Value(Term::Register(register)));
         assert_eq!(variable(Ok(register.unwrap()), &[]).place(), "in %rdi");
         let elsewhere = variable(Err(Missing::NotCovered), &[20..48, 60..64]);
         assert_eq!(elsewhere.place(), "not available here (live 20-48, 60-64)");

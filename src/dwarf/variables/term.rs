@@ -2,15 +2,7 @@
 
 use std::fmt;
 
-/// A general register of x86-64, by its number in debug information.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Register(u8);
-
-/// The names in the order of the System V ABI for x86-64, figure 3.36.
-const REGISTERS: [&str; 17] = [
-    "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
-    "r15", "rip",
-];
+pub use super::register::Register;
 
 /// A 64-bit number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,19 +51,6 @@ pub enum Location {
     Value(Term),
     /// In memory, at this address.
     Memory(Term),
-}
-
-impl Register {
-    /// Returns `None` for a floating-point or vector register, and for a number that is no register.
-    pub fn new(number: u16) -> Option<Register> {
-        let number = u8::try_from(number).ok()?;
-        (usize::from(number) < REGISTERS.len()).then_some(Register(number))
-    }
-
-    /// The name without the per cent sign.
-    pub fn name(self) -> &'static str {
-        REGISTERS[usize::from(self.0)]
-    }
 }
 
 impl Term {
@@ -126,11 +105,9 @@ impl Term {
     /// The term as an address in assembly: `8(%rsp)`.
     fn as_operand(&self) -> String {
         match self {
-            Term::Register(register) => format!("(%{})", register.name()),
+            Term::Register(register) => register.as_base(0),
             Term::Binary(Binary::Add, base, by) => match (&**base, &**by) {
-                (Term::Register(register), Term::Constant(by)) => {
-                    format!("{}(%{})", *by as i64, register.name())
-                }
+                (Term::Register(register), Term::Constant(by)) => register.as_base(by.cast_signed()),
                 _ => self.to_string(),
             },
             term => term.to_string(),
@@ -178,7 +155,7 @@ impl fmt::Display for Term {
             term => write!(f, "{term}"),
         };
         match self {
-            Term::Register(register) => write!(f, "%{}", register.name()),
+            Term::Register(register) => write!(f, "{register}"),
             Term::Constant(value) if (*value as i64).unsigned_abs() < 1 << 16 => {
                 write!(f, "{}", *value as i64)
             }
@@ -210,7 +187,7 @@ impl fmt::Display for Term {
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Location::Value(Term::Register(register)) => write!(f, "in %{}", register.name()),
+            Location::Value(Term::Register(register)) => write!(f, "in {register}"),
             Location::Value(term @ Term::Constant(_)) => write!(f, "the constant {term}"),
             Location::Value(term @ (Term::Address(_) | Term::PerCpu(_))) => write!(f, "the address {term}"),
             Location::Value(term) => write!(f, "the value {term}"),
@@ -222,9 +199,10 @@ impl fmt::Display for Location {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::debuginfo::Machine;
 
     fn register(number: u16) -> Term {
-        Term::Register(Register::new(number).unwrap())
+        Term::Register(Register::new(Machine::X86_64, number).unwrap())
     }
 
     #[test]
@@ -253,12 +231,5 @@ mod tests {
         let sum = Term::binary(Binary::Add, Term::Constant(8), register(7));
         let sum = Term::binary(Binary::Sub, sum, Term::Constant(8));
         assert_eq!(sum, register(7));
-    }
-
-    #[test]
-    fn only_general_registers_have_a_name() {
-        assert_eq!(Register::new(5).map(Register::name), Some("rdi"));
-        assert_eq!(Register::new(17), None);
-        assert_eq!(Register::new(u16::MAX), None);
     }
 }

@@ -167,7 +167,7 @@ impl Catalog {
     /// Whether an instruction is a jump through a register or memory, or to the thunk that replaces one.
     fn is_indirect(&self, asked: &Asked<'_>, insn: &LiveInsn) -> bool {
         let address = asked.symbol.address + u64::from(insn.offset);
-        let Some(step) = decode::steps(&insn.bytes, address).next() else { return false };
+        let Some(step) = decode::step(insn.machine, &insn.bytes, address) else { return false };
         match step.control {
             Control::JumpIndirect | Control::JumpThrough => true,
             Control::Jump(to) => {
@@ -259,7 +259,7 @@ impl Catalog {
 
 /// The successors by the instruction's bytes.
 fn memory_ways(symbol: &Symbol, insn: &LiveInsn) -> Vec<u64> {
-    let step = decode::steps(&insn.bytes, symbol.address + u64::from(insn.offset)).next();
+    let step = decode::step(insn.machine, &insn.bytes, symbol.address + u64::from(insn.offset));
     step.map(|step| decode::ways(&step)).unwrap_or_default()
 }
 
@@ -282,7 +282,7 @@ fn too_many_keys(function: &str) -> Diagnostic {
 
 fn no_key(function: &str, symbol: &Symbol, insn: &LiveInsn) -> Diagnostic {
     let offset = insn.offset;
-    let text = decode::text(&insn.bytes, symbol.address + u64::from(offset));
+    let text = decode::text(insn.machine, &insn.bytes, symbol.address + u64::from(offset));
     Diagnostic::error(tags::PDESC_ZERO, format!("{offset} in `{function}` is no static key"))
         .note(format!("it is `{text}`"))
         .help("an edge leads from one instruction to another; only static keys, which the kernel rewrites, can stand between them")
@@ -318,7 +318,7 @@ fn no_edge(asked: &Asked<'_>, before: &str, insn: &LiveInsn, to: &str, ways: &[W
         tags::PDESC_ZERO,
         format!("control does not go from {from} to {to} in `{function}`"),
     );
-    let text = decode::text(&insn.bytes, symbol.address + u64::from(from));
+    let text = decode::text(insn.machine, &insn.bytes, symbol.address + u64::from(from));
     let next = symbol.address + u64::from(from) + insn.bytes.len() as u64;
     let leads = |way: &Way| match way.to == next {
         true => format!("falls through to {}", way.target),

@@ -204,7 +204,12 @@ impl Catalog {
         Some(
             insns
                 .into_iter()
-                .map(|insn| LiveInsn { offset: insn.offset, bytes: insn.bytes, refused: None })
+                .map(|insn| LiveInsn {
+                    offset: insn.offset,
+                    bytes: insn.bytes,
+                    refused: None,
+                    machine: insn.machine,
+                })
                 .collect(),
         )
     }

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use super::ProbeCatalog;
 use super::target::Kernel;
+use crate::debuginfo::Machine;
 use crate::diag::Diagnostic;
 use crate::glob::{self, Pattern};
 use crate::probe::{Description, Fields, Place, Probe};
@@ -45,6 +46,7 @@ pub struct LiveInsn {
     pub bytes: Vec<u8>,
     /// Why it cannot be traced.
     pub refused: Option<String>,
+    pub machine: Machine,
 }
 
 /// [`ProbeCatalog`] over a kernel. Nothing is read until a provider that needs it is looked up.

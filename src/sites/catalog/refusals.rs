@@ -182,5 +182,6 @@ pub fn too_many_timers(most: usize) -> Diagnostic {
 
 /// The text of an instruction, for messages.
 pub(super) fn insn_text(symbol: &Symbol, insn: &LiveInsn) -> String {
-    format!("{} `{}`", insn.offset, decode::text(&insn.bytes, symbol.address + u64::from(insn.offset)))
+    let text = decode::text(insn.machine, &insn.bytes, symbol.address + u64::from(insn.offset));
+    format!("{} `{text}`", insn.offset)
 }

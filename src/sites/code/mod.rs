@@ -1,7 +1,10 @@
 //! sites/code/: what the instructions of a function do, and which of them can be traced.
 
-pub(super) mod classes;
+mod arm64;
+pub(super) mod deciding;
 pub(super) mod decode;
 pub(super) mod notes;
 pub(super) mod refusal;
+mod set;
 pub(super) mod tables;
+pub(super) mod x86;

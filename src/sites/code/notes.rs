@@ -1,8 +1,8 @@
 //! sites/code/notes.rs: the notes that kinst/sdt.h leaves in a driver: where its probes are, and their arguments.
 
-use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register as Iced};
-
-use crate::dwarf::variables::term::{Binary, Register, Term};
+use super::decode;
+use crate::debuginfo::Machine;
+use crate::dwarf::variables::term::Term;
 
 /// The section of a driver that has them.
 pub const SECTION: &str = ".note.kinst.sdt";
@@ -49,10 +49,10 @@ const OWNER: &[u8] = b"kinst\0";
 const MOST_ARGUMENTS: usize = 6;
 const LONGEST_NAME: usize = 127;
 
-/// The notes in a section that is at this address. What does not make sense is left out, up to the end of the section
+/// The notes in a section that is at this address, of a driver for such a machine. What does not make sense is left out, up to the end of the section
 /// where not even its size does.
-pub fn parse(section: &[u8], address: u64) -> Vec<Note> {
-    let mut reader = Reader { rest: section, address };
+pub fn parse(section: &[u8], address: u64, machine: Machine) -> Vec<Note> {
+    let mut reader = Reader { rest: section, address, machine };
     let mut notes = Vec::new();
     while let Some((owner, kind, desc)) = reader.note() {
         notes.extend((owner == OWNER).then(|| note(kind, desc)).flatten());
@@ -78,11 +78,12 @@ fn note(kind: u32, mut desc: Reader<'_>) -> Option<Note> {
 struct Reader<'a> {
     rest: &'a [u8],
     address: u64,
+    machine: Machine,
 }
 
 impl<'a> Reader<'a> {
     fn take(&mut self, bytes: usize) -> Option<Reader<'a>> {
-        let taken = Reader { rest: self.rest.get(..bytes)?, address: self.address };
+        let taken = Reader { rest: self.rest.get(..bytes)?, ..*self };
         self.rest = self.rest.get(bytes..)?;
         self.address = self.address.wrapping_add(bytes as u64);
         Some(taken)
@@ -151,63 +152,9 @@ impl<'a> Reader<'a> {
         let bytes = self.byte().filter(|bytes| matches!(bytes, 1 | 2 | 4 | 8))?;
         let length = self.byte()?;
         let insn = self.take(length.into())?;
-        Some(Argument { kind, bytes, value: value(insn, bytes) })
+        let value = decode::of(self.machine).argument(insn.rest, insn.address, bytes);
+        Some(Argument { kind, bytes, value })
     }
-}
-
-/// The value that a `mov` to the accumulator would put there.
-fn value(code: Reader<'_>, bytes: u8) -> Option<Term> {
-    let insn: Instruction = Decoder::with_ip(64, code.rest, code.address, DecoderOptions::NONE).decode();
-    if insn.mnemonic() != Mnemonic::Mov
-        || insn.len() != code.rest.len()
-        || insn.op0_kind() != OpKind::Register
-    {
-        return None;
-    }
-    match insn.op1_kind() {
-        OpKind::Register => register(insn.op1_register()),
-        OpKind::Memory if insn.segment_prefix() == Iced::None => Some(Term::load(address(&insn)?, bytes)),
-        OpKind::Memory => None,
-        _ => insn.try_immediate(1).ok().map(Term::Constant),
-    }
-}
-
-fn address(insn: &Instruction) -> Option<Term> {
-    let displacement = insn.memory_displacement64();
-    if insn.is_ip_rel_memory_operand()
-        || insn.memory_base() == Iced::None && insn.memory_index() == Iced::None
-    {
-        return Some(Term::Address(displacement));
-    }
-    let mut sum = Term::Constant(0);
-    if insn.memory_base() != Iced::None {
-        sum = register(insn.memory_base())?;
-    }
-    if insn.memory_index() != Iced::None {
-        let scale = Term::Constant(insn.memory_index_scale().into());
-        let index = Term::binary(Binary::Mul, register(insn.memory_index())?, scale);
-        sum = Term::binary(Binary::Add, sum, index);
-    }
-    Some(Term::binary(Binary::Add, sum, Term::Constant(displacement)))
-}
-
-/// A general register, of which the argument's type says how much counts.
-fn register(register: Iced) -> Option<Term> {
-    use Iced as R;
-    let number = match register.full_register() {
-        _ if matches!(register, R::AH | R::BH | R::CH | R::DH) => return None,
-        R::RAX => 0,
-        R::RDX => 1,
-        R::RCX => 2,
-        R::RBX => 3,
-        R::RSI => 4,
-        R::RDI => 5,
-        R::RBP => 6,
-        R::RSP => 7,
-        other if (R::R8..=R::R15).contains(&other) => 8 + (other as u16 - R::R8 as u16),
-        _ => return None,
-    };
-    Register::new(number).map(Term::Register)
 }
 
 #[cfg(test)]
@@ -237,7 +184,7 @@ mod tests {
 
     #[test]
     fn notes_say_where_a_probe_is_and_its_arguments() {
-        let notes = parse(&section(), 0x1000);
+        let notes = parse(&section(), 0x1000, Machine::X86_64);
         assert!(notes.iter().all(|note| note.provider == "disk" && note.name == "io-done"), "{notes:?}");
         let [probe, gate, types] = &notes[..] else { panic!("{notes:?}") };
         let What::Probe { at, arguments } = &probe.what else { panic!("{probe:?}") };
@@ -264,15 +211,15 @@ mod tests {
     fn no_bytes_are_trusted() {
         let whole = section();
         for end in 0..whole.len() {
-            parse(&whole[..end], u64::MAX - 3);
+            parse(&whole[..end], u64::MAX - 3, Machine::X86_64);
         }
         for at in 0..whole.len() {
             for value in [0, 1, 6, 0x7f, 0x80, 0xff] {
                 let mut changed = whole.clone();
                 changed[at] = value;
-                parse(&changed, 0x1000);
+                parse(&changed, 0x1000, Machine::X86_64);
             }
         }
-        assert!(parse(&[0xff; 64], 0).is_empty());
+        assert!(parse(&[0xff; 64], 0, Machine::X86_64).is_empty());
     }
 }

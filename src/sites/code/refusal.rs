@@ -23,6 +23,8 @@ pub enum Refusal {
     Endbr,
     Rsp,
     Reach,
+    /// A load or store that does not succeed if it is interrupted.
+    Exclusive,
 }
 
 pub(in crate::sites) fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {

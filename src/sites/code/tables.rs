@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::refusal::{Refusal, overlap};
-use crate::debuginfo::Image;
+use crate::debuginfo::{Image, Machine};
 
 /// The lists, with addresses of the file that has the code; each is sorted.
 #[derive(Debug, Default)]
@@ -50,8 +50,13 @@ struct Table {
     section: &'static str,
 }
 
+const MCOUNT: Table =
+    Table { start: "__start_mcount_loc", stop: "__stop_mcount_loc", section: "__mcount_loc" };
+/// The section of modules of machines whose functions begin with room for a call.
+const PATCHABLE: &str = "__patchable_function_entries";
+
 const TABLES: [Table; 8] = [
-    Table { start: "__start_mcount_loc", stop: "__stop_mcount_loc", section: "__mcount_loc" },
+    MCOUNT,
     Table { start: "__start___jump_table", stop: "__stop___jump_table", section: "__jump_table" },
     Table {
         start: "__start_static_call_sites",
@@ -89,10 +94,10 @@ impl Tables {
         let [mcount, jumps, calls, blacklist, alternatives, paravirt, retpolines, returns] =
             contents(image, names, &TABLES);
         let mut tables = Tables {
-            fentry: mcount.absolute(),
+            fentry: mcount.absolute(image),
             jump_labels: jumps.relative(16),
             static_calls: calls.relative(8),
-            blacklist: blacklist.absolute(),
+            blacklist: blacklist.absolute(image),
             ..Tables::default()
         };
         let [kprobes, noinstr, entry, static_calls] = text(image, names);
@@ -170,7 +175,9 @@ fn contents<'i, const N: usize>(image: &'i Image, names: &Image, tables: &[Table
     std::array::from_fn(|at| {
         let empty = Contents { address: 0, bytes: Cow::Borrowed(&[]) };
         if image.is_relocatable() {
-            let Some(section) = image.section(tables[at].section) else { return empty };
+            let section = image.section(tables[at].section);
+            let patchable = || image.section(PATCHABLE).filter(|_| tables[at].section == MCOUNT.section);
+            let Some(section) = section.or_else(patchable) else { return empty };
             let bytes = image.debug_section(&section.name).unwrap_or_default();
             return Contents { address: section.address, bytes };
         }
@@ -190,11 +197,15 @@ fn text(image: &Image, names: &Image) -> [Option<Range<u64>>; 4] {
 
 impl Contents<'_> {
     /// Entries of eight bytes, each an address.
-    fn absolute(&self) -> Vec<u64> {
-        self.bytes
-            .chunks_exact(8)
-            .filter_map(|entry| Some(u64::from_le_bytes(entry.try_into().ok()?)))
-            .collect()
+    fn absolute(&self, image: &Image) -> Vec<u64> {
+        let entries = self.bytes.chunks_exact(8);
+        let entries = entries.filter_map(|entry| Some(u64::from_le_bytes(entry.try_into().ok()?)));
+        if image.is_relocatable() || image.machine() == Some(Machine::X86_64) {
+            return entries.collect();
+        }
+        let end = self.address.saturating_add(self.bytes.len() as u64);
+        let relative = image.relative_addresses(self.address..end).into_iter().map(|(_, value)| value);
+        entries.filter(|address| *address != 0).chain(relative).collect()
     }
 
     /// Entries that begin with a four-byte distance from their own address.

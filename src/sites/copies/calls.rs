@@ -85,9 +85,9 @@ impl File {
     }
 
     fn calls(&self, copies: &[InlineCopy]) -> Vec<Call> {
-        let linked = match self.image.is_x86_64() {
-            true => Linked::of_program(&self.image, self.debug()),
-            false => Linked::default(),
+        let linked = match self.image.machine() {
+            Some(_) => Linked::of_program(&self.image, self.debug()),
+            None => Linked::default(),
         };
         let callers = Callers::new(&self.symbols, linked.code(&self.image), &linked.marks);
         let left = callers.left(&copies.iter().collect::<Vec<_>>());

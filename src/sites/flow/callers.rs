@@ -65,6 +65,11 @@ impl<'a> Callers<'a> {
         }
     }
 
+    /// Whether there is code for the symbol.
+    pub fn has_code(&self, symbol: &Symbol) -> bool {
+        self.part(symbol).is_some()
+    }
+
     /// The control flow graph of the caller.
     pub fn flow(&self, caller: &Symbol) -> Result<Flow, Undecodable> {
         let entry = self.part(caller).ok_or(Undecodable::NoCode)?;
@@ -125,7 +130,7 @@ impl<'a> Callers<'a> {
 
     /// The last resort, for a copy in a caller that has no flow graph; see [`exits::last_instructions`].
     pub fn last_instructions(&self, entry: u64, ranges: &[Range<u64>]) -> (Vec<Point>, usize) {
-        exits::last_instructions(entry, ranges, |range| self.bytes(range.start))
+        exits::last_instructions(self.marks.machine, entry, ranges, |range| self.bytes(range.start))
     }
 
     /// The contents of the module's tables.
@@ -135,9 +140,7 @@ impl<'a> Callers<'a> {
 
     /// The successors of the instruction at an address, in order, with the next instruction first.
     pub fn ways(&self, address: u64) -> Vec<u64> {
-        let Some(step) = self.bytes(address).and_then(|code| decode::steps(code, address).next()) else {
-            return Vec::new();
-        };
+        let Some(step) = self.step(address) else { return Vec::new() };
         let mut ways = decode::ways(&step);
         let marked = |marks: &[(u64, u64)]| {
             let first = marks.partition_point(|mark| mark.0 < address);
@@ -156,8 +159,11 @@ impl<'a> Callers<'a> {
 
     /// Whether the instruction does nothing but decide where control goes.
     pub(in crate::sites) fn is_branch(&self, address: u64) -> bool {
-        let step = self.bytes(address).and_then(|code| decode::steps(code, address).next());
-        step.is_some_and(|step| matches!(step.control, Control::Jump(_) | Control::Branch(_)))
+        self.step(address).is_some_and(|step| matches!(step.control, Control::Jump(_) | Control::Branch(_)))
+    }
+
+    fn step(&self, address: u64) -> Option<decode::Step> {
+        decode::step(self.marks.machine, self.bytes(address)?, address)
     }
 
     /// The static keys from which control comes to an instruction.

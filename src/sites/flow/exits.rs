@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::points::{Over, Point};
 use super::scratch::Scratch;
 use super::{Block, Ending, Flow};
+use crate::debuginfo::Machine;
 use crate::sites::code::decode;
 
 /// All points where one copy is left.
@@ -202,6 +203,7 @@ impl Flow {
 /// The fallback for a copy whose caller cannot be read to its end: the last instruction of each range, and the number
 /// of ranges that lack even that. `code` returns the bytes from the start of a range on.
 pub fn last_instructions<'a>(
+    machine: Machine,
     entry: u64,
     ranges: &[Range<u64>],
     code: impl Fn(&Range<u64>) -> Option<&'a [u8]>,
@@ -211,7 +213,7 @@ pub fn last_instructions<'a>(
     }
     let found: Vec<Point> = ranges
         .iter()
-        .filter_map(|range| decode::last_instruction(code(range)?, range))
+        .filter_map(|range| decode::last_instruction(machine, code(range)?, range))
         .map(Point::At)
         .collect();
     let missing = ranges.len() - found.len();

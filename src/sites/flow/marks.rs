@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Marks;
-use crate::debuginfo::{Image, Loaded};
-use crate::sites::code::decode::{self, Control};
+use crate::debuginfo::{Image, Loaded, Machine};
+use crate::sites::code::decode::{self, Control, IndirectJump};
 
 /// Functions of the kernel that are called from others and do not return, by the attribute of their declarations.
 const ENDLESS: [&str; 46] = [
@@ -140,14 +140,18 @@ impl Linked {
             binary.stubs().into_iter().filter(|(_, name)| is_endless(name)).map(|(address, _)| address),
         );
         endless.sort_unstable();
-        Linked::with(code, Marks { endless, ..Marks::default() })
+        let mut marks = Marks { machine: binary.machine().unwrap_or_default(), endless, ..Marks::default() };
+        (marks.indirect, marks.without_tables) = indirect(marks.machine, binary, layout, &code);
+        Linked::with(code, marks)
     }
 }
 
 fn of_kernel<'a>(binary: &'a Image, layout: &Image) -> (Vec<Loaded<'a>>, Marks) {
     let tables = Tables { binary, layout };
     let code = binary.loaded(None, layout, import).unwrap_or_default();
-    let mut marks = Marks { without_tables: true, endless: vec![ENDLESS_IMPORT], ..Marks::default() };
+    let machine = binary.machine().unwrap_or_default();
+    let endless = vec![ENDLESS_IMPORT];
+    let mut marks = Marks { machine, without_tables: true, endless, ..Marks::default() };
     let symbols = tables.symbols();
     marks.endless.extend(symbols.endless.iter().copied());
     let jump_table = tables.bytes("__jump_table", symbols.jump_table);
@@ -156,13 +160,15 @@ fn of_kernel<'a>(binary: &'a Image, layout: &Image) -> (Vec<Loaded<'a>>, Marks) 
         marks.patched.push((*label, *label + 1));
     }
     marks.faults = rows(&tables.bytes("__ex_table", None), 12, |row| Some((row.place(0)?, row.place(4)?)));
-    marks.warnings = warnings(&tables.bytes("__bug_table", None), &code);
+    marks.warnings = warnings(marks.machine, &tables.bytes("__bug_table", None), &code);
     let static_calls = tables.bytes(".static_call_sites", symbols.static_calls);
     marks.patched.extend(rows(&static_calls, 8, |row| Some((row.place(0)?, row.place(0)? + 5))));
     let alternatives = alternatives(&tables.bytes(".altinstructions", None), &code);
     // Only the start of a replaced range is certain to be the start of an instruction.
     marks.patched.extend(alternatives.iter().map(|one| (one.address + 1, one.address + one.len)));
-    marks.switches = switches(&alternatives, &code, binary.section(AUXILIARY).map(|aux| aux.range()));
+    marks.switches =
+        switches(machine, &alternatives, &code, binary.section(AUXILIARY).map(|aux| aux.range()));
+    marks.indirect = indirect(machine, binary, layout, &code).0;
     marks.jump_labels.sort_unstable();
     marks.faults.sort_unstable();
     marks.warnings.sort_unstable();
@@ -255,10 +261,9 @@ fn rows<T>(table: &Loaded<'_>, size: usize, read: impl Fn(&Row<'_>) -> Option<T>
 /// The traps of `__bug_table` that are a WARN(). A row has 12 bytes, 16 since Linux 6.19, or 8 without the names of
 /// files; the last two are the flags. The right size is the one with which most rows point to traps: since 6.19 a
 /// WARN() with a format is a static call, and its row points before it.
-fn warnings(table: &Loaded<'_>, code: &[Loaded<'_>]) -> Vec<u64> {
+fn warnings(machine: Machine, table: &Loaded<'_>, code: &[Loaded<'_>]) -> Vec<u64> {
     const WARNING: u16 = 1;
-    // ud2, or ud1 with up to two prefixes.
-    let is_trap = |at: &[u8]| (0..3).any(|skip| matches!(at.get(skip..skip + 2), Some([0x0f, 0x0b | 0xb9])));
+    let is_trap = |at: &[u8]| decode::of(machine).is_trap(at);
     for size in [8, 12, 16] {
         let traps = rows(table, size, |row| {
             let flags = row.bytes.get(size - 2..)?.try_into().ok().map(u16::from_le_bytes)?;
@@ -308,6 +313,7 @@ fn alternatives(table: &Loaded<'_>, code: &[Loaded<'_>]) -> Vec<Alternative> {
 /// replacement, the instruction after it if the replacement goes on, and the targets of the auxiliary code, which
 /// decides until the kernel has chosen.
 fn switches(
+    machine: Machine,
     alternatives: &[Alternative],
     code: &[Loaded<'_>],
     auxiliary: Option<Range<u64>>,
@@ -319,16 +325,16 @@ fn switches(
         let own = one.replacement..one.replacement + one.replacement_len;
         let replacement =
             bytes(code, one.replacement).and_then(|bytes| bytes.get(..one.replacement_len as usize));
-        for step in decode::steps(replacement.unwrap_or_default(), one.replacement) {
+        for step in decode::of(machine).steps(replacement.unwrap_or_default(), one.replacement) {
             goes_on = !matches!(step.control, Control::Jump(_) | Control::Return | Control::Trap);
             ways.extend(target(&step).filter(|to| !own.contains(to)));
         }
-        let original = bytes(code, one.address).and_then(|code| decode::steps(code, one.address).next());
+        let original = bytes(code, one.address).and_then(|code| decode::step(machine, code, one.address));
         let aside = original.and_then(|step| target(&step));
         if let (Some(aside), Some(within)) = (aside, &auxiliary)
             && within.contains(&aside)
         {
-            let steps = decode::steps(bytes(code, aside).unwrap_or_default(), aside).take(8);
+            let steps = decode::of(machine).steps(bytes(code, aside).unwrap_or_default(), aside).take(8);
             for step in steps {
                 ways.extend(target(&step));
                 if matches!(step.control, Control::Jump(_) | Control::Return) {
@@ -336,7 +342,10 @@ fn switches(
                 }
             }
         }
-        if !ways.is_empty() {
+        // A jump that is replaced by a nop: no code is given for that.
+        let is_nop = machine == Machine::Aarch64 && one.replacement_len == 0;
+        let jumps = |step: &decode::Step| matches!(step.control, Control::Jump(_));
+        if !ways.is_empty() || is_nop && original.as_ref().is_some_and(jumps) {
             ways.extend(goes_on.then_some(one.address + one.len));
             switches.extend(ways.into_iter().map(|to| (one.address, to)));
         }
@@ -344,6 +353,29 @@ fn switches(
     switches.sort_unstable();
     switches.dedup();
     switches
+}
+
+/// The jumps through tables, and whether those are all that there are.
+fn indirect(
+    machine: Machine,
+    binary: &Image,
+    layout: &Image,
+    code: &[Loaded<'_>],
+) -> (Vec<IndirectJump>, bool) {
+    if machine == Machine::X86_64 {
+        return (Vec::new(), false);
+    }
+    let data = |address: u64, len: usize| {
+        let section = layout.section_at(address)?;
+        let (start, bytes) = binary.loaded(Some(&section.name), layout, import).ok()?.pop()?;
+        let at = usize::try_from(address.checked_sub(start)?).ok()?;
+        Some(bytes.get(at..at.checked_add(len)?)?.to_vec())
+    };
+    let found =
+        code.iter().flat_map(|(address, bytes)| decode::of(machine).indirect_jumps(bytes, *address, &data));
+    let mut jumps: Vec<IndirectJump> = found.collect();
+    jumps.sort_unstable_by_key(|jump| jump.at);
+    (jumps, true)
 }
 
 fn target(step: &decode::Step) -> Option<u64> {
@@ -387,7 +419,7 @@ mod tests {
             0x90, 0x0f, 0x0b, 0x0f, 0x0b, 0x48, 0x8d, 4, 0x24, 0xe8, 1, 2, 3, 4, 0x67, 0x48, 0x0f, 0xb9, 0x3a,
         ];
         let table = bug_table(size, &[(CODE + 1, 0), (CODE + 3, 1), (CODE + 5, 0x0901), (CODE + 14, 0x0901)]);
-        warnings(&(TABLE, table.into()), &[(CODE, code[..].into())])
+        warnings(Machine::X86_64, &(TABLE, table.into()), &[(CODE, code[..].into())])
     }
 
     #[test]

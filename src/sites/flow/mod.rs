@@ -1,17 +1,22 @@
 //! sites/flow/: the control flow graph of one function: basic blocks, the edges between them, and dominators.
 
 pub mod callers;
+pub mod counts;
+pub mod covered;
 pub(super) mod entered;
 pub mod exits;
+pub mod laps;
 pub(super) mod marks;
 pub mod points;
+pub mod routes;
 pub(super) mod scratch;
 
 use std::fmt;
 use std::ops::Range;
 
-use super::code::decode::{self, Control};
+use super::code::decode::{self, Control, IndirectJump};
 use super::flow::scratch::Scratch;
+use crate::debuginfo::Machine;
 
 /// One range of a function's code: all of it, or a part that the compiler put elsewhere (`f.cold`).
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +28,8 @@ pub struct Part<'a> {
 /// Facts that the bytes alone do not show, all sorted by address.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
+    /// The kind of machine that the code is for.
+    pub machine: Machine,
     /// Instructions that the kernel turns from a nop into a jump and back (static keys), and their targets.
     pub jump_labels: Vec<(u64, u64)>,
     /// Instructions that may fault, and where control goes then (the exception table).
@@ -35,7 +42,9 @@ pub struct Marks {
     pub switches: Vec<(u64, u64)>,
     /// Functions that do not return.
     pub endless: Vec<u64>,
-    /// Whether every indirect jump leaves the function, because nothing was compiled with jump tables.
+    /// The indirect jumps that do not leave their function.
+    pub indirect: Vec<IndirectJump>,
+    /// Whether every other indirect jump leaves the function.
     pub without_tables: bool,
 }
 
@@ -65,6 +74,8 @@ pub struct Flow {
     /// Edges within the function, by [`Block::next`] and [`Block::previous`].
     ways: Vec<u32>,
     parts: Vec<Read>,
+    /// The block that the function begins with.
+    entry: u32,
     /// Instructions that cannot be probed, sorted.
     pub(in crate::sites) patched: Vec<u32>,
     /// The static keys among these, sorted.
@@ -254,7 +265,7 @@ impl<'m> Reader<'m> {
         let mut places = vec![NONE; part.code.len()];
         let mut local = Local::new(self.marks, part);
         let mut next = part.address;
-        for step in decode::steps(part.code, part.address) {
+        for step in decode::of(self.marks.machine).steps(part.code, part.address) {
             let insn = self.address.len() as u32;
             places[(step.address - part.address) as usize] = insn;
             self.address.push(step.address);
@@ -268,8 +279,10 @@ impl<'m> Reader<'m> {
                 switched = true;
                 self.turns.push(Turn { insn, falls_through: false, to: Some(to), ending: Ending::Plain });
             }
-            // A switch that leaves the part only goes to the code that makes its own decision once.
-            let leaves = |turn: &Turn| turn.to.is_none_or(|to| !holds_byte(part, to));
+            // A switch that leaves the part only goes to the code that makes its own decision once (on x86).
+            let leaves = |turn: &Turn| {
+                self.marks.machine == Machine::X86_64 && turn.to.is_none_or(|to| !holds_byte(part, to))
+            };
             match turn {
                 Some(turn) if switched && leaves(&turn) => {}
                 Some(turn) => self.turns.push(turn),
@@ -321,8 +334,16 @@ impl<'m> Reader<'m> {
             Control::Jump(to) => turn(false, Some(to), plain),
             Control::Branch(to) => turn(true, Some(to), plain),
             Control::JumpThrough | Control::Return => turn(false, None, plain),
-            Control::JumpIndirect if self.marks.without_tables => turn(false, None, plain),
-            Control::JumpIndirect => Err(Undecodable::Indirect(step.address)),
+            Control::JumpIndirect => match local.indirect(step.address).map(|jump| jump.targets.split_last())
+            {
+                None if self.marks.without_tables => turn(false, None, plain),
+                Some(Some((last, rest))) => {
+                    let to = |to: &u64| Turn { insn, falls_through: false, to: Some(*to), ending: plain };
+                    self.turns.extend(rest.iter().map(to));
+                    turn(false, Some(*last), plain)
+                }
+                _ => Err(Undecodable::Indirect(step.address)),
+            },
             Control::Trap if local.is_warning(step.address) => Ok(None),
             Control::Trap => turn(false, None, Ending::Trap),
         }
@@ -355,6 +376,7 @@ impl<'m> Reader<'m> {
             ways: Vec::new(),
             address: self.address,
             parts: self.parts,
+            entry: 0,
             patched: self.patched,
             keys: self.keys,
             scratch: Scratch::default(),
@@ -368,9 +390,11 @@ impl<'m> Reader<'m> {
             flow.block.push(current as u32);
         }
         flow.forwards(&self.turns, &self.ends);
-        let (order, reached) = flow.order(flow.block[entry as usize]);
+        flow.entry = flow.block[entry as usize];
+        let Order { blocks, reached, roots } = flow.order();
+        roots.iter().for_each(|root| flow.blocks[*root as usize].is_root = true);
         flow.backwards(&reached);
-        flow.dominate(&order);
+        flow.dominate(&blocks);
         Ok(flow)
     }
 }
@@ -488,19 +512,18 @@ impl Flow {
         }
     }
 
-    /// All blocks, each before its successors except for loops; and which of them the entry reaches. Marks the roots.
-    fn order(&mut self, entry: u32) -> (Vec<u32>, Vec<bool>) {
+    fn order(&self) -> Order {
         let count = self.blocks.len();
         let mut seen = vec![false; count];
-        let mut reached = Vec::new();
+        let (mut reached, mut roots) = (Vec::new(), Vec::new());
         let mut order = Vec::with_capacity(count);
         let mut path: Vec<(u32, u32)> = Vec::new();
         // A tree precedes those that can lead into it; the whole order is reversed in the end.
-        for root in std::iter::once(entry).chain(0..count as u32) {
+        for root in std::iter::once(self.entry).chain(0..count as u32) {
             if std::mem::replace(&mut seen[root as usize], true) {
                 continue;
             }
-            self.blocks[root as usize].is_root = true;
+            roots.push(root);
             path.push((root, 0));
             while let Some((block, way)) = path.last_mut() {
                 let next = self.next(*block).get(*way as usize).copied();
@@ -519,8 +542,17 @@ impl Flow {
             }
         }
         order.reverse();
-        (order, reached)
+        Order { blocks: order, reached, roots }
     }
+}
+
+/// All blocks, each before its successors except for loops.
+struct Order {
+    blocks: Vec<u32>,
+    /// Whether the entry leads to a block.
+    reached: Vec<bool>,
+    /// The entry, and code without any visible predecessor.
+    roots: Vec<u32>,
 }
 
 /// The block where the two paths to the root meet.
@@ -556,6 +588,7 @@ struct Local<'m> {
     warnings: &'m [u64],
     switches: &'m [(u64, u64)],
     patched: &'m [(u64, u64)],
+    indirect: &'m [IndirectJump],
 }
 
 impl<'m> Local<'m> {
@@ -572,6 +605,7 @@ impl<'m> Local<'m> {
             warnings: cut(&marks.warnings, part.address, end, |mark| *mark),
             switches: cut(&marks.switches, part.address, end, |mark| mark.0),
             patched: cut(&marks.patched, part.address, end, |mark| mark.0),
+            indirect: cut(&marks.indirect, part.address, end, |jump| jump.at),
         }
     }
 
@@ -585,6 +619,10 @@ impl<'m> Local<'m> {
 
     fn switch(&mut self, address: u64) -> Option<u64> {
         take(&mut self.switches, address, |mark| mark.0).map(|mark| mark.1)
+    }
+
+    fn indirect(&mut self, address: u64) -> Option<&'m IndirectJump> {
+        take(&mut self.indirect, address, |jump| jump.at)
     }
 
     fn is_warning(&mut self, address: u64) -> bool {

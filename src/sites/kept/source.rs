@@ -9,7 +9,7 @@ use super::file::{self, Cache, Sealed};
 use super::numbers::{Block, Reader, Writer};
 use super::records::{Numbered, Span, Texts, pieces, read_body, read_sequence, write_body, write_sequence};
 use crate::debuginfo::BuildId;
-use crate::dwarf::{Body, Definition, Frame, InlineCopy, Lines, Sequence};
+use crate::dwarf::{Body, Definition, Frame, InlineCopy, Lines, Sequence, is_of};
 
 /// The kind of these files in their header.
 pub const KIND: u32 = 0x736f_7501;
@@ -153,6 +153,13 @@ impl Source {
     pub fn definition(&self, origin: u64) -> Arc<Definition> {
         let known = usize::try_from(origin).ok().and_then(|at| self.texts().definitions.get(at));
         known.cloned().unwrap_or_default()
+    }
+
+    /// The code of the functions that are defined in a file, or in the files of a folder, whose path ends with `/`.
+    pub fn code_from(&self, path: &str) -> Vec<Range<u64>> {
+        let bodies = self.blocks(Table::Bodies).iter().filter_map(|block| self.bodies(block)).flatten();
+        let is_from = |body: &Body| is_of(&self.definition(body.function().origin).file, path);
+        bodies.filter(is_from).flat_map(|body| body.function().ranges.clone()).collect()
     }
 
     /// The copies of a function in the order of the debug information.

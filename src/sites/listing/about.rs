@@ -102,7 +102,7 @@ impl<'k> Answers<'k> {
     fn text(&self, module: ModuleId, symbol: &Symbol, offset: u32) -> Option<String> {
         let insns = self.kernel.instructions(module, symbol)?;
         let insn = insns.into_iter().find(|insn| insn.offset == offset)?;
-        let insn = LiveInsn { offset, bytes: insn.bytes, refused: None };
+        let insn = LiveInsn { offset, bytes: insn.bytes, refused: None, machine: insn.machine };
         Some(self.kernel.insn_text(module, symbol, &insn, false))
     }
 }
@@ -132,7 +132,7 @@ impl Kernel {
                     format!("{}+{}", found.function, found.offset)
                 })
             };
-            return decode::text_with(&insn.bytes, run, &name);
+            return decode::of(insn.machine).text_with(&insn.bytes, run, &name);
         }
         let in_file = self.in_code(module, at).map(|(_, at)| at);
         let bytes = |at: u64| at..at.saturating_add(insn.bytes.len() as u64);
@@ -142,7 +142,7 @@ impl Kernel {
             Some(Reference::Address(to)) => self.target_name(module, symbol, self.out_of_code(module, *to)),
             None => self.target_name(module, symbol, target),
         };
-        decode::text_with(&insn.bytes, at, &name)
+        decode::of(insn.machine).text_with(&insn.bytes, at, &name)
     }
 
     /// The target of a jump or call: inside the function with its offset, which is how probes count, otherwise a name.

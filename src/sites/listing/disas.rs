@@ -1,11 +1,13 @@
 //! sites/listing/disas.rs: the instructions of a function and of its inlined copies, with what is known of each.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::Place;
 use super::opened::Opened;
 use super::verdict::Verdict;
+use crate::debuginfo::Machine;
 use crate::diag::Diagnostic;
 use crate::dwarf::{Body, Frame, InlineCopy};
 use crate::sites::Rewriting;
@@ -50,8 +52,11 @@ pub struct Listed {
     pub offset: u32,
     pub address: u64,
     pub bytes: Vec<u8>,
+    pub machine: Machine,
     pub text: String,
     pub place: Option<Place>,
+    /// Whether a statement of its line begins here.
+    pub begins: bool,
     /// The innermost first; the last one is the function. Empty if the debug information has none.
     pub frames: Arc<Vec<Frame>>,
     pub refused: Option<Refused>,
@@ -79,7 +84,7 @@ pub struct Disassembly {
 /// Disassembles many functions; the debug information of a module is opened once.
 pub struct Disassembler<'k> {
     kernel: &'k Kernel,
-    lister: Lister<'k>,
+    pub(super) lister: Lister<'k>,
 }
 
 impl<'k> Disassembler<'k> {
@@ -92,6 +97,19 @@ impl<'k> Disassembler<'k> {
 
     /// `description` is `[[provider:]module:]function` or `` module`function ``; `function` may be `name#2`.
     pub fn disassemble(&mut self, description: &str) -> Result<Disassembly, Box<Diagnostic>> {
+        let (modules, meant) = self.meant(description)?;
+        let listings = match meant {
+            Meant::Copies { function, copies } => self.lister.copies(&function, &copies, &modules)?,
+            Meant::Functions(functions) => {
+                let own = functions.iter().map(|(module, symbol)| self.lister.function(*module, symbol));
+                own.collect::<Result<_, _>>()?
+            }
+        };
+        Ok(Disassembly { listings, remarks: self.take_remarks() })
+    }
+
+    /// The functions of a description, or the copies if there is no function of that name; and the modules that it names.
+    pub(super) fn meant(&self, description: &str) -> Result<(Vec<ModuleId>, Meant), Box<Diagnostic>> {
         let kernel = self.kernel;
         let (module, function) = split(description);
         if crate::glob::is_glob(function) || function.is_empty() {
@@ -102,14 +120,25 @@ impl<'k> Disassembler<'k> {
             return Err(Box::new(no_module(kernel, module)));
         }
         let functions = kernel.functions_named(&modules, function);
-        let listings = if functions.is_empty() {
-            self.lister.copies(function, &copies(kernel, &modules, function)?, &modules)?
+        let meant = if functions.is_empty() {
+            let copies = copies(kernel, &modules, function)?;
+            Meant::Copies { function: function.to_owned(), copies }
         } else {
-            let own = functions.iter().map(|(module, symbol)| self.lister.function(*module, symbol));
-            own.collect::<Result<_, _>>()?
+            Meant::Functions(functions)
         };
-        Ok(Disassembly { listings, remarks: std::mem::take(&mut self.lister.remarks) })
+        Ok((modules, meant))
     }
+
+    /// Reasons why something could not be listed.
+    pub fn take_remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.lister.remarks)
+    }
+}
+
+/// What a description means.
+pub(super) enum Meant {
+    Functions(Vec<(ModuleId, Symbol)>),
+    Copies { function: String, copies: Vec<(ModuleId, InlineCopy)> },
 }
 
 /// The number of copies of the function, whether or not it also has code of its own.
@@ -133,7 +162,7 @@ fn copies(
     Ok(copies)
 }
 
-fn split(description: &str) -> (&str, &str) {
+pub(super) fn split(description: &str) -> (&str, &str) {
     if let Some((module, function)) = description.split_once('`') {
         return (module, function);
     }
@@ -142,21 +171,21 @@ fn split(description: &str) -> (&str, &str) {
     (fields.next().unwrap_or_default(), function)
 }
 
-struct Lister<'k> {
-    kernel: &'k Kernel,
+pub(super) struct Lister<'k> {
+    pub kernel: &'k Kernel,
     live: Option<&'k dyn LiveText>,
-    opened: Opened<'k>,
-    remarks: Vec<String>,
+    pub(super) opened: Opened<'k>,
+    pub remarks: Vec<String>,
 }
 
 /// The instructions of a function, from memory or from the file.
-struct Code {
-    insns: Vec<LiveInsn>,
+pub(super) struct Code {
+    pub insns: Vec<LiveInsn>,
     verdicts: Option<Vec<Verdict>>,
 }
 
 impl<'k> Lister<'k> {
-    fn function(&mut self, module: ModuleId, symbol: &Symbol) -> Result<Listing, Box<Diagnostic>> {
+    pub fn function(&mut self, module: ModuleId, symbol: &Symbol) -> Result<Listing, Box<Diagnostic>> {
         let code = self.code(module, symbol)?;
         let body = self.body(module, symbol.address);
         let source = body.as_ref().and_then(|body| self.source(module, body.function()));
@@ -191,7 +220,7 @@ impl<'k> Lister<'k> {
 
     /// The part of a copy in the function that is entered, then the parts in other functions. Empty if its code is
     /// gone.
-    fn copy(
+    pub fn copy(
         &mut self,
         module: ModuleId,
         function: &str,
@@ -254,6 +283,9 @@ impl<'k> Lister<'k> {
         let name = self.kernel.function_ref(module, symbol).map(|name| name.function).unwrap_or_default();
         let whole = symbol.address..symbol.address.saturating_add(symbol.size);
         let lines = self.opened.info(module).and_then(|info| info.lines_in(&whole).ok().flatten());
+        let statements = lines.iter().flat_map(|lines| lines.statements(whole.clone()));
+        let statements: HashSet<(u64, u32)> =
+            statements.map(|statement| (statement.address, statement.place.line)).collect();
         let inside = |insn: &&LiveInsn| range.contains(&insn.offset.into());
         let mut frames: Arc<Vec<Frame>> = Arc::default();
         let mut instructions = Vec::new();
@@ -270,7 +302,9 @@ impl<'k> Lister<'k> {
                 offset: insn.offset,
                 address: address + u64::from(insn.offset),
                 bytes: insn.bytes.clone(),
+                machine: insn.machine,
                 text: self.kernel.insn_text(module, symbol, insn, code.verdicts.is_none()),
+                begins: place.as_ref().is_some_and(|line| statements.contains(&(at, line.line))),
                 place: place.map(|line| Place { file: line.file.to_owned(), line: line.line.into() }),
                 frames: frames.clone(),
                 refused: by_kernel.or(verdict.refused.map(Refused::ByFile)),
@@ -284,7 +318,7 @@ impl<'k> Lister<'k> {
     }
 
     /// The instructions of a function: from memory, or from the file where no kernel can be asked.
-    fn code(&mut self, module: ModuleId, symbol: &Symbol) -> Result<Code, Box<Diagnostic>> {
+    pub fn code(&mut self, module: ModuleId, symbol: &Symbol) -> Result<Code, Box<Diagnostic>> {
         let name = || self.kernel.symbols(module).map(|all| all.name(symbol)).unwrap_or_default();
         if let (Some(live), Some(address)) = (self.live, self.kernel.run_time(module, symbol.address)) {
             match live.instructions(address) {
@@ -300,22 +334,23 @@ impl<'k> Lister<'k> {
             .instructions(module, symbol)
             .ok_or_else(|| Box::new(refusals::no_text(self.kernel, name(), None)))?;
         let verdicts = self.kernel.verdicts(module, symbol, &insns);
-        let insn = |Insn { offset, bytes, .. }: Insn| LiveInsn { offset, bytes, refused: None };
+        let insn =
+            |Insn { offset, bytes, machine, .. }: Insn| LiveInsn { offset, bytes, refused: None, machine };
         Ok(Code { insns: insns.into_iter().map(insn).collect(), verdicts: Some(verdicts) })
     }
 
-    fn body(&mut self, module: ModuleId, address: u64) -> Option<Arc<Body>> {
+    pub fn body(&mut self, module: ModuleId, address: u64) -> Option<Arc<Body>> {
         self.opened.info(module)?.body_at(address).ok()?
     }
 
-    fn source(&mut self, module: ModuleId, frame: &Frame) -> Option<Place> {
+    pub fn source(&mut self, module: ModuleId, frame: &Frame) -> Option<Place> {
         let definition = self.opened.info(module)?.definition(frame.origin).ok()?;
         (definition.line != 0).then(|| Place { file: definition.file.clone(), line: definition.line })
     }
 }
 
 impl Code {
-    fn verdict(&self, insn: &LiveInsn) -> Verdict {
+    pub fn verdict(&self, insn: &LiveInsn) -> Verdict {
         let Some(verdicts) = &self.verdicts else { return Verdict::default() };
         let at = self.insns.binary_search_by_key(&insn.offset, |insn| insn.offset);
         at.ok().and_then(|at| verdicts.get(at)).copied().unwrap_or_default()

@@ -1,7 +1,7 @@
 //! sites/listing/verdict.rs: which instructions of a function can be traced, according to the kernel's file.
 
-use crate::sites::code::classes;
-use crate::sites::code::decode::Insn;
+use crate::debuginfo::Machine;
+use crate::sites::code::decode::{self, Insn};
 use crate::sites::code::refusal::{Refusal, overlap};
 use crate::sites::code::tables::Rewriting;
 use crate::sites::symtab::Symbol;
@@ -28,9 +28,12 @@ impl Kernel {
         let name = self.symbols(module).map(|symbols| symbols.name(symbol)).unwrap_or_default();
         let tables = self.tables(module);
         let start = self.in_code(module, symbol.address).map_or(symbol.address, |(_, address)| address);
-        let whole = self.whole(module, symbol, name, start);
+        let machine = insns.first().map_or(Machine::X86_64, |insn| insn.machine);
+        let whole = self.whole(module, symbol, name, start, machine);
         let code: Vec<u8> = insns.iter().flat_map(|insn| insn.bytes.iter().copied()).collect();
-        let fentry = tables.fentry(start..start.saturating_add(symbol.size.max(1)));
+        let set = decode::of(machine);
+        let around = start.saturating_sub(set.ftrace_before())..start.saturating_add(symbol.size.max(1));
+        let fentry = tables.fentry(around).map(|listed| set.ftrace_site(&code, start, listed));
         let judge = |insn: &Insn| {
             let at = start.saturating_add(insn.offset.into());
             let covered = at..at.saturating_add(insn.len.into());
@@ -39,13 +42,14 @@ impl Kernel {
                 return Verdict { refused: whole, rewritten, fentry: false };
             }
             // The module has ftrace make the hit at its site, and at the endbr64 before it.
-            if fentry == Some(at) || fentry == Some(covered.end) && insn.offset == 0 {
+            let site = fentry.as_ref().map(|site| site.start).filter(|_| is_of_module(machine));
+            if site == Some(at) || site == Some(covered.end) && insn.offset == 0 {
                 return Verdict { fentry: true, ..Verdict::default() };
             }
             let rest = code.get(insn.offset as usize..).unwrap_or(&insn.bytes);
-            let class = classes::refusal(rest, at).filter(|refusal| *refusal != Refusal::Endbr);
+            let class = set.refusal(rest, at).filter(|refusal| *refusal != Refusal::Endbr);
             let refused = class.or_else(|| {
-                let of_ftrace = fentry.is_some_and(|site| overlap(&covered, &(site..site.saturating_add(5))));
+                let of_ftrace = fentry.as_ref().is_some_and(|site| overlap(&covered, site));
                 if of_ftrace { Some(Refusal::Ftrace) } else { tables.refusal(&covered) }
             });
             Verdict { refused, rewritten, fentry: false }
@@ -54,8 +58,16 @@ impl Kernel {
     }
 
     /// Why nothing of the function can be traced.
-    fn whole(&self, module: ModuleId, symbol: &Symbol, name: &str, start: u64) -> Option<Refusal> {
+    fn whole(
+        &self,
+        module: ModuleId,
+        symbol: &Symbol,
+        name: &str,
+        start: u64,
+        machine: Machine,
+    ) -> Option<Refusal> {
         let tables = self.tables(module);
+        let of_module = is_of_module(machine);
         // A copy or part that the compiler made is blacklisted with the function itself.
         let listed = |address: u64| tables.is_blacklisted(address);
         let origin = name.split_once('.').filter(|_| !listed(start)).and_then(|(origin, _)| {
@@ -65,9 +77,9 @@ impl Kernel {
         let last = start.saturating_add(symbol.size.saturating_sub(1));
         if symbol.gone() {
             Some(Refusal::Init)
-        } else if is_trap_path(name) {
+        } else if of_module && is_trap_path(name) {
             Some(Refusal::TrapPath)
-        } else if is_listed(NO_TRAP, name) {
+        } else if of_module && is_listed(NO_TRAP, name) {
             Some(Refusal::NoTrap)
         } else if listed(start) || listed(last) || origin.is_some_and(listed) {
             Some(Refusal::Blacklist)
@@ -79,6 +91,12 @@ impl Kernel {
             None
         }
     }
+}
+
+/// Whether probes are those of the kernel module, with its own lists; elsewhere they are kprobes, and those of the kernel
+/// proper.
+fn is_of_module(machine: Machine) -> bool {
+    machine == Machine::X86_64
 }
 
 /// A copy of the list in kmod/arch/x86/trappath.c, which explains how the names were found.

@@ -59,6 +59,19 @@ impl AllSymbols {
         })
     }
 
+    /// The address of the kernel proper's symbol of this name.
+    pub fn address_of(&self, name: &str) -> Option<u64> {
+        let mut lines = self.text.lines().filter(|line| line.ends_with(name)).filter_map(Line::parse);
+        lines
+            .find(|line| line.name == name && line.module == KERNEL_PROPER && line.address != 0)
+            .map(|line| line.address)
+    }
+
+    /// The address of the first symbol after this one.
+    pub fn next(&self, address: u64) -> Option<u64> {
+        self.lines.get(self.lines.partition_point(|(start, _)| *start <= address)).map(|(start, _)| *start)
+    }
+
     fn is_variable(&self, line: &Line<'_>) -> bool {
         match line.kind.to_ascii_lowercase() {
             'b' | 'd' | 'g' | 'r' | 's' | 'v' => true,
@@ -103,6 +116,9 @@ mod tests {
                 .variable(address)
                 .map(|found| format!("{}`{}+{}", found.module, found.function, found.offset))
         };
+        assert_eq!(symbols.address_of("late"), Some(0xffff_ffff_8100_2008));
+        assert_eq!(symbols.address_of("state"), None, "it is a module's");
+        assert_eq!(symbols.next(0xffff_ffff_8100_2000), Some(0xffff_ffff_8100_2008));
         assert_eq!(shown(0xffff_ffff_8100_2000).unwrap(), "vmlinux`max_pfn+0");
         assert_eq!(shown(0xffff_ffff_8100_2004).unwrap(), "vmlinux`max_pfn+4");
         assert_eq!(shown(0xffff_ffff_8100_200a).unwrap(), "vmlinux`late+2");

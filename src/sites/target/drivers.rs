@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{Kernel, ModuleId};
+use crate::debuginfo::Machine;
 use crate::sites::code::notes::{self, Note};
 
 /// The notes of one module.
@@ -27,7 +28,7 @@ impl Kernel {
             let dir = Path::new("/sys/module").join(&self.modules()[module].name);
             let section = read_up_to(&dir.join("notes").join(notes::SECTION))?;
             let address = self.placement(module).get(notes::SECTION).copied();
-            let notes = notes::parse(&section, address.unwrap_or(0));
+            let notes = notes::parse(&section, address.unwrap_or(0), Machine::HERE);
             Some(Notes { module, notes, placed: address.is_some() })
         };
         modules.filter_map(read).collect()

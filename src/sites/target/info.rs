@@ -39,6 +39,14 @@ impl Info<'_> {
         }
     }
 
+    /// The code that is compiled from the source file of this path, or from those in the folder: `fs/open.c`, `fs/ext4/`.
+    pub fn code_from(&self, path: &str) -> Result<Vec<Range<u64>>, Error> {
+        match self {
+            Info::File(info) => info.code_from(path),
+            Info::Kept(source) => Ok(source.code_from(path)),
+        }
+    }
+
     /// The copies of a function in the order of the debug information.
     pub fn copies(&self, function: &str) -> Result<Vec<InlineCopy>, Error> {
         match self {

@@ -4,10 +4,13 @@ mod data;
 pub(super) mod drivers;
 mod files;
 pub(super) mod info;
+pub(super) mod loaded;
 mod modules;
 pub(super) mod naming;
 pub(super) mod program;
 pub(super) mod refusals;
+mod running;
+pub mod stack;
 mod tree;
 pub(super) mod unloaded;
 
@@ -23,7 +26,7 @@ use super::code::decode::{self, Insn};
 use super::code::tables::Tables;
 use super::flow::callers::Callers;
 use super::flow::marks::Linked;
-use crate::debuginfo::{D_DEBUGINFO, Error, Image, ModuleFile, Reference, Root};
+use crate::debuginfo::{D_DEBUGINFO, Error, Image, Machine, ModuleFile, Reference, Root};
 use crate::diag::Diagnostic;
 use crate::glob::Pattern;
 use crate::sites::kept::Watch;
@@ -310,17 +313,28 @@ impl Kernel {
         }
     }
 
-    /// The instructions of a function as the file has them; `None` without a file, or on a machine that is not x86-64.
+    /// The machine that it is for.
+    pub fn machine(&self) -> Machine {
+        if self.is_running() {
+            return Machine::HERE;
+        }
+        let image = self.layout(ModuleId::PROPER).or_else(|| self.binary(ModuleId::PROPER));
+        image.and_then(Image::machine).unwrap_or_default()
+    }
+
+    /// The instructions of a function as the file has them; `None` without a file, or if the instructions of
+    /// its machine are not known.
     pub fn instructions(&self, module: ModuleId, symbol: &Symbol) -> Option<Vec<Insn>> {
         let code = self.code(module, symbol.address, symbol.size)?;
-        Some(decode::instructions(code, symbol.address))
+        let (image, _) = self.in_code(module, symbol.address)?;
+        Some(decode::instructions(image.machine()?, code, symbol.address))
     }
 
     /// Bytes of the module's file at an address of [`Kernel::symbols`].
     pub fn code(&self, module: ModuleId, address: u64, len: u64) -> Option<&[u8]> {
         let len = usize::try_from(len).ok()?;
         let (image, address) = self.in_code(module, address)?;
-        image.is_x86_64().then(|| image.code_at(address))?.and_then(|code| code.get(..len))
+        image.machine().and_then(|_| image.code_at(address))?.get(..len)
     }
 
     /// The file that has the module's instructions, and an address of [`Kernel::symbols`] converted to that file's.
@@ -377,7 +391,7 @@ impl Kernel {
     }
 
     /// The module's functions as callers of inlined copies, at the addresses of [`Kernel::symbols`]; `None` without a
-    /// file of x86-64 code.
+    /// file whose code can be read.
     pub fn callers(&self, module: ModuleId) -> Option<Callers<'_>> {
         let symbols = self.symbols(module)?;
         let (layout, binary) = match self.layout(module) {
@@ -390,9 +404,9 @@ impl Kernel {
             None if self.is_running() => return None,
             None => (self.binary(module)?, self.binary(module)?),
         };
-        let linked = self.modules()[module].linked.get_or_init(|| match binary.is_x86_64() {
-            true => Linked::new(binary, layout),
-            false => Linked::default(),
+        let linked = self.modules()[module].linked.get_or_init(|| match binary.machine() {
+            Some(_) => Linked::new(binary, layout),
+            None => Linked::default(),
         });
         let code = linked.code(binary);
         (!code.is_empty()).then(|| Callers::new(symbols, code, &linked.marks))

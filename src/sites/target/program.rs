@@ -1,14 +1,18 @@
-//! sites/target/program.rs: the functions of a user program or library, by place in its file.
+//! sites/target/program.rs: the functions of a user program or library, and their callers, by place in its file.
 
+use std::cell::OnceCell;
 use std::path::Path;
 
-use crate::debuginfo::Image;
+use crate::debuginfo::{Bytes, Image};
+use crate::dwarf::{Caller, Callers, Memory, Registers};
 use crate::sites::symtab::{Role, Symbols};
 
 /// An ELF file of user space. A file without a symbol table has the names that it exports.
 pub struct Program {
     image: Image,
     symbols: Symbols,
+    /// Read for the first stack; `None` if it cannot be.
+    callers: OnceCell<Option<Callers>>,
 }
 
 /// A place in a function.
@@ -23,16 +27,54 @@ pub struct InFunction {
 impl Program {
     /// Returns `None` if the file cannot be read as ELF.
     pub fn open(path: &Path) -> Option<Program> {
-        let image = Image::open(path).ok()?;
+        Program::of_image(Image::open(path).ok()?)
+    }
+
+    /// A file that is in memory alone: the code that the kernel maps into each process.
+    pub fn of_bytes(name: &str, bytes: Vec<u8>) -> Option<Program> {
+        Program::of_image(Image::parse(Path::new(name), Bytes::Owned(bytes)).ok()?)
+    }
+
+    fn of_image(image: Image) -> Option<Program> {
         let symbols = Symbols::of_image(&image, Role::Program).ok()?;
-        Some(Program { image, symbols })
+        Some(Program { image, symbols, callers: OnceCell::new() })
+    }
+
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// The address, as the file has it, of a byte of the file.
+    pub fn address_of(&self, file_offset: u64) -> Option<u64> {
+        self.image.address_of(file_offset)
+    }
+
+    /// The memory that it takes.
+    pub fn bytes(&self) -> usize {
+        self.symbols.bytes()
     }
 
     /// The function that contains this byte of the file.
     pub fn symbolize(&self, file_offset: u64) -> Option<InFunction> {
-        let address = self.image.address_of(file_offset)?;
+        let address = self.address_of(file_offset)?;
         let symbol = self.symbols.containing(address)?;
         Some(InFunction { name: demangled(self.symbols.name(symbol)), offset: address - symbol.address })
+    }
+
+    /// The caller of the function that contains this byte of the file: by its call frame information, or by the frame
+    /// pointer if the file has none at all.
+    pub(super) fn caller(
+        &self,
+        file_offset: u64,
+        registers: &Registers,
+        memory: &Memory<'_>,
+    ) -> Option<Caller> {
+        let callers = self.callers.get_or_init(|| Callers::read(&self.image).ok()).as_ref()?;
+        if callers.is_empty() {
+            let registers = registers.by_frame_pointer(memory)?;
+            return Some(Caller::Found { registers, interrupted: false });
+        }
+        callers.at(self.image.address_of(file_offset)?, registers, memory)
     }
 }
 

@@ -14,6 +14,7 @@ pub enum Name {
     ArrayAsScalar { name: String, span: Span },
     BareScope { span: Span },
     TooManyVariables { span: Span },
+    Register { name: String, machine: &'static str, span: Span },
 }
 
 impl From<Name> for Box<Error> {
@@ -56,6 +57,12 @@ impl Name {
                     .at(*span, "a variable must follow")
                     .help("write `self->name` or `this->name`")
             }
+            Self::Register { name, machine, span } => error(
+                tags::IDENT_BADREF,
+                format!("`{name}` is a register of x86_64, and the kernel is one of {machine}"),
+            )
+            .at(*span, "not a register there")
+            .help("args[N] and locals->NAME read the registers that have variables"),
             Self::TooManyVariables { span } => {
                 error(tags::ID_OFLOW, "the program has more variables than DIF can number")
                     .at(*span, "one variable too many")

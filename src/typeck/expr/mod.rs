@@ -14,6 +14,7 @@ use super::{Checker, Error, Result, error};
 use crate::diag::tags;
 use crate::dif::insn::Builtin;
 use crate::parser::ast;
+use crate::sites::Machine;
 use crate::source::{Span, Spanned};
 use crate::typeck::words;
 use crate::types::Type;
@@ -88,6 +89,10 @@ impl Checker<'_> {
         }
         if let Some(entry) = self.builtin(name) {
             return self.check_builtin(entry, span);
+        }
+        if constants::is_register(name) && self.env.places.machine() != Machine::X86_64 {
+            let (name, machine) = (name.to_owned(), self.env.places.machine().name());
+            return Err(error::Name::Register { name, machine, span }.into());
         }
         if let Some((value, ty)) = words::constant(name) {
             return Ok(Expr::new(ExprKind::Int(value as u64), ty, span));

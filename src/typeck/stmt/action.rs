@@ -213,6 +213,7 @@ impl Checker<'_> {
                 frames.ok_or(error::Action::StackFrames { user, span: arg.span })?
             }
         };
+        let frames = frames.min(self.env.maxframes);
         if !user {
             return Ok(StackAction::Kernel { frames });
         }
@@ -226,7 +227,7 @@ impl Checker<'_> {
                 size.ok_or(error::Action::UstackStrsize { span: arg.span })?
             }
         };
-        Ok(StackAction::User { frames, strsize })
+        Ok(StackAction::User { frames, strsize, copied: self.env.ustackcopy })
     }
 
     pub(in crate::typeck) fn check_symbol(
@@ -236,9 +237,9 @@ impl Checker<'_> {
         args: &[ast::Expr],
         span: Span,
     ) -> Result<(SymbolAction, Expr)> {
-        let address = self.check_one(name, args, "uintptr_t", span)?;
+        let (address, called) = self.check_address(name, args, span)?;
         let symbol = match action {
-            Action::Sym => SymbolAction::Sym,
+            Action::Sym => SymbolAction::Sym { called },
             Action::Mod => SymbolAction::Mod,
             Action::Usym => SymbolAction::Usym,
             Action::Umod => SymbolAction::Umod,
@@ -247,8 +248,27 @@ impl Checker<'_> {
         Ok((symbol, address))
     }
 
+    /// Checks that there is exactly one argument, an address; returns whether it is like `caller`.
+    fn check_address(&mut self, name: &str, args: &[ast::Expr], span: Span) -> Result<(Expr, bool)> {
+        let (value, to) = self.check_argument(name, args, "uintptr_t", span)?;
+        let called = value.ty.is_place_in_code() && !matches!(value.ty.resolved(), Type::Pointer { .. });
+        Ok((self.convert(value, &to), called))
+    }
+
     /// Checks that there is exactly one argument: an integer, or a pointer where an address is wanted.
     fn check_one(&mut self, name: &str, args: &[ast::Expr], param: &str, span: Span) -> Result<Expr> {
+        let (value, to) = self.check_argument(name, args, param, span)?;
+        Ok(self.convert(value, &to))
+    }
+
+    /// Returns the argument as it is, and what it is to be converted to.
+    fn check_argument(
+        &mut self,
+        name: &str,
+        args: &[ast::Expr],
+        param: &str,
+        span: Span,
+    ) -> Result<(Expr, Type)> {
         self.require_count(name, args.len(), 1, Some(1), span)?;
         let value = self.check_expr(&args[0])?;
         let to = words::type_of(param);
@@ -258,7 +278,7 @@ impl Checker<'_> {
             let (found, span) = (value.ty, value.span);
             return Err(error::Call::ArgumentType { function, number: 1, expected, found, span }.into());
         }
-        Ok(self.convert(value, &to))
+        Ok((value, to))
     }
 
     fn check_int_arg(&mut self, name: &str, args: &[ast::Expr], span: Span) -> Result<Expr> {

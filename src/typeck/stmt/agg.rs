@@ -2,7 +2,9 @@
 
 use crate::parser::ast;
 use crate::source::Span;
-use crate::typeck::typed::{AggregatingFunction, Aggregation, AggregationId, Key, KeyType, StmtKind};
+use crate::typeck::typed::{
+    AggregatingFunction, Aggregation, AggregationId, Key, KeyType, StmtKind, SymbolAction,
+};
 use crate::typeck::{Checker, Result, error};
 use crate::vocabulary::builtin::{self, Action, Aggregating, What};
 use crate::vocabulary::callee;
@@ -42,6 +44,7 @@ impl Checker<'_> {
                 name: name.clone(),
                 function: checked.function,
                 keys: keys.iter().map(key_type).collect(),
+                key_texts: indices.iter().map(ast::Expr::to_string).collect(),
                 span: right.span,
                 keys_span: left.span,
             }),
@@ -121,6 +124,11 @@ impl Checker<'_> {
                         error::Array::KeyType { name, number, expected, found, span, declared }.into()
                     );
                 }
+                // Places of both kinds are shown as those of the first assignment.
+                (
+                    key @ Key::Symbol(SymbolAction::Sym { .. }, _),
+                    KeyType::Symbol(SymbolAction::Sym { .. }),
+                ) => key,
                 (key, expected) if key_type(&key) == *expected => key,
                 _ => return Err(error::Array::KeyKind { name, number, span, declared }.into()),
             };

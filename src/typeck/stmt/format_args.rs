@@ -270,7 +270,7 @@ fn argument(key: &KeyType) -> Argument<'_> {
     match key {
         KeyType::Value(ty) => Argument::Value(ty),
         KeyType::Stack(_) => Argument::Stack,
-        KeyType::Symbol(SymbolAction::Sym | SymbolAction::Mod) => Argument::KernelSymbol,
+        KeyType::Symbol(SymbolAction::Sym { .. } | SymbolAction::Mod) => Argument::KernelSymbol,
         KeyType::Symbol(_) => Argument::UserSymbol,
     }
 }

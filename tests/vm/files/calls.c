@@ -8,6 +8,7 @@
  *   calls id [UID GID]       changes its ids, prints them, and calls getppid once
  *   calls spin MS            MS milliseconds of its own CPU time between two calls of getppid
  *   calls nap MS             sleeps MS milliseconds between two calls of getppid
+ *   calls priority N M       N calls of getpriority that succeed, then M that fail with EINVAL
  *   calls wait FILE          calls getppid until FILE exists, and prints how often
  */
 #define _GNU_SOURCE
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,6 +56,14 @@ static void writes(char **size)
 	for (; *size; size++)
 		if (write(fd, bytes, atol(*size)) != atol(*size))
 			exit(1);
+}
+
+static void priorities(long good, long bad)
+{
+	while (good--)
+		getpriority(PRIO_PROCESS, 0);
+	while (bad--)
+		getpriority(9, 0);
 }
 
 static void seeks(char **offset)
@@ -136,6 +146,8 @@ int main(int argc, char **argv)
 		spin(n);
 	else if (!strcmp(what, "nap"))
 		nap(n);
+	else if (!strcmp(what, "priority") && argc == 4)
+		priorities(atol(argv[2]), atol(argv[3]));
 	else if (!strcmp(what, "wait") && argc == 3)
 		until(argv[2]);
 	else

@@ -38,3 +38,12 @@ module() {
 	file=$(find /lib/modules/$(uname -r)/ -name "$1.ko*" | head -n 1)
 	case $file in *.xz) xzcat $file ;; *) cat $file ;; esac >/tmp/$1.ko
 }
+
+# gone: waits until no event of a dtrace is left in tracefs.
+gone() {
+	i=0
+	while grep -q dtrace_ $T/kprobe_events && [ $i -lt 300 ]; do
+		i=$((i + 1))
+		sleep 0.1
+	done
+}

@@ -15,6 +15,8 @@ pub struct Archive {
     name: &'static str,
     dir: PathBuf,
     codename: String,
+    /// The architecture of the packages, unless it is the machine's own.
+    architecture: Option<&'static str>,
 }
 
 /// The part of the archive to look at.
@@ -46,6 +48,15 @@ pub struct Package {
 impl Archive {
     /// Writes the private sources list and fetches the package lists.
     pub fn open(cache: &Path, suite: Suite) -> Result<Archive> {
+        Archive::of(cache, suite, None)
+    }
+
+    /// Like [`Archive::open`], for the packages of another architecture, none of which runs on this machine.
+    pub fn foreign(cache: &Path, suite: Suite, architecture: &'static str) -> Result<Archive> {
+        Archive::of(cache, suite, Some(architecture))
+    }
+
+    fn of(cache: &Path, suite: Suite, architecture: Option<&'static str>) -> Result<Archive> {
         let codename = sources::codename()?;
         let (name, suites): (_, Vec<String>) = match suite {
             Suite::Release => ("release", release_suites(&codename)),
@@ -57,14 +68,15 @@ impl Archive {
             Suite::Backports => ("backports", vec![format!("{codename}-backports")]),
             Suite::Sid => ("sid", vec!["sid".into()]),
         };
-        let dir = cache.join("apt").join(name);
+        let folder = architecture.map_or(name.to_owned(), |other| format!("{name}-{other}"));
+        let dir = cache.join("apt").join(folder);
         for folder in ["lists/partial", "cache/archives/partial"] {
             fs::create_dir_all(dir.join(folder))?;
         }
         let mirrors = sources::machine()?;
         fs::write(dir.join("debian.sources"), sources::stanzas(&mirrors, &codename, &suites)?)?;
         fs::write(dir.join("status"), "")?;
-        let archive = Archive { name, dir, codename };
+        let archive = Archive { name, dir, codename, architecture };
         eprintln!("setup: reading the package lists of {}", suites.join(", "));
         exec::run(archive.command("apt-get").arg("-q").arg("update"))
             .context("the package lists cannot be fetched: is the network there?")?;
@@ -91,6 +103,10 @@ impl Archive {
             "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".into(),
         ] {
             command.arg("-o").arg(option);
+        }
+        if let Some(architecture) = self.architecture {
+            command.arg("-o").arg(format!("APT::Architecture={architecture}"));
+            command.arg("-o").arg(format!("APT::Architectures={architecture}"));
         }
         command
     }

@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: the benchmarks, and their results next to the aims.
 
-mod kmod;
+pub mod kmod;
 mod path;
 
 use std::fs;

@@ -53,17 +53,40 @@ pub fn ensure_for_packages(test: bool) -> Result<()> {
     install(&missing.map(|(_, package)| package).collect::<Vec<_>>())
 }
 
+/// What reads, compiles and executes programs of arm64.
+const ARM64_PROGRAMS: [(&str, &str); 5] = [
+    ("aarch64-linux-gnu-objdump", "binutils-aarch64-linux-gnu"),
+    ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    ("qemu-aarch64-static", "qemu-user-static"),
+    ("perf", "linux-perf"),
+    ("llvm-symbolizer", "llvm"),
+];
+const ARM64_FILES: [(&str, &str); 1] = [("/usr/aarch64-linux-gnu/lib/libc.a", "libc6-dev-arm64-cross")];
+
+/// Installs what the tests on kernels and programs of arm64 need.
+pub fn ensure_for_arm64() -> Result<()> {
+    let programs = ARM64_PROGRAMS.into_iter().filter(|(program, _)| !exec::in_path(program));
+    let files = ARM64_FILES.into_iter().filter(|(file, _)| !Path::new(file).exists());
+    install(&programs.chain(files).map(|(_, package)| package).collect::<Vec<_>>())
+}
+
 /// The packages that are missing.
 pub fn missing(kernels: &[Name]) -> Vec<&'static str> {
     let mut programs = PROGRAMS.to_vec();
     // perf lists the inlined copies that it finds: a second opinion for tests.
     programs.push(("perf", "linux-perf"));
+    // gdb finds the callers of functions of programs.
+    programs.push(("gdb", "gdb"));
     // clang describes copies in other ways than gcc, and dwz those of both.
     programs.extend([("clang", "clang"), ("dwz", "dwz")]);
     // The manual is rendered, and the shells' completions are read.
     programs.extend([("groff", "groff-base"), ("zsh", "zsh"), ("fish", "fish")]);
     // The client of servers of debug information.
     programs.push(("debuginfod-find", "debuginfod"));
+    // It fetches the schema of OTLP, which tests decode with.
+    programs.push(("pip3", "python3-pip"));
+    // It reads the service of an example.
+    programs.push(("systemd-analyze", "systemd"));
     if kernels.contains(&Name::Sid) {
         programs.push(("mmdebstrap", "mmdebstrap"));
     }

@@ -24,9 +24,9 @@ const CLOUD: Flavour = Flavour { name: "cloud-amd64", space: 6 << 30 };
 const RT: Flavour = Flavour { name: "rt-amd64", space: 14 << 30 };
 
 /// The packages of one kernel release.
-struct Release {
-    name: String,
-    packages: Vec<String>,
+pub(super) struct Release {
+    pub name: String,
+    pub packages: Vec<String>,
 }
 
 /// Fetches the newest kernel of that name, unless one is there. The caller holds the cache's lock.
@@ -59,7 +59,7 @@ pub fn ensure(name: Name, update: bool) -> Result<()> {
 }
 
 /// The newest release whose image, debug files and (if wanted) headers are all in the archive.
-fn newest(archive: &Archive, flavour: &str, with_headers: bool) -> Result<Release> {
+pub(super) fn newest(archive: &Archive, flavour: &str, with_headers: bool) -> Result<Release> {
     // The signed image comes from a source of its own and can be older than the rest.
     let mut tried = Vec::new();
     for meta in [format!("linux-image-{flavour}"), format!("linux-headers-{flavour}")] {
@@ -104,7 +104,7 @@ fn packages_of(archive: &Archive, release: &str, with_headers: bool) -> Result<O
 }
 
 /// Makes sure that the files are where a sysroot must have them, wherever the packages put them.
-fn layout(dir: &Path, release: &str) -> Result<()> {
+pub(super) fn layout(dir: &Path, release: &str) -> Result<()> {
     for (old, new) in
         [("usr/lib/modules", "lib/modules"), ("usr/lib/debug/usr/lib/modules", "usr/lib/debug/lib/modules")]
     {

@@ -1,11 +1,14 @@
-//! Fetching what the other commands need: packages, QEMU, busybox, kernels, their decoder of instructions, peers.
+//! Fetching what the other commands need: packages, QEMU, busybox, kernels, their decoder of instructions, peers, monitoring.
 
+pub mod arm64;
 mod decoder;
 pub mod host;
 mod image;
 mod kernel;
+mod monitoring;
 mod own;
 pub mod peers;
+pub mod pprof;
 pub mod selftests;
 pub mod sid;
 pub mod tools;
@@ -51,6 +54,8 @@ pub fn ensure(names: &[Name], update: bool) -> Result<Vec<Kernel>> {
     host::ensure(names)?;
     tools::ensure()?;
     decoder::ensure()?;
+    monitoring::ensure()?;
+    pprof::ensure()?;
     let mut kernels = Vec::new();
     for &name in names {
         if own::is_own(name) {
@@ -71,7 +76,8 @@ pub fn ensure(names: &[Name], update: bool) -> Result<Vec<Kernel>> {
 
 /// The kernels, if nothing is missing.
 fn all_there(names: &[Name]) -> Result<Option<Vec<Kernel>>> {
-    if !host::missing(names).is_empty() || tools::Tools::find()?.is_none() || !decoder::is_there()? {
+    let others = decoder::is_there()? && monitoring::is_there()? && pprof::is_there()?;
+    if !others || !host::missing(names).is_empty() || tools::Tools::find()?.is_none() {
         return Ok(None);
     }
     let mut kernels = Vec::new();

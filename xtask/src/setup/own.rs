@@ -16,6 +16,7 @@ use crate::{cache, exec};
 const BASE: &str = include_str!("../../kernels/base.config");
 const DEBUG: &str = include_str!("../../kernels/debug.config");
 const KCSAN: &str = include_str!("../../kernels/kcsan.config");
+const GCOV: &str = include_str!("../../kernels/gcov.config");
 
 /// Bytes for the source, the build, the installed files, and the disk image made from those.
 const SPACE: u64 = 16 << 30;
@@ -35,6 +36,7 @@ fn fragment(name: Name) -> Option<String> {
     match name {
         Name::Debug => Some([BASE, DEBUG].concat()),
         Name::Kcsan => Some([BASE, KCSAN].concat()),
+        Name::Gcov => Some([BASE, GCOV].concat()),
         _ => None,
     }
 }
@@ -57,6 +59,9 @@ pub fn ensure(name: Name, update: bool) -> Result<()> {
     let tree = source(name, update)?;
     let begin = Instant::now();
     eprintln!("setup: building the {name} kernel: this takes half an hour and more on two processors");
+    if name == Name::Gcov {
+        profile(&tree.join("fs/ext4/Makefile"))?;
+    }
     configure(&tree, &fragment)?;
     exec::run(make(&tree).args(["bzImage", "modules"]))?;
     let release = exec::output(make(&tree).arg("kernelrelease"))?.trim().to_owned();
@@ -94,6 +99,16 @@ fn make(tree: &Path) -> Command {
     let jobs = std::thread::available_parallelism().map_or(1, Into::into);
     command.arg("-s").arg("-C").arg(tree).arg(format!("-j{jobs}")).env_remove("MAKEFLAGS");
     command
+}
+
+/// Has gcov's counters put into what a Makefile builds.
+fn profile(makefile: &Path) -> Result<()> {
+    const LINE: &str = "GCOV_PROFILE := y\n";
+    let text = fs::read_to_string(makefile)?;
+    if text.starts_with(LINE) {
+        return Ok(());
+    }
+    Ok(fs::write(makefile, [LINE, &text].concat())?)
 }
 
 /// Turns everything off except what the fragment switches on, and what that needs.
@@ -161,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_setting_is_made_once() {
-        for name in [Name::Debug, Name::Kcsan] {
+        for name in [Name::Debug, Name::Kcsan, Name::Gcov] {
             let fragment = fragment(name).unwrap();
             let mut options: Vec<_> =
                 fragment.lines().filter_map(|l| l.split_once('=')).map(|(o, _)| o).collect();

@@ -27,6 +27,16 @@ pub fn stressors() -> Result<PathBuf> {
     tree(Suite::Release, "stressors", "stressors.tar", &["stress-ng", "trinity"])
 }
 
+/// The file with programs that people use, as guests get it.
+pub const PROGRAMS: &str = "programs.tar";
+
+/// Programs of the release as they are shipped, without frame pointers, as a tar file.
+pub fn programs() -> Result<PathBuf> {
+    let packages =
+        ["bash", "coreutils", "grep", "gzip", "openssl", "perl-base", "python3-minimal", "xz-utils"];
+    tree(Suite::Release, "programs", PROGRAMS, &packages)
+}
+
 /// A tree of packages and all that they need as a tar file; fetched unless it is there.
 fn tree(suite: Suite, name: &str, file: &str, packages: &[&str]) -> Result<PathBuf> {
     let cache = cache::dir()?;

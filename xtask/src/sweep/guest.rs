@@ -86,6 +86,7 @@ pub struct Request {
     pub modules: bool,
     pub count: bool,
     pub nojump: bool,
+    pub once: bool,
     /// The load, and the number of its seconds after which a batch is too hot.
     pub load: String,
     pub patience: f64,
@@ -100,6 +101,7 @@ impl Request {
             modules: options.modules,
             count: !options.no_count,
             nojump: options.nojump,
+            once: options.once,
             load: load(options),
             patience: TOO_HOT.max(12.0 * options.load),
             ..Request::default()
@@ -126,6 +128,9 @@ impl Request {
         }
         if self.nojump {
             words.push("--nojump".into());
+        }
+        if self.once {
+            words.push("--once".into());
         }
         if self.modules {
             words.push("--modules".into());

@@ -61,6 +61,9 @@ pub struct Options {
     /// Breakpoints only, no jumps in their place
     #[arg(long)]
     pub nojump: bool,
+    /// Each probe is taken away at its first hit: there can be 500,000 in a batch
+    #[arg(long, conflicts_with = "nojump")]
+    pub once: bool,
     /// Where to write the report [default: beside the state, in target/sweep]
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
@@ -189,6 +192,9 @@ fn name(options: &Options) -> String {
     }
     if options.nojump {
         name += "-nojump";
+    }
+    if options.once {
+        name += "-once";
     }
     match options.with {
         Load::Workload => {}

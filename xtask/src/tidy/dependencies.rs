@@ -56,8 +56,17 @@ fn licences(sources: &[Source]) -> Result<Vec<Finding>> {
 }
 
 fn is_allowed(licence: &str) -> bool {
-    const ALLOWED: [&str; 8] =
-        ["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "MIT", "Unicode-3.0", "Unlicense", "Zlib"];
+    const ALLOWED: [&str; 9] = [
+        "0BSD",
+        "Apache-2.0",
+        "BSD-2-Clause",
+        "BSD-3-Clause",
+        "MIT",
+        "MIT-0",
+        "Unicode-3.0",
+        "Unlicense",
+        "Zlib",
+    ];
     let known = |of: &spdx::LicenseReq| of.license.id().is_some_and(|id| ALLOWED.contains(&id.name));
     spdx::Expression::parse_mode(licence, spdx::ParseMode::LAX).is_ok_and(|all| all.evaluate(known))
 }

@@ -225,12 +225,32 @@ impl Machine {
 
     /// Makes QEMU log the address of each instruction that the guest executes meanwhile, in a format of its own.
     pub fn executed(&mut self, log: &Path, time: Duration) -> Result<()> {
+        self.begin_log(log)?;
+        std::thread::sleep(time);
+        self.end_log()
+    }
+
+    /// Runs a script like [`Machine::run`], with the log of [`Machine::executed`].
+    pub fn run_logged(&mut self, id: usize, limit: Duration, sink: &mut dyn Sink, log: &Path) -> Result<End> {
+        self.begin_log(log)?;
+        let end = self.run(id, limit, sink)?;
+        self.end_log()?;
+        Ok(end)
+    }
+
+    fn begin_log(&mut self, log: &Path) -> Result<()> {
         writeln!(self.monitor, "logfile {}", log.display())?;
         writeln!(self.monitor, "one-insn-per-tb on")?;
         writeln!(self.monitor, "log exec,nochain")?;
-        std::thread::sleep(time);
+        // The answer comes after all this is done.
+        self.ask("info status");
+        Ok(())
+    }
+
+    fn end_log(&mut self) -> Result<()> {
         writeln!(self.monitor, "log none")?;
         writeln!(self.monitor, "one-insn-per-tb off")?;
+        self.ask("info status");
         self.drain_log(Duration::from_secs(1));
         Ok(())
     }

@@ -34,7 +34,8 @@ pub struct Shape {
     pub mem: u32,
     pub append: String,
     pub cpu: String,
-    /// The CPUs on threads of their own or on one; by default, whichever QEMU is good for.
+    /// The CPUs on threads of their own or on one, by default whichever QEMU is good for; or on one, with a clock that goes by the
+    /// instructions.
     pub thread: Option<String>,
     pub module: bool,
     /// Files of the checkout for the guest's /root; C sources are compiled.
@@ -194,7 +195,8 @@ impl Case {
             "append" => self.guest.append = value.into(),
             "cpu" => self.guest.cpu = value.into(),
             "thread" => {
-                self.guest.thread = Some(one_of(value, [("single", "single"), ("multi", "multi")])?.into());
+                let known = ["single", "multi", "icount"].map(|one| (one, one));
+                self.guest.thread = Some(one_of(value, known)?.into());
             }
             "timeout" => self.timeout = Duration::from_secs(number()?.into()),
             "module" => self.guest.module = one_of(value, [("yes", true), ("no", false)])?,

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::kernels::{Kernel, Name};
 use crate::kmod;
-use crate::setup::peers;
+use crate::setup::{peers, pprof};
 use crate::vm::{self, Guest, contents::Contents, machine::Machine, machine::Sink};
 use crate::workspace;
 use case::{Case, Shape};
@@ -29,6 +29,9 @@ pub struct Options {
     /// Take dtrace and inlinecall from a build without optimisation
     #[arg(long)]
     pub dev: bool,
+    /// Run the cases in guests that may not load the module, as under Secure Boot, with -x backend=bpf
+    #[arg(long)]
+    pub without_module: bool,
     /// Run each case this many times
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub repeat: usize,
@@ -37,15 +40,50 @@ pub struct Options {
     pub list: bool,
 }
 
-/// The number of cases that passed and failed.
-#[derive(Clone, Copy, Default)]
+/// How many tests passed, and those that failed: each with its name and what was wrong.
+#[derive(Default)]
 pub struct Tally {
     pub passed: usize,
-    pub failed: usize,
+    pub failed: Vec<String>,
+}
+
+impl Tally {
+    /// Notes how a test ended, and prints it.
+    pub fn end(&mut self, name: &str, seconds: f32, faults: &[String]) {
+        if faults.is_empty() {
+            self.passed += 1;
+            println!("ok    {name} ({seconds:.1} s)");
+        } else {
+            let what = faults.iter().map(|fault| format!("\n    {}", fault.replace('\n', "\n    ")));
+            let failure = format!("{name} ({seconds:.1} s){}", what.collect::<String>());
+            println!("FAIL  {failure}");
+            self.failed.push(failure);
+        }
+    }
+
+    pub fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed.extend(other.failed);
+    }
+
+    /// What failed, once more, for those who read only the end of a long run, and the numbers.
+    pub fn print_end(&self, skipped: usize) -> ExitCode {
+        const LINES: usize = 40;
+        for failure in &self.failed {
+            let lines: Vec<&str> = failure.lines().take(LINES).collect();
+            println!("failed: {}", lines.join("\n"));
+        }
+        let skipped = if skipped == 0 { String::new() } else { format!(", {skipped} skipped") };
+        println!("{} passed, {} failed{skipped}", self.passed, self.failed.len());
+        if self.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
 }
 
 pub fn main(options: &Options) -> Result<ExitCode> {
-    let cases = select(load()?, &options.patterns)?;
+    let mut cases = select(load()?, &options.patterns)?;
+    if options.without_module {
+        cases.iter_mut().for_each(without_module);
+    }
     if options.list {
         for case in cases {
             println!("{}: {}", case.file, case.name);
@@ -55,12 +93,16 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     let kernels = if options.kernels.is_empty() { &[Name::Stable][..] } else { &options.kernels };
     let mut total = Tally::default();
     for &kernel in kernels {
-        let tally = run_all(&cases, kernel, options.dev, options.repeat)?;
-        total.passed += tally.passed;
-        total.failed += tally.failed;
+        total.add(run_all(&cases, kernel, options.dev, options.repeat)?);
     }
-    println!("{} passed, {} failed", total.passed, total.failed);
-    Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(total.print_end(0))
+}
+
+/// Makes a case one that has no module and may not load it.
+fn without_module(case: &mut Case) {
+    case.guest.module = false;
+    case.guest.append += " lockdown=integrity module.sig_enforce=1";
+    case.script.insert_str(0, "export DTRACE_OPT_BACKEND=bpf\n");
 }
 
 /// Runs every case on one kernel.
@@ -95,12 +137,13 @@ fn run_all(cases: &[Case], kernel: Name, dev: bool, repeat: usize) -> Result<Tal
     let wanted = cases.iter().filter(|c| c.is_for(kernel));
     let all: Vec<&Case> = wanted.flat_map(|c| std::iter::repeat_n(c, repeat)).collect();
     let guest = |shape: &Shape| Guest {
+        accel: if shape.thread.as_deref() == Some("icount") { "icount" } else { "tcg" }.into(),
         kernel,
         smp: shape.smp,
         mem: shape.mem,
         append: shape.append.clone(),
         cpu: shape.cpu.clone(),
-        thread: shape.thread.clone(),
+        thread: shape.thread.clone().filter(|thread| thread != "icount"),
         no_module: !shape.module,
         dev,
         ..Guest::default()
@@ -158,14 +201,7 @@ fn run_group(guest: &Guest, contents: &Contents, cases: &[&Case], tally: &mut Ta
             }
             Err(error) => vec![format!("{error:#}")],
         };
-        if faults.is_empty() {
-            tally.passed += 1;
-            println!("ok    {title} ({seconds:.1} s)");
-        } else {
-            tally.failed += 1;
-            println!("FAIL  {title} ({seconds:.1} s)");
-            faults.iter().for_each(|fault| println!("    {}", fault.replace('\n', "\n    ")));
-        }
+        tally.end(&title, seconds, &faults);
     }
 }
 
@@ -197,13 +233,19 @@ fn evidence(machine: &mut Machine, outcome: &Outcome) -> String {
     text
 }
 
-/// A file to push: as it is, the program that a C source makes, a module, the guest's kernel, or a file of peers.
+/// A file to push: as it is, the program that a C source makes, a module, the guest's kernel, or a tree of other programs.
 fn pushed(file: &Path, kernel: Name) -> Result<PathBuf> {
     if file.ends_with("vmlinuz") {
         return Ok(Kernel::need(kernel)?.vmlinuz);
     }
     if file.ends_with(peers::FILE) {
         return peers::ensure(kernel);
+    }
+    if file.ends_with("pprof") {
+        return pprof::need();
+    }
+    if file.ends_with(peers::PROGRAMS) {
+        return peers::programs();
     }
     if file.ends_with(INDEX) {
         return exported(kernel);

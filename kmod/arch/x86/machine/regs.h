@@ -10,6 +10,7 @@
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <asm/processor-flags.h>
+#include <asm/segment.h>
 
 /* The first six integer arguments at a function's entry. */
 static __always_inline void kinst_arch_args(const struct pt_regs *regs, u64 args[6])
@@ -152,6 +153,34 @@ struct kinst_arch_frame {
 	unsigned long next;
 	unsigned long ret;
 };
+
+/*
+ * The registers of a program by their numbers in DWARF (System V ABI for x86-64, figure 3.36), and where it was. False for
+ * a 32-bit program, which has others.
+ */
+static __always_inline bool kinst_arch_user_regs(const struct pt_regs *regs, u64 to[17])
+{
+	if (regs->cs == __USER32_CS)
+		return false;
+	to[0] = regs->ax;
+	to[1] = regs->dx;
+	to[2] = regs->cx;
+	to[3] = regs->bx;
+	to[4] = regs->si;
+	to[5] = regs->di;
+	to[6] = regs->bp;
+	to[7] = regs->sp;
+	to[8] = regs->r8;
+	to[9] = regs->r9;
+	to[10] = regs->r10;
+	to[11] = regs->r11;
+	to[12] = regs->r12;
+	to[13] = regs->r13;
+	to[14] = regs->r14;
+	to[15] = regs->r15;
+	to[16] = regs->ip;
+	return true;
+}
 
 /* The offset in pt_regs of element i of regs[] and uregs[], or -1: illumos's R_* constants for amd64, in order. */
 static __always_inline int kinst_arch_reg_offset(u64 i)

@@ -1,8 +1,8 @@
-//! sites/code/classes.rs: the classes of instructions that the kernel module does not run at another address.
+//! sites/code/x86/classes.rs: the classes of instructions that the kernel module does not run at another address.
 
 use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic, OpKind, Register};
 
-use super::refusal::Refusal;
+use crate::sites::code::refusal::Refusal;
 
 /// Why no breakpoint may be put on the first instruction of `code`. The module decides in the same way
 /// (kmod/arch/x86/insn.c), and has the last word.

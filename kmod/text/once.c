@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * text/once.c: probes that are taken away at their first hit.
+ *
+ *   waiting -> armed -> hit
+ *                    -> spent: a branch that has gone other ways too often
+ *           -> gone: the text is no longer what it was
+ *
+ * A hit puts the original byte back, in any context, and so without a lock: it is written
+ * by way of a second mapping of the page, which exists as long as the session. As the
+ * byte is the first of an instruction, and returning from the trap serializes, no CPU runs
+ * half of a change; one that has fetched the breakpoint before traps, and finds that it was hit.
+ *
+ * Other code that patches writes to its own places alone, and none of these is one of them
+ * (places/refuse.c); our own batches, which rewrite what is between two places, do not while
+ * there are such probes. A place is either a site or one of these.
+ */
+#include <linux/kprobes.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/printk.h>
+#include <linux/rculist.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/vmalloc.h>
+
+#include "context.h"
+#include "ksym.h"
+#include "places/func.h"
+#include "session/guard.h"
+#include "text/host.h"
+#include "text/jump.h"
+#include "text/once.h"
+#include "text/patch.h"
+#include "text/sites.h"
+#include "text/trap.h"
+
+/* After so many hits of a branch that did not go the probe's way, it is spent: it would cost a trap each time for ever. */
+#define KINST_ONCE_MISSES 1000
+
+enum kinst_once_state { KINST_WAITING, KINST_ARMED, KINST_HIT, KINST_SPENT, KINST_GONE };
+
+struct kinst_shot {
+	unsigned long addr;
+	kinst_opcode_t *alias; /* where its first byte can be written */
+	struct kinst_host *host;
+	u32 probe; /* index in the session's image */
+	s32 to; /* of a branch: its target, from addr */
+	u16 misses;
+	u8 len; /* of the instruction */
+	u8 cond; /* of a branch, for kinst_arch_taken() */
+	u8 when; /* enum kinst_when */
+	u8 state; /* enum kinst_once_state */
+	kinst_opcode_t original;
+};
+
+struct kinst_once {
+	struct list_head node; /* RCU */
+	struct kinst_session *session;
+	void *pages; /* the second mapping */
+	bool ready; /* sorted by address */
+	u32 n, room;
+	struct kinst_shot shots[];
+};
+
+static LIST_HEAD(kinst_onces); /* under the mutex */
+
+/* ---- the probe path ---- */
+
+/* The first of the probes at addr, or NULL. Context: any; under RCU, or with the mutex held. */
+static __probe_path struct kinst_shot *kinst_shot_find(struct kinst_once *once, unsigned long addr)
+{
+	u32 lo = 0, hi = once->n;
+
+	if (!smp_load_acquire(&once->ready))
+		return NULL;
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (once->shots[mid].addr < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < once->n && once->shots[lo].addr == addr ? &once->shots[lo] : NULL;
+}
+NOKPROBE_SYMBOL(kinst_shot_find);
+
+static __probe_path bool kinst_shot_moves(struct kinst_shot *shot, u8 from, u8 to)
+{
+	return READ_ONCE(shot->state) == from && cmpxchg(&shot->state, from, to) == from;
+}
+NOKPROBE_SYMBOL(kinst_shot_moves);
+
+/* Notes what became of the probe, for KINST_IOC_FIRED. */
+static __probe_path void kinst_shot_note(const struct kinst_once *once, const struct kinst_shot *shot, bool ran)
+{
+	struct kinst_turn *turn = once->session->prog.first[shot->probe];
+
+	if (!turn)
+		return;
+	if (ran)
+		WRITE_ONCE(turn->ran, true);
+	else
+		WRITE_ONCE(turn->left, true);
+}
+NOKPROBE_SYMBOL(kinst_shot_note);
+
+static __probe_path void kinst_shot_fire(const struct kinst_once *once, const struct kinst_shot *shot, struct pt_regs *regs)
+{
+	struct kinst_session *s = once->session;
+	struct kinst_guard *guard;
+
+	/* Even if its programs cannot run now. */
+	if (READ_ONCE(s->state) == KINST_STATE_ACTIVE)
+		kinst_shot_note(once, shot, true);
+	guard = kinst_guard_take();
+	if (unlikely(!guard)) {
+		kinst_turn_away(s, KINST_P_INSN);
+		return;
+	}
+	guard->hit.regs = regs;
+	guard->hit.fuel = KINST_HIT_FUEL;
+	guard->hit.kind = s->prog.probes[shot->probe].kind;
+	guard->hit.nargs = 0;
+	kinst_fire_guarded(s, shot->probe, &guard->hit);
+	kinst_guard_give(guard);
+}
+NOKPROBE_SYMBOL(kinst_shot_fire);
+
+/* Handles the hit for one probe. Whether it waits for another one. */
+static __probe_path bool kinst_shot_hit(const struct kinst_once *once, struct kinst_shot *shot, struct pt_regs *regs)
+{
+	bool goes = shot->when == KINST_ALWAYS || (shot->when == KINST_TAKEN) == kinst_arch_taken(shot->cond, regs);
+
+	if (goes) {
+		if (kinst_shot_moves(shot, KINST_ARMED, KINST_HIT))
+			kinst_shot_fire(once, shot, regs);
+		return false;
+	}
+	if (READ_ONCE(shot->state) != KINST_ARMED)
+		return false;
+	WRITE_ONCE(shot->misses, READ_ONCE(shot->misses) + 1); /* of two at once, one may be lost */
+	if (READ_ONCE(shot->misses) < KINST_ONCE_MISSES)
+		return true;
+	if (kinst_shot_moves(shot, KINST_ARMED, KINST_SPENT))
+		kinst_shot_note(once, shot, false);
+	return false;
+}
+NOKPROBE_SYMBOL(kinst_shot_hit);
+
+static __probe_path void kinst_once_hit(const struct kinst_once *once, struct kinst_shot *shot, struct pt_regs *regs)
+{
+	unsigned long addr = shot->addr;
+	struct kinst_shot *first = shot;
+	bool waits = false;
+
+	instruction_pointer_set(regs, addr);
+	for (; shot < once->shots + once->n && shot->addr == addr; shot++)
+		waits |= kinst_shot_hit(once, shot, regs);
+	if (!waits) {
+		kinst_arch_store(first->alias, first->original);
+		return;
+	}
+	/* A branch: what it does is done here. */
+	instruction_pointer_set(regs, addr + (kinst_arch_taken(first->cond, regs) ? first->to : first->len));
+}
+NOKPROBE_SYMBOL(kinst_once_hit);
+
+bool __probe_path kinst_once_trap(struct pt_regs *regs, unsigned long addr)
+{
+	struct kinst_once *once;
+	struct kinst_shot *shot;
+
+	list_for_each_entry_rcu(once, &kinst_onces, node, true) {
+		shot = kinst_shot_find(once, addr);
+		if (!shot || READ_ONCE(shot->state) == KINST_GONE || READ_ONCE(shot->state) == KINST_WAITING)
+			continue;
+		kinst_once_hit(once, shot, regs);
+		return true;
+	}
+	return false;
+}
+NOKPROBE_SYMBOL(kinst_once_trap);
+
+/* ---- staging ---- */
+
+const kinst_opcode_t *kinst_once_original(unsigned long addr)
+{
+	struct kinst_once *once;
+	struct kinst_shot *shot;
+
+	list_for_each_entry(once, &kinst_onces, node) {
+		shot = kinst_shot_find(once, addr);
+		if (shot && shot->state != KINST_GONE)
+			return &shot->original;
+	}
+	return NULL;
+}
+
+/* Whether a site is there, or has a jump over the place, or will have. */
+static bool kinst_is_of_site(unsigned long addr)
+{
+	struct kinst_site *site = kinst_site_find(addr);
+	int i;
+
+	for (i = 1; !site && i < KINST_JUMP_LEN; i++) {
+		site = kinst_site_find(addr - i);
+		if (site && !site->jump)
+			site = NULL;
+	}
+	return site;
+}
+
+static bool kinst_is_free(unsigned long addr)
+{
+	return !kinst_is_of_site(addr) && !kinst_once_original(addr);
+}
+
+struct kinst_once *kinst_once_new(struct kinst_session *s, u32 n)
+{
+	struct kinst_once *once = kvzalloc(struct_size(once, shots, n), GFP_KERNEL_ACCOUNT);
+
+	if (!once)
+		return NULL;
+	once->session = s;
+	once->room = n;
+	mutex_lock(&kinst_sites_mutex);
+	list_add_tail_rcu(&once->node, &kinst_onces);
+	mutex_unlock(&kinst_sites_mutex);
+	return once;
+}
+
+enum kinst_reason kinst_once_stage(struct kinst_want *want, const struct kinst_arch_insn *insn, enum kinst_when when)
+{
+	struct kinst_once *once = want->points->once;
+	struct kinst_shot *shot = &once->shots[once->n];
+
+	/* Other branches do more than to go somewhere. */
+	if (when != KINST_ALWAYS && !kinst_arch_only_branches(insn))
+		return KINST_R_UNSUPPORTED;
+	if (once->n == once->room)
+		return KINST_R_LIMIT;
+	if (!kinst_is_free(insn->addr))
+		return KINST_R_BUSY;
+	shot->host = kinst_host_get(want->func);
+	if (!shot->host)
+		return KINST_R_LIMIT;
+	shot->addr = insn->addr;
+	shot->probe = want->index;
+	shot->when = when;
+	shot->len = insn->len;
+	memcpy(&shot->original, insn->bytes, sizeof(shot->original));
+	if (kinst_arch_only_branches(insn)) {
+		shot->cond = insn->cond;
+		shot->to = insn->target - insn->addr;
+	}
+	once->n++;
+	return KINST_OK;
+}
+
+/* ---- the second mapping ---- */
+
+static int kinst_by_addr(const void *a, const void *b)
+{
+	const struct kinst_shot *x = a, *y = b;
+
+	return x->addr != y->addr ? (x->addr < y->addr ? -1 : 1) : x->probe < y->probe ? -1 : 1;
+}
+
+static struct page *kinst_text_page(unsigned long addr)
+{
+	if (addr >= kinst_addr_stext && addr < kinst_addr_etext)
+		return pfn_to_page(PHYS_PFN(__pa_symbol(addr)));
+	return vmalloc_to_page((void *)addr);
+}
+
+static bool kinst_on_next_page(const struct kinst_once *once, u32 i)
+{
+	return !i || (once->shots[i].addr ^ once->shots[i - 1].addr) & PAGE_MASK;
+}
+
+/* Maps the pages of all places a second time. The probes are sorted, and none is gone. */
+static int kinst_once_map(struct kinst_once *once)
+{
+	struct page **pages;
+	u32 i, n = 0;
+	u8 *at;
+
+	for (i = 0; i < once->n; i++)
+		n += kinst_on_next_page(once, i);
+	if (!n)
+		return 0;
+	pages = kvmalloc_array(n, sizeof(*pages), GFP_KERNEL);
+	if (!pages)
+		return -ENOMEM;
+	for (i = 0, n = 0; i < once->n; i++)
+		if (kinst_on_next_page(once, i))
+			pages[n++] = kinst_text_page(once->shots[i].addr);
+	once->pages = vmap(pages, n, VM_MAP, PAGE_KERNEL);
+	kvfree(pages);
+	if (!once->pages)
+		return -ENOMEM;
+	at = once->pages;
+	for (i = 0; i < once->n; i++) {
+		at += i && kinst_on_next_page(once, i) ? PAGE_SIZE : 0;
+		once->shots[i].alias = (kinst_opcode_t *)(at + offset_in_page(once->shots[i].addr));
+	}
+	return 0;
+}
+
+/* ---- arming, and its mirror ---- */
+
+/* With the patch lock held. */
+static void kinst_shot_drop(struct kinst_once *once, struct kinst_shot *shot)
+{
+	if (READ_ONCE(shot->state) <= KINST_ARMED)
+		kinst_shot_note(once, shot, false);
+	WRITE_ONCE(shot->state, KINST_GONE);
+	kinst_host_put(shot->host);
+	shot->host = NULL;
+}
+
+static bool kinst_is_as_staged(const struct kinst_shot *shot)
+{
+	return READ_ONCE(*(kinst_opcode_t *)shot->addr) == shot->original;
+}
+
+static void kinst_once_sort(struct kinst_once *once)
+{
+	u32 i;
+
+	for (i = 1; i < once->n && kinst_by_addr(&once->shots[i - 1], &once->shots[i]) < 0; i++)
+		;
+	if (i < once->n)
+		sort(once->shots, once->n, sizeof(*once->shots), kinst_by_addr, NULL);
+}
+
+/* Without memory for the second mapping, there is none of them. */
+static void kinst_once_refuse(struct kinst_once *once, struct kinst_result *res)
+{
+	struct kinst_shot *shot;
+
+	for (shot = once->shots; shot < once->shots + once->n; shot++) {
+		res[shot->probe].reason = KINST_R_LIMIT;
+		kinst_host_put(shot->host);
+	}
+	once->n = 0;
+}
+
+void kinst_once_ready(struct kinst_once *once, struct kinst_result *res)
+{
+	struct kinst_shot *shot;
+	u32 n = 0;
+
+	kinst_patch_lock();
+	for (shot = once->shots; shot < once->shots + once->n; shot++) {
+		if (shot->state != KINST_GONE && kinst_is_free(shot->addr) && kinst_is_as_staged(shot)) {
+			once->shots[n++] = *shot;
+			continue;
+		}
+		res[shot->probe].reason = shot->state == KINST_GONE ? KINST_R_GONE : KINST_R_BUSY;
+		kinst_host_put(shot->host);
+	}
+	once->n = n;
+	kinst_once_sort(once);
+	if (kinst_once_map(once))
+		kinst_once_refuse(once, res);
+	smp_store_release(&once->ready, true);
+	kinst_patch_singly(true);
+	kinst_patch_unlock();
+}
+
+/* Writes the breakpoints of those that are armed, or what was there where one was; under the patch lock. */
+static void kinst_once_write(struct kinst_once *once, bool breakpoints)
+{
+	struct kinst_shot *shot;
+
+	for (shot = once->shots; shot < once->shots + once->n; shot++) {
+		u8 state = READ_ONCE(shot->state);
+
+		if (breakpoints && state == KINST_ARMED)
+			kinst_arch_store(shot->alias, KINST_BREAK);
+		if (!breakpoints && state != KINST_GONE && state != KINST_WAITING)
+			kinst_arch_store(shot->alias, shot->original);
+		cond_resched();
+	}
+	kinst_arch_poke_sync();
+}
+
+void kinst_once_arm(struct kinst_once *once)
+{
+	struct kinst_shot *shot;
+
+	if (!once->ready)
+		return;
+	kinst_patch_lock();
+	for (shot = once->shots; shot < once->shots + once->n; shot++) {
+		if (shot->state == KINST_GONE)
+			continue;
+		if (kinst_is_as_staged(shot))
+			WRITE_ONCE(shot->state, KINST_ARMED);
+		else
+			kinst_shot_drop(once, shot);
+	}
+	kinst_once_write(once, true);
+	if (kinst_arch_stores_again())
+		kinst_once_write(once, true);
+	kinst_patch_unlock();
+}
+
+void kinst_once_disarm(struct kinst_once *once)
+{
+	struct kinst_shot *shot;
+	bool armed = false;
+
+	kinst_patch_lock();
+	for (shot = once->shots; shot < once->shots + once->n; shot++) {
+		armed |= shot->state == KINST_ARMED || shot->state == KINST_HIT || shot->state == KINST_SPENT;
+		if (kinst_shot_moves(shot, KINST_ARMED, KINST_SPENT) &&
+		    READ_ONCE(*(kinst_opcode_t *)shot->addr) != KINST_BREAK && !kinst_is_as_staged(shot)) {
+			pr_warn("kinst: the breakpoint at %pS is gone: left as it is\n", (void *)shot->addr);
+			kinst_shot_drop(once, shot);
+		}
+	}
+	if (armed) {
+		kinst_once_write(once, false);
+		if (kinst_arch_stores_again())
+			kinst_once_write(once, false);
+	}
+	for (shot = once->shots; shot < once->shots + once->n; shot++)
+		if (shot->state != KINST_GONE)
+			kinst_host_put(shot->host);
+	if (once->ready)
+		kinst_patch_singly(false);
+	list_del_rcu(&once->node);
+	kinst_patch_unlock();
+}
+
+void kinst_once_free(struct kinst_once *once)
+{
+	vunmap(once->pages);
+	kvfree(once);
+}
+
+/* Staged ones too, whatever their order. */
+static void kinst_once_leave(struct kinst_once *once, const struct module *mod)
+{
+	struct kinst_shot *shot;
+
+	for (shot = once->shots; shot < once->shots + once->n; shot++) {
+		u8 state = READ_ONCE(shot->state);
+
+		if (state == KINST_GONE || !within_module(shot->addr, mod))
+			continue;
+		if (state != KINST_WAITING)
+			kinst_arch_store(shot->alias, shot->original);
+		if (state == KINST_ARMED && kinst_shot_moves(shot, KINST_ARMED, KINST_SPENT))
+			kinst_shot_note(once, shot, false);
+	}
+	/* No hit is under way after this. */
+	kinst_arch_poke_sync();
+	for (shot = once->shots; shot < once->shots + once->n; shot++)
+		if (shot->state != KINST_GONE && within_module(shot->addr, mod))
+			kinst_shot_drop(once, shot);
+}
+
+void kinst_once_module_goes(const struct module *mod)
+{
+	struct kinst_once *once;
+
+	if (list_empty(&kinst_onces))
+		return;
+	kinst_patch_lock();
+	list_for_each_entry(once, &kinst_onces, node)
+		kinst_once_leave(once, mod);
+	kinst_patch_unlock();
+}

@@ -1,0 +1,280 @@
+//! bpf/asm.rs: an assembler: instructions with labels, until their distances are known.
+
+use super::insn::{Alu, Cond, Helper, Insn, Operand, Reg, Wide, Width};
+use std::fmt::Write as _;
+
+/// A place in the code that may not be known yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label(usize);
+
+/// What the kernel has to know of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FunctionKind {
+    /// One that is looked at wherever it is called.
+    Static,
+    /// One that takes so many numbers, whatever they are, and is looked at once.
+    Global { name: &'static str, arity: u8 },
+}
+
+/// Code that is being written.
+#[derive(Debug, Default)]
+pub struct Assembler {
+    insns: Vec<Insn>,
+    /// The 8-byte units before what comes next.
+    units: usize,
+    /// By label, in units.
+    places: Vec<Option<usize>>,
+    /// The jumps and calls: the index of each, the units before it, and where it goes.
+    open: Vec<(usize, usize, Label)>,
+    /// The functions after the first: where each begins.
+    functions: Vec<(usize, FunctionKind)>,
+}
+
+/// Code whose jumps are resolved. Its maps are numbers of the writer's, until it is loaded.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Code {
+    pub insns: Vec<Insn>,
+    /// By the unit that each begins at; the program itself is the first.
+    pub functions: Vec<(usize, FunctionKind)>,
+}
+
+/// Why code cannot be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AsmError {
+    #[error("a jump over {0} instructions is too far")]
+    TooFar(i64),
+    #[error("a jump goes nowhere")]
+    Unbound,
+}
+
+impl Assembler {
+    pub fn label(&mut self) -> Label {
+        self.places.push(None);
+        Label(self.places.len() - 1)
+    }
+
+    /// Makes the label mean what comes next.
+    pub fn bind(&mut self, label: Label) {
+        if let Some(place) = self.places.get_mut(label.0) {
+            *place = Some(self.units);
+        }
+    }
+
+    /// Makes a label that means what comes next.
+    pub fn here(&mut self) -> Label {
+        let label = self.label();
+        self.bind(label);
+        label
+    }
+
+    /// Begins a function, which the label means.
+    pub fn function(&mut self, label: Label, kind: FunctionKind) {
+        self.bind(label);
+        self.functions.push((self.units, kind));
+    }
+
+    fn put(&mut self, insn: Insn) {
+        self.units += insn.units();
+        self.insns.push(insn);
+    }
+
+    fn put_open(&mut self, insn: Insn, to: Label) {
+        self.open.push((self.insns.len(), self.units, to));
+        self.put(insn);
+    }
+
+    pub fn alu(&mut self, op: Alu, dst: Reg, src: impl Into<Operand>) {
+        self.put(Insn::Alu { op, dst, src: src.into() });
+    }
+
+    pub fn mov(&mut self, dst: Reg, src: impl Into<Operand>) {
+        self.alu(Alu::Mov, dst, src);
+    }
+
+    /// Negates by complement: machines differ on what the instruction for it does to the smallest number.
+    pub fn neg(&mut self, dst: Reg) {
+        self.alu(Alu::Xor, dst, -1);
+        self.add(dst, 1);
+    }
+
+    pub fn add(&mut self, dst: Reg, src: impl Into<Operand>) {
+        self.alu(Alu::Add, dst, src);
+    }
+
+    pub fn load(&mut self, width: Width, dst: Reg, base: Reg, off: i16) {
+        self.put(Insn::Load { width, dst, base, off });
+    }
+
+    pub fn store(&mut self, width: Width, base: Reg, off: i16, src: impl Into<Operand>) {
+        self.put(Insn::Store { width, base, off, src: src.into() });
+    }
+
+    pub fn atomic_add(&mut self, base: Reg, off: i16, src: Reg) {
+        self.put(Insn::AtomicAdd { base, off, src });
+    }
+
+    /// Puts a register's value to a place, and what was there into the register.
+    pub fn exchange(&mut self, base: Reg, off: i16, src: Reg) {
+        self.put(Insn::AtomicXchg { base, off, src });
+    }
+
+    pub fn to_big_endian(&mut self, dst: Reg, bits: i32) {
+        self.put(Insn::ToBigEndian { dst, bits });
+    }
+
+    /// Loads a number, in one unit if it has few bits.
+    pub fn number(&mut self, dst: Reg, value: u64) {
+        match i32::try_from(value as i64) {
+            Ok(short) => self.mov(dst, short),
+            Err(_) => self.put(Insn::Wide { kind: Wide::Number, dst, value }),
+        }
+    }
+
+    /// Loads the map of this number.
+    pub fn map(&mut self, dst: Reg, map: u32) {
+        self.put(Insn::Wide { kind: Wide::Map, dst, value: map.into() });
+    }
+
+    /// Loads the address of the only value of a map, and so many bytes on.
+    pub fn map_value(&mut self, dst: Reg, map: u32, offset: u32) {
+        self.put(Insn::Wide { kind: Wide::MapValue, dst, value: u64::from(offset) << 32 | u64::from(map) });
+    }
+
+    pub fn call(&mut self, helper: Helper) {
+        self.put(Insn::Call(helper));
+    }
+
+    /// Looks up the key in this slot of the frame; R0 is the value's address, or 0.
+    pub fn lookup(&mut self, map: u32, slot: i16) {
+        self.map(Reg::R1, map);
+        self.mov(Reg::R2, Reg::Frame);
+        self.add(Reg::R2, i32::from(slot));
+        self.call(Helper::MapLookupElem);
+    }
+
+    /// Adds 1 to the number at a place, by way of R1.
+    pub fn count(&mut self, base: Reg, off: i16) {
+        self.load(Width::Double, Reg::R1, base, off);
+        self.add(Reg::R1, 1);
+        self.store(Width::Double, base, off, Reg::R1);
+    }
+
+    /// Copies so many bytes of the kernel's memory at the address in R3 to a slot of the frame; goes elsewhere where they
+    /// cannot be read. Bytes of the slot beyond them are 0.
+    pub fn read(&mut self, slot: i16, bytes: i32, failed: Label) {
+        self.store(Width::Double, Reg::Frame, slot, 0);
+        self.mov(Reg::R1, Reg::Frame);
+        self.add(Reg::R1, i32::from(slot));
+        self.mov(Reg::R2, bytes);
+        self.call(Helper::ProbeReadKernel);
+        self.branch(Cond::Ne, Reg::R0, 0, failed);
+    }
+
+    /// Calls a function of this code.
+    pub fn call_local(&mut self, function: Label) {
+        self.put_open(Insn::Local { off: 0 }, function);
+    }
+
+    pub fn jump(&mut self, to: Label) {
+        self.branch(Cond::Always, Reg::R0, 0, to);
+    }
+
+    /// Branches. Machines differ on what a negative constant is in a comparison without signs: none is given.
+    pub fn branch(&mut self, cond: Cond, dst: Reg, src: impl Into<Operand>, to: Label) {
+        self.put_open(Insn::Jump { cond, dst, src: src.into(), off: 0 }, to);
+    }
+
+    pub fn exit(&mut self) {
+        self.put(Insn::Exit);
+    }
+
+    pub fn finish(mut self) -> Result<Code, AsmError> {
+        for (index, units, label) in self.open {
+            let place = self.places.get(label.0).copied().flatten().ok_or(AsmError::Unbound)?;
+            let distance = place as i64 - units as i64 - 1;
+            match &mut self.insns[index] {
+                Insn::Jump { off, .. } => {
+                    *off = i16::try_from(distance).map_err(|_| AsmError::TooFar(distance))?;
+                }
+                Insn::Local { off } => {
+                    *off = i32::try_from(distance).map_err(|_| AsmError::TooFar(distance))?;
+                }
+                _ => {}
+            }
+        }
+        let program = (0, FunctionKind::Static);
+        let functions = std::iter::once(program).chain(self.functions).collect();
+        Ok(Code { insns: self.insns, functions })
+    }
+}
+
+impl Code {
+    /// The 8-byte units, of which the kernel takes a million.
+    pub fn units(&self) -> usize {
+        self.insns.iter().map(|insn| insn.units()).sum()
+    }
+
+    /// Returns the bytes, with descriptors in the place of the maps' numbers.
+    pub fn bytes(&self, descriptor: impl Fn(u32) -> u32) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.units() * 8);
+        for insn in &self.insns {
+            let insn = match *insn {
+                Insn::Wide { kind: kind @ (Wide::Map | Wide::MapValue), dst, value } => {
+                    let map = u64::from(descriptor(value as u32));
+                    Insn::Wide { kind, dst, value: value >> 32 << 32 | map }
+                }
+                insn => insn,
+            };
+            insn.encode(&mut bytes);
+        }
+        bytes
+    }
+
+    /// Lists the code, a line for each instruction, with the number of its first unit.
+    pub fn listing(&self) -> String {
+        let mut text = String::new();
+        let mut at = 0;
+        for insn in &self.insns {
+            let _ = writeln!(text, "{at:>5}: {insn}");
+            at += insn.units();
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_count_units() {
+        let mut asm = Assembler::default();
+        let end = asm.label();
+        let again = asm.here();
+        asm.branch(Cond::Eq, Reg::R1, 0, end);
+        asm.number(Reg::R2, u64::MAX >> 1);
+        asm.map_value(Reg::R3, 2, 8);
+        asm.jump(again);
+        asm.bind(end);
+        asm.exit();
+        let code = asm.finish().unwrap();
+        let expected = "    0: if r1 == 0 goto +5\n    1: r2 = 0x7fffffffffffffff ll\n    3: r3 = map[2][0]+8\n    5: goto -6\n    6: exit\n";
+        assert_eq!(code.listing(), expected);
+        let bytes = code.bytes(|map| map + 40);
+        assert_eq!((bytes.len(), bytes[24 + 4], bytes[24 + 12]), (7 * 8, 42, 8));
+    }
+
+    #[test]
+    fn what_cannot_be_is_an_error() {
+        let mut asm = Assembler::default();
+        let nowhere = asm.label();
+        asm.jump(nowhere);
+        assert_eq!(asm.finish(), Err(AsmError::Unbound));
+        let mut asm = Assembler::default();
+        let far = asm.label();
+        asm.jump(far);
+        (0..40_000).for_each(|_| asm.mov(Reg::R0, 0));
+        asm.bind(far);
+        assert_eq!(asm.finish(), Err(AsmError::TooFar(40_000)));
+    }
+}

@@ -1,0 +1,306 @@
+//! bpf/: programs of DIF as programs of the kernel's own BPF machine, for kernels without the module.
+
+pub mod asm;
+pub mod btf;
+pub mod insn;
+pub mod kernel;
+pub mod library;
+pub mod listing;
+pub mod memory;
+pub mod missing;
+pub mod object;
+pub mod program;
+pub mod reader;
+pub mod tuple;
+
+use crate::dif::enabled::Enabled;
+use crate::dif::insn::{Builtin, Insn, Opcode, Subr};
+use crate::dif::layout::{self, LayoutError};
+use crate::dif::{Options, Program};
+use crate::probe::{Place, Spot, When};
+use asm::Code;
+use kernel::Layout;
+use memory::{Memory, SCRATCH, Sizes};
+use missing::Missing;
+use object::ProbeKind;
+use program::{Entries, ErrorProbe, Prologue, Refusal, Writer, place, ways};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// All that a session loads.
+#[derive(Clone, Debug)]
+pub struct Image {
+    pub memory: Memory,
+    /// The contents of the constants.
+    pub constants: Vec<u8>,
+    pub entries: Vec<Entries>,
+    pub units: Vec<Unit>,
+}
+
+/// Where a probe is, and what its program finds there.
+#[derive(Clone, Debug)]
+pub struct Located {
+    /// The index of the enabled probe.
+    pub probe: u32,
+    /// The address, or a number.
+    pub at: u64,
+    /// The key among the places, and the entry.
+    pub key: u64,
+    pub entry: Vec<u64>,
+}
+
+/// The program of probes at which the same clauses are enabled.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    pub kind: ProbeKind,
+    pub places: Vec<Located>,
+    pub code: Code,
+}
+
+/// What is known of the running kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// By probe, the instructions at which it fires; `None` for a probe that is left out.
+    pub spots: Vec<Option<Vec<Spot>>>,
+    /// By probe, the arguments of its tracepoint.
+    pub arguments: Vec<u8>,
+    pub kernel: Layout,
+}
+
+/// Why a program cannot be traced without the module.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unable {
+    /// A probe of a kind that only the module has, by index.
+    #[error("only the module has such a probe")]
+    Probe(u32),
+    /// The clauses at a probe.
+    #[error("{why}")]
+    Clauses { probe: u32, why: Refusal },
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    #[error(transparent)]
+    Program(#[from] Missing),
+}
+
+impl Image {
+    pub fn new(
+        program: &Program,
+        enabled: &Enabled,
+        options: &Options,
+        found: &Found,
+    ) -> Result<Image, Unable> {
+        let layouts = program.clauses.iter().map(|clause| layout::clause_layout(program, clause, options));
+        let layouts = layouts.collect::<Result<Vec<_>, _>>()?;
+        let entries = entries(program, options)?;
+        let record = layouts.iter().map(|layout| layout.size).max().unwrap_or_default();
+        let key = entries.iter().map(Entries::key_size).max().unwrap_or_default();
+        let sizes = Sizes { record, key, aggregations: entries.len() as u32 };
+        let mut memory = Memory::new(program, options, sizes)?;
+        memory.kernel = found.kernel;
+        let (heads, names) = heads(enabled, SCRATCH + memory.constants.len() as u32);
+        let error = errors(enabled, &heads);
+        let mut units = Vec::new();
+        for (unit, (group, members)) in groups(enabled, found)?.into_iter().enumerate() {
+            let probe = members.first().map(|member| member.probe).unwrap_or_default();
+            let place = enabled.probes.get(probe as usize).map(|probe| &probe.place);
+            let prologue = Prologue {
+                number: probe,
+                unit,
+                flags: group.flags,
+                spot: members.first().and_then(|member| member.spot).filter(|_| group.alone != 0),
+                event: match place {
+                    Some(Place::Event { number }) => Some(*number),
+                    _ => None,
+                },
+                cpu: options.cpu,
+                kernel: &found.kernel,
+            };
+            let kind = group.kind;
+            let (memory, layouts, entries, error) = (&memory, &*layouts, &*entries, &error);
+            let writer = Writer { program, prologue, kind, error, memory, layouts, entries };
+            let code = writer.write(&group.clauses).map_err(|why| Unable::Clauses { probe, why })?;
+            let places = members.iter().filter_map(|member| member.located(unit, &heads)).collect();
+            units.push(Unit { kind, code, places });
+        }
+        let mut constants = vec![0; SCRATCH as usize];
+        constants.extend(&memory.constants);
+        constants.extend(names);
+        Ok(Image { memory, constants, entries, units })
+    }
+
+    /// The places of all programs.
+    pub fn places(&self) -> impl Iterator<Item = &Located> {
+        self.units.iter().flat_map(|unit| &unit.places)
+    }
+}
+
+/// Whether a program asks for what only the kernel's structures say.
+pub fn needs_layout(program: &Program) -> bool {
+    let asks = |word: &u32| match Insn::decode(*word) {
+        Ok(Insn::LoadVar { op: Opcode::Ldgs, var, .. }) => {
+            [Builtin::Ppid as u16, Builtin::Execargs as u16].contains(&var)
+        }
+        Ok(Insn::Call { subr, .. }) => subr == Subr::Progenyof as u16,
+        _ => false,
+    };
+    program.difos.iter().any(|difo| difo.insns.iter().any(asks))
+}
+
+/// Lists the actions that aggregate.
+fn entries(program: &Program, options: &Options) -> Result<Vec<Entries>, LayoutError> {
+    let mut entries = Vec::new();
+    let mut number = 0;
+    for clause in &program.clauses {
+        for (index, action) in clause.actions.iter().enumerate() {
+            if action.kind.is_aggregating() {
+                let layout = layout::aggregation_layout(program, clause, index, options)?;
+                entries.push(Entries { action: number, function: action.kind, layout });
+            }
+            number += 1;
+        }
+    }
+    Ok(entries)
+}
+
+/// What probes have in common that share a program.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Group {
+    kind: ProbeKind,
+    /// A number of its own for a place that shares its program with none; else 0.
+    alone: u32,
+    /// Whether the flags say which hits count.
+    flags: bool,
+    clauses: Vec<usize>,
+    /// The number of the place among those of one address, such as the ways of a branch: a program knows one of them.
+    layer: u32,
+}
+
+/// A place of a probe.
+#[derive(Clone, Copy, Debug)]
+struct Member<'a> {
+    probe: u32,
+    /// What the program knows it by, unless it is an instruction.
+    number: u64,
+    spot: Option<&'a Spot>,
+}
+
+impl Member<'_> {
+    fn located(&self, unit: usize, heads: &[Head]) -> Option<Located> {
+        let head = heads.get(self.probe as usize)?;
+        let (bits, inverted) = self.spot.map_or((0, true), |spot| ways::test(spot.when));
+        let exit = self.spot.map_or(0, |spot| spot.exit);
+        let mut entry = head.names.to_vec();
+        entry.extend([head.id, exit, bits.into(), inverted.into(), 0]);
+        entry.extend(&head.enablings);
+        let at = self.spot.map_or(self.number, |spot| spot.address);
+        Some(Located { probe: self.probe, at, key: place::key(at, unit), entry })
+    }
+}
+
+fn groups<'a>(enabled: &Enabled, found: &'a Found) -> Result<BTreeMap<Group, Vec<Member<'a>>>, Unable> {
+    let mut clauses = vec![Vec::new(); enabled.probes.len()];
+    for ecb in &enabled.ecbs {
+        if let Some(clauses) = clauses.get_mut(ecb.probe as usize) {
+            clauses.push(ecb.clause as usize);
+        }
+    }
+    let mut groups: BTreeMap<Group, Vec<Member<'a>>> = BTreeMap::new();
+    let mut alone = 0;
+    let mut taken: HashSet<(Group, u64)> = HashSet::new();
+    for (index, (probe, clauses)) in enabled.probes.iter().zip(clauses).enumerate() {
+        let Some(Some(spots)) = found.spots.get(index) else { continue };
+        let index = index as u32;
+        if probe.place == Place::Error {
+            continue;
+        }
+        let kind = kind(&probe.place, found.arguments.get(index as usize)).ok_or(Unable::Probe(index))?;
+        let number = match probe.place {
+            Place::SyscallEntry { number } | Place::SyscallReturn { number } => number,
+            _ => index.into(),
+        };
+        let mut add = |spot: Option<&'a Spot>, shares: bool| {
+            alone += u32::from(!shares);
+            let flags = spot.is_some_and(|spot| matches!(spot.when, When::Taken(_) | When::NotTaken(_)));
+            let alone = if shares { 0 } else { alone };
+            let mut group = Group { kind, alone, flags, clauses: clauses.clone(), layer: 0 };
+            let address = spot.map(|spot| spot.address);
+            while address.is_some_and(|address| taken.contains(&(group.clone(), address))) {
+                group.layer += 1;
+            }
+            taken.extend(address.map(|address| (group.clone(), address)));
+            groups.entry(group).or_default().push(Member { probe: index, number, spot });
+        };
+        if !kind.is_text() {
+            add(None, matches!(kind, ProbeKind::CallEntry | ProbeKind::CallReturn));
+        }
+        for spot in spots {
+            add(Some(spot), spot.keys.is_empty() && !matches!(spot.when, When::Goes(..)));
+        }
+    }
+    Ok(groups)
+}
+
+/// What the context is at a place; `None` if only the module has such probes.
+fn kind(place: &Place, arguments: Option<&u8>) -> Option<ProbeKind> {
+    Some(match place {
+        Place::Insn { .. } | Place::Edge { .. } | Place::Driver { .. } => ProbeKind::Insn,
+        Place::FbtEntry { .. } => ProbeKind::Entry,
+        Place::FbtReturn { .. } => ProbeKind::Return,
+        Place::Profile { .. } | Place::Tick { .. } => ProbeKind::Timer,
+        Place::Begin | Place::End => ProbeKind::Bare,
+        Place::SyscallEntry { .. } => ProbeKind::CallEntry,
+        Place::SyscallReturn { .. } => ProbeKind::CallReturn,
+        Place::Sdt { .. } => ProbeKind::Trace(arguments.copied().unwrap_or_default()),
+        Place::Event { .. } => ProbeKind::Event,
+        // The clauses of ERROR are a part of every program.
+        Place::Error | Place::Gate { .. } => return None,
+    })
+}
+
+/// Returns the enablings of ERROR, and what is known of that probe.
+fn errors(enabled: &Enabled, heads: &[Head]) -> ErrorProbe {
+    let mut error = ErrorProbe::default();
+    for (index, (probe, head)) in enabled.probes.iter().zip(heads).enumerate() {
+        if probe.place == Place::Error {
+            let ecbs = (1..).zip(&enabled.ecbs).filter(|(_, ecb)| ecb.probe as usize == index);
+            error.clauses = ecbs.map(|(epid, ecb)| (epid, ecb.clause as usize)).collect();
+            error.place = head.names.into_iter().chain([head.id]).collect();
+        }
+    }
+    error
+}
+
+/// What all places of a probe have.
+struct Head {
+    /// The names of its fields, from the beginning of the constants.
+    names: [u64; 4],
+    id: u64,
+    /// As the place has them.
+    enablings: Vec<u64>,
+}
+
+/// Returns the heads of all probes, and the names that they mean, from `base` in the constants on.
+fn heads(enabled: &Enabled, base: u32) -> (Vec<Head>, Vec<u8>) {
+    let mut names = Vec::new();
+    let mut known: HashMap<&str, u64> = HashMap::new();
+    let mut name = |text| {
+        *known.entry(text).or_insert_with(|| {
+            let at = u64::from(base) + names.len() as u64;
+            names.extend(str::as_bytes(text));
+            names.push(0);
+            at
+        })
+    };
+    let mut heads = Vec::new();
+    for probe in &enabled.probes {
+        let fields = [&probe.name.provider, &probe.name.module, &probe.name.function, &probe.name.name];
+        let fields = fields.map(|field| name(field));
+        heads.push(Head { names: fields, id: probe.id.into(), enablings: Vec::new() });
+    }
+    for (index, ecb) in enabled.ecbs.iter().enumerate() {
+        let inlined = ecb.inlined.as_deref().map_or(0, &mut name);
+        if let Some(head) = heads.get_mut(ecb.probe as usize) {
+            head.enablings.extend([index as u64 + 1, inlined]);
+        }
+    }
+    (heads, names)
+}

@@ -1,0 +1,257 @@
+//! bpf/program/actions.rs: what actions record, and what they do.
+
+use super::{Refusal, Used, Writer};
+use crate::bpf::asm::Assembler;
+use crate::bpf::insn::Reg::{R0, R1, R2, R3, R4, R6, R7, R8};
+use crate::bpf::insn::{Alu, Cond, Helper, USER_STACK, Width};
+use crate::bpf::memory::{Map, SCRATCH, cpu, globals};
+use crate::bpf::missing::Missing;
+use crate::bpf::object;
+use crate::dif::action::Ustack;
+use crate::dif::{Action, ActionKind, Type, TypeKind};
+use crate::uapi;
+
+/// A place in the CPU's memory, and its size.
+type Room = (u32, u32);
+
+const SIGSTOP: i32 = 19;
+
+impl Writer<'_> {
+    pub(super) fn action(
+        &self,
+        asm: &mut Assembler,
+        action: &Action,
+        room: Option<Room>,
+        number: usize,
+        used: &mut Used,
+    ) -> Result<(), Refusal> {
+        let there = room.ok_or(Missing::Invalid);
+        match action.kind {
+            ActionKind::Exit => {
+                self.value(asm, action.difo.ok_or(Missing::Invalid)?, number, used);
+                self.exit(asm);
+                asm.point(R1, there?.0);
+                asm.store(Width::Word, R1, 0, R0);
+            }
+            ActionKind::Printa | ActionKind::Libact | ActionKind::TracememDyn => {
+                match action.difo {
+                    Some(difo) => self.value(asm, difo, number, used),
+                    None => asm.number(R0, u64::from(action.agg)),
+                }
+                if action.kind == ActionKind::TracememDyn {
+                    asm.store(Width::Double, R7, cpu::LENGTH, R0);
+                }
+                asm.point(R1, there?.0);
+                asm.store(Width::Double, R1, 0, R0);
+            }
+            ActionKind::Tracemem => self.trace_memory(asm, action, there?, number, used)?,
+            ActionKind::Printm => self.print_memory(asm, action, there?, number, used)?,
+            ActionKind::Speculate | ActionKind::Commit | ActionKind::Discard => {
+                self.value(asm, action.difo.ok_or(Missing::Invalid)?, number, used);
+                self.end_speculation(asm, action.kind, number, used);
+            }
+            ActionKind::Raise | ActionKind::Stop => {
+                match action.difo {
+                    Some(difo) => self.value(asm, difo, number, used),
+                    None => asm.mov(R0, SIGSTOP),
+                }
+                asm.mov(R1, R0);
+                asm.call(Helper::SendSignal);
+            }
+            _ => self.record(asm, action, room, number, used)?,
+        }
+        Ok(())
+    }
+
+    /// exit(): the first one counts, but END has the last word.
+    fn exit(&self, asm: &mut Assembler) {
+        let done = asm.label();
+        asm.map_value(R1, Map::Globals as u32, globals::STATE);
+        asm.load(Width::Double, R2, R1, 0);
+        asm.branch(Cond::Eq, R2, globals::DRAINING, done);
+        asm.store(Width::Double, R1, 8, R0);
+        asm.branch(Cond::Eq, R2, uapi::State::COOLDOWN.0 as i32, done);
+        asm.store(Width::Double, R1, 0, globals::DRAINING);
+        asm.bind(done);
+    }
+
+    /// Writes what an action records to its place in a record or a key, if there is one.
+    pub(super) fn record(
+        &self,
+        asm: &mut Assembler,
+        action: &Action,
+        room: Option<Room>,
+        number: usize,
+        used: &mut Used,
+    ) -> Result<(), Refusal> {
+        let there = room.ok_or(Missing::Invalid);
+        match action.kind {
+            ActionKind::DifExpr | ActionKind::Printf | ActionKind::System | ActionKind::Freopen => {
+                let difo = action.difo.ok_or(Missing::Invalid)?;
+                self.value(asm, difo, number, used);
+                let Some(room) = room else { return Ok(()) };
+                let ty = self.program.difos.get(difo as usize).ok_or(Missing::Invalid)?.rtype;
+                self.keep(asm, ty, room, number, used)
+            }
+            ActionKind::Sym | ActionKind::Mod => {
+                self.value(asm, action.difo.ok_or(Missing::Invalid)?, number, used);
+                asm.point(R1, there?.0);
+                asm.store(Width::Double, R1, 0, R0);
+                Ok(())
+            }
+            ActionKind::Usym | ActionKind::Umod | ActionKind::Uaddr => {
+                self.value(asm, action.difo.ok_or(Missing::Invalid)?, number, used);
+                asm.mov(R8, R0);
+                self.process(asm, there?.0);
+                asm.store(Width::Double, R1, 8, R8);
+                Ok(())
+            }
+            ActionKind::Stack => self.stack(asm, there?),
+            ActionKind::Ustack => self.user_stack(asm, action, there?),
+            kind => Err(Missing::Action(kind).into()),
+        }
+    }
+
+    /// Writes the process to a place, at which R1 points then.
+    fn process(&self, asm: &mut Assembler, at: u32) {
+        asm.call(Helper::GetCurrentPidTgid);
+        asm.alu(Alu::Rsh, R0, 32);
+        asm.point(R1, at);
+        asm.store(Width::Double, R1, 0, R0);
+    }
+
+    /// Writes the value in R0 to a place of so many bytes.
+    fn keep(
+        &self,
+        asm: &mut Assembler,
+        ty: Type,
+        (at, size): Room,
+        number: usize,
+        used: &mut Used,
+    ) -> Result<(), Refusal> {
+        if !ty.by_ref && !ty.by_user_ref {
+            let width = Width::of(size).ok_or(Missing::Invalid)?;
+            asm.point(R1, at);
+            asm.store(width, R1, 0, R0);
+            return Ok(());
+        }
+        if size > SCRATCH {
+            return Err(Missing::Other("a value of so many bytes").into());
+        }
+        asm.mov(R8, R0);
+        let helper = match (ty.kind, ty.by_user_ref) {
+            (TypeKind::D, false) => Helper::ProbeReadKernel,
+            (TypeKind::D, true) => Helper::ProbeReadUser,
+            (TypeKind::String, false) => Helper::ProbeReadKernelStr,
+            (TypeKind::String, true) => Helper::ProbeReadUserStr,
+        };
+        asm.point(R1, at);
+        asm.mov(R2, size as i32);
+        self.read(asm, helper, number, used);
+        Ok(())
+    }
+
+    /// Copies from the address in R8 to R1, R2 bytes; where that cannot be read, it is a fault.
+    fn read(&self, asm: &mut Assembler, helper: Helper, number: usize, used: &mut Used) {
+        asm.mov(R3, R8);
+        asm.call(helper);
+        let good = asm.label();
+        asm.branch(Cond::SignedGe, R0, 0, good);
+        self.fail(asm, uapi::Flt::BADADDR, R8, number, used);
+        asm.bind(good);
+    }
+
+    /// tracemem(): as many bytes as are asked for, if that is said.
+    fn trace_memory(
+        &self,
+        asm: &mut Assembler,
+        action: &Action,
+        (at, size): Room,
+        number: usize,
+        used: &mut Used,
+    ) -> Result<(), Refusal> {
+        let difo = action.difo.ok_or(Missing::Invalid)?;
+        if size > SCRATCH {
+            return Err(Missing::Other("a value of so many bytes").into());
+        }
+        let ty = self.program.difos.get(difo as usize).ok_or(Missing::Invalid)?.rtype;
+        self.value(asm, difo, number, used);
+        asm.mov(R8, R0);
+        let asked = asm.label();
+        asm.load(Width::Double, R2, R7, cpu::LENGTH);
+        asm.branch(Cond::Le, R2, size as i32, asked);
+        asm.mov(R2, size as i32);
+        asm.bind(asked);
+        asm.store(Width::Double, R7, cpu::LENGTH, -1);
+        asm.point(R1, at);
+        let helper = if ty.by_user_ref { Helper::ProbeReadUser } else { Helper::ProbeReadKernel };
+        self.read(asm, helper, number, used);
+        Ok(())
+    }
+
+    /// printm(): a length, and as many bytes, of a pair of an address and a length.
+    fn print_memory(
+        &self,
+        asm: &mut Assembler,
+        action: &Action,
+        (at, size): Room,
+        number: usize,
+        used: &mut Used,
+    ) -> Result<(), Refusal> {
+        if !(8..=SCRATCH).contains(&size) {
+            return Err(Missing::Other("a value of so many bytes").into());
+        }
+        self.value(asm, action.difo.ok_or(Missing::Invalid)?, number, used);
+        asm.mov(R8, R0);
+        asm.point(R1, self.memory.frames);
+        asm.mov(R2, 16);
+        self.read(asm, Helper::ProbeReadKernel, number, used);
+        asm.point(R1, self.memory.frames);
+        asm.load(Width::Double, R8, R1, 0);
+        asm.load(Width::Double, R2, R1, 8);
+        asm.point(R1, at);
+        let short = asm.label();
+        asm.branch(Cond::Le, R2, size as i32 - 8, short);
+        asm.mov(R2, size as i32 - 8);
+        asm.bind(short);
+        asm.store(Width::Double, R1, 0, R2);
+        asm.add(R1, 8);
+        self.read(asm, Helper::ProbeReadKernel, number, used);
+        Ok(())
+    }
+
+    /// Writes the kernel's stack to a place that is all 0, as frames stay that there are not.
+    fn stack(&self, asm: &mut Assembler, (at, size): Room) -> Result<(), Refusal> {
+        // ERROR does not know what the context of the probe that faulted is.
+        if !self.kind.has_stack() {
+            return Err(Missing::Action(ActionKind::Stack).into());
+        }
+        asm.mov(R1, R6);
+        asm.point(R2, at);
+        asm.mov(R3, size as i32);
+        asm.mov(R4, 0);
+        asm.call(Helper::GetStack);
+        if self.kind.is_text() {
+            // The first is after the breakpoint's byte.
+            object::place_of_hit(asm, R1);
+            asm.point(R2, at);
+            asm.store(Width::Double, R2, 0, R1);
+        }
+        Ok(())
+    }
+
+    /// Writes the process and the program's stack.
+    fn user_stack(&self, asm: &mut Assembler, action: &Action, (at, size): Room) -> Result<(), Refusal> {
+        let ustack = Ustack::unpack(action.arg);
+        if ustack.copied > 0 {
+            return Err(Missing::Other("-x ustackcopy").into());
+        }
+        self.process(asm, at);
+        asm.mov(R1, R6);
+        asm.point(R2, at + 8);
+        asm.mov(R3, size as i32 - 8);
+        asm.mov(R4, USER_STACK);
+        asm.call(Helper::GetStack);
+        Ok(())
+    }
+}

@@ -1,0 +1,206 @@
+//! bpf/program/begin.rs: the beginning of a program: whether the hit counts, whose it is, and what its clauses find.
+
+use super::{Writer, event, place, ways};
+use crate::bpf::asm::{Assembler, Label};
+use crate::bpf::insn::Reg::{Frame, R0, R1, R2, R3, R6, R7, R8, R9};
+use crate::bpf::insn::{Alu, Cond, Helper, Width};
+use crate::bpf::kernel::Layout;
+use crate::bpf::memory::{Map, cpu, globals};
+use crate::bpf::object::{ProbeKind, place_of_hit};
+use crate::probe::Spot;
+
+/// What the beginning of a program depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Prologue<'a> {
+    /// Of the probe, where it shares its program with none.
+    pub number: u32,
+    /// Of the program.
+    pub unit: usize,
+    /// Whether the flags say which hits count.
+    pub flags: bool,
+    /// The only place of the program, if not only flags say which hits count.
+    pub spot: Option<&'a Spot>,
+    /// The number of the event.
+    pub event: Option<u64>,
+    /// The only CPU to trace.
+    pub cpu: Option<u32>,
+    pub kernel: &'a Layout,
+}
+
+/// A slot of the frame: a key, or a number.
+const SLOT: i16 = -8;
+/// Offsets in `struct pt_regs`.
+const AX: i16 = 10 * 8;
+const ORIG_AX: i32 = 15 * 8;
+/// The first of the registers that are copied at a system call, which are all that hold arguments, and its number.
+const R10: i32 = 7 * 8;
+/// The flag of a thread that makes a system call in the 32-bit way.
+const COMPAT: i32 = 2;
+
+impl Writer<'_> {
+    /// Writes what comes before the clauses: R6 is the context, R7 the CPU's memory, R9 the probe's place.
+    pub(super) fn begin(&self, asm: &mut Assembler, out: Label) {
+        asm.mov(R6, R1);
+        if !self.kind.is_text() {
+            self.while_active(asm, out);
+        }
+        asm.call(Helper::GetSmpProcessorId);
+        asm.store(Width::Word, Frame, SLOT, R0);
+        if let Some(cpu) = self.prologue.cpu.filter(|_| !self.kind.is_text()) {
+            asm.branch(Cond::Ne, R0, cpu as i32, out);
+        }
+        asm.lookup(Map::Cpus as u32, SLOT);
+        asm.branch(Cond::Eq, R0, 0, out);
+        asm.mov(R7, R0);
+        if self.kind.is_text() {
+            // All runs are counted, so that it is known how many hits there were none for.
+            asm.count(R7, cpu::RUNS);
+            if let Some(cpu) = self.prologue.cpu {
+                asm.load(Width::Word, R1, Frame, SLOT);
+                asm.branch(Cond::Ne, R1, cpu as i32, out);
+            }
+            self.while_active(asm, out);
+        }
+        if let Some(number) = self.prologue.event {
+            event::write(asm, number, self.prologue.kernel, out);
+        }
+        self.find(asm, out);
+        if self.prologue.flags {
+            ways::flags(asm, out);
+        }
+        if let Some(spot) = self.prologue.spot {
+            ways::write(asm, spot, out);
+        }
+        self.take(asm, out);
+        self.set_up(asm);
+    }
+
+    /// Leaves the program unless the session is active. BEGIN and END are run when it is not.
+    fn while_active(&self, asm: &mut Assembler, out: Label) {
+        if self.kind != ProbeKind::Bare {
+            asm.map_value(R1, Map::Globals as u32, globals::STATE);
+            asm.load(Width::Double, R1, R1, 0);
+            asm.branch(Cond::Ne, R1, globals::ACTIVE, out);
+        }
+    }
+
+    /// Finds the place of the probe, R9.
+    fn find(&self, asm: &mut Assembler, out: Label) {
+        match self.kind {
+            ProbeKind::Insn | ProbeKind::Entry | ProbeKind::Return => place_of_hit(asm, R1),
+            ProbeKind::CallEntry => asm.load(Width::Double, R1, R6, 8),
+            ProbeKind::CallReturn => {
+                asm.load(Width::Double, R3, R6, 0);
+                asm.add(R3, ORIG_AX);
+                asm.read(SLOT, 8, out);
+                asm.load(Width::Double, R1, Frame, SLOT);
+            }
+            ProbeKind::Timer
+            | ProbeKind::Bare
+            | ProbeKind::Error
+            | ProbeKind::Trace(_)
+            | ProbeKind::Event => {
+                asm.number(R1, self.prologue.number.into());
+            }
+        }
+        asm.number(R2, place::key(0, self.prologue.unit));
+        asm.alu(Alu::Xor, R1, R2);
+        asm.store(Width::Double, Frame, SLOT, R1);
+        asm.lookup(Map::Places as u32, SLOT);
+        if self.kind.is_text() {
+            // A kprobe at a function's first instruction is after the one that marks it as the target of calls.
+            let found = asm.label();
+            asm.branch(Cond::Ne, R0, 0, found);
+            asm.load(Width::Double, R1, Frame, SLOT);
+            asm.add(R1, -(place::MARK as i32));
+            asm.store(Width::Double, Frame, SLOT, R1);
+            asm.lookup(Map::Places as u32, SLOT);
+            asm.bind(found);
+        }
+        asm.branch(Cond::Eq, R0, 0, out);
+        asm.mov(R9, R0);
+        if matches!(self.kind, ProbeKind::CallEntry | ProbeKind::CallReturn) {
+            self.own_kind_of_call(asm, out);
+        }
+    }
+
+    /// Leaves the program if the system call is one of a 32-bit program, whose calls have other numbers.
+    fn own_kind_of_call(&self, asm: &mut Assembler, out: Label) {
+        asm.call(Helper::GetCurrentTask);
+        asm.mov(R3, R0);
+        asm.add(R3, i32::from(self.prologue.kernel.status));
+        asm.read(SLOT, 4, out);
+        asm.load(Width::Double, R1, Frame, SLOT);
+        asm.alu(Alu::And, R1, COMPAT);
+        asm.branch(Cond::Ne, R1, 0, out);
+    }
+
+    /// Takes the CPU's memory. A program that is interrupted by another one keeps it, and the hit is counted as lost.
+    fn take(&self, asm: &mut Assembler, out: Label) {
+        let free = asm.label();
+        if self.kind.is_trace() {
+            // These may be preempted by one another between any two instructions.
+            asm.mov(R1, 1);
+            asm.exchange(R7, cpu::BUSY, R1);
+            asm.branch(Cond::Eq, R1, 0, free);
+        } else {
+            asm.load(Width::Double, R1, R7, cpu::BUSY);
+            asm.branch(Cond::Eq, R1, 0, free);
+        }
+        asm.mov(R1, 1);
+        asm.point(R2, cpu::NESTED as u32);
+        asm.atomic_add(R2, 0, R1);
+        asm.jump(out);
+        asm.bind(free);
+        asm.store(Width::Double, R7, cpu::BUSY, 1);
+    }
+
+    /// Writes what the clauses find in the CPU's memory.
+    fn set_up(&self, asm: &mut Assembler) {
+        asm.store(Width::Double, R9, place::FIRED, 1);
+        asm.store(Width::Double, R7, cpu::SELF, R7);
+        asm.map_value(R8, Map::Constants as u32, 0);
+        asm.store(Width::Double, R7, cpu::CONSTANTS, R8);
+        asm.map_value(R1, Map::Globals as u32, 0);
+        asm.store(Width::Double, R7, cpu::GLOBALS, R1);
+        asm.store(Width::Double, R7, cpu::TOKEN, 0);
+        asm.load(Width::Double, R8, R7, cpu::CONSTANTS);
+        for field in 0..4 {
+            asm.load(Width::Double, R1, R9, place::NAMES + 8 * field);
+            asm.add(R1, R8);
+            asm.store(Width::Double, R7, cpu::PROBE + 8 * field, R1);
+        }
+        asm.load(Width::Double, R1, R9, place::ID);
+        asm.store(Width::Double, R7, cpu::PROBE + 32, R1);
+        self.arguments(asm);
+        asm.call(Helper::KtimeGetNs);
+        asm.store(Width::Double, R7, cpu::TIMESTAMP, R0);
+        asm.count(R7, cpu::HITS);
+    }
+
+    /// Writes the arguments that the context does not have.
+    fn arguments(&self, asm: &mut Assembler) {
+        match self.kind {
+            ProbeKind::Return => {
+                asm.load(Width::Double, R1, R9, place::EXIT);
+                asm.store(Width::Double, R7, cpu::ARGUMENTS, R1);
+                asm.load(Width::Double, R1, R6, AX);
+                asm.store(Width::Double, R7, cpu::ARGUMENTS + 8, R1);
+            }
+            ProbeKind::CallEntry => {
+                asm.load(Width::Double, R3, R6, 0);
+                asm.add(R3, R10);
+                asm.point(R1, cpu::ARGUMENTS as u32);
+                asm.mov(R2, 8 * cpu::ARGUMENT_WORDS as i32);
+                asm.call(Helper::ProbeReadKernel);
+            }
+            ProbeKind::Event => {
+                for (number, slot) in event::ARGUMENTS.into_iter().enumerate() {
+                    asm.load(Width::Double, R1, Frame, slot);
+                    asm.store(Width::Double, R7, cpu::ARGUMENTS + 8 * number as i16, R1);
+                }
+            }
+            _ => {}
+        }
+    }
+}

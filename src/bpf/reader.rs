@@ -1,0 +1,32 @@
+//! bpf/reader.rs: a program that reads the kernel's memory, for text that no file has as it is now.
+
+use super::asm::{AsmError, Assembler, Code};
+use super::insn::Reg::{R0, R1, R2, R3, R6};
+use super::insn::{Cond, Helper, Width};
+
+/// The places in the only value of its only map: the address and the number of bytes that are asked for, what came of it
+/// (0: they were read), and the bytes.
+pub const ADDRESS: usize = 0;
+pub const LEN: usize = 8;
+pub const RESULT: usize = 16;
+pub const BYTES: usize = 24;
+/// The most bytes of one run.
+pub const MOST: usize = 4096;
+
+/// Writes the program, which is run by a test run of a raw tracepoint.
+pub fn write() -> Result<Code, AsmError> {
+    let mut asm = Assembler::default();
+    let out = asm.label();
+    asm.map_value(R6, 0, 0);
+    asm.load(Width::Double, R2, R6, LEN as i16);
+    asm.branch(Cond::Gt, R2, MOST as i32, out);
+    asm.load(Width::Double, R3, R6, ADDRESS as i16);
+    asm.mov(R1, R6);
+    asm.add(R1, BYTES as i32);
+    asm.call(Helper::ProbeReadKernel);
+    asm.store(Width::Double, R6, RESULT as i16, R0);
+    asm.bind(out);
+    asm.mov(R0, 0);
+    asm.exit();
+    asm.finish()
+}

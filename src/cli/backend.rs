@@ -1,0 +1,162 @@
+//! cli/backend.rs: what runs programs in the kernel: the module, or the kernel's own BPF machine.
+
+use super::run::{Failed, Run};
+use crate::dif::{self, Options, Program};
+use crate::driver::ioctl::Device;
+use crate::driver::session::{EnableError, Plan, Refused, Session, Tracing};
+use crate::driver::{Error as DriverError, bpf};
+use crate::options::key;
+use crate::pipeline::Compiled;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The option backend, as it was decided.
+pub enum Backend {
+    Module(Arc<Device>),
+    Bpf,
+}
+
+impl Backend {
+    /// Opens what the option asks for: the module, which is loaded if it is not there yet, or nothing.
+    pub fn choose(run: &Run) -> Result<Backend, DriverError> {
+        let asked = run.options.text(key::BACKEND).unwrap_or_default();
+        let without = || bpf::check().map(|()| Backend::Bpf).map_err(DriverError::Bpf);
+        if asked == "bpf" {
+            return without();
+        }
+        match run.device_to_trace() {
+            Ok(device) => Ok(Backend::Module(device)),
+            Err(DriverError::NotLoaded | DriverError::Unloadable(_) | DriverError::NoNode)
+                if asked == "auto" =>
+            {
+                let backend = without()?;
+                run.without_module.set(true);
+                run.report.notice("tracing without the module, by the kernel's BPF (-x backend=bpf)");
+                Ok(backend)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The number of CPUs that there can be.
+    pub fn cpus(&self) -> u32 {
+        match self {
+            Backend::Module(device) => device.info.ncpus,
+            Backend::Bpf => bpf::possible_cpus().unwrap_or(1),
+        }
+    }
+
+    /// Arms the plan. Returns the places that were refused; the others are armed.
+    fn enable(
+        &self,
+        run: &Run,
+        program: &Program,
+        plan: &Plan,
+        options: &Options,
+    ) -> Result<(Box<dyn Tracing>, Vec<Refused>), EnableError> {
+        match self {
+            Backend::Module(device) => {
+                let (session, refused) = Session::enable(Arc::clone(device), program, plan, options)?;
+                Ok((Box::new(session), refused))
+            }
+            Backend::Bpf => {
+                let failed = |error: bpf::EnableError| EnableError::Bpf {
+                    text: error.to_string(),
+                    help: error.help(),
+                };
+                let text = run.memory_text().map_err(failed)?;
+                let (session, refused) =
+                    bpf::Session::enable(program, plan, options, &text).map_err(failed)?;
+                Ok((Box::new(session), refused))
+            }
+        }
+    }
+}
+
+/// Enables the program. Buffers too large for the machine are halved until they fit, unless bufresize=manual
+/// forbids it.
+pub fn enable(
+    run: &Run,
+    mut backend: Backend,
+    compiled: &Compiled,
+    plan: &Plan,
+    settings: &mut dif::Options,
+) -> Result<(Box<dyn Tracing>, Vec<Refused>), Failed> {
+    let given = settings.clone();
+    loop {
+        let what = format!("arming {} probes", plan.enabled.probes.len());
+        let armed = run.progress.during(&what, || backend.enable(run, &compiled.program, plan, settings));
+        let error = match armed {
+            Ok(enabled) => {
+                report_lowered(run, &given, settings);
+                return Ok(enabled);
+            }
+            Err(error) => error,
+        };
+        let memory = matches!(error, EnableError::Kernel(DriverError::Buffers | DriverError::Memory));
+        let manual = run.options.text(key::BUFRESIZE) == Some("manual");
+        if memory
+            && !manual
+            && halve(settings)
+            && let Ok(again) = Device::open()
+        {
+            backend = Backend::Module(Arc::new(again));
+            continue;
+        }
+        let help = match &error {
+            EnableError::Kernel(error) => error.help(),
+            EnableError::Bpf { help, .. } => help.map(Cow::Borrowed),
+            EnableError::Encode(_) => None,
+        };
+        return run.fail_as(&format!("failed to enable '{}': {error}", subject(run)), help.as_deref());
+    }
+}
+
+/// Halves the largest buffer; returns false if even that is small.
+fn halve(settings: &mut dif::Options) -> bool {
+    const LEAST: u64 = 8192;
+    let speculations = settings.specsize.saturating_mul(settings.nspec.into());
+    let most = settings.bufsize.max(settings.aggsize).max(settings.dynvarsize).max(speculations);
+    let size = if most == settings.bufsize {
+        &mut settings.bufsize
+    } else if most == settings.aggsize {
+        &mut settings.aggsize
+    } else if most == settings.dynvarsize {
+        &mut settings.dynvarsize
+    } else {
+        &mut settings.specsize
+    };
+    let lower = *size >= LEAST;
+    if lower {
+        *size /= 2;
+    }
+    lower
+}
+
+fn report_lowered(run: &Run, given: &dif::Options, settings: &dif::Options) {
+    if run.options.flag(key::QUIETRESIZE) {
+        return;
+    }
+    let rows = [
+        ("buffer size", given.bufsize, settings.bufsize),
+        ("aggregation size", given.aggsize, settings.aggsize),
+        ("speculation size", given.specsize, settings.specsize),
+        ("dynamic variable size", given.dynvarsize, settings.dynvarsize),
+    ];
+    for (what, given, lowered) in rows {
+        if lowered < given {
+            let (number, unit) = match lowered {
+                n if n % (1 << 30) == 0 => (n >> 30, "g"),
+                n if n % (1 << 20) == 0 => (n >> 20, "m"),
+                n if n % (1 << 10) == 0 => (n >> 10, "k"),
+                n => (n, ""),
+            };
+            run.report.notice(&format!("{what} lowered to {number}{unit}"));
+        }
+    }
+}
+
+/// Returns the name for messages about the whole enabling.
+pub fn subject(run: &Run) -> &str {
+    run.program_name(0).1
+}

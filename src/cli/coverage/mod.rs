@@ -1,0 +1,181 @@
+//! cli/coverage/: --coverage: which blocks, lines and branches of some functions are executed at all.
+
+mod against;
+mod html;
+mod lcov;
+mod object;
+mod program;
+mod tally;
+mod text;
+
+use self::tally::Tally;
+use super::annotate::source::Sources;
+use super::dtrace_args::{Mode, ProgramArg};
+use super::dtrace_trace::{self, Taker};
+use super::output::{print, reason};
+use super::pager::Pager;
+use super::report::in_color;
+use super::run::{Failed, Run};
+use crate::consumer::export::{Export, Tables};
+use crate::consumer::message::Message;
+use crate::driver::ioctl::Fired;
+use crate::options::key;
+use crate::os;
+use crate::probe::{Fields, Probe};
+use crate::sites::listing::covered::Scope;
+use crate::sites::listing::disas::Disassembler;
+use crate::source::{Origin, Source};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::io::IsTerminal as _;
+
+/// Watches until the trace ends, and writes what was executed.
+pub fn coverage(run: &mut Run) -> Result<u8, Failed> {
+    let only_compiles = run.invocation.mode == Mode::Compile;
+    if !run.invocation.dump
+        && !only_compiles
+        && let Err(error) = run.device_to_trace()
+    {
+        return run.fail(&error.to_string(), error.help().as_deref());
+    }
+    // What cannot be read is to be known before the trace.
+    let files = run.invocation.files.clone();
+    let merged = files.merged.iter().map(|path| read(run, path)).collect::<Result<Vec<_>, _>>()?;
+    let against = files.against.as_ref().map(|path| read(run, path)).transpose()?;
+    let scope = scope(run)?;
+    let text = program::write(&scope, run.invocation.time.as_deref());
+    if run.invocation.dump {
+        print(&text);
+        return Ok(0);
+    }
+    // Its name is that of the option, in the messages about the program.
+    let name = "--coverage".to_owned();
+    run.invocation.programs = vec![ProgramArg { origin: Origin::Script, text: name.clone() }];
+    run.files = vec![run.sources.add(Source { text, name, origin: Origin::Script })];
+    if only_compiles {
+        return run.compile(0).map(|_| 0);
+    }
+    let verbose = std::mem::take(&mut run.invocation.verbose);
+    let reached = RefCell::new(Reached::default());
+    let begin = |armed: &mut dyn Iterator<Item = &Probe>| {
+        reached.borrow_mut().armed = armed.map(|probe| probe.name.clone()).collect();
+    };
+    let end = |probes: &[Probe], fired: &[Fired]| reached.borrow_mut().take(probes, fired);
+    let taker = Taker { begin: &begin, export: Box::new(Nothing), end: Some(&end) };
+    let status = dtrace_trace::trace_into(run, Some(taker))?;
+    let reached = reached.into_inner();
+    let mut tally = Tally::default();
+    for function in &scope.functions {
+        let known: HashMap<usize, bool> = function
+            .watched
+            .iter()
+            .filter_map(|(way, site)| Some((*way, *reached.sites.get(&site.fields())?)))
+            .collect();
+        tally.add(&scope, function, &function.covered(&known));
+    }
+    merged.iter().for_each(|one| tally.merge(one));
+    write(run, &tally, against.as_ref(), verbose)?;
+    Ok(status)
+}
+
+/// Reads a file of lcov and writes it as --lcov does, for tests of what comes from outside.
+pub fn rewrite(text: &str) -> Result<String, (usize, String)> {
+    let tally = lcov::read(text)?;
+    let _ = (
+        text::summary(&tally, true, false),
+        object::objects(&tally),
+        against::write(&tally, &tally, "", false),
+    );
+    let _ = html::page(&tally, Some(&tally), &mut Sources::default());
+    Ok(lcov::write(&tally, &mut Sources::default()))
+}
+
+/// What became of the probes, by name.
+#[derive(Default)]
+struct Reached {
+    armed: HashSet<Fields>,
+    sites: HashMap<Fields, bool>,
+}
+
+impl Reached {
+    /// Of a place that was given up it is not known whether it would have been reached.
+    fn take(&mut self, probes: &[Probe], fired: &[Fired]) {
+        for (probe, fired) in probes.iter().zip(fired) {
+            if *fired != Fired::Left && self.armed.contains(&probe.name) {
+                self.sites.insert(probe.name.clone(), *fired == Fired::Yes);
+            }
+        }
+    }
+}
+
+/// Takes the output of the program, which has none.
+struct Nothing;
+
+impl Export for Nothing {
+    fn message(&mut self, _: &Message, _: &mut Vec<u8>) {}
+
+    fn finish(&mut self, _: &dyn Tables, _: u8, _: &mut Vec<u8>) -> Option<String> {
+        None
+    }
+}
+
+/// The functions that the command line names.
+fn scope(run: &Run) -> Result<Scope, Failed> {
+    let kernel = run.kernel()?;
+    let live = run.live_text();
+    let mut disassembler = Disassembler::new(&kernel, live.as_deref());
+    let most = run.device().map_or(usize::MAX, |device| device.info.max_once as usize);
+    let patterns = &run.invocation.covered;
+    let what = "reading the functions";
+    let found = run.progress.during(what, || disassembler.scope(patterns, most));
+    let scope = found.map_err(|error| {
+        run.report.diagnostic(&run.sources, &error, None);
+        Failed
+    })?;
+    run.tell_of_kernel();
+    for (function, why) in &scope.unread {
+        run.report.notice(&format!("{function} is left out: {why}"));
+    }
+    if scope.functions.iter().all(|function| function.watched.is_empty()) {
+        let help = "dtrace --disas shows why no instruction of a function can be traced";
+        return run.fail_as(&format!("nothing of {} can be watched", patterns.join(", ")), Some(help));
+    }
+    Ok(scope)
+}
+
+fn read(run: &Run, path: &str) -> Result<Tally, Failed> {
+    let text = std::fs::read(path)
+        .or_else(|error| run.fail_as(&format!("failed to read {path}: {}", reason(&error)), None))?;
+    lcov::read(&String::from_utf8_lossy(&text)).or_else(|(line, why)| {
+        let help = "a file of --lcov, or of lcov, is expected";
+        run.fail_as(&format!("{path}:{line}: {why}"), Some(help))
+    })
+}
+
+fn write(run: &Run, tally: &Tally, against: Option<&Tally>, verbose: bool) -> Result<(), Failed> {
+    let invocation = &run.invocation;
+    let running = run.options.text(key::SYSROOT).is_none();
+    let release = running.then(os::release);
+    let mut sources = Sources::new(run.options.list(key::SOURCEPATH), release.as_deref());
+    let put = |path: &str, text: String| {
+        std::fs::write(path, text)
+            .or_else(|error| run.fail_as(&format!("failed to write {path}: {}", reason(&error)), None))
+    };
+    if let Some(path) = &invocation.files.lcov {
+        put(path, lcov::write(tally, &mut sources))?;
+    }
+    if let Some(path) = &invocation.page {
+        put(path, html::page(tally, against, &mut sources))?;
+    }
+    if invocation.objects {
+        return run.put(&object::objects(tally));
+    }
+    let color = invocation.output.is_none() && in_color(&std::io::stdout());
+    let mut text = text::summary(tally, verbose, color);
+    if let Some(against) = against {
+        text +=
+            &against::write(tally, against, invocation.files.against.as_deref().unwrap_or_default(), color);
+    }
+    let to_terminal = invocation.output.is_none() && std::io::stdout().is_terminal();
+    if to_terminal && Pager::show(&text) { Ok(()) } else { run.put(&text) }
+}

@@ -1,0 +1,159 @@
+//! consumer/export/destination.rs: where a form is written.
+
+use crate::consumer::message::Message;
+use crate::consumer::sink::Sink;
+use crate::consumer::stream::{Flushed, Limits, Patience, Pending, Stream};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("failed to open {path}: {}", reason(.source))]
+    Open { path: String, source: io::Error },
+    #[error("failed to write {path}: {}; nothing more is written to it", reason(.source))]
+    Write { path: String, source: io::Error },
+}
+
+/// The system's text, without Rust's "(os error 2)".
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+#[derive(Debug)]
+pub enum Destination {
+    /// Where text goes.
+    Main,
+    /// A file that grows, or a pipe; `whole`: all of it is one piece, so that no other file follows it.
+    Append { path: String, stream: Stream, pending: Pending, whole: bool },
+    /// A file that each piece replaces as a whole: a reader sees the old one or the new one.
+    Replace { path: PathBuf },
+    /// A destination that has failed, or of a form that sends by itself.
+    Closed,
+}
+
+impl Destination {
+    pub fn append(path: &str) -> Result<Destination, Error> {
+        let opened = Stream::append(path);
+        let stream = opened.map_err(|source| Error::Open { path: path.to_owned(), source })?;
+        Ok(Destination::Append { path: path.to_owned(), stream, pending: Pending::default(), whole: false })
+    }
+
+    /// A file that is emptied now, or a pipe, /dev/stdout and the like: what an earlier run has left in it is not mistaken
+    /// for what this one will.
+    pub fn create(path: &str) -> Result<Destination, Error> {
+        let created = Stream::create(path);
+        let stream = created.map_err(|source| Error::Open { path: path.to_owned(), source })?;
+        Ok(Destination::Append { path: path.to_owned(), stream, pending: Pending::default(), whole: true })
+    }
+
+    /// The folder must be writable from the start: to find that out at the end of a trace is too late.
+    pub fn replace(path: &str) -> Result<Destination, Error> {
+        let probe = tempfile_beside(Path::new(path));
+        let opened = create(&probe).and_then(|_| std::fs::remove_file(&probe));
+        opened.map_err(|source| Error::Open { path: path.to_owned(), source })?;
+        Ok(Destination::Replace { path: path.into() })
+    }
+
+    /// Begins a new file when one that grows exceeds these limits.
+    pub fn limit(&mut self, limits: Limits) {
+        if let Destination::Append { stream, whole: false, .. } = self {
+            stream.limit(limits);
+        }
+    }
+
+    /// Writes one piece; a file that grows has it when it is flushed. A destination that fails is closed.
+    pub fn write(&mut self, piece: &[u8], sink: &mut Sink) -> Result<(), Error> {
+        let written = match self {
+            Destination::Main => {
+                sink.pending.text.raw(piece);
+                sink.pending.end();
+                Ok(())
+            }
+            Destination::Append { pending, .. } => {
+                pending.text.raw(piece);
+                pending.end();
+                Ok(())
+            }
+            Destination::Replace { path } => {
+                let written = replace(path, piece);
+                written.map_err(|source| Error::Write { path: path.display().to_string(), source })
+            }
+            Destination::Closed => Ok(()),
+        };
+        if written.is_err() {
+            *self = Destination::Closed;
+        }
+        written
+    }
+
+    /// Writes what a file that grows does not have yet.
+    pub fn flush(&mut self, patience: &Patience) -> Result<Flushed, Error> {
+        let Destination::Append { path, stream, pending, .. } = self else { return Ok(Flushed::All) };
+        let flushed = stream.write(pending, patience);
+        let flushed = flushed.map_err(|source| Error::Write { path: path.clone(), source });
+        if flushed.is_err() {
+            *self = Destination::Closed;
+        }
+        flushed
+    }
+
+    /// Whether so much waits to be written that it should be flushed now.
+    pub fn is_full(&self) -> bool {
+        matches!(self, Destination::Append { pending, .. } if pending.is_full())
+    }
+
+    /// Opens a file that grows by its name again.
+    pub fn renew(&mut self) {
+        if let Destination::Append { stream, whole: false, .. } = self {
+            stream.reopen();
+        }
+    }
+
+    /// Takes what there is to tell the user. `ended`: nothing more will be written.
+    pub fn take_notes(&mut self, ended: bool) -> Vec<Message> {
+        match self {
+            Destination::Append { stream, .. } => stream.take_notes(ended),
+            _ => Vec::new(),
+        }
+    }
+
+    pub fn has_failed(&self) -> bool {
+        matches!(self, Destination::Append { stream, .. } if stream.failed)
+    }
+
+    /// Whether it can be opened again.
+    pub fn is_file(&self) -> bool {
+        matches!(self, Destination::Append { whole: false, .. })
+    }
+}
+
+fn replace(path: &Path, piece: &[u8]) -> io::Result<()> {
+    let temporary = tempfile_beside(path);
+    let written = create(&temporary)
+        .and_then(|mut file| file.write_all(piece))
+        .and_then(|()| std::fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// Creates a file that is not there, or anew: never through a link that another user of the folder has made of its name.
+fn create(path: &Path) -> io::Result<File> {
+    let new = || OpenOptions::new().write(true).create_new(true).open(path);
+    match new() {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            std::fs::remove_file(path)?;
+            new()
+        }
+        opened => opened,
+    }
+}
+
+/// A name in the same folder, as a file is only renamed within its file system. Collectors of metrics skip it.
+fn tempfile_beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}", std::process::id()))
+}

@@ -1,0 +1,241 @@
+//! consumer/export/flame.rs: -O flame: a flame graph as one HTML file, which needs nothing else.
+
+use super::profile::{self, Kind, NO_FRAMES, Sample, Series};
+use super::{Export, Tables};
+use crate::consumer::clock::rfc3339;
+use crate::consumer::frame::Frame;
+use crate::os;
+use crate::sites::listing::Place;
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+
+/// The page; `DATA` is where its data goes.
+const PAGE: &str = include_str!("flame.html");
+const DATA: &str = "{{data}}";
+
+/// The source lines of a frame that are listed.
+const PLACES: usize = 4;
+
+#[derive(Debug)]
+pub struct Flame {
+    /// When tracing began.
+    begun: i64,
+}
+
+impl Default for Flame {
+    /// Tracing begins now.
+    fn default() -> Flame {
+        Flame { begun: os::monotonic() }
+    }
+}
+
+impl Export for Flame {
+    fn finish(&mut self, tables: &dyn Tables, _status: u8, out: &mut Vec<u8>) -> Option<String> {
+        let series = profile::series(&tables.profiles());
+        let seconds = os::monotonic().saturating_sub(self.begun) as f64 / 1e9;
+        out.extend(page(&graph(&series, rfc3339(os::time_of_day()), seconds)).bytes());
+        profile::remark("flame", &series, false)
+    }
+}
+
+fn page(graph: &Graph) -> String {
+    // With `<` written as an escape nothing in the data ends the script or begins a comment.
+    let data = serde_json::to_string(graph).unwrap_or_default().replace('<', "\\u003c");
+    PAGE.replacen(DATA, &data, 1)
+}
+
+#[derive(Serialize)]
+struct Graph {
+    /// When tracing ended.
+    ended: String,
+    seconds: f64,
+    frames: Vec<Drawn>,
+    series: Vec<Tree>,
+}
+
+/// A frame as it is drawn: a function in one kind of code, or a part of the key.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+struct Drawn {
+    title: String,
+    kind: &'static str,
+    /// The module or the program's file; of a part of the key, its D text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Tree {
+    aggregation: String,
+    name: String,
+    unit: &'static str,
+    /// Three numbers a frame, in preorder: the depth from 1, the index among the frames, the value of the stacks that end in it.
+    nodes: Vec<i64>,
+    /// The source lines by the number of the frame in that order.
+    places: BTreeMap<usize, String>,
+}
+
+#[derive(Default)]
+struct Node {
+    own: i64,
+    children: BTreeMap<Drawn, Node>,
+    places: Vec<Place>,
+    /// Whether there are more.
+    more: bool,
+}
+
+fn graph(series: &[Series], ended: String, seconds: f64) -> Graph {
+    let mut frames = Frames::default();
+    let series = series.iter().map(|one| tree(one, &mut frames)).collect();
+    Graph { ended, seconds, frames: frames.all, series }
+}
+
+fn tree(series: &Series, frames: &mut Frames) -> Tree {
+    let mut root = Node::default();
+    for sample in series.samples.iter().filter(|sample| sample.value > 0) {
+        add(&mut root, sample);
+    }
+    let mut tree = Tree {
+        aggregation: format!("@{}", series.aggregation),
+        name: series.name.clone(),
+        unit: series.unit.text(),
+        nodes: Vec::new(),
+        places: BTreeMap::new(),
+    };
+    tree.flatten(1, &root, frames);
+    tree
+}
+
+fn add(root: &mut Node, sample: &Sample) {
+    let mut node = root;
+    for label in &sample.labels {
+        node =
+            node.child(Drawn { title: label.title(), kind: kind(Kind::Key), from: Some(label.name.clone()) });
+    }
+    if sample.frames.is_empty() {
+        node = node.child(Drawn { title: NO_FRAMES.to_owned(), kind: kind(Kind::Key), from: None });
+    }
+    for frame in sample.frames.iter().rev() {
+        node = node.child(drawn(frame));
+        if let Some(place) = frame.place.as_ref().filter(|place| !node.places.contains(place)) {
+            match node.places.len() < PLACES {
+                true => node.places.push(place.clone()),
+                false => node.more = true,
+            }
+        }
+    }
+    node.own = node.own.saturating_add(sample.value);
+}
+
+fn drawn(frame: &Frame) -> Drawn {
+    Drawn { title: profile::title(frame), kind: kind(Kind::of(frame)), from: frame.module.clone() }
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Kernel => "kernel",
+        Kind::Module => "module",
+        Kind::User => "user",
+        Kind::Inlined => "inlined",
+        Kind::Key => "key",
+    }
+}
+
+impl Node {
+    fn child(&mut self, frame: Drawn) -> &mut Node {
+        self.children.entry(frame).or_default()
+    }
+
+    /// `fs/read_write.c:468, 470`
+    fn places(&self) -> Option<String> {
+        let mut text = String::new();
+        let mut last = "";
+        for Place { file, line } in &self.places {
+            let before = if text.is_empty() { "" } else { ", " };
+            text += &match file == last {
+                true => format!("{before}{line}"),
+                false => format!("{before}{file}:{line}"),
+            };
+            last = file;
+        }
+        if self.more {
+            text += ", …";
+        }
+        (!text.is_empty()).then_some(text)
+    }
+}
+
+impl Tree {
+    fn flatten(&mut self, depth: i64, node: &Node, frames: &mut Frames) {
+        for (frame, child) in &node.children {
+            if let Some(places) = child.places() {
+                self.places.insert(self.nodes.len() / 3, places);
+            }
+            self.nodes.extend([depth, frames.index(frame), child.own]);
+            self.flatten(depth + 1, child, frames);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Frames {
+    at: HashMap<Drawn, i64>,
+    all: Vec<Drawn>,
+}
+
+impl Frames {
+    fn index(&mut self, frame: &Drawn) -> i64 {
+        let next = self.all.len() as i64;
+        let index = *self.at.entry(frame.clone()).or_insert(next);
+        if index == next {
+            self.all.push(frame.clone());
+        }
+        index
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::consumer::export::profile::sample::{self, Fixed};
+    use crate::snapshot;
+
+    fn graph_of(tables: Fixed) -> Graph {
+        graph(&profile::series(&tables.profiles()), "2026-11-25T04:00:00Z".into(), 1.5)
+    }
+
+    #[test]
+    fn data() {
+        let graph = graph_of(Fixed(vec![sample::counted(), sample::summed(), sample::distributed()]));
+        let text = serde_json::to_string_pretty(&graph).unwrap();
+        // Three numbers a line.
+        let mut lines = String::new();
+        for line in text.lines() {
+            match line.trim_end_matches(',').trim().parse::<i64>() {
+                Ok(number) => lines += &format!(" {number}"),
+                Err(_) => lines += &format!("\n{line}"),
+            }
+        }
+        snapshot::assert("consumer/flame.snap", lines.trim_start());
+    }
+
+    #[test]
+    fn no_name_ends_the_script() {
+        let mut table = sample::counted();
+        table.name = "</script><!--<script>";
+        let page = page(&graph_of(Fixed(vec![table])));
+        let scripts = |text: &str| (text.matches("<script").count(), text.matches("</script").count());
+        assert_eq!(scripts(&page), scripts(PAGE));
+        assert_eq!(page.matches("<!--").count(), PAGE.matches("<!--").count());
+        assert!(!page.contains(DATA));
+        let data = page.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
+        let read: serde_json::Value = serde_json::from_str(data).unwrap();
+        assert_eq!(read["series"][0]["aggregation"], "@</script><!--<script>");
+    }
+
+    #[test]
+    fn the_page_loads_nothing() {
+        let outside = ["http:", "https:", "src=", "@import", "url(", "fetch(", "XMLHttpRequest", "innerHTML"];
+        assert_eq!(outside.iter().find(|word| PAGE.contains(**word)), None);
+        assert_eq!(PAGE.matches(DATA).count(), 1);
+    }
+}

@@ -1,0 +1,189 @@
+//! consumer/export/form.rs: the argument of -O: a form, and where it goes.
+
+use super::destination::Destination;
+use super::flame::Flame;
+use super::folded::Folded;
+use super::json::Json;
+use super::labels;
+use super::metrics::Metrics;
+use super::otlp::collector::{self, Address, Collector};
+use super::otlp::{Envelope, Otlp, Receiver};
+use super::perfetto::Perfetto;
+use super::pprof::Pprof;
+use super::prom::Prom;
+use super::{Export, Exports, destination, profile};
+use crate::dif::Program;
+use crate::dif::enabled::Enabled;
+use crate::options::{Options, key};
+use crate::os;
+
+/// A form of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Text,
+    Json,
+    Folded,
+    Pprof,
+    Flame,
+    Perfetto,
+    Prom,
+    Otlp,
+}
+
+/// `json`, `json=FILE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    pub form: Form,
+    /// `None`: where text goes.
+    pub target: Option<String>,
+}
+
+/// The forms by name, whether each needs a target, and what it is.
+pub const FORMS: &[(&str, Form, bool)] = &[
+    ("text", Form::Text, false),
+    ("json", Form::Json, false),
+    ("folded", Form::Folded, false),
+    ("pprof", Form::Pprof, true),
+    ("flame", Form::Flame, true),
+    ("perfetto", Form::Perfetto, true),
+    ("prom", Form::Prom, true),
+    ("otlp", Form::Otlp, true),
+];
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Destination(#[from] destination::Error),
+    #[error(transparent)]
+    Labels(#[from] labels::Error),
+    #[error("-O {0}: the program has no aggregation that can be a metric")]
+    NoMetrics(&'static str),
+    #[error("-O otlp={0}: {1}")]
+    Url(String, String),
+}
+
+/// Reads the argument of -O.
+pub fn parse(argument: &str) -> Result<Output, String> {
+    let (name, target) = argument.split_once('=').map_or((argument, None), |(name, to)| (name, Some(to)));
+    let Some((_, form, needs_target)) = FORMS.iter().find(|(known, ..)| *known == name) else {
+        let names: Vec<&str> = FORMS.iter().map(|(name, ..)| *name).collect();
+        return Err(format!("-O {argument}: there is no form '{name}'; there are {}", names.join(", ")));
+    };
+    match target {
+        Some("") => Err(format!("-O {argument}: a file's name is expected after '='")),
+        Some(_) if *form == Form::Text => Err("-O text goes where -o says".to_owned()),
+        Some(url) if is_url(url) => match form {
+            Form::Otlp => match Address::new(url) {
+                Ok(_) => Ok(Output { form: *form, target: Some(url.to_owned()) }),
+                Err(why) => Err(format!("-O {argument}: {why}")),
+            },
+            _ => Err(format!("-O {argument}: only otlp is sent to a URL")),
+        },
+        None if *needs_target => Err(format!("-O {name}: a file is expected: -O {name}=FILE")),
+        _ => Ok(Output { form: *form, target: target.map(str::to_owned) }),
+    }
+}
+
+/// Opens the outputs. Text is left out if there are others, unless it is one of them.
+pub fn open(
+    outputs: &[Output],
+    program: &Program,
+    enabled: &Enabled,
+    options: &Options,
+) -> Result<Exports, Error> {
+    let text = outputs.is_empty() || outputs.iter().any(|output| output.form == Form::Text);
+    let mut exports = Exports { text, ..Exports::default() };
+    for output in outputs {
+        let export: Box<dyn Export> = match (output.form, &output.target) {
+            (Form::Text, _) => continue,
+            (Form::Json, _) => Box::new(Json::new()),
+            (Form::Folded, _) => Box::new(Folded),
+            (Form::Pprof, _) => Box::new(Pprof::default()),
+            (Form::Flame, _) => Box::new(Flame::default()),
+            (Form::Perfetto, _) => Box::new(Perfetto::new(enabled)),
+            (Form::Prom, target) => {
+                let metrics = Metrics::new("prom", program, options, os::time_of_day())?;
+                if metrics.is_empty() {
+                    return Err(Error::NoMetrics("prom"));
+                }
+                Box::new(Prom::new(metrics, target.as_deref().unwrap_or_default()))
+            }
+            (Form::Otlp, target) => {
+                let metrics = Metrics::new("otlp", program, options, os::time_of_day())?;
+                let receiver = receiver(target.as_deref().unwrap_or_default(), options)?;
+                Box::new(Otlp::new(metrics, receiver))
+            }
+        };
+        let destination = match (output.form, &output.target) {
+            (_, None) => Destination::Main,
+            (Form::Prom, Some(path)) => Destination::replace(path)?,
+            (Form::Otlp, Some(url)) if is_url(url) => Destination::Closed,
+            (Form::Folded | Form::Pprof | Form::Flame | Form::Perfetto, Some(path)) => {
+                Destination::create(path)?
+            }
+            (_, Some(path)) => Destination::append(path)?,
+        };
+        exports.add(export, destination);
+    }
+    Ok(exports)
+}
+
+fn is_url(target: &str) -> bool {
+    target.contains("://")
+}
+
+fn receiver(target: &str, options: &Options) -> Result<Receiver, Error> {
+    if !is_url(target) {
+        return Ok(Receiver::Lines);
+    }
+    let wrong = |why: String| Error::Url(target.to_owned(), why);
+    let address = Address::new(target).map_err(wrong)?;
+    let bound = usize::try_from(options.number(key::OTLPQUEUE)).unwrap_or(usize::MAX);
+    let started = Collector::start(address, bound, Envelope::of_this_machine(), collector::Times::default());
+    started.map(Receiver::Collector).map_err(|error| wrong(os::io_text(&error)))
+}
+
+/// Whether records must have their threads.
+pub fn draws_threads(outputs: &[Output]) -> bool {
+    outputs.iter().any(|output| output.form == Form::Perfetto)
+}
+
+/// Returns what to say, before it traces, of a program that the forms are not for.
+pub fn unsuited(outputs: &[Output], program: &Program) -> Option<String> {
+    let names = FORMS.iter().filter(|(_, form, _)| {
+        let profile = matches!(form, Form::Folded | Form::Pprof | Form::Flame);
+        profile && outputs.iter().any(|output| output.form == *form)
+    });
+    let names: Vec<&str> = names.map(|(name, ..)| *name).collect();
+    (!names.is_empty()).then(|| profile::left_out(&format!("-O {}", names.join(", -O ")), program))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments() {
+        assert_eq!(parse("json"), Ok(Output { form: Form::Json, target: None }));
+        assert_eq!(parse("json=a=b"), Ok(Output { form: Form::Json, target: Some("a=b".into()) }));
+        assert!(parse("otlp=http://localhost:4318").is_ok() && parse("otlp=file").is_ok());
+        for (wrong, message) in [
+            ("yaml", "there is no form"),
+            ("json=", "a file's name"),
+            ("text=x", "-o"),
+            ("prom", "a file is expected"),
+            ("prom=http://localhost", "only otlp is sent to a URL"),
+            ("otlp", "a file is expected"),
+            ("otlp=https://localhost", "TLS is not spoken here"),
+            ("otlp=grpc://localhost", "http:// is expected"),
+            ("otlp=http://", "this is no URL"),
+            ("otlp=http://:4318", "host is expected"),
+            ("otlp=http://user@localhost", "without a user"),
+            ("otlp=http://localhost:4318/v1/logs", "which are added"),
+            ("otlp=http://localhost:4318?x=y", "has a query"),
+            ("flame", "flame=FILE"),
+        ] {
+            assert!(parse(wrong).is_err_and(|error| error.contains(message)), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! consumer/export/otlp/collector.rs: the thread that sends requests to a collector over HTTP, so that a trace never waits for it.
+
+use super::Envelope;
+use super::queue::{self, Item, Signal};
+use super::schema::Answer;
+use std::collections::VecDeque;
+use std::hash::{BuildHasher as _, RandomState};
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use ureq::http::Uri;
+
+/// The times of the sending.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// How long items wait for others before a request is made of them: as in OpenTelemetry's SDKs.
+    pub batch: Duration,
+    /// How long one request may take: as in OpenTelemetry's SDKs.
+    pub request: Duration,
+    /// The pause after the first failure; each one after it is twice as long, up to `longest`.
+    pub pause: Duration,
+    pub longest: Duration,
+    /// How long the end of a trace waits until all is sent.
+    pub end: Duration,
+}
+
+impl Default for Times {
+    fn default() -> Times {
+        Times {
+            batch: Duration::from_secs(1),
+            request: Duration::from_secs(10),
+            pause: Duration::from_millis(500),
+            longest: Duration::from_secs(30),
+            end: Duration::from_secs(5),
+        }
+    }
+}
+
+/// The most that is read of an answer.
+const ANSWER: u64 = 64 << 10;
+
+/// The base of a collector's addresses: `http://host:4318`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address(String);
+
+impl Address {
+    pub fn new(url: &str) -> Result<Address, String> {
+        let local = "a collector on this machine can send on with TLS: otlp=http://localhost:4318";
+        match url.split_once("://") {
+            Some(("http", _)) => {}
+            Some(("https", _)) => return Err(format!("TLS is not spoken here: {local}")),
+            _ => return Err("a URL with http:// is expected".to_owned()),
+        }
+        let uri: Uri = url.parse().map_err(|error| format!("this is no URL: {error}"))?;
+        let authority = uri.authority().map_or("", |authority| authority.as_str());
+        if uri.host().unwrap_or_default().is_empty() || authority.contains('@') {
+            return Err("the URL's host is expected after http://, without a user".to_owned());
+        }
+        if uri.query().is_some() {
+            return Err(
+                "the URL has a query: only its base is expected, as in http://localhost:4318".to_owned()
+            );
+        }
+        let base = url.trim_end_matches('/');
+        if ["/v1/metrics", "/v1/logs"].iter().any(|path| base.ends_with(path)) {
+            return Err("the URL is given without /v1/metrics and /v1/logs, which are added".to_owned());
+        }
+        Ok(Address(base.to_owned()))
+    }
+}
+
+/// Sends to one collector.
+#[derive(Debug)]
+pub struct Collector {
+    shared: Arc<Shared>,
+    times: Times,
+}
+
+#[derive(Debug)]
+struct Shared {
+    address: Address,
+    state: Mutex<State>,
+    /// The state has changed.
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queue: VecDeque<Item>,
+    /// The bytes of the queue, and of the request that is under way.
+    bytes: usize,
+    /// The most that they may be.
+    bound: usize,
+    /// When the first item of the queue came.
+    oldest: Option<Instant>,
+    /// What is in the request that is under way.
+    under_way: Amount,
+    /// Left out because of the bound.
+    dropped: Amount,
+    /// Refused, or not taken by the end.
+    lost: Amount,
+    /// What is said of each kind of trouble is said once.
+    said: Vec<Trouble>,
+    messages: Vec<String>,
+    /// When to give up; set when the trace ends.
+    end: Option<Instant>,
+    /// All is sent, and nothing more comes.
+    done: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trouble {
+    Away,
+    Busy,
+    Refusal,
+    Rubbish,
+    Partial,
+}
+
+/// How many records and points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Amount {
+    records: u64,
+    points: u64,
+}
+
+impl Amount {
+    fn add(&mut self, item: &Item) {
+        match item.signal {
+            Signal::Logs => self.records += item.count,
+            Signal::Metrics { .. } => self.points += item.count,
+        }
+    }
+
+    fn is_none(self) -> bool {
+        self == Amount::default()
+    }
+}
+
+/// `3 log records and 1 data point`
+impl std::fmt::Display for Amount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let plural = |count| if count == 1 { "" } else { "s" };
+        let Amount { records, points } = *self;
+        match (records, points) {
+            (_, 0) => write!(f, "{records} log record{}", plural(records)),
+            (0, _) => write!(f, "{points} data point{}", plural(points)),
+            _ => {
+                write!(f, "{records} log record{} and {points} data point{}", plural(records), plural(points))
+            }
+        }
+    }
+}
+
+impl Collector {
+    /// `bound`: the bytes that may wait.
+    pub fn start(address: Address, bound: usize, envelope: Envelope, times: Times) -> io::Result<Collector> {
+        let state = State { bound, ..State::default() };
+        let shared = Arc::new(Shared { address, state: Mutex::new(state), changed: Condvar::new() });
+        let sender = Sender { shared: Arc::clone(&shared), agent: agent(times), envelope, times };
+        std::thread::Builder::new().name("otlp".to_owned()).spawn(move || sender.run())?;
+        Ok(Collector { shared, times })
+    }
+
+    /// Adds an item. What is oldest goes where there is no room; what is under way stays.
+    pub fn push(&self, item: Item) {
+        let mut state = self.shared.lock();
+        let is_first = state.queue.is_empty();
+        state.bytes += item.json.len();
+        state.queue.push_back(item);
+        state.oldest.get_or_insert_with(Instant::now);
+        while state.bytes > state.bound
+            && let Some(gone) = state.queue.pop_front()
+        {
+            state.bytes -= gone.json.len();
+            state.dropped.add(&gone);
+        }
+        if is_first || state.queue.len() >= queue::MOST_ITEMS || state.bytes >= queue::MOST_BYTES {
+            self.shared.changed.notify_all();
+        }
+    }
+
+    /// What to tell the user, since the last call.
+    pub fn messages(&self) -> Vec<String> {
+        std::mem::take(&mut self.shared.lock().messages)
+    }
+
+    /// Whether something has not come to the collector, as far as is known now.
+    pub fn has_lost(&self) -> bool {
+        let state = self.shared.lock();
+        !state.dropped.is_none() || !state.lost.is_none()
+    }
+
+    /// Waits until all is sent, or the time for it is over.
+    pub fn finish(&mut self) {
+        let end = Instant::now() + self.times.end;
+        let mut state = self.shared.lock();
+        state.end = Some(end);
+        self.shared.changed.notify_all();
+        while !state.done && Instant::now() < end {
+            state = self.shared.wait(state, end.saturating_duration_since(Instant::now()));
+        }
+        let mut left = std::mem::take(&mut state.under_way);
+        std::mem::take(&mut state.queue).iter().for_each(|item| left.add(item));
+        let address = &self.shared.address.0;
+        if !left.is_none() {
+            let seconds = self.times.end.as_secs();
+            let text = format!("{address} has not taken {left} within {seconds} s of the end: lost");
+            state.messages.push(text);
+            state.lost.records += left.records;
+            state.lost.points += left.points;
+        }
+        if !state.dropped.is_none() {
+            let text = format!("more waited for {address} than -x otlpqueue permits: {} lost", state.dropped);
+            state.messages.push(text);
+        }
+    }
+}
+
+/// A run that ends by an error has not called finish().
+impl Drop for Collector {
+    fn drop(&mut self) {
+        if self.shared.lock().end.is_none() {
+            self.finish();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>, most: Duration) -> MutexGuard<'a, State> {
+        self.changed.wait_timeout(state, most).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Says it, unless it was said before.
+    fn say(&self, trouble: Trouble, text: impl FnOnce(&str) -> String) {
+        let mut state = self.lock();
+        if !state.said.contains(&trouble) {
+            state.said.push(trouble);
+            state.messages.push(text(&self.address.0));
+        }
+    }
+}
+
+fn agent(times: Times) -> ureq::Agent {
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(times.request))
+        // A trace goes where the command line says, and nowhere else.
+        .proxy(None)
+        .max_redirects(0)
+        .user_agent(concat!("kinst/", env!("CARGO_PKG_VERSION")));
+    config.build().new_agent()
+}
+
+/// What became of a request.
+enum Outcome {
+    /// Taken, but for as many.
+    Taken {
+        rejected: u64,
+    },
+    /// To be sent again, at the earliest after a time that the collector has named.
+    Again(Option<Duration>),
+    Refused,
+}
+
+struct Sender {
+    shared: Arc<Shared>,
+    agent: ureq::Agent,
+    envelope: Envelope,
+    times: Times,
+}
+
+impl Sender {
+    fn run(&self) {
+        while let Some((signal, items)) = self.next() {
+            let body = self.envelope.request(signal, &items);
+            let mut pause = self.times.pause;
+            let outcome = loop {
+                match self.send(signal, &body) {
+                    Outcome::Again(after) => {
+                        if !self.pause(after.unwrap_or_else(|| varied(pause))) {
+                            return;
+                        }
+                        pause = (pause * 2).min(self.times.longest);
+                    }
+                    outcome => break outcome,
+                }
+            };
+            let mut state = self.shared.lock();
+            state.bytes -= items.iter().map(|item| item.json.len()).sum::<usize>();
+            let sent = std::mem::take(&mut state.under_way);
+            match (outcome, signal) {
+                (Outcome::Taken { rejected }, Signal::Logs) => state.lost.records += rejected,
+                (Outcome::Taken { rejected }, Signal::Metrics { .. }) => state.lost.points += rejected,
+                _ => {
+                    state.lost.records += sent.records;
+                    state.lost.points += sent.points;
+                }
+            }
+        }
+        self.shared.lock().done = true;
+        self.shared.changed.notify_all();
+    }
+
+    /// Waits for the next request; `None` at the end.
+    fn next(&self) -> Option<(Signal, Vec<Item>)> {
+        let mut state = self.shared.lock();
+        loop {
+            let age = state.oldest.map(|oldest| oldest.elapsed()).unwrap_or_default();
+            let full = state.queue.len() >= queue::MOST_ITEMS || state.bytes >= queue::MOST_BYTES;
+            let due = full || state.end.is_some() || age >= self.times.batch;
+            match queue::batch(&state.queue) {
+                Some((signal, length)) if due => {
+                    let items: Vec<Item> = state.queue.drain(..length).collect();
+                    items.iter().for_each(|item| state.under_way.add(item));
+                    if state.queue.is_empty() {
+                        state.oldest = None;
+                    }
+                    return Some((signal, items));
+                }
+                None if state.end.is_some() => return None,
+                Some(_) => state = self.shared.wait(state, self.times.batch.saturating_sub(age)),
+                None => state = self.shared.wait(state, Duration::from_secs(3600)),
+            }
+        }
+    }
+
+    /// Waits before a request is sent again; returns false if the time is over.
+    fn pause(&self, time: Duration) -> bool {
+        let begin = Instant::now();
+        let mut state = self.shared.lock();
+        loop {
+            let now = Instant::now();
+            if state.end.is_some_and(|end| now >= end) {
+                return false;
+            }
+            // At the end there is no time for long pauses.
+            let time = if state.end.is_some() { time.min(self.times.pause) } else { time };
+            let until = begin + time;
+            if now >= until {
+                return true;
+            }
+            let until = state.end.map_or(until, |end| end.min(until));
+            state = self.shared.wait(state, until.saturating_duration_since(now));
+        }
+    }
+
+    fn send(&self, signal: Signal, body: &[u8]) -> Outcome {
+        let path = match signal {
+            Signal::Logs => "logs",
+            Signal::Metrics { .. } => "metrics",
+        };
+        let url = format!("{}/v1/{path}", self.shared.address.0);
+        let mut answer = match self.agent.post(&url).content_type("application/json").send(body) {
+            Ok(answer) => answer,
+            Err(error) => return self.failed(&error),
+        };
+        let status = answer.status().as_u16();
+        let header = |name: &str| answer.headers().get(name).and_then(|value| value.to_str().ok());
+        let after = header("retry-after").and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
+        let text = match answer.body_mut().with_config().limit(ANSWER).read_to_vec() {
+            Ok(text) => String::from_utf8_lossy(&text).trim().to_owned(),
+            Err(error) if (200..300).contains(&status) => return self.failed(&error),
+            Err(_) => String::new(),
+        };
+        match status {
+            200..300 => self.taken(&text),
+            429 | 502 | 503 | 504 => {
+                let most = self.times.longest;
+                self.shared.say(Trouble::Busy, |address| {
+                    format!("{address} answers {status}: what is for it waits, up to -x otlpqueue")
+                });
+                Outcome::Again(after.map(|after| after.min(most)))
+            }
+            _ => {
+                let said = if text.is_empty() { String::new() } else { format!(": {}", excerpt(&text)) };
+                self.shared.say(Trouble::Refusal, |address| {
+                    format!("{address}/v1/{path} answers {status}{said}: what it refuses is lost")
+                });
+                Outcome::Refused
+            }
+        }
+    }
+
+    /// Reads the answer of a collector that has taken a request: an object of JSON, or nothing.
+    fn taken(&self, text: &str) -> Outcome {
+        let answer =
+            if text.is_empty() { Ok(Answer::default()) } else { serde_json::from_str::<Answer>(text) };
+        let Ok(Answer { partial_success }) = answer else {
+            self.shared.say(Trouble::Rubbish, |address| {
+                format!("{address} answers with what is not OTLP: '{}': is it a collector?", excerpt(text))
+            });
+            return Outcome::Taken { rejected: 0 };
+        };
+        let rejected = partial_success.rejected();
+        if rejected > 0 {
+            self.shared.say(Trouble::Partial, |address| {
+                let why = excerpt(&partial_success.error_message);
+                format!("{address} has rejected {rejected} of what it got: '{why}'")
+            });
+        }
+        Outcome::Taken { rejected }
+    }
+
+    /// All of these may be over when it is tried again: a collector is started, or a port forwarded anew.
+    fn failed(&self, error: &ureq::Error) -> Outcome {
+        match error {
+            ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) | ureq::Error::Http(_) => {
+                self.shared.say(Trouble::Rubbish, |address| {
+                    format!("{address} does not answer in HTTP ({error}): a collector's port for OTLP over HTTP is 4318")
+                });
+            }
+            _ => {
+                let why = match error {
+                    ureq::Error::Io(error) => crate::os::io_text(error),
+                    other => other.to_string(),
+                };
+                self.shared.say(Trouble::Away, |address| {
+                    format!("{address} cannot be reached ({why}): what is for it waits, up to -x otlpqueue")
+                });
+            }
+        }
+        Outcome::Again(None)
+    }
+}
+
+/// Three quarters of a time up to all of it, by chance, so that a hundred machines do not all come at once.
+fn varied(time: Duration) -> Duration {
+    let chance = RandomState::new().hash_one(0) as u8;
+    time.mul_f64(0.75 + f64::from(chance) / 1024.0)
+}
+
+/// The beginning of what another program says, on one line.
+fn excerpt(text: &str) -> String {
+    const MOST: usize = 80;
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST).collect();
+    if text.chars().count() > MOST { format!("{line}…") } else { line }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,313 @@
+//! consumer/spaces.rs: the address spaces of processes: what is mapped at an address, and the files.
+
+use std::cell::{OnceCell, RefCell};
+use std::ops::Range;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use super::recent::Recent;
+use crate::sites::Program;
+use crate::sites::listing::frames::SourceFrames;
+use crate::sites::listing::programs::ProgramSource;
+use crate::sites::user_stack::Code;
+
+/// The address spaces of the processes that were asked for. What is remembered is bounded.
+pub struct Spaces {
+    processes: RefCell<Recent<u64, Space>>,
+    files: RefCell<Recent<FileId, Opened>>,
+}
+
+/// A file that processes have mapped.
+pub struct File {
+    pub program: Rc<Program>,
+    /// `None` if it has no debug information.
+    source: OnceCell<Option<ProgramSource>>,
+    /// By address in the file, without lines and with them.
+    frames: RefCell<Recent<(u64, bool), SourceFrames>>,
+}
+
+impl File {
+    fn new(program: Program) -> File {
+        File { program: Rc::new(program), source: OnceCell::new(), frames: RefCell::new(Recent::new(FRAMES)) }
+    }
+
+    /// The functions at an address of the file as its source has them, the innermost first.
+    pub fn frames(&self, address: u64, lines: bool) -> SourceFrames {
+        let Some(source) = self.source.get_or_init(|| ProgramSource::of(&self.program)) else {
+            return Rc::default();
+        };
+        self.frames.borrow_mut().get_or_make((address, lines), || source.at(address, lines).into()).clone()
+    }
+}
+
+/// What is mapped at an address.
+pub struct Mapped {
+    /// The file, or a name in brackets; empty if it has neither.
+    pub path: Rc<str>,
+    /// The start of the mapping.
+    pub base: u64,
+    /// The byte of the file.
+    pub offset: u64,
+    /// `None` if the file cannot be read, or is no program.
+    pub file: Option<Rc<File>>,
+    /// Whether `file` is surely what is mapped, and not another file of that name.
+    same: bool,
+    /// Whether it is executable.
+    code: bool,
+}
+
+/// The mappings of a process when they were last read.
+#[derive(Debug)]
+struct Space {
+    mappings: Vec<Mapping>,
+    looked: Instant,
+    /// Whether they were read again for an address that was not in them.
+    missed: bool,
+}
+
+/// A file as the kernel identifies it, so that one of the same name elsewhere is another one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct FileId {
+    device: Rc<str>,
+    inode: u64,
+    path: Rc<str>,
+}
+
+#[derive(Clone)]
+struct Opened {
+    file: Option<Rc<File>>,
+    same: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Mapping {
+    range: Range<u64>,
+    offset: u64,
+    file: FileId,
+    /// Whether the file has been removed, or replaced.
+    deleted: bool,
+    /// Whether it is executable.
+    code: bool,
+}
+
+/// The bounds of what is remembered, each for one of two generations: twice 32 MB for programs.
+const MAPPINGS: usize = 1 << 15;
+const PROGRAMS: usize = 32 << 20;
+const FRAMES: usize = 1 << 13;
+
+/// The age at which mappings are read again: a process maps libraries while it runs, and at its end they are gone.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// The code that the kernel maps into each process, the same into all of 64 bits.
+const KERNEL_CODE: &str = "[vdso]";
+/// No such mapping is larger.
+const MOST_KERNEL_CODE: u64 = 1 << 20;
+
+impl Default for Spaces {
+    fn default() -> Spaces {
+        Spaces::new(None)
+    }
+}
+
+impl Spaces {
+    /// `most`: the number of processes whose mappings are remembered.
+    pub fn new(most: Option<usize>) -> Spaces {
+        let processes = match most {
+            Some(most) => Recent::new(most.div_ceil(2)),
+            None => Recent::weighed(MAPPINGS, |space: &Space| space.mappings.len() + 1),
+        };
+        // A file that cannot be read takes some memory too.
+        let weight = |opened: &Opened| opened.file.as_ref().map_or(0, |file| file.program.bytes()) + 4096;
+        Spaces { processes: RefCell::new(processes), files: RefCell::new(Recent::weighed(PROGRAMS, weight)) }
+    }
+
+    /// Reads the mappings of a process. Returns the number of files that it has mapped as code; 0 if its program is not
+    /// in memory yet, or no longer: what was known of it is kept then.
+    pub fn look(&self, pid: u64) -> usize {
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
+        let mappings = parse_maps(&maps.unwrap_or_default());
+        let mut processes = self.processes.borrow_mut();
+        let looked = Instant::now();
+        // [stack] and the like, and the program's headers, are mapped before its code.
+        let files =
+            mappings.iter().filter(|mapping| mapping.code && mapping.file.path.starts_with('/')).count();
+        let before = match files {
+            0 => processes.get(&pid).map(|space| std::mem::take(&mut space.mappings)),
+            _ => None,
+        };
+        processes.insert(pid, Space { mappings: before.unwrap_or(mappings), looked, missed: false });
+        files
+    }
+
+    pub fn at(&self, pid: u64, address: u64) -> Option<Mapped> {
+        self.refresh(pid, address);
+        let found = self.processes.borrow_mut().get(&pid)?.mapping(address)?.clone();
+        let opened = self.open(pid, &found);
+        Some(Mapped {
+            path: found.file.path,
+            base: found.range.start,
+            offset: found.offset.wrapping_add(address - found.range.start),
+            file: opened.file,
+            same: opened.same,
+            code: found.code,
+        })
+    }
+
+    /// What there is for a walk over a stack.
+    pub fn code_at(&self, pid: u64, address: u64) -> Code {
+        match self.at(pid, address) {
+            Some(Mapped { file: Some(file), same: true, offset, code: true, .. }) => {
+                Code::File(Rc::clone(&file.program), offset)
+            }
+            Some(Mapped { file: None, same: true, code: true, .. }) => Code::Undescribed,
+            Some(Mapped { code: true, .. }) => Code::Unreadable,
+            _ => Code::Nowhere,
+        }
+    }
+
+    /// Opens the file that is mapped there. It stays open: it may be gone when it is wanted again.
+    fn open(&self, pid: u64, mapping: &Mapping) -> Opened {
+        let mut files = self.files.borrow_mut();
+        files.get_or_make(mapping.file.clone(), || open(pid, mapping)).clone()
+    }
+
+    /// Reads the mappings again if they are old, and once more for an address that is not in them.
+    fn refresh(&self, pid: u64, address: u64) {
+        let (stale, missed) = match self.processes.borrow_mut().get(&pid) {
+            None => (true, false),
+            Some(space) => {
+                let there = space.mapping(address).is_some();
+                (space.looked.elapsed() > LOOK_AGAIN, !there && !space.missed)
+            }
+        };
+        if stale || missed {
+            self.look(pid);
+        }
+        if missed && let Some(space) = self.processes.borrow_mut().get(&pid) {
+            space.missed = !stale;
+        }
+    }
+}
+
+impl Space {
+    /// Mappings are in the order of their addresses.
+    fn mapping(&self, address: u64) -> Option<&Mapping> {
+        let after = self.mappings.partition_point(|mapping| mapping.range.start <= address);
+        self.mappings[..after].last().filter(|mapping| mapping.range.contains(&address))
+    }
+}
+
+/// Opens the file of a mapping; one that has another inode only if there is no better one: some file systems have several.
+fn open(pid: u64, mapping: &Mapping) -> Opened {
+    let Mapping { range, file: FileId { inode, path, .. }, deleted, .. } = mapping;
+    let shared = |program: Program| Rc::new(File::new(program));
+    if **path == *KERNEL_CODE {
+        return Opened { file: kernel_code(range.end - range.start).map(shared), same: true };
+    }
+    if !path.starts_with('/') {
+        return Opened { file: None, same: true };
+    }
+    let named = [PathBuf::from(format!("/proc/{pid}/root{path}")), PathBuf::from(&**path)];
+    // The file itself, even if it was deleted or replaced meanwhile.
+    let mapped = PathBuf::from(format!("/proc/{pid}/map_files/{:x}-{:x}", range.start, range.end));
+    let is_same = |path: &&PathBuf| path.metadata().is_ok_and(|data| data.ino() == *inode);
+    let mut same = named.iter().find(is_same).into_iter().chain([&mapped]);
+    if let Some(place) = same.find(|place| place.exists()) {
+        return Opened { file: Program::open(place).map(shared), same: true };
+    }
+    let other = named.iter().filter(|_| !deleted).find_map(|place| Program::open(place));
+    Opened { file: other.map(shared), same: false }
+}
+
+/// Our own copy of what the kernel maps into processes, if it has the size of that of another one.
+fn kernel_code(size: u64) -> Option<Program> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let own = parse_maps(&maps).into_iter().find(|mapping| &*mapping.file.path == KERNEL_CODE)?;
+    if own.range.end - own.range.start != size || size > MOST_KERNEL_CODE {
+        return None;
+    }
+    let mut bytes = vec![0; usize::try_from(size).ok()?];
+    std::fs::File::open("/proc/self/mem").ok()?.read_exact_at(&mut bytes, own.range.start).ok()?;
+    Program::of_bytes(KERNEL_CODE, bytes)
+}
+
+/// Parses the lines of files, of what has a name in brackets, and of other code.
+fn parse_maps(text: &str) -> Vec<Mapping> {
+    text.lines()
+        .filter_map(|line| {
+            let mut words = line.splitn(6, ' ');
+            let (start, end) = words.next()?.split_once('-')?;
+            let range = u64::from_str_radix(start, 16).ok()?..u64::from_str_radix(end, 16).ok()?;
+            let code = words.next()?.contains('x');
+            let offset = u64::from_str_radix(words.next()?, 16).ok()?;
+            let device = words.next()?.into();
+            let inode = words.next()?.parse().ok()?;
+            let path = words.next().unwrap_or_default().trim_start();
+            let (path, deleted) = path.strip_suffix(" (deleted)").map_or((path, false), |path| (path, true));
+            let wanted = code || !path.is_empty();
+            let file = FileId { device, inode, path: path.into() };
+            wanted.then_some(Mapping { range, offset, file, deleted, code })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that was replaced while it runs is still the one that runs.
+    #[test]
+    fn the_file_of_a_mapping_is_that_which_is_mapped() {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let own = std::env::current_exe().unwrap();
+        let mappings = parse_maps(&maps);
+        let code = mappings.iter().find(|found| found.code && *own == *found.file.path).unwrap();
+        let pid = std::process::id().into();
+        assert!(open(pid, code).file.is_some());
+        let folder = tempfile::tempdir().unwrap();
+        let other = folder.path().join("other");
+        std::fs::write(&other, "not ELF").unwrap();
+        let file = FileId { path: other.to_str().unwrap().into(), ..code.file.clone() };
+        let gone = Mapping { file, deleted: true, range: code.range.clone(), ..*code };
+        // The link of the mapping needs rights that not every test has.
+        let link = format!("/proc/self/map_files/{:x}-{:x}", code.range.start, code.range.end);
+        assert_eq!(open(pid, &gone).file.is_some(), std::fs::File::open(link).is_ok());
+    }
+
+    #[test]
+    fn mappings_of_files_and_of_code() {
+        let maps = "55d0c0000000-55d0c0010000 r-xp 00002000 08:01 131 /usr/bin/cat\n7f0000000000-7f0000001000 rw-p 00000000 00:00 0\n7f0000002000-7f0000003000 rwxp 00000000 00:00 0 \nbroken\n\
+                    7f0000003000-7f0000004000 r--p 00000000 fd:00 7    /tmp/a b (deleted)\n";
+        let found = parse_maps(maps);
+        let shown = |found: &Mapping| (found.file.path.to_string(), found.offset, found.code, found.deleted);
+        let shown: Vec<_> = found.iter().map(shown).collect();
+        let expected = [
+            ("/usr/bin/cat".to_owned(), 0x2000, true, false),
+            (String::new(), 0, true, false),
+            ("/tmp/a b".to_owned(), 0, false, true),
+        ];
+        assert_eq!(shown, expected);
+        let space = Space { mappings: found, looked: Instant::now(), missed: false };
+        assert_eq!(space.mapping(0x55d0_c000_ffff).unwrap().file.inode, 131);
+        assert!(space.mapping(0x55d0_c001_0000).is_none() && space.mapping(0).is_none());
+        assert!(space.mapping(0x7f00_0000_2fff).is_some_and(|mapping| mapping.file.path.is_empty()));
+    }
+
+    #[test]
+    fn what_is_at_an_address_of_this_process() {
+        let spaces = Spaces::default();
+        let pid = u64::from(std::process::id());
+        assert!(spaces.look(pid) > 1);
+        let own = what_is_at_an_address_of_this_process as *const () as u64;
+        assert!(matches!(spaces.code_at(pid, own), Code::File(..)));
+        let heap = Box::new(0u8);
+        assert!(matches!(spaces.code_at(pid, &raw const *heap as u64), Code::Nowhere));
+        assert!(matches!(spaces.code_at(pid, 1), Code::Nowhere));
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        if let Some(vdso) = parse_maps(&maps).iter().find(|mapping| &*mapping.file.path == KERNEL_CODE) {
+            assert!(matches!(spaces.code_at(pid, vdso.range.start + 0x800), Code::File(..)));
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! consumer/value.rs: recorded values with their meaning, for output that is not text.
+
+use super::frame::{self, Frame, Naming};
+use super::output::bytes::until_nul;
+use super::printf::{self, Argument, Of};
+use crate::dif::shape::{self, Part, Shape};
+use crate::dif::{Conversion, Display};
+
+/// A value that was recorded.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Int(i128),
+    Float(f64),
+    /// A string up to its NUL; it need not be UTF-8.
+    Text(Vec<u8>),
+    Bytes(Vec<u8>),
+    /// Nanoseconds since 1970.
+    Time(i64),
+    Address(Frame),
+    /// The module of an address, or the file of a program's.
+    Module(String),
+    /// The innermost frame first.
+    Stack(Vec<Frame>),
+    Enum {
+        /// `None` if no enumerator has the value.
+        name: Option<String>,
+        value: i128,
+    },
+    Array(Vec<Value>),
+    /// A struct or union.
+    Record(Vec<Member>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// As C writes it.
+    pub type_name: String,
+    pub name: String,
+    pub value: Value,
+}
+
+/// The value of trace(), and of the part of a key.
+pub fn of_display(bytes: &[u8], display: &Display, naming: Naming<'_>) -> Value {
+    let symbols = naming.symbols;
+    let word = || frame::words(bytes).next().unwrap_or(0);
+    let pair = || frame::user_pair(bytes);
+    match display {
+        Display::Int { signed } => Value::Int(printf::integer(bytes, *signed, 0)),
+        Display::String => Value::Text(until_nul(bytes).to_vec()),
+        Display::Bytes => Value::Bytes(bytes.to_vec()),
+        Display::Stack => Value::Stack(frame::kernel_stack(bytes, naming)),
+        Display::Ustack => Value::Stack(frame::user_stack(bytes, naming)),
+        Display::Address { called: true } => Value::Address(frame::caller(word(), naming)),
+        Display::Address { called: false } => Value::Address(frame::address(word(), symbols)),
+        Display::Sym { called } => Value::Address(frame::function(word(), *called, naming)),
+        Display::Mod => Value::Module(frame::module(word(), symbols)),
+        Display::Usym => {
+            let (pid, address) = pair();
+            Value::Address(frame::user_function(pid, address, symbols))
+        }
+        Display::Uaddr => {
+            let (pid, address) = pair();
+            Value::Address(frame::user_address(pid, address, symbols))
+        }
+        Display::Umod => {
+            let (pid, address) = pair();
+            Value::Module(frame::user_module(pid, address, symbols))
+        }
+    }
+}
+
+/// The value of an argument of printf() or of a format of printa().
+pub fn of_argument(argument: Argument<'_>, conversion: &Conversion, naming: Naming<'_>) -> Value {
+    let bytes = argument.bytes;
+    let word = || printf::integer(bytes, false, 0) as u64;
+    match conversion.letter {
+        'd' | 'i' | 'u' | 'o' | 'x' | 'X' | 'p' => Value::Int(printf::whole(conversion, bytes)),
+        'c' | 's' if conversion.size == 4 => Value::Text(printf::wide(bytes)),
+        'c' | 'C' => Value::Text(vec![word() as u8]),
+        'a' => Value::Address(argument.place(naming)),
+        'A' => Value::Address(argument.user_place(naming)),
+        'k' if argument.of == Of::User => Value::Stack(frame::user_stack(bytes, naming)),
+        'k' => Value::Stack(frame::kernel_stack(bytes, naming)),
+        'Y' | 'T' => Value::Time(word() as i64),
+        'P' => Value::Int(i128::from(word() as u16)),
+        'e' | 'E' | 'f' | 'g' | 'G' => Value::Float(printf::real(bytes)),
+        _ => Value::Text(until_nul(bytes).to_vec()),
+    }
+}
+
+/// The value of print().
+pub fn of_shape(bytes: &[u8], shape: &Shape) -> Value {
+    match shape {
+        Shape::Number { bytes: size } => Value::Int(shape::number(bytes, *size).into()),
+        Shape::Enum { bytes: size, values } => {
+            let raw = shape::number(bytes, *size);
+            enumerator(shape::signed(raw, size.saturating_mul(8)), raw, values)
+        }
+        Shape::Text { bytes: size } => Value::Text(until_nul(shape::field(bytes, 0, *size)).to_vec()),
+        Shape::Array { of, stride, len } => {
+            let elements = (0..*len).map(|index| shape::field(bytes, index.saturating_mul(*stride), *stride));
+            // What is beyond the last one was not recorded.
+            let there = |bytes: &&[u8]| !bytes.is_empty() && shape::is_in(bytes, of);
+            Value::Array(elements.take_while(there).map(|b| of_shape(b, of)).collect())
+        }
+        Shape::Record(parts) => {
+            let there = parts.iter().filter(|part| part.is_in(bytes));
+            Value::Record(there.map(|part| member(bytes, part)).collect())
+        }
+        Shape::Bytes { bytes: size } => Value::Bytes(shape::field(bytes, 0, *size).to_vec()),
+    }
+}
+
+fn member(bytes: &[u8], part: &Part) -> Member {
+    let rest = shape::field(bytes, part.offset, u64::MAX);
+    let value = match (part.bits, &part.shape) {
+        (None, shape) => of_shape(rest, shape),
+        (Some((shift, bits)), Shape::Enum { values, .. }) => {
+            let raw = shape::bit_field(rest, shift, bits);
+            enumerator(raw as i64, raw, values)
+        }
+        (Some((shift, bits)), _) => Value::Int(shape::bit_field(rest, shift, bits).into()),
+    };
+    Member { type_name: part.type_name.clone(), name: part.name.clone(), value }
+}
+
+fn enumerator(value: i64, raw: u64, values: &[(String, i64)]) -> Value {
+    let name = shape::enumerator(value, raw, values).map(str::to_owned);
+    Value::Enum { name, value: value.into() }
+}

@@ -1,0 +1,178 @@
+//! driver/bpf/arm.rs: what makes the programs of a session run: events of tracefs, clocks of perf, tracepoints.
+
+use super::error::{EnableError, of_file, request};
+use super::events::{Tracefs, Whose};
+use super::sweep::Sweeper;
+use super::{Session, load};
+use crate::bpf::object::ProbeKind;
+use crate::bpf::program::event;
+use crate::bpf::{Image, Located, Unit, memory};
+use crate::driver::session::{Refused, probe_name};
+use crate::os::bpf::{self, Counted, Map, ProgramKind};
+use crate::os::{Errno, errno_text};
+use crate::probe::{Place, Probe};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// The places of one event: while it is removed, no other can be defined.
+const PLACES: usize = 256;
+
+/// The arming of a session.
+pub struct Arming<'a> {
+    pub session: &'a mut Session,
+    pub image: &'a Image,
+    pub probes: &'a [Probe],
+    pub cpus: u32,
+    /// The only CPU to trace.
+    pub cpu: Option<u32>,
+    /// By probe.
+    pub refused: BTreeMap<u32, Refused>,
+}
+
+impl Arming<'_> {
+    /// Arms all units. What the kernel refuses is in [`Arming::refused`]; the rest is armed.
+    pub fn run(mut self) -> Result<Vec<Refused>, EnableError> {
+        for unit in &self.image.units {
+            self.unit(unit)?;
+        }
+        self.forget_refused()?;
+        Ok(self.refused.into_values().collect())
+    }
+
+    fn unit(&mut self, unit: &Unit) -> Result<(), EnableError> {
+        let program = load_unit(unit, &self.session.maps)?;
+        let first = unit.places.first().and_then(|place| self.probes.get(place.probe as usize));
+        let Some(first) = first else { return Ok(()) };
+        match &first.place {
+            Place::Begin => self.session.begin.push(program),
+            Place::End => self.session.end.push(program),
+            Place::Profile { interval } => self.clocks(&program, *interval)?,
+            Place::Tick { interval } => {
+                let attached = bpf::attach(&program, Counted::Clock(*interval), self.cpu.unwrap_or_default());
+                self.session.attached.push(attached.map_err(request("perf_event_open"))?);
+            }
+            Place::SyscallEntry { .. } => self.at_tracepoint("sys_enter", program, unit),
+            Place::SyscallReturn { .. } => self.at_tracepoint("sys_exit", program, unit),
+            Place::Sdt { .. } => self.at_tracepoint(&first.name.name, program, unit),
+            Place::Event { number } => {
+                self.at_tracepoint(event::tracepoint(*number).unwrap_or_default(), program, unit);
+            }
+            _ => {
+                self.at_places(unit, &program)?;
+                self.session.at_places.push(program);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a program by the clock of each CPU.
+    fn clocks(&mut self, program: &bpf::Program, interval: u64) -> Result<(), EnableError> {
+        for cpu in (0..self.cpus).filter(|cpu| self.cpu.is_none_or(|only| only == *cpu)) {
+            match bpf::attach(program, Counted::Clock(interval), cpu) {
+                Ok(attached) => self.session.attached.push(attached),
+                // A CPU that is not there now.
+                Err(Errno::NODEV) => {}
+                Err(errno) => return Err(request("perf_event_open")(errno)),
+            }
+        }
+        Ok(())
+    }
+
+    fn at_tracepoint(&mut self, name: &str, program: bpf::Program, unit: &Unit) {
+        match program.at_tracepoint(name) {
+            Ok(attached) => {
+                self.session.attached.push(attached);
+                self.session.at_tracepoints.push(program);
+            }
+            Err(errno) => {
+                let why = format!("the tracepoint {name} refuses programs: {}", errno_text(errno));
+                let probes: BTreeSet<u32> = unit.places.iter().map(|place| place.probe).collect();
+                probes.into_iter().for_each(|probe| self.refuse(probe, &why, None));
+            }
+        }
+    }
+
+    pub fn refuse(&mut self, probe: u32, why: &str, help: Option<&'static str>) {
+        let Some(named) = self.probes.get(probe as usize) else { return };
+        let text = format!("{} cannot be traced: {why}", probe_name(named));
+        self.refused.entry(probe).or_insert(Refused { probe: probe as usize, text, help });
+    }
+
+    /// Runs a program at all of its places that the kernel takes.
+    fn at_places(&mut self, unit: &Unit, program: &bpf::Program) -> Result<(), EnableError> {
+        self.need_tracefs()?;
+        let (taken, marks) = without_marks(unit, self.probes);
+        for mark in marks {
+            let why = "kprobe events take it for the instruction after it";
+            self.refuse(mark, why, Some("trace the instruction after it"));
+        }
+        for places in taken.chunks(PLACES) {
+            let Some(tracefs) = &self.session.tracefs else { return Err(EnableError::Tracefs) };
+            let addresses: Vec<u64> = places.iter().map(|place| place.at).collect();
+            let defined = tracefs.define(self.session.events.len(), &addresses);
+            let (event, not) = defined.map_err(of_file("kprobe_events"))?;
+            let number = event.as_ref().map(|event| tracefs.number(event));
+            for (index, error) in not {
+                let why = format!("kprobe events refuse it: {error}");
+                let help = "the kernel's log has the reason: dmesg";
+                self.refuse(places.get(index).map_or(0, |place| place.probe), &why, Some(help));
+            }
+            let (Some(event), Some(number)) = (event, number) else { continue };
+            self.session.events.push(event);
+            let number = number.map_err(of_file("the id of an event"))?;
+            let attached = bpf::attach(program, Counted::Tracepoint(number), 0);
+            self.session.attached.push(attached.map_err(request("perf_event_open"))?);
+        }
+        Ok(())
+    }
+
+    /// Finds tracefs, and starts what removes events there however this process ends.
+    fn need_tracefs(&mut self) -> Result<(), EnableError> {
+        if self.session.tracefs.is_none() {
+            let tracefs = Tracefs::find()?;
+            // Of a process that had this one's number.
+            tracefs.remove_all(Whose::Process(std::process::id()));
+            self.session.sweeper = Sweeper::start().ok();
+            self.session.tracefs = Some(tracefs);
+        }
+        Ok(())
+    }
+
+    /// Makes programs find nothing at the other places of a probe that was refused at one of them: it would fire at some
+    /// returns of its function and not at others.
+    fn forget_refused(&self) -> Result<(), EnableError> {
+        let places = &self.session.maps[memory::Map::Places as usize];
+        for place in self.image.places().filter(|place| self.refused.contains_key(&place.probe)) {
+            places.delete(&place.key.to_ne_bytes()).map_err(request("BPF_MAP_DELETE_ELEM"))?;
+        }
+        Ok(())
+    }
+}
+
+/// Separates the probes at the mark that a function begins with, where there is one at the instruction after it too: for
+/// kprobes the two are one place.
+fn without_marks<'u>(unit: &'u Unit, probes: &[Probe]) -> (Vec<&'u Located>, Vec<u32>) {
+    const ENDBR: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
+    let all: HashSet<u64> = unit.places.iter().map(|place| place.at).collect();
+    let is_mark = |located: &&Located| {
+        let place = probes.get(located.probe as usize).map(|probe| &probe.place);
+        let marked = matches!(place, Some(Place::Insn { offset: 0, bytes, .. }) if bytes.starts_with(&ENDBR));
+        marked && all.contains(&(located.at + ENDBR.len() as u64))
+    };
+    let (marks, taken): (Vec<&Located>, Vec<&Located>) = unit.places.iter().partition(is_mark);
+    (taken, marks.into_iter().map(|mark| mark.probe).collect())
+}
+
+/// Loads the program of a unit.
+pub fn load_unit(unit: &Unit, maps: &[Map]) -> Result<bpf::Program, EnableError> {
+    let kind = match unit.kind {
+        ProbeKind::Insn | ProbeKind::Entry | ProbeKind::Return => ProgramKind::Kprobe,
+        ProbeKind::Timer => ProgramKind::PerfEvent,
+        ProbeKind::Bare
+        | ProbeKind::Error
+        | ProbeKind::CallEntry
+        | ProbeKind::CallReturn
+        | ProbeKind::Trace(_)
+        | ProbeKind::Event => ProgramKind::RawTracepoint,
+    };
+    load(kind, &unit.code, |map| maps.get(map as usize).map_or(u32::MAX, Map::number))
+}

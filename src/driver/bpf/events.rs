@@ -1,0 +1,178 @@
+//! driver/bpf/events.rs: kprobe events of tracefs: one event for each program, with all its places.
+
+use super::error::EnableError;
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// The groups of our events are of this name and the process's number.
+const GROUP: &str = "dtrace_";
+
+/// The kernel's interface to its events.
+#[derive(Debug)]
+pub struct Tracefs {
+    root: PathBuf,
+}
+
+/// An event that was defined here. It is removed by what has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// `group/name`
+    name: String,
+}
+
+/// The index of a place that the kernel does not take, and why.
+pub type Refused = (usize, io::Error);
+
+/// How often the places of events were hit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hits {
+    pub hits: u64,
+    /// Inside of another probe's work.
+    pub missed: u64,
+}
+
+impl Tracefs {
+    /// Finds tracefs, where systems mount it.
+    pub fn find() -> Result<Tracefs, EnableError> {
+        let roots = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"].map(Path::new);
+        if let Some(root) = roots.into_iter().find(|root| root.join("kprobe_events").exists()) {
+            return Ok(Tracefs { root: root.to_owned() });
+        }
+        // A directory that others may not look into has nothing for them.
+        let closed =
+            |root: &Path| fs::read_dir(root).is_err_and(|e| e.kind() == io::ErrorKind::PermissionDenied);
+        Err(match roots {
+            roots if roots.into_iter().any(|root| root.join("trace").exists()) => EnableError::KprobeEvents,
+            roots if roots.into_iter().any(closed) => EnableError::Rights("/sys/kernel/tracing"),
+            _ => EnableError::Tracefs,
+        })
+    }
+
+    /// Defines an event at all of the places that the kernel takes; the others come with the error.
+    pub fn define(&self, number: usize, places: &[u64]) -> io::Result<(Option<Event>, Vec<Refused>)> {
+        let process = std::process::id();
+        // kprobe_profile has names without groups.
+        let event = Event { name: format!("{GROUP}{process}/p{process}_{number}") };
+        let mut file = self.open()?;
+        let mut refused = Vec::new();
+        for (index, place) in places.iter().enumerate() {
+            // A line for each write, as an error does not say which of several it is about. Addresses alone count as the
+            // same place; an argument that is a number of its own makes them different.
+            if let Err(error) =
+                file.write_all(format!("p:{} {place:#x} n=\\{index}\n", event.name).as_bytes())
+            {
+                refused.push((index, error));
+            }
+        }
+        let there = refused.len() < places.len();
+        Ok((there.then_some(event), refused))
+    }
+
+    fn open(&self) -> io::Result<File> {
+        OpenOptions::new().append(true).open(self.root.join("kprobe_events"))
+    }
+
+    /// Returns the number of an event, which perf knows it by.
+    pub fn number(&self, event: &Event) -> io::Result<u64> {
+        let text = fs::read_to_string(self.root.join("events").join(&event.name).join("id"))?;
+        text.trim().parse().map_err(io::Error::other)
+    }
+
+    /// Removes an event, which nothing may use any more.
+    pub fn remove(&self, event: &Event) -> io::Result<()> {
+        self.open()?.write_all(format!("-:{}\n", event.name).as_bytes())
+    }
+
+    /// Returns the hits of all places of the system's events.
+    pub fn profile(&self) -> io::Result<Profile> {
+        fs::read_to_string(self.root.join("kprobe_profile")).map(Profile)
+    }
+
+    /// Removes the events of some processes. Returns whether all are gone.
+    pub fn remove_all(&self, whose: Whose) -> bool {
+        // Another session may be about the same, and what stays is removed by the next one.
+        let stay = self.events(whose).iter().filter(|event| self.remove(event).is_err()).count();
+        stay == 0
+    }
+
+    /// The events of some processes, each with the number of its places.
+    pub fn counted(&self, whose: Whose) -> BTreeMap<String, usize> {
+        let text = fs::read_to_string(self.root.join("kprobe_events")).unwrap_or_default();
+        let mut events = BTreeMap::new();
+        for name in text.lines().filter_map(|line| event_of(line, whose)) {
+            *events.entry(name.to_owned()).or_default() += 1;
+        }
+        events
+    }
+
+    fn events(&self, whose: Whose) -> Vec<Event> {
+        self.counted(whose).into_keys().map(|name| Event { name }).collect()
+    }
+}
+
+/// Whose events are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    Process(u32),
+    /// Those of processes that are not there any more.
+    Gone,
+}
+
+/// The text of kprobe_profile.
+#[derive(Debug)]
+pub struct Profile(String);
+
+impl Profile {
+    /// Returns the hits of all places of the events.
+    pub fn of(&self, events: &[Event]) -> Hits {
+        let names: HashSet<&str> = events.iter().filter_map(|event| event.name.rsplit('/').next()).collect();
+        let mut all = Hits::default();
+        for hits in self.0.lines().filter_map(|line| profile(line, |name| names.contains(name))) {
+            all.hits += hits.hits;
+            all.missed += hits.missed;
+        }
+        all
+    }
+}
+
+/// Reads a line of kprobe_profile: the event's name, its hits and its misses.
+fn profile(line: &str, is_meant: impl Fn(&str) -> bool) -> Option<Hits> {
+    let mut words = line.split_ascii_whitespace();
+    words.next().filter(|name| is_meant(name))?;
+    let mut number = || words.next()?.parse().ok();
+    Some(Hits { hits: number()?, missed: number()? })
+}
+
+/// Returns the name of an event of ours in a line of kprobe_events, `p:group/name place`, if it is one of those.
+fn event_of(line: &str, whose: Whose) -> Option<&str> {
+    let name = line.split_once(':')?.1.split_ascii_whitespace().next()?;
+    let process: u32 = name.strip_prefix(GROUP)?.split_once('/')?.0.parse().ok()?;
+    let meant = match whose {
+        Whose::Process(wanted) => wanted == process,
+        Whose::Gone => !Path::new("/proc").join(process.to_string()).exists(),
+    };
+    meant.then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_tracefs() {
+        assert_eq!(
+            profile("  p0      1000        3", |name| name == "p0"),
+            Some(Hits { hits: 1000, missed: 3 })
+        );
+        assert_eq!(profile("  p1      1000        3", |name| name == "p0"), None);
+        let gone = "p:dtrace_4294967295/p0 0xffffffff81000000";
+        assert_eq!(event_of(gone, Whose::Gone), Some("dtrace_4294967295/p0"));
+        assert_eq!(event_of(gone, Whose::Process(7)), None);
+        let own = format!("p:dtrace_{}/p0 vfs_read+4", std::process::id());
+        assert_eq!(event_of(&own, Whose::Gone), None);
+        assert!(event_of(&own, Whose::Process(std::process::id())).is_some());
+        assert_eq!(event_of("p:kprobes/mine vfs_read", Whose::Gone), None);
+    }
+}

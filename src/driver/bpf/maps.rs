@@ -1,0 +1,57 @@
+//! driver/bpf/maps.rs: the maps of a session, and what is in them before it begins.
+
+use super::error::{EnableError, request};
+use crate::bpf::program::event;
+use crate::bpf::{Image, Located, memory};
+use crate::dif::Options;
+use crate::os::bpf::{Map, MapKind};
+
+/// Makes the maps, in the order of their numbers.
+pub fn make(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Result<Vec<Map>, EnableError> {
+    let words = longest(image) as u32;
+    let most = |bytes: u64, each: u32| u32::try_from(bytes / u64::from(each)).unwrap_or(u32::MAX).max(16);
+    let constants = image.constants.len() as u32;
+    let mut wanted = vec![
+        (MapKind::Array, 4, image.memory.size, cpus),
+        (MapKind::Array, 4, constants, 1),
+        (MapKind::Array, 4, image.memory.globals_end(), 1),
+        (MapKind::RingBuffer, 0, 0, ring_size),
+        (MapKind::Hash, 8, words.max(1) * 8, image.places().count().max(1) as u32),
+        (MapKind::Array, 4, event::ENDED, 1),
+    ];
+    for entries in &image.entries {
+        let (key, value) = (entries.key_size(), entries.value_size());
+        wanted.push((MapKind::PerCpuHash, key, value, most(options.aggsize, key + value)));
+    }
+    let all: u32 = image.memory.dynamics().map(|dynamic| dynamic.key + dynamic.value()).sum();
+    for dynamic in image.memory.dynamics() {
+        wanted.push((MapKind::Hash, dynamic.key, dynamic.value(), most(options.dynvarsize, all + 64)));
+    }
+    let made =
+        wanted.into_iter().map(|(kind, key, value, entries)| Map::new(kind, key, value, entries, cpus));
+    made.collect::<Result<_, _>>().map_err(request("BPF_MAP_CREATE"))
+}
+
+pub fn fill(image: &Image, maps: &[Map]) -> Result<(), EnableError> {
+    let failed = request("BPF_MAP_UPDATE_ELEM");
+    maps[memory::Map::Constants as usize].update(&0u32.to_ne_bytes(), &image.constants).map_err(&failed)?;
+    let places = &maps[memory::Map::Places as usize];
+    let words = longest(image);
+    for Located { key, entry, .. } in image.places() {
+        let mut value: Vec<u8> = entry.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        value.resize(words * 8, 0);
+        places.update(&key.to_ne_bytes(), &value).map_err(&failed)?;
+    }
+    Ok(())
+}
+
+/// The words of the longest entry of a place.
+fn longest(image: &Image) -> usize {
+    image.places().map(|place| place.entry.len()).max().unwrap_or_default()
+}
+
+/// The size of the ring: a buffer for each CPU, in one.
+pub fn ring_size(options: &Options, cpus: u32) -> u32 {
+    let all = options.bufsize.saturating_mul(cpus.into()).clamp(4096, 1 << 30);
+    (all as u32).next_power_of_two()
+}

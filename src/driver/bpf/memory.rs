@@ -1,0 +1,54 @@
+//! driver/bpf/memory.rs: the kernel's memory, read by a program of BPF: what the module would be asked.
+
+use super::error::{EnableError, request};
+use super::load;
+use crate::bpf::reader;
+use crate::os::bpf::{Map, MapKind, Program, ProgramKind};
+use crate::os::device::{Access, Mapping, page_size};
+use crate::sites::Memory;
+use std::os::fd::AsFd as _;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+
+/// Reads the kernel's memory. The kernel checks each address.
+pub struct Reader {
+    program: Program,
+    _map: Map,
+    value: Mutex<Mapping>,
+}
+
+impl Reader {
+    pub fn new() -> Result<Reader, EnableError> {
+        let size = reader::BYTES + reader::MOST;
+        let map = Map::new(MapKind::Array, 4, size as u32, 1, 1).map_err(request("BPF_MAP_CREATE"))?;
+        let value = Mapping::new(map.as_fd(), size.next_multiple_of(page_size()), 0, Access::ReadWrite);
+        let value = Mutex::new(value.map_err(request("mmap"))?);
+        let code = reader::write().map_err(|error| EnableError::Layout(error.to_string()))?;
+        let program = load(ProgramKind::RawTracepoint, &code, |_| map.number())?;
+        Ok(Reader { program, _map: map, value })
+    }
+}
+
+impl Memory for Reader {
+    fn read(&self, address: u64, len: usize) -> Option<Vec<u8>> {
+        let value = self.value.lock().unwrap_or_else(PoisonError::into_inner);
+        let words = value.words();
+        let mut bytes = Vec::with_capacity(len);
+        while bytes.len() < len {
+            let wanted = (len - bytes.len()).min(reader::MOST);
+            words
+                .get(reader::ADDRESS / 8)?
+                .store(address.checked_add(bytes.len() as u64)?, Ordering::Relaxed);
+            words.get(reader::LEN / 8)?.store(wanted as u64, Ordering::Relaxed);
+            words.get(reader::RESULT / 8)?.store(u64::MAX, Ordering::Relaxed);
+            self.program.run(None).ok()?;
+            if words.get(reader::RESULT / 8)?.load(Ordering::Acquire) != 0 {
+                return None;
+            }
+            let read = words.get(reader::BYTES / 8..)?;
+            let read = read.iter().flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes());
+            bytes.extend(read.take(wanted));
+        }
+        Some(bytes)
+    }
+}

@@ -1,0 +1,381 @@
+//! driver/bpf/: a session without the module: programs of BPF at kprobe events of tracefs, at tracepoints and perf's clocks.
+
+mod aggregations;
+mod arm;
+mod error;
+mod events;
+mod kernel;
+mod maps;
+mod memory;
+mod misses;
+mod ring;
+mod speculations;
+pub mod sweep;
+
+use super::Error;
+use super::buffer::{Damaged, Drain};
+use super::ioctl::Fired;
+use super::session::{Plan, Refused, Tracing, probe_name};
+use crate::bpf::asm::Code;
+use crate::bpf::memory::globals;
+use crate::bpf::program::place;
+use crate::bpf::{Found, Image, btf, memory as layout, needs_layout};
+use crate::dif::{Options, Program};
+use crate::os::bpf::{self, Attached, Map, ProgramKind};
+use crate::os::device::{Access, Mapping};
+use crate::os::{Errno, errno_text};
+use crate::probe::{Place, Probe};
+use crate::sites::Spots;
+use crate::uapi;
+use aggregations::Aggregations;
+use arm::Arming;
+use error::{of_file, request};
+use events::{Event, Tracefs};
+use misses::Misses;
+use ring::Ring;
+use speculations::Speculations;
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use sweep::Sweeper;
+
+pub use error::EnableError;
+pub use memory::Reader;
+
+/// A program in the kernel, armed.
+#[derive(Debug)]
+pub struct Session {
+    maps: Vec<Map>,
+    globals: Mapping,
+    cpus: Mapping,
+    /// The words of one CPU's memory.
+    stride: usize,
+    ring: Ring,
+    speculations: Speculations,
+    aggregations: Aggregations,
+    begin: Vec<bpf::Program>,
+    end: Vec<bpf::Program>,
+    /// The programs at kprobe events, and at tracepoints.
+    at_places: Vec<bpf::Program>,
+    at_tracepoints: Vec<bpf::Program>,
+    attached: Vec<Attached>,
+    tracefs: Option<Tracefs>,
+    events: Vec<Event>,
+    /// What removes the events after the end.
+    sweeper: Option<Sweeper>,
+    misses: Misses,
+    /// The only CPU to trace.
+    cpu: Option<u32>,
+    /// The keys of the places, with the probe of each.
+    keys: Vec<(u64, u32)>,
+}
+
+/// A session of which nothing is armed.
+struct Prepared {
+    session: Session,
+    image: Image,
+    cpus: u32,
+    /// The probes whose places are not known, and why.
+    unknown: Vec<(u32, String)>,
+}
+
+impl Session {
+    /// Arms the plan. Returns the places that were refused; the others are armed.
+    pub fn enable(
+        program: &Program,
+        plan: &Plan,
+        options: &Options,
+        spots: &dyn Spots,
+    ) -> Result<(Session, Vec<Refused>), EnableError> {
+        if let Some(name) = unsupported(options) {
+            return Err(EnableError::Option(name));
+        }
+        let probes = &plan.enabled.probes;
+        let Prepared { mut session, image, cpus, unknown } = Session::prepare(program, plan, options, spots)?;
+        let refused = BTreeMap::new();
+        let cpu = options.cpu;
+        let mut arming = Arming { session: &mut session, image: &image, probes, cpus, cpu, refused };
+        for (probe, why) in unknown {
+            arming.refuse(probe, &why, None);
+        }
+        let refused = arming.run()?;
+        Ok((session, refused))
+    }
+
+    /// Loads what would be armed, and lets go of it. Returns the number of programs.
+    pub fn try_load(
+        program: &Program,
+        plan: &Plan,
+        options: &Options,
+        spots: &dyn Spots,
+    ) -> Result<usize, EnableError> {
+        let Prepared { session, image, .. } = Session::prepare(program, plan, options, spots)?;
+        image.units.iter().try_for_each(|unit| arm::load_unit(unit, &session.maps).map(drop))?;
+        Ok(image.units.len())
+    }
+
+    /// Makes what there is before anything is armed.
+    fn prepare(
+        program: &Program,
+        plan: &Plan,
+        options: &Options,
+        spots: &dyn Spots,
+    ) -> Result<Prepared, EnableError> {
+        let probes = &plan.enabled.probes;
+        let (found, unknown) = found(program, probes, spots)?;
+        let image = Image::new(program, &plan.enabled, options, &found)
+            .map_err(|unable| error::unable(unable, probes))?;
+        let cpus = possible_cpus().map_err(of_file("/sys/devices/system/cpu/possible"))?;
+        let session = Session::new(&image, options, cpus)?;
+        Ok(Prepared { session, image, cpus, unknown })
+    }
+
+    fn new(image: &Image, options: &Options, cpus: u32) -> Result<Session, EnableError> {
+        let ring_size = maps::ring_size(options, cpus);
+        let maps = maps::make(image, options, cpus, ring_size)?;
+        maps::fill(image, &maps)?;
+        let map = |which: layout::Map| maps[which as usize].as_fd();
+        let stride = image.memory.size as usize / 8;
+        let mapped = |which, bytes: usize| {
+            let length = bytes.next_multiple_of(crate::os::device::page_size());
+            Mapping::new(map(which), length, 0, Access::ReadWrite).map_err(request("mmap"))
+        };
+        let session = Session {
+            globals: mapped(layout::Map::Globals, image.memory.globals_end() as usize)?,
+            cpus: mapped(layout::Map::Cpus, stride * 8 * cpus as usize)?,
+            ring: Ring::new(map(layout::Map::Records), ring_size).map_err(request("mmap"))?,
+            stride,
+            speculations: Speculations::new(options.specsize.saturating_mul(cpus.into())),
+            aggregations: Aggregations::new(image, cpus),
+            maps,
+            begin: Vec::new(),
+            end: Vec::new(),
+            at_places: Vec::new(),
+            at_tracepoints: Vec::new(),
+            attached: Vec::new(),
+            tracefs: None,
+            events: Vec::new(),
+            sweeper: None,
+            misses: Misses::default(),
+            cpu: options.cpu,
+            keys: image.places().map(|place| (place.key, place.probe)).collect(),
+        };
+        let ahead = &session.globals.words()[globals::AHEAD as usize / 8];
+        ahead.store(crate::os::clock::atomic_ahead(), Ordering::Relaxed);
+        Ok(session)
+    }
+
+    fn state(&self) -> &AtomicU64 {
+        &self.globals.words()[globals::STATE as usize / 8]
+    }
+
+    /// Returns a counter of each CPU.
+    fn counters(&self, counter: i16) -> impl Iterator<Item = (u32, u64)> {
+        let word = counter as usize / 8;
+        let values = self.cpus.words().chunks_exact(self.stride).filter_map(move |cpu| cpu.get(word));
+        (0..).zip(values.map(|value| value.load(Ordering::Relaxed)))
+    }
+
+    fn release(&mut self) {
+        self.attached.clear();
+        let events = std::mem::take(&mut self.events);
+        // Removing takes long, and the sweeper begins with it now.
+        if self.sweeper.take().is_none()
+            && let Some(tracefs) = &self.tracefs
+        {
+            for event in events {
+                // What stays is removed by the next session.
+                let _ = tracefs.remove(&event);
+            }
+        }
+    }
+
+    fn run(&self, programs: &[bpf::Program]) -> Result<(), Error> {
+        programs.iter().try_for_each(|program| program.run(self.cpu).map_err(failed("BPF_PROG_TEST_RUN")))
+    }
+}
+
+impl Tracing for Session {
+    fn go(&mut self) -> Result<(), Error> {
+        self.state().store(uapi::State::WARMUP.0.into(), Ordering::Relaxed);
+        self.run(&self.begin)?;
+        self.begin_to_count();
+        // exit() in BEGIN stays.
+        let [warmup, active] = [uapi::State::WARMUP, uapi::State::ACTIVE].map(|state| u64::from(state.0));
+        let _ = self.state().compare_exchange(warmup, active, Ordering::Release, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn stop(&mut self) -> Result<(), Error> {
+        self.state().store(uapi::State::COOLDOWN.0.into(), Ordering::Release);
+        self.count_misses();
+        let ended = self.run(&self.end);
+        self.release();
+        self.state().store(uapi::State::STOPPED.0.into(), Ordering::Release);
+        ended
+    }
+
+    fn status(&mut self) -> Result<uapi::Status, Error> {
+        self.count_misses();
+        let sum = |counter| self.counters(counter).map(|(_, value)| value).sum();
+        let exit = &self.globals.words()[globals::STATUS as usize / 8];
+        Ok(uapi::Status {
+            state: self.state().load(Ordering::Acquire) as u32,
+            exit_status: exit.load(Ordering::Relaxed) as u32,
+            dyn_drops: sum(layout::cpu::VARIABLE_DROPS),
+            nested: self.missed(),
+            spec_drops: self.speculations.lost,
+            spec_unavail: sum(layout::cpu::UNAVAILABLE),
+            dblerrors: sum(layout::cpu::DOUBLE_FAULTS),
+            hits: sum(layout::cpu::HITS),
+            ..uapi::Status::default()
+        })
+    }
+
+    fn missed(&self) -> u64 {
+        self.counters(layout::cpu::NESTED).map(|(_, nested)| nested).sum::<u64>() + self.misses.all()
+    }
+
+    fn drain(&mut self, into: &mut Drain) -> Vec<Damaged> {
+        self.ring
+            .drain(into, &mut self.speculations)
+            .err()
+            .map(|position| Damaged { cpu: 0, position })
+            .into_iter()
+            .collect()
+    }
+
+    fn drops(&self) -> Vec<(u32, u64)> {
+        self.counters(layout::cpu::DROPS).collect()
+    }
+
+    fn aggregations(&mut self, each: &mut dyn FnMut(u32, &[u8], u64)) -> Result<(), Error> {
+        let lost: Vec<u64> = self.counters(layout::cpu::AGGREGATION_DROPS).map(|(_, lost)| lost).collect();
+        let maps = self.maps.get(layout::Map::COUNT as usize..).unwrap_or_default();
+        let snapshots = self.aggregations.snapshot(maps);
+        for ((cpu, bytes), lost) in (0..).zip(snapshots.map_err(failed("BPF_MAP_LOOKUP_ELEM"))?).zip(lost) {
+            each(cpu, &bytes, lost);
+        }
+        Ok(())
+    }
+
+    fn fired(&self, probes: usize) -> Result<Vec<Fired>, Error> {
+        let mut fired = vec![Fired::No; probes];
+        let places = &self.maps[layout::Map::Places as usize];
+        for (key, probe) in &self.keys {
+            // The places of refused probes are not there.
+            let Ok(entry) = places.lookup(&key.to_ne_bytes()) else { continue };
+            let has = entry.get(place::FIRED as usize..).and_then(|rest| rest.first()).copied();
+            if has.is_some_and(|has| has != 0)
+                && let Some(fired) = fired.get_mut(*probe as usize)
+            {
+                *fired = Fired::Yes;
+            }
+        }
+        Ok(fired)
+    }
+
+    fn readable(&self) -> BorrowedFd<'_> {
+        self.maps[layout::Map::Records as usize].as_fd()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// Looks up what programs have to know of the kernel. Returns also the probes whose places are not known, and why.
+fn found(
+    program: &Program,
+    probes: &[Probe],
+    spots: &dyn Spots,
+) -> Result<(Found, Vec<(u32, String)>), EnableError> {
+    let mut found = Found::default();
+    let mut unknown = Vec::new();
+    let needs_types = |probe: &&Probe| {
+        use Place as P;
+        matches!(
+            probe.place,
+            P::SyscallEntry { .. } | P::SyscallReturn { .. } | P::Sdt { .. } | P::Event { .. }
+        )
+    };
+    let mut types = None;
+    let first = probes.first().filter(|_| needs_layout(program));
+    if let Some(probe) = probes.iter().find(needs_types).or(first) {
+        let read = kernel::Types::read().and_then(|read| Ok((read.layout()?, read)));
+        let (layout, read) = read.map_err(|why| EnableError::Unable { probe: probe_name(probe), why })?;
+        found.kernel = layout;
+        types = Some(read);
+    }
+    for (index, probe) in (0..).zip(probes) {
+        let mut arguments = 0;
+        if let (Place::Sdt { .. }, Some(types)) = (&probe.place, &types) {
+            arguments = types.arguments(&probe.name.name).unwrap_or_default();
+        }
+        found.arguments.push(arguments);
+        found.spots.push(match spots.spots(&probe.place) {
+            Ok(spots) => Some(spots),
+            Err(why) => {
+                unknown.push((index, why));
+                None
+            }
+        });
+    }
+    Ok((found, unknown))
+}
+
+/// Tries whether the kernel runs programs that read its memory.
+pub fn check() -> Result<(), EnableError> {
+    const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
+    let locked = std::fs::read_to_string(LOCKDOWN).is_ok_and(|levels| levels.contains("[confidentiality]"));
+    if locked {
+        return Err(EnableError::Lockdown);
+    }
+    bpf::lift_limit();
+    match Reader::new() {
+        Ok(_) => Ok(()),
+        // Where the level of lockdown is not shown, it is the helper that is not there.
+        Err(EnableError::Verifier { log }) if log.contains("probe_read") => Err(EnableError::Lockdown),
+        Err(error) => Err(error),
+    }
+}
+
+/// The events that sessions have left whose process is gone, each with the number of its places.
+pub fn left_over() -> Result<BTreeMap<String, usize>, EnableError> {
+    Ok(Tracefs::find()?.counted(events::Whose::Gone))
+}
+
+/// Loads a program, with the descriptors of its maps.
+fn load(
+    kind: ProgramKind,
+    code: &Code,
+    descriptor: impl Fn(u32) -> u32,
+) -> Result<bpf::Program, EnableError> {
+    let described = btf::describe(code);
+    let types = bpf::Types { types: &described.btf, functions: &described.functions };
+    bpf::Program::load(kind, &code.bytes(descriptor), types).map_err(|(errno, log)| {
+        match log.is_empty() || errno == Errno::PERM {
+            true => request("BPF_PROG_LOAD")(errno),
+            false => EnableError::Verifier { log },
+        }
+    })
+}
+
+fn failed(request: &'static str) -> impl Fn(Errno) -> Error {
+    move |errno| Error::Request { request, errno: errno_text(errno) }
+}
+
+/// Returns the number of CPUs that there can be, from a list such as `0-3`.
+pub fn possible_cpus() -> std::io::Result<u32> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
+    let last = text.trim().rsplit(['-', ',']).next().and_then(|last| last.parse::<u32>().ok());
+    last.and_then(|last| last.checked_add(1)).ok_or_else(|| std::io::Error::other("it is no list of CPUs"))
+}
+
+/// Returns an option that asks for what only the module does.
+fn unsupported(options: &Options) -> Option<&'static str> {
+    let asked = [(options.overwrite, "bufpolicy=ring"), (options.once, "once")];
+    asked.into_iter().find_map(|(asked, name)| asked.then_some(name))
+}

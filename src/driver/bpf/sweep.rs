@@ -1,0 +1,46 @@
+//! driver/bpf/sweep.rs: the removal of events, by a process of its own: it takes seconds for a thousand places, and has to
+//! be done however the session ends.
+
+use super::events::{Tracefs, Whose};
+use std::io::{self, Read as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The first argument of the command that is the sweeper; the session's process is the second one.
+pub const WORD: &str = "--remove-events-of";
+
+/// How long an event may be in use after its session has ended: the kernel closes its descriptors one after the other.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A process that waits for the end of this one, whatever ends it, and then removes its events. Dropped, it begins.
+#[derive(Debug)]
+pub struct Sweeper(#[allow(dead_code, reason = "its input ends with it")] Child);
+
+impl Sweeper {
+    pub fn start() -> io::Result<Sweeper> {
+        // A group of its own: Ctrl-C is not for it.
+        let child = Command::new("/proc/self/exe")
+            .arg0("dtrace")
+            .arg(WORD)
+            .arg(std::process::id().to_string())
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()?;
+        Ok(Sweeper(child))
+    }
+}
+
+/// What the process does. Errors have no one to read them: what stays is removed by the next session.
+pub fn sweep(session: u32) {
+    let Ok(tracefs) = Tracefs::find() else { return };
+    tracefs.remove_all(Whose::Gone);
+    let _ = io::stdin().read_to_end(&mut Vec::new());
+    let begun = Instant::now();
+    while !tracefs.remove_all(Whose::Process(session)) && begun.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

@@ -1,0 +1,384 @@
+//! os/bpf.rs: bpf(2) and perf_event_open(2): maps, programs, and what runs them.
+
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::ffi::{CString, c_long};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+/// Commands of bpf(2).
+mod command {
+    pub const MAP_CREATE: i32 = 0;
+    pub const MAP_LOOKUP: i32 = 1;
+    pub const MAP_UPDATE: i32 = 2;
+    pub const MAP_DELETE: i32 = 3;
+    pub const MAP_NEXT_KEY: i32 = 4;
+    pub const PROG_LOAD: i32 = 5;
+    pub const PROG_TEST_RUN: i32 = 10;
+    pub const OBJECT_INFO: i32 = 15;
+    pub const RAW_TRACEPOINT_OPEN: i32 = 17;
+    pub const BTF_LOAD: i32 = 18;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum MapKind {
+    Hash = 1,
+    Array = 2,
+    PerCpuHash = 5,
+    RingBuffer = 27,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum ProgramKind {
+    Kprobe = 2,
+    PerfEvent = 7,
+    RawTracepoint = 17,
+}
+
+/// The beginning of `union bpf_attr` for each command; the kernel takes the rest as zeros.
+#[repr(C)]
+struct Create {
+    kind: u32,
+    key: u32,
+    value: u32,
+    entries: u32,
+    flags: u32,
+}
+
+#[repr(C)]
+struct Element {
+    map: u32,
+    pad: u32,
+    key: u64,
+    value: u64,
+    flags: u64,
+}
+
+#[repr(C)]
+struct Load {
+    kind: u32,
+    count: u32,
+    insns: u64,
+    license: u64,
+    log_level: u32,
+    log_size: u32,
+    log: u64,
+    version: u32,
+    flags: u32,
+    name: [u8; 16],
+    device: u32,
+    attach: u32,
+    types: u32,
+    function_size: u32,
+    functions: u64,
+    function_count: u32,
+    pad: u32,
+}
+
+#[repr(C)]
+struct LoadTypes {
+    types: u64,
+    log: u64,
+    size: u32,
+    log_size: u32,
+    log_level: u32,
+    pad: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct Run {
+    program: u32,
+    result: u32,
+    sizes: [u32; 2],
+    data: [u64; 2],
+    repeat: u32,
+    duration: u32,
+    context_sizes: [u32; 2],
+    context: [u64; 2],
+    flags: u32,
+    cpu: u32,
+}
+
+#[repr(C)]
+struct Info {
+    descriptor: u32,
+    size: u32,
+    info: u64,
+}
+
+#[repr(C)]
+struct RawTracepoint {
+    name: u64,
+    program: u32,
+    pad: u32,
+}
+
+/// `struct perf_event_attr` as it was first.
+#[repr(C)]
+#[derive(Default)]
+struct Event {
+    kind: u32,
+    size: u32,
+    config: u64,
+    period: u64,
+    sample: u64,
+    read: u64,
+    flags: u64,
+    wakeup: u32,
+    breakpoint: u32,
+    config1: u64,
+}
+
+/// Makes a system call of bpf(2).
+///
+/// # Safety
+///
+/// The attribute must be that of the command, and its addresses valid as the command uses them.
+unsafe fn bpf<T>(command: i32, attribute: &mut T) -> Result<i32, Errno> {
+    // SAFETY: the caller's; the kernel reads and writes no more of the attribute than its size.
+    let done = unsafe { libc::syscall(libc::SYS_bpf, command, attribute, size_of::<T>()) };
+    result(done)
+}
+
+fn result(done: c_long) -> Result<i32, Errno> {
+    if done < 0 {
+        let error = std::io::Error::last_os_error();
+        return Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL));
+    }
+    Ok(done as i32)
+}
+
+/// Takes a descriptor that a call has returned.
+fn owned(fd: RawFd) -> OwnedFd {
+    // SAFETY: the kernel has just made it, and nothing else has it.
+    unsafe { OwnedFd::from_raw_fd(fd) }
+}
+
+/// Lifts the limit of locked memory, which maps count towards before Linux 5.11. Who may not do it has what there is.
+pub fn lift_limit() {
+    let unlimited = Rlimit { current: None, maximum: None };
+    let _ = setrlimit(Resource::Memlock, unlimited);
+}
+
+/// A map, with the sizes of its keys and values as the kernel copies them.
+#[derive(Debug)]
+pub struct Map {
+    fd: OwnedFd,
+    key: usize,
+    value: usize,
+}
+
+impl Map {
+    /// Makes a map. A map for each CPU has a value for each of `cpus`.
+    pub fn new(kind: MapKind, key: u32, value: u32, entries: u32, cpus: u32) -> Result<Map, Errno> {
+        // Arrays can be mapped.
+        let flags = if kind == MapKind::Array { 1 << 10 } else { 0 };
+        let mut create = Create { kind: kind as u32, key, value, entries, flags };
+        // SAFETY: it has no addresses.
+        let fd = unsafe { bpf(command::MAP_CREATE, &mut create)? };
+        let copies = if kind == MapKind::PerCpuHash { cpus as usize } else { 1 };
+        let value = (value as usize).next_multiple_of(if copies > 1 { 8 } else { 1 }) * copies;
+        Ok(Map { fd: owned(fd), key: key as usize, value })
+    }
+
+    pub fn update(&self, key: &[u8], value: &[u8]) -> Result<(), Errno> {
+        if key.len() != self.key || value.len() != self.value {
+            return Err(Errno::INVAL);
+        }
+        let mut element = self.element(key, value.as_ptr() as u64);
+        // SAFETY: the kernel reads the key and the value, which have the sizes of the map's.
+        unsafe { bpf(command::MAP_UPDATE, &mut element).map(drop) }
+    }
+
+    /// Deletes an entry, if it is there.
+    pub fn delete(&self, key: &[u8]) -> Result<(), Errno> {
+        if key.len() != self.key {
+            return Err(Errno::INVAL);
+        }
+        let mut element = self.element(key, 0);
+        // SAFETY: the kernel reads the key, which has the size of the map's.
+        match unsafe { bpf(command::MAP_DELETE, &mut element) } {
+            Ok(_) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Returns the value, those of all CPUs one after the other.
+    pub fn lookup(&self, key: &[u8]) -> Result<Vec<u8>, Errno> {
+        if key.len() != self.key {
+            return Err(Errno::INVAL);
+        }
+        let mut value = vec![0; self.value];
+        let mut element = self.element(key, value.as_mut_ptr() as u64);
+        // SAFETY: the kernel reads the key and fills the value, which have the sizes of the map's.
+        unsafe { bpf(command::MAP_LOOKUP, &mut element)? };
+        Ok(value)
+    }
+
+    /// Returns the key after this one, or the first; `None` after the last.
+    pub fn next(&self, key: Option<&[u8]>) -> Result<Option<Vec<u8>>, Errno> {
+        if key.is_some_and(|key| key.len() != self.key) {
+            return Err(Errno::INVAL);
+        }
+        let mut next = vec![0; self.key];
+        let mut element = self.element(key.unwrap_or_default(), next.as_mut_ptr() as u64);
+        if key.is_none() {
+            element.key = 0;
+        }
+        // SAFETY: the kernel reads the key, if there is one, and fills the next, which have the size of the map's.
+        match unsafe { bpf(command::MAP_NEXT_KEY, &mut element) } {
+            Ok(_) => Ok(Some(next)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    fn element(&self, key: &[u8], value: u64) -> Element {
+        Element { map: self.fd.as_raw_fd() as u32, pad: 0, key: key.as_ptr() as u64, value, flags: 0 }
+    }
+
+    pub fn number(&self) -> u32 {
+        self.fd.as_raw_fd() as u32
+    }
+}
+
+impl AsFd for Map {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// A program that the kernel has verified.
+#[derive(Debug)]
+pub struct Program(OwnedFd);
+
+impl Program {
+    /// Loads instructions. An error comes with what the verifier says.
+    pub fn load(kind: ProgramKind, insns: &[u8], types: Types<'_>) -> Result<Program, (Errno, String)> {
+        let known = load_types(types.types).map_err(|errno| (errno, String::new()))?;
+        let mut load = Load {
+            kind: kind as u32,
+            count: (insns.len() / 8) as u32,
+            insns: insns.as_ptr() as u64,
+            license: c"GPL".as_ptr() as u64,
+            log_level: 0,
+            log_size: 0,
+            log: 0,
+            version: 0,
+            flags: 0,
+            name: *b"dtrace\0\0\0\0\0\0\0\0\0\0",
+            device: 0,
+            attach: 0,
+            types: known.as_raw_fd() as u32,
+            function_size: 8,
+            functions: types.functions.as_ptr() as u64,
+            function_count: (types.functions.len() / 8) as u32,
+            pad: 0,
+        };
+        // SAFETY: the kernel reads the instructions, the types and the license, which live until the call returns.
+        let errno = match unsafe { bpf(command::PROG_LOAD, &mut load) } {
+            Ok(fd) => return Ok(Program(owned(fd))),
+            Err(errno) => errno,
+        };
+        let mut log = vec![0u8; 1 << 24];
+        (load.log_level, load.log_size, load.log) = (1, log.len() as u32, log.as_mut_ptr() as u64);
+        // SAFETY: as above, and it writes at most the size of the log.
+        let again = unsafe { bpf(command::PROG_LOAD, &mut load) };
+        let text = log.split(|byte| *byte == 0).next().unwrap_or_default();
+        match again {
+            Ok(fd) => Ok(Program(owned(fd))),
+            Err(_) => Err((errno, String::from_utf8_lossy(text).into_owned())),
+        }
+    }
+
+    /// Runs a raw tracepoint's program now, in this process; on the CPU, if one is named.
+    pub fn run(&self, cpu: Option<u32>) -> Result<(), Errno> {
+        const ON_CPU: u32 = 1;
+        let mut run = Run {
+            program: self.0.as_raw_fd() as u32,
+            flags: if cpu.is_some() { ON_CPU } else { 0 },
+            cpu: cpu.unwrap_or_default(),
+            ..Run::default()
+        };
+        // SAFETY: it has no addresses.
+        unsafe { bpf(command::PROG_TEST_RUN, &mut run).map(drop) }
+    }
+
+    /// How often it was not run because it, or another program, was running on the CPU. Kernels before 6.7 count that for
+    /// programs of tracepoints alone.
+    pub fn missed(&self) -> u64 {
+        const WORDS: usize = 27;
+        const MISSED: usize = 26;
+        let mut words = [0u64; WORDS];
+        let size = size_of_val(&words) as u32;
+        let mut info = Info { descriptor: self.0.as_raw_fd() as u32, size, info: words.as_mut_ptr() as u64 };
+        // SAFETY: the kernel writes at most the size of the words.
+        match unsafe { bpf(command::OBJECT_INFO, &mut info) } {
+            Ok(_) => words[MISSED],
+            Err(_) => 0,
+        }
+    }
+
+    /// Runs it at each hit of a tracepoint of this name.
+    pub fn at_tracepoint(&self, name: &str) -> Result<Attached, Errno> {
+        let name = CString::new(name).map_err(|_| Errno::INVAL)?;
+        let mut open =
+            RawTracepoint { name: name.as_ptr() as u64, program: self.0.as_raw_fd() as u32, pad: 0 };
+        // SAFETY: the kernel reads the name, which lives until the call returns.
+        let fd = unsafe { bpf(command::RAW_TRACEPOINT_OPEN, &mut open)? };
+        Ok(Attached(owned(fd)))
+    }
+}
+
+fn load_types(types: &[u8]) -> Result<OwnedFd, Errno> {
+    let size = types.len() as u32;
+    let mut load =
+        LoadTypes { types: types.as_ptr() as u64, log: 0, size, log_size: 0, log_level: 0, pad: 0 };
+    // SAFETY: the kernel reads the types, which live until the call returns.
+    unsafe { bpf(command::BTF_LOAD, &mut load).map(owned) }
+}
+
+/// The types of a program's functions, as the kernel reads them, and which of them each function has: 8 bytes for each.
+#[derive(Clone, Copy, Debug)]
+pub struct Types<'a> {
+    pub types: &'a [u8],
+    pub functions: &'a [u8],
+}
+
+/// What an event of perf counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// An event of tracefs, by number.
+    Tracepoint(u64),
+    /// A time of a CPU's clock in nanoseconds.
+    Clock(u64),
+}
+
+/// A descriptor that makes a program run at something. Closing it ends that.
+#[derive(Debug)]
+pub struct Attached(#[allow(dead_code, reason = "it is there to be closed")] OwnedFd);
+
+/// Runs the program at each of the events; those of a tracepoint on whatever CPU they are.
+pub fn attach(program: &Program, counted: Counted, cpu: u32) -> Result<Attached, Errno> {
+    const ENABLE: u64 = 0x2400;
+    const SET_BPF: u64 = 0x4004_2408;
+    const CLOSE_ON_EXEC: u64 = 8;
+    let (kind, config, period) = match counted {
+        Counted::Tracepoint(number) => (2, number, 1),
+        Counted::Clock(interval) => (1, 0, interval),
+    };
+    let mut event = Event { kind, size: size_of::<Event>() as u32, config, period, ..Event::default() };
+    let (everyone, no_group) = (-1, -1);
+    // SAFETY: the kernel reads the attribute, whose size it has.
+    let opened = unsafe {
+        libc::syscall(libc::SYS_perf_event_open, &raw mut event, everyone, cpu, no_group, CLOSE_ON_EXEC)
+    };
+    let event = owned(result(opened)?);
+    for (request, argument) in [(SET_BPF, program.0.as_raw_fd()), (ENABLE, 0)] {
+        // SAFETY: the requests take a number each.
+        result(unsafe { libc::ioctl(event.as_raw_fd(), request, argument) }.into())?;
+    }
+    Ok(Attached(event))
+}

@@ -1,0 +1,75 @@
+//! sites/code/x86/: the instructions of x86-64; the one home of iced-x86.
+
+mod argument;
+mod classes;
+mod deciding;
+pub(in crate::sites) mod decode;
+
+use std::ops::Range;
+
+use super::deciding::Operand;
+use super::refusal::Refusal;
+use super::set::{IndirectJump, InstructionSet, Step, Takes};
+use crate::dwarf::variables::term::Term;
+
+/// x86-64 in 64-bit mode.
+#[derive(Debug)]
+pub struct X86;
+
+impl InstructionSet for X86 {
+    fn steps<'c>(&self, code: &'c [u8], address: u64) -> Box<dyn Iterator<Item = Step> + 'c> {
+        Box::new(decode::steps(code, address))
+    }
+
+    fn fills(&self, bytes: &[u8]) -> bool {
+        decode::fills(bytes)
+    }
+
+    fn calls(&self, bytes: &[u8]) -> bool {
+        decode::calls(bytes)
+    }
+
+    fn takes(&self, bytes: &[u8]) -> Takes {
+        decode::takes(bytes)
+    }
+
+    fn text_with(&self, bytes: &[u8], address: u64, name: &dyn Fn(u64) -> Option<String>) -> String {
+        decode::text_with(bytes, address, name)
+    }
+
+    fn refusal(&self, code: &[u8], address: u64) -> Option<Refusal> {
+        classes::refusal(code, address)
+    }
+
+    fn deciding(&self, code: &[u8], address: u64) -> Vec<Operand> {
+        deciding::deciding(code, address)
+    }
+
+    fn argument(&self, code: &[u8], address: u64, bytes: u8) -> Option<Term> {
+        argument::value(code, address, bytes)
+    }
+
+    /// ud2, or ud1 with up to two prefixes.
+    fn is_trap(&self, code: &[u8]) -> bool {
+        (0..3).any(|skip| matches!(code.get(skip..skip + 2), Some([0x0f, 0x0b | 0xb9])))
+    }
+
+    /// The kernel is compiled without tables; those of programs are not looked for.
+    fn indirect_jumps(
+        &self,
+        _: &[u8],
+        _: u64,
+        _: &dyn Fn(u64, usize) -> Option<Vec<u8>>,
+    ) -> Vec<IndirectJump> {
+        Vec::new()
+    }
+
+    /// A call of five bytes.
+    fn ftrace_site(&self, _: &[u8], _: u64, listed: u64) -> Range<u64> {
+        listed..listed.saturating_add(5)
+    }
+
+    fn ftrace_before(&self) -> u64 {
+        0
+    }
+}

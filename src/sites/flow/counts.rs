@@ -1,0 +1,427 @@
+//! sites/flow/counts.rs: where to count in a function, so that how often each block and each edge was executed follows.
+//!
+//! What comes into a place leaves it. Here a block is an edge too, from where control meets to where it parts, and all that is
+//! around the code is one more node, from which control comes and to which it goes. Of such a graph only the edges beside a
+//! spanning tree have to be counted (Knuth 1968); the tree has the edges that are executed most, or have no room for a probe.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::points::{Over, Point};
+use super::{Block, Ending, Flow, NONE, Order};
+
+/// What is counted, and how the rest follows.
+#[derive(Debug)]
+pub struct Counts {
+    pub(super) ways: Vec<Way>,
+    /// The number of nodes: around the code, then the beginning and the end of each block.
+    pub(super) nodes: usize,
+    /// The number of each block's own way; `None` where it is not looked at.
+    pub(super) own: Vec<Option<u32>>,
+}
+
+/// Something that is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    Block(u32),
+    /// From one block to another.
+    Edge {
+        from: u32,
+        to: u32,
+    },
+    /// From outside of the code that is looked at.
+    Enter(u32),
+    /// To there.
+    Leave(u32),
+}
+
+#[derive(Debug)]
+pub(super) struct Way {
+    pub what: What,
+    pub from: u32,
+    pub to: u32,
+    /// The points that together fire each time; empty: it cannot be counted.
+    pub points: Vec<Point>,
+    /// Whether it is counted.
+    counted: bool,
+}
+
+/// How often each way was executed.
+#[derive(Debug)]
+pub struct Solved {
+    /// Parallel to the ways; `None`: it does not follow from what was counted.
+    counts: Vec<Option<u64>>,
+    /// The greatest number by which what came to a place differs from what left it: control that was in between when counting began or
+    /// ended, or that did not come back from a call.
+    pub imbalance: u64,
+}
+
+/// Whether an instruction can be counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    Free,
+    /// No probe can be put on it.
+    None,
+    /// It does nothing: where no way leads, it is there for the next one to be aligned.
+    Padding,
+}
+
+/// What an edge costs of what its branch costs: less than half, as both are hit together.
+const EDGE: f64 = 0.45;
+
+pub(super) const AROUND: u32 = 0;
+
+pub(super) fn beginning(block: u32) -> u32 {
+    1 + 2 * block
+}
+
+pub(super) fn end(block: u32) -> u32 {
+    2 + 2 * block
+}
+
+impl Flow {
+    /// Chooses what to count in the blocks that have instructions of `ranges`, or in all. `room` is asked for instructions; `leads`, whether a
+    /// branch goes to an address as it is in memory: `None` if that is not known.
+    pub fn counts(
+        &self,
+        ranges: Option<&[Range<u64>]>,
+        room: impl Fn(u64) -> Room,
+        leads: impl Fn(u64, u64) -> Option<bool>,
+    ) -> Counts {
+        let (mut counts, costs) = self.placed(ranges, room, leads);
+        counts.span(&costs);
+        counts
+    }
+
+    /// All that can be counted, with its costs; nothing is chosen yet.
+    pub(super) fn placed(
+        &self,
+        ranges: Option<&[Range<u64>]>,
+        room: impl Fn(u64) -> Room,
+        leads: impl Fn(u64, u64) -> Option<bool>,
+    ) -> (Counts, Vec<f64>) {
+        let order = self.order();
+        let mut chosen = self.chosen(ranges);
+        for (block, chosen) in chosen.iter_mut().enumerate().filter(|(block, _)| !order.reached[*block]) {
+            let Block { first, end, .. } = self.blocks[block];
+            *chosen &= (first..end).any(|insn| room(self.address[insn as usize]) != Room::Padding);
+        }
+        let room = |insn: u32| !self.is_patched(insn) && room(self.address[insn as usize]) == Room::Free;
+        let mut counts = Counts {
+            ways: Vec::with_capacity(3 * self.blocks.len()),
+            nodes: 1 + 2 * self.blocks.len(),
+            own: vec![None; self.blocks.len()],
+        };
+        let often = self.often(&order);
+        let mut costs = Vec::with_capacity(3 * self.blocks.len());
+        for block in (0..self.blocks.len() as u32).filter(|block| chosen[*block as usize]) {
+            counts.own[block as usize] = Some(counts.ways.len() as u32);
+            let mut add = |what, from, to, points: Vec<Point>, cost: f64| {
+                costs.push(if points.is_empty() { f64::INFINITY } else { cost });
+                counts.ways.push(Way { what, from, to, points, counted: false });
+            };
+            let mine = often[block as usize];
+            add(What::Block(block), beginning(block), end(block), self.within(block, &room), mine);
+            let from_outside = |from: &u32| !chosen[*from as usize];
+            if self.blocks[block as usize].is_root || self.previous(block).iter().any(from_outside) {
+                add(What::Enter(block), AROUND, beginning(block), Vec::new(), 0.0);
+            }
+            let (inside, outside): (Vec<u32>, Vec<u32>) =
+                self.next(block).iter().partition(|to| chosen[**to as usize]);
+            for to in &inside {
+                // All edges of a branch are counted at one place, and then the block needs no other.
+                let Some(points) = self.edge(block, *to, &room, &leads) else { continue };
+                add(What::Edge { from: block, to: *to }, end(block), beginning(*to), points, EDGE * mine);
+            }
+            if !outside.is_empty() || inside.is_empty() || self.blocks[block as usize].outside.is_some() {
+                add(What::Leave(block), end(block), AROUND, Vec::new(), 0.0);
+            }
+        }
+        (counts, costs)
+    }
+
+    /// The block of an instruction.
+    pub fn block_at(&self, address: u64) -> Option<u32> {
+        self.insn_at(address).map(|insn| self.block[insn as usize])
+    }
+
+    /// The block of the instruction that begins at an address, or before it.
+    pub fn block_over(&self, address: u64) -> Option<u32> {
+        let part = self.parts.iter().find(|part| part.holds(address))?;
+        let insn = part.places[..=(address - part.address) as usize].iter().rfind(|insn| **insn != NONE)?;
+        Some(self.block[*insn as usize])
+    }
+
+    /// The address of a block's first instruction, and of its last one.
+    pub fn bounds(&self, block: u32) -> (u64, u64) {
+        let block = &self.blocks[block as usize];
+        (self.address[block.first as usize], self.address[block.end as usize - 1])
+    }
+
+    /// The addresses of a block's instructions.
+    pub fn addresses(&self, block: u32) -> &[u64] {
+        let Block { first, end, .. } = self.blocks[block as usize];
+        &self.address[first as usize..end as usize]
+    }
+
+    /// Whether a block ends with an instruction that decides where control goes, and not by a fault.
+    pub fn decides(&self, block: u32) -> bool {
+        self.blocks[block as usize].ending == Ending::Plain
+    }
+
+    /// The start of each part of the function's code; the first has its entry.
+    pub fn parts(&self) -> impl Iterator<Item = u64> {
+        self.parts.iter().map(|part| part.address)
+    }
+
+    fn chosen(&self, ranges: Option<&[Range<u64>]>) -> Vec<bool> {
+        let Some(ranges) = ranges else { return vec![true; self.blocks.len()] };
+        let mut chosen = vec![false; self.blocks.len()];
+        for insn in ranges.iter().flat_map(|range| self.insns_in(range)) {
+            chosen[self.block[insn as usize] as usize] = true;
+        }
+        chosen
+    }
+
+    /// Where a block is counted: at an instruction that a jump fits over, within the block, else at any.
+    fn within(&self, block: u32, room: &impl Fn(u32) -> bool) -> Vec<Point> {
+        const JUMP: u64 = 5;
+        let block = &self.blocks[block as usize];
+        let last = self.address[block.end as usize - 1];
+        let fits = |insn: &u32| self.address[*insn as usize] + JUMP <= last;
+        let mut insns = (block.first..block.end).filter(|insn| room(*insn));
+        let first = insns.next();
+        let best = first.filter(fits).or_else(|| insns.find(fits)).or(first);
+        best.map(|insn| vec![Point::At(self.address[insn as usize])]).unwrap_or_default()
+    }
+
+    /// The points on an edge. `None` if control cannot take it, as the kernel has replaced the branch.
+    fn edge(
+        &self,
+        from: u32,
+        to: u32,
+        room: &impl Fn(u32) -> bool,
+        leads: &impl Fn(u64, u64) -> Option<bool>,
+    ) -> Option<Vec<Point>> {
+        let block = &self.blocks[from as usize];
+        let last = block.end - 1;
+        let (branch, target) =
+            (self.address[last as usize], self.address[self.blocks[to as usize].first as usize]);
+        // With one way only, the block itself is counted.
+        if self.next(from).len() + usize::from(block.outside.is_some()) < 2 || block.ending != Ending::Plain {
+            return Some(Vec::new());
+        }
+        let points = match self.is_key(last) {
+            true => self.over_key(last, target).unwrap_or_default(),
+            false => match leads(branch, target) {
+                Some(true) => vec![Point::Edge { from: branch, over: Over::default(), to: target }],
+                Some(false) => return None,
+                None => Vec::new(),
+            },
+        };
+        let all = points.iter().all(|point| self.insn_at(point.address()).is_some_and(room));
+        Some(if all { points } else { Vec::new() })
+    }
+
+    /// An estimate of how often each block is executed in a call: a branch goes all ways equally often, but seldom to where the compiler
+    /// put what it takes for unlikely, and a loop has eight rounds.
+    pub(super) fn often(&self, order: &Order) -> Vec<f64> {
+        const ROUNDS: f64 = 8.0;
+        const UNLIKELY: f64 = 1.0 / 64.0;
+        let mut often = vec![0.0; self.blocks.len()];
+        order.roots.iter().for_each(|root| often[*root as usize] = UNLIKELY);
+        often[self.entry as usize] = 1.0;
+        for block in &order.blocks {
+            let likely = |to: &u32| if self.is_unlikely(*block, *to) { UNLIKELY } else { 1.0 };
+            let shares: f64 = self.next(*block).iter().map(likely).sum();
+            let mine = often[*block as usize];
+            for to in self.next(*block).iter().filter(|to| !self.dominates(**to, *block)) {
+                often[*to as usize] += mine * likely(to) / shares;
+            }
+        }
+        let depth = self.depths();
+        let deep = |(often, depth): (&f64, i32)| often * ROUNDS.powi(depth.min(8));
+        often.iter().zip(depth).map(deep).collect()
+    }
+
+    fn is_unlikely(&self, from: u32, to: u32) -> bool {
+        let [from, to] = [from, to].map(|block| &self.blocks[block as usize]);
+        let [one, other] = [from, to].map(|block| self.address[block.first as usize]);
+        to.ending == Ending::Trap || !self.is_one_symbol(one, other)
+    }
+
+    /// The number of loops around each block.
+    fn depths(&self) -> Vec<i32> {
+        let mut depths = vec![0; self.blocks.len()];
+        let mut seen = vec![u32::MAX; self.blocks.len()];
+        for head in 0..self.blocks.len() as u32 {
+            let backwards = |from: &&u32| self.dominates(head, **from);
+            let mut found: Vec<u32> = self.previous(head).iter().filter(backwards).copied().collect();
+            if found.is_empty() {
+                continue;
+            }
+            seen[head as usize] = head;
+            depths[head as usize] += 1;
+            while let Some(block) = found.pop() {
+                if std::mem::replace(&mut seen[block as usize], head) != head {
+                    depths[block as usize] += 1;
+                    found.extend(self.previous(block).iter().filter(|from| self.dominates(head, **from)));
+                }
+            }
+        }
+        depths
+    }
+}
+
+impl Counts {
+    /// Marks what is beside a spanning tree of the greatest cost as counted.
+    fn span(&mut self, costs: &[f64]) {
+        let mut dearest: Vec<usize> = (0..self.ways.len()).collect();
+        dearest.sort_by(|one, other| costs[*other].total_cmp(&costs[*one]));
+        let mut trees: Vec<u32> = (0..self.nodes as u32).collect();
+        for way in dearest {
+            let Way { from, to, ref points, .. } = self.ways[way];
+            let [one, other] = [from, to].map(|node| root(&mut trees, node));
+            self.ways[way].counted = one == other && !points.is_empty();
+            trees[one as usize] = other;
+        }
+    }
+
+    /// The blocks that are looked at.
+    pub fn looked_at(&self) -> impl Iterator<Item = u32> {
+        self.own.iter().enumerate().filter(|(_, own)| own.is_some()).map(|(block, _)| block as u32)
+    }
+
+    /// The number of blocks that are looked at.
+    pub fn blocks(&self) -> usize {
+        self.own.iter().flatten().count()
+    }
+
+    /// What is counted, each with the points that together fire each time, by their numbers for [`Counts::solve`].
+    pub fn counted(&self) -> impl Iterator<Item = (usize, &[Point])> {
+        let counted = self.ways.iter().enumerate().filter(|(_, way)| way.counted);
+        counted.map(|(number, way)| (number, &way.points[..]))
+    }
+
+    /// The number of a block's own way; `None` where it is not looked at.
+    pub fn own(&self, block: u32) -> Option<usize> {
+        self.own.get(block as usize).copied().flatten().map(|way| way as usize)
+    }
+
+    pub fn looks_at(&self, block: u32) -> bool {
+        self.own(block).is_some()
+    }
+
+    /// Everything that can be counted, for a run that checks: the blocks, with their numbers.
+    pub fn countable(&self) -> impl Iterator<Item = (usize, &[Point])> {
+        let blocks =
+            self.own.iter().flatten().map(|way| (*way as usize, &self.ways[*way as usize].points[..]));
+        blocks.filter(|(_, points)| !points.is_empty())
+    }
+
+    /// All that is executed, by number.
+    pub fn ways(&self) -> impl Iterator<Item = What> {
+        self.ways.iter().map(|way| way.what)
+    }
+
+    /// Works out all counts from those known, by number.
+    pub fn solve(&self, known: &HashMap<usize, u64>) -> Solved {
+        let known = |way: usize| known.get(&way).map(|count| i128::from(*count));
+        let mut counts: Vec<Option<i128>> = (0..self.ways.len()).map(known).collect();
+        // The ways at each node, and how many of them are not known yet.
+        let mut at: Vec<Vec<u32>> = vec![Vec::new(); self.nodes];
+        for (number, way) in self.ways.iter().enumerate() {
+            at[way.from as usize].push(number as u32);
+            at[way.to as usize].push(number as u32);
+        }
+        let mut open: Vec<usize> = at
+            .iter()
+            .map(|ways| ways.iter().filter(|way| counts[**way as usize].is_none()).count())
+            .collect();
+        let mut ready: Vec<u32> = (0..self.nodes as u32).filter(|node| open[*node as usize] == 1).collect();
+        while let Some(node) = ready.pop() {
+            let ways = &at[node as usize];
+            let Some(way) = ways.iter().copied().find(|way| counts[*way as usize].is_none()) else {
+                continue;
+            };
+            let Way { from, to, .. } = self.ways[way as usize];
+            // What is missing where it comes from is what it has.
+            let missing = self.balance(node, ways, &counts);
+            counts[way as usize] = Some(if from == node { missing } else { -missing });
+            for node in [from, to] {
+                open[node as usize] -= 1;
+                if open[node as usize] == 1 {
+                    ready.push(node);
+                }
+            }
+        }
+        let imbalance = (0..self.nodes as u32).filter(|node| open[*node as usize] == 0);
+        let imbalance = imbalance.map(|node| self.balance(node, &at[node as usize], &counts).unsigned_abs());
+        // What is below zero was counted before it came in.
+        let below = counts.iter().flatten().filter(|count| **count < 0).map(|count| count.unsigned_abs());
+        let imbalance = imbalance.chain(below).max().unwrap_or(0);
+        Solved {
+            counts: counts.iter().map(|count| count.map(|count| u64::try_from(count).unwrap_or(0))).collect(),
+            imbalance: u64::try_from(imbalance).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// What came to a node less what left it, as far as it is known.
+    fn balance(&self, node: u32, ways: &[u32], counts: &[Option<i128>]) -> i128 {
+        let signed = |way: &u32| {
+            let count = counts[*way as usize].unwrap_or(0);
+            let Way { to, .. } = self.ways[*way as usize];
+            if to == node { count } else { -count }
+        };
+        ways.iter().map(signed).sum()
+    }
+
+    /// How often a block was executed.
+    pub fn block(&self, solved: &Solved, block: u32) -> Option<u64> {
+        solved.counts[self.own(block)?]
+    }
+
+    /// How often control came in from outside, as far as all of it is known.
+    pub fn entered(&self, solved: &Solved) -> Option<u64> {
+        let ways = self.ways.iter().zip(&solved.counts);
+        ways.filter(|(way, _)| matches!(way.what, What::Enter(_))).map(|(_, count)| *count).sum()
+    }
+
+    /// Whether a block is counted itself.
+    pub fn is_counted(&self, block: u32) -> bool {
+        self.own(block).is_some_and(|way| self.ways[way].counted)
+    }
+
+    /// How often control went from the end of a block to each other one.
+    pub fn edges(&self, solved: &Solved, block: u32) -> Vec<(u32, Option<u64>)> {
+        let ways = self.ways.iter().zip(&solved.counts);
+        let mine = ways.filter_map(|(way, count)| match way.what {
+            What::Edge { from, to } if from == block => Some((to, *count)),
+            _ => None,
+        });
+        mine.collect()
+    }
+
+    /// How often control went from the end of a block to outside, as far as it follows; `None` if no way leads there.
+    pub fn left(&self, solved: &Solved, block: u32) -> Option<Option<u64>> {
+        let way = self.ways.iter().position(|way| way.what == What::Leave(block))?;
+        Some(solved.counts[way])
+    }
+}
+
+impl Solved {
+    /// How often something was executed, by its number among [`Counts::ways`].
+    pub fn of(&self, way: usize) -> Option<u64> {
+        self.counts.get(way).copied().flatten()
+    }
+}
+
+/// The node that stands for all that is connected with this one.
+pub(super) fn root(trees: &mut [u32], mut node: u32) -> u32 {
+    while trees[node as usize] != node {
+        let above = trees[node as usize];
+        trees[node as usize] = trees[above as usize];
+        node = above;
+    }
+    node
+}

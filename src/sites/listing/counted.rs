@@ -1,0 +1,484 @@
+//! sites/listing/counted.rs: functions and inlined copies whose executions are counted: where, and what follows for each instruction.
+
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+use super::disas::{Disassembler, Listed, Lister, Listing, Meant};
+use crate::diag::Diagnostic;
+use crate::dwarf::InlineCopy;
+use crate::probe::Site;
+use crate::sites::catalog::refusals;
+use crate::sites::code::decode;
+use crate::sites::flow::counts::{Counts, Room};
+use crate::sites::flow::laps::{self, Kind, Takes};
+use crate::sites::flow::points::Point;
+use crate::sites::flow::{Flow, Undecodable};
+use crate::sites::symtab::Symbol;
+use crate::sites::target::ModuleId;
+
+/// Whether control parts after an instruction.
+fn parts(step: &decode::Step) -> bool {
+    matches!(step.control, decode::Control::Branch(_))
+}
+
+/// One function, or one inlined copy of it.
+pub struct Counted {
+    /// Of a function its own code, then what the compiler put elsewhere; of a copy what is in each function.
+    pub listings: Vec<Listing>,
+    /// The number of blocks; of instructions where there is no graph.
+    pub blocks: usize,
+    /// What is counted.
+    pub counters: Vec<Counter>,
+    /// Where the time is taken, if it is.
+    pub laps: Vec<Lap>,
+    /// Why the control flow is not known; then each instruction is counted.
+    pub unread: Option<Undecodable>,
+    graph: Option<Graph>,
+    /// The start of each listing's function at the addresses of the graph.
+    starts: Vec<Option<u64>>,
+}
+
+/// What is done in a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// As few counts as the others follow from.
+    Count,
+    /// Each instruction is counted too, as far as there is room.
+    Exact,
+    /// The time is taken where blocks begin, and after calls.
+    Time,
+}
+
+/// Code from one place where the time is taken to the next one.
+#[derive(Clone, Debug)]
+pub struct Lap {
+    pub begin: Site,
+    /// The next instruction, where the cost of a probe is measured: from `begin` to there is nothing else.
+    pub second: Option<Site>,
+    pub takes: Takes,
+    /// The listing, and the place in it, of the instruction that it is shown at: its call, or its first one.
+    pub shown: (usize, usize),
+}
+
+/// The time that a lap took, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// How often it was executed to its end.
+    pub times: u64,
+    /// With the probes' cost, and that cost.
+    pub measured: u64,
+    pub taken_off: u64,
+    /// By how much the rest may be wrong, as the probes' cost varies.
+    pub doubt: u64,
+}
+
+struct Graph {
+    flow: Rc<Flow>,
+    counts: Counts,
+}
+
+/// One count: the executions of its sites together.
+#[derive(Clone, Debug)]
+pub struct Counter {
+    pub what: What,
+    pub sites: Vec<Site>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum What {
+    /// By its number in the graph.
+    Way(usize),
+    /// By listing, and by place in it.
+    Insn(usize, usize),
+}
+
+/// What follows from the counts.
+#[derive(Clone, Debug, Default)]
+pub struct Executions {
+    /// Parallel to the listings and their instructions.
+    pub parts: Vec<Vec<Executed>>,
+    /// As of [`Solved::imbalance`](crate::sites::flow::counts::Solved::imbalance).
+    pub imbalance: u64,
+    /// How often it was entered, as far as it follows.
+    pub calls: Option<u64>,
+    /// What each instruction's own count says where it is another than what follows for it: listing, place, own count, what follows.
+    pub wrong: Vec<(usize, usize, u64, u64)>,
+    /// The number of instructions whose own count is what follows.
+    pub right: usize,
+}
+
+impl Spent {
+    /// What remains without the probes.
+    pub fn rest(&self) -> u64 {
+        self.measured.saturating_sub(self.taken_off)
+    }
+
+    pub fn add(&mut self, other: Spent) {
+        self.times += other.times;
+        self.measured += other.measured;
+        self.taken_off += other.taken_off;
+        self.doubt += other.doubt;
+    }
+}
+
+/// How often an instruction was executed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Executed {
+    /// `None`: it does not follow.
+    pub count: Option<u64>,
+    /// Whether it is counted here, and does not follow from others.
+    pub counted: bool,
+    /// Whether a block begins here.
+    pub begins: bool,
+    /// Where control went after the last instruction of a block, if there are several ways.
+    pub ways: Vec<Way>,
+    /// The time of the lap that is shown here.
+    pub spent: Option<Spent>,
+}
+
+/// One way out of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// The listing and the place in it of the instruction that it leads to; `None`: outside of what is counted.
+    pub to: Option<(usize, usize)>,
+    /// Whether it is the next instruction.
+    pub falls_through: bool,
+    pub count: Option<u64>,
+}
+
+/// The graph around a copy, and which of its instructions have room for a probe.
+pub(super) struct Around {
+    pub flow: Result<Rc<Flow>, Undecodable>,
+    room: HashMap<u64, Room>,
+    /// The addresses that follow each instruction as it is in memory; of another section of a module they are others than those of the
+    /// graph.
+    next: HashMap<u64, Vec<u64>>,
+    kinds: HashMap<u64, Kind>,
+    /// The parts of the function: where each starts in memory, and at the addresses of the graph.
+    pub starts: HashMap<u64, u64>,
+    /// The parts that the compiler put elsewhere.
+    pub elsewhere: Vec<Symbol>,
+}
+
+impl Disassembler<'_> {
+    /// The functions or copies of a description, as of [`Disassembler::disassemble`], with what is to be counted in them.
+    pub fn counted(&mut self, description: &str, how: How) -> Result<Vec<Counted>, Box<Diagnostic>> {
+        let (modules, meant) = self.meant(description)?;
+        let mut all = Vec::new();
+        match meant {
+            Meant::Functions(functions) => {
+                for (module, symbol) in functions {
+                    let around = self.lister.around(module, &symbol)?;
+                    let mut listings = vec![self.lister.function(module, &symbol)?];
+                    for part in &around.elsewhere {
+                        listings.push(self.lister.function(module, part)?);
+                    }
+                    all.push(self.lister.count(module, &around, listings, None, how));
+                }
+            }
+            Meant::Copies { function, copies } => {
+                let mut known: HashMap<(ModuleId, u64), Rc<Around>> = HashMap::new();
+                for (module, copy) in &copies {
+                    let listings = self.lister.copy(*module, &function, copy)?;
+                    let caller = self.lister.caller(*module, copy.entry);
+                    let Some(caller) = caller.filter(|_| !listings.is_empty()) else { continue };
+                    let around = match known.get(&(*module, caller.address)) {
+                        Some(around) => Rc::clone(around),
+                        None => {
+                            let around = Rc::new(self.lister.around(*module, &caller)?);
+                            known.insert((*module, caller.address), Rc::clone(&around));
+                            around
+                        }
+                    };
+                    all.push(self.lister.count(*module, &around, listings, Some(copy), how));
+                }
+                if all.is_empty() {
+                    return Err(Box::new(refusals::no_function(self.lister.kernel, &modules, &function, "")));
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl Lister<'_> {
+    /// The function around an address; that of `f.cold` is `f`.
+    pub(super) fn caller(&self, module: ModuleId, address: u64) -> Option<Symbol> {
+        match self.kernel.callers(module) {
+            Some(callers) => callers.caller(address).copied(),
+            None => self.kernel.caller(module, address).ok().copied(),
+        }
+    }
+
+    pub(super) fn around(&mut self, module: ModuleId, symbol: &Symbol) -> Result<Around, Box<Diagnostic>> {
+        let kernel = self.kernel;
+        let flow = match kernel.callers(module) {
+            Some(callers) => callers.flow(symbol).map(Rc::new),
+            None => Err(Undecodable::NoCode),
+        };
+        let parts: Vec<u64> = flow.iter().flat_map(|flow| flow.parts()).collect();
+        let symbols = kernel.symbols(module);
+        let part =
+            |start: &u64| symbols?.containing(*start).filter(|part| part.address != symbol.address).copied();
+        let elsewhere: Vec<Symbol> = parts.iter().filter_map(part).collect();
+        let (mut room, mut next, mut starts) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let mut kinds = HashMap::new();
+        for part in std::iter::once(symbol).chain(&elsewhere) {
+            starts.insert(kernel.run_time(module, part.address).unwrap_or(part.address), part.address);
+            let code = self.code(module, part)?;
+            let fentry = self.fentry(module, part);
+            for insn in &code.insns {
+                let address = part.address + u64::from(insn.offset);
+                let set = decode::of(insn.machine);
+                next.insert(
+                    address,
+                    decode::step(insn.machine, &insn.bytes, address)
+                        .map(|step| decode::ways(&step))
+                        .unwrap_or_default(),
+                );
+                kinds
+                    .insert(address, Kind { is_call: set.calls(&insn.bytes), takes: set.takes(&insn.bytes) });
+                let refused = insn.refused.is_some() || code.verdict(insn).refused.is_some();
+                room.insert(
+                    address,
+                    match () {
+                        () if set.fills(&insn.bytes) => Room::Padding,
+                        () if refused || fentry.is_some_and(|fentry| address <= fentry) => Room::None,
+                        () => Room::Free,
+                    },
+                );
+            }
+        }
+        Ok(Around { flow, room, next, kinds, starts, elsewhere })
+    }
+
+    /// The ftrace site of a function. What is probed up to there costs a call of ftrace.
+    fn fentry(&self, module: ModuleId, symbol: &Symbol) -> Option<u64> {
+        let (_, start) = self.kernel.in_code(module, symbol.address)?;
+        let site = self.kernel.tables(module).fentry(start..start.saturating_add(symbol.size.max(1)))?;
+        Some(site - start + symbol.address)
+    }
+
+    fn count(
+        &self,
+        module: ModuleId,
+        around: &Around,
+        listings: Vec<Listing>,
+        copy: Option<&InlineCopy>,
+        how: How,
+    ) -> Counted {
+        let starts: Vec<Option<u64>> =
+            listings.iter().map(|listing| around.starts.get(&listing.address).copied()).collect();
+        let room = |address: u64| match around.room(address) {
+            Room::Free if copy.is_some_and(|copy| !around.is_within(copy, address)) => Room::None,
+            room => room,
+        };
+        let sites = |points: &[Point]| -> Option<Vec<Site>> {
+            points
+                .iter()
+                .map(|point| self.kernel.point(module, *point).ok().map(|found| found.site))
+                .collect()
+        };
+        let mut counters = Vec::new();
+        let mut laps = Vec::new();
+        let (graph, unread) = match &around.flow {
+            Ok(flow) => {
+                // A copy without instructions of its own is entered at one of the code around it.
+                let entry = copy.map(|copy| copy.entry..copy.entry + 1);
+                let ranges = copy.map(|copy| match (&copy.ranges[..], &entry) {
+                    ([], Some(entry)) => std::slice::from_ref(entry),
+                    (ranges, _) => ranges,
+                });
+                let leads = |from, to| around.leads(flow, from, to);
+                let counts = flow.counts(ranges, room, leads);
+                if how == How::Time {
+                    let kind = |address: u64| around.kinds.get(&address).copied().unwrap_or_default();
+                    let site = |address| Some(sites(&[Point::At(address)])?.remove(0));
+                    let place = |address| insn_at(&listings, &starts, address);
+                    (counters, laps) = timed(&counts, flow.laps(&counts, room, kind), site, place);
+                } else {
+                    let counted = counts.counted().filter_map(|(way, points)| Some((way, sites(points)?)));
+                    counters.extend(counted.map(|(way, sites)| Counter { what: What::Way(way), sites }));
+                }
+                (Some(Graph { flow: Rc::clone(flow), counts }), None)
+            }
+            Err(why) => (None, Some(*why)),
+        };
+        if how == How::Exact || graph.is_none() {
+            let at = |address| (room(address) != Room::None).then(|| sites(&[Point::At(address)])).flatten();
+            counters.extend(each(&listings, &starts, at));
+        }
+        let blocks = match &graph {
+            Some(graph) => graph.counts.blocks(),
+            None => listings.iter().map(|listing| listing.instructions.len()).sum(),
+        };
+        Counted { listings, blocks, counters, laps, unread, graph, starts }
+    }
+}
+
+/// A counter of each instruction that can have one.
+fn each(
+    listings: &[Listing],
+    starts: &[Option<u64>],
+    sites: impl Fn(u64) -> Option<Vec<Site>>,
+) -> Vec<Counter> {
+    let mut counters = Vec::new();
+    for (part, (listing, start)) in listings.iter().zip(starts).enumerate() {
+        let Some(start) = start else { continue };
+        let free = listing.instructions.iter().enumerate().filter(|(_, insn)| insn.refused.is_none());
+        counters.extend(free.filter_map(|(at, insn)| {
+            let sites = sites(start + u64::from(insn.offset))?;
+            Some(Counter { what: What::Insn(part, at), sites })
+        }));
+    }
+    counters
+}
+
+/// The laps that there are sites for, and counters of their blocks.
+fn timed(
+    counts: &Counts,
+    found: Vec<laps::Lap>,
+    site: impl Fn(u64) -> Option<Site>,
+    place: impl Fn(u64) -> Option<(usize, usize)>,
+) -> (Vec<Counter>, Vec<Lap>) {
+    let (mut counters, mut laps): (Vec<Counter>, _) = (Vec::new(), Vec::new());
+    for lap in found {
+        let shown = place(lap.shown).or_else(|| place(lap.begin));
+        let (Some(begin), Some(shown), Some(way)) = (site(lap.begin), shown, counts.own(lap.block)) else {
+            continue;
+        };
+        let what = What::Way(way);
+        if !counters.iter().any(|counter| counter.what == what) {
+            counters.push(Counter { what, sites: vec![begin.clone()] });
+        }
+        laps.push(Lap { begin, second: lap.second.and_then(&site), takes: lap.takes, shown });
+    }
+    (counters, laps)
+}
+
+/// The listing and the place in it of the instruction at an address of the graph.
+fn insn_at(listings: &[Listing], starts: &[Option<u64>], address: u64) -> Option<(usize, usize)> {
+    listings.iter().zip(starts).enumerate().find_map(|(part, (listing, start))| {
+        let offset = u32::try_from(address.checked_sub((*start)?)?).ok()?;
+        let at = listing.instructions.iter().position(|insn| insn.offset == offset)?;
+        Some((part, at))
+    })
+}
+
+impl Around {
+    /// Whether an instruction is executed only within calls of a copy: it is the copy's own, and does not come before its entry.
+    fn is_within(&self, copy: &InlineCopy, address: u64) -> bool {
+        let is_before =
+            |flow: &Rc<Flow>| address < copy.entry && flow.block_at(address) == flow.block_at(copy.entry);
+        let is_own = address == copy.entry || copy.ranges.iter().any(|range| range.contains(&address));
+        is_own && !self.flow.as_ref().is_ok_and(is_before)
+    }
+
+    /// Whether an instruction of the function can be counted.
+    pub fn room(&self, address: u64) -> Room {
+        self.room.get(&address).copied().unwrap_or(Room::None)
+    }
+
+    /// Whether a branch goes to an address as it is in memory.
+    pub fn leads(&self, flow: &Flow, from: u64, to: u64) -> Option<bool> {
+        let next = self.next.get(&from)?;
+        if flow.is_one_symbol(from, to) {
+            return Some(next.contains(&to));
+        }
+        Some(next.iter().any(|next| *next == to || !flow.is_one_symbol(from, *next)))
+    }
+}
+
+impl Counted {
+    /// The number of probes.
+    pub fn places(&self) -> usize {
+        let sites = self.counters.iter().flat_map(|counter| &counter.sites);
+        let timed = self.laps.iter().flat_map(|one| std::iter::once(&one.begin).chain(&one.second));
+        sites.chain(timed).collect::<BTreeSet<_>>().len()
+    }
+
+    /// The listing and the instruction that a way leads to; `None`: outside.
+    pub fn target(&self, way: &Way) -> Option<(&Listing, &Listed)> {
+        let (part, at) = way.to?;
+        let listing = self.listings.get(part)?;
+        Some((listing, listing.instructions.get(at)?))
+    }
+
+    /// Works out what follows. `hits` gives the executions of a site, `None` if they were not counted.
+    pub fn work_out(&self, hits: impl Fn(&Site) -> Option<u64>) -> Executions {
+        let mut known: HashMap<What, u64> = HashMap::new();
+        for counter in &self.counters {
+            if let Some(count) = counter.sites.iter().map(&hits).sum() {
+                known.insert(counter.what, count);
+            }
+        }
+        let mut executions = Executions {
+            parts: self
+                .listings
+                .iter()
+                .map(|listing| vec![Executed::default(); listing.instructions.len()])
+                .collect(),
+            ..Executions::default()
+        };
+        if let Some(graph) = &self.graph {
+            self.by_flow(graph, &known, &mut executions);
+        }
+        for (part, instructions) in executions.parts.iter_mut().enumerate() {
+            for (at, executed) in instructions.iter_mut().enumerate() {
+                let Some(own) = known.get(&What::Insn(part, at)).copied() else { continue };
+                match executed.count.replace(own) {
+                    Some(follows) if follows != own => executions.wrong.push((part, at, own, follows)),
+                    Some(_) => executions.right += 1,
+                    None => {}
+                }
+                executed.counted = true;
+            }
+        }
+        executions
+    }
+
+    fn by_flow(&self, graph: &Graph, known: &HashMap<What, u64>, executions: &mut Executions) {
+        let Graph { flow, counts } = graph;
+        let ways = known.iter().filter_map(|(what, count)| match what {
+            What::Way(way) => Some((*way, *count)),
+            What::Insn(..) => None,
+        });
+        let solved = counts.solve(&ways.collect());
+        executions.imbalance = solved.imbalance;
+        executions.calls = counts.entered(&solved);
+        for ((listing, start), executed) in self.listings.iter().zip(&self.starts).zip(&mut executions.parts)
+        {
+            let Some(start) = start else { continue };
+            let mut last: Option<u32> = None;
+            // Whether the instruction before it goes on with it.
+            let mut is_next = true;
+            for (insn, executed) in listing.instructions.iter().zip(executed) {
+                let address = start + u64::from(insn.offset);
+                let step = decode::step(insn.machine, &insn.bytes, address);
+                let after = address + insn.bytes.len() as u64;
+                let goes_on = step.is_none_or(|step| decode::ways(&step).contains(&after));
+                // The kernel fills up what it replaces by a jump.
+                let is_filler = !std::mem::replace(&mut is_next, goes_on) && flow.block_at(address).is_none();
+                let Some(block) = flow.block_over(address).filter(|_| !is_filler) else { continue };
+                let (first, end) = flow.bounds(block);
+                executed.count = counts.block(&solved, block);
+                executed.counted = counts.is_counted(block);
+                executed.begins = last.replace(block) != Some(block) && first == address;
+                let edges = counts.edges(&solved, block);
+                let left = counts.left(&solved, block).filter(|_| step.is_some_and(|step| parts(&step)));
+                if address != end || edges.len() + usize::from(left.is_some()) < 2 {
+                    continue;
+                }
+                executed.ways.extend(edges.into_iter().map(|(to, count)| {
+                    let address = flow.bounds(to).0;
+                    let to = insn_at(&self.listings, &self.starts, address);
+                    Way { to, falls_through: address == after, count }
+                }));
+                if let Some(count) = left {
+                    let falls_through = !executed.ways.iter().any(|way| way.falls_through);
+                    executed.ways.push(Way { to: None, falls_through, count });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! sites/memory/: the kernel's text as it is in memory, for those who have no module to ask.
+
+mod spots;
+
+use super::catalog::{LiveInsn, LiveText};
+use super::code::decode::{self, Control};
+use super::code::x86::decode as x86;
+use super::target::{Kernel, ModuleId};
+use crate::debuginfo::Machine;
+use crate::probe::{Place, Spot};
+use std::sync::{Arc, OnceLock};
+
+/// What reads the kernel's memory.
+pub trait Memory: Send + Sync {
+    /// Returns the bytes at an address; `None` if they are not there, or cannot be read.
+    fn read(&self, address: u64, len: usize) -> Option<Vec<u8>>;
+}
+
+/// Where probes fire.
+pub trait Spots {
+    /// The instructions of a place in the text; an error is the reason why they are not known.
+    fn spots(&self, place: &Place) -> Result<Vec<Spot>, String>;
+}
+
+/// The text of the running kernel.
+pub struct Text {
+    kernel: Arc<Kernel>,
+    memory: Box<dyn Memory>,
+    /// Where returns go, if they go through a thunk.
+    return_thunk: OnceLock<Option<u64>>,
+}
+
+/// A function as it is in memory.
+struct Function {
+    name: String,
+    start: u64,
+    code: Vec<u8>,
+}
+
+/// The size above which a symbol is no function.
+const MOST: u64 = 1 << 20;
+/// A breakpoint's byte, and the length of the jump that may take its place and that of what follows.
+const BREAK: u8 = 0xcc;
+const JUMP_LEN: usize = 5;
+
+impl Function {
+    fn end(&self) -> u64 {
+        self.start + self.code.len() as u64
+    }
+
+    fn has(&self, address: u64) -> bool {
+        (self.start..self.end()).contains(&address)
+    }
+
+    fn steps(&self) -> impl Iterator<Item = decode::Step> + '_ {
+        x86::steps(&self.code, self.start)
+    }
+
+    fn step(&self, at: usize) -> Option<decode::Step> {
+        x86::steps(self.code.get(at..)?, self.start + at as u64).next()
+    }
+
+    fn bytes(&self, step: &decode::Step) -> &[u8] {
+        let at = (step.address - self.start) as usize;
+        self.code.get(at..at + usize::from(step.len)).unwrap_or_default()
+    }
+}
+
+impl Text {
+    pub fn new(kernel: Arc<Kernel>, memory: Box<dyn Memory>) -> Text {
+        Text { kernel, memory, return_thunk: OnceLock::new() }
+    }
+
+    /// The function that begins at the address, with what other tracers have put there taken out, and without the padding
+    /// that follows it.
+    fn function(&self, start: u64) -> Result<Function, String> {
+        let found =
+            self.kernel.function_around(start).filter(|(_, begin, size)| *begin == start && *size <= MOST);
+        let (name, _, size) = found.ok_or("no function begins there")?;
+        let code = self.memory.read(start, size as usize).ok_or("its text cannot be read")?;
+        let mut function = Function { name, start, code };
+        self.see_through(&mut function)?;
+        let whole = decode::instructions(Machine::X86_64, &function.code, start);
+        let mut end = 0;
+        for insn in &whole {
+            if !x86::fills(&insn.bytes) || end == 0 {
+                end = insn.offset as usize + usize::from(insn.len);
+            }
+        }
+        let decoded = whole.last().map_or(0, |last| last.offset as usize + usize::from(last.len));
+        if decoded < function.code.len() && function.code[decoded..].iter().any(|byte| *byte != 0) {
+            return Err("its text cannot be decoded".to_owned());
+        }
+        function.code.truncate(end);
+        Ok(function)
+    }
+
+    /// Puts back the instructions that breakpoints and jumps of kprobes cover, from the kernel's file.
+    fn see_through(&self, function: &mut Function) -> Result<(), String> {
+        let (mut at, mut dead) = (0, false);
+        while let Some(step) = function.step(at) {
+            let broken = function.code[at] == BREAK;
+            let detour = matches!(step.control, Control::Jump(to) if self.is_detour(to));
+            if broken || detour {
+                let put_back = self.put_back(function, at, if broken { 1 } else { JUMP_LEN });
+                // Padding is breakpoints, too.
+                if put_back.is_some() || broken && dead {
+                    at += usize::from(put_back.is_none());
+                    continue;
+                }
+                return Err(format!("a kprobe covers {}+{at}, and no file has what is there", function.name));
+            }
+            if step.control == Control::Return && self.end_return(function, at).is_some() {
+                at += JUMP_LEN;
+                dead = true;
+                continue;
+            }
+            dead = matches!(step.control, Control::Jump(_) | Control::JumpThrough | Control::JumpIndirect)
+                || matches!(step.control, Control::Return | Control::Trap);
+            at += usize::from(step.len);
+        }
+        Ok(())
+    }
+
+    /// Fills what a return leaves of the jump to the return thunk that it stands for, if there is anything. The kernel
+    /// itself fills it with breakpoints, which are none of a kprobe.
+    fn end_return(&self, function: &mut Function, at: usize) -> Option<()> {
+        let next = function.start.wrapping_add((at + JUMP_LEN) as u64);
+        let rest = function.code.get_mut(at + 1..at + JUMP_LEN)?;
+        let distance = i32::from_le_bytes((&*rest).try_into().ok()?);
+        let thunk = || *self.return_thunk.get_or_init(|| self.kernel.address_of("__x86_return_thunk"));
+        let to_thunk = || thunk() == Some(next.wrapping_add_signed(distance.into()));
+        (*rest == [BREAK; JUMP_LEN - 1] || to_thunk()).then(|| rest.fill(BREAK))
+    }
+
+    /// Whether a jump leads to code that is in no function and is no thunk: that of a kprobe.
+    fn is_detour(&self, to: u64) -> bool {
+        let function = self.kernel.function_around(to);
+        function.is_none_or(|(name, ..)| name.starts_with("kprobe_")) && self.thunk(to).is_none()
+    }
+
+    /// Puts back the instructions of so many bytes, if the file has others there.
+    fn put_back(&self, function: &mut Function, at: usize, covered: usize) -> Option<()> {
+        let address = (function.start + at as u64).wrapping_sub(self.kernel.slide_of_symbols()?);
+        let rest = (function.code.len() - at) as u64;
+        let file = self.kernel.code(ModuleId::PROPER, address, rest)?;
+        let steps = x86::steps(file, address).take_while(|step| step.address - address < covered as u64);
+        let end = steps.last().map(|step| step.address + u64::from(step.len))?;
+        let known = file.get(..(end - address) as usize).filter(|known| known[0] != function.code[at])?;
+        function.code[at..at + known.len()].copy_from_slice(known);
+        Some(())
+    }
+
+    /// The name of the function that begins at an address.
+    fn name_at(&self, address: u64) -> Option<String> {
+        self.kernel.function_around(address).filter(|(_, start, _)| *start == address).map(|(name, ..)| name)
+    }
+}
+
+impl LiveText for Text {
+    fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, String> {
+        let function = self.function(function)?;
+        let insns = decode::instructions(Machine::X86_64, &function.code, function.start);
+        let insn = |insn: decode::Insn| {
+            let fills = insn.bytes == [BREAK];
+            let refused = fills.then(|| "it fills the room between others".to_owned());
+            LiveInsn { offset: insn.offset, bytes: insn.bytes, machine: insn.machine, refused }
+        };
+        Ok(insns.into_iter().map(insn).collect())
+    }
+
+    fn syscalls(&self) -> Vec<u64> {
+        let (Some(table), Some(none)) =
+            (self.kernel.address_of("sys_call_table"), self.kernel.address_of("__x64_sys_ni_syscall"))
+        else {
+            return Vec::new();
+        };
+        let none = [Some(none), self.kernel.address_of("sys_ni_syscall")];
+        let size = self.kernel.room_of(table).min(MOST);
+        let bytes = self.memory.read(table, size as usize).unwrap_or_default();
+        let addresses =
+            bytes.chunks_exact(8).filter_map(|word| Some(u64::from_ne_bytes(word.try_into().ok()?)));
+        let addresses = addresses.map(|address| if none.contains(&Some(address)) { 0 } else { address });
+        // What follows the table is no address of a function.
+        addresses.take_while(|address| *address == 0 || *address >> 63 != 0).collect()
+    }
+}

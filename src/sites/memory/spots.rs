@@ -1,0 +1,181 @@
+//! sites/memory/spots.rs: the instructions at which probes of places in the text fire, and at which of their hits.
+
+use super::{Function, Spots, Text};
+use crate::probe::{Jump, Key, Place, Spot, When};
+use crate::sites::code::decode::{Control, Step};
+use crate::sites::code::x86::decode as x86;
+
+/// The thunks through which a compiler makes indirect jumps, before the name of a register.
+const THUNKS: [&str; 3] =
+    ["__x86_indirect_thunk_", "__x86_indirect_jump_thunk_", "__x86_indirect_its_thunk_"];
+const REGISTERS: [&str; 16] = [
+    "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+    "r15",
+];
+
+impl Spots for Text {
+    fn spots(&self, place: &Place) -> Result<Vec<Spot>, String> {
+        let at = |address| Spot { address, exit: 0, when: When::Always, keys: Vec::new() };
+        match *place {
+            Place::Insn { func, offset, .. } | Place::Driver { func, offset } => {
+                Ok(vec![at(func.wrapping_add(offset.into()))])
+            }
+            Place::FbtEntry { func } => Ok(vec![at(func)]),
+            Place::FbtReturn { func } => self.exits(func),
+            Place::Edge { func, offset, over, to, .. } => {
+                let target = |to: u32| func.wrapping_add_signed(to.cast_signed().into());
+                self.edge(func, offset, over, target(to)).map(|spot| vec![spot])
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+/// The opcode of a conditional jump, as that of its short form.
+fn condition(bytes: &[u8]) -> Option<u8> {
+    let prefix =
+        |byte: &u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf2 | 0xf3);
+    let rest = &bytes[bytes.iter().position(|byte| !prefix(byte))?..];
+    match *rest {
+        [opcode @ (0x70..=0x7f | 0xe0..=0xe3), ..] => Some(opcode),
+        [0x0f, opcode @ 0x80..=0x8f, ..] => Some(opcode - 0x10),
+        _ => None,
+    }
+}
+
+impl Text {
+    /// The instructions that leave a function: returns, and jumps to other functions or to its own start, which is a call
+    /// of itself. Its part that the compiler has moved away belongs to it.
+    fn exits(&self, func: u64) -> Result<Vec<Spot>, String> {
+        let function = self.function(func)?;
+        let cold = self.cold(&function)?;
+        let inside =
+            |address: u64| function.has(address) || cold.as_ref().is_some_and(|cold| cold.has(address));
+        let mut spots = Vec::new();
+        for part in std::iter::once(&function).chain(&cold) {
+            for step in part.steps() {
+                let leaves = |to: u64| !inside(to) || to == func;
+                let when = match step.control {
+                    Control::Return => When::Always,
+                    Control::Jump(to) if leaves(to) => When::Always,
+                    Control::Branch(to) if leaves(to) => {
+                        When::Taken(condition(part.bytes(&step)).ok_or("it has a branch of an unknown kind")?)
+                    }
+                    Control::JumpIndirect | Control::JumpThrough => {
+                        let register = x86::jump(part.bytes(&step), step.address);
+                        if register.is_none_or(|jump| jump.memory) || !self.has_thunks() {
+                            return Err("it may have a jump table, so its exits are not known".to_owned());
+                        }
+                        When::Always
+                    }
+                    _ => continue,
+                };
+                let exit = step.address.wrapping_sub(func);
+                spots.push(Spot { address: step.address, exit, when, keys: Vec::new() });
+            }
+        }
+        match spots.is_empty() {
+            true => Err("it has no exit".to_owned()),
+            false => Ok(spots),
+        }
+    }
+
+    /// Whether compilers have made no jump tables.
+    fn has_thunks(&self) -> bool {
+        self.kernel.address_of("__x86_indirect_thunk_rax").is_some()
+    }
+
+    /// The part of a function that has a symbol of its own, `f.cold`, by the first jump into it.
+    fn cold(&self, function: &Function) -> Result<Option<Function>, String> {
+        for step in function.steps() {
+            let (Control::Jump(to) | Control::Branch(to)) = step.control else { continue };
+            if function.has(to) {
+                continue;
+            }
+            let Some((name, start, _)) = self.kernel.function_around(to) else { continue };
+            if name.strip_prefix(&function.name).is_some_and(|rest| rest.starts_with(".cold")) {
+                return self.function(start).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn edge(&self, func: u64, offset: u32, over: [u32; 2], end: u64) -> Result<Spot, String> {
+        let function = self.function(func)?;
+        let steps: Vec<Step> = function.steps().collect();
+        let find = |offset: u32| {
+            let address = func + u64::from(offset);
+            steps.iter().find(|step| step.address == address).ok_or("no instruction begins there")
+        };
+        let mut keys: Vec<Key> = Vec::new();
+        for offset in over.into_iter().filter(|offset| *offset != 0) {
+            let step = find(offset)?;
+            keys.push(Key { address: step.address, len: step.len, to: end });
+        }
+        for at in 1..keys.len() {
+            keys[at - 1].to = keys[at].address;
+        }
+        let step = find(offset)?;
+        let to = keys.first().map_or(end, |key| key.address);
+        let when = self.way(&function, step, to)?;
+        Ok(Spot { address: step.address, exit: 0, when, keys })
+    }
+
+    /// The hits of an instruction at which control goes to the address.
+    fn way(&self, function: &Function, step: &Step, to: u64) -> Result<When, String> {
+        let next = step.address + u64::from(step.len) == to;
+        let not = || Err("control does not go this way".to_owned());
+        let bytes = function.bytes(step);
+        match step.control {
+            // A call of ftrace goes on, whatever it calls.
+            Control::Next | Control::Call(_) => {
+                if next {
+                    Ok(When::Always)
+                } else {
+                    not()
+                }
+            }
+            Control::Branch(taken) if taken == to && next => Ok(When::Always),
+            Control::Branch(taken) if taken == to || next => {
+                let opcode = condition(bytes).ok_or("it is a branch of an unknown kind")?;
+                Ok(if next { When::NotTaken(opcode) } else { When::Taken(opcode) })
+            }
+            Control::Jump(target) if target == to => Ok(When::Always),
+            Control::Jump(target) => match self.thunk(target) {
+                Some(base) => Ok(When::Goes(Jump { base: Some(base), ..Jump::default() }, to)),
+                None => not(),
+            },
+            Control::JumpIndirect | Control::JumpThrough => match x86::jump(bytes, step.address) {
+                Some(jump) => Ok(When::Goes(jump, to)),
+                None => Err("it jumps in a way that cannot be followed".to_owned()),
+            },
+            _ => not(),
+        }
+    }
+
+    /// The register that a thunk jumps through. One that was made at run time has no name, and is known by what it does.
+    pub(super) fn thunk(&self, target: u64) -> Option<u8> {
+        let Some(name) = self.name_at(target) else {
+            let code = self.memory.read(target, 16)?;
+            return x86::jump(&code, target).filter(|jump| !jump.memory)?.base;
+        };
+        let name = name.strip_prefix("__pi_").unwrap_or(&name);
+        let register = THUNKS.iter().find_map(|thunk| name.strip_prefix(thunk))?;
+        REGISTERS.iter().position(|known| *known == register).map(|number| number as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_by_the_short_form() {
+        assert_eq!(condition(&[0x74, 2]), Some(0x74));
+        assert_eq!(condition(&[0x0f, 0x8f, 0, 0, 0, 0]), Some(0x7f));
+        assert_eq!(condition(&[0x2e, 0x0f, 0x82, 0, 0, 0, 0]), Some(0x72));
+        assert_eq!(condition(&[0xe3, 2]), Some(0xe3));
+        assert_eq!(condition(&[0xeb, 2]), None);
+        assert_eq!(condition(&[]), None);
+    }
+}

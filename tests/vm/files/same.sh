@@ -1,0 +1,14 @@
+# Runs programs without the module and with it: what they print, their errors and their status are to be the same.
+
+run() {
+	dtrace -x backend=$1 -s $2.d >$2.$1 2>$2.$1.err
+	echo "status $?" >>$2.$1
+}
+
+rmmod kinst
+for name in "$@"; do run bpf $name; done
+insmod /etc/module/kinst.ko
+for name in "$@"; do
+	run module $name
+	diff $name.module $name.bpf && diff $name.module.err $name.bpf.err && echo "$name: the same, $(wc -l <$name.bpf) lines, $(wc -l <$name.bpf.err) errors"
+done

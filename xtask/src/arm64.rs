@@ -1,0 +1,63 @@
+//! `cargo xtask arm64`: kernels of arm64, read on this machine, against perf, binutils and QEMU's execution.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::setup::arm64::{self, Name};
+use crate::setup::host;
+use crate::{crates, exec, workspace};
+
+#[derive(clap::Args)]
+pub struct Options {
+    /// The kernels to read [default: stable]
+    #[arg(long = "kernel", value_name = "KERNEL")]
+    kernels: Vec<Name>,
+    /// Fetch the kernels, and do nothing else
+    #[arg(long)]
+    fetch: bool,
+    /// Look for newer kernels even though some are there
+    #[arg(long)]
+    update: bool,
+}
+
+/// The tests that read a kernel which the environment names.
+const OF_KERNELS: [&str; 3] =
+    ["arm64::", "sweep::every_inlined_function", "vmlinux::every_entry_is_an_instruction"];
+
+/// Those that name functions which the newest kernels do not have, and one that does not know the names of Rust.
+const OF_STABLE: [&str; 3] =
+    ["vmlinux::the_copies_are_those_of_perf", "vmlinux::every_site_is_a_probe", "vmlinux::frames_and_lines"];
+
+pub fn main(options: &Options) -> Result<()> {
+    let names = if options.kernels.is_empty() { &[Name::Stable][..] } else { &options.kernels };
+    let mut kernels = Vec::new();
+    for name in names {
+        let kernel = arm64::ensure(*name, options.update)?;
+        eprintln!("arm64: {name} is {}", kernel.release);
+        kernels.push((*name, kernel));
+    }
+    if options.fetch {
+        return Ok(());
+    }
+    host::ensure_for_arm64()?;
+    exec::run(tests("model", &["of_arm64"]).env("KINST_REQUIRE", "1"))?;
+    for (name, kernel) in kernels {
+        eprintln!("arm64: reading the {name} kernel");
+        let slot = format!("arm64-{name}");
+        let mut tests = tests("oracle", &OF_KERNELS);
+        if name == Name::Stable {
+            tests.args(OF_STABLE);
+        }
+        tests.env("KINST_REQUIRE", "1").env("KINST_VMLINUX", kernel.vmlinux());
+        exec::run(tests.env("KINST_ARM64_KERNEL", &slot).env("KINST_SWEEP_KERNEL", &slot))?;
+    }
+    Ok(())
+}
+
+/// The tests of one program with these words in their names, those that are usually left out too.
+fn tests(program: &str, names: &[&str]) -> Command {
+    let mut command = crates::cargo(&workspace::root());
+    command.args(["test", "--test", program, "--", "--include-ignored", "--nocapture"]).args(names);
+    command
+}

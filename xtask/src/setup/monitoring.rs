@@ -1,0 +1,43 @@
+//! Monitoring systems for tests of metrics: Prometheus, promtool and node_exporter, and the schema of OTLP.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::apt::{Archive, Suite};
+use crate::{cache, exec};
+
+/// Only the programs themselves: each needs no more than the C library.
+const PACKAGES: [&str; 2] = ["prometheus", "prometheus-node-exporter"];
+
+/// The Python package of OTLP's messages. A version, as a test compares with it.
+const SCHEMA: &str = "opentelemetry-proto==1.45.2";
+
+fn dir() -> Result<PathBuf> {
+    Ok(cache::dir()?.join("monitoring"))
+}
+
+pub fn is_there() -> Result<bool> {
+    Ok(cache::is_complete(&dir()?))
+}
+
+/// Fetches them, unless they are there. The caller holds the cache's lock.
+pub fn ensure() -> Result<()> {
+    if is_there()? {
+        return Ok(());
+    }
+    cache::need_space(300 << 20, "Prometheus")?;
+    let cache = cache::dir()?;
+    let archive = Archive::open(&cache, Suite::Release)?;
+    cache::fill(&dir()?, |dir| {
+        archive.unpack(&PACKAGES.map(String::from), &cache.join("downloads"), dir)?;
+        for folder in ["usr/share", "etc"] {
+            cache::remove(&dir.join(folder))?;
+        }
+        let mut pip = Command::new("python3");
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-cache-dir"]);
+        pip.args(["--root-user-action", "ignore", "--target"]);
+        exec::run(pip.arg(dir.join("python")).arg(SCHEMA))
+    })
+}

@@ -1,0 +1,45 @@
+//! Go's pprof: tests have it read the profiles that dtrace writes.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::apt::{Archive, Suite};
+use crate::cache;
+
+fn dir() -> Result<PathBuf> {
+    Ok(cache::dir()?.join("pprof"))
+}
+
+pub fn is_there() -> Result<bool> {
+    Ok(cache::is_complete(&dir()?))
+}
+
+pub fn need() -> Result<PathBuf> {
+    anyhow::ensure!(is_there()?, "pprof is not there: run `cargo xtask setup`");
+    Ok(dir()?.join("pprof"))
+}
+
+/// Fetches it, unless it is there; of Go, nothing else is kept. The caller holds the cache's lock.
+pub fn ensure() -> Result<()> {
+    if is_there()? {
+        return Ok(());
+    }
+    cache::need_space(500 << 20, "the package of Go")?;
+    let cache = cache::dir()?;
+    let archive = Archive::open(&cache, Suite::Release)?;
+    let go = archive.need("golang-go")?.depends;
+    let versioned = |name: &String| name.starts_with("golang-1.") && name.ends_with("-go");
+    let package = go.into_iter().find(versioned).context("the archive's golang-go names no version")?;
+    // golang-1.19-go has /usr/lib/go-1.19.
+    let version = package.trim_start_matches("golang-").trim_end_matches("-go");
+    let program = format!("usr/lib/go-{version}/pkg/tool/linux_amd64/pprof");
+    cache::fill(&dir()?, |dir| {
+        let unpacked = dir.join("package");
+        archive.unpack(std::slice::from_ref(&package), &cache.join("downloads"), &unpacked)?;
+        fs::rename(unpacked.join(&program), dir.join("pprof"))
+            .with_context(|| format!("the package has no {program}"))?;
+        cache::remove(&unpacked)
+    })
+}
