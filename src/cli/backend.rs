@@ -18,24 +18,31 @@ pub enum Backend {
 
 impl Backend {
     /// Opens what the option asks for: the module, which is loaded if it is not there yet, or nothing.
+    /// What was chosen stays, and is reported once.
     pub fn choose(run: &Run) -> Result<Backend, DriverError> {
+        if run.without_module.get().is_some() {
+            return Ok(Backend::Bpf);
+        }
         let asked = run.options.text(key::BACKEND).unwrap_or_default();
-        let without = || bpf::check().map(|()| Backend::Bpf).map_err(DriverError::Bpf);
         if asked == "bpf" {
-            return without();
+            bpf::check().map_err(DriverError::Bpf)?;
+            run.without_module.get_or_init(|| None);
+            return Ok(Backend::Bpf);
         }
-        match run.device_to_trace() {
-            Ok(device) => Ok(Backend::Module(device)),
-            Err(DriverError::NotLoaded | DriverError::Unloadable(_) | DriverError::NoNode)
-                if asked == "auto" =>
-            {
-                let backend = without()?;
-                run.without_module.set(true);
-                run.report.notice("tracing without the module, by the kernel's BPF (-x backend=bpf)");
-                Ok(backend)
-            }
-            Err(error) => Err(error),
+        let absent = match run.device_to_trace() {
+            Ok(device) => return Ok(Backend::Module(device)),
+            Err(error) if asked != "auto" => return Err(error),
+            Err(error) => error,
+        };
+        let Some(why) = absent.absence() else { return Err(absent) };
+        match bpf::check() {
+            Ok(()) => {}
+            Err(_) if absent == DriverError::NotRoot => return Err(absent),
+            Err(without) => return Err(DriverError::Neither(Box::new(absent), without)),
         }
+        run.report.notice(&format!("tracing without the module, by the kernel's BPF: {why}"));
+        run.without_module.get_or_init(|| Some(absent));
+        Ok(Backend::Bpf)
     }
 
     /// The number of CPUs that there can be.
@@ -105,7 +112,11 @@ pub fn enable(
         }
         let help = match &error {
             EnableError::Kernel(error) => error.help(),
-            EnableError::Bpf { help, .. } => help.map(Cow::Borrowed),
+            EnableError::Bpf { help: Some(help), .. } => Some(Cow::Borrowed(*help)),
+            EnableError::Bpf { help: None, .. } => {
+                let absent = run.without_module.get().and_then(Option::as_ref);
+                absent.and_then(DriverError::help)
+            }
             EnableError::Encode(_) => None,
         };
         return run.fail_as(&format!("failed to enable '{}': {error}", subject(run)), help.as_deref());

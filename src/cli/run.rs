@@ -20,7 +20,7 @@ use crate::parser::Macros;
 use crate::pipeline::{self, Compilation, Compiled, LibraryFile};
 use crate::sites::{Cache, Catalog, DwarfIndex, InlineProbe, Kernel, LiveText, SiteIndex, Text};
 use crate::source::{FileId, Origin, Source, Sources};
-use std::cell::{Cell, OnceCell};
+use std::cell::OnceCell;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -44,8 +44,8 @@ pub struct Run {
     kernel: OnceCell<Arc<Kernel>>,
     catalog: OnceCell<Arc<Catalog>>,
     device: OnceCell<Arc<Device>>,
-    /// Whether the trace is one without the module, though the option does not say so.
-    pub without_module: Cell<bool>,
+    /// Set if the trace is one without the module; why there is none, unless the option asks for that.
+    pub without_module: OnceCell<Option<DriverError>>,
 }
 
 impl Run {
@@ -72,7 +72,7 @@ impl Run {
             kernel: OnceCell::new(),
             catalog: OnceCell::new(),
             device: OnceCell::new(),
-            without_module: Cell::new(false),
+            without_module: OnceCell::new(),
         };
         run.set_options()?;
         Ok(run)
@@ -296,7 +296,7 @@ impl Run {
         if self.options.text(key::SYSROOT).is_some() {
             return None;
         }
-        if self.options.text(key::BACKEND) == Some("bpf") || self.without_module.get() {
+        if self.options.text(key::BACKEND) == Some("bpf") || self.without_module.get().is_some() {
             return Some(Box::new(self.memory_text().ok()?));
         }
         Some(Box::new(Live(self.device().ok()?)))

@@ -48,6 +48,8 @@ pub enum Error {
     /// There is no module, and no way without it.
     #[error(transparent)]
     Bpf(bpf::EnableError),
+    #[error("{0}; nor is there a way without it: {1}")]
+    Neither(Box<Error>, bpf::EnableError),
     #[error("{}: {errno}", uapi::DEVICE)]
     Open { errno: String },
     #[error("{}: {request}: {errno}", uapi::DEVICE)]
@@ -79,12 +81,26 @@ impl Error {
                     mend.unwrap_or_else(|| "install the dtrace of the module's version".to_owned()).into(),
                 );
             }
+            Error::Neither(module, _) => return module.help(),
             Error::Abi { .. } | Error::Interface => {
                 return Some("modprobe -r kinst; the next run loads the installed module".into());
             }
             _ => {}
         }
         self.fixed_help().map(Cow::Borrowed)
+    }
+
+    /// Why there is no module to trace with, if that is so.
+    pub fn absence(&self) -> Option<String> {
+        const TITLE: &str = "DTrace device not available: ";
+        match self {
+            Error::NotLoaded | Error::Unloadable(_) | Error::NoNode => {
+                let text = self.to_string();
+                Some(text.strip_prefix(TITLE).map_or(text.clone(), str::to_owned))
+            }
+            Error::NotRoot => Some(format!("{} may not be opened", uapi::DEVICE)),
+            _ => None,
+        }
     }
 
     fn fixed_help(&self) -> Option<&'static str> {
@@ -111,6 +127,7 @@ impl Error {
             Error::Bpf(error) => error.help(),
             Error::Verify(_) => Some("this is a bug of the compiler: -S shows the code; please report it"),
             Error::Unloadable(_)
+            | Error::Neither(..)
             | Error::Abi { .. }
             | Error::Interface
             | Error::Open { .. }

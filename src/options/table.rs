@@ -80,7 +80,7 @@ const fn rate(min: u64, max: u64) -> Kind {
 
 /// Why an option of -G has no effect.
 const NO_OBJECT: When = When::Without("no object file is made of a program (-G)");
-const NO_BPF: When = When::Without("the program runs in the kernel module, not as BPF");
+const NO_BPF: When = When::Without("what the kernel's verifier would refuse is refused by name");
 const NO_DEFINITIONS: &str = "a symbol of the kernel that is not found is an error";
 
 /// All options, by name. (Spec: dtrace's options, the D language §8.) Each has a key, which is its effect, or a reason.
@@ -102,7 +102,7 @@ pub const TABLE: &[Spec] = &[
     row("aggzoom", Kind::Flag, When::Dynamic, ""),
     row("amin", Kind::Attributes, When::Compile, ""),
     row("argref", Kind::Flag, When::Compile, ""),
-    row("backend", Kind::Choice(&["module", "bpf", "auto"]), When::Run, "module"),
+    row("backend", Kind::Choice(&["auto", "module", "bpf"]), When::Run, "auto"),
     row("bpflog", Kind::Flag, NO_BPF, ""),
     row("bpflogsize", Kind::Text, NO_BPF, ""),
     row("bufpolicy", Kind::Choice(&["switch", "ring", "fill"]), When::Run, "switch"),

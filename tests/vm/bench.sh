@@ -53,6 +53,32 @@ peer() {
 	fi
 }
 
+# bpf NAME: ours without the module. The kernel makes its jump a while after the breakpoint.
+bpf() {
+	base=$(lap)
+	dtrace -q -x backend=bpf -n "kinst::$function:$offset { @ = count(); }" -c "sh -c 'sleep 1; load lap $calls'" >/tmp/counted
+	ns=$(awk '/^[0-9.]+$/ { print; exit }' /tmp/counted)
+	awk -v calls=$calls '/^ +[0-9]+$/ && $1 >= calls { hit = 1 } END { exit !hit }' /tmp/counted || echo "$1 was not hit"
+	report "$1" "$ns" "$base"
+}
+
+# took COMMAND: how long it takes, in hundredths of a second.
+took() {
+	begin=$(cut -d ' ' -f 1 /proc/uptime)
+	"$@" >/dev/null 2>&1
+	cut -d ' ' -f 1 /proc/uptime | awk -v begin="$begin" '{ printf "%d\n", ($1 - begin) * 100 + 0.5 }'
+}
+
+# middle COMMAND: the median of nine.
+middle() {
+	for n in 1 2 3 4 5 6 7 8 9; do took "$@"; done | sort -n | sed -n 5p
+}
+
+# compared WHAT FIRST SECOND AIM: two times in hundredths of a second.
+compared() {
+	echo "$2 $3" | awk -v what="$1" -v aim="$4" '{ printf "%s: %.2f s, %.2f s, ratio %.2f%s\n", what, $1 / 100, $2 / 100, $2 / $1, aim }'
+}
+
 for round in $(seq $rounds); do
 	report base "$(lap)" 0
 	for form in breakpoint jump; do
@@ -66,9 +92,11 @@ for round in $(seq $rounds); do
 	echo 0 >/proc/sys/debug/kprobes-optimization
 	kernel kprobe-int3 "kind=kprobe symbol=$function offset=$offset"
 	peer bpftrace-int3
+	bpf bpf-int3
 	echo 1 >/proc/sys/debug/kprobes-optimization
 	kernel kprobe-optimised "kind=kprobe symbol=$function offset=$offset"
 	peer bpftrace-optimised
+	bpf bpf-optimised
 	traced=$(awk -v f=$function '$1 == f { print f; exit } $1 ~ /^__(x64|do)_sys_getppid$/ { other = $1 } END { print other }' \
 		/sys/kernel/debug/tracing/available_filter_functions /sys/kernel/tracing/available_filter_functions 2>/dev/null | head -n 1)
 	kernel ftrace "kind=ftrace symbol=$traced"
@@ -80,3 +108,11 @@ awk '$2 ~ /^[tT]$/ && NF == 3 && $3 ~ /^(tcp|udp|ip|inet|sock|skb|vfs|ext4|secur
 for round in 1 2 3; do
 	points -q -n 20000 count all - -- true <functions 2>&1 | grep -v '^armed 20000 of 20000,'
 done
+
+# From the command to the first record of an inlined function, and from a script of 100 lines to its being loaded.
+first() { middle dtrace -x backend=$1 -qn 'kinst::fsnotify_open:entry { exit(0); }' -c 'cat /etc/passwd'; }
+first module >/dev/null
+compared "first record, with the module and without" "$(first module)" "$(first bpf)" " (aim 1.75)"
+sed 's/^dtrace:::BEGIN$/dtrace:::BEGIN { exit(0); }\n&/' script.d >loaded.d
+compiled=$(middle dtrace -x backend=bpf -eqs loaded.d 100)
+compared "a script of 100 lines, compiled and run without the module" "$compiled" "$(middle dtrace -x backend=bpf -qs loaded.d 100)" " (aim 3)"

@@ -18,6 +18,9 @@ pub struct Options {
     /// Leave out what needs a kernel: the module and the guests
     #[arg(long)]
     pub quick: bool,
+    /// Run the cases that take long, too
+    #[arg(long)]
+    pub long: bool,
     /// The kernels to build the module for and to boot [default: stable]
     #[arg(long = "kernel", value_name = "KERNEL")]
     pub kernels: Vec<Name>,
@@ -50,7 +53,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
                     None => bail!("there is no kmod/Kbuild to build"),
                 }
             });
-            all.cases(name);
+            all.cases(name, options.long);
         }
     }
     Ok(all.end())
@@ -84,9 +87,9 @@ impl Steps {
         self.tally.end(name, begin.elapsed().as_secs_f32(), faults.as_slice());
     }
 
-    fn cases(&mut self, kernel: Name) {
+    fn cases(&mut self, kernel: Name, long: bool) {
         eprintln!("── cases in guests, {kernel} kernel");
-        match vmtest::run_everything(kernel) {
+        match vmtest::run_everything(kernel, long) {
             Ok(tally) => self.tally.add(tally),
             Err(error) => self.step(&format!("cases in guests, {kernel} kernel"), || Err(error)),
         }

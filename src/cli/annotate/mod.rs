@@ -16,6 +16,7 @@ use self::program::{Group, Question, Whose};
 use self::source::Sources;
 use self::sum::Shown;
 use self::text::{Form, Latency};
+use super::backend::Backend;
 use super::dtrace_args::{Mode, ProgramArg};
 use super::dtrace_trace::{self, Taker};
 use super::output::{print, reason};
@@ -39,7 +40,7 @@ pub fn annotate(run: &mut Run) -> Result<u8, Failed> {
     let only_compiles = run.invocation.mode == Mode::Compile;
     if !run.invocation.dump
         && !only_compiles
-        && let Err(error) = run.device_to_trace()
+        && let Err(error) = Backend::choose(run)
     {
         return run.fail(&error.to_string(), error.help().as_deref());
     }

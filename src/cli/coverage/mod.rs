@@ -10,6 +10,7 @@ mod text;
 
 use self::tally::Tally;
 use super::annotate::source::Sources;
+use super::backend::Backend;
 use super::dtrace_args::{Mode, ProgramArg};
 use super::dtrace_trace::{self, Taker};
 use super::output::{print, reason};
@@ -34,7 +35,7 @@ pub fn coverage(run: &mut Run) -> Result<u8, Failed> {
     let only_compiles = run.invocation.mode == Mode::Compile;
     if !run.invocation.dump
         && !only_compiles
-        && let Err(error) = run.device_to_trace()
+        && let Err(error) = Backend::choose(run)
     {
         return run.fail(&error.to_string(), error.help().as_deref());
     }

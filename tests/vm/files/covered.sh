@@ -24,7 +24,7 @@ awk -v most="$1" -v all="$(grep -c . called)" 'int(NR * most / all) > int((NR - 
 during() {
 	: >begun
 	dtrace "$@" 2>begun &
-	until grep -q matched begun; do sleep 0.1; done
+	until grep -q matched begun || ! kill -0 $! 2>/dev/null; do sleep 0.1; done
 	sh load.sh
 	kill -TERM $!
 	wait $!

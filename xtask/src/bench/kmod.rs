@@ -38,16 +38,19 @@ const ROWS: &[Row] = &[
     Row { name: "ftrace", what: "register_ftrace_function", aims: &[] },
     Row { name: "bpftrace-int3", what: "bpftrace, breakpoint: @ = count()", aims: &[] },
     Row { name: "bpftrace-optimised", what: "bpftrace, jump: @ = count()", aims: &[] },
+    Row { name: "bpf-int3", what: "BPF, breakpoint: @ = count()", aims: &[("bpftrace-int3", 1.1)] },
+    Row { name: "bpf-optimised", what: "BPF, jump: @ = count()", aims: &[("bpftrace-optimised", 1.1)] },
 ];
 
 /// The programs that find a place for a probe, arm it, and call it.
-const TOOLS: [&str; 6] = [
+const TOOLS: [&str; 7] = [
     "kmod/tests/vm/points.c",
     "kmod/tests/vm/load.c",
     "tests/vm/files/places.sh",
     "tests/vm/files/jump.sh",
     "tests/vm/files/tree.sh",
     "tests/vm/files/peers.sh",
+    "benches/script.d",
 ];
 
 const LIMIT: Duration = Duration::from_secs(1200);

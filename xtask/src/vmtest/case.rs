@@ -20,6 +20,8 @@ pub struct Case {
     pub guest: Shape,
     /// Whether it needs a guest that nothing else has run in.
     pub own_boot: bool,
+    /// Whether the run of all tests leaves it out.
+    pub long: bool,
     pub timeout: Duration,
     pub script: String,
     pub ending: Ending,
@@ -169,7 +171,8 @@ impl Case {
                 push: Vec::new(),
             },
             own_boot: false,
-            timeout: Duration::from_secs(60),
+            long: false,
+            timeout: Duration::from_secs(120),
             script: String::new(),
             ending: Ending::Exit(0),
             expectations: Vec::new(),
@@ -201,6 +204,7 @@ impl Case {
             "timeout" => self.timeout = Duration::from_secs(number()?.into()),
             "module" => self.guest.module = one_of(value, [("yes", true), ("no", false)])?,
             "boot" => self.own_boot = one_of(value, [("shared", false), ("own", true)])?,
+            "long" => self.long = one_of(value, [("no", false), ("yes", true)])?,
             "push" => self.guest.push.extend(value.split_whitespace().map(|name| beside(file, name))),
             "exit" if value == "failure" => self.ending = Ending::Failure,
             "exit" => self.ending = Ending::Exit(number()? as i32),

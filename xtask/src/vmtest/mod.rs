@@ -105,9 +105,11 @@ fn without_module(case: &mut Case) {
     case.script.insert_str(0, "export DTRACE_OPT_BACKEND=bpf\n");
 }
 
-/// Runs every case on one kernel.
-pub fn run_everything(kernel: Name) -> Result<Tally> {
-    run_all(&load()?, kernel, false, 1)
+/// Runs every case on one kernel, or every one that is not long.
+pub fn run_everything(kernel: Name, long: bool) -> Result<Tally> {
+    let mut cases = load()?;
+    cases.retain(|case| long || !case.long);
+    run_all(&cases, kernel, false, 1)
 }
 
 /// Every case of the checkout, in the order of the files' names.
