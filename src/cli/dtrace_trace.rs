@@ -82,7 +82,7 @@ pub fn trace_into(run: &mut Run, taker: Option<Taker<'_>>) -> Result<u8, Failed>
     let (session, refused) = backend::enable(run, backend, &compiled, &plan, &mut settings)?;
     match taker {
         None => report_refused(run, &compiled, &plan, &refused)?,
-        Some(_) => refused.iter().for_each(|refused| run.report.notice(&refused.text)),
+        Some(_) => report_some_refused(run, &plan, &refused)?,
     }
     report_left_out(run, &left_out);
     let armed = plan.enabled.probes.iter().enumerate();
@@ -206,11 +206,7 @@ fn report_refused(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refuse
     if let ([only], 1) = (refused, places) {
         return run.fail_as(&only.text, only.help);
     }
-    let told = if run.invocation.verbose { refused.len() } else { FOLD };
-    refused.iter().take(told).for_each(|refused| run.report.warning(&refused.text));
-    if refused.len() > told {
-        run.report.warning(&format!("… and {} more; -v lists all", refused.len() - told));
-    }
+    warn_refused(run, refused);
     let Some(first) = lost.first() else { return Ok(()) };
     let ecb = plan.enabled.ecbs.get(first.ecbs.start);
     let first = refused.iter().find(|refused| ecb.is_some_and(|ecb| ecb.probe as usize == refused.probe));
@@ -222,6 +218,26 @@ fn report_refused(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refuse
         &format!("failed to enable '{}': {text}", subject(run)),
         first.and_then(|refused| refused.help),
     )
+}
+
+fn warn_refused(run: &Run, refused: &[Refused]) {
+    let told = if run.invocation.verbose { refused.len() } else { FOLD };
+    refused.iter().take(told).for_each(|refused| run.report.warning(&refused.text));
+    if refused.len() > told {
+        run.report.warning(&format!("… and {} more; -v lists all", refused.len() - told));
+    }
+}
+
+/// Like [`report_refused`] for a program that was not written by the user, who did not ask for single places.
+fn report_some_refused(run: &Run, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
+    warn_refused(run, refused);
+    let places = plan.enabled.probes.iter().filter(|probe| probe.place.is_text()).count();
+    match refused.first() {
+        Some(first) if refused.len() >= places => {
+            run.fail_as(&format!("none of the {places} places can be traced"), first.help)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Reports instructions of whole functions that cannot be traced and were not requested one by one.

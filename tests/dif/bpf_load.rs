@@ -2,9 +2,10 @@
 
 use crate::numbers::Random;
 use crate::{machine, program};
-use kinst::dif::Options;
+use kinst::bpf::{Found, Image, Unable};
 use kinst::dif::enabled::Enabled;
-use kinst::driver::bpf::{EnableError, Session};
+use kinst::dif::{Options, Program};
+use kinst::driver::bpf::Session;
 use kinst::driver::session::Plan;
 use kinst::probe::{Fields, Place, Probe, Spot, When};
 use kinst::sites::Spots;
@@ -21,28 +22,76 @@ impl Spots for Here {
     }
 }
 
+/// How many random programs are loaded as one. The kernel verifies the library with each program of BPF.
+const TOGETHER: u64 = 10;
+
 #[test]
 #[ignore = "it needs root and loads programs into the running kernel"]
 fn a_kernel_takes_random_programs() {
-    let cases = std::env::var("KINST_DIF_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(100);
-    let first = std::env::var("KINST_DIF_FIRST").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-    let options = Options { bufsize: 4096, aggsize: 4096, dynvarsize: 4096, ..Options::default() };
-    let begin = Probe { id: 1, place: Place::Begin, name: Fields::new("dtrace", "", "", "BEGIN") };
-    let (mut loaded, mut refused) = (0, BTreeMap::<String, u32>::new());
-    for seed in first..first + cases {
-        let program = program::program(&mut Random(seed));
-        let probes = vec![machine::probe(), begin.clone()];
-        let clauses = 0..program.clauses.len() as u32;
-        let ecbs = clauses.flat_map(|clause| [(0, clause).into(), (1, clause).into()]).collect();
-        let plan = Plan { enabled: Enabled { probes, ecbs }, descriptions: Vec::new() };
-        match Session::try_load(&program, &plan, &options, &Here) {
-            Ok(programs) => loaded += programs,
-            Err(EnableError::Unable { why, .. } | EnableError::Layout(why)) => {
-                *refused.entry(why).or_insert(0) += 1
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let cases = number("KINST_DIF_CASES").unwrap_or(1000);
+    let first = number("KINST_DIF_FIRST").unwrap_or(0);
+    let (mut taken, mut loaded, mut refused) = (0, 0, BTreeMap::<String, u32>::new());
+    for batch in (first..first + cases).step_by(TOGETHER as usize) {
+        let mut whole = Program { variables: program::variables(), ..Program::default() };
+        for seed in batch..(batch + TOGETHER).min(first + cases) {
+            let program = program::program(&mut Random(seed));
+            match translated(&program) {
+                Ok(()) => append(&mut whole, program),
+                Err(why) => {
+                    *refused.entry(why).or_insert(0) += 1;
+                    continue;
+                }
             }
-            Err(error) => panic!("seed {seed}: {error}"),
+            taken += 1;
+        }
+        match Session::try_load(&whole, &plan(&whole), &options(), &Here) {
+            Ok(programs) => loaded += programs,
+            Err(error) => panic!("seeds from {batch}: {error}"),
         }
     }
-    println!("{cases} random programs: {loaded} of BPF were loaded, refused by name: {refused:?}");
-    assert!(loaded > cases as usize / 2);
+    println!(
+        "{taken} of {cases} random programs are {loaded} of BPF, which were loaded; refused by name: {refused:?}"
+    );
+    assert!(taken > cases / 2);
+}
+
+fn options() -> Options {
+    Options { bufsize: 4096, aggsize: 4096, dynvarsize: 4096, ..Options::default() }
+}
+
+/// All clauses at a place, and in BEGIN.
+fn plan(program: &Program) -> Plan {
+    let begin = Probe { id: 1, place: Place::Begin, name: Fields::new("dtrace", "", "", "BEGIN") };
+    let probes = vec![machine::probe(), begin];
+    let clauses = 0..program.clauses.len() as u32;
+    let ecbs = clauses.flat_map(|clause| [(0, clause).into(), (1, clause).into()]).collect();
+    Plan { enabled: Enabled { probes, ecbs }, descriptions: Vec::new() }
+}
+
+/// Whether the program can be one of BPF; why not.
+fn translated(program: &Program) -> Result<(), String> {
+    let enabled = plan(program).enabled;
+    let spots = enabled.probes.iter().map(|probe| Here.spots(&probe.place).ok()).collect();
+    let found = Found { arguments: vec![0; enabled.probes.len()], spots, ..Found::default() };
+    match Image::new(program, &enabled, &options(), &found) {
+        Ok(_) => Ok(()),
+        Err(Unable::Probe(_)) => panic!("both probes are there without the module"),
+        Err(Unable::Clauses { why, .. }) => Err(why.to_string()),
+        Err(Unable::Layout(error)) => Err(error.to_string()),
+        Err(Unable::Program(error)) => Err(error.to_string()),
+    }
+}
+
+/// Adds the clauses of another program with the same variables.
+fn append(whole: &mut Program, program: Program) {
+    let before = whole.difos.len() as u32;
+    whole.difos.extend(program.difos);
+    for mut clause in program.clauses {
+        clause.predicate.iter_mut().for_each(|difo| *difo += before);
+        for action in &mut clause.actions {
+            action.difo.iter_mut().chain(&mut action.incr).for_each(|difo| *difo += before);
+        }
+        whole.clauses.push(clause);
+    }
 }

@@ -1,6 +1,6 @@
 //! driver/bpf/arm.rs: what makes the programs of a session run: events of tracefs, clocks of perf, tracepoints.
 
-use super::error::{EnableError, of_file, request};
+use super::error::{self, EnableError, of_file, request};
 use super::events::{Tracefs, Whose};
 use super::sweep::Sweeper;
 use super::{Session, load};
@@ -112,9 +112,12 @@ impl Arming<'_> {
             let (event, not) = defined.map_err(of_file("kprobe_events"))?;
             let number = event.as_ref().map(|event| tracefs.number(event));
             for (index, error) in not {
-                let why = format!("kprobe events refuse it: {error}");
-                let help = "the kernel's log has the reason: dmesg";
-                self.refuse(places.get(index).map_or(0, |place| place.probe), &why, Some(help));
+                let why = error::of_place(&error);
+                self.refuse(
+                    places.get(index).map_or(0, |place| place.probe),
+                    &why,
+                    Some(error::BY_THE_MODULE),
+                );
             }
             let (Some(event), Some(number)) = (event, number) else { continue };
             self.session.events.push(event);

@@ -75,6 +75,19 @@ pub fn of_file(what: &'static str) -> impl Fn(std::io::Error) -> EnableError {
     }
 }
 
+/// What to do where kprobe events do not take a place.
+pub const BY_THE_MODULE: &str = "the module has such places: -x backend=module";
+
+/// Why kprobe events do not take a place.
+pub fn of_place(error: &std::io::Error) -> String {
+    let why = match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::INVAL) => "ftrace does not trace its function, or the kernel lets no kprobe into it",
+        Some(Errno::ILSEQ) => "the kernel does not take it for the beginning of an instruction",
+        _ => return format!("kprobe events refuse it: {error}"),
+    };
+    format!("kprobe events refuse it: {why}")
+}
+
 /// Says which probe it is that cannot be.
 pub fn unable(unable: Unable, probes: &[Probe]) -> EnableError {
     let name = |index: u32| probes.get(index as usize).map(probe_name).unwrap_or_default();
