@@ -7,8 +7,8 @@ use crate::bpf::insn::{Alu, Cond, Helper, Width};
 use crate::bpf::memory::{Map, SCRATCH, cpu, globals};
 use crate::uapi::Flt;
 
-/// The most bytes that memstr() makes a string from.
-const MEMSTR_MAX: u32 = 4096;
+/// The most bytes that memstr() makes a string from: as many as a string has at most.
+const MEMSTR_MAX: u32 = 1024;
 
 impl Lib<'_> {
     /// Fetches a string; its end is a NUL in the buffer.
@@ -269,7 +269,8 @@ impl Lib<'_> {
     pub(super) fn memstr(&mut self) {
         let much = self.fault(Flt::ILLOP);
         self.argument(R6, 2);
-        self.asm.branch(Cond::Eq, R6, 0, self.none);
+        // Old kernels learn nothing of a range from a comparison for equality.
+        self.asm.branch(Cond::Lt, R6, 1, self.none);
         self.asm.mov(R1, 0);
         self.asm.branch(Cond::Gt, R6, MEMSTR_MAX as i32, much);
         self.room();
