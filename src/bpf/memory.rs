@@ -306,9 +306,10 @@ impl Memory {
         self.dynamics.iter().map(|(_, dynamic)| dynamic)
     }
 
-    /// The size of the globals, and of what follows them.
+    /// The size of the globals, and of what follows them; of something at least, as the kernel verifies what never points
+    /// there, too.
     pub fn globals_end(&self) -> u32 {
-        self.speculations + 16 * self.nspec
+        (self.speculations + 16 * self.nspec).max(globals::FIRST + 8)
     }
 
     /// Returns the size of the variables that are global.
