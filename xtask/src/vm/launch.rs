@@ -14,10 +14,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::exec;
+use crate::kernels::Arch;
 use crate::setup::tools::Qemu;
 
 /// The parameters of a guest.
 pub struct Config<'a> {
+    pub arch: Arch,
     pub qemu: &'a Qemu,
     pub vmlinuz: PathBuf,
     pub initramfs: Vec<u8>,
@@ -104,6 +106,15 @@ pub fn start(config: &Config) -> Result<Started> {
     Ok(Started { child, events, streams, initramfs })
 }
 
+/// What differs between the machines: QEMU's name of one, and words for the kernel, of which the first names the port that
+/// its log goes to.
+fn board(arch: Arch) -> (&'static str, &'static str) {
+    match arch {
+        Arch::Amd64 => ("pc", "console=ttyS0 tsc=reliable"),
+        Arch::Arm64 => ("virt", "console=ttyAMA0"),
+    }
+}
+
 fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
     let mut command = config.qemu.command();
     let thread = if config.multi_threaded { "multi" } else { "single" };
@@ -113,7 +124,17 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
         other => other.into(),
     };
     command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
-    command.args(["-machine", "pc", "-cpu", config.cpu, "-name", "guest,debug-threads=on", "-accel", &accel]);
+    let (machine, words) = board(config.arch);
+    command.args([
+        "-machine",
+        machine,
+        "-cpu",
+        config.cpu,
+        "-name",
+        "guest,debug-threads=on",
+        "-accel",
+        &accel,
+    ]);
     if config.accel == "icount" {
         // 4 ns an instruction.
         command.args(["-icount", "shift=2"]);
@@ -144,8 +165,8 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
     // Lockdep announces that it gives up in messages of the lowest level.
     let loglevel = if config.slowness > 1 { 8 } else { 7 };
     let quiet = format!(
-        "console=ttyS0 loglevel={loglevel} printk.time=1 panic=-1 printk.devkmsg=on rcupdate.rcu_cpu_stall_timeout={stall} \
-         watchdog_thresh={lockup} sysctl.kernel.hung_task_timeout_secs={hung} tsc=reliable"
+        "{words} loglevel={loglevel} printk.time=1 panic=-1 printk.devkmsg=on rcupdate.rcu_cpu_stall_timeout={stall} \
+         watchdog_thresh={lockup} sysctl.kernel.hung_task_timeout_secs={hung}"
     );
     command.arg("-append").arg(format!("{quiet} {}", config.append).trim_end());
     command.stdin(Stdio::null()).stdout(Stdio::null());
