@@ -89,7 +89,7 @@ impl Writer<'_> {
             ProbeKind::CallEntry => asm.load(Width::Double, R1, R6, 8),
             ProbeKind::CallReturn => {
                 asm.load(Width::Double, R3, R6, 0);
-                asm.add(R3, call.into());
+                asm.add(R3, i32::from(call));
                 asm.read(SLOT, call_size, out);
                 asm.load(Width::Double, R1, Frame, SLOT);
             }
@@ -187,7 +187,7 @@ impl Writer<'_> {
             }
             ProbeKind::CallEntry => {
                 asm.load(Width::Double, R3, R6, 0);
-                asm.add(R3, self.memory.machine.registers().calls_from().into());
+                asm.add(R3, i32::from(self.memory.machine.registers().calls_from()));
                 asm.point(R1, cpu::ARGUMENTS as u32);
                 asm.mov(R2, 8 * cpu::ARGUMENT_WORDS as i32);
                 asm.call(Helper::ProbeReadKernel);
