@@ -191,7 +191,7 @@ fn built_for_arm64(guest: &Guest) -> Result<Contents> {
         return Ok(Contents::default());
     }
     let programs = programs::build_for_arm64(guest.dev)?;
-    Ok(Contents { programs, pushed: vec![programs::exported(&kernel)?], ..Contents::default() })
+    Ok(Contents { programs, pushed: vec![programs::exported(&kernel, guest.dev)?], ..Contents::default() })
 }
 
 /// The guest's kernel, which is there.

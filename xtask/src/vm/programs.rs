@@ -39,8 +39,8 @@ pub fn build_for_arm64(dev: bool) -> Result<Vec<PathBuf>> {
 pub const INDEX: &str = "kernel.index";
 
 /// Has the dtrace of this machine export the index of a kernel; what was indexed before is not indexed again.
-pub fn exported(kernel: &Kernel) -> Result<PathBuf> {
-    let programs = build(false)?;
+pub fn exported(kernel: &Kernel, dev: bool) -> Result<PathBuf> {
+    let programs = build(dev)?;
     let dtrace = programs.iter().find(|path| path.ends_with("dtrace")).context("there is no dtrace")?;
     let folder = workspace::target().join("vm/index").join(&kernel.release);
     fs::create_dir_all(&folder)?;

@@ -248,7 +248,7 @@ fn pushed(file: &Path, kernel: Name) -> Result<PathBuf> {
         return peers::programs();
     }
     if file.ends_with(vm::programs::INDEX) {
-        return vm::programs::exported(&Kernel::need(kernel)?);
+        return vm::programs::exported(&Kernel::need(kernel)?, false);
     }
     if let (Some("ko"), Some(name)) = (file.extension().and_then(OsStr::to_str), file.file_stem()) {
         return kmod::build_beside(&Kernel::need(kernel)?, &name.to_string_lossy());
