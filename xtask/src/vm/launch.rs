@@ -159,16 +159,7 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
     command.args(drives(config));
     command.arg("-kernel").arg(&config.vmlinuz);
     command.args(["-initrd", &format!("/proc/{}/fd/{}", std::process::id(), initramfs.as_raw_fd())]);
-    // Stalls and lockups are reported late: a busy host can keep a virtual CPU waiting for many seconds.
-    let (stall, lockup) = ((40 * config.slowness).min(300), (20 * config.slowness).min(60));
-    let hung = 120 * config.slowness;
-    // Lockdep announces that it gives up in messages of the lowest level.
-    let loglevel = if config.slowness > 1 { 8 } else { 7 };
-    let quiet = format!(
-        "{words} loglevel={loglevel} printk.time=1 panic=-1 printk.devkmsg=on rcupdate.rcu_cpu_stall_timeout={stall} \
-         watchdog_thresh={lockup} sysctl.kernel.hung_task_timeout_secs={hung}"
-    );
-    command.arg("-append").arg(format!("{quiet} {}", config.append).trim_end());
+    command.arg("-append").arg(format!("{words} {} {}", patience(config.slowness), config.append).trim_end());
     command.stdin(Stdio::null()).stdout(Stdio::null());
     // SAFETY: the closure makes one system call and touches no memory of the parent.
     unsafe {
@@ -178,6 +169,19 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
         });
     }
     command
+}
+
+/// Words for the kernel's log, and how late it reports that it does not go on.
+fn patience(slowness: u32) -> String {
+    // Stalls and lockups are reported late: a busy host can keep a virtual CPU waiting for many seconds.
+    let (stall, lockup) = ((40 * slowness).min(300), (20 * slowness).min(60));
+    let hung = 120 * slowness;
+    // Lockdep announces that it gives up in messages of the lowest level.
+    let loglevel = if slowness > 1 { 8 } else { 7 };
+    format!(
+        "loglevel={loglevel} printk.time=1 panic=-1 printk.devkmsg=on rcupdate.rcu_cpu_stall_timeout={stall} \
+         watchdog_thresh={lockup} sysctl.kernel.hung_task_timeout_secs={hung}"
+    )
 }
 
 /// The disk and the flash memory of the firmware, as arguments.
