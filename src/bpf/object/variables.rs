@@ -175,10 +175,6 @@ impl Object<'_, '_> {
         self.asm.mov(R1, 0);
         self.asm.bind(some);
         self.asm.alu(Alu::Rsh, R1, 3);
-        // That of the caller has no frame before it.
-        if flags == 0 && self.shared.probe.link(self.shared.memory.machine).is_some() {
-            self.asm.add(R1, 1);
-        }
     }
 
     /// Loads a register of the place to R1.

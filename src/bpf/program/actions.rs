@@ -227,22 +227,20 @@ impl Writer<'_> {
             return Err(Missing::Action(ActionKind::Stack).into());
         }
         let machine = self.memory.machine;
-        // Where the caller's address is in a register alone, it comes second.
-        let link = self.kind.link(machine).filter(|_| size >= 16);
-        let second = if link.is_some() { 8 } else { 0 };
+        let link = self.kind.link(machine);
         asm.mov(R1, R6);
-        asm.point(R2, at + second);
-        asm.mov(R3, (size - second) as i32);
+        asm.point(R2, at);
+        asm.mov(R3, size as i32);
         asm.mov(R4, 0);
         asm.call(Helper::GetStack);
         if self.kind.is_text() {
-            object::place_of_hit(asm, machine, R1);
+            // Where the caller's address is in a register alone, it is not among the others.
+            match link {
+                Some(link) => asm.load(Width::Double, R1, R6, link),
+                None => object::place_of_hit(asm, machine, R1),
+            }
             asm.point(R2, at);
             asm.store(Width::Double, R2, 0, R1);
-            if let Some(link) = link {
-                asm.load(Width::Double, R1, R6, link);
-                asm.store(Width::Double, R2, 8, R1);
-            }
         }
         Ok(())
     }
