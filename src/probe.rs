@@ -153,9 +153,15 @@ pub struct Spot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     Always,
-    /// Those at which the branch is taken; its opcode, as that of the short form.
+    /// Those at which the branch is taken; its condition: the opcode of the short form (x86-64), or what b.cond has.
     Taken(u8),
     NotTaken(u8),
+    /// Those at which these bits of a register are all 0, or are not.
+    Zero {
+        register: u8,
+        bits: u64,
+        is: bool,
+    },
     /// Those at which an indirect jump goes to the address.
     Goes(Jump, u64),
 }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use arbitrary::Unstructured;
-use kinst::bpf::listing;
+use kinst::bpf::{listing, machine};
 use kinst::diag::render::{self, Style};
 use kinst::diag::{Diagnostic, tags};
 use kinst::dif::{self, disasm};
@@ -58,7 +58,7 @@ fn whole(sources: &mut Sources, file: FileId) {
         assert!(!own, "{error}\n{}", disasm::program(&compiled.program));
     }
     disasm::program(&compiled.program);
-    listing::program(&compiled.program, &limits);
+    listing::program(&compiled.program, &limits, machine::X86_64);
     // Declarations of a program are not printed, and macros are printed expanded.
     let text = &sources.get(file).text;
     let declares = ["struct", "union", "enum", "typedef", "inline", "translator", "provider", "#", "$"];
@@ -158,5 +158,7 @@ pub fn bpf(data: &[u8]) {
         ..dif::Difo::default()
     };
     let program = dif::Program { difos: vec![difo], ..dif::Program::default() };
-    listing::program(&program, &dif::Options::default());
+    for machine in [machine::X86_64, machine::ARM64] {
+        listing::program(&program, &dif::Options::default(), machine);
+    }
 }

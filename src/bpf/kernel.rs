@@ -3,7 +3,7 @@
 /// Offsets in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// In a task: the flags of its thread, one of which says that a system call is that of a 32-bit program.
+    /// In a task: what says that a system call is that of a 32-bit program.
     pub status: u16,
     pub pid: u16,
     pub tgid: u16,

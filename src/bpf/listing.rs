@@ -2,6 +2,7 @@
 
 use super::asm::{Assembler, FunctionKind};
 use super::library::Functions;
+use super::machine::Machine;
 use super::memory::{Memory, Sizes};
 use super::object::{Object, ProbeKind, Shared};
 use crate::dif::{Options, Program};
@@ -9,11 +10,12 @@ use std::fmt::Write as _;
 
 /// Lists all objects as they are at the entry of a function, and the functions that they share. An object that there cannot
 /// be without the module has the reason in its place.
-pub fn program(program: &Program, options: &Options) -> String {
-    let memory = match Memory::new(program, options, Sizes::default()) {
+pub fn program(program: &Program, options: &Options, machine: &'static dyn Machine) -> String {
+    let mut memory = match Memory::new(program, options, Sizes::default()) {
         Ok(memory) => memory,
         Err(missing) => return format!("\nBPF: {missing}\n"),
     };
+    memory.machine = machine;
     let mut asm = Assembler::default();
     let functions = Functions::default();
     let shared = Shared { memory: &memory, probe: ProbeKind::Entry, functions: &functions };

@@ -7,6 +7,7 @@ use super::asm::{Assembler, Label};
 use super::insn::Reg::{self, R1, R2, R3, R7};
 use super::insn::{Cond, Helper, Width};
 use super::kernel::Layout;
+use super::machine::Machine;
 use super::missing::Missing;
 use super::tuple;
 use crate::dif::insn::{Insn, Subr};
@@ -190,8 +191,9 @@ pub struct Memory {
     pub scratch: u32,
     /// The size of one CPU's value.
     pub size: u32,
-    /// What is known of the kernel's structures.
+    /// What is known of the kernel's structures, and of its machine.
     pub kernel: Layout,
+    pub machine: &'static dyn Machine,
 }
 
 /// The CPU's memory, which R7 points at in all code but the beginning of a program.
@@ -288,6 +290,7 @@ impl Memory {
             scratch,
             size,
             kernel: Layout::default(),
+            machine: Default::default(),
         })
     }
 

@@ -6,6 +6,7 @@ pub mod insn;
 pub mod kernel;
 pub mod library;
 pub mod listing;
+pub mod machine;
 pub mod memory;
 pub mod missing;
 pub mod object;
@@ -20,6 +21,7 @@ use crate::dif::{Options, Program};
 use crate::probe::{Place, Spot, When};
 use asm::Code;
 use kernel::Layout;
+use machine::Machine;
 use memory::{Memory, SCRATCH, Sizes};
 use missing::Missing;
 use object::ProbeKind;
@@ -59,6 +61,7 @@ pub struct Unit {
 /// What is known of the running kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
+    pub machine: &'static dyn Machine,
     /// By probe, the instructions at which it fires; `None` for a probe that is left out.
     pub spots: Vec<Option<Vec<Spot>>>,
     /// By probe, the arguments of its tracepoint.
@@ -95,7 +98,7 @@ impl Image {
         let key = entries.iter().map(Entries::key_size).max().unwrap_or_default();
         let sizes = Sizes { record, key, aggregations: entries.len() as u32 };
         let mut memory = Memory::new(program, options, sizes)?;
-        memory.kernel = found.kernel;
+        (memory.kernel, memory.machine) = (found.kernel, found.machine);
         let (heads, names) = heads(enabled, SCRATCH + memory.constants.len() as u32);
         let error = errors(enabled, &heads);
         let mut units = Vec::new();
@@ -118,7 +121,8 @@ impl Image {
             let (memory, layouts, entries, error) = (&memory, &*layouts, &*entries, &error);
             let writer = Writer { program, prologue, kind, error, memory, layouts, entries };
             let code = writer.write(&group.clauses).map_err(|why| Unable::Clauses { probe, why })?;
-            let places = members.iter().filter_map(|member| member.located(unit, &heads)).collect();
+            let places =
+                members.iter().filter_map(|member| member.located(unit, &heads, found.machine)).collect();
             units.push(Unit { kind, code, places });
         }
         let mut constants = vec![0; SCRATCH as usize];
@@ -184,9 +188,9 @@ struct Member<'a> {
 }
 
 impl Member<'_> {
-    fn located(&self, unit: usize, heads: &[Head]) -> Option<Located> {
+    fn located(&self, unit: usize, heads: &[Head], machine: &dyn Machine) -> Option<Located> {
         let head = heads.get(self.probe as usize)?;
-        let (bits, inverted) = self.spot.map_or((0, true), |spot| ways::test(spot.when));
+        let (bits, inverted) = self.spot.map_or((0, true), |spot| ways::test(machine, spot.when));
         let exit = self.spot.map_or(0, |spot| spot.exit);
         let mut entry = head.names.to_vec();
         entry.extend([head.id, exit, bits.into(), inverted.into(), 0]);
@@ -233,7 +237,8 @@ fn groups<'a>(enabled: &Enabled, found: &'a Found) -> Result<BTreeMap<Group, Vec
             add(None, matches!(kind, ProbeKind::CallEntry | ProbeKind::CallReturn));
         }
         for spot in spots {
-            add(Some(spot), spot.keys.is_empty() && !matches!(spot.when, When::Goes(..)));
+            let by_operand = matches!(spot.when, When::Goes(..) | When::Zero { .. });
+            add(Some(spot), spot.keys.is_empty() && !by_operand);
         }
     }
     Ok(groups)

@@ -18,7 +18,7 @@ use crate::os::process::{self, Process, Start};
 use crate::os::signals::Signals;
 use crate::parser::Macros;
 use crate::pipeline::{self, Compilation, Compiled, LibraryFile};
-use crate::sites::{Cache, Catalog, DwarfIndex, InlineProbe, Kernel, LiveText, SiteIndex, Text};
+use crate::sites::{Cache, Catalog, DwarfIndex, InlineProbe, Kernel, LiveText, Machine, SiteIndex, Text};
 use crate::source::{FileId, Origin, Source, Sources};
 use std::cell::OnceCell;
 use std::io::{Read, Write};
@@ -187,7 +187,9 @@ impl Run {
             if self.options.text(key::BACKEND) == Some("bpf") {
                 let strsize = u32::try_from(self.options.number(key::STRSIZE)).unwrap_or(u32::MAX);
                 let options = dif::Options { strsize, ..dif::Options::default() };
-                eprint(&crate::bpf::listing::program(&compiled.program, &options));
+                let machine = self.open_kernel().map_or(Machine::HERE, |kernel| kernel.machine());
+                let machine = bpf::machine(machine);
+                eprint(&crate::bpf::listing::program(&compiled.program, &options, machine));
             }
         }
         Ok(compiled)

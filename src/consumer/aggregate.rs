@@ -305,6 +305,12 @@ fn normal_key(
             let function = frame::function(address, *called, naming);
             let representative = match function.inlined {
                 true => *known.entry(function.to_string()).or_insert(address),
+                // The address of its beginning would be one of the function before.
+                false if *called => {
+                    let found = symbols.kernel(address.wrapping_sub(1)).or_else(|| symbols.kernel(address));
+                    let start = found.map_or(address, |symbol| symbol.start);
+                    *known.entry(format!("{start:#x}")).or_insert(address)
+                }
                 false => symbols.kernel(address).map_or(address, |symbol| symbol.start),
             };
             representative.to_ne_bytes().into()

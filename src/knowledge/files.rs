@@ -217,8 +217,8 @@ impl Files for Installed<'_> {
             return Some(image.symbol(&symbol.name)?.address);
         }
         // The kernel was moved as a whole when it was loaded (KASLR).
-        let running = self.kallsyms.get_or_init(Kallsyms::read).find(Some(&symbol.module), "_text")?;
-        let moved = running.address.wrapping_sub(image.symbol("_text")?.address);
+        let running = self.kallsyms.get_or_init(Kallsyms::read).find(Some(&symbol.module), "_stext")?;
+        let moved = running.address.wrapping_sub(image.symbol("_stext")?.address);
         Some(symbol.address.wrapping_sub(moved))
     }
 

@@ -31,7 +31,7 @@ pub struct Symbols {
     /// Indices into the table, sorted by name; made when it pays.
     by_name: OnceLock<Vec<u32>>,
     asked: AtomicU32,
-    /// The address of `_text`, for the comparison of the running kernel with the file.
+    /// The address of `_stext`, for the comparison of the running kernel with the file.
     text_start: Option<u64>,
 }
 
@@ -99,7 +99,7 @@ impl Symbols {
     pub fn of_image(image: &Image, role: Role) -> Result<Symbols, Error> {
         let mut read = Reader::default();
         image.for_each_code_symbol(|symbol| {
-            if symbol.name == "_text" {
+            if symbol.name == "_stext" {
                 read.text_start = Some(symbol.address);
             }
             if let Some(section) = image.section_at(symbol.address).filter(|_| !is_no_function(symbol.name)) {
@@ -153,7 +153,7 @@ impl Symbols {
         modules.into_iter().map(|(name, read)| (name.to_owned(), read.finish())).collect()
     }
 
-    /// The address of `_text` in the file.
+    /// The address of `_stext` in the file.
     pub fn text_start(&self) -> Option<u64> {
         self.text_start
     }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::setup::arm64::{self, Name};
 use crate::setup::host;
@@ -49,7 +49,8 @@ pub fn main(options: &Options) -> Result<()> {
         if name == Name::Stable {
             tests.args(OF_STABLE);
         }
-        tests.env("KINST_REQUIRE", "1").env("KINST_VMLINUX", kernel.vmlinux());
+        let vmlinux = kernel.vmlinux.context("the kernel has no debug files")?;
+        tests.env("KINST_REQUIRE", "1").env("KINST_VMLINUX", vmlinux);
         exec::run(tests.env("KINST_ARM64_KERNEL", &slot).env("KINST_SWEEP_KERNEL", &slot))?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The crates of a checkout, as cargo knows them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -33,6 +33,13 @@ pub fn cargo(dir: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(dir);
     command
+}
+
+/// The folder that cargo keeps the crates in that it has fetched.
+pub fn registry() -> Result<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let own = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"));
+    Ok(home.or_else(own).context("neither CARGO_HOME nor HOME is set")?.join("registry"))
 }
 
 /// Asks `cargo metadata` with these arguments more, and with the lock file as it is.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::kernels::Name;
+use crate::kernels::{Arch, Name};
 use crate::vm::{self, Guest};
 use crate::workspace;
 
@@ -13,15 +13,22 @@ pub struct Options {
     /// The kernel to boot
     #[arg(long, default_value = "stable")]
     pub kernel: Name,
+    /// The machine; on one of arm64 there is no module, and programs run as BPF
+    #[arg(long, default_value = "amd64")]
+    pub arch: Arch,
 }
 
 pub fn main(options: &Options) -> Result<ExitCode> {
+    let script = match options.arch {
+        Arch::Amd64 => "demo.sh",
+        Arch::Arm64 => "demo-arm64.sh",
+    };
     vm::main(&vm::Options {
-        guest: Guest { kernel: options.kernel, ..Guest::default() },
-        push: vec![workspace::root().join("tests/vm/demo.sh")],
+        guest: Guest { arch: options.arch, kernel: options.kernel, ..Guest::default() },
+        push: vec![workspace::root().join("tests/vm").join(script)],
         disk: None,
-        timeout: 300,
+        timeout: 300 * u64::from(options.arch.slowness()),
         allow_log: Vec::new(),
-        command: ["sh", "demo.sh"].map(Into::into).to_vec(),
+        command: vec!["sh".into(), script.into()],
     })
 }

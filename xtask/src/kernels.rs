@@ -69,6 +69,26 @@ impl fmt::Display for Name {
     }
 }
 
+/// The machine that a guest has, as Debian names its architecture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Arch {
+    /// x86-64
+    #[default]
+    Amd64,
+    /// The 64-bit state of Arm
+    Arm64,
+}
+
+impl Arch {
+    /// The factor for time limits, compared with machines like this one.
+    pub fn slowness(self) -> u32 {
+        match self {
+            Arch::Amd64 => 1,
+            Arch::Arm64 => 2,
+        }
+    }
+}
+
 /// One kernel's files.
 #[derive(Clone, Debug)]
 pub struct Kernel {

@@ -3,20 +3,20 @@
 use super::{COPY, Object, ProbeKind};
 use crate::bpf::insn::Reg::{Frame, R0, R1, R2, R3, R6, R7};
 use crate::bpf::insn::{Alu, Cond, Helper, Width};
+use crate::bpf::machine::Registers;
 use crate::bpf::memory::cpu;
 use crate::bpf::missing::Missing;
 use crate::dif::insn::Builtin;
 use crate::uapi::Flt;
 
-/// Offsets in `struct pt_regs` of the registers that hold a call's first arguments.
-const REGISTERS: [i16; 6] = [14 * 8, 13 * 8, 12 * 8, 11 * 8, 9 * 8, 8 * 8];
-const STACK_POINTER: i16 = 19 * 8;
-/// The words of the copied registers, from r10 on, that hold a system call's arguments.
-const OF_CALL: [i16; 6] = [7, 6, 5, 0, 2, 1];
 /// The arguments that a program can name: `arg0` to `arg9`.
 const NAMED: usize = 10;
 
 impl Object<'_, '_> {
+    pub(super) fn registers(&self) -> &'static Registers {
+        self.shared.memory.machine.registers()
+    }
+
     pub(super) fn array(&mut self, var: u8, index: u8, rd: u8) -> Result<(), Missing> {
         match Builtin::from_number(var.into()) {
             Some(Builtin::Args) => {
@@ -47,16 +47,18 @@ impl Object<'_, '_> {
     /// Loads an argument of the probe to R1; 0 is the value of one that it does not have.
     pub(super) fn argument(&mut self, number: usize) {
         let word = |number: usize| cpu::ARGUMENTS + 8 * number as i16;
+        let registers = self.registers();
         match self.shared.probe {
-            ProbeKind::Entry => match REGISTERS.get(number) {
+            ProbeKind::Entry => match registers.arguments.get(number) {
                 Some(offset) => self.asm.load(Width::Double, R1, R6, *offset),
                 None => self.argument_on_stack(number),
             },
             ProbeKind::Timer if number < 2 => self.interrupted(number),
             ProbeKind::Return if number < 2 => self.asm.load(Width::Double, R1, R7, word(number)),
             ProbeKind::Event if number < 3 => self.asm.load(Width::Double, R1, R7, word(number)),
-            ProbeKind::CallEntry if number < OF_CALL.len() => {
-                self.asm.load(Width::Double, R1, R7, word(OF_CALL[number] as usize));
+            ProbeKind::CallEntry if number < registers.call_arguments.len() => {
+                let copied = registers.call_arguments[number] - registers.calls_from();
+                self.asm.load(Width::Double, R1, R7, cpu::ARGUMENTS + copied);
             }
             ProbeKind::CallReturn if number < 2 => self.asm.load(Width::Double, R1, R6, 8),
             ProbeKind::Trace(count) if number < count.into() => {
@@ -69,31 +71,35 @@ impl Object<'_, '_> {
         }
     }
 
-    /// Loads an argument that is above the return address at a function's entry.
+    /// Loads an argument that is on the stack at a function's entry.
     fn argument_on_stack(&mut self, number: usize) {
+        let Registers { arguments, on_stack, stack_pointer, .. } = *self.registers();
+        let above = on_stack + 8 * (number as i32 - arguments.len() as i32);
         let bad = self.fault(Flt::BADADDR);
         let read = self.asm.label();
-        self.asm.load(Width::Double, R3, R6, STACK_POINTER);
-        self.asm.add(R3, 8 * (number as i32 - 5));
+        self.asm.load(Width::Double, R3, R6, stack_pointer);
+        self.asm.add(R3, above);
         self.asm.mov(R1, Frame);
         self.asm.add(R1, i32::from(COPY));
         self.asm.mov(R2, 8);
         self.asm.call(Helper::ProbeReadKernel);
         self.asm.branch(Cond::Eq, R0, 0, read);
-        self.asm.load(Width::Double, R1, R6, STACK_POINTER);
-        self.asm.add(R1, 8 * (number as i32 - 5));
+        self.asm.load(Width::Double, R1, R6, stack_pointer);
+        self.asm.add(R1, above);
         self.asm.jump(bad);
         self.asm.bind(read);
         self.asm.load(Width::Double, R1, Frame, COPY);
     }
 
-    /// Loads the address in the kernel, or in the program, that a timer has interrupted, by the selector's privilege.
+    /// Loads the address in the kernel, or in the program, that a timer has interrupted.
     fn interrupted(&mut self, number: usize) {
         let (other, done) = (self.asm.label(), self.asm.label());
-        self.asm.load(Width::Double, R1, R6, 17 * 8);
-        self.asm.alu(Alu::And, R1, 3);
-        self.asm.branch(if number == 0 { Cond::Ne } else { Cond::Eq }, R1, 0, other);
-        self.asm.load(Width::Double, R1, R6, 16 * 8);
+        let Registers { privilege, instruction, .. } = *self.registers();
+        self.asm.load(Width::Double, R1, R6, privilege.register);
+        self.asm.alu(Alu::And, R1, privilege.bits);
+        let wants_zero = (number != 0) == privilege.zero_is_user;
+        self.asm.branch(if wants_zero { Cond::Ne } else { Cond::Eq }, R1, 0, other);
+        self.asm.load(Width::Double, R1, R6, instruction);
         self.asm.jump(done);
         self.asm.bind(other);
         self.asm.mov(R1, 0);

@@ -14,6 +14,7 @@ use super::asm::{Assembler, FunctionKind, Label};
 use super::insn::Reg::{self, Frame, R0, R1, R2, R3, R6, R7, R8};
 use super::insn::{Alu, Cond, Helper, Width};
 use super::library::{Function, Functions};
+use super::machine::{Machine, Registers};
 use super::memory::{Memory, cpu};
 use super::missing::Missing;
 use super::tuple::{self, Pushed};
@@ -65,6 +66,12 @@ impl ProbeKind {
         !matches!(self, ProbeKind::Bare | ProbeKind::Error)
     }
 
+    /// Where the function at whose beginning or end it is returns to, if a register has that: it has no frame there.
+    pub fn link(self, machine: &dyn Machine) -> Option<i16> {
+        let is_end = matches!(self, ProbeKind::Entry | ProbeKind::Return);
+        machine.registers().link.filter(|_| is_end)
+    }
+
     /// Whether it is at a tracepoint, whose programs may be preempted.
     pub fn is_trace(self) -> bool {
         use ProbeKind as K;
@@ -72,11 +79,13 @@ impl ProbeKind {
     }
 }
 
-/// Loads the address of the instruction that is probed: the breakpoint's byte has been executed. R6 is the context.
-pub fn place_of_hit(asm: &mut Assembler, into: Reg) {
-    const IP: i16 = 16 * 8;
-    asm.load(Width::Double, into, R6, IP);
-    asm.add(into, -1);
+/// Loads the address of the instruction that is probed. R6 is the context.
+pub fn place_of_hit(asm: &mut Assembler, machine: &dyn Machine, into: Reg) {
+    let Registers { instruction, after_hit, .. } = *machine.registers();
+    asm.load(Width::Double, into, R6, instruction);
+    if after_hit != 0 {
+        asm.add(into, -after_hit);
+    }
 }
 
 /// The offset of a DIF register's slot, from the end of the frame.

@@ -10,15 +10,6 @@ use crate::dif::Scope;
 use crate::dif::insn::{Builtin, FIRST_USER_VARIABLE, Opcode};
 use crate::uapi::Flt;
 
-/// The words of `struct pt_regs` that the elements of regs[] are, in the order of the constants R_R15, R_R14, …
-#[rustfmt::skip]
-const REGISTERS: [Option<i16>; 22] = [
-    Some(0), Some(1), Some(2), Some(3), Some(6), Some(7), Some(8), Some(9), Some(14), Some(13),
-    Some(4), Some(5), Some(12), Some(11), Some(10),
-    None,
-    Some(15), Some(16), Some(17), Some(18), Some(19), Some(20),
-];
-
 impl Object<'_, '_> {
     pub(super) fn load_variable(&mut self, op: Opcode, id: u32, rd: u8) -> Result<(), Missing> {
         if op == Opcode::Ldgs && id < FIRST_USER_VARIABLE {
@@ -164,10 +155,14 @@ impl Object<'_, '_> {
         let (copy, done) = (self.asm.label(), self.asm.label());
         self.asm.load(Width::Double, R1, R7, cpu::INLINED);
         self.asm.branch(Cond::Ne, R1, 0, copy);
-        self.frame(0);
+        let machine = self.shared.memory.machine;
+        match self.shared.probe.link(machine) {
+            Some(link) => self.asm.load(Width::Double, R1, R6, link),
+            None => self.frame(0),
+        }
         self.asm.jump(done);
         self.asm.bind(copy);
-        place_of_hit(self.asm, R1);
+        place_of_hit(self.asm, machine, R1);
         self.asm.bind(done);
     }
 
@@ -185,7 +180,7 @@ impl Object<'_, '_> {
     /// Loads a register of the place to R1.
     pub(super) fn register(&mut self, index: Option<u64>) -> Result<(), Missing> {
         let index = index.ok_or(Missing::Other("regs[] of what is no constant"))?;
-        let offset = REGISTERS.get(index as usize).copied().flatten();
+        let offset = self.registers().elements.get(index as usize).copied().flatten();
         match (offset, self.shared.probe) {
             (None, _) => {
                 let bad = self.fault(Flt::ILLOP);
@@ -194,7 +189,7 @@ impl Object<'_, '_> {
                 self.asm.branch(Cond::Eq, R7, R7, bad);
             }
             (Some(offset), kind) if kind.is_text() || kind == ProbeKind::Timer => {
-                self.asm.load(Width::Double, R1, R6, 8 * offset);
+                self.asm.load(Width::Double, R1, R6, offset);
             }
             // An event has no registers.
             (Some(_), _) => self.asm.mov(R1, 0),

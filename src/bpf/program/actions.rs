@@ -226,14 +226,19 @@ impl Writer<'_> {
         if !self.kind.has_stack() {
             return Err(Missing::Action(ActionKind::Stack).into());
         }
+        let machine = self.memory.machine;
+        let link = self.kind.link(machine);
         asm.mov(R1, R6);
         asm.point(R2, at);
         asm.mov(R3, size as i32);
         asm.mov(R4, 0);
         asm.call(Helper::GetStack);
         if self.kind.is_text() {
-            // The first is after the breakpoint's byte.
-            object::place_of_hit(asm, R1);
+            // Where the caller's address is in a register alone, it is not among the others.
+            match link {
+                Some(link) => asm.load(Width::Double, R1, R6, link),
+                None => object::place_of_hit(asm, machine, R1),
+            }
             asm.point(R2, at);
             asm.store(Width::Double, R2, 0, R1);
         }

@@ -5,6 +5,7 @@ use crate::bpf::asm::{Assembler, Label};
 use crate::bpf::insn::Reg::{Frame, R0, R1, R2, R3, R6, R7, R8, R9};
 use crate::bpf::insn::{Alu, Cond, Helper, Width};
 use crate::bpf::kernel::Layout;
+use crate::bpf::machine::Registers;
 use crate::bpf::memory::{Map, cpu, globals};
 use crate::bpf::object::{ProbeKind, place_of_hit};
 use crate::probe::Spot;
@@ -29,13 +30,6 @@ pub struct Prologue<'a> {
 
 /// A slot of the frame: a key, or a number.
 const SLOT: i16 = -8;
-/// Offsets in `struct pt_regs`.
-const AX: i16 = 10 * 8;
-const ORIG_AX: i32 = 15 * 8;
-/// The first of the registers that are copied at a system call, which are all that hold arguments, and its number.
-const R10: i32 = 7 * 8;
-/// The flag of a thread that makes a system call in the 32-bit way.
-const COMPAT: i32 = 2;
 
 impl Writer<'_> {
     /// Writes what comes before the clauses: R6 is the context, R7 the CPU's memory, R9 the probe's place.
@@ -66,10 +60,10 @@ impl Writer<'_> {
         }
         self.find(asm, out);
         if self.prologue.flags {
-            ways::flags(asm, out);
+            ways::flags(asm, self.memory.machine, out);
         }
         if let Some(spot) = self.prologue.spot {
-            ways::write(asm, spot, out);
+            ways::write(asm, self.memory.machine, spot, out);
         }
         self.take(asm, out);
         self.set_up(asm);
@@ -86,13 +80,17 @@ impl Writer<'_> {
 
     /// Finds the place of the probe, R9.
     fn find(&self, asm: &mut Assembler, out: Label) {
+        let machine = self.memory.machine;
+        let Registers { call, call_size, mark, .. } = *machine.registers();
         match self.kind {
-            ProbeKind::Insn | ProbeKind::Entry | ProbeKind::Return => place_of_hit(asm, R1),
+            ProbeKind::Insn | ProbeKind::Entry | ProbeKind::Return => {
+                place_of_hit(asm, machine, R1);
+            }
             ProbeKind::CallEntry => asm.load(Width::Double, R1, R6, 8),
             ProbeKind::CallReturn => {
                 asm.load(Width::Double, R3, R6, 0);
-                asm.add(R3, ORIG_AX);
-                asm.read(SLOT, 8, out);
+                asm.add(R3, i32::from(call));
+                asm.read(SLOT, call_size, out);
                 asm.load(Width::Double, R1, Frame, SLOT);
             }
             ProbeKind::Timer
@@ -107,12 +105,12 @@ impl Writer<'_> {
         asm.alu(Alu::Xor, R1, R2);
         asm.store(Width::Double, Frame, SLOT, R1);
         asm.lookup(Map::Places as u32, SLOT);
-        if self.kind.is_text() {
+        if self.kind.is_text() && !mark.is_empty() {
             // A kprobe at a function's first instruction is after the one that marks it as the target of calls.
             let found = asm.label();
             asm.branch(Cond::Ne, R0, 0, found);
             asm.load(Width::Double, R1, Frame, SLOT);
-            asm.add(R1, -(place::MARK as i32));
+            asm.add(R1, -(mark.len() as i32));
             asm.store(Width::Double, Frame, SLOT, R1);
             asm.lookup(Map::Places as u32, SLOT);
             asm.bind(found);
@@ -131,7 +129,7 @@ impl Writer<'_> {
         asm.add(R3, i32::from(self.prologue.kernel.status));
         asm.read(SLOT, 4, out);
         asm.load(Width::Double, R1, Frame, SLOT);
-        asm.alu(Alu::And, R1, COMPAT);
+        asm.alu(Alu::And, R1, self.memory.machine.registers().compat.1);
         asm.branch(Cond::Ne, R1, 0, out);
     }
 
@@ -184,12 +182,12 @@ impl Writer<'_> {
             ProbeKind::Return => {
                 asm.load(Width::Double, R1, R9, place::EXIT);
                 asm.store(Width::Double, R7, cpu::ARGUMENTS, R1);
-                asm.load(Width::Double, R1, R6, AX);
+                asm.load(Width::Double, R1, R6, self.memory.machine.registers().returned);
                 asm.store(Width::Double, R7, cpu::ARGUMENTS + 8, R1);
             }
             ProbeKind::CallEntry => {
                 asm.load(Width::Double, R3, R6, 0);
-                asm.add(R3, R10);
+                asm.add(R3, i32::from(self.memory.machine.registers().calls_from()));
                 asm.point(R1, cpu::ARGUMENTS as u32);
                 asm.mov(R2, 8 * cpu::ARGUMENT_WORDS as i32);
                 asm.call(Helper::ProbeReadKernel);

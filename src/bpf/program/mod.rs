@@ -47,8 +47,6 @@ pub mod place {
     pub const CLAUSES: i16 = 72;
     /// Of each clause the number of the enabling, and the name of the inlined function whose copy the place is, or 0.
     pub const CLAUSE: i16 = 16;
-    /// The size of the instruction that a function may begin with, `endbr64`.
-    pub const MARK: u64 = 4;
 
     /// Returns the key of a place of a program: two programs may have the same address.
     pub fn key(address: u64, unit: usize) -> u64 {

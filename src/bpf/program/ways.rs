@@ -2,88 +2,28 @@
 
 use super::place;
 use crate::bpf::asm::{Assembler, Label};
-use crate::bpf::insn::Reg::{Frame, R1, R2, R3, R6, R9};
+use crate::bpf::insn::Reg::{self, Frame, R1, R2, R3, R6, R9};
 use crate::bpf::insn::{Alu, Cond, Width};
-use crate::probe::{Key, Spot, When};
+use crate::bpf::machine::Machine;
+use crate::probe::{Spot, When};
 
 /// A slot of the frame: bytes that are read.
 const SLOT: i16 = -8;
-/// Offsets in `struct pt_regs`.
-const FLAGS: i16 = 18 * 8;
-const CX: i16 = 11 * 8;
-/// By the number that instructions have for a register.
-const REGISTERS: [i16; 16] = [80, 88, 96, 40, 19 * 8, 32, 104, 112, 72, 64, 56, 48, 24, 16, 8, 0];
-
-/// Bits of the flags that conditions depend on, and bits that are made from them and from the count register.
-mod bit {
-    pub const CARRY: u32 = 1;
-    pub const PARITY: u32 = 1 << 2;
-    pub const ZERO: u32 = 1 << 6;
-    pub const SIGN: u32 = 1 << 7;
-    pub const OVERFLOW: u32 = 1 << 11;
-    pub const ALL: u32 = 0xfff;
-    /// Less: the sign is not that of the overflow.
-    pub const LESS: u32 = 1 << 16;
-    /// The count is 0, or 1.
-    pub const NONE: u32 = 1 << 17;
-    pub const LAST: u32 = 1 << 18;
-    pub const NOT_ZERO: u32 = 1 << 19;
-}
 
 /// The bits of which one must be set, and whether the hits that count are the others.
-pub fn test(when: When) -> (u32, bool) {
-    let (opcode, taken) = match when {
-        When::Taken(opcode) => (opcode, true),
-        When::NotTaken(opcode) => (opcode, false),
-        When::Always | When::Goes(..) => return (0, true),
+pub fn test(machine: &dyn Machine, when: When) -> (u32, bool) {
+    let (condition, taken) = match when {
+        When::Taken(condition) => (condition, true),
+        When::NotTaken(condition) => (condition, false),
+        When::Always | When::Zero { .. } | When::Goes(..) => return (0, true),
     };
-    let (bits, inverted) = match opcode {
-        0xe0 => (bit::LAST | bit::ZERO, true),
-        0xe1 => (bit::LAST | bit::NOT_ZERO, true),
-        0xe2 => (bit::LAST, true),
-        0xe3 => (bit::NONE, false),
-        _ => {
-            let bits = match opcode & 0xe {
-                0x0 => bit::OVERFLOW,
-                0x2 => bit::CARRY,
-                0x4 => bit::ZERO,
-                0x6 => bit::CARRY | bit::ZERO,
-                0x8 => bit::SIGN,
-                0xa => bit::PARITY,
-                0xc => bit::LESS,
-                _ => bit::ZERO | bit::LESS,
-            };
-            (bits, opcode & 1 != 0)
-        }
-    };
+    let (bits, inverted) = machine.condition(condition);
     (bits, inverted == taken)
 }
 
 /// Leaves the program unless the flags are those of the place at R9.
-pub fn flags(asm: &mut Assembler, out: Label) {
-    asm.load(Width::Double, R1, R6, FLAGS);
-    asm.alu(Alu::And, R1, bit::ALL as i32);
-    let one_bit = |asm: &mut Assembler, from: i32, to: u32| {
-        asm.alu(Alu::Rsh, R2, from);
-        asm.alu(Alu::And, R2, 1);
-        asm.alu(Alu::Lsh, R2, to.trailing_zeros() as i32);
-        asm.alu(Alu::Or, R1, R2);
-    };
-    // The overflow's bit, moved to that of the sign.
-    asm.mov(R2, R1);
-    asm.alu(Alu::Rsh, R2, 4);
-    asm.alu(Alu::Xor, R2, R1);
-    one_bit(asm, 7, bit::LESS);
-    asm.mov(R2, R1);
-    asm.alu(Alu::Xor, R2, bit::ZERO as i32);
-    one_bit(asm, 6, bit::NOT_ZERO);
-    asm.load(Width::Double, R2, R6, CX);
-    for (count, bit) in [(0, bit::NONE), (1, bit::LAST)] {
-        let other = asm.label();
-        asm.branch(Cond::Ne, R2, count, other);
-        asm.alu(Alu::Or, R1, bit as i32);
-        asm.bind(other);
-    }
+pub fn flags(asm: &mut Assembler, machine: &dyn Machine, out: Label) {
+    machine.flags(asm);
     asm.load(Width::Double, R2, R9, place::BITS);
     asm.alu(Alu::And, R1, R2);
     asm.load(Width::Double, R2, R9, place::INVERTED);
@@ -96,117 +36,57 @@ pub fn flags(asm: &mut Assembler, out: Label) {
     asm.bind(goes);
 }
 
-/// Leaves the program unless an indirect jump goes to the target, and control goes on over the jump labels.
-pub fn write(asm: &mut Assembler, spot: &Spot, out: Label) {
-    if let When::Goes(jump, target) = spot.when {
-        asm.number(R3, jump.by);
-        if let Some(index) = jump.index.and_then(|number| REGISTERS.get(usize::from(number))) {
-            asm.load(Width::Double, R1, R6, *index);
-            asm.alu(Alu::Lsh, R1, i32::from(jump.shift));
-            asm.add(R3, R1);
+/// Leaves the program unless an operand sends control the way of the spot, and it goes on over the jump labels.
+pub fn write(asm: &mut Assembler, machine: &dyn Machine, spot: &Spot, out: Label) {
+    let numbered = machine.registers().numbered;
+    let register = |asm: &mut Assembler, into: Reg, number: u8| match numbered.get(usize::from(number)) {
+        Some(offset) => asm.load(Width::Double, into, R6, *offset),
+        None => asm.mov(into, 0),
+    };
+    match spot.when {
+        When::Zero { register: number, bits, is } => {
+            register(asm, R1, number);
+            asm.number(R2, bits);
+            asm.alu(Alu::And, R1, R2);
+            asm.branch(if is { Cond::Ne } else { Cond::Eq }, R1, 0, out);
         }
-        if let Some(base) = jump.base.and_then(|number| REGISTERS.get(usize::from(number))) {
-            asm.load(Width::Double, R1, R6, *base);
-            asm.add(R3, R1);
+        When::Goes(jump, target) => {
+            asm.number(R3, jump.by);
+            if let Some(index) = jump.index {
+                register(asm, R1, index);
+                asm.alu(Alu::Lsh, R1, i32::from(jump.shift));
+                asm.add(R3, R1);
+            }
+            if let Some(base) = jump.base {
+                register(asm, R1, base);
+                asm.add(R3, R1);
+            }
+            if jump.memory {
+                asm.read(SLOT, 8, out);
+                asm.load(Width::Double, R3, Frame, SLOT);
+            }
+            asm.number(R2, target);
+            asm.branch(Cond::Ne, R3, R2, out);
         }
-        if jump.memory {
-            asm.read(SLOT, 8, out);
-            asm.load(Width::Double, R3, Frame, SLOT);
-        }
-        asm.number(R2, target);
-        asm.branch(Cond::Ne, R3, R2, out);
+        When::Always | When::Taken(_) | When::NotTaken(_) => {}
     }
     for key in &spot.keys {
-        label(asm, key, out);
+        machine.label(asm, key, SLOT, out);
     }
-}
-
-/// Leaves the program unless the jump label leads to where control is to go. While the kernel rewrites it, it begins with
-/// a breakpoint, and the rest decides.
-fn label(asm: &mut Assembler, key: &Key, out: Label) {
-    const LONG: u8 = 5;
-    asm.number(R3, key.address);
-    asm.read(SLOT, key.len.min(8).into(), out);
-    asm.load(Width::Double, R1, Frame, SLOT);
-    // The distance of a jump, with its sign.
-    asm.mov(R2, R1);
-    let (left, right) = if key.len == LONG { (24, 32) } else { (48, 56) };
-    asm.alu(Alu::Lsh, R2, left);
-    asm.alu(Alu::Arsh, R2, right);
-    asm.alu(Alu::And, R1, 0xff);
-    let (jumps, stays) = (asm.label(), asm.label());
-    for opcode in [0xe9, 0xeb] {
-        asm.branch(Cond::Eq, R1, opcode, jumps);
-    }
-    // What a nop has after its first byte.
-    let nop = if key.len == LONG { 0x441f } else { 0x90u8 as i8 as i32 };
-    let other = asm.label();
-    asm.branch(Cond::Ne, R1, 0xcc, other);
-    asm.branch(Cond::Ne, R2, nop, jumps);
-    asm.bind(other);
-    asm.mov(R2, 0);
-    asm.jump(stays);
-    asm.bind(jumps);
-    asm.bind(stays);
-    asm.number(R3, key.address.wrapping_add(key.len.into()));
-    asm.add(R3, R2);
-    asm.number(R2, key.to);
-    asm.branch(Cond::Ne, R3, R2, out);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Whether a branch is taken, as the processor's manual says.
-    fn taken(opcode: u8, flags: u32, count: u64) -> bool {
-        let set = |bit: u32| flags & bit != 0;
-        let less = set(bit::SIGN) != set(bit::OVERFLOW);
-        match opcode {
-            0xe0 => count.wrapping_sub(1) != 0 && !set(bit::ZERO),
-            0xe1 => count.wrapping_sub(1) != 0 && set(bit::ZERO),
-            0xe2 => count.wrapping_sub(1) != 0,
-            0xe3 => count == 0,
-            0x70 | 0x71 => set(bit::OVERFLOW) == (opcode == 0x70),
-            0x72 | 0x73 => set(bit::CARRY) == (opcode == 0x72),
-            0x74 | 0x75 => set(bit::ZERO) == (opcode == 0x74),
-            0x76 | 0x77 => (set(bit::CARRY) || set(bit::ZERO)) == (opcode == 0x76),
-            0x78 | 0x79 => set(bit::SIGN) == (opcode == 0x78),
-            0x7a | 0x7b => set(bit::PARITY) == (opcode == 0x7a),
-            0x7c | 0x7d => less == (opcode == 0x7c),
-            _ => (set(bit::ZERO) || less) == (opcode == 0x7e),
-        }
-    }
-
-    /// The word that the code makes.
-    fn made(flags: u32, count: u64) -> u32 {
-        let mut word = flags & bit::ALL;
-        let mut set = |bit: u32, is: bool| word |= if is { bit } else { 0 };
-        set(bit::LESS, (flags & bit::SIGN != 0) != (flags & bit::OVERFLOW != 0));
-        set(bit::NOT_ZERO, flags & bit::ZERO == 0);
-        set(bit::NONE, count == 0);
-        set(bit::LAST, count == 1);
-        word
-    }
+    use crate::bpf::machine::{ARM64, X86_64};
 
     #[test]
-    fn all_conditions_at_all_flags() {
-        let bits = [bit::CARRY, bit::PARITY, bit::ZERO, bit::SIGN, bit::OVERFLOW];
-        for opcode in (0x70..=0x7f).chain(0xe0..=0xe3) {
-            for choice in 0..1 << bits.len() {
-                let flags =
-                    bits.iter().enumerate().filter(|(at, _)| choice >> at & 1 != 0).map(|(_, bit)| bit).sum();
-                for count in [0, 1, 2, u64::MAX] {
-                    let goes = |when| {
-                        let (bits, inverted) = test(when);
-                        (made(flags, count) & bits != 0) != inverted
-                    };
-                    let expected = taken(opcode, flags, count);
-                    assert_eq!(goes(When::Taken(opcode)), expected, "{opcode:x} {flags:x} {count}");
-                    assert_eq!(goes(When::NotTaken(opcode)), !expected, "{opcode:x} {flags:x} {count}");
-                }
-            }
+    fn a_branch_goes_either_way() {
+        for (machine, condition) in [(X86_64, 0x74), (X86_64, 0x75), (ARM64, 0), (ARM64, 13)] {
+            let (bits, inverted) = test(machine, When::Taken(condition));
+            assert_eq!(test(machine, When::NotTaken(condition)), (bits, !inverted));
+            assert_eq!((bits, inverted), machine.condition(condition), "{machine:?}");
         }
-        assert_eq!(test(When::Always), (0, true));
+        assert_eq!(test(X86_64, When::Always), (0, true));
     }
 }

@@ -100,7 +100,8 @@ impl Arming<'_> {
     /// Runs a program at all of its places that the kernel takes.
     fn at_places(&mut self, unit: &Unit, program: &bpf::Program) -> Result<(), EnableError> {
         self.need_tracefs()?;
-        let (taken, marks) = without_marks(unit, self.probes);
+        let mark = self.image.memory.machine.registers().mark;
+        let (taken, marks) = without_marks(unit, self.probes, mark);
         for mark in marks {
             let why = "kprobe events take it for the instruction after it";
             self.refuse(mark, why, Some("trace the instruction after it"));
@@ -153,13 +154,12 @@ impl Arming<'_> {
 
 /// Separates the probes at the mark that a function begins with, where there is one at the instruction after it too: for
 /// kprobes the two are one place.
-fn without_marks<'u>(unit: &'u Unit, probes: &[Probe]) -> (Vec<&'u Located>, Vec<u32>) {
-    const ENDBR: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
+fn without_marks<'u>(unit: &'u Unit, probes: &[Probe], mark: &[u8]) -> (Vec<&'u Located>, Vec<u32>) {
     let all: HashSet<u64> = unit.places.iter().map(|place| place.at).collect();
     let is_mark = |located: &&Located| {
         let place = probes.get(located.probe as usize).map(|probe| &probe.place);
-        let marked = matches!(place, Some(Place::Insn { offset: 0, bytes, .. }) if bytes.starts_with(&ENDBR));
-        marked && all.contains(&(located.at + ENDBR.len() as u64))
+        let marked = matches!(place, Some(Place::Insn { offset: 0, bytes, .. }) if bytes.starts_with(mark));
+        marked && !mark.is_empty() && all.contains(&(located.at + mark.len() as u64))
     };
     let (marks, taken): (Vec<&Located>, Vec<&Located>) = unit.places.iter().partition(is_mark);
     (taken, marks.into_iter().map(|mark| mark.probe).collect())

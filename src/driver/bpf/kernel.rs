@@ -1,6 +1,7 @@
 //! driver/bpf/kernel.rs: what programs have to know of the running kernel, from its BTF.
 
 use crate::bpf::kernel::{Layout, TRACE_ARGUMENTS};
+use crate::bpf::machine::Machine;
 use crate::parser::ast::TagKind;
 use crate::types::btf::Btf;
 use crate::types::{Member, Type};
@@ -33,11 +34,11 @@ impl Types {
         u16::try_from(at).map_err(|_| unknown())
     }
 
-    pub fn layout(&self) -> Result<Layout, String> {
+    pub fn layout(&self, machine: &dyn Machine) -> Result<Layout, String> {
         let task = |path: &str| self.offset("task_struct", path);
         let signal = |path: &str| self.offset("signal_struct", path);
         Ok(Layout {
-            status: task("thread_info.status")?,
+            status: task(machine.registers().compat.0)?,
             pid: task("pid")?,
             tgid: task("tgid")?,
             signal: task("signal")?,

@@ -17,6 +17,7 @@ use super::buffer::{Damaged, Drain};
 use super::ioctl::Fired;
 use super::session::{Plan, Refused, Tracing, probe_name};
 use crate::bpf::asm::Code;
+use crate::bpf::machine::{ARM64, Machine, X86_64};
 use crate::bpf::memory::globals;
 use crate::bpf::program::place;
 use crate::bpf::{Found, Image, btf, memory as layout, needs_layout};
@@ -25,7 +26,7 @@ use crate::os::bpf::{self, Attached, Map, ProgramKind};
 use crate::os::device::{Access, Mapping};
 use crate::os::{Errno, errno_text};
 use crate::probe::{Place, Probe};
-use crate::sites::Spots;
+use crate::sites::{self, Spots};
 use crate::uapi;
 use aggregations::Aggregations;
 use arm::Arming;
@@ -292,7 +293,7 @@ fn found(
     probes: &[Probe],
     spots: &dyn Spots,
 ) -> Result<(Found, Vec<(u32, String)>), EnableError> {
-    let mut found = Found::default();
+    let mut found = Found { machine: machine(spots.machine()), ..Found::default() };
     let mut unknown = Vec::new();
     let needs_types = |probe: &&Probe| {
         use Place as P;
@@ -304,7 +305,7 @@ fn found(
     let mut types = None;
     let first = probes.first().filter(|_| needs_layout(program));
     if let Some(probe) = probes.iter().find(needs_types).or(first) {
-        let read = kernel::Types::read().and_then(|read| Ok((read.layout()?, read)));
+        let read = kernel::Types::read().and_then(|read| Ok((read.layout(found.machine)?, read)));
         let (layout, read) = read.map_err(|why| EnableError::Unable { probe: probe_name(probe), why })?;
         found.kernel = layout;
         types = Some(read);
@@ -324,6 +325,14 @@ fn found(
         });
     }
     Ok((found, unknown))
+}
+
+/// What programs know of a kind of machine.
+pub fn machine(machine: sites::Machine) -> &'static dyn Machine {
+    match machine {
+        sites::Machine::X86_64 => X86_64,
+        sites::Machine::Aarch64 => ARM64,
+    }
 }
 
 /// Tries whether the kernel runs programs that read its memory.

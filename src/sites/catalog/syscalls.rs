@@ -1,6 +1,7 @@
 //! sites/catalog/syscalls.rs: the probes of the provider syscall: the system calls of 64-bit programs, by name.
 
 use super::{LiveText, elsewhere};
+use crate::debuginfo::Machine;
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::probe::{Fields, Place, Probe};
 use crate::sites::target::{KERNEL_PROPER, Kernel, ModuleId};
@@ -14,7 +15,12 @@ pub const SIDES: [(&str, Side); 2] = [
 ];
 
 /// The prefix of the kernel's functions for system calls.
-const PREFIX: &str = "__x64_sys_";
+pub fn prefix(machine: Machine) -> &'static str {
+    match machine {
+        Machine::X86_64 => "__x64_sys_",
+        Machine::Aarch64 => "__arm64_sys_",
+    }
+}
 
 /// Calls that have two names: that of the kernel's function, and that of the number (<asm/unistd_64.h>), which programs
 /// use.
@@ -49,9 +55,10 @@ impl Call {
 /// can make; their numbers are then unknown, and made up.
 pub fn table(kernel: &Kernel, live: Option<&dyn LiveText>) -> Vec<Call> {
     let symbols = kernel.symbols(ModuleId::PROPER).into_iter().flat_map(|symbols| symbols.iter());
+    let prefix = prefix(kernel.machine());
     let mut functions: Vec<(&str, u64)> = symbols
         .filter(|(_, symbol)| !symbol.gone())
-        .filter_map(|(name, symbol)| Some((name.strip_prefix(PREFIX)?, symbol.address)))
+        .filter_map(|(name, symbol)| Some((name.strip_prefix(prefix)?, symbol.address)))
         .collect();
     functions.sort_unstable();
     let call = |number: u32, own_name: &str| Call {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::deciding::Operand;
 use super::refusal::Refusal;
 use crate::dwarf::variables::term::Term;
+use crate::probe::{Jump, When};
 
 /// What is known of the instructions of one kind of machine. All else that is found in code is found with it.
 ///
@@ -43,6 +44,15 @@ pub trait InstructionSet: Sync {
         address: u64,
         data: &dyn Fn(u64, usize) -> Option<Vec<u8>>,
     ) -> Vec<IndirectJump>;
+
+    /// The hits of a conditional branch at which it is taken, and those at which it is not.
+    fn branch(&self, code: &[u8]) -> Option<[When; 2]>;
+
+    /// The operand of an indirect jump; `None` if it is none, or cannot be calculated.
+    fn jump(&self, code: &[u8], address: u64) -> Option<Jump>;
+
+    /// The length of the breakpoint that kprobes put on an instruction, if `code` begins with one.
+    fn breakpoint(&self, code: &[u8]) -> Option<usize>;
 
     /// What ftrace rewrites at the start of a function, by the address that the kernel's list has for it. `code` is that
     /// of the function, which begins at `start`.

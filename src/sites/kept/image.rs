@@ -66,7 +66,7 @@ enum Table {
 struct Facts {
     /// The base of the addresses in this file.
     base: u64,
-    /// The address of `_text`; 0 if there is none.
+    /// The address of `_stext`; 0 if there is none.
     text_start: u64,
     /// Whether the sections got their addresses from [`Image`].
     relocatable: u64,

@@ -2,9 +2,8 @@
 
 mod spots;
 
-use super::catalog::{LiveInsn, LiveText};
-use super::code::decode::{self, Control};
-use super::code::x86::decode as x86;
+use super::catalog::{LiveInsn, LiveText, syscalls};
+use super::code::decode::{self, Control, InstructionSet};
 use super::target::{Kernel, ModuleId};
 use crate::debuginfo::Machine;
 use crate::probe::{Place, Spot};
@@ -20,6 +19,11 @@ pub trait Memory: Send + Sync {
 pub trait Spots {
     /// The instructions of a place in the text; an error is the reason why they are not known.
     fn spots(&self, place: &Place) -> Result<Vec<Spot>, String>;
+
+    /// The machine that the kernel is for.
+    fn machine(&self) -> Machine {
+        Machine::HERE
+    }
 }
 
 /// The text of the running kernel.
@@ -35,11 +39,12 @@ struct Function {
     name: String,
     start: u64,
     code: Vec<u8>,
+    set: &'static dyn InstructionSet,
 }
 
 /// The size above which a symbol is no function.
 const MOST: u64 = 1 << 20;
-/// A breakpoint's byte, and the length of the jump that may take its place and that of what follows.
+/// On x86-64, a breakpoint, and the length of the jump that may take its place and that of what follows.
 const BREAK: u8 = 0xcc;
 const JUMP_LEN: usize = 5;
 
@@ -53,11 +58,11 @@ impl Function {
     }
 
     fn steps(&self) -> impl Iterator<Item = decode::Step> + '_ {
-        x86::steps(&self.code, self.start)
+        self.set.steps(&self.code, self.start)
     }
 
     fn step(&self, at: usize) -> Option<decode::Step> {
-        x86::steps(self.code.get(at..)?, self.start + at as u64).next()
+        self.set.steps(self.code.get(at..)?, self.start + at as u64).next()
     }
 
     fn bytes(&self, step: &decode::Step) -> &[u8] {
@@ -78,12 +83,13 @@ impl Text {
             self.kernel.function_around(start).filter(|(_, begin, size)| *begin == start && *size <= MOST);
         let (name, _, size) = found.ok_or("no function begins there")?;
         let code = self.memory.read(start, size as usize).ok_or("its text cannot be read")?;
-        let mut function = Function { name, start, code };
+        let machine = self.kernel.machine();
+        let mut function = Function { name, start, code, set: decode::of(machine) };
         self.see_through(&mut function)?;
-        let whole = decode::instructions(Machine::X86_64, &function.code, start);
+        let whole = decode::instructions(machine, &function.code, start);
         let mut end = 0;
         for insn in &whole {
-            if !x86::fills(&insn.bytes) || end == 0 {
+            if !function.set.fills(&insn.bytes) || end == 0 {
                 end = insn.offset as usize + usize::from(insn.len);
             }
         }
@@ -99,24 +105,31 @@ impl Text {
     fn see_through(&self, function: &mut Function) -> Result<(), String> {
         let (mut at, mut dead) = (0, false);
         while let Some(step) = function.step(at) {
-            let broken = function.code[at] == BREAK;
+            let broken = function.set.breakpoint(&function.code[at..]);
             let detour = matches!(step.control, Control::Jump(to) if self.is_detour(to));
-            if broken || detour {
-                let put_back = self.put_back(function, at, if broken { 1 } else { JUMP_LEN });
+            if broken.is_some() || detour {
+                let put_back = self.put_back(function, at, broken.unwrap_or(JUMP_LEN), broken.unwrap_or(1));
                 // Padding is breakpoints, too.
-                if put_back.is_some() || broken && dead {
+                if put_back.is_some() || broken.is_some() && dead {
                     at += usize::from(put_back.is_none());
                     continue;
                 }
                 return Err(format!("a kprobe covers {}+{at}, and no file has what is there", function.name));
             }
-            if step.control == Control::Return && self.end_return(function, at).is_some() {
+            if step.control == Control::Return && self.is_x86() && self.end_return(function, at).is_some() {
                 at += JUMP_LEN;
                 dead = true;
                 continue;
             }
-            dead = matches!(step.control, Control::Jump(_) | Control::JumpThrough | Control::JumpIndirect)
-                || matches!(step.control, Control::Return | Control::Trap);
+            dead = self.is_x86()
+                && matches!(
+                    step.control,
+                    Control::Jump(_)
+                        | Control::JumpThrough
+                        | Control::JumpIndirect
+                        | Control::Return
+                        | Control::Trap
+                );
             at += usize::from(step.len);
         }
         Ok(())
@@ -133,21 +146,32 @@ impl Text {
         (*rest == [BREAK; JUMP_LEN - 1] || to_thunk()).then(|| rest.fill(BREAK))
     }
 
-    /// Whether a jump leads to code that is in no function and is no thunk: that of a kprobe.
-    fn is_detour(&self, to: u64) -> bool {
-        let function = self.kernel.function_around(to);
-        function.is_none_or(|(name, ..)| name.starts_with("kprobe_")) && self.thunk(to).is_none()
+    fn is_x86(&self) -> bool {
+        self.kernel.machine() == Machine::X86_64
     }
 
-    /// Puts back the instructions of so many bytes, if the file has others there.
-    fn put_back(&self, function: &mut Function, at: usize, covered: usize) -> Option<()> {
+    /// Whether a jump leads to code that is in no function and is no thunk: that of a kprobe, which there is on x86-64.
+    fn is_detour(&self, to: u64) -> bool {
+        let in_none = || {
+            let function = self.kernel.function_around(to);
+            function.is_none_or(|(name, ..)| name.starts_with("kprobe_"))
+        };
+        self.is_x86() && in_none() && self.thunk(to).is_none()
+    }
+
+    /// Puts back the instructions of so many bytes, if the file has others there, as the first bytes show.
+    fn put_back(&self, function: &mut Function, at: usize, covered: usize, shown: usize) -> Option<()> {
         let address = (function.start + at as u64).wrapping_sub(self.kernel.slide_of_symbols()?);
         let rest = (function.code.len() - at) as u64;
         let file = self.kernel.code(ModuleId::PROPER, address, rest)?;
-        let steps = x86::steps(file, address).take_while(|step| step.address - address < covered as u64);
+        let steps =
+            function.set.steps(file, address).take_while(|step| step.address - address < covered as u64);
         let end = steps.last().map(|step| step.address + u64::from(step.len))?;
-        let known = file.get(..(end - address) as usize).filter(|known| known[0] != function.code[at])?;
-        function.code[at..at + known.len()].copy_from_slice(known);
+        let known = file.get(..(end - address) as usize)?;
+        if known.get(..shown)? == function.code.get(at..at + shown)? {
+            return None;
+        }
+        function.code.get_mut(at..at + known.len())?.copy_from_slice(known);
         Some(())
     }
 
@@ -160,9 +184,9 @@ impl Text {
 impl LiveText for Text {
     fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, String> {
         let function = self.function(function)?;
-        let insns = decode::instructions(Machine::X86_64, &function.code, function.start);
+        let insns = decode::instructions(self.kernel.machine(), &function.code, function.start);
         let insn = |insn: decode::Insn| {
-            let fills = insn.bytes == [BREAK];
+            let fills = function.set.breakpoint(&insn.bytes).is_some();
             let refused = fills.then(|| "it fills the room between others".to_owned());
             LiveInsn { offset: insn.offset, bytes: insn.bytes, machine: insn.machine, refused }
         };
@@ -170,8 +194,9 @@ impl LiveText for Text {
     }
 
     fn syscalls(&self) -> Vec<u64> {
+        let none = format!("{}ni_syscall", syscalls::prefix(self.kernel.machine()));
         let (Some(table), Some(none)) =
-            (self.kernel.address_of("sys_call_table"), self.kernel.address_of("__x64_sys_ni_syscall"))
+            (self.kernel.address_of("sys_call_table"), self.kernel.address_of(&none))
         else {
             return Vec::new();
         };

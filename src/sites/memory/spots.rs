@@ -1,9 +1,9 @@
 //! sites/memory/spots.rs: the instructions at which probes of places in the text fire, and at which of their hits.
 
 use super::{Function, Spots, Text};
+use crate::debuginfo::Machine;
 use crate::probe::{Jump, Key, Place, Spot, When};
-use crate::sites::code::decode::{Control, Step};
-use crate::sites::code::x86::decode as x86;
+use crate::sites::code::decode::{self, Control, Step};
 
 /// The thunks through which a compiler makes indirect jumps, before the name of a register.
 const THUNKS: [&str; 3] =
@@ -14,6 +14,10 @@ const REGISTERS: [&str; 16] = [
 ];
 
 impl Spots for Text {
+    fn machine(&self) -> Machine {
+        self.kernel.machine()
+    }
+
     fn spots(&self, place: &Place) -> Result<Vec<Spot>, String> {
         let at = |address| Spot { address, exit: 0, when: When::Always, keys: Vec::new() };
         match *place {
@@ -28,18 +32,6 @@ impl Spots for Text {
             }
             _ => Ok(Vec::new()),
         }
-    }
-}
-
-/// The opcode of a conditional jump, as that of its short form.
-fn condition(bytes: &[u8]) -> Option<u8> {
-    let prefix =
-        |byte: &u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf2 | 0xf3);
-    let rest = &bytes[bytes.iter().position(|byte| !prefix(byte))?..];
-    match *rest {
-        [opcode @ (0x70..=0x7f | 0xe0..=0xe3), ..] => Some(opcode),
-        [0x0f, opcode @ 0x80..=0x8f, ..] => Some(opcode - 0x10),
-        _ => None,
     }
 }
 
@@ -59,15 +51,14 @@ impl Text {
                     Control::Return => When::Always,
                     Control::Jump(to) if leaves(to) => When::Always,
                     Control::Branch(to) if leaves(to) => {
-                        When::Taken(condition(part.bytes(&step)).ok_or("it has a branch of an unknown kind")?)
+                        let branch = part.set.branch(part.bytes(&step));
+                        branch.ok_or("it has a branch of an unknown kind")?[0]
                     }
-                    Control::JumpIndirect | Control::JumpThrough => {
-                        let register = x86::jump(part.bytes(&step), step.address);
-                        if register.is_none_or(|jump| jump.memory) || !self.has_thunks() {
-                            return Err("it may have a jump table, so its exits are not known".to_owned());
-                        }
-                        When::Always
-                    }
+                    Control::JumpIndirect | Control::JumpThrough => match self.stays(part, &step) {
+                        Some(true) => continue,
+                        Some(false) => When::Always,
+                        None => return Err("it may have a jump table, so its exits are not known".to_owned()),
+                    },
                     _ => continue,
                 };
                 let exit = step.address.wrapping_sub(func);
@@ -77,6 +68,20 @@ impl Text {
         match spots.is_empty() {
             true => Err("it has no exit".to_owned()),
             false => Ok(spots),
+        }
+    }
+
+    /// Whether an indirect jump stays in its function; `None` if that is not known.
+    fn stays(&self, part: &Function, step: &Step) -> Option<bool> {
+        if self.is_x86() {
+            let register = part.set.jump(part.bytes(step), step.address).filter(|jump| !jump.memory);
+            return register.filter(|_| self.has_thunks()).map(|_| false);
+        }
+        let data = |address, len| self.memory.read(address, len);
+        let jumps = part.set.indirect_jumps(&part.code, part.start, &data);
+        match jumps.into_iter().find(|jump| jump.at == step.address) {
+            Some(jump) => (!jump.targets.is_empty()).then_some(true),
+            None => Some(false),
         }
     }
 
@@ -137,15 +142,16 @@ impl Text {
             }
             Control::Branch(taken) if taken == to && next => Ok(When::Always),
             Control::Branch(taken) if taken == to || next => {
-                let opcode = condition(bytes).ok_or("it is a branch of an unknown kind")?;
-                Ok(if next { When::NotTaken(opcode) } else { When::Taken(opcode) })
+                let [taken, not_taken] =
+                    function.set.branch(bytes).ok_or("it is a branch of an unknown kind")?;
+                Ok(if next { not_taken } else { taken })
             }
             Control::Jump(target) if target == to => Ok(When::Always),
             Control::Jump(target) => match self.thunk(target) {
                 Some(base) => Ok(When::Goes(Jump { base: Some(base), ..Jump::default() }, to)),
                 None => not(),
             },
-            Control::JumpIndirect | Control::JumpThrough => match x86::jump(bytes, step.address) {
+            Control::JumpIndirect | Control::JumpThrough => match function.set.jump(bytes, step.address) {
                 Some(jump) => Ok(When::Goes(jump, to)),
                 None => Err("it jumps in a way that cannot be followed".to_owned()),
             },
@@ -157,25 +163,10 @@ impl Text {
     pub(super) fn thunk(&self, target: u64) -> Option<u8> {
         let Some(name) = self.name_at(target) else {
             let code = self.memory.read(target, 16)?;
-            return x86::jump(&code, target).filter(|jump| !jump.memory)?.base;
+            return decode::of(self.kernel.machine()).jump(&code, target).filter(|jump| !jump.memory)?.base;
         };
         let name = name.strip_prefix("__pi_").unwrap_or(&name);
         let register = THUNKS.iter().find_map(|thunk| name.strip_prefix(thunk))?;
         REGISTERS.iter().position(|known| *known == register).map(|number| number as u8)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn conditions_by_the_short_form() {
-        assert_eq!(condition(&[0x74, 2]), Some(0x74));
-        assert_eq!(condition(&[0x0f, 0x8f, 0, 0, 0, 0]), Some(0x7f));
-        assert_eq!(condition(&[0x2e, 0x0f, 0x82, 0, 0, 0, 0]), Some(0x72));
-        assert_eq!(condition(&[0xe3, 2]), Some(0xe3));
-        assert_eq!(condition(&[0xeb, 2]), None);
-        assert_eq!(condition(&[]), None);
     }
 }

@@ -476,13 +476,13 @@ impl Kernel {
     }
 }
 
-/// The kernel generates its list of symbols while it is read, and `_text` is near the start: the rest is not read.
+/// The kernel generates its list of symbols while it is read, and `_stext` is near the start: the rest is not read.
 fn running_text_start() -> Option<u64> {
     use std::io::BufRead;
     let file = std::fs::File::open("/proc/kallsyms").ok()?;
     for line in std::io::BufReader::new(file).lines() {
         let line = line.ok()?;
-        if let Some(address) = line.strip_suffix(" T _text") {
+        if let Some(address) = line.strip_suffix(" T _stext") {
             return u64::from_str_radix(address, 16).ok();
         }
     }

@@ -1,15 +1,16 @@
-//! Kernels of arm64 with their debug files, for what works on a file: nothing of them runs here.
+//! Kernels of arm64 with their debug files, and what a guest with one of them is made of.
 
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
-use super::kernel;
+use super::{kernel, tools};
 use crate::apt::{Archive, Suite};
 use crate::cache;
+use crate::kernels::{self, Arch, Kernel};
 
 /// A kernel of arm64 by the suite that it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -20,17 +21,21 @@ pub enum Name {
     Sid,
 }
 
-/// One kernel's files.
-pub struct Foreign {
-    pub release: String,
-    /// A folder with boot/, lib/modules/ and usr/lib/debug/, as `dtrace --sysroot` expects it.
-    sysroot: PathBuf,
-}
+impl Name {
+    /// The kernel of the same suite.
+    pub fn of(kernel: kernels::Name) -> Result<Name> {
+        match kernel {
+            kernels::Name::Stable => Ok(Name::Stable),
+            kernels::Name::Sid => Ok(Name::Sid),
+            other => bail!("there is no {other} kernel of arm64: only stable and sid"),
+        }
+    }
 
-impl Foreign {
-    /// The uncompressed kernel with its debug information.
-    pub fn vmlinux(&self) -> PathBuf {
-        self.sysroot.join(format!("usr/lib/debug/boot/vmlinux-{}", self.release))
+    fn same(self) -> kernels::Name {
+        match self {
+            Name::Stable => kernels::Name::Stable,
+            Name::Sid => kernels::Name::Sid,
+        }
     }
 }
 
@@ -43,8 +48,18 @@ impl fmt::Display for Name {
     }
 }
 
+/// What a guest takes: the kernel, QEMU and a busybox; fetched unless they are there.
+pub fn ensure_for_guests(name: Name) -> Result<Kernel> {
+    let kernel = ensure(name, false)?;
+    if tools::Tools::find(Arch::Arm64)?.is_none_or(|tools| !tools.qemu.is_good()) {
+        let _lock = cache::lock()?;
+        tools::ensure(Arch::Arm64)?;
+    }
+    Ok(kernel)
+}
+
 /// The kernel of that name; fetched unless it is there.
-pub fn ensure(name: Name, update: bool) -> Result<Foreign> {
+pub fn ensure(name: Name, update: bool) -> Result<Kernel> {
     const FLAVOUR: &str = "cloud-arm64";
     let link = slot(name)?;
     if let Some(found) = find(name)?.filter(|_| !update) {
@@ -71,13 +86,23 @@ pub fn ensure(name: Name, update: bool) -> Result<Foreign> {
 }
 
 /// The kernel of that name if its files are there.
-fn find(name: Name) -> Result<Option<Foreign>> {
+pub fn find(name: Name) -> Result<Option<Kernel>> {
     let Ok(sysroot) = fs::canonicalize(slot(name)?) else { return Ok(None) };
     if !cache::is_complete(&sysroot) {
         return Ok(None);
     }
     let release = sysroot.file_name().context("a sysroot is named after its release")?;
-    Ok(Some(Foreign { release: release.to_string_lossy().into_owned(), sysroot }))
+    let release = release.to_string_lossy().into_owned();
+    Ok(Some(Kernel {
+        name: name.same(),
+        vmlinuz: sysroot.join(format!("boot/vmlinuz-{release}")),
+        vmlinux: Some(sysroot.join(format!("usr/lib/debug/boot/vmlinux-{release}"))),
+        modules: sysroot.join("lib/modules").join(&release),
+        headers: None,
+        release,
+        sysroot: Some(sysroot),
+        build_root: None,
+    }))
 }
 
 /// The link that points from a kernel's name to its sysroot.

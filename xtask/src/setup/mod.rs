@@ -1,6 +1,7 @@
 //! Fetching what the other commands need: packages, QEMU, busybox, kernels, their decoder of instructions, peers, monitoring.
 
 pub mod arm64;
+pub mod cross;
 mod decoder;
 pub mod host;
 mod image;
@@ -18,7 +19,7 @@ use clap::ValueEnum;
 use std::io::{ErrorKind, Write as _};
 
 use crate::cache;
-use crate::kernels::{Kernel, Name};
+use crate::kernels::{Arch, Kernel, Name};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -52,7 +53,7 @@ pub fn ensure(names: &[Name], update: bool) -> Result<Vec<Kernel>> {
     }
     let _lock = cache::lock()?;
     host::ensure(names)?;
-    tools::ensure()?;
+    tools::ensure(Arch::Amd64)?;
     decoder::ensure()?;
     monitoring::ensure()?;
     pprof::ensure()?;
@@ -77,7 +78,7 @@ pub fn ensure(names: &[Name], update: bool) -> Result<Vec<Kernel>> {
 /// The kernels, if nothing is missing.
 fn all_there(names: &[Name]) -> Result<Option<Vec<Kernel>>> {
     let others = decoder::is_there()? && monitoring::is_there()? && pprof::is_there()?;
-    if !others || !host::missing(names).is_empty() || tools::Tools::find()?.is_none() {
+    if !others || !host::missing(names).is_empty() || tools::Tools::find(Arch::Amd64)?.is_none() {
         return Ok(None);
     }
     let mut kernels = Vec::new();

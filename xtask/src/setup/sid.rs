@@ -30,13 +30,15 @@ pub fn ensure(kernel: &Kernel) -> Result<()> {
     let packages = archive.whole_closure(&wanted)?;
     cache::fill(&root, |dir| {
         archive.unpack(&packages, &cache.join("downloads"), dir)?;
-        finish(dir)
+        finish(dir, &["build"])?;
+        let mut try_out = make(dir, dir);
+        exec::output(try_out.arg("--version")).context("the sid system does not start").map(drop)
     })
 }
 
-/// Does the work of the packages' scripts, which are not run.
-fn finish(root: &Path) -> Result<()> {
-    for folder in ["dev", "proc", "tmp", "build"] {
+/// Does the work of the packages' scripts, which are not run, and makes folders for what is bound there.
+pub(super) fn finish(root: &Path, bound: &[&str]) -> Result<()> {
+    for folder in ["dev", "proc", "tmp"].iter().chain(bound) {
         fs::create_dir_all(root.join(folder))?;
     }
     for (link, target) in
@@ -47,21 +49,31 @@ fn finish(root: &Path) -> Result<()> {
             symlink(target, link)?;
         }
     }
-    let mut try_out = make(root, root);
-    exec::output(try_out.arg("--version")).context("the sid system does not start")?;
     Ok(())
 }
 
-/// `make` inside the system, where `work` is /build. The mounts are private to the command and go with it.
-pub fn make(root: &Path, work: &Path) -> Command {
+/// A program inside of a system, which has folders of this machine at places of its own. The mounts are private to the
+/// command and go with it.
+pub(super) fn program(root: &Path, bound: &[(&Path, &str)], program: &str) -> Command {
     let mut command = Command::new("unshare");
     if !rustix::process::geteuid().is_root() {
         command.args(["--user", "--map-root-user"]);
     }
-    let script = r#"root=$1 work=$2; shift 2
+    let script = r#"root=$1; shift
 for dir in dev proc; do mount --rbind /$dir "$root/$dir" || exit; done
-mount --bind "$work" "$root/build" && exec chroot "$root" make "$@""#;
-    command.args(["--mount", "sh", "-c", script, "make"]).arg(root).arg(work);
+while [ "$1" != -- ]; do mount --bind "$1" "$root/$2" || exit; shift 2; done
+shift; exec chroot "$root" "$@""#;
+    command.args(["--mount", "sh", "-c", script, program]).arg(root);
+    for (folder, place) in bound {
+        command.arg(folder).arg(place);
+    }
+    command.arg("--").arg(program);
+    command
+}
+
+/// `make` inside the system, where `work` is /build.
+pub fn make(root: &Path, work: &Path) -> Command {
+    let mut command = program(root, &[(work, "build")], "make");
     command.env_remove("MAKEFLAGS").env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C.UTF-8");
     // Otherwise the headers would call dpkg, which is not worth having for that.
     command.env("DEB_BUILD_ARCH", "amd64");

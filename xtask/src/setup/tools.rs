@@ -7,11 +7,39 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::apt::{Archive, Suite};
+use crate::kernels::Arch;
 use crate::{cache, exec};
 
 /// Older versions hang or crash a guest whose kernel text is patched.
 const GOOD_QEMU: u32 = 10;
-const QEMU: &str = "qemu-system-x86_64";
+
+/// What a machine's QEMU is called: its program, the package that has it, and the folder that it is unpacked into.
+struct Names {
+    program: &'static str,
+    package: &'static str,
+    folder: &'static str,
+}
+
+impl Names {
+    fn of(arch: Arch) -> Names {
+        match arch {
+            Arch::Amd64 => {
+                Names { program: "qemu-system-x86_64", package: "qemu-system-x86", folder: "qemu" }
+            }
+            Arch::Arm64 => {
+                Names { program: "qemu-system-aarch64", package: "qemu-system-arm", folder: "qemu-arm64" }
+            }
+        }
+    }
+}
+
+/// The folder that a machine's busybox is unpacked into.
+fn busybox_folder(arch: Arch) -> &'static str {
+    match arch {
+        Arch::Amd64 => "busybox",
+        Arch::Arm64 => "busybox-arm64",
+    }
+}
 
 /// The programs that make and fill a guest.
 #[derive(Clone, Debug)]
@@ -56,28 +84,27 @@ fn library_path(root: &Path) -> String {
 
 impl Tools {
     /// The tools, if both are there.
-    pub fn find() -> Result<Option<Tools>> {
-        let cache = cache::dir()?;
-        let (Some(qemu), Some(busybox)) = (qemu(&cache.join("qemu")), busybox(&cache.join("busybox"))) else {
-            return Ok(None);
-        };
+    pub fn find(arch: Arch) -> Result<Option<Tools>> {
+        let (Some(qemu), Some(busybox)) = (qemu(arch)?, busybox(arch)?) else { return Ok(None) };
         Ok(Some(Tools { qemu, busybox }))
     }
 
-    pub fn need() -> Result<Tools> {
-        Tools::find()?.context("QEMU or busybox is not there: run `cargo xtask setup`")
+    pub fn need(arch: Arch) -> Result<Tools> {
+        Tools::find(arch)?.context("QEMU or busybox is not there: run `cargo xtask setup`")
     }
 }
 
 /// The unpacked QEMU, or the one in PATH if there is none.
-fn qemu(dir: &Path) -> Option<Qemu> {
-    if cache::is_complete(dir) {
-        let program = dir.join("usr/bin").join(QEMU);
-        let major = major(Command::new(&program).env("LD_LIBRARY_PATH", library_path(dir)))?;
-        return Some(Qemu { major, program, unpacked: Some(dir.into()) });
+fn qemu(arch: Arch) -> Result<Option<Qemu>> {
+    let names = Names::of(arch);
+    let dir = cache::dir()?.join(names.folder);
+    if cache::is_complete(&dir) {
+        let program = dir.join("usr/bin").join(names.program);
+        let major = major(Command::new(&program).env("LD_LIBRARY_PATH", library_path(&dir)));
+        return Ok(major.map(|major| Qemu { major, program, unpacked: Some(dir) }));
     }
-    let major = major(&mut Command::new(QEMU))?;
-    Some(Qemu { major, program: QEMU.into(), unpacked: None })
+    let major = major(&mut Command::new(names.program));
+    Ok(major.map(|major| Qemu { major, program: names.program.into(), unpacked: None }))
 }
 
 /// `QEMU emulator version 10.0.2 (…)`
@@ -87,14 +114,16 @@ fn major(command: &mut Command) -> Option<u32> {
 }
 
 /// The unpacked busybox, or a static one of this machine.
-fn busybox(dir: &Path) -> Option<PathBuf> {
-    if cache::is_complete(dir) {
-        return Some(dir.join("bin/busybox"));
+fn busybox(arch: Arch) -> Result<Option<PathBuf>> {
+    let dir = cache::dir()?.join(busybox_folder(arch));
+    if cache::is_complete(&dir) {
+        return Ok(Some(dir.join("bin/busybox")));
     }
     let host = PathBuf::from("/bin/busybox");
-    let text = exec::captured(Command::new("ldd").env("LC_ALL", "C").arg(&host)).ok()?;
-    let is_static = String::from_utf8_lossy(&text.stderr).contains("not a dynamic executable");
-    (host.is_file() && is_static).then_some(host)
+    let text = exec::captured(Command::new("ldd").env("LC_ALL", "C").arg(&host));
+    let says_static = |text: &[u8]| String::from_utf8_lossy(text).contains("not a dynamic executable");
+    let is_static = text.is_ok_and(|text| says_static(&text.stderr));
+    Ok((arch == Arch::Amd64 && host.is_file() && is_static).then_some(host))
 }
 
 /// UEFI for a guest: its code, and its variables as they are at first.
@@ -117,20 +146,23 @@ pub fn firmware() -> Result<Firmware> {
 }
 
 /// Fetches what is missing. The caller holds the cache's lock.
-pub fn ensure() -> Result<()> {
+pub fn ensure(arch: Arch) -> Result<()> {
     let cache = cache::dir()?;
     let downloads = cache.join("downloads");
-    if busybox(&cache.join("busybox")).is_none() {
-        let archive = Archive::open(&cache, Suite::Release)?;
+    if busybox(arch)?.is_none() {
+        let archive = match arch {
+            Arch::Amd64 => Archive::open(&cache, Suite::Release)?,
+            Arch::Arm64 => Archive::foreign(&cache, Suite::Release, "arm64")?,
+        };
         let package = [String::from("busybox-static")];
-        cache::fill(&cache.join("busybox"), |dir| archive.unpack(&package, &downloads, dir))?;
+        cache::fill(&cache.join(busybox_folder(arch)), |dir| archive.unpack(&package, &downloads, dir))?;
     }
-    if qemu(&cache.join("qemu")).is_some_and(|q| q.is_good()) {
+    if qemu(arch)?.is_some_and(|q| q.is_good()) {
         return Ok(());
     }
     cache::need_space(300 << 20, "QEMU")?;
-    let fetched = fetch_qemu(&cache, &downloads);
-    match (fetched, qemu(&cache.join("qemu"))) {
+    let fetched = fetch_qemu(&Names::of(arch), &cache, &downloads);
+    match (fetched, qemu(arch)?) {
         (Ok(()), Some(q)) if q.is_good() => Ok(()),
         (result, Some(q)) => {
             if let Err(error) = result {
@@ -144,22 +176,23 @@ pub fn ensure() -> Result<()> {
             Ok(())
         }
         (Err(error), None) => Err(error),
-        (Ok(()), None) => bail!("the QEMU in {} does not start", cache.join("qemu").display()),
+        (Ok(()), None) => bail!("{} does not start", Names::of(arch).program),
     }
 }
 
-fn fetch_qemu(cache: &Path, downloads: &Path) -> Result<()> {
+fn fetch_qemu(names: &Names, cache: &Path, downloads: &Path) -> Result<()> {
     let archive = Archive::open(cache, Suite::WithBackports)?;
-    let packages = archive.missing_closure("qemu-system-x86")?;
+    let packages = archive.missing_closure(names.package)?;
     if packages.is_empty() {
         bail!("the archive has nothing newer than the installed QEMU");
     }
-    cache::fill(&cache.join("qemu"), |dir| {
+    cache::fill(&cache.join(names.folder), |dir| {
         archive.unpack(&packages, downloads, dir)?;
         // Manuals and the firmware of other machines are a third of it.
         for folder in ["usr/share/doc", "usr/share/man", "usr/share/icons"] {
             cache::remove(&dir.join(folder))?;
         }
-        fs::metadata(dir.join("usr/bin").join(QEMU)).map(drop).context("the packages have no QEMU for x86-64")
+        let program = dir.join("usr/bin").join(names.program);
+        fs::metadata(program).map(drop).with_context(|| format!("the packages have no {}", names.program))
     })
 }

@@ -14,10 +14,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::exec;
+use crate::kernels::Arch;
 use crate::setup::tools::Qemu;
 
 /// The parameters of a guest.
 pub struct Config<'a> {
+    pub arch: Arch,
     pub qemu: &'a Qemu,
     pub vmlinuz: PathBuf,
     pub initramfs: Vec<u8>,
@@ -104,6 +106,15 @@ pub fn start(config: &Config) -> Result<Started> {
     Ok(Started { child, events, streams, initramfs })
 }
 
+/// What differs between the machines: QEMU's name of one, and words for the kernel, of which the first names the port that
+/// its log goes to.
+fn board(arch: Arch) -> (&'static str, &'static str) {
+    match arch {
+        Arch::Amd64 => ("pc", "console=ttyS0 tsc=reliable"),
+        Arch::Arm64 => ("virt", "console=ttyAMA0"),
+    }
+}
+
 fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
     let mut command = config.qemu.command();
     let thread = if config.multi_threaded { "multi" } else { "single" };
@@ -113,7 +124,17 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
         other => other.into(),
     };
     command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
-    command.args(["-machine", "pc", "-cpu", config.cpu, "-name", "guest,debug-threads=on", "-accel", &accel]);
+    let (machine, words) = board(config.arch);
+    command.args([
+        "-machine",
+        machine,
+        "-cpu",
+        config.cpu,
+        "-name",
+        "guest,debug-threads=on",
+        "-accel",
+        &accel,
+    ]);
     if config.accel == "icount" {
         // 4 ns an instruction.
         command.args(["-icount", "shift=2"]);
@@ -138,16 +159,7 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
     command.args(drives(config));
     command.arg("-kernel").arg(&config.vmlinuz);
     command.args(["-initrd", &format!("/proc/{}/fd/{}", std::process::id(), initramfs.as_raw_fd())]);
-    // Stalls and lockups are reported late: a busy host can keep a virtual CPU waiting for many seconds.
-    let (stall, lockup) = ((40 * config.slowness).min(300), (20 * config.slowness).min(60));
-    let hung = 120 * config.slowness;
-    // Lockdep announces that it gives up in messages of the lowest level.
-    let loglevel = if config.slowness > 1 { 8 } else { 7 };
-    let quiet = format!(
-        "console=ttyS0 loglevel={loglevel} printk.time=1 panic=-1 printk.devkmsg=on rcupdate.rcu_cpu_stall_timeout={stall} \
-         watchdog_thresh={lockup} sysctl.kernel.hung_task_timeout_secs={hung} tsc=reliable"
-    );
-    command.arg("-append").arg(format!("{quiet} {}", config.append).trim_end());
+    command.arg("-append").arg(format!("{words} {} {}", patience(config.slowness), config.append).trim_end());
     command.stdin(Stdio::null()).stdout(Stdio::null());
     // SAFETY: the closure makes one system call and touches no memory of the parent.
     unsafe {
@@ -157,6 +169,19 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
         });
     }
     command
+}
+
+/// Words for the kernel's log, and how late it reports that it does not go on.
+fn patience(slowness: u32) -> String {
+    // Stalls and lockups are reported late: a busy host can keep a virtual CPU waiting for many seconds.
+    let (stall, lockup) = ((40 * slowness).min(300), (20 * slowness).min(60));
+    let hung = 120 * slowness;
+    // Lockdep announces that it gives up in messages of the lowest level.
+    let loglevel = if slowness > 1 { 8 } else { 7 };
+    format!(
+        "loglevel={loglevel} printk.time=1 panic=-1 printk.devkmsg=on rcupdate.rcu_cpu_stall_timeout={stall} \
+         watchdog_thresh={lockup} sysctl.kernel.hung_task_timeout_secs={hung}"
+    )
 }
 
 /// The disk and the flash memory of the firmware, as arguments.

@@ -19,9 +19,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use regex::Regex;
 
-use crate::kernels::{Kernel, Name};
+use crate::kernels::{Arch, Kernel, Name};
 use crate::setup::{
-    self,
+    self, arm64,
     tools::{self, Tools},
 };
 use crate::{kmod, workspace};
@@ -37,6 +37,9 @@ const NO_GUEST: u8 = 125;
 /// The guest as asked for on the command line.
 #[derive(clap::Args, Clone)]
 pub struct Guest {
+    /// The machine: one of arm64 has an index of its kernel for debug information, and no kernel module
+    #[arg(long, default_value = "amd64")]
+    pub arch: Arch,
     /// The kernel to boot
     #[arg(long, default_value = "stable")]
     pub kernel: Name,
@@ -76,6 +79,7 @@ impl Default for Guest {
     /// The guest of a command line without options.
     fn default() -> Guest {
         Guest {
+            arch: Arch::Amd64,
             kernel: Name::Stable,
             smp: 2,
             mem: 2048,
@@ -115,7 +119,7 @@ pub struct Options {
 pub fn main(options: &Options) -> Result<ExitCode> {
     let built = built(&options.guest)?;
     let contents = Contents {
-        pushed: options.push.clone(),
+        pushed: [built.pushed.clone(), options.push.clone()].concat(),
         disk: options.disk.clone(),
         runs: vec![script(&options.command)],
         ..built
@@ -171,10 +175,32 @@ fn verdict(machine: &mut Machine, end: End, timeout: u64) -> u8 {
 
 /// Our programs and the module, built for this guest.
 pub fn built(guest: &Guest) -> Result<Contents> {
+    if guest.arch == Arch::Arm64 {
+        return built_for_arm64(guest);
+    }
     let kernel = setup::ensure(&[guest.kernel], false)?.remove(0);
     let programs = if guest.no_tools { Vec::new() } else { programs::build(guest.dev)? };
     let module = if guest.no_module { None } else { kmod::build(&kernel, kmod::Warnings::Shown)? };
     Ok(Contents { programs, module, ..Contents::default() })
+}
+
+/// Our programs, and the index that stands in for the debug files.
+fn built_for_arm64(guest: &Guest) -> Result<Contents> {
+    let kernel = arm64::ensure_for_guests(arm64::Name::of(guest.kernel)?)?;
+    if guest.no_tools {
+        return Ok(Contents::default());
+    }
+    let programs = programs::build_for_arm64(guest.dev)?;
+    Ok(Contents { programs, pushed: vec![programs::exported(&kernel, guest.dev)?], ..Contents::default() })
+}
+
+/// The guest's kernel, which is there.
+fn kernel(guest: &Guest) -> Result<Kernel> {
+    match guest.arch {
+        Arch::Amd64 => Kernel::need(guest.kernel),
+        Arch::Arm64 => arm64::find(arm64::Name::of(guest.kernel)?)?
+            .context("the kernel of arm64 is not there: run `cargo xtask arm64 --fetch`"),
+    }
 }
 
 /// The code of UEFI, and a file of its variables.
@@ -189,8 +215,8 @@ fn uefi(variables: &Path) -> Result<[PathBuf; 2]> {
 
 /// Boots a guest with these contents.
 pub fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
-    let kernel = Kernel::need(guest.kernel)?;
-    let tools = Tools::need()?;
+    let kernel = kernel(guest)?;
+    let tools = Tools::need(guest.arch)?;
     let multi_threaded = match guest.thread.as_deref() {
         Some(choice) => choice == "multi",
         None => tools.qemu.is_good(),
@@ -212,6 +238,7 @@ pub fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
     let logs = workspace::target().join("vm");
     fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
     Machine::boot(&Config {
+        arch: guest.arch,
         qemu: &tools.qemu,
         vmlinuz: kernel.vmlinuz.clone(),
         initramfs,
@@ -223,11 +250,19 @@ pub fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
         multi_threaded,
         accel: &guest.accel,
         append: &guest.append,
-        cpu: &guest.cpu,
+        cpu: cpu(guest),
         log: logs.join(format!("{}-{}-{boot}.log", guest.kernel, std::process::id())),
         mark,
-        slowness: guest.kernel.slowness(),
+        slowness: guest.kernel.slowness() * guest.arch.slowness(),
     })
+}
+
+/// The model of CPU. Arm's way to sign addresses takes most of the time of an emulator that does it as the manual says.
+fn cpu(guest: &Guest) -> &str {
+    match (guest.arch, &*guest.cpu) {
+        (Arch::Arm64, "max") => "max,pauth-impdef=on",
+        (_, model) => model,
+    }
 }
 
 /// A word that no command's output has in it by chance.

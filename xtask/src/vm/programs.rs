@@ -6,6 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::kernels::Kernel;
+use crate::setup::cross;
 use crate::{crates, exec, workspace};
 
 const PROGRAMS: [&str; 2] = ["dtrace", "inlinecall"];
@@ -25,6 +27,26 @@ pub fn build(dev: bool) -> Result<Vec<PathBuf>> {
     let stripped = target.join("vm").join(profile);
     fs::create_dir_all(&stripped)?;
     PROGRAMS.iter().map(|name| strip(&target.join(profile).join(name), &stripped.join(name))).collect()
+}
+
+/// Like [`build`], for guests of arm64.
+pub fn build_for_arm64(dev: bool) -> Result<Vec<PathBuf>> {
+    let folder = cross::build(&workspace::root(), &workspace::target().join("arm64"), dev)?;
+    Ok(PROGRAMS.iter().map(|name| folder.join(name)).collect())
+}
+
+/// The name of the exported index of a guest's kernel.
+pub const INDEX: &str = "kernel.index";
+
+/// Has the dtrace of this machine export the index of a kernel; what was indexed before is not indexed again.
+pub fn exported(kernel: &Kernel, dev: bool) -> Result<PathBuf> {
+    let programs = build(dev)?;
+    let dtrace = programs.iter().find(|path| path.ends_with("dtrace")).context("there is no dtrace")?;
+    let folder = workspace::target().join("vm/index").join(&kernel.release);
+    fs::create_dir_all(&folder)?;
+    let file = folder.join(INDEX);
+    kernel.export_index(dtrace, &folder, &file)?;
+    Ok(file)
 }
 
 /// Most of a program is debug information, which a guest would have to unpack at every boot.

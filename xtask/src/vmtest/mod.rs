@@ -249,28 +249,13 @@ fn pushed(file: &Path, kernel: Name) -> Result<PathBuf> {
     if file.ends_with(peers::PROGRAMS) {
         return peers::programs();
     }
-    if file.ends_with(INDEX) {
-        return exported(kernel);
+    if file.ends_with(vm::programs::INDEX) {
+        return vm::programs::exported(&Kernel::need(kernel)?, false);
     }
     if let (Some("ko"), Some(name)) = (file.extension().and_then(OsStr::to_str), file.file_stem()) {
         return kmod::build_beside(&Kernel::need(kernel)?, &name.to_string_lossy());
     }
     vm::programs::from_source(file, &[])
-}
-
-/// The name of the exported index of the guest's kernel.
-const INDEX: &str = "kernel.index";
-
-/// Has the program that guests get export the index; what was indexed before is not indexed again.
-fn exported(kernel: Name) -> Result<PathBuf> {
-    let kernel = Kernel::need(kernel)?;
-    let programs = vm::programs::build(false)?;
-    let dtrace = programs.iter().find(|path| path.ends_with("dtrace")).context("there is no dtrace")?;
-    let folder = workspace::target().join("vm/index").join(&kernel.release);
-    fs::create_dir_all(&folder)?;
-    let file = folder.join(INDEX);
-    kernel.export_index(dtrace, &folder, &file)?;
-    Ok(file)
 }
 
 #[derive(Default)]

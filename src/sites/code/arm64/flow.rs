@@ -1,5 +1,6 @@
 //! sites/code/arm64/flow.rs: where control goes after an instruction (Arm Architecture Reference Manual, C4.1.65).
 
+use crate::probe::When;
 use crate::sites::code::set::Control;
 
 pub const NOP: u32 = 0xd503_201f;
@@ -43,6 +44,33 @@ fn by_register(word: u32) -> Control {
     }
 }
 
+/// The hits at which a conditional branch is taken, and those at which it is not.
+pub fn branch(word: u32) -> Option<[When; 2]> {
+    let register = (word & 0x1f) as u8;
+    let zero = |bits| {
+        // Those with n are taken unless the bits are 0.
+        let is = word & 0x0100_0000 == 0;
+        Some([When::Zero { register, bits, is }, When::Zero { register, bits, is: !is }])
+    };
+    match word {
+        _ if word & 0xff00_000e == 0x5400_000e => None,
+        _ if word & 0xff00_0000 == 0x5400_0000 => {
+            let condition = (word & 0xf) as u8;
+            Some([When::Taken(condition), When::NotTaken(condition)])
+        }
+        _ if word & 0x7e00_0000 == 0x3400_0000 => {
+            zero(if word >> 31 != 0 { u64::MAX } else { u32::MAX.into() })
+        }
+        _ if word & 0x7e00_0000 == 0x3600_0000 => zero(1 << (word >> 31 << 5 | word >> 19 & 0x1f)),
+        _ => None,
+    }
+}
+
+/// The register that `br` jumps to. An address that is authenticated is not what the register has.
+pub fn jump(word: u32) -> Option<u8> {
+    (word & 0xffff_fc1f == 0xd61f_0000).then_some((word >> 5 & 0x1f) as u8)
+}
+
 /// Whether a call: bl, blr and its kin.
 pub fn calls(word: u32) -> bool {
     word & 0xfc00_0000 == 0x9400_0000
@@ -59,6 +87,25 @@ fn distance(word: u32, bits: u32, at: u32) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn branches_depend_on_flags_or_a_register() {
+        let zero = |register, bits, is| Some(When::Zero { register, bits, is });
+        let cases = [
+            (0x5400_0041, Some(When::Taken(1))),            // b.ne
+            (0x5400_004b, Some(When::Taken(11))),           // b.lt
+            (0x5400_004e, None),                            // b.al
+            (0xb4ff_ffe0, zero(0, u64::MAX, true)),         // cbz x0
+            (0x3500_0041, zero(1, u32::MAX.into(), false)), // cbnz w1
+            (0x3700_0042, zero(2, 1, false)),               // tbnz w2, #0
+            (0xb607_ffe0, zero(0, 1 << 32, true)),          // tbz x0, #32
+            (0x1400_0002, None),                            // b
+        ];
+        for (word, expected) in cases {
+            assert_eq!(branch(word).map(|[taken, _]| taken), expected, "{word:#x}");
+        }
+        assert_eq!(branch(0xb400_0000).map(|[_, not]| not), zero(0, u64::MAX, false));
+    }
 
     #[test]
     fn control_goes_as_the_mnemonic_says() {
@@ -87,6 +134,7 @@ mod tests {
         for (word, expected) in cases {
             assert_eq!(control(word, 0x1000), expected, "{word:#x}");
         }
+        assert_eq!((jump(0xd61f_0220), jump(0xd71f_0a30), jump(0xd63f_0000)), (Some(17), None, None));
         assert!(calls(0xd63f_0000) && calls(0x9400_0001) && !calls(0xd65f_03c0));
     }
 }

@@ -12,6 +12,7 @@ use super::deciding::Operand;
 use super::refusal::Refusal;
 use super::set::{Control, IndirectJump, InstructionSet, Step, Takes};
 use crate::dwarf::variables::term::Term;
+use crate::probe::{Jump, When};
 
 /// The 64-bit state of Arm, in which each instruction has four bytes.
 #[derive(Debug)]
@@ -79,6 +80,20 @@ impl InstructionSet for Arm64 {
         data: &dyn Fn(u64, usize) -> Option<Vec<u8>>,
     ) -> Vec<IndirectJump> {
         tables::indirect_jumps(code, address, data)
+    }
+
+    fn branch(&self, code: &[u8]) -> Option<[When; 2]> {
+        first(code).and_then(flow::branch)
+    }
+
+    fn jump(&self, code: &[u8], _: u64) -> Option<Jump> {
+        let base = first(code).and_then(flow::jump)?;
+        Some(Jump { base: Some(base), ..Jump::default() })
+    }
+
+    /// `brk #4` (arch/arm64/include/asm/brk-imm.h, KPROBES_BRK_IMM).
+    fn breakpoint(&self, code: &[u8]) -> Option<usize> {
+        (first(code) == Some(flow::brk(4))).then_some(LEN.into())
     }
 
     /// The second of two nops (-fpatchable-function-entry=2), after a bti. With two more before the function (=4,2), it is

@@ -79,6 +79,18 @@ pub fn jump(bytes: &[u8], address: u64) -> Option<Jump> {
     }
 }
 
+/// The opcode of a conditional jump, as that of its short form.
+pub fn condition(bytes: &[u8]) -> Option<u8> {
+    let prefix =
+        |byte: &u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf2 | 0xf3);
+    let rest = &bytes[bytes.iter().position(|byte| !prefix(byte))?..];
+    match *rest {
+        [opcode @ (0x70..=0x7f | 0xe0..=0xe3), ..] => Some(opcode),
+        [0x0f, opcode @ 0x80..=0x8f, ..] => Some(opcode - 0x10),
+        _ => None,
+    }
+}
+
 /// Whether an instruction calls a function.
 pub fn calls(bytes: &[u8]) -> bool {
     let of = |insn: Instruction| insn.flow_control();
@@ -141,6 +153,16 @@ fn decode(code: &[u8], address: u64) -> impl Iterator<Item = Instruction> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn conditions_by_the_short_form() {
+        assert_eq!(condition(&[0x74, 2]), Some(0x74));
+        assert_eq!(condition(&[0x0f, 0x8f, 0, 0, 0, 0]), Some(0x7f));
+        assert_eq!(condition(&[0x2e, 0x0f, 0x82, 0, 0, 0, 0]), Some(0x72));
+        assert_eq!(condition(&[0xe3, 2]), Some(0xe3));
+        assert_eq!(condition(&[0xeb, 2]), None);
+        assert_eq!(condition(&[]), None);
+    }
 
     #[test]
     fn operands_of_indirect_jumps() {

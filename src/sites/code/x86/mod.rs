@@ -3,7 +3,7 @@
 mod argument;
 mod classes;
 mod deciding;
-pub(in crate::sites) mod decode;
+mod decode;
 
 use std::ops::Range;
 
@@ -11,6 +11,7 @@ use super::deciding::Operand;
 use super::refusal::Refusal;
 use super::set::{IndirectJump, InstructionSet, Step, Takes};
 use crate::dwarf::variables::term::Term;
+use crate::probe::{Jump, When};
 
 /// x86-64 in 64-bit mode.
 #[derive(Debug)]
@@ -62,6 +63,18 @@ impl InstructionSet for X86 {
         _: &dyn Fn(u64, usize) -> Option<Vec<u8>>,
     ) -> Vec<IndirectJump> {
         Vec::new()
+    }
+
+    fn branch(&self, code: &[u8]) -> Option<[When; 2]> {
+        decode::condition(code).map(|opcode| [When::Taken(opcode), When::NotTaken(opcode)])
+    }
+
+    fn jump(&self, code: &[u8], address: u64) -> Option<Jump> {
+        decode::jump(code, address)
+    }
+
+    fn breakpoint(&self, code: &[u8]) -> Option<usize> {
+        code.starts_with(&[0xcc]).then_some(1)
     }
 
     /// A call of five bytes.

@@ -1,0 +1,35 @@
+# What `cargo xtask demo --arch arm64` runs in the guest: an inlined function, traced without the module by the kernel's own
+# BPF. It fails unless the copies are left as often as they are entered.
+
+function=file_start_write
+export DTRACE_OPT_BACKEND=bpf
+
+# Shows a command as one would type it, then runs it.
+show() {
+    printf '\n# '
+    for word in "$@"; do
+        case $word in
+        *[!a-zA-Z0-9_:=./-]*) printf "'%s' " "$word" ;;
+        *) printf '%s ' "$word" ;;
+        esac
+    done
+    printf '\n'
+    "$@" || exit
+}
+
+echo "$(uname -srm), as Debian ships it. $function is inlined wherever it is used: the symbol table has $(
+    grep -cw "$function" /proc/kallsyms) of it."
+
+show dtrace --index --import kernel.index
+show dtrace -l -n "kinst::$function:entry" -n "kinst::$function:return"
+load='dd if=/dev/zero of=/tmp/file bs=1 count=1000'
+show dtrace -d -o counts -c "$load" -n "kinst::$function:entry /execname == \"dd\"/ { @[\"entries\", probefunc] = count(); }
+kinst::$function:return /execname == \"dd\"/ { @[\"returns\", probefunc] = count(); }"
+cat counts
+
+awk '$1 == "entries" { entries += $3 } $1 == "returns" { returns += $3 }
+END {
+    balanced = entries >= 1000 && entries == returns
+    printf "\n%d entries, %d returns: %s\n", entries, returns, balanced ? "balanced" : "NOT balanced"
+    exit !balanced
+}' counts

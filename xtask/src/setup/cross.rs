@@ -1,0 +1,93 @@
+//! A small sid system in a folder: Debian's rustc and a C compiler that make programs of arm64, as no release has them so new.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::sid;
+use crate::apt::{Archive, Suite};
+use crate::{cache, crates, exec};
+
+/// As rustc has it.
+const TARGET: &str = "aarch64-unknown-linux-gnu";
+const PACKAGES: [&str; 9] = [
+    "base-files",
+    "cargo",
+    "coreutils",
+    "dash",
+    "gcc-aarch64-linux-gnu",
+    "grep",
+    "libc6-dev-arm64-cross",
+    "rustc",
+    "sed",
+];
+/// The standard library for the target: of what it depends on, nothing runs here.
+const LIBRARY: &str = "libstd-rust-dev";
+
+/// The folders inside of the system: the checkout, what is built, and the crates.
+const BUILD: &str = "build";
+const MADE: &str = "target";
+const CRATES: &str = "cargo/registry";
+
+/// The system; made unless it is there.
+fn ensure() -> Result<PathBuf> {
+    let cache = cache::dir()?;
+    let root = cache.join("roots/cross-arm64");
+    if cache::is_complete(&root) {
+        return Ok(root);
+    }
+    let _lock = cache::lock()?;
+    if cache::is_complete(&root) {
+        return Ok(root);
+    }
+    cache::need_space(4 << 30, "the system that builds programs of arm64")?;
+    let downloads = cache.join("downloads");
+    let own = Archive::open(&cache, Suite::Sid)?;
+    let packages = own.whole_closure(&PACKAGES)?;
+    let foreign = Archive::foreign(&cache, Suite::Sid, "arm64")?;
+    cache::fill(&root, |dir| {
+        own.unpack(&packages, &downloads, dir)?;
+        foreign.unpack(&[LIBRARY.into()], &downloads, dir)?;
+        sid::finish(dir, &[BUILD, MADE, CRATES])?;
+        let mut try_out = sid::program(dir, &[], "cargo");
+        exec::output(try_out.arg("--version")).context("the system does not start").map(drop)
+    })?;
+    Ok(root)
+}
+
+/// Builds our programs for arm64, statically linked and without debug information, with the crates that this machine's
+/// cargo has. Returns the folder that they are in.
+pub fn build(checkout: &Path, made: &Path, dev: bool) -> Result<PathBuf> {
+    let root = ensure()?;
+    let fetch = ["fetch", "--quiet", "--locked", "--target", TARGET, "--target", "x86_64-unknown-linux-gnu"];
+    exec::run(crates::cargo(checkout).args(fetch))?;
+    fs::create_dir_all(made).with_context(|| format!("cannot make {}", made.display()))?;
+    let registry = crates::registry()?;
+    let bound = [(checkout, BUILD), (made, MADE), (&*registry, CRATES)];
+    let mut cargo = sid::program(&root, &bound, "cargo");
+    // What is set for the cargo that runs this is not for that one.
+    cargo.env_clear();
+    let linker = OsString::from("aarch64-linux-gnu-gcc");
+    let variables: [(&str, OsString); 9] = [
+        ("PATH", "/usr/sbin:/usr/bin:/sbin:/bin".into()),
+        ("LC_ALL", "C.UTF-8".into()),
+        ("CARGO_HOME", "/cargo".into()),
+        ("CARGO_TARGET_DIR", format!("/{MADE}").into()),
+        ("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER", "gcc".into()),
+        ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", linker),
+        ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS", "-C target-feature=+crt-static".into()),
+        ("CARGO_PROFILE_DEV_STRIP", "debuginfo".into()),
+        ("CARGO_PROFILE_RELEASE_STRIP", "debuginfo".into()),
+    ];
+    cargo.envs(variables);
+    cargo.args(["build", "--quiet", "--offline", "--locked", "--package", "kinst", "--bins"]);
+    cargo.args(["--target", TARGET, "--manifest-path", &format!("/{BUILD}/Cargo.toml")]);
+    if !dev {
+        cargo.arg("--release");
+    }
+    // The linker warns of what std could load at run time.
+    exec::output(&mut cargo)?;
+    Ok(made.join(TARGET).join(if dev { "debug" } else { "release" }))
+}
