@@ -7,11 +7,21 @@ use kinst::dif::enabled::Enabled;
 use kinst::driver::bpf::{EnableError, Session};
 use kinst::driver::session::Plan;
 use kinst::probe::{Fields, Place, Probe, Spot, When};
-use kinst::sites::Spots;
+use kinst::sites::{Spots, Symbols};
 use std::collections::BTreeMap;
 
-/// One instruction for each place.
+/// One instruction for each place, and variables that are nowhere.
 struct Here;
+
+impl Symbols for Here {
+    fn symbol(&self, _: &str) -> Option<(u64, u64)> {
+        Some((8, 8))
+    }
+
+    fn bytes(&self, _: u64, len: usize) -> Option<Vec<u8>> {
+        Some(vec![0; len])
+    }
+}
 
 impl Spots for Here {
     fn spots(&self, place: &Place) -> Result<Vec<Spot>, String> {

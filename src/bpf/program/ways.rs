@@ -4,7 +4,7 @@ use super::place;
 use crate::bpf::asm::{Assembler, Label};
 use crate::bpf::insn::Reg::{Frame, R1, R2, R3, R6, R9};
 use crate::bpf::insn::{Alu, Cond, Width};
-use crate::probe::{Key, Spot, When};
+use crate::probe::{Jump, Key, Spot, When};
 
 /// A slot of the frame: bytes that are read.
 const SLOT: i16 = -8;
@@ -35,7 +35,7 @@ pub fn test(when: When) -> (u32, bool) {
     let (opcode, taken) = match when {
         When::Taken(opcode) => (opcode, true),
         When::NotTaken(opcode) => (opcode, false),
-        When::Always | When::Goes(..) => return (0, true),
+        When::Always | When::Goes(..) | When::Leaves(..) => return (0, true),
     };
     let (bits, inverted) = match opcode {
         0xe0 => (bit::LAST | bit::ZERO, true),
@@ -96,28 +96,48 @@ pub fn flags(asm: &mut Assembler, out: Label) {
     asm.bind(goes);
 }
 
-/// Leaves the program unless an indirect jump goes to the target, and control goes on over the jump labels.
+/// Leaves the program unless an indirect jump goes where it has to, and control goes on over the jump labels.
 pub fn write(asm: &mut Assembler, spot: &Spot, out: Label) {
-    if let When::Goes(jump, target) = spot.when {
-        asm.number(R3, jump.by);
-        if let Some(index) = jump.index.and_then(|number| REGISTERS.get(usize::from(number))) {
-            asm.load(Width::Double, R1, R6, *index);
-            asm.alu(Alu::Lsh, R1, i32::from(jump.shift));
-            asm.add(R3, R1);
+    match spot.when {
+        When::Goes(jump, to) => {
+            target(asm, jump, out);
+            asm.number(R2, to);
+            asm.branch(Cond::Ne, R3, R2, out);
         }
-        if let Some(base) = jump.base.and_then(|number| REGISTERS.get(usize::from(number))) {
-            asm.load(Width::Double, R1, R6, *base);
-            asm.add(R3, R1);
+        When::Leaves(jump, parts) => {
+            target(asm, jump, out);
+            for (number, (start, end)) in parts.into_iter().enumerate() {
+                let outside = asm.label();
+                asm.number(R2, start);
+                // A jump to the very beginning is a call.
+                asm.branch(if number == 0 { Cond::Le } else { Cond::Lt }, R3, R2, outside);
+                asm.number(R2, end);
+                asm.branch(Cond::Lt, R3, R2, out);
+                asm.bind(outside);
+            }
         }
-        if jump.memory {
-            asm.read(SLOT, 8, out);
-            asm.load(Width::Double, R3, Frame, SLOT);
-        }
-        asm.number(R2, target);
-        asm.branch(Cond::Ne, R3, R2, out);
+        When::Always | When::Taken(_) | When::NotTaken(_) => {}
     }
     for key in &spot.keys {
         label(asm, key, out);
+    }
+}
+
+/// Loads to R3 where an indirect jump goes.
+fn target(asm: &mut Assembler, jump: Jump, out: Label) {
+    asm.number(R3, jump.by);
+    if let Some(index) = jump.index.and_then(|number| REGISTERS.get(usize::from(number))) {
+        asm.load(Width::Double, R1, R6, *index);
+        asm.alu(Alu::Lsh, R1, i32::from(jump.shift));
+        asm.add(R3, R1);
+    }
+    if let Some(base) = jump.base.and_then(|number| REGISTERS.get(usize::from(number))) {
+        asm.load(Width::Double, R1, R6, *base);
+        asm.add(R3, R1);
+    }
+    if jump.memory {
+        asm.read(SLOT, 8, out);
+        asm.load(Width::Double, R3, Frame, SLOT);
     }
 }
 

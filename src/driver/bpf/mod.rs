@@ -2,8 +2,10 @@
 
 mod aggregations;
 mod arm;
+mod clock;
 mod error;
 mod events;
+mod kept;
 mod kernel;
 mod maps;
 mod memory;
@@ -17,20 +19,25 @@ use super::buffer::{Damaged, Drain};
 use super::ioctl::Fired;
 use super::session::{Plan, Refused, Tracing, probe_name};
 use crate::bpf::asm::Code;
+use crate::bpf::kernel::Layout;
 use crate::bpf::memory::globals;
-use crate::bpf::program::place;
-use crate::bpf::{Found, Image, btf, memory as layout, needs_layout};
+use crate::bpf::needs::Needs;
+use crate::bpf::program::{event, place};
+use crate::bpf::{Found, Image, btf, memory as layout};
 use crate::dif::{Options, Program};
 use crate::os::bpf::{self, Attached, Map, ProgramKind};
 use crate::os::device::{Access, Mapping};
+use crate::os::perf::Clock;
 use crate::os::{Errno, errno_text};
 use crate::probe::{Place, Probe};
 use crate::sites::Spots;
 use crate::uapi;
 use aggregations::Aggregations;
 use arm::Arming;
+use clock::{Cpus, Variables};
 use error::{of_file, request};
 use events::{Event, Tracefs};
+use kept::Kept;
 use misses::Misses;
 use ring::Ring;
 use speculations::Speculations;
@@ -51,6 +58,8 @@ pub struct Session {
     /// The words of one CPU's memory.
     stride: usize,
     ring: Ring,
+    /// With bufpolicy=ring.
+    kept: Option<Kept>,
     speculations: Speculations,
     aggregations: Aggregations,
     begin: Vec<bpf::Program>,
@@ -68,6 +77,8 @@ pub struct Session {
     cpu: Option<u32>,
     /// The keys of the places, with the probe of each.
     keys: Vec<(u64, u32)>,
+    /// What the programs read the scheduler's clock from.
+    clocks: Vec<Clock>,
 }
 
 /// A session of which nothing is armed.
@@ -87,9 +98,6 @@ impl Session {
         options: &Options,
         spots: &dyn Spots,
     ) -> Result<(Session, Vec<Refused>), EnableError> {
-        if let Some(name) = unsupported(options) {
-            return Err(EnableError::Option(name));
-        }
         let probes = &plan.enabled.probes;
         let Prepared { mut session, image, cpus, unknown } = Session::prepare(program, plan, options, spots)?;
         let refused = BTreeMap::new();
@@ -122,11 +130,18 @@ impl Session {
         spots: &dyn Spots,
     ) -> Result<Prepared, EnableError> {
         let probes = &plan.enabled.probes;
-        let (found, unknown) = found(program, probes, spots)?;
+        let (found, variables, unknown) = found(program, probes, spots)?;
         let image = Image::new(program, &plan.enabled, options, &found)
             .map_err(|unable| error::unable(unable, probes))?;
         let cpus = possible_cpus().map_err(of_file("/sys/devices/system/cpu/possible"))?;
-        let session = Session::new(&image, options, cpus)?;
+        let mut session = Session::new(&image, options, cpus)?;
+        let memory = Cpus { memory: &session.cpus, stride: session.stride, count: cpus };
+        memory.place(variables, spots).ok_or_else(|| {
+            EnableError::Layout("the kernel does not say where its CPUs have their variables".to_owned())
+        })?;
+        if Needs::of(program).clock {
+            session.clocks = memory.start(&session.maps[layout::Map::Clocks as usize])?;
+        }
         Ok(Prepared { session, image, cpus, unknown })
     }
 
@@ -144,6 +159,7 @@ impl Session {
             globals: mapped(layout::Map::Globals, image.memory.globals_end() as usize)?,
             cpus: mapped(layout::Map::Cpus, stride * 8 * cpus as usize)?,
             ring: Ring::new(map(layout::Map::Records), ring_size).map_err(request("mmap"))?,
+            kept: options.overwrite.then(|| Kept::new(options.bufsize)),
             stride,
             speculations: Speculations::new(options.specsize.saturating_mul(cpus.into())),
             aggregations: Aggregations::new(image, cpus),
@@ -159,6 +175,7 @@ impl Session {
             misses: Misses::default(),
             cpu: options.cpu,
             keys: image.places().map(|place| (place.key, place.probe)).collect(),
+            clocks: Vec::new(),
         };
         let ahead = &session.globals.words()[globals::AHEAD as usize / 8];
         ahead.store(crate::os::clock::atomic_ahead(), Ordering::Relaxed);
@@ -169,11 +186,16 @@ impl Session {
         &self.globals.words()[globals::STATE as usize / 8]
     }
 
+    /// Returns a word of each CPU's memory.
+    fn words(cpus: &Mapping, stride: usize, at: i16) -> impl Iterator<Item = &AtomicU64> {
+        let word = at as usize / 8;
+        cpus.words().chunks_exact(stride).filter_map(move |cpu| cpu.get(word))
+    }
+
     /// Returns a counter of each CPU.
     fn counters(&self, counter: i16) -> impl Iterator<Item = (u32, u64)> {
-        let word = counter as usize / 8;
-        let values = self.cpus.words().chunks_exact(self.stride).filter_map(move |cpu| cpu.get(word));
-        (0..).zip(values.map(|value| value.load(Ordering::Relaxed)))
+        let words = Session::words(&self.cpus, self.stride, counter);
+        (0..).zip(words.map(|value| value.load(Ordering::Relaxed)))
     }
 
     fn release(&mut self) {
@@ -188,6 +210,15 @@ impl Session {
                 let _ = tracefs.remove(&event);
             }
         }
+    }
+
+    /// Makes room in the ring, if records are kept until the end. An error is where it is damaged.
+    fn keep(&mut self) -> Result<(), u64> {
+        let Some(kept) = &mut self.kept else { return Ok(()) };
+        let mut drain = Drain::default();
+        let drained = self.ring.drain(&mut drain, &mut self.speculations);
+        drain.records().for_each(|record| kept.add(&record));
+        drained
     }
 
     fn run(&self, programs: &[bpf::Program]) -> Result<(), Error> {
@@ -217,6 +248,8 @@ impl Tracing for Session {
 
     fn status(&mut self) -> Result<uapi::Status, Error> {
         self.count_misses();
+        // Where the ring is damaged, that is reported when its records are printed.
+        let _ = self.keep();
         let sum = |counter| self.counters(counter).map(|(_, value)| value).sum();
         let exit = &self.globals.words()[globals::STATUS as usize / 8];
         Ok(uapi::Status {
@@ -237,12 +270,14 @@ impl Tracing for Session {
     }
 
     fn drain(&mut self, into: &mut Drain) -> Vec<Damaged> {
-        self.ring
-            .drain(into, &mut self.speculations)
-            .err()
-            .map(|position| Damaged { cpu: 0, position })
-            .into_iter()
-            .collect()
+        let damaged = match self.kept.is_some() {
+            false => self.ring.drain(into, &mut self.speculations),
+            true => self.keep(),
+        };
+        if let Some(kept) = &mut self.kept {
+            kept.give(into);
+        }
+        damaged.err().map(|position| Damaged { cpu: 0, position }).into_iter().collect()
     }
 
     fn drops(&self) -> Vec<(u32, u64)> {
@@ -252,7 +287,9 @@ impl Tracing for Session {
     fn aggregations(&mut self, each: &mut dyn FnMut(u32, &[u8], u64)) -> Result<(), Error> {
         let lost: Vec<u64> = self.counters(layout::cpu::AGGREGATION_DROPS).map(|(_, lost)| lost).collect();
         let maps = self.maps.get(layout::Map::COUNT as usize..).unwrap_or_default();
-        let snapshots = self.aggregations.snapshot(maps);
+        let busy: Vec<_> = Session::words(&self.cpus, self.stride, layout::cpu::BUSY).collect();
+        let half = &self.globals.words()[globals::HALF as usize / 8];
+        let snapshots = self.aggregations.snapshot(maps, half, &busy);
         for ((cpu, bytes), lost) in (0..).zip(snapshots.map_err(failed("BPF_MAP_LOOKUP_ELEM"))?).zip(lost) {
             each(cpu, &bytes, lost);
         }
@@ -291,8 +328,9 @@ fn found(
     program: &Program,
     probes: &[Probe],
     spots: &dyn Spots,
-) -> Result<(Found, Vec<(u32, String)>), EnableError> {
-    let mut found = Found::default();
+) -> Result<(Found, Variables, Vec<(u32, String)>), EnableError> {
+    let needs = Needs::of(program);
+    let (mut found, mut variables) = (Found::default(), Variables::default());
     let mut unknown = Vec::new();
     let needs_types = |probe: &&Probe| {
         use Place as P;
@@ -302,12 +340,22 @@ fn found(
         )
     };
     let mut types = None;
-    let first = probes.first().filter(|_| needs_layout(program));
+    let first = probes.first().filter(|_| needs.types());
     if let Some(probe) = probes.iter().find(needs_types).or(first) {
-        let read = kernel::Types::read().and_then(|read| Ok((read.layout()?, read)));
-        let (layout, read) = read.map_err(|why| EnableError::Unable { probe: probe_name(probe), why })?;
-        found.kernel = layout;
-        types = Some(read);
+        let read = kernel::Types::read().and_then(|read| {
+            found.kernel = layout_for(&read, needs, spots, &mut variables)?;
+            Ok(read)
+        });
+        types = match read {
+            Ok(read) => Some(read),
+            // What a thread has is then not kept apart from what an interrupt has.
+            Err(_) if !probes.iter().any(|probe| needs_types(&probe)) && needs.only_interrupts() => None,
+            Err(why) => return Err(EnableError::Unable { probe: probe_name(probe), why }),
+        };
+    }
+    found.kernel.interrupts.unknown |= types.is_none();
+    if needs.stacks {
+        found.own = own(probes, spots);
     }
     for (index, probe) in (0..).zip(probes) {
         let mut arguments = 0;
@@ -323,7 +371,61 @@ fn found(
             }
         });
     }
-    Ok((found, unknown))
+    Ok((found, variables, unknown))
+}
+
+/// Looks up what the program asks for.
+fn layout_for(
+    types: &kernel::Types,
+    needs: Needs,
+    spots: &dyn Spots,
+    variables: &mut Variables,
+) -> Result<Layout, String> {
+    let mut layout = types.layout()?;
+    if needs.locks {
+        layout.locks = types.locks()?;
+    }
+    if needs.paths {
+        layout.paths = types.paths()?;
+    }
+    if needs.clock {
+        layout.times = types.times(spots, variables)?;
+    }
+    if needs.interrupts {
+        layout.interrupts = types.interrupts(spots, variables);
+    }
+    Ok(layout)
+}
+
+/// The code that runs programs at tracepoints, and BEGIN and END: stacks begin above it.
+fn own(probes: &[Probe], spots: &dyn Spots) -> Vec<(u64, u64)> {
+    let range =
+        |name: &str| spots.symbol(name).map(|(address, size)| (address, address.saturating_add(size)));
+    let mut own = Vec::new();
+    // One function for each number of arguments, next to each other.
+    let (first, last) = (range("bpf_trace_run1"), range("bpf_trace_run12"));
+    own.extend(first.zip(last).map(|(first, last)| (first.0.min(last.0), first.1.max(last.1))));
+    let mut names: Vec<String> = Vec::new();
+    for probe in probes {
+        match &probe.place {
+            Place::Begin | Place::End => {
+                names.extend(
+                    ["__bpf_prog_test_run_raw_tp", "bpf_prog_test_run_raw_tp", "__sys_bpf"].map(String::from),
+                );
+            }
+            Place::SyscallEntry { .. } => names.push("__traceiter_sys_enter".to_owned()),
+            Place::SyscallReturn { .. } => names.push("__traceiter_sys_exit".to_owned()),
+            Place::Sdt { .. } => names.push(format!("__traceiter_{}", probe.name.name)),
+            Place::Event { number } => {
+                names.extend(event::tracepoint(*number).map(|name| format!("__traceiter_{name}")));
+            }
+            _ => {}
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    own.extend(names.iter().filter_map(|name| range(name)));
+    own
 }
 
 /// Tries whether the kernel runs programs that read its memory.
@@ -358,6 +460,9 @@ fn load(
     bpf::Program::load(kind, &code.bytes(descriptor), types).map_err(|(errno, log)| {
         match log.is_empty() || errno == Errno::PERM {
             true => request("BPF_PROG_LOAD")(errno),
+            // A helper that the kernel does not let it have, or more instructions than it looks at.
+            false if log.contains("bpf_probe_write_user") => EnableError::WriteUser,
+            false if log.contains("is too large") => EnableError::Strings,
             false => EnableError::Verifier { log },
         }
     })
@@ -372,10 +477,4 @@ pub fn possible_cpus() -> std::io::Result<u32> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
     let last = text.trim().rsplit(['-', ',']).next().and_then(|last| last.parse::<u32>().ok());
     last.and_then(|last| last.checked_add(1)).ok_or_else(|| std::io::Error::other("it is no list of CPUs"))
-}
-
-/// Returns an option that asks for what only the module does.
-fn unsupported(options: &Options) -> Option<&'static str> {
-    let asked = [(options.overwrite, "bufpolicy=ring"), (options.once, "once")];
-    asked.into_iter().find_map(|(asked, name)| asked.then_some(name))
 }

@@ -51,6 +51,8 @@ impl Text {
         let cold = self.cold(&function)?;
         let inside =
             |address: u64| function.has(address) || cold.as_ref().is_some_and(|cold| cold.has(address));
+        let bounds =
+            [Some(&function), cold.as_ref()].map(|part| part.map_or((0, 0), |part| (part.start, part.end())));
         let mut spots = Vec::new();
         for part in std::iter::once(&function).chain(&cold) {
             for step in part.steps() {
@@ -62,11 +64,11 @@ impl Text {
                         When::Taken(condition(part.bytes(&step)).ok_or("it has a branch of an unknown kind")?)
                     }
                     Control::JumpIndirect | Control::JumpThrough => {
-                        let register = x86::jump(part.bytes(&step), step.address);
-                        if register.is_none_or(|jump| jump.memory) || !self.has_thunks() {
-                            return Err("it may have a jump table, so its exits are not known".to_owned());
-                        }
-                        When::Always
+                        let jump = x86::jump(part.bytes(&step), step.address);
+                        let jump = jump.ok_or("it jumps in a way that cannot be followed")?;
+                        // Where there are thunks, compilers have made no jump tables.
+                        let known = !jump.memory && self.has_thunks();
+                        if known { When::Always } else { When::Leaves(jump, bounds) }
                     }
                     _ => continue,
                 };
@@ -80,7 +82,7 @@ impl Text {
         }
     }
 
-    /// Whether compilers have made no jump tables.
+    /// Whether indirect jumps of compilers go through thunks.
     fn has_thunks(&self) -> bool {
         self.kernel.address_of("__x86_indirect_thunk_rax").is_some()
     }
