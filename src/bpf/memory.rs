@@ -131,7 +131,7 @@ pub const SCRATCH: u32 = 32 << 10;
 /// Where the only name of a zone is in the constants.
 pub const ZONE: u32 = SCRATCH;
 /// The most bytes of a string, as the kernel looks at a loop over one byte by byte.
-pub const STRSIZE: u32 = 1024;
+pub const STRSIZE: u32 = 4096;
 /// The most bytes of global and of local variables.
 const VARIABLES: u32 = 1 << 20;
 
@@ -288,13 +288,7 @@ impl Memory {
         if globals > VARIABLES || locals_size > VARIABLES {
             return Err(Missing::Other("so much memory of variables"));
         }
-        let loads = loads(program)?;
-        for (name, dynamic) in dynamics.iter_mut().filter(|(_, dynamic)| dynamic.holds_members()) {
-            for _ in 0..loads.get(name).copied().unwrap_or_default() {
-                dynamic.noted.push(at);
-                at += 8 + dynamic.key;
-            }
-        }
+        note(&mut dynamics, &loads(program)?, &mut at);
         let most = |size: fn(&Dynamic) -> u32| {
             dynamics.iter().map(|(_, dynamic)| size(dynamic)).max().unwrap_or_default()
         };
@@ -438,6 +432,16 @@ fn variables(
         *next += 8 + copy.map_or(0, |(size, _)| size.next_multiple_of(8));
     }
     all
+}
+
+/// Gives the addresses of structures that are noted their places.
+fn note(dynamics: &mut [((Scope, u32), Dynamic)], loads: &HashMap<(Scope, u32), usize>, at: &mut u32) {
+    for (name, dynamic) in dynamics.iter_mut().filter(|(_, dynamic)| dynamic.holds_members()) {
+        for _ in 0..loads.get(name).copied().unwrap_or_default() {
+            dynamic.noted.push(*at);
+            *at += 8 + dynamic.key;
+        }
+    }
 }
 
 /// By variable that is found by its key, how often the object loads it that does so most; nothing in a program that

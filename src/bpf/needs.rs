@@ -2,7 +2,7 @@
 
 use crate::dif::action::Ustack;
 use crate::dif::insn::{Builtin, Insn, Opcode, Subr};
-use crate::dif::{ActionKind, Program};
+use crate::dif::{Action, ActionKind, Program};
 
 /// What programs have to know of the kernel before they can be written or run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +19,22 @@ pub struct Needs {
     pub stacks: bool,
     /// The scheduler's clock.
     pub clock: bool,
+}
+
+/// Whether a clause asks for the kernel's stack, or who called.
+pub fn walks(program: &Program, clause: usize) -> bool {
+    let asks = |difo: &u32| {
+        let words = program.difos.get(*difo as usize).map(|difo| &difo.insns);
+        let mut needs = Needs::default();
+        let insns = words.into_iter().flatten().filter_map(|word| Insn::decode(*word).ok());
+        insns.for_each(|insn| needs.insn(insn));
+        needs.stacks
+    };
+    program.clauses.get(clause).is_some_and(|clause| {
+        let values = |action: &Action| action.difo.iter().chain(&action.incr).any(asks);
+        clause.predicate.iter().any(asks)
+            || clause.actions.iter().any(|action| action.kind == ActionKind::Stack || values(action))
+    })
 }
 
 impl Needs {

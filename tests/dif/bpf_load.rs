@@ -36,7 +36,8 @@ impl Spots for Here {
 fn a_kernel_takes_random_programs() {
     let cases = std::env::var("KINST_DIF_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(100);
     let first = std::env::var("KINST_DIF_FIRST").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-    let options = Options { bufsize: 4096, aggsize: 4096, dynvarsize: 4096, ..Options::default() };
+    let strsize = std::env::var("KINST_DIF_STRSIZE").ok().and_then(|text| text.parse().ok()).unwrap_or(256);
+    let options = Options { bufsize: 4096, aggsize: 4096, dynvarsize: 4096, strsize, ..Options::default() };
     let begin = Probe { id: 1, place: Place::Begin, name: Fields::new("dtrace", "", "", "BEGIN") };
     let (mut loaded, mut refused) = (0, BTreeMap::<String, u32>::new());
     for seed in first..first + cases {
@@ -50,6 +51,7 @@ fn a_kernel_takes_random_programs() {
             Err(EnableError::Unable { why, .. } | EnableError::Layout(why)) => {
                 *refused.entry(why).or_insert(0) += 1
             }
+            Err(error @ EnableError::Strings) => *refused.entry(error.to_string()).or_insert(0) += 1,
             Err(error) => panic!("seed {seed}: {error}"),
         }
     }

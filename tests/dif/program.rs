@@ -101,8 +101,7 @@ fn clause(random: &mut Random, program: &mut Program) -> Clause {
             continue;
         }
         let object = match random.below(7) {
-            0 | 1 => assignment(random),
-            6 => member_assignment(random),
+            0 | 1 | 6 => assignment(random),
             2 => string_object(random),
             3 => bytes_object(random),
             _ => {
@@ -193,15 +192,10 @@ fn bytes_object(random: &mut Random) -> Difo {
 
 fn assignment(random: &mut Random) -> Difo {
     let mut writer = Writer::new(random);
-    let variable = writer.random.below(12);
-    writer.assign(variable);
-    writer.asm.ret(0);
-    writer.asm.finish(Type::VOID).expect("the assignment fits")
-}
-
-fn member_assignment(random: &mut Random) -> Difo {
-    let mut writer = Writer::new(random);
-    writer.assign_member();
+    match writer.random.below(18) {
+        variable @ 0..12 => writer.assign(variable),
+        _ => writer.assign_member(),
+    }
     writer.asm.ret(0);
     writer.asm.finish(Type::VOID).expect("the assignment fits")
 }
@@ -652,12 +646,14 @@ impl<'a> Writer<'a> {
         } else {
             self.number(1, 2)
         }
+        let load = |asm: &mut Assembler| match keyed {
+            true => asm.load_element(&variable, 2),
+            false => asm.load_scalar(&variable, 2),
+        };
         if keyed {
             self.keys(2);
-            self.asm.load_element(&variable, 2);
-        } else {
-            self.asm.load_scalar(&variable, 2);
         }
+        load(&mut self.asm);
         let there = self.asm.label();
         self.asm.tst(2);
         self.asm.branch(Bne, there);
@@ -665,15 +661,13 @@ impl<'a> Writer<'a> {
         self.asm.two(Allocs, 3, 3);
         if keyed {
             self.asm.store_element(3, &variable);
-            self.asm.load_element(&variable, 2);
         } else {
             self.asm.store_scalar(3, &variable);
-            self.asm.load_scalar(&variable, 2);
         }
+        load(&mut self.asm);
         self.asm.bind(there);
         self.asm.plain(Nop);
         let (store, size) = self.random.pick(&[(Stb, 1), (Sth, 2), (Stw, 4), (Stx, 8)]);
-        // Rarely beyond its end.
         let beyond = u64::from(self.random.one_in(30)) * 16;
         let offset = self.random.below(16 / size) as u64 * size as u64 + beyond;
         self.asm.setx(offset, 3);

@@ -187,11 +187,14 @@ impl Lib<'_> {
         self.asm.alu(Alu::Sub, R3, globals::FIRST as i32);
         let size = self.memory.globals_size();
         let noted = self.asm.label();
-        self.asm.branch(Cond::Ge, R3, size as i32, noted);
-        end(self, size);
-        self.asm.branch(Cond::Gt, R4, size as i32, bad);
-        self.asm.map_value(R1, Map::Globals as u32, globals::FIRST);
-        self.asm.jump(found);
+        // Where there are none, the map ends before them.
+        if size > 0 {
+            self.asm.branch(Cond::Ge, R3, size as i32, noted);
+            end(self, size);
+            self.asm.branch(Cond::Gt, R4, size as i32, bad);
+            self.asm.map_value(R1, Map::Globals as u32, globals::FIRST);
+            self.asm.jump(found);
+        }
         self.asm.bind(noted);
         for dynamic in self.memory.dynamics() {
             self.noted(dynamic, bytes, bad, found);

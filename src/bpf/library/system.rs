@@ -8,7 +8,7 @@ use crate::bpf::insn::{Alu, Cond, Helper, Width};
 use crate::bpf::memory::{Map, OWN_FRAMES, cpu};
 use crate::uapi::Flt;
 
-/// What a word that tells an owner has in its lowest bits is no part of the address.
+/// Of a word with an owner: the lowest bits are no part of the address.
 const OWNER: i32 = -8;
 /// The lowest bit of a semaphore's count says that it is written; above these bits is the number of readers.
 const WRITTEN: i32 = 1;
@@ -25,6 +25,10 @@ const NAME: i16 = 3;
 const BEGIN: i16 = 4;
 const WHOLE: i16 = 5;
 
+/// The words of a thread's time: what is accounted, and since when. It is read so often at most.
+const SUM: i16 = 0;
+const START: i16 = 1;
+const READINGS: u32 = 4;
 /// The slot of what an event counts: its value, and how long it was enabled and ran.
 const COUNTED: i16 = -88;
 /// A flag of [`Helper::PerfEventReadValue`]: the event of this CPU.
@@ -87,12 +91,37 @@ impl Lib<'_> {
         }
     }
 
-    /// What the scheduler has accounted, and the time since, without that of interrupts.
+    /// What the scheduler has accounted, and the time since, without that of interrupts. It is read again if the scheduler
+    /// has accounted meanwhile.
     pub(super) fn vtimestamp(&mut self) {
-        let (accounted, counted) = (self.asm.label(), self.asm.label());
+        let since = self.asm.label();
         let times = self.memory.kernel.times;
         self.asm.call(Helper::GetCurrentTask);
         self.asm.mov(R6, R0);
+        self.repeat(READINGS, |lib, _, end| {
+            lib.load_member(R1, R6, times.sum_exec_runtime, Width::Double);
+            lib.set_word(SUM, R1);
+            lib.load_member(R1, R6, times.exec_start, Width::Double);
+            lib.set_word(START, R1);
+            lib.scheduler_clock();
+            lib.load_member(R1, R6, times.sum_exec_runtime, Width::Double);
+            lib.word(R2, SUM);
+            lib.branch(Cond::Eq, R1, R2, end);
+        });
+        self.branch(Cond::Eq, R9, 0, since);
+        self.word(R1, START);
+        self.asm.alu(Alu::Sub, R9, R1);
+        self.branch(Cond::SignedGe, R9, 0, since);
+        self.asm.mov(R9, 0);
+        self.asm.bind(since);
+        self.word(R0, SUM);
+        self.asm.add(R0, R9);
+        self.asm.exit();
+    }
+
+    /// Loads the scheduler's clock of this CPU to R9, without the time of interrupts; 0 if there is none.
+    fn scheduler_clock(&mut self) {
+        let known = self.asm.label();
         self.asm.mov(R9, 0);
         self.asm.map(R1, Map::Clocks as u32);
         self.asm.number(R2, THIS_CPU);
@@ -100,24 +129,16 @@ impl Lib<'_> {
         self.asm.add(R3, i32::from(COUNTED));
         self.asm.mov(R4, 24);
         self.asm.call(Helper::PerfEventReadValue);
-        self.branch(Cond::Ne, R0, 0, accounted);
+        self.branch(Cond::Ne, R0, 0, known);
         self.asm.load(Width::Double, R9, Frame, COUNTED + 8);
         self.asm.load(Width::Double, R1, R7, cpu::CLOCK);
         self.asm.add(R9, R1);
         self.asm.load(Width::Double, R3, R7, cpu::IRQ_TIME);
-        self.branch(Cond::Eq, R3, 0, counted);
-        self.asm.read(COUNTED, 8, counted);
+        self.branch(Cond::Eq, R3, 0, known);
+        self.asm.read(COUNTED, 8, known);
         self.asm.load(Width::Double, R1, Frame, COUNTED);
         self.asm.alu(Alu::Sub, R9, R1);
-        self.asm.bind(counted);
-        self.load_member(R1, R6, times.exec_start, Width::Double);
-        self.asm.alu(Alu::Sub, R9, R1);
-        self.branch(Cond::SignedGe, R9, 0, accounted);
-        self.asm.mov(R9, 0);
-        self.asm.bind(accounted);
-        self.load_member(R0, R6, times.sum_exec_runtime, Width::Double);
-        self.asm.add(R0, R9);
-        self.asm.exit();
+        self.asm.bind(known);
     }
 
     /// Counts up to the last of the first addresses that is in code of that kind.
@@ -214,8 +235,8 @@ impl Lib<'_> {
         self.set_word(BEGIN, last);
         self.set_word(WHOLE, 0);
         self.argument(R8, 0);
-        self.load_member(R6, R8, paths.path_dentry, Width::Double);
         self.load_member(R9, R8, paths.path_mnt, Width::Double);
+        self.load_member(R6, R8, paths.path_dentry, Width::Double);
         self.repeat(COMPONENTS, |lib, next, end| {
             let (top, component) = (lib.asm.label(), lib.asm.label());
             lib.load_member(R1, R6, paths.parent, Width::Double);

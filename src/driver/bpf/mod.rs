@@ -5,6 +5,7 @@ mod arm;
 mod clock;
 mod error;
 mod events;
+mod found;
 mod kept;
 mod kernel;
 mod maps;
@@ -17,24 +18,23 @@ pub mod sweep;
 use super::Error;
 use super::buffer::{Damaged, Drain};
 use super::ioctl::Fired;
-use super::session::{Plan, Refused, Tracing, probe_name};
+use super::session::{Plan, Refused, Tracing};
 use crate::bpf::asm::Code;
-use crate::bpf::kernel::Layout;
 use crate::bpf::memory::globals;
 use crate::bpf::needs::Needs;
-use crate::bpf::program::{event, place};
-use crate::bpf::{Found, Image, btf, memory as layout};
+use crate::bpf::program::place;
+use crate::bpf::{Image, btf, memory as layout};
 use crate::dif::{Options, Program};
 use crate::os::bpf::{self, Attached, Map, ProgramKind};
 use crate::os::device::{Access, Mapping};
 use crate::os::perf::Clock;
 use crate::os::{Errno, errno_text};
-use crate::probe::{Place, Probe};
+
 use crate::sites::Spots;
 use crate::uapi;
 use aggregations::Aggregations;
 use arm::Arming;
-use clock::{Cpus, Variables};
+use clock::Cpus;
 use error::{of_file, request};
 use events::{Event, Tracefs};
 use kept::Kept;
@@ -87,7 +87,7 @@ struct Prepared {
     image: Image,
     cpus: u32,
     /// The probes whose places are not known, and why.
-    unknown: Vec<(u32, String)>,
+    unknown: found::Unknown,
 }
 
 impl Session {
@@ -130,7 +130,7 @@ impl Session {
         spots: &dyn Spots,
     ) -> Result<Prepared, EnableError> {
         let probes = &plan.enabled.probes;
-        let (found, variables, unknown) = found(program, probes, spots)?;
+        let (found, variables, unknown) = found::found(program, &plan.enabled, spots)?;
         let image = Image::new(program, &plan.enabled, options, &found)
             .map_err(|unable| error::unable(unable, probes))?;
         let cpus = possible_cpus().map_err(of_file("/sys/devices/system/cpu/possible"))?;
@@ -323,111 +323,6 @@ impl Drop for Session {
     }
 }
 
-/// Looks up what programs have to know of the kernel. Returns also the probes whose places are not known, and why.
-fn found(
-    program: &Program,
-    probes: &[Probe],
-    spots: &dyn Spots,
-) -> Result<(Found, Variables, Vec<(u32, String)>), EnableError> {
-    let needs = Needs::of(program);
-    let (mut found, mut variables) = (Found::default(), Variables::default());
-    let mut unknown = Vec::new();
-    let needs_types = |probe: &&Probe| {
-        use Place as P;
-        matches!(
-            probe.place,
-            P::SyscallEntry { .. } | P::SyscallReturn { .. } | P::Sdt { .. } | P::Event { .. }
-        )
-    };
-    let mut types = None;
-    let first = probes.first().filter(|_| needs.types());
-    if let Some(probe) = probes.iter().find(needs_types).or(first) {
-        let read = kernel::Types::read().and_then(|read| {
-            found.kernel = layout_for(&read, needs, spots, &mut variables)?;
-            Ok(read)
-        });
-        types = match read {
-            Ok(read) => Some(read),
-            // What a thread has is then not kept apart from what an interrupt has.
-            Err(_) if !probes.iter().any(|probe| needs_types(&probe)) && needs.only_interrupts() => None,
-            Err(why) => return Err(EnableError::Unable { probe: probe_name(probe), why }),
-        };
-    }
-    found.kernel.interrupts.unknown |= types.is_none();
-    if needs.stacks {
-        found.own = own(probes, spots);
-    }
-    for (index, probe) in (0..).zip(probes) {
-        let mut arguments = 0;
-        if let (Place::Sdt { .. }, Some(types)) = (&probe.place, &types) {
-            arguments = types.arguments(&probe.name.name).unwrap_or_default();
-        }
-        found.arguments.push(arguments);
-        found.spots.push(match spots.spots(&probe.place) {
-            Ok(spots) => Some(spots),
-            Err(why) => {
-                unknown.push((index, why));
-                None
-            }
-        });
-    }
-    Ok((found, variables, unknown))
-}
-
-/// Looks up what the program asks for.
-fn layout_for(
-    types: &kernel::Types,
-    needs: Needs,
-    spots: &dyn Spots,
-    variables: &mut Variables,
-) -> Result<Layout, String> {
-    let mut layout = types.layout()?;
-    if needs.locks {
-        layout.locks = types.locks()?;
-    }
-    if needs.paths {
-        layout.paths = types.paths()?;
-    }
-    if needs.clock {
-        layout.times = types.times(spots, variables)?;
-    }
-    if needs.interrupts {
-        layout.interrupts = types.interrupts(spots, variables);
-    }
-    Ok(layout)
-}
-
-/// The code that runs programs at tracepoints, and BEGIN and END: stacks begin above it.
-fn own(probes: &[Probe], spots: &dyn Spots) -> Vec<(u64, u64)> {
-    let range =
-        |name: &str| spots.symbol(name).map(|(address, size)| (address, address.saturating_add(size)));
-    let mut own = Vec::new();
-    // One function for each number of arguments, next to each other.
-    let (first, last) = (range("bpf_trace_run1"), range("bpf_trace_run12"));
-    own.extend(first.zip(last).map(|(first, last)| (first.0.min(last.0), first.1.max(last.1))));
-    let mut names: Vec<String> = Vec::new();
-    for probe in probes {
-        match &probe.place {
-            Place::Begin | Place::End => {
-                names.extend(
-                    ["__bpf_prog_test_run_raw_tp", "bpf_prog_test_run_raw_tp", "__sys_bpf"].map(String::from),
-                );
-            }
-            Place::SyscallEntry { .. } => names.push("__traceiter_sys_enter".to_owned()),
-            Place::SyscallReturn { .. } => names.push("__traceiter_sys_exit".to_owned()),
-            Place::Sdt { .. } => names.push(format!("__traceiter_{}", probe.name.name)),
-            Place::Event { number } => {
-                names.extend(event::tracepoint(*number).map(|name| format!("__traceiter_{name}")));
-            }
-            _ => {}
-        }
-    }
-    names.sort_unstable();
-    names.dedup();
-    own.extend(names.iter().filter_map(|name| range(name)));
-    own
-}
-
 /// Tries whether the kernel runs programs that read its memory.
 pub fn check() -> Result<(), EnableError> {
     const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
@@ -462,7 +357,7 @@ fn load(
             true => request("BPF_PROG_LOAD")(errno),
             // A helper that the kernel does not let it have, or more instructions than it looks at.
             false if log.contains("bpf_probe_write_user") => EnableError::WriteUser,
-            false if log.contains("is too large") => EnableError::Strings,
+            false if log.contains("is too large") || log.contains("is too complex") => EnableError::Strings,
             false => EnableError::Verifier { log },
         }
     })

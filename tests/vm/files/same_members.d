@@ -5,7 +5,6 @@ struct bits { unsigned int x:3; unsigned int y:7; };
 self struct pair t;
 self struct bits bits;
 struct pair some[int, string];
-struct pair *pointer;
 BEGIN
 {
 	self->t.a = 5; self->t.b = -3; self->t.c = 1 << 40; self->t.in.d = 7; self->t.in.e[1] = 9; self->t.in.e[1] += 2; self->t.in.e[2]--;
@@ -24,11 +23,7 @@ BEGIN
 }
 BEGIN
 {
-	bcopy(&some[1, "x"].a, &some[2, "y"].in.e[0], 4);
-	printf("%d\n", some[2, "y"].in.e[0]);
-	this->p = &some[1, "x"]; this->p->a = 77;
-	pointer = &some[1, "x"]; pointer->c = 88;
-	printf("%d %d\n", some[1, "x"].a, some[1, "x"].c);
+	this->i = 2; some[this->i - 1, "x"].in.e[this->i] = 6; some[4, "new"].b = -1;
+	printf("%d %d %d\n", some[1, "x"].in.e[2], some[4, "new"].b, some[4, "new"].a);
 }
-BEGIN { *((int *)&some[1, "x"] + 100) = 1; }
 BEGIN { print(self->t); exit(0); }

@@ -1,4 +1,4 @@
-/* with: -w -c 'cat /proc/cpuinfo /etc/hosts' */
+/* with: -w -c 'dd if=/proc/cpuinfo of=/tmp/copied bs=64k' */
 #pragma D option quiet
 #pragma D option aggsortkey
 fbt::c_start:entry
