@@ -164,6 +164,9 @@ pub enum When {
     },
     /// Those at which an indirect jump goes to the address.
     Goes(Jump, u64),
+    /// Those at which an indirect jump leaves a function, or goes to its first instruction: a tail call, and not a case of a
+    /// `switch`. The two parts of the function are from an address up to another.
+    Leaves(Jump, [(u64, u64); 2]),
 }
 
 /// The operand of an indirect jump: a register, or memory at `base + index * 2^shift + by`. Registers are the numbers that

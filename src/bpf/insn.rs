@@ -140,6 +140,8 @@ helpers! {
     GetCurrentUidGid 15 "get_current_uid_gid",
     GetCurrentComm 16 "get_current_comm",
     GetCurrentTask 35 "get_current_task",
+    ProbeWriteUser 36 "probe_write_user",
+    PerfEventReadValue 55 "perf_event_read_value",
     GetStack 67 "get_stack",
     ProbeReadUser 112 "probe_read_user",
     ProbeReadKernel 113 "probe_read_kernel",
@@ -147,10 +149,12 @@ helpers! {
     ProbeReadKernelStr 115 "probe_read_kernel_str",
     SendSignal 109 "send_signal",
     RingbufOutput 130 "ringbuf_output",
+    GetCurrentTaskBtf 158 "get_current_task_btf",
+    TaskPtRegs 175 "task_pt_regs",
     KtimeGetTaiNs 208 "ktime_get_tai_ns",
 }
 
-/// A flag of [`Helper::GetStack`]: the stack is the program's.
+/// A flag of [`Helper::GetStack`]: the stack is the program's. Its lowest bits are the number of addresses to leave out.
 pub const USER_STACK: i32 = 1 << 8;
 
 /// What a 64-bit constant is.

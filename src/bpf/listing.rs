@@ -18,7 +18,8 @@ pub fn program(program: &Program, options: &Options, machine: &'static dyn Machi
     memory.machine = machine;
     let mut asm = Assembler::default();
     let functions = Functions::default();
-    let shared = Shared { memory: &memory, probe: ProbeKind::Entry, functions: &functions };
+    let shared =
+        Shared { memory: &memory, probe: ProbeKind::Entry, context: ProbeKind::Entry, functions: &functions };
     let (mut text, mut names) = (String::new(), Vec::new());
     for (index, difo) in program.difos.iter().enumerate() {
         // What is refused leaves half of an object: it is tried alone first.

@@ -4,13 +4,13 @@
 //! copied by the kernel, which checks it. Only stores have to know whose memory an address is.
 
 use super::asm::{Assembler, Label};
-use super::insn::Reg::{self, R1, R2, R3, R7};
+use super::insn::Reg::{self, R0, R1, R2, R3, R7};
 use super::insn::{Cond, Helper, Width};
 use super::kernel::Layout;
 use super::machine::Machine;
 use super::missing::Missing;
 use super::tuple;
-use crate::dif::insn::{Insn, Subr};
+use crate::dif::insn::{Insn, Opcode, Subr};
 use crate::dif::layout::type_size;
 use crate::dif::{ActionKind, Options, Program, Scope, TypeKind, VariableKind};
 use crate::uapi;
@@ -32,10 +32,12 @@ pub enum Map {
     Places,
     /// An array with one value: the processes whose end was reported, by hash.
     Ended,
+    /// An array of events of perf, one for each CPU, that tell how long they were enabled by the scheduler's clock.
+    Clocks,
 }
 
 impl Map {
-    pub const COUNT: u32 = 6;
+    pub const COUNT: u32 = 7;
 }
 
 /// The places in the value of one CPU that do not depend on the program.
@@ -89,7 +91,16 @@ pub mod cpu {
     pub const ARGUMENT_WORDS: u32 = 9;
     /// The runs of programs at kprobes, whatever came of them.
     pub const RUNS: i16 = 416;
-    pub const FIRST: u32 = 424;
+    /// What the hit has interrupted: 0 a thread, 1 a soft interrupt, 2 an interrupt.
+    pub const LEVEL: i16 = 424;
+    /// Which half of the aggregations' maps this run has.
+    pub const HALF: i16 = 432;
+    /// The addresses of this CPU's count of interrupts, and of the time that they took, or 0.
+    pub const INTERRUPTS: i16 = 440;
+    pub const IRQ_TIME: i16 = 448;
+    /// What the scheduler's clock is ahead of that of the event in [`super::Map::Clocks`].
+    pub const CLOCK: i16 = 456;
+    pub const FIRST: u32 = 464;
 }
 
 /// What is before a record that is for a speculation: a header as of a record, what to do, the speculation, and its generation.
@@ -109,15 +120,19 @@ pub mod globals {
     pub const STATUS: u32 = 8;
     /// What the clock of atomic time is ahead of the wall clock.
     pub const AHEAD: u32 = 16;
-    pub const FIRST: u32 = 24;
+    /// Which half of the aggregations' maps is written.
+    pub const HALF: u32 = 24;
+    pub const FIRST: u32 = 32;
     pub const ACTIVE: i32 = crate::uapi::State::ACTIVE.0 as i32;
     pub const DRAINING: i32 = crate::uapi::State::DRAINING.0 as i32;
 }
 
 /// The bytes of zeros that the constants begin with, and the most bytes of one allocation.
 pub const SCRATCH: u32 = 32 << 10;
+/// Where the only name of a zone is in the constants.
+pub const ZONE: u32 = SCRATCH;
 /// The most bytes of a string, as the kernel looks at a loop over one byte by byte.
-pub const STRSIZE: u32 = 1024;
+pub const STRSIZE: u32 = 4096;
 /// The most bytes of global and of local variables.
 const VARIABLES: u32 = 1 << 20;
 
@@ -147,12 +162,23 @@ pub struct Dynamic {
     pub key: u32,
     pub thread: Option<u32>,
     pub copy: Held,
+    /// Of a structure whose members are assigned: where its addresses are noted that an object has, each with its key.
+    pub noted: Vec<u32>,
 }
 
 impl Dynamic {
-    /// The size of the value in its map.
-    pub fn value(&self) -> u32 {
+    fn holds_members(&self) -> bool {
+        self.copy.is_some_and(|(_, string)| !string)
+    }
+
+    /// The size of what it holds.
+    pub fn size(&self) -> u32 {
         self.copy.map_or(8, |(size, _)| size.next_multiple_of(8))
+    }
+
+    /// The size of the value in its map: as much again follows what members are assigned to, as after the globals.
+    pub fn value(&self) -> u32 {
+        if self.noted.is_empty() { self.size() } else { 2 * self.size() }
     }
 }
 
@@ -194,6 +220,8 @@ pub struct Memory {
     /// What is known of the kernel's structures, and of its machine.
     pub kernel: Layout,
     pub machine: &'static dyn Machine,
+    /// Where the code is that runs programs: from an address up to another.
+    pub own: Vec<(u64, u64)>,
 }
 
 /// The CPU's memory, which R7 points at in all code but the beginning of a program.
@@ -206,10 +234,21 @@ impl Assembler {
 
     /// Fills a place in it with zeros, which the constants begin with.
     pub fn clear(&mut self, at: u32, size: u32) {
-        self.point(R1, at);
-        self.mov(R2, size as i32);
-        self.load(Width::Double, R3, R7, cpu::CONSTANTS);
-        self.call(Helper::ProbeReadKernel);
+        for done in (0..size).step_by(SCRATCH as usize) {
+            self.point(R1, at + done);
+            self.mov(R2, SCRATCH.min(size - done) as i32);
+            self.load(Width::Double, R3, R7, cpu::CONSTANTS);
+            self.call(Helper::ProbeReadKernel);
+        }
+    }
+
+    /// Loads the address of the program's registers as a number; R0 to R5 are lost.
+    pub fn user_registers(&mut self, into: Reg) {
+        self.call(Helper::GetCurrentTaskBtf);
+        self.mov(R1, R0);
+        self.call(Helper::TaskPtRegs);
+        self.store(Width::Double, R7, cpu::ADDRESS, R0);
+        self.load(Width::Double, into, R7, cpu::ADDRESS);
     }
 
     /// Goes on elsewhere if a fault has been noted in it, by way of R1.
@@ -222,6 +261,9 @@ impl Assembler {
 /// The most addresses of a stack, as kernel.perf_event_max_stack is.
 pub const FRAMES: u32 = 127;
 
+/// The first addresses of a stack that may be those of what has run the program, a power of two.
+pub const OWN_FRAMES: u32 = 16;
+
 /// The header of a record: the enabling, the CPU, and the time.
 pub const HEADER: u32 = 16;
 
@@ -231,7 +273,7 @@ pub struct Sizes {
     /// The largest record, and the largest key of an aggregation.
     pub record: u32,
     pub key: u32,
-    /// The number of aggregations' maps.
+    /// The number of actions that aggregate. Each has two maps, of which one is written while the other is read.
     pub aggregations: u32,
 }
 
@@ -243,11 +285,12 @@ impl Memory {
             return Err(Missing::Strsize);
         }
         let Tables { strings, constants, keys } = tables(program, strsize)?;
-        let Variables { statics, dynamics, globals, mut at } = variables(program, options, &keys, sizes);
+        let Variables { statics, mut dynamics, globals, mut at } = variables(program, options, &keys, sizes);
         let (locals, locals_size) = (cpu::FIRST, at - cpu::FIRST);
         if globals > VARIABLES || locals_size > VARIABLES {
             return Err(Missing::Other("so much memory of variables"));
         }
+        note(&mut dynamics, &loads(program)?, &mut at);
         let most = |size: fn(&Dynamic) -> u32| {
             dynamics.iter().map(|(_, dynamic)| size(dynamic)).max().unwrap_or_default()
         };
@@ -257,7 +300,7 @@ impl Memory {
             at += bytes.next_multiple_of(8);
             here
         };
-        let frames = place(8 * FRAMES);
+        let frames = place(8 * (FRAMES + OWN_FRAMES));
         let before = place(wrapper::SIZE);
         let record = before + wrapper::SIZE;
         place(HEADER + sizes.record.max(size_of::<uapi::Fault>() as u32));
@@ -291,6 +334,7 @@ impl Memory {
             size,
             kernel: Layout::default(),
             machine: Default::default(),
+            own: Vec::new(),
         })
     }
 
@@ -339,7 +383,8 @@ struct Tables {
 }
 
 fn tables(program: &Program, strsize: u32) -> Result<Tables, Missing> {
-    let mut tables = Tables { strings: Vec::new(), constants: Vec::new(), keys: BTreeMap::new() };
+    let constants = b"global\0\0".to_vec();
+    let mut tables = Tables { strings: Vec::new(), constants, keys: BTreeMap::new() };
     for difo in &program.difos {
         tables.strings.push(SCRATCH + tables.constants.len() as u32);
         tables.constants.extend(&difo.strings);
@@ -379,8 +424,8 @@ fn variables(
             };
             let thread = (variable.scope == Scope::Thread).then_some(key);
             let key = (key + if thread.is_some() { 16 } else { 0 }).max(8);
-            let map = Map::COUNT + sizes.aggregations + all.dynamics.len() as u32;
-            all.dynamics.push((name, Dynamic { map, key, thread, copy }));
+            let map = Map::COUNT + 2 * sizes.aggregations + all.dynamics.len() as u32;
+            all.dynamics.push((name, Dynamic { map, key, thread, copy, noted: Vec::new() }));
             continue;
         }
         let (held_in, next) = match variable.scope {
@@ -391,6 +436,47 @@ fn variables(
         *next += 8 + copy.map_or(0, |(size, _)| size.next_multiple_of(8));
     }
     all
+}
+
+/// Gives the addresses of structures that are noted their places.
+fn note(dynamics: &mut [((Scope, u32), Dynamic)], loads: &HashMap<(Scope, u32), usize>, at: &mut u32) {
+    for (name, dynamic) in dynamics.iter_mut().filter(|(_, dynamic)| dynamic.holds_members()) {
+        for _ in 0..loads.get(name).copied().unwrap_or_default() {
+            dynamic.noted.push(*at);
+            *at += 8 + dynamic.key;
+        }
+    }
+}
+
+/// By variable that is found by its key, how often the object loads it that does so most; nothing in a program that
+/// assigns to nothing through an address.
+fn loads(program: &Program) -> Result<HashMap<(Scope, u32), usize>, Missing> {
+    let mut most: HashMap<(Scope, u32), usize> = HashMap::new();
+    let mut stores = false;
+    for difo in &program.difos {
+        let mut here: HashMap<(Scope, u32), usize> = HashMap::new();
+        for word in &difo.insns {
+            let (scope, id) = match Insn::decode(*word).map_err(|_| Missing::Invalid)? {
+                Insn::LoadVar { op: Opcode::Ldts | Opcode::Ldtaa, var, .. } => (Scope::Thread, var),
+                Insn::LoadVar { op: Opcode::Ldgaa, var, .. } => (Scope::Global, var),
+                Insn::Store { .. } | Insn::Three { op: Opcode::Copys, .. } => {
+                    stores = true;
+                    continue;
+                }
+                Insn::Call { subr, .. } => {
+                    stores |= [Subr::Copyinto as u16, Subr::Bcopy as u16].contains(&subr);
+                    continue;
+                }
+                _ => continue,
+            };
+            *here.entry((scope, id.into())).or_default() += 1;
+        }
+        for (name, count) in here {
+            let known = most.entry(name).or_default();
+            *known = count.max(*known);
+        }
+    }
+    Ok(if stores { most } else { HashMap::new() })
 }
 
 fn speculates(program: &Program) -> bool {

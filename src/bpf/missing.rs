@@ -12,6 +12,8 @@ pub enum Missing {
     Builtin(Builtin),
     #[error("{}() is not there", format!("{:?}", .0).to_ascii_lowercase())]
     Action(ActionKind),
+    #[error("the kernel does not say where it counts interrupts, and the variable ipl is not there")]
+    Interrupts,
     #[error("{0} is not there")]
     Other(&'static str),
     #[error("strsize is more than {}", super::memory::STRSIZE)]

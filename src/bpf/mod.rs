@@ -9,21 +9,23 @@ pub mod listing;
 pub mod machine;
 pub mod memory;
 pub mod missing;
+pub mod needs;
 pub mod object;
 pub mod program;
 pub mod reader;
 pub mod tuple;
 
 use crate::dif::enabled::Enabled;
-use crate::dif::insn::{Builtin, Insn, Opcode, Subr};
 use crate::dif::layout::{self, LayoutError};
 use crate::dif::{Options, Program};
 use crate::probe::{Place, Spot, When};
 use asm::Code;
 use kernel::Layout;
+use library::Functions;
 use machine::Machine;
 use memory::{Memory, SCRATCH, Sizes};
 use missing::Missing;
+use needs::Needs;
 use object::ProbeKind;
 use program::{Entries, ErrorProbe, Prologue, Refusal, Writer, place, ways};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -67,6 +69,8 @@ pub struct Found {
     /// By probe, the arguments of its tracepoint.
     pub arguments: Vec<u8>,
     pub kernel: Layout,
+    /// The code that runs programs at tracepoints, and BEGIN and END: from an address up to another.
+    pub own: Vec<(u64, u64)>,
 }
 
 /// Why a program cannot be traced without the module.
@@ -99,6 +103,8 @@ impl Image {
         let sizes = Sizes { record, key, aggregations: entries.len() as u32 };
         let mut memory = Memory::new(program, options, sizes)?;
         (memory.kernel, memory.machine) = (found.kernel, found.machine);
+        memory.own.clone_from(&found.own);
+        let needs = Needs::of(program);
         let (heads, names) = heads(enabled, SCRATCH + memory.constants.len() as u32);
         let error = errors(enabled, &heads);
         let mut units = Vec::new();
@@ -116,10 +122,13 @@ impl Image {
                 },
                 cpu: options.cpu,
                 kernel: &found.kernel,
+                level: needs.interrupts,
+                once: options.once,
             };
-            let kind = group.kind;
+            let (kind, functions) = (group.kind, &Functions::default());
             let (memory, layouts, entries, error) = (&memory, &*layouts, &*entries, &error);
-            let writer = Writer { program, prologue, kind, error, memory, layouts, entries };
+            let writer =
+                Writer { program, prologue, kind, context: kind, error, memory, layouts, entries, functions };
             let code = writer.write(&group.clauses).map_err(|why| Unable::Clauses { probe, why })?;
             let places =
                 members.iter().filter_map(|member| member.located(unit, &heads, found.machine)).collect();
@@ -135,18 +144,6 @@ impl Image {
     pub fn places(&self) -> impl Iterator<Item = &Located> {
         self.units.iter().flat_map(|unit| &unit.places)
     }
-}
-
-/// Whether a program asks for what only the kernel's structures say.
-pub fn needs_layout(program: &Program) -> bool {
-    let asks = |word: &u32| match Insn::decode(*word) {
-        Ok(Insn::LoadVar { op: Opcode::Ldgs, var, .. }) => {
-            [Builtin::Ppid as u16, Builtin::Execargs as u16].contains(&var)
-        }
-        Ok(Insn::Call { subr, .. }) => subr == Subr::Progenyof as u16,
-        _ => false,
-    };
-    program.difos.iter().any(|difo| difo.insns.iter().any(asks))
 }
 
 /// Lists the actions that aggregate.
@@ -237,7 +234,7 @@ fn groups<'a>(enabled: &Enabled, found: &'a Found) -> Result<BTreeMap<Group, Vec
             add(None, matches!(kind, ProbeKind::CallEntry | ProbeKind::CallReturn));
         }
         for spot in spots {
-            let by_operand = matches!(spot.when, When::Goes(..) | When::Zero { .. });
+            let by_operand = matches!(spot.when, When::Goes(..) | When::Leaves(..) | When::Zero { .. });
             add(Some(spot), spot.keys.is_empty() && !by_operand);
         }
     }

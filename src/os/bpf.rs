@@ -24,6 +24,7 @@ mod command {
 pub enum MapKind {
     Hash = 1,
     Array = 2,
+    PerfEvents = 4,
     PerCpuHash = 5,
     RingBuffer = 27,
 }

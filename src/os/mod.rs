@@ -4,6 +4,7 @@ pub mod bpf;
 pub mod clock;
 pub mod device;
 pub mod output;
+pub mod perf;
 pub mod process;
 pub mod signals;
 

@@ -198,7 +198,8 @@ impl<'a> Session<'a> {
         let mut asm = Assembler::default();
         let start = asm.label();
         let functions = Functions::default();
-        let shared = Shared { memory: &self.memory, probe: ProbeKind::Entry, functions: &functions };
+        let (probe, context) = (ProbeKind::Entry, ProbeKind::Entry);
+        let shared = Shared { memory: &self.memory, probe, context, functions: &functions };
         asm.number(Reg::R2, self.cpu.as_ptr() as u64);
         Object::write(&mut asm, &shared, start, index, &self.program.difos[index]).ok()?;
         // This machine has no such instructions.

@@ -8,11 +8,21 @@ use kinst::dif::{Options, Program};
 use kinst::driver::bpf::Session;
 use kinst::driver::session::Plan;
 use kinst::probe::{Fields, Place, Probe, Spot, When};
-use kinst::sites::Spots;
+use kinst::sites::{Spots, Symbols};
 use std::collections::BTreeMap;
 
-/// One instruction for each place.
+/// One instruction for each place, and variables that are nowhere.
 struct Here;
+
+impl Symbols for Here {
+    fn symbol(&self, _: &str) -> Option<(u64, u64)> {
+        Some((8, 8))
+    }
+
+    fn bytes(&self, _: u64, len: usize) -> Option<Vec<u8>> {
+        Some(vec![0; len])
+    }
+}
 
 impl Spots for Here {
     fn spots(&self, place: &Place) -> Result<Vec<Spot>, String> {
@@ -28,7 +38,6 @@ const TOGETHER: u64 = 10;
 #[test]
 #[ignore = "it needs root and loads programs into the running kernel"]
 fn a_kernel_takes_random_programs() {
-    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let cases = number("KINST_DIF_CASES").unwrap_or(1000);
     let first = number("KINST_DIF_FIRST").unwrap_or(0);
     let (mut taken, mut loaded, mut refused) = (0, 0, BTreeMap::<String, u32>::new());
@@ -56,8 +65,14 @@ fn a_kernel_takes_random_programs() {
     assert!(taken > cases / 2);
 }
 
+/// A number of the environment.
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
 fn options() -> Options {
-    Options { bufsize: 4096, aggsize: 4096, dynvarsize: 4096, ..Options::default() }
+    let strsize = number("KINST_DIF_STRSIZE").unwrap_or(256) as u32;
+    Options { bufsize: 4096, aggsize: 4096, dynvarsize: 4096, strsize, ..Options::default() }
 }
 
 /// All clauses at a place, and in BEGIN.

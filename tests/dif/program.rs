@@ -100,8 +100,8 @@ fn clause(random: &mut Random, program: &mut Program) -> Clause {
             speculation(random, program, &mut actions);
             continue;
         }
-        let object = match random.below(6) {
-            0 | 1 => assignment(random),
+        let object = match random.below(7) {
+            0 | 1 | 6 => assignment(random),
             2 => string_object(random),
             3 => bytes_object(random),
             _ => {
@@ -192,8 +192,10 @@ fn bytes_object(random: &mut Random) -> Difo {
 
 fn assignment(random: &mut Random) -> Difo {
     let mut writer = Writer::new(random);
-    let variable = writer.random.below(12);
-    writer.assign(variable);
+    match writer.random.below(18) {
+        variable @ 0..12 => writer.assign(variable),
+        _ => writer.assign_member(),
+    }
     writer.asm.ret(0);
     writer.asm.finish(Type::VOID).expect("the assignment fits")
 }
@@ -631,6 +633,52 @@ impl<'a> Writer<'a> {
             }
         }
         self.asm.call(subr, rd);
+    }
+
+    /// Assigns a number, or a part of a structure, to a part of a structure in a variable. One that is not there is made.
+    fn assign_member(&mut self) {
+        use Opcode::*;
+        let variable = self.variables[self.random.pick(&[9, 10, 10, 11, 11])].clone();
+        let keyed = variable.kind == VariableKind::Array;
+        let copies = self.random.one_in(3);
+        if copies {
+            self.bytes(1, 1)
+        } else {
+            self.number(1, 2)
+        }
+        let load = |asm: &mut Assembler| match keyed {
+            true => asm.load_element(&variable, 2),
+            false => asm.load_scalar(&variable, 2),
+        };
+        if keyed {
+            self.keys(2);
+        }
+        load(&mut self.asm);
+        let there = self.asm.label();
+        self.asm.tst(2);
+        self.asm.branch(Bne, there);
+        self.asm.setx(16, 3);
+        self.asm.two(Allocs, 3, 3);
+        if keyed {
+            self.asm.store_element(3, &variable);
+        } else {
+            self.asm.store_scalar(3, &variable);
+        }
+        load(&mut self.asm);
+        self.asm.bind(there);
+        self.asm.plain(Nop);
+        let (store, size) = self.random.pick(&[(Stb, 1), (Sth, 2), (Stw, 4), (Stx, 8)]);
+        let beyond = u64::from(self.random.one_in(30)) * 16;
+        let offset = self.random.below(16 / size) as u64 * size as u64 + beyond;
+        self.asm.setx(offset, 3);
+        self.asm.three(Add, 2, 3, 2);
+        if copies {
+            let size = self.random.below(17 - offset.min(16) as usize) as u64;
+            self.asm.setx(size, 3);
+            self.asm.three(Copys, 1, 3, 2);
+        } else {
+            self.asm.store(store, 1, 2);
+        }
     }
 
     fn assign(&mut self, index: usize) {

@@ -4,7 +4,7 @@ use super::{COPY, Lib};
 use crate::bpf::asm::Label;
 use crate::bpf::insn::Reg::{self, Frame, R0, R1, R2, R3, R4, R5, R6, R7, R8, R9};
 use crate::bpf::insn::{Alu, Cond, Helper, Width};
-use crate::bpf::memory::{Map, SCRATCH, cpu, globals};
+use crate::bpf::memory::{Dynamic, Map, SCRATCH, cpu, globals};
 use crate::uapi::Flt;
 
 /// The most bytes that memstr() makes a string from: as many as a string has at most.
@@ -186,12 +186,56 @@ impl Lib<'_> {
         self.asm.alu(Alu::Sub, R3, R5);
         self.asm.alu(Alu::Sub, R3, globals::FIRST as i32);
         let size = self.memory.globals_size();
-        self.asm.branch(Cond::Ge, R3, size as i32, bad);
-        end(self, size);
-        self.asm.branch(Cond::Gt, R4, size as i32, bad);
-        self.asm.map_value(R1, Map::Globals as u32, globals::FIRST);
+        let noted = self.asm.label();
+        // Where there are none, the map ends before them.
+        if size > 0 {
+            self.asm.branch(Cond::Ge, R3, size as i32, noted);
+            end(self, size);
+            self.asm.branch(Cond::Gt, R4, size as i32, bad);
+            self.asm.map_value(R1, Map::Globals as u32, globals::FIRST);
+            self.asm.jump(found);
+        }
+        self.asm.bind(noted);
+        for dynamic in self.memory.dynamics() {
+            self.noted(dynamic, bytes, bad, found);
+        }
+        self.argument(R1, 0);
+        self.asm.jump(bad);
         self.asm.bind(found);
         self.asm.add(R1, R3);
+    }
+
+    /// Goes on elsewhere if the address in the first argument is in a value of the variable that was noted: R1 points at the
+    /// value, R3 is the place in it. One that has been freed meanwhile is not stored to, and nothing is said.
+    fn noted(&mut self, dynamic: &Dynamic, bytes: Option<u32>, bad: Label, found: Label) {
+        let size = dynamic.size() as i32;
+        for at in &dynamic.noted {
+            let next = self.asm.label();
+            self.argument(R1, 0);
+            self.asm.point(R2, *at);
+            self.asm.load(Width::Double, R2, R2, 0);
+            self.branch(Cond::Eq, R2, 0, next);
+            self.asm.mov(R9, R1);
+            self.asm.alu(Alu::Sub, R9, R2);
+            self.branch(Cond::Ge, R9, size, next);
+            self.asm.mov(R4, R9);
+            match bytes {
+                Some(bytes) => self.asm.add(R4, bytes as i32),
+                None => {
+                    self.branch(Cond::Gt, R6, size, bad);
+                    self.asm.add(R4, R6);
+                }
+            }
+            self.branch(Cond::Gt, R4, size, bad);
+            self.asm.map(R1, dynamic.map);
+            self.asm.point(R2, *at + 8);
+            self.asm.call(Helper::MapLookupElem);
+            self.branch(Cond::Eq, R0, 0, self.none);
+            self.asm.mov(R1, R0);
+            self.asm.mov(R3, R9);
+            self.asm.jump(found);
+            self.asm.bind(next);
+        }
     }
 
     pub(super) fn copy(&mut self, helper: Helper) {

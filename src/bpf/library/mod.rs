@@ -11,6 +11,7 @@ mod numbers;
 mod paths;
 mod processes;
 mod strings;
+mod system;
 mod tokens;
 
 use super::asm::{Assembler, FunctionKind, Label};
@@ -84,6 +85,20 @@ library! {
     Ppid 0 "ppid" ppid();
     Progenyof 1 "progenyof" progenyof();
     Execargs 0 "execargs" execargs();
+    /// How many of the first addresses of a stack are of what has run the program.
+    OwnFrames 0 "own_frames" own_frames();
+    Vtimestamp 0 "vtimestamp" vtimestamp();
+    /// A register of the program, by its offset in `struct pt_regs`.
+    UserRegister 1 "user_register" user_register();
+    /// Writes to the program's memory: (from, to, bytes)
+    Copyout 3 "copyout" copyout();
+    Copyoutstr 3 "copyoutstr" copyoutstr();
+    MutexOwned 1 "mutex_owned" mutex_owned();
+    MutexOwner 1 "mutex_owner" mutex_owner();
+    RwReadHeld 1 "rw_read_held" rw_read_held();
+    RwWriteHeld 1 "rw_write_held" rw_write_held();
+    RwIswriter 1 "rw_iswriter" rw_iswriter();
+    DPath 1 "d_path" d_path();
     Json 2 "json" json();
     NextValue 1 "next_value" next_value();
     SkipValue 1 "skip_value" skip_value();

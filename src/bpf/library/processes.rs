@@ -16,7 +16,7 @@ const LENGTH: i16 = 0;
 
 impl Lib<'_> {
     /// Loads what is at an offset of the structure that a register has the address of.
-    fn load_member(&mut self, into: Reg, base: Reg, offset: u16, width: Width) {
+    pub(super) fn load_member(&mut self, into: Reg, base: Reg, offset: u16, width: Width) {
         let bad = self.fault(Flt::BADADDR);
         let good = self.asm.label();
         self.asm.mov(R1, Frame);
@@ -27,6 +27,7 @@ impl Lib<'_> {
         self.asm.call(Helper::ProbeReadKernel);
         self.asm.branch(Cond::Eq, R0, 0, good);
         self.asm.mov(R1, base);
+        self.asm.add(R1, i32::from(offset));
         self.asm.jump(bad);
         self.asm.bind(good);
         self.asm.load(width, into, Frame, COPY);

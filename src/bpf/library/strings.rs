@@ -5,28 +5,36 @@ use crate::bpf::insn::Reg::{R0, R1, R2, R3, R4, R5, R6, R8, R9};
 use crate::bpf::insn::{Alu, Cond, Helper, Width};
 
 impl Lib<'_> {
-    /// NULL is before everything, and need not be read.
+    /// NULL is before everything, and need not be read. The strings are compared by words, after which there are zeros.
     pub(super) fn compare(&mut self) {
-        let (less, greater) = (self.asm.label(), self.asm.label());
+        let (less, greater, differ) = (self.asm.label(), self.asm.label(), self.asm.label());
+        let words = self.memory.strsize.div_ceil(8);
         self.argument(R6, 0);
         self.argument(R9, 1);
         self.asm.branch(Cond::Eq, R6, R9, self.none);
         self.asm.branch(Cond::Eq, R6, 0, less);
         self.asm.branch(Cond::Eq, R9, 0, greater);
-        for (function, address) in [(Function::First, R6), (Function::Second, R9)] {
+        for (buffer, function, address) in [(0, Function::First, R6), (1, Function::Second, R9)] {
+            self.asm.clear(self.memory.texts[buffer], 8 * words);
             self.asm.mov(R1, address);
             self.asm.mov(R2, self.memory.strsize as i32);
             self.call(function);
         }
-        self.repeat(self.memory.strsize, |lib, next, end| {
-            lib.byte(R4, 0, R8);
-            lib.byte(R5, 1, R8);
-            lib.branch(Cond::Lt, R4, R5, less);
-            lib.branch(Cond::Gt, R4, R5, greater);
-            lib.branch(Cond::Ne, R4, 0, next);
-            lib.asm.jump(end);
+        self.repeat(words, |lib, _, _| {
+            lib.asm.mov(R1, R8);
+            lib.asm.alu(Alu::Lsh, R1, 3);
+            for (buffer, word) in [(0, R4), (1, R5)] {
+                lib.point(R2, buffer, R1);
+                lib.asm.load(Width::Double, word, R2, 0);
+            }
+            lib.branch(Cond::Ne, R4, R5, differ);
         });
         self.asm.jump(self.none);
+        // The first byte is the highest.
+        self.asm.bind(differ);
+        self.asm.to_big_endian(R4, 64);
+        self.asm.to_big_endian(R5, 64);
+        self.branch(Cond::Gt, R4, R5, greater);
         for (label, result) in [(less, -1), (greater, 1)] {
             self.asm.bind(label);
             self.asm.mov(R0, result);

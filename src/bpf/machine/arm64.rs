@@ -36,6 +36,7 @@ static REGISTERS: Registers = Registers {
     // The exception level and its stack pointer.
     privilege: Privilege { register: PSTATE, bits: 0xf, zero_is_user: true },
     elements: &ELEMENTS,
+    dwarf: &[],
     numbered: &NUMBERED,
 };
 

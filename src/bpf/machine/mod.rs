@@ -47,6 +47,8 @@ pub struct Registers {
     pub privilege: Privilege,
     /// The elements of regs[].
     pub elements: &'static [Option<i16>],
+    /// By the numbers of DWARF, the address of the instruction last; none where no stack of a program is copied.
+    pub dwarf: &'static [i16],
     /// By the number that instructions have for a register. One that is not here is 0.
     pub numbered: &'static [i16],
 }

@@ -34,6 +34,7 @@ static REGISTERS: Registers = Registers {
     compat: ("thread_info.status", 2),
     privilege: Privilege { register: CS, bits: 3, zero_is_user: false },
     elements: &ELEMENTS,
+    dwarf: &[80, 96, 88, 40, 104, 112, 32, SP, 72, 64, 56, 48, 24, 16, 8, 0, IP],
     numbered: &[80, 88, 96, 40, SP, 32, 104, 112, 72, 64, 56, 48, 24, 16, 8, 0],
 };
 

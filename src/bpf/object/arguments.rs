@@ -34,8 +34,8 @@ impl Object<'_, '_> {
                 self.set(rd, R1);
                 Ok(())
             }
-            Some(Builtin::Regs) => {
-                self.register(self.index)?;
+            Some(builtin @ (Builtin::Regs | Builtin::Uregs)) => {
+                self.register(self.index, builtin == Builtin::Uregs)?;
                 self.set(rd, R1);
                 Ok(())
             }

@@ -41,6 +41,12 @@ impl Object<'_, '_> {
 
     pub(super) fn call(&mut self, subr: Subr, rd: u8) -> Result<(), Missing> {
         match subr {
+            // All mutexes of Linux are adaptive.
+            Subr::MutexTypeAdaptive => self.asm.mov(R0, 1),
+            Subr::MutexTypeSpin => self.asm.mov(R0, 0),
+            Subr::Copyout | Subr::Copyoutstr if !self.shared.context.may_write() => {
+                return Err(Missing::Other("copyout() in an interrupt or at an instruction"));
+            }
             Subr::Getmajor => {
                 self.pushed(R1, 0)?;
                 self.asm.alu(Alu::Lsh, R1, 32);
@@ -121,6 +127,14 @@ impl Object<'_, '_> {
             Subr::LinkNtop => (Function::LinkNtop, &[]),
             Subr::Json => (Function::Json, &[]),
             Subr::Progenyof => (Function::Progenyof, &[]),
+            Subr::MutexOwned => (Function::MutexOwned, &[]),
+            Subr::MutexOwner => (Function::MutexOwner, &[]),
+            Subr::RwReadHeld => (Function::RwReadHeld, &[]),
+            Subr::RwWriteHeld => (Function::RwWriteHeld, &[]),
+            Subr::RwIswriter => (Function::RwIswriter, &[]),
+            Subr::DPath => (Function::DPath, &[]),
+            Subr::Copyout => (Function::Copyout, &[]),
+            Subr::Copyoutstr => (Function::Copyoutstr, &[]),
             Subr::Speculation => (Function::Speculation, &[]),
             other => return Err(Missing::Subroutine(other)),
         };

@@ -5,7 +5,6 @@ use crate::bpf::insn::Reg::{Frame, R0, R1, R2, R3, R7, R8};
 use crate::bpf::insn::{Alu, Cond, Helper, Width};
 use crate::bpf::library::Function;
 use crate::bpf::memory::{SCRATCH, cpu};
-use crate::bpf::missing::Missing;
 use crate::dif::insn::Opcode;
 use crate::uapi::Flt;
 
@@ -43,14 +42,7 @@ impl Object<'_, '_> {
         self.asm.branch(Cond::Ne, R0, 0, bad);
     }
 
-    /// What is in a map can be assigned as a whole only.
-    fn may_store(&self) -> Result<(), Missing> {
-        let member = Missing::Other("an assignment to a member of what a thread or an array has");
-        if self.reaches_map { Err(member) } else { Ok(()) }
-    }
-
-    pub(super) fn store(&mut self, op: Opcode, rs: u8, rd: u8) -> Result<(), Missing> {
-        self.may_store()?;
+    pub(super) fn store(&mut self, op: Opcode, rs: u8, rd: u8) {
         self.get(R1, rd);
         self.get(R2, rs);
         self.library(match op {
@@ -59,7 +51,6 @@ impl Object<'_, '_> {
             Opcode::Stw => Function::StoreWord,
             _ => Function::StoreDouble,
         });
-        Ok(())
     }
 
     pub(super) fn allocate(&mut self, r1: u8, rd: u8) {
@@ -69,8 +60,7 @@ impl Object<'_, '_> {
     }
 
     /// Copies a structure.
-    pub(super) fn copy(&mut self, from: u8, size: u8, to: u8) -> Result<(), Missing> {
-        self.may_store()?;
+    pub(super) fn copy(&mut self, from: u8, size: u8, to: u8) {
         let none = self.asm.label();
         self.get(R3, size);
         self.asm.branch(Cond::Eq, R3, 0, none);
@@ -78,7 +68,6 @@ impl Object<'_, '_> {
         self.get(R2, from);
         self.library(Function::Copy);
         self.asm.bind(none);
-        Ok(())
     }
 
     /// Allocates a few bytes: R1 points at them, and the slot of the key has their address.

@@ -7,6 +7,7 @@ mod arguments;
 mod arithmetic;
 mod calls;
 mod memory;
+pub mod stack;
 mod storage;
 mod variables;
 
@@ -21,12 +22,15 @@ use super::tuple::{self, Pushed};
 use crate::dif::Difo;
 use crate::dif::insn::{Insn, Opcode, REGISTERS, Subr};
 use crate::uapi::Flt;
+use std::collections::HashMap;
 
 /// The code of all objects, and the functions that they share.
 #[derive(Clone, Copy)]
 pub struct Shared<'a> {
     pub memory: &'a Memory,
     pub probe: ProbeKind,
+    /// What the context is at ERROR, and else the same.
+    pub context: ProbeKind,
     pub functions: &'a Functions,
 }
 
@@ -61,9 +65,9 @@ impl ProbeKind {
         matches!(self, ProbeKind::Insn | ProbeKind::Entry | ProbeKind::Return)
     }
 
-    /// Whether the context has a stack of its own.
-    pub fn has_stack(self) -> bool {
-        !matches!(self, ProbeKind::Bare | ProbeKind::Error)
+    /// Whether its programs may write to the memory of a process: they are not run inside of an exception or interrupt.
+    pub fn may_write(self) -> bool {
+        self.is_trace() || matches!(self, ProbeKind::Bare | ProbeKind::Entry)
     }
 
     /// Where the function at whose beginning or end it is returns to, if a register has that: it has no frame there.
@@ -128,8 +132,8 @@ pub struct Object<'a, 'b> {
     pushes: Option<(Pushed, bool)>,
     /// The index of a built-in array's element here, if it is a constant.
     index: Option<u64>,
-    /// Whether the object has the address of a structure in a map, which it may not store to.
-    reaches_map: bool,
+    /// By variable whose addresses are noted, how often it has been loaded.
+    loaded: HashMap<u32, usize>,
 }
 
 impl<'a, 'b> Object<'a, 'b> {
@@ -158,7 +162,7 @@ impl<'a, 'b> Object<'a, 'b> {
             tuple,
             pushes: None,
             index: None,
-            reaches_map: false,
+            loaded: HashMap::new(),
         };
         object.body()
     }
@@ -235,7 +239,7 @@ impl<'a, 'b> Object<'a, 'b> {
                 self.asm.exit();
             }
             Insn::Branch { op, label } => self.jump(op, label)?,
-            Insn::Three { op: Opcode::Copys, r1, r2, rd } => self.copy(r1, r2, rd)?,
+            Insn::Three { op: Opcode::Copys, r1, r2, rd } => self.copy(r1, r2, rd),
             Insn::Three { op, r1, r2, rd } => self.arithmetic(op, r1, r2, rd)?,
             Insn::Two { op: Opcode::Allocs, r1, rd } => self.allocate(r1, rd),
             Insn::Two { op, r1, rd } => {
@@ -262,7 +266,7 @@ impl<'a, 'b> Object<'a, 'b> {
                 self.compared(R1, R2);
             }
             Insn::Load { op, r1, rd } => self.load(op, r1, rd),
-            Insn::Store { op, rs, rd } => self.store(op, rs, rd)?,
+            Insn::Store { op, rs, rd } => self.store(op, rs, rd),
             // The entries of the tuple stack are known from the beginning.
             Insn::Plain { .. } => {}
             Insn::Int { index, rd } => {

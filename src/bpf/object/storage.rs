@@ -117,6 +117,9 @@ impl Object<'_, '_> {
     fn finish_key(&mut self, dynamic: &Dynamic) {
         let Some(at) = dynamic.thread else { return };
         self.asm.call(Helper::GetCurrentTask);
+        // What interrupts a thread has variables of its own. Tasks are aligned.
+        self.asm.load(Width::Double, R1, R7, cpu::LEVEL);
+        self.asm.add(R0, R1);
         self.key_place(at);
         self.asm.store(Width::Double, R1, 0, R0);
         self.asm.call(Helper::GetCurrentPidTgid);
@@ -135,15 +138,30 @@ impl Object<'_, '_> {
         let done = self.asm.label();
         self.asm.mov(R1, 0);
         self.asm.branch(Cond::Eq, R0, 0, done);
-        if let Some((_, string)) = dynamic.copy {
-            self.reaches_map |= !string;
+        if dynamic.copy.is_some() {
             self.number(R0);
-            self.asm.mov(R1, R0);
+            self.asm.mov(R8, R0);
+            self.note(dynamic);
+            self.asm.mov(R1, R8);
         } else {
             self.asm.load(Width::Double, R1, R0, 0);
         }
         self.asm.bind(done);
         Ok(())
+    }
+
+    /// Notes the address in R8 with the key, so that what is stored there finds the value again.
+    fn note(&mut self, dynamic: &Dynamic) {
+        let loaded = self.loaded.entry(dynamic.map).or_default();
+        let Some(at) = dynamic.noted.get(*loaded) else { return };
+        *loaded += 1;
+        self.asm.point(R1, *at);
+        self.asm.store(Width::Double, R1, 0, R8);
+        self.asm.add(R1, 8);
+        self.asm.mov(R2, dynamic.key as i32);
+        self.asm.load(Width::Double, R3, R7, cpu::SELF);
+        self.asm.add(R3, self.shared.memory.dynamic_key as i32);
+        self.asm.call(Helper::ProbeReadKernel);
     }
 
     fn key_pointer(&mut self) {
@@ -165,6 +183,9 @@ impl Object<'_, '_> {
                 self.fetch(size, string);
             }
         }
+        if !dynamic.noted.is_empty() {
+            self.assign_in_place(dynamic, done);
+        }
         self.asm.map(R1, dynamic.map);
         self.key_pointer();
         if dynamic.copy.is_some() {
@@ -180,6 +201,22 @@ impl Object<'_, '_> {
         self.asm.call(Helper::MapDeleteElem);
         self.asm.bind(done);
         Ok(())
+    }
+
+    /// Goes on elsewhere if the variable is there, and has the new value at its address.
+    fn assign_in_place(&mut self, dynamic: &Dynamic, done: Label) {
+        let absent = self.asm.label();
+        self.asm.map(R1, dynamic.map);
+        self.key_pointer();
+        self.asm.call(Helper::MapLookupElem);
+        self.asm.branch(Cond::Eq, R0, 0, absent);
+        self.asm.mov(R1, R0);
+        self.asm.mov(R2, dynamic.size() as i32);
+        self.asm.load(Width::Double, R3, R7, cpu::SELF);
+        self.asm.add(R3, self.shared.memory.dynamic_value as i32);
+        self.asm.call(Helper::ProbeReadKernel);
+        self.asm.jump(done);
+        self.asm.bind(absent);
     }
 
     fn value_pointer(&mut self, into: Reg) {

@@ -1,10 +1,10 @@
 //! bpf/object/variables.rs: variables of D and of the system.
 
 use super::{KEY, Object, ProbeKind, place_of_hit};
-use crate::bpf::insn::Reg::{Frame, R0, R1, R2, R3, R4, R6, R7};
+use crate::bpf::insn::Reg::{Frame, R0, R1, R2, R6, R7};
 use crate::bpf::insn::{Alu, Cond, Helper, USER_STACK, Width};
 use crate::bpf::library::Function;
-use crate::bpf::memory::{FRAMES, Map, cpu, globals};
+use crate::bpf::memory::{Map, ZONE, cpu, globals};
 use crate::bpf::missing::Missing;
 use crate::dif::Scope;
 use crate::dif::insn::{Builtin, FIRST_USER_VARIABLE, Opcode};
@@ -79,12 +79,9 @@ impl Object<'_, '_> {
                 self.asm.add(R1, R2);
                 self.asm.bind(own);
             }
-            Caller | Stackdepth | Ustackdepth | Ucaller if !self.shared.probe.has_stack() => {
-                return Err(Missing::Builtin(builtin));
-            }
             Caller => self.caller(),
-            Stackdepth => self.depth(0),
-            Ustackdepth => self.depth(USER_STACK),
+            Stackdepth => self.depth(),
+            Ustackdepth => self.user_depth(),
             Ucaller => self.frame(USER_STACK),
             Walltimestamp => {
                 self.asm.call(Helper::KtimeGetTaiNs);
@@ -98,6 +95,16 @@ impl Object<'_, '_> {
                 self.asm.mov(R1, R0);
             }
             Errno => self.error(),
+            Ipl if self.shared.memory.kernel.interrupts.unknown => return Err(Missing::Interrupts),
+            Ipl => self.asm.load(Width::Double, R1, R7, cpu::LEVEL),
+            Vtimestamp => {
+                self.library(Function::Vtimestamp);
+                self.asm.mov(R1, R0);
+            }
+            Zonename => {
+                self.asm.load(Width::Double, R1, R7, cpu::CONSTANTS);
+                self.asm.add(R1, ZONE as i32);
+            }
             Id => self.asm.load(Width::Double, R1, R7, cpu::PROBE + 32),
             other => return Err(Missing::Builtin(other)),
         }
@@ -130,63 +137,26 @@ impl Object<'_, '_> {
         self.asm.alu(Alu::Rsh, R1, 32);
     }
 
-    /// Copies the first addresses of a stack to their place; R0 is how many bytes.
-    fn stack(&mut self, bytes: u32, flags: i32) {
-        self.asm.mov(R1, R6);
-        self.asm.point(R2, self.shared.memory.frames);
-        self.asm.mov(R3, bytes as i32);
-        self.asm.mov(R4, flags);
-        self.asm.call(Helper::GetStack);
-    }
-
-    /// Loads the second address of a stack, the place that the first function returns to.
-    fn frame(&mut self, flags: i32) {
-        let absent = self.asm.label();
-        self.stack(16, flags);
-        self.asm.mov(R1, 0);
-        self.asm.branch(Cond::SignedLt, R0, 16, absent);
-        self.asm.point(R1, self.shared.memory.frames + 8);
-        self.asm.load(Width::Double, R1, R1, 0);
-        self.asm.bind(absent);
-    }
-
-    /// Loads the function that called this one; of a copy it is the function that it is in, at the place itself.
-    fn caller(&mut self) {
-        let (copy, done) = (self.asm.label(), self.asm.label());
-        self.asm.load(Width::Double, R1, R7, cpu::INLINED);
-        self.asm.branch(Cond::Ne, R1, 0, copy);
-        let machine = self.shared.memory.machine;
-        match self.shared.probe.link(machine) {
-            Some(link) => self.asm.load(Width::Double, R1, R6, link),
-            None => self.frame(0),
-        }
-        self.asm.jump(done);
-        self.asm.bind(copy);
-        place_of_hit(self.asm, machine, R1);
-        self.asm.bind(done);
-    }
-
-    /// Loads the number of addresses of a stack.
-    fn depth(&mut self, flags: i32) {
-        let some = self.asm.label();
-        self.stack(8 * FRAMES, flags);
-        self.asm.mov(R1, R0);
-        self.asm.branch(Cond::SignedGe, R1, 0, some);
-        self.asm.mov(R1, 0);
-        self.asm.bind(some);
-        self.asm.alu(Alu::Rsh, R1, 3);
-    }
-
-    /// Loads a register of the place to R1.
-    pub(super) fn register(&mut self, index: Option<u64>) -> Result<(), Missing> {
+    /// Loads a register of the place, or of the program, to R1.
+    pub(super) fn register(&mut self, index: Option<u64>, user: bool) -> Result<(), Missing> {
         let index = index.ok_or(Missing::Other("regs[] of what is no constant"))?;
-        let offset = self.registers().elements.get(index as usize).copied().flatten();
-        match (offset, self.shared.probe) {
+        let registers = self.registers();
+        let offset = registers.elements.get(index as usize).copied().flatten();
+        match (offset, self.shared.context) {
             (None, _) => {
                 let bad = self.fault(Flt::ILLOP);
                 self.asm.number(R1, index);
                 // The code after it has to be led to by something.
                 self.asm.branch(Cond::Eq, R7, R7, bad);
+            }
+            // At a system call, these are those of the program.
+            (Some(offset), kind) if user || matches!(kind, ProbeKind::CallEntry | ProbeKind::CallReturn) => {
+                self.asm.mov(R1, i32::from(offset));
+                self.library(Function::UserRegister);
+                self.asm.mov(R1, R0);
+            }
+            (Some(offset), kind) if kind.is_text() && offset == registers.instruction => {
+                place_of_hit(self.asm, self.shared.memory.machine, R1);
             }
             (Some(offset), kind) if kind.is_text() || kind == ProbeKind::Timer => {
                 self.asm.load(Width::Double, R1, R6, offset);

@@ -1,18 +1,13 @@
 //! bpf/program/actions.rs: what actions record, and what they do.
 
-use super::{Refusal, Used, Writer};
+use super::{Refusal, Room, Used, Writer};
 use crate::bpf::asm::Assembler;
-use crate::bpf::insn::Reg::{R0, R1, R2, R3, R4, R6, R7, R8};
-use crate::bpf::insn::{Alu, Cond, Helper, USER_STACK, Width};
+use crate::bpf::insn::Reg::{R0, R1, R2, R3, R7, R8};
+use crate::bpf::insn::{Cond, Helper, Width};
 use crate::bpf::memory::{Map, SCRATCH, cpu, globals};
 use crate::bpf::missing::Missing;
-use crate::bpf::object;
-use crate::dif::action::Ustack;
 use crate::dif::{Action, ActionKind, Type, TypeKind};
 use crate::uapi;
-
-/// A place in the CPU's memory, and its size.
-type Room = (u32, u32);
 
 const SIGSTOP: i32 = 19;
 
@@ -106,18 +101,13 @@ impl Writer<'_> {
                 asm.store(Width::Double, R1, 8, R8);
                 Ok(())
             }
-            ActionKind::Stack => self.stack(asm, there?),
+            ActionKind::Stack => {
+                self.stack(asm, there?);
+                Ok(())
+            }
             ActionKind::Ustack => self.user_stack(asm, action, there?),
             kind => Err(Missing::Action(kind).into()),
         }
-    }
-
-    /// Writes the process to a place, at which R1 points then.
-    fn process(&self, asm: &mut Assembler, at: u32) {
-        asm.call(Helper::GetCurrentPidTgid);
-        asm.alu(Alu::Rsh, R0, 32);
-        asm.point(R1, at);
-        asm.store(Width::Double, R1, 0, R0);
     }
 
     /// Writes the value in R0 to a place of so many bytes.
@@ -217,46 +207,6 @@ impl Writer<'_> {
         asm.store(Width::Double, R1, 0, R2);
         asm.add(R1, 8);
         self.read(asm, Helper::ProbeReadKernel, number, used);
-        Ok(())
-    }
-
-    /// Writes the kernel's stack to a place that is all 0, as frames stay that there are not.
-    fn stack(&self, asm: &mut Assembler, (at, size): Room) -> Result<(), Refusal> {
-        // ERROR does not know what the context of the probe that faulted is.
-        if !self.kind.has_stack() {
-            return Err(Missing::Action(ActionKind::Stack).into());
-        }
-        let machine = self.memory.machine;
-        let link = self.kind.link(machine);
-        asm.mov(R1, R6);
-        asm.point(R2, at);
-        asm.mov(R3, size as i32);
-        asm.mov(R4, 0);
-        asm.call(Helper::GetStack);
-        if self.kind.is_text() {
-            // Where the caller's address is in a register alone, it is not among the others.
-            match link {
-                Some(link) => asm.load(Width::Double, R1, R6, link),
-                None => object::place_of_hit(asm, machine, R1),
-            }
-            asm.point(R2, at);
-            asm.store(Width::Double, R2, 0, R1);
-        }
-        Ok(())
-    }
-
-    /// Writes the process and the program's stack.
-    fn user_stack(&self, asm: &mut Assembler, action: &Action, (at, size): Room) -> Result<(), Refusal> {
-        let ustack = Ustack::unpack(action.arg);
-        if ustack.copied > 0 {
-            return Err(Missing::Other("-x ustackcopy").into());
-        }
-        self.process(asm, at);
-        asm.mov(R1, R6);
-        asm.point(R2, at + 8);
-        asm.mov(R3, size as i32 - 8);
-        asm.mov(R4, USER_STACK);
-        asm.call(Helper::GetStack);
         Ok(())
     }
 }

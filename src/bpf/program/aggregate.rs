@@ -21,7 +21,7 @@ impl Writer<'_> {
     ) -> Result<(), Refusal> {
         let known = self.entries.iter().enumerate().find(|(_, entries)| entries.action == map);
         let (index, entries) = known.ok_or(Missing::Invalid)?;
-        let map = Map::COUNT + index as u32;
+        let maps = [0, 1].map(|half| Map::COUNT + 2 * index as u32 + half);
         let key = self.memory.key;
         asm.clear(key, entries.key_size());
         for (at, (action, record)) in keys.iter().zip(&entries.layout.keys).enumerate() {
@@ -39,15 +39,22 @@ impl Writer<'_> {
         }
         asm.store(Width::Double, Frame, INCREMENT, R0);
         let (there, drop, done) = (asm.label(), asm.label(), asm.label());
-        self.entry(asm, map, there);
+        self.entry(asm, maps, there);
         // A new entry begins as zeros, or as what every number takes the place of.
-        asm.map(R1, map);
+        let (other, chosen) = (asm.label(), asm.label());
+        asm.load(Width::Double, R1, R7, cpu::HALF);
+        asm.branch(Cond::Ne, R1, 0, other);
+        asm.map(R1, maps[0]);
+        asm.jump(chosen);
+        asm.bind(other);
+        asm.map(R1, maps[1]);
+        asm.bind(chosen);
         asm.point(R2, key);
         asm.map_value(R3, Map::Constants as u32, 0);
         asm.mov(R4, 0);
         asm.call(Helper::MapUpdateElem);
         asm.branch(Cond::Ne, R0, 0, drop);
-        self.entry(asm, map, there);
+        self.entry(asm, maps, there);
         asm.bind(drop);
         asm.count(R7, cpu::AGGREGATION_DROPS);
         asm.jump(done);
@@ -58,12 +65,22 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Looks for the entry of the key; goes on elsewhere if there is one.
-    fn entry(&self, asm: &mut Assembler, map: u32, there: Label) {
-        asm.map(R1, map);
-        asm.point(R2, self.memory.key);
-        asm.call(Helper::MapLookupElem);
-        asm.branch(Cond::Ne, R0, 0, there);
+    /// Looks for the entry of the key in the map that this run has; goes on elsewhere if there is one.
+    fn entry(&self, asm: &mut Assembler, maps: [u32; 2], there: Label) {
+        let (other, absent) = (asm.label(), asm.label());
+        asm.load(Width::Double, R1, R7, cpu::HALF);
+        asm.branch(Cond::Ne, R1, 0, other);
+        for (half, map) in maps.into_iter().enumerate() {
+            asm.map(R1, map);
+            asm.point(R2, self.memory.key);
+            asm.call(Helper::MapLookupElem);
+            asm.branch(Cond::Ne, R0, 0, there);
+            if half == 0 {
+                asm.jump(absent);
+                asm.bind(other);
+            }
+        }
+        asm.bind(absent);
     }
 
     /// Adds the value in R1 to the entry at R0, whose word at `filled` says that it has one.

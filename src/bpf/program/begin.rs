@@ -26,6 +26,10 @@ pub struct Prologue<'a> {
     /// The only CPU to trace.
     pub cpu: Option<u32>,
     pub kernel: &'a Layout,
+    /// Whether the clauses ask what the hit has interrupted.
+    pub level: bool,
+    /// Whether places fire once.
+    pub once: bool,
 }
 
 /// A slot of the frame: a key, or a number.
@@ -64,6 +68,9 @@ impl Writer<'_> {
         }
         if let Some(spot) = self.prologue.spot {
             ways::write(asm, self.memory.machine, spot, out);
+        }
+        if self.prologue.once && self.kind == ProbeKind::Insn {
+            self.first(asm, out);
         }
         self.take(asm, out);
         self.set_up(asm);
@@ -136,8 +143,9 @@ impl Writer<'_> {
     /// Takes the CPU's memory. A program that is interrupted by another one keeps it, and the hit is counted as lost.
     fn take(&self, asm: &mut Assembler, out: Label) {
         let free = asm.label();
-        if self.kind.is_trace() {
-            // These may be preempted by one another between any two instructions.
+        if self.kind.is_trace() || !self.entries.is_empty() {
+            // Those of tracepoints may be preempted by one another between any two instructions. Who reads aggregations
+            // has to see that this one runs before it asks which half it has.
             asm.mov(R1, 1);
             asm.exchange(R7, cpu::BUSY, R1);
             asm.branch(Cond::Eq, R1, 0, free);
@@ -151,11 +159,36 @@ impl Writer<'_> {
         asm.jump(out);
         asm.bind(free);
         asm.store(Width::Double, R7, cpu::BUSY, 1);
+        if !self.entries.is_empty() {
+            asm.map_value(R1, Map::Globals as u32, globals::HALF);
+            asm.load(Width::Double, R1, R1, 0);
+            asm.store(Width::Double, R7, cpu::HALF, R1);
+        }
+    }
+
+    /// Gives it back, after what was written.
+    pub(super) fn give_back(&self, asm: &mut Assembler) {
+        if self.entries.is_empty() {
+            asm.store(Width::Double, R7, cpu::BUSY, 0);
+        } else {
+            asm.mov(R1, 0);
+            asm.exchange(R7, cpu::BUSY, R1);
+        }
+    }
+
+    /// Leaves the program if the place has fired before.
+    fn first(&self, asm: &mut Assembler, out: Label) {
+        asm.mov(R1, 1);
+        asm.exchange(R9, place::FIRED, R1);
+        asm.branch(Cond::Ne, R1, 0, out);
     }
 
     /// Writes what the clauses find in the CPU's memory.
     fn set_up(&self, asm: &mut Assembler) {
         asm.store(Width::Double, R9, place::FIRED, 1);
+        if self.prologue.level {
+            self.level(asm);
+        }
         asm.store(Width::Double, R7, cpu::SELF, R7);
         asm.map_value(R8, Map::Constants as u32, 0);
         asm.store(Width::Double, R7, cpu::CONSTANTS, R8);

@@ -5,7 +5,9 @@ mod aggregate;
 mod begin;
 pub mod event;
 mod faults;
+mod level;
 mod speculation;
+mod stack;
 pub mod ways;
 
 use super::asm::{AsmError, Assembler, Code, Label};
@@ -16,7 +18,7 @@ use super::memory::{HEADER, Map, Memory, cpu, globals};
 use super::missing::Missing;
 use super::object::{Object, ProbeKind, Shared};
 use crate::dif::layout::{AggregationLayout, ClauseLayout, LayoutError};
-use crate::dif::{ActionKind, Program, StatementKind};
+use crate::dif::{ActionKind, Program};
 use std::collections::BTreeMap;
 
 pub use begin::Prologue;
@@ -54,7 +56,7 @@ pub mod place {
     }
 }
 
-/// A map of the entries that one action aggregates into, for each CPU.
+/// Two maps of the entries that one action aggregates into, for each CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entries {
     /// The number of the action in the program.
@@ -89,13 +91,19 @@ pub struct Writer<'a> {
     pub program: &'a Program,
     pub prologue: Prologue<'a>,
     pub kind: ProbeKind,
+    /// What the context is, also in the clauses of ERROR.
+    pub context: ProbeKind,
     pub error: &'a ErrorProbe,
     pub memory: &'a Memory,
     /// By clause.
     pub layouts: &'a [ClauseLayout],
     /// In order of their maps' numbers.
     pub entries: &'a [Entries],
+    pub functions: &'a Functions,
 }
+
+/// A place in the CPU's memory, and its size.
+type Room = (u32, u32);
 
 /// A slot of the frame.
 const INITIAL: i16 = -16;
@@ -113,18 +121,17 @@ impl Writer<'_> {
             self.clause(&mut asm, *clause, At::Place(at), &mut used, finished)?;
         }
         asm.bind(finished);
-        asm.store(Width::Double, R7, cpu::BUSY, 0);
+        self.give_back(&mut asm);
         asm.bind(out);
         asm.mov(R0, 0);
         asm.exit();
-        let functions = Functions::default();
-        self.objects(&mut asm, self.kind, &used, &functions)?;
+        self.objects(&mut asm, self.kind, &used)?;
         if let Some(label) = used.error {
             let writer = Writer { kind: ProbeKind::Error, ..*self };
             let used = writer.error_clauses(&mut asm, label)?;
-            self.objects(&mut asm, ProbeKind::Error, &used, &functions)?;
+            self.objects(&mut asm, ProbeKind::Error, &used)?;
         }
-        functions.write(&mut asm, self.memory);
+        self.functions.write(&mut asm, self.memory);
         Ok(asm.finish()?)
     }
 
@@ -139,9 +146,6 @@ impl Writer<'_> {
     ) -> Result<(), Refusal> {
         let clause = self.program.clauses.get(index).ok_or(Missing::Invalid)?;
         let layout = self.layouts.get(index).ok_or(Missing::Invalid)?;
-        if clause.statements.iter().any(|statement| self.forgets_least(&statement.kind)) {
-            return Err(Missing::Other("clear() or trunc() of min() or max()").into());
-        }
         let end = asm.label();
         self.enabling(asm, number);
         asm.store(Width::Double, R7, cpu::USED, 0);
@@ -219,24 +223,10 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether a statement empties an aggregation of which the kernel keeps the least or the greatest of all values.
-    fn forgets_least(&self, statement: &StatementKind) -> bool {
-        let (StatementKind::Clear(id) | StatementKind::Trunc { aggregation: id, .. }) = statement else {
-            return false;
-        };
-        let aggregation = (*id as usize).checked_sub(1).and_then(|at| self.program.aggregations.get(at));
-        aggregation.is_some_and(|known| matches!(known.function, ActionKind::Min | ActionKind::Max))
-    }
-
     /// Writes the objects that clauses call.
-    fn objects(
-        &self,
-        asm: &mut Assembler,
-        probe: ProbeKind,
-        used: &Used,
-        functions: &Functions,
-    ) -> Result<(), Refusal> {
-        let shared = Shared { memory: self.memory, probe, functions };
+    fn objects(&self, asm: &mut Assembler, probe: ProbeKind, used: &Used) -> Result<(), Refusal> {
+        let Writer { memory, context, functions, .. } = *self;
+        let shared = Shared { memory, probe, context, functions };
         for (difo, label) in &used.objects {
             let object = self.program.difos.get(*difo as usize).ok_or(Missing::Invalid)?;
             Object::write(asm, &shared, *label, *difo as usize, object)?;

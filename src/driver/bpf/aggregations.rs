@@ -2,92 +2,106 @@
 
 use crate::bpf::Image;
 use crate::bpf::program::Entries;
-use crate::dif::ActionKind;
 use crate::os::Errno;
 use crate::os::bpf::Map;
 use crate::uapi::{AggEntry, Plain as _};
-use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::time::{Duration, Instant};
 
-/// The entries that were read before. They stay in the kernel, and a snapshot has what was added since.
+/// The maps come in halves: programs write one, and the other is read and emptied.
 #[derive(Debug)]
 pub struct Aggregations {
     entries: Vec<Entries>,
     cpus: u32,
-    /// By entries, CPU and key.
-    before: HashMap<(usize, u32, Vec<u8>), Vec<u64>>,
+    /// The half that programs were still about when it was to be read.
+    left: Option<u64>,
 }
+
+/// How long one waits for the programs that have begun with a half.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Aggregations {
     pub fn new(image: &Image, cpus: u32) -> Aggregations {
-        Aggregations { entries: image.entries.clone(), cpus, before: HashMap::new() }
+        Aggregations { entries: image.entries.clone(), cpus, left: None }
     }
 
-    /// Returns a snapshot for each CPU, from a map for each of the entries.
-    pub fn snapshot(&mut self, maps: &[Map]) -> Result<Vec<Vec<u8>>, Errno> {
+    /// Returns a snapshot for each CPU of what has come since the last one, from two maps for each of the entries.
+    pub fn snapshot(
+        &mut self,
+        maps: &[Map],
+        half: &AtomicU64,
+        busy: &[&AtomicU64],
+    ) -> Result<Vec<Vec<u8>>, Errno> {
         let mut snapshots = vec![Vec::new(); self.cpus as usize];
-        for (index, map) in maps.iter().enumerate().take(self.entries.len()) {
-            let mut key = None;
-            while let Some(next) = map.next(key.as_deref())? {
-                let values = map.lookup(&next)?;
-                self.add(index, &next, &values, &mut snapshots);
-                key = Some(next);
+        if self.entries.is_empty() {
+            return Ok(snapshots);
+        }
+        if let Some(left) = self.left {
+            if !are_done(busy) {
+                return Ok(snapshots);
             }
+            self.left = None;
+            self.empty(maps, left, &mut snapshots)?;
+        }
+        let old = half.load(Ordering::Relaxed);
+        half.store(old ^ 1, Ordering::SeqCst);
+        if are_done(busy) {
+            self.empty(maps, old, &mut snapshots)?;
+        } else {
+            self.left = Some(old);
         }
         Ok(snapshots)
     }
 
-    /// Adds what has come to an entry on each CPU.
-    fn add(&mut self, index: usize, key: &[u8], values: &[u8], snapshots: &mut [Vec<u8>]) {
-        let Some(entries) = self.entries.get(index) else { return };
-        let words = entries.layout.value.size as usize / 8;
-        for (cpu, (value, snapshot)) in
-            (0..).zip(values.chunks_exact(entries.value_size() as usize).zip(snapshots))
-        {
-            let mut now: Vec<u64> = value
-                .chunks_exact(8)
-                .filter_map(|word| Some(u64::from_ne_bytes(word.try_into().ok()?)))
-                .collect();
-            // Another CPU's entry has none yet.
-            if now.get(words).is_none_or(|filled| *filled == 0) {
-                continue;
+    /// Takes all entries out of a half, which no program has any more.
+    fn empty(&self, maps: &[Map], half: u64, snapshots: &mut [Vec<u8>]) -> Result<(), Errno> {
+        let maps = maps.iter().skip(half as usize).step_by(2);
+        for (entries, map) in self.entries.iter().zip(maps) {
+            let (mut keys, mut last): (Vec<Vec<u8>>, Option<Vec<u8>>) = (Vec::new(), None);
+            while let Some(next) = map.next(last.as_deref())? {
+                keys.extend(last.replace(next));
             }
-            now.truncate(words);
-            let place = (index, cpu, key.to_vec());
-            let fresh = !self.before.contains_key(&place);
-            let before = self.before.entry(place).or_insert_with(|| vec![0; words]);
-            let new = match entries.function {
-                ActionKind::Min | ActionKind::Max => now.clone(),
-                function => added(function, &now, before),
-            };
-            if now == *before && !fresh {
-                continue;
+            for key in keys.into_iter().chain(last) {
+                let values = map.lookup(&key)?;
+                map.delete(&key)?;
+                add(entries, &key, &values, snapshots);
             }
-            *before = now;
-            let mut body = key.to_vec();
-            body.resize(entries.layout.value.offset as usize, 0);
-            body.extend(new.iter().flat_map(|word| word.to_ne_bytes()));
-            body.resize(entries.layout.size as usize, 0);
-            snapshot.extend(((AggEntry::SIZE + body.len()) as u32).to_ne_bytes());
-            snapshot.extend(entries.action.to_ne_bytes());
-            snapshot.extend(body);
         }
+        Ok(())
     }
 }
 
-/// Returns what was added to a value. Parameters stay; the sum of squares has two words.
-fn added(function: ActionKind, now: &[u64], before: &[u64]) -> Vec<u64> {
-    let mut new: Vec<u64> = now.iter().zip(before).map(|(now, before)| now.wrapping_sub(*before)).collect();
-    match (function, now, before) {
-        (ActionKind::Lquantize | ActionKind::Llquantize, [parameters, ..], _) => {
-            new.iter_mut().take(1).for_each(|word| *word = *parameters);
+/// Waits until each CPU has been seen without a program: none is left of those that ran when this was called.
+fn are_done(busy: &[&AtomicU64]) -> bool {
+    // Pairs with the exchange with which a program begins: it sees the other half, or is seen here.
+    fence(Ordering::SeqCst);
+    let begun = Instant::now();
+    busy.iter().all(|busy| {
+        while busy.load(Ordering::Acquire) != 0 {
+            if begun.elapsed() > PATIENCE {
+                return false;
+            }
+            std::thread::sleep(Duration::from_micros(50));
         }
-        (ActionKind::Stddev, [.., low, high], [.., less, least]) => {
-            let word = |low: &u64, high: &u64| u128::from(*high) << 64 | u128::from(*low);
-            let squares = word(low, high).wrapping_sub(word(less, least));
-            new.truncate(2);
-            new.extend([squares as u64, (squares >> 64) as u64]);
+        true
+    })
+}
+
+/// Adds an entry to the snapshots of the CPUs that have it.
+fn add(entries: &Entries, key: &[u8], values: &[u8], snapshots: &mut [Vec<u8>]) {
+    let (start, size) = (entries.layout.value.offset as usize, entries.layout.value.size as usize);
+    for (value, snapshot) in values.chunks_exact(entries.value_size() as usize).zip(snapshots) {
+        // Another CPU's entry has none yet.
+        let (value, filled) = value.split_at(size.min(value.len()));
+        if filled.iter().all(|byte| *byte == 0) {
+            continue;
         }
-        _ => {}
+        let mut body = key.to_vec();
+        body.resize(start, 0);
+        body.extend(value);
+        body.resize(entries.layout.size as usize, 0);
+        snapshot.extend(((AggEntry::SIZE + body.len()) as u32).to_ne_bytes());
+        snapshot.extend(entries.action.to_ne_bytes());
+        snapshot.extend(body);
     }
-    new
 }

@@ -11,8 +11,6 @@ pub enum EnableError {
     Unable { probe: String, why: String },
     #[error("without the module, this cannot be traced: {0}")]
     Layout(String),
-    #[error("without the module, there is no -x {0}")]
-    Option(&'static str),
     #[error("without the module, probes at instructions need tracefs, which is not mounted")]
     Tracefs,
     #[error("without the module, probes at instructions need kprobe events, which the kernel does not have")]
@@ -23,6 +21,10 @@ pub enum EnableError {
     Rights(&'static str),
     #[error("kernel lockdown is at confidentiality: programs may not read the kernel's memory")]
     Lockdown,
+    #[error("the kernel lets no program write to the memory of processes")]
+    WriteUser,
+    #[error("the strings are too long for what the program does with them")]
+    Strings,
     #[error("the kernel has not enough memory for the buffers")]
     Memory,
     #[error("{what}: {errno}")]
@@ -51,6 +53,8 @@ impl EnableError {
                 "run it as root, or with CAP_BPF, CAP_PERFMON and CAP_SYSLOG; dtrace -e compiles without"
             }
             EnableError::Lockdown => "boot without lockdown=confidentiality; integrity is no hindrance",
+            EnableError::WriteUser => "copyout() needs CAP_SYS_ADMIN, and a kernel that is not locked down",
+            EnableError::Strings => "lower -x strsize, or load the module",
             EnableError::Memory => "lower the buffers: -b 256k, -x aggsize=256k",
             EnableError::Verifier { .. } => "this is a bug of the compiler: please report it",
             _ => return None,

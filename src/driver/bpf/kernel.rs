@@ -1,8 +1,10 @@
 //! driver/bpf/kernel.rs: what programs have to know of the running kernel, from its BTF.
 
-use crate::bpf::kernel::{Layout, TRACE_ARGUMENTS};
+use super::clock::Variables;
+use crate::bpf::kernel::{Interrupts, Layout, Locks, Paths, TRACE_ARGUMENTS, Times};
 use crate::bpf::machine::Machine;
 use crate::parser::ast::TagKind;
+use crate::sites::Spots;
 use crate::types::btf::Btf;
 use crate::types::{Member, Type};
 
@@ -48,6 +50,7 @@ impl Types {
             thread_pid: task("thread_pid")?,
             real_parent: task("real_parent")?,
             mm: task("mm")?,
+            task_flags: task("flags")?,
             arg_start: self.offset("mm_struct", "arg_start")?,
             arg_end: self.offset("mm_struct", "arg_end")?,
             live: signal("live")?,
@@ -55,7 +58,59 @@ impl Types {
             group_exit_code: signal("group_exit_code")?,
             handler: self.offset("k_sigaction", "sa.sa_handler")?,
             tells_last: self.arguments("sched_process_exit").is_some_and(|count| count > 1),
+            ..Layout::default()
         })
+    }
+
+    pub fn locks(&self) -> Result<Locks, String> {
+        let owner = self.offset("mutex", "owner").or_else(|_| self.offset("mutex", "rtmutex.owner"));
+        let rwsem = |member| self.offset("rw_semaphore", member).ok();
+        Ok(Locks { mutex_owner: owner?, rwsem: rwsem("count").zip(rwsem("owner")) })
+    }
+
+    pub fn paths(&self) -> Result<Paths, String> {
+        Ok(Paths {
+            path_mnt: self.offset("path", "mnt")?,
+            path_dentry: self.offset("path", "dentry")?,
+            parent: self.offset("dentry", "d_parent")?,
+            name: self.offset("dentry", "d_name.name")?,
+            name_len: self.offset("dentry", "d_name.len")?,
+            mnt_root: self.offset("vfsmount", "mnt_root")?,
+            mount_parent: self.offset("mount", "mnt_parent")?,
+            mountpoint: self.offset("mount", "mnt_mountpoint")?,
+            mnt: self.offset("mount", "mnt")?,
+        })
+    }
+
+    /// The times of a task. Where the scheduler leaves out the time of interrupts, a CPU's variable has that.
+    pub fn times(&self, symbols: &dyn Spots, variables: &mut Variables) -> Result<Times, String> {
+        let spent = symbols.symbol("cpu_irqtime").and_then(|(address, _)| {
+            Some(address.wrapping_add(self.offset("irqtime", "total").ok()?.into()))
+        });
+        variables.irq_time = spent;
+        Ok(Times {
+            sum_exec_runtime: self.offset("task_struct", "se.sum_exec_runtime")?,
+            exec_start: self.offset("task_struct", "se.exec_start")?,
+        })
+    }
+
+    /// Where interrupts are counted: in a task, or in a CPU's variable.
+    pub fn interrupts(&self, symbols: &dyn Spots, variables: &mut Variables) -> Interrupts {
+        let in_task = self.offset("task_struct", "thread_info.preempt_count").ok();
+        let hot = self.offset("pcpu_hot", "preempt_count").ok();
+        variables.interrupts = symbols.symbol("__preempt_count").map(|(address, _)| address).or_else(|| {
+            let (address, _) = symbols.symbol("pcpu_hot")?;
+            Some(address.wrapping_add(hot?.into()))
+        });
+        // Kernels with this variable also count how often interrupts were disabled, before the bits of hard ones.
+        let (hard, most_nmi) = if symbols.symbol("nmi_nesting").is_some() { (24, 1) } else { (16, 0xf) };
+        Interrupts {
+            unknown: in_task.is_none() && variables.interrupts.is_none(),
+            in_task,
+            hard,
+            most_nmi,
+            soft_in_task: self.offset("task_struct", "softirq_disable_cnt").ok(),
+        }
     }
 
     /// The number of a tracepoint's arguments. The function that calls its listeners has one more, their data.

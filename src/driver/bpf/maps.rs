@@ -18,12 +18,18 @@ pub fn make(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Resu
         (MapKind::RingBuffer, 0, 0, ring_size),
         (MapKind::Hash, 8, words.max(1) * 8, image.places().count().max(1) as u32),
         (MapKind::Array, 4, event::ENDED, 1),
+        (MapKind::PerfEvents, 4, 4, cpus),
     ];
+    // Of very many, each has less.
+    const WHOLE: u64 = 4;
+    let actions = image.entries.len() as u64;
+    let room = options.aggsize / actions.max(WHOLE) * WHOLE;
     for entries in &image.entries {
         let (key, value) = (entries.key_size(), entries.value_size());
-        wanted.push((MapKind::PerCpuHash, key, value, most(options.aggsize, key + value)));
+        let one = (MapKind::PerCpuHash, key, value, most(room, key + value));
+        wanted.extend([one, one]);
     }
-    let all: u32 = image.memory.dynamics().map(|dynamic| dynamic.key + dynamic.value()).sum();
+    let all: u32 = image.memory.dynamics().map(|dynamic| dynamic.key + dynamic.size()).sum();
     for dynamic in image.memory.dynamics() {
         wanted.push((MapKind::Hash, dynamic.key, dynamic.value(), most(options.dynvarsize, all + 64)));
     }
@@ -52,6 +58,9 @@ fn longest(image: &Image) -> usize {
 
 /// The size of the ring: a buffer for each CPU, in one.
 pub fn ring_size(options: &Options, cpus: u32) -> u32 {
-    let all = options.bufsize.saturating_mul(cpus.into()).clamp(4096, 1 << 30);
+    // Where the last records are kept, they are taken out of it now and then only.
+    const KEPT: u64 = 4 << 20;
+    let least = if options.overwrite { KEPT } else { 4096 };
+    let all = options.bufsize.saturating_mul(cpus.into()).clamp(least, 1 << 30);
     (all as u32).next_power_of_two()
 }

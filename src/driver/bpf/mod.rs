@@ -2,8 +2,11 @@
 
 mod aggregations;
 mod arm;
+mod clock;
 mod error;
 mod events;
+mod found;
+mod kept;
 mod kernel;
 mod maps;
 mod memory;
@@ -15,23 +18,26 @@ pub mod sweep;
 use super::Error;
 use super::buffer::{Damaged, Drain};
 use super::ioctl::Fired;
-use super::session::{Plan, Refused, Tracing, probe_name};
+use super::session::{Plan, Refused, Tracing};
 use crate::bpf::asm::Code;
 use crate::bpf::machine::{ARM64, Machine, X86_64};
 use crate::bpf::memory::globals;
+use crate::bpf::needs::Needs;
 use crate::bpf::program::place;
-use crate::bpf::{Found, Image, btf, memory as layout, needs_layout};
+use crate::bpf::{Image, btf, memory as layout};
 use crate::dif::{Options, Program};
 use crate::os::bpf::{self, Attached, Map, ProgramKind};
 use crate::os::device::{Access, Mapping};
+use crate::os::perf::Clock;
 use crate::os::{Errno, errno_text};
-use crate::probe::{Place, Probe};
 use crate::sites::{self, Spots};
 use crate::uapi;
 use aggregations::Aggregations;
 use arm::Arming;
+use clock::Cpus;
 use error::{of_file, request};
 use events::{Event, Tracefs};
+use kept::Kept;
 use misses::Misses;
 use ring::Ring;
 use speculations::Speculations;
@@ -52,6 +58,8 @@ pub struct Session {
     /// The words of one CPU's memory.
     stride: usize,
     ring: Ring,
+    /// With bufpolicy=ring.
+    kept: Option<Kept>,
     speculations: Speculations,
     aggregations: Aggregations,
     begin: Vec<bpf::Program>,
@@ -69,6 +77,8 @@ pub struct Session {
     cpu: Option<u32>,
     /// The keys of the places, with the probe of each.
     keys: Vec<(u64, u32)>,
+    /// What the programs read the scheduler's clock from.
+    clocks: Vec<Clock>,
 }
 
 /// A session of which nothing is armed.
@@ -77,7 +87,7 @@ struct Prepared {
     image: Image,
     cpus: u32,
     /// The probes whose places are not known, and why.
-    unknown: Vec<(u32, String)>,
+    unknown: found::Unknown,
 }
 
 impl Session {
@@ -88,9 +98,6 @@ impl Session {
         options: &Options,
         spots: &dyn Spots,
     ) -> Result<(Session, Vec<Refused>), EnableError> {
-        if let Some(name) = unsupported(options) {
-            return Err(EnableError::Option(name));
-        }
         let probes = &plan.enabled.probes;
         let Prepared { mut session, image, cpus, unknown } = Session::prepare(program, plan, options, spots)?;
         let refused = BTreeMap::new();
@@ -123,11 +130,18 @@ impl Session {
         spots: &dyn Spots,
     ) -> Result<Prepared, EnableError> {
         let probes = &plan.enabled.probes;
-        let (found, unknown) = found(program, probes, spots)?;
+        let (found, variables, unknown) = found::found(program, &plan.enabled, spots)?;
         let image = Image::new(program, &plan.enabled, options, &found)
             .map_err(|unable| error::unable(unable, probes))?;
         let cpus = possible_cpus().map_err(of_file("/sys/devices/system/cpu/possible"))?;
-        let session = Session::new(&image, options, cpus)?;
+        let mut session = Session::new(&image, options, cpus)?;
+        let memory = Cpus { memory: &session.cpus, stride: session.stride, count: cpus };
+        memory.place(variables, spots).ok_or_else(|| {
+            EnableError::Layout("the kernel does not say where its CPUs have their variables".to_owned())
+        })?;
+        if Needs::of(program).clock {
+            session.clocks = memory.start(&session.maps[layout::Map::Clocks as usize])?;
+        }
         Ok(Prepared { session, image, cpus, unknown })
     }
 
@@ -145,6 +159,7 @@ impl Session {
             globals: mapped(layout::Map::Globals, image.memory.globals_end() as usize)?,
             cpus: mapped(layout::Map::Cpus, stride * 8 * cpus as usize)?,
             ring: Ring::new(map(layout::Map::Records), ring_size).map_err(request("mmap"))?,
+            kept: options.overwrite.then(|| Kept::new(options.bufsize)),
             stride,
             speculations: Speculations::new(options.specsize.saturating_mul(cpus.into())),
             aggregations: Aggregations::new(image, cpus),
@@ -160,6 +175,7 @@ impl Session {
             misses: Misses::default(),
             cpu: options.cpu,
             keys: image.places().map(|place| (place.key, place.probe)).collect(),
+            clocks: Vec::new(),
         };
         let ahead = &session.globals.words()[globals::AHEAD as usize / 8];
         ahead.store(crate::os::clock::atomic_ahead(), Ordering::Relaxed);
@@ -170,11 +186,16 @@ impl Session {
         &self.globals.words()[globals::STATE as usize / 8]
     }
 
+    /// Returns a word of each CPU's memory.
+    fn words(cpus: &Mapping, stride: usize, at: i16) -> impl Iterator<Item = &AtomicU64> {
+        let word = at as usize / 8;
+        cpus.words().chunks_exact(stride).filter_map(move |cpu| cpu.get(word))
+    }
+
     /// Returns a counter of each CPU.
     fn counters(&self, counter: i16) -> impl Iterator<Item = (u32, u64)> {
-        let word = counter as usize / 8;
-        let values = self.cpus.words().chunks_exact(self.stride).filter_map(move |cpu| cpu.get(word));
-        (0..).zip(values.map(|value| value.load(Ordering::Relaxed)))
+        let words = Session::words(&self.cpus, self.stride, counter);
+        (0..).zip(words.map(|value| value.load(Ordering::Relaxed)))
     }
 
     fn release(&mut self) {
@@ -189,6 +210,15 @@ impl Session {
                 let _ = tracefs.remove(&event);
             }
         }
+    }
+
+    /// Makes room in the ring, if records are kept until the end. An error is where it is damaged.
+    fn keep(&mut self) -> Result<(), u64> {
+        let Some(kept) = &mut self.kept else { return Ok(()) };
+        let mut drain = Drain::default();
+        let drained = self.ring.drain(&mut drain, &mut self.speculations);
+        drain.records().for_each(|record| kept.add(&record));
+        drained
     }
 
     fn run(&self, programs: &[bpf::Program]) -> Result<(), Error> {
@@ -218,6 +248,8 @@ impl Tracing for Session {
 
     fn status(&mut self) -> Result<uapi::Status, Error> {
         self.count_misses();
+        // Where the ring is damaged, that is reported when its records are printed.
+        let _ = self.keep();
         let sum = |counter| self.counters(counter).map(|(_, value)| value).sum();
         let exit = &self.globals.words()[globals::STATUS as usize / 8];
         Ok(uapi::Status {
@@ -238,12 +270,14 @@ impl Tracing for Session {
     }
 
     fn drain(&mut self, into: &mut Drain) -> Vec<Damaged> {
-        self.ring
-            .drain(into, &mut self.speculations)
-            .err()
-            .map(|position| Damaged { cpu: 0, position })
-            .into_iter()
-            .collect()
+        let damaged = match self.kept.is_some() {
+            false => self.ring.drain(into, &mut self.speculations),
+            true => self.keep(),
+        };
+        if let Some(kept) = &mut self.kept {
+            kept.give(into);
+        }
+        damaged.err().map(|position| Damaged { cpu: 0, position }).into_iter().collect()
     }
 
     fn drops(&self) -> Vec<(u32, u64)> {
@@ -253,7 +287,9 @@ impl Tracing for Session {
     fn aggregations(&mut self, each: &mut dyn FnMut(u32, &[u8], u64)) -> Result<(), Error> {
         let lost: Vec<u64> = self.counters(layout::cpu::AGGREGATION_DROPS).map(|(_, lost)| lost).collect();
         let maps = self.maps.get(layout::Map::COUNT as usize..).unwrap_or_default();
-        let snapshots = self.aggregations.snapshot(maps);
+        let busy: Vec<_> = Session::words(&self.cpus, self.stride, layout::cpu::BUSY).collect();
+        let half = &self.globals.words()[globals::HALF as usize / 8];
+        let snapshots = self.aggregations.snapshot(maps, half, &busy);
         for ((cpu, bytes), lost) in (0..).zip(snapshots.map_err(failed("BPF_MAP_LOOKUP_ELEM"))?).zip(lost) {
             each(cpu, &bytes, lost);
         }
@@ -285,46 +321,6 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.release();
     }
-}
-
-/// Looks up what programs have to know of the kernel. Returns also the probes whose places are not known, and why.
-fn found(
-    program: &Program,
-    probes: &[Probe],
-    spots: &dyn Spots,
-) -> Result<(Found, Vec<(u32, String)>), EnableError> {
-    let mut found = Found { machine: machine(spots.machine()), ..Found::default() };
-    let mut unknown = Vec::new();
-    let needs_types = |probe: &&Probe| {
-        use Place as P;
-        matches!(
-            probe.place,
-            P::SyscallEntry { .. } | P::SyscallReturn { .. } | P::Sdt { .. } | P::Event { .. }
-        )
-    };
-    let mut types = None;
-    let first = probes.first().filter(|_| needs_layout(program));
-    if let Some(probe) = probes.iter().find(needs_types).or(first) {
-        let read = kernel::Types::read().and_then(|read| Ok((read.layout(found.machine)?, read)));
-        let (layout, read) = read.map_err(|why| EnableError::Unable { probe: probe_name(probe), why })?;
-        found.kernel = layout;
-        types = Some(read);
-    }
-    for (index, probe) in (0..).zip(probes) {
-        let mut arguments = 0;
-        if let (Place::Sdt { .. }, Some(types)) = (&probe.place, &types) {
-            arguments = types.arguments(&probe.name.name).unwrap_or_default();
-        }
-        found.arguments.push(arguments);
-        found.spots.push(match spots.spots(&probe.place) {
-            Ok(spots) => Some(spots),
-            Err(why) => {
-                unknown.push((index, why));
-                None
-            }
-        });
-    }
-    Ok((found, unknown))
 }
 
 /// What programs know of a kind of machine.
@@ -367,6 +363,9 @@ fn load(
     bpf::Program::load(kind, &code.bytes(descriptor), types).map_err(|(errno, log)| {
         match log.is_empty() || errno == Errno::PERM {
             true => request("BPF_PROG_LOAD")(errno),
+            // A helper that the kernel does not let it have, or more instructions than it looks at.
+            false if log.contains("bpf_probe_write_user") => EnableError::WriteUser,
+            false if log.contains("is too large") || log.contains("is too complex") => EnableError::Strings,
             false => EnableError::Verifier { log },
         }
     })
@@ -381,10 +380,4 @@ pub fn possible_cpus() -> std::io::Result<u32> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
     let last = text.trim().rsplit(['-', ',']).next().and_then(|last| last.parse::<u32>().ok());
     last.and_then(|last| last.checked_add(1)).ok_or_else(|| std::io::Error::other("it is no list of CPUs"))
-}
-
-/// Returns an option that asks for what only the module does.
-fn unsupported(options: &Options) -> Option<&'static str> {
-    let asked = [(options.overwrite, "bufpolicy=ring"), (options.once, "once")];
-    asked.into_iter().find_map(|(asked, name)| asked.then_some(name))
 }

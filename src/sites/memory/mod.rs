@@ -16,7 +16,7 @@ pub trait Memory: Send + Sync {
 }
 
 /// Where probes fire.
-pub trait Spots {
+pub trait Spots: Symbols {
     /// The instructions of a place in the text; an error is the reason why they are not known.
     fn spots(&self, place: &Place) -> Result<Vec<Spot>, String>;
 
@@ -24,6 +24,15 @@ pub trait Spots {
     fn machine(&self) -> Machine {
         Machine::HERE
     }
+}
+
+/// What the running kernel has symbols for.
+pub trait Symbols {
+    /// The address of a function or variable, and its size.
+    fn symbol(&self, name: &str) -> Option<(u64, u64)>;
+
+    /// Reads the kernel's memory.
+    fn bytes(&self, address: u64, len: usize) -> Option<Vec<u8>>;
 }
 
 /// The text of the running kernel.
@@ -178,6 +187,17 @@ impl Text {
     /// The name of the function that begins at an address.
     fn name_at(&self, address: u64) -> Option<String> {
         self.kernel.function_around(address).filter(|(_, start, _)| *start == address).map(|(name, ..)| name)
+    }
+}
+
+impl Symbols for Text {
+    fn symbol(&self, name: &str) -> Option<(u64, u64)> {
+        let address = self.kernel.address_of(name)?;
+        Some((address, self.kernel.room_of(address)))
+    }
+
+    fn bytes(&self, address: u64, len: usize) -> Option<Vec<u8>> {
+        self.memory.read(address, len)
     }
 }
 

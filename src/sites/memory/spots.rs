@@ -43,6 +43,8 @@ impl Text {
         let cold = self.cold(&function)?;
         let inside =
             |address: u64| function.has(address) || cold.as_ref().is_some_and(|cold| cold.has(address));
+        let bounds =
+            [Some(&function), cold.as_ref()].map(|part| part.map_or((0, 0), |part| (part.start, part.end())));
         let mut spots = Vec::new();
         for part in std::iter::once(&function).chain(&cold) {
             for step in part.steps() {
@@ -54,11 +56,13 @@ impl Text {
                         let branch = part.set.branch(part.bytes(&step));
                         branch.ok_or("it has a branch of an unknown kind")?[0]
                     }
-                    Control::JumpIndirect | Control::JumpThrough => match self.stays(part, &step) {
-                        Some(true) => continue,
-                        Some(false) => When::Always,
-                        None => return Err("it may have a jump table, so its exits are not known".to_owned()),
-                    },
+                    Control::JumpIndirect | Control::JumpThrough => {
+                        let jump = part.set.jump(part.bytes(&step), step.address);
+                        let jump = jump.ok_or("it jumps in a way that cannot be followed")?;
+                        // Where there are thunks, compilers have made no jump tables.
+                        let known = !jump.memory && self.has_thunks();
+                        if known { When::Always } else { When::Leaves(jump, bounds) }
+                    }
                     _ => continue,
                 };
                 let exit = step.address.wrapping_sub(func);
@@ -71,21 +75,7 @@ impl Text {
         }
     }
 
-    /// Whether an indirect jump stays in its function; `None` if that is not known.
-    fn stays(&self, part: &Function, step: &Step) -> Option<bool> {
-        if self.is_x86() {
-            let register = part.set.jump(part.bytes(step), step.address).filter(|jump| !jump.memory);
-            return register.filter(|_| self.has_thunks()).map(|_| false);
-        }
-        let data = |address, len| self.memory.read(address, len);
-        let jumps = part.set.indirect_jumps(&part.code, part.start, &data);
-        match jumps.into_iter().find(|jump| jump.at == step.address) {
-            Some(jump) => (!jump.targets.is_empty()).then_some(true),
-            None => Some(false),
-        }
-    }
-
-    /// Whether compilers have made no jump tables.
+    /// Whether indirect jumps of compilers go through thunks.
     fn has_thunks(&self) -> bool {
         self.kernel.address_of("__x86_indirect_thunk_rax").is_some()
     }

@@ -1,0 +1,94 @@
+//! bpf/needs.rs: what a program asks of the running kernel besides its memory.
+
+use crate::dif::action::Ustack;
+use crate::dif::insn::{Builtin, Insn, Opcode, Subr};
+use crate::dif::{Action, ActionKind, Program};
+
+/// What programs have to know of the kernel before they can be written or run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Structures of processes.
+    pub tasks: bool,
+    pub locks: bool,
+    pub paths: bool,
+    /// Whether a hit is in an interrupt, as variables of threads and `ipl` ask.
+    pub interrupts: bool,
+    /// That this is asked by `ipl`.
+    pub ipl: bool,
+    /// A stack of the kernel at a tracepoint, BEGIN or END.
+    pub stacks: bool,
+    /// The scheduler's clock.
+    pub clock: bool,
+}
+
+/// Whether a clause asks for the kernel's stack, or who called.
+pub fn walks(program: &Program, clause: usize) -> bool {
+    let asks = |difo: &u32| {
+        let words = program.difos.get(*difo as usize).map(|difo| &difo.insns);
+        let mut needs = Needs::default();
+        let insns = words.into_iter().flatten().filter_map(|word| Insn::decode(*word).ok());
+        insns.for_each(|insn| needs.insn(insn));
+        needs.stacks
+    };
+    program.clauses.get(clause).is_some_and(|clause| {
+        let values = |action: &Action| action.difo.iter().chain(&action.incr).any(asks);
+        clause.predicate.iter().any(asks)
+            || clause.actions.iter().any(|action| action.kind == ActionKind::Stack || values(action))
+    })
+}
+
+impl Needs {
+    pub fn of(program: &Program) -> Needs {
+        let mut needs = Needs::default();
+        let words = program.difos.iter().flat_map(|difo| &difo.insns);
+        words.filter_map(|word| Insn::decode(*word).ok()).for_each(|insn| needs.insn(insn));
+        for action in program.clauses.iter().flat_map(|clause| &clause.actions) {
+            needs.tasks |= action.kind == ActionKind::Ustack && Ustack::unpack(action.arg).copied > 0;
+            needs.stacks |= action.kind == ActionKind::Stack;
+        }
+        needs
+    }
+
+    /// Whether the kernel's types have to be read.
+    pub fn types(self) -> bool {
+        let Needs { tasks, locks, paths, interrupts, ipl: _, stacks: _, clock } = self;
+        tasks || locks || paths || interrupts || clock
+    }
+
+    /// Whether nothing is asked for that there has to be.
+    pub fn only_interrupts(self) -> bool {
+        Needs { stacks: false, ..self } == Needs { interrupts: true, ..Needs::default() }
+    }
+
+    fn insn(&mut self, insn: Insn) {
+        use Opcode as O;
+        match insn {
+            Insn::LoadVar { op: O::Ldgs, var, .. } => match Builtin::from_number(var.into()) {
+                Some(Builtin::Ppid | Builtin::Execargs) => self.tasks = true,
+                Some(Builtin::Ipl) => (self.interrupts, self.ipl) = (true, true),
+                Some(Builtin::Caller | Builtin::Stackdepth) => self.stacks = true,
+                Some(Builtin::Vtimestamp) => self.clock = true,
+                _ => {}
+            },
+            Insn::LoadVar { op: O::Ldts | O::Ldtaa, .. } | Insn::StoreVar { op: O::Stts | O::Sttaa, .. } => {
+                self.interrupts = true;
+            }
+            Insn::Array { var, .. } => {
+                self.tasks |= Builtin::from_number(var.into()) == Some(Builtin::Uregs);
+            }
+            Insn::Call { subr, .. } => match Subr::from_number(subr.into()) {
+                Some(Subr::Progenyof) => self.tasks = true,
+                Some(Subr::DPath) => self.paths = true,
+                Some(
+                    Subr::MutexOwned
+                    | Subr::MutexOwner
+                    | Subr::RwReadHeld
+                    | Subr::RwWriteHeld
+                    | Subr::RwIswriter,
+                ) => self.locks = true,
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+}

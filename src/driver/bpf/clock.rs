@@ -1,0 +1,86 @@
+//! driver/bpf/clock.rs: what programs have to know on each CPU: the scheduler's clock, and where the kernel counts interrupts.
+
+use super::error::{EnableError, request};
+use crate::bpf::memory::cpu;
+use crate::os::Errno;
+use crate::os::bpf::Map;
+use crate::os::device::Mapping;
+use crate::os::perf::Clock;
+use crate::sites::Spots;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// The addresses of variables that each CPU has, as one for which the distance of a CPU's from them is 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Variables {
+    pub interrupts: Option<u64>,
+    pub irq_time: Option<u64>,
+}
+
+/// The memory of all CPUs.
+pub struct Cpus<'a> {
+    pub memory: &'a Mapping,
+    /// The words of one.
+    pub stride: usize,
+    pub count: u32,
+}
+
+impl Cpus<'_> {
+    fn set(&self, cpu: u32, at: i16, value: u64) {
+        if let Some(word) = self.memory.words().get(cpu as usize * self.stride + at as usize / 8) {
+            word.store(value, Ordering::Release);
+        }
+    }
+
+    /// Writes where each CPU has the variables.
+    pub fn place(&self, variables: Variables, symbols: &dyn Spots) -> Option<()> {
+        let wanted = [(cpu::INTERRUPTS, variables.interrupts), (cpu::IRQ_TIME, variables.irq_time)];
+        if wanted.iter().all(|(_, variable)| variable.is_none()) {
+            return Some(());
+        }
+        let (table, _) = symbols.symbol("__per_cpu_offset")?;
+        let offsets = symbols.bytes(table, 8 * self.count as usize)?;
+        for (cpu, offset) in (0..).zip(offsets.chunks_exact(8)) {
+            let offset = u64::from_ne_bytes(offset.try_into().ok()?);
+            for (at, variable) in wanted {
+                if let Some(variable) = variable {
+                    self.set(cpu, at, variable.wrapping_add(offset));
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Starts the clock of each CPU that is there, for the programs that have the map.
+    pub fn start(&self, map: &Map) -> Result<Vec<Clock>, EnableError> {
+        const PATIENCE: Duration = Duration::from_secs(1);
+        let mut clocks = Vec::new();
+        for cpu in 0..self.count {
+            match Clock::new(cpu) {
+                Ok(clock) => clocks.push((cpu, clock)),
+                Err(Errno::NODEV) => {}
+                Err(errno) => return Err(request("perf_event_open")(errno)),
+            }
+        }
+        let begun = Instant::now();
+        let mut waiting: Vec<_> = clocks.iter_mut().map(|(cpu, clock)| (*cpu, clock)).collect();
+        while !waiting.is_empty() && begun.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(1));
+            let mut left = Vec::new();
+            for (cpu, clock) in waiting {
+                let Some(ahead) = clock.ahead() else {
+                    left.push((cpu, clock));
+                    continue;
+                };
+                self.set(cpu, cpu::CLOCK, ahead);
+                let event = clock.number().to_ne_bytes();
+                map.update(&cpu.to_ne_bytes(), &event).map_err(request("BPF_MAP_UPDATE_ELEM"))?;
+            }
+            waiting = left;
+        }
+        if !waiting.is_empty() {
+            return Err(EnableError::Layout("perf does not tell the scheduler's clock".to_owned()));
+        }
+        Ok(clocks.into_iter().map(|(_, clock)| clock).collect())
+    }
+}

@@ -1,0 +1,147 @@
+//! driver/bpf/found.rs: what programs have to know of the running kernel before they are written.
+
+use super::clock::Variables;
+use super::error::EnableError;
+use super::kernel;
+use crate::bpf::Found;
+use crate::bpf::kernel::Layout;
+use crate::bpf::machine::Machine;
+use crate::bpf::needs::{Needs, walks};
+use crate::bpf::program::event;
+use crate::dif::Program;
+use crate::dif::enabled::Enabled;
+use crate::driver::session::probe_name;
+use crate::probe::{Place, Probe, Spot};
+use crate::sites::{self, Spots};
+
+/// The probes whose places are not known, and why.
+pub type Unknown = Vec<(u32, String)>;
+
+/// Looks up what programs have to know of the kernel. Returns also the probes whose places are not known, and why.
+pub fn found(
+    program: &Program,
+    enabled: &Enabled,
+    spots: &dyn Spots,
+) -> Result<(Found, Variables, Unknown), EnableError> {
+    let needs = Needs::of(program);
+    let probes = &enabled.probes;
+    let machine = super::machine(spots.machine());
+    let (mut found, mut variables) = (Found { machine, ..Found::default() }, Variables::default());
+    let mut unknown = Vec::new();
+    let needs_types = |probe: &&Probe| {
+        use Place as P;
+        matches!(
+            probe.place,
+            P::SyscallEntry { .. } | P::SyscallReturn { .. } | P::Sdt { .. } | P::Event { .. }
+        )
+    };
+    let mut types = None;
+    let first = probes.first().filter(|_| needs.types());
+    if let Some(probe) = probes.iter().find(needs_types).or(first) {
+        let read = kernel::Types::read().and_then(|read| {
+            found.kernel = layout_for(&read, (machine, needs), spots, &mut variables)?;
+            Ok(read)
+        });
+        types = match read {
+            Ok(read) => Some(read),
+            // What a thread has is then not kept apart from what an interrupt has.
+            Err(_) if !probes.iter().any(|probe| needs_types(&probe)) && needs.only_interrupts() => None,
+            Err(why) => return Err(EnableError::Unable { probe: probe_name(probe), why }),
+        };
+    }
+    found.kernel.interrupts.unknown |= types.is_none();
+    if needs.stacks {
+        found.own = own(probes, spots);
+    }
+    for (index, probe) in (0..).zip(probes) {
+        let mut arguments = 0;
+        if let (Place::Sdt { .. }, Some(types)) = (&probe.place, &types) {
+            arguments = types.arguments(&probe.name.name).unwrap_or_default();
+        }
+        found.arguments.push(arguments);
+        let walks = || {
+            let ecbs = enabled.ecbs.iter().filter(|ecb| ecb.probe == index);
+            needs.stacks && ecbs.into_iter().any(|ecb| walks(program, ecb.clause as usize))
+        };
+        let at = spots.spots(&probe.place).and_then(|at| followed(&probe.place, at, walks, spots));
+        found.spots.push(at.map_err(|why| unknown.push((index, why))).ok());
+    }
+    Ok((found, variables, unknown))
+}
+
+/// Refuses a stack at `push`, `pop` and `leave` of one byte: a kprobe has the address after its breakpoint, which is that of
+/// the next instruction there, for which the stack is another.
+fn followed(
+    place: &Place,
+    at: Vec<Spot>,
+    walks: impl Fn() -> bool,
+    memory: &dyn Spots,
+) -> Result<Vec<Spot>, String> {
+    let moves = |spot: &Spot| {
+        let byte = memory.bytes(spot.address, 1).and_then(|bytes| bytes.first().copied());
+        matches!(byte, Some(0x50..=0x5f | 0xc9))
+    };
+    let is_x86 = memory.machine() == sites::Machine::X86_64;
+    if is_x86 && matches!(place, Place::Insn { .. }) && walks() && at.iter().any(moves) {
+        return Err(
+            "the kernel cannot follow its stack at an instruction of one byte that moves it".to_owned()
+        );
+    }
+    Ok(at)
+}
+
+/// Looks up what the program asks for.
+fn layout_for(
+    types: &kernel::Types,
+    (machine, needs): (&dyn Machine, Needs),
+    spots: &dyn Spots,
+    variables: &mut Variables,
+) -> Result<Layout, String> {
+    let mut layout = types.layout(machine)?;
+    if needs.locks {
+        layout.locks = types.locks()?;
+    }
+    if needs.paths {
+        layout.paths = types.paths()?;
+    }
+    if needs.clock {
+        layout.times = types.times(spots, variables)?;
+    }
+    if needs.interrupts {
+        layout.interrupts = types.interrupts(spots, variables);
+    }
+    Ok(layout)
+}
+
+/// The code that runs programs at tracepoints, and BEGIN and END: stacks begin above it.
+fn own(probes: &[Probe], spots: &dyn Spots) -> Vec<(u64, u64)> {
+    let range =
+        |name: &str| spots.symbol(name).map(|(address, size)| (address, address.saturating_add(size)));
+    let mut names: Vec<String> = Vec::new();
+    for probe in probes {
+        match &probe.place {
+            Place::Begin | Place::End => {
+                names.extend(
+                    ["__bpf_prog_test_run_raw_tp", "bpf_prog_test_run_raw_tp", "__sys_bpf"].map(String::from),
+                );
+            }
+            Place::SyscallEntry { .. } => names.push("__traceiter_sys_enter".to_owned()),
+            Place::SyscallReturn { .. } => names.push("__traceiter_sys_exit".to_owned()),
+            Place::Sdt { .. } => names.push(format!("__traceiter_{}", probe.name.name)),
+            Place::Event { number } => {
+                names.extend(event::tracepoint(*number).map(|name| format!("__traceiter_{name}")));
+            }
+            _ => {}
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    let mut own: Vec<_> = names.iter().filter_map(|name| range(name)).collect();
+    if !own.is_empty() {
+        // A function for each number of arguments, next to each other.
+        let runners: Vec<_> = (1..=12).filter_map(|count| range(&format!("bpf_trace_run{count}"))).collect();
+        let (starts, ends) = (runners.iter().map(|range| range.0), runners.iter().map(|range| range.1));
+        own.extend(starts.min().zip(ends.max()));
+    }
+    own
+}

@@ -1,0 +1,95 @@
+//! driver/bpf/kept.rs: the last records of each CPU, where new ones take the place of old ones (bufpolicy=ring).
+
+use crate::dif::record::Record;
+use crate::driver::buffer::Drain;
+use std::collections::{BTreeMap, VecDeque};
+
+/// As many records as the module's rings would have.
+#[derive(Debug)]
+pub struct Kept {
+    /// Of a ring, in bytes: a power of two.
+    size: u64,
+    rings: BTreeMap<u32, Ring>,
+}
+
+/// The positions are those in the module's ring, in which no record goes on at the beginning.
+#[derive(Debug, Default)]
+struct Ring {
+    end: u64,
+    used: u64,
+    /// Each with its bytes; what fills the room before the ring's end has nothing.
+    entries: VecDeque<(u64, Option<Owned>)>,
+}
+
+#[derive(Debug)]
+struct Owned {
+    epid: u32,
+    timestamp: u64,
+    payload: Vec<u8>,
+}
+
+/// The bytes of a record before its payload.
+const HEADER: u64 = 16;
+
+impl Kept {
+    pub fn new(bufsize: u64) -> Kept {
+        Kept { size: bufsize.max(HEADER).next_power_of_two(), rings: BTreeMap::new() }
+    }
+
+    pub fn add(&mut self, record: &Record<'_>) {
+        let bytes = HEADER + (record.payload.len() as u64).next_multiple_of(8);
+        let ring = self.rings.entry(record.cpu).or_default();
+        let left = self.size - ring.end % self.size;
+        let fill = if left < bytes { left } else { 0 };
+        if fill + bytes > self.size {
+            return;
+        }
+        while fill + bytes > self.size - ring.used {
+            let Some((old, _)) = ring.entries.pop_front() else { break };
+            ring.used -= old;
+        }
+        let &Record { epid, timestamp, payload, .. } = record;
+        let owned = Owned { epid, timestamp, payload: payload.to_vec() };
+        if fill > 0 {
+            ring.entries.push_back((fill, None));
+        }
+        ring.entries.push_back((bytes, Some(owned)));
+        ring.used += fill + bytes;
+        ring.end += fill + bytes;
+    }
+
+    /// Moves all of them to where they are printed from.
+    pub fn give(&mut self, into: &mut Drain) {
+        for (cpu, ring) in std::mem::take(&mut self.rings) {
+            for Owned { epid, timestamp, payload } in ring.entries.into_iter().filter_map(|(_, owned)| owned)
+            {
+                into.add(Record { cpu, epid, timestamp, payload: &payload });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(sizes: &[usize]) -> Vec<u64> {
+        let mut kept = Kept::new(128);
+        for (payload, timestamp) in sizes.iter().map(|size| vec![0; *size]).zip(1..) {
+            kept.add(&Record { cpu: 0, epid: 1, timestamp, payload: &payload });
+        }
+        let mut drain = Drain::default();
+        kept.give(&mut drain);
+        drain.records().map(|record| record.timestamp).collect()
+    }
+
+    #[test]
+    fn new_records_take_the_place_of_old_ones() {
+        assert_eq!(left(&[16; 4]), [1, 2, 3, 4]);
+        assert_eq!(left(&[16; 6]), [3, 4, 5, 6]);
+        // What does not fit before the end goes to the beginning.
+        assert_eq!(left(&[32, 32, 32]), [2, 3]);
+        assert_eq!(left(&[16, 200, 16]), [1, 3]);
+        assert_eq!(left(&[]), [0; 0]);
+    }
+}

@@ -1,0 +1,103 @@
+//! os/perf.rs: the scheduler's clock, as events of perf tell it.
+
+use super::device::{Access, Mapping, page_size};
+use rustix::io::Errno;
+use std::os::fd::{AsFd as _, AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::sync::atomic::Ordering;
+
+/// An event of one CPU. How long it was enabled is counted by the clock by which the scheduler accounts.
+#[derive(Debug)]
+pub struct Clock {
+    event: OwnedFd,
+    /// Samples, until one was read.
+    samples: Option<Mapping>,
+}
+
+/// `struct perf_event_attr` as it was first.
+#[repr(C)]
+#[derive(Default)]
+struct Attribute {
+    kind: u32,
+    size: u32,
+    config: u64,
+    period: u64,
+    sample: u64,
+    read: u64,
+    flags: u64,
+    wakeup: u32,
+    breakpoint: u32,
+    config1: u64,
+}
+
+/// A sample has the time by that clock, and how long the event has been enabled then.
+const SAMPLE: u64 = 1 << 2 | 1 << 4;
+const ENABLED: u64 = 1;
+/// Nanoseconds between two samples: until there is one, and afterwards.
+const SOON: u64 = 1_000_000;
+const NEVER: u64 = 1 << 60;
+
+impl Clock {
+    pub fn new(cpu: u32) -> Result<Clock, Errno> {
+        const SOFTWARE: u32 = 1;
+        const CPU_CLOCK: u64 = 0;
+        const CLOSE_ON_EXEC: u64 = 8;
+        let mut attribute = Attribute {
+            kind: SOFTWARE,
+            size: size_of::<Attribute>() as u32,
+            config: CPU_CLOCK,
+            period: SOON,
+            sample: SAMPLE,
+            read: ENABLED,
+            ..Attribute::default()
+        };
+        let (everyone, no_group) = (-1, -1);
+        // SAFETY: the kernel reads the attribute, whose size it has.
+        let opened = unsafe {
+            let attribute = &raw mut attribute;
+            libc::syscall(libc::SYS_perf_event_open, attribute, everyone, cpu, no_group, CLOSE_ON_EXEC)
+        };
+        if opened < 0 {
+            let error = std::io::Error::last_os_error();
+            return Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL));
+        }
+        // SAFETY: the kernel has just made it, and nothing else has it.
+        let event = unsafe { OwnedFd::from_raw_fd(opened as i32) };
+        let samples = Mapping::new(event.as_fd(), 2 * page_size(), 0, Access::ReadWrite)?;
+        Ok(Clock { event, samples: Some(samples) })
+    }
+
+    /// Returns what the clock is ahead of the time that the event has been enabled, as soon as that is known.
+    pub fn ahead(&mut self) -> Option<u64> {
+        const HEAD: usize = 1024 / 8;
+        let words = self.samples.as_ref()?.words();
+        // Pairs with the kernel's barrier before it.
+        let head = words.get(HEAD)?.load(Ordering::Acquire) as usize / 8;
+        let record = |at: usize| words.get(page_size() / 8 + at).map(|word| word.load(Ordering::Relaxed));
+        let mut at = 0;
+        while at < head {
+            let header = record(at)?;
+            // The kind of the record in 4 bytes, and in the last 2 its size.
+            const IS_SAMPLE: u32 = 9;
+            if header as u32 == IS_SAMPLE {
+                let (time, enabled) = (record(at + 1)?, record(at + 3)?);
+                self.settle();
+                return Some(time.wrapping_sub(enabled));
+            }
+            at += ((header >> 48) as usize / 8).max(1);
+        }
+        None
+    }
+
+    /// Ends the samples, as far as that is possible.
+    fn settle(&mut self) {
+        const PERIOD: u64 = 0x4008_2404;
+        let never = NEVER;
+        self.samples = None;
+        // SAFETY: the request reads a number. Where it fails, samples have no place to go to.
+        unsafe { libc::ioctl(self.event.as_raw_fd(), PERIOD, &raw const never) };
+    }
+
+    pub fn number(&self) -> u32 {
+        self.event.as_raw_fd() as u32
+    }
+}
