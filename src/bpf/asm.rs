@@ -1,6 +1,7 @@
 //! bpf/asm.rs: an assembler: instructions with labels, until their distances are known.
 
 use super::insn::{Alu, Cond, Helper, Insn, Operand, Reg, Wide, Width};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// A place in the code that may not be known yet.
@@ -37,6 +38,9 @@ pub struct Code {
     /// By the unit that each begins at; the program itself is the first.
     pub functions: Vec<(usize, FunctionKind)>,
 }
+
+/// The most maps that a program may have.
+pub const MAPS: usize = 64;
 
 /// Why code cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -212,6 +216,15 @@ impl Code {
     /// The 8-byte units, of which the kernel takes a million.
     pub fn units(&self) -> usize {
         self.insns.iter().map(|insn| insn.units()).sum()
+    }
+
+    /// The number of maps that it has, of which the kernel takes [`MAPS`].
+    pub fn maps(&self) -> usize {
+        let maps = self.insns.iter().filter_map(|insn| match insn {
+            Insn::Wide { kind: Wide::Map | Wide::MapValue, value, .. } => Some(*value as u32),
+            _ => None,
+        });
+        maps.collect::<BTreeSet<u32>>().len()
     }
 
     /// Returns the bytes, with descriptors in the place of the maps' numbers.

@@ -18,6 +18,8 @@ pub enum Missing {
     Other(&'static str),
     #[error("strsize is more than {}", super::memory::STRSIZE)]
     Strsize,
+    #[error("its clauses have too many aggregations and arrays")]
+    Maps,
     #[error("its code is invalid")]
     Invalid,
 }

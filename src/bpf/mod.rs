@@ -19,7 +19,7 @@ use crate::dif::enabled::Enabled;
 use crate::dif::layout::{self, LayoutError};
 use crate::dif::{Options, Program};
 use crate::probe::{Place, Spot, When};
-use asm::Code;
+use asm::{Code, MAPS};
 use kernel::Layout;
 use library::Functions;
 use machine::Machine;
@@ -129,7 +129,11 @@ impl Image {
             let (memory, layouts, entries, error) = (&memory, &*layouts, &*entries, &error);
             let writer =
                 Writer { program, prologue, kind, context: kind, error, memory, layouts, entries, functions };
-            let code = writer.write(&group.clauses).map_err(|why| Unable::Clauses { probe, why })?;
+            let unable = |why| Unable::Clauses { probe, why };
+            let code = writer.write(&group.clauses).map_err(unable)?;
+            if code.maps() > MAPS {
+                return Err(unable(Missing::Maps.into()));
+            }
             let places =
                 members.iter().filter_map(|member| member.located(unit, &heads, found.machine)).collect();
             units.push(Unit { kind, code, places });
@@ -146,15 +150,22 @@ impl Image {
     }
 }
 
-/// Lists the actions that aggregate.
+/// Lists what actions aggregate into: actions of an aggregation whose entries look alike have the same.
 fn entries(program: &Program, options: &Options) -> Result<Vec<Entries>, LayoutError> {
-    let mut entries = Vec::new();
+    let mut entries: Vec<Entries> = Vec::new();
     let mut number = 0;
     for clause in &program.clauses {
         for (index, action) in clause.actions.iter().enumerate() {
             if action.kind.is_aggregating() {
                 let layout = layout::aggregation_layout(program, clause, index, options)?;
-                entries.push(Entries { action: number, function: action.kind, layout });
+                let (aggregation, function) = (action.agg, action.kind);
+                let new = Entries { aggregation, actions: Vec::new(), function, layout };
+                let place = entries.iter().position(|known| known.is_like(&new));
+                let place = place.unwrap_or_else(|| {
+                    entries.push(new);
+                    entries.len() - 1
+                });
+                entries[place].actions.push(number);
             }
             number += 1;
         }

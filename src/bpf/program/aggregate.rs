@@ -19,7 +19,7 @@ impl Writer<'_> {
         number: usize,
         used: &mut Used,
     ) -> Result<(), Refusal> {
-        let known = self.entries.iter().enumerate().find(|(_, entries)| entries.action == map);
+        let known = self.entries.iter().enumerate().find(|(_, entries)| entries.actions.contains(&map));
         let (index, entries) = known.ok_or(Missing::Invalid)?;
         let maps = [0, 1].map(|half| Map::COUNT + 2 * index as u32 + half);
         let key = self.memory.key;

@@ -56,16 +56,23 @@ pub mod place {
     }
 }
 
-/// Two maps of the entries that one action aggregates into, for each CPU.
+/// Two maps of an aggregation's entries, for each CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entries {
-    /// The number of the action in the program.
-    pub action: u32,
+    pub aggregation: u32,
+    /// The numbers in the program of the actions that aggregate into them; there is one at least.
+    pub actions: Vec<u32>,
     pub function: ActionKind,
     pub layout: AggregationLayout,
 }
 
 impl Entries {
+    pub fn is_like(&self, other: &Entries) -> bool {
+        self.aggregation == other.aggregation
+            && self.function == other.function
+            && self.layout == other.layout
+    }
+
     /// The size of a key, of 8 bytes at least.
     pub fn key_size(&self) -> u32 {
         self.layout.value.offset.max(8)

@@ -101,7 +101,7 @@ fn add(entries: &Entries, key: &[u8], values: &[u8], snapshots: &mut [Vec<u8>]) 
         body.extend(value);
         body.resize(entries.layout.size as usize, 0);
         snapshot.extend(((AggEntry::SIZE + body.len()) as u32).to_ne_bytes());
-        snapshot.extend(entries.action.to_ne_bytes());
+        snapshot.extend(entries.actions.first().copied().unwrap_or_default().to_ne_bytes());
         snapshot.extend(body);
     }
 }
