@@ -8,11 +8,13 @@ use anyhow::{Context, Result};
 use regex::{Regex, RegexSet};
 
 /// Signs that the kernel cannot be trusted to continue.
-const FATAL: [&str; 8] = [
+const FATAL: [&str; 9] = [
     r"Kernel panic - not syncing",
     r"\bOops: ",
     r"kernel BUG at ",
     r"BUG: unable to handle",
+    // On arm64.
+    r"Unable to handle kernel |Internal error: .* \[#\d+\]",
     r"general protection fault",
     r"PANIC: double fault",
     r"stack segment:|stack guard page|Thread overran stack",
@@ -186,6 +188,8 @@ mod tests {
             Some(Trouble::Bad)
         );
         assert_eq!(log("watchdog: BUG: soft lockup - CPU#1 stuck for 26s!\n").worst(0), Some(Trouble::Bad));
+        let of_arm64 = "Internal error: Oops - BUG: 00000000f2000800 [#1] SMP\n";
+        assert_eq!(log(of_arm64).worst(0), Some(Trouble::Fatal));
         let oops = "BUG: unable to handle page fault\nOops: 0002 [#1]\n";
         assert_eq!(log(oops).worst(0), Some(Trouble::Fatal));
         assert_eq!(log(oops).worst(2), None, "only from the given line on");

@@ -262,7 +262,10 @@ impl Machine {
         let states: Vec<_> = (0..3).map(|_| self.ask("info registers -a")).collect();
         let mut text = String::new();
         for (round, state) in states.iter().enumerate() {
-            let wanted: &[&str] = if round == 0 { &["CPU#", "R", "CR"] } else { &["CPU#", "RIP="] };
+            let wanted: &[&str] = match round {
+                0 => &["CPU#", "R", "CR", " PC=", "X0", "X1", "X2", "X3"],
+                _ => &["CPU#", "RIP=", " PC="],
+            };
             let shown = state.lines().filter(|l| wanted.iter().any(|w| l.starts_with(w)));
             shown.for_each(|line| text += &format!("    {line}\n"));
         }
