@@ -238,13 +238,13 @@ fn without_the_module() {
         return needs::missing("machine without the module", "rmmod kinst");
     }
     for arguments in [&["-n", "BEGIN"][..], &["-n", "syntax error {"], &["-c", "/nowhere", "-n", "BEGIN"]] {
-        let ran = dtrace(arguments);
+        let ran = dtrace(&[&["-x", "backend=module"][..], arguments].concat());
         assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{arguments:?}");
         let not_root = ran.stderr.contains("additional privileges") && ran.stderr.contains("as root");
         let not_loaded = ran.stderr.contains("cannot be loaded") && ran.stderr.contains("dtrace doctor");
         assert!(not_root || not_loaded, "{}", ran.stderr);
     }
-    let ran = dtrace(&["-dn", "BEGIN"]);
+    let ran = dtrace(&["-x", "backend=module", "-dn", "BEGIN"]);
     assert_eq!((ran.status, ran.stdout.as_str()), (1, ":::BEGIN\n{\n}\n\n"), "-d needs no module");
     assert!(ran.stderr.contains("with -e, -d prints the program and does no more"), "{}", ran.stderr);
 }
