@@ -5,7 +5,8 @@ run() {
 	sed -n 's|^/\* with: \(.*\) \*/$|\1|p' $2.d >options
 	eval dtrace -x backend=$1 $(cat options) -s $2.d >$2.$1 2>said
 	echo "status $?" >>$2.$1
-	grep -v 'hits* missed inside' said >$2.$1.err
+	# dd says what it has done when it ends, before or after the last errors.
+	grep -v -e 'hits* missed inside' -e ' records ' said >$2.$1.err
 }
 
 rmmod kinst
