@@ -1,5 +1,6 @@
-//! os/bpf.rs: bpf(2) and perf_event_open(2): maps, programs, and what runs them.
+//! os/bpf.rs: bpf(2): maps, programs, and what runs them.
 
+use super::perf::{self, Attribute};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::ffi::{CString, c_long};
@@ -114,22 +115,6 @@ struct RawTracepoint {
     name: u64,
     program: u32,
     pad: u32,
-}
-
-/// `struct perf_event_attr` as it was first.
-#[repr(C)]
-#[derive(Default)]
-struct Event {
-    kind: u32,
-    size: u32,
-    config: u64,
-    period: u64,
-    sample: u64,
-    read: u64,
-    flags: u64,
-    wakeup: u32,
-    breakpoint: u32,
-    config1: u64,
 }
 
 /// Makes a system call of bpf(2).
@@ -365,18 +350,11 @@ pub struct Attached(#[allow(dead_code, reason = "it is there to be closed")] Own
 pub fn attach(program: &Program, counted: Counted, cpu: u32) -> Result<Attached, Errno> {
     const ENABLE: u64 = 0x2400;
     const SET_BPF: u64 = 0x4004_2408;
-    const CLOSE_ON_EXEC: u64 = 8;
-    let (kind, config, period) = match counted {
-        Counted::Tracepoint(number) => (2, number, 1),
-        Counted::Clock(interval) => (1, 0, interval),
+    let attribute = match counted {
+        Counted::Tracepoint(number) => Attribute::new(perf::TRACEPOINT, number, 1),
+        Counted::Clock(interval) => Attribute::new(perf::SOFTWARE, perf::CPU_CLOCK, interval),
     };
-    let mut event = Event { kind, size: size_of::<Event>() as u32, config, period, ..Event::default() };
-    let (everyone, no_group) = (-1, -1);
-    // SAFETY: the kernel reads the attribute, whose size it has.
-    let opened = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, &raw mut event, everyone, cpu, no_group, CLOSE_ON_EXEC)
-    };
-    let event = owned(result(opened)?);
+    let event = attribute.open(cpu)?;
     for (request, argument) in [(SET_BPF, program.0.as_raw_fd()), (ENABLE, 0)] {
         // SAFETY: the requests take a number each.
         result(unsafe { libc::ioctl(event.as_raw_fd(), request, argument) }.into())?;

@@ -1,4 +1,4 @@
-//! os/perf.rs: the scheduler's clock, as events of perf tell it.
+//! os/perf.rs: events of perf, and the scheduler's clock as they tell it.
 
 use super::device::{Access, Mapping, page_size};
 use rustix::io::Errno;
@@ -13,10 +13,15 @@ pub struct Clock {
     samples: Option<Mapping>,
 }
 
+/// The kinds of events, and a clock among those of software.
+pub const SOFTWARE: u32 = 1;
+pub const TRACEPOINT: u32 = 2;
+pub const CPU_CLOCK: u64 = 0;
+
 /// `struct perf_event_attr` as it was first.
 #[repr(C)]
 #[derive(Default)]
-struct Attribute {
+pub struct Attribute {
     kind: u32,
     size: u32,
     config: u64,
@@ -36,24 +41,18 @@ const ENABLED: u64 = 1;
 const SOON: u64 = 1_000_000;
 const NEVER: u64 = 1 << 60;
 
-impl Clock {
-    pub fn new(cpu: u32) -> Result<Clock, Errno> {
-        const SOFTWARE: u32 = 1;
-        const CPU_CLOCK: u64 = 0;
+impl Attribute {
+    pub fn new(kind: u32, config: u64, period: u64) -> Attribute {
+        Attribute { kind, size: size_of::<Attribute>() as u32, config, period, ..Attribute::default() }
+    }
+
+    /// Opens the event of all processes on a CPU.
+    pub fn open(mut self, cpu: u32) -> Result<OwnedFd, Errno> {
         const CLOSE_ON_EXEC: u64 = 8;
-        let mut attribute = Attribute {
-            kind: SOFTWARE,
-            size: size_of::<Attribute>() as u32,
-            config: CPU_CLOCK,
-            period: SOON,
-            sample: SAMPLE,
-            read: ENABLED,
-            ..Attribute::default()
-        };
         let (everyone, no_group) = (-1, -1);
         // SAFETY: the kernel reads the attribute, whose size it has.
         let opened = unsafe {
-            let attribute = &raw mut attribute;
+            let attribute = &raw mut self;
             libc::syscall(libc::SYS_perf_event_open, attribute, everyone, cpu, no_group, CLOSE_ON_EXEC)
         };
         if opened < 0 {
@@ -61,7 +60,15 @@ impl Clock {
             return Err(Errno::from_io_error(&error).unwrap_or(Errno::INVAL));
         }
         // SAFETY: the kernel has just made it, and nothing else has it.
-        let event = unsafe { OwnedFd::from_raw_fd(opened as i32) };
+        Ok(unsafe { OwnedFd::from_raw_fd(opened as i32) })
+    }
+}
+
+impl Clock {
+    pub fn new(cpu: u32) -> Result<Clock, Errno> {
+        let attribute =
+            Attribute { sample: SAMPLE, read: ENABLED, ..Attribute::new(SOFTWARE, CPU_CLOCK, SOON) };
+        let event = attribute.open(cpu)?;
         let samples = Mapping::new(event.as_fd(), 2 * page_size(), 0, Access::ReadWrite)?;
         Ok(Clock { event, samples: Some(samples) })
     }

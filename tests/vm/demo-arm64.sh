@@ -4,18 +4,7 @@
 function=file_start_write
 export DTRACE_OPT_BACKEND=bpf
 
-# Shows a command as one would type it, then runs it.
-show() {
-    printf '\n# '
-    for word in "$@"; do
-        case $word in
-        *[!a-zA-Z0-9_:=./-]*) printf "'%s' " "$word" ;;
-        *) printf '%s ' "$word" ;;
-        esac
-    done
-    printf '\n'
-    "$@" || exit
-}
+. ./show.sh
 
 echo "$(uname -srm), as Debian ships it. $function is inlined wherever it is used: the symbol table has $(
     grep -cw "$function" /proc/kallsyms) of it."

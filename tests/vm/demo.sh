@@ -2,18 +2,7 @@
 
 function=fsnotify_open
 
-# Shows a command as one would type it, then runs it.
-show() {
-    printf '\n# '
-    for word in "$@"; do
-        case $word in
-        *[!a-zA-Z0-9_:=./-]*) printf "'%s' " "$word" ;;
-        *) printf '%s ' "$word" ;;
-        esac
-    done
-    printf '\n'
-    "$@" || exit
-}
+. ./show.sh
 
 cat >workload <<'END'
 #!/bin/sh

@@ -25,7 +25,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     };
     vm::main(&vm::Options {
         guest: Guest { arch: options.arch, kernel: options.kernel, ..Guest::default() },
-        push: vec![workspace::root().join("tests/vm").join(script)],
+        push: ["show.sh", script].map(|file| workspace::root().join("tests/vm").join(file)).to_vec(),
         disk: None,
         timeout: 300 * u64::from(options.arch.slowness()),
         allow_log: Vec::new(),
