@@ -112,6 +112,10 @@ impl Machine for Arm64 {
         asm.alu(Alu::Or, R1, R2);
     }
 
+    fn is_past_stack(&self, _: u8) -> bool {
+        false
+    }
+
     /// The kernel rewrites it by one store: it is `nop` or `b`.
     fn label(&self, asm: &mut Assembler, key: &Key, slot: i16, out: Label) {
         const NOP: u64 = 0xd503_201f;

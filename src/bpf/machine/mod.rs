@@ -18,6 +18,10 @@ pub trait Machine: Debug + Sync {
     /// Makes R1 the bits that conditions depend on, by way of R2; R6 is the context.
     fn flags(&self, asm: &mut Assembler);
 
+    /// Whether a kprobe at an instruction has the address of the next one, for which the stack is another. It is known by its
+    /// first byte.
+    fn is_past_stack(&self, byte: u8) -> bool;
+
     /// Leaves the program unless the jump label leads to where control is to go, by way of a slot of the frame.
     fn label(&self, asm: &mut Assembler, key: &Key, slot: i16, out: Label);
 }

@@ -117,6 +117,11 @@ impl Machine for X86 {
         }
     }
 
+    /// `push`, `pop` and `leave` of one byte: the address is that after the breakpoint.
+    fn is_past_stack(&self, byte: u8) -> bool {
+        matches!(byte, 0x50..=0x5f | 0xc9)
+    }
+
     /// While the kernel rewrites it, it begins with a breakpoint, and the rest decides.
     fn label(&self, asm: &mut Assembler, key: &Key, slot: i16, out: Label) {
         const LONG: u8 = 5;

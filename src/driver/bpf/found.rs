@@ -12,7 +12,7 @@ use crate::dif::Program;
 use crate::dif::enabled::Enabled;
 use crate::driver::session::probe_name;
 use crate::probe::{Place, Probe, Spot};
-use crate::sites::{self, Spots};
+use crate::sites::Spots;
 
 /// The probes whose places are not known, and why.
 pub type Unknown = Vec<(u32, String)>;
@@ -63,26 +63,24 @@ pub fn found(
             let ecbs = enabled.ecbs.iter().filter(|ecb| ecb.probe == index);
             needs.stacks && ecbs.into_iter().any(|ecb| walks(program, ecb.clause as usize))
         };
-        let at = spots.spots(&probe.place).and_then(|at| followed(&probe.place, at, walks, spots));
+        let at = spots.spots(&probe.place).and_then(|at| followed(&probe.place, at, walks, (machine, spots)));
         found.spots.push(at.map_err(|why| unknown.push((index, why))).ok());
     }
     Ok((found, variables, unknown))
 }
 
-/// Refuses a stack at `push`, `pop` and `leave` of one byte: a kprobe has the address after its breakpoint, which is that of
-/// the next instruction there, for which the stack is another.
+/// Refuses a stack at instructions for which the kernel would begin at the next one.
 fn followed(
     place: &Place,
     at: Vec<Spot>,
     walks: impl Fn() -> bool,
-    memory: &dyn Spots,
+    (machine, memory): (&dyn Machine, &dyn Spots),
 ) -> Result<Vec<Spot>, String> {
     let moves = |spot: &Spot| {
         let byte = memory.bytes(spot.address, 1).and_then(|bytes| bytes.first().copied());
-        matches!(byte, Some(0x50..=0x5f | 0xc9))
+        byte.is_some_and(|byte| machine.is_past_stack(byte))
     };
-    let is_x86 = memory.machine() == sites::Machine::X86_64;
-    if is_x86 && matches!(place, Place::Insn { .. }) && walks() && at.iter().any(moves) {
+    if matches!(place, Place::Insn { .. }) && walks() && at.iter().any(moves) {
         return Err(
             "the kernel cannot follow its stack at an instruction of one byte that moves it".to_owned()
         );
