@@ -24,3 +24,4 @@ mod path;
 mod prometheus;
 mod regressions;
 mod required;
+mod stable;

@@ -1,16 +1,6 @@
 //! tests/outside/path.rs: the D programs of --path for Debian's kernel. The ways that they record are shown in a guest (tests/vm/cases/path.case).
 
-use std::process::Command;
-
-use crate::needs;
-
-fn dtrace(arguments: &[&str]) -> Option<(bool, String, String)> {
-    let root = needs::stable()?;
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dtrace"));
-    let out = command.arg("--sysroot").arg(root).args(arguments).output().expect("dtrace runs");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
-    Some((out.status.success(), text(out.stdout), text(out.stderr)))
-}
+use crate::stable::dtrace;
 
 #[test]
 fn the_program_of_a_function() {

@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 use boon::{Compiler, SchemaIndex, Schemas};
 
 use crate::kernels::Name;
-use crate::vm::machine::{End, Sink};
+use crate::vm::machine::{Captured, End};
 use crate::vm::{self, Guest, contents::Contents, programs};
 use crate::workspace;
 use json::Json;
@@ -198,22 +198,6 @@ impl Validator {
 
     fn check(&mut self, object: &serde_json::Value) -> Result<()> {
         self.schemas.validate(object, self.index).map_err(|error| anyhow::anyhow!("{error}"))
-    }
-}
-
-#[derive(Default)]
-struct Captured {
-    out: Vec<u8>,
-    err: Vec<u8>,
-}
-
-impl Sink for Captured {
-    fn out(&mut self, bytes: &[u8]) {
-        self.out.extend_from_slice(bytes);
-    }
-
-    fn err(&mut self, bytes: &[u8]) {
-        self.err.extend_from_slice(bytes);
     }
 }
 

@@ -47,6 +47,23 @@ pub trait Sink {
     }
 }
 
+/// All of the output.
+#[derive(Default)]
+pub struct Captured {
+    pub out: Vec<u8>,
+    pub err: Vec<u8>,
+}
+
+impl Sink for Captured {
+    fn out(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    fn err(&mut self, bytes: &[u8]) {
+        self.err.extend_from_slice(bytes);
+    }
+}
+
 pub struct Machine {
     child: Child,
     events: Receiver<Event>,

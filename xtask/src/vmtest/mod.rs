@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use crate::kernels::{Kernel, Name};
 use crate::kmod;
 use crate::setup::{peers, pprof};
-use crate::vm::{self, Guest, contents::Contents, machine::Machine, machine::Sink};
+use crate::vm::{self, Guest, contents::Contents, machine::Captured, machine::Machine};
 use crate::workspace;
 use case::{Case, Shape};
 use judge::{Outcome, judge};
@@ -256,20 +256,4 @@ fn pushed(file: &Path, kernel: Name) -> Result<PathBuf> {
         return kmod::build_beside(&Kernel::need(kernel)?, &name.to_string_lossy());
     }
     vm::programs::from_source(file, &[])
-}
-
-#[derive(Default)]
-struct Captured {
-    out: Vec<u8>,
-    err: Vec<u8>,
-}
-
-impl Sink for Captured {
-    fn out(&mut self, bytes: &[u8]) {
-        self.out.extend_from_slice(bytes);
-    }
-
-    fn err(&mut self, bytes: &[u8]) {
-        self.err.extend_from_slice(bytes);
-    }
 }
