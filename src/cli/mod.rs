@@ -24,3 +24,4 @@ mod progress;
 pub mod report;
 mod run;
 pub mod stability;
+mod written;

@@ -12,24 +12,22 @@ mod view;
 
 use self::gathered::Gathered;
 use self::latency::Cost;
-use self::program::{Group, Question, Whose};
+use self::program::{Group, Question};
 use self::source::Sources;
 use self::sum::Shown;
 use self::text::{Form, Latency};
-use super::backend::Backend;
-use super::dtrace_args::{Mode, ProgramArg};
 use super::dtrace_trace::{self, Taker};
-use super::output::{print, reason};
+use super::output::reason;
 use super::pager::Pager;
 use super::report::in_color;
 use super::run::{Failed, Run};
+use super::written::{self, Whose};
 use crate::options::{From, key};
 use crate::os;
 use crate::probe::{Description, Fields, Probe};
 use crate::sites::ProbeCatalog as _;
 use crate::sites::listing::counted::{Counted, Executions, How};
 use crate::sites::listing::disas::Disassembler;
-use crate::source::{Origin, Source};
 use std::io::IsTerminal as _;
 
 /// A function or copy with its executions.
@@ -37,28 +35,14 @@ type Answer<'a> = (&'a Counted, Executions);
 
 /// Counts until the trace ends, and writes what follows.
 pub fn annotate(run: &mut Run) -> Result<u8, Failed> {
-    let only_compiles = run.invocation.mode == Mode::Compile;
-    if !run.invocation.dump
-        && !only_compiles
-        && let Err(error) = Backend::choose(run)
-    {
-        return run.fail(&error.to_string(), error.help().as_deref());
-    }
+    written::require_backend(run)?;
     let all = counted(run)?;
     readable(run, &all)?;
     let mut groups = program::groups(&all);
     bounded(run, &mut groups)?;
     let text = program::write(&groups, &question(run));
-    if run.invocation.dump {
-        print(&text);
-        return Ok(0);
-    }
-    // Its name is that of the option, in the messages about the program.
-    let name = "--annotate".to_owned();
-    run.invocation.programs = vec![ProgramArg { origin: Origin::Script, text: name.clone() }];
-    run.files = vec![run.sources.add(Source { text, name, origin: Origin::Script })];
-    if only_compiles {
-        return run.compile(0).map(|_| 0);
+    if let Some(status) = written::take(run, "--annotate", text)? {
+        return Ok(status);
     }
     if run.invocation.latency {
         // Each probe costs the same: no jump takes the place of its breakpoint.
@@ -191,13 +175,8 @@ fn bounded(run: &Run, groups: &mut [Group<'_>]) -> Result<(), Failed> {
 
 fn question(run: &Run) -> Question<'_> {
     let invocation = &run.invocation;
-    let whose = match (&invocation.commands[..], &invocation.pids[..]) {
-        ([], []) => Whose::All,
-        ([], _) => Whose::Target,
-        _ => Whose::Progeny,
-    };
     Question {
-        whose,
+        whose: Whose::of(invocation),
         when: invocation.when.as_deref(),
         time: invocation.time.as_deref(),
         latency: invocation.latency,

@@ -1,19 +1,10 @@
 //! cli/annotate/program.rs: the D program that counts.
 
+use crate::cli::written::Whose;
 use crate::probe::Site;
 use crate::sites::listing::counted::Counted;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-
-/// Whose executions are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
-    All,
-    /// Those of the process of -p.
-    Target,
-    /// Those of the command of -c and of what it starts.
-    Progeny,
-}
 
 /// What is counted.
 pub struct Question<'a> {
@@ -83,11 +74,7 @@ pub fn groups(all: &[Counted]) -> Vec<Group<'_>> {
 
 /// Writes the program. A site is counted once for each function, however many of its copies ask for it.
 pub fn write(groups: &[Group<'_>], question: &Question<'_>) -> String {
-    let whose = match question.whose {
-        Whose::All => None,
-        Whose::Target => Some("pid == $target"),
-        Whose::Progeny => Some("progenyof($target)"),
-    };
+    let whose = question.whose.condition();
     let mut d = String::new();
     if groups.iter().any(|group| group.by_call) {
         d += "/*\n * A bit of calls for each call that the thread is in: calls from calls, and those of an interrupt on top.\n \

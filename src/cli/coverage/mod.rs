@@ -10,13 +10,12 @@ mod text;
 
 use self::tally::Tally;
 use super::annotate::source::Sources;
-use super::backend::Backend;
-use super::dtrace_args::{Mode, ProgramArg};
 use super::dtrace_trace::{self, Taker};
-use super::output::{print, reason};
+use super::output::reason;
 use super::pager::Pager;
 use super::report::in_color;
 use super::run::{Failed, Run};
+use super::written;
 use crate::consumer::export::{Export, Tables};
 use crate::consumer::message::Message;
 use crate::driver::ioctl::Fired;
@@ -25,36 +24,21 @@ use crate::os;
 use crate::probe::{Fields, Probe};
 use crate::sites::listing::covered::Scope;
 use crate::sites::listing::disas::Disassembler;
-use crate::source::{Origin, Source};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal as _;
 
 /// Watches until the trace ends, and writes what was executed.
 pub fn coverage(run: &mut Run) -> Result<u8, Failed> {
-    let only_compiles = run.invocation.mode == Mode::Compile;
-    if !run.invocation.dump
-        && !only_compiles
-        && let Err(error) = Backend::choose(run)
-    {
-        return run.fail(&error.to_string(), error.help().as_deref());
-    }
+    written::require_backend(run)?;
     // What cannot be read is to be known before the trace.
     let files = run.invocation.files.clone();
     let merged = files.merged.iter().map(|path| read(run, path)).collect::<Result<Vec<_>, _>>()?;
     let against = files.against.as_ref().map(|path| read(run, path)).transpose()?;
     let scope = scope(run)?;
     let text = program::write(&scope, run.invocation.time.as_deref());
-    if run.invocation.dump {
-        print(&text);
-        return Ok(0);
-    }
-    // Its name is that of the option, in the messages about the program.
-    let name = "--coverage".to_owned();
-    run.invocation.programs = vec![ProgramArg { origin: Origin::Script, text: name.clone() }];
-    run.files = vec![run.sources.add(Source { text, name, origin: Origin::Script })];
-    if only_compiles {
-        return run.compile(0).map(|_| 0);
+    if let Some(status) = written::take(run, "--coverage", text)? {
+        return Ok(status);
     }
     let verbose = std::mem::take(&mut run.invocation.verbose);
     let reached = RefCell::new(Reached::default());

@@ -12,15 +12,13 @@ mod ways;
 use self::gathered::{Counts, Gathered};
 use self::program::{Group, Question};
 use self::text::Form;
-use super::annotate::program::{CROSSING, Whose};
+use super::annotate::program::CROSSING;
 use super::annotate::source::Sources;
-use super::backend::Backend;
-use super::dtrace_args::{Mode, ProgramArg};
 use super::dtrace_trace::{self, Taker};
-use super::output::print;
 use super::pager::Pager;
 use super::report::in_color;
 use super::run::{Failed, Run};
+use super::written::{self, Whose};
 use crate::options::key;
 use crate::os;
 use crate::probe::{Description, Fields, Probe};
@@ -28,7 +26,6 @@ use crate::sites::ProbeCatalog as _;
 use crate::sites::flow::Undecodable;
 use crate::sites::listing::disas::Disassembler;
 use crate::sites::listing::followed::{Followed, NotFollowed};
-use crate::source::{Origin, Source};
 use std::io::IsTerminal as _;
 
 /// How many calls are recorded if the command line does not say.
@@ -36,13 +33,7 @@ pub const CALLS: u64 = 1000;
 
 /// Records calls until the trace ends, and writes their ways.
 pub fn path(run: &mut Run) -> Result<u8, Failed> {
-    let only_compiles = run.invocation.mode == Mode::Compile;
-    if !run.invocation.dump
-        && !only_compiles
-        && let Err(error) = Backend::choose(run)
-    {
-        return run.fail(&error.to_string(), error.help().as_deref());
-    }
+    written::require_backend(run)?;
     let mut groups = groups(run)?;
     bounded(run, &groups)?;
     groups.iter().flat_map(|group| &group.members).for_each(|one| report_unseen(run, one));
@@ -51,16 +42,8 @@ pub fn path(run: &mut Run) -> Result<u8, Failed> {
     let given = run.invocation.settings.iter().any(|(name, _)| name == "bufsize");
     let buffers = if given { "" } else { "#pragma D option bufsize=32m\n\n" };
     let text = buffers.to_owned() + &program::write(&groups, &question(run));
-    if run.invocation.dump {
-        print(&text);
-        return Ok(0);
-    }
-    // Its name is that of the option, in the messages about the program.
-    let name = "--path".to_owned();
-    run.invocation.programs = vec![ProgramArg { origin: Origin::Script, text: name.clone() }];
-    run.files = vec![run.sources.add(Source { text, name, origin: Origin::Script })];
-    if only_compiles {
-        return run.compile(0).map(|_| 0);
+    if let Some(status) = written::take(run, "--path", text)? {
+        return Ok(status);
     }
     let most = question(run).calls;
     let gathered = Gathered::new(groups.iter().map(|group| group.into).collect(), most);
@@ -176,13 +159,8 @@ fn look(run: &Run, groups: &mut [Group]) -> Result<(), Failed> {
 
 fn question(run: &Run) -> Question<'_> {
     let invocation = &run.invocation;
-    let whose = match (&invocation.commands[..], &invocation.pids[..]) {
-        ([], []) => Whose::All,
-        ([], _) => Whose::Target,
-        _ => Whose::Progeny,
-    };
     Question {
-        whose,
+        whose: Whose::of(invocation),
         when: invocation.when.as_deref(),
         differ: invocation.differ.as_deref(),
         time: invocation.time.as_deref(),

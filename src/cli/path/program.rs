@@ -1,7 +1,7 @@
 //! cli/path/program.rs: the D program that records the ways of calls.
 
 use super::values::{self, Value};
-use crate::cli::annotate::program::Whose;
+use crate::cli::written::Whose;
 use crate::dwarf::variables::scope::{NoScope, Scope};
 use crate::probe::Site;
 use crate::sites::listing::followed::Followed;
@@ -192,11 +192,7 @@ fn entries(d: &mut String, number: usize, group: &Group, question: &Question<'_>
             "{entry}\n/self->calls{here}/\n{{\n\tself->calls = self->calls << 1 | self->calls & 1;\n}}\n"
         )
     } else {
-        let whose = match question.whose {
-            Whose::All => None,
-            Whose::Target => Some("pid == $target".to_owned()),
-            Whose::Progeny => Some("progenyof($target)".to_owned()),
-        };
+        let whose = question.whose.condition().map(str::to_owned);
         let when = question.when.map(|when| format!("({when})"));
         let bounded = Some(format!("ended < {}", question.calls));
         let conditions: Vec<String> = [bounded, whose, when].into_iter().flatten().collect();

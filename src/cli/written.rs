@@ -1,0 +1,63 @@
+//! cli/written.rs: programs that an option writes in the place of the user: --annotate, --coverage and --path.
+
+use super::backend::Backend;
+use super::dtrace_args::{Invocation, Mode, ProgramArg};
+use super::output::print;
+use super::run::{Failed, Run};
+use crate::source::{Origin, Source};
+
+/// Whose executions are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    All,
+    /// Those of the process of -p.
+    Target,
+    /// Those of the command of -c and of what it starts.
+    Progeny,
+}
+
+impl Whose {
+    pub fn of(invocation: &Invocation) -> Whose {
+        match (&invocation.commands[..], &invocation.pids[..]) {
+            ([], []) => Whose::All,
+            ([], _) => Whose::Target,
+            _ => Whose::Progeny,
+        }
+    }
+
+    /// The condition in D, unless all are meant.
+    pub fn condition(self) -> Option<&'static str> {
+        match self {
+            Whose::All => None,
+            Whose::Target => Some("pid == $target"),
+            Whose::Progeny => Some("progenyof($target)"),
+        }
+    }
+}
+
+/// Reports at once what hinders the trace, if there is to be one.
+pub fn require_backend(run: &Run) -> Result<(), Failed> {
+    if run.invocation.dump || run.invocation.mode == Mode::Compile {
+        return Ok(());
+    }
+    match Backend::choose(run) {
+        Ok(_) => Ok(()),
+        Err(error) => run.fail_as(&error.to_string(), error.help().as_deref()),
+    }
+}
+
+/// Makes the text the program of the run. Returns the status if it was only to be printed or compiled.
+pub fn take(run: &mut Run, option: &str, text: String) -> Result<Option<u8>, Failed> {
+    if run.invocation.dump {
+        print(&text);
+        return Ok(Some(0));
+    }
+    // Its name is that of the option, in the messages about the program.
+    let name = option.to_owned();
+    run.invocation.programs = vec![ProgramArg { origin: Origin::Script, text: name.clone() }];
+    run.files = vec![run.sources.add(Source { text, name, origin: Origin::Script })];
+    if run.invocation.mode == Mode::Compile {
+        return run.compile(0).map(|_| Some(0));
+    }
+    Ok(None)
+}
