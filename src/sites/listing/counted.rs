@@ -3,18 +3,15 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use super::disas::{Disassembler, Listed, Lister, Listing, Meant};
+use super::disas::{Disassembler, Listed, Lister, Listing};
+use super::members::Member;
 use crate::diag::Diagnostic;
-use crate::dwarf::InlineCopy;
 use crate::probe::Site;
-use crate::sites::catalog::refusals;
 use crate::sites::code::decode;
 use crate::sites::flow::counts::{Counts, Room};
-use crate::sites::flow::laps::{self, Kind, Takes};
+use crate::sites::flow::laps::{self, Takes};
 use crate::sites::flow::points::Point;
 use crate::sites::flow::{Flow, Undecodable};
-use crate::sites::symtab::Symbol;
-use crate::sites::target::ModuleId;
 
 /// Whether control parts after an instruction.
 fn parts(step: &decode::Step) -> bool {
@@ -146,127 +143,16 @@ pub struct Way {
     pub count: Option<u64>,
 }
 
-/// The graph around a copy, and which of its instructions have room for a probe.
-pub(super) struct Around {
-    pub flow: Result<Rc<Flow>, Undecodable>,
-    room: HashMap<u64, Room>,
-    /// The addresses that follow each instruction as it is in memory; of another section of a module they are others than those of the
-    /// graph.
-    next: HashMap<u64, Vec<u64>>,
-    kinds: HashMap<u64, Kind>,
-    /// The parts of the function: where each starts in memory, and at the addresses of the graph.
-    pub starts: HashMap<u64, u64>,
-    /// The parts that the compiler put elsewhere.
-    pub elsewhere: Vec<Symbol>,
-}
-
 impl Disassembler<'_> {
     /// The functions or copies of a description, as of [`Disassembler::disassemble`], with what is to be counted in them.
     pub fn counted(&mut self, description: &str, how: How) -> Result<Vec<Counted>, Box<Diagnostic>> {
-        let (modules, meant) = self.meant(description)?;
-        let mut all = Vec::new();
-        match meant {
-            Meant::Functions(functions) => {
-                for (module, symbol) in functions {
-                    let around = self.lister.around(module, &symbol)?;
-                    let mut listings = vec![self.lister.function(module, &symbol)?];
-                    for part in &around.elsewhere {
-                        listings.push(self.lister.function(module, part)?);
-                    }
-                    all.push(self.lister.count(module, &around, listings, None, how));
-                }
-            }
-            Meant::Copies { function, copies } => {
-                let mut known: HashMap<(ModuleId, u64), Rc<Around>> = HashMap::new();
-                for (module, copy) in &copies {
-                    let listings = self.lister.copy(*module, &function, copy)?;
-                    let caller = self.lister.caller(*module, copy.entry);
-                    let Some(caller) = caller.filter(|_| !listings.is_empty()) else { continue };
-                    let around = match known.get(&(*module, caller.address)) {
-                        Some(around) => Rc::clone(around),
-                        None => {
-                            let around = Rc::new(self.lister.around(*module, &caller)?);
-                            known.insert((*module, caller.address), Rc::clone(&around));
-                            around
-                        }
-                    };
-                    all.push(self.lister.count(*module, &around, listings, Some(copy), how));
-                }
-                if all.is_empty() {
-                    return Err(Box::new(refusals::no_function(self.lister.kernel, &modules, &function, "")));
-                }
-            }
-        }
-        Ok(all)
+        self.each(description, |lister, member| Ok(lister.count(member, how)))
     }
 }
 
 impl Lister<'_> {
-    /// The function around an address; that of `f.cold` is `f`.
-    pub(super) fn caller(&self, module: ModuleId, address: u64) -> Option<Symbol> {
-        match self.kernel.callers(module) {
-            Some(callers) => callers.caller(address).copied(),
-            None => self.kernel.caller(module, address).ok().copied(),
-        }
-    }
-
-    pub(super) fn around(&mut self, module: ModuleId, symbol: &Symbol) -> Result<Around, Box<Diagnostic>> {
-        let kernel = self.kernel;
-        let flow = match kernel.callers(module) {
-            Some(callers) => callers.flow(symbol).map(Rc::new),
-            None => Err(Undecodable::NoCode),
-        };
-        let parts: Vec<u64> = flow.iter().flat_map(|flow| flow.parts()).collect();
-        let symbols = kernel.symbols(module);
-        let part =
-            |start: &u64| symbols?.containing(*start).filter(|part| part.address != symbol.address).copied();
-        let elsewhere: Vec<Symbol> = parts.iter().filter_map(part).collect();
-        let (mut room, mut next, mut starts) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let mut kinds = HashMap::new();
-        for part in std::iter::once(symbol).chain(&elsewhere) {
-            starts.insert(kernel.run_time(module, part.address).unwrap_or(part.address), part.address);
-            let code = self.code(module, part)?;
-            let fentry = self.fentry(module, part);
-            for insn in &code.insns {
-                let address = part.address + u64::from(insn.offset);
-                let set = decode::of(insn.machine);
-                next.insert(
-                    address,
-                    decode::step(insn.machine, &insn.bytes, address)
-                        .map(|step| decode::ways(&step))
-                        .unwrap_or_default(),
-                );
-                kinds
-                    .insert(address, Kind { is_call: set.calls(&insn.bytes), takes: set.takes(&insn.bytes) });
-                let refused = insn.refused.is_some() || code.verdict(insn).refused.is_some();
-                room.insert(
-                    address,
-                    match () {
-                        () if set.fills(&insn.bytes) => Room::Padding,
-                        () if refused || fentry.is_some_and(|fentry| address <= fentry) => Room::None,
-                        () => Room::Free,
-                    },
-                );
-            }
-        }
-        Ok(Around { flow, room, next, kinds, starts, elsewhere })
-    }
-
-    /// The ftrace site of a function. What is probed up to there costs a call of ftrace.
-    fn fentry(&self, module: ModuleId, symbol: &Symbol) -> Option<u64> {
-        let (_, start) = self.kernel.in_code(module, symbol.address)?;
-        let site = self.kernel.tables(module).fentry(start..start.saturating_add(symbol.size.max(1)))?;
-        Some(site - start + symbol.address)
-    }
-
-    fn count(
-        &self,
-        module: ModuleId,
-        around: &Around,
-        listings: Vec<Listing>,
-        copy: Option<&InlineCopy>,
-        how: How,
-    ) -> Counted {
+    fn count(&self, member: Member<'_>, how: How) -> Counted {
+        let Member { module, around, listings, copy, .. } = member;
         let starts: Vec<Option<u64>> =
             listings.iter().map(|listing| around.starts.get(&listing.address).copied()).collect();
         let room = |address: u64| match around.room(address) {
@@ -363,30 +249,6 @@ fn insn_at(listings: &[Listing], starts: &[Option<u64>], address: u64) -> Option
         let at = listing.instructions.iter().position(|insn| insn.offset == offset)?;
         Some((part, at))
     })
-}
-
-impl Around {
-    /// Whether an instruction is executed only within calls of a copy: it is the copy's own, and does not come before its entry.
-    fn is_within(&self, copy: &InlineCopy, address: u64) -> bool {
-        let is_before =
-            |flow: &Rc<Flow>| address < copy.entry && flow.block_at(address) == flow.block_at(copy.entry);
-        let is_own = address == copy.entry || copy.ranges.iter().any(|range| range.contains(&address));
-        is_own && !self.flow.as_ref().is_ok_and(is_before)
-    }
-
-    /// Whether an instruction of the function can be counted.
-    pub fn room(&self, address: u64) -> Room {
-        self.room.get(&address).copied().unwrap_or(Room::None)
-    }
-
-    /// Whether a branch goes to an address as it is in memory.
-    pub fn leads(&self, flow: &Flow, from: u64, to: u64) -> Option<bool> {
-        let next = self.next.get(&from)?;
-        if flow.is_one_symbol(from, to) {
-            return Some(next.contains(&to));
-        }
-        Some(next.iter().any(|next| *next == to || !flow.is_one_symbol(from, *next)))
-    }
 }
 
 impl Counted {

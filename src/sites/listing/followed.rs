@@ -3,18 +3,15 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::counted::Around;
-use super::disas::{Disassembler, Listed, Lister, Listing, Meant};
+use super::disas::{Disassembler, Listed, Lister, Listing};
+use super::members::Member;
 use crate::diag::Diagnostic;
-use crate::dwarf::InlineCopy;
 use crate::probe::Site;
-use crate::sites::catalog::refusals;
 use crate::sites::code::decode;
 use crate::sites::flow::counts::What;
 use crate::sites::flow::points::Point;
 use crate::sites::flow::routes::{Left, Passed, Routes};
 use crate::sites::flow::{Flow, Undecodable};
-use crate::sites::target::ModuleId;
 
 pub use crate::sites::code::deciding::Operand;
 pub use crate::sites::flow::routes::Step;
@@ -84,54 +81,13 @@ impl From<Box<Diagnostic>> for NotFollowed {
 impl Disassembler<'_> {
     /// The functions or copies of a description, as of [`Disassembler::disassemble`], with what is to fire in them.
     pub fn followed(&mut self, description: &str) -> Result<Vec<Followed>, NotFollowed> {
-        let (modules, meant) = self.meant(description)?;
-        let mut all = Vec::new();
-        match meant {
-            Meant::Functions(functions) => {
-                for (module, symbol) in functions {
-                    let around = self.lister.around(module, &symbol)?;
-                    let mut listings = vec![self.lister.function(module, &symbol)?];
-                    for part in &around.elsewhere {
-                        listings.push(self.lister.function(module, part)?);
-                    }
-                    all.push(self.lister.follow(module, &around, listings, None, symbol.address)?);
-                }
-            }
-            Meant::Copies { function, copies } => {
-                let mut known: HashMap<(ModuleId, u64), Rc<Around>> = HashMap::new();
-                for (module, copy) in &copies {
-                    let listings = self.lister.copy(*module, &function, copy)?;
-                    let caller = self.lister.caller(*module, copy.entry);
-                    let Some(caller) = caller.filter(|_| !listings.is_empty()) else { continue };
-                    let around = match known.get(&(*module, caller.address)) {
-                        Some(around) => Rc::clone(around),
-                        None => {
-                            let around = Rc::new(self.lister.around(*module, &caller)?);
-                            known.insert((*module, caller.address), Rc::clone(&around));
-                            around
-                        }
-                    };
-                    all.push(self.lister.follow(*module, &around, listings, Some(copy), copy.entry)?);
-                }
-                if all.is_empty() {
-                    let kernel = self.lister.kernel;
-                    return Err(Box::new(refusals::no_function(kernel, &modules, &function, "")).into());
-                }
-            }
-        }
-        Ok(all)
+        self.each(description, |lister, member| lister.follow(member))
     }
 }
 
 impl Lister<'_> {
-    fn follow(
-        &self,
-        module: ModuleId,
-        around: &Around,
-        listings: Vec<Listing>,
-        copy: Option<&InlineCopy>,
-        entry: u64,
-    ) -> Result<Followed, NotFollowed> {
+    fn follow(&self, member: Member<'_>) -> Result<Followed, NotFollowed> {
+        let Member { module, around, listings, copy, entry } = member;
         let name = || listings.first().map(|listing| listing.function.clone()).unwrap_or_default();
         let flow = around.flow.as_ref().map_err(|why| NotFollowed::Unread(name(), *why))?;
         // A copy without instructions of its own is entered at one of the code around it.

@@ -6,6 +6,7 @@ pub mod covered;
 pub mod disas;
 pub mod followed;
 pub mod frames;
+mod members;
 mod opened;
 pub mod programs;
 pub(super) mod variables;
