@@ -45,6 +45,15 @@ impl Backend {
         Ok(Backend::Bpf)
     }
 
+    /// Makes it ready for another session.
+    fn reopen(&mut self) -> bool {
+        if let Backend::Module(device) = self {
+            let Ok(again) = Device::open() else { return false };
+            *device = Arc::new(again);
+        }
+        true
+    }
+
     /// The number of CPUs that there can be.
     pub fn cpus(&self) -> u32 {
         match self {
@@ -67,9 +76,9 @@ impl Backend {
                 Ok((Box::new(session), refused))
             }
             Backend::Bpf => {
-                let failed = |error: bpf::EnableError| EnableError::Bpf {
-                    text: error.to_string(),
-                    help: error.help(),
+                let failed = |error: bpf::EnableError| match error {
+                    bpf::EnableError::Memory => EnableError::Kernel(DriverError::Memory),
+                    error => EnableError::Bpf { text: error.to_string(), help: error.help() },
                 };
                 let text = run.memory_text().map_err(failed)?;
                 let (session, refused) =
@@ -102,12 +111,7 @@ pub fn enable(
         };
         let memory = matches!(error, EnableError::Kernel(DriverError::Buffers | DriverError::Memory));
         let manual = run.options.text(key::BUFRESIZE) == Some("manual");
-        if memory
-            && !manual
-            && halve(settings)
-            && let Ok(again) = Device::open()
-        {
-            backend = Backend::Module(Arc::new(again));
+        if memory && !manual && halve(settings) && backend.reopen() {
             continue;
         }
         let help = match &error {

@@ -44,6 +44,13 @@ pub fn hostname() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
+/// The bytes of memory that the kernel could give without swapping.
+pub fn free_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
 /// Nanoseconds of the clock that never goes back: that of the records.
 pub fn monotonic() -> i64 {
     nanoseconds(rustix::time::ClockId::Monotonic)

@@ -54,9 +54,10 @@ peer() {
 }
 
 # bpf NAME: ours without the module. The kernel makes its jump a while after the breakpoint.
+printf 'sleep 1\nload lap %d\n' $calls >later.sh
 bpf() {
 	base=$(lap)
-	dtrace -q -x backend=bpf -n "kinst::$function:$offset { @ = count(); }" -c "sh -c 'sleep 1; load lap $calls'" >/tmp/counted
+	dtrace -q -x backend=bpf -n "kinst::$function:$offset { @ = count(); }" -c 'sh later.sh' >/tmp/counted
 	ns=$(awk '/^[0-9.]+$/ { print; exit }' /tmp/counted)
 	awk -v calls=$calls '/^ +[0-9]+$/ && $1 >= calls { hit = 1 } END { exit !hit }' /tmp/counted || echo "$1 was not hit"
 	report "$1" "$ns" "$base"

@@ -73,6 +73,11 @@ impl Entries {
             && self.layout == other.layout
     }
 
+    /// Whether there can be more than one.
+    pub fn has_key(&self) -> bool {
+        self.layout.value.offset != 0
+    }
+
     /// The size of a key, of 8 bytes at least.
     pub fn key_size(&self) -> u32 {
         self.layout.value.offset.max(8)

@@ -6,36 +6,85 @@ use crate::bpf::{Image, Located, memory};
 use crate::dif::Options;
 use crate::os::bpf::{Map, MapKind};
 
-/// Makes the maps, in the order of their numbers.
+/// What an element of a hash takes besides its key and its value, about.
+const ELEMENT: u32 = 64;
+/// The fewest elements of a hash.
+const FEWEST: u32 = 16;
+
+/// What a map is to be.
+struct Wanted {
+    kind: MapKind,
+    key: u32,
+    value: u32,
+    entries: u32,
+}
+
+impl Wanted {
+    fn new(kind: MapKind, key: u32, value: u32, entries: u32) -> Wanted {
+        Wanted { kind, key, value, entries }
+    }
+
+    /// A hash that may take so many bytes.
+    fn hash(kind: MapKind, key: u32, value: u32, bytes: u64) -> Wanted {
+        let entries = bytes / u64::from(ELEMENT + key + value);
+        Wanted::new(kind, key, value, u32::try_from(entries).unwrap_or(u32::MAX).max(FEWEST))
+    }
+
+    /// The bytes that the kernel needs for it, about.
+    fn bytes(&self, cpus: u32) -> u64 {
+        let of_all = if self.kind == MapKind::PerCpuHash { u64::from(cpus) } else { 1 };
+        let each = match self.kind {
+            MapKind::RingBuffer => 1,
+            MapKind::Array | MapKind::PerfEvents => self.value.into(),
+            MapKind::Hash | MapKind::PerCpuHash => {
+                u64::from(ELEMENT + self.key) + of_all * u64::from(self.value)
+            }
+        };
+        u64::from(self.entries) * each
+    }
+}
+
+/// Makes the maps, in the order of their numbers. What would take most of the machine's memory is refused: the kernel
+/// would look for it at the cost of all others.
 pub fn make(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Result<Vec<Map>, EnableError> {
+    let wanted = wanted(image, options, cpus, ring_size);
+    let bytes: u64 = wanted.iter().map(|map| map.bytes(cpus)).sum();
+    if crate::os::free_memory().is_some_and(|free| bytes > free / 2) {
+        return Err(EnableError::Memory);
+    }
+    let made = wanted.into_iter().map(|map| Map::new(map.kind, map.key, map.value, map.entries, cpus));
+    made.collect::<Result<_, _>>().map_err(request("BPF_MAP_CREATE"))
+}
+
+fn wanted(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Vec<Wanted> {
     let words = longest(image) as u32;
-    let most = |bytes: u64, each: u32| u32::try_from(bytes / u64::from(each)).unwrap_or(u32::MAX).max(16);
     let constants = image.constants.len() as u32;
     let mut wanted = vec![
-        (MapKind::Array, 4, image.memory.size, cpus),
-        (MapKind::Array, 4, constants, 1),
-        (MapKind::Array, 4, image.memory.globals_end(), 1),
-        (MapKind::RingBuffer, 0, 0, ring_size),
-        (MapKind::Hash, 8, words.max(1) * 8, image.places().count().max(1) as u32),
-        (MapKind::Array, 4, event::ENDED, 1),
-        (MapKind::PerfEvents, 4, 4, cpus),
+        Wanted::new(MapKind::Array, 4, image.memory.size, cpus),
+        Wanted::new(MapKind::Array, 4, constants, 1),
+        Wanted::new(MapKind::Array, 4, image.memory.globals_end(), 1),
+        Wanted::new(MapKind::RingBuffer, 0, 0, ring_size),
+        Wanted::new(MapKind::Hash, 8, words.max(1) * 8, image.places().count().max(1) as u32),
+        Wanted::new(MapKind::Array, 4, event::ENDED, 1),
+        Wanted::new(MapKind::PerfEvents, 4, 4, cpus),
     ];
-    // Of very many, each has less.
-    const WHOLE: u64 = 4;
-    let actions = image.entries.len() as u64;
-    let room = options.aggsize / actions.max(WHOLE) * WHOLE;
+    // Of many with keys, each has less. The kernel makes all elements at once, which takes a microsecond for each.
+    const WHOLE: u64 = 2;
+    let keyed = image.entries.iter().filter(|entries| entries.has_key()).count() as u64;
+    let room = options.aggsize / keyed.max(WHOLE) * WHOLE;
     for entries in &image.entries {
-        let (key, value) = (entries.key_size(), entries.value_size());
-        let one = (MapKind::PerCpuHash, key, value, most(room, key + value));
-        wanted.extend([one, one]);
+        let bytes = if entries.has_key() { room } else { 0 };
+        let half = || Wanted::hash(MapKind::PerCpuHash, entries.key_size(), entries.value_size(), bytes);
+        wanted.extend([half(), half()]);
     }
-    let all: u32 = image.memory.dynamics().map(|dynamic| dynamic.key + dynamic.size()).sum();
+    // Each has as many elements.
+    let all: u32 = image.memory.dynamics().map(|dynamic| ELEMENT + dynamic.key + dynamic.size()).sum();
     for dynamic in image.memory.dynamics() {
-        wanted.push((MapKind::Hash, dynamic.key, dynamic.value(), most(options.dynvarsize, all + 64)));
+        let entries = options.dynvarsize / u64::from(all);
+        let entries = u32::try_from(entries).unwrap_or(u32::MAX).max(FEWEST);
+        wanted.push(Wanted::new(MapKind::Hash, dynamic.key, dynamic.value(), entries));
     }
-    let made =
-        wanted.into_iter().map(|(kind, key, value, entries)| Map::new(kind, key, value, entries, cpus));
-    made.collect::<Result<_, _>>().map_err(request("BPF_MAP_CREATE"))
+    wanted
 }
 
 pub fn fill(image: &Image, maps: &[Map]) -> Result<(), EnableError> {
@@ -57,10 +106,12 @@ fn longest(image: &Image) -> usize {
 }
 
 /// The size of the ring: a buffer for each CPU, in one.
-pub fn ring_size(options: &Options, cpus: u32) -> u32 {
+pub fn ring_size(options: &Options, cpus: u32) -> Result<u32, EnableError> {
     // Where the last records are kept, they are taken out of it now and then only.
     const KEPT: u64 = 4 << 20;
+    const MOST: u64 = 1 << 30;
     let least = if options.overwrite { KEPT } else { 4096 };
-    let all = options.bufsize.saturating_mul(cpus.into()).clamp(least, 1 << 30);
-    (all as u32).next_power_of_two()
+    let all = options.bufsize.saturating_mul(cpus.into()).max(least).checked_next_power_of_two();
+    let size = all.filter(|size| *size <= MOST).and_then(|size| u32::try_from(size).ok());
+    size.ok_or(EnableError::Memory)
 }

@@ -146,7 +146,7 @@ impl Session {
     }
 
     fn new(image: &Image, options: &Options, cpus: u32) -> Result<Session, EnableError> {
-        let ring_size = maps::ring_size(options, cpus);
+        let ring_size = maps::ring_size(options, cpus)?;
         let maps = maps::make(image, options, cpus, ring_size)?;
         maps::fill(image, &maps)?;
         let map = |which: layout::Map| maps[which as usize].as_fd();
@@ -161,7 +161,7 @@ impl Session {
             ring: Ring::new(map(layout::Map::Records), ring_size).map_err(request("mmap"))?,
             kept: options.overwrite.then(|| Kept::new(options.bufsize)),
             stride,
-            speculations: Speculations::new(options.specsize.saturating_mul(cpus.into())),
+            speculations: Speculations::new(options.specsize),
             aggregations: Aggregations::new(image, cpus),
             maps,
             begin: Vec::new(),

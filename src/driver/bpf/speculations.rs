@@ -10,7 +10,7 @@ use std::collections::HashMap;
 pub struct Speculations {
     /// By number and generation.
     waiting: HashMap<(u32, u64), Waiting>,
-    /// The most bytes of one.
+    /// The most bytes of one, from each CPU.
     limit: usize,
     /// The records that found no room.
     pub lost: u64,
@@ -19,7 +19,8 @@ pub struct Speculations {
 #[derive(Debug, Default)]
 struct Waiting {
     records: Vec<Vec<u8>>,
-    bytes: usize,
+    /// Their bytes, by CPU.
+    bytes: HashMap<u32, usize>,
 }
 
 impl Speculations {
@@ -36,11 +37,12 @@ impl Speculations {
         match i32::from_ne_bytes(*what) {
             wrapper::ADD => {
                 let waiting = self.waiting.entry(key).or_default();
-                if bytes.len() > self.limit - waiting.bytes {
+                let used = waiting.bytes.entry(record(bytes)?.cpu).or_default();
+                if bytes.len() > self.limit - *used {
                     self.lost += 1;
                     return Some(());
                 }
-                waiting.bytes += bytes.len();
+                *used += bytes.len();
                 waiting.records.push(bytes.to_vec());
             }
             wrapper::COMMIT => {
