@@ -33,7 +33,7 @@ impl Spots for Here {
 }
 
 /// How many random programs are loaded as one. The kernel verifies the library with each program of BPF.
-const TOGETHER: u64 = 10;
+const TOGETHER: u64 = 40;
 
 #[test]
 #[ignore = "it needs root and loads programs into the running kernel"]
@@ -41,11 +41,12 @@ fn a_kernel_takes_random_programs() {
     let cases = number("KINST_DIF_CASES").unwrap_or(1000);
     let first = number("KINST_DIF_FIRST").unwrap_or(0);
     let (mut taken, mut loaded, mut refused) = (0, 0, BTreeMap::<String, u32>::new());
-    for batch in (first..first + cases).step_by(TOGETHER as usize) {
+    for (number, batch) in (first..first + cases).step_by(TOGETHER as usize).enumerate() {
+        let probe = [machine::probe, begin][number % 2];
         let mut whole = Program { variables: program::variables(), ..Program::default() };
         for seed in batch..(batch + TOGETHER).min(first + cases) {
             let program = program::program(&mut Random(seed));
-            match translated(&program) {
+            match translated(&program, probe()) {
                 Ok(()) => append(&mut whole, program),
                 Err(why) => {
                     *refused.entry(why).or_insert(0) += 1;
@@ -54,7 +55,7 @@ fn a_kernel_takes_random_programs() {
             }
             taken += 1;
         }
-        match Session::try_load(&whole, &plan(&whole), &options(), &Here) {
+        match Session::try_load(&whole, &plan(&whole, probe()), &options(), &Here) {
             Ok(programs) => loaded += programs,
             Err(error) => panic!("seeds from {batch}: {error}"),
         }
@@ -75,23 +76,24 @@ fn options() -> Options {
     Options { bufsize: 4096, aggsize: 4096, dynvarsize: 4096, strsize, ..Options::default() }
 }
 
-/// All clauses at a place, and in BEGIN.
-fn plan(program: &Program) -> Plan {
-    let begin = Probe { id: 1, place: Place::Begin, name: Fields::new("dtrace", "", "", "BEGIN") };
-    let probes = vec![machine::probe(), begin];
-    let clauses = 0..program.clauses.len() as u32;
-    let ecbs = clauses.flat_map(|clause| [(0, clause).into(), (1, clause).into()]).collect();
-    Plan { enabled: Enabled { probes, ecbs }, descriptions: Vec::new() }
+fn begin() -> Probe {
+    Probe { id: 1, place: Place::Begin, name: Fields::new("dtrace", "", "", "BEGIN") }
+}
+
+/// All clauses at one probe.
+fn plan(program: &Program, probe: Probe) -> Plan {
+    let ecbs = (0..program.clauses.len() as u32).map(|clause| (0, clause).into()).collect();
+    Plan { enabled: Enabled { probes: vec![probe], ecbs }, descriptions: Vec::new() }
 }
 
 /// Whether the program can be one of BPF; why not.
-fn translated(program: &Program) -> Result<(), String> {
-    let enabled = plan(program).enabled;
+fn translated(program: &Program, probe: Probe) -> Result<(), String> {
+    let enabled = plan(program, probe).enabled;
     let spots = enabled.probes.iter().map(|probe| Here.spots(&probe.place).ok()).collect();
     let found = Found { arguments: vec![0; enabled.probes.len()], spots, ..Found::default() };
     match Image::new(program, &enabled, &options(), &found) {
         Ok(_) => Ok(()),
-        Err(Unable::Probe(_)) => panic!("both probes are there without the module"),
+        Err(Unable::Probe(_)) => panic!("the probe is there without the module"),
         Err(Unable::Clauses { why, .. }) => Err(why.to_string()),
         Err(Unable::Layout(error)) => Err(error.to_string()),
         Err(Unable::Program(error)) => Err(error.to_string()),

@@ -82,6 +82,8 @@ library! {
     InetNtoa6 1 "inet_ntoa6" inet_ntoa6();
     LinkNtop 2 "link_ntop" link_ntop();
     Speculation 0 "speculation" speculation();
+    /// Tries again to send what did not go: (whether it is for a speculation, bytes) gives whether it went.
+    Resend 2 "resend" resend();
     Ppid 0 "ppid" ppid();
     Progenyof 1 "progenyof" progenyof();
     Execargs 0 "execargs" execargs();

@@ -13,7 +13,7 @@ pub mod ways;
 use super::asm::{AsmError, Assembler, Code, Label};
 use super::insn::Reg::{R0, R1, R2, R3, R4, R6, R7, R8, R9};
 use super::insn::{Cond, Helper, Width};
-use super::library::Functions;
+use super::library::{Function, Functions};
 use super::memory::{HEADER, Map, Memory, cpu, globals};
 use super::missing::Missing;
 use super::object::{Object, ProbeKind, Shared};
@@ -267,11 +267,11 @@ impl Writer<'_> {
 
     /// Sends the record at R8, whose payload has so many bytes.
     fn send(&self, asm: &mut Assembler, size: u32) {
-        self.send_bytes(asm, (HEADER + size) as i32);
+        self.send_bytes(asm, (HEADER + size) as i32, false);
     }
 
     /// Fills in the CPU and the time of what is at R8, and sends so many bytes of it.
-    fn send_bytes(&self, asm: &mut Assembler, size: i32) {
+    fn send_bytes(&self, asm: &mut Assembler, size: i32, wrapped: bool) {
         asm.call(Helper::GetSmpProcessorId);
         asm.store(Width::Word, R8, 4, R0);
         asm.load(Width::Double, R1, R7, cpu::TIMESTAMP);
@@ -283,6 +283,11 @@ impl Writer<'_> {
         asm.call(Helper::RingbufOutput);
         let sent = asm.label();
         asm.branch(Cond::Eq, R0, 0, sent);
+        asm.mov(R1, i32::from(wrapped));
+        asm.mov(R2, size);
+        let resend = self.functions.label(asm, Function::Resend);
+        asm.call_local(resend);
+        asm.branch(Cond::Ne, R0, 0, sent);
         asm.count(R7, cpu::DROPS);
         asm.bind(sent);
     }

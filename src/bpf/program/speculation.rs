@@ -71,6 +71,6 @@ impl Writer<'_> {
         asm.store(Width::Word, R2, 20, R8);
         asm.store(Width::Double, R2, 24, R3);
         asm.mov(R8, R2);
-        self.send_bytes(asm, size);
+        self.send_bytes(asm, size, true);
     }
 }

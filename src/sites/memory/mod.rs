@@ -4,6 +4,7 @@ mod spots;
 
 use super::catalog::{LiveInsn, LiveText, syscalls};
 use super::code::decode::{self, Control, InstructionSet};
+use super::code::refusal::Refusal;
 use super::target::{Kernel, ModuleId};
 use crate::debuginfo::Machine;
 use crate::probe::{Place, Spot};
@@ -184,6 +185,22 @@ impl Text {
         Some(())
     }
 
+    /// Why kprobes do not take an instruction, as far as the text and the kernel's tables show.
+    fn refused(&self, function: &Function, insn: &decode::Insn) -> Option<&'static str> {
+        if function.set.breakpoint(&insn.bytes).is_some() {
+            return Some("it fills the room between others");
+        }
+        if function.set.is_trap(&insn.bytes) {
+            return Some("an undefined instruction");
+        }
+        let at = (function.start + u64::from(insn.offset)).wrapping_sub(self.kernel.slide_of_symbols()?);
+        let covered = at..at.saturating_add(insn.len.into());
+        match self.kernel.tables(ModuleId::PROPER).refusal(&covered)? {
+            Refusal::JumpLabel => Some("jump label (the kernel rewrites it)"),
+            _ => Some("static call (the kernel rewrites it)"),
+        }
+    }
+
     /// The name of the function that begins at an address.
     fn name_at(&self, address: u64) -> Option<String> {
         self.kernel.function_around(address).filter(|(_, start, _)| *start == address).map(|(name, ..)| name)
@@ -206,8 +223,7 @@ impl LiveText for Text {
         let function = self.function(function)?;
         let insns = decode::instructions(self.kernel.machine(), &function.code, function.start);
         let insn = |insn: decode::Insn| {
-            let fills = function.set.breakpoint(&insn.bytes).is_some();
-            let refused = fills.then(|| "it fills the room between others".to_owned());
+            let refused = self.refused(&function, &insn).map(str::to_owned);
             LiveInsn { offset: insn.offset, bytes: insn.bytes, machine: insn.machine, refused }
         };
         Ok(insns.into_iter().map(insn).collect())

@@ -31,6 +31,9 @@ pub struct Options {
     /// Take dtrace from a build without optimisation
     #[arg(long)]
     pub dev: bool,
+    /// Without the module: what the kernel's BPF does not take has to be refused by name
+    #[arg(long)]
+    pub without_module: bool,
     /// Only these programs, by number
     pub numbers: Vec<usize>,
 }
@@ -52,16 +55,26 @@ pub fn run(options: &Options) -> Result<usize> {
     let folder = write(&programs, &options.numbers)?;
     let outputs = trace(options, &folder)?;
     let mut validator = Validator::new()?;
-    let (mut compared, mut wrong, mut empty) = (0, Vec::new(), Vec::new());
+    let (mut compared, mut wrong, mut empty, mut refused) = (0, Vec::new(), Vec::new(), Vec::new());
     for (number, program) in programs.iter().enumerate() {
         let Some(output) = outputs.get(&number) else { continue };
+        let said = String::from_utf8_lossy(&output.messages);
         match check(program, output, &mut validator) {
+            // The kernel's verifier says no.
+            _ if said.contains("the kernel refuses a program") => {
+                wrong.push(format!("{number}: {}\n{said}", program.trim()));
+            }
+            Ok(0) if said.contains("without the module, ") => {
+                let line = said.lines().find(|line| line.contains("without the module, "));
+                refused.push(format!("{number}: {}", line.unwrap_or_default()));
+            }
             Ok(0) => empty.push(number.to_string()),
             Ok(_) => compared += 1,
             Err(error) => wrong.push(format!("{number}: {}\n{error:#}", program.trim())),
         }
     }
     eprintln!("objects: without records, or not for this kernel: {}", empty.join(" "));
+    refused.iter().for_each(|refused| eprintln!("objects: {refused}"));
     if !wrong.is_empty() {
         bail!("{} programs differ:\n{}", wrong.len(), wrong.join("\n\n"));
     }
@@ -116,8 +129,14 @@ struct Output {
 
 /// Runs all programs in a guest.
 fn trace(options: &Options, folder: &Path) -> Result<BTreeMap<usize, Output>> {
-    let guest = Guest { kernel: options.kernel, dev: options.dev, ..Guest::default() };
-    let mut contents = Contents { runs: vec!["exec sh objects.sh\n".into()], ..vm::built(&guest)? };
+    let mut guest = Guest { kernel: options.kernel, dev: options.dev, ..Guest::default() };
+    let mut script = "exec sh objects.sh\n".to_owned();
+    if options.without_module {
+        guest.no_module = true;
+        guest.append += vm::LOCKED;
+        script.insert_str(0, vm::BY_BPF);
+    }
+    let mut contents = Contents { runs: vec![script], ..vm::built(&guest)? };
     contents.pushed.push(folder.to_owned());
     for file in ["objects.sh", "work.c"] {
         let file = workspace::root().join("tests/vm/files").join(file);

@@ -34,6 +34,11 @@ const KERNEL_TROUBLE: u8 = 99;
 const TIME_OUT: u8 = 124;
 const NO_GUEST: u8 = 125;
 
+/// The words for a kernel that takes no module but those of its distribution, as under Secure Boot.
+pub const LOCKED: &str = " lockdown=integrity module.sig_enforce=1";
+/// The line of a script after which dtrace traces without the module.
+pub const BY_BPF: &str = "export DTRACE_OPT_BACKEND=bpf\n";
+
 /// The guest as asked for on the command line.
 #[derive(clap::Args, Clone)]
 pub struct Guest {

@@ -22,6 +22,8 @@ pub struct Case {
     pub own_boot: bool,
     /// Whether the run of all tests leaves it out.
     pub long: bool,
+    /// What only the module has of what it expects.
+    pub module_only: Option<String>,
     pub timeout: Duration,
     pub script: String,
     pub ending: Ending,
@@ -172,6 +174,7 @@ impl Case {
             },
             own_boot: false,
             long: false,
+            module_only: None,
             timeout: Duration::from_secs(120),
             script: String::new(),
             ending: Ending::Exit(0),
@@ -205,6 +208,7 @@ impl Case {
             "module" => self.guest.module = one_of(value, [("yes", true), ("no", false)])?,
             "boot" => self.own_boot = one_of(value, [("shared", false), ("own", true)])?,
             "long" => self.long = one_of(value, [("no", false), ("yes", true)])?,
+            "module-only" => self.module_only = (value != "no").then(|| value.into()),
             "push" => self.guest.push.extend(value.split_whitespace().map(|name| beside(file, name))),
             "exit" if value == "failure" => self.ending = Ending::Failure,
             "exit" => self.ending = Ending::Exit(number()? as i32),

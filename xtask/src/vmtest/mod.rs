@@ -81,9 +81,12 @@ impl Tally {
 
 pub fn main(options: &Options) -> Result<ExitCode> {
     let mut cases = select(load()?, &options.patterns)?;
+    let all = cases.len();
     if options.without_module {
+        cases.retain(is_without_module);
         cases.iter_mut().for_each(without_module);
     }
+    let skipped = all - cases.len();
     if options.list {
         for case in cases {
             println!("{}: {}", case.file, case.name);
@@ -95,14 +98,22 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     for &kernel in kernels {
         total.add(run_all(&cases, kernel, options.dev, options.repeat)?);
     }
-    Ok(total.print_end(0))
+    Ok(total.print_end(skipped))
+}
+
+/// Whether a case can pass without the module; says why it cannot.
+fn is_without_module(case: &Case) -> bool {
+    if let Some(why) = &case.module_only {
+        println!("skip  {}: {}: {why}", case.file, case.name);
+    }
+    case.module_only.is_none()
 }
 
 /// Makes a case one that has no module and may not load it.
 fn without_module(case: &mut Case) {
     case.guest.module = false;
-    case.guest.append += " lockdown=integrity module.sig_enforce=1";
-    case.script.insert_str(0, "export DTRACE_OPT_BACKEND=bpf\n");
+    case.guest.append += vm::LOCKED;
+    case.script.insert_str(0, vm::BY_BPF);
 }
 
 /// Runs every case on one kernel, or every one that is not long.
