@@ -41,6 +41,8 @@ pub struct Code {
 
 /// The most maps that a program may have.
 pub const MAPS: usize = 64;
+/// The most functions that the kernel takes in one.
+pub const FUNCTIONS: usize = 256;
 
 /// Why code cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -20,6 +20,8 @@ pub enum Missing {
     Strsize,
     #[error("its clauses have too many aggregations and arrays")]
     Maps,
+    #[error("its clauses have too many expressions")]
+    Functions,
     #[error("its code is invalid")]
     Invalid,
 }

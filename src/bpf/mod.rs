@@ -19,7 +19,7 @@ use crate::dif::enabled::Enabled;
 use crate::dif::layout::{self, LayoutError};
 use crate::dif::{Options, Program};
 use crate::probe::{Place, Spot, When};
-use asm::{Code, MAPS};
+use asm::{Code, FUNCTIONS, MAPS};
 use kernel::Layout;
 use library::Functions;
 use machine::Machine;
@@ -131,6 +131,9 @@ impl Image {
                 Writer { program, prologue, kind, context: kind, error, memory, layouts, entries, functions };
             let unable = |why| Unable::Clauses { probe, why };
             let code = writer.write(&group.clauses).map_err(unable)?;
+            if code.functions.len() > FUNCTIONS {
+                return Err(unable(Missing::Functions.into()));
+            }
             if code.maps() > MAPS {
                 return Err(unable(Missing::Maps.into()));
             }

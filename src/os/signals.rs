@@ -27,6 +27,14 @@ struct Guard {
     thread: JoinHandle<()>,
 }
 
+/// Goes on at SIGINT, SIGTERM and SIGHUP, whatever happens.
+pub fn disregard() {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // Without a handler the signal ends the process, as others do.
+        let _ = flag::register(signal, Arc::default());
+    }
+}
+
 impl Signals {
     /// Installs the handlers. `before_end` runs before a signal ends the preparations; other threads still run then.
     /// A signal that was ignored when the process started stays ignored, as under nohup.

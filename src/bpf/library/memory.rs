@@ -352,7 +352,7 @@ impl Lib<'_> {
 
     /// At breakpoints the kernel does not wait for the ring's lock: another CPU has it for a moment.
     pub(super) fn resend(&mut self) {
-        const ATTEMPTS: u32 = 16;
+        const ATTEMPTS: u32 = 64;
         let plain = self.asm.label();
         self.argument(R6, 1);
         self.branch(Cond::Gt, R6, (self.memory.size - self.memory.record) as i32, self.none);

@@ -2,6 +2,7 @@
 //! be done however the session ends.
 
 use super::events::{Tracefs, Whose};
+use crate::os::signals;
 use std::io::{self, Read as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
@@ -36,6 +37,8 @@ impl Sweeper {
 
 /// What the process does. Errors have no one to read them: what stays is removed by the next session.
 pub fn sweep(session: u32) {
+    // Who signals all that is called dtrace means the session.
+    signals::disregard();
     let Ok(tracefs) = Tracefs::find() else { return };
     tracefs.remove_all(Whose::Gone);
     let _ = io::stdin().read_to_end(&mut Vec::new());

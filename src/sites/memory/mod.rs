@@ -185,6 +185,14 @@ impl Text {
         Some(())
     }
 
+    fn is_blacklisted(&self, function: &Function) -> bool {
+        let tables = self.kernel.tables(ModuleId::PROPER);
+        let slide = self.kernel.slide_of_symbols();
+        let last = function.end().saturating_sub(1).max(function.start);
+        let listed = |address: u64, slide| tables.is_blacklisted(address.wrapping_sub(slide));
+        slide.is_some_and(|slide| listed(function.start, slide) || listed(last, slide))
+    }
+
     /// Why kprobes do not take an instruction, as far as the text and the kernel's tables show.
     fn refused(&self, function: &Function, insn: &decode::Insn) -> Option<&'static str> {
         if function.set.breakpoint(&insn.bytes).is_some() {
@@ -221,6 +229,9 @@ impl Symbols for Text {
 impl LiveText for Text {
     fn instructions(&self, function: u64) -> Result<Vec<LiveInsn>, String> {
         let function = self.function(function)?;
+        if self.is_blacklisted(&function) {
+            return Err("kprobe blacklist (noinstr or entry code)".to_owned());
+        }
         let insns = decode::instructions(self.kernel.machine(), &function.code, function.start);
         let insn = |insn: decode::Insn| {
             let refused = self.refused(&function, &insn).map(str::to_owned);
