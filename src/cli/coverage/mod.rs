@@ -93,6 +93,9 @@ impl Reached {
     }
 }
 
+/// The most places without the module: the kernel takes milliseconds for each.
+const MOST_EVENTS: usize = 10_000;
+
 /// Takes the output of the program, which has none.
 struct Nothing;
 
@@ -109,7 +112,10 @@ fn scope(run: &Run) -> Result<Scope, Failed> {
     let kernel = run.kernel()?;
     let live = run.live_text();
     let mut disassembler = Disassembler::new(&kernel, live.as_deref());
-    let most = run.device().map_or(usize::MAX, |device| device.info.max_once as usize);
+    let most = match run.without_module.get() {
+        Some(_) => MOST_EVENTS,
+        None => run.device().map_or(usize::MAX, |device| device.info.max_once as usize),
+    };
     let patterns = &run.invocation.covered;
     let what = "reading the functions";
     let found = run.progress.during(what, || disassembler.scope(patterns, most));
