@@ -9,7 +9,7 @@ use crate::bpf::program::event;
 use crate::bpf::{Image, Located, Unit, memory};
 use crate::driver::session::{Refused, probe_name};
 use crate::os::bpf::{self, Counted, Map, ProgramKind};
-use crate::os::{Errno, errno_text};
+use crate::os::errno_text;
 use crate::probe::{Place, Probe};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -45,7 +45,10 @@ impl Arming<'_> {
         match &first.place {
             Place::Begin => self.session.begin.push(program),
             Place::End => self.session.end.push(program),
-            Place::Profile { interval } => self.clocks(&program, *interval)?,
+            Place::Profile { interval } => {
+                let cpus = (0..self.cpus).filter(|cpu| self.cpu.is_none_or(|only| only == *cpu));
+                self.session.timers.start(program, *interval, cpus)?;
+            }
             Place::Tick { interval } => {
                 let attached = bpf::attach(&program, Counted::Clock(*interval), self.cpu.unwrap_or_default());
                 self.session.attached.push(attached.map_err(request("perf_event_open"))?);
@@ -59,19 +62,6 @@ impl Arming<'_> {
             _ => {
                 self.at_places(unit, &program)?;
                 self.session.at_places.push(program);
-            }
-        }
-        Ok(())
-    }
-
-    /// Runs a program by the clock of each CPU.
-    fn clocks(&mut self, program: &bpf::Program, interval: u64) -> Result<(), EnableError> {
-        for cpu in (0..self.cpus).filter(|cpu| self.cpu.is_none_or(|only| only == *cpu)) {
-            match bpf::attach(program, Counted::Clock(interval), cpu) {
-                Ok(attached) => self.session.attached.push(attached),
-                // A CPU that is not there now.
-                Err(Errno::NODEV) => {}
-                Err(errno) => return Err(request("perf_event_open")(errno)),
             }
         }
         Ok(())

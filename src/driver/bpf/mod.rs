@@ -14,6 +14,7 @@ mod misses;
 mod ring;
 mod speculations;
 pub mod sweep;
+mod timers;
 
 use super::Error;
 use super::buffer::{Damaged, Drain};
@@ -45,6 +46,7 @@ use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use sweep::Sweeper;
+use timers::Timers;
 
 pub use error::EnableError;
 pub use memory::Reader;
@@ -68,6 +70,7 @@ pub struct Session {
     at_places: Vec<bpf::Program>,
     at_tracepoints: Vec<bpf::Program>,
     attached: Vec<Attached>,
+    timers: Timers,
     tracefs: Option<Tracefs>,
     events: Vec<Event>,
     /// What removes the events after the end.
@@ -169,6 +172,7 @@ impl Session {
             at_places: Vec::new(),
             at_tracepoints: Vec::new(),
             attached: Vec::new(),
+            timers: Timers::default(),
             tracefs: None,
             events: Vec::new(),
             sweeper: None,
@@ -200,6 +204,7 @@ impl Session {
 
     fn release(&mut self) {
         self.attached.clear();
+        self.timers.end();
         let events = std::mem::take(&mut self.events);
         // Removing takes long, and the sweeper begins with it now.
         if self.sweeper.take().is_none()
@@ -248,6 +253,7 @@ impl Tracing for Session {
 
     fn status(&mut self) -> Result<uapi::Status, Error> {
         self.count_misses();
+        self.timers.follow(self.cpu);
         // Where the ring is damaged, that is reported when its records are printed.
         let _ = self.keep();
         let sum = |counter| self.counters(counter).map(|(_, value)| value).sum();

@@ -1,0 +1,82 @@
+//! driver/bpf/timers.rs: programs that run by the clock of each CPU, also of one that comes while the session runs.
+
+use super::error::{EnableError, request};
+use crate::os::Errno;
+use crate::os::bpf::{self, Attached, Counted, Program};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Debug, Default)]
+pub struct Timers {
+    /// Each with its interval.
+    programs: Vec<(Program, u64)>,
+    /// By CPU.
+    attached: BTreeMap<u32, Vec<Attached>>,
+    online: BTreeSet<u32>,
+}
+
+impl Timers {
+    /// Runs a program on those of the CPUs that are there.
+    pub fn start(
+        &mut self,
+        program: Program,
+        interval: u64,
+        cpus: impl Iterator<Item = u32>,
+    ) -> Result<(), EnableError> {
+        for cpu in cpus {
+            match bpf::attach(&program, Counted::Clock(interval), cpu) {
+                Ok(attached) => self.attached.entry(cpu).or_default().push(attached),
+                // It is not there now.
+                Err(Errno::NODEV) => {}
+                Err(errno) => return Err(request("perf_event_open")(errno)),
+            }
+        }
+        self.programs.push((program, interval));
+        self.online = online();
+        Ok(())
+    }
+
+    /// Runs the programs on CPUs that have come: the clocks of one that goes stay still when it comes back.
+    pub fn follow(&mut self, only: Option<u32>) {
+        if self.programs.is_empty() {
+            return;
+        }
+        let before = std::mem::replace(&mut self.online, online());
+        for cpu in self.online.difference(&before).filter(|cpu| only.is_none_or(|only| only == **cpu)) {
+            let start = |(program, interval): &(Program, u64)| {
+                bpf::attach(program, Counted::Clock(*interval), *cpu).ok()
+            };
+            self.attached.insert(*cpu, self.programs.iter().filter_map(start).collect());
+        }
+    }
+
+    pub fn end(&mut self) {
+        self.attached.clear();
+        self.programs.clear();
+    }
+}
+
+fn online() -> BTreeSet<u32> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    numbers(&text)
+}
+
+/// Reads a list such as `0-2,5`.
+fn numbers(text: &str) -> BTreeSet<u32> {
+    let ranges = text.trim().split(',').filter_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    });
+    ranges.flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cpus_are_read() {
+        assert_eq!(numbers("0-2,5\n"), [0, 1, 2, 5].into());
+        assert_eq!(numbers("3\n"), [3].into());
+        assert_eq!(numbers("x-1,\n"), [].into());
+    }
+}
