@@ -27,6 +27,8 @@ pub enum EnableError {
     Strings,
     #[error("the kernel has not enough memory for the buffers")]
     Memory,
+    #[error("this process may not have as many descriptors open as there are programs and tracepoints")]
+    Descriptors,
     #[error("{what}: {errno}")]
     Request { what: String, errno: String },
     /// It is a bug if the kernel's verifier has anything to say.
@@ -56,6 +58,7 @@ impl EnableError {
             EnableError::WriteUser => "copyout() needs CAP_SYS_ADMIN, and a kernel that is not locked down",
             EnableError::Strings => "lower -x strsize, or load the module",
             EnableError::Memory => "lower the buffers: -b 256k, -x aggsize=256k",
+            EnableError::Descriptors => "ulimit -n 65536, as root",
             EnableError::Verifier { .. } => "this is a bug of the compiler: please report it",
             _ => return None,
         })
@@ -68,6 +71,7 @@ pub fn request(what: &'static str) -> impl Fn(Errno) -> EnableError {
         Errno::NOSYS => EnableError::NoBpf,
         Errno::PERM | Errno::ACCESS => EnableError::Rights(what),
         Errno::NOMEM | Errno::TOOBIG => EnableError::Memory,
+        Errno::MFILE | Errno::NFILE => EnableError::Descriptors,
         errno => EnableError::Request { what: what.to_owned(), errno: errno_text(errno) },
     }
 }

@@ -132,6 +132,7 @@ impl Session {
         options: &Options,
         spots: &dyn Spots,
     ) -> Result<Prepared, EnableError> {
+        bpf::lift_descriptors();
         let probes = &plan.enabled.probes;
         let (found, variables, unknown) = found::found(program, &plan.enabled, spots)?;
         let image = Image::new(program, &plan.enabled, options, &found)
@@ -367,7 +368,7 @@ fn load(
     let described = btf::describe(code);
     let types = bpf::Types { types: &described.btf, functions: &described.functions };
     bpf::Program::load(kind, &code.bytes(descriptor), types).map_err(|(errno, log)| {
-        match log.is_empty() || errno == Errno::PERM {
+        match log.is_empty() || [Errno::PERM, Errno::MFILE, Errno::NFILE].contains(&errno) {
             true => request("BPF_PROG_LOAD")(errno),
             // A helper that the kernel does not let it have, or more instructions than it looks at.
             false if log.contains("bpf_probe_write_user") => EnableError::WriteUser,
