@@ -359,20 +359,30 @@ pub enum Counted {
 
 /// A descriptor that makes a program run at something. Closing it ends that.
 #[derive(Debug)]
-pub struct Attached(#[allow(dead_code, reason = "it is there to be closed")] OwnedFd);
+pub struct Attached(OwnedFd);
 
-/// Runs the program at each of the events; those of a tracepoint on whatever CPU they are.
+impl Attached {
+    /// Lets a clock begin.
+    pub fn enable(&self) -> Result<(), Errno> {
+        const ENABLE: i32 = 0x2400;
+        perf_request(&self.0, ENABLE, 0)
+    }
+}
+
+/// Runs the program at each of the events; those of a tracepoint on whatever CPU they are, those of a clock once that is
+/// enabled.
 pub fn attach(program: &Program, counted: Counted, cpu: u32) -> Result<Attached, Errno> {
-    const ENABLE: u64 = 0x2400;
-    const SET_BPF: u64 = 0x4004_2408;
+    const SET_BPF: i32 = 0x4004_2408;
     let attribute = match counted {
         Counted::Tracepoint(number) => Attribute::new(perf::TRACEPOINT, number, 1),
-        Counted::Clock(interval) => Attribute::new(perf::SOFTWARE, perf::CPU_CLOCK, interval),
+        Counted::Clock(interval) => Attribute::new(perf::SOFTWARE, perf::CPU_CLOCK, interval).disabled(),
     };
     let event = attribute.open(cpu)?;
-    for (request, argument) in [(SET_BPF, program.0.as_raw_fd()), (ENABLE, 0)] {
-        // SAFETY: the requests take a number each.
-        result(unsafe { libc::ioctl(event.as_raw_fd(), request, argument) }.into())?;
-    }
+    perf_request(&event, SET_BPF, program.0.as_raw_fd())?;
     Ok(Attached(event))
+}
+
+fn perf_request(event: &OwnedFd, request: i32, argument: i32) -> Result<(), Errno> {
+    // SAFETY: these requests take a number each.
+    result(unsafe { libc::ioctl(event.as_raw_fd(), request as libc::c_ulong, argument) }.into()).map(drop)
 }

@@ -46,6 +46,11 @@ impl Attribute {
         Attribute { kind, size: size_of::<Attribute>() as u32, config, period, ..Attribute::default() }
     }
 
+    /// One that does not count before it is enabled.
+    pub fn disabled(self) -> Attribute {
+        Attribute { flags: 1, ..self }
+    }
+
     /// Opens the event of all processes on a CPU.
     pub fn open(mut self, cpu: u32) -> Result<OwnedFd, Errno> {
         const CLOSE_ON_EXEC: u64 = 8;

@@ -47,11 +47,10 @@ impl Arming<'_> {
             Place::End => self.session.end.push(program),
             Place::Profile { interval } => {
                 let cpus = (0..self.cpus).filter(|cpu| self.cpu.is_none_or(|only| only == *cpu));
-                self.session.timers.start(program, *interval, cpus)?;
+                self.session.timers.add_profile(program, *interval, cpus)?;
             }
             Place::Tick { interval } => {
-                let attached = bpf::attach(&program, Counted::Clock(*interval), self.cpu.unwrap_or_default());
-                self.session.attached.push(attached.map_err(request("perf_event_open"))?);
+                self.session.timers.add_tick(&program, *interval, self.cpu.unwrap_or_default())?;
             }
             Place::SyscallEntry { .. } => self.at_tracepoint("sys_enter", program, unit),
             Place::SyscallReturn { .. } => self.at_tracepoint("sys_exit", program, unit),

@@ -240,7 +240,7 @@ impl Tracing for Session {
         // exit() in BEGIN stays.
         let [warmup, active] = [uapi::State::WARMUP, uapi::State::ACTIVE].map(|state| u64::from(state.0));
         let _ = self.state().compare_exchange(warmup, active, Ordering::Release, Ordering::Relaxed);
-        Ok(())
+        self.timers.start().map_err(failed("perf's clocks"))
     }
 
     fn stop(&mut self) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! driver/bpf/timers.rs: programs that run by the clock of each CPU, also of one that comes while the session runs.
+//! driver/bpf/timers.rs: programs that run by clocks: on one CPU, or on each, also on one that comes while the session runs.
 
 use super::error::{EnableError, request};
 use crate::os::Errno;
@@ -11,12 +11,21 @@ pub struct Timers {
     programs: Vec<(Program, u64)>,
     /// By CPU.
     attached: BTreeMap<u32, Vec<Attached>>,
+    /// Those of one CPU alone.
+    ticks: Vec<Attached>,
     online: BTreeSet<u32>,
 }
 
 impl Timers {
-    /// Runs a program on those of the CPUs that are there.
-    pub fn start(
+    /// Will run a program on a CPU.
+    pub fn add_tick(&mut self, program: &Program, interval: u64, cpu: u32) -> Result<(), EnableError> {
+        let attached = bpf::attach(program, Counted::Clock(interval), cpu);
+        self.ticks.push(attached.map_err(request("perf_event_open"))?);
+        Ok(())
+    }
+
+    /// Will run a program on those of the CPUs that are there.
+    pub fn add_profile(
         &mut self,
         program: Program,
         interval: u64,
@@ -35,6 +44,11 @@ impl Timers {
         Ok(())
     }
 
+    /// Begins with all intervals.
+    pub fn start(&self) -> Result<(), Errno> {
+        self.ticks.iter().chain(self.attached.values().flatten()).try_for_each(Attached::enable)
+    }
+
     /// Runs the programs on CPUs that have come: the clocks of one that goes stay still when it comes back.
     pub fn follow(&mut self, only: Option<u32>) {
         if self.programs.is_empty() {
@@ -43,7 +57,8 @@ impl Timers {
         let before = std::mem::replace(&mut self.online, online());
         for cpu in self.online.difference(&before).filter(|cpu| only.is_none_or(|only| only == **cpu)) {
             let start = |(program, interval): &(Program, u64)| {
-                bpf::attach(program, Counted::Clock(*interval), *cpu).ok()
+                let attached = bpf::attach(program, Counted::Clock(*interval), *cpu).ok()?;
+                attached.enable().is_ok().then_some(attached)
             };
             self.attached.insert(*cpu, self.programs.iter().filter_map(start).collect());
         }
@@ -51,6 +66,7 @@ impl Timers {
 
     pub fn end(&mut self) {
         self.attached.clear();
+        self.ticks.clear();
         self.programs.clear();
     }
 }
