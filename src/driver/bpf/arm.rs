@@ -9,7 +9,7 @@ use crate::bpf::program::event;
 use crate::bpf::{Image, Located, Unit, memory};
 use crate::driver::session::{Refused, probe_name};
 use crate::os::bpf::{self, Counted, Map, ProgramKind};
-use crate::os::errno_text;
+use crate::os::{Errno, errno_text};
 use crate::probe::{Place, Probe};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -73,7 +73,10 @@ impl Arming<'_> {
                 self.session.at_tracepoints.push(program);
             }
             Err(errno) => {
-                let why = format!("the tracepoint {name} refuses programs: {}", errno_text(errno));
+                let why = match errno {
+                    Errno::NOENT => format!("the kernel lets no program run at the tracepoint {name}"),
+                    errno => format!("the tracepoint {name} refuses programs: {}", errno_text(errno)),
+                };
                 let probes: BTreeSet<u32> = unit.places.iter().map(|place| place.probe).collect();
                 probes.into_iter().for_each(|probe| self.refuse(probe, &why, None));
             }
