@@ -17,7 +17,7 @@ pub mod tuple;
 
 use crate::dif::enabled::Enabled;
 use crate::dif::layout::{self, LayoutError};
-use crate::dif::{Options, Program};
+use crate::dif::{ActionKind, Clause, Options, Program};
 use crate::probe::{Place, Spot, When};
 use asm::{Code, FUNCTIONS, MAPS};
 use kernel::Layout;
@@ -105,6 +105,11 @@ impl Image {
         (memory.kernel, memory.machine) = (found.kernel, found.machine);
         memory.own.clone_from(&found.own);
         let needs = Needs::of(program);
+        // Records have the time, and so have decisions about those of a speculation.
+        let records =
+            |clause: &Clause| clause.record || clause.actions.iter().any(|action| is_decision(action.kind));
+        let timed =
+            needs.time || layouts.iter().any(|layout| layout.size > 0) || program.clauses.iter().any(records);
         let (heads, names) = heads(enabled, SCRATCH + memory.constants.len() as u32);
         let error = errors(enabled, &heads);
         let mut units = Vec::new();
@@ -124,6 +129,8 @@ impl Image {
                 kernel: &found.kernel,
                 level: needs.interrupts,
                 once: options.once,
+                timed,
+                named: needs.names,
             };
             let (kind, functions) = (group.kind, &Functions::default());
             let (memory, layouts, entries, error) = (&memory, &*layouts, &*entries, &error);
@@ -151,6 +158,10 @@ impl Image {
     pub fn places(&self) -> impl Iterator<Item = &Located> {
         self.units.iter().flat_map(|unit| &unit.places)
     }
+}
+
+fn is_decision(kind: ActionKind) -> bool {
+    matches!(kind, ActionKind::Speculate | ActionKind::Commit | ActionKind::Discard)
 }
 
 /// Lists what actions aggregate into: actions of an aggregation whose entries look alike have the same.

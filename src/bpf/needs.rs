@@ -19,6 +19,10 @@ pub struct Needs {
     pub stacks: bool,
     /// The scheduler's clock.
     pub clock: bool,
+    /// When a hit was, as `timestamp` asks.
+    pub time: bool,
+    /// The probe's names and number.
+    pub names: bool,
 }
 
 /// Whether a clause asks for the kernel's stack, or who called.
@@ -51,13 +55,14 @@ impl Needs {
 
     /// Whether the kernel's types have to be read.
     pub fn types(self) -> bool {
-        let Needs { tasks, locks, paths, interrupts, ipl: _, stacks: _, clock } = self;
+        let Needs { tasks, locks, paths, interrupts, clock, .. } = self;
         tasks || locks || paths || interrupts || clock
     }
 
     /// Whether nothing is asked for that there has to be.
     pub fn only_interrupts(self) -> bool {
-        Needs { stacks: false, ..self } == Needs { interrupts: true, ..Needs::default() }
+        Needs { stacks: false, time: false, names: false, ..self }
+            == Needs { interrupts: true, ..Needs::default() }
     }
 
     fn insn(&mut self, insn: Insn) {
@@ -68,6 +73,15 @@ impl Needs {
                 Some(Builtin::Ipl) => (self.interrupts, self.ipl) = (true, true),
                 Some(Builtin::Caller | Builtin::Stackdepth) => self.stacks = true,
                 Some(Builtin::Vtimestamp) => self.clock = true,
+                Some(Builtin::Timestamp) => self.time = true,
+                Some(
+                    Builtin::Probeprov
+                    | Builtin::Probemod
+                    | Builtin::Probefunc
+                    | Builtin::Probename
+                    | Builtin::Inlinefunc
+                    | Builtin::Id,
+                ) => self.names = true,
                 _ => {}
             },
             Insn::LoadVar { op: O::Ldts | O::Ldtaa, .. } | Insn::StoreVar { op: O::Stts | O::Sttaa, .. } => {

@@ -148,17 +148,6 @@ impl Lib<'_> {
     fn storable(&mut self, bytes: Option<u32>) {
         let (found, locals, others) = (self.asm.label(), self.asm.label(), self.asm.label());
         let bad = self.fault(Flt::BADADDR);
-        // R4 = the end of what has so many bytes at most.
-        let end = |lib: &mut Self, size: u32| {
-            lib.asm.mov(R4, R3);
-            match bytes {
-                Some(bytes) => lib.asm.add(R4, bytes as i32),
-                None => {
-                    lib.asm.branch(Cond::Gt, R6, size as i32, bad);
-                    lib.asm.add(R4, R6);
-                }
-            }
-        };
         // The end is inside of what is in use, and what is in use inside of the whole.
         self.argument(R1, 0);
         self.asm.mov(R3, R1);
@@ -167,7 +156,7 @@ impl Lib<'_> {
         self.asm.alu(Alu::Sub, R3, self.memory.scratch as i32);
         self.asm.branch(Cond::Ge, R3, SCRATCH as i32, locals);
         self.asm.load(Width::Double, R2, R7, cpu::USED);
-        end(self, SCRATCH);
+        self.end(R3, bytes, SCRATCH, bad);
         self.asm.branch(Cond::Gt, R4, R2, bad);
         self.asm.point(R1, self.memory.scratch);
         self.asm.jump(found);
@@ -176,8 +165,7 @@ impl Lib<'_> {
         self.asm.alu(Alu::Sub, R3, R5);
         self.asm.alu(Alu::Sub, R3, self.memory.locals as i32);
         self.asm.branch(Cond::Ge, R3, self.memory.locals_size as i32, others);
-        end(self, self.memory.locals_size);
-        self.asm.branch(Cond::Gt, R4, self.memory.locals_size as i32, bad);
+        self.within(R3, bytes, self.memory.locals_size, bad);
         self.asm.point(R1, self.memory.locals);
         self.asm.jump(found);
         self.asm.bind(others);
@@ -190,8 +178,7 @@ impl Lib<'_> {
         // Where there are none, the map ends before them.
         if size > 0 {
             self.asm.branch(Cond::Ge, R3, size as i32, noted);
-            end(self, size);
-            self.asm.branch(Cond::Gt, R4, size as i32, bad);
+            self.within(R3, bytes, size, bad);
             self.asm.map_value(R1, Map::Globals as u32, globals::FIRST);
             self.asm.jump(found);
         }
@@ -203,6 +190,32 @@ impl Lib<'_> {
         self.asm.jump(bad);
         self.asm.bind(found);
         self.asm.add(R1, R3);
+    }
+
+    /// R4 = the end of so many bytes at `start`, or of R6 bytes, which are `most` at most.
+    fn end(&mut self, start: Reg, bytes: Option<u32>, most: u32, bad: Label) {
+        self.asm.mov(R4, start);
+        match bytes {
+            Some(bytes) => self.asm.add(R4, bytes as i32),
+            None => {
+                self.branch(Cond::Gt, R6, most as i32, bad);
+                self.asm.add(R4, R6);
+            }
+        }
+    }
+
+    /// Goes to `bad` unless so many bytes at `start` are inside of `size`. A sum with a constant is another name for its
+    /// register to 6.12's verifier, which then loses a place that there is one of; so there is none.
+    fn within(&mut self, start: Reg, bytes: Option<u32>, size: u32, bad: Label) {
+        match bytes {
+            // Each is too far, but the kernel wants what follows to be reached.
+            Some(bytes) if bytes > size => self.branch(Cond::Ge, start, 0, bad),
+            Some(bytes) => self.branch(Cond::Gt, start, (size - bytes) as i32, bad),
+            None => {
+                self.end(start, bytes, size, bad);
+                self.branch(Cond::Gt, R4, size as i32, bad);
+            }
+        }
     }
 
     /// Goes on elsewhere if the address in the first argument is in a value of the variable that was noted: R1 points at the
@@ -218,15 +231,7 @@ impl Lib<'_> {
             self.asm.mov(R9, R1);
             self.asm.alu(Alu::Sub, R9, R2);
             self.branch(Cond::Ge, R9, size, next);
-            self.asm.mov(R4, R9);
-            match bytes {
-                Some(bytes) => self.asm.add(R4, bytes as i32),
-                None => {
-                    self.branch(Cond::Gt, R6, size, bad);
-                    self.asm.add(R4, R6);
-                }
-            }
-            self.branch(Cond::Gt, R4, size, bad);
+            self.within(R9, bytes, dynamic.size(), bad);
             self.asm.map(R1, dynamic.map);
             self.asm.point(R2, *at + 8);
             self.asm.call(Helper::MapLookupElem);

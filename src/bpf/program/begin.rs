@@ -30,6 +30,9 @@ pub struct Prologue<'a> {
     pub level: bool,
     /// Whether places fire once.
     pub once: bool,
+    /// Whether something asks when the hit was, and what the probe is called.
+    pub timed: bool,
+    pub named: bool,
 }
 
 /// A slot of the frame: a key, or a number.
@@ -195,18 +198,26 @@ impl Writer<'_> {
         asm.map_value(R1, Map::Globals as u32, 0);
         asm.store(Width::Double, R7, cpu::GLOBALS, R1);
         asm.store(Width::Double, R7, cpu::TOKEN, 0);
-        asm.load(Width::Double, R8, R7, cpu::CONSTANTS);
-        for field in 0..4 {
-            asm.load(Width::Double, R1, R9, place::NAMES + 8 * field);
-            asm.add(R1, R8);
-            asm.store(Width::Double, R7, cpu::PROBE + 8 * field, R1);
+        if self.prologue.named {
+            asm.load(Width::Double, R8, R7, cpu::CONSTANTS);
+            for field in 0..4 {
+                asm.load(Width::Double, R1, R9, place::NAMES + 8 * field);
+                asm.add(R1, R8);
+                asm.store(Width::Double, R7, cpu::PROBE + 8 * field, R1);
+            }
+            asm.load(Width::Double, R1, R9, place::ID);
+            asm.store(Width::Double, R7, cpu::PROBE + 32, R1);
         }
-        asm.load(Width::Double, R1, R9, place::ID);
-        asm.store(Width::Double, R7, cpu::PROBE + 32, R1);
         self.arguments(asm);
+        if self.prologue.timed {
+            self.take_time(asm);
+        }
+        asm.count(R7, cpu::HITS);
+    }
+
+    pub(super) fn take_time(&self, asm: &mut Assembler) {
         asm.call(Helper::KtimeGetNs);
         asm.store(Width::Double, R7, cpu::TIMESTAMP, R0);
-        asm.count(R7, cpu::HITS);
     }
 
     /// Writes the arguments that the context does not have.

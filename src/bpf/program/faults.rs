@@ -79,6 +79,9 @@ impl Writer<'_> {
         asm.load(Width::Double, R2, R7, cpu::FAULT_VALUE);
         asm.store(Width::Double, R8, field(offset_of!(uapi::Fault, value)), R2);
         asm.store(Width::Double, R7, cpu::ERROR + 40, R2);
+        if !self.prologue.timed {
+            self.take_time(asm);
+        }
         self.send(asm, size_of::<uapi::Fault>() as u32);
     }
 
