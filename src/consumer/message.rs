@@ -231,6 +231,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_schema_of_objects_has_all_kinds() {
+        let schema = include_str!("../../docs/schema/trace-1.schema.json");
+        let mut drops = Drops::default();
+        let all = Status {
+            dyn_drops: 1,
+            dyn_drops_rinsing: 1,
+            dyn_drops_dirty: 1,
+            spec_drops: 1,
+            spec_busy: 1,
+            spec_unavail: 1,
+            stkstroverflows: 1,
+            dblerrors: 1,
+            ..Status::default()
+        };
+        let mut messages = drops.status(&all, false);
+        let others = [drops.principal(0, 1, false), drops.aggregation(0, 1, false), drops.missed(1, false)];
+        messages.extend(others.into_iter().flatten());
+        assert_eq!(messages.len(), 11);
+        for message in messages {
+            let What::Drop { tag, .. } = message.what else { panic!("{message:?} is no loss") };
+            assert!(schema.contains(&format!("\"{}\"", tag.to_ascii_lowercase())), "{tag}");
+        }
+    }
+
+    #[test]
     fn only_new_losses_are_said() {
         let mut drops = Drops::default();
         assert_eq!(drops.principal(1, 0, false), None);
