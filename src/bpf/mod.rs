@@ -17,7 +17,7 @@ pub mod tuple;
 
 use crate::dif::enabled::Enabled;
 use crate::dif::layout::{self, LayoutError};
-use crate::dif::{ActionKind, Clause, Options, Program};
+use crate::dif::{ActionKind, Options, Program};
 use crate::probe::{Place, Spot, When};
 use asm::{Code, FUNCTIONS, MAPS};
 use kernel::Layout;
@@ -105,11 +105,7 @@ impl Image {
         (memory.kernel, memory.machine) = (found.kernel, found.machine);
         memory.own.clone_from(&found.own);
         let needs = Needs::of(program);
-        // Records have the time, and so have decisions about those of a speculation.
-        let records =
-            |clause: &Clause| clause.record || clause.actions.iter().any(|action| is_decision(action.kind));
-        let timed =
-            needs.time || layouts.iter().any(|layout| layout.size > 0) || program.clauses.iter().any(records);
+        let timed = needs.time || layouts.iter().any(|layout| layout.size > 0) || has_records(program);
         let (heads, names) = heads(enabled, SCRATCH + memory.constants.len() as u32);
         let error = errors(enabled, &heads);
         let mut units = Vec::new();
@@ -160,8 +156,13 @@ impl Image {
     }
 }
 
-fn is_decision(kind: ActionKind) -> bool {
-    matches!(kind, ActionKind::Speculate | ActionKind::Commit | ActionKind::Discard)
+/// Whether clauses have records without data, or decide about those of a speculation: both have the time of the hit.
+fn has_records(program: &Program) -> bool {
+    use ActionKind::{Commit, Discard, Speculate};
+    program.clauses.iter().any(|clause| {
+        let mut kinds = clause.actions.iter().map(|action| action.kind);
+        clause.record || kinds.any(|kind| matches!(kind, Speculate | Commit | Discard))
+    })
 }
 
 /// Lists what actions aggregate into: actions of an aggregation whose entries look alike have the same.
