@@ -17,7 +17,7 @@ pub mod tuple;
 
 use crate::dif::enabled::Enabled;
 use crate::dif::layout::{self, LayoutError};
-use crate::dif::{ActionKind, Options, Program};
+use crate::dif::{Options, Program};
 use crate::probe::{Place, Spot, When};
 use asm::{Code, FUNCTIONS, MAPS};
 use kernel::Layout;
@@ -105,7 +105,7 @@ impl Image {
         (memory.kernel, memory.machine) = (found.kernel, found.machine);
         memory.own.clone_from(&found.own);
         let needs = Needs::of(program);
-        let timed = needs.time || layouts.iter().any(|layout| layout.size > 0) || has_records(program);
+        let timed = needs.time || layouts.iter().any(|layout| layout.size > 0);
         let (heads, names) = heads(enabled, SCRATCH + memory.constants.len() as u32);
         let error = errors(enabled, &heads);
         let mut units = Vec::new();
@@ -154,15 +154,6 @@ impl Image {
     pub fn places(&self) -> impl Iterator<Item = &Located> {
         self.units.iter().flat_map(|unit| &unit.places)
     }
-}
-
-/// Whether clauses have records without data, or decide about those of a speculation: both have the time of the hit.
-fn has_records(program: &Program) -> bool {
-    use ActionKind::{Commit, Discard, Speculate};
-    program.clauses.iter().any(|clause| {
-        let mut kinds = clause.actions.iter().map(|action| action.kind);
-        clause.record || kinds.any(|kind| matches!(kind, Speculate | Commit | Discard))
-    })
 }
 
 /// Lists what actions aggregate into: actions of an aggregation whose entries look alike have the same.

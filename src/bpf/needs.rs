@@ -19,7 +19,7 @@ pub struct Needs {
     pub stacks: bool,
     /// The scheduler's clock.
     pub clock: bool,
-    /// When a hit was, as `timestamp` asks.
+    /// When a hit was, as `timestamp` asks, records without data, and decisions about those of a speculation.
     pub time: bool,
     /// The probe's names and number.
     pub names: bool,
@@ -43,13 +43,16 @@ pub fn walks(program: &Program, clause: usize) -> bool {
 
 impl Needs {
     pub fn of(program: &Program) -> Needs {
+        use ActionKind as K;
         let mut needs = Needs::default();
         let words = program.difos.iter().flat_map(|difo| &difo.insns);
         words.filter_map(|word| Insn::decode(*word).ok()).for_each(|insn| needs.insn(insn));
         for action in program.clauses.iter().flat_map(|clause| &clause.actions) {
-            needs.tasks |= action.kind == ActionKind::Ustack && Ustack::unpack(action.arg).copied > 0;
-            needs.stacks |= action.kind == ActionKind::Stack;
+            needs.tasks |= action.kind == K::Ustack && Ustack::unpack(action.arg).copied > 0;
+            needs.stacks |= action.kind == K::Stack;
+            needs.time |= matches!(action.kind, K::Speculate | K::Commit | K::Discard);
         }
+        needs.time |= program.clauses.iter().any(|clause| clause.record);
         needs
     }
 

@@ -8,6 +8,7 @@ pub mod perf;
 pub mod process;
 pub mod signals;
 
+use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::time::Duration;
@@ -49,6 +50,21 @@ pub fn free_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The CPUs that are `online`, or `possible`.
+pub fn cpus(which: &str) -> std::io::Result<BTreeSet<u32>> {
+    let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/{which}"))?;
+    numbers(&text).ok_or_else(|| std::io::Error::other("it is no list of CPUs"))
+}
+
+/// Reads a list such as `0-2,5`.
+fn numbers(text: &str) -> Option<BTreeSet<u32>> {
+    let ranges = text.trim().split(',').map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    });
+    Some(ranges.collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 /// Nanoseconds of the clock that never goes back: that of the records.
@@ -110,4 +126,18 @@ pub fn errno_text(errno: Errno) -> String {
 pub fn io_text(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers;
+
+    #[test]
+    fn lists_of_cpus_are_read() {
+        assert_eq!(numbers("0-2,5\n"), Some([0, 1, 2, 5].into()));
+        assert_eq!(numbers("3\n"), Some([3].into()));
+        for wrong in ["", "x-1,\n", "0,x"] {
+            assert_eq!(numbers(wrong), None, "{wrong:?}");
+        }
+    }
 }

@@ -382,9 +382,8 @@ fn failed(request: &'static str) -> impl Fn(Errno) -> Error {
     move |errno| Error::Request { request, errno: errno_text(errno) }
 }
 
-/// Returns the number of CPUs that there can be, from a list such as `0-3`.
+/// Returns the number of CPUs that there can be.
 pub fn possible_cpus() -> std::io::Result<u32> {
-    let text = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
-    let last = text.trim().rsplit(['-', ',']).next().and_then(|last| last.parse::<u32>().ok());
+    let last = crate::os::cpus("possible")?.last().copied();
     last.and_then(|last| last.checked_add(1)).ok_or_else(|| std::io::Error::other("it is no list of CPUs"))
 }

@@ -1,8 +1,8 @@
 //! driver/bpf/timers.rs: programs that run by clocks: on one CPU, or on each, also on one that comes while the session runs.
 
 use super::error::{EnableError, request};
-use crate::os::Errno;
 use crate::os::bpf::{self, Attached, Counted, Program};
+use crate::os::{self, Errno};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Default)]
@@ -72,27 +72,5 @@ impl Timers {
 }
 
 fn online() -> BTreeSet<u32> {
-    let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
-    numbers(&text)
-}
-
-/// Reads a list such as `0-2,5`.
-fn numbers(text: &str) -> BTreeSet<u32> {
-    let ranges = text.trim().split(',').filter_map(|range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        Some(first.parse().ok()?..=last.parse().ok()?)
-    });
-    ranges.flatten().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_of_cpus_are_read() {
-        assert_eq!(numbers("0-2,5\n"), [0, 1, 2, 5].into());
-        assert_eq!(numbers("3\n"), [3].into());
-        assert_eq!(numbers("x-1,\n"), [].into());
-    }
+    os::cpus("online").unwrap_or_default()
 }
