@@ -34,10 +34,12 @@ pub enum Map {
     Ended,
     /// An array of events of perf, one for each CPU, that tell how long they were enabled by the scheduler's clock.
     Clocks,
+    /// An array with one value: the places that share their programs with none, one after the other.
+    Alone,
 }
 
 impl Map {
-    pub const COUNT: u32 = 7;
+    pub const COUNT: u32 = 8;
 }
 
 /// The places in the value of one CPU that do not depend on the program.
@@ -100,7 +102,9 @@ pub mod cpu {
     pub const IRQ_TIME: i16 = 448;
     /// What the scheduler's clock is ahead of that of the event in [`super::Map::Clocks`].
     pub const CLOCK: i16 = 456;
-    pub const FIRST: u32 = 464;
+    /// The CPU's number.
+    pub const NUMBER: i16 = 464;
+    pub const FIRST: u32 = 472;
 }
 
 /// What is before a record that is for a speculation: a header as of a record, what to do, the speculation, and its generation.
@@ -232,8 +236,16 @@ impl Assembler {
         self.add(into, at as i32);
     }
 
-    /// Fills a place in it with zeros, which the constants begin with.
+    /// Fills a place in it, and up to the next word, with zeros, which the constants begin with.
     pub fn clear(&mut self, at: u32, size: u32) {
+        // Of so few, a store for each is the quickest.
+        const WORDS: u32 = 8;
+        if size <= 8 * WORDS
+            && let Ok(end) = i16::try_from(at + size)
+        {
+            (at as i16..end).step_by(8).for_each(|word| self.store(Width::Double, R7, word, 0));
+            return;
+        }
         for done in (0..size).step_by(SCRATCH as usize) {
             self.point(R1, at + done);
             self.mov(R2, SCRATCH.min(size - done) as i32);

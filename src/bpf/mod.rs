@@ -38,6 +38,8 @@ pub struct Image {
     pub constants: Vec<u8>,
     pub entries: Vec<Entries>,
     pub units: Vec<Unit>,
+    /// The size of the places that share their programs with none.
+    pub alone: u32,
 }
 
 /// Where a probe is, and what its program finds there.
@@ -47,9 +49,17 @@ pub struct Located {
     pub probe: u32,
     /// The address, or a number.
     pub at: u64,
-    /// The key among the places, and the entry.
-    pub key: u64,
+    pub home: Home,
     pub entry: Vec<u64>,
+}
+
+/// Where the entry of a place is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// The key in the hash of places.
+    Shared(u64),
+    /// The byte at which it begins among those that share their programs with none.
+    Alone(u32),
 }
 
 /// The program of probes at which the same clauses are enabled.
@@ -108,13 +118,22 @@ impl Image {
         let timed = needs.time || layouts.iter().any(|layout| layout.size > 0);
         let (heads, names) = heads(enabled, SCRATCH + memory.constants.len() as u32);
         let error = errors(enabled, &heads);
-        let mut units = Vec::new();
+        let (mut units, mut alone) = (Vec::new(), 0);
         for (unit, (group, members)) in groups(enabled, found)?.into_iter().enumerate() {
             let probe = members.first().map(|member| member.probe).unwrap_or_default();
             let place = enabled.probes.get(probe as usize).map(|probe| &probe.place);
+            // Programs at system calls run at all of them.
+            let shares = members.len() > 1 || group.kind.is_call();
+            let places = members.iter().filter_map(|member| {
+                let home =
+                    if shares { Home::Shared(place::key(member.at(), unit)) } else { Home::Alone(alone) };
+                member.located(home, &heads, found.machine)
+            });
+            let places: Vec<Located> = places.collect();
             let prologue = Prologue {
                 number: probe,
                 unit,
+                alone: (!shares).then_some(alone),
                 flags: group.flags,
                 spot: members.first().and_then(|member| member.spot).filter(|_| group.alone != 0),
                 event: match place {
@@ -140,14 +159,15 @@ impl Image {
             if code.maps() > MAPS {
                 return Err(unable(Missing::Maps.into()));
             }
-            let places =
-                members.iter().filter_map(|member| member.located(unit, &heads, found.machine)).collect();
+            if !shares {
+                alone += places.iter().map(|place| place.entry.len() as u32 * 8).sum::<u32>();
+            }
             units.push(Unit { kind, code, places });
         }
         let mut constants = vec![0; SCRATCH as usize];
         constants.extend(&memory.constants);
         constants.extend(names);
-        Ok(Image { memory, constants, entries, units })
+        Ok(Image { memory, constants, entries, units, alone })
     }
 
     /// The places of all programs.
@@ -202,15 +222,18 @@ struct Member<'a> {
 }
 
 impl Member<'_> {
-    fn located(&self, unit: usize, heads: &[Head], machine: &dyn Machine) -> Option<Located> {
+    fn at(&self) -> u64 {
+        self.spot.map_or(self.number, |spot| spot.address)
+    }
+
+    fn located(&self, home: Home, heads: &[Head], machine: &dyn Machine) -> Option<Located> {
         let head = heads.get(self.probe as usize)?;
         let (bits, inverted) = self.spot.map_or((0, true), |spot| ways::test(machine, spot.when));
         let exit = self.spot.map_or(0, |spot| spot.exit);
         let mut entry = head.names.to_vec();
-        entry.extend([head.id, exit, bits.into(), inverted.into(), 0]);
+        entry.extend([head.id, exit, bits.into(), inverted.into(), 0, 0]);
         entry.extend(&head.enablings);
-        let at = self.spot.map_or(self.number, |spot| spot.address);
-        Some(Located { probe: self.probe, at, key: place::key(at, unit), entry })
+        Some(Located { probe: self.probe, at: self.at(), home, entry })
     }
 }
 
@@ -248,7 +271,7 @@ fn groups<'a>(enabled: &Enabled, found: &'a Found) -> Result<BTreeMap<Group, Vec
             groups.entry(group).or_default().push(Member { probe: index, number, spot });
         };
         if !kind.is_text() {
-            add(None, matches!(kind, ProbeKind::CallEntry | ProbeKind::CallReturn));
+            add(None, kind.is_call());
         }
         for spot in spots {
             let by_operand = matches!(spot.when, When::Goes(..) | When::Leaves(..) | When::Zero { .. });

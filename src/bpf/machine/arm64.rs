@@ -79,6 +79,10 @@ impl Machine for Arm64 {
     }
 
     /// Conditions are those of b.cond.
+    fn stores_in_order(&self) -> bool {
+        false
+    }
+
     fn condition(&self, condition: u8) -> (u32, bool) {
         let (bits, inverted) = match condition >> 1 & 7 {
             0 => (bit::ZERO, false),

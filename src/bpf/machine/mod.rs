@@ -11,6 +11,9 @@ use std::fmt::Debug;
 pub trait Machine: Debug + Sync {
     fn registers(&self) -> &'static Registers;
 
+    /// Whether other CPUs see stores in the order in which they were made.
+    fn stores_in_order(&self) -> bool;
+
     /// Of which bits of what [`Machine::flags`] makes one is set where a branch with the condition is taken; or, if the
     /// second is true, none. Conditions are the numbers that [`crate::probe::When`] has.
     fn condition(&self, condition: u8) -> (u32, bool);

@@ -69,6 +69,10 @@ impl Machine for X86 {
     }
 
     /// Conditions are opcodes, as those of the short form.
+    fn stores_in_order(&self) -> bool {
+        true
+    }
+
     fn condition(&self, opcode: u8) -> (u32, bool) {
         match opcode {
             0xe0 => (bit::LAST | bit::ZERO, true),

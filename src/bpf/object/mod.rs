@@ -65,6 +65,11 @@ impl ProbeKind {
         matches!(self, ProbeKind::Insn | ProbeKind::Entry | ProbeKind::Return)
     }
 
+    /// Whether it is at system calls, where the kernel runs its program for all of them.
+    pub fn is_call(self) -> bool {
+        matches!(self, ProbeKind::CallEntry | ProbeKind::CallReturn)
+    }
+
     /// Whether its programs may write to the memory of a process: they are not run inside of an exception or interrupt.
     pub fn may_write(self) -> bool {
         self.is_trace() || matches!(self, ProbeKind::Bare | ProbeKind::Entry)

@@ -1,6 +1,6 @@
 //! bpf/program/aggregate.rs: actions that aggregate: the key, the entry, and what a value adds to it.
 
-use super::{INCREMENT, INITIAL, Refusal, Used, Writer};
+use super::{Entries, INCREMENT, INITIAL, Refusal, Used, Writer};
 use crate::bpf::asm::{Assembler, Label};
 use crate::bpf::insn::Reg::{self, Frame, R0, R1, R2, R3, R4, R5, R7};
 use crate::bpf::insn::{Alu, Cond, Helper, Width};
@@ -23,23 +23,43 @@ impl Writer<'_> {
         let (index, entries) = known.ok_or(Missing::Invalid)?;
         let maps = [0, 1].map(|half| Map::COUNT + 2 * index as u32 + half);
         let key = self.memory.key;
-        asm.clear(key, entries.key_size());
+        if entries.has_key() {
+            asm.clear(key, entries.key_size());
+        }
         for (at, (action, record)) in keys.iter().zip(&entries.layout.keys).enumerate() {
             let place = (key + record.offset, record.size);
             self.record(asm, action, Some(place), number - keys.len() + at, used)?;
         }
-        match action.difo {
-            Some(difo) => self.value(asm, difo, number, used),
-            None => asm.mov(R0, 1),
+        if let Some(difo) = action.difo {
+            self.value(asm, difo, number, used);
+            asm.store(Width::Double, Frame, INITIAL, R0);
         }
-        asm.store(Width::Double, Frame, INITIAL, R0);
-        match action.incr {
-            Some(difo) => self.value(asm, difo, number, used),
-            None => asm.mov(R0, 1),
+        asm.store(Width::Double, Frame, INCREMENT, 1);
+        if let Some(difo) = action.incr {
+            self.value(asm, difo, number, used);
+            asm.store(Width::Double, Frame, INCREMENT, R0);
         }
-        asm.store(Width::Double, Frame, INCREMENT, R0);
         let (there, drop, done) = (asm.label(), asm.label(), asm.label());
-        self.entry(asm, maps, there);
+        self.entry(asm, entries, maps, there);
+        if entries.has_key() {
+            self.new_entry(asm, maps, drop);
+            self.entry(asm, entries, maps, there);
+        }
+        asm.bind(drop);
+        asm.count(R7, cpu::AGGREGATION_DROPS);
+        asm.jump(done);
+        asm.bind(there);
+        match action.difo {
+            Some(_) => asm.load(Width::Double, R1, Frame, INITIAL),
+            None => asm.mov(R1, 1),
+        }
+        self.update(asm, action, entries.layout.value.size as i16)?;
+        asm.bind(done);
+        Ok(())
+    }
+
+    /// Makes an entry for the key; goes on elsewhere if there is no room.
+    fn new_entry(&self, asm: &mut Assembler, maps: [u32; 2], drop: Label) {
         // A new entry begins as zeros, or as what every number takes the place of.
         let (other, chosen) = (asm.label(), asm.label());
         asm.load(Width::Double, R1, R7, cpu::HALF);
@@ -49,30 +69,22 @@ impl Writer<'_> {
         asm.bind(other);
         asm.map(R1, maps[1]);
         asm.bind(chosen);
-        asm.point(R2, key);
+        asm.point(R2, self.memory.key);
         asm.map_value(R3, Map::Constants as u32, 0);
         asm.mov(R4, 0);
         asm.call(Helper::MapUpdateElem);
         asm.branch(Cond::Ne, R0, 0, drop);
-        self.entry(asm, maps, there);
-        asm.bind(drop);
-        asm.count(R7, cpu::AGGREGATION_DROPS);
-        asm.jump(done);
-        asm.bind(there);
-        asm.load(Width::Double, R1, Frame, INITIAL);
-        self.update(asm, action, entries.layout.value.size as i16)?;
-        asm.bind(done);
-        Ok(())
     }
 
     /// Looks for the entry of the key in the map that this run has; goes on elsewhere if there is one.
-    fn entry(&self, asm: &mut Assembler, maps: [u32; 2], there: Label) {
+    fn entry(&self, asm: &mut Assembler, entries: &Entries, maps: [u32; 2], there: Label) {
+        let key = if entries.has_key() { self.memory.key } else { cpu::NUMBER as u32 };
         let (other, absent) = (asm.label(), asm.label());
         asm.load(Width::Double, R1, R7, cpu::HALF);
         asm.branch(Cond::Ne, R1, 0, other);
         for (half, map) in maps.into_iter().enumerate() {
             asm.map(R1, map);
-            asm.point(R2, self.memory.key);
+            asm.point(R2, key);
             asm.call(Helper::MapLookupElem);
             asm.branch(Cond::Ne, R0, 0, there);
             if half == 0 {

@@ -17,6 +17,8 @@ pub struct Prologue<'a> {
     pub number: u32,
     /// Of the program.
     pub unit: usize,
+    /// Where the program's only place is among those that share with none.
+    pub alone: Option<u32>,
     /// Whether the flags say which hits count.
     pub flags: bool,
     /// The only place of the program, if not only flags say which hits count.
@@ -90,6 +92,17 @@ impl Writer<'_> {
 
     /// Finds the place of the probe, R9.
     fn find(&self, asm: &mut Assembler, out: Label) {
+        if let Some(offset) = self.prologue.alone {
+            asm.map_value(R9, Map::Alone as u32, offset);
+            asm.load(Width::Double, R1, R9, place::REFUSED);
+            asm.branch(Cond::Ne, R1, 0, out);
+            return;
+        }
+        self.find_among(asm, out);
+    }
+
+    /// Finds the place among those of several programs.
+    fn find_among(&self, asm: &mut Assembler, out: Label) {
         let machine = self.memory.machine;
         let Registers { call, call_size, mark, .. } = *machine.registers();
         match self.kind {
@@ -127,7 +140,7 @@ impl Writer<'_> {
         }
         asm.branch(Cond::Eq, R0, 0, out);
         asm.mov(R9, R0);
-        if matches!(self.kind, ProbeKind::CallEntry | ProbeKind::CallReturn) {
+        if self.kind.is_call() {
             self.own_kind_of_call(asm, out);
         }
     }
@@ -171,7 +184,7 @@ impl Writer<'_> {
 
     /// Gives it back, after what was written.
     pub(super) fn give_back(&self, asm: &mut Assembler) {
-        if self.entries.is_empty() {
+        if self.entries.is_empty() || self.memory.machine.stores_in_order() {
             asm.store(Width::Double, R7, cpu::BUSY, 0);
         } else {
             asm.mov(R1, 0);

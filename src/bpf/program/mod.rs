@@ -46,7 +46,9 @@ pub mod place {
     pub const INVERTED: i16 = 56;
     /// Whether the probe has fired.
     pub const FIRED: i16 = 64;
-    pub const CLAUSES: i16 = 72;
+    /// Whether the place is left out, since another one of its probe was refused.
+    pub const REFUSED: i16 = 72;
+    pub const CLAUSES: i16 = 80;
     /// Of each clause the number of the enabling, and the name of the inlined function whose copy the place is, or 0.
     pub const CLAUSE: i16 = 16;
 
@@ -56,7 +58,7 @@ pub mod place {
     }
 }
 
-/// Two maps of an aggregation's entries, for each CPU.
+/// Two maps of an aggregation's entries for each CPU: hashes by key, or, without keys, arrays by the CPU's number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entries {
     pub aggregation: u32,
@@ -78,9 +80,9 @@ impl Entries {
         self.layout.value.offset != 0
     }
 
-    /// The size of a key, of 8 bytes at least.
+    /// The size of a key; of a CPU's number if there is none.
     pub fn key_size(&self) -> u32 {
-        self.layout.value.offset.max(8)
+        if self.has_key() { self.layout.value.offset.max(8) } else { 4 }
     }
 
     /// The size of a value, with a word that says whether there is one.
@@ -225,8 +227,10 @@ impl Writer<'_> {
                 let word = place::CLAUSES + place::CLAUSE * number as i16;
                 asm.load(Width::Double, R1, R9, word);
                 asm.store(Width::Double, R7, cpu::EPID, R1);
-                asm.load(Width::Double, R1, R9, word + 8);
-                asm.store(Width::Double, R7, cpu::INLINED, R1);
+                if self.prologue.named {
+                    asm.load(Width::Double, R1, R9, word + 8);
+                    asm.store(Width::Double, R7, cpu::INLINED, R1);
+                }
             }
             At::Error(epid) => {
                 asm.store(Width::Double, R7, cpu::EPID, epid as i32);
@@ -272,8 +276,8 @@ impl Writer<'_> {
 
     /// Fills in the CPU and the time of what is at R8, and sends so many bytes of it.
     fn send_bytes(&self, asm: &mut Assembler, size: i32, wrapped: bool) {
-        asm.call(Helper::GetSmpProcessorId);
-        asm.store(Width::Word, R8, 4, R0);
+        asm.load(Width::Double, R1, R7, cpu::NUMBER);
+        asm.store(Width::Word, R8, 4, R1);
         asm.load(Width::Double, R1, R7, cpu::TIMESTAMP);
         asm.store(Width::Double, R8, 8, R1);
         asm.map(R1, Map::Records as u32);

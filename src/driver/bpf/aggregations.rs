@@ -57,6 +57,10 @@ impl Aggregations {
     fn empty(&self, maps: &[Map], half: u64, snapshots: &mut [Vec<u8>]) -> Result<(), Errno> {
         let maps = maps.iter().skip(half as usize).step_by(2);
         for (entries, map) in self.entries.iter().zip(maps) {
+            if !entries.has_key() {
+                self.empty_array(entries, map, snapshots)?;
+                continue;
+            }
             let (mut keys, mut last): (Vec<Vec<u8>>, Option<Vec<u8>>) = (Vec::new(), None);
             while let Some(next) = map.next(last.as_deref())? {
                 keys.extend(last.replace(next));
@@ -65,6 +69,20 @@ impl Aggregations {
                 let values = map.lookup(&key)?;
                 map.delete(&key)?;
                 add(entries, &key, &values, snapshots);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the entry of each CPU, which has no key.
+    fn empty_array(&self, entries: &Entries, map: &Map, snapshots: &mut [Vec<u8>]) -> Result<(), Errno> {
+        let zeros = vec![0; entries.value_size() as usize];
+        for (cpu, snapshot) in (0..self.cpus).zip(snapshots) {
+            let cpu = cpu.to_ne_bytes();
+            let value = map.lookup(&cpu)?;
+            if value != zeros {
+                map.update(&cpu, &zeros)?;
+                add(entries, &[], &value, std::slice::from_mut(snapshot));
             }
         }
         Ok(())

@@ -6,12 +6,14 @@ use super::sweep::Sweeper;
 use super::{Session, load};
 use crate::bpf::object::ProbeKind;
 use crate::bpf::program::event;
-use crate::bpf::{Image, Located, Unit, memory};
+use crate::bpf::program::place;
+use crate::bpf::{Home, Image, Located, Unit, memory};
 use crate::driver::session::{Refused, probe_name};
 use crate::os::bpf::{self, Counted, Map, ProgramKind};
 use crate::os::{Errno, errno_text};
 use crate::probe::{Place, Probe};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::atomic::Ordering;
 
 /// The places of one event: while it is removed, no other can be defined.
 const PLACES: usize = 256;
@@ -138,7 +140,16 @@ impl Arming<'_> {
     fn forget_refused(&self) -> Result<(), EnableError> {
         let places = &self.session.maps[memory::Map::Places as usize];
         for place in self.image.places().filter(|place| self.refused.contains_key(&place.probe)) {
-            places.delete(&place.key.to_ne_bytes()).map_err(request("BPF_MAP_DELETE_ELEM"))?;
+            match place.home {
+                Home::Shared(key) => {
+                    places.delete(&key.to_ne_bytes()).map_err(request("BPF_MAP_DELETE_ELEM"))?;
+                }
+                Home::Alone(offset) => {
+                    if let Some(word) = self.session.of_alone(offset, place::REFUSED) {
+                        word.store(1, Ordering::Relaxed);
+                    }
+                }
+            }
         }
         Ok(())
     }

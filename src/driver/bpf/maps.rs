@@ -2,7 +2,7 @@
 
 use super::error::{EnableError, request};
 use crate::bpf::program::event;
-use crate::bpf::{Image, Located, memory};
+use crate::bpf::{Home, Image, Located, memory};
 use crate::dif::Options;
 use crate::os::bpf::{Map, MapKind};
 
@@ -64,17 +64,21 @@ fn wanted(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Vec<Wa
         Wanted::new(MapKind::Array, 4, constants, 1),
         Wanted::new(MapKind::Array, 4, image.memory.globals_end(), 1),
         Wanted::new(MapKind::RingBuffer, 0, 0, ring_size),
-        Wanted::new(MapKind::Hash, 8, words.max(1) * 8, image.places().count().max(1) as u32),
+        Wanted::new(MapKind::Hash, 8, words.max(1) * 8, shared(image).count().max(1) as u32),
         Wanted::new(MapKind::Array, 4, event::ENDED, 1),
         Wanted::new(MapKind::PerfEvents, 4, 4, cpus),
+        Wanted::new(MapKind::Array, 4, image.alone.max(8), 1),
     ];
     // Of many with keys, each has less. The kernel makes all elements at once, which takes a microsecond for each.
     const WHOLE: u64 = 2;
     let keyed = image.entries.iter().filter(|entries| entries.has_key()).count() as u64;
     let room = options.aggsize / keyed.max(WHOLE) * WHOLE;
     for entries in &image.entries {
-        let bytes = if entries.has_key() { room } else { 0 };
-        let half = || Wanted::hash(MapKind::PerCpuHash, entries.key_size(), entries.value_size(), bytes);
+        let (key, value) = (entries.key_size(), entries.value_size());
+        let half = || match entries.has_key() {
+            true => Wanted::hash(MapKind::PerCpuHash, key, value, room),
+            false => Wanted::new(MapKind::Array, key, value, cpus),
+        };
         wanted.extend([half(), half()]);
     }
     // Each has as many elements.
@@ -90,19 +94,32 @@ fn wanted(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Vec<Wa
 pub fn fill(image: &Image, maps: &[Map]) -> Result<(), EnableError> {
     let failed = request("BPF_MAP_UPDATE_ELEM");
     maps[memory::Map::Constants as usize].update(&0u32.to_ne_bytes(), &image.constants).map_err(&failed)?;
+    let bytes =
+        |place: &Located| -> Vec<u8> { place.entry.iter().flat_map(|word| word.to_ne_bytes()).collect() };
     let places = &maps[memory::Map::Places as usize];
     let words = longest(image);
-    for Located { key, entry, .. } in image.places() {
-        let mut value: Vec<u8> = entry.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    for (key, place) in shared(image) {
+        let mut value = bytes(place);
         value.resize(words * 8, 0);
         places.update(&key.to_ne_bytes(), &value).map_err(&failed)?;
     }
-    Ok(())
+    let alone = image.places().filter(|place| matches!(place.home, Home::Alone(_)));
+    let mut value: Vec<u8> = alone.flat_map(bytes).collect();
+    value.resize(image.alone.max(8) as usize, 0);
+    maps[memory::Map::Alone as usize].update(&0u32.to_ne_bytes(), &value).map_err(&failed)
 }
 
-/// The words of the longest entry of a place.
+/// The places in the hash, by key.
+fn shared(image: &Image) -> impl Iterator<Item = (u64, &Located)> {
+    image.places().filter_map(|place| match place.home {
+        Home::Shared(key) => Some((key, place)),
+        Home::Alone(_) => None,
+    })
+}
+
+/// The words of the longest entry of a place in the hash.
 fn longest(image: &Image) -> usize {
-    image.places().map(|place| place.entry.len()).max().unwrap_or_default()
+    shared(image).map(|(_, place)| place.entry.len()).max().unwrap_or_default()
 }
 
 /// The size of the ring: a buffer for each CPU, in one.

@@ -25,7 +25,7 @@ use crate::bpf::machine::{ARM64, Machine, X86_64};
 use crate::bpf::memory::globals;
 use crate::bpf::needs::Needs;
 use crate::bpf::program::place;
-use crate::bpf::{Image, btf, memory as layout};
+use crate::bpf::{Home, Image, btf, memory as layout};
 use crate::dif::{Options, Program};
 use crate::os::bpf::{self, Attached, Map, ProgramKind};
 use crate::os::device::{Access, Mapping};
@@ -57,6 +57,8 @@ pub struct Session {
     maps: Vec<Map>,
     globals: Mapping,
     cpus: Mapping,
+    /// The places that share their programs with none.
+    alone: Mapping,
     /// The words of one CPU's memory.
     stride: usize,
     ring: Ring,
@@ -78,8 +80,8 @@ pub struct Session {
     misses: Misses,
     /// The only CPU to trace.
     cpu: Option<u32>,
-    /// The keys of the places, with the probe of each.
-    keys: Vec<(u64, u32)>,
+    /// Where the places are, with the probe of each.
+    places: Vec<(Home, u32)>,
     /// What the programs read the scheduler's clock from.
     clocks: Vec<Clock>,
 }
@@ -162,6 +164,7 @@ impl Session {
         let session = Session {
             globals: mapped(layout::Map::Globals, image.memory.globals_end() as usize)?,
             cpus: mapped(layout::Map::Cpus, stride * 8 * cpus as usize)?,
+            alone: mapped(layout::Map::Alone, image.alone.max(8) as usize)?,
             ring: Ring::new(map(layout::Map::Records), ring_size).map_err(request("mmap"))?,
             kept: options.overwrite.then(|| Kept::new(options.bufsize)),
             stride,
@@ -179,12 +182,34 @@ impl Session {
             sweeper: None,
             misses: Misses::default(),
             cpu: options.cpu,
-            keys: image.places().map(|place| (place.key, place.probe)).collect(),
+            places: image.places().map(|place| (place.home, place.probe)).collect(),
             clocks: Vec::new(),
         };
         let ahead = &session.globals.words()[globals::AHEAD as usize / 8];
         ahead.store(crate::os::clock::atomic_ahead(), Ordering::Relaxed);
+        let numbers = Session::words(&session.cpus, session.stride, layout::cpu::NUMBER);
+        (0..).zip(numbers).for_each(|(cpu, number)| number.store(cpu, Ordering::Relaxed));
         Ok(session)
+    }
+
+    /// Returns a word of a place that shares its program with none.
+    fn of_alone(&self, offset: u32, word: i16) -> Option<&AtomicU64> {
+        self.alone.words().get((offset as usize + word as usize) / 8)
+    }
+
+    /// Whether a place has fired; no if it was refused.
+    fn has_fired(&self, home: Home) -> bool {
+        match home {
+            Home::Shared(key) => {
+                let entry = self.maps[layout::Map::Places as usize].lookup(&key.to_ne_bytes());
+                // The places of refused probes are not there.
+                entry.is_ok_and(|entry| entry.get(place::FIRED as usize).is_some_and(|fired| *fired != 0))
+            }
+            Home::Alone(offset) => {
+                let fired = self.of_alone(offset, place::FIRED);
+                fired.is_some_and(|fired| fired.load(Ordering::Relaxed) != 0)
+            }
+        }
     }
 
     fn state(&self) -> &AtomicU64 {
@@ -305,13 +330,9 @@ impl Tracing for Session {
 
     fn fired(&self, probes: usize) -> Result<Vec<Fired>, Error> {
         let mut fired = vec![Fired::No; probes];
-        let places = &self.maps[layout::Map::Places as usize];
-        for (key, probe) in &self.keys {
-            // The places of refused probes are not there.
-            let Ok(entry) = places.lookup(&key.to_ne_bytes()) else { continue };
-            let has = entry.get(place::FIRED as usize..).and_then(|rest| rest.first()).copied();
-            if has.is_some_and(|has| has != 0)
-                && let Some(fired) = fired.get_mut(*probe as usize)
+        for (home, probe) in &self.places {
+            if let Some(fired) = fired.get_mut(*probe as usize)
+                && self.has_fired(*home)
             {
                 *fired = Fired::Yes;
             }
