@@ -15,8 +15,12 @@ use std::collections::BTreeMap;
 struct Here;
 
 impl Symbols for Here {
-    fn symbol(&self, _: &str) -> Option<(u64, u64)> {
-        Some((8, 8))
+    fn symbol(&self, _: &str) -> Option<u64> {
+        Some(8)
+    }
+
+    fn room(&self, _: u64) -> u64 {
+        8
     }
 
     fn bytes(&self, _: u64, len: usize) -> Option<Vec<u8>> {

@@ -38,7 +38,7 @@ impl Cpus<'_> {
         if wanted.iter().all(|(_, variable)| variable.is_none()) {
             return Some(());
         }
-        let (table, _) = symbols.symbol("__per_cpu_offset")?;
+        let table = symbols.symbol("__per_cpu_offset")?;
         let offsets = symbols.bytes(table, 8 * self.count as usize)?;
         for (cpu, offset) in (0..).zip(offsets.chunks_exact(8)) {
             let offset = u64::from_ne_bytes(offset.try_into().ok()?);

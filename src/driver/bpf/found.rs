@@ -113,8 +113,10 @@ fn layout_for(
 
 /// The code that runs programs at tracepoints, and BEGIN and END: stacks begin above it.
 fn own(probes: &[Probe], spots: &dyn Spots) -> Vec<(u64, u64)> {
-    let range =
-        |name: &str| spots.symbol(name).map(|(address, size)| (address, address.saturating_add(size)));
+    let range = |name: &str| {
+        let address = spots.symbol(name)?;
+        Some((address, address.saturating_add(spots.room(address))))
+    };
     let mut names: Vec<String> = Vec::new();
     for probe in probes {
         match &probe.place {

@@ -84,9 +84,9 @@ impl Types {
 
     /// The times of a task. Where the scheduler leaves out the time of interrupts, a CPU's variable has that.
     pub fn times(&self, symbols: &dyn Spots, variables: &mut Variables) -> Result<Times, String> {
-        let spent = symbols.symbol("cpu_irqtime").and_then(|(address, _)| {
-            Some(address.wrapping_add(self.offset("irqtime", "total").ok()?.into()))
-        });
+        let spent = symbols
+            .symbol("cpu_irqtime")
+            .and_then(|address| Some(address.wrapping_add(self.offset("irqtime", "total").ok()?.into())));
         variables.irq_time = spent;
         Ok(Times {
             sum_exec_runtime: self.offset("task_struct", "se.sum_exec_runtime")?,
@@ -98,8 +98,8 @@ impl Types {
     pub fn interrupts(&self, symbols: &dyn Spots, variables: &mut Variables) -> Interrupts {
         let in_task = self.offset("task_struct", "thread_info.preempt_count").ok();
         let hot = self.offset("pcpu_hot", "preempt_count").ok();
-        variables.interrupts = symbols.symbol("__preempt_count").map(|(address, _)| address).or_else(|| {
-            let (address, _) = symbols.symbol("pcpu_hot")?;
+        variables.interrupts = symbols.symbol("__preempt_count").or_else(|| {
+            let address = symbols.symbol("pcpu_hot")?;
             Some(address.wrapping_add(hot?.into()))
         });
         // Kernels with this variable also count how often interrupts were disabled, before the bits of hard ones.

@@ -29,8 +29,11 @@ pub trait Spots: Symbols {
 
 /// What the running kernel has symbols for.
 pub trait Symbols {
-    /// The address of a function or variable, and its size.
-    fn symbol(&self, name: &str) -> Option<(u64, u64)>;
+    /// The address of a function or variable.
+    fn symbol(&self, name: &str) -> Option<u64>;
+
+    /// The bytes from an address to the next symbol.
+    fn room(&self, address: u64) -> u64;
 
     /// Reads the kernel's memory.
     fn bytes(&self, address: u64, len: usize) -> Option<Vec<u8>>;
@@ -216,9 +219,12 @@ impl Text {
 }
 
 impl Symbols for Text {
-    fn symbol(&self, name: &str) -> Option<(u64, u64)> {
-        let address = self.kernel.address_of(name)?;
-        Some((address, self.kernel.room_of(address)))
+    fn symbol(&self, name: &str) -> Option<u64> {
+        self.kernel.address_of(name)
+    }
+
+    fn room(&self, address: u64) -> u64 {
+        self.kernel.room_of(address)
     }
 
     fn bytes(&self, address: u64, len: usize) -> Option<Vec<u8>> {

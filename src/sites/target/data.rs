@@ -1,11 +1,18 @@
 //! sites/target/data.rs: the symbols of the running kernel by address, for the variables among them.
 
 use super::{KERNEL_PROPER, Symbolized};
+use std::sync::OnceLock;
 
-/// The text of /proc/kallsyms, and where the lines of its symbols begin, by address.
+/// The text of /proc/kallsyms, and its symbols by address once they are asked for.
 #[derive(Debug, Default)]
 pub(super) struct AllSymbols {
     text: String,
+    by_address: OnceLock<ByAddress>,
+}
+
+#[derive(Debug, Default)]
+struct ByAddress {
+    /// Where the lines begin.
     lines: Vec<(u64, u32)>,
     /// The code of the kernel proper: newer kernels list its variables as `T` too.
     code: Vec<(u64, u64)>,
@@ -16,6 +23,70 @@ const PAGE: u64 = 4096;
 
 impl AllSymbols {
     pub fn new(text: String) -> AllSymbols {
+        AllSymbols { text, by_address: OnceLock::new() }
+    }
+
+    fn by_address(&self) -> &ByAddress {
+        self.by_address.get_or_init(|| ByAddress::read(&self.text))
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the variable that an address is in.
+    pub fn variable(&self, address: u64) -> Option<Symbolized> {
+        let ByAddress { lines, .. } = self.by_address();
+        let after = lines.partition_point(|(start, _)| *start <= address);
+        let start = lines[..after].last()?.0;
+        let same = lines[..after].iter().rev().take_while(|(other, _)| *other == start);
+        let names = same.filter_map(|(_, line)| Line::parse(&self.text[*line as usize..]));
+        // Labels of the linker begin with an underscore.
+        let symbol = names.min_by_key(|line| (line.name.starts_with('_'), line.kind.is_ascii_lowercase()))?;
+        let next = lines.get(after).and_then(|(_, line)| Line::parse(&self.text[*line as usize..]));
+        let end = match next.filter(|next| next.module == symbol.module) {
+            Some(next) => next.address,
+            None => (start / PAGE + 1).saturating_mul(PAGE),
+        };
+        (address < end && self.is_variable(&symbol)).then(|| Symbolized {
+            module: symbol.module.to_owned(),
+            function: symbol.name.to_owned(),
+            offset: address - start,
+        })
+    }
+
+    /// The address of the kernel proper's symbol of this name.
+    pub fn address_of(&self, name: &str) -> Option<u64> {
+        let found = memchr::memmem::find_iter(self.text.as_bytes(), name);
+        let mut lines = found.filter_map(|at| {
+            let start = self.text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
+            Line::parse(self.text.get(start..)?)
+        });
+        lines
+            .find(|line| line.name == name && line.module == KERNEL_PROPER && line.address != 0)
+            .map(|line| line.address)
+    }
+
+    /// The address of the first symbol after this one.
+    pub fn next(&self, address: u64) -> Option<u64> {
+        let ByAddress { lines, .. } = self.by_address();
+        lines.get(lines.partition_point(|(start, _)| *start <= address)).map(|(start, _)| *start)
+    }
+
+    fn is_variable(&self, line: &Line<'_>) -> bool {
+        let ByAddress { code, .. } = self.by_address();
+        match line.kind.to_ascii_lowercase() {
+            'b' | 'd' | 'g' | 'r' | 's' | 'v' => true,
+            't' if line.module == KERNEL_PROPER && code[0].0 < code[0].1 => {
+                !code.iter().any(|(first, last)| (*first..*last).contains(&line.address))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl ByAddress {
+    fn read(text: &str) -> ByAddress {
         let (mut lines, mut at) = (Vec::new(), 0);
         let bounds = ["_stext", "_etext", "_sinittext", "_einittext"];
         let mut found = [0; 4];
@@ -32,54 +103,7 @@ impl AllSymbols {
             at += line.len();
         }
         lines.sort_unstable();
-        AllSymbols { text, lines, code: vec![(found[0], found[1]), (found[2], found[3])] }
-    }
-
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// Returns the variable that an address is in.
-    pub fn variable(&self, address: u64) -> Option<Symbolized> {
-        let after = self.lines.partition_point(|(start, _)| *start <= address);
-        let start = self.lines[..after].last()?.0;
-        let same = self.lines[..after].iter().rev().take_while(|(other, _)| *other == start);
-        let names = same.filter_map(|(_, line)| Line::parse(&self.text[*line as usize..]));
-        // Labels of the linker begin with an underscore.
-        let symbol = names.min_by_key(|line| (line.name.starts_with('_'), line.kind.is_ascii_lowercase()))?;
-        let next = self.lines.get(after).and_then(|(_, line)| Line::parse(&self.text[*line as usize..]));
-        let end = match next.filter(|next| next.module == symbol.module) {
-            Some(next) => next.address,
-            None => (start / PAGE + 1).saturating_mul(PAGE),
-        };
-        (address < end && self.is_variable(&symbol)).then(|| Symbolized {
-            module: symbol.module.to_owned(),
-            function: symbol.name.to_owned(),
-            offset: address - start,
-        })
-    }
-
-    /// The address of the kernel proper's symbol of this name.
-    pub fn address_of(&self, name: &str) -> Option<u64> {
-        let mut lines = self.text.lines().filter(|line| line.ends_with(name)).filter_map(Line::parse);
-        lines
-            .find(|line| line.name == name && line.module == KERNEL_PROPER && line.address != 0)
-            .map(|line| line.address)
-    }
-
-    /// The address of the first symbol after this one.
-    pub fn next(&self, address: u64) -> Option<u64> {
-        self.lines.get(self.lines.partition_point(|(start, _)| *start <= address)).map(|(start, _)| *start)
-    }
-
-    fn is_variable(&self, line: &Line<'_>) -> bool {
-        match line.kind.to_ascii_lowercase() {
-            'b' | 'd' | 'g' | 'r' | 's' | 'v' => true,
-            't' if line.module == KERNEL_PROPER && self.code[0].0 < self.code[0].1 => {
-                !self.code.iter().any(|(first, last)| (*first..*last).contains(&line.address))
-            }
-            _ => false,
-        }
+        ByAddress { lines, code: vec![(found[0], found[1]), (found[2], found[3])] }
     }
 }
 
