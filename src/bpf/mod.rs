@@ -13,6 +13,7 @@ pub mod needs;
 pub mod object;
 pub mod program;
 pub mod reader;
+mod rooms;
 pub mod tuple;
 
 use crate::dif::enabled::Enabled;
@@ -124,22 +125,19 @@ impl Image {
             let place = enabled.probes.get(probe as usize).map(|probe| &probe.place);
             // Programs at system calls run at all of them.
             let shares = members.len() > 1 || group.kind.is_call();
-            let places = members.iter().filter_map(|member| {
-                let home =
-                    if shares { Home::Shared(place::key(member.at(), unit)) } else { Home::Alone(alone) };
-                member.located(home, &heads, found.machine)
-            });
-            let places: Vec<Located> = places.collect();
+            let home = |member: &Member| match shares {
+                true => Home::Shared(place::key(member.at(), unit)),
+                false => Home::Alone(alone),
+            };
+            let located = |member: &Member| member.located(home(member), &heads, found.machine);
+            let places: Vec<Located> = members.iter().filter_map(located).collect();
             let prologue = Prologue {
                 number: probe,
                 unit,
                 alone: (!shares).then_some(alone),
                 flags: group.flags,
                 spot: members.first().and_then(|member| member.spot).filter(|_| group.alone != 0),
-                event: match place {
-                    Some(Place::Event { number }) => Some(*number),
-                    _ => None,
-                },
+                event: place.and_then(event_of),
                 cpu: options.cpu,
                 kernel: &found.kernel,
                 level: needs.interrupts,
@@ -151,22 +149,14 @@ impl Image {
             let (memory, layouts, entries, error) = (&memory, &*layouts, &*entries, &error);
             let writer =
                 Writer { program, prologue, kind, context: kind, error, memory, layouts, entries, functions };
-            let unable = |why| Unable::Clauses { probe, why };
-            let code = writer.write(&group.clauses).map_err(unable)?;
-            if code.functions.len() > FUNCTIONS {
-                return Err(unable(Missing::Functions.into()));
-            }
-            if code.maps() > MAPS {
-                return Err(unable(Missing::Maps.into()));
-            }
+            let code = writer.write(&group.clauses).and_then(within_limits);
+            let code = code.map_err(|why| Unable::Clauses { probe, why })?;
             if !shares {
                 alone += places.iter().map(|place| place.entry.len() as u32 * 8).sum::<u32>();
             }
             units.push(Unit { kind, code, places });
         }
-        let mut constants = vec![0; SCRATCH as usize];
-        constants.extend(&memory.constants);
-        constants.extend(names);
+        let constants = [&[0; SCRATCH as usize], &*memory.constants, &names].concat();
         Ok(Image { memory, constants, entries, units, alone })
     }
 
@@ -174,6 +164,24 @@ impl Image {
     pub fn places(&self) -> impl Iterator<Item = &Located> {
         self.units.iter().flat_map(|unit| &unit.places)
     }
+}
+
+fn event_of(place: &Place) -> Option<u64> {
+    match place {
+        Place::Event { number } => Some(*number),
+        _ => None,
+    }
+}
+
+/// Refuses what the kernel would.
+fn within_limits(code: Code) -> Result<Code, Refusal> {
+    if code.functions.len() > FUNCTIONS {
+        return Err(Missing::Functions.into());
+    }
+    if code.maps() > MAPS {
+        return Err(Missing::Maps.into());
+    }
+    Ok(code)
 }
 
 /// Lists what actions aggregate into: actions of an aggregation whose entries look alike have the same.

@@ -13,6 +13,7 @@ use crate::dif::enabled::Enabled;
 use crate::driver::session::probe_name;
 use crate::probe::{Place, Probe, Spot};
 use crate::sites::Spots;
+use std::collections::HashSet;
 
 /// The probes whose places are not known, and why.
 pub type Unknown = Vec<(u32, String)>;
@@ -50,37 +51,43 @@ pub fn found(
         };
     }
     found.kernel.interrupts.unknown |= types.is_none();
-    if needs.stacks {
-        found.own = own(probes, spots);
-    }
+    let walking = walking(program, enabled);
+    // The clauses of ERROR are run at all probes.
+    let everywhere = walking.iter().any(|index| probes[*index as usize].place == Place::Error);
+    let walked = (0..).zip(probes).filter(|(index, _)| everywhere || walking.contains(index));
+    found.own = own(walked.map(|(_, probe)| probe), spots);
     for (index, probe) in (0..).zip(probes) {
         let mut arguments = 0;
         if let (Place::Sdt { .. }, Some(types)) = (&probe.place, &types) {
             arguments = types.arguments(&probe.name.name).unwrap_or_default();
         }
         found.arguments.push(arguments);
-        let walks = || {
-            let ecbs = enabled.ecbs.iter().filter(|ecb| ecb.probe == index);
-            needs.stacks && ecbs.into_iter().any(|ecb| walks(program, ecb.clause as usize))
-        };
+        let walks = walking.contains(&index);
         let at = spots.spots(&probe.place).and_then(|at| followed(&probe.place, at, walks, (machine, spots)));
         found.spots.push(at.map_err(|why| unknown.push((index, why))).ok());
     }
     Ok((found, variables, unknown))
 }
 
+/// The probes that have clauses which ask for the kernel's stack.
+fn walking(program: &Program, enabled: &Enabled) -> HashSet<u32> {
+    let walks: Vec<bool> = (0..program.clauses.len()).map(|clause| walks(program, clause)).collect();
+    let ecbs = enabled.ecbs.iter().filter(|ecb| walks.get(ecb.clause as usize) == Some(&true));
+    ecbs.map(|ecb| ecb.probe).filter(|probe| (*probe as usize) < enabled.probes.len()).collect()
+}
+
 /// Refuses a stack at instructions for which the kernel would begin at the next one.
 fn followed(
     place: &Place,
     at: Vec<Spot>,
-    walks: impl Fn() -> bool,
+    walks: bool,
     (machine, memory): (&dyn Machine, &dyn Spots),
 ) -> Result<Vec<Spot>, String> {
     let moves = |spot: &Spot| {
         let byte = memory.bytes(spot.address, 1).and_then(|bytes| bytes.first().copied());
         byte.is_some_and(|byte| machine.is_past_stack(byte))
     };
-    if matches!(place, Place::Insn { .. }) && walks() && at.iter().any(moves) {
+    if matches!(place, Place::Insn { .. }) && walks && at.iter().any(moves) {
         return Err(
             "the kernel cannot follow its stack at an instruction of one byte that moves it".to_owned()
         );
@@ -112,7 +119,7 @@ fn layout_for(
 }
 
 /// The code that runs programs at tracepoints, and BEGIN and END: stacks begin above it.
-fn own(probes: &[Probe], spots: &dyn Spots) -> Vec<(u64, u64)> {
+fn own<'p>(probes: impl Iterator<Item = &'p Probe>, spots: &dyn Spots) -> Vec<(u64, u64)> {
     let range = |name: &str| {
         let address = spots.symbol(name)?;
         Some((address, address.saturating_add(spots.room(address))))
