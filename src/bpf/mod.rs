@@ -354,3 +354,45 @@ fn heads(enabled: &Enabled, base: u32) -> (Vec<Head>, Vec<u8>) {
     }
     (heads, names)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dif::Clause;
+    use crate::probe::{Fields, Probe};
+
+    /// Two clauses of nothing, each at probes of its own: how many places each probe has, by clause.
+    fn image(probes: [&[usize]; 2]) -> Image {
+        let clause =
+            Clause { probes: vec![], predicate: None, actions: vec![], statements: vec![], record: false };
+        let program = Program { clauses: vec![clause.clone(), clause], ..Program::default() };
+        let (mut enabled, mut found) = (Enabled::default(), Found::default());
+        for (clause, places) in
+            (0..).zip(probes).flat_map(|(clause, all)| all.iter().map(move |n| (clause, *n)))
+        {
+            let (index, func) = (enabled.probes.len() as u32, 0x1000 * (1 + enabled.probes.len() as u64));
+            let place = Place::Insn { func, offset: 0, bytes: vec![0x90] };
+            enabled.probes.push(Probe { id: index, place, name: Fields::new("kinst", "vmlinux", "f", "0") });
+            enabled.ecbs.push((index, clause).into());
+            let spot = |n| Spot { address: func + n as u64, exit: 0, when: When::Always, keys: Vec::new() };
+            found.spots.push(Some((0..places).map(spot).collect()));
+        }
+        Image::new(&program, &enabled, &Options::default(), &found).unwrap()
+    }
+
+    fn homes(probes: [&[usize]; 2]) -> (Vec<Home>, u32) {
+        let image = image(probes);
+        (image.places().map(|place| place.home).collect(), image.alone)
+    }
+
+    #[test]
+    fn a_place_is_alone_if_it_has_its_program_for_itself() {
+        let entry = 8 * 12;
+        assert_eq!(homes([&[1], &[1]]), (vec![Home::Alone(0), Home::Alone(entry)], 2 * entry));
+        let (found, alone) = homes([&[2], &[1]]);
+        let first = [0x1000, 0x1001].map(|address| Home::Shared(place::key(address, 0)));
+        assert_eq!((&found[..2], found[2], alone), (&first[..], Home::Alone(0), entry));
+        let (found, alone) = homes([&[1, 1], &[]]);
+        assert!(found.iter().all(|home| matches!(home, Home::Shared(_))) && alone == 0, "{found:?}");
+    }
+}
