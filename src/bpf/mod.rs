@@ -144,6 +144,7 @@ impl Image {
                 once: options.once,
                 timed,
                 named: needs.names,
+                inlined: needs.names || needs.stacks,
             };
             let (kind, functions) = (group.kind, &Functions::default());
             let (memory, layouts, entries, error) = (&memory, &*layouts, &*entries, &error);

@@ -35,6 +35,8 @@ pub struct Prologue<'a> {
     /// Whether something asks when the hit was, and what the probe is called.
     pub timed: bool,
     pub named: bool,
+    /// Whether something asks whose copy a place is meant as, as names and stacks do.
+    pub inlined: bool,
 }
 
 /// A slot of the frame: a key, or a number.

@@ -227,7 +227,7 @@ impl Writer<'_> {
                 let word = place::CLAUSES + place::CLAUSE * number as i16;
                 asm.load(Width::Double, R1, R9, word);
                 asm.store(Width::Double, R7, cpu::EPID, R1);
-                if self.prologue.named {
+                if self.prologue.inlined {
                     asm.load(Width::Double, R1, R9, word + 8);
                     asm.store(Width::Double, R7, cpu::INLINED, R1);
                 }
