@@ -149,6 +149,7 @@ helpers! {
     ProbeReadKernelStr 115 "probe_read_kernel_str",
     SendSignal 109 "send_signal",
     RingbufOutput 130 "ringbuf_output",
+    RingbufQuery 134 "ringbuf_query",
     GetCurrentTaskBtf 158 "get_current_task_btf",
     TaskPtRegs 175 "task_pt_regs",
     KtimeGetTaiNs 208 "ktime_get_tai_ns",

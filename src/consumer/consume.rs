@@ -22,6 +22,7 @@ use crate::dif::record::{Layouts, Record};
 use crate::dif::{Aggregation, Display, Program, Statement, StatementKind};
 use crate::options::key;
 use crate::options::{From, Options};
+use crate::os::limits;
 use crate::os::output::Ready;
 use crate::uapi::{self, Fault, Plain};
 use std::io;
@@ -306,7 +307,9 @@ impl<'p> Consumer<'p> {
     /// Runs system(); earlier output is written before the command's.
     fn system(&mut self, command: &str) {
         let flushed = self.sink.flush_all();
-        let run = flushed.and_then(|()| std::process::Command::new("/bin/sh").args(["-c", command]).status());
+        let mut shell = std::process::Command::new("/bin/sh");
+        limits::as_before(&mut shell);
+        let run = flushed.and_then(|()| shell.args(["-c", command]).status());
         if let Err(error) = run {
             self.messages.push(Message::problem(format!("system(\"{command}\") failed: {error}")));
         }

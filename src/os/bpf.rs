@@ -2,7 +2,6 @@
 
 use super::perf::{self, Attribute};
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::ffi::{CString, c_long};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
@@ -140,27 +139,6 @@ fn result(done: c_long) -> Result<i32, Errno> {
 fn owned(fd: RawFd) -> OwnedFd {
     // SAFETY: the kernel has just made it, and nothing else has it.
     unsafe { OwnedFd::from_raw_fd(fd) }
-}
-
-/// Lifts the limit of locked memory, which maps count towards before Linux 5.11. Who may not do it has what there is.
-pub fn lift_limit() {
-    let unlimited = Rlimit { current: None, maximum: None };
-    let _ = setrlimit(Resource::Memlock, unlimited);
-}
-
-/// Lets this process have as many descriptors as it may: each program is one, and each place of a clock or tracepoint
-/// another.
-pub fn lift_descriptors() {
-    const WANTED: u64 = 1 << 16;
-    let limit = getrlimit(Resource::Nofile);
-    let most = limit.maximum.map_or(WANTED, |most| most.max(WANTED));
-    let lifted = |most| Rlimit { current: Some(most), maximum: Some(most) };
-    // More than the limit's own limit is for those who may.
-    if setrlimit(Resource::Nofile, lifted(most)).is_err()
-        && let Some(maximum) = limit.maximum
-    {
-        let _ = setrlimit(Resource::Nofile, lifted(maximum));
-    }
 }
 
 /// A map, with the sizes of its keys and values as the kernel copies them.

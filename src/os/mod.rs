@@ -3,6 +3,7 @@
 pub mod bpf;
 pub mod clock;
 pub mod device;
+pub mod limits;
 pub mod output;
 pub mod perf;
 pub mod process;

@@ -1,5 +1,6 @@
 //! os/process.rs: the processes of -c and -p: started, watched, ended.
 
+use super::limits;
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
@@ -77,6 +78,7 @@ impl Process {
         let (wait, gate) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| failed(errno.into()))?;
         let tracer = rustix::process::getpid();
         let (pid_read, pid_write) = pipe_with(PipeFlags::CLOEXEC).map_err(|errno| failed(errno.into()))?;
+        limits::as_before(&mut process);
         // SAFETY: between fork and exec only system calls are made: of pids and signals, write, read. No allocation, no
         // lock. The descriptors are moved in, and close on exec.
         unsafe {

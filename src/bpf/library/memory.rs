@@ -4,7 +4,7 @@ use super::{COPY, Lib};
 use crate::bpf::asm::Label;
 use crate::bpf::insn::Reg::{self, Frame, R0, R1, R2, R3, R4, R5, R6, R7, R8, R9};
 use crate::bpf::insn::{Alu, Cond, Helper, Width};
-use crate::bpf::memory::{Dynamic, Map, SCRATCH, cpu, globals, wrapper};
+use crate::bpf::memory::{Dynamic, Map, SCRATCH, cpu, globals};
 use crate::uapi::Flt;
 
 /// The most bytes that memstr() makes a string from: as many as a string has at most.
@@ -353,28 +353,5 @@ impl Lib<'_> {
         });
         self.asm.count(R7, cpu::UNAVAILABLE);
         self.asm.jump(self.none);
-    }
-
-    /// At breakpoints the kernel does not wait for the ring's lock: another CPU has it for a moment.
-    pub(super) fn resend(&mut self) {
-        const ATTEMPTS: u32 = 64;
-        let plain = self.asm.label();
-        self.argument(R6, 1);
-        self.branch(Cond::Gt, R6, (self.memory.size - self.memory.record) as i32, self.none);
-        self.asm.point(R9, self.memory.record);
-        self.argument(R1, 0);
-        self.branch(Cond::Eq, R1, 0, plain);
-        self.asm.add(R9, -(wrapper::SIZE as i32));
-        self.asm.bind(plain);
-        self.repeat(ATTEMPTS, |lib, next, _| {
-            lib.asm.map(R1, Map::Records as u32);
-            lib.asm.mov(R2, R9);
-            lib.asm.mov(R3, R6);
-            lib.asm.mov(R4, 0);
-            lib.asm.call(Helper::RingbufOutput);
-            lib.branch(Cond::Ne, R0, 0, next);
-            lib.asm.mov(R0, 1);
-            lib.asm.exit();
-        });
     }
 }

@@ -10,6 +10,7 @@ mod network;
 mod numbers;
 mod paths;
 mod processes;
+mod ring;
 mod strings;
 mod system;
 mod tokens;
@@ -82,7 +83,11 @@ library! {
     InetNtoa6 1 "inet_ntoa6" inet_ntoa6();
     LinkNtop 2 "link_ntop" link_ntop();
     Speculation 0 "speculation" speculation();
-    /// Tries again to send what did not go: (whether it is for a speculation, bytes) gives whether it went.
+    /// Tries again and again to send what did not go, while there is room for it: (whether it is for a speculation, bytes)
+    /// gives whether it went.
+    Insist 2 "insist" insist();
+    /// Tries so many times, and a few times. Loops in loops are quick for the kernel to look at, each alone.
+    Persist 2 "persist" persist();
     Resend 2 "resend" resend();
     Ppid 0 "ppid" ppid();
     Progenyof 1 "progenyof" progenyof();

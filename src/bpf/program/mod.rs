@@ -289,8 +289,8 @@ impl Writer<'_> {
         asm.branch(Cond::Eq, R0, 0, sent);
         asm.mov(R1, i32::from(wrapped));
         asm.mov(R2, size);
-        let resend = self.functions.label(asm, Function::Resend);
-        asm.call_local(resend);
+        let insist = self.functions.label(asm, Function::Insist);
+        asm.call_local(insist);
         asm.branch(Cond::Ne, R0, 0, sent);
         asm.count(R7, cpu::DROPS);
         asm.bind(sent);

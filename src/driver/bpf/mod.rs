@@ -30,7 +30,7 @@ use crate::dif::{Options, Program};
 use crate::os::bpf::{self, Attached, Map, ProgramKind};
 use crate::os::device::{Access, Mapping};
 use crate::os::perf::Clock;
-use crate::os::{Errno, errno_text};
+use crate::os::{Errno, errno_text, limits};
 use crate::sites::{self, Spots};
 use crate::uapi;
 use aggregations::Aggregations;
@@ -134,7 +134,7 @@ impl Session {
         options: &Options,
         spots: &dyn Spots,
     ) -> Result<Prepared, EnableError> {
-        bpf::lift_descriptors();
+        limits::lift_descriptors();
         let probes = &plan.enabled.probes;
         let (found, variables, unknown) = found::found(program, &plan.enabled, spots)?;
         let image = Image::new(program, &plan.enabled, options, &found)
@@ -366,7 +366,7 @@ pub fn check() -> Result<(), EnableError> {
     if locked {
         return Err(EnableError::Lockdown);
     }
-    bpf::lift_limit();
+    limits::lift_memory();
     match Reader::new() {
         Ok(_) => Ok(()),
         // Where the level of lockdown is not shown, it is the helper that is not there.

@@ -51,7 +51,7 @@ run "an enumerator by its name, and printed by its name" \
 	'fbt::inet_release:entry /execname == "ping"/ { printf("%d %d\n", args[0]->state == SS_UNCONNECTED, args[0]->state); print(args[0]->state); exit(0); }' \
 	'ping -c 1 -W 5 127.0.0.1'
 run "arrays: of structures, of characters, and their sizes" \
-	'BEGIN { printf("limit of open files %d, %d limits, name of %d bytes: %s\n", curthread->signal->rlim[7].rlim_cur, sizeof(curthread->signal->rlim) / sizeof(struct rlimit), sizeof(curthread->comm), curthread->comm); exit(0); }' true
+	'BEGIN { printf("%d bytes of stack at most, %d limits, name of %d bytes: %s\n", curthread->signal->rlim[3].rlim_cur, sizeof(curthread->signal->rlim) / sizeof(struct rlimit), sizeof(curthread->comm), curthread->comm); exit(0); }' true
 run "a pointer to characters" \
 	'BEGIN { printf("%s %s\n", stringof(curthread->nsproxy->uts_ns->name.sysname), stringof(curthread->fs->root.dentry->d_sb->s_type->name)); exit(0); }' true
 run "arguments of many functions that have the same type" \
