@@ -12,7 +12,7 @@ const SIZE: i32 = 1;
 /// The bytes that it puts before each record.
 const HEADER: i32 = 8;
 /// How often each function repeats the next one.
-const ROUNDS: u32 = 32;
+const ROUNDS: u32 = 64;
 
 impl Lib<'_> {
     /// At breakpoints the kernel does not wait for the ring's lock: another CPU has it for a moment, or as long as that CPU
