@@ -86,7 +86,7 @@ library! {
     /// Tries again and again to send what did not go, while there is room for it: (whether it is for a speculation, bytes)
     /// gives whether it went.
     Insist 2 "insist" insist();
-    /// Tries so many times, and a few times. Loops in loops are quick for the kernel to look at, each alone.
+    /// The loops in its loop, each a function of its own: the kernel's verifier looks at each alone, which is quick.
     Persist 2 "persist" persist();
     Resend 2 "resend" resend();
     Ppid 0 "ppid" ppid();

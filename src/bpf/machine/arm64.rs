@@ -78,11 +78,11 @@ impl Machine for Arm64 {
         &REGISTERS
     }
 
-    /// Conditions are those of b.cond.
     fn stores_in_order(&self) -> bool {
         false
     }
 
+    /// Conditions are those of b.cond.
     fn condition(&self, condition: u8) -> (u32, bool) {
         let (bits, inverted) = match condition >> 1 & 7 {
             0 => (bit::ZERO, false),

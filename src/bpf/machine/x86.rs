@@ -68,11 +68,11 @@ impl Machine for X86 {
         &REGISTERS
     }
 
-    /// Conditions are opcodes, as those of the short form.
     fn stores_in_order(&self) -> bool {
         true
     }
 
+    /// Conditions are opcodes, as those of the short form.
     fn condition(&self, opcode: u8) -> (u32, bool) {
         match opcode {
             0xe0 => (bit::LAST | bit::ZERO, true),
