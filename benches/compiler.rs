@@ -1,7 +1,10 @@
-//! benches/compiler.rs: the delays before tracing begins: reading a script, compiling it, finding the first type.
+//! benches/compiler.rs: the delays before tracing begins: reading a script, compiling it, finding the first type, and
+//! loading its programs where there is no module.
 
 #[path = "../tests/support/btf.rs"]
 mod btf;
+#[path = "../tests/support/here.rs"]
+mod here;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,10 +14,15 @@ use std::time::Duration;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use kinst::debuginfo::{Bytes, Image};
 use kinst::diag::{Diagnostic, tags};
+use kinst::dif::enabled::Enabled;
+use kinst::dif::{self, Program};
+use kinst::driver::bpf::{self, Session};
+use kinst::driver::session::Plan;
 use kinst::knowledge::{Files, Installed, Knowledge, Located};
 use kinst::options::Options;
 use kinst::parser::{self, Macros, ParseOptions, Settings, ast::TagKind};
 use kinst::pipeline::{self, Given};
+use kinst::probe::{Fields, Place, Probe};
 use kinst::sites::{Catalog, Kernel};
 use kinst::source::{FileId, Origin, Source, Sources};
 use kinst::types::intrinsic::Intrinsic;
@@ -52,22 +60,8 @@ fn parse(criterion: &mut Criterion) {
 /// Measures the script through all stages, in this process and as a user runs it: the CPU time of `dtrace -e`.
 fn compile(criterion: &mut Criterion) {
     let (sources, file) = source(SCRIPT.to_owned());
-    let macros = macros();
-    let index = |_| Err(Box::new(Diagnostic::error(tags::UNKNOWN, "no index")));
     let mut group = criterion.benchmark_group("compile");
-    group.bench_function("stages", |bencher| {
-        bencher.iter(|| {
-            let given = Given {
-                macros: &macros,
-                kernel: &Intrinsic,
-                places: &Intrinsic,
-                index: &index,
-                libraries: &[],
-                stability: false,
-            };
-            pipeline::compile(&sources, &[file], given, &mut Options::default()).result.unwrap()
-        });
-    });
+    group.bench_function("stages", |bencher| bencher.iter(|| compiled(&sources, file)));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/script.d");
     group.sample_size(10).measurement_time(Duration::from_secs(10));
     group.bench_function("command", |bencher| {
@@ -84,6 +78,65 @@ fn compile(criterion: &mut Criterion) {
             children() - before
         });
     });
+}
+
+fn compiled(sources: &Sources, file: FileId) -> Program {
+    let macros = macros();
+    let index = |_| Err(Box::new(Diagnostic::error(tags::UNKNOWN, "no index")));
+    let given = Given {
+        macros: &macros,
+        kernel: &Intrinsic,
+        places: &Intrinsic,
+        index: &index,
+        libraries: &[],
+        stability: false,
+    };
+    pipeline::compile(sources, &[file], given, &mut Options::default()).result.unwrap().program
+}
+
+/// Measures the making of the script's programs of BPF, their maps, and the kernel's verifying of them.
+fn load(criterion: &mut Criterion) {
+    if let Err(error) = bpf::check() {
+        eprintln!("load: left out, as no program can be loaded: {error}");
+        return;
+    }
+    let (sources, file) = source(SCRIPT.to_owned());
+    let program = compiled(&sources, file);
+    let mut enabled = Enabled::default();
+    for (clause, description) in
+        (0..).zip(&program.clauses).flat_map(|(at, clause)| clause.probes.iter().map(move |one| (at, one)))
+    {
+        let name = description.fields().unwrap();
+        let known = enabled.probes.iter().position(|probe| probe.name == name);
+        let index = known.unwrap_or_else(|| {
+            let id = enabled.probes.len() as u32;
+            enabled.probes.push(Probe { id, place: place(&name, id), name });
+            id as usize
+        });
+        enabled.ecbs.push((index as u32, clause).into());
+    }
+    let plan = Plan { enabled, descriptions: Vec::new() };
+    let options = dif::Options { strsize: 128, ..dif::Options::default() };
+    let mut group = criterion.benchmark_group("load");
+    group.sample_size(20);
+    group.bench_function("script", |bencher| {
+        bencher.iter(|| {
+            let loaded = Session::try_load(&program, &plan, &options, &here::Here).unwrap();
+            assert_eq!(loaded, 4, "programs at entries, at returns, at BEGIN and at END");
+        });
+    });
+}
+
+fn place(name: &Fields, id: u32) -> Place {
+    let func = 0x1000 * (1 + u64::from(id));
+    match &*name.name {
+        "entry" => Place::FbtEntry { func },
+        "return" => Place::FbtReturn { func },
+        "BEGIN" => Place::Begin,
+        "END" => Place::End,
+        "ERROR" => Place::Error,
+        other => panic!("a probe {other}"),
+    }
 }
 
 /// Returns the CPU time of the children that have ended, in steps of 10 ms: enough over hundreds of them.
@@ -169,5 +222,5 @@ impl Files for Vmlinux<'_> {
     }
 }
 
-criterion_group!(benches, parse, compile, types);
+criterion_group!(benches, parse, compile, load, types);
 criterion_main!(benches);

@@ -99,9 +99,10 @@ pub mod cpu {
     pub const IRQ_TIME: i16 = 448;
     /// What the scheduler's clock is ahead of that of the event in [`super::Map::Clocks`].
     pub const CLOCK: i16 = 456;
-    /// The CPU's number.
+    /// The CPU's number, with which the key of each entry of an aggregation begins.
     pub const NUMBER: i16 = 464;
-    pub const FIRST: u32 = 472;
+    /// The rest of the key that is being written.
+    pub const KEY: u32 = 472;
 }
 
 /// What is before a record that is for a speculation: a header as of a record, what to do, the speculation, and its generation.
@@ -197,7 +198,7 @@ pub struct Memory {
     dynamics: Vec<((Scope, u32), Dynamic)>,
     /// The size of the globals. As much again follows the variables, so that an end needs no check of its own.
     pub globals: u32,
-    /// The clause-local variables of a CPU, and their size.
+    /// The clause-local variables of a CPU, and their size. As much again follows, as after the globals.
     pub locals: u32,
     pub locals_size: u32,
     /// Where speculations are in the globals: whether each is active, and how often it was; 16 bytes.
@@ -207,8 +208,6 @@ pub struct Memory {
     pub frames: u32,
     /// The record that is being written, with its header. Before it is room for what a speculation needs.
     pub record: u32,
-    /// The key of an aggregation's entry that is being written.
-    pub key: u32,
     /// The key and the value of a variable.
     pub dynamic_key: u32,
     pub dynamic_value: u32,
@@ -237,7 +236,7 @@ pub const HEADER: u32 = 16;
 /// The sizes of what a program writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sizes {
-    /// The largest record, and the largest key of an aggregation.
+    /// The largest record, and the largest key of an aggregation, which follows the CPU's number.
     pub record: u32,
     pub key: u32,
     /// The number of actions that aggregate. Each has two maps, of which one is written while the other is read.
@@ -252,8 +251,10 @@ impl Memory {
             return Err(Missing::Strsize);
         }
         let Tables { strings, constants, keys } = tables(program, strsize)?;
-        let Variables { statics, mut dynamics, globals, mut at } = variables(program, options, &keys, sizes);
-        let (locals, locals_size) = (cpu::FIRST, at - cpu::FIRST);
+        let locals = cpu::KEY + sizes.key.next_multiple_of(8);
+        let Variables { statics, mut dynamics, globals, mut at } =
+            variables(program, options, &keys, sizes, locals);
+        let locals_size = at - locals;
         if globals > VARIABLES || locals_size > VARIABLES {
             return Err(Missing::Other("so much memory of variables"));
         }
@@ -271,7 +272,6 @@ impl Memory {
         let before = place(wrapper::SIZE);
         let record = before + wrapper::SIZE;
         place(HEADER + sizes.record.max(size_of::<uapi::Fault>() as u32));
-        let key = place(sizes.key);
         let (dynamic_key, dynamic_value) = (place(largest_key), place(largest_value));
         let text = 2 * text_size(strsize);
         let texts = [place(text), place(text)];
@@ -293,7 +293,6 @@ impl Memory {
             locals,
             locals_size,
             record,
-            key,
             dynamic_key,
             dynamic_value,
             texts,
@@ -373,9 +372,10 @@ fn variables(
     options: &Options,
     keys: &BTreeMap<(Scope, u32), tuple::Key>,
     sizes: Sizes,
+    locals: u32,
 ) -> Variables {
     let (statics, dynamics) = (HashMap::new(), Vec::new());
-    let mut all = Variables { statics, dynamics, globals: globals::FIRST, at: cpu::FIRST };
+    let mut all = Variables { statics, dynamics, globals: globals::FIRST, at: locals };
     for variable in &program.variables {
         let name = (variable.scope, variable.id);
         let bytes = type_size(&variable.ty, options).max(1);

@@ -110,7 +110,7 @@ impl Image {
         let layouts = layouts.collect::<Result<Vec<_>, _>>()?;
         let entries = entries(program, options)?;
         let record = layouts.iter().map(|layout| layout.size).max().unwrap_or_default();
-        let key = entries.iter().map(Entries::key_size).max().unwrap_or_default();
+        let key = entries.iter().map(Entries::keys_size).max().unwrap_or_default();
         let sizes = Sizes { record, key, aggregations: entries.len() as u32 };
         let mut memory = Memory::new(program, options, sizes)?;
         (memory.kernel, memory.machine) = (found.kernel, found.machine);

@@ -152,8 +152,9 @@ const QUESTIONS: u32 = 1 << 12;
 
 impl<'k> System<'k> {
     pub fn new(kernel: &'k Kernel, wanted: Wanted) -> System<'k> {
-        let loaded = Arc::default();
+        let mut loaded = Arc::default();
         if wanted.kernel && kernel.is_running() {
+            loaded = Arc::new(Mutex::new(kernel.loaded(os::monotonic().unsigned_abs())));
             watch_modules(Arc::downgrade(&loaded));
         }
         System {

@@ -25,7 +25,6 @@ pub enum MapKind {
     Hash = 1,
     Array = 2,
     PerfEvents = 4,
-    PerCpuHash = 5,
     RingBuffer = 27,
 }
 
@@ -150,16 +149,13 @@ pub struct Map {
 }
 
 impl Map {
-    /// Makes a map. A map for each CPU has a value for each of `cpus`.
-    pub fn new(kind: MapKind, key: u32, value: u32, entries: u32, cpus: u32) -> Result<Map, Errno> {
+    pub fn new(kind: MapKind, key: u32, value: u32, entries: u32) -> Result<Map, Errno> {
         // Arrays can be mapped.
         let flags = if kind == MapKind::Array { 1 << 10 } else { 0 };
         let mut create = Create { kind: kind as u32, key, value, entries, flags };
         // SAFETY: it has no addresses.
         let fd = unsafe { bpf(command::MAP_CREATE, &mut create)? };
-        let copies = if kind == MapKind::PerCpuHash { cpus as usize } else { 1 };
-        let value = (value as usize).next_multiple_of(if copies > 1 { 8 } else { 1 }) * copies;
-        Ok(Map { fd: owned(fd), key: key as usize, value })
+        Ok(Map { fd: owned(fd), key: key as usize, value: value as usize })
     }
 
     pub fn update(&self, key: &[u8], value: &[u8]) -> Result<(), Errno> {
@@ -184,7 +180,6 @@ impl Map {
         }
     }
 
-    /// Returns the value, those of all CPUs one after the other.
     pub fn lookup(&self, key: &[u8]) -> Result<Vec<u8>, Errno> {
         if key.len() != self.key {
             return Err(Errno::INVAL);

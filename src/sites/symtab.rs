@@ -67,9 +67,12 @@ impl Symbol {
 
     /// Whether its name is one of these, and text.
     pub(in crate::sites) fn is_named_in(&self, names: &[u8]) -> bool {
+        self.name_in(names).is_some_and(|name| str::from_utf8(name).is_ok())
+    }
+
+    fn name_in<'n>(&self, names: &'n [u8]) -> Option<&'n [u8]> {
         let start = self.name_at as usize;
-        let name = names.get(start..start.saturating_add(self.name_len.into()));
-        name.is_some_and(|name| str::from_utf8(name).is_ok())
+        names.get(start..start.saturating_add(self.name_len.into()))
     }
 }
 
@@ -205,9 +208,9 @@ impl Symbols {
 
     /// The symbols of this name, by address; as in kallsyms, those that are gone count too.
     pub fn named(&self, name: &str) -> Vec<&Symbol> {
-        let symbols = self.table();
+        let (names, symbols) = self.parts();
         let Some(by_name) = self.by_name() else {
-            return symbols.iter().filter(|symbol| self.name(symbol) == name).collect();
+            return symbols.iter().filter(|symbol| symbol.name_in(names) == Some(name.as_bytes())).collect();
         };
         let named = |place: &u32| self.at(*place as usize).0;
         let first = by_name.partition_point(|place| named(place) < name);
@@ -218,13 +221,16 @@ impl Symbols {
     /// The out-of-line instances of a function, by their names in fbt: the function itself and its clones that begin
     /// where it begins (`.isra.0`, `.constprop.0`), not its split-off parts (`.part.0`, `.cold`).
     pub fn instances(&self, function: &str) -> Vec<String> {
-        let symbols = self.table();
+        let (names, symbols) = self.parts();
         let is_instance = |symbol: &Symbol| {
             let name = self.name(symbol);
             !symbol.gone() && name.strip_prefix(function).is_some_and(is_clone_suffix)
         };
+        let begins = |symbol: &&Symbol| {
+            symbol.name_in(names).is_some_and(|name| name.starts_with(function.as_bytes()))
+        };
         let candidates: Vec<&Symbol> = match self.by_name() {
-            None => symbols.iter().filter(|symbol| is_instance(symbol)).collect(),
+            None => symbols.iter().filter(begins).filter(|symbol| is_instance(symbol)).collect(),
             Some(by_name) => {
                 let named = |place: &u32| self.at(*place as usize).0;
                 let first = by_name.partition_point(|place| named(place) < function);
@@ -273,8 +279,8 @@ impl Symbols {
     }
 
     fn by_name(&self) -> Option<&[u32]> {
-        // Most scripts look up one or two names, which takes less time than making an index.
-        const FEW: u32 = 16;
+        // Most scripts look up a few names, which takes less time than making an index.
+        const FEW: u32 = 32;
         if let Table::Stored(stored) = &self.table {
             return Some(stored.by_name());
         }

@@ -1,5 +1,6 @@
 //! bpf_load.rs: random programs as BPF, which a kernel has to take. It needs root, and loads them into the kernel that runs.
 
+use crate::here::Here;
 use crate::numbers::Random;
 use crate::{machine, program};
 use kinst::bpf::{Found, Image, Unable};
@@ -7,34 +8,9 @@ use kinst::dif::enabled::Enabled;
 use kinst::dif::{Options, Program};
 use kinst::driver::bpf::Session;
 use kinst::driver::session::Plan;
-use kinst::probe::{Fields, Place, Probe, Spot, When};
-use kinst::sites::{Spots, Symbols};
+use kinst::probe::{Fields, Place, Probe};
+use kinst::sites::Spots;
 use std::collections::BTreeMap;
-
-/// One instruction for each place, and variables that are nowhere.
-struct Here;
-
-impl Symbols for Here {
-    fn symbol(&self, _: &str) -> Option<u64> {
-        Some(8)
-    }
-
-    fn room(&self, _: u64) -> u64 {
-        8
-    }
-
-    fn bytes(&self, _: u64, len: usize) -> Option<Vec<u8>> {
-        Some(vec![0; len])
-    }
-}
-
-impl Spots for Here {
-    fn spots(&self, place: &Place) -> Result<Vec<Spot>, String> {
-        let Place::Insn { func, offset, .. } = place else { return Ok(Vec::new()) };
-        let address = func + u64::from(*offset);
-        Ok(vec![Spot { address, exit: 0, when: When::Always, keys: Vec::new() }])
-    }
-}
 
 /// How many objects are loaded as one program. The kernel verifies the library with each program of BPF, and takes 256
 /// functions in one.

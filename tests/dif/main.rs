@@ -1,5 +1,7 @@
 //! tests/dif/: the bytecode: wire form, verifier and interpreter, alone and against the kernel module's.
 
+#[path = "../support/here.rs"]
+mod here;
 #[path = "../support/numbers.rs"]
 mod numbers;
 #[path = "../support/snapshot.rs"]

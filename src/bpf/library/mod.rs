@@ -87,7 +87,8 @@ library! {
     /// gives whether it went.
     Insist 2 "insist" insist();
     /// The loops in its loop, each a function of its own: the kernel's verifier looks at each alone, which is quick.
-    Persist 2 "persist" persist();
+    Persist 2 "persist" persist(Function::Repeat);
+    Repeat 2 "repeat" persist(Function::Resend);
     Resend 2 "resend" resend();
     Ppid 0 "ppid" ppid();
     Progenyof 1 "progenyof" progenyof();

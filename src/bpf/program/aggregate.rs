@@ -1,6 +1,6 @@
 //! bpf/program/aggregate.rs: actions that aggregate: the key, the entry, and what a value adds to it.
 
-use super::{Entries, INCREMENT, INITIAL, Refusal, Used, Writer};
+use super::{INCREMENT, INITIAL, Refusal, Used, Writer};
 use crate::bpf::asm::{Assembler, Label};
 use crate::bpf::insn::Reg::{self, Frame, R0, R1, R2, R3, R4, R5, R7};
 use crate::bpf::insn::{Alu, Cond, Helper, Width};
@@ -22,9 +22,9 @@ impl Writer<'_> {
         let known = self.entries.iter().enumerate().find(|(_, entries)| entries.actions.contains(&map));
         let (index, entries) = known.ok_or(Missing::Invalid)?;
         let maps = [0, 1].map(|half| Map::COUNT + 2 * index as u32 + half);
-        let key = self.memory.key;
+        let key = cpu::KEY;
         if entries.has_key() {
-            asm.clear(key, entries.key_size());
+            asm.clear(key, entries.keys_size());
         }
         for (at, (action, record)) in keys.iter().zip(&entries.layout.keys).enumerate() {
             let place = (key + record.offset, record.size);
@@ -40,10 +40,10 @@ impl Writer<'_> {
             asm.store(Width::Double, Frame, INCREMENT, R0);
         }
         let (there, drop, done) = (asm.label(), asm.label(), asm.label());
-        self.entry(asm, entries, maps, there);
+        entry(asm, maps, there);
         if entries.has_key() {
-            self.new_entry(asm, maps, drop);
-            self.entry(asm, entries, maps, there);
+            new_entry(asm, maps, drop);
+            entry(asm, maps, there);
         }
         asm.bind(drop);
         asm.count(R7, cpu::AGGREGATION_DROPS);
@@ -56,43 +56,6 @@ impl Writer<'_> {
         self.update(asm, action, entries.layout.value.size as i16)?;
         asm.bind(done);
         Ok(())
-    }
-
-    /// Makes an entry for the key; goes on elsewhere if there is no room.
-    fn new_entry(&self, asm: &mut Assembler, maps: [u32; 2], drop: Label) {
-        // A new entry begins as zeros, or as what every number takes the place of.
-        let (other, chosen) = (asm.label(), asm.label());
-        asm.load(Width::Double, R1, R7, cpu::HALF);
-        asm.branch(Cond::Ne, R1, 0, other);
-        asm.map(R1, maps[0]);
-        asm.jump(chosen);
-        asm.bind(other);
-        asm.map(R1, maps[1]);
-        asm.bind(chosen);
-        asm.point(R2, self.memory.key);
-        asm.map_value(R3, Map::Constants as u32, 0);
-        asm.mov(R4, 0);
-        asm.call(Helper::MapUpdateElem);
-        asm.branch(Cond::Ne, R0, 0, drop);
-    }
-
-    /// Looks for the entry of the key in the map that this run has; goes on elsewhere if there is one.
-    fn entry(&self, asm: &mut Assembler, entries: &Entries, maps: [u32; 2], there: Label) {
-        let key = if entries.has_key() { self.memory.key } else { cpu::NUMBER as u32 };
-        let (other, absent) = (asm.label(), asm.label());
-        asm.load(Width::Double, R1, R7, cpu::HALF);
-        asm.branch(Cond::Ne, R1, 0, other);
-        for (half, map) in maps.into_iter().enumerate() {
-            asm.map(R1, map);
-            asm.point(R2, key);
-            asm.call(Helper::MapLookupElem);
-            asm.branch(Cond::Ne, R0, 0, there);
-            if half == 0 {
-                asm.jump(absent);
-                asm.bind(other);
-            }
-        }
-        asm.bind(absent);
     }
 
     /// Adds the value in R1 to the entry at R0, whose word at `filled` says that it has one.
@@ -149,6 +112,42 @@ impl Writer<'_> {
         add_to_bucket(asm, last);
         asm.mov(R0, R4);
     }
+}
+
+/// Makes an entry for the key; goes on elsewhere if there is no room.
+fn new_entry(asm: &mut Assembler, maps: [u32; 2], drop: Label) {
+    // A new entry begins as zeros, or as what every number takes the place of.
+    let (other, chosen) = (asm.label(), asm.label());
+    asm.load(Width::Double, R1, R7, cpu::HALF);
+    asm.branch(Cond::Ne, R1, 0, other);
+    asm.map(R1, maps[0]);
+    asm.jump(chosen);
+    asm.bind(other);
+    asm.map(R1, maps[1]);
+    asm.bind(chosen);
+    asm.point(R2, cpu::NUMBER as u32);
+    asm.map_value(R3, Map::Constants as u32, 0);
+    asm.mov(R4, 0);
+    asm.call(Helper::MapUpdateElem);
+    asm.branch(Cond::Ne, R0, 0, drop);
+}
+
+/// Looks for the entry of the key in the map that this run has; goes on elsewhere if there is one.
+fn entry(asm: &mut Assembler, maps: [u32; 2], there: Label) {
+    let (other, absent) = (asm.label(), asm.label());
+    asm.load(Width::Double, R1, R7, cpu::HALF);
+    asm.branch(Cond::Ne, R1, 0, other);
+    for (half, map) in maps.into_iter().enumerate() {
+        asm.map(R1, map);
+        asm.point(R2, cpu::NUMBER as u32);
+        asm.call(Helper::MapLookupElem);
+        asm.branch(Cond::Ne, R0, 0, there);
+        if half == 0 {
+            asm.jump(absent);
+            asm.bind(other);
+        }
+    }
+    asm.bind(absent);
 }
 
 /// Adds a value to a word of the entry at R0, by way of R2.

@@ -58,7 +58,7 @@ pub mod place {
     }
 }
 
-/// Two maps of an aggregation's entries for each CPU: hashes by key, or, without keys, arrays by the CPU's number.
+/// Two maps of an aggregation's entries: hashes by the CPU's number and the key, or, without keys, arrays by the number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entries {
     pub aggregation: u32,
@@ -67,6 +67,9 @@ pub struct Entries {
     pub function: ActionKind,
     pub layout: AggregationLayout,
 }
+
+/// The size of the CPU's number in a hash's key.
+pub const CPU_NUMBER: u32 = 8;
 
 impl Entries {
     pub fn is_like(&self, other: &Entries) -> bool {
@@ -80,9 +83,14 @@ impl Entries {
         self.layout.value.offset != 0
     }
 
-    /// The size of a key; of a CPU's number if there is none.
+    /// The size of the keys, and of what is between them.
+    pub fn keys_size(&self) -> u32 {
+        self.layout.value.offset
+    }
+
+    /// The size of the map's key.
     pub fn key_size(&self) -> u32 {
-        if self.has_key() { self.layout.value.offset.max(8) } else { 4 }
+        if self.has_key() { CPU_NUMBER + self.keys_size() } else { 4 }
     }
 
     /// The size of a value, with a word that says whether there is one.

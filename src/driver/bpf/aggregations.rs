@@ -1,7 +1,7 @@
 //! driver/bpf/aggregations.rs: what programs have aggregated, as the snapshots that the module would give.
 
 use crate::bpf::Image;
-use crate::bpf::program::Entries;
+use crate::bpf::program::{CPU_NUMBER, Entries};
 use crate::os::Errno;
 use crate::os::bpf::Map;
 use crate::uapi::{AggEntry, Plain as _};
@@ -66,9 +66,13 @@ impl Aggregations {
                 keys.extend(last.replace(next));
             }
             for key in keys.into_iter().chain(last) {
-                let values = map.lookup(&key)?;
+                let value = map.lookup(&key)?;
                 map.delete(&key)?;
-                add(entries, &key, &values, snapshots);
+                let Some((number, key)) = key.split_at_checked(CPU_NUMBER as usize) else { continue };
+                let number = number.first_chunk().map_or(0, |number| u32::from_ne_bytes(*number));
+                if let Some(snapshot) = snapshots.get_mut(number as usize) {
+                    add(entries, key, &value, snapshot);
+                }
             }
         }
         Ok(())
@@ -82,7 +86,7 @@ impl Aggregations {
             let value = map.lookup(&cpu)?;
             if value != zeros {
                 map.update(&cpu, &zeros)?;
-                add(entries, &[], &value, std::slice::from_mut(snapshot));
+                add(entries, &[], &value, snapshot);
             }
         }
         Ok(())
@@ -105,21 +109,19 @@ fn are_done(busy: &[&AtomicU64]) -> bool {
     })
 }
 
-/// Adds an entry to the snapshots of the CPUs that have it.
-fn add(entries: &Entries, key: &[u8], values: &[u8], snapshots: &mut [Vec<u8>]) {
+/// Adds an entry to the snapshot of the CPU that has it.
+fn add(entries: &Entries, key: &[u8], value: &[u8], snapshot: &mut Vec<u8>) {
     let (start, size) = (entries.layout.value.offset as usize, entries.layout.value.size as usize);
-    for (value, snapshot) in values.chunks_exact(entries.value_size() as usize).zip(snapshots) {
-        // Another CPU's entry has none yet.
-        let (value, filled) = value.split_at(size.min(value.len()));
-        if filled.iter().all(|byte| *byte == 0) {
-            continue;
-        }
-        let mut body = key.to_vec();
-        body.resize(start, 0);
-        body.extend(value);
-        body.resize(entries.layout.size as usize, 0);
-        snapshot.extend(((AggEntry::SIZE + body.len()) as u32).to_ne_bytes());
-        snapshot.extend(entries.actions.first().copied().unwrap_or_default().to_ne_bytes());
-        snapshot.extend(body);
+    let (value, filled) = value.split_at(size.min(value.len()));
+    // An entry that a program made and was not to fill.
+    if filled.iter().all(|byte| *byte == 0) {
+        return;
     }
+    let mut body = key.to_vec();
+    body.resize(start, 0);
+    body.extend(value);
+    body.resize(entries.layout.size as usize, 0);
+    snapshot.extend(((AggEntry::SIZE + body.len()) as u32).to_ne_bytes());
+    snapshot.extend(entries.actions.first().copied().unwrap_or_default().to_ne_bytes());
+    snapshot.extend(body);
 }

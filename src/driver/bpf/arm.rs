@@ -12,6 +12,7 @@ use crate::driver::session::{Refused, probe_name};
 use crate::os::bpf::{self, Counted, Map, ProgramKind};
 use crate::os::{Errno, errno_text};
 use crate::probe::{Place, Probe};
+use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::Ordering;
 
@@ -33,15 +34,15 @@ pub struct Arming<'a> {
 impl Arming<'_> {
     /// Arms all units. What the kernel refuses is in [`Arming::refused`]; the rest is armed.
     pub fn run(mut self) -> Result<Vec<Refused>, EnableError> {
-        for unit in &self.image.units {
-            self.unit(unit)?;
+        let programs = load_all(&self.image.units, &self.session.maps)?;
+        for (unit, program) in self.image.units.iter().zip(programs) {
+            self.unit(unit, program)?;
         }
         self.forget_refused()?;
         Ok(self.refused.into_values().collect())
     }
 
-    fn unit(&mut self, unit: &Unit) -> Result<(), EnableError> {
-        let program = load_unit(unit, &self.session.maps)?;
+    fn unit(&mut self, unit: &Unit, program: bpf::Program) -> Result<(), EnableError> {
         let first = unit.places.first().and_then(|place| self.probes.get(place.probe as usize));
         let Some(first) = first else { return Ok(()) };
         match &first.place {
@@ -168,8 +169,12 @@ fn without_marks<'u>(unit: &'u Unit, probes: &[Probe], mark: &[u8]) -> (Vec<&'u 
     (taken, marks.into_iter().map(|mark| mark.probe).collect())
 }
 
-/// Loads the program of a unit.
-pub fn load_unit(unit: &Unit, maps: &[Map]) -> Result<bpf::Program, EnableError> {
+/// Loads the programs of all units.
+pub fn load_all(units: &[Unit], maps: &[Map]) -> Result<Vec<bpf::Program>, EnableError> {
+    units.par_iter().map(|unit| load_unit(unit, maps)).collect()
+}
+
+fn load_unit(unit: &Unit, maps: &[Map]) -> Result<bpf::Program, EnableError> {
     let kind = match unit.kind {
         ProbeKind::Insn | ProbeKind::Entry | ProbeKind::Return => ProgramKind::Kprobe,
         ProbeKind::Timer => ProgramKind::PerfEvent,

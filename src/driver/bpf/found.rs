@@ -39,7 +39,7 @@ pub fn found(
     let mut types = None;
     let first = probes.first().filter(|_| needs.types());
     if let Some(probe) = probes.iter().find(needs_types).or(first) {
-        let read = kernel::Types::read().and_then(|read| {
+        let read = types_beside(needs, spots).and_then(|read| {
             found.kernel = layout_for(&read, (machine, needs), spots, &mut variables)?;
             Ok(read)
         });
@@ -67,6 +67,17 @@ pub fn found(
         found.spots.push(at.map_err(|why| unknown.push((index, why))).ok());
     }
     Ok((found, variables, unknown))
+}
+
+/// Reads the kernel's types, and beside that its symbols, which takes as long, if some will be looked up.
+fn types_beside(needs: Needs, spots: &dyn Spots) -> Result<kernel::Types, String> {
+    std::thread::scope(|scope| {
+        let types = scope.spawn(kernel::Types::read);
+        if needs.interrupts || needs.clock {
+            spots.symbol("_stext");
+        }
+        types.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// The probes that have clauses which ask for the kernel's stack.

@@ -5,6 +5,7 @@ use crate::bpf::program::event;
 use crate::bpf::{Home, Image, Located, memory};
 use crate::dif::Options;
 use crate::os::bpf::{Map, MapKind};
+use rayon::prelude::*;
 
 /// What an element of a hash takes besides its key and its value, about.
 const ELEMENT: u32 = 64;
@@ -24,21 +25,19 @@ impl Wanted {
         Wanted { kind, key, value, entries }
     }
 
-    /// A hash that may take so many bytes.
-    fn hash(kind: MapKind, key: u32, value: u32, bytes: u64) -> Wanted {
-        let entries = bytes / u64::from(ELEMENT + key + value);
-        Wanted::new(kind, key, value, u32::try_from(entries).unwrap_or(u32::MAX).max(FEWEST))
+    /// A hash that may take so many bytes for each CPU.
+    fn hash(key: u32, value: u32, bytes: u64, cpus: u32) -> Wanted {
+        let entries = (bytes / u64::from(ELEMENT + key + value)).max(FEWEST.into());
+        let all = entries.saturating_mul(cpus.into());
+        Wanted::new(MapKind::Hash, key, value, u32::try_from(all).unwrap_or(u32::MAX))
     }
 
     /// The bytes that the kernel needs for it, about.
-    fn bytes(&self, cpus: u32) -> u64 {
-        let of_all = if self.kind == MapKind::PerCpuHash { u64::from(cpus) } else { 1 };
+    fn bytes(&self) -> u64 {
         let each = match self.kind {
             MapKind::RingBuffer => 1,
             MapKind::Array | MapKind::PerfEvents => self.value.into(),
-            MapKind::Hash | MapKind::PerCpuHash => {
-                u64::from(ELEMENT + self.key) + of_all * u64::from(self.value)
-            }
+            MapKind::Hash => (ELEMENT + self.key + self.value).into(),
         };
         u64::from(self.entries) * each
     }
@@ -48,11 +47,11 @@ impl Wanted {
 /// would look for it at the cost of all others.
 pub fn make(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Result<Vec<Map>, EnableError> {
     let wanted = wanted(image, options, cpus, ring_size);
-    let bytes: u64 = wanted.iter().map(|map| map.bytes(cpus)).sum();
+    let bytes: u64 = wanted.iter().map(|map| map.bytes()).sum();
     if crate::os::free_memory().is_some_and(|free| bytes > free / 2) {
         return Err(EnableError::Memory);
     }
-    let made = wanted.into_iter().map(|map| Map::new(map.kind, map.key, map.value, map.entries, cpus));
+    let made = wanted.into_par_iter().map(|map| Map::new(map.kind, map.key, map.value, map.entries));
     made.collect::<Result<_, _>>().map_err(request("BPF_MAP_CREATE"))
 }
 
@@ -69,14 +68,14 @@ fn wanted(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Vec<Wa
         Wanted::new(MapKind::PerfEvents, 4, 4, cpus),
         Wanted::new(MapKind::Array, 4, image.alone.max(8), 1),
     ];
-    // Of many with keys, each has less. The kernel makes all elements at once, which takes a microsecond for each.
+    // Of many with keys, each has less: the kernel makes all elements at once.
     const WHOLE: u64 = 2;
     let keyed = image.entries.iter().filter(|entries| entries.has_key()).count() as u64;
     let room = options.aggsize / keyed.max(WHOLE) * WHOLE;
     for entries in &image.entries {
         let (key, value) = (entries.key_size(), entries.value_size());
         let half = || match entries.has_key() {
-            true => Wanted::hash(MapKind::PerCpuHash, key, value, room),
+            true => Wanted::hash(key, value, room, cpus),
             false => Wanted::new(MapKind::Array, key, value, cpus),
         };
         wanted.extend([half(), half()]);

@@ -20,7 +20,7 @@ pub struct Reader {
 impl Reader {
     pub fn new() -> Result<Reader, EnableError> {
         let size = reader::BYTES + reader::MOST;
-        let map = Map::new(MapKind::Array, 4, size as u32, 1, 1).map_err(request("BPF_MAP_CREATE"))?;
+        let map = Map::new(MapKind::Array, 4, size as u32, 1).map_err(request("BPF_MAP_CREATE"))?;
         let value = Mapping::new(map.as_fd(), size.next_multiple_of(page_size()), 0, Access::ReadWrite);
         let value = Mutex::new(value.map_err(request("mmap"))?);
         let code = reader::write().map_err(|error| EnableError::Layout(error.to_string()))?;

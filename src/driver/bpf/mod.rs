@@ -123,8 +123,7 @@ impl Session {
         spots: &dyn Spots,
     ) -> Result<usize, EnableError> {
         let Prepared { session, image, .. } = Session::prepare(program, plan, options, spots)?;
-        image.units.iter().try_for_each(|unit| arm::load_unit(unit, &session.maps).map(drop))?;
-        Ok(image.units.len())
+        arm::load_all(&image.units, &session.maps).map(|programs| programs.len())
     }
 
     /// Makes what there is before anything is armed.

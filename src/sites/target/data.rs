@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 #[derive(Debug, Default)]
 pub(super) struct AllSymbols {
     text: String,
+    /// That of /proc/modules before it.
+    modules: String,
     by_address: OnceLock<ByAddress>,
 }
 
@@ -23,7 +25,13 @@ const PAGE: u64 = 4096;
 
 impl AllSymbols {
     pub fn new(text: String) -> AllSymbols {
-        AllSymbols { text, by_address: OnceLock::new() }
+        AllSymbols { text, ..AllSymbols::default() }
+    }
+
+    pub fn of_running_kernel() -> AllSymbols {
+        let [modules, text] =
+            ["/proc/modules", "/proc/kallsyms"].map(|file| std::fs::read_to_string(file).unwrap_or_default());
+        AllSymbols { text, modules, ..AllSymbols::default() }
     }
 
     fn by_address(&self) -> &ByAddress {
@@ -32,6 +40,10 @@ impl AllSymbols {
 
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    pub fn modules(&self) -> &str {
+        &self.modules
     }
 
     /// Returns the variable that an address is in.

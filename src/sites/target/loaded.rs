@@ -43,6 +43,13 @@ struct Named {
 const GONE: usize = 64;
 
 impl Loaded {
+    /// Those of which symbols have been read.
+    pub(super) fn of(symbols: &AllSymbols, now: u64) -> Loaded {
+        let mut loaded = Loaded::default();
+        loaded.update(symbols.modules(), now, || symbols.text());
+        loaded
+    }
+
     /// Whether the list was ever read, and shows addresses.
     pub fn is_known(&self) -> bool {
         !self.spans.is_empty()
@@ -57,7 +64,7 @@ impl Loaded {
         self.update(&list, now, || std::fs::read_to_string("/proc/kallsyms").unwrap_or_default());
     }
 
-    fn update(&mut self, list: &str, now: u64, kallsyms: impl FnOnce() -> String) {
+    fn update<T: AsRef<str>>(&mut self, list: &str, now: u64, kallsyms: impl FnOnce() -> T) {
         let mut new: HashMap<(String, u64), bool> = list.lines().filter_map(parse).collect();
         for span in self.spans.iter_mut().filter(|span| span.until.is_none()) {
             match new.remove(&(span.name.clone(), span.base)) {
@@ -82,7 +89,7 @@ impl Loaded {
             });
         }
         if self.spans.iter().any(|span| span.is_due) {
-            self.read(&kallsyms());
+            self.read(kallsyms().as_ref());
         }
         let mut too_many = self.spans.iter().filter(|span| span.until.is_some()).count().saturating_sub(GONE);
         self.spans.retain(|span| {
@@ -178,6 +185,10 @@ mod tests {
         loaded.update(&list(modules), now, || kallsyms(modules));
     }
 
+    fn nothing() -> String {
+        panic!("nothing is new");
+    }
+
     fn named(loaded: &Loaded, address: u64, time: Option<u64>) -> Option<String> {
         let found = loaded.symbolize(address, time)?;
         Some(format!("{}`{}+{:#x}", found.module, found.function, found.offset))
@@ -220,18 +231,20 @@ mod tests {
         let coming = list(&[("one", BASE)]).replace("Live", "Loading");
         loaded.update(&coming, 1, || "ffffffff81000000 T _text\n".to_owned());
         assert_eq!(named(&loaded, BASE + 4, Some(1)), None);
-        loaded.update(&coming, 2, || panic!("nothing is new"));
+        loaded.update(&coming, 2, nothing);
         look(&mut loaded, &[("one", BASE)], 3);
         assert_eq!(named(&loaded, BASE + 4, Some(1)).unwrap(), "one`one_open+0x4");
-        loaded.update(&list(&[("one", BASE)]), 4, || panic!("nothing is new"));
+        loaded.update(&list(&[("one", BASE)]), 4, nothing);
     }
 
     #[test]
     fn symbols_are_read_only_for_new_modules() {
         let mut loaded = Loaded::default();
         look(&mut loaded, &[("one", BASE), ("two", 1 << 63)], 1);
-        loaded.update(&list(&[("one", BASE)]), 2, || panic!("nothing is new"));
-        loaded.update("one 4096 0 - Live 0x0000000000000000\nbroken\n", 3, || panic!("addresses are hidden"));
+        loaded.update(&list(&[("one", BASE)]), 2, nothing);
+        loaded.update("one 4096 0 - Live 0x0000000000000000\nbroken\n", 3, || -> String {
+            panic!("addresses are hidden")
+        });
         assert!(loaded.is_known());
     }
 }

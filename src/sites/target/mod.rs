@@ -34,6 +34,7 @@ use crate::sites::kept::directory::{Directory, hash};
 use crate::sites::kept::file::Cache;
 use crate::sites::symtab::{Role, Symbol, Symbols};
 use data::AllSymbols;
+use loaded::Loaded;
 
 pub use modules::{Module, ModuleId, Modules};
 
@@ -443,11 +444,14 @@ impl Kernel {
         })
     }
 
+    /// The modules that were loaded when the symbols of the running kernel were read; none if they were not.
+    pub fn loaded(&self, now: u64) -> Loaded {
+        self.all_symbols.get().map(|symbols| Loaded::of(symbols, now)).unwrap_or_default()
+    }
+
     fn all_symbols(&self) -> &AllSymbols {
         self.all_symbols.get_or_init(|| {
-            let text =
-                if self.is_running() { std::fs::read_to_string("/proc/kallsyms") } else { Ok(String::new()) };
-            AllSymbols::new(text.unwrap_or_default())
+            if self.is_running() { AllSymbols::of_running_kernel() } else { AllSymbols::default() }
         })
     }
 

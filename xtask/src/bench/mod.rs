@@ -27,6 +27,7 @@ const ROWS: &[(&str, Unit, &str)] = &[
     ("parse/clauses", Unit::Rate, "at least 20 MB/s"),
     ("compile/stages", Unit::Time, ""),
     ("compile/command", Unit::Time, "under 10 ms of CPU"),
+    ("load/script", Unit::Time, ""),
     ("types/first", Unit::Time, "under 5 ms"),
     ("types/whole", Unit::Time, ""),
 ];
@@ -57,6 +58,12 @@ pub fn main(options: &Options) -> Result<()> {
             Unit::Rate => format!("{:.1} MB/s", bytes(name)? / nanoseconds * 1e3),
         };
         println!("{name:<18} {shown:>14}   {aim}");
+    }
+    if let (Some(command), Some(load)) = (median("compile/command")?, median("load/script")?) {
+        println!(
+            "loading the script's programs of BPF takes {:.1} times as long as compiling it (aim 2)",
+            load / command
+        );
     }
     if let (Some(first), Some(whole)) = (median("types/first")?, median("types/whole")?) {
         println!("all structs of the kernel take {:.0} times as long as the first", whole / first);

@@ -22,7 +22,7 @@ pub const CRATES: &[(&str, &[&str])] = &[
     ("memmap2", &["src/debuginfo", "src/sites/kept"]),
     ("object", &["src/debuginfo"]),
     ("prost", &["src/consumer/export/proto"]),
-    ("rayon", &["src/debuginfo", "src/dwarf", "src/sites"]),
+    ("rayon", &["src/debuginfo", "src/driver", "src/dwarf", "src/sites"]),
     ("rustc_demangle", &["src/sites/target"]),
     ("rustix", &["src/os"]),
     ("serde_json", &["src/cli", "src/consumer/export", "src/diag"]),

@@ -1,0 +1,32 @@
+//! support/here.rs: a kernel without places, for programs that are loaded and run nowhere.
+
+use kinst::probe::{Place, Spot, When};
+use kinst::sites::{Spots, Symbols};
+
+/// One instruction for each place, and variables that are nowhere.
+pub struct Here;
+
+impl Symbols for Here {
+    fn symbol(&self, _: &str) -> Option<u64> {
+        Some(8)
+    }
+
+    fn room(&self, _: u64) -> u64 {
+        8
+    }
+
+    fn bytes(&self, _: u64, len: usize) -> Option<Vec<u8>> {
+        Some(vec![0; len])
+    }
+}
+
+impl Spots for Here {
+    fn spots(&self, place: &Place) -> Result<Vec<Spot>, String> {
+        let address = match place {
+            Place::Insn { func, offset, .. } => func + u64::from(*offset),
+            Place::FbtEntry { func } | Place::FbtReturn { func } => *func,
+            _ => return Ok(Vec::new()),
+        };
+        Ok(vec![Spot { address, exit: 0, when: When::Always, keys: Vec::new() }])
+    }
+}
