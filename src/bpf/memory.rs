@@ -145,6 +145,9 @@ pub enum HeldIn {
     Cpu,
 }
 
+/// What processors write one at a time: what one CPU writes and another does not is in lines of its own.
+pub const LINE: u32 = 64;
+
 /// The size of what a variable holds by reference, and whether it is a string.
 pub type Held = Option<(u32, bool)>;
 
@@ -277,7 +280,7 @@ impl Memory {
         let texts = [place(text), place(text)];
         let scratch = place(2 * SCRATCH);
         // An end that is checked too late for the kernel is still inside.
-        let size = at.max(locals + 2 * locals_size);
+        let size = at.max(locals + 2 * locals_size).next_multiple_of(LINE);
         let globals = globals::FIRST + 2 * (globals - globals::FIRST);
         let nspec = if speculates(program) { options.nspec.clamp(1, uapi::MAX_NSPEC) } else { 0 };
         Ok(Memory {

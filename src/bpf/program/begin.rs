@@ -203,7 +203,12 @@ impl Writer<'_> {
 
     /// Writes what the clauses find in the CPU's memory.
     fn set_up(&self, asm: &mut Assembler) {
+        // All CPUs have the place: it is written once.
+        let fired = asm.label();
+        asm.load(Width::Double, R1, R9, place::FIRED);
+        asm.branch(Cond::Ne, R1, 0, fired);
         asm.store(Width::Double, R9, place::FIRED, 1);
+        asm.bind(fired);
         if self.prologue.level {
             self.level(asm);
         }

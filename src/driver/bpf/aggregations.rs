@@ -80,12 +80,11 @@ impl Aggregations {
 
     /// Takes the entry of each CPU, which has no key.
     fn empty_array(&self, entries: &Entries, map: &Map, snapshots: &mut [Vec<u8>]) -> Result<(), Errno> {
-        let zeros = vec![0; entries.value_size() as usize];
         for (cpu, snapshot) in (0..self.cpus).zip(snapshots) {
             let cpu = cpu.to_ne_bytes();
             let value = map.lookup(&cpu)?;
-            if value != zeros {
-                map.update(&cpu, &zeros)?;
+            if value.iter().any(|byte| *byte != 0) {
+                map.update(&cpu, &vec![0; value.len()])?;
                 add(entries, &[], &value, snapshot);
             }
         }
@@ -113,7 +112,7 @@ fn are_done(busy: &[&AtomicU64]) -> bool {
 fn add(entries: &Entries, key: &[u8], value: &[u8], snapshot: &mut Vec<u8>) {
     let (start, size) = (entries.layout.value.offset as usize, entries.layout.value.size as usize);
     let (value, filled) = value.split_at(size.min(value.len()));
-    // An entry that a program made and was not to fill.
+    // Of what follows only the first word says something, if it is not 0.
     if filled.iter().all(|byte| *byte == 0) {
         return;
     }

@@ -1,14 +1,15 @@
 //! driver/bpf/maps.rs: the maps of a session, and what is in them before it begins.
 
 use super::error::{EnableError, request};
-use crate::bpf::program::event;
+use crate::bpf::memory::LINE;
+use crate::bpf::program::{Entries, event};
 use crate::bpf::{Home, Image, Located, memory};
 use crate::dif::Options;
 use crate::os::bpf::{Map, MapKind};
 use rayon::prelude::*;
 
-/// What an element of a hash takes besides its key and its value, about.
-const ELEMENT: u32 = 64;
+/// What an element of a hash takes besides its key and its value.
+const ELEMENT: u32 = 48;
 /// The fewest elements of a hash.
 const FEWEST: u32 = 16;
 
@@ -25,11 +26,16 @@ impl Wanted {
         Wanted { kind, key, value, entries }
     }
 
-    /// A hash that may take so many bytes for each CPU.
-    fn hash(key: u32, value: u32, bytes: u64, cpus: u32) -> Wanted {
-        let entries = (bytes / u64::from(ELEMENT + key + value)).max(FEWEST.into());
-        let all = entries.saturating_mul(cpus.into());
-        Wanted::new(MapKind::Hash, key, value, u32::try_from(all).unwrap_or(u32::MAX))
+    /// Entries of an aggregation: a hash that may take so many bytes for each CPU, or an array. Each is in lines of its own.
+    fn entries(entries: &Entries, bytes: u64, cpus: u32) -> Wanted {
+        let (key, value) = (entries.key_size(), entries.value_size());
+        if !entries.has_key() {
+            return Wanted::new(MapKind::Array, key, value.next_multiple_of(LINE), cpus);
+        }
+        let before = ELEMENT + key.next_multiple_of(8);
+        let size = (before + value).next_multiple_of(LINE);
+        let all = (bytes / u64::from(size)).max(FEWEST.into()).saturating_mul(cpus.into());
+        Wanted::new(MapKind::Hash, key, size - before, u32::try_from(all).unwrap_or(u32::MAX))
     }
 
     /// The bytes that the kernel needs for it, about.
@@ -73,12 +79,7 @@ fn wanted(image: &Image, options: &Options, cpus: u32, ring_size: u32) -> Vec<Wa
     let keyed = image.entries.iter().filter(|entries| entries.has_key()).count() as u64;
     let room = options.aggsize / keyed.max(WHOLE) * WHOLE;
     for entries in &image.entries {
-        let (key, value) = (entries.key_size(), entries.value_size());
-        let half = || match entries.has_key() {
-            true => Wanted::hash(key, value, room, cpus),
-            false => Wanted::new(MapKind::Array, key, value, cpus),
-        };
-        wanted.extend([half(), half()]);
+        wanted.extend([0, 1].map(|_half| Wanted::entries(entries, room, cpus)));
     }
     // Each has as many elements.
     let all: u32 = image.memory.dynamics().map(|dynamic| ELEMENT + dynamic.key + dynamic.size()).sum();
