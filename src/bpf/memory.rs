@@ -124,7 +124,8 @@ pub mod globals {
     pub const AHEAD: u32 = 16;
     /// Which half of the aggregations' maps is written.
     pub const HALF: u32 = 24;
-    pub const FIRST: u32 = 32;
+    /// Those of the program, in lines that do not have these words.
+    pub const FIRST: u32 = super::LINE;
     pub const ACTIVE: i32 = crate::uapi::State::ACTIVE.0 as i32;
     pub const DRAINING: i32 = crate::uapi::State::DRAINING.0 as i32;
 }
