@@ -11,12 +11,12 @@ mod command {
     pub const MAP_LOOKUP: i32 = 1;
     pub const MAP_UPDATE: i32 = 2;
     pub const MAP_DELETE: i32 = 3;
-    pub const MAP_NEXT_KEY: i32 = 4;
     pub const PROG_LOAD: i32 = 5;
     pub const PROG_TEST_RUN: i32 = 10;
     pub const OBJECT_INFO: i32 = 15;
     pub const RAW_TRACEPOINT_OPEN: i32 = 17;
     pub const BTF_LOAD: i32 = 18;
+    pub const MAP_TAKE_BATCH: i32 = 25;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +52,18 @@ struct Element {
     pad: u32,
     key: u64,
     value: u64,
+    flags: u64,
+}
+
+#[repr(C)]
+struct Batch {
+    from: u64,
+    to: u64,
+    keys: u64,
+    values: u64,
+    count: u32,
+    map: u32,
+    element_flags: u64,
     flags: u64,
 }
 
@@ -191,21 +203,37 @@ impl Map {
         Ok(value)
     }
 
-    /// Returns the key after this one, or the first; `None` after the last.
-    pub fn next(&self, key: Option<&[u8]>) -> Result<Option<Vec<u8>>, Errno> {
-        if key.is_some_and(|key| key.len() != self.key) {
-            return Err(Errno::INVAL);
-        }
-        let mut next = vec![0; self.key];
-        let mut element = self.element(key.unwrap_or_default(), next.as_mut_ptr() as u64);
-        if key.is_none() {
-            element.key = 0;
-        }
-        // SAFETY: the kernel reads the key, if there is one, and fills the next, which have the size of the map's.
-        match unsafe { bpf(command::MAP_NEXT_KEY, &mut element) } {
-            Ok(_) => Ok(Some(next)),
-            Err(Errno::NOENT) => Ok(None),
-            Err(errno) => Err(errno),
+    /// Takes all elements out of a hash, and calls `each` with their keys and values.
+    pub fn take(&self, mut each: impl FnMut(&[u8], &[u8])) -> Result<(), Errno> {
+        const MOST: usize = 1024;
+        let (mut keys, mut values) = (vec![0; MOST * self.key], vec![0; MOST * self.value]);
+        // Where the kernel goes on.
+        let (mut at, mut begun) = (0u32, false);
+        loop {
+            let place = &raw mut at as u64;
+            let mut batch = Batch {
+                from: if begun { place } else { 0 },
+                to: place,
+                keys: keys.as_mut_ptr() as u64,
+                values: values.as_mut_ptr() as u64,
+                count: MOST as u32,
+                map: self.number(),
+                element_flags: 0,
+                flags: 0,
+            };
+            // SAFETY: the kernel fills no more keys and values than the count, which have the sizes of the map's. Of a hash
+            // the place to go on at has 4 bytes, which it reads before it writes them.
+            let done = unsafe { bpf(command::MAP_TAKE_BATCH, &mut batch) };
+            match done {
+                Ok(_) | Err(Errno::NOENT) => {}
+                Err(errno) => return Err(errno),
+            }
+            let taken = keys.chunks_exact(self.key).zip(values.chunks_exact(self.value));
+            taken.take(batch.count as usize).for_each(|(key, value)| each(key, value));
+            if done.is_err() {
+                return Ok(());
+            }
+            begun = true;
         }
     }
 

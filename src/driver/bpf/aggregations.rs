@@ -61,19 +61,13 @@ impl Aggregations {
                 self.empty_array(entries, map, snapshots)?;
                 continue;
             }
-            let (mut keys, mut last): (Vec<Vec<u8>>, Option<Vec<u8>>) = (Vec::new(), None);
-            while let Some(next) = map.next(last.as_deref())? {
-                keys.extend(last.replace(next));
-            }
-            for key in keys.into_iter().chain(last) {
-                let value = map.lookup(&key)?;
-                map.delete(&key)?;
-                let Some((number, key)) = key.split_at_checked(CPU_NUMBER as usize) else { continue };
+            map.take(|key, value| {
+                let Some((number, key)) = key.split_at_checked(CPU_NUMBER as usize) else { return };
                 let number = number.first_chunk().map_or(0, |number| u32::from_ne_bytes(*number));
                 if let Some(snapshot) = snapshots.get_mut(number as usize) {
-                    add(entries, key, &value, snapshot);
+                    add(entries, key, value, snapshot);
                 }
-            }
+            })?;
         }
         Ok(())
     }
