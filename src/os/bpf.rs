@@ -16,7 +16,7 @@ mod command {
     pub const OBJECT_INFO: i32 = 15;
     pub const RAW_TRACEPOINT_OPEN: i32 = 17;
     pub const BTF_LOAD: i32 = 18;
-    pub const MAP_TAKE_BATCH: i32 = 25;
+    pub const MAP_LOOKUP_AND_DELETE_BATCH: i32 = 25;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,7 +223,7 @@ impl Map {
             };
             // SAFETY: the kernel fills no more keys and values than the count, which have the sizes of the map's. Of a hash
             // the place to go on at has 4 bytes, which it reads before it writes them.
-            let done = unsafe { bpf(command::MAP_TAKE_BATCH, &mut batch) };
+            let done = unsafe { bpf(command::MAP_LOOKUP_AND_DELETE_BATCH, &mut batch) };
             match done {
                 Ok(_) | Err(Errno::NOENT) => {}
                 Err(errno) => return Err(errno),

@@ -116,4 +116,4 @@ first module >/dev/null
 compared "first record, with the module and without" "$(first module)" "$(first bpf)" " (aim 1.75)"
 sed 's/^dtrace:::BEGIN$/dtrace:::BEGIN { exit(0); }\n&/' script.d >loaded.d
 compiled=$(middle dtrace -x backend=bpf -eqs loaded.d 100)
-compared "a script of 100 lines, compiled and run without the module" "$compiled" "$(middle dtrace -x backend=bpf -qs loaded.d 100)" ""
+compared "a script of 100 lines, compiled and run without the module" "$compiled" "$(middle dtrace -x backend=bpf -qs loaded.d 100)" " (aim 3)"
