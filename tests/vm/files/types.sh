@@ -14,9 +14,11 @@ start() {
 	cat /tmp/err
 }
 
-# Waits for the end of it; what it printed is on stdout.
+# Waits for the end of it; what it printed is on stdout. Not in a pipe: the shell there is another one, which has no child
+# to wait for.
 finish() {
 	wait $tracer
+	[ $? != 127 ] || { echo "finish: the program is no child of this shell" >&2; kill $$; }
 	cat /tmp/err >&2
 	grep -v '^ready$' /tmp/out
 }
