@@ -79,6 +79,9 @@ library! {
     Cleanpath 1 "cleanpath" cleanpath();
     Lltostr 2 "lltostr" lltostr();
     Strtoll 2 "strtoll" strtoll();
+    IsBlank 1 "is_blank" is_blank();
+    /// The number that a character is as a digit: (character, base); −1 if it is none.
+    Digit 2 "digit" digit();
     InetNtoa 1 "inet_ntoa" inet_ntoa();
     InetNtoa6 1 "inet_ntoa6" inet_ntoa6();
     LinkNtop 2 "link_ntop" link_ntop();

@@ -1,7 +1,6 @@
 //! bpf/library/numbers.rs: numbers as text, and back.
 
-use super::Lib;
-use crate::bpf::asm::Label;
+use super::{Function, Lib};
 use crate::bpf::insn::Reg::{R0, R1, R2, R3, R6, R8, R9};
 use crate::bpf::insn::{Alu, Cond, Width};
 use crate::uapi::Flt;
@@ -92,24 +91,24 @@ impl Lib<'_> {
         self.base();
         self.fetch(0, 0);
         [AT, NEGATIVE, VALUE].into_iter().for_each(|word| self.set_word(word, 0));
-        self.repeat(self.memory.strsize, |lib, next, end| {
+        self.repeat(self.memory.strsize, |lib, _, end| {
             lib.set_word(AT, R8);
-            lib.byte(R2, 0, R8);
-            lib.branch(Cond::Eq, R2, i32::from(b' '), next);
-            lib.branch(Cond::Lt, R2, 9, end);
-            lib.branch(Cond::Gt, R2, 13, end);
+            lib.byte(R1, 0, R8);
+            lib.call_unchecked(Function::IsBlank);
+            lib.branch(Cond::Eq, R0, 0, end);
         });
         self.sign();
         self.word(R6, AT);
         self.repeat(self.memory.strsize, |lib, _, end| {
-            lib.asm.mov(R1, R6);
-            lib.asm.add(R1, R8);
-            lib.byte(R2, 0, R1);
-            lib.digit(end);
-            lib.branch(Cond::Ge, R2, R9, end);
+            lib.asm.mov(R2, R6);
+            lib.asm.add(R2, R8);
+            lib.byte(R1, 0, R2);
+            lib.asm.mov(R2, R9);
+            lib.call_unchecked(Function::Digit);
+            lib.branch(Cond::SignedLt, R0, 0, end);
             lib.word(R1, VALUE);
             lib.asm.alu(Alu::Mul, R1, R9);
-            lib.asm.add(R1, R2);
+            lib.asm.add(R1, R0);
             lib.set_word(VALUE, R1);
         });
         let positive = self.asm.label();
@@ -144,18 +143,35 @@ impl Lib<'_> {
         self.asm.bind(digits);
     }
 
-    /// Makes the character in R2 the number that it is as a digit; goes on elsewhere if it is none.
-    fn digit(&mut self, other: Label) {
-        let (letter, known) = (self.asm.label(), self.asm.label());
-        self.asm.branch(Cond::Lt, R2, i32::from(b'0'), other);
-        self.asm.branch(Cond::Gt, R2, i32::from(b'9'), letter);
-        self.asm.add(R2, -i32::from(b'0'));
+    pub(super) fn is_blank(&mut self) {
+        let blank = self.asm.label();
+        self.argument(R1, 0);
+        self.asm.branch(Cond::Eq, R1, i32::from(b' '), blank);
+        self.asm.branch(Cond::Lt, R1, 9, self.none);
+        self.asm.branch(Cond::Gt, R1, 13, self.none);
+        self.asm.bind(blank);
+        self.asm.mov(R0, 1);
+        self.asm.exit();
+    }
+
+    pub(super) fn digit(&mut self) {
+        let (other, letter, known) = (self.asm.label(), self.asm.label(), self.asm.label());
+        self.argument(R0, 0);
+        self.argument(R1, 1);
+        self.asm.branch(Cond::Lt, R0, i32::from(b'0'), other);
+        self.asm.branch(Cond::Gt, R0, i32::from(b'9'), letter);
+        self.asm.add(R0, -i32::from(b'0'));
         self.asm.jump(known);
         self.asm.bind(letter);
-        self.asm.alu(Alu::Or, R2, 0x20);
-        self.asm.branch(Cond::Lt, R2, i32::from(b'a'), other);
-        self.asm.branch(Cond::Gt, R2, i32::from(b'z'), other);
-        self.asm.add(R2, 10 - i32::from(b'a'));
+        self.asm.alu(Alu::Or, R0, 0x20);
+        self.asm.branch(Cond::Lt, R0, i32::from(b'a'), other);
+        self.asm.branch(Cond::Gt, R0, i32::from(b'z'), other);
+        self.asm.add(R0, 10 - i32::from(b'a'));
         self.asm.bind(known);
+        self.asm.branch(Cond::Ge, R0, R1, other);
+        self.asm.exit();
+        self.asm.bind(other);
+        self.asm.mov(R0, -1);
+        self.asm.exit();
     }
 }

@@ -13,6 +13,7 @@ use crate::os::bpf::{self, Counted, Map, ProgramKind};
 use crate::os::{Errno, errno_text};
 use crate::probe::{Place, Probe};
 use rayon::prelude::*;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::Ordering;
 
@@ -169,9 +170,15 @@ fn without_marks<'u>(unit: &'u Unit, probes: &[Probe], mark: &[u8]) -> (Vec<&'u 
     (taken, marks.into_iter().map(|mark| mark.probe).collect())
 }
 
-/// Loads the programs of all units.
+/// Loads the programs of all units, in their order.
 pub fn load_all(units: &[Unit], maps: &[Map]) -> Result<Vec<bpf::Program>, EnableError> {
-    units.par_iter().map(|unit| load_unit(unit, maps)).collect()
+    // The longest first: what takes longest would otherwise begin last.
+    let mut order: Vec<(usize, &Unit)> = units.iter().enumerate().collect();
+    order.sort_by_key(|(_, unit)| Reverse(unit.code.units()));
+    let programs = order.into_par_iter().map(|(at, unit)| load_unit(unit, maps).map(|program| (at, program)));
+    let mut programs: Vec<(usize, bpf::Program)> = programs.collect::<Result<_, _>>()?;
+    programs.sort_unstable_by_key(|(at, _)| *at);
+    Ok(programs.into_iter().map(|(_, program)| program).collect())
 }
 
 fn load_unit(unit: &Unit, maps: &[Map]) -> Result<bpf::Program, EnableError> {

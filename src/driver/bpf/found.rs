@@ -41,6 +41,8 @@ pub fn found(
     if let Some(probe) = probes.iter().find(needs_types).or(first) {
         let read = types_beside(needs, spots).and_then(|read| {
             found.kernel = layout_for(&read, (machine, needs), spots, &mut variables)?;
+            let events = probes.iter().any(|probe| matches!(probe.place, Place::Event { .. }));
+            found.kernel.tells_last = events && read.tells_last();
             Ok(read)
         });
         types = match read {

@@ -57,9 +57,13 @@ impl Types {
             flags: signal("flags")?,
             group_exit_code: signal("group_exit_code")?,
             handler: self.offset("k_sigaction", "sa.sa_handler")?,
-            tells_last: self.arguments("sched_process_exit").is_some_and(|count| count > 1),
             ..Layout::default()
         })
+    }
+
+    /// Whether the exit of a thread tells that it is the last one of its process.
+    pub fn tells_last(&self) -> bool {
+        self.arguments("sched_process_exit").is_some_and(|count| count > 1)
     }
 
     pub fn locks(&self) -> Result<Locks, String> {

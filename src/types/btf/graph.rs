@@ -58,7 +58,7 @@ impl Btf {
 
     /// The names that [`Btf::named`] finds.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.members_of(Group::Named).map(|(_, name)| name)
+        self.members_of(Group::Named).map(|(_, name)| self.string(name)).filter(|name| !name.is_empty())
     }
 
     pub fn ty(&self, id: u32) -> Type {

@@ -35,20 +35,21 @@ pub(super) struct Index(Vec<(u32, u32)>);
 
 impl Index {
     pub fn new(btf: &Btf, group: Group) -> Index {
-        let mut entries: Vec<(u32, u32)> = btf.members_of(group).map(|(id, name)| (hash(name), id)).collect();
+        let members = btf.members_of(group);
+        let mut entries: Vec<(u32, u32)> = members.map(|(id, name)| (hash(btf.bytes_of(name)), id)).collect();
         entries.sort_unstable();
         Index(entries)
     }
 
     /// The types that may have the name, in their order.
     pub fn candidates(&self, name: &str) -> impl Iterator<Item = u32> + '_ {
-        let hash = hash(name);
+        let hash = hash(name.as_bytes());
         let first = self.0.partition_point(|entry| entry.0 < hash);
         self.0[first..].iter().take_while(move |entry| entry.0 == hash).map(|entry| entry.1)
     }
 }
 
 /// FNV-1a.
-fn hash(name: &str) -> u32 {
-    name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+fn hash(name: &[u8]) -> u32 {
+    name.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }

@@ -95,13 +95,17 @@ impl Btf {
 
     /// A name; empty if there is none, or if it is not text.
     pub fn string(&self, offset: u32) -> &str {
+        std::str::from_utf8(self.bytes_of(offset)).unwrap_or_default()
+    }
+
+    /// The bytes of a name, which need not be text.
+    fn bytes_of(&self, offset: u32) -> &[u8] {
         match &self.base {
-            Some(base) if offset < self.first_string => base.string(offset),
+            Some(base) if offset < self.first_string => base.bytes_of(offset),
             _ => {
                 let rest = self.strings().get((offset.wrapping_sub(self.first_string)) as usize..);
                 let end = rest.and_then(|rest| memchr::memchr(0, rest));
-                let text = rest.zip(end).and_then(|(rest, end)| rest.get(..end)).unwrap_or_default();
-                std::str::from_utf8(text).unwrap_or_default()
+                rest.zip(end).and_then(|(rest, end)| rest.get(..end)).unwrap_or_default()
             }
         }
     }
@@ -115,13 +119,12 @@ impl Btf {
         })
     }
 
-    /// The types of a group that have a name: number and name.
-    fn members_of(&self, group: Group) -> impl Iterator<Item = (u32, &str)> {
+    /// The types of a group that have a name: number, and where the name is.
+    fn members_of(&self, group: Group) -> impl Iterator<Item = (u32, u32)> {
         let types = self.header.types((*self.bytes).as_ref());
         self.offsets.iter().zip(self.first_type..).filter_map(move |(at, id)| {
             let (name, info) = format::head(types, *at as usize)?;
-            let name = group.has(Kind::of(info)?).then(|| self.string(name))?;
-            (!name.is_empty()).then_some((id, name))
+            (name != 0 && group.has(Kind::of(info)?)).then_some((id, name))
         })
     }
 }
