@@ -194,6 +194,8 @@ pub struct Memory {
     pub strsize: u32,
     /// The string table of each object, from the beginning of the constants.
     pub strings: Vec<u32>,
+    /// By object, the first one that is like it, and is written for both.
+    pub alike: Vec<u32>,
     /// The contents of the constants after the zeros.
     pub constants: Vec<u8>,
     /// From the beginning of the globals or of a CPU's value.
@@ -254,7 +256,7 @@ impl Memory {
         if strsize > STRSIZE {
             return Err(Missing::Strsize);
         }
-        let Tables { strings, constants, keys } = tables(program, strsize)?;
+        let Tables { strings, alike, constants, keys } = tables(program, strsize)?;
         let locals = cpu::KEY + sizes.key.next_multiple_of(8);
         let Variables { statics, mut dynamics, globals, mut at } =
             variables(program, options, &keys, sizes, locals);
@@ -287,6 +289,7 @@ impl Memory {
         Ok(Memory {
             strsize,
             strings,
+            alike,
             constants,
             statics,
             dynamics,
@@ -348,16 +351,24 @@ fn text_size(strsize: u32) -> u32 {
 /// What objects bring along: their strings, one table after the other, and the keys of arrays.
 struct Tables {
     strings: Vec<u32>,
+    alike: Vec<u32>,
     constants: Vec<u8>,
     keys: BTreeMap<(Scope, u32), tuple::Key>,
 }
 
 fn tables(program: &Program, strsize: u32) -> Result<Tables, Missing> {
     let constants = b"global\0\0".to_vec();
-    let mut tables = Tables { strings: Vec::new(), constants, keys: BTreeMap::new() };
-    for difo in &program.difos {
-        tables.strings.push(SCRATCH + tables.constants.len() as u32);
-        tables.constants.extend(&difo.strings);
+    let (strings, alike) = (Vec::new(), Vec::new());
+    let mut tables = Tables { strings, alike, constants, keys: BTreeMap::new() };
+    let mut known = HashMap::new();
+    for (index, difo) in (0..).zip(&program.difos) {
+        let first = *known.entry((&difo.insns, &difo.ints, &difo.strings)).or_insert(index);
+        tables.alike.push(first);
+        tables.strings.push(tables.strings.get(first as usize).copied().unwrap_or_else(|| {
+            let at = SCRATCH + tables.constants.len() as u32;
+            tables.constants.extend(&difo.strings);
+            at
+        }));
         tuple::keys(difo, strsize, &mut tables.keys)?;
     }
     Ok(tables)

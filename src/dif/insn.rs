@@ -217,6 +217,29 @@ pub enum DecodeError {
 }
 
 impl Insn {
+    /// The registers that it reads, or 0, and the one that it writes.
+    pub fn registers(self) -> ([Reg; 3], Option<Reg>) {
+        match self {
+            // The address that is copied to.
+            Insn::Three { op: Opcode::Copys, r1, r2, rd } => ([r1, r2, rd], None),
+            Insn::Three { r1, r2, rd, .. } => ([r1, r2, 0], Some(rd)),
+            Insn::Two { r1, rd, .. } | Insn::Load { r1, rd, .. } => ([r1, 0, 0], Some(rd)),
+            Insn::Compare { r1, r2, .. } => ([r1, r2, 0], None),
+            Insn::Store { rs, rd, .. } => ([rs, rd, 0], None),
+            Insn::PushRef { size, rs, .. } | Insn::PushVal { size, rs, .. } => ([size, rs, 0], None),
+            Insn::Array { index, rd, .. } => ([index, 0, 0], Some(rd)),
+            Insn::Test { r1: read } | Insn::Ret { rd: read } | Insn::StoreVar { rs: read, .. } => {
+                ([read, 0, 0], None)
+            }
+            Insn::Int { rd, .. }
+            | Insn::Str { rd, .. }
+            | Insn::LoadVar { rd, .. }
+            | Insn::Call { rd, .. }
+            | Insn::Xlate { rd, .. } => ([0; 3], Some(rd)),
+            Insn::Branch { .. } | Insn::Plain { .. } => ([0; 3], None),
+        }
+    }
+
     pub fn decode(word: u32) -> Result<Insn, DecodeError> {
         let [op, a, b, c] = word.to_be_bytes();
         let op = Opcode::from_number(op).ok_or(DecodeError::Opcode(op))?;

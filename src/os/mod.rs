@@ -41,6 +41,11 @@ pub fn release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
+/// Whether the running kernel is a realtime one, as `uname -v` tells.
+pub fn is_realtime() -> bool {
+    rustix::system::uname().version().to_string_lossy().contains("PREEMPT_RT")
+}
+
 /// The machine's name, as `uname -n` prints it.
 pub fn hostname() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()

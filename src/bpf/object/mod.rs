@@ -20,9 +20,9 @@ use super::memory::{Memory, cpu};
 use super::missing::Missing;
 use super::tuple::{self, Pushed};
 use crate::dif::Difo;
-use crate::dif::insn::{Insn, Opcode, REGISTERS, Subr};
+use crate::dif::insn::{Insn, Opcode, Subr};
 use crate::uapi::Flt;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// The code of all objects, and the functions that they share.
 #[derive(Clone, Copy)]
@@ -112,6 +112,33 @@ const KEY: i16 = -96;
 /// The first entry of the tuple stack.
 const TUPLE: i16 = -104;
 
+/// What an object may read before it has written it.
+#[derive(Default)]
+struct Unset {
+    registers: BTreeSet<u8>,
+    /// The two numbers of a comparison.
+    comparison: bool,
+}
+
+impl Unset {
+    /// What is written before the first branch is written for all that follows.
+    fn of(difo: &Difo) -> Unset {
+        let (mut unset, mut written) = (Unset::default(), BTreeSet::from([0]));
+        let (mut compared, mut branched) = (false, false);
+        for insn in difo.insns.iter().filter_map(|word| Insn::decode(*word).ok()) {
+            let (read, wrote) = insn.registers();
+            unset.registers.extend(read.into_iter().filter(|register| !written.contains(register)));
+            unset.comparison |= matches!(insn, Insn::Branch { op, .. } if op != Opcode::Ba) && !compared;
+            branched |= matches!(insn, Insn::Branch { .. });
+            if !branched {
+                written.extend(wrote);
+                compared |= matches!(insn, Insn::Compare { .. } | Insn::Test { .. });
+            }
+        }
+        unset
+    }
+}
+
 struct Fault {
     at: Label,
     /// `None` if a function of the library has noted it.
@@ -175,13 +202,16 @@ impl<'a, 'b> Object<'a, 'b> {
     fn body(&mut self) -> Result<(), Missing> {
         self.asm.mov(R6, R1);
         self.asm.mov(R7, R2);
-        for register in 1..REGISTERS {
+        let difo = self.difo;
+        let Unset { registers, comparison } = Unset::of(difo);
+        for register in registers {
             self.asm.store(Width::Double, Frame, slot(register), 0);
         }
-        // Before a comparison nothing is equal, and nothing less.
-        self.asm.store(Width::Double, Frame, LEFT, 1);
-        self.asm.store(Width::Double, Frame, RIGHT, 0);
-        let difo = self.difo;
+        if comparison {
+            // Before a comparison nothing is equal, and nothing less.
+            self.asm.store(Width::Double, Frame, LEFT, 1);
+            self.asm.store(Width::Double, Frame, RIGHT, 0);
+        }
         let stacks = tuple::stacks(difo)?;
         let entries = stacks.entries.into_iter().zip(stacks.pushes);
         let mut indices = stacks.indices.into_iter();

@@ -49,7 +49,9 @@ impl Writer<'_> {
             asm.count(R7, cpu::DOUBLE_FAULTS);
             return;
         }
-        self.fault_record(asm);
+        let record = *used.fault.get_or_insert_with(|| asm.label());
+        asm.mov(R2, R7);
+        asm.call_local(record);
         if !self.error.clauses.is_empty() {
             let error = *used.error.get_or_insert_with(|| asm.label());
             asm.mov(R1, R6);
@@ -58,8 +60,10 @@ impl Writer<'_> {
         }
     }
 
-    /// Sends a fault; R1 is the number of its action.
-    fn fault_record(&self, asm: &mut Assembler) {
+    /// Writes the function that sends a fault: (the number of its action, the CPU's memory)
+    pub(super) fn fault_record(&self, asm: &mut Assembler, label: Label) {
+        asm.function(label, FunctionKind::Static);
+        asm.mov(R7, R2);
         asm.point(R8, self.memory.record);
         asm.store(Width::Word, R8, 0, uapi::EPID_FAULT as i32);
         asm.load(Width::Double, R2, R7, cpu::EPID);
@@ -83,6 +87,8 @@ impl Writer<'_> {
             self.take_time(asm);
         }
         self.send(asm, size_of::<uapi::Fault>() as u32);
+        asm.mov(R0, 0);
+        asm.exit();
     }
 
     /// Writes the clauses of ERROR as a function. They use the scratch memory of the clause that faulted, which is over.

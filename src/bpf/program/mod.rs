@@ -148,6 +148,9 @@ impl Writer<'_> {
         asm.mov(R0, 0);
         asm.exit();
         self.objects(&mut asm, self.kind, &used)?;
+        if let Some(label) = used.fault {
+            self.fault_record(&mut asm, label);
+        }
         if let Some(label) = used.error {
             let writer = Writer { kind: ProbeKind::Error, ..*self };
             let used = writer.error_clauses(&mut asm, label)?;
@@ -260,7 +263,7 @@ impl Writer<'_> {
 
     /// Calls an object; its value is in R0.
     fn value(&self, asm: &mut Assembler, difo: u32, action: usize, used: &mut Used) {
-        let function = used.object(asm, difo);
+        let function = used.object(asm, self.memory.alike.get(difo as usize).copied().unwrap_or(difo));
         asm.mov(R1, R6);
         asm.mov(R2, R7);
         asm.call_local(function);
@@ -316,6 +319,8 @@ enum At {
 #[derive(Default)]
 struct Used {
     objects: BTreeMap<u32, Label>,
+    /// The function that sends a fault.
+    fault: Option<Label>,
     /// The clauses of ERROR.
     error: Option<Label>,
     /// Where the actions of the clause go on after a fault, with the number of each.

@@ -29,30 +29,7 @@ pub fn found(
     let machine = super::machine(spots.machine());
     let (mut found, mut variables) = (Found { machine, ..Found::default() }, Variables::default());
     let mut unknown = Vec::new();
-    let needs_types = |probe: &&Probe| {
-        use Place as P;
-        matches!(
-            probe.place,
-            P::SyscallEntry { .. } | P::SyscallReturn { .. } | P::Sdt { .. } | P::Event { .. }
-        )
-    };
-    let mut types = None;
-    let first = probes.first().filter(|_| needs.types());
-    if let Some(probe) = probes.iter().find(needs_types).or(first) {
-        let read = types_beside(needs, spots).and_then(|read| {
-            found.kernel = layout_for(&read, (machine, needs), spots, &mut variables)?;
-            let events = probes.iter().any(|probe| matches!(probe.place, Place::Event { .. }));
-            found.kernel.tells_last = events && read.tells_last();
-            Ok(read)
-        });
-        types = match read {
-            Ok(read) => Some(read),
-            // What a thread has is then not kept apart from what an interrupt has.
-            Err(_) if !probes.iter().any(|probe| needs_types(&probe)) && needs.only_interrupts() => None,
-            Err(why) => return Err(EnableError::Unable { probe: probe_name(probe), why }),
-        };
-    }
-    found.kernel.interrupts.unknown |= types.is_none();
+    let types = types_for(enabled, (machine, needs), spots, &mut found, &mut variables)?;
     let walking = walking(program, enabled);
     // The clauses of ERROR are run at all probes.
     let everywhere = walking.iter().any(|index| probes[*index as usize].place == Place::Error);
@@ -69,6 +46,41 @@ pub fn found(
         found.spots.push(at.map_err(|why| unknown.push((index, why))).ok());
     }
     Ok((found, variables, unknown))
+}
+
+/// Reads the kernel's types and what programs ask of them, unless symbols tell all that is asked.
+fn types_for(
+    enabled: &Enabled,
+    (machine, needs): (&dyn Machine, Needs),
+    spots: &dyn Spots,
+    found: &mut Found,
+    variables: &mut Variables,
+) -> Result<Option<kernel::Types>, EnableError> {
+    use Place as P;
+    let probes = &enabled.probes;
+    let of_types = |place: &Place| {
+        matches!(place, P::SyscallEntry { .. } | P::SyscallReturn { .. } | P::Sdt { .. } | P::Event { .. })
+    };
+    let demanding = probes.iter().find(|probe| of_types(&probe.place));
+    let interrupts = needs.only_interrupts() && demanding.is_none();
+    if interrupts && let Some(interrupts) = kernel::counted_by_cpu(spots, variables) {
+        found.kernel.interrupts = interrupts;
+        return Ok(None);
+    }
+    found.kernel.interrupts.unknown = true;
+    let first = probes.first().filter(|_| needs.types());
+    let Some(probe) = demanding.or(first) else { return Ok(None) };
+    let read = types_beside(needs, spots).and_then(|types| {
+        found.kernel = layout_for(&types, (machine, needs), spots, variables)?;
+        let events = probes.iter().any(|probe| matches!(probe.place, P::Event { .. }));
+        found.kernel.tells_last = events && types.tells_last();
+        Ok(Some(types))
+    });
+    match read {
+        // What a thread has is then not kept apart from what an interrupt has.
+        Err(_) if interrupts => Ok(None),
+        read => read.map_err(|why| EnableError::Unable { probe: probe_name(probe), why }),
+    }
 }
 
 /// Reads the kernel's types, and beside that its symbols, which takes as long, if some will be looked up.

@@ -102,19 +102,13 @@ impl Types {
     pub fn interrupts(&self, symbols: &dyn Spots, variables: &mut Variables) -> Interrupts {
         let in_task = self.offset("task_struct", "thread_info.preempt_count").ok();
         let hot = self.offset("pcpu_hot", "preempt_count").ok();
-        variables.interrupts = symbols.symbol("__preempt_count").or_else(|| {
+        variables.interrupts = symbols.symbol(COUNT).or_else(|| {
             let address = symbols.symbol("pcpu_hot")?;
             Some(address.wrapping_add(hot?.into()))
         });
-        // Kernels with this variable also count how often interrupts were disabled, before the bits of hard ones.
-        let (hard, most_nmi) = if symbols.symbol("nmi_nesting").is_some() { (24, 1) } else { (16, 0xf) };
-        Interrupts {
-            unknown: in_task.is_none() && variables.interrupts.is_none(),
-            in_task,
-            hard,
-            most_nmi,
-            soft_in_task: self.offset("task_struct", "softirq_disable_cnt").ok(),
-        }
+        let soft_in_task = self.offset("task_struct", "softirq_disable_cnt").ok();
+        let by_cpu = interrupts(symbols, variables);
+        Interrupts { unknown: by_cpu.unknown && in_task.is_none(), in_task, soft_in_task, ..by_cpu }
     }
 
     /// The number of a tracepoint's arguments. The function that calls its listeners has one more, their data.
@@ -123,4 +117,20 @@ impl Types {
         let count = u8::try_from(function.params.len().checked_sub(1)?).unwrap_or(u8::MAX);
         Some(count.min(TRACE_ARGUMENTS))
     }
+}
+
+/// The count of interrupts of each CPU, which x86 has.
+const COUNT: &str = "__preempt_count";
+
+/// Where interrupts are counted, if that is known without types: those of realtime kernels are counted in tasks, too.
+pub fn counted_by_cpu(symbols: &dyn Spots, variables: &mut Variables) -> Option<Interrupts> {
+    variables.interrupts = symbols.symbol(COUNT).filter(|_| !crate::os::is_realtime());
+    variables.interrupts.is_some().then(|| interrupts(symbols, variables))
+}
+
+/// What is counted, in no task.
+fn interrupts(symbols: &dyn Spots, variables: &Variables) -> Interrupts {
+    // Kernels with this variable also count how often interrupts were disabled, before the bits of hard ones.
+    let (hard, most_nmi) = if symbols.symbol("nmi_nesting").is_some() { (24, 1) } else { (16, 0xf) };
+    Interrupts { unknown: variables.interrupts.is_none(), in_task: None, hard, most_nmi, soft_in_task: None }
 }
