@@ -1,8 +1,9 @@
 //! driver/bpf/aggregations.rs: what programs have aggregated, as the snapshots that the module would give.
 
+use super::failed;
 use crate::bpf::Image;
 use crate::bpf::program::{CPU_NUMBER, Entries};
-use crate::os::Errno;
+use crate::driver::Error;
 use crate::os::bpf::Map;
 use crate::uapi::{AggEntry, Plain as _};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -31,7 +32,7 @@ impl Aggregations {
         maps: &[Map],
         half: &AtomicU64,
         busy: &[&AtomicU64],
-    ) -> Result<Vec<Vec<u8>>, Errno> {
+    ) -> Result<Vec<Vec<u8>>, Error> {
         let mut snapshots = vec![Vec::new(); self.cpus as usize];
         if self.entries.is_empty() {
             return Ok(snapshots);
@@ -54,31 +55,32 @@ impl Aggregations {
     }
 
     /// Takes all entries out of a half, which no program has any more.
-    fn empty(&self, maps: &[Map], half: u64, snapshots: &mut [Vec<u8>]) -> Result<(), Errno> {
+    fn empty(&self, maps: &[Map], half: u64, snapshots: &mut [Vec<u8>]) -> Result<(), Error> {
         let maps = maps.iter().skip(half as usize).step_by(2);
         for (entries, map) in self.entries.iter().zip(maps) {
             if !entries.has_key() {
                 self.empty_array(entries, map, snapshots)?;
                 continue;
             }
-            map.take(|key, value| {
+            let taken = map.take(|key, value| {
                 let Some((number, key)) = key.split_at_checked(CPU_NUMBER as usize) else { return };
                 let number = number.first_chunk().map_or(0, |number| u32::from_ne_bytes(*number));
                 if let Some(snapshot) = snapshots.get_mut(number as usize) {
                     add(entries, key, value, snapshot);
                 }
-            })?;
+            });
+            taken.map_err(failed("BPF_MAP_LOOKUP_AND_DELETE_BATCH"))?;
         }
         Ok(())
     }
 
     /// Takes the entry of each CPU, which has no key.
-    fn empty_array(&self, entries: &Entries, map: &Map, snapshots: &mut [Vec<u8>]) -> Result<(), Errno> {
+    fn empty_array(&self, entries: &Entries, map: &Map, snapshots: &mut [Vec<u8>]) -> Result<(), Error> {
         for (cpu, snapshot) in (0..self.cpus).zip(snapshots) {
             let cpu = cpu.to_ne_bytes();
-            let value = map.lookup(&cpu)?;
+            let value = map.lookup(&cpu).map_err(failed("BPF_MAP_LOOKUP_ELEM"))?;
             if value.iter().any(|byte| *byte != 0) {
-                map.update(&cpu, &vec![0; value.len()])?;
+                map.update(&cpu, &vec![0; value.len()]).map_err(failed("BPF_MAP_UPDATE_ELEM"))?;
                 add(entries, &[], &value, snapshot);
             }
         }

@@ -321,7 +321,7 @@ impl Tracing for Session {
         let busy: Vec<_> = Session::words(&self.cpus, self.stride, layout::cpu::BUSY).collect();
         let half = &self.globals.words()[globals::HALF as usize / 8];
         let snapshots = self.aggregations.snapshot(maps, half, &busy);
-        for ((cpu, bytes), lost) in (0..).zip(snapshots.map_err(failed("BPF_MAP_LOOKUP_ELEM"))?).zip(lost) {
+        for ((cpu, bytes), lost) in (0..).zip(snapshots?).zip(lost) {
             each(cpu, &bytes, lost);
         }
         Ok(())
