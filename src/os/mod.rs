@@ -41,7 +41,7 @@ pub fn release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
-/// Whether the running kernel is a realtime one, as `uname -v` tells.
+/// Whether the running kernel is a realtime one, as `uname -v` says.
 pub fn is_realtime() -> bool {
     rustix::system::uname().version().to_string_lossy().contains("PREEMPT_RT")
 }

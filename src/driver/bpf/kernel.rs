@@ -61,7 +61,7 @@ impl Types {
         })
     }
 
-    /// Whether the exit of a thread tells that it is the last one of its process.
+    /// Whether the exit of a thread says that it is the last one of its process.
     pub fn tells_last(&self) -> bool {
         self.arguments("sched_process_exit").is_some_and(|count| count > 1)
     }
