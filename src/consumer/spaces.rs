@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::recent::Recent;
+use crate::os;
 use crate::sites::Program;
 use crate::sites::listing::frames::SourceFrames;
 use crate::sites::listing::programs::ProgramSource;
@@ -126,7 +127,9 @@ impl Spaces {
     /// Reads the mappings of a process. Returns the number of files that it has mapped as code; 0 if its program is not
     /// in memory yet, or no longer: what was known of it is kept then.
     pub fn look(&self, pid: u64) -> usize {
-        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"));
+        // In a PID namespace another process has the number here.
+        let known = os::pid_namespace().is_none();
+        let maps = known.then(|| std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()).flatten();
         let mappings = parse_maps(&maps.unwrap_or_default());
         let mut processes = self.processes.borrow_mut();
         let looked = Instant::now();

@@ -11,7 +11,9 @@ pub mod signals;
 
 use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -34,6 +36,16 @@ pub fn identity() -> Identity {
         gid: getgid().as_raw(),
         egid: getegid().as_raw(),
     }
+}
+
+/// The PID namespace of this process, unless it is the machine's own: processes have other numbers there than those that
+/// the kernel traces by.
+pub fn pid_namespace() -> Option<u64> {
+    /// `PROC_PID_INIT_INO` of the kernel.
+    const FIRST: u64 = 0xefff_fffc;
+    static NAMESPACE: OnceLock<Option<u64>> = OnceLock::new();
+    let number = || std::fs::metadata("/proc/self/ns/pid").ok().map(|namespace| namespace.ino());
+    *NAMESPACE.get_or_init(|| number().filter(|number| *number != FIRST))
 }
 
 /// The release of the running kernel, as `uname -r` prints it.

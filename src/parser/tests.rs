@@ -149,6 +149,19 @@ fn the_arguments_that_a_text_names_are_reported() {
     assert_eq!(parse(&texts, file, &options).unwrap().arguments_used, [false, true, false, true]);
 }
 
+#[test]
+fn numbers_of_processes_that_are_not_known() {
+    let macros = Macros { variables: vec![("uid".to_owned(), 0)], ..Macros::default() };
+    let options = ParseOptions { macros: &macros, is_type_name: &is_type, settings: Settings::default() };
+    let error = |text: &str| {
+        let (texts, file) = sources(text, Origin::Script);
+        parse_expression(&texts, file, &options).map_err(|error| error.diagnostic().title)
+    };
+    assert_eq!(error("$uid + 1").unwrap().to_string(), "0 + 1");
+    assert_eq!(error("pid == $target").unwrap_err(), "$target is not known in a PID namespace");
+    assert_eq!(error("$tarket").unwrap_err(), "macro variable $tarket is not defined");
+}
+
 /// A span for made-up trees.
 fn nowhere() -> Span {
     Span::new(FileId(0), 0, 0)

@@ -129,8 +129,10 @@ impl Arming<'_> {
     fn need_tracefs(&mut self) -> Result<(), EnableError> {
         if self.session.tracefs.is_none() {
             let tracefs = Tracefs::find()?;
-            // Of a process that had this one's number.
-            tracefs.remove_all(Whose::Process(std::process::id()));
+            // Of a process that had this one's number: the kernel would add to them what is defined by the same name.
+            if !tracefs.remove_all(Whose::Process(std::process::id())) {
+                return Err(of_file("kprobe_events")(std::io::ErrorKind::ResourceBusy.into()));
+            }
             self.session.sweeper = Sweeper::start().ok();
             self.session.tracefs = Some(tracefs);
         }

@@ -1,12 +1,14 @@
 //! driver/bpf/events.rs: kprobe events of tracefs: one event for each program, with all its places.
 
 use super::error::EnableError;
+use crate::os;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// The groups of our events are of this name and the process's number.
+/// The groups of our events are of this name and the process's number; in a PID namespace that is not the machine's own
+/// followed by its number, as in `dtrace_7_4026532201`.
 const GROUP: &str = "dtrace_";
 
 /// The kernel's interface to its events.
@@ -52,9 +54,9 @@ impl Tracefs {
 
     /// Defines an event at all of the places that the kernel takes; the others come with the error.
     pub fn define(&self, number: usize, places: &[u64]) -> io::Result<(Option<Event>, Vec<Refused>)> {
-        let process = std::process::id();
+        let session = session(std::process::id());
         // kprobe_profile has names without groups.
-        let event = Event { name: format!("{GROUP}{process}/p{process}_{number}") };
+        let event = Event { name: format!("{GROUP}{session}/p{session}_{number}") };
         let mut file = self.open()?;
         let mut refused = Vec::new();
         for (index, place) in places.iter().enumerate() {
@@ -145,10 +147,23 @@ fn profile(line: &str, is_meant: impl Fn(&str) -> bool) -> Option<Hits> {
     Some(Hits { hits: number()?, missed: number()? })
 }
 
+/// What a session's events are called by.
+fn session(process: u32) -> String {
+    match os::pid_namespace() {
+        Some(namespace) => format!("{process}_{namespace}"),
+        None => process.to_string(),
+    }
+}
+
 /// Returns the name of an event of ours in a line of kprobe_events, `p:group/name place`, if it is one of those.
 fn event_of(line: &str, whose: Whose) -> Option<&str> {
     let name = line.split_once(':')?.1.split_ascii_whitespace().next()?;
-    let process: u32 = name.strip_prefix(GROUP)?.split_once('/')?.0.parse().ok()?;
+    let group = name.strip_prefix(GROUP)?.split_once('/')?.0;
+    let process: u32 = group.split('_').next()?.parse().ok()?;
+    // Whether a process of another namespace is there is not known.
+    if group != session(process) {
+        return None;
+    }
     let meant = match whose {
         Whose::Process(wanted) => wanted == process,
         Whose::Gone => !Path::new("/proc").join(process.to_string()).exists(),
@@ -167,10 +182,13 @@ mod tests {
             Some(Hits { hits: 1000, missed: 3 })
         );
         assert_eq!(profile("  p1      1000        3", |name| name == "p0"), None);
-        let gone = "p:dtrace_4294967295/p0 0xffffffff81000000";
-        assert_eq!(event_of(gone, Whose::Gone), Some("dtrace_4294967295/p0"));
-        assert_eq!(event_of(gone, Whose::Process(7)), None);
-        let own = format!("p:dtrace_{}/p0 vfs_read+4", std::process::id());
+        let event = |process| format!("dtrace_{}/p0", session(process));
+        let gone = format!("p:{} 0xffffffff81000000", event(u32::MAX));
+        assert_eq!(event_of(&gone, Whose::Gone), Some(&*event(u32::MAX)));
+        assert_eq!(event_of(&gone, Whose::Process(7)), None);
+        let elsewhere = format!("p:dtrace_{}1/p0 0xffffffff81000000", session(u32::MAX));
+        assert_eq!(event_of(&elsewhere, Whose::Gone), None);
+        let own = format!("p:{} vfs_read+4", event(std::process::id()));
         assert_eq!(event_of(&own, Whose::Gone), None);
         assert!(event_of(&own, Whose::Process(std::process::id())).is_some());
         assert_eq!(event_of("p:kprobes/mine vfs_read", Whose::Gone), None);

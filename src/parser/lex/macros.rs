@@ -12,7 +12,7 @@ pub struct Macros {
     pub script: String,
     /// `$1`, `$2` …
     pub arguments: Vec<String>,
-    /// Values of [`VARIABLES`]; `target` is 0 if it is not given.
+    /// Values of [`VARIABLES`]; if none is given, `target` is 0.
     pub variables: Vec<(String, i64)>,
 }
 
@@ -20,7 +20,7 @@ impl Macros {
     /// Returns the value of `$name`.
     pub fn variable(&self, name: &str) -> Option<i64> {
         let known = self.variables.iter().find(|(known, _)| known == name).map(|&(_, value)| value);
-        known.or((name == "target").then_some(0))
+        known.or((name == "target" && self.variables.is_empty()).then_some(0))
     }
 
     /// Returns the text of `$index`.
