@@ -20,7 +20,6 @@ use crate::parser::Macros;
 use crate::pipeline::{self, Compilation, Compiled, LibraryFile};
 use crate::sites::{Cache, Catalog, DwarfIndex, InlineProbe, Kernel, LiveText, Machine, SiteIndex, Text};
 use crate::source::{FileId, Origin, Source, Sources};
-use crate::vocabulary::PROCESS_VARIABLES;
 use std::cell::OnceCell;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -342,8 +341,8 @@ impl Run {
         let mut scripts = self.invocation.programs.iter().filter(|program| program.origin == Origin::Script);
         let script = scripts.next_back().map_or_else(|| self.report.program.clone(), |s| s.text.clone());
         let mut variables = macro_variables(target);
-        if self.invocation.mode == Mode::Trace && os::pid_namespace().is_some() {
-            variables.retain(|(name, _)| !PROCESS_VARIABLES.contains(&&**name));
+        if target != 0 && os::pid_namespace().is_some() {
+            variables.retain(|(name, _)| name != "target");
         }
         Macros { script, arguments: self.invocation.operands.clone(), variables }
     }

@@ -2,7 +2,7 @@
 
 use crate::diag::{Diagnostic, Tag, suggest, tags};
 use crate::source::Span;
-use crate::vocabulary::{MACRO_VARIABLES, PROCESS_VARIABLES};
+use crate::vocabulary::MACRO_VARIABLES;
 
 /// The first error in a text; it ends the compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -244,9 +244,7 @@ impl MacroError {
     fn diagnostic(&self, span: Span) -> Diagnostic {
         let error = |title: String, label: String| Diagnostic::error(self.tag(), title).at(span, label);
         match self {
-            MacroError::UndefinedVariable(name) if PROCESS_VARIABLES.contains(&&**name) => {
-                unknown_here(name, span)
-            }
+            MacroError::UndefinedVariable(name) if name == "target" => unknown_target(span),
             MacroError::UndefinedVariable(name) => {
                 let d = error(format!("macro variable ${name} is not defined"), "no such variable".into());
                 match suggest::nearest(name, MACRO_VARIABLES) {
@@ -374,9 +372,9 @@ impl ProbeError {
     }
 }
 
-/// A number of a process, where those of the kernel are not known.
-fn unknown_here(name: &str, span: Span) -> Diagnostic {
-    Diagnostic::error(tags::MACRO_UNDEF, format!("${name} is not known in a PID namespace"))
+/// `$target` where the kernel's number of the process is not known.
+fn unknown_target(span: Span) -> Diagnostic {
+    Diagnostic::error(tags::MACRO_UNDEF, "$target is not known in a PID namespace")
         .at(span, "the kernel has other numbers for the processes here")
         .help("trace from outside of the container, or share the machine's processes with it, as --pid=host of docker does")
 }

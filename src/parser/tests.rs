@@ -150,7 +150,7 @@ fn the_arguments_that_a_text_names_are_reported() {
 }
 
 #[test]
-fn numbers_of_processes_that_are_not_known() {
+fn a_target_that_is_not_known() {
     let macros = Macros { variables: vec![("uid".to_owned(), 0)], ..Macros::default() };
     let options = ParseOptions { macros: &macros, is_type_name: &is_type, settings: Settings::default() };
     let error = |text: &str| {

@@ -10,9 +10,6 @@ pub mod syscalls;
 pub const MACRO_VARIABLES: [&str; 11] =
     ["egid", "euid", "gid", "pid", "pgid", "ppid", "projid", "sid", "taskid", "target", "uid"];
 
-/// Those that are numbers of processes.
-pub const PROCESS_VARIABLES: [&str; 5] = ["pid", "pgid", "ppid", "sid", "target"];
-
 /// Whether the word is a variable, constant or function that every program has.
 pub fn is_known_name(word: &str) -> bool {
     builtin::lookup(word).is_some() || constants::lookup(word).is_some()
