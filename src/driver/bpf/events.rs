@@ -5,6 +5,7 @@ use crate::os;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// The groups of our events are of this name and the process's number; in a PID namespace that is not the machine's own
@@ -114,6 +115,13 @@ impl Tracefs {
     }
 }
 
+/// Whether a PID namespace has a process.
+fn has_processes(namespace: u64) -> bool {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut numbers = processes.filter_map(|process| fs::metadata(process.path().join("ns/pid")).ok());
+    numbers.any(|number| number.ino() == namespace)
+}
+
 /// Whose events are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
@@ -159,14 +167,17 @@ fn session(process: u32) -> String {
 fn event_of(line: &str, whose: Whose) -> Option<&str> {
     let name = line.split_once(':')?.1.split_ascii_whitespace().next()?;
     let group = name.strip_prefix(GROUP)?.split_once('/')?.0;
-    let process: u32 = group.split('_').next()?.parse().ok()?;
-    // Whether a process of another namespace is there is not known.
-    if group != session(process) {
-        return None;
-    }
+    let (process, namespace) = match group.split_once('_') {
+        Some((process, namespace)) => (process, Some(namespace.parse().ok()?)),
+        None => (group, None),
+    };
+    let process: u32 = process.parse().ok()?;
+    let own = os::pid_namespace();
     let meant = match whose {
-        Whose::Process(wanted) => wanted == process,
-        Whose::Gone => !Path::new("/proc").join(process.to_string()).exists(),
+        Whose::Process(wanted) => wanted == process && namespace == own,
+        Whose::Gone if namespace == own => !Path::new("/proc").join(process.to_string()).exists(),
+        // From the machine's own namespace the processes of all others are seen.
+        Whose::Gone => own.is_none() && namespace.is_some_and(|namespace| !has_processes(namespace)),
     };
     meant.then_some(name)
 }
@@ -186,8 +197,8 @@ mod tests {
         let gone = format!("p:{} 0xffffffff81000000", event(u32::MAX));
         assert_eq!(event_of(&gone, Whose::Gone), Some(&*event(u32::MAX)));
         assert_eq!(event_of(&gone, Whose::Process(7)), None);
-        let elsewhere = format!("p:dtrace_{}1/p0 0xffffffff81000000", session(u32::MAX));
-        assert_eq!(event_of(&elsewhere, Whose::Gone), None);
+        let elsewhere = "p:dtrace_1_7/p0 0xffffffff81000000";
+        assert_eq!(event_of(elsewhere, Whose::Process(1)), None);
         let own = format!("p:{} vfs_read+4", event(std::process::id()));
         assert_eq!(event_of(&own, Whose::Gone), None);
         assert!(event_of(&own, Whose::Process(std::process::id())).is_some());
