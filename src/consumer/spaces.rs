@@ -128,9 +128,11 @@ impl Spaces {
     /// in memory yet, or no longer: what was known of it is kept then.
     pub fn look(&self, pid: u64) -> usize {
         // In a PID namespace another process has the number here.
-        let known = os::pid_namespace().is_none();
-        let maps = known.then(|| std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()).flatten();
-        let mappings = parse_maps(&maps.unwrap_or_default());
+        let maps = match os::pid_namespace() {
+            None => std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default(),
+            Some(_) => String::new(),
+        };
+        let mappings = parse_maps(&maps);
         let mut processes = self.processes.borrow_mut();
         let looked = Instant::now();
         // [stack] and the like, and the program's headers, are mapped before its code.

@@ -104,9 +104,10 @@ impl Tracefs {
     pub fn counted(&self, whose: Whose) -> BTreeMap<String, usize> {
         let text = fs::read_to_string(self.root.join("kprobe_events")).unwrap_or_default();
         let mut events = BTreeMap::new();
-        for name in text.lines().filter_map(|line| event_of(line, whose)) {
+        for name in text.lines().filter_map(event_of) {
             *events.entry(name.to_owned()).or_default() += 1;
         }
+        events.retain(|name, _| is_of(name, whose));
         events
     }
 
@@ -164,22 +165,29 @@ fn session(process: u32) -> String {
 }
 
 /// Returns the name of an event of ours in a line of kprobe_events, `p:group/name place`, if it is one of those.
-fn event_of(line: &str, whose: Whose) -> Option<&str> {
+fn event_of(line: &str) -> Option<&str> {
     let name = line.split_once(':')?.1.split_ascii_whitespace().next()?;
+    parts(name).map(|_| name)
+}
+
+/// The process and the namespace in an event's name.
+fn parts(name: &str) -> Option<(u32, Option<u64>)> {
     let group = name.strip_prefix(GROUP)?.split_once('/')?.0;
-    let (process, namespace) = match group.split_once('_') {
-        Some((process, namespace)) => (process, Some(namespace.parse().ok()?)),
-        None => (group, None),
-    };
-    let process: u32 = process.parse().ok()?;
+    match group.split_once('_') {
+        Some((process, namespace)) => Some((process.parse().ok()?, Some(namespace.parse().ok()?))),
+        None => Some((group.parse().ok()?, None)),
+    }
+}
+
+fn is_of(name: &str, whose: Whose) -> bool {
+    let Some((process, namespace)) = parts(name) else { return false };
     let own = os::pid_namespace();
-    let meant = match whose {
+    match whose {
         Whose::Process(wanted) => wanted == process && namespace == own,
         Whose::Gone if namespace == own => !Path::new("/proc").join(process.to_string()).exists(),
         // From the machine's own namespace the processes of all others are seen.
         Whose::Gone => own.is_none() && namespace.is_some_and(|namespace| !has_processes(namespace)),
-    };
-    meant.then_some(name)
+    }
 }
 
 #[cfg(test)]
@@ -194,14 +202,13 @@ mod tests {
         );
         assert_eq!(profile("  p1      1000        3", |name| name == "p0"), None);
         let event = |process| format!("dtrace_{}/p0", session(process));
-        let gone = format!("p:{} 0xffffffff81000000", event(u32::MAX));
-        assert_eq!(event_of(&gone, Whose::Gone), Some(&*event(u32::MAX)));
-        assert_eq!(event_of(&gone, Whose::Process(7)), None);
-        let elsewhere = "p:dtrace_1_7/p0 0xffffffff81000000";
-        assert_eq!(event_of(elsewhere, Whose::Process(1)), None);
-        let own = format!("p:{} vfs_read+4", event(std::process::id()));
-        assert_eq!(event_of(&own, Whose::Gone), None);
-        assert!(event_of(&own, Whose::Process(std::process::id())).is_some());
-        assert_eq!(event_of("p:kprobes/mine vfs_read", Whose::Gone), None);
+        let gone = event(u32::MAX);
+        assert_eq!(event_of(&format!("p:{gone} 0xffffffff81000000")), Some(&*gone));
+        assert!(is_of(&gone, Whose::Gone) && !is_of(&gone, Whose::Process(7)));
+        assert!(!is_of("dtrace_1_7/p0", Whose::Process(1)));
+        let own = event(std::process::id());
+        assert_eq!(event_of(&format!("p:{own} vfs_read+4")), Some(&*own));
+        assert!(!is_of(&own, Whose::Gone) && is_of(&own, Whose::Process(std::process::id())));
+        assert_eq!(event_of("p:kprobes/mine vfs_read"), None);
     }
 }
