@@ -127,13 +127,18 @@ impl Wanted {
 fn watch_modules(loaded: Weak<Mutex<Loaded>>) {
     let watch = move || {
         while let Some(loaded) = loaded.upgrade() {
-            lock(&loaded).look(os::monotonic().unsigned_abs(), LOOK_AGAIN / 2);
+            lock(&loaded).look(now, LOOK_AGAIN / 2);
             drop(loaded);
             std::thread::sleep(LOOK_AGAIN);
         }
     };
     // Without the thread the list is read before records are printed.
     drop(std::thread::Builder::new().name("modules".to_owned()).spawn(watch));
+}
+
+/// The time, as records have it.
+fn now() -> u64 {
+    os::monotonic().unsigned_abs()
 }
 
 fn lock(loaded: &Mutex<Loaded>) -> MutexGuard<'_, Loaded> {
@@ -154,7 +159,7 @@ impl<'k> System<'k> {
     pub fn new(kernel: &'k Kernel, wanted: Wanted) -> System<'k> {
         let mut loaded = Arc::default();
         if wanted.kernel && kernel.is_running() {
-            loaded = Arc::new(Mutex::new(kernel.loaded(os::monotonic().unsigned_abs())));
+            loaded = Arc::new(Mutex::new(kernel.loaded()));
             watch_modules(Arc::downgrade(&loaded));
         }
         System {
@@ -192,7 +197,10 @@ impl Symbols for System<'_> {
         let found = of_module(&loaded).or_else(|| {
             // A module may have come since the last look.
             if self.wanted.kernel && self.kernel.is_running() {
-                loaded.look(os::monotonic().unsigned_abs(), LOOK_AGAIN / 10);
+                match self.time.get() {
+                    Some(time) => loaded.look_for(time, now),
+                    None => loaded.look(now, LOOK_AGAIN / 10),
+                }
             }
             of_module(&loaded)
         });
@@ -247,7 +255,7 @@ impl Symbols for System<'_> {
 
     fn look_at_modules(&self) {
         if self.wanted.kernel && self.kernel.is_running() {
-            lock(&self.loaded).look(os::monotonic().unsigned_abs(), LOOK_AGAIN);
+            lock(&self.loaded).look(now, LOOK_AGAIN);
         }
     }
 

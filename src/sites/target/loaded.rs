@@ -1,6 +1,7 @@
 //! sites/target/loaded.rs: the modules of the running kernel as they come and go, so that an address is named by what was there.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::time::Duration;
 
 use super::data::AllSymbols;
@@ -12,7 +13,7 @@ use crate::sites::symtab::Symbols;
 pub struct Loaded {
     /// In the order in which they came.
     spans: Vec<Span>,
-    /// When the list was last read; `None`: never.
+    /// What comes after this time is not in the list as it was last read; `None`: when it was read is not known.
     looked: Option<u64>,
 }
 
@@ -44,9 +45,10 @@ const GONE: usize = 64;
 
 impl Loaded {
     /// Those of which symbols have been read.
-    pub(super) fn of(symbols: &AllSymbols, now: u64) -> Loaded {
+    pub(super) fn of(symbols: &AllSymbols) -> Loaded {
         let mut loaded = Loaded::default();
-        loaded.update(symbols.modules(), now, || symbols.text());
+        loaded.update(symbols.modules(), 0..0, || symbols.text());
+        loaded.looked = None;
         loaded
     }
 
@@ -56,15 +58,24 @@ impl Loaded {
     }
 
     /// Reads the list of modules, and the symbols of new ones; not if that was done within `interval`.
-    pub fn look(&mut self, now: u64, interval: Duration) {
-        if self.looked.is_some_and(|looked| u128::from(now.saturating_sub(looked)) < interval.as_nanos()) {
+    pub fn look(&mut self, clock: fn() -> u64, interval: Duration) {
+        let began = clock();
+        if self.looked.is_some_and(|looked| u128::from(began.saturating_sub(looked)) < interval.as_nanos()) {
             return;
         }
         let list = std::fs::read_to_string("/proc/modules").unwrap_or_default();
-        self.update(&list, now, || std::fs::read_to_string("/proc/kallsyms").unwrap_or_default());
+        self.update(&list, began..clock(), || std::fs::read_to_string("/proc/kallsyms").unwrap_or_default());
     }
 
-    fn update<T: AsRef<str>>(&mut self, list: &str, now: u64, kallsyms: impl FnOnce() -> T) {
+    /// Reads them unless that was done after a time, which is past: then nothing is new that was there at that time.
+    pub fn look_for(&mut self, time: u64, clock: fn() -> u64) {
+        if self.looked.is_none_or(|looked| looked <= time) {
+            self.look(clock, Duration::ZERO);
+        }
+    }
+
+    /// Takes over a list that was read while the time was in `read`.
+    fn update<T: AsRef<str>>(&mut self, list: &str, read: Range<u64>, kallsyms: impl FnOnce() -> T) {
         let mut new: HashMap<(String, u64), bool> = list.lines().filter_map(parse).collect();
         for span in self.spans.iter_mut().filter(|span| span.until.is_none()) {
             match new.remove(&(span.name.clone(), span.base)) {
@@ -72,10 +83,10 @@ impl Loaded {
                     span.is_due = is_live && !span.is_whole;
                     span.is_whole |= is_live;
                 }
-                None => span.until = Some(now),
+                None => span.until = Some(read.end),
             }
         }
-        let since = self.looked.replace(now).unwrap_or(0);
+        let since = self.looked.replace(read.start).unwrap_or(0);
         for ((name, base), is_live) in new {
             let symbols = Named::default();
             self.spans.push(Span {
@@ -99,15 +110,18 @@ impl Loaded {
         });
     }
 
-    /// Reads the symbols of the modules for which that is due.
+    /// Reads the symbols of the modules for which that is due. One that has gone meanwhile keeps what was read of it.
     fn read(&mut self, kallsyms: &str) {
         let mut code = Symbols::of_kallsyms(kallsyms, false);
         let due = || self.spans.iter().filter(|span| span.is_due).map(|span| span.name.clone());
         let mut lines = lines_of(kallsyms, due());
         for span in self.spans.iter_mut().filter(|span| span.is_due) {
-            let data = AllSymbols::new(lines.remove(&span.name).unwrap_or_default());
-            span.symbols = Named { code: code.remove(&span.name).unwrap_or_default(), data };
             span.is_due = false;
+            let lines = lines.remove(&span.name).unwrap_or_default();
+            if !lines.is_empty() {
+                let code = code.remove(&span.name).unwrap_or_default();
+                span.symbols = Named { code, data: AllSymbols::new(lines) };
+            }
         }
     }
 
@@ -182,7 +196,7 @@ mod tests {
     }
 
     fn look(loaded: &mut Loaded, modules: &[(&str, u64)], now: u64) {
-        loaded.update(&list(modules), now, || kallsyms(modules));
+        loaded.update(&list(modules), now..now, || kallsyms(modules));
     }
 
     fn nothing() -> String {
@@ -215,6 +229,29 @@ mod tests {
     }
 
     #[test]
+    fn what_came_and_went_while_the_list_was_read_was_there() {
+        let mut loaded = Loaded::default();
+        loaded.update(&list(&[("stays", 1 << 63)]), 100..110, || kallsyms(&[]));
+        loaded.update(&list(&[("one", BASE)]), 200..210, || kallsyms(&[("one", BASE)]));
+        assert!(
+            named(&loaded, BASE + 4, Some(105)).is_some(),
+            "it came after the list was made, and before that was seen"
+        );
+        loaded.update(&list(&[]), 300..310, || kallsyms(&[]));
+        assert!(named(&loaded, BASE + 4, Some(305)).is_some(), "it went after the list was asked for");
+        assert!(named(&loaded, BASE + 4, Some(311)).is_none());
+    }
+
+    #[test]
+    fn the_list_is_read_again_for_what_came_after_it_was_read() {
+        let mut loaded = Loaded { looked: Some(100), ..Loaded::default() };
+        loaded.look_for(99, || panic!("it was there"));
+        loaded.look_for(100, || 101);
+        assert_eq!(loaded.looked, Some(101));
+        loaded.look_for(100, || panic!("it was there"));
+    }
+
+    #[test]
     fn only_the_last_that_have_gone_are_remembered() {
         let mut loaded = Loaded::default();
         for time in 0..1000 {
@@ -229,20 +266,26 @@ mod tests {
     fn a_module_is_read_again_when_it_is_live() {
         let mut loaded = Loaded::default();
         let coming = list(&[("one", BASE)]).replace("Live", "Loading");
-        loaded.update(&coming, 1, || "ffffffff81000000 T _text\n".to_owned());
+        loaded.update(&coming, 1..1, || "ffffffff81000000 T _text\n".to_owned());
         assert_eq!(named(&loaded, BASE + 4, Some(1)), None);
-        loaded.update(&coming, 2, nothing);
+        loaded.update(&coming, 2..2, nothing);
         look(&mut loaded, &[("one", BASE)], 3);
         assert_eq!(named(&loaded, BASE + 4, Some(1)).unwrap(), "one`one_open+0x4");
-        loaded.update(&list(&[("one", BASE)]), 4, nothing);
+        loaded.update(&list(&[("one", BASE)]), 4..4, nothing);
+        // Its symbols were there while it was loaded, and it has gone before they are read again.
+        let gone = || kallsyms(&[]);
+        let two = list(&[("two", BASE)]);
+        loaded.update(&two.replace("Live", "Loading"), 5..5, || kallsyms(&[("two", BASE)]));
+        loaded.update(&two, 6..6, gone);
+        assert_eq!(named(&loaded, BASE + 4, Some(6)).unwrap(), "two`two_open+0x4");
     }
 
     #[test]
     fn symbols_are_read_only_for_new_modules() {
         let mut loaded = Loaded::default();
         look(&mut loaded, &[("one", BASE), ("two", 1 << 63)], 1);
-        loaded.update(&list(&[("one", BASE)]), 2, nothing);
-        loaded.update("one 4096 0 - Live 0x0000000000000000\nbroken\n", 3, || -> String {
+        loaded.update(&list(&[("one", BASE)]), 2..2, nothing);
+        loaded.update("one 4096 0 - Live 0x0000000000000000\nbroken\n", 3..3, || -> String {
             panic!("addresses are hidden")
         });
         assert!(loaded.is_known());

@@ -445,8 +445,8 @@ impl Kernel {
     }
 
     /// The modules that were loaded when the symbols of the running kernel were read; none if they were not.
-    pub fn loaded(&self, now: u64) -> Loaded {
-        self.all_symbols.get().map(|symbols| Loaded::of(symbols, now)).unwrap_or_default()
+    pub fn loaded(&self) -> Loaded {
+        self.all_symbols.get().map(Loaded::of).unwrap_or_default()
     }
 
     fn all_symbols(&self) -> &AllSymbols {
