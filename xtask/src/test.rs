@@ -5,13 +5,14 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::thread;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
 
 use crate::kernels::{Kernel, Name};
 use crate::vmtest::{self, Tally};
-use crate::{crates, exec, guide, kmod, setup, tidy, uapi, workspace};
+use crate::{crates, exec, guide, kmod, setup, tidy, uapi, vm, workspace};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -36,10 +37,18 @@ pub fn main(options: &Options) -> Result<ExitCode> {
             all.step(&format!("setup of the {name} kernel"), || setup::ensure(&[name], false).map(drop));
         }
     }
+    // While clippy, which uses other folders of the target and seldom both processors, reads the sources.
+    let programs = (!options.quick).then(|| thread::spawn(|| vm::programs::build(false)));
     all.step("formatting", || cargo(&["fmt", "--all", "--check"]));
     all.step("clippy", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
     all.step("tidy", tidy::expect_clean);
     all.step("the ABI in Rust is that of the header", || uapi::main(&uapi::Options { check: true }));
+    if let Some(programs) = programs {
+        all.step("the programs for guests", || match programs.join() {
+            Ok(built) => built.map(drop),
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+    }
     all.step("tests on the host", || host_tests(&options.kernels));
     all.step("the module's pure parts in user space", || {
         exec::run(Command::new("make").current_dir(workspace::root()).args(["-C", "kmod/tests", "check"]))
