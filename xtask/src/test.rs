@@ -37,7 +37,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
             all.step(&format!("setup of the {name} kernel"), || setup::ensure(&[name], false).map(drop));
         }
     }
-    // While clippy, which uses other folders of the target and seldom both processors, reads the sources.
+    // Beside clippy, which uses another folder of the target, and not both processors all the time.
     let programs = (!options.quick).then(|| thread::spawn(|| vm::programs::build(false)));
     all.step("formatting", || cargo(&["fmt", "--all", "--check"]));
     all.step("clippy", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));

@@ -116,11 +116,13 @@ impl Tracefs {
     }
 }
 
-/// Whether a PID namespace has a process.
+/// Whether a PID namespace may have a process: that of one which may not be looked at is not known.
 fn has_processes(namespace: u64) -> bool {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let mut numbers = processes.filter_map(|process| fs::metadata(process.path().join("ns/pid")).ok());
-    numbers.any(|number| number.ino() == namespace)
+    let Ok(processes) = fs::read_dir("/proc") else { return true };
+    processes.flatten().any(|process| match fs::metadata(process.path().join("ns/pid")) {
+        Ok(found) => found.ino() == namespace,
+        Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+    })
 }
 
 /// Whose events are meant.

@@ -13,8 +13,8 @@ use crate::sites::symtab::Symbols;
 pub struct Loaded {
     /// In the order in which they came.
     spans: Vec<Span>,
-    /// What comes after this time is not in the list as it was last read; `None`: when it was read is not known.
-    looked: Option<u64>,
+    /// What comes after this time is not in the list as it was last read; 0 if it was not, or one does not know when.
+    looked: u64,
 }
 
 /// A module from its loading to its unloading. Times are nanoseconds of the records' clock.
@@ -48,7 +48,6 @@ impl Loaded {
     pub(super) fn of(symbols: &AllSymbols) -> Loaded {
         let mut loaded = Loaded::default();
         loaded.update(symbols.modules(), 0..0, || symbols.text());
-        loaded.looked = None;
         loaded
     }
 
@@ -60,7 +59,7 @@ impl Loaded {
     /// Reads the list of modules, and the symbols of new ones; not if that was done within `interval`.
     pub fn look(&mut self, clock: fn() -> u64, interval: Duration) {
         let began = clock();
-        if self.looked.is_some_and(|looked| u128::from(began.saturating_sub(looked)) < interval.as_nanos()) {
+        if u128::from(began.saturating_sub(self.looked)) < interval.as_nanos() {
             return;
         }
         let list = std::fs::read_to_string("/proc/modules").unwrap_or_default();
@@ -69,7 +68,7 @@ impl Loaded {
 
     /// Reads them unless that was done after a time, which is past: then nothing is new that was there at that time.
     pub fn look_for(&mut self, time: u64, clock: fn() -> u64) {
-        if self.looked.is_none_or(|looked| looked <= time) {
+        if self.looked <= time {
             self.look(clock, Duration::ZERO);
         }
     }
@@ -86,7 +85,7 @@ impl Loaded {
                 None => span.until = Some(read.end),
             }
         }
-        let since = self.looked.replace(read.start).unwrap_or(0);
+        let since = std::mem::replace(&mut self.looked, read.start);
         for ((name, base), is_live) in new {
             let symbols = Named::default();
             self.spans.push(Span {
@@ -244,10 +243,10 @@ mod tests {
 
     #[test]
     fn the_list_is_read_again_for_what_came_after_it_was_read() {
-        let mut loaded = Loaded { looked: Some(100), ..Loaded::default() };
+        let mut loaded = Loaded { looked: 100, ..Loaded::default() };
         loaded.look_for(99, || panic!("it was there"));
         loaded.look_for(100, || 101);
-        assert_eq!(loaded.looked, Some(101));
+        assert_eq!(loaded.looked, 101);
         loaded.look_for(100, || panic!("it was there"));
     }
 
