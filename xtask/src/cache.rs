@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::steps;
+
 /// The file written last into a finished folder: a folder without it is an incomplete download.
 const STAMP: &str = ".complete";
 
@@ -22,6 +24,11 @@ pub fn dir() -> Result<PathBuf> {
     }
 }
 
+/// The log of what other programs say while files are fetched.
+pub fn log() -> Result<PathBuf> {
+    Ok(dir()?.join("setup.log"))
+}
+
 fn set(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
@@ -35,8 +42,7 @@ pub fn lock() -> Result<Lock> {
     fs::create_dir_all(&dir).with_context(|| format!("cannot make the cache folder {}", dir.display()))?;
     let file = File::create(dir.join("lock"))?;
     if file.try_lock().is_err() {
-        eprintln!("setup: waiting for another setup on {}", dir.display());
-        file.lock()?;
+        steps::step(format!("waiting for another setup on {}", dir.display()), |_| Ok(file.lock()?))?;
     }
     Ok(Lock(file))
 }

@@ -1,12 +1,14 @@
 //! The crates of a checkout, as cargo knows them.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use crate::exec;
+use crate::steps::Step;
 
 #[derive(Deserialize)]
 struct Metadata {
@@ -33,6 +35,33 @@ pub fn cargo(dir: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(dir);
     command
+}
+
+/// Runs a cargo that builds, and notes in the step how far it is. The error has what the compiler says.
+pub fn build(cargo: &mut Command, step: &Step) -> Result<()> {
+    // Its bar of progress is the only place where it says how much there is to build.
+    cargo.env("CARGO_TERM_PROGRESS_WHEN", "always").env("CARGO_TERM_PROGRESS_WIDTH", "120");
+    cargo.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = cargo.spawn().with_context(|| format!("cannot run {}", exec::shown(cargo)))?;
+    let said = child.stderr.take().context("cargo has a standard error")?;
+    let mut messages = String::new();
+    // The bar is written again and again over itself.
+    for piece in BufReader::new(said).split(b'\r') {
+        let piece = piece?;
+        let text = String::from_utf8_lossy(&piece);
+        for line in text.lines() {
+            match line.trim_start().strip_prefix("Building [") {
+                Some(bar) => step.at(bar.split_once("] ").map_or(bar, |(_, far)| far).trim()),
+                None => messages += &format!("{line}\n"),
+            }
+        }
+    }
+    let status = child.wait()?;
+    if !status.success() {
+        let plain = messages.lines().filter(|line| !line.trim_start().starts_with("Compiling "));
+        bail!("{} ended with {status}\n{}", exec::shown(cargo), Vec::from_iter(plain).join("\n").trim_end());
+    }
+    Ok(())
 }
 
 /// The folder that cargo keeps the crates in that it has fetched.

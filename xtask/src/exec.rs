@@ -1,9 +1,12 @@
 //! Running other programs, with errors that name the command.
 
 use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
@@ -38,6 +41,34 @@ pub fn status(command: &mut Command) -> Result<ExitStatus> {
     let stderr = std::io::stderr().as_fd().try_clone_to_owned()?;
     command.stdin(Stdio::null()).stdout(stderr);
     command.status().with_context(|| format!("cannot run {}", shown(command)))
+}
+
+/// Runs a command with both streams appended to a log, of which the error has the path and the end. `look` is called
+/// again and again while it runs.
+pub fn logged(command: &mut Command, log: &Path, mut look: impl FnMut()) -> Result<()> {
+    if let Some(folder) = log.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let file = File::options().create(true).append(true).open(log);
+    let file = file.with_context(|| format!("cannot write {}", log.display()))?;
+    let from = file.metadata()?.len();
+    command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+    let mut child = command.spawn().with_context(|| format!("cannot run {}", shown(command)))?;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        look();
+        thread::sleep(Duration::from_millis(50));
+    };
+    if !status.success() {
+        let all = fs::read(log)?;
+        let said = String::from_utf8_lossy(all.get(from as usize..).unwrap_or_default()).into_owned();
+        let lines: Vec<&str> = said.lines().collect();
+        let end = lines[lines.len().saturating_sub(12)..].join("\n  ");
+        bail!("{} ended with {status}\n  {end}\n  the whole of its output is in {}", shown(command), log.display());
+    }
+    Ok(())
 }
 
 /// Runs a command and returns what it wrote to stdout. Its stderr is part of the error if it fails.

@@ -21,9 +21,9 @@ pub struct Options {
     /// The kernel to boot
     #[arg(long, default_value = "stable")]
     kernel: Name,
-    /// Take dtrace from a build without optimisation
+    /// Take dtrace from the build that packages have, which takes minutes longer
     #[arg(long)]
-    dev: bool,
+    release: bool,
     /// The number of functions that have to be called
     #[arg(long, value_name = "N", default_value_t = 20)]
     least: usize,
@@ -48,7 +48,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         kernel: options.kernel,
         smp: 1,
         append: "nokaslr".into(),
-        dev: options.dev,
+        release: options.release,
         ..Guest::default()
     };
     let mut contents = vm::built(&guest)?;

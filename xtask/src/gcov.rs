@@ -17,9 +17,9 @@ use crate::{cache, exec, workspace};
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// Take dtrace from a build without optimisation
+    /// Take dtrace from the build that packages have, which takes minutes longer
     #[arg(long)]
-    dev: bool,
+    release: bool,
 }
 
 /// Whether each line was executed, by file and number.
@@ -31,7 +31,7 @@ const LIMIT: Duration = Duration::from_secs(900);
 const FOLDER: &str = "fs/ext4";
 
 pub fn main(options: &Options) -> Result<ExitCode> {
-    let guest = Guest { kernel: Name::Gcov, mem: 3072, dev: options.dev, ..Guest::default() };
+    let guest = Guest { kernel: Name::Gcov, mem: 3072, release: options.release, ..Guest::default() };
     let mut contents = vm::built(&guest)?;
     let script = workspace::root().join("tests/vm/gcov.sh");
     contents.pushed.push(vm::programs::from_source(&script, &[])?);

@@ -8,8 +8,8 @@ use std::time::UNIX_EPOCH;
 use anyhow::{Context, Result, bail};
 
 use crate::kernels::{Kernel, Name};
-use crate::setup::{self, sid};
-use crate::{exec, workspace};
+use crate::setup::{self, Part, sid};
+use crate::{exec, steps, workspace};
 
 /// The folder of the product's module.
 const KINST: &str = "kmod";
@@ -37,7 +37,8 @@ pub enum Warnings {
 }
 
 pub fn main(options: &Options) -> Result<()> {
-    let kernel = setup::ensure(&[options.kernel], false)?.remove(0);
+    setup::ensure(&[Part::Kernel(options.kernel)], false)?;
+    let kernel = Kernel::need(options.kernel)?;
     let warnings = if options.deny_warnings { Warnings::Denied } else { Warnings::Shown };
     match build(&kernel, warnings)? {
         Some(module) => println!("{}", module.display()),
@@ -87,7 +88,8 @@ fn build_module(kernel: &Kernel, folder: &str, name: &str, warnings: Warnings) -
     mirror(&source, &work)?;
     fs::create_dir_all(work.join("kinst"))?;
     copy(&sdt, &work.join("kinst/sdt.h"))?;
-    let warned = make(kernel, headers, &work, warnings)?;
+    let made = steps::step(format!("building {name}.ko"), |_| make(kernel, headers, &work, warnings));
+    let warned = made?;
     if warned && warnings == Warnings::Denied {
         bail!("building the module for {} warned", kernel.release);
     }

@@ -1,4 +1,6 @@
 //! All tests, step by step, to the end even if some fail.
+//!
+//! Guests keep one processor busy while cargo checks, builds and tests on the host, and all of them afterwards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,8 +13,10 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::kernels::{Kernel, Name};
-use crate::vmtest::{self, Tally};
-use crate::{crates, exec, guide, kmod, setup, tidy, uapi, vm, workspace};
+use crate::setup::{self, Part};
+use crate::tally::Tally;
+use crate::vmtest::{self, Workers};
+use crate::{crates, exec, guide, kmod, steps, tidy, uapi, vm, workspace};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -28,50 +32,95 @@ pub struct Options {
 }
 
 pub fn main(options: &Options) -> Result<ExitCode> {
-    let kernels = if options.kernels.is_empty() { &[Name::Stable][..] } else { &options.kernels };
-    let mut all = Steps::begin()?;
-    // Tests on the host look into the kernels too, and all of them into the stable one.
+    forget_skipped()?;
+    let workers = Workers::new(1);
+    let (mut host, mut guests) = (Tally::default(), Tally::default());
     if !options.quick {
-        let others = kernels.iter().filter(|name| **name != Name::Stable);
-        for &name in [Name::Stable].iter().chain(others) {
-            all.step(&format!("setup of the {name} kernel"), || setup::ensure(&[name], false).map(drop));
-        }
+        brought(options, &mut guests);
     }
-    // Beside clippy, which uses another folder of the target, and not both processors all the time.
-    let programs = (!options.quick).then(|| thread::spawn(|| vm::programs::build(false)));
-    all.step("formatting", || cargo(&["fmt", "--all", "--check"]));
-    all.step("clippy", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
-    all.step("tidy", tidy::expect_clean);
-    all.step("the ABI in Rust is that of the header", || uapi::main(&uapi::Options { check: true }));
-    if let Some(programs) = programs {
-        all.step("the programs for guests", || match programs.join() {
-            Ok(built) => built.map(drop),
-            Err(panic) => std::panic::resume_unwind(panic),
+    thread::scope(|scope| {
+        let tested = scope.spawn(|| {
+            host_steps(options, &mut host);
+            workers.add();
         });
+        if !options.quick {
+            guest_steps(options, &workers, &mut guests);
+        }
+        // The thread's panic is that of a step, which is shown.
+        drop(tested.join());
+    });
+    host.add(guests);
+    let skipped = reasons(&fs::read_to_string(skipped()).unwrap_or_default());
+    for (reason, tests) in &skipped {
+        println!("skipped: {reason}: {}", Vec::from_iter(tests.iter().cloned()).join(", "));
     }
-    all.step("tests on the host", || host_tests(&options.kernels));
-    all.step("the module's pure parts in user space", || {
+    let tests: BTreeSet<&String> = skipped.values().flatten().collect();
+    Ok(host.print_end(tests.len()))
+}
+
+/// Fetches the kernels and builds what guests are made of. Tests on the host look into the kernels, too, and all of them
+/// into the stable one.
+fn brought(options: &Options, tally: &mut Tally) {
+    let kernels = [&[Name::Stable], &*options.kernels].concat();
+    let of_kernels = kernels.iter().flat_map(|&name| [Part::Kernel(name), Part::Disk(name)]);
+    let parts: Vec<Part> = [Part::Guests, Part::Tests].into_iter().chain(of_kernels).collect();
+    thread::scope(|scope| {
+        // The compiler does not need what is fetched meanwhile.
+        let built = scope.spawn(|| timed(|| vm::programs::build(false).map(drop)));
+        tally.run("setup", || setup::ensure(&parts, false));
+        let (seconds, faults) = built.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        tally.step("dtrace and inlinecall", seconds, &faults);
+    });
+}
+
+/// The tests without a guest.
+fn host_steps(options: &Options, tally: &mut Tally) {
+    tally.run("formatting", || cargo(&["fmt", "--all", "--check"]));
+    tally.run("clippy", || build(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
+    tally.run("tidy", tidy::expect_clean);
+    tally.run("the ABI in Rust is that of the header", || uapi::main(&uapi::Options { check: true }));
+    tally.run("the tests on the host are built", || build(&[&TESTS[..], &["--no-run"]].concat()));
+    tally.run("tests on the host", || host_tests(&options.kernels));
+    tally.run("the module's pure parts in user space", || {
         exec::run(Command::new("make").current_dir(workspace::root()).args(["-C", "kmod/tests", "check"]))
     });
     if !options.quick {
-        all.step("the guide as a book", || guide::build().map(drop));
-        for &name in kernels {
-            all.step(&format!("the module for the {name} kernel"), || {
-                match kmod::build(&Kernel::need(name)?, kmod::Warnings::Denied)? {
-                    Some(_) => Ok(()),
-                    None => bail!("there is no kmod/Kbuild to build"),
-                }
-            });
-            all.cases(name, options.long);
-        }
+        tally.run("the guide as a book", || guide::build().map(drop));
     }
-    Ok(all.end())
 }
 
-/// The successes and failures so far.
-#[derive(Default)]
-struct Steps {
-    tally: Tally,
+/// The module, and the cases in guests.
+fn guest_steps(options: &Options, workers: &Workers, tally: &mut Tally) {
+    let kernels = if options.kernels.is_empty() { &[Name::Stable][..] } else { &options.kernels };
+    for &name in kernels {
+        tally.run(&format!("the module for the {name} kernel"), || {
+            match kmod::build(&Kernel::need(name)?, kmod::Warnings::Denied)? {
+                Some(_) => Ok(()),
+                None => bail!("there is no kmod/Kbuild to build"),
+            }
+        });
+        let step = format!("cases in guests, {name} kernel");
+        let (seconds, faults) = timed(|| vmtest::run_everything(name, options.long, workers, tally));
+        if faults.is_empty() {
+            tally.took(&step, seconds);
+        } else {
+            tally.step(&step, seconds, &faults);
+        }
+    }
+}
+
+impl Tally {
+    fn run(&mut self, name: &str, run: impl FnOnce() -> Result<()>) {
+        let (seconds, faults) = timed(run);
+        self.step(name, seconds, &faults);
+    }
+}
+
+/// The seconds that something takes, and what was wrong with it.
+fn timed(run: impl FnOnce() -> Result<()>) -> (f32, Vec<String>) {
+    let begin = Instant::now();
+    let faults = run().err().map(|error| format!("{error:#}"));
+    (begin.elapsed().as_secs_f32(), faults.into_iter().collect())
 }
 
 /// The file in which tests write why they do not run: a line of what is missing, what brings it, and the test,
@@ -80,37 +129,10 @@ fn skipped() -> PathBuf {
     workspace::target().join("skipped")
 }
 
-impl Steps {
-    fn begin() -> Result<Self> {
-        match fs::remove_file(skipped()) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error.into()),
-            _ => Ok(Self::default()),
-        }
-    }
-
-    fn step(&mut self, name: &str, run: impl FnOnce() -> Result<()>) {
-        eprintln!("── {name}");
-        let begin = Instant::now();
-        let result = run();
-        let faults = result.err().map(|error| format!("{error:#}"));
-        self.tally.end(name, begin.elapsed().as_secs_f32(), faults.as_slice());
-    }
-
-    fn cases(&mut self, kernel: Name, long: bool) {
-        eprintln!("── cases in guests, {kernel} kernel");
-        match vmtest::run_everything(kernel, long) {
-            Ok(tally) => self.tally.add(tally),
-            Err(error) => self.step(&format!("cases in guests, {kernel} kernel"), || Err(error)),
-        }
-    }
-
-    fn end(self) -> ExitCode {
-        let skipped = reasons(&fs::read_to_string(skipped()).unwrap_or_default());
-        for (reason, tests) in &skipped {
-            println!("skipped: {reason}: {}", Vec::from_iter(tests.iter().cloned()).join(", "));
-        }
-        let tests: BTreeSet<&String> = skipped.values().flatten().collect();
-        self.tally.print_end(tests.len())
+fn forget_skipped() -> Result<()> {
+    match fs::remove_file(skipped()) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
     }
 }
 
@@ -129,12 +151,21 @@ fn cargo(arguments: &[&str]) -> Result<()> {
     exec::run(&mut command(arguments))
 }
 
+/// Runs a cargo that builds, with signs of life.
+fn build(arguments: &[&str]) -> Result<()> {
+    steps::step(format!("cargo {}", arguments[0]), |step| crates::build(&mut command(arguments), step))
+}
+
 fn command(arguments: &[&str]) -> Command {
     let mut command = crates::cargo(&workspace::root());
     // Tools that would prompt or write snapshots behave as on a machine without a user.
     command.env("CI", "true").args(arguments);
     command
 }
+
+/// The tests of all crates, as nextest and cargo itself call them.
+const NEXTEST: &[&str] = &["nextest", "run", "--workspace", "--no-fail-fast", "--status-level", "fail"];
+const TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
 
 /// Runs the tests on the host. The requested kernels must be there.
 fn host_tests(kernels: &[Name]) -> Result<()> {
@@ -149,9 +180,9 @@ fn host_tests(kernels: &[Name]) -> Result<()> {
     };
     let has_nextest = exec::captured(Command::new("cargo-nextest").args(["nextest", "--version"]));
     if !has_nextest.is_ok_and(|out| out.status.success()) {
-        return run(&["test", "--workspace", "--no-fail-fast"]);
+        return run(TESTS);
     }
-    run(&["nextest", "run", "--workspace", "--no-fail-fast", "--status-level", "fail"])?;
+    run(NEXTEST)?;
     // nextest leaves the examples in the documentation to cargo.
     cargo(&["test", "--workspace", "--doc"])
 }

@@ -3,14 +3,21 @@
 mod sources;
 
 use std::fs;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 
-use crate::exec;
+use crate::steps::{self, Step, megabytes};
+use crate::{cache, exec};
+
+/// The archives whose package lists this process has fetched.
+static OPENED: Mutex<Vec<Archive>> = Mutex::new(Vec::new());
 
 /// One or more suites of the archive that the machine's own apt configuration names.
+#[derive(Clone)]
 pub struct Archive {
     name: &'static str,
     dir: PathBuf,
@@ -46,7 +53,7 @@ pub struct Package {
 }
 
 impl Archive {
-    /// Writes the private sources list and fetches the package lists.
+    /// Writes the private sources list and fetches the package lists, once in a process.
     pub fn open(cache: &Path, suite: Suite) -> Result<Archive> {
         Archive::of(cache, suite, None)
     }
@@ -70,6 +77,10 @@ impl Archive {
         };
         let folder = architecture.map_or(name.to_owned(), |other| format!("{name}-{other}"));
         let dir = cache.join("apt").join(folder);
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(archive) = opened.iter().find(|archive| archive.dir == dir) {
+            return Ok(archive.clone());
+        }
         for folder in ["lists/partial", "cache/archives/partial"] {
             fs::create_dir_all(dir.join(folder))?;
         }
@@ -77,9 +88,11 @@ impl Archive {
         fs::write(dir.join("debian.sources"), sources::stanzas(&mirrors, &codename, &suites)?)?;
         fs::write(dir.join("status"), "")?;
         let archive = Archive { name, dir, codename, architecture };
-        eprintln!("setup: reading the package lists of {}", suites.join(", "));
-        exec::run(archive.command("apt-get").arg("-q").arg("update"))
-            .context("the package lists cannot be fetched: is the network there?")?;
+        steps::step(format!("the package lists of {name}"), |_| {
+            exec::logged(archive.command("apt-get").arg("-q").arg("update"), &cache::log()?, || ())
+                .context("the package lists cannot be fetched: is the network there?")
+        })?;
+        opened.push(archive.clone());
         Ok(archive)
     }
 
@@ -168,29 +181,81 @@ impl Archive {
         text.lines().map(|l| parse(l).with_context(|| format!("apt-get download wrote {l:?}"))).collect()
     }
 
-    /// Fetches packages into `dir`; apt checks their hashes. An interrupted download continues where it ended.
-    pub fn download(&self, packages: &[String], dir: &Path) -> Result<Vec<PathBuf>> {
+    /// Fetches packages into a folder, which is a step of its own, and returns their files.
+    pub fn download(&self, what: &str, packages: &[String], dir: &Path) -> Result<Vec<PathBuf>> {
+        steps::step(what, |step| self.fetch(packages, dir, step))
+    }
+
+    /// Fetches packages; apt checks their hashes. An interrupted download continues where it ended.
+    fn fetch(&self, packages: &[String], dir: &Path, step: &Step) -> Result<Vec<PathBuf>> {
         fs::create_dir_all(dir)?;
         let plan = self.plan(packages)?;
         let bytes: u64 = plan.iter().map(|d| d.bytes).sum();
-        eprintln!("setup: fetching {} packages, {} MB", plan.len(), bytes.div_ceil(1 << 20));
-        exec::run(self.command("apt-get").arg("-q").arg("download").args(packages).current_dir(dir))?;
         let files: Vec<_> = plan.iter().map(|d| dir.join(&d.file)).collect();
+        let look = || {
+            let there: u64 = files.iter().filter_map(|file| Some(fs::metadata(file).ok()?.len())).sum();
+            step.at(format!("{} of {} fetched", megabytes(there), megabytes(bytes)));
+        };
+        let mut apt = self.command("apt-get");
+        exec::logged(apt.arg("-q").arg("download").args(packages).current_dir(dir), &cache::log()?, look)?;
+        step.brings(bytes);
         match files.iter().find(|f| !f.is_file()) {
             Some(absent) => bail!("apt-get download did not leave {}", absent.display()),
             None => Ok(files),
         }
     }
 
-    /// Fetches packages, unpacks them into `root` without installing anything, and removes the packages.
-    pub fn unpack(&self, packages: &[String], downloads: &Path, root: &Path) -> Result<()> {
-        for package in self.download(packages, downloads)? {
-            let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            eprintln!("setup: unpacking {name}");
-            exec::run(Command::new("dpkg-deb").arg("-x").arg(&package).arg(root))?;
-            fs::remove_file(&package)?;
+    /// Fetches packages, unpacks them into `root` without installing anything, and removes the packages: a step of its
+    /// own, named after what they are together.
+    pub fn unpack(&self, what: &str, packages: &[String], root: &Path) -> Result<()> {
+        let downloads = cache::dir()?.join("downloads");
+        steps::step(what, |step| {
+            for package in self.fetch(packages, &downloads, step)? {
+                unpack(&package, root, step)?;
+                fs::remove_file(&package)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Unpacks one package.
+fn unpack(package: &Path, root: &Path, step: &Step) -> Result<()> {
+    let name = package.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.split('_').next().unwrap_or_default();
+    let field = exec::output(Command::new("dpkg-deb").arg("-f").arg(package).arg("Installed-Size"))?;
+    // In KiB, and no more than an estimate.
+    let whole = field.trim().parse::<u64>().unwrap_or(0) << 10;
+    fs::create_dir_all(root)?;
+    let mut from = Command::new("dpkg-deb");
+    let mut from = from.arg("--fsys-tarfile").arg(package).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let mut to = Command::new("tar");
+    let mut to = to.args(["-xp", "-f", "-", "-C"]).arg(root).stdin(Stdio::piped()).spawn()?;
+    let copied = match (from.stdout.take(), to.stdin.take()) {
+        (Some(from), Some(to)) => copy(from, to, |done| {
+            let part = (done * 100).checked_div(whole).unwrap_or(0).min(100);
+            step.at(format!("unpacking {name}, {part} %"));
+        }),
+        _ => bail!("dpkg-deb and tar have no streams"),
+    };
+    let ends = [from.wait()?, to.wait()?];
+    if copied.is_err() || ends.iter().any(|status| !status.success()) {
+        bail!("{} cannot be unpacked: is the disk full?", package.display());
+    }
+    Ok(())
+}
+
+fn copy(mut from: impl Read, mut to: impl Write, mut look: impl FnMut(u64)) -> std::io::Result<()> {
+    let mut buffer = vec![0; 1 << 20];
+    let mut done = 0;
+    loop {
+        let length = from.read(&mut buffer)?;
+        if length == 0 {
+            return Ok(());
         }
-        Ok(())
+        to.write_all(&buffer[..length])?;
+        done += length as u64;
+        look(done);
     }
 }
 

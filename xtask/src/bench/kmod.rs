@@ -58,7 +58,7 @@ const LIMIT: Duration = Duration::from_secs(1200);
 pub fn main(kernel: Name) -> Result<()> {
     let peers = peers::ensure(kernel)?;
     // The peers are unpacked in memory.
-    let guest = Guest { kernel, mem: 6144, ..Guest::default() };
+    let guest = Guest { kernel, mem: 6144, release: true, ..Guest::default() };
     let mut contents = vm::built(&guest)?;
     let kernel = Kernel::need(kernel)?;
     push(&mut contents, "tests/vm/bench.sh")?;

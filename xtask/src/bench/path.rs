@@ -33,7 +33,7 @@ const MOST: usize = 12;
 
 pub fn main(kernel: Name) -> Result<()> {
     // By the real clock, the timer's interrupts would take all the time of a guest that logs its instructions.
-    let guest = Guest { kernel, smp: 1, accel: "icount".into(), ..Guest::default() };
+    let guest = Guest { kernel, smp: 1, release: true, accel: "icount".into(), ..Guest::default() };
     let mut contents = vm::built(&guest)?;
     push(&mut contents, "tests/vm/path.sh")?;
     contents.runs = FORMS.iter().map(|(_, options, clause)| script(options, clause)).collect();

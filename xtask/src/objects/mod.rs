@@ -28,9 +28,9 @@ pub struct Options {
     /// The kernel to boot
     #[arg(long, default_value = "stable")]
     pub kernel: Name,
-    /// Take dtrace from a build without optimisation
+    /// Take dtrace from the build that packages have, which takes minutes longer
     #[arg(long)]
-    pub dev: bool,
+    pub release: bool,
     /// Without the module: what the kernel's BPF does not take has to be refused by name
     #[arg(long)]
     pub without_module: bool,
@@ -129,7 +129,7 @@ struct Output {
 
 /// Runs all programs in a guest.
 fn trace(options: &Options, folder: &Path) -> Result<BTreeMap<usize, Output>> {
-    let mut guest = Guest { kernel: options.kernel, dev: options.dev, ..Guest::default() };
+    let mut guest = Guest { kernel: options.kernel, release: options.release, ..Guest::default() };
     let mut script = "exec sh objects.sh\n".to_owned();
     if options.without_module {
         guest.no_module = true;

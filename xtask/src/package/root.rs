@@ -100,7 +100,7 @@ fn bootstrap(archive: &Archive, root: &Path) -> Result<()> {
 fn fill_pool(archive: &Archive, pool: &Path, kernels: &[&str]) -> Result<()> {
     let headers: Vec<String> = kernels.iter().map(|release| format!("linux-headers-{release}")).collect();
     let wanted: Vec<&str> = POOL.into_iter().chain(headers.iter().map(String::as_str)).collect();
-    archive.download(&archive.whole_closure(&wanted)?, pool)?;
+    archive.download("the packages of the test system", &archive.whole_closure(&wanted)?, pool)?;
     let index =
         exec::output(Command::new("dpkg-scanpackages").args(["--multiversion", "."]).current_dir(pool))?;
     fs::write(pool.join("Packages"), index)?;
@@ -114,7 +114,7 @@ fn fill_pool(archive: &Archive, pool: &Path, kernels: &[&str]) -> Result<()> {
 fn oracles(packages: &Path) -> Result<()> {
     let sid = Archive::open(&cache::dir()?, Suite::Sid)?;
     if sid.show("dtrace")?.is_some() {
-        for package in sid.download(&["dtrace".into()], packages)? {
+        for package in sid.download("the other dtrace", &["dtrace".into()], packages)? {
             eprintln!("package: with {}", name(&package));
         }
     }

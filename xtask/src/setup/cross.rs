@@ -43,13 +43,12 @@ fn ensure() -> Result<PathBuf> {
         return Ok(root);
     }
     cache::need_space(4 << 30, "the system that builds programs of arm64")?;
-    let downloads = cache.join("downloads");
     let own = Archive::open(&cache, Suite::Sid)?;
     let packages = own.whole_closure(&PACKAGES)?;
     let foreign = Archive::foreign(&cache, Suite::Sid, "arm64")?;
     cache::fill(&root, |dir| {
-        own.unpack(&packages, &downloads, dir)?;
-        foreign.unpack(&[LIBRARY.into()], &downloads, dir)?;
+        own.unpack("the system that builds programs of arm64", &packages, dir)?;
+        foreign.unpack("the standard library of arm64", &[LIBRARY.into()], dir)?;
         sid::finish(dir, &[BUILD, MADE, CRATES])?;
         let mut try_out = sid::program(dir, &[], "cargo");
         exec::output(try_out.arg("--version")).context("the system does not start").map(drop)
@@ -59,7 +58,7 @@ fn ensure() -> Result<PathBuf> {
 
 /// Builds our programs for arm64, statically linked and without debug information, with the crates that this machine's
 /// cargo has. Returns the folder that they are in.
-pub fn build(checkout: &Path, made: &Path, dev: bool) -> Result<PathBuf> {
+pub fn build(checkout: &Path, made: &Path, release: bool) -> Result<PathBuf> {
     let root = ensure()?;
     let fetch = ["fetch", "--quiet", "--locked", "--target", TARGET, "--target", "x86_64-unknown-linux-gnu"];
     exec::run(crates::cargo(checkout).args(fetch))?;
@@ -84,10 +83,10 @@ pub fn build(checkout: &Path, made: &Path, dev: bool) -> Result<PathBuf> {
     cargo.envs(variables);
     cargo.args(["build", "--quiet", "--offline", "--locked", "--package", "kinst", "--bins"]);
     cargo.args(["--target", TARGET, "--manifest-path", &format!("/{BUILD}/Cargo.toml")]);
-    if !dev {
+    if release {
         cargo.arg("--release");
     }
     // The linker warns of what std could load at run time.
     exec::output(&mut cargo)?;
-    Ok(made.join(TARGET).join(if dev { "debug" } else { "release" }))
+    Ok(made.join(TARGET).join(if release { "release" } else { "debug" }))
 }

@@ -37,7 +37,7 @@ pub fn source(archive: &Archive, dir: &Path, folders: &[impl AsRef<str>]) -> Res
     let package = package(archive)?;
     fs::create_dir_all(dir)?;
     let unpacked = dir.join("package");
-    archive.unpack(std::slice::from_ref(&package), &cache::dir()?.join("downloads"), &unpacked)?;
+    archive.unpack(&package, std::slice::from_ref(&package), &unpacked)?;
     let tar = unpacked.join("usr/src").join(format!("{package}.tar.xz"));
     let mut command = Command::new("tar");
     command.arg("-xJf").arg(tar).arg("-C").arg(dir).arg("--strip-components=1");

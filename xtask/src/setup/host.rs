@@ -1,40 +1,94 @@
 //! The Debian packages that have to be installed on this machine.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::exec;
-use crate::kernels::{Kernel, Name};
-use crate::setup::own;
+use crate::kernels::Kernel;
+use crate::{cache, exec, steps};
 
-/// A program and the package that has it.
-const PROGRAMS: [(&str, &str); 9] = [
-    ("apt-get", "apt"),
+/// A program or a file, and the package that has it.
+type Needs<'a> = &'a [(&'static str, &'static str)];
+
+/// What puts a guest together.
+const GUESTS: Needs = &[("apt-get", "apt"), ("gcc", "gcc"), ("ldd", "libc-bin"), ("strip", "binutils"), ("xz", "xz-utils")];
+const GUESTS_FILES: Needs = &[("/usr/include/stdio.h", "libc6-dev")];
+
+/// What makes disks.
+const DISKS: Needs = &[("mkfs.ext4", "e2fsprogs")];
+
+/// What builds modules for Debian's kernels: besides the compiler that their headers name, what runs their objtool.
+const MODULES: Needs = &[("gcc", "gcc"), ("make", "make")];
+const MODULES_FILES: Needs =
+    &[("/usr/include/stdio.h", "libc6-dev"), ("/usr/lib/x86_64-linux-gnu/libelf.so.1", "libelf1")];
+
+/// What builds a kernel, too.
+const KERNELS: Needs = &[
     ("bc", "bc"),
-    ("gcc", "gcc"),
-    ("ldd", "libc-bin"),
-    ("make", "make"),
-    ("mkfs.ext4", "e2fsprogs"),
-    ("modinfo", "kmod"),
+    ("bison", "bison"),
+    ("depmod", "kmod"),
+    ("flex", "flex"),
+    ("openssl", "openssl"),
+    ("pahole", "dwarves"),
+];
+const KERNELS_FILES: Needs =
+    &[("/usr/include/libelf.h", "libelf-dev"), ("/usr/include/openssl/bio.h", "libssl-dev")];
+
+/// What tests run or compare with.
+const TESTS: Needs = &[
     ("objdump", "binutils"),
-    ("xz", "xz-utils"),
+    // It lists the inlined copies that it finds: a second opinion.
+    ("perf", "linux-perf"),
+    // It finds the callers of functions of programs.
+    ("gdb", "gdb"),
+    // It describes copies in other ways than gcc, and dwz those of both.
+    ("clang", "clang"),
+    ("dwz", "dwz"),
+    // The manual is rendered, and the shells' completions are read.
+    ("groff", "groff-base"),
+    ("zsh", "zsh"),
+    ("fish", "fish"),
+    // The client of servers of debug information.
+    ("debuginfod-find", "debuginfod"),
+    // It fetches the schema of OTLP, which tests decode with, and mdBook.
+    ("pip3", "python3-pip"),
+    // It reads the service of an example.
+    ("systemd-analyze", "systemd"),
 ];
 
-/// A file that shows whether a package without a program of its own is installed.
-const FILES: [(&str, &str); 2] =
-    [("/usr/include/stdio.h", "libc6-dev"), ("/usr/lib/x86_64-linux-gnu/libelf.so.1", "libelf1")];
+pub fn missing_for_guests() -> Vec<&'static str> {
+    missing(GUESTS, GUESTS_FILES)
+}
 
-/// The programs that building a kernel needs.
-const BUILD_PROGRAMS: [(&str, &str); 4] =
-    [("bison", "bison"), ("flex", "flex"), ("openssl", "openssl"), ("pahole", "dwarves")];
-const BUILD_FILES: [(&str, &str); 2] =
-    [("/usr/include/libelf.h", "libelf-dev"), ("/usr/include/openssl/bio.h", "libssl-dev")];
+pub fn missing_for_disks() -> Vec<&'static str> {
+    missing(DISKS, &[])
+}
 
-/// The programs that building our packages needs.
-const PACKAGE_PROGRAMS: [(&str, &str); 6] = [
+/// The packages for building modules and, if it is built here, the kernel.
+pub fn missing_for_modules(kernel: bool) -> Vec<&'static str> {
+    let mut packages = missing(MODULES, MODULES_FILES);
+    if kernel {
+        packages.extend(missing(KERNELS, KERNELS_FILES));
+    }
+    packages
+}
+
+pub fn missing_for_tests() -> Vec<&'static str> {
+    missing(TESTS, &[])
+}
+
+/// The packages of these programs and files that are not there.
+fn missing(programs: Needs, files: Needs) -> Vec<&'static str> {
+    let programs = programs.iter().filter(|(program, _)| !exec::in_path(program));
+    let files = files.iter().filter(|(file, _)| !Path::new(file).exists());
+    programs.chain(files).map(|(_, package)| *package).collect()
+}
+
+/// What builds our packages.
+const PACKAGES: Needs = &[
     ("dpkg-buildpackage", "dpkg-dev"),
     ("dh", "debhelper"),
     ("dh_dkms", "dh-dkms"),
@@ -42,67 +96,31 @@ const PACKAGE_PROGRAMS: [(&str, &str); 6] = [
     ("lintian", "lintian"),
     ("rpmbuild", "rpm"),
 ];
+/// What tests them.
+const PACKAGES_TEST: Needs = &[("mmdebstrap", "mmdebstrap")];
 
 /// Installs what building our packages needs, and what their test does.
 pub fn ensure_for_packages(test: bool) -> Result<()> {
-    let mut programs = PACKAGE_PROGRAMS.to_vec();
+    let mut packages = missing(PACKAGES, &[]);
     if test {
-        programs.push(("mmdebstrap", "mmdebstrap"));
+        packages.extend(missing(PACKAGES_TEST, &[]));
     }
-    let missing = programs.into_iter().filter(|(program, _)| !exec::in_path(program));
-    install(&missing.map(|(_, package)| package).collect::<Vec<_>>())
+    install(&packages)
 }
 
 /// What reads, compiles and executes programs of arm64.
-const ARM64_PROGRAMS: [(&str, &str); 5] = [
+const ARM64: Needs = &[
     ("aarch64-linux-gnu-objdump", "binutils-aarch64-linux-gnu"),
     ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
     ("qemu-aarch64-static", "qemu-user-static"),
     ("perf", "linux-perf"),
     ("llvm-symbolizer", "llvm"),
 ];
-const ARM64_FILES: [(&str, &str); 1] = [("/usr/aarch64-linux-gnu/lib/libc.a", "libc6-dev-arm64-cross")];
+const ARM64_FILES: Needs = &[("/usr/aarch64-linux-gnu/lib/libc.a", "libc6-dev-arm64-cross")];
 
 /// Installs what the tests on kernels and programs of arm64 need.
 pub fn ensure_for_arm64() -> Result<()> {
-    let programs = ARM64_PROGRAMS.into_iter().filter(|(program, _)| !exec::in_path(program));
-    let files = ARM64_FILES.into_iter().filter(|(file, _)| !Path::new(file).exists());
-    install(&programs.chain(files).map(|(_, package)| package).collect::<Vec<_>>())
-}
-
-/// The packages that are missing.
-pub fn missing(kernels: &[Name]) -> Vec<&'static str> {
-    let mut programs = PROGRAMS.to_vec();
-    // perf lists the inlined copies that it finds: a second opinion for tests.
-    programs.push(("perf", "linux-perf"));
-    // gdb finds the callers of functions of programs.
-    programs.push(("gdb", "gdb"));
-    // clang describes copies in other ways than gcc, and dwz those of both.
-    programs.extend([("clang", "clang"), ("dwz", "dwz")]);
-    // The manual is rendered, and the shells' completions are read.
-    programs.extend([("groff", "groff-base"), ("zsh", "zsh"), ("fish", "fish")]);
-    // The client of servers of debug information.
-    programs.push(("debuginfod-find", "debuginfod"));
-    // It fetches the schema of OTLP, which tests decode with.
-    programs.push(("pip3", "python3-pip"));
-    // It reads the service of an example.
-    programs.push(("systemd-analyze", "systemd"));
-    if kernels.contains(&Name::Sid) {
-        programs.push(("mmdebstrap", "mmdebstrap"));
-    }
-    let mut files = FILES.to_vec();
-    if kernels.iter().any(|&name| own::is_own(name)) {
-        programs.extend(BUILD_PROGRAMS);
-        files.extend(BUILD_FILES);
-    }
-    let programs = programs.into_iter().filter(|(program, _)| !exec::in_path(program));
-    let files = files.into_iter().filter(|(file, _)| !Path::new(file).exists());
-    programs.chain(files).map(|(_, package)| package).collect()
-}
-
-/// Installs the missing packages, or prints how to.
-pub fn ensure(kernels: &[Name]) -> Result<()> {
-    install(&missing(kernels))
+    install(&missing(ARM64, ARM64_FILES))
 }
 
 /// Installs the compiler that a kernel's headers name, if it is not there.
@@ -117,28 +135,32 @@ pub fn ensure_compiler(kernel: &Kernel) -> Result<()> {
     }
 }
 
-fn install(packages: &[&str]) -> Result<()> {
+/// Installs packages, or says how to.
+pub fn install(packages: &[&str]) -> Result<()> {
+    let packages = BTreeSet::from_iter(packages.iter().copied());
     if packages.is_empty() {
         return Ok(());
     }
-    let list = packages.join(" ");
+    let list = Vec::from_iter(packages.iter().copied()).join(" ");
     if !exec::in_path("apt-get") {
         bail!("these Debian packages, or what this distribution calls them, are missing: {list}");
     }
     if !rustix::process::geteuid().is_root() {
         bail!("packages are missing; as root, run\n  apt-get install --no-install-recommends {list}");
     }
-    eprintln!("setup: installing {list}");
-    let apt = || {
-        let mut command = Command::new("apt-get");
-        command.env("DEBIAN_FRONTEND", "noninteractive").args(["-q", "-y"]);
-        command
+    let log = cache::log()?;
+    let run = |arguments: &[&str]| {
+        let mut apt = Command::new("apt-get");
+        apt.env("DEBIAN_FRONTEND", "noninteractive").args(["-q", "-y"]).args(arguments);
+        exec::logged(&mut apt, &log, || ())
     };
-    let attempt = || exec::run(apt().args(["install", "--no-install-recommends"]).args(packages));
-    // The first attempt fails if the lists are missing or older than the archive.
-    if attempt().is_err() {
-        exec::run(apt().arg("update"))?;
-        attempt()?;
-    }
-    Ok(())
+    let attempt = || run(&[&["install", "--no-install-recommends"], &*Vec::from_iter(packages.clone())].concat());
+    steps::step(format!("installing {list}"), |_| {
+        // The first attempt fails if the lists are missing or older than the archive.
+        if attempt().is_err() {
+            run(&["update"])?;
+            attempt()?;
+        }
+        Ok(())
+    })
 }

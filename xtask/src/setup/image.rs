@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::kernels::Kernel;
+use crate::steps::{self, Step};
 use crate::{cache, exec};
 
 /// The bytes that a filesystem of this size needs for itself besides the files.
@@ -33,19 +34,22 @@ pub fn ensure(kernel: &Kernel) -> Result<()> {
     fs::create_dir_all(folder)?;
     let staging = folder.join("staging");
     cache::remove(&staging)?;
-    eprintln!("setup: making the guests' disk with the modules and debug files of {}", kernel.release);
-    let bytes = stage(kernel, &staging)?;
+    steps::step(format!("the guests' disk of {}", kernel.release), |step| make(kernel, &image, &staging, step))
+}
+
+fn make(kernel: &Kernel, image: &Path, staging: &Path, step: &Step) -> Result<()> {
+    let bytes = stage(kernel, staging)?;
+    step.brings(bytes);
     cache::need_space(bytes + SLACK, "the guests' disk")?;
     let part = image.with_extension("part");
     let _ = fs::remove_file(&part);
     fs::File::create(&part)?.set_len((bytes + bytes / 16 + SLACK).next_multiple_of(1 << 20))?;
     // No journal and no reserve: it is never written to.
     let mut mkfs = exec::admin("mkfs.ext4");
-    mkfs.args(["-q", "-F", "-m", "0", "-O", "^has_journal", "-L", "kinst", "-d"]).arg(&staging).arg(&part);
-    exec::run(&mut mkfs)?;
-    cache::remove(&staging)?;
-    fs::rename(&part, &image)?;
-    Ok(())
+    mkfs.args(["-q", "-F", "-m", "0", "-O", "^has_journal", "-L", "kinst", "-d"]).arg(staging).arg(&part);
+    exec::logged(&mut mkfs, &cache::log()?, || ())?;
+    cache::remove(staging)?;
+    Ok(fs::rename(&part, image)?)
 }
 
 /// Lays the files out as the guest sees them and returns their size. Links, not copies, where the disk allows.

@@ -48,9 +48,8 @@ pub fn ensure(name: Name, update: bool) -> Result<()> {
     let release = newest(&archive, flavour.name, name != Name::Sid)?;
     let sysroot = cache.join("kernels").join(&release.name);
     if !cache::is_complete(&sysroot) {
-        let downloads = cache.join("downloads");
         cache::fill(&sysroot, |dir| {
-            archive.unpack(&release.packages, &downloads, dir)?;
+            archive.unpack(&format!("kernel {} with its debug files", release.name), &release.packages, dir)?;
             layout(dir, &release.name)?;
             relocate(dir, &release.name)
         })?;

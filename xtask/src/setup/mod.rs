@@ -34,67 +34,99 @@ pub struct Options {
     pub update: bool,
 }
 
+/// Something that commands need. Each command names its parts, and gets no more than these.
+#[derive(Clone, Copy)]
+pub enum Part {
+    /// QEMU, busybox, and the programs that put a guest together.
+    Guests,
+    /// A kernel with its debug files, its headers, and what builds modules for it.
+    Kernel(Name),
+    /// The disk of a kernel's modules and debug files, for guests.
+    Disk(Name),
+    /// The programs and files that tests on the host compare with.
+    Tests,
+}
+
 pub fn main(options: &Options) -> Result<()> {
     if options.paths {
         return print_paths();
     }
     let kernels = if options.kernels.is_empty() { &[Name::Stable][..] } else { &options.kernels };
-    let found = ensure(kernels, options.update)?;
-    for kernel in found {
-        eprintln!("setup: {} is {}", kernel.name, kernel.release);
+    let all = kernels.iter().flat_map(|&name| [Part::Kernel(name), Part::Disk(name)]);
+    ensure(&[Part::Guests, Part::Tests].into_iter().chain(all).collect::<Vec<_>>(), options.update)?;
+    for &name in kernels {
+        eprintln!("setup: {name} is {}", Kernel::need(name)?.release);
     }
     Ok(())
 }
 
-/// Fetches what is missing for these kernels; quick if nothing is.
-pub fn ensure(names: &[Name], update: bool) -> Result<Vec<Kernel>> {
-    if !update && let Some(found) = all_there(names)? {
-        return Ok(found);
+/// Fetches what is missing of these parts; quick if nothing is.
+pub fn ensure(parts: &[Part], update: bool) -> Result<()> {
+    let mut missing = Vec::new();
+    for &part in parts {
+        if update || !part.is_there()? {
+            missing.push(part);
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
     }
     let _lock = cache::lock()?;
-    host::ensure(names)?;
-    tools::ensure(Arch::Amd64)?;
-    decoder::ensure()?;
-    monitoring::ensure()?;
-    pprof::ensure()?;
-    let mut kernels = Vec::new();
-    for &name in names {
-        if own::is_own(name) {
-            own::ensure(name, update)?;
-        } else {
-            kernel::ensure(name, update)?;
-        }
-        if name == Name::Sid {
-            sid::ensure(&Kernel::need(name)?)?;
-        }
-        let kernel = Kernel::need(name)?;
-        host::ensure_compiler(&kernel)?;
-        image::ensure(&kernel)?;
-        kernels.push(kernel);
-    }
-    Ok(kernels)
+    host::install(&missing.iter().flat_map(|part| part.packages()).collect::<Vec<_>>())?;
+    missing.into_iter().try_for_each(|part| part.bring(update))
 }
 
-/// The kernels, if nothing is missing.
-fn all_there(names: &[Name]) -> Result<Option<Vec<Kernel>>> {
-    let others = decoder::is_there()? && monitoring::is_there()? && pprof::is_there()?;
-    if !others || !host::missing(names).is_empty() || tools::Tools::find(Arch::Amd64)?.is_none() {
-        return Ok(None);
-    }
-    let mut kernels = Vec::new();
-    for &name in names {
-        match Kernel::find(name)? {
-            // A kernel from the environment may come without headers.
-            Some(kernel) if kernel.headers.is_some() || kernel.sysroot.is_none() => {
-                if !image::is_there(&kernel)? || !own::is_current(&kernel) {
-                    return Ok(None);
+impl Part {
+    fn is_there(self) -> Result<bool> {
+        let has_files = match self {
+            Part::Guests => tools::Tools::find(Arch::Amd64)?.is_some(),
+            Part::Kernel(name) => match Kernel::find(name)? {
+                // A kernel from the environment may come without headers.
+                Some(kernel) => {
+                    (kernel.headers.is_some() || kernel.sysroot.is_none()) && own::is_current(&kernel)
                 }
-                kernels.push(kernel);
-            }
-            _ => return Ok(None),
+                None => false,
+            },
+            Part::Disk(name) => Kernel::find(name)?.map_or(Ok(false), |kernel| image::is_there(&kernel))?,
+            Part::Tests => decoder::is_there()? && monitoring::is_there()? && pprof::is_there()?,
+        };
+        Ok(has_files && self.packages().is_empty())
+    }
+
+    /// The packages that have to be installed on this machine, and are not.
+    fn packages(self) -> Vec<&'static str> {
+        match self {
+            Part::Guests => host::missing_for_guests(),
+            Part::Kernel(name) => host::missing_for_modules(own::is_own(name)),
+            Part::Disk(_) => host::missing_for_disks(),
+            Part::Tests => host::missing_for_tests(),
         }
     }
-    Ok(Some(kernels))
+
+    /// Fetches or makes the part. The caller holds the cache's lock.
+    fn bring(self, update: bool) -> Result<()> {
+        match self {
+            Part::Guests => tools::ensure(Arch::Amd64),
+            Part::Kernel(name) => {
+                if own::is_own(name) {
+                    own::ensure(name, update)?;
+                } else {
+                    kernel::ensure(name, update)?;
+                }
+                let kernel = Kernel::need(name)?;
+                if name == Name::Sid {
+                    sid::ensure(&kernel)?;
+                }
+                host::ensure_compiler(&kernel)
+            }
+            Part::Disk(name) => image::ensure(&Kernel::need(name)?),
+            Part::Tests => {
+                decoder::ensure()?;
+                monitoring::ensure()?;
+                pprof::ensure()
+            }
+        }
+    }
 }
 
 fn print_paths() -> Result<()> {

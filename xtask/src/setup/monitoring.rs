@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::apt::{Archive, Suite};
-use crate::{cache, exec};
+use crate::{cache, exec, steps};
 
 /// Only the programs themselves: each needs no more than the C library.
 const PACKAGES: [&str; 2] = ["prometheus", "prometheus-node-exporter"];
@@ -31,13 +31,14 @@ pub fn ensure() -> Result<()> {
     let cache = cache::dir()?;
     let archive = Archive::open(&cache, Suite::Release)?;
     cache::fill(&dir()?, |dir| {
-        archive.unpack(&PACKAGES.map(String::from), &cache.join("downloads"), dir)?;
+        archive.unpack("Prometheus", &PACKAGES.map(String::from), dir)?;
         for folder in ["usr/share", "etc"] {
             cache::remove(&dir.join(folder))?;
         }
         let mut pip = Command::new("python3");
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-cache-dir"]);
         pip.args(["--root-user-action", "ignore", "--target"]);
-        exec::run(pip.arg(dir.join("python")).arg(SCHEMA))
+        pip.arg(dir.join("python")).arg(SCHEMA);
+        steps::step("the schema of OTLP", |_| exec::logged(&mut pip, &cache::log()?, || ()))
     })
 }

@@ -4,14 +4,13 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
 use crate::apt::{Archive, Suite};
 use crate::kernels::{Kernel, Name};
 use crate::setup::{decoder, kernel};
-use crate::{cache, exec};
+use crate::{cache, exec, steps};
 
 const BASE: &str = include_str!("../../kernels/base.config");
 const DEBUG: &str = include_str!("../../kernels/debug.config");
@@ -57,20 +56,23 @@ pub fn ensure(name: Name, update: bool) -> Result<()> {
     }
     cache::need_space(SPACE, "a kernel that is built here")?;
     let tree = source(name, update)?;
-    let begin = Instant::now();
-    eprintln!("setup: building the {name} kernel: this takes half an hour and more on two processors");
+    steps::step(format!("building the {name} kernel, half an hour and more on two processors"), |_| {
+        build(name, &tree, &fragment)
+    })
+}
+
+fn build(name: Name, tree: &Path, fragment: &str) -> Result<()> {
     if name == Name::Gcov {
         profile(&tree.join("fs/ext4/Makefile"))?;
     }
-    configure(&tree, &fragment)?;
-    exec::run(make(&tree).args(["bzImage", "modules"]))?;
-    let release = exec::output(make(&tree).arg("kernelrelease"))?.trim().to_owned();
+    configure(tree, fragment)?;
+    exec::logged(make(tree).args(["bzImage", "modules"]), &cache::log()?, || ())?;
+    let release = exec::output(make(tree).arg("kernelrelease"))?.trim().to_owned();
     let sysroot = cache::dir()?.join("kernels").join(&release);
     cache::fill(&sysroot, |dir| {
-        install(&tree, dir, &release)?;
-        Ok(fs::write(dir.join(FRAGMENT), &fragment)?)
+        install(tree, dir, &release)?;
+        Ok(fs::write(dir.join(FRAGMENT), fragment)?)
     })?;
-    eprintln!("setup: built {release} in {} min", begin.elapsed().as_secs().div_ceil(60));
     kernel::point(name, &release)
 }
 

@@ -54,7 +54,7 @@ fn tree(suite: Suite, name: &str, file: &str, packages: &[&str]) -> Result<PathB
     let packages = archive.whole_closure(packages)?;
     cache::fill(&dir, |dir| {
         let root = dir.join("root");
-        archive.unpack(&packages, &cache.join("downloads"), &root)?;
+        archive.unpack(name, &packages, &root)?;
         // These are for people to read, and half of the tree.
         for folder in ["usr/share", "usr/lib/x86_64-linux-gnu/perl-base", "usr/sbin"] {
             cache::remove(&root.join(folder))?;

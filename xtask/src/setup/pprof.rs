@@ -16,8 +16,12 @@ pub fn is_there() -> Result<bool> {
     Ok(cache::is_complete(&dir()?))
 }
 
+/// The program; fetched unless it is there.
 pub fn need() -> Result<PathBuf> {
-    anyhow::ensure!(is_there()?, "pprof is not there: run `cargo xtask setup`");
+    if !is_there()? {
+        let _lock = cache::lock()?;
+        ensure()?;
+    }
     Ok(dir()?.join("pprof"))
 }
 
@@ -37,7 +41,7 @@ pub fn ensure() -> Result<()> {
     let program = format!("usr/lib/go-{version}/pkg/tool/linux_amd64/pprof");
     cache::fill(&dir()?, |dir| {
         let unpacked = dir.join("package");
-        archive.unpack(std::slice::from_ref(&package), &cache.join("downloads"), &unpacked)?;
+        archive.unpack("pprof", std::slice::from_ref(&package), &unpacked)?;
         fs::rename(unpacked.join(&program), dir.join("pprof"))
             .with_context(|| format!("the package has no {program}"))?;
         cache::remove(&unpacked)

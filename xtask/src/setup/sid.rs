@@ -29,7 +29,7 @@ pub fn ensure(kernel: &Kernel) -> Result<()> {
     wanted.push(&headers.name);
     let packages = archive.whole_closure(&wanted)?;
     cache::fill(&root, |dir| {
-        archive.unpack(&packages, &cache.join("downloads"), dir)?;
+        archive.unpack("the system that builds modules", &packages, dir)?;
         finish(dir, &["build"])?;
         let mut try_out = make(dir, dir);
         exec::output(try_out.arg("--version")).context("the sid system does not start").map(drop)

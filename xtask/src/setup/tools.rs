@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::apt::{Archive, Suite};
 use crate::kernels::Arch;
-use crate::{cache, exec};
+use crate::{cache, exec, steps};
 
 /// Older versions hang or crash a guest whose kernel text is patched.
 const GOOD_QEMU: u32 = 10;
@@ -139,7 +139,7 @@ pub fn firmware() -> Result<Firmware> {
     if !cache::is_complete(&dir) {
         let _lock = cache::lock()?;
         let archive = Archive::open(&cache, Suite::Release)?;
-        cache::fill(&dir, |dir| archive.unpack(&["ovmf".into()], &cache.join("downloads"), dir))?;
+        cache::fill(&dir, |dir| archive.unpack("UEFI", &["ovmf".into()], dir))?;
     }
     let file = |name: &str| dir.join("usr/share/OVMF").join(name);
     Ok(Firmware { code: file("OVMF_CODE_4M.fd"), variables: file("OVMF_VARS_4M.fd") })
@@ -148,31 +148,30 @@ pub fn firmware() -> Result<Firmware> {
 /// Fetches what is missing. The caller holds the cache's lock.
 pub fn ensure(arch: Arch) -> Result<()> {
     let cache = cache::dir()?;
-    let downloads = cache.join("downloads");
     if busybox(arch)?.is_none() {
         let archive = match arch {
             Arch::Amd64 => Archive::open(&cache, Suite::Release)?,
             Arch::Arm64 => Archive::foreign(&cache, Suite::Release, "arm64")?,
         };
         let package = [String::from("busybox-static")];
-        cache::fill(&cache.join(busybox_folder(arch)), |dir| archive.unpack(&package, &downloads, dir))?;
+        cache::fill(&cache.join(busybox_folder(arch)), |dir| archive.unpack("busybox", &package, dir))?;
     }
     if qemu(arch)?.is_some_and(|q| q.is_good()) {
         return Ok(());
     }
     cache::need_space(300 << 20, "QEMU")?;
-    let fetched = fetch_qemu(&Names::of(arch), &cache, &downloads);
+    let fetched = fetch_qemu(&Names::of(arch), &cache);
     match (fetched, qemu(arch)?) {
         (Ok(()), Some(q)) if q.is_good() => Ok(()),
         (result, Some(q)) => {
             if let Err(error) = result {
-                eprintln!("setup: QEMU {GOOD_QEMU} cannot be fetched: {error:#}");
+                steps::say(&format!("setup: QEMU {GOOD_QEMU} cannot be fetched: {error:#}"));
             }
-            eprintln!(
+            steps::say(&format!(
                 "setup: only QEMU {} is there; before {GOOD_QEMU} it hangs or crashes kernels whose text is patched: \
                  guests run on one thread, slower",
                 q.major
-            );
+            ));
             Ok(())
         }
         (Err(error), None) => Err(error),
@@ -180,14 +179,14 @@ pub fn ensure(arch: Arch) -> Result<()> {
     }
 }
 
-fn fetch_qemu(names: &Names, cache: &Path, downloads: &Path) -> Result<()> {
+fn fetch_qemu(names: &Names, cache: &Path) -> Result<()> {
     let archive = Archive::open(cache, Suite::WithBackports)?;
     let packages = archive.missing_closure(names.package)?;
     if packages.is_empty() {
         bail!("the archive has nothing newer than the installed QEMU");
     }
     cache::fill(&cache.join(names.folder), |dir| {
-        archive.unpack(&packages, downloads, dir)?;
+        archive.unpack("QEMU", &packages, dir)?;
         // Manuals and the firmware of other machines are a third of it.
         for folder in ["usr/share/doc", "usr/share/man", "usr/share/icons"] {
             cache::remove(&dir.join(folder))?;

@@ -20,7 +20,7 @@ const PORTS: [&str; 2] = ["virtio_pci", "virtio_console"];
 const DISK: [&str; 3] = ["nvme", "crc32c_generic", "ext4"];
 
 /// The contents of a guest besides busybox.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Contents {
     /// Host programs for the guest's /usr/bin.
     pub programs: Vec<PathBuf>,

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::exec;
 use crate::kernels::Arch;
 use crate::setup::tools::Qemu;
+use crate::{exec, pace};
 
 /// The parameters of a guest.
 pub struct Config<'a> {
@@ -174,8 +174,9 @@ fn command_line(config: &Config, initramfs: &File, base: &str) -> Command {
 /// Words for the kernel's log, and how late it reports that it does not go on.
 fn patience(slowness: u32) -> String {
     // Stalls and lockups are reported late: a busy host can keep a virtual CPU waiting for many seconds.
-    let (stall, lockup) = ((40 * slowness).min(300), (20 * slowness).min(60));
-    let hung = 120 * slowness;
+    let factor = f64::from(slowness) * pace::pace();
+    let seconds = |least: f64, most: f64| (least * factor).min(most) as u32;
+    let (stall, lockup, hung) = (seconds(40.0, 300.0), seconds(20.0, 60.0), seconds(120.0, 3600.0));
     // Lockdep announces that it gives up in messages of the lowest level.
     let loglevel = if slowness > 1 { 8 } else { 7 };
     format!(

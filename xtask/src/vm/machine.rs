@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::pace;
 use crate::vm::klog::{KernelLog, Trouble};
 use crate::vm::launch::{self, Config, Event, Stream};
 use crate::vm::stream::Marked;
@@ -84,11 +85,13 @@ impl Machine {
     /// Starts a guest and waits until it accepts commands.
     pub fn boot(config: &Config) -> Result<Machine> {
         let mut machine = Machine::start(config)?;
-        let limit = BOOT_LIMIT * config.slowness;
-        let deadline = Instant::now() + limit;
+        let begin = Instant::now();
+        let limit = pace::limit(BOOT_LIMIT * config.slowness);
+        let deadline = begin + limit;
         loop {
             if let Some(line) = machine.control_line() {
                 if line == "ready" {
+                    pace::booted(begin.elapsed() / config.slowness);
                     return Ok(machine);
                 }
                 machine.drain_log(Duration::from_millis(200));
@@ -164,7 +167,7 @@ impl Machine {
                 let alive = self.ask_for_stacks();
                 return Ok(if alive { End::TimeOut } else { End::Hang });
             }
-            if now >= last_sign + PULSE_LIMIT * self.slowness {
+            if now >= last_sign + pace::limit(PULSE_LIMIT * self.slowness) {
                 run.flush();
                 return Ok(End::Hang);
             }
@@ -229,7 +232,7 @@ impl Machine {
     fn ask_for_stacks(&mut self) -> bool {
         let from = self.log.position();
         let _ = writeln!(self.pulse, "stacks 0");
-        let deadline = Instant::now() + Duration::from_secs(5) * self.slowness;
+        let deadline = Instant::now() + pace::limit(Duration::from_secs(5) * self.slowness);
         while Instant::now() < deadline {
             self.take_until(deadline, &mut Discard);
             if self.log.has(from, "sysrq: ") {

@@ -14,6 +14,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
@@ -21,7 +22,7 @@ use regex::Regex;
 
 use crate::kernels::{Arch, Kernel, Name};
 use crate::setup::{
-    self, arm64,
+    self, Part, arm64,
     tools::{self, Tools},
 };
 use crate::{kmod, workspace};
@@ -75,9 +76,9 @@ pub struct Guest {
     /// Do not build dtrace and inlinecall, and leave them out
     #[arg(long)]
     pub no_tools: bool,
-    /// Take dtrace and inlinecall from a build without optimisation: quicker to build, several times slower to run
+    /// Take dtrace and inlinecall from the build that packages have, which takes minutes longer
     #[arg(long)]
-    pub dev: bool,
+    pub release: bool,
 }
 
 impl Default for Guest {
@@ -95,7 +96,7 @@ impl Default for Guest {
             no_module: false,
             uefi: None,
             no_tools: false,
-            dev: false,
+            release: false,
         }
     }
 }
@@ -183,10 +184,27 @@ pub fn built(guest: &Guest) -> Result<Contents> {
     if guest.arch == Arch::Arm64 {
         return built_for_arm64(guest);
     }
-    let kernel = setup::ensure(&[guest.kernel], false)?.remove(0);
-    let programs = if guest.no_tools { Vec::new() } else { programs::build(guest.dev)? };
-    let module = if guest.no_module { None } else { kmod::build(&kernel, kmod::Warnings::Shown)? };
-    Ok(Contents { programs, module, ..Contents::default() })
+    // The compiler leaves one processor idle for much of its time, and what setup does needs little of one.
+    thread::scope(|scope| {
+        let programs = scope.spawn(|| match guest.no_tools {
+            true => Ok(Vec::new()),
+            false => programs::build(guest.release),
+        });
+        let module = prepare(guest);
+        let programs = programs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok(Contents { programs: programs?, module: module?, ..Contents::default() })
+    })
+}
+
+/// Fetches what the guest is made of, and builds the module.
+fn prepare(guest: &Guest) -> Result<Option<PathBuf>> {
+    let kernel = Part::Kernel(guest.kernel);
+    let parts: &[Part] = &[Part::Guests, kernel, Part::Disk(guest.kernel)];
+    setup::ensure(parts, false)?;
+    match guest.no_module {
+        true => Ok(None),
+        false => kmod::build(&Kernel::need(guest.kernel)?, kmod::Warnings::Shown),
+    }
 }
 
 /// Our programs, and the index that stands in for the debug files.
@@ -195,8 +213,8 @@ fn built_for_arm64(guest: &Guest) -> Result<Contents> {
     if guest.no_tools {
         return Ok(Contents::default());
     }
-    let programs = programs::build_for_arm64(guest.dev)?;
-    Ok(Contents { programs, pushed: vec![programs::exported(&kernel, guest.dev)?], ..Contents::default() })
+    let programs = programs::build_for_arm64(guest.release)?;
+    Ok(Contents { programs, pushed: vec![programs::exported(&kernel, guest.release)?], ..Contents::default() })
 }
 
 /// The guest's kernel, which is there.

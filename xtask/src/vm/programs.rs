@@ -8,21 +8,20 @@ use anyhow::{Context, Result};
 
 use crate::kernels::Kernel;
 use crate::setup::cross;
-use crate::{crates, exec, workspace};
+use crate::{crates, exec, steps, workspace};
 
 const PROGRAMS: [&str; 2] = ["dtrace", "inlinecall"];
 
-/// Builds the programs and returns the files to put into a guest.
-///
-/// An emulated CPU is ten times slower than a real one; it should not have to run unoptimised code as well.
-pub fn build(dev: bool) -> Result<Vec<PathBuf>> {
+/// Builds the programs and returns the files to put into a guest: those of the profile that tests are built with, or those
+/// that packages have.
+pub fn build(release: bool) -> Result<Vec<PathBuf>> {
     let mut command = crates::cargo(&workspace::root());
-    command.args(["build", "--quiet", "--package", "kinst", "--bins"]);
-    if !dev {
+    command.args(["build", "--package", "kinst", "--bins"]);
+    if release {
         command.arg("--release");
     }
-    exec::run(&mut command)?;
-    let profile = if dev { "debug" } else { "release" };
+    steps::step("building dtrace and inlinecall", |step| crates::build(&mut command, step))?;
+    let profile = if release { "release" } else { "debug" };
     let target = workspace::target();
     let stripped = target.join("vm").join(profile);
     fs::create_dir_all(&stripped)?;
@@ -30,8 +29,8 @@ pub fn build(dev: bool) -> Result<Vec<PathBuf>> {
 }
 
 /// Like [`build`], for guests of arm64.
-pub fn build_for_arm64(dev: bool) -> Result<Vec<PathBuf>> {
-    let folder = cross::build(&workspace::root(), &workspace::target().join("arm64"), dev)?;
+pub fn build_for_arm64(release: bool) -> Result<Vec<PathBuf>> {
+    let folder = cross::build(&workspace::root(), &workspace::target().join("arm64"), release)?;
     Ok(PROGRAMS.iter().map(|name| folder.join(name)).collect())
 }
 
@@ -39,8 +38,8 @@ pub fn build_for_arm64(dev: bool) -> Result<Vec<PathBuf>> {
 pub const INDEX: &str = "kernel.index";
 
 /// Has the dtrace of this machine export the index of a kernel; what was indexed before is not indexed again.
-pub fn exported(kernel: &Kernel, dev: bool) -> Result<PathBuf> {
-    let programs = build(dev)?;
+pub fn exported(kernel: &Kernel, release: bool) -> Result<PathBuf> {
+    let programs = build(release)?;
     let dtrace = programs.iter().find(|path| path.ends_with("dtrace")).context("there is no dtrace")?;
     let folder = workspace::target().join("vm/index").join(&kernel.release);
     fs::create_dir_all(&folder)?;

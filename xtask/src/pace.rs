@@ -1,0 +1,50 @@
+//! The pace of this machine: how much slower than the one that time limits are written for it is, with all that runs beside.
+
+use std::hint::black_box;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The time of [`work`] on each processor of an idle machine at once, and that of a guest's boot there. Time limits are in
+/// seconds of such a machine.
+const WORK: Duration = Duration::from_millis(150);
+const BOOT: Duration = Duration::from_millis(4000);
+
+/// The pace that guests' boots have shown, in thousandths; it never falls.
+static SEEN: AtomicU64 = AtomicU64::new(1000);
+static HOST: LazyLock<f64> = LazyLock::new(|| {
+    let begin = Instant::now();
+    let processors = thread::available_parallelism().map_or(1, Into::into);
+    thread::scope(|scope| (0..processors).for_each(|_| drop(scope.spawn(work))));
+    begin.elapsed().as_secs_f64() / WORK.as_secs_f64()
+});
+
+/// A time limit for this machine.
+pub fn limit(seconds: Duration) -> Duration {
+    seconds.mul_f64(pace())
+}
+
+/// The factor for time limits, at least 1.
+pub fn pace() -> f64 {
+    HOST.max(SEEN.load(Ordering::Relaxed) as f64 / 1000.0).max(1.0)
+}
+
+/// Notes the time that a guest of Debian's usual kernel has taken to boot.
+pub fn booted(time: Duration) {
+    let thousandths = (time.as_secs_f64() / BOOT.as_secs_f64() * 1000.0) as u64;
+    SEEN.fetch_max(thousandths, Ordering::Relaxed);
+}
+
+/// Work of a fixed size, which no compiler leaves out.
+fn work() {
+    let mut state = black_box(0x9e37_79b9_7f4a_7c15_u64);
+    for _ in 0..black_box(WORK_ROUNDS) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+    }
+    black_box(state);
+}
+
+const WORK_ROUNDS: u64 = 20_000_000;

@@ -1,0 +1,56 @@
+//! Files that cases push into their guests.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::kernels::{Kernel, Name};
+use crate::kmod;
+use crate::setup::{peers, pprof};
+use crate::vm::programs;
+
+/// The files of one kernel's guests by what cases call them: each is made once in a run.
+pub struct Pushed {
+    kernel: Name,
+    made: BTreeMap<PathBuf, PathBuf>,
+}
+
+impl Pushed {
+    pub fn new(kernel: Name) -> Pushed {
+        Pushed { kernel, made: BTreeMap::new() }
+    }
+
+    pub fn get(&mut self, file: &Path) -> Result<PathBuf> {
+        if let Some(made) = self.made.get(file) {
+            return Ok(made.clone());
+        }
+        let made = make(file, self.kernel)?;
+        self.made.insert(file.to_owned(), made.clone());
+        Ok(made)
+    }
+}
+
+/// A file to push: as it is, the program that a C source makes, a module, the guest's kernel, or a tree of other programs.
+fn make(file: &Path, kernel: Name) -> Result<PathBuf> {
+    if file.ends_with("vmlinuz") {
+        return Ok(Kernel::need(kernel)?.vmlinuz);
+    }
+    if file.ends_with(peers::FILE) {
+        return peers::ensure(kernel);
+    }
+    if file.ends_with("pprof") {
+        return pprof::need();
+    }
+    if file.ends_with(peers::PROGRAMS) {
+        return peers::programs();
+    }
+    if file.ends_with(programs::INDEX) {
+        return programs::exported(&Kernel::need(kernel)?, false);
+    }
+    if let (Some("ko"), Some(name)) = (file.extension().and_then(OsStr::to_str), file.file_stem()) {
+        return kmod::build_beside(&Kernel::need(kernel)?, &name.to_string_lossy());
+    }
+    programs::from_source(file, &[])
+}

@@ -1,0 +1,239 @@
+//! Running cases in guests, as many guests at a time as there are workers.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::Options;
+use super::case::{Case, Ending, Shape};
+use super::judge::{Outcome, judge};
+use super::plan::groups;
+use super::pushed::Pushed;
+use crate::kernels::Name;
+use crate::pace;
+use crate::tally::Tally;
+use crate::vm::contents::Contents;
+use crate::vm::machine::{Captured, End, Machine};
+use crate::vm::{self, Guest};
+
+/// The number of guests that may run at a time, which may grow meanwhile.
+pub struct Workers {
+    free: Mutex<usize>,
+    more: Condvar,
+}
+
+impl Workers {
+    pub fn new(number: usize) -> Workers {
+        Workers { free: Mutex::new(number), more: Condvar::new() }
+    }
+
+    /// One for each processor.
+    pub fn all() -> Workers {
+        Workers::new(most())
+    }
+
+    /// Permits one guest more.
+    pub fn add(&self) {
+        *locked(&self.free) += 1;
+        self.more.notify_one();
+    }
+
+    fn take(&self) {
+        let mut free = locked(&self.free);
+        while *free == 0 {
+            free = self.more.wait(free).unwrap_or_else(PoisonError::into_inner);
+        }
+        *free -= 1;
+    }
+}
+
+fn most() -> usize {
+    thread::available_parallelism().map_or(1, Into::into)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Cases that share a guest, and the guest.
+struct Job<'a> {
+    cases: Vec<&'a Case>,
+    guest: Guest,
+    contents: Contents,
+}
+
+/// How a case failed.
+struct Failed<'a> {
+    case: &'a Case,
+    guest: Guest,
+    contents: Contents,
+    seconds: f32,
+    faults: Vec<String>,
+}
+
+/// Runs cases on one kernel. Those that fail in a sound kernel run once more at the end, each alone.
+pub fn cases(
+    all: &[Case],
+    kernel: Name,
+    options: &Options,
+    workers: &Workers,
+    tally: &mut Tally,
+) -> Result<()> {
+    let wanted = all.iter().filter(|case| case.is_for(kernel));
+    let wanted: Vec<&Case> = wanted.flat_map(|case| std::iter::repeat_n(case, options.repeat)).collect();
+    let jobs = Mutex::new(jobs(&wanted, kernel, options.release)?);
+    let (shared, failed) = (Mutex::new(&mut *tally), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..most() {
+            scope.spawn(|| {
+                loop {
+                    workers.take();
+                    let job = locked(&jobs).pop_front();
+                    let is_last = job.is_none();
+                    if let Some(job) = job {
+                        run(job, &shared, &failed);
+                    }
+                    workers.add();
+                    if is_last {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    for first in failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        once_more(first, tally);
+    }
+    Ok(())
+}
+
+fn jobs<'a>(cases: &[&'a Case], kernel: Name, release: bool) -> Result<VecDeque<Job<'a>>> {
+    let groups = groups(cases);
+    let module = groups.iter().any(|group| group[0].guest.module);
+    let built = vm::built(&Guest { kernel, release, no_module: !module, ..Guest::default() })?;
+    let mut pushed = Pushed::new(kernel);
+    let mut job = |cases: Vec<&'a Case>| -> Result<Job<'a>> {
+        let shape = &cases[0].guest;
+        let contents = Contents {
+            programs: built.programs.clone(),
+            module: built.module.clone().filter(|_| shape.module),
+            pushed: shape.push.iter().map(|file| pushed.get(file)).collect::<Result<Vec<PathBuf>>>()?,
+            runs: cases.iter().map(|case| case.script.clone()).collect(),
+            ..Contents::default()
+        };
+        Ok(Job { guest: guest(shape, kernel, release), contents, cases })
+    };
+    groups.into_iter().map(&mut job).collect()
+}
+
+fn guest(shape: &Shape, kernel: Name, release: bool) -> Guest {
+    Guest {
+        accel: if shape.thread.as_deref() == Some("icount") { "icount" } else { "tcg" }.into(),
+        kernel,
+        smp: shape.smp,
+        mem: shape.mem,
+        append: shape.append.clone(),
+        cpu: shape.cpu.clone(),
+        thread: shape.thread.clone().filter(|thread| thread != "icount"),
+        no_module: !shape.module,
+        release,
+        ..Guest::default()
+    }
+}
+
+/// Runs a job's cases one after the other in one guest, or in as many as it takes: a broken one is replaced.
+fn run<'a>(job: Job<'a>, tally: &Mutex<&mut Tally>, failed: &Mutex<Vec<Failed<'a>>>) {
+    let mut machine: Option<Machine> = None;
+    for (id, case) in job.cases.iter().enumerate() {
+        let ended = one(&mut machine, &job.guest, &job.contents, id, case);
+        let title = title(&job.guest, case);
+        if ended.faults.is_empty() || ended.in_trouble {
+            locked(tally).case(&title, ended.seconds, &ended.faults);
+        } else {
+            Tally::again(&title, ended.seconds, &ended.faults);
+            let contents = Contents { runs: vec![case.script.clone()], ..job.contents.clone() };
+            let (guest, seconds, faults) = (job.guest.clone(), ended.seconds, ended.faults);
+            locked(failed).push(Failed { case, guest, contents, seconds, faults });
+        }
+    }
+}
+
+/// Runs a case again that has failed, in a guest of its own and with nothing beside.
+fn once_more(first: Failed, tally: &mut Tally) {
+    let title = title(&first.guest, first.case);
+    let ended = one(&mut None, &first.guest, &first.contents, 0, first.case);
+    if ended.faults.is_empty() {
+        tally.flaky(&title, first.seconds, &first.faults);
+    } else {
+        tally.case(&title, ended.seconds, &ended.faults);
+    }
+}
+
+fn title(guest: &Guest, case: &Case) -> String {
+    format!("{} {}: {}", guest.kernel, case.file, case.name)
+}
+
+/// How a case ended.
+struct Ended {
+    seconds: f32,
+    faults: Vec<String>,
+    /// Whether the kernel has reported something that it should not have.
+    in_trouble: bool,
+}
+
+/// Runs a case in a guest that is there, or in a new one. What is left of the guest is fit for another case.
+fn one(machine: &mut Option<Machine>, guest: &Guest, contents: &Contents, id: usize, case: &Case) -> Ended {
+    let begin = Instant::now();
+    let running = machine.take().map_or_else(|| vm::boot(guest, contents), Ok);
+    let result = running.and_then(|mut running| {
+        let outcome = run_case(&mut running, id, case, case.timeout * guest.kernel.slowness())?;
+        Ok((running, outcome))
+    });
+    let seconds = begin.elapsed().as_secs_f32();
+    match result {
+        Ok((mut running, outcome)) => {
+            let mut faults = judge(case, &outcome);
+            let in_trouble = outcome.trouble.is_some() && case.ending != Ending::Panic;
+            if !faults.is_empty() {
+                faults.push(evidence(&mut running, &outcome));
+            }
+            // After a crash or a time-out, and after any trouble, the guest's results prove nothing.
+            let healthy = matches!(outcome.end, End::Exit(_)) && outcome.trouble.is_none();
+            *machine = healthy.then_some(running);
+            Ended { seconds, faults, in_trouble }
+        }
+        Err(error) => Ended { seconds, faults: vec![format!("{error:#}")], in_trouble: false },
+    }
+}
+
+fn run_case(machine: &mut Machine, id: usize, case: &Case, limit: Duration) -> Result<Outcome> {
+    let from = machine.log.position();
+    machine.log.allow(&case.allowed_log);
+    let mut output = Captured::default();
+    let end = machine.run(id, pace::limit(limit), &mut output)?;
+    let trouble = machine.log.first_trouble(from).map(Into::into);
+    let log = machine.log.since(from).to_vec();
+    Ok(Outcome { end, stdout: output.out, stderr: output.err, log, trouble })
+}
+
+/// The output and log that help to understand a failure.
+fn evidence(machine: &mut Machine, outcome: &Outcome) -> String {
+    let mut text = String::new();
+    for (name, bytes) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
+        let lines = String::from_utf8_lossy(bytes);
+        let lines: Vec<_> = lines.lines().collect();
+        let shown = &lines[lines.len().saturating_sub(40)..];
+        let cut = if shown.len() < lines.len() { ", its end" } else { "" };
+        text += &format!("{name}{cut}:\n");
+        shown.iter().for_each(|line| text += &format!("    {line}\n"));
+    }
+    text += &format!("the kernel's log:\n{}", machine.log.excerpt(machine.run_start, 80));
+    if outcome.end == End::Hang {
+        text += &format!("\nthe CPUs:\n{}", machine.registers());
+    }
+    text
+}
