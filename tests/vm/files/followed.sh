@@ -11,6 +11,8 @@ for function in "$@"; do
     (read -r word; load) <go >/dev/null 2>&1 &
     load=$!
     mine="/progenyof($load)/"
+    : >counting
+    : >following
     dtrace --annotate "$function" -v --when "$mine" >counted 2>counting &
     counter=$!
     dtrace --path "$function" -v --calls 100000 -b 16m --when "$mine" >ways 2>following &
@@ -19,8 +21,6 @@ for function in "$@"; do
         kill -0 $counter && kill -0 $follower || break
         sleep 0.1
     done
-    # They say so before the first probe fires.
-    sleep 2
     echo go >go
     wait $load
     kill -TERM $counter $follower

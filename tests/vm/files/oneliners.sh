@@ -12,11 +12,7 @@ run() {
 	: >/tmp/out
 	timeout 60 dtrace -qn "BEGIN { printf(\"ready\\n\"); } $2" >/tmp/out 2>/tmp/err &
 	tracer=$!
-	for i in $(seq 1 300); do
-		grep -q ready /tmp/out && break
-		kill -0 $tracer 2>/dev/null || break
-		sleep 0.1
-	done
+	until grep -q ready /tmp/out || ! kill -0 $tracer 2>/dev/null; do sleep 0.05; done
 	sh -c "$3" >/dev/null 2>&1
 	wait $tracer
 	cat /tmp/err

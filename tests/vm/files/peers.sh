@@ -20,6 +20,14 @@ attach() {
 	sleep 1
 }
 
+# counting PID: waits until a perf stat counts: it waits itself once its events are enabled.
+counting() {
+	until ls -l /proc/$1/fd 2>/dev/null | grep -q perf_event && grep -q '^State:.*S' /proc/$1/status; do
+		kill -0 $1 2>/dev/null || return 1
+		sleep 0.05
+	done
+}
+
 # attach_ways WAY...: bpftrace counts what load does at each of them.
 attach_ways() {
 	program=

@@ -11,7 +11,7 @@ hold() {
 	held=$!
 	until grep -q ^held /tmp/held 2>/dev/null; do
 		kill -0 $held || { cat /tmp/held; return 1; }
-		sleep 0.1
+		sleep 0.05
 	done
 	head -n 1 /tmp/held
 }
@@ -23,13 +23,25 @@ same() {
 	[ "$before" = "$(points sum)" ] && echo text is the same || echo TEXT DIFFERS
 }
 
+# restored: waits until the kernel's text is as it was in $before. Of a process that has ended none of our probes is left, but for a thousand
+# and more; kprobes of others go a moment later.
+restored() {
+	i=0
+	until [ "$before" = "$(points sum)" ]; do
+		i=$((i + 1))
+		[ $i -lt 100 ] || { echo TEXT DIFFERS; return 1; }
+		sleep 0.05
+	done
+	echo text is the same
+}
+
 # armed LOG: waits until the dtrace that writes LOG has said what it matched.
 armed() {
 	i=0
 	until grep -q ' matched ' $1; do
 		i=$((i + 1))
-		[ $i -lt 400 ] || { echo "not armed:"; cat $1; return 1; }
-		sleep 0.2
+		[ $i -lt 1600 ] || { echo "not armed:"; cat $1; return 1; }
+		sleep 0.05
 	done
 }
 

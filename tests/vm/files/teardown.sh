@@ -3,9 +3,10 @@
 
 P=/sys/module/kinst/parameters
 
-# used: what sessions hold of what all share; probes that were taken away give their slots back a moment later.
+# used: what sessions hold of what all share. Probes that were taken away give their slots back a moment later, and a process that is killed
+# does not wait for the end of a session of many probes.
 used() {
 	i=0
-	until [ "$(cat $P/slots)" = 0 ] || [ $i -gt 100 ]; do i=$((i + 1)); sleep 0.1; done
+	until [ "$(cat $P/slots) $(cat $P/sessions)" = '0 0' ] || [ $i -gt 300 ]; do i=$((i + 1)); sleep 0.1; done
 	echo "sessions $(cat $P/sessions), memory $(cat $P/memory), slots $(cat $P/slots)"
 }

@@ -5,11 +5,8 @@ start() {
 	: >/tmp/out
 	timeout 60 dtrace -qn "BEGIN { printf(\"ready\\n\"); } $1" >/tmp/out 2>/tmp/err &
 	tracer=$!
-	for i in $(seq 1 300); do
-		grep -q ready /tmp/out && return
-		kill -0 $tracer 2>/dev/null || break
-		sleep 0.1
-	done
+	until grep -q ready /tmp/out || ! kill -0 $tracer 2>/dev/null; do sleep 0.05; done
+	! grep -q ready /tmp/out || return 0
 	echo "the program did not start:"
 	cat /tmp/err
 }
