@@ -1,4 +1,4 @@
-# What `cargo xtask demo` runs in the guest: an inlined function by process, then by the functions that it is in.
+# What `cargo xtask demo` runs in the guest: an inlined function, entered and left, who called it, and one of its variables.
 
 function=fsnotify_open
 
@@ -7,14 +7,16 @@ function=fsnotify_open
 cat >workload <<'END'
 #!/bin/sh
 /bin/ls / >/dev/null
-/bin/dd if=/dev/zero of=/tmp/file bs=4k count=4 2>/dev/null
-/bin/cat /tmp/file /etc/passwd >/dev/null
-/bin/touch /tmp/file /tmp/other
+/bin/cat /etc/passwd /etc/group >/dev/null
+/bin/touch /tmp/one /tmp/two /tmp/three
 END
 chmod +x workload
 
-echo "$(uname -sr), as Debian ships it. $function is inlined wherever it is used: the symbol table has $(
-    grep -cw "$function" /proc/kallsyms) of it."
+echo "$(uname -sr), as Debian ships it. $function() is inlined wherever it is used: of its name, the kernel's symbol
+table has $(grep -cw "$function" /proc/kallsyms). kinst finds its copies in the debug information, where each begins and where each is left:"
 
-show dtrace -dn "kinst::$function:entry { printf(\"\\t%d\\t%s\", pid, execname); }" -c ./workload
-show dtrace -n "kinst::$function:entry { @[probefunc] = count(); }" -c ./workload
+show dtrace -l -n "kinst::$function:entry" -n "kinst::$function:return"
+show dtrace -qn "
+kinst::$function:entry  { @entered[probefunc] = count(); @files[execname, stringof(args[0]->f_path.dentry->d_name.name)] = count(); }
+kinst::$function:return { @left[probefunc] = count(); }
+END { printa(\"%-20s entered %@d times, left %@d times\n\", @entered, @left); printf(\"\n\"); printa(\"%-20s opened %-20s %@d times\n\", @files); }" -c ./workload

@@ -19,7 +19,7 @@ use boon::{Compiler, SchemaIndex, Schemas};
 use crate::kernels::Name;
 use crate::vm::machine::{Captured, End};
 use crate::vm::{self, Guest, contents::Contents, programs};
-use crate::workspace;
+use crate::{pace, workspace};
 use json::Json;
 use text::Style;
 
@@ -144,7 +144,7 @@ fn trace(options: &Options, folder: &Path) -> Result<BTreeMap<usize, Output>> {
     }
     let mut machine = vm::boot(&guest, &contents)?;
     let mut captured = Captured::default();
-    let end = machine.run(0, LIMIT * guest.kernel.slowness(), &mut captured)?;
+    let end = machine.run(0, pace::limit(LIMIT * guest.kernel.slowness()), &mut captured)?;
     if end != End::Exit(0) {
         let log = machine.log.excerpt(machine.run_start, 80);
         bail!(
