@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 
 use crate::kernels::{Kernel, Name};
 use crate::vmtest::{self, Tally};
-use crate::{crates, exec, guide, kmod, setup, tidy, uapi, vm, workspace};
+use crate::{checks, crates, exec, guide, kmod, setup, uapi, vm, workspace};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -41,7 +41,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     let programs = (!options.quick).then(|| thread::spawn(|| vm::programs::build(false)));
     all.step("formatting", || cargo(&["fmt", "--all", "--check"]));
     all.step("clippy", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
-    all.step("tidy", tidy::expect_clean);
+    all.step("tidy", checks::expect_tidy);
     all.step("the ABI in Rust is that of the header", || uapi::main(&uapi::Options { check: true }));
     if let Some(programs) = programs {
         all.step("the programs for guests", || match programs.join() {

@@ -1,0 +1,39 @@
+//! The commands of the package `checks`, built when they are first wanted: their dependencies take longer than all of xtask's.
+
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{crates, exec, workspace};
+
+#[derive(clap::Args)]
+pub struct Tidy {
+    /// Write the list of files in docs/ARCHITECTURE.md
+    #[arg(long)]
+    pub write: bool,
+}
+
+/// Runs `tidy` with its output passed on.
+pub fn tidy(options: &Tidy) -> Result<ExitCode> {
+    let mut command = command("tidy");
+    command.args(options.write.then_some("--write"));
+    let status = command.status().with_context(|| format!("cannot run {}", exec::shown(&command)))?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+/// Fails with the findings of `tidy`, if there are any.
+pub fn expect_tidy() -> Result<()> {
+    let out = exec::captured(&mut command("tidy"))?;
+    if !out.status.success() {
+        let written = [out.stdout, out.stderr].concat();
+        bail!("{}", String::from_utf8_lossy(&written).trim_end());
+    }
+    Ok(())
+}
+
+fn command(name: &str) -> Command {
+    let mut cargo = crates::cargo(&workspace::root());
+    cargo.args(["run", "--quiet", "--package", "checks", "--", name]);
+    cargo
+}
