@@ -1,5 +1,6 @@
 //! checks: commands that need crates which take long to build, run by xtask.
 
+mod objects;
 mod tidy;
 
 use std::process::ExitCode;
@@ -12,11 +13,14 @@ use clap::Parser;
 enum Command {
     /// Check the rules of the house that a machine can check
     Tidy(tidy::Options),
+    /// Check numbered lines of dtrace -O json against their schema
+    Objects(objects::Options),
 }
 
 fn main() -> ExitCode {
     let result = match Command::parse() {
         Command::Tidy(options) => tidy::main(&options),
+        Command::Objects(options) => objects::main(&options),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

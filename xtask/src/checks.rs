@@ -1,6 +1,7 @@
 //! The commands of the package `checks`, built when they are first wanted: their dependencies take longer than all of xtask's.
 
-use std::process::{Command, ExitCode};
+use std::io::Write;
+use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -30,6 +31,21 @@ pub fn expect_tidy() -> Result<()> {
         bail!("{}", String::from_utf8_lossy(&written).trim_end());
     }
     Ok(())
+}
+
+/// Runs `objects` with this schema, for lines `NUMBER<TAB>JSON`. Returns its output: lines `NUMBER<TAB>MESSAGE`.
+pub fn objects(schema: &str, lines: &[u8]) -> Result<String> {
+    let mut command = command("objects");
+    command.arg(schema).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().with_context(|| format!("cannot run {}", exec::shown(&command)))?;
+    // All of the input is read before anything is written, so the two pipes cannot wait for each other.
+    let passed = child.stdin.take().context("no pipe to checks")?.write_all(lines);
+    let output = child.wait_with_output()?;
+    if !output.status.success() {
+        bail!("{} ended with {}", exec::shown(&command), output.status);
+    }
+    passed.context("checks has not read all lines")?;
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 fn command(name: &str) -> Command {
