@@ -263,9 +263,10 @@ impl Image {
     pub fn debug_section(&self, name: &str) -> Result<Cow<'_, [u8]>, Error> {
         let file = self.file()?;
         let Some(section) = file.section_by_name(name) else { return Ok(Cow::Borrowed(&[])) };
-        let data = section
-            .uncompressed_data()
-            .map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))?;
+        let packed =
+            section.compressed_data().map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))?;
+        let data =
+            unpack::section(&packed).map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))?;
         // The relocations of a linked file (vmlinux keeps them) are applied already.
         if !self.relocatable {
             return Ok(data);

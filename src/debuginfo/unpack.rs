@@ -1,11 +1,13 @@
 //! debuginfo/unpack.rs: the contents of files, mapped, or unpacked if they are compressed.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
 use std::ops::Deref;
 use std::path::Path;
 
 use memmap2::{Mmap, MmapOptions};
+use object::{CompressedData, CompressionFormat};
 
 use super::{Error, lz4};
 
@@ -55,6 +57,8 @@ pub fn read_shown(path: &Path) -> Option<Bytes> {
 
 /// A module has some megabytes; more than this is not one, whatever size a compressed file states.
 const MAX_UNPACKED: u64 = 1 << 30;
+/// The debug information of a kernel is larger, of one section at a time.
+const MAX_SECTION: u64 = 4 << 30;
 
 /// The file's contents; the first bytes determine whether it is compressed.
 pub fn read(path: &Path) -> Result<Bytes, Error> {
@@ -81,6 +85,24 @@ pub fn read(path: &Path) -> Result<Bytes, Error> {
         _ => return Ok(Bytes::Mapped(map)),
     };
     unpacked.map(Bytes::Owned)
+}
+
+/// The bytes of a section, which ELF may hold packed. They are as many as the section says, or it is damaged.
+pub fn section<'a>(packed: &CompressedData<'a>) -> Result<Cow<'a, [u8]>, String> {
+    let mut bytes = Vec::new();
+    let (most, data) = (packed.uncompressed_size.min(MAX_SECTION) + 1, packed.data);
+    let read = match packed.format {
+        CompressionFormat::None => return Ok(Cow::Borrowed(data)),
+        CompressionFormat::Zlib => flate2::read::ZlibDecoder::new(data).take(most).read_to_end(&mut bytes),
+        CompressionFormat::Zstandard => zstd::stream::read::Decoder::with_buffer(data)
+            .and_then(|decoder| decoder.take(most).read_to_end(&mut bytes)),
+        _ => return Err("packed in an unknown format".to_owned()),
+    };
+    read.map_err(|cause| format!("cannot be unpacked: {cause}"))?;
+    if bytes.len() as u64 != packed.uncompressed_size {
+        return Err(format!("does not unpack to the {} bytes that it states", packed.uncompressed_size));
+    }
+    Ok(Cow::Owned(bytes))
 }
 
 /// Unpacks the start of the bytes, whatever follows it; `None` if it is in no known format.
@@ -120,7 +142,9 @@ fn packed_error(path: &Path, format: &'static str, cause: std::io::Error) -> Err
 mod tests {
     use std::io::Write;
 
-    use super::read;
+    use object::{CompressedData, CompressionFormat};
+
+    use super::{read, section};
 
     #[test]
     fn each_format_is_told_by_its_first_bytes() {
@@ -145,5 +169,32 @@ mod tests {
                 assert!(read(&path).is_err(), "half of {name}");
             }
         }
+    }
+
+    #[test]
+    fn a_section_is_as_large_as_it_says() {
+        let text = b"debug information, and the same again, debug information".repeat(100);
+        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        zlib.write_all(&text).expect("zlib");
+        let zstd = zstd::encode_all(&text[..], 1).expect("zstd");
+        for (format, data) in [
+            (CompressionFormat::None, text.clone()),
+            (CompressionFormat::Zlib, zlib.finish().expect("zlib")),
+            (CompressionFormat::Zstandard, zstd),
+        ] {
+            let packed = |size, data| CompressedData { format, data, uncompressed_size: size };
+            let size = text.len() as u64;
+            assert_eq!(section(&packed(size, &data)).expect("sound")[..], text[..], "{format:?}");
+            if format != CompressionFormat::None {
+                for wrong in
+                    [packed(size - 1, &data), packed(u64::MAX, &data), packed(size, &data[..data.len() / 2])]
+                {
+                    assert!(section(&wrong).is_err(), "{format:?}, {} bytes", wrong.uncompressed_size);
+                }
+            }
+        }
+        let unknown =
+            CompressedData { format: CompressionFormat::Unknown, data: &text, uncompressed_size: 1 };
+        assert!(section(&unknown).is_err());
     }
 }

@@ -4,9 +4,8 @@ mod apt;
 mod arm64;
 mod bench;
 mod cache;
-mod crates;
+mod checks;
 mod demo;
-mod exec;
 mod executed;
 mod fuzz;
 mod gcov;
@@ -18,19 +17,17 @@ mod pace;
 mod package;
 mod selftests;
 mod setup;
-mod steps;
 mod sweep;
 mod tally;
 mod test;
-mod tidy;
 mod uapi;
 mod vm;
 mod vmtest;
-mod workspace;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use xtask::{crates, exec, steps, workspace};
 
 /// The development commands of kinst
 #[derive(Parser)]
@@ -53,7 +50,7 @@ enum Command {
     /// Run a command in a guest
     Vm(vm::Options),
     /// Check the rules of the house that a machine can check
-    Tidy(tidy::Options),
+    Tidy(checks::Tidy),
     /// Run the cases of tests/vm in guests
     VmTest(vmtest::Options),
     /// Arm every instruction of a kernel in a guest, batch after batch, under a load
@@ -81,7 +78,7 @@ fn main() -> ExitCode {
         Command::Test(options) => test::main(&options),
         Command::Kmod(options) => kmod::main(&options).map(|()| ExitCode::SUCCESS),
         Command::Package(options) => package::main(&options),
-        Command::Tidy(options) => tidy::main(&options),
+        Command::Tidy(options) => checks::tidy(&options),
         Command::Vm(options) => vm::main(&options),
         Command::VmTest(options) => vmtest::main(&options),
         Command::Sweep(options) => sweep::main(&options),

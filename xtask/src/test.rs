@@ -16,7 +16,7 @@ use crate::kernels::{Kernel, Name};
 use crate::setup::{self, Part};
 use crate::tally::Tally;
 use crate::vmtest::{self, Workers};
-use crate::{crates, exec, guide, kmod, steps, tidy, uapi, vm, workspace};
+use crate::{checks, crates, exec, guide, kmod, steps, uapi, vm, workspace};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -66,7 +66,7 @@ fn brought(options: &Options, tally: &mut Tally) {
     let parts: Vec<Part> = [Part::Guests, Part::Tests].into_iter().chain(of_kernels).collect();
     thread::scope(|scope| {
         // The compiler does not need what is fetched meanwhile.
-        let built = scope.spawn(|| timed(|| vm::programs::build(false).map(drop)));
+        let built = scope.spawn(|| timed(|| vm::programs::build_with_tests().map(drop)));
         tally.run("setup", || setup::ensure(&parts, false));
         let (seconds, faults) = built.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         tally.step("dtrace and inlinecall", seconds, &faults);
@@ -77,7 +77,7 @@ fn brought(options: &Options, tally: &mut Tally) {
 fn host_steps(options: &Options, tally: &mut Tally) {
     tally.run("formatting", || cargo(&["fmt", "--all", "--check"]));
     tally.run("clippy", || build(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
-    tally.run("tidy", tidy::expect_clean);
+    tally.run("tidy", checks::expect_tidy);
     tally.run("the ABI in Rust is that of the header", || uapi::main(&uapi::Options { check: true }));
     tally.run("the tests on the host are built", || build(&[&TESTS[..], &["--no-run"]].concat()));
     tally.run("tests on the host", || host_tests(&options.kernels));

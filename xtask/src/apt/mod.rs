@@ -228,7 +228,8 @@ fn unpack(package: &Path, root: &Path, step: &Step) -> Result<()> {
     let whole = field.trim().parse::<u64>().unwrap_or(0) << 10;
     fs::create_dir_all(root)?;
     let mut from = Command::new("dpkg-deb");
-    let mut from = from.arg("--fsys-tarfile").arg(package).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let mut from =
+        from.arg("--fsys-tarfile").arg(package).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let mut to = Command::new("tar");
     let mut to = to.args(["-xp", "-f", "-", "-C"]).arg(root).stdin(Stdio::piped()).spawn()?;
     let copied = match (from.stdout.take(), to.stdin.take()) {

@@ -74,7 +74,11 @@ pub fn ensure(name: Name, update: bool) -> Result<Kernel> {
     let sysroot = cache.join("kernels").join(&release.name);
     if !cache::is_complete(&sysroot) {
         cache::fill(&sysroot, |dir| {
-            archive.unpack(&format!("kernel {} with its debug files", release.name), &release.packages, dir)?;
+            archive.unpack(
+                &format!("kernel {} with its debug files", release.name),
+                &release.packages,
+                dir,
+            )?;
             kernel::layout(dir, &release.name)
         })?;
     }

@@ -14,7 +14,8 @@ use crate::{cache, exec, steps};
 type Needs<'a> = &'a [(&'static str, &'static str)];
 
 /// What puts a guest together.
-const GUESTS: Needs = &[("apt-get", "apt"), ("gcc", "gcc"), ("ldd", "libc-bin"), ("strip", "binutils"), ("xz", "xz-utils")];
+const GUESTS: Needs =
+    &[("apt-get", "apt"), ("gcc", "gcc"), ("ldd", "libc-bin"), ("strip", "binutils"), ("xz", "xz-utils")];
 const GUESTS_FILES: Needs = &[("/usr/include/stdio.h", "libc6-dev")];
 
 /// What makes disks.
@@ -154,7 +155,8 @@ pub fn install(packages: &[&str]) -> Result<()> {
         apt.env("DEBIAN_FRONTEND", "noninteractive").args(["-q", "-y"]).args(arguments);
         exec::logged(&mut apt, &log, || ())
     };
-    let attempt = || run(&[&["install", "--no-install-recommends"], &*Vec::from_iter(packages.clone())].concat());
+    let attempt =
+        || run(&[&["install", "--no-install-recommends"], &*Vec::from_iter(packages.clone())].concat());
     steps::step(format!("installing {list}"), |_| {
         // The first attempt fails if the lists are missing or older than the archive.
         if attempt().is_err() {

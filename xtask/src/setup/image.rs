@@ -34,7 +34,9 @@ pub fn ensure(kernel: &Kernel) -> Result<()> {
     fs::create_dir_all(folder)?;
     let staging = folder.join("staging");
     cache::remove(&staging)?;
-    steps::step(format!("the guests' disk of {}", kernel.release), |step| make(kernel, &image, &staging, step))
+    steps::step(format!("the guests' disk of {}", kernel.release), |step| {
+        make(kernel, &image, &staging, step)
+    })
 }
 
 fn make(kernel: &Kernel, image: &Path, staging: &Path, step: &Step) -> Result<()> {

@@ -49,7 +49,11 @@ pub fn ensure(name: Name, update: bool) -> Result<()> {
     let sysroot = cache.join("kernels").join(&release.name);
     if !cache::is_complete(&sysroot) {
         cache::fill(&sysroot, |dir| {
-            archive.unpack(&format!("kernel {} with its debug files", release.name), &release.packages, dir)?;
+            archive.unpack(
+                &format!("kernel {} with its debug files", release.name),
+                &release.packages,
+                dir,
+            )?;
             layout(dir, &release.name)?;
             relocate(dir, &release.name)
         })?;

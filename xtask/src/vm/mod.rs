@@ -79,6 +79,9 @@ pub struct Guest {
     /// Take dtrace and inlinecall from the build that packages have, which takes minutes longer
     #[arg(long)]
     pub release: bool,
+    /// Whether they are built with the tests
+    #[arg(skip)]
+    pub with_tests: bool,
 }
 
 impl Default for Guest {
@@ -97,6 +100,7 @@ impl Default for Guest {
             uefi: None,
             no_tools: false,
             release: false,
+            with_tests: false,
         }
     }
 }
@@ -188,6 +192,7 @@ pub fn built(guest: &Guest) -> Result<Contents> {
     thread::scope(|scope| {
         let programs = scope.spawn(|| match guest.no_tools {
             true => Ok(Vec::new()),
+            false if guest.with_tests => programs::build_with_tests(),
             false => programs::build(guest.release),
         });
         let module = prepare(guest);
@@ -214,7 +219,11 @@ fn built_for_arm64(guest: &Guest) -> Result<Contents> {
         return Ok(Contents::default());
     }
     let programs = programs::build_for_arm64(guest.release)?;
-    Ok(Contents { programs, pushed: vec![programs::exported(&kernel, guest.release)?], ..Contents::default() })
+    Ok(Contents {
+        programs,
+        pushed: vec![programs::exported(&kernel, guest.release)?],
+        ..Contents::default()
+    })
 }
 
 /// The guest's kernel, which is there.

@@ -15,12 +15,25 @@ const PROGRAMS: [&str; 2] = ["dtrace", "inlinecall"];
 /// Builds the programs and returns the files to put into a guest: those of the profile that tests are built with, or those
 /// that packages have.
 pub fn build(release: bool) -> Result<Vec<PathBuf>> {
+    let more: &[&str] = if release { &["--release"] } else { &[] };
+    compile(&[&["--package", "kinst", "--bins"], more].concat())?;
+    stripped(release)
+}
+
+/// Builds the programs as [`build`] does, but with all that tests need of the crates: what the tests on the host are built of
+/// is built at the same time. So are the programs of this workspace that are no part of the product.
+pub fn build_with_tests() -> Result<Vec<PathBuf>> {
+    compile(&["--workspace", "--bins", "--test", "compile"])?;
+    stripped(false)
+}
+
+fn compile(what: &[&str]) -> Result<()> {
     let mut command = crates::cargo(&workspace::root());
-    command.args(["build", "--package", "kinst", "--bins"]);
-    if release {
-        command.arg("--release");
-    }
-    steps::step("building dtrace and inlinecall", |step| crates::build(&mut command, step))?;
+    command.arg("build").args(what);
+    steps::step("building dtrace and inlinecall", |step| crates::build(&mut command, step))
+}
+
+fn stripped(release: bool) -> Result<Vec<PathBuf>> {
     let profile = if release { "release" } else { "debug" };
     let target = workspace::target();
     let stripped = target.join("vm").join(profile);

@@ -85,7 +85,7 @@ pub fn cases(
 ) -> Result<()> {
     let wanted = all.iter().filter(|case| case.is_for(kernel));
     let wanted: Vec<&Case> = wanted.flat_map(|case| std::iter::repeat_n(case, options.repeat)).collect();
-    let jobs = Mutex::new(jobs(&wanted, kernel, options.release)?);
+    let jobs = Mutex::new(jobs(&wanted, kernel, options)?);
     let (shared, failed) = (Mutex::new(&mut *tally), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..most() {
@@ -111,10 +111,11 @@ pub fn cases(
     Ok(())
 }
 
-fn jobs<'a>(cases: &[&'a Case], kernel: Name, release: bool) -> Result<VecDeque<Job<'a>>> {
+fn jobs<'a>(cases: &[&'a Case], kernel: Name, options: &Options) -> Result<VecDeque<Job<'a>>> {
     let groups = groups(cases);
     let module = groups.iter().any(|group| group[0].guest.module);
-    let built = vm::built(&Guest { kernel, release, no_module: !module, ..Guest::default() })?;
+    let &Options { release, with_tests, .. } = options;
+    let built = vm::built(&Guest { kernel, release, with_tests, no_module: !module, ..Guest::default() })?;
     let mut pushed = Pushed::new(kernel);
     let mut job = |cases: Vec<&'a Case>| -> Result<Job<'a>> {
         let shape = &cases[0].guest;

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use xtask::workspace;
 
 use super::table::{FOREIGN, IMPURE, LONG, MAY_SKIP, PURE, SKIPS, STILTED, UNFINISHED, VERSION_TESTS, WORDS};
 use super::{Finding, Source};
-use crate::workspace;
 
 static RULES: LazyLock<Rules> = LazyLock::new(Rules::new);
 
@@ -112,7 +112,7 @@ fn comments(source: &Source) -> Vec<Finding> {
 }
 
 fn rust(source: &Source) -> Vec<Finding> {
-    if !source.is_rust() || source.is_test() || !source.is_in(&["src", "xtask"]) {
+    if !source.is_rust() || source.is_test() || !source.is_in(&["src", "checks", "xtask"]) {
         return Vec::new();
     }
     let mut findings = Vec::new();

@@ -15,9 +15,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, bail};
-
-use crate::{exec, workspace};
+use anyhow::{Context, Result};
+use xtask::{exec, workspace};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -94,12 +93,6 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Fails with the findings, if there are any.
-pub fn expect_clean() -> Result<()> {
-    let findings: Vec<String> = check()?.iter().map(Finding::shown).collect();
-    if findings.is_empty() { Ok(()) } else { bail!("{}", findings.join("\n")) }
-}
-
 /// Everything that is wrong with the checkout, by path and line.
 fn check() -> Result<Vec<Finding>> {
     let sources = sources()?;
@@ -117,7 +110,7 @@ fn check() -> Result<Vec<Finding>> {
         findings.extend(lines::check(source));
         findings.extend(sizes::check(source));
     }
-    if let Some(table) = sources.iter().find(|source| source.path == "xtask/src/tidy/table.rs") {
+    if let Some(table) = sources.iter().find(|source| source.path == "checks/src/tidy/table.rs") {
         findings.extend(imports::stale(table, &used));
     }
     findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));

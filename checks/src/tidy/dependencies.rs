@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 use regex::Regex;
+use xtask::crates::{self, Package};
+use xtask::workspace;
 
 use super::{Finding, Source};
-use crate::crates::{self, Package};
-use crate::workspace;
 
 /// The platform of the guests and, so far, of the users.
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
@@ -112,7 +112,7 @@ mod tests {
         assert!(is_used("crc32fast", &[&source("use crc32fast;")]));
         assert!(is_used("signal-hook", &[&source("    signal_hook::flag::register()")]));
         assert!(!is_used("anstream", &[&source("// use anstream::print;\nlet anstream_s = 1;")]));
-        let folders = ["", "xtask/", "manual/"].map(str::to_owned);
+        let folders = ["", "checks/", "xtask/", "manual/"].map(str::to_owned);
         let is_of_root = |path: &str| is_of(&Source { path: path.into(), text: "".into() }, "", &folders);
         assert!(is_of_root("src/x.rs") && !is_of_root("xtask/src/x.rs"));
         assert!(!is_of_root("manual/src/x.rs"));

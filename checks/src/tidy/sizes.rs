@@ -39,7 +39,7 @@ fn judge(
 ) -> Option<Finding> {
     let (most, help) = match row {
         true => (with, ""),
-        false => (without, "; split it, or give the reason in xtask/src/tidy/table.rs"),
+        false => (without, "; split it, or give the reason in checks/src/tidy/table.rs"),
     };
     let message = || format!("{what} has {length} lines, {most} are the most{help}");
     (length > most).then(|| source.finding(line, message()))
@@ -140,7 +140,7 @@ mod tests {
         };
         let lines = |count: usize| format!("//! x\n{}", "\n".repeat(count - 1));
         let long = |length, most, help| format!("the file has {length} lines, {most} are the most{help}");
-        let help = "; split it, or give the reason in xtask/src/tidy/table.rs";
+        let help = "; split it, or give the reason in checks/src/tidy/table.rs";
         assert_eq!(found("src/x.rs", lines(500)), [""; 0]);
         assert_eq!(found("src/x.rs", lines(501)), [long(501, 500, help)]);
         let (path, _) = LONG_FILES[0];
