@@ -13,6 +13,8 @@ const BOOT: Duration = Duration::from_millis(4000);
 
 /// The pace that guests' boots have shown, in thousandths; it never falls.
 static SEEN: AtomicU64 = AtomicU64::new(1000);
+/// The guests that have booted, and the milliseconds that all of them took.
+static BOOTS: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 static HOST: LazyLock<f64> = LazyLock::new(|| {
     let begin = Instant::now();
     let processors = thread::available_parallelism().map_or(1, Into::into);
@@ -30,8 +32,16 @@ pub fn pace() -> f64 {
     HOST.max(SEEN.load(Ordering::Relaxed) as f64 / 1000.0).max(1.0)
 }
 
+/// The number of guests that have booted, and the time that all of them took.
+pub fn boots() -> (u64, Duration) {
+    let [number, time] = BOOTS.each_ref().map(|count| count.load(Ordering::Relaxed));
+    (number, Duration::from_millis(time))
+}
+
 /// Notes the time that a guest of Debian's usual kernel has taken to boot.
 pub fn booted(time: Duration) {
+    BOOTS[0].fetch_add(1, Ordering::Relaxed);
+    BOOTS[1].fetch_add(time.as_millis() as u64, Ordering::Relaxed);
     let thousandths = (time.as_secs_f64() / BOOT.as_secs_f64() * 1000.0) as u64;
     SEEN.fetch_max(thousandths, Ordering::Relaxed);
 }

@@ -66,7 +66,7 @@ fn brought(options: &Options, tally: &mut Tally) {
     let parts: Vec<Part> = [Part::Guests, Part::Tests].into_iter().chain(of_kernels).collect();
     thread::scope(|scope| {
         // The compiler does not need what is fetched meanwhile.
-        let built = scope.spawn(|| timed(|| vm::programs::build_with_tests().map(drop)));
+        let built = scope.spawn(|| timed(vm::programs::build_with_tests));
         tally.run("setup", || setup::ensure(&parts, false));
         let (seconds, faults) = built.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         tally.step("dtrace and inlinecall", seconds, &faults);
@@ -79,7 +79,7 @@ fn host_steps(options: &Options, tally: &mut Tally) {
     tally.run("clippy", || build(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]));
     tally.run("tidy", checks::expect_tidy);
     tally.run("the ABI in Rust is that of the header", || uapi::main(&uapi::Options { check: true }));
-    tally.run("the tests on the host are built", || build(&[&TESTS[..], &["--no-run"]].concat()));
+    tally.run("the tests on the host are built", || build(&[TESTS, &["--no-run"]].concat()));
     tally.run("tests on the host", || host_tests(&options.kernels));
     tally.run("the module's pure parts in user space", || {
         exec::run(Command::new("make").current_dir(workspace::root()).args(["-C", "kmod/tests", "check"]))

@@ -79,9 +79,9 @@ pub struct Guest {
     /// Take dtrace and inlinecall from the build that packages have, which takes minutes longer
     #[arg(long)]
     pub release: bool,
-    /// Whether they are built with the tests
+    /// Whether they have been built already, with the tests
     #[arg(skip)]
-    pub with_tests: bool,
+    pub tested: bool,
 }
 
 impl Default for Guest {
@@ -100,7 +100,7 @@ impl Default for Guest {
             uefi: None,
             no_tools: false,
             release: false,
-            with_tests: false,
+            tested: false,
         }
     }
 }
@@ -192,7 +192,7 @@ pub fn built(guest: &Guest) -> Result<Contents> {
     thread::scope(|scope| {
         let programs = scope.spawn(|| match guest.no_tools {
             true => Ok(Vec::new()),
-            false if guest.with_tests => programs::build_with_tests(),
+            false if guest.tested => programs::stripped(false),
             false => programs::build(guest.release),
         });
         let module = prepare(guest);
@@ -221,7 +221,7 @@ fn built_for_arm64(guest: &Guest) -> Result<Contents> {
     let programs = programs::build_for_arm64(guest.release)?;
     Ok(Contents {
         programs,
-        pushed: vec![programs::exported(&kernel, guest.release)?],
+        pushed: vec![programs::exported(&kernel, &programs::build(guest.release)?)?],
         ..Contents::default()
     })
 }

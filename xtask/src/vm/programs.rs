@@ -22,9 +22,8 @@ pub fn build(release: bool) -> Result<Vec<PathBuf>> {
 
 /// Builds the programs as [`build`] does, but with all that tests need of the crates: what the tests on the host are built of
 /// is built at the same time. So are the programs of this workspace that are no part of the product.
-pub fn build_with_tests() -> Result<Vec<PathBuf>> {
-    compile(&["--workspace", "--bins", "--test", "compile"])?;
-    stripped(false)
+pub fn build_with_tests() -> Result<()> {
+    compile(&["--workspace", "--bins", "--test", "compile"])
 }
 
 fn compile(what: &[&str]) -> Result<()> {
@@ -33,7 +32,8 @@ fn compile(what: &[&str]) -> Result<()> {
     steps::step("building dtrace and inlinecall", |step| crates::build(&mut command, step))
 }
 
-fn stripped(release: bool) -> Result<Vec<PathBuf>> {
+/// The files to put into a guest, of programs that have been built.
+pub fn stripped(release: bool) -> Result<Vec<PathBuf>> {
     let profile = if release { "release" } else { "debug" };
     let target = workspace::target();
     let stripped = target.join("vm").join(profile);
@@ -51,8 +51,7 @@ pub fn build_for_arm64(release: bool) -> Result<Vec<PathBuf>> {
 pub const INDEX: &str = "kernel.index";
 
 /// Has the dtrace of this machine export the index of a kernel; what was indexed before is not indexed again.
-pub fn exported(kernel: &Kernel, release: bool) -> Result<PathBuf> {
-    let programs = build(release)?;
+pub fn exported(kernel: &Kernel, programs: &[PathBuf]) -> Result<PathBuf> {
     let dtrace = programs.iter().find(|path| path.ends_with("dtrace")).context("there is no dtrace")?;
     let folder = workspace::target().join("vm/index").join(&kernel.release);
     fs::create_dir_all(&folder)?;

@@ -28,9 +28,9 @@ pub struct Options {
     /// Take dtrace and inlinecall from the build that packages have, which takes minutes longer
     #[arg(long)]
     pub release: bool,
-    /// Whether they are built with the tests
+    /// Whether they have been built already, with the tests
     #[arg(skip)]
-    pub with_tests: bool,
+    pub tested: bool,
     /// Run the cases in guests that may not load the module, as under Secure Boot, with -x backend=bpf
     #[arg(long)]
     pub without_module: bool,
@@ -83,7 +83,7 @@ fn without_module(case: &mut Case) {
 pub fn run_everything(kernel: Name, long: bool, workers: &Workers, tally: &mut Tally) -> Result<()> {
     let mut cases = load()?;
     cases.retain(|case| long || !case.long);
-    run::cases(&cases, kernel, &Options { repeat: 1, with_tests: true, ..Options::default() }, workers, tally)
+    run::cases(&cases, kernel, &Options { repeat: 1, tested: true, ..Options::default() }, workers, tally)
 }
 
 /// Every case of the checkout, in the order of the files' names.

@@ -14,26 +14,28 @@ use crate::vm::programs;
 /// The files of one kernel's guests by what cases call them: each is made once in a run.
 pub struct Pushed {
     kernel: Name,
+    /// Our programs, of which one makes the index.
+    programs: Vec<PathBuf>,
     made: BTreeMap<PathBuf, PathBuf>,
 }
 
 impl Pushed {
-    pub fn new(kernel: Name) -> Pushed {
-        Pushed { kernel, made: BTreeMap::new() }
+    pub fn new(kernel: Name, programs: Vec<PathBuf>) -> Pushed {
+        Pushed { kernel, programs, made: BTreeMap::new() }
     }
 
     pub fn get(&mut self, file: &Path) -> Result<PathBuf> {
         if let Some(made) = self.made.get(file) {
             return Ok(made.clone());
         }
-        let made = make(file, self.kernel)?;
+        let made = make(file, self.kernel, &self.programs)?;
         self.made.insert(file.to_owned(), made.clone());
         Ok(made)
     }
 }
 
 /// A file to push: as it is, the program that a C source makes, a module, the guest's kernel, or a tree of other programs.
-fn make(file: &Path, kernel: Name) -> Result<PathBuf> {
+fn make(file: &Path, kernel: Name, programs: &[PathBuf]) -> Result<PathBuf> {
     if file.ends_with("vmlinuz") {
         return Ok(Kernel::need(kernel)?.vmlinuz);
     }
@@ -47,7 +49,7 @@ fn make(file: &Path, kernel: Name) -> Result<PathBuf> {
         return peers::programs();
     }
     if file.ends_with(programs::INDEX) {
-        return programs::exported(&Kernel::need(kernel)?, false);
+        return programs::exported(&Kernel::need(kernel)?, programs);
     }
     if let (Some("ko"), Some(name)) = (file.extension().and_then(OsStr::to_str), file.file_stem()) {
         return kmod::build_beside(&Kernel::need(kernel)?, &name.to_string_lossy());

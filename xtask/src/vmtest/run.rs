@@ -66,6 +66,14 @@ struct Job<'a> {
     contents: Contents,
 }
 
+/// What all guests of a run are made of.
+struct Stock<'a> {
+    kernel: Name,
+    options: &'a Options,
+    built: Contents,
+    pushed: Mutex<Pushed>,
+}
+
 /// How a case failed.
 struct Failed<'a> {
     case: &'a Case,
@@ -85,50 +93,62 @@ pub fn cases(
 ) -> Result<()> {
     let wanted = all.iter().filter(|case| case.is_for(kernel));
     let wanted: Vec<&Case> = wanted.flat_map(|case| std::iter::repeat_n(case, options.repeat)).collect();
-    let jobs = Mutex::new(jobs(&wanted, kernel, options)?);
+    let groups = groups(&wanted);
+    let stock = Stock::new(&groups, kernel, options)?;
+    let groups = Mutex::new(VecDeque::from(groups));
     let (shared, failed) = (Mutex::new(&mut *tally), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..most() {
             scope.spawn(|| {
                 loop {
                     workers.take();
-                    let job = locked(&jobs).pop_front();
-                    let is_last = job.is_none();
-                    if let Some(job) = job {
-                        run(job, &shared, &failed);
+                    let next = locked(&groups).pop_front();
+                    let Some(cases) = next else { return workers.add() };
+                    match stock.job(&cases) {
+                        Ok(job) => run(job, &shared, &failed),
+                        Err(error) => {
+                            let faults = [format!("{error:#}")];
+                            cases.iter().for_each(|case| {
+                                locked(&shared).case(&title(kernel, case), 0.0, &faults);
+                            });
+                        }
                     }
                     workers.add();
-                    if is_last {
-                        return;
-                    }
                 }
             });
         }
     });
+    let (boots, time) = pace::boots();
+    tally.took(&format!("{boots} boots of guests so far, in the time of the cases"), time.as_secs_f32());
     for first in failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         once_more(first, tally);
     }
     Ok(())
 }
 
-fn jobs<'a>(cases: &[&'a Case], kernel: Name, options: &Options) -> Result<VecDeque<Job<'a>>> {
-    let groups = groups(cases);
-    let module = groups.iter().any(|group| group[0].guest.module);
-    let &Options { release, with_tests, .. } = options;
-    let built = vm::built(&Guest { kernel, release, with_tests, no_module: !module, ..Guest::default() })?;
-    let mut pushed = Pushed::new(kernel);
-    let mut job = |cases: Vec<&'a Case>| -> Result<Job<'a>> {
+impl<'s> Stock<'s> {
+    fn new(groups: &[Vec<&Case>], kernel: Name, options: &'s Options) -> Result<Stock<'s>> {
+        let no_module = !groups.iter().any(|group| group[0].guest.module);
+        let &Options { release, tested, .. } = options;
+        let built = vm::built(&Guest { kernel, release, tested, no_module, ..Guest::default() })?;
+        let pushed = Mutex::new(Pushed::new(kernel, built.programs.clone()));
+        Ok(Stock { kernel, options, built, pushed })
+    }
+
+    /// The guest of these cases, and what is in it.
+    fn job<'a>(&self, cases: &[&'a Case]) -> Result<Job<'a>> {
         let shape = &cases[0].guest;
+        let mut made = locked(&self.pushed);
+        let pushed = shape.push.iter().map(|file| made.get(file)).collect::<Result<Vec<PathBuf>>>()?;
         let contents = Contents {
-            programs: built.programs.clone(),
-            module: built.module.clone().filter(|_| shape.module),
-            pushed: shape.push.iter().map(|file| pushed.get(file)).collect::<Result<Vec<PathBuf>>>()?,
+            programs: self.built.programs.clone(),
+            module: self.built.module.clone().filter(|_| shape.module),
+            pushed,
             runs: cases.iter().map(|case| case.script.clone()).collect(),
             ..Contents::default()
         };
-        Ok(Job { guest: guest(shape, kernel, release), contents, cases })
-    };
-    groups.into_iter().map(&mut job).collect()
+        Ok(Job { guest: guest(shape, self.kernel, self.options.release), contents, cases: cases.to_vec() })
+    }
 }
 
 fn guest(shape: &Shape, kernel: Name, release: bool) -> Guest {
@@ -151,7 +171,7 @@ fn run<'a>(job: Job<'a>, tally: &Mutex<&mut Tally>, failed: &Mutex<Vec<Failed<'a
     let mut machine: Option<Machine> = None;
     for (id, case) in job.cases.iter().enumerate() {
         let ended = one(&mut machine, &job.guest, &job.contents, id, case);
-        let title = title(&job.guest, case);
+        let title = title(job.guest.kernel, case);
         if ended.faults.is_empty() || ended.in_trouble {
             locked(tally).case(&title, ended.seconds, &ended.faults);
         } else {
@@ -165,7 +185,7 @@ fn run<'a>(job: Job<'a>, tally: &Mutex<&mut Tally>, failed: &Mutex<Vec<Failed<'a
 
 /// Runs a case again that has failed, in a guest of its own and with nothing beside.
 fn once_more(first: Failed, tally: &mut Tally) {
-    let title = title(&first.guest, first.case);
+    let title = title(first.guest.kernel, first.case);
     let ended = one(&mut None, &first.guest, &first.contents, 0, first.case);
     if ended.faults.is_empty() {
         tally.flaky(&title, first.seconds, &first.faults);
@@ -174,8 +194,8 @@ fn once_more(first: Failed, tally: &mut Tally) {
     }
 }
 
-fn title(guest: &Guest, case: &Case) -> String {
-    format!("{} {}: {}", guest.kernel, case.file, case.name)
+fn title(kernel: Name, case: &Case) -> String {
+    format!("{kernel} {}: {}", case.file, case.name)
 }
 
 /// How a case ended.
