@@ -1,12 +1,29 @@
 //! The demonstration: an inlined function of a stock kernel, traced in a guest.
 
 use std::process::ExitCode;
+use std::time::Instant;
 
 use anyhow::Result;
 
 use crate::kernels::{Arch, Name};
 use crate::vm::{self, Guest};
-use crate::workspace;
+use crate::{pace, steps, workspace};
+
+/// Commands for those who have seen it, and what they show.
+const NEXT: [(&str, &str); 3] = [
+    (
+        "an instruction and a branch, as often as they are executed",
+        "dtrace --annotate vfs_read -c 'cat /etc/passwd'",
+    ),
+    (
+        "a local variable at a line of the source",
+        "dtrace -n 'kinst::vfs_read:L473 { trace(locals->ret); }' -c 'cat /etc/passwd'",
+    ),
+    (
+        "which functions call an inlined one",
+        "dtrace -n 'kinst::get_page:entry { @[stack(3)] = count(); }' -c 'ls /'",
+    ),
+];
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -23,12 +40,21 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         Arch::Amd64 => "demo.sh",
         Arch::Arm64 => "demo-arm64.sh",
     };
-    vm::main(&vm::Options {
+    let begin = Instant::now();
+    let ended = vm::main(&vm::Options {
         guest: Guest { arch: options.arch, kernel: options.kernel, ..Guest::default() },
         push: ["show.sh", script].map(|file| workspace::root().join("tests/vm").join(file)).to_vec(),
         disk: None,
-        timeout: 300 * u64::from(options.arch.slowness()),
+        timeout: (300.0 * f64::from(options.arch.slowness()) * pace::pace()) as u64,
         allow_log: Vec::new(),
         command: vec!["sh".into(), script.into()],
-    })
+    })?;
+    if ended == ExitCode::SUCCESS && options.arch == Arch::Amd64 {
+        steps::say("\nNext, each in a guest of its own:");
+        for (what, command) in NEXT {
+            steps::say(&format!("  cargo xtask vm -- \"{command}\"    # {what}"));
+        }
+        steps::say(&format!("\nThis took {} s.", begin.elapsed().as_secs()));
+    }
+    Ok(ended)
 }

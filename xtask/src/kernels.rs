@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use object::Object;
 
 use crate::{cache, exec};
 
@@ -110,11 +111,26 @@ pub struct Kernel {
 impl Kernel {
     /// Has a dtrace export the index to a file or a folder; what it indexes for that is kept in `cache`.
     pub fn export_index(&self, dtrace: &Path, cache: &Path, to: &Path) -> Result<()> {
+        exec::run(self.indexer(dtrace, cache)?.arg("--export").arg(to))
+    }
+
+    /// Has a dtrace index what has not been indexed yet, and returns the files of it that `cache` has of the kernel itself.
+    pub fn index(&self, dtrace: &Path, cache: &Path) -> Result<Vec<PathBuf>> {
+        exec::output(&mut self.indexer(dtrace, cache)?)?;
+        let vmlinux = self.vmlinux.as_ref().context("a kernel without debug information has no index")?;
+        let reader = object::ReadCache::new(fs::File::open(vmlinux)?);
+        let file = object::File::parse(&reader)?;
+        let id = file.build_id()?.context("the kernel has no build id")?;
+        let id: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(["sites", "source"].map(|kind| cache.join(format!("kinst/index/{id}.{kind}"))).to_vec())
+    }
+
+    fn indexer(&self, dtrace: &Path, cache: &Path) -> Result<Command> {
         let release = &self.release;
         let sysroot = self.sysroot.as_ref().with_context(|| format!("{release} has no debug information"))?;
         let mut command = Command::new(dtrace);
-        command.env("XDG_CACHE_HOME", cache).arg("--sysroot").arg(sysroot);
-        exec::run(command.args(["--index", "--export"]).arg(to))
+        command.env("XDG_CACHE_HOME", cache).arg("--sysroot").arg(sysroot).arg("--index");
+        Ok(command)
     }
 
     /// The kernel of that name if its files are there.

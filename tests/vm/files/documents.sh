@@ -48,7 +48,7 @@ example() {
     # Not SIGINT, which a shell without job control makes its background commands ignore.
     kill -TERM $pid 2>/dev/null
     # All examples run at once, and some name the frames of many stacks then.
-    (sleep 60; kill -KILL $pid) >/dev/null 2>&1 &
+    (sleep $((60 * ${PACE:-1})); kill -KILL $pid) >/dev/null 2>&1 &
     watch=$!
     wait $pid
     status=$?

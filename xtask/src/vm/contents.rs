@@ -8,9 +8,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::exec;
 use crate::kernels::Kernel;
 use crate::vm::{modules, newc::Archive};
+use crate::{exec, pace};
 
 const INIT: &str = include_str!("guest/init.sh");
 
@@ -30,6 +30,9 @@ pub struct Contents {
     pub disk: Option<PathBuf>,
     /// Whether the disk can be mounted to be written to; what is written goes with the guest.
     pub writes: bool,
+    /// The index of the kernel, for the directory where dtrace looks for it: otherwise every guest would read all of the debug
+    /// information again for each inlined function that is named there first.
+    pub index: Vec<PathBuf>,
     /// The module to load.
     pub module: Option<PathBuf>,
     /// Shell scripts by the number that runs them.
@@ -59,7 +62,9 @@ pub fn initramfs(
         b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
     );
     archive.file("etc/group", 0o644, b"root:x:0:\nnogroup:x:65534:\n");
-    let conf = format!("MARK={mark}\nDISK={}\n", disk.unwrap_or_default());
+    // Scripts multiply what they wait for at most.
+    let pace = pace::pace().ceil();
+    let conf = format!("MARK={mark}\nDISK={}\nexport PACE={pace}\n", disk.unwrap_or_default());
     archive.file("etc/guest.conf", 0o644, conf.as_bytes());
     // The disk brings the trees that tools look for at these places.
     archive.link(
@@ -73,6 +78,9 @@ pub fn initramfs(
     }
     for (id, script) in contents.runs.iter().enumerate() {
         archive.file(&format!("etc/runs/{id}"), 0o755, script.as_bytes());
+    }
+    for file in &contents.index {
+        archive.file(&format!("root/.cache/kinst/index/{}", name(file)?), 0o600, &read(file)?);
     }
     let mut libraries = BTreeSet::new();
     let programs = contents.programs.iter().map(|p| ("usr/bin".to_owned(), p.clone()));

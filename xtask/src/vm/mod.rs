@@ -196,9 +196,21 @@ pub fn built(guest: &Guest) -> Result<Contents> {
             false => programs::build(guest.release),
         });
         let module = prepare(guest);
-        let programs = programs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok(Contents { programs: programs?, module: module?, ..Contents::default() })
+        let programs = programs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let index = index(guest, &programs)?;
+        Ok(Contents { programs, index, module: module?, ..Contents::default() })
     })
+}
+
+/// The index of the guest's kernel, if it has debug information.
+fn index(guest: &Guest, programs: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let kernel = Kernel::need(guest.kernel)?;
+    match programs.first() {
+        Some(dtrace) if kernel.sysroot.is_some() && kernel.vmlinux.is_some() => {
+            programs::indexed(&kernel, dtrace)
+        }
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// Fetches what the guest is made of, and builds the module.

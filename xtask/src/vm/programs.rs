@@ -52,12 +52,24 @@ pub const INDEX: &str = "kernel.index";
 
 /// Has the dtrace of this machine export the index of a kernel; what was indexed before is not indexed again.
 pub fn exported(kernel: &Kernel, programs: &[PathBuf]) -> Result<PathBuf> {
-    let dtrace = programs.iter().find(|path| path.ends_with("dtrace")).context("there is no dtrace")?;
-    let folder = workspace::target().join("vm/index").join(&kernel.release);
-    fs::create_dir_all(&folder)?;
+    let dtrace = programs.first().context("there is no dtrace")?;
+    let folder = indices(kernel)?;
     let file = folder.join(INDEX);
     kernel.export_index(dtrace, &folder, &file)?;
     Ok(file)
+}
+
+/// The files of a kernel's index, which the dtrace of this machine makes unless they are there.
+pub fn indexed(kernel: &Kernel, dtrace: &Path) -> Result<Vec<PathBuf>> {
+    let folder = indices(kernel)?;
+    steps::step("the index of the kernel's inlined functions", |_| kernel.index(dtrace, &folder))
+}
+
+/// The directory that indices of a kernel are kept in.
+fn indices(kernel: &Kernel) -> Result<PathBuf> {
+    let folder = workspace::target().join("vm/index").join(&kernel.release);
+    fs::create_dir_all(&folder)?;
+    Ok(folder)
 }
 
 /// Most of a program is debug information, which a guest would have to unpack at every boot.

@@ -42,6 +42,8 @@ pub struct Shape {
     /// instructions.
     pub thread: Option<String>,
     pub module: bool,
+    /// Whether the kernel's inlined functions have been indexed.
+    pub index: bool,
     /// Files of the checkout for the guest's /root; C sources are compiled.
     pub push: Vec<PathBuf>,
 }
@@ -170,6 +172,7 @@ impl Case {
                 cpu: "max".into(),
                 thread: None,
                 module: true,
+                index: true,
                 push: Vec::new(),
             },
             own_boot: false,
@@ -206,6 +209,7 @@ impl Case {
             }
             "timeout" => self.timeout = Duration::from_secs(number()?.into()),
             "module" => self.guest.module = one_of(value, [("yes", true), ("no", false)])?,
+            "index" => self.guest.index = one_of(value, [("yes", true), ("no", false)])?,
             "boot" => self.own_boot = one_of(value, [("shared", false), ("own", true)])?,
             "long" => self.long = one_of(value, [("no", false), ("yes", true)])?,
             "module-only" => self.module_only = (value != "no").then(|| value.into()),

@@ -143,6 +143,7 @@ impl<'s> Stock<'s> {
         let contents = Contents {
             programs: self.built.programs.clone(),
             module: self.built.module.clone().filter(|_| shape.module),
+            index: if shape.index { self.built.index.clone() } else { Vec::new() },
             pushed,
             runs: cases.iter().map(|case| case.script.clone()).collect(),
             ..Contents::default()
