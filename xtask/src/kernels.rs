@@ -122,7 +122,7 @@ impl Kernel {
         let file = object::File::parse(&reader)?;
         let id = file.build_id()?.context("the kernel has no build id")?;
         let id: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(["sites", "source"].map(|kind| cache.join(format!("kinst/index/{id}.{kind}"))).to_vec())
+        Ok(vec![cache.join(format!("kinst/index/{id}.sites"))])
     }
 
     fn indexer(&self, dtrace: &Path, cache: &Path) -> Result<Command> {

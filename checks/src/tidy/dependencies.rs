@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
-use regex::Regex;
+use regex_lite::Regex;
 use xtask::crates::{self, Package};
 use xtask::workspace;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex_lite::Regex;
 use xtask::workspace;
 
 use super::table::{FOREIGN, IMPURE, LONG, MAY_SKIP, PURE, SKIPS, STILTED, UNFINISHED, VERSION_TESTS, WORDS};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use regex::Regex;
+use regex_lite::Regex;
 
 use super::guest::Bench;
 use crate::vm::machine::{End, Sink};

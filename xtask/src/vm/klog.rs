@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use regex::{Regex, RegexSet};
+use regex_lite::Regex;
 
 /// Signs that the kernel cannot be trusted to continue.
 const FATAL: [&str; 9] = [
@@ -55,12 +55,16 @@ pub struct KernelLog {
     part: Vec<u8>,
     copy: File,
     path: PathBuf,
-    fatal: RegexSet,
-    bad: RegexSet,
+    fatal: Vec<Regex>,
+    bad: Vec<Regex>,
     allowed: Vec<Regex>,
     /// Whether this is in the report of a race, none of whose lines has been trouble.
     in_race: bool,
     troubles: Vec<(usize, Trouble)>,
+}
+
+fn patterns(texts: &[&str]) -> Result<Vec<Regex>> {
+    Ok(texts.iter().map(|text| Regex::new(text)).collect::<Result<_, _>>()?)
 }
 
 impl KernelLog {
@@ -72,8 +76,8 @@ impl KernelLog {
             part: Vec::new(),
             copy,
             path: path.into(),
-            fatal: RegexSet::new(FATAL)?,
-            bad: RegexSet::new(BAD)?,
+            fatal: patterns(&FATAL)?,
+            bad: patterns(&BAD)?,
             allowed: Vec::new(),
             in_race: false,
             troubles: Vec::new(),
@@ -118,10 +122,11 @@ impl KernelLog {
         if begins {
             return None;
         }
-        if self.fatal.is_match(line) {
+        let is_one_of = |patterns: &[Regex]| patterns.iter().any(|pattern| pattern.is_match(line));
+        if is_one_of(&self.fatal) {
             return Some(Trouble::Fatal);
         }
-        self.bad.is_match(line).then_some(Trouble::Bad)
+        is_one_of(&self.bad).then_some(Trouble::Bad)
     }
 
     /// The number of lines so far, for a look at later ones.

@@ -18,7 +18,7 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use regex::Regex;
+use regex_lite::Regex;
 
 use crate::kernels::{Arch, Kernel, Name};
 use crate::setup::{

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use regex::Regex;
+use regex_lite::Regex;
 
 use crate::kernels::Name;
 
