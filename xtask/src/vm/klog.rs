@@ -84,6 +84,11 @@ impl KernelLog {
         })
     }
 
+    /// The file that the log is copied to.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// From now on a line that one of these matches is not trouble.
     pub fn allow(&mut self, patterns: &[Regex]) {
         self.allowed = patterns.to_vec();

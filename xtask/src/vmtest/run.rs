@@ -189,7 +189,10 @@ fn once_more(first: Failed, tally: &mut Tally) {
     let title = title(first.guest.kernel, first.case);
     let ended = one(&mut None, &first.guest, &first.contents, 0, first.case);
     if ended.faults.is_empty() {
-        tally.flaky(&title, first.seconds, &first.faults);
+        let log =
+            ended.log.map(|log| format!("it passed alone; the kernel's log of that is in {}", log.display()));
+        let faults: Vec<String> = first.faults.into_iter().chain(log).collect();
+        tally.flaky(&title, first.seconds, &faults);
     } else {
         tally.case(&title, ended.seconds, &ended.faults);
     }
@@ -205,6 +208,8 @@ struct Ended {
     faults: Vec<String>,
     /// Whether the kernel has reported something that it should not have.
     in_trouble: bool,
+    /// The kernel's log, if there was a kernel.
+    log: Option<PathBuf>,
 }
 
 /// Runs a case in a guest that is there, or in a new one. What is left of the guest is fit for another case.
@@ -220,15 +225,16 @@ fn one(machine: &mut Option<Machine>, guest: &Guest, contents: &Contents, id: us
         Ok((mut running, outcome)) => {
             let mut faults = judge(case, &outcome);
             let in_trouble = outcome.trouble.is_some() && case.ending != Ending::Panic;
+            let log = Some(running.log.path().to_owned());
             if !faults.is_empty() {
                 faults.push(evidence(&mut running, &outcome));
             }
             // After a crash or a time-out, and after any trouble, the guest's results prove nothing.
             let healthy = matches!(outcome.end, End::Exit(_)) && outcome.trouble.is_none();
             *machine = healthy.then_some(running);
-            Ended { seconds, faults, in_trouble }
+            Ended { seconds, faults, in_trouble, log }
         }
-        Err(error) => Ended { seconds, faults: vec![format!("{error:#}")], in_trouble: false },
+        Err(error) => Ended { seconds, faults: vec![format!("{error:#}")], in_trouble: false, log: None },
     }
 }
 
