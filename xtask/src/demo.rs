@@ -12,12 +12,12 @@ use crate::{pace, steps, workspace};
 /// Commands for those who have seen it, and what they show.
 const NEXT: [(&str, &str); 3] = [
     (
-        "an instruction and a branch, as often as they are executed",
-        "dtrace --annotate vfs_read -c 'cat /etc/passwd'",
+        "how often each line is executed, and which way branches go",
+        "dtrace --annotate vfs_read -c 'md5sum /etc/passwd'",
     ),
     (
         "a local variable at a line of the source",
-        "dtrace -n 'kinst::vfs_read:L473 { trace(locals->ret); }' -c 'cat /etc/passwd'",
+        "dtrace -n 'kinst::vfs_read:L473 { trace(locals->ret); }' -c 'md5sum /etc/passwd'",
     ),
     (
         "which functions call an inlined one",
