@@ -35,9 +35,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     forget_skipped()?;
     let workers = Workers::new(1);
     let (mut host, mut guests) = (Tally::default(), Tally::default());
-    if !options.quick {
-        brought(options, &mut guests);
-    }
+    brought(options, &mut guests);
     thread::scope(|scope| {
         let tested = scope.spawn(|| {
             host_steps(options, &mut host);
@@ -46,8 +44,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         if !options.quick {
             guest_steps(options, &workers, &mut guests);
         }
-        // The thread's panic is that of a step, which is shown.
-        drop(tested.join());
+        tested.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     });
     host.add(guests);
     let skipped = reasons(&fs::read_to_string(skipped()).unwrap_or_default());
@@ -58,8 +55,8 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     Ok(host.print_end(tests.len()))
 }
 
-/// Fetches the kernels and builds what guests are made of. Tests on the host look into the kernels, too, and all of them
-/// into the stable one.
+/// Fetches the kernels, and builds what guests are made of and the program that checks the house rules. Tests on the host look
+/// into the kernels, too, and all of them into the stable one.
 fn brought(options: &Options, tally: &mut Tally) {
     let kernels = [&[Name::Stable], &*options.kernels].concat();
     let of_kernels = kernels.iter().flat_map(|&name| [Part::Kernel(name), Part::Disk(name)]);
@@ -67,7 +64,9 @@ fn brought(options: &Options, tally: &mut Tally) {
     thread::scope(|scope| {
         // The compiler does not need what is fetched meanwhile.
         let built = scope.spawn(|| timed(vm::programs::build_with_tests));
-        tally.run("setup", || setup::ensure(&parts, false));
+        if !options.quick {
+            tally.run("setup", || setup::ensure(&parts, false));
+        }
         let (seconds, faults) = built.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         tally.step("dtrace and inlinecall", seconds, &faults);
     });
