@@ -1,4 +1,4 @@
-//! What the package `checks` needs, too: the checkout, its crates, other programs, and signs of life while they run.
+//! The parts that the package `checks` needs, too: the checkout, its crates, other programs, and signs of life while they run.
 
 pub mod crates;
 pub mod exec;

@@ -142,7 +142,7 @@ pub fn megabytes(bytes: u64) -> String {
     format!("{} MB", bytes.div_ceil(1_000_000))
 }
 
-/// What a panicking thread has left of this is still good to print.
+/// Locks a mutex, even one that a panicking thread has left: its text is still good to print.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,7 +8,7 @@ use crate::checks;
 
 const SCHEMA: &str = "docs/schema/trace-1.schema.json";
 
-/// What is wrong with a line, by its text.
+/// The messages about lines, by the text of a line.
 pub type Faults<'a> = BTreeMap<&'a [u8], String>;
 
 /// Has all lines checked at once.

@@ -13,20 +13,20 @@ use crate::{cache, exec, steps};
 /// A program or a file, and the package that has it.
 type Needs<'a> = &'a [(&'static str, &'static str)];
 
-/// What puts a guest together.
+/// The programs that put a guest together.
 const GUESTS: Needs =
     &[("apt-get", "apt"), ("gcc", "gcc"), ("ldd", "libc-bin"), ("strip", "binutils"), ("xz", "xz-utils")];
 const GUESTS_FILES: Needs = &[("/usr/include/stdio.h", "libc6-dev")];
 
-/// What makes disks.
+/// The programs that make disks.
 const DISKS: Needs = &[("mkfs.ext4", "e2fsprogs")];
 
-/// What builds modules for Debian's kernels: besides the compiler that their headers name, what runs their objtool.
+/// The tools that build modules for Debian's kernels, besides the compiler that their headers name; their objtool needs libelf.
 const MODULES: Needs = &[("gcc", "gcc"), ("make", "make")];
 const MODULES_FILES: Needs =
     &[("/usr/include/stdio.h", "libc6-dev"), ("/usr/lib/x86_64-linux-gnu/libelf.so.1", "libelf1")];
 
-/// What builds a kernel, too.
+/// The tools that building a kernel needs besides those.
 const KERNELS: Needs = &[
     ("bc", "bc"),
     ("bison", "bison"),
@@ -38,7 +38,7 @@ const KERNELS: Needs = &[
 const KERNELS_FILES: Needs =
     &[("/usr/include/libelf.h", "libelf-dev"), ("/usr/include/openssl/bio.h", "libssl-dev")];
 
-/// What tests run or compare with.
+/// The programs that tests run or compare with.
 const TESTS: Needs = &[
     ("objdump", "binutils"),
     // It lists the inlined copies that it finds: a second opinion.
@@ -88,7 +88,7 @@ fn missing(programs: Needs, files: Needs) -> Vec<&'static str> {
     programs.chain(files).map(|(_, package)| *package).collect()
 }
 
-/// What builds our packages.
+/// The tools that build our packages.
 const PACKAGES: Needs = &[
     ("dpkg-buildpackage", "dpkg-dev"),
     ("dh", "debhelper"),
@@ -97,7 +97,7 @@ const PACKAGES: Needs = &[
     ("lintian", "lintian"),
     ("rpmbuild", "rpm"),
 ];
-/// What tests them.
+/// The tool that makes the system in which they are tested.
 const PACKAGES_TEST: Needs = &[("mmdebstrap", "mmdebstrap")];
 
 /// Installs what building our packages needs, and what their test does.

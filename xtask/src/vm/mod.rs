@@ -197,8 +197,10 @@ pub fn built(guest: &Guest) -> Result<Contents> {
         });
         let module = prepare(guest);
         let programs = programs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        // Without what a failed set-up should have brought there is no index either.
+        let module = module?;
         let index = index(guest, &programs)?;
-        Ok(Contents { programs, index, module: module?, ..Contents::default() })
+        Ok(Contents { programs, index, module, ..Contents::default() })
     })
 }
 

@@ -66,7 +66,7 @@ struct Job<'a> {
     contents: Contents,
 }
 
-/// What all guests of a run are made of.
+/// The parts that all guests of a run are made of.
 struct Stock<'a> {
     kernel: Name,
     options: &'a Options,
