@@ -51,10 +51,10 @@ module() {
 	case $file in *.xz) xzcat $file ;; *) cat $file ;; esac >/tmp/$1.ko
 }
 
-# gone: waits until no event of a dtrace is left in tracefs.
+# gone: waits until no event of a dtrace is left in tracefs, nor a kprobe that the kernel has still to free.
 gone() {
 	i=0
-	while grep -q dtrace_ $T/kprobe_events && [ $i -lt 300 ]; do
+	while grep -qs -e dtrace_ -e DISABLED $T/kprobe_events /sys/kernel/debug/kprobes/list && [ $i -lt 300 ]; do
 		i=$((i + 1))
 		sleep 0.1
 	done

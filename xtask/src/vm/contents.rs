@@ -19,6 +19,9 @@ const PORTS: [&str; 2] = ["virtio_pci", "virtio_console"];
 /// The drivers of the disk, for kernels that need modules for it.
 const DISK: [&str; 3] = ["nvme", "crc32c_generic", "ext4"];
 
+/// The guest's folder of what scripts take for themselves.
+pub const STORE: &str = "etc/store";
+
 /// The contents of a guest besides busybox.
 #[derive(Clone, Default)]
 pub struct Contents {
@@ -26,6 +29,8 @@ pub struct Contents {
     pub programs: Vec<PathBuf>,
     /// Host files and folders for the guest's /root.
     pub pushed: Vec<PathBuf>,
+    /// Host files and folders for the guest's [`STORE`], where a script finds what it alone needs.
+    pub stored: Vec<PathBuf>,
     /// The disk, if it is not the kernel's with its modules and debug files.
     pub disk: Option<PathBuf>,
     /// Whether the disk can be mounted to be written to; what is written goes with the guest.
@@ -84,7 +89,8 @@ pub fn initramfs(
     }
     let mut libraries = BTreeSet::new();
     let programs = contents.programs.iter().map(|p| ("usr/bin".to_owned(), p.clone()));
-    for (folder, path) in programs.chain(pushed(&contents.pushed)?) {
+    let others = [placed("root", &contents.pushed)?, placed(STORE, &contents.stored)?].concat();
+    for (folder, path) in programs.chain(others) {
         let name = name(&path)?;
         let mode =
             fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.permissions();
@@ -100,15 +106,15 @@ pub fn initramfs(
     Ok(archive.finish())
 }
 
-/// What is pushed, file by file, with the guest's folder for it: a folder keeps its name and brings its files.
-fn pushed(paths: &[PathBuf]) -> Result<Vec<(String, PathBuf)>> {
+/// Files with the guest's folder for each: a folder of the host keeps its name and brings its files.
+fn placed(place: &str, paths: &[PathBuf]) -> Result<Vec<(String, PathBuf)>> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {
-            files.push(("root".to_owned(), path.clone()));
+            files.push((place.to_owned(), path.clone()));
             continue;
         }
-        let folder = format!("root/{}", name(path)?);
+        let folder = format!("{place}/{}", name(path)?);
         let entries = fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
         let inside = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file());
         files.extend(inside.map(|file| (folder.clone(), file)));

@@ -25,6 +25,8 @@ pub struct Case {
     /// What only the module has of what it expects.
     pub module_only: Option<String>,
     pub timeout: Duration,
+    /// Files of the checkout for the guest's /root; C sources are compiled.
+    pub push: Vec<PathBuf>,
     pub script: String,
     pub ending: Ending,
     pub expectations: Vec<Expectation>,
@@ -44,8 +46,6 @@ pub struct Shape {
     pub module: bool,
     /// Whether the kernel's inlined functions have been indexed.
     pub index: bool,
-    /// Files of the checkout for the guest's /root; C sources are compiled.
-    pub push: Vec<PathBuf>,
 }
 
 /// How the run must end.
@@ -173,12 +173,12 @@ impl Case {
                 thread: None,
                 module: true,
                 index: true,
-                push: Vec::new(),
             },
             own_boot: false,
             long: false,
             module_only: None,
             timeout: Duration::from_secs(120),
+            push: Vec::new(),
             script: String::new(),
             ending: Ending::Exit(0),
             expectations: Vec::new(),
@@ -213,7 +213,7 @@ impl Case {
             "boot" => self.own_boot = one_of(value, [("shared", false), ("own", true)])?,
             "long" => self.long = one_of(value, [("no", false), ("yes", true)])?,
             "module-only" => self.module_only = (value != "no").then(|| value.into()),
-            "push" => self.guest.push.extend(value.split_whitespace().map(|name| beside(file, name))),
+            "push" => self.push.extend(value.split_whitespace().map(|name| beside(file, name))),
             "exit" if value == "failure" => self.ending = Ending::Failure,
             "exit" => self.ending = Ending::Exit(number()? as i32),
             "ends-by" => {

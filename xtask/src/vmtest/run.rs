@@ -1,12 +1,13 @@
 //! Running cases in guests, as many guests at a time as there are workers.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use super::Options;
 use super::case::{Case, Ending, Shape};
@@ -16,7 +17,7 @@ use super::pushed::Pushed;
 use crate::kernels::Name;
 use crate::pace;
 use crate::tally::Tally;
-use crate::vm::contents::Contents;
+use crate::vm::contents::{Contents, STORE};
 use crate::vm::machine::{Captured, End, Machine};
 use crate::vm::{self, Guest};
 
@@ -138,19 +139,46 @@ impl<'s> Stock<'s> {
     /// The guest of these cases, and what is in it.
     fn job<'a>(&self, cases: &[&'a Case]) -> Result<Job<'a>> {
         let shape = &cases[0].guest;
-        let mut made = locked(&self.pushed);
-        let pushed = shape.push.iter().map(|file| made.get(file)).collect::<Result<Vec<PathBuf>>>()?;
+        let (mut stored, mut runs) = (BTreeMap::new(), Vec::new());
+        for case in cases {
+            let files = case.push.iter().map(|file| locked(&self.pushed).get(file));
+            let files = files.collect::<Result<Vec<PathBuf>>>()?;
+            runs.push(begin(&files) + &case.script);
+            for file in files {
+                let name = file.file_name().map(OsStr::to_owned);
+                if let Some(other) = stored.insert(name, file.clone()).filter(|other| *other != file) {
+                    bail!(
+                        "two files have one name in the guests: {} and {}",
+                        other.display(),
+                        file.display()
+                    );
+                }
+            }
+        }
         let contents = Contents {
             programs: self.built.programs.clone(),
             module: self.built.module.clone().filter(|_| shape.module),
             index: if shape.index { self.built.index.clone() } else { Vec::new() },
-            pushed,
-            runs: cases.iter().map(|case| case.script.clone()).collect(),
+            stored: stored.into_values().collect(),
+            runs,
             ..Contents::default()
         };
         Ok(Job { guest: guest(shape, self.kernel, self.options.release), contents, cases: cases.to_vec() })
     }
 }
+
+/// The first lines of a case's script: they clear what earlier cases have left, and bring what the case has pushed.
+fn begin(pushed: &[PathBuf]) -> String {
+    let names = pushed.iter().filter_map(|file| file.file_name());
+    let stored: Vec<String> = names.map(|name| format!("/{STORE}/{}", name.display())).collect();
+    match &*stored {
+        [] => format!("{CLEAR}\n"),
+        _ => format!("{CLEAR}; cp -al {} /root/\n", stored.join(" ")),
+    }
+}
+
+/// The removal of what a case leaves in files. A filesystem that is still mounted there stays.
+const CLEAR: &str = "rm -rf /root/* /tmp/* 2>/dev/null";
 
 fn guest(shape: &Shape, kernel: Name, release: bool) -> Guest {
     Guest {
@@ -177,7 +205,7 @@ fn run<'a>(job: Job<'a>, tally: &Mutex<&mut Tally>, failed: &Mutex<Vec<Failed<'a
             locked(tally).case(&title, ended.seconds, &ended.faults);
         } else {
             Tally::again(&title, ended.seconds, &ended.faults);
-            let contents = Contents { runs: vec![case.script.clone()], ..job.contents.clone() };
+            let contents = Contents { runs: vec![job.contents.runs[id].clone()], ..job.contents.clone() };
             let (guest, seconds, faults) = (job.guest.clone(), ended.seconds, ended.faults);
             locked(failed).push(Failed { case, guest, contents, seconds, faults });
         }

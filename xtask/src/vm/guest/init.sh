@@ -59,14 +59,14 @@ while read -r verb number; do
     esac
 done <&8 >&8 5>&- 6>&- 9>&- &
 
-# Processes that a command left running would keep its output open for ever.
+# Processes that a command left running would keep its output open for ever. One that removes the events of a dtrace ends by itself.
 end_session() {
     for stat in /proc/[0-9]*/stat; do
         read -r line 2>/dev/null <"$stat" || continue
         pid=${line%% *}
         # After the name, which may hold blanks: state, parent, group, session.
         set -- "$1" ${line##*) }
-        [ "$5" = "$1" ] && kill -KILL "$pid"
+        [ "$5" = "$1" ] && ! grep -qs remove-events-of "/proc/$pid/cmdline" && kill -KILL "$pid"
     done
 }
 
