@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 	stay_on(1);
 	for (i = 0; i < rounds && !failed; i++) {
 		failed = round_of(i);
-		if (i % 50 == 49)
+		if (i % 50 == 49 || i == rounds - 1)
 			printf("%d rounds\n", i + 1), fflush(stdout);
 	}
 	for (i = 0; i < 2; i++)

@@ -29,6 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "../image_builder.h"
+#include "kallsyms.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define SLOTS 3
@@ -92,21 +93,16 @@ static int nplaces;
 static void find_places(int fd)
 {
 	static struct kinst_insn insns[4096];
-	FILE *f = fopen("/proc/kallsyms", "r");
-	char line[512], symbol[256], type;
-	unsigned long long addr;
+	char *text = read_kallsyms();
 	unsigned int i, k;
 
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx %c %255s", &addr, &type, symbol) != 3 || (type | 32) != 't')
-			continue;
-		for (i = 0; i < ARRAY_SIZE(names) && strcmp(symbol, names[i]); i++)
-			;
-		if (i < ARRAY_SIZE(names) && nplaces < (int)ARRAY_SIZE(places))
-			places[nplaces++].func = addr;
+	for (i = 0; text && i < ARRAY_SIZE(names); i++) {
+		uint64_t func = find_function(text, names[i]);
+
+		if (func)
+			places[nplaces++].func = func;
 	}
-	if (f)
-		fclose(f);
+	free(text);
 	for (i = 0; i < (unsigned int)nplaces; i++) {
 		struct kinst_insns q = { .func = places[i].func, .buf = (uintptr_t)insns, .count = ARRAY_SIZE(insns) };
 

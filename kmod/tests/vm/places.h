@@ -4,31 +4,20 @@
 #define _KINST_PLACES_H
 
 #include "driver.h"
+#include "kallsyms.h"
 
-/* The address of a symbol. Each is searched for once: the file is long. */
+/* The address of a function, or 0. */
 static inline uint64_t symbol(const char *name)
 {
-	static struct { char name[64]; uint64_t addr; } known[64];
-	static unsigned int n;
-	char line[512], what[256], type;
-	uint64_t addr = 0, at;
-	unsigned int i;
-	FILE *f;
+	static char *text;
+	uint64_t addr = text ? find_function(text, name) : 0;
 
-	for (i = 0; i < n; i++)
-		if (!strcmp(known[i].name, name))
-			return known[i].addr;
-	f = fopen("/proc/kallsyms", "r");
-	while (!addr && f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx %c %255s", &at, &type, what) == 3 && !strcmp(what, name) && (type | 32) == 't')
-			addr = at;
-	if (f)
-		fclose(f);
-	if (n < 64) {
-		snprintf(known[n].name, sizeof(known[n].name), "%s", name);
-		known[n++].addr = addr;
-	}
-	return addr;
+	if (addr)
+		return addr;
+	/* It may be of a module that has come meanwhile. */
+	free(text);
+	text = read_kallsyms();
+	return text ? find_function(text, name) : 0;
 }
 
 /* Adds a probe of a kind on a function, with an ECB of the clause. */

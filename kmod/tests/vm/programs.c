@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include "driver.h"
+#include "places.h"
 
 #define VAR_TIMESTAMP 0x101
 #define VAR_EXECNAME 0x118
@@ -29,20 +29,6 @@
 static long rounds = 20000;
 
 /* ---- programs in pieces ---- */
-
-static uint64_t symbol(const char *name)
-{
-	char line[512], what[256], type;
-	FILE *f = fopen("/proc/kallsyms", "r");
-	uint64_t addr = 0, at;
-
-	while (!addr && f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx %c %255s", &at, &type, what) == 3 && !strcmp(what, name) && (type | 32) == 't')
-			addr = at;
-	if (f)
-		fclose(f);
-	return addr;
-}
 
 static uint32_t place(struct ib *b, uint32_t kind, const char *func)
 {

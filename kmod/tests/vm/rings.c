@@ -257,7 +257,7 @@ static int test_nmi(void)
 		n += add_all(&b, path[i], 0);
 	CHECK(n > 100 && !open_image(&s, &b) && !ioctl(s.fd, KINST_IOC_GO));
 	start_work(1000000);
-	for (k = 0; k < 8; k++) {
+	for (k = 0; k < 4; k++) {
 		key = open("/proc/sysrq-trigger", O_WRONLY);
 		CHECK(key >= 0 && write(key, "l", 1) == 1);
 		close(key);

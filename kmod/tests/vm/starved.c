@@ -146,10 +146,10 @@ static void by_chance(void *image, uint32_t len, unsigned long times)
 
 static const struct symbol *symbol_of(uint64_t addr)
 {
-	const struct symbol *best = &symbols[0];
+	const struct symbol *best = &symbols[1];
 	size_t i;
 
-	for (i = 0; i < nsymbols; i++)
+	for (i = 1; i <= nsymbols; i++)
 		if (symbols[i].addr <= addr && (symbols[i].addr > best->addr || best->addr > addr))
 			best = &symbols[i];
 	return best;

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "../../include/uapi/kinst.h"
+#include "kallsyms.h"
 
 #define MAX_INSNS 65536 /* of one function */
 
@@ -69,18 +70,18 @@ static inline uint32_t reason_of(const struct kinst_insn *insn)
 
 struct symbol {
 	uint64_t addr;
+	const char *name;
+	const char *module; /* empty: the kernel itself */
+	size_t next; /* the next one of the same hash, by its number, or 0 */
 	char type;
-	char module[24]; /* empty: the kernel itself */
-	char name[112];
 };
 
+#define SYMBOL_HASHES (1 << 16)
+
+/* From number 1 on. */
 static struct symbol *symbols;
 static size_t nsymbols;
-
-static inline int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct symbol *)a)->name, ((const struct symbol *)b)->name);
-}
+static size_t symbol_heads[SYMBOL_HASHES];
 
 static inline int by_address(const void *a, const void *b)
 {
@@ -89,49 +90,71 @@ static inline int by_address(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Reads all symbols, and sorts them by name. */
+static inline size_t *head_of(const char *name)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 16777619u;
+	return &symbol_heads[(h ^ h >> 16) % SYMBOL_HASHES];
+}
+
+/* Adds the symbol of a line, whose end is a zero byte. */
+static inline void add_symbol(char *line)
+{
+	struct symbol s = { .module = "" };
+	char *rest, *module;
+	size_t *head;
+
+	s.addr = strtoull(line, &rest, 16);
+	if (*rest != ' ' || !rest[1] || rest[2] != ' ' || !rest[3])
+		return;
+	s.type = rest[1];
+	s.name = rest + 3;
+	module = strchr(rest + 3, '\t');
+	if (module) {
+		*module++ = '\0';
+		s.module = module + (*module == '[');
+		module[strcspn(module, "]")] = '\0';
+	}
+	head = head_of(s.name);
+	s.next = *head;
+	*head = ++nsymbols;
+	symbols[nsymbols] = s;
+}
+
+/* Reads all symbols. */
 static inline void read_symbols(void)
 {
-	FILE *f = fopen("/proc/kallsyms", "r");
-	char line[1024];
+	char *text = read_kallsyms(), *line, *end;
+	size_t lines = 1;
 
-	if (!f)
+	if (!text)
 		die("/proc/kallsyms");
-	while (fgets(line, sizeof(line), f)) {
-		struct symbol *s;
-		char *rest, *name, *module;
-
-		if (!(nsymbols & (nsymbols + 1)))
-			symbols = realloc(symbols, (2 * nsymbols + 2) * sizeof(*symbols));
-		s = &symbols[nsymbols];
-		memset(s, 0, sizeof(*s));
-		s->addr = strtoull(line, &rest, 16);
-		if (*rest != ' ' || !rest[1] || rest[2] != ' ')
-			continue;
-		s->type = rest[1];
-		name = strtok(rest + 3, "\t\n");
-		module = strtok(NULL, "[]\n");
-		if (!name)
-			continue;
-		snprintf(s->name, sizeof(s->name), "%.111s", name);
-		snprintf(s->module, sizeof(s->module), "%.23s", module ? module : "");
-		nsymbols++;
+	for (line = text; (line = strchr(line, '\n')); line++)
+		lines++;
+	symbols = calloc(lines + 1, sizeof(*symbols));
+	if (!symbols)
+		die("memory");
+	for (line = text; (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		add_symbol(line);
 	}
-	fclose(f);
-	qsort(symbols, nsymbols, sizeof(*symbols), by_name);
 }
 
 static inline uint64_t address_of(const char *name)
 {
-	struct symbol key = { 0 }, *found;
+	size_t at, found = 0;
 
 	if (!strncmp(name, "0x", 2))
 		return strtoull(name, NULL, 16);
-	snprintf(key.name, sizeof(key.name), "%.111s", name);
-	found = bsearch(&key, symbols, nsymbols, sizeof(key), by_name);
+	/* Of several, the first one of the file. */
+	for (at = *head_of(name); at; at = symbols[at].next)
+		if (!strcmp(symbols[at].name, name))
+			found = at;
 	if (!found)
 		fprintf(stderr, "%s: no symbol %s\n", program_invocation_short_name, name);
-	return found ? found->addr : 0;
+	return found ? symbols[found].addr : 0;
 }
 
 /*
@@ -144,7 +167,7 @@ static inline struct symbol *functions(int modules, size_t *count)
 	struct symbol *list = malloc((nsymbols + 1) * sizeof(*list));
 	size_t i, n = 0, unique = 0;
 
-	for (i = 0; i < nsymbols; i++) {
+	for (i = 1; i <= nsymbols; i++) {
 		const struct symbol *s = &symbols[i];
 		int in_kernel = s->addr >= start && s->addr < end;
 
@@ -218,10 +241,14 @@ static inline unsigned char *read_text(uint64_t start, uint64_t end)
 
 static inline uint64_t checksum(const unsigned char *text, uint64_t len)
 {
-	uint64_t h = 1469598103934665603ull, i;
+	uint64_t h = 1469598103934665603ull, word, i;
 
-	for (i = 0; i < len; i++)
-		h = (h ^ text[i]) * 1099511628211ull;
+	for (i = 0; i < len; i += sizeof(word)) {
+		word = 0;
+		memcpy(&word, text + i, len - i < sizeof(word) ? len - i : sizeof(word));
+		h = (h ^ word) * 1099511628211ull;
+		h = h << 29 | h >> 35;
+	}
 	return h;
 }
 

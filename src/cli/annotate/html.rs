@@ -77,10 +77,10 @@ fn time(total: Option<Spent>, calls: Option<u64>, cost: Option<Option<Cost>>) ->
 }
 
 /// The time of a line or instruction; `None` if it is nothing, as far as the probes' cost is known.
-fn spent(spent: Option<Spent>) -> Option<Value> {
+fn spent(spent: Option<Spent>, executed: Option<u64>) -> Option<Value> {
     let spent = spent.filter(|spent| spent.times > 0 && spent.rest() > spent.doubt)?;
     let shown = latency::time(spent.rest());
-    Some(json!({ "ns": spent.rest(), "shown": shown, "each": latency::time(spent.rest() / spent.times) }))
+    Some(json!({ "ns": spent.rest(), "shown": shown, "each": latency::time(spent.each(executed)) }))
 }
 
 fn files(lines: &Lines, source: Option<&Place>, sources: &mut Sources) -> Vec<Value> {
@@ -112,7 +112,7 @@ fn file_lines(
                 .collect();
             json!({
                 "line": number, "text": text, "count": line.count, "branches": branches,
-                "inlined": line.inlined, "reason": line.reason, "notes": line.notes, "spent": spent(line.spent),
+                "inlined": line.inlined, "reason": line.reason, "notes": line.notes, "spent": spent(line.spent, line.count),
             })
         })
         .collect()
@@ -140,7 +140,7 @@ fn instruction(counted: &Counted, insn: &Listed, executed: &Executed) -> Value {
         "frames": insn.frames.iter().rev().map(|frame| &frame.name).collect::<Vec<_>>(),
         "count": executed.count,
         "ways": ways,
-        "spent": spent(executed.spent),
+        "spent": spent(executed.spent, executed.count),
         "reason": insn.refused.as_ref().map(words),
     })
 }

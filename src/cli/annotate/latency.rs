@@ -168,6 +168,15 @@ mod tests {
     }
 
     #[test]
+    fn an_execution_has_all_of_its_laps() {
+        let mut line = spent(taken(20, 1000), None);
+        line.add(spent(taken(20, 500), None));
+        assert_eq!((line.times, line.rest()), (40, 30_000));
+        assert_eq!(line.each(Some(20)), 1500);
+        assert_eq!((line.each(None), spent(taken(0, 0), None).each(Some(0))), (750, 0));
+    }
+
+    #[test]
     fn times_have_three_digits() {
         let shown = [0, 999, 1000, 12_345, 999_499, 999_999, 61_000_000, 2_500_000_000].map(time);
         assert_eq!(shown, ["0 ns", "999 ns", "1.00 us", "12.3 us", "999 us", "1.00 ms", "61.0 ms", "2.50 s"]);

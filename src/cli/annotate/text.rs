@@ -174,8 +174,8 @@ impl Form<'_> {
         let _ = writeln!(out, "{}", self.paint(DIM, &head));
     }
 
-    /// The columns of the time.
-    fn spent(&self, spent: Option<Spent>) -> String {
+    /// The columns of the time of a line or instruction, and of one of its executions.
+    fn spent(&self, spent: Option<Spent>, executed: Option<u64>) -> String {
         let Some(Latency { total, .. }) = self.latency else { return String::new() };
         let Some(spent) = spent.filter(|spent| spent.times > 0) else { return " ".repeat(26) };
         let rest = spent.rest();
@@ -183,7 +183,7 @@ impl Form<'_> {
             return format!("{:>7} {:>8} {:>8} ", "", "~0", "");
         }
         let share = latency::share(rest, total.rest());
-        format!("{share:>7} {:>8} {:>8} ", latency::time(rest), latency::time(rest / spent.times))
+        format!("{share:>7} {:>8} {:>8} ", latency::time(rest), latency::time(spent.each(executed)))
     }
 
     fn files(&mut self, out: &mut String, lines: &Lines, source: Option<&Place>) {
@@ -209,7 +209,7 @@ impl Form<'_> {
                 "{}",
                 self.paint(
                     DIM,
-                    format!("{}{:>10} {number:>6}  {}", self.spent(None), "", text.unwrap_or_default())
+                    format!("{}{:>10} {number:>6}  {}", self.spent(None, None), "", text.unwrap_or_default())
                         .trim_end()
                 )
             );
@@ -222,7 +222,7 @@ impl Form<'_> {
             None => line.inlined.iter().map(|(name, times)| format!("{name}() {}", count(*times))).collect(),
         };
         let notes = [inlined, branches, line.notes.clone()].concat().join("; ");
-        let spent = self.spent(line.spent);
+        let spent = self.spent(line.spent, line.count);
         let shown = format!("{spent}{:>10} {number:>6}  {}", count(line.count), text.unwrap_or_default());
         let shown = match (line.count, &line.reason) {
             (None, Some(reason)) => format!("{shown}  (cannot be counted: {reason})"),
@@ -252,7 +252,7 @@ impl Form<'_> {
                 }
                 frames = Some(&insn.frames);
                 if let Some(now) = insn.place.as_ref().filter(|now| place != Some(*now)) {
-                    let spent = self.spent(None);
+                    let spent = self.spent(None, None);
                     if let Some(text) = self.sources.line(&now.file, now.line) {
                         let text = format!("{spent}{:>10} {:>6}  {}", "", now.line, text.trim());
                         let _ = writeln!(out, "{}", self.paint(CYAN, &text));
@@ -269,7 +269,7 @@ impl Form<'_> {
         let mark = if executed.counted && executed.begins { "*" } else { " " };
         let shown =
             format!("{:>10}{mark}{:>6}  {:<44} {place}", count(executed.count), insn.offset, insn.text);
-        let shown = self.spent(executed.spent) + &shown;
+        let shown = self.spent(executed.spent, executed.count) + &shown;
         let ways: Vec<String> = executed
             .ways
             .iter()

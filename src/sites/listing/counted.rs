@@ -60,7 +60,7 @@ pub struct Lap {
 /// The time that a lap took, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// How often it was executed to its end.
+    /// How many laps were executed to their end.
     pub times: u64,
     /// With the probes' cost, and that cost.
     pub measured: u64,
@@ -108,6 +108,12 @@ impl Spent {
     /// What remains without the probes.
     pub fn rest(&self) -> u64 {
         self.measured.saturating_sub(self.taken_off)
+    }
+
+    /// The time of one of so many executions. A line whose laps are several is executed once for all of them.
+    pub fn each(&self, executed: Option<u64>) -> u64 {
+        let executions = executed.filter(|executed| *executed > 0).unwrap_or(self.times);
+        self.rest().checked_div(executions).unwrap_or(0)
     }
 
     pub fn add(&mut self, other: Spent) {
