@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* All of /proc/kallsyms, with a zero byte behind it; NULL if it cannot be read. The caller frees it. */
+/* All of /proc/kallsyms, with a zero byte after it; NULL if it cannot be read. The caller frees it. */
 static inline char *read_kallsyms(void)
 {
 	size_t room = 1 << 24, length = 0;
