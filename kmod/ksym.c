@@ -50,7 +50,7 @@ static const struct kinst_ksym_row kinst_ksym_rows[] = {
 	NEED_IF(CONFIG_HAVE_STATIC_CALL_INLINE, stop_static_call_sites, "__stop_static_call_sites"),
 	NEED_IF(CONFIG_HAVE_STATIC_CALL, static_call_text_start, "__static_call_text_start"),
 	NEED_IF(CONFIG_HAVE_STATIC_CALL, static_call_text_end, "__static_call_text_end"),
-	NEED_IF(CONFIG_SMP, alternatives_text_reserved, "alternatives_text_reserved"),
+	WANT(alternatives_text_reserved, "alternatives_text_reserved"),
 	WANT(recover_probed_instruction, "recover_probed_instruction"),
 	WANT(nmi_uaccess_okay, "nmi_uaccess_okay"),
 	WANT(perf_event_text_poke, "perf_event_text_poke"),

@@ -522,7 +522,7 @@ fn operands() -> Vec<(Option<u8>, u8, Option<u8>)> {
 #[test]
 fn random_operands() {
     let Some(program) = program() else { return };
-    let Some(root) = needs::stable() else { return };
+    let Some(root) = needs::linux_6_1() else { return };
     let vmlinux = needs::vmlinux(&root).expect("it is there");
     let mut generator = Random(1);
     let mut random = || generator.next();

@@ -14,7 +14,7 @@ use crate::needs;
 type Insn = (String, String);
 
 fn kernel() -> Option<(Kernel, PathBuf)> {
-    let name = std::env::var("KINST_ARM64_KERNEL").unwrap_or_else(|_| "arm64-stable".to_owned());
+    let name = std::env::var("KINST_ARM64_KERNEL").unwrap_or_else(|_| "arm64-6.1".to_owned());
     let root = needs::kernel(&name)?;
     let vmlinux = needs::vmlinux(&root)?;
     Some((Kernel::sysroot(&root, None).expect("a kernel"), vmlinux))

@@ -258,7 +258,7 @@ fn a_copy_is_listed_with_the_part_that_stands_elsewhere() {
 /// In a kernel: one copy, whose instructions are in four places of a function and in four of its cold part.
 #[test]
 fn a_copy_in_a_stock_kernel_is_listed_as_a_whole() {
-    let Some(root) = needs::stable() else { return };
+    let Some(root) = needs::linux_6_1() else { return };
     let (vmlinux, root) =
         (needs::vmlinux(&root).expect("it is there"), root.to_str().expect("UTF-8").to_owned());
     let objects = |function: &str| -> Vec<Value> {

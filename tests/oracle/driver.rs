@@ -7,12 +7,12 @@ use crate::needs;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Builds the module of a folder for the stable kernel, without warnings.
+/// Builds the module of a folder for 6.1, without warnings.
 fn build(folder: &str, name: &str) -> Option<PathBuf> {
-    let root = needs::stable()?;
+    let root = needs::linux_6_1()?;
     let sources = std::fs::read_dir(root.join("usr/src")).ok()?.flatten().map(|entry| entry.path());
     let Some(headers) = sources.into_iter().find(|path| path.join("Module.symvers").is_file()) else {
-        needs::missing("headers of the stable kernel", "cargo xtask setup");
+        needs::missing("headers of the kernel 6.1", "cargo xtask setup");
         return None;
     };
     let work = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

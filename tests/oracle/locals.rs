@@ -37,9 +37,9 @@ const FUNCTIONS: [&str; 15] = [
     "rb_link_node",
 ];
 
-/// `KINST_SYSROOT`, or the stable kernel.
+/// `KINST_SYSROOT`, or 6.1.
 fn sysroot() -> Option<PathBuf> {
-    std::env::var_os("KINST_SYSROOT").map(PathBuf::from).or_else(needs::stable)
+    std::env::var_os("KINST_SYSROOT").map(PathBuf::from).or_else(needs::linux_6_1)
 }
 
 /// perf's output for one copy: variables and their places.

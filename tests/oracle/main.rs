@@ -2,6 +2,8 @@
 
 #[path = "../support/binutils.rs"]
 mod binutils;
+#[path = "../support/kallsyms.rs"]
+mod kallsyms;
 #[path = "../support/kernel.rs"]
 mod kernel;
 #[path = "../support/needs.rs"]
@@ -23,5 +25,6 @@ mod exits;
 mod locals;
 mod sites;
 mod sweep;
+mod symbols;
 mod ustack;
 mod vmlinux;

@@ -72,7 +72,7 @@ fn every_shape_of_a_copy() {
 /// A loop without a branch in it: all its places fire equally often.
 #[test]
 fn copies_that_begin_at_one_instruction_are_left_together() {
-    let Some(root) = needs::stable() else { return };
+    let Some(root) = needs::linux_6_1() else { return };
     let (kernel, index) = index(&root, &["rol32"]);
     let places = |boundary: Boundary| {
         let sites = names(&index.inline_sites("vmlinux", "rol32", boundary).expect("sites"));

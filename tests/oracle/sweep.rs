@@ -103,9 +103,9 @@ fn lines(path: &Path, what: &str, mut each: impl FnMut(&str)) {
     assert!(objdump.wait().expect("objdump").success());
 }
 
-/// Returns `KINST_SWEEP_KERNEL`, or the stable kernel.
+/// Returns `KINST_SWEEP_KERNEL`, or 6.1.
 fn sysroot() -> Option<PathBuf> {
-    let name = std::env::var("KINST_SWEEP_KERNEL").unwrap_or_else(|_| "stable".to_owned());
+    let name = std::env::var("KINST_SWEEP_KERNEL").unwrap_or_else(|_| "6.1".to_owned());
     needs::kernel(&name)
 }
 

@@ -78,10 +78,10 @@ fn sample(vmlinux: &Path) -> BTreeMap<String, Vec<InlineCopy>> {
     sample.map(|(name, function)| (name, function.copies)).collect()
 }
 
-/// Returns `KINST_VMLINUX`, or the vmlinux of the stable kernel.
+/// Returns `KINST_VMLINUX`, or that of 6.1.
 fn vmlinux() -> Option<PathBuf> {
     let given = std::env::var_os("KINST_VMLINUX").map(PathBuf::from);
-    given.or_else(|| needs::vmlinux(&needs::stable()?))
+    given.or_else(|| needs::vmlinux(&needs::linux_6_1()?))
 }
 
 /// Returns the addresses of all symbols, by name.

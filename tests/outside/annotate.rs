@@ -1,6 +1,6 @@
 //! tests/outside/annotate.rs: the D programs of --annotate for Debian's kernel. What they count is shown in a guest (tests/vm/cases/annotate.case).
 
-use crate::stable::dtrace;
+use crate::real::dtrace;
 
 #[test]
 fn the_program_of_a_function() {

@@ -250,7 +250,7 @@ fn a_real_kernel_answers_as_with_its_debug_files() {
         "vring_interrupt",
         "e1000_rx_checksum",
     ];
-    let Some(root) = needs::stable() else { return };
+    let Some(root) = needs::linux_6_1() else { return };
     let work = Path::new(env!("CARGO_TARGET_TMPDIR")).join("carried");
     let (cache, hidden, second) = (work.join("index"), work.join("hidden"), work.join("second"));
     let _ = (fs::remove_dir_all(&hidden), fs::remove_dir_all(&second));

@@ -74,7 +74,7 @@ fn providers_and_probes_without_one() {
 
 #[test]
 fn fields_of_a_probe() {
-    let Some(root) = needs::stable() else { return };
+    let Some(root) = needs::linux_6_1() else { return };
     let root = root.to_str().unwrap();
     let of = |word: &str| offered(&["--sysroot", root, "-n", word]);
     assert!(of("fbt:").iter().any(|word| word == "fbt:vmlinux:"));
@@ -94,7 +94,7 @@ fn fields_of_a_probe() {
 
 #[test]
 fn the_colon_in_bash() {
-    let Some(root) = needs::stable() else { return };
+    let Some(root) = needs::linux_6_1() else { return };
     let root = root.to_str().unwrap();
     let of = |word: &str| in_bash(&format!("dtrace --sysroot {root} -n {word}"));
     // Bash replaces only what is after the last colon, unless there are quotes.

@@ -29,7 +29,7 @@ fn examples(document: &Path) -> Vec<String> {
 
 #[test]
 fn every_example_of_the_documents_compiles() {
-    let Some(root) = needs::stable() else { return };
+    let Some(root) = needs::linux_6_1() else { return };
     let vmlinux = needs::vmlinux(&root).expect("it is there");
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("script.d"), "syscall::read:entry { @[execname] = count(); }\n").unwrap();

@@ -51,7 +51,7 @@ fn each_example_says_what_it_shows_and_how_it_is_run() {
 
 #[test]
 fn an_example_starts_by_its_first_line_with_arguments_and_options() {
-    let Some(root) = needs::stable() else { return };
+    let Some(root) = needs::linux_6_1() else { return };
     let folder = Path::new(env!("CARGO_BIN_EXE_dtrace")).parent().unwrap();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path =

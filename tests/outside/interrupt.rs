@@ -40,7 +40,7 @@ fn wait_until_it_reads(child: &Child, what: &str) {
 
 #[test]
 fn a_signal_ends_a_walk_over_the_debug_information() {
-    let Some(root) = needs::stable() else { return };
+    let Some(root) = needs::linux_6_1() else { return };
     let cache = tempfile::tempdir().expect("a directory");
     for (signal, status) in [("INT", 130), ("TERM", 143)] {
         let walk = ["-x", "nocache", "-x", "maxprobes=1000000", "-en", "kinst::*a*:entry"];
@@ -53,7 +53,7 @@ fn a_signal_ends_a_walk_over_the_debug_information() {
 
 #[test]
 fn a_signal_leaves_whole_indices_or_none() {
-    let Some(root) = needs::stable() else { return };
+    let Some(root) = needs::linux_6_1() else { return };
     for known in [1, 5, 10] {
         // What an earlier run has left would end the wait before this one has its handlers.
         let cache = tempfile::tempdir().expect("a directory");
@@ -71,7 +71,7 @@ fn a_signal_leaves_whole_indices_or_none() {
 /// Without a terminal nothing is shown: the other tests see to that.
 #[test]
 fn a_terminal_shows_what_takes_long() {
-    let Some(root) = needs::stable().filter(|_| needs::program("script")) else { return };
+    let Some(root) = needs::linux_6_1().filter(|_| needs::program("script")) else { return };
     let walk = "-x nocache -x maxprobes=1000000 -en 'kinst::*a*:entry'";
     let command = format!("{} --sysroot {} {walk}", env!("CARGO_BIN_EXE_dtrace"), root.display());
     let mut script = Command::new("script");

@@ -22,6 +22,6 @@ mod index;
 mod interrupt;
 mod path;
 mod prometheus;
+mod real;
 mod regressions;
 mod required;
-mod stable;

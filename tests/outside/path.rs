@@ -1,6 +1,6 @@
 //! tests/outside/path.rs: the D programs of --path for Debian's kernel. The ways that they record are shown in a guest (tests/vm/cases/path.case).
 
-use crate::stable::dtrace;
+use crate::real::dtrace;
 
 #[test]
 fn the_program_of_a_function() {

@@ -20,7 +20,7 @@ fn wants_a_program() {
 #[test]
 #[ignore = "what the tests below run"]
 fn wants_a_kernel() {
-    assert!(needs::stable().is_none() && needs::kernels().is_empty() && needs::decoder().is_none());
+    assert!(needs::linux_6_1().is_none() && needs::kernels().is_empty() && needs::decoder().is_none());
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn what_is_required_and_missing_is_a_failure() {
         ("required::wants_a_program", "no no-such-program, and KINST_REQUIRE asks for it: cargo xtask setup"),
         (
             "required::wants_a_kernel",
-            "no stable kernel, and KINST_REQUIRE asks for it: cargo xtask setup --kernel stable",
+            "no kernel 6.1, and KINST_REQUIRE asks for it: cargo xtask setup --kernel 6.1",
         ),
     ] {
         let output = run(test, &[cache, ("KINST_REQUIRE", "1")]);
@@ -48,7 +48,7 @@ fn what_is_missing_is_written_down() {
     let skipped = ("KINST_SKIPPED", list.to_str().expect("UTF-8"));
     assert!(run("required::wants_a_program", &[cache, skipped, ("KINST_REQUIRE", "0")]).status.success());
     assert!(run("required::wants_a_kernel", &[cache, skipped]).status.success());
-    let kernel = "stable kernel\tcargo xtask setup --kernel stable\toutside::required::wants_a_kernel\n";
+    let kernel = "kernel 6.1\tcargo xtask setup --kernel 6.1\toutside::required::wants_a_kernel\n";
     let program = "no-such-program\tcargo xtask setup\toutside::required::wants_a_program\n";
     let decoder = "decoder of the kernel's sources\tcargo xtask setup\toutside::required::wants_a_kernel\n";
     assert_eq!(

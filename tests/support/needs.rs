@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// The command that installs programs and kernels.
 const SETUP: &str = "cargo xtask setup";
 
+/// Debian's kernels that guests run.
+const KERNELS: [&str; 4] = ["6.1", "6.12", "7.2", "7.3"];
+
 /// Reports that a test cannot run: `what` is missing, and `how` provides it. There is no other way to skip a test.
 #[track_caller]
 pub fn missing(what: &str, how: &str) {
@@ -45,34 +48,58 @@ pub fn program(name: &str) -> bool {
 
 /// Returns the kernel that all tests use.
 #[track_caller]
-pub fn stable() -> Option<PathBuf> {
-    kernel("stable")
+pub fn linux_6_1() -> Option<PathBuf> {
+    kernel("6.1")
 }
 
-/// Returns the sysroot of `stable`, `backports` or `sid`, with debug information.
+/// Returns the sysroot of a kernel by the name that setup has for it, with debug information.
 #[track_caller]
 pub fn kernel(name: &str) -> Option<PathBuf> {
     let root = installed(name);
     if root.is_none() {
-        missing(&format!("{name} kernel"), &format!("{SETUP} --kernel {name}"));
+        missing(&format!("kernel {name}"), &format!("{SETUP} --kernel {name}"));
     }
     root
 }
 
-/// Returns the kernels that `KINST_KERNELS` names; without it all installed ones, of which the stable one is required.
+/// Returns the kernels that `KINST_KERNELS` names; without it all installed ones, of which 6.1 is required.
 #[track_caller]
 pub fn kernels() -> Vec<(&'static str, PathBuf)> {
     let named = std::env::var("KINST_KERNELS").ok();
-    let all = ["stable", "backports", "sid"].into_iter().filter_map(|name| {
+    let all = KERNELS.into_iter().filter_map(|name| {
         let root = match &named {
             Some(named) if named.split(',').any(|named| named == name) => kernel(name),
             Some(_) => None,
-            None if name == "stable" => kernel(name),
+            None if name == "6.1" => kernel(name),
             None => installed(name),
         };
         Some((name, root?))
     });
     all.collect()
+}
+
+/// The files of a kernel by which it boots.
+pub struct Bootable {
+    pub vmlinuz: PathBuf,
+    pub config: PathBuf,
+}
+
+/// Returns the images of all kernels that guests run.
+#[track_caller]
+pub fn images() -> Vec<(&'static str, Bootable)> {
+    let mut images = Vec::new();
+    for name in KERNELS {
+        match cache().and_then(|cache| image(&cache.join("bootable").join(name))) {
+            Some(image) => images.push((name, image)),
+            None => missing(&format!("image of the kernel {name}"), SETUP),
+        }
+    }
+    images
+}
+
+fn image(folder: &Path) -> Option<Bootable> {
+    let (vmlinuz, config) = (folder.join("vmlinuz"), folder.join("config"));
+    (vmlinuz.is_file() && config.is_file()).then_some(Bootable { vmlinuz, config })
 }
 
 /// Returns the instruction decoder from the kernel's sources.

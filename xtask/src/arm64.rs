@@ -10,7 +10,7 @@ use crate::{crates, exec, workspace};
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// The kernels to read [default: stable]
+    /// The kernels to read [default: 6.1]
     #[arg(long = "kernel", value_name = "KERNEL")]
     kernels: Vec<Name>,
     /// Fetch the kernels, and do nothing else
@@ -30,7 +30,7 @@ const OF_STABLE: [&str; 3] =
     ["vmlinux::the_copies_are_those_of_perf", "vmlinux::every_site_is_a_probe", "vmlinux::frames_and_lines"];
 
 pub fn main(options: &Options) -> Result<()> {
-    let names = if options.kernels.is_empty() { &[Name::Stable][..] } else { &options.kernels };
+    let names = if options.kernels.is_empty() { &[Name::V6_1][..] } else { &options.kernels };
     let mut kernels = Vec::new();
     for name in names {
         let kernel = arm64::ensure(*name, options.update)?;
@@ -43,10 +43,10 @@ pub fn main(options: &Options) -> Result<()> {
     host::ensure_for_arm64()?;
     exec::run(tests("model", &["of_arm64"]).env("KINST_REQUIRE", "1"))?;
     for (name, kernel) in kernels {
-        eprintln!("arm64: reading the {name} kernel");
+        eprintln!("arm64: reading the kernel {name}");
         let slot = format!("arm64-{name}");
         let mut tests = tests("oracle", &OF_KERNELS);
-        if name == Name::Stable {
+        if name == Name::V6_1 {
             tests.args(OF_STABLE);
         }
         let vmlinux = kernel.vmlinux.context("the kernel has no debug files")?;

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, bail};
 
@@ -63,6 +64,15 @@ pub fn fill(dir: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     fs::write(part.join(STAMP), "")?;
     remove(dir)?;
     fs::rename(&part, dir).with_context(|| format!("cannot rename {} to {}", part.display(), dir.display()))
+}
+
+/// Writes a file as a whole or not at all: who reads it meanwhile, for another guest, sees the old one or the new one.
+pub fn write(file: &Path, data: &[u8]) -> Result<()> {
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let part = file.with_extension(format!("{}-{number}.part", std::process::id()));
+    let written = fs::write(&part, data).and_then(|()| fs::rename(&part, file));
+    written.with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// Removes a folder if it is there.

@@ -28,7 +28,7 @@ const NEXT: [(&str, &str); 3] = [
 #[derive(clap::Args)]
 pub struct Options {
     /// The kernel to boot
-    #[arg(long, default_value = "stable")]
+    #[arg(long, default_value_t)]
     pub kernel: Name,
     /// The machine; on one of arm64 there is no module, and programs run as BPF
     #[arg(long, default_value = "amd64")]

@@ -19,7 +19,7 @@ use crate::{exec, workspace};
 #[derive(clap::Args)]
 pub struct Options {
     /// The kernel to boot
-    #[arg(long, default_value = "stable")]
+    #[arg(long, default_value_t)]
     kernel: Name,
     /// Take dtrace from the build that packages have, which takes minutes longer
     #[arg(long)]

@@ -9,43 +9,98 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use object::Object;
 
+use crate::apt::{Debian, Suite};
 use crate::{cache, exec};
 
-/// A kernel by the place that it comes from.
+/// A kernel: Debian's by the series of its version, or one that is made or brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Name {
-    /// The Debian release that this machine runs (or the kernel that KINST_VMLINUZ names)
-    Stable,
-    /// The release's backports
-    Backports,
-    /// Debian's development suite
-    Sid,
-    /// The release's kernel with real-time preemption
+    /// Linux 6.1 of Debian 12
+    #[value(name = "6.1")]
+    V6_1,
+    /// Linux 6.12 of Debian 13
+    #[value(name = "6.12")]
+    V6_12,
+    /// Linux 7.2 of the backports of Debian 13
+    #[value(name = "7.2")]
+    V7_2,
+    /// Linux 7.3 of the backports of Debian 13
+    #[value(name = "7.3")]
+    V7_3,
+    /// Linux 6.1 of Debian 12 with real-time preemption
     Rt,
-    /// The release's kernel, built here with what finds bad accesses and wrong locking (KASAN, lockdep)
+    /// Linux 6.1, built here with what finds bad accesses and wrong locking (KASAN, lockdep)
     Debug,
-    /// The release's kernel, built here with what finds races (KCSAN)
+    /// Linux 6.1, built here with what finds races (KCSAN)
     Kcsan,
-    /// The release's kernel, built here with what counts executed lines of ext4 (gcov)
+    /// Linux 6.1, built here with what counts executed lines of ext4 (gcov)
     Gcov,
+    /// The kernel that KINST_VMLINUZ names
+    Own,
+}
+
+impl Default for Name {
+    /// The kernel that the environment names, or that of the release which this machine runs.
+    fn default() -> Name {
+        match std::env::var_os("KINST_VMLINUZ") {
+            Some(_) => Name::Own,
+            None if Debian::Trixie.is_host() => Name::V6_12,
+            None => Name::V6_1,
+        }
+    }
 }
 
 impl Name {
     /// The kernels that a case is for, unless it names some.
-    pub const ALL: [Name; 3] = [Name::Stable, Name::Backports, Name::Sid];
+    pub const ALL: [Name; 4] = [Name::V6_1, Name::V6_12, Name::V7_2, Name::V7_3];
 
-    /// The kernels that run the cases of the stable kernel.
-    pub const EXTRA: [Name; 4] = [Name::Rt, Name::Debug, Name::Kcsan, Name::Gcov];
+    /// The kernels that run the cases of 6.1.
+    pub const LIKE_6_1: [Name; 5] = [Name::Rt, Name::Debug, Name::Kcsan, Name::Gcov, Name::Own];
+
+    /// The named kernels, or the one that is taken if none is named.
+    pub fn or_default(names: &[Name]) -> Vec<Name> {
+        if names.is_empty() { vec![Name::default()] } else { names.to_vec() }
+    }
+
+    /// The release that a kernel's packages or source come from, and whether from its backports.
+    pub fn origin(self) -> (Debian, bool) {
+        match self {
+            Name::V6_12 => (Debian::Trixie, false),
+            Name::V7_2 | Name::V7_3 => (Debian::Trixie, true),
+            Name::V6_1 | Name::Rt | Name::Debug | Name::Kcsan | Name::Gcov | Name::Own => {
+                (Debian::Bookworm, false)
+            }
+        }
+    }
+
+    /// The suites that have its packages.
+    pub fn suite(self) -> Suite {
+        match self.origin() {
+            (release, true) => Suite::WithBackports(release),
+            (release, false) => Suite::Release(release),
+        }
+    }
+
+    /// The beginning of its version.
+    pub fn series(self) -> &'static str {
+        if Name::LIKE_6_1.contains(&self) { Name::V6_1.as_str() } else { self.as_str() }
+    }
+
+    /// Whether its modules are built in a small system of its release: this machine may have neither the compiler nor the
+    /// library for that.
+    pub fn needs_build_root(self) -> bool {
+        Name::ALL.contains(&self) && !self.origin().0.is_host()
+    }
 
     /// The kernel whose cases this one runs.
     pub fn runs_cases_of(self) -> Name {
-        if Name::EXTRA.contains(&self) { Name::Stable } else { self }
+        if Name::LIKE_6_1.contains(&self) { Name::V6_1 } else { self }
     }
 
     /// The factor for time limits, compared with Debian's usual kernels.
     pub fn slowness(self) -> u32 {
         match self {
-            Name::Stable | Name::Backports | Name::Sid | Name::Gcov => 1,
+            Name::V6_1 | Name::V6_12 | Name::V7_2 | Name::V7_3 | Name::Gcov | Name::Own => 1,
             Name::Rt => 2,
             Name::Debug | Name::Kcsan => 6,
         }
@@ -53,13 +108,15 @@ impl Name {
 
     pub fn as_str(self) -> &'static str {
         match self {
-            Name::Stable => "stable",
-            Name::Backports => "backports",
-            Name::Sid => "sid",
+            Name::V6_1 => "6.1",
+            Name::V6_12 => "6.12",
+            Name::V7_2 => "7.2",
+            Name::V7_3 => "7.3",
             Name::Rt => "rt",
             Name::Debug => "debug",
             Name::Kcsan => "kcsan",
             Name::Gcov => "gcov",
+            Name::Own => "own",
         }
     }
 }
@@ -135,8 +192,8 @@ impl Kernel {
 
     /// The kernel of that name if its files are there.
     pub fn find(name: Name) -> Result<Option<Kernel>> {
-        if name == Name::Stable && std::env::var_os("KINST_VMLINUZ").is_some() {
-            return from_environment().map(Some);
+        if name == Name::Own {
+            return std::env::var_os("KINST_VMLINUZ").map(|_| from_environment()).transpose();
         }
         let link = slot(name)?;
         let Ok(sysroot) = fs::canonicalize(&link) else { return Ok(None) };
@@ -146,7 +203,7 @@ impl Kernel {
         let release = sysroot.file_name().context("a sysroot is named after its release")?;
         let release = release.to_string_lossy().into_owned();
         let vmlinux = sysroot.join(format!("usr/lib/debug/boot/vmlinux-{release}"));
-        let build_root = if name == Name::Sid { Some(build_root(&release)?) } else { None };
+        let build_root = name.needs_build_root().then(|| build_root(&release)).transpose()?;
         let headers = format!("usr/src/linux-headers-{release}");
         let headers = build_root.as_deref().unwrap_or(&sysroot).join(headers);
         Ok(Some(Kernel {
@@ -163,8 +220,9 @@ impl Kernel {
 
     /// Like [`Kernel::find`], for a kernel that setup must have brought.
     pub fn need(name: Name) -> Result<Kernel> {
-        Kernel::find(name)?.with_context(|| {
-            format!("the {name} kernel is not there: run `cargo xtask setup --kernel {name}`")
+        Kernel::find(name)?.with_context(|| match name {
+            Name::Own => "KINST_VMLINUZ names no kernel".to_owned(),
+            _ => format!("the kernel {name} is not there: run `cargo xtask setup --kernel {name}`"),
         })
     }
 
@@ -208,7 +266,7 @@ pub fn slot(name: Name) -> Result<PathBuf> {
     Ok(cache::dir()?.join("kernels").join(name.as_str()))
 }
 
-/// The whole system in which the modules of a sid kernel are built.
+/// The small system in which the modules of another release's kernel are built.
 pub fn build_root(release: &str) -> Result<PathBuf> {
     Ok(cache::dir()?.join("roots").join(release))
 }
@@ -228,7 +286,7 @@ fn from_environment() -> Result<Kernel> {
     let modules = var("KINST_MODULES")?.unwrap_or_else(|| Path::new("/lib/modules").join(&release));
     let build = modules.join("build");
     Ok(Kernel {
-        name: Name::Stable,
+        name: Name::Own,
         vmlinux: var("KINST_VMLINUX")?,
         headers: var("KINST_HEADERS")?.or_else(|| build.join("Makefile").is_file().then_some(build)),
         sysroot: None,

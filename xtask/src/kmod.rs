@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use anyhow::{Context, Result, bail};
 
 use crate::kernels::{Kernel, Name};
-use crate::setup::{self, Part, sid};
+use crate::setup::{self, Part, release as system};
 use crate::{exec, steps, workspace};
 
 /// The folder of the product's module.
@@ -22,7 +22,7 @@ const SDT: &str = "include/kinst/sdt.h";
 #[derive(clap::Args)]
 pub struct Options {
     /// The kernel to build for
-    #[arg(long, default_value = "stable")]
+    #[arg(long, default_value_t)]
     pub kernel: Name,
     /// Fail on any warning
     #[arg(long)]
@@ -108,7 +108,7 @@ fn lock(folder: &Path) -> Result<fs::File> {
 /// Runs kbuild, passing its messages on, and returns whether it warned.
 fn make(kernel: &Kernel, headers: &Path, work: &Path, warnings: Warnings) -> Result<bool> {
     let (mut command, headers, work) = match &kernel.build_root {
-        Some(root) => (sid::make(root, work), sid::inside(root, headers), sid::inside(root, work)),
+        Some(root) => (system::make(root, work), system::inside(root, headers), system::inside(root, work)),
         None => (Command::new("make"), headers.to_path_buf(), work.to_path_buf()),
     };
     command.arg("-C").arg(headers).arg(format!("M={}", work.display()));

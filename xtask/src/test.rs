@@ -26,7 +26,7 @@ pub struct Options {
     /// Run the cases that take long, too
     #[arg(long)]
     pub long: bool,
-    /// The kernels to build the module for and to boot [default: stable]
+    /// The kernels to build the module for and to boot [default: that of the release which this machine runs]
     #[arg(long = "kernel", value_name = "KERNEL")]
     pub kernels: Vec<Name>,
 }
@@ -56,11 +56,11 @@ pub fn main(options: &Options) -> Result<ExitCode> {
 }
 
 /// Fetches the kernels, and builds what guests are made of and the program that checks the house rules. Tests on the host look
-/// into the kernels, too, and all of them into the stable one.
+/// into the kernels, too, and all of them into 6.1.
 fn brought(options: &Options, tally: &mut Tally) {
-    let kernels = [&[Name::Stable], &*options.kernels].concat();
+    let kernels = [vec![Name::V6_1], Name::or_default(&options.kernels)].concat();
     let of_kernels = kernels.iter().flat_map(|&name| [Part::Kernel(name), Part::Disk(name)]);
-    let parts: Vec<Part> = [Part::Guests, Part::Tests].into_iter().chain(of_kernels).collect();
+    let parts: Vec<Part> = [Part::Guests].into_iter().chain(of_kernels).chain([Part::Tests]).collect();
     thread::scope(|scope| {
         // The compiler does not need what is fetched meanwhile.
         let built = scope.spawn(|| timed(vm::programs::build_with_tests));
@@ -90,15 +90,14 @@ fn host_steps(options: &Options, tally: &mut Tally) {
 
 /// The module, and the cases in guests.
 fn guest_steps(options: &Options, workers: &Workers, tally: &mut Tally) {
-    let kernels = if options.kernels.is_empty() { &[Name::Stable][..] } else { &options.kernels };
-    for &name in kernels {
-        tally.run(&format!("the module for the {name} kernel"), || {
+    for name in Name::or_default(&options.kernels) {
+        tally.run(&format!("the module for the kernel {name}"), || {
             match kmod::build(&Kernel::need(name)?, kmod::Warnings::Denied)? {
                 Some(_) => Ok(()),
                 None => bail!("there is no kmod/Kbuild to build"),
             }
         });
-        let step = format!("cases in guests, {name} kernel");
+        let step = format!("cases in guests, kernel {name}");
         let (seconds, faults) = timed(|| vmtest::run_everything(name, options.long, workers, tally));
         if faults.is_empty() {
             tally.took(&step, seconds);

@@ -19,24 +19,66 @@ static OPENED: Mutex<Vec<Archive>> = Mutex::new(Vec::new());
 /// One or more suites of the archive that the machine's own apt configuration names.
 #[derive(Clone)]
 pub struct Archive {
-    name: &'static str,
     dir: PathBuf,
+    suites: Vec<String>,
     codename: String,
     /// The architecture of the packages, unless it is the machine's own.
     architecture: Option<&'static str>,
 }
 
-/// The part of the archive to look at.
+/// A release of Debian whose kernels guests run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Debian {
+    Bookworm,
+    Trixie,
+}
+
+impl Debian {
+    pub fn codename(self) -> &'static str {
+        match self {
+            Debian::Bookworm => "bookworm",
+            Debian::Trixie => "trixie",
+        }
+    }
+
+    /// Whether this machine runs it.
+    pub fn is_host(self) -> bool {
+        sources::host().is_some_and(|host| host == self.codename())
+    }
+}
+
+/// The part of the archive to look at: a release is one with its updates and security updates.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Suite {
-    /// The machine's own release with its updates and security updates.
-    Release,
-    /// The release and its backports, for programs that run on the machine itself.
-    WithBackports,
-    /// Only the backports of the machine's release.
-    Backports,
-    /// Debian's rolling development suite.
-    Sid,
+    /// The machine's own release.
+    Host,
+    /// The machine's own release with its backports.
+    HostWithBackports,
+    Release(Debian),
+    /// A release with its backports.
+    WithBackports(Debian),
+}
+
+impl Suite {
+    fn codename(self) -> Result<String> {
+        match self {
+            Suite::Host | Suite::HostWithBackports => sources::codename(),
+            Suite::Release(release) | Suite::WithBackports(release) => Ok(release.codename().to_owned()),
+        }
+    }
+
+    fn has_backports(self) -> bool {
+        matches!(self, Suite::HostWithBackports | Suite::WithBackports(_))
+    }
+}
+
+/// The use of what is fetched, for the error if it cannot be.
+#[derive(Clone, Copy)]
+pub struct Purpose<'a> {
+    /// What comes from there.
+    pub brings: &'a str,
+    /// How to go on without it.
+    pub instead: &'a str,
 }
 
 /// A file of the archive that a package comes in.
@@ -54,28 +96,36 @@ pub struct Package {
 
 impl Archive {
     /// Writes the private sources list and fetches the package lists, once in a process.
-    pub fn open(cache: &Path, suite: Suite) -> Result<Archive> {
-        Archive::of(cache, suite, None)
+    pub fn open(cache: &Path, suite: Suite, purpose: Purpose) -> Result<Archive> {
+        Archive::of(cache, suite, None, purpose)
     }
 
     /// Like [`Archive::open`], for the packages of another architecture, none of which runs on this machine.
-    pub fn foreign(cache: &Path, suite: Suite, architecture: &'static str) -> Result<Archive> {
-        Archive::of(cache, suite, Some(architecture))
+    pub fn foreign(
+        cache: &Path,
+        suite: Suite,
+        architecture: &'static str,
+        purpose: Purpose,
+    ) -> Result<Archive> {
+        Archive::of(cache, suite, Some(architecture), purpose)
     }
 
-    fn of(cache: &Path, suite: Suite, architecture: Option<&'static str>) -> Result<Archive> {
-        let codename = sources::codename()?;
-        let (name, suites): (_, Vec<String>) = match suite {
-            Suite::Release => ("release", release_suites(&codename)),
-            Suite::WithBackports => {
-                let mut suites = release_suites(&codename);
-                suites.push(format!("{codename}-backports"));
-                ("with-backports", suites)
-            }
-            Suite::Backports => ("backports", vec![format!("{codename}-backports")]),
-            Suite::Sid => ("sid", vec!["sid".into()]),
-        };
-        let folder = architecture.map_or(name.to_owned(), |other| format!("{name}-{other}"));
+    fn of(
+        cache: &Path,
+        suite: Suite,
+        architecture: Option<&'static str>,
+        purpose: Purpose,
+    ) -> Result<Archive> {
+        let codename = suite.codename()?;
+        let backports = format!("{codename}-backports");
+        let mut suites =
+            vec![codename.clone(), format!("{codename}-updates"), format!("{codename}-security")];
+        let mut name = codename.clone();
+        if suite.has_backports() {
+            suites.push(backports.clone());
+            name += "-with-backports";
+        }
+        let folder = architecture.map_or(name.clone(), |other| format!("{name}-{other}"));
         let dir = cache.join("apt").join(folder);
         let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(archive) = opened.iter().find(|archive| archive.dir == dir) {
@@ -84,16 +134,53 @@ impl Archive {
         for folder in ["lists/partial", "cache/archives/partial"] {
             fs::create_dir_all(dir.join(folder))?;
         }
-        let mirrors = sources::machine()?;
-        fs::write(dir.join("debian.sources"), sources::stanzas(&mirrors, &codename, &suites)?)?;
         fs::write(dir.join("status"), "")?;
-        let archive = Archive { name, dir, codename, architecture };
+        let mut archive = Archive { dir, suites, codename, architecture };
         steps::step(format!("the package lists of {name}"), |_| {
-            exec::logged(archive.command("apt-get").arg("-q").arg("update"), &cache::log()?, || ())
-                .context("the package lists cannot be fetched: is the network there?")
+            archive.update(purpose, |suite| suite == archive.codename || suite == backports)
         })?;
+        archive.suites = archive.fetched()?;
         opened.push(archive.clone());
         Ok(archive)
+    }
+
+    /// Fetches the package lists. Without one of the needed suites that is an error; without another one, the packages may be
+    /// older than they could be.
+    fn update(&self, purpose: Purpose, is_needed: impl Fn(&str) -> bool) -> Result<()> {
+        let Purpose { brings, instead } = purpose;
+        let attempt = |suites: &[String]| -> Result<()> {
+            fs::write(self.dir.join("debian.sources"), sources::stanzas(&sources::machine()?, suites)?)?;
+            // A list that is missing or has expired would be a mere warning.
+            let mut apt = self.command("apt-get");
+            apt.args(["-q", "-o", "APT::Update::Error-Mode=any", "update"]);
+            exec::logged(&mut apt, &cache::log()?, || ())
+        };
+        let Err(error) = attempt(&self.suites) else { return Ok(()) };
+        let said = error.to_string();
+        let (failed, rest): (Vec<_>, Vec<_>) =
+            self.suites.iter().cloned().partition(|suite| names(&said, suite));
+        let failed = if failed.is_empty() { self.suites.clone() } else { failed };
+        if failed.iter().any(|suite| is_needed(suite)) {
+            let reasons: String =
+                said.lines().filter(|l| l.trim_start().starts_with("E:")).map(|l| format!("{l}\n")).collect();
+            bail!(
+                "{} cannot be fetched, and {brings} comes from there\n{reasons}  without it: {instead}\n  the whole of apt's \
+                 output is in {}",
+                failed.join(" and "),
+                cache::log()?.display()
+            );
+        }
+        steps::say(&format!(
+            "setup: {} cannot be fetched: {brings} may be older than it could be",
+            failed.join(", ")
+        ));
+        attempt(&rest)
+    }
+
+    /// The suites that are in the sources.
+    fn fetched(&self) -> Result<Vec<String>> {
+        let text = fs::read_to_string(self.sources())?;
+        Ok(text.lines().filter_map(|line| line.strip_prefix("Suites: ")).map(str::to_owned).collect())
     }
 
     /// apt, set up to leave the machine's own state alone. What is installed still counts.
@@ -155,18 +242,38 @@ impl Archive {
 
     /// Like [`Archive::show`] for a package that must be there.
     pub fn need(&self, package: &str) -> Result<Package> {
-        self.show(package)?.with_context(|| format!("the archive has no package {package} in {}", self.name))
+        self.show(package)?
+            .with_context(|| format!("there is no package {package} in {}", self.suites.join(", ")))
     }
 
-    /// The packages that installing `package` would add to this machine, itself included, backports preferred.
+    /// The names of packages that begin so; some of them may have no version in these suites.
+    pub fn named(&self, prefix: &str) -> Result<Vec<String>> {
+        let text = exec::output(self.command("apt-cache").args(["pkgnames", prefix]))?;
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+
+    /// The suites that the packages come from.
+    pub fn suites(&self) -> String {
+        self.suites.join(", ")
+    }
+
+    fn preferring_backports(&self) -> Command {
+        let mut command = self.command("apt-get");
+        let backports = format!("{}-backports", self.codename);
+        if self.suites.contains(&backports) {
+            command.arg("-t").arg(backports);
+        }
+        command
+    }
+
+    /// The packages that installing `package` would add to this machine, itself included.
     pub fn missing_closure(&self, package: &str) -> Result<Vec<String>> {
-        let target = format!("{}-backports", self.codename);
-        closure(self.command("apt-get").args(["-t", &target]), &[package])
+        closure(&mut self.preferring_backports(), &[package])
     }
 
     /// These packages and everything that they depend on, for a machine on which nothing is installed.
     pub fn whole_closure(&self, packages: &[&str]) -> Result<Vec<String>> {
-        let mut command = self.command("apt-get");
+        let mut command = self.preferring_backports();
         closure(command.arg("-o").arg(self.nothing_installed()), packages)
     }
 
@@ -273,6 +380,34 @@ fn closure(apt_get: &mut Command, packages: &[&str]) -> Result<Vec<String>> {
     Ok(named.collect())
 }
 
-fn release_suites(codename: &str) -> Vec<String> {
-    vec![codename.to_owned(), format!("{codename}-updates"), format!("{codename}-security")]
+/// Whether apt says of this suite that it cannot be fetched.
+fn names(said: &str, suite: &str) -> bool {
+    let told = |line: &&str| ["E:", "W:", "Err:"].iter().any(|mark| line.trim_start().starts_with(mark));
+    let ways = [format!("dists/{suite}/"), format!(" {suite} InRelease"), format!(" {suite} Release")];
+    said.lines().filter(told).any(|line| ways.iter().any(|way| line.contains(way)))
+}
+
+/// The parts of a version that are numbers: enough to order the kernels of a series.
+pub fn numbers(version: &str) -> Vec<u64> {
+    version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suite_that_apt_complains_of_is_found() {
+        let said = "Get:1 http://a trixie InRelease\n  E: Release file for http://a/dists/sid/InRelease is expired\n\
+                    Err:4 http://a trixie-backports InRelease\nE: The repository 'http://b x Release' does not have a \
+                    Release file.\n";
+        assert!(names(said, "sid") && names(said, "trixie-backports") && names(said, "x"));
+        assert!(!names(said, "trixie"));
+    }
+
+    #[test]
+    fn versions_are_ordered_by_their_numbers() {
+        assert!(numbers("6.12.118+deb13") > numbers("6.12.95+deb13.1"));
+        assert!(numbers("6.1.0-56") > numbers("6.1.0-9"));
+    }
 }

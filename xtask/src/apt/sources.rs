@@ -16,19 +16,21 @@ pub struct Mirror {
 
 /// The code name of the Debian release that this machine runs.
 pub fn codename() -> Result<String> {
-    let text = fs::read_to_string("/etc/os-release").context("cannot read /etc/os-release")?;
+    host().context(
+        "setup fetches kernels and QEMU with apt, and this is not a Debian release: bring your own kernel in \
+         KINST_VMLINUZ, KINST_VMLINUX, KINST_MODULES and KINST_HEADERS, and QEMU 10 or newer and a static busybox \
+         in PATH",
+    )
+}
+
+/// The code name of the machine's release, if that is Debian's.
+pub fn host() -> Option<String> {
+    let text = fs::read_to_string("/etc/os-release").ok()?;
     let field = |name: &str| {
         let value = text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix('='));
         value.map(|v| v.trim_matches('"').to_owned())
     };
-    match (field("ID").as_deref(), field("VERSION_CODENAME")) {
-        (Some("debian"), Some(name)) => Ok(name),
-        _ => bail!(
-            "setup fetches kernels and QEMU with apt, and this is not a Debian release: bring your own kernel in \
-             KINST_VMLINUZ, KINST_VMLINUX, KINST_MODULES and KINST_HEADERS, and QEMU 10 or newer and a static \
-             busybox in PATH"
-        ),
-    }
+    field("VERSION_CODENAME").filter(|_| field("ID").as_deref() == Some("debian"))
 }
 
 /// Every mirror that the machine's configuration names.
@@ -102,16 +104,14 @@ fn fields(text: &str) -> Vec<(String, String)> {
 
 /// A private `.sources` file for `suites`: security suites from the machine's security mirror, all others from the
 /// mirror of its own release, which serves every suite of the archive.
-pub fn stanzas(mirrors: &[Mirror], codename: &str, suites: &[String]) -> Result<String> {
+pub fn stanzas(mirrors: &[Mirror], suites: &[String]) -> Result<String> {
     let mut text = String::new();
     for suite in suites {
-        let same = |m: &&Mirror| m.suite == *suite || m.suite == suite.replace(codename, "stable");
-        let release = |m: &&Mirror| m.suite == codename || m.suite == "stable";
-        let mirror = mirrors.iter().find(same).or_else(|| {
-            // A machine without a security mirror goes without: its release is served all the same.
-            (!suite.ends_with("-security")).then(|| mirrors.iter().find(release)).flatten()
-        });
-        match mirror {
+        let same = |mirror: &&Mirror| mirror.suite == *suite;
+        let alike = |mirror: &&Mirror| {
+            is_of_debian(&mirror.suite) && is_security(&mirror.suite) == is_security(suite)
+        };
+        match mirrors.iter().find(same).or_else(|| mirrors.iter().find(alike)) {
             Some(m) => {
                 text += &format!("Types: deb\nURIs: {}\nSuites: {suite}\nComponents: main\n", m.uri);
                 if let Some(key) = &m.signed_by {
@@ -119,11 +119,24 @@ pub fn stanzas(mirrors: &[Mirror], codename: &str, suites: &[String]) -> Result<
                 }
                 text.push('\n');
             }
-            None if suite.ends_with("-security") => {}
-            None => bail!("/etc/apt names no mirror with the suite {codename} and the component main"),
+            // A machine without a security mirror goes without: its release is served all the same.
+            None if is_security(suite) => {}
+            None => {
+                bail!("/etc/apt names no mirror of Debian's archive, from which {suite} could be fetched")
+            }
         }
     }
     Ok(text)
+}
+
+fn is_security(suite: &str) -> bool {
+    suite.ends_with("-security")
+}
+
+/// Whether a suite is one of Debian's archive: its name begins with that of a release.
+fn is_of_debian(suite: &str) -> bool {
+    const NAMES: [&str; 7] = ["bookworm", "trixie", "forky", "oldstable", "stable", "testing", "sid"];
+    NAMES.contains(&suite.split('-').next().unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -149,9 +162,21 @@ mod tests {
 
     #[test]
     fn other_suites_come_from_the_mirror_of_the_release() {
-        let text = stanzas(&stanza(DEB822), "trixie", &["sid".into(), "trixie-security".into()]).unwrap();
-        assert!(text.contains("URIs: http://a.example/debian\nSuites: sid\n"), "{text}");
+        let suites = ["bookworm".to_owned(), "bookworm-security".to_owned()];
+        let text = stanzas(&stanza(DEB822), &suites).unwrap();
+        assert!(text.contains("URIs: http://a.example/debian\nSuites: bookworm\n"), "{text}");
         assert!(!text.contains("security"), "{text}");
-        assert!(stanzas(&[], "trixie", &["sid".into()]).is_err());
+        assert!(stanzas(&[], &suites).is_err());
+        let foreign = one_line("deb http://b.example/tool tool-bookworm main").unwrap();
+        assert!(stanzas(&foreign, &suites).is_err());
+    }
+
+    #[test]
+    fn security_suites_come_from_the_security_mirror() {
+        let mut mirrors = stanza(DEB822);
+        mirrors.extend(one_line("deb http://s.example/security bookworm-security main").unwrap());
+        let text = stanzas(&mirrors, &["trixie-security".into(), "bookworm".into()]).unwrap();
+        assert!(text.contains("URIs: http://s.example/security\nSuites: trixie-security\n"), "{text}");
+        assert!(text.contains("URIs: http://a.example/debian\nSuites: bookworm\n"), "{text}");
     }
 }

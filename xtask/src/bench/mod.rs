@@ -18,7 +18,7 @@ pub struct Options {
     #[arg(value_name = "FILTER")]
     pub filter: Option<String>,
     /// The kernel of the guest
-    #[arg(long, default_value = "stable")]
+    #[arg(long, default_value_t)]
     pub kernel: Name,
 }
 
@@ -77,7 +77,7 @@ pub fn main(options: &Options) -> Result<()> {
 fn run(bench: &str, options: &Options) -> Result<()> {
     let mut command = crates::cargo(&workspace::root());
     command.args(["bench", "--bench", bench, "--"]).args(&options.filter);
-    if let Some(sysroot) = Kernel::find(Name::Stable)?.and_then(|kernel| kernel.sysroot) {
+    if let Some(sysroot) = Kernel::find(Name::default())?.and_then(|kernel| kernel.sysroot) {
         command.env("KINST_BENCH_SYSROOT", sysroot);
     }
     exec::run(&mut command).map(drop)

@@ -27,7 +27,7 @@ use text::Style;
 #[derive(clap::Args)]
 pub struct Options {
     /// The kernel to boot
-    #[arg(long, default_value = "stable")]
+    #[arg(long, default_value_t)]
     pub kernel: Name,
     /// Take dtrace from the build that packages have, which takes minutes longer
     #[arg(long)]

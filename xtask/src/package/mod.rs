@@ -45,8 +45,8 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     deb::lint(&made)?;
     made.extend(rpm::build(&tree, &dir.join("build"), &dir)?);
     let mut indices = options.index.clone();
-    if options.test && !indices.contains(&Name::Stable) {
-        indices.push(Name::Stable);
+    if options.test && !indices.contains(&Name::default()) {
+        indices.push(Name::default());
     }
     let mut index = Vec::new();
     for name in indices {

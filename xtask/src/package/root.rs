@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use super::tree::Tree;
 use super::{deb, guest, name};
-use crate::apt::{Archive, Suite};
+use crate::apt::{Archive, Debian, Purpose, Suite};
 use crate::kernels::{Kernel, Name};
 use crate::{cache, exec, workspace};
 
@@ -24,8 +24,9 @@ pub fn test(tree: &Tree, dir: &Path) -> Result<()> {
     // In the same folder, with whose path all was compiled: so only what has a version is compiled again.
     let later = Tree::of_head(&dir.join("source"), Some(&newer))?;
     deb::keep(&deb::build(&later, &dir.join("build"))?, dir)?;
-    let archive = Archive::open(&cache::dir()?, Suite::Release)?;
-    let kernel = Kernel::need(Name::Stable)?;
+    let purpose = Purpose { brings: "a Debian system to install in", instead: "leave --test out" };
+    let archive = Archive::open(&cache::dir()?, Suite::Host, purpose)?;
+    let kernel = Kernel::need(Name::default())?;
     let release = &kernel.release;
     let other = other(&archive, release)?;
     let (root, index) = (dir.join("root"), format!("kinst-index-{release}_{}_all.deb", tree.version));
@@ -110,11 +111,12 @@ fn fill_pool(archive: &Archive, pool: &Path, kernels: &[&str]) -> Result<()> {
     Ok(fs::write(etc.join("sources.list"), "deb [trusted=yes] file:/pool ./\n")?)
 }
 
-/// Fetches the package of the development suite that has a command of the name dtrace, too, where there is one.
+/// Fetches the package of Debian 13 that has a command of the name dtrace, too, where there is one.
 fn oracles(packages: &Path) -> Result<()> {
-    let sid = Archive::open(&cache::dir()?, Suite::Sid)?;
-    if sid.show("dtrace")?.is_some() {
-        for package in sid.download("the other dtrace", &["dtrace".into()], packages)? {
+    let purpose = Purpose { brings: "another dtrace", instead: "leave --test out" };
+    let newer = Archive::open(&cache::dir()?, Suite::Release(Debian::Trixie), purpose)?;
+    if newer.show("dtrace")?.is_some() {
+        for package in newer.download("the other dtrace", &["dtrace".into()], packages)? {
             eprintln!("package: with {}", name(&package));
         }
     }

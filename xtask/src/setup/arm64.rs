@@ -8,43 +8,42 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 use super::{kernel, tools};
-use crate::apt::{Archive, Suite};
+use crate::apt::Archive;
 use crate::cache;
 use crate::kernels::{self, Arch, Kernel};
 
-/// A kernel of arm64 by the suite that it comes from.
+/// A kernel of arm64 by the series of its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Name {
-    /// The Debian release that this machine runs
-    Stable,
-    /// Debian's development suite
-    Sid,
+    /// Linux 6.1 of Debian 12
+    #[value(name = "6.1")]
+    V6_1,
+    /// Linux 7.3 of the backports of Debian 13
+    #[value(name = "7.3")]
+    V7_3,
 }
 
 impl Name {
-    /// The kernel of the same suite.
+    /// The kernel of the same series.
     pub fn of(kernel: kernels::Name) -> Result<Name> {
         match kernel {
-            kernels::Name::Stable => Ok(Name::Stable),
-            kernels::Name::Sid => Ok(Name::Sid),
-            other => bail!("there is no {other} kernel of arm64: only stable and sid"),
+            kernels::Name::V6_1 => Ok(Name::V6_1),
+            kernels::Name::V7_3 => Ok(Name::V7_3),
+            other => bail!("there is no {other} kernel of arm64: only 6.1 and 7.3"),
         }
     }
 
     fn same(self) -> kernels::Name {
         match self {
-            Name::Stable => kernels::Name::Stable,
-            Name::Sid => kernels::Name::Sid,
+            Name::V6_1 => kernels::Name::V6_1,
+            Name::V7_3 => kernels::Name::V7_3,
         }
     }
 }
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Name::Stable => "stable",
-            Name::Sid => "sid",
-        })
+        f.pad(self.same().as_str())
     }
 }
 
@@ -68,9 +67,9 @@ pub fn ensure(name: Name, update: bool) -> Result<Kernel> {
     let _lock = cache::lock()?;
     cache::need_space(6 << 30, "a kernel of arm64 with its debug files")?;
     let cache = cache::dir()?;
-    let suite = if name == Name::Sid { Suite::Sid } else { Suite::Release };
-    let archive = Archive::foreign(&cache, suite, "arm64")?;
-    let release = kernel::newest(&archive, FLAVOUR, false)?;
+    let brings = format!("the kernel {name} of arm64");
+    let archive = Archive::foreign(&cache, name.same().suite(), "arm64", kernel::purpose(&brings))?;
+    let release = kernel::newest(&archive, name.same().series(), FLAVOUR, false)?;
     let sysroot = cache.join("kernels").join(&release.name);
     if !cache::is_complete(&sysroot) {
         cache::fill(&sysroot, |dir| {

@@ -1,4 +1,4 @@
-//! A small sid system in a folder: Debian's rustc and a C compiler that make programs of arm64, as no release has them so new.
+//! A small system in a folder: Debian's rustc and a C compiler that make programs of arm64.
 
 use std::ffi::OsString;
 use std::fs;
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::sid;
-use crate::apt::{Archive, Suite};
+use super::release as system;
+use crate::apt::{Archive, Debian, Purpose, Suite};
 use crate::{cache, crates, exec};
 
 /// As rustc has it.
@@ -43,14 +43,16 @@ fn ensure() -> Result<PathBuf> {
         return Ok(root);
     }
     cache::need_space(4 << 30, "the system that builds programs of arm64")?;
-    let own = Archive::open(&cache, Suite::Sid)?;
+    let purpose = Purpose { brings: "the compilers for arm64", instead: "leave arm64 out" };
+    let suite = Suite::WithBackports(Debian::Trixie);
+    let own = Archive::open(&cache, suite, purpose)?;
     let packages = own.whole_closure(&PACKAGES)?;
-    let foreign = Archive::foreign(&cache, Suite::Sid, "arm64")?;
+    let foreign = Archive::foreign(&cache, suite, "arm64", purpose)?;
     cache::fill(&root, |dir| {
         own.unpack("the system that builds programs of arm64", &packages, dir)?;
         foreign.unpack("the standard library of arm64", &[LIBRARY.into()], dir)?;
-        sid::finish(dir, &[BUILD, MADE, CRATES])?;
-        let mut try_out = sid::program(dir, &[], "cargo");
+        system::finish(dir, &[BUILD, MADE, CRATES])?;
+        let mut try_out = system::program(dir, &[], "cargo");
         exec::output(try_out.arg("--version")).context("the system does not start").map(drop)
     })?;
     Ok(root)
@@ -65,7 +67,7 @@ pub fn build(checkout: &Path, made: &Path, release: bool) -> Result<PathBuf> {
     fs::create_dir_all(made).with_context(|| format!("cannot make {}", made.display()))?;
     let registry = crates::registry()?;
     let bound = [(checkout, BUILD), (made, MADE), (&*registry, CRATES)];
-    let mut cargo = sid::program(&root, &bound, "cargo");
+    let mut cargo = system::program(&root, &bound, "cargo");
     // What is set for the cargo that runs this is not for that one.
     cargo.env_clear();
     let linker = OsString::from("aarch64-linux-gnu-gcc");

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::apt::{Archive, Suite};
+use crate::apt::{Archive, Purpose};
+use crate::kernels::Name;
 use crate::{cache, exec};
 
 /// The folders that tests compile it from, below the kernel's source tree.
@@ -28,7 +29,8 @@ pub fn ensure() -> Result<()> {
     }
     cache::need_space(400 << 20, "the kernel's source package")?;
     let cache = cache::dir()?;
-    let archive = Archive::open(&cache, Suite::Release)?;
+    let purpose = Purpose { brings: "the kernel's decoder of instructions", instead: super::WITHOUT_TESTS };
+    let archive = Archive::open(&cache, Name::V6_1.suite(), purpose)?;
     cache::fill(&dir()?, |dir| source(&archive, dir, &FOLDERS))
 }
 

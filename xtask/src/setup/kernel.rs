@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::apt::{Archive, Package, Suite};
+use crate::apt::{self, Archive, Package, Purpose};
 use crate::cache;
 use crate::kernels::{Kernel, Name, slot};
 
@@ -31,21 +31,14 @@ pub(super) struct Release {
 
 /// Fetches the newest kernel of that name, unless one is there. The caller holds the cache's lock.
 pub fn ensure(name: Name, update: bool) -> Result<()> {
-    if Kernel::find(name)?.is_some() && (!update || std::env::var_os("KINST_VMLINUZ").is_some()) {
+    if Kernel::find(name)?.is_some() && (!update || name == Name::Own) {
         return Ok(());
     }
     let flavour = if name == Name::Rt { RT } else { CLOUD };
     cache::need_space(flavour.space, "a kernel with its debug files")?;
     let cache = cache::dir()?;
-    let archive = Archive::open(
-        &cache,
-        match name {
-            Name::Backports => Suite::Backports,
-            Name::Sid => Suite::Sid,
-            _ => Suite::Release,
-        },
-    )?;
-    let release = newest(&archive, flavour.name, name != Name::Sid)?;
+    let archive = Archive::open(&cache, name.suite(), purpose(&format!("the kernel {name}")))?;
+    let release = newest(&archive, name.series(), flavour.name, !name.needs_build_root())?;
     let sysroot = cache.join("kernels").join(&release.name);
     if !cache::is_complete(&sysroot) {
         cache::fill(&sysroot, |dir| {
@@ -61,26 +54,83 @@ pub fn ensure(name: Name, update: bool) -> Result<()> {
     point(name, &release.name)
 }
 
-/// The newest release whose image, debug files and (if wanted) headers are all in the archive.
-pub(super) fn newest(archive: &Archive, flavour: &str, with_headers: bool) -> Result<Release> {
-    // The signed image comes from a source of its own and can be older than the rest.
-    let mut tried = Vec::new();
-    for meta in [format!("linux-image-{flavour}"), format!("linux-headers-{flavour}")] {
-        let package = archive.need(&meta)?;
-        let Some(release) = package.depends.iter().find_map(|d| release_in(d, flavour)) else { continue };
-        if let Some(packages) = packages_of(archive, release, with_headers)? {
-            return Ok(Release { name: release.into(), packages });
-        }
-        tried.push(release.to_owned());
-    }
-    anyhow::bail!("the archive lacks packages of {}: try again when it is consistent", tried.join(" and "))
+/// The folder with the image and the configuration of each kernel.
+fn images() -> Result<PathBuf> {
+    Ok(cache::dir()?.join("bootable"))
 }
 
-/// `linux-image-6.1.0-56-cloud-amd64` → `6.1.0-56-cloud-amd64`
-fn release_in<'a>(package: &'a str, flavour: &str) -> Option<&'a str> {
-    let rest = package.strip_prefix("linux-image-").or(package.strip_prefix("linux-headers-"))?;
-    let end = rest.find(flavour)? + flavour.len();
-    Some(&rest[..end])
+/// Whether the image of each kernel is there.
+pub fn have_images() -> Result<bool> {
+    let images = images()?;
+    Ok(Name::ALL.iter().all(|name| cache::is_complete(&images.join(name.as_str()))))
+}
+
+/// Fetches the image and the configuration of each kernel, unless they are there. The caller holds the cache's lock.
+pub fn ensure_images() -> Result<()> {
+    for name in Name::ALL {
+        let folder = images()?.join(name.as_str());
+        if !cache::is_complete(&folder) {
+            cache::fill(&folder, |dir| image(name, dir))?;
+        }
+    }
+    Ok(())
+}
+
+fn image(name: Name, dir: &Path) -> Result<()> {
+    let root = dir.join("root");
+    let (release, from) = match Kernel::find(name)? {
+        Some(Kernel { release, sysroot: Some(sysroot), .. }) => (release, sysroot),
+        _ => {
+            let brings = format!("the image of the kernel {name}");
+            let purpose = Purpose { brings: &brings, instead: super::WITHOUT_TESTS };
+            let archive = Archive::open(&cache::dir()?, name.suite(), purpose)?;
+            let Release { name: release, packages } = newest(&archive, name.series(), CLOUD.name, false)?;
+            // The modules are most of it, and the debug files.
+            let wanted =
+                |package: &String| !package.ends_with("-dbg") && !package.starts_with("linux-modules-");
+            let packages: Vec<String> = packages.into_iter().filter(wanted).collect();
+            archive.unpack(&format!("the image of the kernel {name}"), &packages, &root)?;
+            (release, root.clone())
+        }
+    };
+    for file in ["vmlinuz", "config"] {
+        let places = [format!("boot/{file}-{release}"), format!("usr/lib/modules/{release}/{file}")];
+        let place = places.iter().map(|place| from.join(place)).find(|place| place.is_file());
+        let place = place.with_context(|| format!("the packages of {release} have no {file}"))?;
+        fs::copy(place, dir.join(file))?;
+    }
+    cache::remove(&root)
+}
+
+/// Kernels for guests, as what is fetched of an archive.
+pub(super) fn purpose(brings: &str) -> Purpose<'_> {
+    Purpose {
+        brings,
+        instead: "name another kernel with --kernel, or bring one in KINST_VMLINUZ (CONTRIBUTING.md)",
+    }
+}
+
+/// The newest release of a series whose image, debug files and (if wanted) headers are all in the archive.
+pub(super) fn newest(archive: &Archive, series: &str, flavour: &str, with_headers: bool) -> Result<Release> {
+    let mut releases: Vec<String> = archive
+        .named(&format!("linux-image-{series}."))?
+        .iter()
+        .filter_map(|package| package.strip_prefix("linux-image-")?.strip_suffix("-dbg"))
+        .filter(|release| release.ends_with(&format!("-{flavour}")))
+        .map(str::to_owned)
+        .collect();
+    releases.sort_by_key(|release| apt::numbers(release));
+    // The signed image comes from a source of its own, and can be older than the rest.
+    for name in releases.into_iter().rev() {
+        if let Some(packages) = packages_of(archive, &name, with_headers)? {
+            return Ok(Release { name, packages });
+        }
+    }
+    anyhow::bail!(
+        "there is no kernel {series} with debug files in {}: {}",
+        archive.suites(),
+        purpose("").instead
+    )
 }
 
 fn packages_of(archive: &Archive, release: &str, with_headers: bool) -> Result<Option<Vec<String>>> {

@@ -10,8 +10,8 @@ mod monitoring;
 mod own;
 pub mod peers;
 pub mod pprof;
+pub mod release;
 pub mod selftests;
-pub mod sid;
 pub mod tools;
 
 use anyhow::Result;
@@ -21,9 +21,12 @@ use std::io::{ErrorKind, Write as _};
 use crate::cache;
 use crate::kernels::{Arch, Kernel, Name};
 
+/// The commands that go on without what only tests need.
+const WITHOUT_TESTS: &str = "only `cargo xtask test` needs it; `demo`, `vm` and `vm-test` do not";
+
 #[derive(clap::Args)]
 pub struct Options {
-    /// The kernels to bring [default: stable]
+    /// The kernels to bring [default: that of the release which this machine runs]
     #[arg(long = "kernel", value_name = "KERNEL")]
     pub kernels: Vec<Name>,
     /// Print where the files that are there are, as KERNEL.KEY=PATH, and do nothing else
@@ -51,10 +54,11 @@ pub fn main(options: &Options) -> Result<()> {
     if options.paths {
         return print_paths();
     }
-    let kernels = if options.kernels.is_empty() { &[Name::Stable][..] } else { &options.kernels };
+    let kernels = Name::or_default(&options.kernels);
     let all = kernels.iter().flat_map(|&name| [Part::Kernel(name), Part::Disk(name)]);
-    ensure(&[Part::Guests, Part::Tests].into_iter().chain(all).collect::<Vec<_>>(), options.update)?;
-    for &name in kernels {
+    let parts: Vec<Part> = [Part::Guests].into_iter().chain(all).chain([Part::Tests]).collect();
+    ensure(&parts, options.update)?;
+    for name in kernels {
         eprintln!("setup: {name} is {}", Kernel::need(name)?.release);
     }
     Ok(())
@@ -88,7 +92,12 @@ impl Part {
                 None => false,
             },
             Part::Disk(name) => Kernel::find(name)?.map_or(Ok(false), |kernel| image::is_there(&kernel))?,
-            Part::Tests => decoder::is_there()? && monitoring::is_there()? && pprof::is_there()?,
+            Part::Tests => {
+                decoder::is_there()?
+                    && monitoring::is_there()?
+                    && pprof::is_there()?
+                    && kernel::have_images()?
+            }
         };
         Ok(has_files && self.packages().is_empty())
     }
@@ -114,8 +123,8 @@ impl Part {
                     kernel::ensure(name, update)?;
                 }
                 let kernel = Kernel::need(name)?;
-                if name == Name::Sid {
-                    sid::ensure(&kernel)?;
+                if kernel.build_root.is_some() {
+                    release::ensure(&kernel)?;
                 }
                 host::ensure_compiler(&kernel)
             }
@@ -123,7 +132,8 @@ impl Part {
             Part::Tests => {
                 decoder::ensure()?;
                 monitoring::ensure()?;
-                pprof::ensure()
+                pprof::ensure()?;
+                kernel::ensure_images()
             }
         }
     }

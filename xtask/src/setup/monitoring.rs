@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::apt::{Archive, Suite};
+use crate::apt::{Archive, Purpose, Suite};
 use crate::{cache, exec, steps};
 
 /// Only the programs themselves: each needs no more than the C library.
@@ -29,7 +29,8 @@ pub fn ensure() -> Result<()> {
     }
     cache::need_space(300 << 20, "Prometheus")?;
     let cache = cache::dir()?;
-    let archive = Archive::open(&cache, Suite::Release)?;
+    let purpose = Purpose { brings: "Prometheus", instead: super::WITHOUT_TESTS };
+    let archive = Archive::open(&cache, Suite::Host, purpose)?;
     cache::fill(&dir()?, |dir| {
         archive.unpack("Prometheus", &PACKAGES.map(String::from), dir)?;
         for folder in ["usr/share", "etc"] {

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::apt::{Archive, Suite};
+use crate::apt::Archive;
 use crate::kernels::{Kernel, Name};
 use crate::setup::{decoder, kernel};
 use crate::{cache, exec, steps};
@@ -84,7 +84,8 @@ fn source(name: Name, update: bool) -> Result<PathBuf> {
     if cache::is_complete(&tree) && !update {
         return Ok(tree);
     }
-    let archive = Archive::open(&cache, Suite::Release)?;
+    let brings = format!("the source of the kernel {name}");
+    let archive = Archive::open(&cache, name.suite(), kernel::purpose(&brings))?;
     let file = archive.plan(&[decoder::package(&archive)?])?.remove(0).file;
     if cache::is_complete(&tree) && fs::read_to_string(tree.join(SOURCE)).is_ok_and(|has| has == file) {
         return Ok(tree);

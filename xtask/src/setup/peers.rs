@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::apt::{Archive, Suite};
+use crate::apt::{Archive, Purpose, Suite};
 use crate::kernels::Name;
 use crate::{cache, exec};
 
@@ -15,16 +15,14 @@ pub const FILE: &str = "peers.tar";
 
 /// A kernel's contemporaries, bpftrace and perf, as a tar file.
 pub fn ensure(kernel: Name) -> Result<PathBuf> {
-    let (suite, name) = match kernel {
-        Name::Sid => (Suite::Sid, "sid"),
-        _ => (Suite::Release, "release"),
-    };
-    tree(suite, &format!("peers/{name}"), FILE, &["bpftrace", "linux-perf"])
+    let (release, _) = kernel.origin();
+    let folder = format!("peers/{}", release.codename());
+    tree(kernel.suite(), &folder, FILE, &["bpftrace", "linux-perf"])
 }
 
 /// Programs that put a kernel under stress: stress-ng and trinity of the release, as a tar file.
 pub fn stressors() -> Result<PathBuf> {
-    tree(Suite::Release, "stressors", "stressors.tar", &["stress-ng", "trinity"])
+    tree(Name::V6_1.suite(), "stressors", "stressors.tar", &["stress-ng", "trinity"])
 }
 
 /// The file with programs that people use, as guests get it.
@@ -34,7 +32,7 @@ pub const PROGRAMS: &str = "programs.tar";
 pub fn programs() -> Result<PathBuf> {
     let packages =
         ["bash", "coreutils", "grep", "gzip", "openssl", "perl-base", "python3-minimal", "xz-utils"];
-    tree(Suite::Release, "programs", PROGRAMS, &packages)
+    tree(Name::V6_1.suite(), "programs", PROGRAMS, &packages)
 }
 
 /// A tree of packages and all that they need as a tar file; fetched unless it is there.
@@ -49,8 +47,10 @@ fn tree(suite: Suite, name: &str, file: &str, packages: &[&str]) -> Result<PathB
     if cache::is_complete(&dir) {
         return Ok(tar);
     }
-    cache::need_space(2 << 30, &packages.join(" and "))?;
-    let archive = Archive::open(&cache, suite)?;
+    cache::need_space(2 << 30, name)?;
+    let all = packages.join(" and ");
+    let instead = "leave out the cases and measurements that run them";
+    let archive = Archive::open(&cache, suite, Purpose { brings: &all, instead })?;
     let packages = archive.whole_closure(packages)?;
     cache::fill(&dir, |dir| {
         let root = dir.join("root");

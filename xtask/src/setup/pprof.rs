@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use crate::apt::{Archive, Suite};
+use crate::apt::{Archive, Purpose, Suite};
 use crate::cache;
 
 fn dir() -> Result<PathBuf> {
@@ -32,7 +32,8 @@ pub fn ensure() -> Result<()> {
     }
     cache::need_space(500 << 20, "the package of Go")?;
     let cache = cache::dir()?;
-    let archive = Archive::open(&cache, Suite::Release)?;
+    let purpose = Purpose { brings: "Go's pprof", instead: super::WITHOUT_TESTS };
+    let archive = Archive::open(&cache, Suite::Host, purpose)?;
     let go = archive.need("golang-go")?.depends;
     let versioned = |name: &String| name.starts_with("golang-1.") && name.ends_with("-go");
     let package = go.into_iter().find(versioned).context("the archive's golang-go names no version")?;

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::apt::{Archive, Suite};
+use crate::apt::Archive;
+use crate::kernels::Name;
 use crate::setup::decoder;
 use crate::{cache, exec};
 
@@ -19,7 +20,8 @@ pub fn ensure() -> Result<PathBuf> {
     let _lock = (!cache::is_complete(&dir)).then(cache::lock).transpose()?;
     if !cache::is_complete(&dir) {
         cache::need_space(400 << 20, "the kernel's source package")?;
-        let archive = Archive::open(&cache, Suite::Release)?;
+        let brings = "the source of the kernel's own tests";
+        let archive = Archive::open(&cache, Name::V6_1.suite(), super::kernel::purpose(brings))?;
         cache::fill(&dir, |dir| {
             let tests = ["ftrace", "livepatch"].map(|test| format!("tools/testing/selftests/{test}"));
             let source = dir.join("source");

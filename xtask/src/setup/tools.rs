@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::apt::{Archive, Suite};
+use crate::apt::{Archive, Purpose, Suite};
 use crate::kernels::Arch;
 use crate::{cache, exec, steps};
 
@@ -138,7 +138,8 @@ pub fn firmware() -> Result<Firmware> {
     let dir = cache.join("uefi");
     if !cache::is_complete(&dir) {
         let _lock = cache::lock()?;
-        let archive = Archive::open(&cache, Suite::Release)?;
+        let purpose = Purpose { brings: "UEFI for guests", instead: "leave --uefi out" };
+        let archive = Archive::open(&cache, Suite::Host, purpose)?;
         cache::fill(&dir, |dir| archive.unpack("UEFI", &["ovmf".into()], dir))?;
     }
     let file = |name: &str| dir.join("usr/share/OVMF").join(name);
@@ -149,9 +150,10 @@ pub fn firmware() -> Result<Firmware> {
 pub fn ensure(arch: Arch) -> Result<()> {
     let cache = cache::dir()?;
     if busybox(arch)?.is_none() {
+        let purpose = Purpose { brings: "busybox", instead: "bring a static one as /bin/busybox" };
         let archive = match arch {
-            Arch::Amd64 => Archive::open(&cache, Suite::Release)?,
-            Arch::Arm64 => Archive::foreign(&cache, Suite::Release, "arm64")?,
+            Arch::Amd64 => Archive::open(&cache, Suite::Host, purpose)?,
+            Arch::Arm64 => Archive::foreign(&cache, Suite::Host, "arm64", purpose)?,
         };
         let package = [String::from("busybox-static")];
         cache::fill(&cache.join(busybox_folder(arch)), |dir| archive.unpack("busybox", &package, dir))?;
@@ -180,7 +182,8 @@ pub fn ensure(arch: Arch) -> Result<()> {
 }
 
 fn fetch_qemu(names: &Names, cache: &Path) -> Result<()> {
-    let archive = Archive::open(cache, Suite::WithBackports)?;
+    let purpose = Purpose { brings: "QEMU", instead: "bring QEMU 10 or newer in PATH" };
+    let archive = Archive::open(cache, Suite::HostWithBackports, purpose)?;
     let packages = archive.missing_closure(names.package)?;
     if packages.is_empty() {
         bail!("the archive has nothing newer than the installed QEMU");

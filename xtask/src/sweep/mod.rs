@@ -23,7 +23,7 @@ use state::{Finding, State};
 #[derive(clap::Args, Clone)]
 pub struct Options {
     /// The kernel to boot
-    #[arg(long, default_value = "stable")]
+    #[arg(long, default_value_t)]
     pub kernel: Name,
     /// The number of virtual CPUs
     #[arg(long, value_name = "N", default_value_t = 2)]

@@ -23,6 +23,8 @@ const PULSE: Duration = Duration::from_secs(10);
 const PULSE_LIMIT: Duration = Duration::from_secs(60);
 /// The time that the rest of a dying kernel's log may take to arrive.
 const LAST_WORDS: Duration = Duration::from_secs(3);
+/// The time that the mark of a run's end may take to appear in the log after the run's status.
+const LAST_MARK: Duration = Duration::from_secs(10);
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,6 +141,7 @@ impl Machine {
         let mut run = Run::new(&self.mark, sink);
         let deadline = Instant::now() + limit;
         let (mut next_pulse, mut last_sign) = (Instant::now() + PULSE, Instant::now());
+        let mut ended = None;
         writeln!(self.control, "run {id}")?;
         loop {
             if self.take_until(deadline.min(next_pulse), &mut run) {
@@ -150,10 +153,13 @@ impl Machine {
                         Some(status.trim().parse().with_context(|| format!("the guest said {line:?}"))?);
                 }
             }
-            // The mark in the kernel's log shows that everything before it has arrived.
-            let logged = self.log.has(from, &format!("kinst-vm: end {id}"));
-            if let (Some(status), true, true) = (run.status, run.is_drained(), logged) {
-                return Ok(End::Exit(status));
+            if let (Some(status), true) = (run.status, run.is_drained()) {
+                // The mark in the kernel's log shows that everything before it has arrived. The serial port may lose a byte of it.
+                let since = *ended.get_or_insert_with(Instant::now);
+                let logged = self.log.has(from, &format!("kinst-vm: end {id}"));
+                if logged || since.elapsed() > pace::limit(LAST_MARK) {
+                    return Ok(End::Exit(status));
+                }
             }
             let gone = self.child.try_wait()?.is_some();
             if gone || self.log.worst(from) == Some(Trouble::Fatal) {

@@ -47,7 +47,7 @@ pub struct Guest {
     #[arg(long, default_value = "amd64")]
     pub arch: Arch,
     /// The kernel to boot
-    #[arg(long, default_value = "stable")]
+    #[arg(long, default_value_t)]
     pub kernel: Name,
     /// The number of CPUs
     #[arg(long, default_value_t = 2)]
@@ -89,7 +89,7 @@ impl Default for Guest {
     fn default() -> Guest {
         Guest {
             arch: Arch::Amd64,
-            kernel: Name::Stable,
+            kernel: Name::default(),
             smp: 2,
             mem: 2048,
             thread: None,

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use object::{Object, ObjectSection};
 
 use crate::kernels::Kernel;
-use crate::{exec, workspace};
+use crate::{cache, exec, workspace};
 
 /// Writes these modules, and all that they need, to files for a guest, in the order in which they can be loaded.
 /// A module that the kernel does not have, or has built in, is left out.
@@ -30,7 +30,7 @@ fn take(kernel: &Kernel, name: &str, dir: &Path, files: &mut Vec<PathBuf>) -> Re
     for needed in needs(&data).with_context(|| format!("cannot read {}", shipped.display()))? {
         take(kernel, &needed, dir, files)?;
     }
-    fs::write(&file, data).with_context(|| format!("cannot write {}", file.display()))?;
+    cache::write(&file, &data)?;
     files.push(file);
     Ok(())
 }

@@ -301,7 +301,7 @@ mod tests {
 
     const FILE: &str = "\
 # a remark
-kernel: stable sid
+kernel: 6.1 7.2
 case: first
 run:
     echo a
@@ -327,23 +327,23 @@ exit: 3
         let cases = parsed(FILE).unwrap();
         let [first, second] = cases.as_slice() else { panic!("{cases:?}") };
         assert_eq!(first.script, "echo a\n\n  indented\n");
-        assert_eq!(first.kernels, [Name::Stable, Name::Sid]);
+        assert_eq!(first.kernels, [Name::V6_1, Name::V7_2]);
         assert!(matches!(&first.expectations[0].rule, Rule::Is(text) if text == "a\n"));
         assert!(matches!(first.expectations[1].rule, Rule::Count { at_least: 2, at_most: 3, .. }));
         assert_eq!((second.guest.smp, second.ending), (4, Ending::Exit(3)));
-        assert_eq!(second.kernels, [Name::Stable, Name::Sid]);
+        assert_eq!(second.kernels, [Name::V6_1, Name::V7_2]);
     }
 
     #[test]
-    fn kernels_that_look_for_bugs_run_the_cases_of_stable_and_their_own() {
+    fn kernels_that_look_for_bugs_run_the_cases_of_6_1_and_their_own() {
         let are_for = |text: &str, kernel| parsed(text).unwrap()[0].is_for(kernel);
         assert!(are_for("case: x\nrun: a", Name::Debug));
-        assert!(are_for("case: x\nrun: a\nkernel: stable", Name::Rt));
-        assert!(!are_for("case: x\nrun: a\nkernel: backports sid", Name::Kcsan));
+        assert!(are_for("case: x\nrun: a\nkernel: 6.1", Name::Rt));
+        assert!(!are_for("case: x\nrun: a\nkernel: 6.12 7.2", Name::Kcsan));
         assert!(are_for("case: x\nrun: a\nkernel: debug", Name::Debug));
-        assert!(!are_for("case: x\nrun: a\nkernel: debug", Name::Stable));
+        assert!(!are_for("case: x\nrun: a\nkernel: debug", Name::V6_1));
         assert!(!are_for("case: x\nrun: a\nwithout: debug kcsan", Name::Debug));
-        assert!(are_for("case: x\nrun: a\nwithout: debug kcsan", Name::Stable));
+        assert!(are_for("case: x\nrun: a\nwithout: debug kcsan", Name::V6_1));
     }
 
     #[test]

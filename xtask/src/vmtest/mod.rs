@@ -22,7 +22,7 @@ pub use run::Workers;
 pub struct Options {
     /// Only the cases that have one of these in their file's name or their own
     pub patterns: Vec<String>,
-    /// The kernels to boot [default: stable]
+    /// The kernels to boot [default: that of the release which this machine runs]
     #[arg(long = "kernel", value_name = "KERNEL")]
     pub kernels: Vec<Name>,
     /// Take dtrace and inlinecall from the build that packages have, which takes minutes longer
@@ -56,9 +56,8 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let kernels = if options.kernels.is_empty() { &[Name::Stable][..] } else { &options.kernels };
     let mut total = Tally::default();
-    for &kernel in kernels {
+    for kernel in Name::or_default(&options.kernels) {
         run::cases(&cases, kernel, options, &Workers::all(), &mut total)?;
     }
     Ok(total.print_end(skipped))

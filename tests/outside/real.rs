@@ -1,4 +1,4 @@
-//! tests/outside/stable.rs: dtrace for Debian's kernel.
+//! tests/outside/real.rs: dtrace for a real kernel.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use crate::needs;
 
 /// Whether it succeeds, and what it prints; `None` where the kernel is not there.
 pub fn dtrace(arguments: &[&str]) -> Option<(bool, String, String)> {
-    let root = needs::stable()?;
+    let root = needs::linux_6_1()?;
     let mut command = Command::new(env!("CARGO_BIN_EXE_dtrace"));
     let out = command.arg("--sysroot").arg(root).args(arguments).output().expect("dtrace runs");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");

@@ -1,4 +1,4 @@
-//! A small sid system in a folder: sid's own compiler, libraries and kernel headers, for building modules.
+//! A small system of another release in a folder: its compiler, libraries and kernel headers, for building modules.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::apt::{Archive, Suite};
+use crate::apt::Archive;
 use crate::kernels::{Kernel, build_root};
 use crate::{cache, exec};
 
@@ -21,9 +21,10 @@ pub fn ensure(kernel: &Kernel) -> Result<()> {
     if cache::is_complete(&root) {
         return Ok(());
     }
-    cache::need_space(2 << 30, "the system that builds sid's modules")?;
+    cache::need_space(2 << 30, "the system that builds modules")?;
     let cache = cache::dir()?;
-    let archive = Archive::open(&cache, Suite::Sid)?;
+    let brings = format!("what builds modules for the kernel {}", kernel.name);
+    let archive = Archive::open(&cache, kernel.name.suite(), super::kernel::purpose(&brings))?;
     let headers = archive.need(&format!("linux-headers-{}", kernel.release))?;
     let mut wanted: Vec<&str> = TOOLS.to_vec();
     wanted.push(&headers.name);
@@ -32,7 +33,9 @@ pub fn ensure(kernel: &Kernel) -> Result<()> {
         archive.unpack("the system that builds modules", &packages, dir)?;
         finish(dir, &["build"])?;
         let mut try_out = make(dir, dir);
-        exec::output(try_out.arg("--version")).context("the sid system does not start").map(drop)
+        exec::output(try_out.arg("--version"))
+            .context("the system that builds modules does not start")
+            .map(drop)
     })
 }
 
