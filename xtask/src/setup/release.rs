@@ -12,8 +12,8 @@ use crate::kernels::{Kernel, build_root};
 use crate::{cache, exec};
 
 /// Programs that a build needs besides the compiler and what the headers depend on.
-const TOOLS: [&str; 9] =
-    ["base-files", "coreutils", "dash", "diffutils", "findutils", "grep", "make", "mawk", "sed"];
+const TOOLS: [&str; 10] =
+    ["base-files", "binutils", "coreutils", "dash", "diffutils", "findutils", "grep", "make", "mawk", "sed"];
 
 /// Makes the system for building modules of this kernel. The caller holds the cache's lock.
 pub fn ensure(kernel: &Kernel) -> Result<()> {
