@@ -1,10 +1,10 @@
 //! tests/compile/snapshots.rs: snapshot tests: each input `<area>/<room>/<case>.d` has a `<case>.<stage>.snap` per stage of its area.
 //!
-//! `UPDATE=1 cargo test --test compile` rewrites the files; review their diff.
+//! `cargo insta test --test compile --review` shows what differs, and accepts it.
 //! The first line of an input may be a directive, which the program under test does not see:
 //! `/* test: -n, args: one two, defaultargs, argref, empty, type: foo_t, kernel, copies, missinglocals[: skip], variables: 10 */`.
 
-use std::fmt::Write as _;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
@@ -49,34 +49,54 @@ const STAGES: &[(&str, &str, Stage)] = &[
 
 #[test]
 fn every_case_matches_its_snapshots() {
-    let (mut report, mut expected, mut cases) = (String::new(), Vec::new(), 0);
-    for area in areas() {
-        for input in files(area, "d") {
-            cases += 1;
-            let case = Case::read(&input, area);
-            for (_, stage, run) in STAGES.iter().filter(|row| row.0 == area) {
-                let path = input.with_extension(format!("{stage}.snap"));
-                report += &snapshot::compare(&path, &run(&case)).err().unwrap_or_default();
-                expected.push(path);
-            }
+    // Shown if the test fails.
+    println!("`cargo insta test --test compile --review` accepts what differs");
+    let mut inputs = 0;
+    insta::glob!("../snapshots", "**/*.d", |input| {
+        inputs += 1;
+        let settings = snapshot::settings(input.parent().unwrap());
+        let area = area(input);
+        let case = Case::read(input, area);
+        for (stage, run) in stages(area) {
+            let text = ended(run(&case));
+            settings.bind(|| insta::assert_snapshot!(format!("{}.{stage}", name(input)), text));
         }
-        for orphan in files(area, "snap").into_iter().filter(|path| !expected.contains(path)) {
-            writeln!(report, "{}: no input makes this file", orphan.display()).unwrap();
+    });
+    let filtered = std::env::var_os("INSTA_GLOB_FILTER").is_some();
+    assert!(inputs >= 500 || filtered, "only {inputs} inputs under {}", snapshot::folder().display());
+}
+
+/// No two stages of an input make the same file, and there is none that no input makes.
+#[test]
+fn every_snapshot_has_one_input() {
+    let mut made = BTreeSet::new();
+    for input in snapshot::files(&snapshot::folder(), "d") {
+        for (stage, _) in stages(area(&input)) {
+            let file = input.with_extension(format!("{stage}.snap"));
+            assert!(made.insert(file.clone()), "two stages of {} make {}", input.display(), file.display());
         }
     }
-    assert!(cases >= 500, "only {cases} cases under {}", snapshot::folder().display());
-    assert!(report.is_empty(), "\n{report}\nreview, then UPDATE=1 cargo test --test compile");
+    let areas: BTreeSet<&str> = STAGES.iter().map(|row| row.0).collect();
+    let found = areas.iter().flat_map(|area| snapshot::files(&snapshot::folder().join(area), "snap"));
+    let orphans: Vec<PathBuf> = found.filter(|file| !made.contains(file)).collect();
+    assert!(orphans.is_empty(), "no input makes these files: {orphans:#?}");
 }
 
 /// The cases of these areas must be errors; tags.rs requires one of each tag.
 #[test]
 fn what_is_to_fail_fails() {
-    for input in files("errors", "d") {
-        assert!(Case::read(&input, "errors").parse().is_err(), "{} is no error", input.display());
+    let mut cases = (0, 0);
+    for input in snapshot::files(&snapshot::folder(), "d") {
+        if area(&input) == "errors" {
+            assert!(Case::read(&input, "errors").parse().is_err(), "{} is no error", input.display());
+            cases.0 += 1;
+        }
+        if area(&input) == "check" {
+            assert!(check(&Case::read(&input, "check")).is_err(), "{} is no error", input.display());
+            cases.1 += 1;
+        }
     }
-    for input in files("check", "d") {
-        assert!(check(&Case::read(&input, "check")).is_err(), "{} is no error", input.display());
-    }
+    assert!(cases.0 > 100 && cases.1 > 200, "only {cases:?} cases");
 }
 
 /// The deepest trees that the parser accepts do not exhaust the stack of a later stage.
@@ -342,13 +362,23 @@ fn json(case: &Case) -> String {
     format!("{}\n", serde_json::to_string_pretty(&object).unwrap())
 }
 
-fn areas() -> Vec<&'static str> {
-    let mut areas: Vec<&str> = STAGES.iter().map(|row| row.0).collect();
-    areas.dedup();
-    areas
+/// The area that an input is in.
+fn area(input: &Path) -> &'static str {
+    let home = input.strip_prefix(snapshot::folder()).unwrap().iter().next().and_then(|home| home.to_str());
+    let row = STAGES.iter().find(|row| Some(row.0) == home);
+    row.unwrap_or_else(|| panic!("{}: no area", input.display())).0
 }
 
-/// The files of an area, in all its rooms.
-fn files(area: &str, extension: &str) -> Vec<PathBuf> {
-    snapshot::files(&snapshot::folder().join(area), extension)
+fn stages(area: &str) -> impl Iterator<Item = (&'static str, Stage)> {
+    STAGES.iter().filter(move |row| row.0 == area).map(|row| (row.1, row.2))
+}
+
+/// The name of a case.
+fn name(input: &Path) -> &str {
+    input.file_stem().unwrap().to_str().unwrap()
+}
+
+/// Marks a text whose last line does not end, which insta does not compare.
+fn ended(text: String) -> String {
+    if text.is_empty() || text.ends_with('\n') { text } else { text + "\n\\ No newline at the end" }
 }

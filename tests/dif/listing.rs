@@ -15,7 +15,8 @@ fn every_instruction() {
         variables: variables(),
         rtype: Type::string(256),
     };
-    snapshot::assert("listing/every_instruction.snap", &disasm::difo(10, &difo));
+    snapshot::settings("listing")
+        .bind(|| insta::assert_snapshot!("every_instruction", disasm::difo(10, &difo)));
 }
 
 /// Code that no compiler generates still has a listing that shows what it is.
@@ -28,7 +29,7 @@ fn broken_objects() {
         rtype: Type { by_user_ref: true, ..Type::by_ref(CtfKind::Struct, 24) },
         ..Difo::default()
     };
-    snapshot::assert("listing/broken_objects.snap", &disasm::difo(0, &difo));
+    snapshot::settings("listing").bind(|| insta::assert_snapshot!("broken_objects", disasm::difo(0, &difo)));
 }
 
 fn example(op: Opcode) -> Insn {

@@ -136,7 +136,7 @@ fn each_reason_has_its_instruction() {
     for function in ["_start", "helper", "listed", "listed.cold", "exc_int3", "__SCT__tp", "quiet"] {
         text += &kernel.dtrace(&["--disas", function]).expect("instructions");
     }
-    snapshot::assert("disas/places.text", &text);
+    snapshot::settings("disas").bind(|| insta::assert_snapshot!("places", text));
 }
 
 #[test]

@@ -455,7 +455,7 @@ fn no_such_probe() {
     let dir = sysroot();
     let root = dir.path().to_str().expect("UTF-8");
     let ran = dtrace(&["--sysroot", root, "-xerrtags", "-e", "-n", "kinst::laef:entry"]);
-    snapshot::assert("cli/no_such_probe.stderr.snap", &ran.stderr);
+    snapshot::settings("cli").bind(|| insta::assert_snapshot!("no_such_probe.stderr", ran.stderr));
 }
 
 #[test]

@@ -1,17 +1,15 @@
-//! tests/support/snapshot.rs: texts that were reviewed, in tests/snapshots; `UPDATE=1` writes them anew, and their diff is what to review.
+//! tests/support/snapshot.rs: the place of the texts that were reviewed, tests/snapshots; insta compares them.
 
 #![allow(dead_code, reason = "each test needs some of it")]
 
 use std::path::{Path, PathBuf};
 
-/// The lines that a report shows of each side, from the first difference on.
-const SHOWN: usize = 8;
-
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").canonicalize().expect("the snapshots")
 }
 
-/// The files below a folder, in the order of their names.
+/// The files below a folder, in the order of their names. `insta::glob!` is for snapshots alone: its filter leaves files out, and it
+/// takes over the failures of other snapshots that are compared at the same time.
 pub fn files(root: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(root).unwrap() {
@@ -26,29 +24,13 @@ pub fn files(root: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Compares a text with the one in the file, or writes it; what differs is the error.
-pub fn compare(path: &Path, actual: &str) -> Result<(), String> {
-    let expected = std::fs::read_to_string(path).unwrap_or_default();
-    if expected == actual {
-        return Ok(());
-    }
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        std::fs::write(path, actual).expect("a file");
-        return Ok(());
-    }
-    let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), actual.lines().collect());
-    let first = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
-    let of = |lines: &[&str], sign: char| -> String {
-        lines.iter().skip(first).take(SHOWN).map(|line| format!("  {sign} {line}\n")).collect()
-    };
-    Err(format!("{}\n{}{}", path.display(), of(&old, '-'), of(&new, '+')))
-}
-
-/// A test of one text; the file is named from tests/snapshots on.
-#[track_caller]
-pub fn assert(name: &str, actual: &str) {
-    if let Err(report) = compare(&folder().join(name), actual) {
-        panic!("\n{report}review, then UPDATE=1 writes it anew");
-    }
+/// The settings under which `assert_snapshot!("NAME", text)` is about NAME.snap in a folder, which is named from tests/snapshots on.
+pub fn settings(below: impl AsRef<Path>) -> insta::Settings {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(folder().join(below));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    // glob! has set the input's path, but a snapshot is beside its input.
+    settings.remove_snapshot_suffix();
+    settings
 }

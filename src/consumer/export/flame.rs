@@ -215,7 +215,7 @@ mod tests {
                 Err(_) => lines += &format!("\n{line}"),
             }
         }
-        snapshot::assert("consumer/flame.snap", lines.trim_start());
+        snapshot::settings("consumer").bind(|| insta::assert_snapshot!("flame", lines.trim_start()));
     }
 
     #[test]

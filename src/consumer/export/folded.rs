@@ -78,7 +78,8 @@ mod tests {
     fn lines() {
         let one = text(Fixed(vec![sample::counted()]));
         let several = text(Fixed(vec![sample::counted(), sample::summed(), sample::distributed()]));
-        snapshot::assert("consumer/folded.snap", &format!("{one}--- several\n{several}"));
+        snapshot::settings("consumer")
+            .bind(|| insta::assert_snapshot!("folded", format!("{one}--- several\n{several}")));
         assert_eq!(text(Fixed(Vec::new())), "");
     }
 

@@ -378,6 +378,7 @@ mod tests {
             Some((before, rest)) if !line.contains("\"record\"") => format!("{before}… {}", &rest[32..]),
             _ => line.to_owned(),
         });
-        snapshot::assert("consumer/json-lines.snap", &lines.collect::<Vec<_>>().join("\n"));
+        let text = lines.collect::<Vec<_>>().join("\n");
+        snapshot::settings("consumer").bind(|| insta::assert_snapshot!("json-lines", text));
     }
 }

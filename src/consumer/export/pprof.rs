@@ -286,7 +286,8 @@ mod tests {
         let one = decoded(Fixed(vec![sample::counted()]));
         let several = decoded(Fixed(vec![sample::counted(), sample::summed(), sample::distributed()]));
         assert!(one.duration_nanos > 0);
-        snapshot::assert("consumer/pprof.snap", &format!("{}--- several\n{}", shown(&one), shown(&several)));
+        let text = format!("{}--- several\n{}", shown(&one), shown(&several));
+        snapshot::settings("consumer").bind(|| insta::assert_snapshot!("pprof", text));
     }
 
     #[test]

@@ -133,7 +133,8 @@ mod tests {
         let mut prom = Prom::new(metrics, "/var/lib/textfile/disk.prom");
         let mut out = Vec::new();
         prom.switch(&rows, &mut out);
-        snapshot::assert("consumer/metrics.prom.snap", &String::from_utf8(out).unwrap());
+        let text = String::from_utf8(out).unwrap();
+        snapshot::settings("consumer").bind(|| insta::assert_snapshot!("metrics.prom", text));
     }
 
     /// Reads a label's value back as the format says it is written.

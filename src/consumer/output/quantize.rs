@@ -342,7 +342,7 @@ mod tests {
             ),
         ]
         .map(|(name, graph)| format!("{name}:{graph}"));
-        snapshot::assert("consumer/graphs.snap", &drawn.join("\n"));
+        snapshot::settings("consumer").bind(|| insta::assert_snapshot!("graphs", drawn.join("\n")));
     }
 
     #[test]

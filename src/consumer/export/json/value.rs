@@ -201,6 +201,6 @@ mod tests {
         ];
         let lines: Vec<String> =
             all.iter().map(|value| serde_json::to_string(&Shown(value)).unwrap()).collect();
-        snapshot::assert("consumer/json-values.snap", &lines.join("\n"));
+        snapshot::settings("consumer").bind(|| insta::assert_snapshot!("json-values", lines.join("\n")));
     }
 }

@@ -111,7 +111,8 @@ fn every_record_and_metric() {
         shown += &format!("{}\n", serde_json::to_string_pretty(&line).unwrap());
     }
     let version = format!("\"{}\"", env!("CARGO_PKG_VERSION"));
-    snapshot::assert("consumer/otlp.snap", &shown.replace(&version, "\"VERSION\""));
+    let shown = shown.replace(&version, "\"VERSION\"");
+    snapshot::settings("consumer").bind(|| insta::assert_snapshot!("otlp", shown));
 }
 
 /// Decodes each line to OTLP's messages, which fails for a field that is none or has another type, and encodes them again.

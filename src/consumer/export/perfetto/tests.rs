@@ -154,7 +154,7 @@ fn slices_and_instants() {
     let idle = |cpu, ecb, time| Fired { ecb, thread: (0, 0), cpu, time };
     let idle = [idle(0, 0, 10), idle(1, 0, 11), idle(0, 1, 12), idle(1, 1, 13)];
     writeln!(all, "idle threads are not one:\n{}", shown(&written(&idle))).unwrap();
-    snapshot::assert("consumer/perfetto.snap", &all);
+    snapshot::settings("consumer").bind(|| insta::assert_snapshot!("perfetto", all));
 }
 
 #[test]
@@ -182,7 +182,8 @@ fn values_of_actions() {
         give(&mut perfetto, &enabled, &fired(ecb, 7, time), actions(), &mut out);
     }
     perfetto.finish(&Fixed(Vec::new()), 0, &mut out);
-    snapshot::assert("consumer/perfetto-values.snap", &shown(&Trace::decode(&out[..]).unwrap()));
+    let text = shown(&Trace::decode(&out[..]).unwrap());
+    snapshot::settings("consumer").bind(|| insta::assert_snapshot!("perfetto-values", text));
 }
 
 #[test]
