@@ -3,6 +3,7 @@
 //! `cargo insta test --test compile --review` shows what differs, and accepts it.
 //! The first line of an input may be a directive, which the program under test does not see:
 //! `/* test: -n, args: one two, defaultargs, argref, empty, type: foo_t, kernel, copies, missinglocals[: skip], variables: 10 */`.
+//! `/* test: stages: typed json */` gives an input the stages of these areas besides those of its own.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -55,11 +56,12 @@ fn every_case_matches_its_snapshots() {
     insta::glob!("../snapshots", "**/*.d", |input| {
         inputs += 1;
         let settings = snapshot::settings(input.parent().unwrap());
-        let area = area(input);
-        let case = Case::read(input, area);
-        for (stage, run) in stages(area) {
-            let text = ended(run(&case));
-            settings.bind(|| insta::assert_snapshot!(format!("{}.{stage}", name(input)), text));
+        for area in areas(input) {
+            let case = Case::read(input, area);
+            for (stage, run) in stages(area) {
+                let text = ended(run(&case));
+                settings.bind(|| insta::assert_snapshot!(format!("{}.{stage}", name(input)), text));
+            }
         }
     });
     let filtered = std::env::var_os("INSTA_GLOB_FILTER").is_some();
@@ -71,7 +73,7 @@ fn every_case_matches_its_snapshots() {
 fn every_snapshot_has_one_input() {
     let mut made = BTreeSet::new();
     for input in snapshot::files(&snapshot::folder(), "d") {
-        for (stage, _) in stages(area(&input)) {
+        for (stage, _) in areas(&input).into_iter().flat_map(stages) {
             let file = input.with_extension(format!("{stage}.snap"));
             assert!(made.insert(file.clone()), "two stages of {} make {}", input.display(), file.display());
         }
@@ -87,11 +89,12 @@ fn every_snapshot_has_one_input() {
 fn what_is_to_fail_fails() {
     let mut cases = (0, 0);
     for input in snapshot::files(&snapshot::folder(), "d") {
-        if area(&input) == "errors" {
+        let areas = areas(&input);
+        if areas.contains(&"errors") {
             assert!(Case::read(&input, "errors").parse().is_err(), "{} is no error", input.display());
             cases.0 += 1;
         }
-        if area(&input) == "check" {
+        if areas.contains(&"check") {
             assert!(check(&Case::read(&input, "check")).is_err(), "{} is no error", input.display());
             cases.1 += 1;
         }
@@ -158,10 +161,7 @@ impl Case {
 
     fn read(path: &Path, area: &str) -> Case {
         let text = parser::decode(std::fs::read(path).unwrap()).unwrap();
-        let (directive, program) = match text.strip_prefix("/* test: ") {
-            Some(rest) => rest.split_once(" */\n").unwrap(),
-            None => ("", text.as_str()),
-        };
+        let (directive, program) = split(&text);
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let mut macros = Macros { script: name.clone(), arguments: Vec::new(), variables: Vec::new() };
         for (variable, value) in [("pid", 4321), ("uid", 1000), ("target", 0)] {
@@ -170,8 +170,9 @@ impl Case {
         let (mut settings, mut types, mut origin) = (Settings::default(), Vec::new(), Origin::Script);
         let mut kernel: Box<dyn Known> = Box::new(Intrinsic);
         let (mut amin, mut variables, mut missing_locals) = (None, 0, MissingLocals::Error);
-        for word in directive.split(", ").filter(|word| !word.is_empty()) {
+        for word in words(directive) {
             match word.split_once(": ").unwrap_or((word, "")) {
+                ("stages", _) => {}
                 ("-n", _) => origin = Origin::Name,
                 ("-f", _) => origin = Origin::Function,
                 ("-m", _) => origin = Origin::Module,
@@ -362,11 +363,26 @@ fn json(case: &Case) -> String {
     format!("{}\n", serde_json::to_string_pretty(&object).unwrap())
 }
 
-/// The area that an input is in.
-fn area(input: &Path) -> &'static str {
+/// Splits a text into its directive, if it has one, and the program.
+fn split(text: &str) -> (&str, &str) {
+    let rest = text.strip_prefix("/* test: ");
+    rest.map_or(("", text), |rest| rest.split_once(" */\n").unwrap())
+}
+
+fn words(directive: &str) -> impl Iterator<Item = &str> {
+    directive.split(", ").filter(|word| !word.is_empty())
+}
+
+/// The areas whose stages an input has: the one that it is in, and those of its directive.
+fn areas(input: &Path) -> Vec<&'static str> {
+    let text = parser::decode(std::fs::read(input).unwrap()).unwrap();
     let home = input.strip_prefix(snapshot::folder()).unwrap().iter().next().and_then(|home| home.to_str());
-    let row = STAGES.iter().find(|row| Some(row.0) == home);
-    row.unwrap_or_else(|| panic!("{}: no area", input.display())).0
+    let further = words(split(&text).0).find_map(|word| word.strip_prefix("stages: "));
+    let area = |name: &str| {
+        let row = STAGES.iter().find(|row| row.0 == name);
+        row.unwrap_or_else(|| panic!("{}: no area {name}", input.display())).0
+    };
+    home.into_iter().chain(further.unwrap_or_default().split_whitespace()).map(area).collect()
 }
 
 fn stages(area: &str) -> impl Iterator<Item = (&'static str, Stage)> {

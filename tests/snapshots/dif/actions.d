@@ -1,3 +1,4 @@
+/* test: stages: typed */
 BEGIN
 {
         stack(5);

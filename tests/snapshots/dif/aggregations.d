@@ -1,3 +1,4 @@
+/* test: stages: typed */
 kinst::f:0
 {
         @calls[stack(), execname] = count();

@@ -1,3 +1,4 @@
+/* test: stages: typed */
 BEGIN
 {
         trace((char)arg0);

@@ -1,3 +1,4 @@
+/* test: stages: typed */
 kinst::f:entry
 {
         printf("\t%d\t%s", pid, execname);

@@ -1,3 +1,4 @@
+/* test: stages: typed */
 kinst::f:entry
 {
         self->ts = timestamp;

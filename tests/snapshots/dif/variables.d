@@ -1,3 +1,4 @@
+/* test: stages: typed */
 int total;
 string names[int, string];
 this char buffer[16];

@@ -1,1 +1,2 @@
+/* test: stages: json */
 /* nothing */

@@ -1,4 +1,0 @@
-kinst::f:entry
-{
-        printf("\t%d\t%s", pid, execname);
-}
