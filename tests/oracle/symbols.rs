@@ -114,7 +114,12 @@ fn the_symbols_of_an_image_are_those_of_its_debug_file() {
         defined.filter_map(|symbol| Some(symbol.name().ok()?.to_owned())).collect();
     let ours = names(&image.vmlinuz);
     let unknown: Vec<&String> = ours.difference(&theirs).collect();
-    println!("{} symbols of the image, {} of the debug file", ours.len(), theirs.len());
+    println!(
+        "{} symbols of the image, {} of the debug file, {} unknown there",
+        ours.len(),
+        theirs.len(),
+        unknown.len()
+    );
     assert!(ours.len() > 50_000 && unknown.len() * 1000 < ours.len(), "{unknown:?}");
 }
 

@@ -6,6 +6,8 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use memchr::memmem;
+
 /// The names that a marker stands for.
 const MARKED: usize = 256;
 /// The number of symbols that a kernel may have.
@@ -14,15 +16,8 @@ const PLAUSIBLE: Range<usize> = 10_000..2_000_000;
 /// The names of an unpacked kernel's symbols; `None` if its tables are not found.
 pub fn names(kernel: &[u8]) -> Option<BTreeSet<String>> {
     let digits: Vec<u8> = (b'0'..=b'9').flat_map(|digit| [digit, 0]).collect();
-    let mut from = 0;
-    while let Some(found) = find(&kernel[from..], &digits) {
-        let zero = from + found;
-        from = zero + 1;
-        if let Some(table) = Tokens::with_zero_at(kernel, zero) {
-            return all(kernel, &table);
-        }
-    }
-    None
+    let table = memmem::find_iter(kernel, &digits).find_map(|zero| Tokens::with_zero_at(kernel, zero))?;
+    all(kernel, &table)
 }
 
 /// The table of what each byte of a packed name stands for.
@@ -115,8 +110,4 @@ fn packed(kernel: &[u8], at: usize) -> Option<(&[u8], usize)> {
 fn number<const BYTES: usize>(kernel: &[u8], at: usize) -> Option<usize> {
     let bytes = kernel.get(at..at + BYTES)?;
     Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte)))
-}
-
-fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
-    memchr::memmem::find(text, wanted)
 }

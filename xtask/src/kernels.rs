@@ -63,7 +63,7 @@ impl Name {
     }
 
     /// The release that a kernel's packages or source come from, and whether from its backports.
-    pub fn origin(self) -> (Debian, bool) {
+    fn origin(self) -> (Debian, bool) {
         match self {
             Name::V6_12 => (Debian::Trixie, false),
             Name::V7_2 | Name::V7_3 => (Debian::Trixie, true),
@@ -83,7 +83,7 @@ impl Name {
 
     /// The beginning of its version.
     pub fn series(self) -> &'static str {
-        if Name::LIKE_6_1.contains(&self) { Name::V6_1.as_str() } else { self.as_str() }
+        self.runs_cases_of().as_str()
     }
 
     /// Whether its modules are built in a small system of its release: this machine may have neither the compiler nor the

@@ -56,9 +56,12 @@ pub fn main(options: &Options) -> Result<ExitCode> {
 }
 
 /// Fetches the kernels, and builds what guests are made of and the program that checks the house rules. Tests on the host look
-/// into the kernels, too, and all of them into 6.1.
+/// into the kernels, too, and all of them into 6.1, unless a kernel has been brought.
 fn brought(options: &Options, tally: &mut Tally) {
-    let kernels = [vec![Name::V6_1], Name::or_default(&options.kernels)].concat();
+    let mut kernels = Name::or_default(&options.kernels);
+    if !kernels.contains(&Name::Own) && !kernels.contains(&Name::V6_1) {
+        kernels.insert(0, Name::V6_1);
+    }
     let of_kernels = kernels.iter().flat_map(|&name| [Part::Kernel(name), Part::Disk(name)]);
     let parts: Vec<Part> = [Part::Guests].into_iter().chain(of_kernels).chain([Part::Tests]).collect();
     thread::scope(|scope| {

@@ -148,7 +148,7 @@ static inline uint64_t address_of(const char *name)
 
 	if (!strncmp(name, "0x", 2))
 		return strtoull(name, NULL, 16);
-	/* Of several, the first one of the file. */
+	/* The first one of the file, if there are several. */
 	for (at = *head_of(name); at; at = symbols[at].next)
 		if (!strcmp(symbols[at].name, name))
 			found = at;

@@ -71,6 +71,6 @@ balance() {
 	sort table
 	awk '$1 == "F" { hit++; places += $3; entries += $4; if ($4 == $5) same++; else differ++ }
 		END { print "hit " hit + 0 ", places " places ", entries " entries ", balanced " same + 0 ", not " differ + 0 }' table
-	# What is shown of a case that fails is the end of its output.
+	# The end of the output is all that is shown of a case that fails.
 	awk '$1 == "F" && $4 != $5 { print "not balanced:", $0 }' table
 }

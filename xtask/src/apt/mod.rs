@@ -75,7 +75,7 @@ impl Suite {
 /// The use of what is fetched, for the error if it cannot be.
 #[derive(Clone, Copy)]
 pub struct Purpose<'a> {
-    /// What comes from there.
+    /// The name of what comes from there.
     pub brings: &'a str,
     /// How to go on without it.
     pub instead: &'a str,
@@ -242,8 +242,7 @@ impl Archive {
 
     /// Like [`Archive::show`] for a package that must be there.
     pub fn need(&self, package: &str) -> Result<Package> {
-        self.show(package)?
-            .with_context(|| format!("there is no package {package} in {}", self.suites.join(", ")))
+        self.show(package)?.with_context(|| format!("there is no package {package} in {}", self.suites()))
     }
 
     /// The names of packages that begin so; some of them may have no version in these suites.
@@ -259,8 +258,7 @@ impl Archive {
 
     fn preferring_backports(&self) -> Command {
         let mut command = self.command("apt-get");
-        let backports = format!("{}-backports", self.codename);
-        if self.suites.contains(&backports) {
+        if let Some(backports) = self.suites.iter().find(|suite| suite.ends_with("-backports")) {
             command.arg("-t").arg(backports);
         }
         command

@@ -102,12 +102,12 @@ fn image(name: Name, dir: &Path) -> Result<()> {
     cache::remove(&root)
 }
 
+/// The way to go on without a kernel.
+const ANOTHER: &str = "name another kernel with --kernel, or bring one in KINST_VMLINUZ (CONTRIBUTING.md)";
+
 /// Kernels for guests, as what is fetched of an archive.
 pub(super) fn purpose(brings: &str) -> Purpose<'_> {
-    Purpose {
-        brings,
-        instead: "name another kernel with --kernel, or bring one in KINST_VMLINUZ (CONTRIBUTING.md)",
-    }
+    Purpose { brings, instead: ANOTHER }
 }
 
 /// The newest release of a series whose image, debug files and (if wanted) headers are all in the archive.
@@ -126,11 +126,7 @@ pub(super) fn newest(archive: &Archive, series: &str, flavour: &str, with_header
             return Ok(Release { name, packages });
         }
     }
-    anyhow::bail!(
-        "there is no kernel {series} with debug files in {}: {}",
-        archive.suites(),
-        purpose("").instead
-    )
+    anyhow::bail!("there is no kernel {series} with debug files in {}: {ANOTHER}", archive.suites())
 }
 
 fn packages_of(archive: &Archive, release: &str, with_headers: bool) -> Result<Option<Vec<String>>> {

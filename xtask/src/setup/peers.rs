@@ -15,9 +15,7 @@ pub const FILE: &str = "peers.tar";
 
 /// A kernel's contemporaries, bpftrace and perf, as a tar file.
 pub fn ensure(kernel: Name) -> Result<PathBuf> {
-    let (release, _) = kernel.origin();
-    let folder = format!("peers/{}", release.codename());
-    tree(kernel.suite(), &folder, FILE, &["bpftrace", "linux-perf"])
+    tree(kernel.suite(), &format!("peers/{}", kernel.series()), FILE, &["bpftrace", "linux-perf"])
 }
 
 /// Programs that put a kernel under stress: stress-ng and trinity of the release, as a tar file.

@@ -177,7 +177,7 @@ fn begin(pushed: &[PathBuf]) -> String {
     }
 }
 
-/// The removal of what a case leaves in files. A filesystem that is still mounted there stays.
+/// The removal of files that earlier cases have left. A filesystem that is still mounted there is emptied, and stays.
 const CLEAR: &str = "rm -rf /root/* /tmp/* 2>/dev/null";
 
 fn guest(shape: &Shape, kernel: Name, release: bool) -> Guest {
