@@ -51,8 +51,12 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     })?;
     if ended == ExitCode::SUCCESS && options.arch == Arch::Amd64 {
         steps::say("\nNext, each in a guest of its own:");
+        let named = match options.kernel == Name::default() {
+            true => String::new(),
+            false => format!(" --kernel {}", options.kernel),
+        };
         for (what, command) in NEXT {
-            steps::say(&format!("  cargo xtask vm -- \"{command}\"    # {what}"));
+            steps::say(&format!("  cargo xtask vm{named} -- \"{command}\"    # {what}"));
         }
         steps::say(&format!("\nThis took {} s.", begin.elapsed().as_secs()));
     }
