@@ -117,7 +117,11 @@ fn major(command: &mut Command) -> Option<u32> {
 fn busybox(arch: Arch) -> Result<Option<PathBuf>> {
     let dir = cache::dir()?.join(busybox_folder(arch));
     if cache::is_complete(&dir) {
-        return Ok(Some(dir.join("bin/busybox")));
+        // Packages since trixie have all programs in /usr.
+        return Ok(["bin/busybox", "usr/bin/busybox"]
+            .map(|path| dir.join(path))
+            .into_iter()
+            .find(|path| path.is_file()));
     }
     let host = PathBuf::from("/bin/busybox");
     let text = exec::captured(Command::new("ldd").env("LC_ALL", "C").arg(&host));
