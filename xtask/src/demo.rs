@@ -16,8 +16,8 @@ const NEXT: [(&str, &str); 3] = [
         "dtrace --annotate vfs_read -c 'md5sum /etc/passwd'",
     ),
     (
-        "a local variable at a line of the source",
-        "dtrace -n 'kinst::vfs_read:L473 { trace(locals->ret); }' -c 'md5sum /etc/passwd'",
+        "which lines of a file of the kernel a program reaches",
+        "dtrace -q --coverage fs/readdir.c -c 'ls -lR /root'",
     ),
     (
         "which functions call an inlined one",
