@@ -279,11 +279,18 @@ impl Archive {
     pub fn plan(&self, packages: &[String]) -> Result<Vec<Download>> {
         let text = exec::output(self.command("apt-get").args(["download", "--print-uris"]).args(packages))?;
         let parse = |line: &str| {
-            // 'URI' FILE BYTES HASH
+            // 'URI' FILE BYTES HASH, between lines about what apt does meanwhile
             let mut words = line.split_whitespace().skip(1);
             Some(Download { file: words.next()?.into(), bytes: words.next()?.parse().ok()? })
         };
-        text.lines().map(|l| parse(l).with_context(|| format!("apt-get download wrote {l:?}"))).collect()
+        let lines = text.lines().filter(|line| line.starts_with('\''));
+        let plan: Vec<Download> = lines
+            .map(|l| parse(l).with_context(|| format!("apt-get download wrote {l:?}")))
+            .collect::<Result<_>>()?;
+        if plan.is_empty() {
+            bail!("apt-get download has nothing to fetch for {}: it wrote {text:?}", packages.join(", "));
+        }
+        Ok(plan)
     }
 
     /// Fetches packages into a folder, which is a step of its own, and returns their files.
