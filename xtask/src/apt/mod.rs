@@ -236,6 +236,10 @@ impl Archive {
         }
         let text = String::from_utf8_lossy(&out.stdout);
         let field = |name: &str| text.lines().find_map(|l| l.strip_prefix(name)).unwrap_or("").trim();
+        // A name that others only depend on has no version to show.
+        if field("Package:").is_empty() {
+            return Ok(None);
+        }
         let depends = field("Depends:").split([',', '|']).filter_map(|d| d.split_whitespace().next());
         Ok(Some(Package { name: field("Package:").into(), depends: depends.map(Into::into).collect() }))
     }
@@ -277,20 +281,14 @@ impl Archive {
 
     /// The files that fetching these packages would download.
     pub fn plan(&self, packages: &[String]) -> Result<Vec<Download>> {
-        let text = exec::output(self.command("apt-get").args(["download", "--print-uris"]).args(packages))?;
+        let mut command = self.preferring_backports();
+        let text = exec::output(command.args(["download", "--print-uris"]).args(packages))?;
         let parse = |line: &str| {
-            // 'URI' FILE BYTES HASH, between lines about what apt does meanwhile
+            // 'URI' FILE BYTES HASH
             let mut words = line.split_whitespace().skip(1);
             Some(Download { file: words.next()?.into(), bytes: words.next()?.parse().ok()? })
         };
-        let lines = text.lines().filter(|line| line.starts_with('\''));
-        let plan: Vec<Download> = lines
-            .map(|l| parse(l).with_context(|| format!("apt-get download wrote {l:?}")))
-            .collect::<Result<_>>()?;
-        if plan.is_empty() {
-            bail!("apt-get download has nothing to fetch for {}: it wrote {text:?}", packages.join(", "));
-        }
-        Ok(plan)
+        text.lines().map(|l| parse(l).with_context(|| format!("apt-get download wrote {l:?}"))).collect()
     }
 
     /// Fetches packages into a folder, which is a step of its own, and returns their files.
@@ -308,7 +306,7 @@ impl Archive {
             let there: u64 = files.iter().filter_map(|file| Some(fs::metadata(file).ok()?.len())).sum();
             step.at(format!("{} of {} fetched", megabytes(there), megabytes(bytes)));
         };
-        let mut apt = self.command("apt-get");
+        let mut apt = self.preferring_backports();
         exec::logged(apt.arg("-q").arg("download").args(packages).current_dir(dir), &cache::log()?, look)?;
         step.brings(bytes);
         match files.iter().find(|f| !f.is_file()) {
