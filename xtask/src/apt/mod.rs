@@ -282,7 +282,9 @@ impl Archive {
     /// The files that fetching these packages would download.
     pub fn plan(&self, packages: &[String]) -> Result<Vec<Download>> {
         let mut command = self.preferring_backports();
-        let text = exec::output(command.args(["download", "--print-uris"]).args(packages))?;
+        // apt leaves out what is in the current folder.
+        command.args(["download", "--print-uris"]).args(packages).current_dir(&self.dir);
+        let text = exec::output(&mut command)?;
         let parse = |line: &str| {
             // 'URI' FILE BYTES HASH
             let mut words = line.split_whitespace().skip(1);
