@@ -19,7 +19,7 @@ fbt::vfs_read:entry
 {
 	/* Whoever reads /proc/PID/maps holds it for reading. */
 	this->l = &curthread->mm->mmap_lock;
-	printf("rwsem %d %d %d\n", rw_read_held(this->l) >= 0, rw_write_held(this->l), rw_iswriter(this->l));
+	printf("rwsem %d %d\n", rw_write_held(this->l), rw_iswriter(this->l));
 }
 fbt::vfs_open:entry /pid == $target/ { printf("%s\n", d_path((struct path *)arg0)); }
 fbt::vfs_read:entry /pid == $target/ { this->f = (struct file *)arg0; @[d_path(&this->f->f_path)] = count(); }
