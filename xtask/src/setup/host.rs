@@ -97,12 +97,14 @@ const PACKAGES: Needs = &[
     ("lintian", "lintian"),
     ("rpmbuild", "rpm"),
 ];
+/// dpkg-buildpackage wants the package itself, not what is in it.
+const PACKAGES_FILES: Needs = &[("/usr/share/doc/build-essential", "build-essential")];
 /// The tool that makes the system in which they are tested.
 const PACKAGES_TEST: Needs = &[("mmdebstrap", "mmdebstrap")];
 
 /// Installs what building our packages needs, and what their test does.
 pub fn ensure_for_packages(test: bool) -> Result<()> {
-    let mut packages = missing(PACKAGES, &[]);
+    let mut packages = missing(PACKAGES, PACKAGES_FILES);
     if test {
         packages.extend(missing(PACKAGES_TEST, &[]));
     }
