@@ -82,9 +82,9 @@ fi
 echo 'syscall::read:entry { @[execname] = count(); }' >script.d
 ln -sf "$(ls /usr/lib/debug/boot/vmlinux-* | head -n 1)" vmlinux
 { echo '```'; dtrace --help | sed -n '/^Examples:/,$s/^  dtrace/# dtrace/p'; echo '```'; } >help
-# On a slow machine, those that name many frames at once make no call for longer than that.
+# The module ends sessions that make no call for 30 seconds. Naming the frames of many stacks takes longer on a slow machine.
 deadman=/sys/module/kinst/parameters/deadman
-[ -w $deadman ] && echo $((60 * ${PACE:-1})) >$deadman
+[ -w $deadman ] && echo $((30 * ${PACE:-1})) >$deadman
 # The index of inlined functions is made at first use: once, not by all at once.
 dtrace -l -n 'kinst::get_page:entry' >index.out
 load &

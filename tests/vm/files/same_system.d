@@ -21,6 +21,12 @@ fbt::vfs_read:entry
 	this->l = &curthread->mm->mmap_lock;
 	printf("rwsem %d %d\n", rw_write_held(this->l), rw_iswriter(this->l));
 }
+fbt::handle_mm_fault:entry
+/pid == $target && !faults++/
+{
+	this->l = &((struct vm_area_struct *)arg0)->vm_mm->mmap_lock;
+	printf("rwsem %d %d %d\n", rw_read_held(this->l), rw_write_held(this->l), rw_iswriter(this->l));
+}
 fbt::vfs_open:entry /pid == $target/ { printf("%s\n", d_path((struct path *)arg0)); }
 fbt::vfs_read:entry /pid == $target/ { this->f = (struct file *)arg0; @[d_path(&this->f->f_path)] = count(); }
 fbt::vfs_read:entry /pid == $target && !bad++/ { trace(mutex_owned((struct mutex *)8)); }

@@ -237,11 +237,12 @@ impl Archive {
         let text = String::from_utf8_lossy(&out.stdout);
         let field = |name: &str| text.lines().find_map(|l| l.strip_prefix(name)).unwrap_or("").trim();
         // A name that others only depend on has no version to show.
-        if field("Package:").is_empty() {
+        let name = field("Package:");
+        if name.is_empty() {
             return Ok(None);
         }
         let depends = field("Depends:").split([',', '|']).filter_map(|d| d.split_whitespace().next());
-        Ok(Some(Package { name: field("Package:").into(), depends: depends.map(Into::into).collect() }))
+        Ok(Some(Package { name: name.into(), depends: depends.map(Into::into).collect() }))
     }
 
     /// Like [`Archive::show`] for a package that must be there.
