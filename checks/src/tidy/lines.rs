@@ -19,21 +19,22 @@ struct Rules {
     version: Regex,
     /// Lower-case words.
     words: Vec<String>,
+    /// Lower-case paths.
+    places: Vec<String>,
 }
 
 impl Rules {
     fn new() -> Rules {
         let regex =
             |pattern: &str| Regex::new(pattern).expect("the table's patterns are regular expressions");
-        let mut words: Vec<String> = WORDS.iter().map(|(a, b)| format!("{a}{b}")).collect();
-        words.extend(own_places(&workspace::root()));
         Rules {
             impure: IMPURE.iter().map(|(pattern, what)| (regex(pattern), *what)).collect(),
             skips: regex(SKIPS),
             stilted: regex(STILTED),
             unfinished: regex(UNFINISHED),
             version: regex(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION)\b"),
-            words,
+            words: WORDS.iter().map(|(a, b)| format!("{a}{b}")).collect(),
+            places: own_places(&workspace::root()),
         }
     }
 }
@@ -84,11 +85,19 @@ fn words(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, line) in source.text.lines().enumerate() {
         let line = line.to_lowercase();
-        for word in RULES.words.iter().filter(|word| line.contains(word.as_str())) {
+        let words = RULES.words.iter().filter(|word| line.contains(word.as_str()));
+        for word in words.chain(RULES.places.iter().filter(|place| has_path(&line, place))) {
             findings.push(source.finding(index + 1, format!("{word:?} does not belong here")));
         }
     }
     findings
+}
+
+/// Whether a line has a path, and not only one of another folder whose name goes on.
+fn has_path(line: &str, path: &str) -> bool {
+    let goes_on = |after: char| after.is_alphanumeric() || "-_".contains(after);
+    line.match_indices(path)
+        .any(|(at, _)| path.ends_with('/') || !line[at + path.len()..].starts_with(goes_on))
 }
 
 fn comments(source: &Source) -> Vec<Finding> {
@@ -197,5 +206,7 @@ mod tests {
         assert_eq!(messages("docs/x.md", &format!("An {}{b}.", a.to_uppercase())).len(), 1);
         assert_eq!(own_places(Path::new("/home/kinst")), ["/home/kinst"]);
         assert_eq!(own_places(Path::new("/home/me/kinst")), ["/home/me/kinst", "/home/me/"]);
+        assert!(has_path("cd /tmp/ra; make", "/tmp/ra") && has_path("in /home/me/x", "/home/me/"));
+        assert!(!has_path("/tmp/rare/file", "/tmp/ra"));
     }
 }
