@@ -140,18 +140,30 @@ impl Paint {
 pub fn titled(listing: &Listing) -> String {
     let source = listing.source.as_ref().map(|place| format!(", {}", shown(place))).unwrap_or_default();
     match &listing.copy {
-        Some(Copy { function, caller, entry }) => {
+        Some(copy) => {
+            let Copy { function, caller, .. } = copy;
             let module = &listing.module;
             let elsewhere = if listing.function == *caller {
                 String::new()
             } else {
                 format!(": what of it is in {module}:{}", listing.function)
             };
-            format!("{function}{source}, inlined in {module}:{caller} at offset {entry}{elsewhere}")
+            format!("{function}{source}, inlined in {module}:{caller} {}{elsewhere}", entered_at(copy))
         }
         None => {
             let Listing { module, function, size, address, .. } = listing;
             format!("{module}:{function}{source}, {size} bytes at {address:x}")
+        }
+    }
+}
+
+/// The places where a copy is entered: `at offset 598`, `at offsets 68, 233`
+pub fn entered_at(copy: &Copy) -> String {
+    match &copy.entries[..] {
+        [entry] => format!("at offset {entry}"),
+        entries => {
+            let entries: Vec<String> = entries.iter().map(u64::to_string).collect();
+            format!("at offsets {}", entries.join(", "))
         }
     }
 }
@@ -224,7 +236,12 @@ pub fn object(listing: &Listing, insn: &Listed) -> Value {
     json!({
         "module": listing.module,
         "function": listing.function,
-        "copy": copy.map(|Copy { function, caller, entry }| json!({ "function": function, "in": caller, "entry": entry })),
+        "copy": copy.map(|Copy { function, caller, entries }| json!({
+            "function": function,
+            "in": caller,
+            "entry": entries.first(),
+            "entries": entries,
+        })),
         "offset": insn.offset,
         "address": format!("{:#x}", insn.address),
         "bytes": hex(insn, ""),

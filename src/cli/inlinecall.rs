@@ -1,5 +1,6 @@
 //! cli/inlinecall.rs: the inlinecall command: call boundaries of inlined functions in ELF files.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,13 +11,14 @@ use serde_json::{Value, json};
 use super::report::in_color;
 use crate::diag::render::{self, Style};
 use crate::diag::{Diagnostic, tags};
-use crate::sites::copies::calls::{self, Call, Place, Return};
+use crate::glob;
+use crate::sites::copies::calls::{self, Boundary, Call, Calls, Inexact, Place};
 use crate::source::Sources;
 
 /// Print where the inlined copies of a function begin and end.
 ///
-/// One line for each copy: the address where it is entered, the addresses of the instructions where it is left
-/// (with commas), the function that it is inlined in with the offset of the entry in bytes, and the source line of the
+/// One line for each copy: the addresses of the instructions where it is entered and of those where it is left (with
+/// commas), the function that it is inlined in with the offset of the first entry in bytes, and the source line of the
 /// call. With several files, the file comes first. In a module or an object file, which have no addresses yet, an
 /// address is `section+offset`.
 #[derive(Parser)]
@@ -27,16 +29,18 @@ use crate::source::Sources;
   inlinecall get_page /usr/lib/debug/boot/vmlinux-$(uname -r)
   inlinecall btrfs_leaf_key /usr/lib/debug/lib/modules/$(uname -r)/kernel/fs/btrfs/btrfs.ko
   inlinecall --json max ./a.out | jq .caller
+  inlinecall 'Vec<u8>::push' target/release/program
 
 An entry printed as CALLER:OFFSET is the kernel probe kinst::CALLER:OFFSET of dtrace(1).
 
-Exit status: 0 copies were found, 1 there are none, 2 a file could not be used."
+Exit status: 0 copies were found, 1 there are none, 2 a file, or a part of its debug information, could not be used."
 )]
 struct Arguments {
     /// One JSON object a line instead of text.
     #[arg(long)]
     json: bool,
-    /// The function's name, as the source has it.
+    /// The function's name, as the source has it, or the end of its path; it may be a glob. Without arguments, all
+    /// instances of a generic or template are meant: `f`, `ns::f`, `Vec::push`, `Vec<i32>::push`, `*::unwrap`.
     #[arg(value_name = "FUNC")]
     function: String,
     /// ELF files with debug information (programs, objects, modules also compressed, vmlinux).
@@ -76,20 +80,29 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> io::Result<u8> {
     for path in &arguments.files {
         let file = path.display().to_string();
         match calls::in_file_asking(path, &arguments.function, &|text| eprintln!("inlinecall: {text}")) {
-            Ok(calls) => {
+            Ok(Calls { calls, candidates, incomplete }) => {
+                // Of a name that stands for several, each line says which one it is.
+                let several = calls.iter().any(|call| call.function != calls[0].function);
                 if !found && !arguments.json && io::stdout().is_terminal() {
                     let prefix = if many { "FILE  " } else { "" };
-                    writeln!(out, "{prefix}ENTRY  RETURNS  CALLER:OFFSET  CALLED AT")?;
+                    writeln!(out, "{prefix}ENTRIES  RETURNS  CALLER:OFFSET  CALLED AT")?;
                 }
                 found = true;
                 not_exact(&file, &calls);
                 for call in &calls {
                     if arguments.json {
-                        writeln!(out, "{}", object(&arguments.function, &file, call))?;
+                        writeln!(out, "{}", object(&file, call))?;
                     } else {
                         let prefix = if many { format!("{file}  ") } else { String::new() };
-                        writeln!(out, "{prefix}{}", line(call))?;
+                        writeln!(out, "{prefix}{}", line(call, several))?;
                     }
+                }
+                if !candidates.is_empty() && !glob::is_glob(&arguments.function) {
+                    report(&ambiguous(&arguments.function, &candidates));
+                }
+                if let Some(error) = incomplete {
+                    broken = true;
+                    report(&error);
                 }
             }
             Err(error) if error.tag == tags::PDESC_ZERO => without.push(error),
@@ -107,50 +120,68 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> io::Result<u8> {
     Ok(if broken { 2 } else { u8::from(!found) })
 }
 
-fn line(call: &Call) -> String {
-    let returns: Vec<String> = call
-        .returns
-        .iter()
-        .map(|left| match &left.to {
-            Some(to) => format!("{}-{}", address(&left.place), address(to)),
-            None => address(&left.place),
-        })
-        .collect();
-    let returns = if returns.is_empty() { "-".to_owned() } else { returns.join(",") };
-    format!("{}  {returns}  {}  {}:{}", address(&call.entry), caller(&call.entry), call.file, call.line)
+fn line(call: &Call, with_function: bool) -> String {
+    let (entries, returns) = (boundaries(&call.entries), boundaries(&call.returns));
+    let function = if with_function { format!("  {}", call.function) } else { String::new() };
+    format!("{entries}  {returns}  {}  {}:{}{function}", caller(&call.entry), call.file, call.line)
 }
 
-/// Warns about calls whose returns are not known exactly.
+fn boundaries(boundaries: &[Boundary]) -> String {
+    let texts = boundaries.iter().map(|boundary| match &boundary.to {
+        Some(to) => format!("{}-{}", address(&boundary.place), address(to)),
+        None => address(&boundary.place),
+    });
+    let texts: Vec<String> = texts.collect();
+    if texts.is_empty() { "-".to_owned() } else { texts.join(",") }
+}
+
+/// Lists the functions that a name stands for.
+fn ambiguous(function: &str, candidates: &BTreeMap<String, usize>) -> Diagnostic {
+    const MOST: usize = 20;
+    let title = format!("`{function}` stands for {} functions", candidates.len());
+    let mut warning = Diagnostic::warning(tags::PDESC_ZERO, title);
+    for (candidate, calls) in candidates.iter().take(MOST) {
+        let calls = if *calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };
+        warning = warning.note(format!("{candidate}: {calls}"));
+    }
+    if candidates.len() > MOST {
+        warning = warning.note(format!("and {} more", candidates.len() - MOST));
+    }
+    warning.help("give more of the path, from the end, for one of them")
+}
+
+/// Warns about calls that may not be counted rightly.
 fn not_exact(file: &str, calls: &[Call]) {
     let mut reasons = calls.iter().filter_map(|call| call.inexact);
     if let Some(reason) = reasons.next() {
         let more = reasons.count();
         let others = if more == 0 { String::new() } else { format!(" (and of {more} more)") };
-        let warning = Diagnostic::warning(
-            tags::PDESC_ZERO,
-            format!(
-                "{file}: the returns of a call{others} are the ends of its ranges, which is not exact: {reason}"
-            ),
-        );
-        report(&warning);
+        let title = match reason {
+            Inexact::Returns(why) => {
+                format!("the returns of a call{others} are the ends of its ranges, which is not exact: {why}")
+            }
+            Inexact::Entries(why) => format!("the entries of a call{others} may not be all: {why}"),
+        };
+        report(&Diagnostic::warning(tags::PDESC_ZERO, format!("{file}: {title}")));
     }
 }
 
-fn object(function: &str, file: &str, call: &Call) -> Value {
+fn object(file: &str, call: &Call) -> Value {
     json!({
         "file": file,
-        "function": function,
+        "function": call.function,
         "caller": call.entry.caller.as_ref().map(|(name, _)| name),
         "entry": place(&call.entry),
-        "returns": call.returns.iter().map(left).collect::<Vec<_>>(),
+        "entries": call.entries.iter().map(boundary).collect::<Vec<_>>(),
+        "returns": call.returns.iter().map(boundary).collect::<Vec<_>>(),
         "exact": call.inexact.is_none(),
         "call": { "file": call.file, "line": call.line },
     })
 }
 
-fn left(left: &Return) -> Value {
-    let mut value = place(&left.place);
-    if let Some(to) = &left.to {
+fn boundary(boundary: &Boundary) -> Value {
+    let mut value = place(&boundary.place);
+    if let Some(to) = &boundary.to {
         value["to"] = place(to);
     }
     value

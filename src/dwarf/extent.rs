@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use gimli::{Attribute, AttributeValue, RawRngListEntry, constants as dw};
 
+use super::entries::Unentered;
 use super::unit::Unit;
 use super::{Dwarf, Slice};
 
@@ -29,19 +30,22 @@ impl<'a> Extent<'a> {
         *slot = Some(attribute.value());
     }
 
-    /// Whether there is an attribute for the entry. Not all compilers write one.
-    pub fn tells_entry(&self) -> bool {
-        self.entry_pc.is_some()
+    /// The extent of a copy; where its function is declared, and its parent, are not known here.
+    pub fn unentered(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<Unentered> {
+        let listed = self.ranges(dwarf, unit)?;
+        let entry = self.entry(dwarf, unit, &listed)?;
+        // Not all compilers write an attribute for the entry.
+        let told = unit.tells_entries || self.entry_pc.is_some();
+        Ok(Unentered { declared: None, parent: None, listed, entry, told })
     }
 
-    /// The ranges in the order of the list; those without bytes are left out.
+    /// The ranges in the order of the list, those without bytes too: gcc uses one for a place in the code whose
+    /// instructions became the caller's.
     pub fn ranges(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<Vec<Range<u64>>> {
         let mut listed = Vec::new();
         if let Some(value) = self.ranges {
-            if let Some(mut ranges) = dwarf.attr_ranges(&unit.inner, value)? {
-                while let Some(range) = ranges.next()? {
-                    listed.push(range.begin..range.end);
-                }
+            if let Some(offset) = dwarf.attr_ranges_offset(&unit.inner, value)? {
+                read_list(dwarf, unit, offset, &mut listed)?;
             }
         } else if let (Some(low), Some(high)) = (self.low_pc, self.high_pc)
             && let Some(start) = dwarf.attr_address(&unit.inner, low)?
@@ -50,9 +54,17 @@ impl<'a> Extent<'a> {
                 Some(end) => end,
                 None => start.wrapping_add(high.udata_value().unwrap_or(0)),
             };
-            listed.push(start..end);
+            if !is_tombstone(start) {
+                listed.push(start..end);
+            }
         }
         Ok(listed)
+    }
+
+    /// Whether there was code, which the linker has removed. What is in it can be at any low address.
+    pub fn is_gone(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<bool> {
+        let has_code = self.low_pc.is_some() || self.ranges.is_some();
+        Ok(has_code && self.ranges(dwarf, unit)?.is_empty())
     }
 
     /// The address where the code is entered; `None` if there is no address at all. `listed` is the result of
@@ -67,12 +79,7 @@ impl<'a> Extent<'a> {
             Some(value) => dwarf.attr_address(&unit.inner, value)?,
             None => None,
         };
-        let base = match (low_pc, self.entry_pc) {
-            (Some(low_pc), _) => Some(low_pc),
-            // Many copies have DW_AT_entry_pc and ranges; their lists are read once.
-            (None, Some(_)) => listed.first().map(|range| range.start),
-            (None, None) => self.first_start(dwarf, unit)?.or(listed.first().map(|range| range.start)),
-        };
+        let base = low_pc.or(listed.first().map(|range| range.start));
         let Some(value) = self.entry_pc else { return Ok(base) };
         Ok(match dwarf.attr_address(&unit.inner, value)? {
             Some(address) => Some(address),
@@ -80,42 +87,49 @@ impl<'a> Extent<'a> {
             None => value.udata_value().zip(base).map(|(distance, base)| base.wrapping_add(distance)),
         })
     }
-
-    /// The start of the list's first range. That range may be empty: gcc uses one for the entry of a copy whose first
-    /// instruction became the caller's.
-    fn first_start(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<Option<u64>> {
-        let Some(value) = self.ranges else { return Ok(None) };
-        let Some(offset) = dwarf.attr_ranges_offset(&unit.inner, value)? else { return Ok(None) };
-        let mut base = unit.inner.low_pc;
-        let mut entries = dwarf.raw_ranges(&unit.inner, offset)?;
-        while let Some(entry) = entries.next()? {
-            let start = match entry {
-                RawRngListEntry::BaseAddress { addr } => {
-                    base = addr;
-                    continue;
-                }
-                RawRngListEntry::BaseAddressx { addr } => {
-                    base = dwarf.address(&unit.inner, addr)?;
-                    continue;
-                }
-                RawRngListEntry::AddressOrOffsetPair { begin, .. }
-                | RawRngListEntry::OffsetPair { begin, .. } => base.wrapping_add(begin),
-                RawRngListEntry::StartxEndx { begin, .. } | RawRngListEntry::StartxLength { begin, .. } => {
-                    dwarf.address(&unit.inner, begin)?
-                }
-                RawRngListEntry::StartEnd { begin, .. } | RawRngListEntry::StartLength { begin, .. } => begin,
-            };
-            if !is_tombstone(start) {
-                return Ok(Some(start));
-            }
-        }
-        Ok(None)
-    }
 }
 
-/// Whether the linker has removed what was at the address.
+/// Reads a list of ranges, without those whose code the linker has removed.
+fn read_list<'a>(
+    dwarf: &Dwarf<'a>,
+    unit: &Unit<'a>,
+    offset: gimli::RangeListsOffset,
+    listed: &mut Vec<Range<u64>>,
+) -> gimli::Result<()> {
+    let mut base = unit.inner.low_pc;
+    let mut entries = dwarf.raw_ranges(&unit.inner, offset)?;
+    while let Some(entry) = entries.next()? {
+        let indexed = |index| dwarf.address(&unit.inner, index);
+        let range = match entry {
+            RawRngListEntry::BaseAddress { addr } => {
+                base = addr;
+                continue;
+            }
+            RawRngListEntry::BaseAddressx { addr } => {
+                base = indexed(addr)?;
+                continue;
+            }
+            RawRngListEntry::AddressOrOffsetPair { begin, end }
+            | RawRngListEntry::OffsetPair { begin, end } => base.wrapping_add(begin)..base.wrapping_add(end),
+            RawRngListEntry::StartxEndx { begin, end } => indexed(begin)?..indexed(end)?,
+            RawRngListEntry::StartxLength { begin, length } => {
+                let begin = indexed(begin)?;
+                begin..begin.wrapping_add(length)
+            }
+            RawRngListEntry::StartEnd { begin, end } => begin..end,
+            RawRngListEntry::StartLength { begin, length } => begin..begin.wrapping_add(length),
+        };
+        if !is_tombstone(range.start) && range.start <= range.end {
+            listed.push(range);
+        }
+    }
+    Ok(())
+}
+
+/// Whether the linker has removed what was at the address: GNU ld writes 0, and 1 in .debug_ranges, where 0 ends a list; lld writes
+/// the highest address, and the one before it there.
 fn is_tombstone(address: u64) -> bool {
-    address == 0 || address >= u64::MAX - 1
+    address <= 1 || address >= u64::MAX - 1
 }
 
 /// Sorts ranges, joins those that touch, and drops empty and reversed ones.

@@ -3,8 +3,13 @@
 mod callers;
 mod cfi;
 pub mod copies;
+mod entries;
 mod extent;
 pub mod frames;
+mod lines;
+mod mangled;
+pub mod query;
+mod split;
 pub mod types;
 mod unit;
 pub mod variables;
@@ -16,12 +21,15 @@ use gimli::{DwarfSections, EndianSlice, LittleEndian, SectionId};
 use crate::debuginfo::{Error, Image};
 
 pub use callers::{Caller, Callers, Memory, Registers};
-pub use copies::walk::{find, find_all, inline_names, may_know};
+pub use copies::walk::{find, find_all, find_meant, inline_names, may_know};
 pub use copies::{AllFindings, CallSite, Findings, Function, InlineCopy};
+pub use entries::Evidence;
 pub use frames::info::DebugInfo;
 pub(crate) use frames::info::is_of;
-pub use frames::lines::{Line, Lines, Row, Sequence, Statement};
 pub use frames::{Body, Definition, Frame};
+pub use lines::{Line, Lines, Row, Sequence, Statement};
+pub use mangled::demangled;
+pub use split::Missing;
 pub use variables::{Instruction, RunTime, Variables};
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gimli::{
     Abbreviation, Attribute, AttributeValue, DebugAddrBase, DebugRngListsBase, DebugStrOffsetsBase,
-    DwarfFileType, EntriesRaw, UnitOffset, constants as dw,
+    DwarfFileType, EntriesRaw, UnitOffset, UnitType, constants as dw,
 };
 
 use super::{Dwarf, Slice};
@@ -23,6 +23,20 @@ pub struct Unit<'a> {
     /// Whether it is one of the alternate file.
     alternate: bool,
     line_program: Option<gimli::DebugLineOffset>,
+    /// The name of the .dwo file that has the rest of a skeleton unit.
+    dwo_name: Option<Slice<'a>>,
+}
+
+/// The attributes of a skeleton unit for the unit that has the rest, in a file of its own.
+pub struct Skeleton<'a> {
+    /// The path of the .dwo file.
+    pub name: Slice<'a>,
+    pub id: gimli::DwoId,
+    pub comp_dir: Option<Slice<'a>>,
+    low_pc: u64,
+    addr_base: DebugAddrBase<usize>,
+    rnglists_base: DebugRngListsBase<usize>,
+    line_program: Option<gimli::DebugLineOffset>,
 }
 
 /// The bit that marks an offset in the alternate file's .debug_info, which is shorter than that.
@@ -30,8 +44,37 @@ pub const ALTERNATE: u64 = 1 << 63;
 
 impl<'a> Unit<'a> {
     pub fn new(dwarf: &Dwarf<'a>, header: gimli::UnitHeader<Slice<'a>>) -> gimli::Result<Unit<'a>> {
+        Unit::open(dwarf, header, DwarfFileType::Main)
+    }
+
+    /// The unit of a .dwo file that belongs to a skeleton unit; `dwarf` has that file's sections.
+    pub fn of_split(
+        dwarf: &Dwarf<'a>,
+        header: gimli::UnitHeader<Slice<'a>>,
+        skeleton: &Skeleton<'a>,
+    ) -> gimli::Result<Unit<'a>> {
+        let mut unit = Unit::open(dwarf, header, DwarfFileType::Dwo)?;
+        let Skeleton { low_pc, addr_base, rnglists_base, comp_dir, line_program, .. } = *skeleton;
+        (unit.inner.low_pc, unit.inner.addr_base) = (low_pc, addr_base);
+        if unit.inner.header.version() < 5 {
+            unit.inner.rnglists_base = rnglists_base;
+        }
+        unit.inner.comp_dir = unit.inner.comp_dir.or(comp_dir);
+        unit.line_program = line_program;
+        Ok(unit)
+    }
+
+    fn open(
+        dwarf: &Dwarf<'a>,
+        header: gimli::UnitHeader<Slice<'a>>,
+        file: DwarfFileType,
+    ) -> gimli::Result<Unit<'a>> {
         let abbreviations = Arc::new(header.abbreviations(&dwarf.debug_abbrev)?);
-        let (encoding, file) = (header.encoding(), DwarfFileType::Main);
+        let encoding = header.encoding();
+        let dwo_id = match header.type_() {
+            UnitType::Skeleton(id) | UnitType::SplitCompilation(id) => Some(id),
+            _ => None,
+        };
         let mut unit = Unit {
             inner: gimli::Unit {
                 header,
@@ -44,7 +87,7 @@ impl<'a> Unit<'a> {
                 loclists_base: gimli::DebugLocListsBase::default_for_encoding_and_file(encoding, file),
                 rnglists_base: DebugRngListsBase::default_for_encoding_and_file(encoding, file),
                 line_program: None,
-                dwo_id: None,
+                dwo_id,
             },
             first: None,
             nested_definitions: false,
@@ -52,8 +95,10 @@ impl<'a> Unit<'a> {
             tells_entries: true,
             alternate: false,
             line_program: None,
+            dwo_name: None,
         };
         unit.read_root(dwarf, &abbreviations)?;
+
         Ok(unit)
     }
 
@@ -65,7 +110,7 @@ impl<'a> Unit<'a> {
     fn read_root(&mut self, dwarf: &Dwarf<'a>, abbreviations: &gimli::Abbreviations) -> gimli::Result<()> {
         let mut entries = self.inner.header.entries_raw(abbreviations, None)?;
         let Some(root) = entries.read_abbreviation()? else { return Ok(()) };
-        let (mut low_pc, mut name, mut comp_dir, mut producer) = (None, None, None, None);
+        let (mut low_pc, mut name, mut comp_dir, mut producer, mut dwo_name) = (None, None, None, None, None);
         for spec in root.attributes() {
             let attribute = entries.read_attribute(*spec)?;
             match (attribute.name(), attribute.value()) {
@@ -73,6 +118,8 @@ impl<'a> Unit<'a> {
                 (dw::DW_AT_name, value) => name = Some(value),
                 (dw::DW_AT_comp_dir, value) => comp_dir = Some(value),
                 (dw::DW_AT_producer, value) => producer = Some(value),
+                (dw::DW_AT_dwo_name | dw::DW_AT_GNU_dwo_name, value) => dwo_name = Some(value),
+                (dw::DW_AT_GNU_dwo_id, AttributeValue::DwoId(id)) => self.inner.dwo_id = Some(id),
                 (dw::DW_AT_str_offsets_base, AttributeValue::DebugStrOffsetsBase(base)) => {
                     self.inner.str_offsets_base = base
                 }
@@ -101,7 +148,10 @@ impl<'a> Unit<'a> {
             self.inner.low_pc = dwarf.attr_address(&self.inner, value)?.unwrap_or(0);
         }
         let string = |value| dwarf.attr_string(&self.inner, value).ok();
+        let dwo_name = dwo_name.and_then(string);
         (self.inner.name, self.inner.comp_dir) = (name.and_then(string), comp_dir.and_then(string));
+        self.dwo_name = dwo_name;
+
         if let Some(producer) = producer.and_then(|value| dwarf.attr_string(&self.inner, value).ok()) {
             self.tells_entries = producer.starts_with(b"GNU ");
         }
@@ -110,6 +160,27 @@ impl<'a> Unit<'a> {
         }
         self.has_foreign_origins = abbreviations_with_foreign_origins(abbreviations);
         Ok(())
+    }
+
+    /// The attributes for the rest of it, if this is a skeleton unit: in a .dwo file, a unit may name that file, too.
+    pub fn skeleton(&self) -> Option<Skeleton<'a>> {
+        let inner = &self.inner;
+        Some(Skeleton {
+            name: self.dwo_name.filter(|_| self.first.is_none())?,
+            id: inner.dwo_id?,
+            low_pc: inner.low_pc,
+            addr_base: inner.addr_base,
+            rnglists_base: inner.rnglists_base,
+            comp_dir: inner.comp_dir,
+            line_program: self.line_program,
+        })
+    }
+
+    /// A path without the directory of the compilation, as [`Unit::file_path`] has it.
+    pub fn without_directory<'p>(&self, path: &'p str) -> &'p str {
+        let directory = self.inner.comp_dir.map(|directory| directory.to_string_lossy());
+        let inside = directory.and_then(|directory| path.strip_prefix(&*directory)?.strip_prefix('/'));
+        inside.unwrap_or(path)
     }
 
     pub fn entries(&self, at: UnitOffset) -> gimli::Result<EntriesRaw<'_, Slice<'a>>> {
@@ -126,6 +197,32 @@ impl<'a> Unit<'a> {
             *entries = self.entries(next)?;
         }
         Ok(())
+    }
+
+    /// Whether one of the entries from this one to the end of its siblings, or below them, is declared at a line and column.
+    pub fn declares_at(&self, first: UnitOffset, (line, column): (u64, u64)) -> gimli::Result<bool> {
+        let mut entries = self.entries(first)?;
+        let mut depth = 1usize;
+        while depth > 0 && !entries.is_empty() {
+            let Some(abbreviation) = entries.read_abbreviation()? else {
+                depth -= 1;
+                continue;
+            };
+            let (mut at_line, mut at_column) = (false, false);
+            for spec in abbreviation.attributes() {
+                let attribute = entries.read_attribute(*spec)?;
+                match attribute.name() {
+                    dw::DW_AT_decl_line => at_line = attribute.udata_value() == Some(line),
+                    dw::DW_AT_decl_column => at_column = attribute.udata_value() == Some(column),
+                    _ => {}
+                }
+            }
+            if at_line && at_column {
+                return Ok(true);
+            }
+            depth += usize::from(abbreviation.has_children());
+        }
+        Ok(false)
     }
 
     /// Offset in .debug_info of an entry of this unit.
@@ -172,6 +269,14 @@ impl<'a> Unit<'a> {
     pub fn file_path(&self, dwarf: &Dwarf<'a>, index: u64) -> Option<String> {
         let program = self.line_program(dwarf).ok()??;
         self.path_in(dwarf, program.header(), index)
+    }
+
+    /// The paths of all files of the unit's line program by their numbers, as of [`Unit::file_path`].
+    pub fn file_paths(&self, dwarf: &Dwarf<'a>) -> Vec<String> {
+        let Ok(Some(program)) = self.line_program(dwarf) else { return Vec::new() };
+        let header = program.header();
+        let files = header.file_names().len() as u64 + 1;
+        (0..files).map(|file| self.path_in(dwarf, header, file).unwrap_or_else(|| "??".to_owned())).collect()
     }
 
     /// The path of the file that the unit is compiled from, without the directory of the compilation.

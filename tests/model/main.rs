@@ -7,8 +7,10 @@ mod needs;
 #[path = "../support/numbers.rs"]
 mod numbers;
 
+mod counted;
 mod counts_model;
 mod exits_model;
 mod functions;
 mod routes_model;
+mod step;
 mod stepped;

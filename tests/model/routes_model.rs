@@ -54,7 +54,7 @@ fn the_way_of_a_call_follows_from_its_witnesses() {
         let full: Vec<u64> =
             model.address.iter().copied().filter(|_| round % 3 == 0 && random.one_in(3)).collect();
         let room = |address: u64| if full.contains(&address) { Room::None } else { Room::Free };
-        let routes = flow.routes(None, BASE, room, |_, _| Some(true));
+        let routes = flow.routes(None, &[BASE], room, |_, _| Some(true));
         for _ in 0..6 {
             let Some(path) = call(&model, &mut random) else { continue };
             let (passed, end) = (passed(&routes, &path), *path.last().unwrap());

@@ -80,7 +80,7 @@ fn copies(path: &Path, functions: &[&str]) -> Vec<(BTreeSet<u64>, BTreeSet<u64>)
     assert_eq!(findings.damaged, Vec::<String>::new());
     let of = |function: &dwarf::Function| {
         let covered = function.copies.iter().flat_map(|copy| copy.ranges.iter().cloned().flatten());
-        (covered.collect(), function.copies.iter().map(|copy| copy.entry).collect())
+        (covered.collect(), function.copies.iter().map(|copy| copy.entry_pc).collect())
     };
     findings.functions.iter().map(of).collect()
 }
@@ -171,8 +171,10 @@ fn same(a: &Path, b: &Path) {
             };
             let definitions: Vec<_> = frames.iter().map(|frame| definition(frame.origin)).collect();
             let line = info.lines_at(address).expect("lines").expect("a table").at(address).map(|at| at.line);
-            let frames: Vec<_> =
-                frames.into_iter().map(|frame| (frame.name, frame.call, frame.entry, frame.ranges)).collect();
+            let frames: Vec<_> = frames
+                .into_iter()
+                .map(|frame| (frame.name, frame.call, frame.entries, frame.ranges))
+                .collect();
             (frames, definitions, line)
         });
         assert_eq!(a, b, "{address:#x}");

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use kinst::dwarf;
+use kinst::dwarf::{self, Evidence};
+use kinst::sites::flow::callers::Doubt;
+use kinst::sites::flow::exits::Repeated;
 use kinst::sites::flow::points::Point;
 use kinst::sites::{Kernel, ModuleId};
 use rustix::time::{ClockId, clock_gettime};
@@ -46,6 +48,13 @@ struct Count {
     left_nowhere: usize,
     /// Edges over static keys.
     over_keys: usize,
+    /// Copies by where they are entered: the line table has no row for it; it is the attribute's place; another one; several.
+    unmarked: usize,
+    as_told: usize,
+    elsewhere: usize,
+    several: usize,
+    /// Copies that may be entered elsewhere, too.
+    doubtful: usize,
 }
 
 /// With KINST_MODULES, sweeps all modules too. Run it with `--release --ignored --nocapture`.
@@ -84,9 +93,25 @@ fn all_copies_of_a_kernel() {
                 count.empty += usize::from(copy.ranges.is_empty());
                 count.none += usize::from(left.sites.is_empty());
                 count.lost += left.lost as usize;
-                count.entered_at_patched += usize::from(is_patched(copy.entry));
-                count.entered_nowhere += usize::from(left.entered().any(|point| is_patched(point.address())));
+                count.entered_at_patched += usize::from(copy.entries.iter().any(|entry| is_patched(*entry)));
+                count.entered_nowhere +=
+                    usize::from(left.entries.iter().any(|point| is_patched(point.address())));
                 count.left_nowhere += left.sites.iter().filter(|point| is_patched(point.address())).count();
+                match &copy.entries[..] {
+                    _ if copy.evidence != Evidence::Marked => count.unmarked += 1,
+                    [one] if *one == copy.entry_pc => count.as_told += 1,
+                    [_] => count.elsewhere += 1,
+                    _ => count.several += 1,
+                }
+                if let Some(doubt) = left.doubt {
+                    count.doubtful += 1;
+                    let reason = match doubt {
+                        Doubt::Bypassed(_) => "an instruction is reached without passing an entry",
+                        Doubt::Repeated(Repeated::Behind(_)) => "a loop behind the entry",
+                        Doubt::Repeated(Repeated::Itself(_)) => "a loop of the copy alone",
+                    };
+                    *reasons.entry(reason.to_owned()).or_insert(0) += 1;
+                }
                 if let Some(reason) = left.unread {
                     count.fallback += 1;
                     *reasons.entry(reason.to_string()).or_insert(0) += 1;

@@ -264,7 +264,7 @@ fn parameters_of_all_copies() {
     let failed = AtomicUsize::new(0);
     let counted = names.par_iter().zip(&findings.functions).map(|(name, function)| {
         let mut rows: BTreeMap<String, usize> = BTreeMap::new();
-        let entries: BTreeSet<u64> = function.copies.iter().map(|copy| copy.entry).collect();
+        let entries: BTreeSet<u64> = function.copies.iter().flat_map(|copy| copy.entries.clone()).collect();
         for address in entries {
             let instruction = dwarf::Instruction { address, symbol: 0..u64::MAX, copy: Some(name) };
             match variables.at(&instruction, &|linked| Some(linked)) {

@@ -22,6 +22,7 @@ mod disas;
 mod driver;
 mod dwarf;
 mod exits;
+mod linked;
 mod locals;
 mod sites;
 mod sweep;

@@ -212,7 +212,8 @@ fn boundaries_of_a_program_are_instructions_of_the_caller() {
             let instructions = objdump(&program);
             for (function, lines) in [("leaf", vec![16, 24]), ("middle", vec![31])] {
                 let found = calls::in_file(&program, function)
-                    .unwrap_or_else(|error| panic!("{level}: {}", error.title));
+                    .unwrap_or_else(|error| panic!("{level}: {}", error.title))
+                    .calls;
                 for line in &lines {
                     assert!(found.iter().any(|call| call.line == *line), "{function} {level}: {found:#?}");
                 }

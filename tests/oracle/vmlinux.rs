@@ -212,16 +212,16 @@ impl Reasons<'_> {
 
     /// Returns the function, and the offset in it, of a copy that is in no function by the symbols.
     fn replaced(&self, copy: &InlineCopy) -> Option<(String, u64)> {
-        let after = self.functions.partition_point(|(from, _)| *from <= copy.entry);
-        if self.functions[..after].iter().rev().take(9).any(|(_, to)| copy.entry < *to) {
+        let after = self.functions.partition_point(|(from, _)| *from <= copy.entry_pc);
+        if self.functions[..after].iter().rev().take(9).any(|(_, to)| copy.entry_pc < *to) {
             return None;
         }
-        let body = self.info.body_at(copy.entry).expect("a function")?;
-        Some((body.function().name.clone(), copy.entry - body.function().entry?))
+        let body = self.info.body_at(copy.entry_pc).expect("a function")?;
+        Some((body.function().name.clone(), copy.entry_pc - body.function().entries.first()?))
     }
 
     fn is_on_its_line(&self, copy: &InlineCopy) -> bool {
-        let Some(body) = self.info.body_at(copy.entry).expect("a function") else { return false };
+        let Some(body) = self.info.body_at(copy.entry_pc).expect("a function") else { return false };
         let Some(frame) = body.frames().find(|frame| frame.die == copy.die) else { return false };
         let definition = self.info.definition(frame.origin).expect("a definition");
         frame.call.as_ref().is_some_and(|call| call.line == definition.line && call.file == definition.file)
@@ -236,7 +236,7 @@ fn compare(
     symbols: &BTreeMap<String, Vec<u64>>,
     reasons: &Reasons<'_>,
 ) -> Comparison {
-    let addresses: BTreeSet<u64> = copies.iter().map(|copy| copy.entry).collect();
+    let addresses: BTreeSet<u64> = copies.iter().map(|copy| copy.entry_pc).collect();
     let mut comparison = Comparison {
         ours: addresses.len(),
         perf: perf.len(),
@@ -276,12 +276,12 @@ fn compare(
         }
     }
     for copy in copies {
-        if let Some((function, offset)) = reasons.replaced(copy).filter(|_| left.contains(&copy.entry))
+        if let Some((function, offset)) = reasons.replaced(copy).filter(|_| left.contains(&copy.entry_pc))
             && let Some(at) =
                 unmatched.iter().position(|(symbol, at, _)| **symbol == function && **at == offset)
         {
             unmatched.remove(at);
-            left.remove(&copy.entry);
+            left.remove(&copy.entry_pc);
             *comparison.only_ours.entry(Class::Replaced).or_default() += 1;
             *comparison.only_perf.entry(Class::Replaced).or_default() += 1;
         }
@@ -289,12 +289,12 @@ fn compare(
     // The remaining ones on both sides may be the same copy, with its beginning at different instructions.
     for (symbol, offset, places) in unmatched {
         let inside = |copy: &&InlineCopy| {
-            left.contains(&copy.entry)
+            left.contains(&copy.entry_pc)
                 && copy.ranges.iter().any(|range| places.iter().any(|place| range.contains(place)))
         };
         match copies.iter().find(inside) {
             Some(copy) => {
-                left.remove(&copy.entry);
+                left.remove(&copy.entry_pc);
                 *comparison.only_ours.entry(Class::ElsewhereInCopy).or_default() += 1;
                 *comparison.only_perf.entry(Class::ElsewhereInCopy).or_default() += 1;
             }
@@ -305,8 +305,8 @@ fn compare(
         comparison.only_ours.insert(Class::PerfRefuses, std::mem::take(&mut left).len());
     }
     for copy in copies {
-        if left.contains(&copy.entry) && reasons.is_on_its_line(copy) {
-            left.remove(&copy.entry);
+        if left.contains(&copy.entry_pc) && reasons.is_on_its_line(copy) {
+            left.remove(&copy.entry_pc);
             *comparison.only_ours.entry(Class::OnItsLine).or_default() += 1;
         }
     }
@@ -397,7 +397,7 @@ fn the_kernel_that_is_booted_tells_its_build_id() {
 #[test]
 fn every_entry_is_an_instruction_of_objdump() {
     let Some(subject) = subject() else { return };
-    let mut wanted: HashSet<u64> = subject.copies.values().flatten().map(|copy| copy.entry).collect();
+    let mut wanted: HashSet<u64> = subject.copies.values().flatten().map(|copy| copy.entry_pc).collect();
     let all = wanted.len();
     let mut objdump = Command::new(binutils::tool("objdump", &subject.path))
         .args(["-d", "--no-show-raw-insn"])
@@ -437,7 +437,8 @@ fn every_site_is_a_probe_at_an_instruction() {
     let callers = kernel.callers(ModuleId::PROPER).expect("code");
     let marks = callers.marks();
     for function in FUNCTIONS {
-        let addresses: BTreeSet<u64> = subject.copies[function].iter().map(|copy| copy.entry).collect();
+        let addresses: BTreeSet<u64> =
+            subject.copies[function].iter().flat_map(|copy| copy.entries.clone()).collect();
         // If the kernel rewrites the beginning of a copy, other places substitute for it.
         let is_rewritten =
             |entry: &&u64| marks.patched.iter().any(|(start, end)| (*start..*end).contains(*entry));
@@ -546,7 +547,7 @@ fn frames_and_lines_are_those_of_addr2line() {
             address + random(size)
         })
         .collect();
-    addresses.extend(subject.copies.values().flatten().map(|copy| copy.entry).take(3000));
+    addresses.extend(subject.copies.values().flatten().map(|copy| copy.entry_pc).take(3000));
     let addr2line = binutils::tool("addr2line", &subject.path);
     let mut theirs = symbolizer(&[&addr2line, "-a", "-i", "-f", "-e"], &subject.path, &addresses);
     // In the room for ftrace both have the name of the symbol; parts that run beside the kernel have a prefix in theirs.

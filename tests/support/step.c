@@ -1,10 +1,12 @@
 /*
- * step.c: single-steps a program and counts hits. step SITES PROGRAM: a site is a line with an address, or with two for
- * the edge from one instruction to the other. Only the code between the program's two int3 counts.
+ * step.c: single-steps a program and counts hits. step LIMIT SITES PROGRAM: a site is a line with an address, or with two
+ * for the edge from one instruction to the other. `( START END` counts the calls of a function, `= ADDRESS` reads a number of
+ * the program at the end. Only the code between the program's two int3 counts.
  */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -14,6 +16,7 @@
 #define MAX 65536
 
 static struct site {
+	char kind; /* 0, or one of ( and = */
 	unsigned long from, to;
 	unsigned long hits;
 	int next; /* the next one with the same hash */
@@ -36,25 +39,15 @@ static void read_sites(const char *name)
 		struct site *site = &sites[++nsites];
 		unsigned h;
 
-		sscanf(line, "%lx %lx", &site->from, &site->to);
-		h = hash(site->to ? site->to : site->from);
+		site->kind = strchr("(=", line[0]) ? line[0] : 0;
+		sscanf(line + !!site->kind, "%lx %lx", &site->from, &site->to);
+		if (site->kind == '=')
+			continue;
+		h = hash(site->to && !site->kind ? site->to : site->from);
 		site->next = heads[h];
 		heads[h] = nsites;
 	}
 	fclose(f);
-}
-
-static void count(unsigned long before, unsigned long at)
-{
-	int i;
-
-	for (i = heads[hash(at)]; i; i = sites[i].next) {
-		struct site *site = &sites[i];
-
-		/* A repeated string instruction takes many steps. */
-		if (site->to ? site->from == before && site->to == at : site->from == at && before != at)
-			site->hits++;
-	}
 }
 
 static unsigned long ip(pid_t pid)
@@ -62,29 +55,58 @@ static unsigned long ip(pid_t pid)
 	return ptrace(PTRACE_PEEKUSER, pid, offsetof(struct user_regs_struct, rip), 0);
 }
 
+/* Whether the instruction is a call: e8, or ff /2. */
+static int is_call(pid_t pid, unsigned long at)
+{
+	unsigned char code[8];
+	long word = ptrace(PTRACE_PEEKTEXT, pid, at, 0);
+
+	memcpy(code, &word, sizeof(word));
+	return code[0] == 0xe8 || (code[0] == 0xff && (code[1] >> 3 & 7) == 2);
+}
+
+static int hits(const struct site *site, pid_t pid, unsigned long before, unsigned long at)
+{
+	if (site->kind)
+		return site->from == at && (before < site->from || before >= site->to || is_call(pid, before));
+	if (site->to)
+		return site->from == before && site->to == at;
+	/* A repeated string instruction takes many steps. */
+	return site->from == at && before != at;
+}
+
+static void count(pid_t pid, unsigned long before, unsigned long at)
+{
+	int i;
+
+	for (i = heads[hash(at)]; i; i = sites[i].next)
+		sites[i].hits += hits(&sites[i], pid, before, at);
+}
+
 int main(int argc, char **argv)
 {
-	unsigned long before = 0, at, steps = 0;
+	unsigned long before = 0, at, steps = 0, limit;
 	int status, i;
 	pid_t pid;
 
-	if (argc < 3)
+	if (argc < 4)
 		return 2;
-	read_sites(argv[1]);
+	limit = strtoul(argv[1], NULL, 10);
+	read_sites(argv[2]);
 	pid = fork();
 	if (!pid) {
 		ptrace(PTRACE_TRACEME, 0, 0, 0);
-		execv(argv[2], argv + 2);
+		execv(argv[3], argv + 3);
 		_exit(127);
 	}
 	waitpid(pid, &status, 0);
 	ptrace(PTRACE_CONT, pid, 0, 0);
 	waitpid(pid, &status, 0);
-	while (WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP && steps++ < 30000000) {
+	while (WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP && steps++ < limit) {
 		siginfo_t info;
 
 		at = ip(pid);
-		count(before, at);
+		count(pid, before, at);
 		before = at;
 		if (ptrace(PTRACE_SINGLESTEP, pid, 0, 0))
 			break;
@@ -97,6 +119,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "step: status %x after %lu steps at %lx\n", status, steps, before);
 		return 1;
 	}
+	if (steps > limit) {
+		kill(pid, SIGKILL);
+		return 3;
+	}
+	for (i = 1; i <= nsites; i++)
+		if (sites[i].kind == '=')
+			sites[i].hits = ptrace(PTRACE_PEEKDATA, pid, sites[i].from, 0);
 	kill(pid, SIGKILL);
 	for (i = 1; i <= nsites; i++)
 		printf("%lu\n", sites[i].hits);

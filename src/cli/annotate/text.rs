@@ -4,11 +4,11 @@ use super::latency::{self, Cost};
 use super::source::Sources;
 use super::sum::{Copies, Shown};
 use super::view::{self, Branch, Line, Lines};
-use crate::cli::dtrace_disas::{chain, short, titled, words};
+use crate::cli::dtrace_disas::{chain, entered_at, short, titled, words};
 use crate::diag::color;
 use crate::sites::listing::Place;
 use crate::sites::listing::counted::{Counted, Executed, Executions, Spent};
-use crate::sites::listing::disas::{Copy, Listed, Listing};
+use crate::sites::listing::disas::{Listed, Listing};
 use anstyle::{AnsiColor, Style};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -103,8 +103,8 @@ fn sum(copies: &Copies<'_>, form: &mut Form<'_>) -> String {
 
 /// `vmlinux:vfs_write at offset 598`
 pub fn inlined_in(listing: &Listing) -> Option<String> {
-    let Copy { caller, entry, .. } = listing.copy.as_ref()?;
-    Some(format!("{}:{caller} at offset {entry}", listing.module))
+    let copy = listing.copy.as_ref()?;
+    Some(format!("{}:{} {}", listing.module, copy.caller, entered_at(copy)))
 }
 
 /// `1000 calls; 18 probes for 30 blocks`

@@ -209,9 +209,10 @@ impl<'a> Solver<'a> {
             })
             .collect();
         let followed = of.followed(self.groups)?;
+        let begun = self.probes.get(&call.probe).map_or("", |fields| &fields.name);
         let pieces = match followed.is_copy() {
-            false => followed.way(&passed?, Exit::Offset(call.exit.1)),
-            true => followed.way(&passed?, Exit::Site(&site(self.probes.get(&call.exit.0)?)?)),
+            false => followed.way(begun, &passed?, Exit::Offset(call.exit.1)),
+            true => followed.way(begun, &passed?, Exit::Site(&site(self.probes.get(&call.exit.0)?)?)),
         };
         // Blocks between two branches are one.
         let mut joined: Vec<Piece> = Vec::new();
@@ -232,10 +233,9 @@ impl<'a> Solver<'a> {
             return all.collect();
         };
         let of_caller =
-            all.filter(|of| of.followed(self.groups).is_some_and(|one| one.entered().0 == fields.function));
-        let (exact, others): (Vec<Of>, Vec<Of>) = of_caller.partition(|of| {
-            of.followed(self.groups).is_some_and(|one| one.entered().1.to_string() == fields.name)
-        });
+            all.filter(|of| of.followed(self.groups).is_some_and(|one| one.caller() == fields.function));
+        let (exact, others): (Vec<Of>, Vec<Of>) = of_caller
+            .partition(|of| of.followed(self.groups).is_some_and(|one| one.is_entered_at(&fields.name)));
         if exact.is_empty() { others } else { exact }
     }
 }

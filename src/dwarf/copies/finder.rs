@@ -1,8 +1,12 @@
 //! dwarf/copies/finder.rs: the inlined copies in the function bodies of a unit.
 
+use std::sync::Arc;
+
 use gimli::{Abbreviation, EntriesRaw, UnitOffset, constants as dw};
 
+use super::declared::Declared;
 use super::scan::{Body, Definition, Definitions, Scan};
+use crate::dwarf::entries::{Evidence, Markers, Unentered};
 use crate::dwarf::extent::{Extent, merge};
 use crate::dwarf::unit::{Unit, file_index};
 use crate::dwarf::{CallSite, Dwarf, InlineCopy, Slice};
@@ -26,12 +30,25 @@ struct Attributes<'a> {
     extent: Extent<'a>,
     call_file: u64,
     call_line: u64,
+    call_column: u64,
 }
 
-/// A function that the walk is in: the depth of its children, and what it is an instance of.
+/// A function that the walk is in: the depth of its children, what it is an instance of, and the copy that it is.
 struct Frame {
     depth: usize,
     origin: Option<u64>,
+    copy: Option<usize>,
+}
+
+/// A copy whose entries are found together with those of the others in its body.
+struct Candidate {
+    die: u64,
+    origin: u64,
+    function: Option<Arc<str>>,
+    /// `None`: the function is not wanted.
+    name: Option<usize>,
+    is_tail: bool,
+    call: Option<CallSite>,
 }
 
 impl<'a> CopyFinder<'_, 'a> {
@@ -51,10 +68,21 @@ impl<'a> CopyFinder<'_, 'a> {
             }
         };
         let mut found = Vec::new();
-        if !definitions.is_empty() {
-            for body in &scan.bodies {
-                self.in_body(unit, body, definitions, &mut found)?;
-            }
+        if definitions.values().all(|definition| definition.name.is_none()) {
+            return Ok(found);
+        }
+        let declared = Declared::of(self.dwarf, unit, definitions);
+        let markers = match unit.tells_entries {
+            true => Markers::of_unit(self.dwarf, unit, &declared.of_inline(unit, definitions))?,
+            false => Markers::default(),
+        };
+        for body in &scan.bodies {
+            let (candidates, unentered) = self.in_body(unit, body, definitions, &declared)?;
+            let entries = markers.entries(&unentered);
+            let all = candidates.into_iter().zip(unentered).zip(entries);
+            found.extend(all.filter_map(|((candidate, unentered), (entries, evidence))| {
+                candidate.entered(unentered, entries, evidence)
+            }));
         }
         Ok(found)
     }
@@ -64,11 +92,12 @@ impl<'a> CopyFinder<'_, 'a> {
         unit: &Unit<'a>,
         body: &Body,
         definitions: &Definitions,
-        found: &mut Vec<Found>,
-    ) -> gimli::Result<()> {
+        declared: &Declared,
+    ) -> gimli::Result<(Vec<Candidate>, Vec<Unentered>)> {
+        let (mut candidates, mut unentered) = (Vec::new(), Vec::new());
         let mut entries = unit.entries(body.first_child)?;
         let mut depth = 1usize;
-        let mut frames = vec![Frame { depth, origin: Some(body.origin) }];
+        let mut frames = vec![Frame { depth, origin: Some(body.origin), copy: None }];
         while depth > 0 && !entries.is_empty() {
             let offset = entries.next_offset();
             let Some(abbreviation) = entries.read_abbreviation()? else {
@@ -81,16 +110,24 @@ impl<'a> CopyFinder<'_, 'a> {
             match abbreviation.tag() {
                 dw::DW_TAG_inlined_subroutine => {
                     let attributes = self.read(unit, &mut entries, abbreviation)?;
-                    let parent = frames.last().and_then(|frame| frame.origin);
+                    let (mut copy, around) = (None, frames.last());
                     let origin = attributes.origin;
                     if let Some(definition) = origin.and_then(|origin| definitions.get(&origin)) {
-                        let parent =
-                            parent.map(|parent| definitions.get(&parent).map_or(parent, |of| of.offset));
-                        found.push(self.copy(unit, offset, definition, parent, &attributes)?);
+                        let around_origin = around.and_then(|frame| frame.origin);
+                        let outer = around_origin
+                            .map(|origin| definitions.get(&origin).map_or(origin, |of| of.offset));
+                        copy = Some(candidates.len());
+                        candidates.push(self.candidate(unit, offset, definition, outer, &attributes));
+                        unentered.push(Unentered {
+                            declared: declared.place(unit, definition),
+                            parent: around.and_then(|frame| frame.copy),
+                            ..attributes.extent.unentered(self.dwarf, unit)?
+                        });
                     }
                     if abbreviation.has_children() {
+                        let copy = copy.or(around.and_then(|frame| frame.copy));
                         depth += 1;
-                        frames.push(Frame { depth, origin });
+                        frames.push(Frame { depth, origin, copy });
                     }
                 }
                 dw::DW_TAG_lexical_block | dw::DW_TAG_try_block | dw::DW_TAG_catch_block => {
@@ -101,7 +138,7 @@ impl<'a> CopyFinder<'_, 'a> {
                 _ => unit.skip_tree(&mut entries, abbreviation)?,
             }
         }
-        Ok(())
+        Ok((candidates, unentered))
     }
 
     fn read(
@@ -117,36 +154,53 @@ impl<'a> CopyFinder<'_, 'a> {
                 dw::DW_AT_abstract_origin => read.origin = unit.target(&attribute.value()),
                 dw::DW_AT_call_file => read.call_file = file_index(&attribute),
                 dw::DW_AT_call_line => read.call_line = attribute.udata_value().unwrap_or(0),
+                dw::DW_AT_call_column => read.call_column = attribute.udata_value().unwrap_or(0),
                 _ => read.extent.read(&attribute),
             }
         }
         Ok(read)
     }
 
-    fn copy(
+    /// `outer`: the definition of the function that the copy is in.
+    fn candidate(
         &self,
         unit: &Unit<'a>,
         offset: UnitOffset,
         definition: &Definition,
-        parent: Option<u64>,
+        outer: Option<u64>,
         attributes: &Attributes<'a>,
-    ) -> gimli::Result<Found> {
-        let name = definition.name;
-        // gcc splits a function (f, f.part.0) and may inline both halves: the second is then "called" by the first, on
-        // the line that declares f.
-        if parent == Some(definition.offset) && attributes.call_line == definition.decl_line {
-            return Ok(Found::SplitTail { name });
+    ) -> Candidate {
+        let Attributes { call_file, call_line, call_column, .. } = *attributes;
+        let call = || CallSite {
+            file: unit.file_path(self.dwarf, call_file).unwrap_or_else(|| "??".to_owned()),
+            line: call_line,
+        };
+        Candidate {
+            die: unit.global(offset),
+            origin: definition.offset,
+            function: definition.function.clone(),
+            name: definition.name,
+            is_tail: outer == Some(definition.offset) && definition.is_at(call_line, call_column),
+            call: self.call_sites.then(call),
         }
-        let listed = attributes.extent.ranges(self.dwarf, unit)?;
-        let entry = attributes.extent.entry(self.dwarf, unit, &listed)?;
-        let Some(entry) = entry else { return Ok(Found::WithoutAddress { name }) };
-        let call = self.call_sites.then(|| CallSite {
-            file: unit.file_path(self.dwarf, attributes.call_file).unwrap_or_else(|| "??".to_owned()),
-            line: attributes.call_line,
-        });
-        let entry_is_exact = unit.tells_entries || attributes.extent.tells_entry();
-        let copy =
-            InlineCopy { die: unit.global(offset), entry, entry_is_exact, ranges: merge(listed), call };
-        Ok(Found::Copy { name, copy })
+    }
+}
+
+impl Candidate {
+    fn entered(self, unentered: Unentered, entries: Vec<u64>, evidence: Evidence) -> Option<Found> {
+        let Candidate { die, origin, function, name, is_tail, call } = self;
+        let name = name?;
+        Some(match () {
+            () if is_tail => Found::SplitTail { name },
+            () => match unentered.entry {
+                None => Found::WithoutAddress { name },
+                Some(entry_pc) => {
+                    let ranges = merge(unentered.listed);
+                    let copy =
+                        InlineCopy { die, origin, function, entry_pc, entries, evidence, ranges, call };
+                    Found::Copy { name, copy }
+                }
+            },
+        })
     }
 }

@@ -12,6 +12,9 @@ const IN_PLACE: usize = 4;
 /// Below this size, a walk over all units costs nothing worth saving.
 const LARGE: usize = 16 << 20;
 
+/// A skeleton unit is smaller: what it has is in another file.
+const SKELETON: usize = 256;
+
 /// A search for more strings than this takes longer than the walk that it saves, above all on slow machines.
 const MOST_STRINGS: usize = 6;
 
@@ -32,8 +35,10 @@ pub fn retain<'a>(
     let info = dwarf.debug_info.reader().slice();
     let refers = |header: &UnitHeader<Slice<'a>>| {
         let start = header.offset().0;
-        let bytes = info.get(start..start.saturating_add(header.length_including_self()));
-        bytes.is_none_or(|bytes| finders.iter().any(|finder| finder.find(bytes).is_some()))
+        let length = header.length_including_self();
+        let bytes = info.get(start..start.saturating_add(length));
+        length <= SKELETON
+            || bytes.is_none_or(|bytes| finders.iter().any(|finder| finder.find(bytes).is_some()))
     };
     headers.into_par_iter().filter(refers).collect()
 }
@@ -55,7 +60,9 @@ fn references(dwarf: &Dwarf<'_>, wanted: &[String]) -> Option<Vec<[u8; 4]>> {
     let mut references = Vec::new();
     for name in wanted {
         // The linker lets a string be the end of a longer one: any of the matches may be meant.
-        for offset in occurrences(strings, name, MOST_STRINGS + 1) {
+        let generic = format!("{name}<");
+        let generics = memmem::find_iter(strings, generic.as_bytes()).take(MOST_STRINGS + 1);
+        for offset in occurrences(strings, name, MOST_STRINGS + 1).into_iter().chain(generics) {
             references.push(u32::try_from(offset).ok()?.to_le_bytes());
         }
     }

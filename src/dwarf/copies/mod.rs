@@ -1,27 +1,44 @@
 //! dwarf/copies/: the inlined copies of functions: one walk over all units.
 
+pub(super) mod declared;
 pub(super) mod finder;
 pub(super) mod mention;
 pub(super) mod names;
 pub(super) mod scan;
 pub mod walk;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
+
+use super::entries::Evidence;
+use super::split::Missing;
 
 /// One DW_TAG_inlined_subroutine; addresses are those of the [`Image`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InlineCopy {
     /// Offset of the entry in .debug_info: the order of copies.
     pub die: u64,
-    /// The address where it is entered, if that is given; otherwise where its code begins.
-    pub entry: u64,
-    /// Whether `entry` is where control enters: the debug information gives it, or its compiler would have given it if
-    /// it were not where the code begins. Otherwise it is only the lowest address.
-    pub entry_is_exact: bool,
+    /// The offset of the function's definition.
+    pub origin: u64,
+    /// The function's path, in languages where it has one: `alloc::vec::Vec<u8>::push`.
+    pub function: Option<Arc<str>>,
+    /// DW_AT_entry_pc; the lowest address where the attribute is left out.
+    pub entry_pc: u64,
+    /// The addresses where calls of it begin, ascending; not empty.
+    pub entries: Vec<u64>,
+    pub evidence: Evidence,
     /// Sorted, disjoint, not empty; there are none for a copy whose instructions were all optimised away.
     pub ranges: Vec<Range<u64>>,
     /// The place of the call, if the walk was to find it.
     pub call: Option<CallSite>,
+}
+
+impl InlineCopy {
+    /// The first entry in the order of addresses.
+    pub fn entry(&self) -> u64 {
+        self.entries.first().copied().unwrap_or_default()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +70,8 @@ pub struct Findings {
     pub units: usize,
     /// The parts that could not be read, one line for each unit.
     pub damaged: Vec<String>,
+    /// The files with split debug information that are not there, and the number of units that each has.
+    pub missing: BTreeMap<Missing, usize>,
 }
 
 /// The result of a walk for all functions.

@@ -3,10 +3,14 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
+use crate::dwarf::query::{Query, generic};
+
 /// The functions that are looked for, whose names have numbers.
 pub enum Names<'n> {
     /// Numbered by their index in the list.
     These { numbers: HashMap<&'n [u8], usize>, count: usize },
+    /// All that are meant have one number.
+    Meant(Query),
     /// Numbered as they are found.
     All { shards: Vec<Mutex<HashMap<Vec<u8>, usize>>>, next: Mutex<usize> },
 }
@@ -24,9 +28,26 @@ impl<'n> Names<'n> {
         Names::All { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), next: Mutex::new(0) }
     }
 
+    /// The number of a function by its path from the outside in, in languages whose functions have one. A name stands for all
+    /// instances of a generic.
+    pub fn number_of(&self, path: &[&str]) -> Option<usize> {
+        let name = path.last()?;
+        match self {
+            Names::These { .. } => {
+                self.number(name.as_bytes()).or_else(|| self.number(generic(name).0.as_bytes()))
+            }
+            Names::Meant(query) => query.matches(path).then_some(0),
+            Names::All { .. } => self.number(name.as_bytes()),
+        }
+    }
+
     pub fn number(&self, name: &[u8]) -> Option<usize> {
         match self {
             Names::These { numbers, .. } => numbers.get(name).copied(),
+            Names::Meant(query) => {
+                let name = std::str::from_utf8(name).ok()?;
+                query.matches(&[name]).then_some(0)
+            }
             Names::All { shards, next } => {
                 let mut shard = lock(&shards[shard_of(name)]);
                 if let Some(number) = shard.get(name) {
@@ -44,6 +65,7 @@ impl<'n> Names<'n> {
     pub fn len(&self) -> usize {
         match self {
             Names::These { count, .. } => *count,
+            Names::Meant(_) => 1,
             Names::All { next, .. } => *lock(next),
         }
     }
@@ -54,6 +76,7 @@ impl<'n> Names<'n> {
         let mut put = |name: &[u8], number: usize| names[number] = String::from_utf8_lossy(name).into_owned();
         match self {
             Names::These { numbers, .. } => numbers.into_iter().for_each(|(name, number)| put(name, number)),
+            Names::Meant(_) => {}
             Names::All { shards, .. } => shards
                 .iter()
                 .for_each(|shard| lock(shard).iter().for_each(|(name, number)| put(name, *number))),

@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::info::DebugInfo;
-use super::lines::{self, Lines};
 use super::{Body, functions};
+use crate::dwarf::lines::{self, Lines};
 
 impl DebugInfo<'_> {
     /// Reads the functions and the line table of each unit, on all cores; what cannot be read is left out.
@@ -23,7 +23,7 @@ impl DebugInfo<'_> {
                 .collect();
             dies.sort_unstable();
             dies.dedup();
-            let bodies = dies.into_iter().filter_map(|die| self.read_body(*unit, die).ok()).collect();
+            let bodies = dies.into_iter().filter_map(|die| self.read_body(*unit, die, &lines).ok()).collect();
             Some(take(bodies, lines))
         };
         self.units().par_iter().filter_map(read).collect()

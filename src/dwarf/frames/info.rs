@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use gimli::{DebugInfoOffset, SectionId};
 use rayon::prelude::*;
 
-use super::lines::{self, Lines};
 use super::{Body, Definition, Functions};
 use crate::debuginfo::{Error, Image};
+use crate::dwarf::lines::{self, Lines};
 use crate::dwarf::unit::{ALTERNATE, Unit};
 use crate::dwarf::{Dwarf, Sections, headers, headers_of};
 
@@ -210,15 +210,19 @@ impl DebugInfo<'_> {
     /// The line table of the unit that has code at an address.
     pub fn lines_at(&self, address: u64) -> Result<Option<Arc<Lines>>, Error> {
         let Some(unit) = self.units_at(address).first().copied() else { return Ok(None) };
+        self.lines_of(unit).map(Some)
+    }
+
+    pub(super) fn lines_of(&self, unit: usize) -> Result<Arc<Lines>, Error> {
         let known = self.known(unit);
         if let Some(lines) = known.lines.get() {
-            return Ok(Some(lines.clone()));
+            return Ok(lines.clone());
         }
         let dwarf = self.dwarf();
         let opened = self.unit(&dwarf, unit)?;
         let mut lines = lines::read(&dwarf, &opened).map_err(|cause| self.damaged(cause))?;
         // What the linker removed is left at 0 or thereabouts.
         lines.retain(|start| self.image().section_at(start).is_some());
-        Ok(Some(known.lines.get_or_init(|| Arc::new(lines)).clone()))
+        Ok(known.lines.get_or_init(|| Arc::new(lines)).clone())
     }
 }

@@ -2,7 +2,6 @@
 
 mod all;
 pub(super) mod info;
-pub(super) mod lines;
 mod room;
 
 use std::collections::HashMap;
@@ -12,7 +11,9 @@ use std::sync::Arc;
 use gimli::{Abbreviation, EntriesRaw, constants as dw};
 
 use super::copies::scan::for_each_function;
+use super::entries::{Markers, Unentered};
 use super::extent::{Extent, merge};
+use super::lines::Lines;
 use super::unit::{Unit, file_index};
 use super::{CallSite, Dwarf, Slice};
 use crate::debuginfo::Error;
@@ -29,8 +30,10 @@ pub struct Frame {
     pub name: String,
     /// The call in the frame outside; `None` for the function that has the code.
     pub call: Option<CallSite>,
-    /// `None` if it has no address.
-    pub entry: Option<u64>,
+    /// Whether it is the second half of a split function, back in the first: it is no call of its own.
+    pub is_tail: bool,
+    /// The addresses where it is entered, ascending; none if it has no address, one for the function that has the code.
+    pub entries: Vec<u64>,
     /// Sorted, disjoint, not empty.
     pub ranges: Vec<Range<u64>>,
 }
@@ -42,6 +45,10 @@ pub struct Definition {
     /// The file of the definition, as in [`CallSite`].
     pub file: String,
     pub line: u64,
+    /// 0: not given.
+    pub column: u64,
+    /// Whether something in it is declared at the same place: a macro made all of it.
+    pub by_macro: bool,
 }
 
 /// A function that has code, with all copies in it.
@@ -88,11 +95,11 @@ impl Body {
     /// The address itself, or that of the first instruction which the debug information describes, where the room for a
     /// call of ftrace precedes that.
     pub fn described(&self, address: u64) -> u64 {
-        let Frame { entry, ranges, .. } = self.function();
-        let in_room = |entry: &u64| {
-            ranges.iter().any(|range| range.contains(entry) && (range.start..*entry).contains(&address))
+        let Frame { entries, ranges, .. } = self.function();
+        let in_room = |entry: &&u64| {
+            ranges.iter().any(|range| range.contains(entry) && (range.start..**entry).contains(&address))
         };
-        entry.filter(in_room).unwrap_or(address)
+        entries.first().filter(in_room).copied().unwrap_or(address)
     }
 
     /// The function first, then its copies in the order of the debug information.
@@ -122,7 +129,7 @@ impl Body {
     /// in, else the one that ends there. The innermost frame first, without the copy's.
     pub fn copies_at(&self, address: u64, function: &str) -> Vec<Vec<&Frame>> {
         let inside: Vec<u64> = self.at(address).into_iter().map(|frame| frame.die).collect();
-        let begins = |frame: &Frame| frame.entry == Some(address);
+        let begins = |frame: &Frame| frame.entries.contains(&address);
         let is_in = |frame: &Frame| inside.contains(&frame.die);
         let ends = |frame: &Frame| frame.ranges.iter().any(|range| range.end == address);
         let rules: [&dyn Fn(&Frame) -> bool; 3] = [&begins, &is_in, &ends];
@@ -168,7 +175,7 @@ impl DebugInfo<'_> {
             if let Some(body) = lock(&known.bodies).get(die) {
                 return Ok(Some(body.clone()));
             }
-            let body = Arc::new(self.read_body(unit, *die)?);
+            let body = Arc::new(self.read_body(unit, *die, &*self.lines_of(unit)?)?);
             return Ok(Some(lock(&known.bodies).entry(*die).or_insert(body).clone()));
         }
         Ok(None)
@@ -204,20 +211,58 @@ impl DebugInfo<'_> {
         Ok(definition)
     }
 
-    pub(super) fn read_body(&self, unit: usize, die: u64) -> Result<Body, Error> {
+    /// `lines`: the unit's line table.
+    pub(super) fn read_body(&self, unit: usize, die: u64, lines: &Lines) -> Result<Body, Error> {
         let dwarf = self.dwarf();
         let unit = self.unit(&dwarf, unit)?;
         let mut reader = Reader { dwarf: &dwarf, unit: &unit, files: HashMap::new() };
-        let mut nodes = reader.nodes(die).map_err(|cause| self.damaged(cause))?;
-        if let Some(Node { frame, .. }) = nodes.first_mut() {
-            room::with_room(self.image(), frame.entry, &mut frame.ranges);
-        }
-        for node in &mut nodes {
+        let mut copies = reader.copies(die).map_err(|cause| self.damaged(cause))?;
+        for index in 0..copies.len() {
             // Without its definition, a function has no name, but its copies are still there.
-            let definition = self.definition(node.frame.origin);
-            node.frame.name = definition.map(|definition| definition.name.clone()).unwrap_or_default();
+            let definition = self.definition(copies[index].node.frame.origin).unwrap_or_default();
+            let outer = copies[copies[index].node.parent].node.frame.origin;
+            copies[index].define(&definition, outer, |path| lines.number(unit.without_directory(path)));
         }
-        Ok(Body { nodes })
+        if let Some(Copy { node, unentered, .. }) = copies.first_mut() {
+            room::with_room(self.image(), unentered.entry, &mut node.frame.ranges);
+        }
+        let (nodes, unentered): (Vec<Node>, Vec<Unentered>) =
+            copies.into_iter().map(|copy| (copy.node, copy.unentered)).unzip();
+        let markers = match unit.tells_entries {
+            true => Markers::of_lines(
+                lines,
+                &nodes[0].frame.ranges,
+                &unentered.iter().filter_map(|copy| copy.declared).collect(),
+            ),
+            false => Markers::default(),
+        };
+        let entries = markers.entries(&unentered);
+        let entered =
+            |(node, (entries, _)): (Node, _)| Node { frame: Frame { entries, ..node.frame }, ..node };
+        Ok(Body { nodes: nodes.into_iter().zip(entries).map(entered).collect() })
+    }
+}
+
+/// A node of a body whose entries are not known yet.
+struct Copy {
+    node: Node,
+    unentered: Unentered,
+    call_column: u64,
+}
+
+impl Copy {
+    /// `outer`: the origin of the function around it; `number` gives the number of a file by its path.
+    fn define(&mut self, definition: &Definition, outer: u64, number: impl Fn(&str) -> Option<u64>) {
+        let frame = &mut self.node.frame;
+        frame.name.clone_from(&definition.name);
+        let Some(call) = &frame.call else { return };
+        let same_column =
+            definition.column == 0 || self.call_column == 0 || definition.column == self.call_column;
+        frame.is_tail = frame.origin == outer && definition.line == call.line && same_column;
+        if definition.column != 0 && !definition.by_macro {
+            let file = number(&definition.file);
+            self.unentered.declared = file.map(|file| (file, definition.line, definition.column));
+        }
     }
 }
 
@@ -229,14 +274,14 @@ struct Reader<'r, 'd> {
 }
 
 impl<'d> Reader<'_, 'd> {
-    /// The function's node and those of its copies, without their names.
-    fn nodes(&mut self, die: u64) -> gimli::Result<Vec<Node>> {
+    /// The function and its copies, without their names.
+    fn copies(&mut self, die: u64) -> gimli::Result<Vec<Copy>> {
         let unit = self.unit;
         let mut entries = unit.entries(unit.local(die))?;
         let abbreviation = entries.read_abbreviation()?.ok_or(gimli::Error::NoEntryAtGivenOffset(die))?;
-        let mut nodes = vec![Node { frame: self.frame(die, &mut entries, abbreviation)?, parent: 0 }];
+        let mut copies = vec![self.copy(die, None, &mut entries, abbreviation)?];
         let mut depth = usize::from(abbreviation.has_children());
-        // The depth of a node's children, and the node.
+        // The depth of a copy's children, and the copy.
         let mut around = vec![(depth, 0)];
         while depth > 0 && !entries.is_empty() {
             let offset = entries.next_offset();
@@ -249,12 +294,11 @@ impl<'d> Reader<'_, 'd> {
             };
             match abbreviation.tag() {
                 dw::DW_TAG_inlined_subroutine => {
-                    let frame = self.frame(unit.global(offset), &mut entries, abbreviation)?;
-                    let parent = around.last().map_or(0, |(_, node)| *node);
-                    nodes.push(Node { frame, parent });
+                    let parent = around.last().map(|(_, copy)| *copy);
+                    copies.push(self.copy(unit.global(offset), parent, &mut entries, abbreviation)?);
                     if abbreviation.has_children() {
                         depth += 1;
-                        around.push((depth, nodes.len() - 1));
+                        around.push((depth, copies.len() - 1));
                     }
                 }
                 dw::DW_TAG_lexical_block | dw::DW_TAG_try_block | dw::DW_TAG_catch_block => {
@@ -264,36 +308,40 @@ impl<'d> Reader<'_, 'd> {
                 _ => unit.skip_tree(&mut entries, abbreviation)?,
             }
         }
-        Ok(nodes)
+        Ok(copies)
     }
 
-    fn frame(
+    fn copy(
         &mut self,
         die: u64,
+        parent: Option<usize>,
         entries: &mut EntriesRaw<'_, Slice<'d>>,
         abbreviation: &Abbreviation,
-    ) -> gimli::Result<Frame> {
+    ) -> gimli::Result<Copy> {
         let mut extent = Extent::default();
-        let (mut origin, mut file, mut line) = (None, 0, 0);
+        let (mut origin, mut file, mut line, mut call_column) = (None, 0, 0, 0);
         for spec in abbreviation.attributes() {
             let attribute = entries.read_attribute(*spec)?;
             match attribute.name() {
                 dw::DW_AT_abstract_origin => origin = self.unit.target(&attribute.value()),
                 dw::DW_AT_call_file => file = file_index(&attribute),
                 dw::DW_AT_call_line => line = attribute.udata_value().unwrap_or(0),
+                dw::DW_AT_call_column => call_column = attribute.udata_value().unwrap_or(0),
                 _ => extent.read(&attribute),
             }
         }
-        let listed = extent.ranges(self.dwarf, self.unit)?;
+        let unentered = Unentered { parent, ..extent.unentered(self.dwarf, self.unit)? };
         let inlined = abbreviation.tag() == dw::DW_TAG_inlined_subroutine;
-        Ok(Frame {
+        let frame = Frame {
             die,
             origin: origin.unwrap_or(die),
             name: String::new(),
             call: inlined.then(|| CallSite { file: self.file(file), line }),
-            entry: extent.entry(self.dwarf, self.unit, &listed)?,
-            ranges: merge(listed),
-        })
+            is_tail: false,
+            entries: Vec::new(),
+            ranges: merge(unentered.listed.clone()),
+        };
+        Ok(Copy { node: Node { frame, parent: parent.unwrap_or(0) }, unentered, call_column })
     }
 
     fn file(&mut self, index: u64) -> String {
@@ -311,7 +359,7 @@ fn add_definition<'d>(
 ) -> gimli::Result<Option<u64>> {
     let mut entries = unit.entries(unit.local(die))?;
     let Some(abbreviation) = entries.read_abbreviation()? else { return Ok(None) };
-    let mut next = None;
+    let (mut next, mut is_inlined) = (None, false);
     for spec in abbreviation.attributes() {
         let attribute = entries.read_attribute(*spec)?;
         match attribute.name() {
@@ -327,9 +375,17 @@ fn add_definition<'d>(
             dw::DW_AT_decl_line if definition.line == 0 => {
                 definition.line = attribute.udata_value().unwrap_or(0);
             }
+            dw::DW_AT_decl_column if definition.column == 0 => {
+                definition.column = attribute.udata_value().unwrap_or(0);
+            }
             dw::DW_AT_abstract_origin | dw::DW_AT_specification => next = unit.target(&attribute.value()),
+            dw::DW_AT_inline => is_inlined = true,
             _ => {}
         }
+    }
+    if is_inlined && abbreviation.has_children() && unit.tells_entries && definition.column != 0 {
+        let place = (definition.line, definition.column);
+        definition.by_macro |= unit.declares_at(entries.next_offset(), place)?;
     }
     Ok(next)
 }

@@ -101,7 +101,7 @@ impl<'i> Variables<'i> {
         let mut inner = None;
         let mut scopes = Vec::new();
         for frame in frames {
-            let entered = frame.call.is_some() && frame.entry == Some(instruction.address);
+            let entered = frame.call.is_some() && frame.entries.contains(&instruction.address);
             let read = Reader { dwarf: &dwarf, unit: &unit, info: &self.info, place: &place, entered };
             let scope = read.frame(frame, inner).map_err(|cause| NoScope::Damaged(cause.to_string()))?;
             scopes.push(scope);
@@ -124,7 +124,7 @@ fn meant<'b>(body: &'b Body, instruction: &Instruction<'_>) -> Result<Vec<&'b Fr
     // The copy that begins here comes first: the sites of its entry are those. One without instructions is around
     // nothing, and control has left it at the first instruction after it.
     let copies = || body.frames().skip(1).filter(named);
-    let begun = copies().find(|frame| frame.entry == Some(instruction.address));
+    let begun = copies().find(|frame| frame.entries.contains(&instruction.address));
     let inside = || around.iter().copied().find(named);
     let left = || copies().find(|frame| frame.ranges.iter().any(|range| range.end == instruction.address));
     let copy = begun.or_else(inside).or_else(left);

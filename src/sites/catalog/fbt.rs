@@ -45,12 +45,11 @@ impl Catalog {
             probes.extend(sides.iter().map(|side| self.fbt_probe(&place, *side)));
         };
         if function.exact().is_some() {
-            // The kernel proper has 60,000 functions: a name is looked up, not searched for.
-            for (module, symbol) in self.kernel.functions_named(&modules, &fields.function) {
-                let (name, _) = split_ordinal(&fields.function);
+            for (module, symbol, function) in self.functions_called(&modules, &fields.function) {
+                let (name, _) = split_ordinal(&function);
                 if let Some(index) = self.function_index(module, &symbol, name) {
                     let index = self.base(module) + index;
-                    add(FbtPlace { index, module, symbol: &symbol, function: &fields.function });
+                    add(FbtPlace { index, module, symbol: &symbol, function: &function });
                 }
             }
             return probes;
@@ -66,6 +65,26 @@ impl Catalog {
             }
         }
         probes
+    }
+
+    /// The functions of a name; if there are none, the clones that the compiler made of it (`f.isra.0`, `f.constprop.0`).
+    fn functions_called(&self, modules: &[ModuleId], function: &str) -> Vec<(ModuleId, Symbol, String)> {
+        // The kernel proper has 60,000 functions: a name is looked up, not searched for.
+        let named = self.kernel.functions_named(modules, function);
+        if !named.is_empty() {
+            return named.into_iter().map(|(module, symbol)| (module, symbol, function.to_owned())).collect();
+        }
+        let mut clones = Vec::new();
+        let may_have =
+            |module: &&ModuleId| **module == ModuleId::PROPER || self.kernel.may_mention(**module, function);
+        for module in modules.iter().filter(may_have) {
+            let names = self.kernel.symbols(*module).map(|symbols| symbols.instances(function));
+            for name in names.unwrap_or_default() {
+                let of_name = self.kernel.functions_named(&[*module], &name);
+                clones.extend(of_name.into_iter().map(|(module, symbol)| (module, symbol, name.clone())));
+            }
+        }
+        clones
     }
 
     /// The functions of a module in the order of addresses. Names of one address are one function.

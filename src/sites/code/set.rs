@@ -22,6 +22,10 @@ pub trait InstructionSet: Sync {
 
     fn takes(&self, bytes: &[u8]) -> Takes;
 
+    /// Whether an instruction writes memory other than the stack, or changes the processor: a compiler never moves one to a
+    /// path on which it would not be executed.
+    fn writes(&self, bytes: &[u8]) -> bool;
+
     /// The instruction as the GNU assembler has it; `name` returns the name of the target of a jump or call.
     fn text_with(&self, bytes: &[u8], address: u64, name: &dyn Fn(u64) -> Option<String>) -> String;
 

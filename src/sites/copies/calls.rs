@@ -1,13 +1,15 @@
 //! sites/copies/calls.rs: the call boundaries of the inlined copies in one ELF file.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::debuginfo::debuginfod::Say;
 use crate::debuginfo::{self, D_DEBUGINFO, Error, Image};
 use crate::diag::{Diagnostic, suggest, tags};
-use crate::dwarf::{self, InlineCopy};
+use crate::dwarf::query::{self, Query};
+use crate::dwarf::{self, InlineCopy, demangled};
 use crate::sites::flow::Undecodable;
-use crate::sites::flow::callers::{Callers, Left};
+use crate::sites::flow::callers::{Callers, Doubt, Left};
 use crate::sites::flow::marks::Linked;
 use crate::sites::flow::points::Point;
 use crate::sites::symtab::{Role, Symbols};
@@ -15,21 +17,34 @@ use crate::sites::symtab::{Role, Symbols};
 /// An inlined copy, as a call of the function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
+    /// The function that it is a call of, with the path and the arguments that its language gives it.
+    pub function: String,
+    /// The place where it begins, if it is one.
     pub entry: Place,
+    /// The places where control enters it, by address.
+    pub entries: Vec<Boundary>,
     /// The places where control leaves it, by address.
-    pub returns: Vec<Return>,
-    /// Why the returns are not exact; they are then the last instructions of the copy's ranges.
-    pub inexact: Option<Undecodable>,
+    pub returns: Vec<Boundary>,
+    pub inexact: Option<Inexact>,
     /// The source file of the call.
     pub file: String,
     pub line: u64,
 }
 
-/// A place where a copy is left.
+/// Why a call may not be counted rightly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inexact {
+    /// The returns are the last instructions of the copy's ranges.
+    Returns(Undecodable),
+    /// There may be other entries.
+    Entries(Doubt),
+}
+
+/// A place where a copy is entered or left.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Return {
+pub struct Boundary {
     pub place: Place,
-    /// If set, the copy is left only when control goes from the place to this one.
+    /// If set, only when control goes from the place to this one.
     pub to: Option<Place>,
 }
 
@@ -44,24 +59,56 @@ pub struct Place {
     pub caller: Option<(String, u64)>,
 }
 
+/// The calls of a function in one file, as far as its debug information could be read.
+#[derive(Clone, Debug, Default)]
+pub struct Calls {
+    pub calls: Vec<Call>,
+    /// The functions that a name stands for which is part of a path, if they are several: without the arguments of generics,
+    /// each with the number of its calls.
+    pub candidates: BTreeMap<String, usize>,
+    /// The reason why there may be more of them.
+    pub incomplete: Option<Box<Diagnostic>>,
+}
+
 /// The calls of `function` in a program, an object, a module or a vmlinux, in the order of its debug information;
 /// a file without any is searched for under /usr/lib/debug.
-pub fn in_file(path: &Path, function: &str) -> Result<Vec<Call>, Box<Diagnostic>> {
+pub fn in_file(path: &Path, function: &str) -> Result<Calls, Box<Diagnostic>> {
     in_file_asking(path, function, &|_| ())
 }
 
 /// Like [`in_file`]; `say` reports that debuginfod is queried for the file's debug information.
-pub fn in_file_asking(path: &Path, function: &str, say: Say<'_>) -> Result<Vec<Call>, Box<Diagnostic>> {
+pub fn in_file_asking(path: &Path, function: &str, say: Say<'_>) -> Result<Calls, Box<Diagnostic>> {
     let file = File::open(path, say)?;
-    let wanted = [function.to_owned()];
-    let findings = dwarf::find(file.debug(), &wanted, true).map_err(refusal)?;
+    let findings = dwarf::find_meant(file.debug(), function).map_err(refusal)?;
+    let incomplete = file.incomplete(&findings);
+    let defined = findings.functions.iter().any(|function| function.defined);
     let copies = findings.functions.into_iter().flat_map(|function| function.copies);
-    let copies: Vec<InlineCopy> = copies.collect();
-    let calls = file.calls(&copies);
-    if calls.is_empty() {
-        return Err(Box::new(file.none(function)));
+    let mut copies: Vec<InlineCopy> = copies.collect();
+    let candidates = candidates(&mut copies, function);
+    let calls = file.calls(&copies, function);
+    match incomplete {
+        Some(error) if calls.is_empty() => Err(error),
+        None if calls.is_empty() => Err(Box::new(file.none(function, defined))),
+        incomplete => Ok(Calls { calls, candidates, incomplete }),
     }
-    Ok(calls)
+}
+
+/// The functions that a name may stand for, if they are several. If one of them has just this path, only its copies are kept.
+fn candidates(copies: &mut Vec<InlineCopy>, function: &str) -> BTreeMap<String, usize> {
+    let path = |copy: &InlineCopy| {
+        copy.function.as_deref().map_or_else(|| function.to_owned(), query::without_arguments)
+    };
+    let mut candidates: BTreeMap<String, usize> = BTreeMap::new();
+    copies.iter().for_each(|copy| *candidates.entry(path(copy)).or_default() += 1);
+    let wanted = query::without_arguments(function);
+    if candidates.contains_key(&wanted) {
+        copies.retain(|copy| path(copy) == wanted);
+        candidates.clear();
+    }
+    if candidates.len() < 2 {
+        candidates.clear();
+    }
+    candidates
 }
 
 /// A file with its instructions and the one with its debug information, which are mostly the same.
@@ -84,32 +131,42 @@ impl File {
         self.separate.as_ref().unwrap_or(&self.image)
     }
 
-    fn calls(&self, copies: &[InlineCopy]) -> Vec<Call> {
+    fn calls(&self, copies: &[InlineCopy], function: &str) -> Vec<Call> {
         let linked = match self.image.machine() {
             Some(_) => Linked::of_program(&self.image, self.debug()),
             None => Linked::default(),
         };
         let callers = Callers::new(&self.symbols, linked.code(&self.image), &linked.marks);
         let left = callers.left(&copies.iter().collect::<Vec<_>>());
-        copies.iter().zip(left).map(|(copy, left)| self.call(copy, left)).collect()
+        copies.iter().zip(left).map(|(copy, left)| self.call(copy, left, function)).collect()
     }
 
-    fn call(&self, copy: &InlineCopy, left: Left) -> Call {
+    fn call(&self, copy: &InlineCopy, left: Left, function: &str) -> Call {
         let entry = self.place(left.entry);
-        let returns = left.sites.into_iter().map(|exit| match exit {
-            Point::At(address) => Return { place: self.place(address), to: None },
-            Point::Edge { from, to, .. } => Return { place: self.place(from), to: Some(self.place(to)) },
-        });
+        let boundary = |point: &Point| match *point {
+            Point::At(address) => Boundary { place: self.place(address), to: None },
+            Point::Edge { from, to, .. } => Boundary { place: self.place(from), to: Some(self.place(to)) },
+        };
+        let entries = left.entries.iter().map(boundary).collect();
+        let returns = left.sites.iter().map(boundary).collect();
         let (file, line) = match &copy.call {
             Some(call) => (call.file.clone(), call.line),
             None => ("??".to_owned(), 0),
         };
-        Call { entry, returns: returns.collect(), inexact: left.unread, file, line }
+        Call {
+            function: copy.function.as_deref().unwrap_or(function).to_owned(),
+            entry,
+            entries,
+            returns,
+            inexact: left.unread.map(Inexact::Returns).or(left.doubt.map(Inexact::Entries)),
+            file,
+            line,
+        }
     }
 
     fn place(&self, address: u64) -> Place {
         let symbol = self.symbols.containing(address);
-        let caller = symbol.map(|symbol| (self.symbols.name(symbol).to_owned(), address - symbol.address));
+        let caller = symbol.map(|symbol| (demangled(self.symbols.name(symbol)), address - symbol.address));
         let section = self.debug().section_at(address).filter(|_| self.debug().is_relocatable());
         match section {
             Some(section) => {
@@ -119,11 +176,39 @@ impl File {
         }
     }
 
+    /// The parts of the debug information that could not be read.
+    fn incomplete(&self, findings: &dwarf::Findings) -> Option<Box<Diagnostic>> {
+        let path = self.debug().path().display();
+        let mut missing = findings.missing.keys();
+        let error = match (missing.next(), findings.damaged.first()) {
+            (None, None) => return None,
+            (Some(first), _) => {
+                let units: usize = findings.missing.values().sum();
+                let of = if units == 1 { "a unit" } else { "units" };
+                let title = format!("{path}: the debug information of {of} is in a file that cannot be read");
+                let mut error = Diagnostic::error(D_DEBUGINFO, title).note(first.to_string());
+                let more = missing.count();
+                if more > 0 {
+                    error = error.note(format!("and {more} more"));
+                }
+                error.help(
+                    "put the .dwo files where they were built or beside the program, or make a .dwp of them",
+                )
+            }
+            (None, Some(first)) => {
+                Diagnostic::error(D_DEBUGINFO, format!("{path}: some debug information is damaged"))
+                    .note(first.clone())
+            }
+        };
+        Some(Box::new(error))
+    }
+
     /// Why there are no copies.
-    fn none(&self, function: &str) -> Diagnostic {
+    fn none(&self, function: &str, defined: bool) -> Diagnostic {
         let path = self.image.path().display();
         let names = dwarf::inline_names(self.debug()).unwrap_or_default();
-        if names.contains(function) {
+        let query = Query::new(function);
+        if names.iter().any(|name| query.matches(&query::split(name, "::"))) {
             return Diagnostic::error(
                 tags::PDESC_ZERO,
                 format!("no call of `{function}` is inlined in {path}"),
@@ -132,7 +217,7 @@ impl File {
                 "it is an inline function, but every call of it was compiled as a call, or none was compiled",
             );
         }
-        if !self.symbols.named(function).is_empty() {
+        if defined || !self.symbols.named(function).is_empty() {
             return Diagnostic::error(
                 tags::PDESC_ZERO,
                 format!("`{function}` is not inlined anywhere in {path}"),
@@ -141,7 +226,10 @@ impl File {
         }
         let error =
             Diagnostic::error(tags::PDESC_ZERO, format!("there is no function `{function}` in {path}"));
-        let near = suggest::nearest_few(function, names.iter().map(String::as_str), 3);
+        let last = |name| query::split(name, "::").last().copied().unwrap_or_default();
+        let whole = function.contains("::");
+        let known: BTreeSet<&str> = names.iter().map(|name| if whole { name } else { last(name) }).collect();
+        let near = suggest::nearest_few(function, known, 3);
         if near.is_empty() {
             return error;
         }

@@ -1,6 +1,6 @@
 //! sites/copies/resolve.rs: the addresses to probe for copies of functions, found for all copies of one caller together.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -32,30 +32,64 @@ pub fn resolve(kernel: &Kernel, module: ModuleId, functions: &[Function]) -> Vec
     known
 }
 
-/// Merges the copies of one function that begin at one instruction, where a probe can fire only once: they are one
-/// copy, which is left when the last of them is left. The first of them becomes that copy; the others have no exits.
+/// Merges the copies of one function of which calls begin at one instruction, where a probe can fire only once: they are
+/// one copy, which is left when the last of them is left. The first of them becomes that copy; the others have no points.
 fn together(callers: &Callers<'_>, live: &[Vec<&InlineCopy>], left: &mut [Left]) {
     let (mut at, mut firsts, mut merged) = (0, Vec::new(), Vec::new());
     for copies in live {
-        let mut same: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-        for index in 0..copies.len() {
-            same.entry(left[at + index].entry).or_default().push(index);
-        }
-        for (entry, indices) in same.into_iter().filter(|(_, indices)| indices.len() > 1) {
+        for indices in groups(copies, &left[at..]).into_iter().filter(|indices| indices.len() > 1) {
+            let entries: BTreeSet<u64> = indices
+                .iter()
+                .flat_map(|index| entries(copies[*index], &left[at + index]))
+                .copied()
+                .collect();
             let ranges = union(indices.iter().flat_map(|index| &copies[*index].ranges));
-            merged.push(InlineCopy { entry, entry_is_exact: true, ranges, ..copies[indices[0]].clone() });
-            firsts.push(at + indices[0]);
+            let first = copies[indices[0]].clone();
+            let evidence = first.evidence.known();
+            merged.push(InlineCopy { entries: entries.into_iter().collect(), evidence, ranges, ..first });
+            let doubt = indices.iter().find_map(|index| left[at + index].doubt);
+            firsts.push((at + indices[0], doubt));
             for index in &indices[1..] {
                 let other = &mut left[at + index];
-                (other.sites, other.lost, other.missing) = (Vec::new(), 0, 0);
+                (other.entries, other.sites, other.lost, other.missing) = (Vec::new(), Vec::new(), 0, 0);
+                other.doubt = None;
             }
         }
         at += copies.len();
     }
     let answers = callers.left(&Vec::from_iter(&merged));
-    for (first, answer) in firsts.into_iter().zip(answers) {
-        left[first] = answer;
+    for ((first, doubt), answer) in firsts.into_iter().zip(answers) {
+        left[first] = Left { doubt, ..answer };
     }
+}
+
+/// The instructions where calls of a copy begin.
+fn entries<'a>(copy: &'a InlineCopy, left: &'a Left) -> &'a [u64] {
+    if copy.entries.len() < 2 { std::slice::from_ref(&left.entry) } else { &copy.entries }
+}
+
+/// The copies of a function by their numbers, in groups of which calls begin at the same instructions.
+fn groups(copies: &[&InlineCopy], left: &[Left]) -> Vec<Vec<usize>> {
+    let mut group_at: HashMap<u64, usize> = HashMap::new();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, (copy, left)) in copies.iter().zip(left).enumerate() {
+        let entries = entries(copy, left);
+        let met: BTreeSet<usize> = entries.iter().filter_map(|entry| group_at.get(entry).copied()).collect();
+        let mut met = met.into_iter();
+        let group = met.next().unwrap_or(groups.len());
+        if group == groups.len() {
+            groups.push(Vec::new());
+        }
+        // A copy can join groups that had nothing in common before.
+        for other in met {
+            let moved = std::mem::take(&mut groups[other]);
+            groups[group].extend(moved);
+            group_at.values_mut().filter(|at| **at == other).for_each(|at| *at = group);
+        }
+        groups[group].push(index);
+        group_at.extend(entries.iter().map(|entry| (*entry, group)));
+    }
+    groups
 }
 
 /// The union of the ranges, sorted and disjoint.
@@ -74,7 +108,8 @@ fn union<'r>(ranges: impl Iterator<Item = &'r Range<u64>>) -> Vec<Range<u64>> {
 
 /// The exits of a copy in a module whose code is not known.
 fn unread(copy: &InlineCopy) -> Left {
-    Left { entry: copy.entry, unread: Some(Undecodable::NoCode), ..Left::default() }
+    let entries = vec![Point::At(copy.entry())];
+    Left { entry: copy.entry(), entries, unread: Some(Undecodable::NoCode), ..Left::default() }
 }
 
 /// Everything but the sites, and the copies that are in the code.
@@ -85,7 +120,7 @@ fn counted<'f>(kernel: &Kernel, module: ModuleId, function: &'f Function) -> (Kn
     known.dropped.copies = count(function.copies.len() + function.without_address);
     let mut live = Vec::new();
     for copy in &function.copies {
-        match kernel.caller(module, copy.entry) {
+        match kernel.caller(module, copy.entry()) {
             // A copy that cannot be entered is not left either.
             Err(NoSite::Freed) => known.dropped.freed += 1,
             Err(NoSite::Dead) => known.dropped.dead += 1,
@@ -108,7 +143,7 @@ impl Known {
     /// Adds the points where a copy is entered, unless another one is entered there.
     fn enter(&mut self, left: &Left, seen: &mut HashSet<Point>) {
         let before = self.entries.len();
-        self.entries.extend(left.entered().filter(|point| seen.insert(*point)));
+        self.entries.extend(left.entries.iter().copied().filter(|point| seen.insert(*point)));
         self.dropped.duplicates += u32::from(self.entries.len() == before);
     }
 
@@ -119,6 +154,10 @@ impl Known {
         if let Some(reason) = left.unread {
             self.dropped.unread += 1;
             self.dropped.why_unread.get_or_insert(reason);
+        }
+        if let Some(doubt) = left.doubt {
+            self.dropped.doubtful += 1;
+            self.dropped.why_doubtful.get_or_insert(doubt);
         }
         for exit in left.sites.iter().copied() {
             if !seen.insert(exit) {

@@ -1,13 +1,15 @@
 //! sites/flow/callers.rs: the functions that contain inlined copies, with the parts that the compiler put elsewhere.
 
+use std::collections::HashMap;
+use std::fmt;
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::exits;
+use super::exits::{self, Exits, Repeated};
 use super::points::Point;
 use super::{Flow, Marks, Part, Undecodable};
-use crate::dwarf::InlineCopy;
+use crate::dwarf::{Evidence, InlineCopy};
 use crate::sites::code::decode::{self, Control};
 use crate::sites::symtab::{Symbol, Symbols};
 
@@ -22,30 +24,49 @@ pub struct Callers<'a> {
 /// The points where one copy is entered and left, as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// The first instruction of the copy.
+    /// The first instruction of the copy; the first one in the order of addresses if calls begin at several.
     pub entry: u64,
-    /// The points that stand in for the entry, if no probe can be put there.
-    pub stand_ins: Vec<Point>,
+    /// The points where it is entered, each once. Where no probe can be put on an instruction, others stand in for it.
+    pub entries: Vec<Point>,
     /// The points where it is left, by address, each once.
     pub sites: Vec<Point>,
     /// The number of exits on which no probe can be put.
     pub lost: u32,
+    /// Why it may be entered elsewhere, too.
+    pub doubt: Option<Doubt>,
     /// Why the caller's control flow is not known; the sites are then the last instructions of the copy's ranges.
     pub unread: Option<Undecodable>,
     /// The number of those ranges that do not end with an instruction.
     pub missing: usize,
 }
 
-/// The suffix that a compiler puts between the name of a function and the number of its rarely executed part.
-const COLD: &str = ".cold";
+/// Why the points of a copy may not be all, or too many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// An instruction that does the copy's work is reached without passing an entry.
+    Bypassed(u64),
+    /// The compiler does not say where calls begin, and there is a loop.
+    Repeated(Repeated),
+}
 
-impl Left {
-    /// The points where the copy is entered: usually just its entry.
-    pub fn entered(&self) -> impl Iterator<Item = Point> {
-        let itself = self.stand_ins.is_empty().then_some(Point::At(self.entry));
-        itself.into_iter().chain(self.stand_ins.iter().copied())
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Doubt::Bypassed(at) => {
+                write!(f, "the instruction at {at:#x} is reached without passing an entry")
+            }
+            Doubt::Repeated(Repeated::Behind(at)) => {
+                write!(f, "the instruction at {at:#x} is of the caller, and in a loop behind the entry")
+            }
+            Doubt::Repeated(Repeated::Itself(at)) => {
+                write!(f, "a loop leads back to {at:#x}, which may be one of the call itself")
+            }
+        }
     }
 }
+
+/// The suffix that a compiler puts between the name of a function and the number of its rarely executed part.
+const COLD: &str = ".cold";
 
 impl<'a> Callers<'a> {
     /// `code`: executable sections, by address.
@@ -72,8 +93,13 @@ impl<'a> Callers<'a> {
 
     /// The control flow graph of the caller.
     pub fn flow(&self, caller: &Symbol) -> Result<Flow, Undecodable> {
+        self.flow_cut(caller, &[])
+    }
+
+    /// Like [`Callers::flow`]; a block begins at each of `cuts`, too.
+    fn flow_cut(&self, caller: &Symbol, cuts: &[u64]) -> Result<Flow, Undecodable> {
         let entry = self.part(caller).ok_or(Undecodable::NoCode)?;
-        Flow::of(entry, self.marks, |address| {
+        Flow::cut(entry, self.marks, cuts, |address| {
             let target = self.symbols.containing(address)?;
             let (parent, _) = self.symbols.name(target).split_once(COLD)?;
             let is_ours = self.symbols.names_at(caller.address).any(|name| name == parent);
@@ -85,7 +111,7 @@ impl<'a> Callers<'a> {
     pub fn left(&self, copies: &[&InlineCopy]) -> Vec<Left> {
         let mut by_caller: Vec<(u64, usize)> = (0..copies.len())
             .into_par_iter()
-            .map(|index| (self.caller(copies[index].entry).map_or(0, |caller| caller.address), index))
+            .map(|index| (self.caller(copies[index].entry()).map_or(0, |caller| caller.address), index))
             .collect();
         by_caller.par_sort_unstable();
         let groups: Vec<&[(u64, usize)]> = by_caller.chunk_by(|a, b| a.0 == b.0).collect();
@@ -101,31 +127,71 @@ impl<'a> Callers<'a> {
     }
 
     fn left_in_caller(&self, copies: &[&InlineCopy], group: &[(u64, usize)]) -> Vec<Left> {
-        let caller = group.first().and_then(|(_, first)| self.caller(copies[*first].entry));
-        let mut flow = caller.map_or(Err(Undecodable::NoCode), |caller| self.flow(caller));
-        let answers = group.iter().map(|(_, index)| {
-            let InlineCopy { mut entry, entry_is_exact, ref ranges, .. } = *copies[*index];
-            let known = match &mut flow {
-                Ok(flow) => {
-                    if !entry_is_exact {
-                        entry = flow.entered(entry, ranges);
-                    }
-                    let exits = flow.exits(entry, ranges).map(|exits| (flow.stand_ins(entry), exits));
-                    exits.ok_or(Undecodable::Entry(entry))
-                }
+        let caller = group.first().and_then(|(_, first)| self.caller(copies[*first].entry()));
+        let flow =
+            |cuts: &[u64]| caller.map_or(Err(Undecodable::NoCode), |caller| self.flow_cut(caller, cuts));
+        let mut whole = flow(&[]);
+        let of_group = || group.iter().map(|(_, index)| copies[*index]);
+        let cuts: Vec<u64> = of_group()
+            .filter(|copy| copy.entries.len() > 1)
+            .flat_map(|copy| &copy.entries)
+            .copied()
+            .collect();
+        let mut cut = if cuts.is_empty() { None } else { Some(flow(&cuts)) };
+        let mut of_function: HashMap<u64, Vec<u64>> = HashMap::new();
+        for copy in of_group() {
+            of_function.entry(copy.origin).or_default().extend(&copy.entries);
+        }
+        let answers = of_group().map(|copy| {
+            let flow = match &mut cut {
+                Some(cut) if copy.entries.len() > 1 => cut,
+                _ => &mut whole,
+            };
+            let answer = match flow {
+                Ok(flow) => self
+                    .left_of(flow, copy, &of_function[&copy.origin])
+                    .ok_or(Undecodable::Entry(copy.entry())),
                 Err(error) => Err(*error),
             };
-            match known {
-                Ok((stand_ins, exits)) => {
-                    Left { entry, stand_ins, sites: exits.sites, lost: exits.lost, ..Left::default() }
-                }
-                Err(error) => {
-                    let (sites, missing) = self.last_instructions(entry, ranges);
-                    Left { entry, sites, unread: Some(error), missing, ..Left::default() }
-                }
-            }
+            answer.unwrap_or_else(|error| {
+                let (sites, missing) = self.last_instructions(copy.entry(), &copy.ranges);
+                let entries = copy.entries.iter().copied().map(Point::At).collect();
+                Left { entry: copy.entry(), entries, sites, unread: Some(error), missing, ..Left::default() }
+            })
         });
         answers.collect()
+    }
+
+    /// The points of a copy, by the control flow of its caller; `None` if it is entered at what is no instruction.
+    /// `of_function`: the entries of all copies of the function in this caller.
+    fn left_of(&self, flow: &mut Flow, copy: &InlineCopy, of_function: &[u64]) -> Option<Left> {
+        let entries = match copy.evidence {
+            Evidence::Lowest => vec![flow.entered(copy.entry(), &copy.ranges)],
+            Evidence::Marked | Evidence::Named => copy.entries.clone(),
+        };
+        let is_marked = copy.evidence == Evidence::Marked;
+        let Exits { sites, lost, bypassed, repeated } = flow.exits(&entries, &copy.ranges)?;
+        let mut points: Vec<Point> = entries.iter().flat_map(|entry| flow.reached(*entry)).collect();
+        points.sort_unstable();
+        points.dedup();
+        let entry = entries.first().copied().unwrap_or(copy.entry());
+        let mut acting = bypassed.into_iter().filter(|address| self.acts(*address, is_marked)).peekable();
+        let bypassed = match acting.peek() {
+            None => None,
+            // Code that several copies share is attributed to one of them.
+            Some(_) => flow.bypassing(of_function, acting).map(Doubt::Bypassed),
+        };
+        let repeated = repeated.filter(|_| !is_marked).map(Doubt::Repeated);
+        let doubt = bypassed.or(repeated);
+        Some(Left { entry, entries: points, sites, lost, doubt, ..Left::default() })
+    }
+
+    /// Whether an instruction does what a compiler never moves to a path on which it would not be executed. With markers, a
+    /// branch before them is one that decides whether the call takes place.
+    fn acts(&self, address: u64, marked: bool) -> bool {
+        let Some(code) = self.bytes(address) else { return false };
+        let set = decode::of(self.marks.machine);
+        set.calls(code) || !marked && set.branch(code).is_some() || set.writes(code)
     }
 
     /// The last resort, for a copy in a caller that has no flow graph; see [`exits::last_instructions`].

@@ -1,5 +1,6 @@
 //! sites/flow/exits.rs: where control leaves an inlined copy, by the control flow graph of its caller.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::points::{Over, Point};
@@ -15,49 +16,72 @@ pub struct Exits {
     pub sites: Vec<Point>,
     /// The number of exits on which no probe can be put: a fault whose fixup is elsewhere in the function.
     pub lost: u32,
+    /// The instructions of the ranges that can be reached without passing an entry.
+    pub bypassed: Vec<u64>,
+    /// Signs that an entry is not where each call begins.
+    pub repeated: Option<Repeated>,
 }
 
-/// The copy whose exits are computed.
-struct Copy {
-    entry: u32,
-    /// The block of the entry.
-    home: u32,
+/// A loop that makes it doubtful where calls begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeated {
+    /// A loop after the entry has an instruction of the caller, at this address: each round may be a call.
+    Behind(u64),
+    /// A loop of nothing but the copy leads to the entry: it may be one call.
+    Itself(u64),
 }
 
-impl Copy {
-    /// Whether an edge to the start of the block leaves the copy. In the entry's block, the instructions before the
+/// The copy whose exits are computed: the instructions where it is entered, ascending, at most one in a block.
+struct Copy<'e> {
+    entries: &'e [u32],
+}
+
+impl Copy<'_> {
+    /// The entry in a block.
+    fn entry_in(&self, block: &Block) -> Option<u32> {
+        let at = self.entries.partition_point(|entry| *entry < block.first);
+        self.entries.get(at).copied().filter(|entry| *entry < block.end)
+    }
+
+    /// Whether an edge to the start of the block leaves the copy. In an entry's block, the instructions before the
     /// entry do not belong to the copy, and the entry is the next call.
-    fn is_left(&self, scratch: &Scratch, to: u32) -> bool {
-        to == self.home || scratch.live_to(to).is_none()
+    fn is_left(&self, flow: &Flow, scratch: &Scratch, to: u32) -> bool {
+        self.entry_in(&flow.blocks[to as usize]).is_some() || scratch.live_to(to).is_none()
     }
 }
 
 impl Flow {
-    /// Finds where a copy is left that is entered at `entry` and made of `ranges` (sorted, disjoint; none: an empty
-    /// copy, which is left where it is entered). `None` if the entry is not an instruction of this function.
+    /// Finds where a copy is left that is entered at `entries` (ascending; in different blocks) and made of `ranges`
+    /// (sorted, disjoint; none: an empty copy, which is left where it is entered). `None` if an entry is not an
+    /// instruction of this function.
     ///
-    /// The copy begins with its entry and has those instructions of its ranges that the entry dominates: what the
-    /// compiler hoisted out of it does not count. It lasts as long as there is a path back into it that does not lead
-    /// over the entry again, even if the path passes through instructions of the caller that are mixed in.
-    pub fn exits(&mut self, entry: u64, ranges: &[Range<u64>]) -> Option<Exits> {
+    /// The copy begins with its entries and has those instructions of its ranges that cannot be reached without passing
+    /// one: what the compiler hoisted out of it does not count. It lasts as long as there is a path back into it that
+    /// does not lead over an entry again, even if the path passes through instructions of the caller that are mixed in.
+    pub fn exits(&mut self, entries: &[u64], ranges: &[Range<u64>]) -> Option<Exits> {
         let mut scratch = std::mem::take(&mut self.scratch);
-        let exits = self.exits_with(&mut scratch, entry, ranges);
+        let exits = self.exits_with(&mut scratch, entries, ranges);
         self.scratch = scratch;
         exits
     }
 
-    fn exits_with(&self, scratch: &mut Scratch, entry: u64, ranges: &[Range<u64>]) -> Option<Exits> {
-        let entry = self.insn_at(entry)?;
-        let copy = Copy { entry, home: self.block[entry as usize] };
+    fn exits_with(&self, scratch: &mut Scratch, entries: &[u64], ranges: &[Range<u64>]) -> Option<Exits> {
+        let entries = entries.iter().map(|entry| self.insn_at(*entry)).collect::<Option<Vec<u32>>>()?;
+        let copy = Copy { entries: &entries };
         let mut exits = Exits::default();
         if ranges.is_empty() {
-            exits.sites.push(Point::At(self.address[entry as usize]));
+            exits.sites.extend(entries.iter().map(|entry| Point::At(self.address[*entry as usize])));
             return Some(exits);
         }
         scratch.begin(self.blocks.len());
-        scratch.mark(copy.home, entry + 1);
+        if entries.len() > 1 {
+            self.mark_bypassed(scratch, &copy);
+        }
+        for entry in &entries {
+            scratch.mark(self.block[*entry as usize], entry + 1);
+        }
         for range in ranges {
-            self.mark_range(scratch, &copy, range);
+            self.mark_range(scratch, &copy, range, &mut exits.bypassed);
         }
         self.mark_before(scratch, &copy);
         for index in 0..scratch.found.len() {
@@ -65,32 +89,149 @@ impl Flow {
         }
         exits.sites.sort_unstable();
         exits.sites.dedup();
+        exits.repeated = self.repeated(scratch, &copy, ranges);
         Some(exits)
     }
 
-    /// Marks the instructions of a range that the entry dominates.
-    fn mark_range(&self, scratch: &mut Scratch, copy: &Copy, range: &Range<u64>) {
+    /// Looks for loops in what the copy consists of.
+    fn repeated(&self, scratch: &Scratch, copy: &Copy<'_>, ranges: &[Range<u64>]) -> Option<Repeated> {
+        let is_own = |insn: u32| {
+            let address = self.address[insn as usize];
+            let after = ranges.partition_point(|range| range.start <= address);
+            after > 0 && ranges[after - 1].contains(&address)
+        };
+        let foreign = |number: u32| {
+            let block = &self.blocks[number as usize];
+            (block.first..scratch.live_to(number)?).find(|insn| !is_own(*insn))
+        };
+        let is_whole = |number: u32| scratch.live_to(number) == Some(self.blocks[number as usize].end);
+        let goes_on =
+            |number: u32| is_whole(number) && copy.entry_in(&self.blocks[number as usize]).is_none();
+        for number in scratch.found.iter().copied().filter(|number| goes_on(*number)) {
+            if let Some(insn) = foreign(number)
+                && self.comes_back(number, &goes_on)
+            {
+                return Some(Repeated::Behind(self.address[insn as usize]));
+            }
+        }
+        for entry in copy.entries {
+            let home = self.block[*entry as usize];
+            let begins =
+                self.blocks[home as usize].first == *entry && is_whole(home) && foreign(home).is_none();
+            if begins && self.comes_back(home, &|number| goes_on(number) && foreign(number).is_none()) {
+                return Some(Repeated::Itself(self.address[*entry as usize]));
+            }
+        }
+        None
+    }
+
+    /// Whether a block can be reached from its own end over such blocks.
+    fn comes_back(&self, from: u32, over: &dyn Fn(u32) -> bool) -> bool {
+        let mut seen = HashSet::new();
+        let mut open = vec![from];
+        while let Some(number) = open.pop() {
+            for next in self.next(number) {
+                if *next == from {
+                    return true;
+                }
+                if over(*next) && seen.insert(*next) {
+                    open.push(*next);
+                }
+            }
+        }
+        false
+    }
+
+    /// Marks the blocks whose start can be reached without passing an entry.
+    fn mark_bypassed(&self, scratch: &mut Scratch, copy: &Copy<'_>) {
+        let roots = (0..self.blocks.len() as u32).filter(|block| self.blocks[*block as usize].is_root);
+        let mut open: Vec<u32> = roots.collect();
+        while let Some(number) = open.pop() {
+            if scratch.bypass(number) && copy.entry_in(&self.blocks[number as usize]).is_none() {
+                open.extend(self.next(number));
+            }
+        }
+    }
+
+    /// The first of some instructions that lie on a path through the whole function which passes none of `entries`. One that was
+    /// moved in front of a call, because all paths go on to one, does not.
+    pub fn bypassing(&self, entries: &[u64], mut instructions: impl Iterator<Item = u64>) -> Option<u64> {
+        let mut entries: Vec<u32> = entries.iter().filter_map(|entry| self.insn_at(*entry)).collect();
+        entries.sort_unstable();
+        let copy = Copy { entries: &entries };
+        let mut scratch = Scratch::default();
+        scratch.begin(self.blocks.len());
+        self.mark_bypassed(&mut scratch, &copy);
+        let leaves = self.leaves_without(&copy);
+        instructions.find(|address| {
+            self.insn_at(*address).is_some_and(|insn| {
+                let number = self.block[insn as usize];
+                scratch.is_bypassed(number) && leaves[number as usize]
+            })
+        })
+    }
+
+    /// Whether the end of the function can be reached from the start of each block without passing an entry. A path that ends
+    /// in a trap has no end.
+    fn leaves_without(&self, copy: &Copy<'_>) -> Vec<bool> {
+        let mut leaves = vec![false; self.blocks.len()];
+        let is_free = |number: u32| copy.entry_in(&self.blocks[number as usize]).is_none();
+        let ends = |number: &u32| {
+            let block = &self.blocks[*number as usize];
+            block.outside.is_some() || self.next(*number).is_empty() && block.ending != Ending::Trap
+        };
+        let mut open: Vec<u32> = (0..self.blocks.len() as u32).filter(ends).collect();
+        while let Some(number) = open.pop() {
+            if is_free(number) && !std::mem::replace(&mut leaves[number as usize], true) {
+                open.extend(self.previous(number));
+            }
+        }
+        leaves
+    }
+
+    /// Whether the start of a block can be reached without passing an entry.
+    fn is_bypassed(&self, scratch: &Scratch, copy: &Copy<'_>, number: u32) -> bool {
+        match copy.entries {
+            [entry] => !self.dominates(self.block[*entry as usize], number),
+            _ => scratch.is_bypassed(number),
+        }
+    }
+
+    /// Marks the instructions of a range that only the entries lead to.
+    fn mark_range(
+        &self,
+        scratch: &mut Scratch,
+        copy: &Copy<'_>,
+        range: &Range<u64>,
+        bypassed: &mut Vec<u64>,
+    ) {
         let Range { start: mut at, end } = self.insns_in(range);
         while at < end {
             let number = self.block[at as usize];
-            let last = self.blocks[number as usize].end.min(end);
-            if number == copy.home {
-                if last > copy.entry {
-                    scratch.mark(number, last);
-                }
-            } else if self.dominates(copy.home, number) {
+            let block = &self.blocks[number as usize];
+            let last = block.end.min(end);
+            let from = match copy.entry_in(block) {
+                Some(entry) => entry.clamp(at, last),
+                None if self.is_bypassed(scratch, copy, number) => last,
+                None => at,
+            };
+            if from < last {
                 scratch.mark(number, last);
+            }
+            // Code that nothing visible leads to, as that of a fixup, is no way in.
+            if self.dominates(self.entry, number) {
+                bypassed.extend(&self.address[at as usize..from as usize]);
             }
             at = last;
         }
     }
 
-    /// Marks all that leads to what is marked without passing the entry.
-    fn mark_before(&self, scratch: &mut Scratch, copy: &Copy) {
+    /// Marks all that leads to what is marked without passing an entry.
+    fn mark_before(&self, scratch: &mut Scratch, copy: &Copy<'_>) {
         let mut next = 0;
         while let Some(number) = scratch.found.get(next).copied() {
             next += 1;
-            if number == copy.home {
+            if copy.entry_in(&self.blocks[number as usize]).is_some() {
                 continue;
             }
             for previous in self.previous(number) {
@@ -100,12 +241,12 @@ impl Flow {
     }
 
     /// Collects the exits from one block.
-    fn leave(&self, scratch: &mut Scratch, copy: &Copy, number: u32, exits: &mut Exits) {
+    fn leave(&self, scratch: &mut Scratch, copy: &Copy<'_>, number: u32, exits: &mut Exits) {
         let block = &self.blocks[number as usize];
         let Some(end) = scratch.live_to(number) else { return };
         let last = end - 1;
         let from = self.address[last as usize];
-        let first = if number == copy.home { copy.entry } else { block.first };
+        let first = copy.entry_in(block).unwrap_or(block.first);
         if end < block.end {
             exits.sites.extend(self.near(last, first, block.end));
             return;
@@ -118,7 +259,7 @@ impl Flow {
         let itself = self.near(last, first, block.end);
         if self.ways_of(number) < 2 {
             match ways {
-                [to] if !copy.is_left(scratch, *to) => {}
+                [to] if !copy.is_left(self, scratch, *to) => {}
                 // A predecessor that branches needs a probe at the target: that one counts this edge too.
                 [to] if self.previous(*to).iter().any(|previous| self.ways_of(*previous) > 1) => {
                     match self.target(scratch, copy, *to) {
@@ -130,14 +271,14 @@ impl Flow {
             }
             return;
         }
-        let all_leave = ways.iter().all(|to| copy.is_left(scratch, *to));
+        let all_leave = ways.iter().all(|to| copy.is_left(self, scratch, *to));
         let is_own = all_leave && ways.iter().all(|to| self.target(scratch, copy, *to).is_none());
         // All edges lead out: a fault counts where it happens, an unprobeable instruction at the one before it.
         if is_own && (block.ending == Ending::Fault || self.is_patched(last) && last > first) {
             return exits.sites.extend(itself);
         }
         for to in ways {
-            if copy.is_left(scratch, *to) {
+            if copy.is_left(self, scratch, *to) {
                 match self.target(scratch, copy, *to) {
                     Some(site) => self.leave_at(scratch, *to, site, exits),
                     None => {
@@ -177,15 +318,15 @@ impl Flow {
     }
 
     /// The instruction that represents all edges into a block, if they all leave the copy.
-    fn target(&self, scratch: &Scratch, copy: &Copy, to: u32) -> Option<u32> {
+    fn target(&self, scratch: &Scratch, copy: &Copy<'_>, to: u32) -> Option<u32> {
         let block = &self.blocks[to as usize];
         let all_leave = !block.is_root
-            && block.first != copy.entry
+            && copy.entry_in(block) != Some(block.first)
             && self
                 .previous(to)
                 .iter()
                 .all(|previous| scratch.live_to(*previous) == Some(self.blocks[*previous as usize].end));
-        let end = if to == copy.home { copy.entry } else { block.end };
+        let end = copy.entry_in(block).unwrap_or(block.end);
         // If the kernel rewrites the first instruction, the next one is executed as often.
         (block.first..end).find(|insn| !self.is_patched(*insn)).filter(|_| all_leave)
     }

@@ -121,6 +121,16 @@ impl Flow {
     pub fn of<'a>(
         entry: Part<'a>,
         marks: &Marks,
+        part_at: impl FnMut(u64) -> Option<Part<'a>>,
+    ) -> Result<Flow, Undecodable> {
+        Flow::cut(entry, marks, &[], part_at)
+    }
+
+    /// Like [`Flow::of`]; a block begins at each of `cuts`, too.
+    pub fn cut<'a>(
+        entry: Part<'a>,
+        marks: &Marks,
+        cuts: &[u64],
         mut part_at: impl FnMut(u64) -> Option<Part<'a>>,
     ) -> Result<Flow, Undecodable> {
         let mut reader = Reader::new(&entry, marks);
@@ -136,7 +146,7 @@ impl Flow {
             }
             last = to.or(last);
         }
-        reader.finish(entry.address)
+        reader.finish(entry.address, cuts)
     }
 
     /// The instruction that begins at the address.
@@ -349,12 +359,15 @@ impl<'m> Reader<'m> {
         }
     }
 
-    fn finish(self, entry: u64) -> Result<Flow, Undecodable> {
+    fn finish(self, entry: u64, cuts: &[u64]) -> Result<Flow, Undecodable> {
         let count = self.address.len();
         let Some(entry) = insn_at(&self.parts, entry) else { return Err(Undecodable::NoCode) };
         // Whether a block begins at each instruction.
         let mut begins = vec![false; count + 1];
         begins[entry as usize] = true;
+        for cut in cuts.iter().filter_map(|cut| insn_at(&self.parts, *cut)) {
+            begins[cut as usize] = true;
+        }
         for end in &self.ends {
             begins[*end as usize + 1] = true;
         }

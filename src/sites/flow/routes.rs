@@ -62,11 +62,11 @@ const FAR: usize = 4096;
 
 impl Flow {
     /// Chooses the witnesses in the blocks that have instructions of `ranges`, or in all; `room` and `leads` are those of [`Flow::counts`].
-    /// `entry`: where calls begin.
+    /// `entries`: where calls begin.
     pub fn routes(
         &self,
         ranges: Option<&[Range<u64>]>,
-        entry: u64,
+        entries: &[u64],
         room: impl Fn(u64) -> Room,
         leads: impl Fn(u64, u64) -> Option<bool>,
     ) -> Routes {
@@ -82,9 +82,9 @@ impl Flow {
             }
         }
         // What a call ends with needs no witness: its return is one.
-        let entered = self.block_over(entry);
+        let entered: Vec<u32> = entries.iter().filter_map(|entry| self.block_over(*entry)).collect();
         for way in &mut ways {
-            let may = matches!(way.what, What::Block(block) if Some(block) != entered && !self.next(block).is_empty());
+            let may = matches!(way.what, What::Block(block) if !entered.contains(&block) && !self.next(block).is_empty());
             if !may && !matches!(way.what, What::Edge { .. }) {
                 way.points.clear();
             }

@@ -6,6 +6,8 @@ pub(in crate::sites) struct Scratch {
     pub question: u32,
     /// By block: the query, and the end of its live instructions.
     pub live: Vec<(u32, u32)>,
+    /// By block: the query in which its start can be reached without passing an entry.
+    bypassed: Vec<u32>,
     /// By block: the query in which its start became a site.
     pub left: Vec<u32>,
     /// Blocks with live instructions.
@@ -17,6 +19,7 @@ impl Scratch {
         self.question += 1;
         self.live.resize(blocks, (0, 0));
         self.left.resize(blocks, 0);
+        self.bypassed.resize(blocks, 0);
         self.found.clear();
     }
 
@@ -34,6 +37,15 @@ impl Scratch {
     pub fn live_to(&self, block: u32) -> Option<u32> {
         let (question, end) = self.live[block as usize];
         (question == self.question).then_some(end)
+    }
+
+    /// Marks the block's start as one that can be reached without passing an entry; returns whether it was not yet.
+    pub fn bypass(&mut self, block: u32) -> bool {
+        std::mem::replace(&mut self.bypassed[block as usize], self.question) != self.question
+    }
+
+    pub fn is_bypassed(&self, block: u32) -> bool {
+        self.bypassed[block as usize] == self.question
     }
 
     /// Whether the start of the block becomes a site for the first time.

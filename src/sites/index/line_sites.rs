@@ -100,7 +100,7 @@ impl Search<'_> {
             return Ok(());
         }
         for copy in info.copies(name)? {
-            let Some(body) = info.body_at(copy.ranges.first().map_or(copy.entry, |range| range.start))?
+            let Some(body) = info.body_at(copy.ranges.first().map_or(copy.entry(), |range| range.start))?
             else {
                 continue;
             };
@@ -124,7 +124,7 @@ impl Search<'_> {
         self.seen.bodies += 1;
         // Ranges that are not entered by falling through come last: `.cold` parts, whatever their address.
         let mut ranges: Vec<_> = frame.ranges.iter().collect();
-        let entry = frame.entry.unwrap_or_default();
+        let entry = frame.entries.first().copied().unwrap_or_default();
         ranges.sort_by_key(|range| (!range.contains(&entry), range.start));
         let mut first = None;
         for range in ranges {

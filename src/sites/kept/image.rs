@@ -10,11 +10,13 @@ use super::known::{Dropped, Known};
 use super::layout::{self, Layout};
 use crate::debuginfo::{BuildId, Image};
 use crate::sites::flow::Undecodable;
+use crate::sites::flow::callers::Doubt;
+use crate::sites::flow::exits::Repeated;
 use crate::sites::flow::points::{Over, Point};
 use crate::sites::symtab::{Stored, Symbol, Symbols};
 
 /// The kind of these files in their [`file::Header`]; another layout or another meaning has another number.
-pub const KIND: u32 = 0x7369_7401;
+pub const KIND: u32 = 0x7369_7402;
 
 /// The name of the file of a build id.
 pub fn file_name(id: &BuildId) -> String {
@@ -89,11 +91,13 @@ struct FunctionRecord {
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 struct DroppedRecord {
-    /// The counts in the order of [`Dropped`], and one that is 0.
+    /// The counts in the order of [`Dropped`].
     counts: [u32; 11],
     /// 0: none; for the others, see [`DroppedRecord::why`].
     why_unread: u32,
     at: [u64; 2],
+    /// 0: none; for the others, see [`DroppedRecord::doubt`]; and the address.
+    doubt: [u64; 2],
 }
 
 /// Marks a word of an edge that is not its last.
@@ -285,7 +289,13 @@ impl DroppedRecord {
     fn of(dropped: &Dropped) -> DroppedRecord {
         let Dropped { copies, freed, dead, split_tails, without_address, duplicates, undecodable, .. } =
             *dropped;
-        let Dropped { unread, lost, shared, why_unread, .. } = *dropped;
+        let Dropped { unread, lost, shared, doubtful, why_unread, why_doubtful, .. } = *dropped;
+        let doubt = match why_doubtful {
+            None => [0, 0],
+            Some(Doubt::Bypassed(at)) => [1, at],
+            Some(Doubt::Repeated(Repeated::Behind(at))) => [2, at],
+            Some(Doubt::Repeated(Repeated::Itself(at))) => [3, at],
+        };
         let (why_unread, at) = match why_unread {
             None => (0, [0, 0]),
             Some(Undecodable::NoCode) => (1, [0, 0]),
@@ -305,9 +315,9 @@ impl DroppedRecord {
             unread,
             lost,
             shared,
-            0,
+            doubtful,
         ];
-        DroppedRecord { counts, why_unread, at }
+        DroppedRecord { counts, why_unread, at, doubt }
     }
 
     fn dropped(&self) -> Dropped {
@@ -322,7 +332,7 @@ impl DroppedRecord {
             unread,
             lost,
             shared,
-            _,
+            doubtful,
         ] = self.counts;
         Dropped {
             copies,
@@ -336,6 +346,18 @@ impl DroppedRecord {
             why_unread: self.why(),
             lost,
             shared,
+            doubtful,
+            why_doubtful: self.doubt(),
+        }
+    }
+
+    fn doubt(&self) -> Option<Doubt> {
+        let [kind, at] = self.doubt;
+        match kind {
+            1 => Some(Doubt::Bypassed(at)),
+            2 => Some(Doubt::Repeated(Repeated::Behind(at))),
+            3 => Some(Doubt::Repeated(Repeated::Itself(at))),
+            _ => None,
         }
     }
 

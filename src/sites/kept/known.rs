@@ -1,6 +1,7 @@
 //! sites/kept/known.rs: what is known of an inlined function in one file: its sites, and why some copies have none.
 
 use crate::sites::flow::Undecodable;
+use crate::sites::flow::callers::Doubt;
 use crate::sites::flow::points::Point;
 
 /// The facts about one inlined function in one module. Addresses are those of [`Kernel::symbols`].
@@ -32,6 +33,9 @@ pub struct Dropped {
     pub lost: u32,
     /// Exits that are also those of another copy, which begins elsewhere.
     pub shared: u32,
+    /// Copies that may be entered elsewhere, too, and the reason for the first of them.
+    pub doubtful: u32,
+    pub why_doubtful: Option<Doubt>,
 }
 
 impl Dropped {
@@ -60,6 +64,10 @@ impl Dropped {
             remarks.push(format!(
                 "{copies} inlined copies are left at the ends of their ranges, which is not exact: {why}"
             ));
+        }
+        if let Some(why) = self.why_doubtful {
+            let copies = self.doubtful;
+            remarks.push(format!("{copies} inlined copies may be entered elsewhere, too: {why}"));
         }
         if self.lost > 0 {
             remarks.push(format!("{} ways out by a fault cannot be traced", self.lost));

@@ -74,14 +74,16 @@ pub fn write_body(
             Some(call) => {
                 writer.number(numbered.path(&call.file) + 1);
                 writer.number(call.line);
+                writer.number(frame.is_tail.into());
             }
         }
-        writer.number(frame.entry.is_some().into());
+        writer.number(frame.entries.len() as u64);
         let mut at = last.1;
-        if let Some(entry) = frame.entry {
-            writer.step(at, entry);
-            at = entry;
+        for entry in &frame.entries {
+            writer.step(at, *entry);
+            at = *entry;
         }
+        at = frame.entries.first().copied().unwrap_or(at);
         writer.number(frame.ranges.len() as u64);
         last = (frame.die, at);
         for range in &frame.ranges {
@@ -100,19 +102,19 @@ pub fn read_body(reader: &mut Reader<'_>, texts: &Texts) -> Option<Body> {
         let die = reader.step(last.0)?;
         let origin = reader.number()?;
         let definition = texts.definitions.get(usize::try_from(origin).ok()?)?;
-        let call = match reader.number()? {
-            0 => None,
+        let (call, is_tail) = match reader.number()? {
+            0 => (None, false),
             path => {
                 let file = texts.paths.get(usize::try_from(path - 1).ok()?)?.clone();
-                Some(CallSite { file, line: reader.number()? })
+                (Some(CallSite { file, line: reader.number()? }), reader.number()? != 0)
             }
         };
-        let mut at = last.1;
-        let entry = match reader.number()? {
-            0 => None,
-            _ => Some(reader.step(at)?),
-        };
-        at = entry.unwrap_or(at);
+        let (mut at, mut entries) = (last.1, Vec::new());
+        for _ in 0..reader.count()? {
+            at = reader.step(at)?;
+            entries.push(at);
+        }
+        at = entries.first().copied().unwrap_or(last.1);
         last = (die, at);
         let mut ranges = Vec::new();
         for _ in 0..reader.count()? {
@@ -122,10 +124,11 @@ pub fn read_body(reader: &mut Reader<'_>, texts: &Texts) -> Option<Body> {
         }
         let sound =
             ranges.is_sorted_by(|a, b| a.end < b.start) && ranges.iter().all(|range| !range.is_empty());
-        if !sound {
+        if !sound || !entries.is_sorted_by(|a, b| a < b) {
             return None;
         }
-        nodes.push((Frame { die, origin, name: definition.name.clone(), call, entry, ranges }, parent));
+        let name = definition.name.clone();
+        nodes.push((Frame { die, origin, name, call, is_tail, entries, ranges }, parent));
     }
     Body::of(nodes)
 }

@@ -9,10 +9,10 @@ use super::file::{self, Cache, Sealed};
 use super::numbers::{Block, Reader, Writer};
 use super::records::{Numbered, Span, Texts, pieces, read_body, read_sequence, write_body, write_sequence};
 use crate::debuginfo::BuildId;
-use crate::dwarf::{Body, Definition, Frame, InlineCopy, Lines, Sequence, is_of};
+use crate::dwarf::{Body, Definition, Evidence, Frame, InlineCopy, Lines, Sequence, is_of};
 
 /// The kind of these files in their header.
-pub const KIND: u32 = 0x736f_7501;
+pub const KIND: u32 = 0x736f_7502;
 
 /// The functions in a block: enough to be packed well, and unpacked in no time.
 const BODIES: usize = 128;
@@ -174,18 +174,20 @@ impl Source {
     }
 
     fn copies_in(&self, body: &Body, name: &str) -> Vec<InlineCopy> {
-        let nodes: Vec<(&Frame, usize)> = body.nodes().collect();
-        let is_copy = |(frame, parent): &&(&Frame, usize)| {
-            // The second half of a split function, as the walk has it.
-            let is_tail = nodes.get(*parent).is_some_and(|(outer, _)| outer.origin == frame.origin)
-                && frame.call.as_ref().map(|call| call.line) == Some(self.definition(frame.origin).line);
-            frame.name == name && frame.call.is_some() && !is_tail
+        let is_copy = |frame: &&Frame| {
+            frame.name == name && frame.call.is_some() && !frame.is_tail && !frame.entries.is_empty()
         };
-        let copy = |(frame, _): &(&Frame, usize)| {
-            let (entry, ranges) = (frame.entry?, frame.ranges.clone());
-            Some(InlineCopy { die: frame.die, entry, entry_is_exact: true, ranges, call: frame.call.clone() })
+        let copy = |frame: &Frame| InlineCopy {
+            die: frame.die,
+            origin: frame.origin,
+            function: None,
+            entry_pc: frame.entries.first().copied().unwrap_or_default(),
+            entries: frame.entries.clone(),
+            evidence: Evidence::Named,
+            ranges: frame.ranges.clone(),
+            call: frame.call.clone(),
         };
-        nodes.iter().filter(is_copy).filter_map(copy).collect()
+        body.frames().filter(is_copy).map(copy).collect()
     }
 
     fn blocks(&self, table: Table) -> &[Block] {
@@ -211,7 +213,13 @@ impl Source {
         for _ in 0..definitions {
             let name = reader.text()?.to_owned();
             let file = texts.paths.get(usize::try_from(reader.number()?).ok()?)?.clone();
-            texts.definitions.push(Arc::new(Definition { name, file, line: reader.number()? }));
+            texts.definitions.push(Arc::new(Definition {
+                name,
+                file,
+                line: reader.number()?,
+                column: 0,
+                by_macro: false,
+            }));
         }
         Some(texts)
     }
@@ -241,15 +249,20 @@ mod tests {
     use super::*;
     use crate::dwarf::{CallSite, Row};
 
+    const TAIL: u64 = 99;
+
     fn frame(die: u64, origin: u64, call: Option<u64>, ranges: &[Range<u64>]) -> Frame {
         let call = call.map(|line| CallSite { file: "b.h".to_owned(), line });
-        let (name, entry) = (definition(origin).name.clone(), ranges.first().map(|range| range.start));
-        Frame { die, origin, name, call, entry, ranges: ranges.to_vec() }
+        let name = definition(origin).name.clone();
+        // As a copy has them whose beginning was duplicated.
+        let entries = ranges.iter().map(|range| range.start).collect();
+        let is_tail = die == TAIL;
+        Frame { die, origin, name, call, is_tail, entries, ranges: ranges.to_vec() }
     }
 
     fn definition(origin: u64) -> Arc<Definition> {
         let (name, file) = (format!("f{origin}"), "a.c".to_owned());
-        Arc::new(Definition { name, file, line: 10 * origin })
+        Arc::new(Definition { name, file, line: 10 * origin, column: 0, by_macro: false })
     }
 
     fn made() -> Source {
@@ -258,7 +271,7 @@ mod tests {
             (frame(7, 0, None, &[outer, far]), 0),
             (frame(70, 1, Some(3), &[0x1010..0x1020, 0x1030..0x1038]), 0),
             (frame(90, 2, Some(4), &[]), 1),
-            (frame(99, 2, Some(20), &[tail]), 2),
+            (frame(TAIL, 2, Some(20), &[tail]), 2),
         ]);
         let row = |address, line, is_stmt| Row { address, file: 1, line, column: 3, is_stmt };
         let rows = (0..30_000_u32).map(|at| row(0x1000 + u64::from(at) * 2, 5 + at / 3, at % 3 == 0));
@@ -282,7 +295,8 @@ mod tests {
         assert_eq!(source.copies("f2"), []);
         let copies = source.copies("f1");
         assert_eq!(copies.len(), 1);
-        assert_eq!((copies[0].die, copies[0].entry, copies[0].ranges.len()), (70, 0x1010, 2));
+        assert_eq!((copies[0].die, copies[0].ranges.len()), (70, 2));
+        assert_eq!(copies[0].entries, [0x1010, 0x1030]);
         assert_eq!(source.definition(1), definition(1));
         assert!(source.blocks(Table::Lines).len() > 1, "it is cut");
         for address in (0x1000..0x1000 + 60_000_u64).step_by(7) {

@@ -59,7 +59,7 @@ impl<'k> Answers<'k> {
             if let Some(callers) = self.kernel.callers(module).filter(|_| entries.len() == 1) {
                 entries.extend(callers.keys_to(linked));
             }
-            let is_entered = |frame: &&Frame| frame.entry.is_some_and(|entry| entries.contains(&entry));
+            let is_entered = |frame: &&Frame| frame.entries.iter().any(|entry| entries.contains(entry));
             about.entered = copies.filter(is_entered).cloned().collect();
         }
         Some(about)

@@ -1,6 +1,7 @@
 //! sites/listing/counted.rs: functions and inlined copies whose executions are counted: where, and what follows for each instruction.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::disas::{Disassembler, Listed, Lister, Listing};
@@ -72,6 +73,8 @@ pub struct Spent {
 struct Graph {
     flow: Rc<Flow>,
     counts: Counts,
+    /// Of a copy, the blocks with its entries.
+    entered: Option<Vec<u32>>,
 }
 
 /// One count: the executions of its sites together.
@@ -158,7 +161,7 @@ impl Disassembler<'_> {
 
 impl Lister<'_> {
     fn count(&self, member: Member<'_>, how: How) -> Counted {
-        let Member { module, around, listings, copy, .. } = member;
+        let Member { module, around, listings, copy, entries } = member;
         let starts: Vec<Option<u64>> =
             listings.iter().map(|listing| around.starts.get(&listing.address).copied()).collect();
         let room = |address: u64| match around.room(address) {
@@ -175,12 +178,9 @@ impl Lister<'_> {
         let mut laps = Vec::new();
         let (graph, unread) = match &around.flow {
             Ok(flow) => {
-                // A copy without instructions of its own is entered at one of the code around it.
-                let entry = copy.map(|copy| copy.entry..copy.entry + 1);
-                let ranges = copy.map(|copy| match (&copy.ranges[..], &entry) {
-                    ([], Some(entry)) => std::slice::from_ref(entry),
-                    (ranges, _) => ranges,
-                });
+                // A copy without instructions of its own is entered at those of the code around it.
+                let own: Vec<Range<u64>> = entries.iter().map(|entry| *entry..entry + 1).collect();
+                let ranges = copy.map(|copy| if copy.ranges.is_empty() { &own[..] } else { &copy.ranges });
                 let leads = |from, to| around.leads(flow, from, to);
                 let counts = flow.counts(ranges, room, leads);
                 if how == How::Time {
@@ -192,7 +192,12 @@ impl Lister<'_> {
                     let counted = counts.counted().filter_map(|(way, points)| Some((way, sites(points)?)));
                     counters.extend(counted.map(|(way, sites)| Counter { what: What::Way(way), sites }));
                 }
-                (Some(Graph { flow: Rc::clone(flow), counts }), None)
+                let mut entered: Vec<u32> =
+                    entries.iter().filter_map(|entry| flow.block_over(*entry)).collect();
+                entered.sort_unstable();
+                entered.dedup();
+                let entered = copy.map(|_| entered);
+                (Some(Graph { flow: Rc::clone(flow), counts, entered }), None)
             }
             Err(why) => (None, Some(*why)),
         };
@@ -306,14 +311,17 @@ impl Counted {
     }
 
     fn by_flow(&self, graph: &Graph, known: &HashMap<What, u64>, executions: &mut Executions) {
-        let Graph { flow, counts } = graph;
+        let Graph { flow, counts, entered } = graph;
         let ways = known.iter().filter_map(|(what, count)| match what {
             What::Way(way) => Some((*way, *count)),
             What::Insn(..) => None,
         });
         let solved = counts.solve(&ways.collect());
         executions.imbalance = solved.imbalance;
-        executions.calls = counts.entered(&solved);
+        executions.calls = match entered {
+            None => counts.entered(&solved),
+            Some(blocks) => blocks.iter().map(|block| counts.block(&solved, *block)).sum(),
+        };
         for ((listing, start), executed) in self.listings.iter().zip(&self.starts).zip(&mut executions.parts)
         {
             let Some(start) = start else { continue };

@@ -42,7 +42,7 @@ pub struct Copy {
     pub function: String,
     /// The function around it, not the one that has its unlikely parts.
     pub caller: String,
-    pub entry: u64,
+    pub entries: Vec<u64>,
 }
 
 /// One instruction.
@@ -228,7 +228,7 @@ impl<'k> Lister<'k> {
     ) -> Result<Vec<Listing>, Box<Diagnostic>> {
         let Some(symbols) = self.kernel.symbols(module) else { return Ok(Vec::new()) };
         let symbol = |address: u64| symbols.containing(address).filter(|symbol| !symbol.gone()).copied();
-        let Some(caller) = symbol(copy.entry) else { return Ok(Vec::new()) };
+        let Some(caller) = symbol(copy.entry()) else { return Ok(Vec::new()) };
         let mut parts = vec![(caller, Vec::new())];
         for range in copy.ranges.iter().filter(|range| !range.is_empty()) {
             let Some(symbol) = symbol(range.start) else { continue };
@@ -239,9 +239,9 @@ impl<'k> Lister<'k> {
         }
         // Without instructions of its own, it is entered at an instruction of the code around it.
         if parts[0].1.is_empty() {
-            parts[0].1.push(copy.entry..copy.entry + 1);
+            parts[0].1.extend(copy.entries.iter().map(|entry| *entry..entry + 1));
         }
-        let body = self.body(module, copy.entry);
+        let body = self.body(module, copy.entry());
         let source = body.as_ref().and_then(|body| {
             let frame = body.frames().find(|frame| frame.die == copy.die)?;
             self.source(module, frame)
@@ -249,7 +249,7 @@ impl<'k> Lister<'k> {
         let copy = Copy {
             function: function.to_owned(),
             caller: self.kernel.function_ref(module, &caller).map(|name| name.function).unwrap_or_default(),
-            entry: copy.entry - caller.address,
+            entries: copy.entries.iter().map(|entry| entry.wrapping_sub(caller.address)).collect(),
         };
         let mut listings = Vec::new();
         for (symbol, mut ranges) in parts {

@@ -1,9 +1,10 @@
 //! sites/listing/followed.rs: functions and inlined copies whose calls are followed: where, and what way follows from what fires.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::rc::Rc;
 
-use super::disas::{Disassembler, Listed, Lister, Listing};
+use super::disas::{Copy, Disassembler, Listed, Lister, Listing};
 use super::members::Member;
 use crate::diag::Diagnostic;
 use crate::probe::Site;
@@ -31,7 +32,7 @@ pub struct Followed {
     starts: Vec<Option<u64>>,
     /// Where each part of the code starts, in memory and in the graph, with its symbol.
     parts: Vec<(String, u64)>,
-    entry: u64,
+    entries: Vec<u64>,
     /// The ways by the site of their witness.
     by_site: HashMap<Site, u32>,
 }
@@ -87,17 +88,14 @@ impl Disassembler<'_> {
 
 impl Lister<'_> {
     fn follow(&self, member: Member<'_>) -> Result<Followed, NotFollowed> {
-        let Member { module, around, listings, copy, entry } = member;
+        let Member { module, around, listings, copy, entries } = member;
         let name = || listings.first().map(|listing| listing.function.clone()).unwrap_or_default();
         let flow = around.flow.as_ref().map_err(|why| NotFollowed::Unread(name(), *why))?;
-        // A copy without instructions of its own is entered at one of the code around it.
-        let itself = entry..entry + 1;
-        let ranges = copy.map(|copy| match &copy.ranges[..] {
-            [] => std::slice::from_ref(&itself),
-            ranges => ranges,
-        });
+        // A copy without instructions of its own is entered at those of the code around it.
+        let own: Vec<Range<u64>> = entries.iter().map(|entry| *entry..entry + 1).collect();
+        let ranges = copy.map(|copy| if copy.ranges.is_empty() { &own[..] } else { &copy.ranges });
         let room = |address: u64| around.room(address);
-        let routes = flow.routes(ranges, entry, room, |from, to| around.leads(flow, from, to));
+        let routes = flow.routes(ranges, &entries, room, |from, to| around.leads(flow, from, to));
         let starts: Vec<Option<u64>> =
             listings.iter().map(|listing| around.starts.get(&listing.address).copied()).collect();
         let mut followed = Followed {
@@ -113,7 +111,7 @@ impl Lister<'_> {
                 .collect(),
             starts,
             listings,
-            entry,
+            entries,
             by_site: HashMap::new(),
             routes,
         };
@@ -156,13 +154,21 @@ impl Followed {
     }
 
     pub fn is_copy(&self) -> bool {
-        self.listings.first().is_some_and(|listing| listing.copy.is_some())
+        self.copy().is_some()
     }
 
-    /// The function that has the code of the copy's entry, and the offset of the entry in it.
-    pub fn entered(&self) -> (&str, u64) {
-        let copy = self.listings.first().and_then(|listing| listing.copy.as_ref());
-        copy.map_or((self.name(), 0), |copy| (&copy.caller, copy.entry))
+    /// The function that has the code where it is entered.
+    pub fn caller(&self) -> &str {
+        self.copy().map_or(self.name(), |copy| &copy.caller)
+    }
+
+    /// Whether a copy is entered at an offset of that function, which is the name of a probe.
+    pub fn is_entered_at(&self, probe: &str) -> bool {
+        self.copy().is_some_and(|copy| copy.entries.iter().any(|entry| entry.to_string() == probe))
+    }
+
+    fn copy(&self) -> Option<&Copy> {
+        self.listings.first()?.copy.as_ref()
     }
 
     /// What witnesses the way over a site, if it is one of its own.
@@ -170,10 +176,14 @@ impl Followed {
         self.by_site.get(site).copied()
     }
 
-    /// Works out the way of a call. `None`: something is missing in what fired.
-    pub fn way(&self, passed: &[Passed], exit: Exit<'_>) -> Option<Vec<Piece>> {
+    /// Works out the way of a call that began at a probe. `None`: something is missing in what fired.
+    pub fn way(&self, probe: &str, passed: &[Passed], exit: Exit<'_>) -> Option<Vec<Piece>> {
         let left = self.left(exit)?;
-        let steps = self.flow.way(&self.routes, self.entry, passed, left)?;
+        let offsets = self.copy().map(|copy| &copy.entries[..]).unwrap_or_default();
+        let here = offsets.iter().position(|offset| offset.to_string() == probe);
+        // A probe that stands in for an entry has another name.
+        let entries = here.and_then(|at| self.entries.get(at..=at)).unwrap_or(&self.entries);
+        let steps = entries.iter().find_map(|entry| self.flow.way(&self.routes, *entry, passed, left))?;
         Some(steps.into_iter().map(|step| self.piece(step)).collect())
     }
 

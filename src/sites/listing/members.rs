@@ -35,7 +35,8 @@ pub(super) struct Member<'m> {
     pub around: &'m Around,
     pub listings: Vec<Listing>,
     pub copy: Option<&'m InlineCopy>,
-    pub entry: u64,
+    /// Where it is entered.
+    pub entries: Vec<u64>,
 }
 
 impl Disassembler<'_> {
@@ -56,16 +57,19 @@ impl Disassembler<'_> {
                     for part in &around.elsewhere {
                         listings.push(lister.function(module, part)?);
                     }
-                    let entry = symbol.address;
-                    all.push(make(lister, Member { module, around: &around, listings, copy: None, entry })?);
+                    let entries = vec![symbol.address];
+                    all.push(make(
+                        lister,
+                        Member { module, around: &around, listings, copy: None, entries },
+                    )?);
                 }
             }
             Meant::Copies { function, copies } => {
                 let mut known: HashMap<(ModuleId, u64), Rc<Around>> = HashMap::new();
                 for (module, copy) in &copies {
-                    let (module, entry) = (*module, copy.entry);
+                    let module = *module;
                     let listings = lister.copy(module, &function, copy)?;
-                    let caller = lister.caller(module, entry);
+                    let caller = lister.caller(module, copy.entry());
                     let Some(caller) = caller.filter(|_| !listings.is_empty()) else { continue };
                     let around = match known.get(&(module, caller.address)) {
                         Some(around) => Rc::clone(around),
@@ -75,8 +79,8 @@ impl Disassembler<'_> {
                             around
                         }
                     };
-                    let copy = Some(copy);
-                    all.push(make(lister, Member { module, around: &around, listings, copy, entry })?);
+                    let (copy, entries) = (Some(copy), copy.entries.clone());
+                    all.push(make(lister, Member { module, around: &around, listings, copy, entries })?);
                 }
                 if all.is_empty() {
                     return Err(
@@ -149,11 +153,14 @@ impl Lister<'_> {
 }
 
 impl Around {
-    /// Whether an instruction is executed only within calls of a copy: it is the copy's own, and does not come before its entry.
+    /// Whether an instruction is executed only within calls of a copy: it is the copy's own, and does not come before an entry.
     pub fn is_within(&self, copy: &InlineCopy, address: u64) -> bool {
-        let is_before =
-            |flow: &Rc<Flow>| address < copy.entry && flow.block_at(address) == flow.block_at(copy.entry);
-        let is_own = address == copy.entry || copy.ranges.iter().any(|range| range.contains(&address));
+        let is_before = |flow: &Rc<Flow>| {
+            let in_block = |entry: &&u64| flow.block_over(**entry) == flow.block_over(address);
+            copy.entries.iter().find(in_block).is_some_and(|entry| address < *entry)
+        };
+        let is_own =
+            copy.entries.contains(&address) || copy.ranges.iter().any(|range| range.contains(&address));
         is_own && !self.flow.as_ref().is_ok_and(is_before)
     }
 

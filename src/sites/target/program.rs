@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use crate::debuginfo::{Bytes, Image};
-use crate::dwarf::{Caller, Callers, Memory, Registers};
+use crate::dwarf::{Caller, Callers, Memory, Registers, demangled};
 use crate::sites::symtab::{Role, Symbols};
 
 /// An ELF file of user space. A file without a symbol table has the names that it exports.
@@ -78,50 +78,9 @@ impl Program {
     }
 }
 
-/// The name in the source: of Rust the path without its hash, of C++ the name with the types of its parameters. Other names,
-/// and those that are damaged, stay as they are.
-fn demangled(name: &str) -> String {
-    // Rust first: its older symbols are also those of C++.
-    if let Ok(rust) = rustc_demangle::try_demangle(name) {
-        return format!("{rust:#}");
-    }
-    let cpp = || {
-        let options = cpp_demangle::DemangleOptions::new().no_return_type();
-        cpp_demangle::Symbol::new(name).ok()?.demangle_with_options(&options).ok()
-    };
-    name.starts_with("_Z").then(cpp).flatten().unwrap_or_else(|| name.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_those_of_the_source() {
-        let cases = [
-            ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"),
-            ("_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar"),
-            ("_ZN3foo3barEiPKc", "foo::bar(int, char const*)"),
-            (
-                "_ZNSt6vectorIiSaIiEE9push_backERKi",
-                "std::vector<int, std::allocator<int> >::push_back(int const&)",
-            ),
-            ("main", "main"),
-            ("_Znot a name", "_Znot a name"),
-            ("_R", "_R"),
-            ("", ""),
-        ];
-        for (symbol, name) in cases {
-            assert_eq!(demangled(symbol), name, "{symbol}");
-        }
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_name_is_shown(name in "(_Z|_R|_ZN|_RNv)?[A-Za-z0-9_.$]{0,40}") {
-            demangled(&name);
-        }
-    }
 
     /// Looks up a function of this very program.
     #[test]

@@ -47,6 +47,8 @@ const TESTS: Needs = &[
     ("gdb", "gdb"),
     // It describes copies in other ways than gcc, and dwz those of both.
     ("clang", "clang"),
+    // It makes the programs that count their own calls.
+    ("csmith", "csmith"),
     ("dwz", "dwz"),
     // The manual is rendered, and the shells' completions are read.
     ("groff", "groff-base"),
@@ -59,6 +61,8 @@ const TESTS: Needs = &[
     // It reads the service of an example.
     ("systemd-analyze", "systemd"),
 ];
+
+const TESTS_FILES: Needs = &[("/usr/include/csmith/csmith.h", "libcsmith-dev")];
 
 pub fn missing_for_guests() -> Vec<&'static str> {
     missing(GUESTS, GUESTS_FILES)
@@ -78,7 +82,7 @@ pub fn missing_for_modules(kernel: bool) -> Vec<&'static str> {
 }
 
 pub fn missing_for_tests() -> Vec<&'static str> {
-    missing(TESTS, &[])
+    missing(TESTS, TESTS_FILES)
 }
 
 /// The packages of these programs and files that are not there.

@@ -50,6 +50,20 @@ pub fn takes(word: u32) -> Takes {
     }
 }
 
+/// Whether it stores at an address that is not on the stack, or writes a register of the system.
+pub fn writes(word: u32) -> bool {
+    const SP: u32 = 31;
+    let is_store = match (word >> 27) & 7 {
+        // Exclusive and ordered ones, and pairs.
+        0b001 | 0b101 => word & 1 << 22 == 0,
+        // A register: not a load that extends the sign, but one of 128 bits.
+        0b111 => (word >> 22) & 3 == 0 || word & 0xffc0_0000 == 0x3d80_0000,
+        _ => false,
+    };
+    let is_memory = word & 0x0a00_0000 == 0x0800_0000;
+    is_memory && is_store && (word >> 5) & 31 != SP || word & 0xfff0_0000 == 0xd510_0000
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,5 +102,25 @@ mod tests {
         assert_eq!(takes(0x9100_43fd), Takes::Nothing, "add x29, sp, #16");
         assert_eq!(takes(0xf940_0000), Takes::Memory, "ldr x0, [x0]");
         assert_eq!(takes(0x9bc1_7c00), Takes::More, "umulh");
+    }
+
+    #[test]
+    fn stores() {
+        let cases = [
+            (0xf900_0020, true, "str x0, [x1]"),
+            (0xf940_0020, false, "ldr x0, [x1]"),
+            (0x3880_0020, false, "ldursb x0, [x1]"),
+            (0x3980_0020, false, "ldrsb x0, [x1]"),
+            (0x3d80_0020, true, "str q0, [x1]"),
+            (0xa900_0440, true, "stp x0, x1, [x2]"),
+            (0xa940_0440, false, "ldp x0, x1, [x2]"),
+            (0xa9bf_7bfd, false, "stp x29, x30, [sp, #-16]!"),
+            (0x8801_7c02, true, "stxr w1, w2, [x0]"),
+            (0xd518_4100, true, "msr sp_el0, x0"),
+            (0x9100_43fd, false, "add x29, sp, #16"),
+        ];
+        for (word, expected, text) in cases {
+            assert_eq!(writes(word), expected, "{text}");
+        }
     }
 }

@@ -51,6 +51,10 @@ impl InstructionSet for Arm64 {
         first(bytes).map_or(Takes::More, classes::takes)
     }
 
+    fn writes(&self, bytes: &[u8]) -> bool {
+        first(bytes).is_some_and(classes::writes)
+    }
+
     fn text_with(&self, bytes: &[u8], address: u64, name: &dyn Fn(u64) -> Option<String>) -> String {
         first(bytes).map_or_else(|| "(bad)".to_owned(), |word| text::of(word, address, name))
     }

@@ -1,6 +1,9 @@
 //! sites/code/x86/classes.rs: the classes of instructions that the kernel module does not run at another address.
 
-use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic, OpKind, Register};
+use iced_x86::{
+    Decoder, DecoderOptions, EncodingKind, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
+    Register,
+};
 
 use crate::sites::code::refusal::Refusal;
 
@@ -55,6 +58,24 @@ fn of_instruction(insn: &Instruction, bytes: &[u8]) -> Option<Refusal> {
     })
 }
 
+/// Whether the instruction writes memory that is not addressed by the stack pointer, or is privileged.
+pub fn writes(bytes: &[u8]) -> bool {
+    let insn = Decoder::new(64, bytes, DecoderOptions::NONE).decode();
+    let mut factory = InstructionInfoFactory::new();
+    let is_write = |access| {
+        matches!(
+            access,
+            OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+        )
+    };
+    insn.is_privileged()
+        || factory
+            .info(&insn)
+            .used_memory()
+            .iter()
+            .any(|memory| is_write(memory.access()) && memory.base() != Register::RSP)
+}
+
 fn is_wait(mnemonic: Mnemonic) -> bool {
     matches!(mnemonic, Mnemonic::Hlt | Mnemonic::Mwait | Mnemonic::Mwaitx)
 }
@@ -103,7 +124,18 @@ fn is_prefix(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Refusal, refusal};
+    use super::{Refusal, refusal, writes};
+
+    #[test]
+    fn stores() {
+        assert!(writes(&[0x48, 0x89, 0x07]), "mov %rax, (%rdi)");
+        assert!(writes(&[0xf0, 0xff, 0x0f]), "lock decl (%rdi)");
+        assert!(writes(&[0x48, 0xff, 0x05, 0, 0, 0, 0]), "incq 0(%rip)");
+        assert!(writes(&[0xfa]), "cli");
+        assert!(!writes(&[0x48, 0x8b, 0x07]), "mov (%rdi), %rax");
+        assert!(!writes(&[0x48, 0x89, 0x44, 0x24, 8]), "mov %rax, 8(%rsp)");
+        assert!(!writes(&[0x55]) && !writes(&[0x90]), "push, nop");
+    }
 
     #[test]
     fn classes() {

@@ -34,6 +34,10 @@ impl InstructionSet for X86 {
         decode::takes(bytes)
     }
 
+    fn writes(&self, bytes: &[u8]) -> bool {
+        classes::writes(bytes)
+    }
+
     fn text_with(&self, bytes: &[u8], address: u64, name: &dyn Fn(u64) -> Option<String>) -> String {
         decode::text_with(bytes, address, name)
     }

@@ -1,19 +1,23 @@
-//! dwarf/frames/lines.rs: the line tables: the source line of an address, and where the statements of a line begin.
+//! dwarf/lines.rs: the line tables: the source line of an address, and where the statements of a line begin.
 
+use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use gimli::ColumnType;
 
-use crate::dwarf::Dwarf;
-use crate::dwarf::unit::Unit;
+use super::Dwarf;
+use super::unit::Unit;
 
 /// The line table of one unit.
 #[derive(Debug, Default)]
 pub struct Lines {
-    /// The paths by the file's number in the unit, as in [`crate::dwarf::CallSite`].
+    /// The paths by the file's number in the unit, as in [`CallSite`](super::CallSite).
     files: Vec<String>,
     /// The sequences by address.
     sequences: Vec<Sequence>,
+    /// The inverse of `files`, once it is asked for.
+    numbers: OnceLock<HashMap<String, u64>>,
 }
 
 /// Code without a gap.
@@ -54,11 +58,17 @@ pub struct Statement<'l> {
 impl Lines {
     /// Takes the parts of a table that was read before; the sequences are by address.
     pub fn of(files: Vec<String>, sequences: Vec<Sequence>) -> Lines {
-        Lines { files, sequences }
+        Lines { files, sequences, numbers: OnceLock::new() }
     }
 
     pub fn files(&self) -> &[String] {
         &self.files
+    }
+
+    /// The number of a file; of several with one path, the last one: DWARF 5 lists the first file twice.
+    pub fn number(&self, path: &str) -> Option<u64> {
+        let numbers = self.numbers.get_or_init(|| self.files.iter().cloned().zip(0..).collect());
+        numbers.get(path).copied()
     }
 
     pub fn sequences(&self) -> &[Sequence] {
@@ -79,6 +89,13 @@ impl Lines {
 
     /// The statements that begin in a range of addresses, by address.
     pub fn statements(&self, within: Range<u64>) -> impl Iterator<Item = Statement<'_>> {
+        self.rows_in(within)
+            .filter(|row| row.is_stmt && row.line != 0)
+            .filter_map(|row| Some(Statement { address: row.address, place: self.place(row)? }))
+    }
+
+    /// The rows in a range of addresses, by address.
+    pub fn rows_in(&self, within: Range<u64>) -> impl Iterator<Item = &Row> {
         let Range { start, end } = within;
         let meets = move |sequence: &&Sequence| sequence.range.start < end && start < sequence.range.end;
         let rows = move |sequence: &'_ Sequence| {
@@ -86,12 +103,7 @@ impl Lines {
             let after = sequence.rows.partition_point(|row| row.address < end);
             first..after.max(first)
         };
-        self.sequences
-            .iter()
-            .filter(meets)
-            .flat_map(move |sequence| &sequence.rows[rows(sequence)])
-            .filter(|row| row.is_stmt && row.line != 0)
-            .filter_map(|row| Some(Statement { address: row.address, place: self.place(row)? }))
+        self.sequences.iter().filter(meets).flat_map(move |sequence| &sequence.rows[rows(sequence)])
     }
 
     fn place(&self, row: &Row) -> Option<Line<'_>> {

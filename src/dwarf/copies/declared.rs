@@ -1,0 +1,42 @@
+//! dwarf/copies/declared.rs: the places where functions are declared, by the numbers that a unit's line table has for files.
+
+use std::collections::{HashMap, HashSet};
+
+use super::scan::{Definition, Definitions};
+use crate::dwarf::Dwarf;
+use crate::dwarf::entries::Place;
+use crate::dwarf::unit::Unit;
+
+/// The files of a unit's line table by path, if definitions of other units are looked for in it.
+pub struct Declared {
+    files: HashMap<String, u64>,
+}
+
+impl Declared {
+    pub fn of<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>, definitions: &Definitions) -> Declared {
+        let is_foreign = |definition: &Definition| !unit.has(definition.offset);
+        if !unit.tells_entries || !definitions.values().any(is_foreign) {
+            return Declared { files: HashMap::new() };
+        }
+        let paths = unit.file_paths(dwarf);
+        Declared { files: paths.into_iter().zip(0..).collect() }
+    }
+
+    /// The place where a function is declared, if its file is one of the unit's and nothing else of the function is there.
+    pub fn place(&self, unit: &Unit<'_>, definition: &Definition) -> Option<Place> {
+        if definition.by_macro || definition.decl_column == 0 {
+            return None;
+        }
+        let file = match unit.has(definition.offset) {
+            true => definition.decl_file,
+            // A partial unit does not record its directory: its paths stay absolute.
+            false => *self.files.get(unit.without_directory(definition.path.as_deref()?))?,
+        };
+        Some((file, definition.decl_line, definition.decl_column))
+    }
+
+    pub fn of_inline(&self, unit: &Unit<'_>, definitions: &Definitions) -> HashSet<Place> {
+        let inline = definitions.values().filter(|definition| definition.inline);
+        inline.filter_map(|definition| self.place(unit, definition)).collect()
+    }
+}

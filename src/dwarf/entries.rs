@@ -1,0 +1,162 @@
+//! dwarf/entries.rs: the instructions where calls of inlined copies begin, by the line table.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+
+use gimli::ColumnType;
+
+use super::Dwarf;
+use super::lines::Lines;
+use super::unit::Unit;
+
+/// A place in the source: the number of the file in the unit, line and column.
+pub type Place = (u64, u64, u64);
+
+/// The rows of statements at the places where functions are declared.
+///
+/// gcc has a marker in its code for the beginning of each inlined call, and copies it together with the code: on every
+/// path on which a call begins there is such a row, while an instruction that was moved in front of the call has none.
+/// DW_AT_entry_pc is only the first of them in the order of addresses. All statements of a function that a macro makes are
+/// at one place, where the macro is used: its markers cannot be distinguished from these.
+#[derive(Debug, Default)]
+pub struct Markers {
+    /// By place: the addresses, ascending; one where several calls begin is there several times.
+    rows: HashMap<Place, Vec<u64>>,
+}
+
+/// The source of a copy's entries in the debug information.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// The compiler's markers in the line table.
+    Marked,
+    /// DW_AT_entry_pc; the compiler leaves it out only where it would be the lowest address.
+    Named,
+    /// The lowest address: the compiler does not say where control enters.
+    Lowest,
+}
+
+impl Evidence {
+    /// The evidence once control flow has shown where control enters.
+    pub fn known(self) -> Evidence {
+        if self == Evidence::Lowest { Evidence::Named } else { self }
+    }
+}
+
+/// A copy before its entries are known.
+#[derive(Debug)]
+pub struct Unentered {
+    /// The place of the function's name in its declaration, if it is in one of the unit's files and nothing else of the
+    /// function is there.
+    pub declared: Option<Place>,
+    /// The index of the copy that this one is in; lower than its own.
+    pub parent: Option<usize>,
+    /// The ranges as they are listed, the empty ones, too.
+    pub listed: Vec<Range<u64>>,
+    /// DW_AT_entry_pc, or what stands for it.
+    pub entry: Option<u64>,
+    /// Whether the compiler says where control enters.
+    pub told: bool,
+}
+
+impl Markers {
+    /// Reads the line table of a unit for these places.
+    pub fn of_unit<'a>(
+        dwarf: &Dwarf<'a>,
+        unit: &Unit<'a>,
+        places: &HashSet<Place>,
+    ) -> gimli::Result<Markers> {
+        let mut markers = Markers::default();
+        let Some(program) = unit.line_program(dwarf)? else { return Ok(markers) };
+        let mut rows = program.rows();
+        while let Some((_, row)) = rows.next_row()? {
+            let ColumnType::Column(column) = row.column() else { continue };
+            let place = (row.file_index(), row.line().map_or(0, |line| line.get()), column.get());
+            if row.is_stmt() && !row.end_sequence() && places.contains(&place) {
+                markers.rows.entry(place).or_default().push(row.address());
+            }
+        }
+        Ok(markers.sorted())
+    }
+
+    /// The markers in the code of one function, from a line table that was read before.
+    pub fn of_lines(table: &Lines, code: &[Range<u64>], places: &HashSet<Place>) -> Markers {
+        let mut markers = Markers::default();
+        for row in code.iter().flat_map(|range| table.rows_in(range.clone())) {
+            let place = (row.file.into(), row.line.into(), row.column.into());
+            if row.is_stmt && places.contains(&place) {
+                markers.rows.entry(place).or_default().push(row.address);
+            }
+        }
+        markers.sorted()
+    }
+
+    fn sorted(mut self) -> Markers {
+        self.rows.values_mut().for_each(|addresses| addresses.sort_unstable());
+        self
+    }
+
+    /// The entries of the copies in the code of one function, each in the order of addresses; none for a copy without an
+    /// address.
+    pub fn entries(&self, copies: &[Unentered]) -> Vec<(Vec<u64>, Evidence)> {
+        let mut begun: Vec<Vec<u64>> = copies.iter().map(|copy| self.within(copy)).collect();
+        self.settle(copies, &mut begun);
+        let entries = copies.iter().zip(begun).map(|(copy, begun)| match copy.entry {
+            Some(_) if !begun.is_empty() => (begun, Evidence::Marked),
+            entry if copy.told => (entry.into_iter().collect(), Evidence::Named),
+            entry => (entry.into_iter().collect(), Evidence::Lowest),
+        });
+        entries.collect()
+    }
+
+    /// The markers in the ranges of a copy, or at an empty one of these.
+    fn within(&self, copy: &Unentered) -> Vec<u64> {
+        let Some(addresses) = copy.declared.and_then(|place| self.rows.get(&place)) else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for range in &copy.listed {
+            let first = addresses.partition_point(|address| *address < range.start);
+            let inside = |address: &&u64| range.contains(address) || **address == range.start;
+            found.extend(addresses[first..].iter().take_while(inside));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Takes markers back where more copies claim one than calls begin there. Those claim it wrongly that have only an empty
+    /// range there; and those around another claimant, as one call of a recursive function is around the next, and the
+    /// first half of a split function around the second. A copy keeps its last marker.
+    fn settle(&self, copies: &[Unentered], begun: &mut [Vec<u64>]) {
+        let mut claims: BTreeMap<(Place, u64), Vec<usize>> = BTreeMap::new();
+        for (index, (copy, begun)) in copies.iter().zip(&*begun).enumerate() {
+            let Some(place) = copy.declared else { continue };
+            begun.iter().for_each(|address| claims.entry((place, *address)).or_default().push(index));
+        }
+        for ((place, address), claimants) in claims {
+            let mut surplus = claimants.len().saturating_sub(self.calls_at(place, address));
+            let has_code = |index: &usize| copies[*index].listed.iter().any(|range| range.contains(&address));
+            let is_around = |index: &usize| claimants.iter().any(|other| is_in(copies, *other, *index));
+            let empty = claimants.iter().filter(|index| !has_code(index));
+            // Copies come after those that they are in: the outermost first.
+            let around = claimants.iter().filter(|index| has_code(index) && is_around(index));
+            for index in empty.chain(around) {
+                if surplus > 0 && begun[*index].len() > 1 {
+                    begun[*index].retain(|begin| *begin != address);
+                    surplus -= 1;
+                }
+            }
+        }
+    }
+
+    /// The number of calls that begin at an address.
+    fn calls_at(&self, place: Place, address: u64) -> usize {
+        let Some(addresses) = self.rows.get(&place) else { return 0 };
+        addresses.partition_point(|at| *at <= address) - addresses.partition_point(|at| *at < address)
+    }
+}
+
+/// Whether one copy is somewhere in another.
+fn is_in(copies: &[Unentered], inner: usize, outer: usize) -> bool {
+    std::iter::successors(copies[inner].parent, |index| copies[*index].parent).any(|index| index == outer)
+}
