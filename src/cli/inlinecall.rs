@@ -81,7 +81,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> io::Result<u8> {
         let file = path.display().to_string();
         match calls::in_file_asking(path, &arguments.function, &|text| eprintln!("inlinecall: {text}")) {
             Ok(Calls { calls, candidates, incomplete }) => {
-                // Of a name that stands for several, each line says which one it is.
+                // If the name stands for several functions, each line says which one it is.
                 let several = calls.iter().any(|call| call.function != calls[0].function);
                 if !found && !arguments.json && io::stdout().is_terminal() {
                     let prefix = if many { "FILE  " } else { "" };

@@ -156,6 +156,12 @@ impl Markers {
     }
 }
 
+/// Whether a call, by its line and column, is where the function is declared. gcc splits a function (f, f.part.0) and may inline
+/// both halves: the second is then "called" by the first, at the name in the declaration of f.
+pub fn is_declaration(declared: (u64, u64), called: (u64, u64)) -> bool {
+    declared.0 == called.0 && (declared.1 == called.1 || declared.1 == 0 || called.1 == 0)
+}
+
 /// Whether one copy is somewhere in another.
 fn is_in(copies: &[Unentered], inner: usize, outer: usize) -> bool {
     std::iter::successors(copies[inner].parent, |index| copies[*index].parent).any(|index| index == outer)

@@ -138,9 +138,7 @@ pub(super) fn read<'d>(dwarf: &Dwarf<'d>, unit: &Unit<'d>) -> gimli::Result<Line
     let last = lines.sequences.iter().flat_map(|sequence| &sequence.rows).map(|row| row.file).max();
     // A damaged row may name any file; the table itself gives the number of files.
     let files = (header.file_names().len() as u32 + 1).min(last.map_or(0, |last| last.saturating_add(1)));
-    lines.files = (0..files)
-        .map(|file| unit.path_in(dwarf, header, file.into()).unwrap_or_else(|| "??".to_owned()))
-        .collect();
+    lines.files = unit.paths_in(dwarf, header, files.into());
     lines.sequences.sort_by_key(|sequence| (sequence.range.start, sequence.range.end));
     Ok(lines)
 }

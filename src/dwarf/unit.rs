@@ -275,8 +275,18 @@ impl<'a> Unit<'a> {
     pub fn file_paths(&self, dwarf: &Dwarf<'a>) -> Vec<String> {
         let Ok(Some(program)) = self.line_program(dwarf) else { return Vec::new() };
         let header = program.header();
-        let files = header.file_names().len() as u64 + 1;
-        (0..files).map(|file| self.path_in(dwarf, header, file).unwrap_or_else(|| "??".to_owned())).collect()
+        self.paths_in(dwarf, header, header.file_names().len() as u64 + 1)
+    }
+
+    /// The paths of the first `files` files of a line program that is open.
+    pub fn paths_in(
+        &self,
+        dwarf: &Dwarf<'a>,
+        header: &gimli::LineProgramHeader<Slice<'a>>,
+        files: u64,
+    ) -> Vec<String> {
+        let path = |file| self.path_in(dwarf, header, file).unwrap_or_else(|| "??".to_owned());
+        (0..files).map(path).collect()
     }
 
     /// The path of the file that the unit is compiled from, without the directory of the compilation.

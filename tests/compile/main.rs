@@ -2,6 +2,8 @@
 
 #[path = "../support/btf.rs"]
 mod btf;
+#[path = "../support/commands.rs"]
+mod commands;
 #[path = "../support/exhaust.rs"]
 mod exhaust;
 #[path = "../support/kernel.rs"]

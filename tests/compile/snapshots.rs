@@ -325,7 +325,7 @@ fn print_desugared(case: &Case) -> String {
 
 /// Returns the program after the expansion of the aliases of tests/support/aliases.d, or the errors.
 fn print_aliased(case: &Case) -> String {
-    let library = std::fs::read_to_string(sysroot::support("aliases.d")).unwrap();
+    let library = std::fs::read_to_string(crate::commands::support("aliases.d")).unwrap();
     let library = Case::of(&library).program().expect("a library");
     let (library, _) = sugar::as_written(library, sugar::Session::default());
     let aliases = sugar::Aliases::new(std::iter::once(&library));

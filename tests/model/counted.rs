@@ -68,7 +68,7 @@ impl Counting {
     }
 }
 
-/// What became of one function in one program.
+/// The outcome of one function in one program.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     copies: usize,
@@ -76,7 +76,7 @@ struct Tally {
     /// Functions all of whose copies are said to be exact, and of these the ones whose counts are not those of the program.
     exact: usize,
     wrong: usize,
-    /// Of the others, those whose counts are wrong.
+    /// The others whose counts are wrong.
     doubted: usize,
     calls: u64,
 }

@@ -2,6 +2,8 @@
 
 #[path = "../support/binutils.rs"]
 mod binutils;
+#[path = "../support/commands.rs"]
+mod commands;
 #[path = "../support/needs.rs"]
 mod needs;
 #[path = "../support/numbers.rs"]

@@ -4,24 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use kinst::sites::copies::calls::{self, Call, Place};
 
 use crate::binutils;
+use crate::commands::{run, support};
 use crate::needs;
-
-pub fn support(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support").join(name)
-}
-
-pub fn run(program: &str, arguments: &[&str]) -> String {
-    let output =
-        Command::new(program).args(arguments).output().unwrap_or_else(|error| panic!("{program}: {error}"));
-    assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
-}
 
 /// Returns gcc, and clang if it is installed: its copies have no DW_AT_entry_pc.
 pub fn compilers() -> Vec<&'static str> {
@@ -39,14 +29,14 @@ pub fn ways() -> impl Iterator<Item = [&'static str; 3]> {
     })
 }
 
-/// A program, and what steps through it.
+/// A program, and its executor.
 pub struct Stepped {
     pub dir: tempfile::TempDir,
     pub program: String,
     by: By,
 }
 
-/// What executes a program step by step.
+/// The executor of a program, step by step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// The processor.

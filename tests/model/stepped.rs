@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 use kinst::sites::copies::calls::Inexact;
 
+use crate::commands::{run, support};
 use crate::numbers::Random;
-use crate::step::{CROSS, Counted, LEVELS, Stepped, TABLES, number, run, support, ways};
+use crate::step::{CROSS, Counted, LEVELS, Stepped, TABLES, number, ways};
 
 /// The shapes, each called a known number of times. The debug information decides what is one call, and does not
 /// always give its beginning; but a call is left as often as it is entered. When clang unrolls a loop, it makes one

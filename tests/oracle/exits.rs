@@ -107,7 +107,7 @@ fn all_copies_of_a_kernel() {
                     count.doubtful += 1;
                     let reason = match doubt {
                         Doubt::Bypassed(_) => "an instruction is reached without passing an entry",
-                        Doubt::Repeated(Repeated::Behind(_)) => "a loop behind the entry",
+                        Doubt::Repeated(Repeated::After(_)) => "a loop after the entry",
                         Doubt::Repeated(Repeated::Itself(_)) => "a loop of the copy alone",
                     };
                     *reasons.entry(reason.to_owned()).or_insert(0) += 1;

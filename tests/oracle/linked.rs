@@ -6,7 +6,7 @@ use std::process::Command;
 
 use kinst::sites::copies::calls::{self, Call};
 
-use crate::sysroot::{run, support};
+use crate::commands::{run, support};
 
 /// Compiles calls.c and a file of functions that nothing calls.
 fn compile(dir: &Path, name: &str, options: &[&str]) -> PathBuf {
@@ -216,7 +216,7 @@ fn names_are_those_of_rust() {
         assert_eq!(named(&program, name), [expected.to_owned()].into(), "{name}");
     }
     assert_eq!(named(&program, "Vec<u32>::push"), BTreeSet::new());
-    // Of tables of lines alone, the inlined functions are known by their names.
+    // Tables of lines alone still name the inlined functions.
     command.args(["-C", "debuginfo=line-tables-only"]);
     assert!(command.status().expect("rustc").success());
     assert!(!calls::in_file(&program, "unwrap").expect("calls").calls.is_empty());

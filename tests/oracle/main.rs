@@ -2,6 +2,8 @@
 
 #[path = "../support/binutils.rs"]
 mod binutils;
+#[path = "../support/commands.rs"]
+mod commands;
 #[path = "../support/kallsyms.rs"]
 mod kallsyms;
 #[path = "../support/kernel.rs"]

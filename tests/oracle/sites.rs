@@ -10,8 +10,9 @@ use kinst::sites::{
     Boundary, Catalog, DwarfIndex, FunctionSites, InlineProbe, Kernel, ProbeCatalog, SiteIndex,
 };
 
+use crate::commands::{run, support};
 use crate::needs;
-use crate::sysroot::{run, support, sysroot};
+use crate::sysroot::sysroot;
 
 fn index(root: &Path, functions: &[&str]) -> (Arc<Kernel>, DwarfIndex) {
     let kernel = Arc::new(Kernel::sysroot(root, None).expect("a kernel"));

@@ -16,8 +16,9 @@ use kinst::sites::{
     SourceLine,
 };
 
+use crate::commands::run;
 use crate::needs;
-use crate::sysroot::{run, sysroot};
+use crate::sysroot::sysroot;
 
 const FUNCTIONS: [&str; 6] = ["inl", "in_twice", "aliased", "in_module", "hoisted", "no_such_function"];
 

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use kinst::sites::{Boundary, Cache, DwarfIndex, FunctionSites, InlineProbe, Kernel, SiteIndex};
 
-use crate::sysroot::{run, sysroot};
+use crate::commands::run;
+use crate::sysroot::sysroot;
 
 const FUNCTIONS: [&str; 5] = ["inl", "in_twice", "aliased", "in_module", "no_such_function"];
 

@@ -1,5 +1,7 @@
 //! tests/outside/: the commands as a user runs them, and what comes from outside: files, servers, damaged input.
 
+#[path = "../support/commands.rs"]
+mod commands;
 #[path = "../support/needs.rs"]
 mod needs;
 #[path = "../support/snapshot.rs"]

@@ -1,18 +1,6 @@
 //! tests/support/sysroot.rs: a small kernel with a module, made by gcc and as.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-pub fn support(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support").join(name)
-}
-
-pub fn run(program: &str, arguments: &[&str]) -> String {
-    let output =
-        Command::new(program).args(arguments).output().unwrap_or_else(|error| panic!("{program}: {error}"));
-    assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
-}
+use crate::commands::{run, support};
 
 /// Makes a sysroot with a small program as its kernel, and a module `extra-mod`.
 pub fn sysroot() -> tempfile::TempDir {

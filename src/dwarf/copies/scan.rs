@@ -7,6 +7,7 @@ use std::sync::Arc;
 use gimli::{Abbreviation, AttributeValue, EntriesRaw, UnitOffset, constants as dw};
 
 use super::names::Names;
+use crate::dwarf::entries::is_declaration;
 use crate::dwarf::extent::Extent;
 use crate::dwarf::mangled::path_of_method;
 use crate::dwarf::query::without_arguments;
@@ -35,11 +36,9 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Whether a call is where the function is declared. gcc splits a function (f, f.part.0) and may inline both halves:
-    /// the second is then "called" by the first, at the name in the declaration of f.
+    /// Whether a call is where the function is declared.
     pub fn is_at(&self, call_line: u64, call_column: u64) -> bool {
-        let same_column = self.decl_column == 0 || call_column == 0 || self.decl_column == call_column;
-        self.decl_line == call_line && same_column
+        is_declaration((self.decl_line, self.decl_column), (call_line, call_column))
     }
 }
 

@@ -100,7 +100,10 @@ fn walk<'a>(
     for (outcome, header) in outcomes.into_iter().zip(headers) {
         match outcome {
             Ok((scan, found)) => findings.add(&scan, found),
-            Err(NotRead::Missing(missing)) => *findings.missing.entry(missing).or_default() += 1,
+            Err(NotRead::Missing(missing)) => {
+                findings.damaged.push(format!("unit at {:#x}: {missing}", header.offset().0));
+                *findings.missing.entry(missing).or_default() += 1;
+            }
             Err(NotRead::Damaged(cause)) => {
                 findings.damaged.push(format!("unit at {:#x}: {cause}", header.offset().0));
             }

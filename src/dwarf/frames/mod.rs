@@ -11,7 +11,7 @@ use std::sync::Arc;
 use gimli::{Abbreviation, EntriesRaw, constants as dw};
 
 use super::copies::scan::for_each_function;
-use super::entries::{Markers, Unentered};
+use super::entries::{Markers, Unentered, is_declaration};
 use super::extent::{Extent, merge};
 use super::lines::Lines;
 use super::unit::{Unit, file_index};
@@ -256,9 +256,8 @@ impl Copy {
         let frame = &mut self.node.frame;
         frame.name.clone_from(&definition.name);
         let Some(call) = &frame.call else { return };
-        let same_column =
-            definition.column == 0 || self.call_column == 0 || definition.column == self.call_column;
-        frame.is_tail = frame.origin == outer && definition.line == call.line && same_column;
+        let (declared, called) = ((definition.line, definition.column), (call.line, self.call_column));
+        frame.is_tail = frame.origin == outer && is_declaration(declared, called);
         if definition.column != 0 && !definition.by_macro {
             let file = number(&definition.file);
             self.unentered.declared = file.map(|file| (file, definition.line, definition.column));

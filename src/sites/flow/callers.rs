@@ -55,8 +55,8 @@ impl fmt::Display for Doubt {
             Doubt::Bypassed(at) => {
                 write!(f, "the instruction at {at:#x} is reached without passing an entry")
             }
-            Doubt::Repeated(Repeated::Behind(at)) => {
-                write!(f, "the instruction at {at:#x} is of the caller, and in a loop behind the entry")
+            Doubt::Repeated(Repeated::After(at)) => {
+                write!(f, "the instruction at {at:#x} is of the caller, and in a loop after the entry")
             }
             Doubt::Repeated(Repeated::Itself(at)) => {
                 write!(f, "a loop leads back to {at:#x}, which may be one of the call itself")

@@ -26,7 +26,7 @@ pub struct Exits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeated {
     /// A loop after the entry has an instruction of the caller, at this address: each round may be a call.
-    Behind(u64),
+    After(u64),
     /// A loop of nothing but the copy leads to the entry: it may be one call.
     Itself(u64),
 }
@@ -111,7 +111,7 @@ impl Flow {
             if let Some(insn) = foreign(number)
                 && self.comes_back(number, &goes_on)
             {
-                return Some(Repeated::Behind(self.address[insn as usize]));
+                return Some(Repeated::After(self.address[insn as usize]));
             }
         }
         for entry in copy.entries {

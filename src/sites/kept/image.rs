@@ -293,7 +293,7 @@ impl DroppedRecord {
         let doubt = match why_doubtful {
             None => [0, 0],
             Some(Doubt::Bypassed(at)) => [1, at],
-            Some(Doubt::Repeated(Repeated::Behind(at))) => [2, at],
+            Some(Doubt::Repeated(Repeated::After(at))) => [2, at],
             Some(Doubt::Repeated(Repeated::Itself(at))) => [3, at],
         };
         let (why_unread, at) = match why_unread {
@@ -355,7 +355,7 @@ impl DroppedRecord {
         let [kind, at] = self.doubt;
         match kind {
             1 => Some(Doubt::Bypassed(at)),
-            2 => Some(Doubt::Repeated(Repeated::Behind(at))),
+            2 => Some(Doubt::Repeated(Repeated::After(at))),
             3 => Some(Doubt::Repeated(Repeated::Itself(at))),
             _ => None,
         }

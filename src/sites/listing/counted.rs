@@ -1,7 +1,6 @@
 //! sites/listing/counted.rs: functions and inlined copies whose executions are counted: where, and what follows for each instruction.
 
 use std::collections::{BTreeSet, HashMap};
-use std::ops::Range;
 use std::rc::Rc;
 
 use super::disas::{Disassembler, Listed, Lister, Listing};
@@ -73,7 +72,7 @@ pub struct Spent {
 struct Graph {
     flow: Rc<Flow>,
     counts: Counts,
-    /// Of a copy, the blocks with its entries.
+    /// The blocks with the entries of a copy.
     entered: Option<Vec<u32>>,
 }
 
@@ -161,6 +160,7 @@ impl Disassembler<'_> {
 
 impl Lister<'_> {
     fn count(&self, member: Member<'_>, how: How) -> Counted {
+        let ranges = member.ranges();
         let Member { module, around, listings, copy, entries } = member;
         let starts: Vec<Option<u64>> =
             listings.iter().map(|listing| around.starts.get(&listing.address).copied()).collect();
@@ -178,11 +178,8 @@ impl Lister<'_> {
         let mut laps = Vec::new();
         let (graph, unread) = match &around.flow {
             Ok(flow) => {
-                // A copy without instructions of its own is entered at those of the code around it.
-                let own: Vec<Range<u64>> = entries.iter().map(|entry| *entry..entry + 1).collect();
-                let ranges = copy.map(|copy| if copy.ranges.is_empty() { &own[..] } else { &copy.ranges });
                 let leads = |from, to| around.leads(flow, from, to);
-                let counts = flow.counts(ranges, room, leads);
+                let counts = flow.counts(ranges.as_deref(), room, leads);
                 if how == How::Time {
                     let kind = |address: u64| around.kinds.get(&address).copied().unwrap_or_default();
                     let site = |address| Some(sites(&[Point::At(address)])?.remove(0));

@@ -1,7 +1,6 @@
 //! sites/listing/followed.rs: functions and inlined copies whose calls are followed: where, and what way follows from what fires.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::rc::Rc;
 
 use super::disas::{Copy, Disassembler, Listed, Lister, Listing};
@@ -88,14 +87,12 @@ impl Disassembler<'_> {
 
 impl Lister<'_> {
     fn follow(&self, member: Member<'_>) -> Result<Followed, NotFollowed> {
-        let Member { module, around, listings, copy, entries } = member;
+        let ranges = member.ranges();
+        let Member { module, around, listings, entries, .. } = member;
         let name = || listings.first().map(|listing| listing.function.clone()).unwrap_or_default();
         let flow = around.flow.as_ref().map_err(|why| NotFollowed::Unread(name(), *why))?;
-        // A copy without instructions of its own is entered at those of the code around it.
-        let own: Vec<Range<u64>> = entries.iter().map(|entry| *entry..entry + 1).collect();
-        let ranges = copy.map(|copy| if copy.ranges.is_empty() { &own[..] } else { &copy.ranges });
         let room = |address: u64| around.room(address);
-        let routes = flow.routes(ranges, &entries, room, |from, to| around.leads(flow, from, to));
+        let routes = flow.routes(ranges.as_deref(), &entries, room, |from, to| around.leads(flow, from, to));
         let starts: Vec<Option<u64>> =
             listings.iter().map(|listing| around.starts.get(&listing.address).copied()).collect();
         let mut followed = Followed {
@@ -164,7 +161,12 @@ impl Followed {
 
     /// Whether a copy is entered at an offset of that function, which is the name of a probe.
     pub fn is_entered_at(&self, probe: &str) -> bool {
-        self.copy().is_some_and(|copy| copy.entries.iter().any(|entry| entry.to_string() == probe))
+        self.entry_at(probe).is_some()
+    }
+
+    /// The index of the entry at an offset.
+    fn entry_at(&self, probe: &str) -> Option<usize> {
+        self.copy()?.entries.iter().position(|entry| entry.to_string() == probe)
     }
 
     fn copy(&self) -> Option<&Copy> {
@@ -179,10 +181,8 @@ impl Followed {
     /// Works out the way of a call that began at a probe. `None`: something is missing in what fired.
     pub fn way(&self, probe: &str, passed: &[Passed], exit: Exit<'_>) -> Option<Vec<Piece>> {
         let left = self.left(exit)?;
-        let offsets = self.copy().map(|copy| &copy.entries[..]).unwrap_or_default();
-        let here = offsets.iter().position(|offset| offset.to_string() == probe);
         // A probe that stands in for an entry has another name.
-        let entries = here.and_then(|at| self.entries.get(at..=at)).unwrap_or(&self.entries);
+        let entries = self.entry_at(probe).and_then(|at| self.entries.get(at..=at)).unwrap_or(&self.entries);
         let steps = entries.iter().find_map(|entry| self.flow.way(&self.routes, *entry, passed, left))?;
         Some(steps.into_iter().map(|step| self.piece(step)).collect())
     }

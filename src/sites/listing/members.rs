@@ -1,6 +1,8 @@
 //! sites/listing/members.rs: the functions or copies of a description, each with its listings, and the graph and the room around it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::disas::{Disassembler, Lister, Listing, Meant};
@@ -35,8 +37,19 @@ pub(super) struct Member<'m> {
     pub around: &'m Around,
     pub listings: Vec<Listing>,
     pub copy: Option<&'m InlineCopy>,
-    /// Where it is entered.
+    /// The instructions where it is entered.
     pub entries: Vec<u64>,
+}
+
+impl<'m> Member<'m> {
+    /// The code of a copy. One without instructions of its own is entered at those of the code around it.
+    pub fn ranges(&self) -> Option<Cow<'m, [Range<u64>]>> {
+        let copy = self.copy?;
+        Some(match copy.ranges.is_empty() {
+            true => self.entries.iter().map(|entry| *entry..entry + 1).collect(),
+            false => Cow::Borrowed(&copy.ranges),
+        })
+    }
 }
 
 impl Disassembler<'_> {

@@ -1,0 +1,15 @@
+//! tests/support/commands.rs: commands that tests run, and the files that these are given.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub fn support(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support").join(name)
+}
+
+pub fn run(program: &str, arguments: &[&str]) -> String {
+    let output =
+        Command::new(program).args(arguments).output().unwrap_or_else(|error| panic!("{program}: {error}"));
+    assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
