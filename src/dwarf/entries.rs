@@ -1,6 +1,6 @@
 //! dwarf/entries.rs: the instructions where calls of inlined copies begin, by the line table.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use gimli::ColumnType;
@@ -11,6 +11,39 @@ use super::unit::Unit;
 
 /// A place in the source: the number of the file in the unit, line and column.
 pub type Place = (u64, u64, u64);
+
+/// Places, of which most rows of a line table are none.
+#[derive(Debug, Default)]
+pub struct Places {
+    places: HashSet<Place>,
+    /// Whether one is on a line, by the line's number.
+    lines: Vec<bool>,
+}
+
+impl FromIterator<Place> for Places {
+    fn from_iter<T: IntoIterator<Item = Place>>(places: T) -> Places {
+        let places = HashSet::from_iter(places);
+        let mut lines = Vec::new();
+        for (_, line, _) in &places {
+            let line = index(*line);
+            lines.resize(lines.len().max(line + 1), false);
+            lines[line] = true;
+        }
+        Places { places, lines }
+    }
+}
+
+impl Places {
+    fn has(&self, place: &Place) -> bool {
+        self.lines.get(index(place.1)).is_some_and(|is_there| *is_there) && self.places.contains(place)
+    }
+}
+
+/// The index of a line: one of damaged debug information may be any number.
+fn index(line: u64) -> usize {
+    const MOST: u64 = 1 << 20;
+    MOST.min(line) as usize
+}
 
 /// The rows of statements at the places where functions are declared.
 ///
@@ -60,18 +93,14 @@ pub struct Unentered {
 
 impl Markers {
     /// Reads the line table of a unit for these places.
-    pub fn of_unit<'a>(
-        dwarf: &Dwarf<'a>,
-        unit: &Unit<'a>,
-        places: &HashSet<Place>,
-    ) -> gimli::Result<Markers> {
+    pub fn of_unit<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>, places: &Places) -> gimli::Result<Markers> {
         let mut markers = Markers::default();
         let Some(program) = unit.line_program(dwarf)? else { return Ok(markers) };
         let mut rows = program.rows();
         while let Some((_, row)) = rows.next_row()? {
             let ColumnType::Column(column) = row.column() else { continue };
             let place = (row.file_index(), row.line().map_or(0, |line| line.get()), column.get());
-            if row.is_stmt() && !row.end_sequence() && places.contains(&place) {
+            if row.is_stmt() && !row.end_sequence() && places.has(&place) {
                 markers.rows.entry(place).or_default().push(row.address());
             }
         }
@@ -79,11 +108,11 @@ impl Markers {
     }
 
     /// The markers in the code of one function, from a line table that was read before.
-    pub fn of_lines(table: &Lines, code: &[Range<u64>], places: &HashSet<Place>) -> Markers {
+    pub fn of_lines(table: &Lines, code: &[Range<u64>], places: &Places) -> Markers {
         let mut markers = Markers::default();
         for row in code.iter().flat_map(|range| table.rows_in(range.clone())) {
             let place = (row.file.into(), row.line.into(), row.column.into());
-            if row.is_stmt && places.contains(&place) {
+            if row.is_stmt && places.has(&place) {
                 markers.rows.entry(place).or_default().push(row.address);
             }
         }
@@ -128,12 +157,15 @@ impl Markers {
     /// range there; and those around another claimant, as one call of a recursive function is around the next, and the
     /// first half of a split function around the second. A copy keeps its last marker.
     fn settle(&self, copies: &[Unentered], begun: &mut [Vec<u64>]) {
-        let mut claims: BTreeMap<(Place, u64), Vec<usize>> = BTreeMap::new();
+        let mut claims: Vec<(Place, u64, usize)> = Vec::new();
         for (index, (copy, begun)) in copies.iter().zip(&*begun).enumerate() {
             let Some(place) = copy.declared else { continue };
-            begun.iter().for_each(|address| claims.entry((place, *address)).or_default().push(index));
+            claims.extend(begun.iter().map(|address| (place, *address, index)));
         }
-        for ((place, address), claimants) in claims {
+        claims.sort_unstable();
+        for claims in claims.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|claims| claims.len() > 1) {
+            let (place, address, _) = claims[0];
+            let claimants: Vec<usize> = claims.iter().map(|claim| claim.2).collect();
             let mut surplus = claimants.len().saturating_sub(self.calls_at(place, address));
             let has_code = |index: &usize| copies[*index].listed.iter().any(|range| range.contains(&address));
             let is_around = |index: &usize| claimants.iter().any(|other| is_in(copies, *other, *index));

@@ -9,6 +9,7 @@ pub mod frames;
 mod lines;
 mod mangled;
 pub mod query;
+mod recurring;
 mod split;
 pub mod types;
 mod unit;
@@ -29,6 +30,7 @@ pub(crate) use frames::info::is_of;
 pub use frames::{Body, Definition, Frame};
 pub use lines::{Line, Lines, Row, Sequence, Statement};
 pub use mangled::demangled;
+pub use recurring::Recurring;
 pub use split::Missing;
 pub use variables::{Instruction, RunTime, Variables};
 

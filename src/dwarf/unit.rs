@@ -199,8 +199,9 @@ impl<'a> Unit<'a> {
         Ok(())
     }
 
-    /// Whether one of the entries from this one to the end of its siblings, or below them, is declared at a line and column.
-    pub fn declares_at(&self, first: UnitOffset, (line, column): (u64, u64)) -> gimli::Result<bool> {
+    /// Whether the first parameter or variable from this entry to the end of its siblings, or below them, is declared at a
+    /// line and column.
+    pub fn declares_first_at(&self, first: UnitOffset, (line, column): (u64, u64)) -> gimli::Result<bool> {
         let mut entries = self.entries(first)?;
         let mut depth = 1usize;
         while depth > 0 && !entries.is_empty() {
@@ -208,17 +209,18 @@ impl<'a> Unit<'a> {
                 depth -= 1;
                 continue;
             };
-            let (mut at_line, mut at_column) = (false, false);
+            let is_one = matches!(abbreviation.tag(), dw::DW_TAG_formal_parameter | dw::DW_TAG_variable);
+            let mut at = (None, None);
             for spec in abbreviation.attributes() {
                 let attribute = entries.read_attribute(*spec)?;
                 match attribute.name() {
-                    dw::DW_AT_decl_line => at_line = attribute.udata_value() == Some(line),
-                    dw::DW_AT_decl_column => at_column = attribute.udata_value() == Some(column),
+                    dw::DW_AT_decl_line => at.0 = attribute.udata_value(),
+                    dw::DW_AT_decl_column => at.1 = attribute.udata_value(),
                     _ => {}
                 }
             }
-            if at_line && at_column {
-                return Ok(true);
+            if let (true, (Some(at_line), Some(at_column))) = (is_one, at) {
+                return Ok((at_line, at_column) == (line, column));
             }
             depth += usize::from(abbreviation.has_children());
         }

@@ -128,7 +128,7 @@ fn random_functions() {
             let begins = flow.entered(ranges[0].start, &ranges);
             let wanted = model.entered(&set).map_or(ranges[0].start, |insn| model.address[insn]);
             assert_eq!(begins, wanted, "ranges {ranges:x?} of {:x?}, code {:x?}", model.next, model.code);
-            let found = flow.exits(&[model.address[entry]], &ranges).expect("an instruction");
+            let found = flow.exits(&[model.address[entry]], &ranges, None).expect("an instruction");
             let wanted = model.exits(entry, &set);
             let sites: BTreeSet<Point> = found.sites.iter().copied().collect();
             assert_eq!(sites.len(), found.sites.len(), "each once");
@@ -171,7 +171,7 @@ fn random_functions_with_static_keys() {
             let end = model.address.get(last + 1).copied().unwrap_or(BASE + model.code.len() as u64);
             let range = model.address[entry]..end;
             let sites = flow
-                .exits(&[model.address[entry]], std::slice::from_ref(&range))
+                .exits(&[model.address[entry]], std::slice::from_ref(&range), None)
                 .expect("an instruction")
                 .sites;
             let entered: BTreeSet<Point> = flow.reached(model.address[entry]).into_iter().collect();
@@ -204,7 +204,7 @@ fn random_functions_with_static_keys() {
 /// Returns the exits of a copy that begins at the start of the code and has its first `len` bytes.
 fn left(code: &[u8], marks: &Marks, len: u64) -> Vec<Point> {
     let mut flow = Flow::of(Part { address: BASE, code }, marks, |_| None).expect("a flow");
-    flow.exits(&[BASE], std::slice::from_ref(&(BASE..BASE + len))).expect("an instruction").sites
+    flow.exits(&[BASE], std::slice::from_ref(&(BASE..BASE + len)), None).expect("an instruction").sites
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn a_fault_goes_to_its_fixup() {
     let mut flow = Flow::of(Part { address: BASE, code: &code }, &fault, |_| None).expect("a flow");
     let ranges = [BASE..BASE + 2, BASE + 4..BASE + 5];
     assert_eq!(
-        flow.exits(&[BASE], &ranges).expect("exits").sites,
+        flow.exits(&[BASE], &ranges, None).expect("exits").sites,
         [Point::At(BASE + 2), Point::At(BASE + 4)]
     );
 }
@@ -266,12 +266,12 @@ fn a_branch_into_the_cold_part_and_back() {
     })
     .expect("a flow");
     let ranges = [BASE..BASE + 6, BASE + 0x1000..BASE + 0x1006];
-    let sites = flow.exits(&[BASE], &ranges).expect("exits").sites;
+    let sites = flow.exits(&[BASE], &ranges, None).expect("exits").sites;
     assert_eq!(sites, [Point::At(BASE + 6)], "both ways meet behind the copy");
     // Alone, the branch leaves the function.
     let mut alone =
         Flow::of(Part { address: BASE, code: &near }, &Marks::default(), |_| None).expect("a flow");
-    let sites = alone.exits(&[BASE], &ranges[..1]).expect("exits").sites;
+    let sites = alone.exits(&[BASE], &ranges[..1], None).expect("exits").sites;
     assert_eq!(sites, [Point::At(BASE + 6), edge(BASE, BASE + 0x1000)]);
 }
 

@@ -12,7 +12,7 @@ use crate::step::{CROSS, Counted, LEVELS, Stepped, TABLES, number, ways};
 
 /// The shapes, each called a known number of times. The debug information decides what is one call, and does not
 /// always give its beginning; but a call is left as often as it is entered. When clang unrolls a loop, it makes one
-/// copy of all repetitions, and one entry counts for them all.
+/// copy of all repetitions, which is then doubtful.
 #[test]
 fn shapes() {
     let source = support("shapes.c");
@@ -34,12 +34,13 @@ fn shapes() {
                      {returns} returns, {calls} calls",
                     copies.len(),
                 );
+                let may_be_unrolled = compiler == "clang" && loops.is_empty();
                 for Counted { call, entries, returns } in copies {
-                    assert_eq!(call.inexact, None);
+                    assert!(call.inexact.is_none() || may_be_unrolled, "{call:x?}");
                     assert_eq!(entries, returns, "{compiler} {level} {format} {function}: {call:x?}");
                 }
-                let is_unrolled = compiler == "clang" && loops.is_empty() && returns < calls;
-                assert!(returns == calls || is_unrolled, "{compiler} {level} {format} {function}");
+                let is_doubted = copies.iter().any(|copy| copy.call.inexact.is_some());
+                assert!(returns == calls || is_doubted, "{compiler} {level} {format} {function}");
             }
         }
     }

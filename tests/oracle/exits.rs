@@ -109,6 +109,7 @@ fn all_copies_of_a_kernel() {
                         Doubt::Bypassed(_) => "an instruction is reached without passing an entry",
                         Doubt::Repeated(Repeated::After(_)) => "a loop after the entry",
                         Doubt::Repeated(Repeated::Itself(_)) => "a loop of the copy alone",
+                        Doubt::Repeated(Repeated::Unrolled(_)) => "a statement that comes again",
                     };
                     *reasons.entry(reason.to_owned()).or_insert(0) += 1;
                 }

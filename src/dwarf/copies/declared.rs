@@ -1,10 +1,10 @@
 //! dwarf/copies/declared.rs: the places where functions are declared, by the numbers that a unit's line table has for files.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::scan::{Definition, Definitions};
 use crate::dwarf::Dwarf;
-use crate::dwarf::entries::Place;
+use crate::dwarf::entries::{Place, Places};
 use crate::dwarf::unit::Unit;
 
 /// The files of a unit's line table by path, if definitions of other units are looked for in it.
@@ -35,7 +35,7 @@ impl Declared {
         Some((file, definition.decl_line, definition.decl_column))
     }
 
-    pub fn of_inline(&self, unit: &Unit<'_>, definitions: &Definitions) -> HashSet<Place> {
+    pub fn of_inline(&self, unit: &Unit<'_>, definitions: &Definitions) -> Places {
         let inline = definitions.values().filter(|definition| definition.inline);
         inline.filter_map(|definition| self.place(unit, definition)).collect()
     }

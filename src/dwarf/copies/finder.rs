@@ -1,5 +1,6 @@
 //! dwarf/copies/finder.rs: the inlined copies in the function bodies of a unit.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use gimli::{Abbreviation, EntriesRaw, UnitOffset, constants as dw};
@@ -8,6 +9,8 @@ use super::declared::Declared;
 use super::scan::{Body, Definition, Definitions, Scan};
 use crate::dwarf::entries::{Evidence, Markers, Unentered};
 use crate::dwarf::extent::{Extent, merge};
+use crate::dwarf::lines::{self, Lines};
+use crate::dwarf::recurring::recurring;
 use crate::dwarf::unit::{Unit, file_index};
 use crate::dwarf::{CallSite, Dwarf, InlineCopy, Slice};
 
@@ -49,6 +52,8 @@ struct Candidate {
     name: Option<usize>,
     is_tail: bool,
     call: Option<CallSite>,
+    /// The ranges of the copies in it, where there are no markers.
+    inner: Vec<Range<u64>>,
 }
 
 impl<'a> CopyFinder<'_, 'a> {
@@ -76,12 +81,13 @@ impl<'a> CopyFinder<'_, 'a> {
             true => Markers::of_unit(self.dwarf, unit, &declared.of_inline(unit, definitions))?,
             false => Markers::default(),
         };
+        let lines = if unit.tells_entries { None } else { Some(lines::read(self.dwarf, unit)?) };
         for body in &scan.bodies {
             let (candidates, unentered) = self.in_body(unit, body, definitions, &declared)?;
             let entries = markers.entries(&unentered);
             let all = candidates.into_iter().zip(unentered).zip(entries);
             found.extend(all.filter_map(|((candidate, unentered), (entries, evidence))| {
-                candidate.entered(unentered, entries, evidence)
+                candidate.entered(unentered, entries, evidence, lines.as_ref())
             }));
         }
         Ok(found)
@@ -94,7 +100,7 @@ impl<'a> CopyFinder<'_, 'a> {
         definitions: &Definitions,
         declared: &Declared,
     ) -> gimli::Result<(Vec<Candidate>, Vec<Unentered>)> {
-        let (mut candidates, mut unentered) = (Vec::new(), Vec::new());
+        let (mut candidates, mut unentered): (Vec<Candidate>, _) = (Vec::new(), Vec::new());
         let mut entries = unit.entries(body.first_child)?;
         let mut depth = 1usize;
         let mut frames = vec![Frame { depth, origin: Some(body.origin), copy: None }];
@@ -112,6 +118,10 @@ impl<'a> CopyFinder<'_, 'a> {
                     let attributes = self.read(unit, &mut entries, abbreviation)?;
                     let (mut copy, around) = (None, frames.last());
                     let origin = attributes.origin;
+                    if let Some(outer) = around.and_then(|frame| frame.copy).filter(|_| !unit.tells_entries) {
+                        let ranges = attributes.extent.ranges(self.dwarf, unit)?;
+                        candidates[outer].inner.extend(ranges);
+                    }
                     if let Some(definition) = origin.and_then(|origin| definitions.get(&origin)) {
                         let around_origin = around.and_then(|frame| frame.origin);
                         let outer = around_origin
@@ -182,13 +192,21 @@ impl<'a> CopyFinder<'_, 'a> {
             name: definition.name,
             is_tail: outer == Some(definition.offset) && definition.is_at(call_line, call_column),
             call: self.call_sites.then(call),
+            inner: Vec::new(),
         }
     }
 }
 
 impl Candidate {
-    fn entered(self, unentered: Unentered, entries: Vec<u64>, evidence: Evidence) -> Option<Found> {
-        let Candidate { die, origin, function, name, is_tail, call } = self;
+    /// `lines`: the unit's line table, where there are no markers.
+    fn entered(
+        self,
+        unentered: Unentered,
+        entries: Vec<u64>,
+        evidence: Evidence,
+        lines: Option<&Lines>,
+    ) -> Option<Found> {
+        let Candidate { die, origin, function, name, is_tail, call, inner } = self;
         let name = name?;
         Some(match () {
             () if is_tail => Found::SplitTail { name },
@@ -196,8 +214,18 @@ impl Candidate {
                 None => Found::WithoutAddress { name },
                 Some(entry_pc) => {
                     let ranges = merge(unentered.listed);
-                    let copy =
-                        InlineCopy { die, origin, function, entry_pc, entries, evidence, ranges, call };
+                    let recurring = lines.map(|lines| recurring(lines, &ranges, &inner)).unwrap_or_default();
+                    let copy = InlineCopy {
+                        die,
+                        origin,
+                        function,
+                        entry_pc,
+                        entries,
+                        evidence,
+                        recurring,
+                        ranges,
+                        call,
+                    };
                     Found::Copy { name, copy }
                 }
             },

@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::entries::Evidence;
+use super::recurring::Recurring;
 use super::split::Missing;
 
 /// One DW_TAG_inlined_subroutine; addresses are those of the [`Image`].
@@ -28,6 +29,8 @@ pub struct InlineCopy {
     /// The addresses where calls of it begin, ascending; not empty.
     pub entries: Vec<u64>,
     pub evidence: Evidence,
+    /// Looked for where there are no markers.
+    pub recurring: Recurring,
     /// Sorted, disjoint, not empty; there are none for a copy whose instructions were all optimised away.
     pub ranges: Vec<Range<u64>>,
     /// The place of the call, if the walk was to find it.

@@ -103,7 +103,7 @@ impl Scan {
             for definition in &mut scan.definitions {
                 let Some(first) = definition.first_child else { continue };
                 let place = (definition.decl_line, definition.decl_column);
-                definition.by_macro = unit.declares_at(first, place)?;
+                definition.by_macro = unit.declares_first_at(first, place)?;
             }
         }
         Ok(scan)

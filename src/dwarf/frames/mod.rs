@@ -384,7 +384,7 @@ fn add_definition<'d>(
     }
     if is_inlined && abbreviation.has_children() && unit.tells_entries && definition.column != 0 {
         let place = (definition.line, definition.column);
-        definition.by_macro |= unit.declares_at(entries.next_offset(), place)?;
+        definition.by_macro |= unit.declares_first_at(entries.next_offset(), place)?;
     }
     Ok(next)
 }

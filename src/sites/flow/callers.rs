@@ -45,7 +45,7 @@ pub struct Left {
 pub enum Doubt {
     /// An instruction that does the copy's work is reached without passing an entry.
     Bypassed(u64),
-    /// The compiler does not say where calls begin, and there is a loop.
+    /// The compiler does not say where calls begin, and there is a loop, or was one.
     Repeated(Repeated),
 }
 
@@ -60,6 +60,12 @@ impl fmt::Display for Doubt {
             }
             Doubt::Repeated(Repeated::Itself(at)) => {
                 write!(f, "a loop leads back to {at:#x}, which may be one of the call itself")
+            }
+            Doubt::Repeated(Repeated::Unrolled(at)) => {
+                write!(
+                    f,
+                    "the statement at {at:#x} was executed before, as if a loop around the call were unrolled"
+                )
             }
         }
     }
@@ -170,7 +176,9 @@ impl<'a> Callers<'a> {
             Evidence::Marked | Evidence::Named => copy.entries.clone(),
         };
         let is_marked = copy.evidence == Evidence::Marked;
-        let Exits { sites, lost, bypassed, repeated } = flow.exits(&entries, &copy.ranges)?;
+        let again = (!is_marked).then(|| self.again(copy));
+        let Exits { sites, lost, bypassed, repeated } =
+            flow.exits(&entries, &copy.ranges, again.as_deref())?;
         let mut points: Vec<Point> = entries.iter().flat_map(|entry| flow.reached(*entry)).collect();
         points.sort_unstable();
         points.dedup();
@@ -181,9 +189,30 @@ impl<'a> Callers<'a> {
             // Code that several copies share is attributed to one of them.
             Some(_) => flow.bypassing(of_function, acting).map(Doubt::Bypassed),
         };
-        let repeated = repeated.filter(|_| !is_marked).map(Doubt::Repeated);
-        let doubt = bypassed.or(repeated);
+        let doubt = bypassed.or(repeated.map(Doubt::Repeated));
         Some(Left { entry, entries: points, sites, lost, doubt, ..Left::default() })
+    }
+
+    /// Instructions of a copy that do the same, in pairs.
+    fn again(&self, copy: &InlineCopy) -> Vec<(u64, u64)> {
+        let mut again = copy.recurring.again.clone();
+        if !copy.recurring.is_single {
+            return again;
+        }
+        let set = decode::of(self.marks.machine);
+        let mut last: HashMap<String, u64> = HashMap::new();
+        for range in &copy.ranges {
+            let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+            let Some(code) = self.bytes(range.start).map(|code| &code[..len.min(code.len())]) else {
+                continue;
+            };
+            for step in set.steps(code, range.start).filter(|step| self.acts(step.address, true)) {
+                let bytes = &code[(step.address - range.start) as usize..];
+                let text = set.text_with(bytes, step.address, &|_| None);
+                again.extend(last.insert(text, step.address).map(|earlier| (earlier, step.address)));
+            }
+        }
+        again
     }
 
     /// Whether an instruction does what a compiler never moves to a path on which it would not be executed. With markers, a

@@ -29,6 +29,8 @@ pub enum Repeated {
     After(u64),
     /// A loop of nothing but the copy leads to the entry: it may be one call.
     Itself(u64),
+    /// The instruction at this address begins a statement that was executed before: a loop around the call may be unrolled.
+    Unrolled(u64),
 }
 
 /// The copy whose exits are computed: the instructions where it is entered, ascending, at most one in a block.
@@ -58,14 +60,27 @@ impl Flow {
     /// The copy begins with its entries and has those instructions of its ranges that cannot be reached without passing
     /// one: what the compiler hoisted out of it does not count. It lasts as long as there is a path back into it that
     /// does not lead over an entry again, even if the path passes through instructions of the caller that are mixed in.
-    pub fn exits(&mut self, entries: &[u64], ranges: &[Range<u64>]) -> Option<Exits> {
+    ///
+    /// `again`, if nothing marks the entries: instructions that begin the same statement, in pairs.
+    pub fn exits(
+        &mut self,
+        entries: &[u64],
+        ranges: &[Range<u64>],
+        again: Option<&[(u64, u64)]>,
+    ) -> Option<Exits> {
         let mut scratch = std::mem::take(&mut self.scratch);
-        let exits = self.exits_with(&mut scratch, entries, ranges);
+        let exits = self.exits_with(&mut scratch, entries, ranges, again);
         self.scratch = scratch;
         exits
     }
 
-    fn exits_with(&self, scratch: &mut Scratch, entries: &[u64], ranges: &[Range<u64>]) -> Option<Exits> {
+    fn exits_with(
+        &self,
+        scratch: &mut Scratch,
+        entries: &[u64],
+        ranges: &[Range<u64>],
+        again: Option<&[(u64, u64)]>,
+    ) -> Option<Exits> {
         let entries = entries.iter().map(|entry| self.insn_at(*entry)).collect::<Option<Vec<u32>>>()?;
         let copy = Copy { entries: &entries };
         let mut exits = Exits::default();
@@ -89,7 +104,11 @@ impl Flow {
         }
         exits.sites.sort_unstable();
         exits.sites.dedup();
-        exits.repeated = self.repeated(scratch, &copy, ranges);
+        exits.repeated = again.and_then(|again| {
+            let unrolled = || again.iter().find(|(from, to)| self.leads_to(scratch, &copy, *from, *to));
+            self.repeated(scratch, &copy, ranges)
+                .or_else(|| unrolled().map(|(_, to)| Repeated::Unrolled(*to)))
+        });
         Some(exits)
     }
 
@@ -123,6 +142,37 @@ impl Flow {
             }
         }
         None
+    }
+
+    /// Whether one instruction of the copy is executed after another one in the same call.
+    fn leads_to(&self, scratch: &Scratch, copy: &Copy<'_>, from: u64, to: u64) -> bool {
+        let (Some(from), Some(to)) = (self.insn_at(from), self.insn_at(to)) else { return false };
+        let (first, last) = (self.block[from as usize], self.block[to as usize]);
+        let entry = |block: u32| copy.entry_in(&self.blocks[block as usize]);
+        let is_live = |insn: u32, block: u32| scratch.live_to(block).is_some_and(|end| insn < end);
+        if !is_live(from, first) || !is_live(to, last) {
+            return false;
+        }
+        if first == last && from < to {
+            return entry(first).is_none_or(|entry| entry <= from || to < entry);
+        }
+        if entry(first).is_some_and(|entry| from < entry) || entry(last).is_some_and(|entry| entry <= to) {
+            return false;
+        }
+        let is_whole = |block: u32| scratch.live_to(block) == Some(self.blocks[block as usize].end);
+        let mut seen = HashSet::new();
+        let mut open = vec![first];
+        while let Some(block) = open.pop() {
+            for next in self.next(block).iter().filter(|_| is_whole(block)) {
+                if *next == last {
+                    return true;
+                }
+                if entry(*next).is_none() && seen.insert(*next) {
+                    open.push(*next);
+                }
+            }
+        }
+        false
     }
 
     /// Whether a block can be reached from its own end over such blocks.

@@ -295,6 +295,7 @@ impl DroppedRecord {
             Some(Doubt::Bypassed(at)) => [1, at],
             Some(Doubt::Repeated(Repeated::After(at))) => [2, at],
             Some(Doubt::Repeated(Repeated::Itself(at))) => [3, at],
+            Some(Doubt::Repeated(Repeated::Unrolled(at))) => [4, at],
         };
         let (why_unread, at) = match why_unread {
             None => (0, [0, 0]),
@@ -357,6 +358,7 @@ impl DroppedRecord {
             1 => Some(Doubt::Bypassed(at)),
             2 => Some(Doubt::Repeated(Repeated::After(at))),
             3 => Some(Doubt::Repeated(Repeated::Itself(at))),
+            4 => Some(Doubt::Repeated(Repeated::Unrolled(at))),
             _ => None,
         }
     }

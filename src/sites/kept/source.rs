@@ -9,7 +9,7 @@ use super::file::{self, Cache, Sealed};
 use super::numbers::{Block, Reader, Writer};
 use super::records::{Numbered, Span, Texts, pieces, read_body, read_sequence, write_body, write_sequence};
 use crate::debuginfo::BuildId;
-use crate::dwarf::{Body, Definition, Evidence, Frame, InlineCopy, Lines, Sequence, is_of};
+use crate::dwarf::{Body, Definition, Evidence, Frame, InlineCopy, Lines, Recurring, Sequence, is_of};
 
 /// The kind of these files in their header.
 pub const KIND: u32 = 0x736f_7502;
@@ -184,6 +184,7 @@ impl Source {
             entry_pc: frame.entries.first().copied().unwrap_or_default(),
             entries: frame.entries.clone(),
             evidence: Evidence::Named,
+            recurring: Recurring::default(),
             ranges: frame.ranges.clone(),
             call: frame.call.clone(),
         };
