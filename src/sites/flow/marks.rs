@@ -129,7 +129,7 @@ impl Linked {
 }
 
 impl Linked {
-    /// Reads a program or an object file. The targets of its jumps through tables are not known.
+    /// Reads a program or an object file.
     pub fn of_program(binary: &Image, layout: &Image) -> Linked {
         let is_endless = |name: &[u8]| ENDLESS_IN_PROGRAMS.iter().any(|known| known.as_bytes() == name);
         let import = |name: &[u8]| if is_endless(name) { ENDLESS_IMPORT } else { IMPORT };
@@ -141,7 +141,9 @@ impl Linked {
         );
         endless.sort_unstable();
         let mut marks = Marks { machine: binary.machine().unwrap_or_default(), endless, ..Marks::default() };
-        (marks.indirect, marks.without_tables) = indirect(marks.machine, binary, layout, &code);
+        marks.indirect = indirect(marks.machine, binary, layout, &code);
+        // All others that there are leave their function.
+        marks.without_tables = true;
         Linked::with(code, marks)
     }
 }
@@ -168,7 +170,10 @@ fn of_kernel<'a>(binary: &'a Image, layout: &Image) -> (Vec<Loaded<'a>>, Marks) 
     marks.patched.extend(alternatives.iter().map(|one| (one.address + 1, one.address + one.len)));
     marks.switches =
         switches(machine, &alternatives, &code, binary.section(AUXILIARY).map(|aux| aux.range()));
-    marks.indirect = indirect(machine, binary, layout, &code).0;
+    // The kernel of x86 is compiled without tables.
+    if machine != Machine::X86_64 {
+        marks.indirect = indirect(machine, binary, layout, &code);
+    }
     marks.jump_labels.sort_unstable();
     marks.faults.sort_unstable();
     marks.warnings.sort_unstable();
@@ -355,16 +360,8 @@ fn switches(
     switches
 }
 
-/// The jumps through tables, and whether those are all that there are.
-fn indirect(
-    machine: Machine,
-    binary: &Image,
-    layout: &Image,
-    code: &[Loaded<'_>],
-) -> (Vec<IndirectJump>, bool) {
-    if machine == Machine::X86_64 {
-        return (Vec::new(), false);
-    }
+/// The jumps through tables.
+fn indirect(machine: Machine, binary: &Image, layout: &Image, code: &[Loaded<'_>]) -> Vec<IndirectJump> {
     let data = |address: u64, len: usize| {
         let section = layout.section_at(address)?;
         let (start, bytes) = binary.loaded(Some(&section.name), layout, import).ok()?.pop()?;
@@ -375,7 +372,7 @@ fn indirect(
         code.iter().flat_map(|(address, bytes)| decode::of(machine).indirect_jumps(bytes, *address, &data));
     let mut jumps: Vec<IndirectJump> = found.collect();
     jumps.sort_unstable_by_key(|jump| jump.at);
-    (jumps, true)
+    jumps
 }
 
 fn target(step: &decode::Step) -> Option<u64> {

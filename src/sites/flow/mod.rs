@@ -42,7 +42,7 @@ pub struct Marks {
     pub switches: Vec<(u64, u64)>,
     /// Functions that do not return.
     pub endless: Vec<u64>,
-    /// The indirect jumps that do not leave their function.
+    /// The indirect jumps that may not leave their function.
     pub indirect: Vec<IndirectJump>,
     /// Whether every other indirect jump leaves the function.
     pub without_tables: bool,

@@ -4,6 +4,7 @@ mod argument;
 mod classes;
 mod deciding;
 mod decode;
+mod tables;
 
 use std::ops::Range;
 
@@ -59,14 +60,13 @@ impl InstructionSet for X86 {
         (0..3).any(|skip| matches!(code.get(skip..skip + 2), Some([0x0f, 0x0b | 0xb9])))
     }
 
-    /// The kernel is compiled without tables; those of programs are not looked for.
     fn indirect_jumps(
         &self,
-        _: &[u8],
-        _: u64,
-        _: &dyn Fn(u64, usize) -> Option<Vec<u8>>,
+        code: &[u8],
+        address: u64,
+        data: &dyn Fn(u64, usize) -> Option<Vec<u8>>,
     ) -> Vec<IndirectJump> {
-        Vec::new()
+        tables::indirect_jumps(code, address, data)
     }
 
     fn branch(&self, code: &[u8]) -> Option<[When; 2]> {
