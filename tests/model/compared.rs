@@ -1,0 +1,168 @@
+//! tests/model/compared.rs: the calls of functions that a program executes, by the places that are found in it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use kinst::sites::copies::calls::{Boundary, Call};
+use object::{Object as _, ObjectSymbol as _};
+
+/// A program's symbols and the calls that are inlined in it, by function.
+pub struct Compared {
+    pub symbols: Vec<Symbol>,
+    pub calls: BTreeMap<String, Vec<Call>>,
+}
+
+pub struct Symbol {
+    pub name: String,
+    pub address: u64,
+    pub size: u64,
+}
+
+/// The executions of one function.
+pub struct Seen {
+    /// The calls of its own code.
+    pub own: u64,
+    /// The entries and returns of each copy.
+    pub copies: Vec<(u64, u64)>,
+}
+
+/// The outcome of one function in one program, or of several.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    pub copies: usize,
+    /// The copies that are said to be exact.
+    pub exact_copies: usize,
+    pub functions: usize,
+    /// Functions all of whose copies are said to be exact, and of these the ones whose counts are not those of the program.
+    pub exact: usize,
+    pub wrong: usize,
+    /// The others whose counts are wrong.
+    pub doubted: usize,
+    pub calls: u64,
+}
+
+impl Compared {
+    pub fn of(program: &Path, calls: BTreeMap<String, Vec<Call>>) -> Compared {
+        let bytes = std::fs::read(program).expect("a program");
+        let file = object::File::parse(&*bytes).expect("an ELF file");
+        let symbols = file.symbols().map(|symbol| Symbol {
+            name: symbol.name().unwrap_or_default().to_owned(),
+            address: symbol.address(),
+            size: symbol.size(),
+        });
+        Compared { symbols: symbols.collect(), calls }
+    }
+
+    /// The symbols that are calls of a function: itself, and its clones.
+    pub fn instances(&self, function: &str) -> impl Iterator<Item = &Symbol> {
+        self.symbols.iter().filter(move |symbol| is_instance(&symbol.name, function))
+    }
+
+    /// The places to count hits at, as sites.h reads them.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (function, calls) in &self.calls {
+            let instances = self.instances(function);
+            lines.extend(
+                instances.map(|Symbol { address, size, .. }| format!("( {address:x} {:x}", address + size)),
+            );
+            lines.extend(calls.iter().flat_map(|call| call.entries.iter().chain(&call.returns)).map(line));
+        }
+        lines
+    }
+
+    /// The hits of these places.
+    pub fn seen(&self, hits: &mut impl Iterator<Item = u64>) -> BTreeMap<String, Seen> {
+        let mut sum = |count| -> u64 { hits.by_ref().take(count).sum() };
+        let seen = self.calls.iter().map(|(function, calls)| {
+            let own = sum(self.instances(function).count());
+            let copies = calls.iter().map(|call| (sum(call.entries.len()), sum(call.returns.len())));
+            (function.clone(), Seen { own, copies: copies.collect() })
+        });
+        seen.collect()
+    }
+
+    /// Compares one function with the number of its calls, and prints it if it is wrong.
+    pub fn judge(&self, way: &str, function: &str, seen: &Seen, counted: u64) -> Tally {
+        let calls = &self.calls[function];
+        if calls.is_empty() || counted == 0 {
+            return Tally::default();
+        }
+        let exact_copies = calls.iter().filter(|call| call.inexact.is_none()).count();
+        let is_exact = exact_copies == calls.len();
+        let is_wrong = seen.total() != counted || seen.left() != seen.entered();
+        if is_wrong {
+            let word = if is_exact { "WRONG" } else { "DOUBTED" };
+            println!("{word} {way} {function}: {counted} calls, {} of the function itself", seen.own);
+            self.show(function, seen);
+        }
+        Tally {
+            copies: calls.len(),
+            exact_copies,
+            functions: 1,
+            exact: usize::from(is_exact),
+            wrong: usize::from(is_wrong && is_exact),
+            doubted: usize::from(is_wrong && !is_exact),
+            calls: counted,
+        }
+    }
+
+    /// Prints the entries and returns of the copies that were executed.
+    pub fn show(&self, function: &str, seen: &Seen) {
+        for (call, (entered, left)) in self.calls[function].iter().zip(&seen.copies) {
+            if entered + left > 0 {
+                let places = |places: &[Boundary]| places.iter().map(line).collect::<Vec<_>>().join(", ");
+                println!(
+                    "    {entered} entries, {left} returns: {} -> {} {}",
+                    places(&call.entries),
+                    places(&call.returns),
+                    call.inexact.map_or(String::new(), |doubt| format!("{doubt:x?}")),
+                );
+            }
+        }
+    }
+}
+
+impl Seen {
+    pub fn entered(&self) -> u64 {
+        self.copies.iter().map(|copy| copy.0).sum()
+    }
+
+    pub fn left(&self) -> u64 {
+        self.copies.iter().map(|copy| copy.1).sum()
+    }
+
+    pub fn total(&self) -> u64 {
+        self.own + self.entered()
+    }
+}
+
+impl Tally {
+    pub fn add(&mut self, other: &Tally) {
+        self.copies += other.copies;
+        self.exact_copies += other.exact_copies;
+        self.functions += other.functions;
+        self.exact += other.exact;
+        self.wrong += other.wrong;
+        self.doubted += other.doubted;
+        self.calls += other.calls;
+    }
+}
+
+/// An address, or an edge.
+fn line(at: &Boundary) -> String {
+    match &at.to {
+        Some(to) => format!("{:x} {:x}", at.place.address, to.address),
+        None => format!("{:x}", at.place.address),
+    }
+}
+
+/// Whether a call of the symbol is one of the function.
+fn is_instance(symbol: &str, function: &str) -> bool {
+    symbol.strip_prefix(function).is_some_and(|rest| {
+        rest.is_empty()
+            || rest.starts_with(".isra")
+            || rest.starts_with(".constprop")
+            || rest.starts_with(".lto_priv")
+    })
+}
