@@ -38,19 +38,14 @@ pub struct Tally {
     pub wrong: usize,
     /// The others whose counts are wrong.
     pub doubted: usize,
+    /// Those of whose calls the compiler has removed some.
+    pub fewer: usize,
     pub calls: u64,
 }
 
 impl Compared {
     pub fn of(program: &Path, calls: BTreeMap<String, Vec<Call>>) -> Compared {
-        let bytes = std::fs::read(program).expect("a program");
-        let file = object::File::parse(&*bytes).expect("an ELF file");
-        let symbols = file.symbols().map(|symbol| Symbol {
-            name: symbol.name().unwrap_or_default().to_owned(),
-            address: symbol.address(),
-            size: symbol.size(),
-        });
-        Compared { symbols: symbols.collect(), calls }
+        Compared { symbols: symbols(program), calls }
     }
 
     /// The symbols that are calls of a function: itself, and its clones.
@@ -82,29 +77,47 @@ impl Compared {
         seen.collect()
     }
 
-    /// Compares one function with the number of its calls, and prints it if it is wrong.
-    pub fn judge(&self, way: &str, function: &str, seen: &Seen, counted: u64) -> Tally {
+    /// Compares one function with the number of its calls, and prints it if it is wrong. The compiler may have removed as
+    /// many as `removable`.
+    pub fn judge(&self, way: &str, function: &str, seen: &Seen, counted: u64, removable: u64) -> Tally {
         let calls = &self.calls[function];
         if calls.is_empty() || counted == 0 {
             return Tally::default();
         }
         let exact_copies = calls.iter().filter(|call| call.inexact.is_none()).count();
+        let mut tally =
+            Tally { copies: calls.len(), exact_copies, functions: 1, calls: counted, ..Tally::default() };
         let is_exact = exact_copies == calls.len();
-        let is_wrong = seen.total() != counted || seen.left() != seen.entered();
-        if is_wrong {
-            let word = if is_exact { "WRONG" } else { "DOUBTED" };
-            println!("{word} {way} {function}: {counted} calls, {} of the function itself", seen.own);
-            self.show(function, seen);
+        tally.exact = usize::from(is_exact);
+        let is_unbalanced = |(call, seen): (&Call, &(u64, u64))| call.inexact.is_none() && seen.0 != seen.1;
+        let (total, own) = (seen.total(), seen.own);
+        let word = if calls.iter().zip(&seen.copies).any(is_unbalanced) {
+            tally.wrong = 1;
+            "WRONG"
+        } else if total == counted && seen.left() == seen.entered() {
+            return tally;
+        } else if is_exact && total < counted && counted - total <= removable {
+            tally.fewer = 1;
+            "FEWER"
+        } else if is_exact {
+            tally.wrong = 1;
+            "WRONG"
+        } else {
+            tally.doubted = 1;
+            "DOUBTED"
+        };
+        println!("{word} {way} {function}: {total} of {counted} calls, {own} of the function itself");
+        self.show(function, seen);
+        tally
+    }
+
+    /// The entries of copies by the places of the calls in the source.
+    pub fn by_place(&self, function: &str, seen: &Seen) -> BTreeMap<(&str, u64), u64> {
+        let mut by_place = BTreeMap::new();
+        for (call, (entered, _)) in self.calls[function].iter().zip(&seen.copies) {
+            *by_place.entry((call.file.as_str(), call.line)).or_default() += entered;
         }
-        Tally {
-            copies: calls.len(),
-            exact_copies,
-            functions: 1,
-            exact: usize::from(is_exact),
-            wrong: usize::from(is_wrong && is_exact),
-            doubted: usize::from(is_wrong && !is_exact),
-            calls: counted,
-        }
+        by_place
     }
 
     /// Prints the entries and returns of the copies that were executed.
@@ -145,8 +158,21 @@ impl Tally {
         self.exact += other.exact;
         self.wrong += other.wrong;
         self.doubted += other.doubted;
+        self.fewer += other.fewer;
         self.calls += other.calls;
     }
+}
+
+/// The symbols of a program.
+pub fn symbols(program: &Path) -> Vec<Symbol> {
+    let bytes = std::fs::read(program).expect("a program");
+    let file = object::File::parse(&*bytes).expect("an ELF file");
+    let symbols = file.symbols().map(|symbol| Symbol {
+        name: symbol.name().unwrap_or_default().to_owned(),
+        address: symbol.address(),
+        size: symbol.size(),
+    });
+    symbols.collect()
 }
 
 /// An address, or an edge.

@@ -7,6 +7,7 @@ use std::process::Command;
 use regex_lite::Regex;
 
 use crate::compared::{Compared, Tally};
+use crate::counting::{Definition, definitions};
 use crate::needs;
 use crate::numbers::Random;
 use crate::step::{Stepped, compilers, number};
@@ -29,16 +30,17 @@ struct Counting {
 impl Counting {
     /// Inserts the counters into functions whose names match.
     fn of(text: &str, names: &str) -> Counting {
-        let pattern = format!(r"\b({names})\)?\s*\([^;{{}}()]*\)\s*\{{");
-        let pattern = Regex::new(&pattern).expect("a pattern");
+        let pattern = Regex::new(&format!("^({names})$")).expect("a pattern");
         let (mut counting, mut functions, mut at) = (String::new(), Vec::new(), 0);
-        for found in pattern.captures_iter(text) {
-            let end = found.get(0).expect("the whole").end();
-            counting.push_str(&text[at..end]);
+        for Definition { name, body, .. } in definitions(text) {
+            if !pattern.is_match(&name) {
+                continue;
+            }
+            counting.push_str(&text[at..=body]);
             let number = functions.len();
             counting.push_str(&format!(" __asm__ volatile(\"incq %0\" : \"+m\"({COUNTERS}[{number}]));"));
-            functions.push(found[1].to_owned());
-            at = end;
+            functions.push(name);
+            at = body + 1;
         }
         counting.push_str(&text[at..]);
         let counters = functions.len().max(1);
@@ -80,7 +82,7 @@ fn compare(way: &str, stepped: &Stepped, functions: &[String]) -> Option<Tally> 
     let seen = compared.seen(&mut hits);
     let mut tally = Tally::default();
     for (function, counted) in functions.iter().zip(counted) {
-        tally.add(&compared.judge(way, function, &seen[function], counted));
+        tally.add(&compared.judge(way, function, &seen[function], counted, 0));
     }
     Some(tally)
 }

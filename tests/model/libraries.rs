@@ -6,14 +6,10 @@ use std::path::Path;
 
 use kinst::sites::copies::calls;
 
-use crate::commands::support;
-use crate::compared::{Compared, Tally};
+use crate::compared::{Compared, Seen, Tally};
 use crate::needs;
-use crate::projects::{Built, Hooks, LIBRARIES, Library};
+use crate::projects::{Built, Counting, Counts, LIBRARIES, Library};
 use crate::step::compilers;
-
-/// The calls of functions that a program counts itself, by name.
-type Counts = BTreeMap<String, u64>;
 
 /// All libraries, at their own level and two others.
 #[test]
@@ -37,66 +33,68 @@ fn of_libraries() {
     assert_eq!(wrong, 0, "functions that are said to be exact");
 }
 
-/// Compares a library that is compiled in one way, with instrumentation and without. Returns the number of functions that
-/// are wrong.
+/// Compares a library that is compiled in one way: with hooks, with counters, and as it is. Returns the number of functions
+/// that are wrong.
 fn compare(sources: &Path, library: &Library, compiler: &str, level: &str) -> usize {
-    let way = format!("{compiler}{level}");
     // When clang unrolls a loop whose rounds are calls, nothing in its debug information says so.
     let loops: &[&str] = if compiler == "clang" { &["-fno-unroll-loops"] } else { &[] };
     let options = [&[level], loops].concat();
-    let hooks = [support("libraries/hooks.c")];
-    let counting = [&options[..], &["-finstrument-functions"]].concat();
-    let counting = library.build(sources, compiler, &format!("{way}-counting"), &counting, &hooks);
-    let plain = library.build(sources, compiler, &way, &options, &[]);
-    let (output, hooks) = counting.run();
-    assert_eq!(plain.run().0, output, "{} {way}", library.name);
+    let build =
+        |counting| library.build(sources, &format!("{compiler}{level}"), compiler, &options, counting);
+    let plain = build(Counting::No);
     let way = format!("{} {compiler} {level}", library.name);
-    let (counts, mut tally) = instrumented(&format!("{way} instrumented"), &counting, &hooks);
-    let plain = uninstrumented(&way, &plain, &counts);
-    println!("{way} instrumented: {tally:?}");
-    println!("{way}: {plain:?}");
-    tally.add(&plain);
-    tally.wrong
+    let (output, _) = plain.run();
+    let [hooks, counters] = [Counting::Hooks, Counting::Counters].map(|counting| {
+        let built = build(counting);
+        let (same, counts) = built.run();
+        assert_eq!(same, output, "{way} {counting:?}");
+        let executed = Executed::of(&built, counts);
+        let tally = executed.judge(&format!("{way} {counting:?}"), |_| 0);
+        (executed, tally)
+    });
+    let without_effects = library.without_effects(sources);
+    let executed = Executed::of(&plain, counters.0.counts.clone());
+    let tally = executed.judge(&way, |function| match without_effects.contains(function) {
+        true => u64::MAX,
+        false => counters.0.without_copy(&executed, function),
+    });
+    hooks.1.wrong + counters.1.wrong + tally.wrong
 }
 
-/// Finds the copies of functions.
-fn calls_of<'f>(built: &Built, functions: impl Iterator<Item = &'f String>) -> Compared {
-    let calls = |function: &String| calls::in_file(&built.program, function).unwrap_or_default().calls;
-    let calls = functions.map(|function| (function.clone(), calls(function)));
-    Compared::of(&built.program, calls.collect())
+/// A program that was executed.
+struct Executed {
+    counts: Counts,
+    compared: Compared,
+    seen: BTreeMap<String, Seen>,
 }
 
-/// Compares with what the hooks have counted.
-fn instrumented(way: &str, built: &Built, hooks: &Hooks) -> (Counts, Tally) {
-    let named = Compared::of(&built.program, BTreeMap::new());
-    let mut counts: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-    for symbol in &named.symbols {
-        if let Some((entered, left)) = hooks.get(&symbol.address).filter(|_| symbol.size > 0) {
-            let function = symbol.name.split('.').next().unwrap_or_default().to_owned();
-            let count = counts.entry(function).or_default();
-            *count = (count.0 + entered, count.1 + left);
+impl Executed {
+    fn of(built: &Built, counts: Counts) -> Executed {
+        let calls = |function: &String| calls::in_file(&built.program, function).unwrap_or_default().calls;
+        let calls = counts.keys().map(|function| (function.clone(), calls(function)));
+        let compared = Compared::of(&built.program, calls.collect());
+        let seen = compared.seen(&mut built.follow(&compared.lines()).into_iter());
+        Executed { counts, compared, seen }
+    }
+
+    /// Compares entries and returns with the calls that were counted.
+    fn judge(&self, way: &str, removable: impl Fn(&str) -> u64) -> Tally {
+        let mut tally = Tally::default();
+        for (function, (entered, left)) in &self.counts {
+            if entered != left {
+                println!("{way} {function}: {entered} entries and {left} exits are counted");
+            }
+            let seen = &self.seen[function];
+            tally.add(&self.compared.judge(way, function, seen, *entered, removable(function)));
         }
+        println!("{way}: {tally:?}");
+        tally
     }
-    let compared = calls_of(built, counts.keys());
-    let seen = compared.seen(&mut built.follow(&compared.lines()).into_iter());
-    let mut tally = Tally::default();
-    for (function, (entered, left)) in &counts {
-        if entered != left {
-            println!("{way} {function}: {entered} entries and {left} exits are counted");
-        }
-        tally.add(&compared.judge(way, function, &seen[function], *entered));
-    }
-    let counts = counts.into_iter().map(|(function, (entered, _))| (function, entered));
-    (counts.collect(), tally)
-}
 
-/// Compares entries with returns, and both with the counts of the program that has hooks.
-fn uninstrumented(way: &str, built: &Built, counts: &Counts) -> Tally {
-    let compared = calls_of(built, counts.keys());
-    let seen = compared.seen(&mut built.follow(&compared.lines()).into_iter());
-    let mut tally = Tally::default();
-    for (function, count) in counts {
-        tally.add(&compared.judge(way, function, &seen[function], *count));
+    /// The calls of a function at places where another program has no copy of it: all of their instructions are gone.
+    fn without_copy(&self, other: &Executed, function: &str) -> u64 {
+        let others = other.compared.by_place(function, &other.seen[function]);
+        let own = self.compared.by_place(function, &self.seen[function]);
+        own.iter().filter(|(place, _)| !others.contains_key(*place)).map(|(_, entered)| entered).sum()
     }
-    tally
 }

@@ -11,6 +11,7 @@ mod numbers;
 
 mod compared;
 mod counted;
+mod counting;
 mod counts_model;
 mod exits_model;
 mod functions;

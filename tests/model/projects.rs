@@ -1,10 +1,12 @@
 //! tests/model/projects.rs: libraries that others wrote, each with a driver: compiled as one program, and executed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::commands::{run, support};
+use crate::compared::symbols;
+use crate::counting;
 
 /// A library below the folder that `cargo xtask libraries` fills.
 pub struct Library {
@@ -97,47 +99,102 @@ pub const LIBRARIES: [Library; 7] = [
     },
 ];
 
+/// The way in which a program counts the calls of its functions itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    No,
+    /// By the compiler, with -finstrument-functions: a call before and after the body.
+    Hooks,
+    /// By one instruction at the beginning of the body.
+    Counters,
+}
+
 /// A program that is compiled and linked.
 pub struct Built {
     pub program: PathBuf,
 }
 
+/// How often functions are entered and left, by name.
+pub type Counts = BTreeMap<String, (u64, u64)>;
+
 impl Library {
-    /// Compiles the library, its driver and the files `more`; not if that is done. `way` is a name of the options.
+    /// Compiles the library and its driver; not if that is done. `way` is a name of compiler and options.
     pub fn build(
         &self,
         libraries: &Path,
-        compiler: &str,
         way: &str,
+        compiler: &str,
         options: &[&str],
-        more: &[PathBuf],
+        counting: Counting,
     ) -> Built {
-        let dir =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join("libraries").join(format!("{}-{way}", self.name));
-        std::fs::create_dir_all(&dir).expect("a directory");
+        let dir = folder(&format!("{}-{way}-{counting:?}", self.name).to_lowercase());
         let program = dir.join("program");
-        let root = libraries.join(self.root);
         let mut arguments: Vec<String> = ["-w", "-g", "-static", "-no-pie"].map(str::to_owned).into();
         arguments.extend(self.options.iter().chain(options).map(|option| (*option).to_owned()));
-        arguments.extend(self.headers.iter().map(|folder| format!("-I{}", root.join(folder).display())));
-        let mut files: Vec<PathBuf> =
-            self.sources.iter().flat_map(|name| self.files(&root.join(name))).collect();
-        files.push(support("libraries").join(format!("{}.c", self.name)));
-        files.extend_from_slice(more);
-        arguments.extend(files.iter().map(|file| file.display().to_string()));
-        arguments.extend(["-lm".to_owned(), "-o".to_owned(), program.display().to_string()]);
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let is_done = std::fs::metadata(&program).and_then(|built| built.modified()).is_ok_and(|built| {
-            let changed = |file: &PathBuf| std::fs::metadata(file).and_then(|file| file.modified());
-            files.iter().all(|file| changed(file).is_ok_and(|changed| changed < built))
-        });
+        let mut files = self.all_files(libraries);
+        match counting {
+            Counting::No => {}
+            Counting::Hooks => {
+                arguments.push("-finstrument-functions".to_owned());
+                files.push(support("libraries/hooks.c"));
+            }
+            Counting::Counters => arguments.push("-fcommon".to_owned()),
+        }
+        arguments.extend(self.headers(libraries));
         let command = dir.join("command");
-        let text = format!("{compiler} {}\n", arguments.join(" "));
-        if !is_done || std::fs::read_to_string(&command).ok().as_ref() != Some(&text) {
-            run(compiler, &arguments);
+        let text = format!("{compiler} {arguments:?} {files:?}\n");
+        let is_done =
+            is_newer(&program, &files) && std::fs::read_to_string(&command).ok().as_ref() == Some(&text);
+        if !is_done {
+            if counting == Counting::Counters {
+                files = with_counters(&dir, compiler, &arguments, &files);
+            }
+            arguments.extend(files.iter().map(|file| file.display().to_string()));
+            arguments.extend(["-lm".to_owned(), "-o".to_owned(), program.display().to_string()]);
+            run(compiler, &texts(&arguments));
             std::fs::write(command, text).expect("written");
         }
         Built { program }
+    }
+
+    /// The functions that have no effects, as gcc has found: a compiler may make one call of several, or none.
+    pub fn without_effects(&self, libraries: &Path) -> BTreeSet<String> {
+        let dir = folder(&format!("{}-effects", self.name));
+        let files = self.all_files(libraries);
+        let list = dir.join("functions");
+        if !is_newer(&list, &files) {
+            let mut functions = BTreeSet::new();
+            for file in files {
+                let mut arguments = ["-w", "-O2", "-S", "-o", "/dev/null"].map(str::to_owned).to_vec();
+                let dumps = ["ipa-pure-const", "tree-local-pure-const1"];
+                arguments.extend(dumps.map(|dump| format!("-fdump-{dump}=stdout")));
+                arguments.extend(self.options.iter().map(|option| (*option).to_owned()));
+                arguments.extend(self.headers(libraries));
+                arguments.push(file.display().to_string());
+                // `Function found to be pure: f/12`
+                let output = run("gcc", &texts(&arguments));
+                let found = output.lines().filter_map(|line| line.strip_prefix("Function found to be "));
+                let found = found.filter_map(|line| line.split_once(": "));
+                let found = found.filter(|(kind, _)| kind.ends_with("pure") || kind.ends_with("const"));
+                functions
+                    .extend(found.filter_map(|(_, name)| Some(name.split(['/', '.']).next()?.to_owned())));
+            }
+            std::fs::write(&list, Vec::from_iter(functions).join("\n")).expect("written");
+        }
+        std::fs::read_to_string(list).expect("a list").lines().map(str::to_owned).collect()
+    }
+
+    fn all_files(&self, libraries: &Path) -> Vec<PathBuf> {
+        let root = libraries.join(self.root);
+        let mut files: Vec<PathBuf> =
+            self.sources.iter().flat_map(|name| self.files(&root.join(name))).collect();
+        files.push(support("libraries").join(format!("{}.c", self.name)));
+        files
+    }
+
+    fn headers(&self, libraries: &Path) -> impl Iterator<Item = String> {
+        let root = libraries.join(self.root);
+        self.headers.iter().map(move |folder| format!("-I{}", root.join(folder).display()))
     }
 
     /// The sources in a folder, or the one file.
@@ -156,20 +213,62 @@ impl Library {
     }
 }
 
-/// The counts of -finstrument-functions: entries and exits, by the address of the function.
-pub type Hooks = BTreeMap<u64, (u64, u64)>;
+fn folder(name: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("libraries").join(name);
+    std::fs::create_dir_all(&dir).expect("a directory");
+    dir
+}
+
+fn texts(arguments: &[String]) -> Vec<&str> {
+    arguments.iter().map(String::as_str).collect()
+}
+
+fn is_newer(program: &Path, files: &[PathBuf]) -> bool {
+    let changed = |file: &Path| std::fs::metadata(file).and_then(|file| file.modified()).ok();
+    changed(program)
+        .is_some_and(|built| files.iter().all(|file| changed(file).is_some_and(|one| one < built)))
+}
+
+/// Preprocesses the files, and inserts counters.
+fn with_counters(dir: &Path, compiler: &str, arguments: &[String], files: &[PathBuf]) -> Vec<PathBuf> {
+    let mut names = BTreeSet::new();
+    let mut counting = Vec::new();
+    for (number, file) in files.iter().enumerate() {
+        let source = file.display().to_string();
+        let text = run(compiler, &[&texts(arguments)[..], &["-E", &source]].concat());
+        let to = dir.join(format!("{number}.i"));
+        std::fs::write(&to, counting::with_counters(&text, &mut names)).expect("written");
+        counting.push(to);
+    }
+    let report = dir.join("report.c");
+    std::fs::write(&report, counting::report(&names)).expect("written");
+    counting.push(report);
+    counting
+}
 
 impl Built {
-    /// Runs the program; returns its own output, and what the hooks have counted.
-    pub fn run(&self) -> (String, Hooks) {
+    /// Runs the program; returns its own output, and what it has counted.
+    pub fn run(&self) -> (String, Counts) {
         let output = run(&self.program.display().to_string(), &[]);
-        let (hooks, own): (Vec<&str>, Vec<&str>) = output.lines().partition(|line| line.starts_with("@ "));
-        let hooks = hooks.into_iter().map(|line| {
+        let (counted, own): (Vec<&str>, Vec<&str>) = output.lines().partition(|line| line.starts_with("@ "));
+        let symbols = symbols(&self.program);
+        let mut counts = Counts::new();
+        for line in counted {
             let words: Vec<&str> = line.split(' ').collect();
-            let number = |index: usize| words[index].parse().expect("a number");
-            (u64::from_str_radix(words[1], 16).expect("an address"), (number(2), number(3)))
-        });
-        (own.join("\n"), hooks.collect())
+            let number = |index: usize| words[index].parse::<u64>().expect("a number");
+            let Some(address) = words[1].strip_prefix("0x") else {
+                counts.insert(words[1].to_owned(), (number(2), number(2)));
+                continue;
+            };
+            let address = u64::from_str_radix(address, 16).expect("an address");
+            for symbol in symbols.iter().filter(|symbol| symbol.address == address && symbol.size > 0) {
+                let function = symbol.name.split('.').next().unwrap_or_default();
+                let (entered, left) = counts.entry(function.to_owned()).or_default();
+                (*entered, *left) = (*entered + number(2), *left + number(3));
+            }
+        }
+        counts.retain(|_, (entered, _)| *entered > 0);
+        (own.join("\n"), counts)
     }
 
     /// Counts the hits of these places, in QEMU.

@@ -35,5 +35,5 @@ PLAIN __attribute__((destructor)) static void report(void)
 {
 	for (unsigned i = 0; i < FUNCTIONS; i++)
 		if (counts[i].function)
-			printf("@ %lx %lu %lu\n", (unsigned long)counts[i].function, counts[i].entered, counts[i].left);
+			printf("@ %p %lu %lu\n", counts[i].function, counts[i].entered, counts[i].left);
 }
