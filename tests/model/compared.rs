@@ -125,10 +125,12 @@ impl Compared {
         for (call, (entered, left)) in self.calls[function].iter().zip(&seen.copies) {
             if entered + left > 0 {
                 let places = |places: &[Boundary]| places.iter().map(line).collect::<Vec<_>>().join(", ");
+                let caller = call.entry.caller.as_ref().map_or("", |(name, _)| name);
                 println!(
-                    "    {entered} entries, {left} returns: {} -> {} {}",
+                    "    {entered} entries, {left} returns: {} -> {} line {} in {caller} {}",
                     places(&call.entries),
                     places(&call.returns),
+                    call.line,
                     call.inexact.map_or(String::new(), |doubt| format!("{doubt:x?}")),
                 );
             }

@@ -12,7 +12,7 @@ pub struct Options {
     /// The compilers to use, gcc or clang [default: all]
     #[arg(long = "compiler", value_name = "COMPILER")]
     compilers: Vec<String>,
-    /// The levels of optimisation [default: the library's own, -O2 and -O3]
+    /// The levels of optimisation, each with further options: '-O2 -flto' [default: the library's own, -O2 and -O3]
     #[arg(long = "level", value_name = "LEVEL", allow_hyphen_values = true)]
     levels: Vec<String>,
 }
