@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use kinst::sites::copies::calls::{Boundary, Call};
+use kinst::sites::copies::calls::{Boundary, Call, Inexact};
 use object::{Object as _, ObjectSymbol as _};
 
 /// A program's symbols and the calls that are inlined in it, by function.
@@ -32,6 +32,8 @@ pub struct Tally {
     pub copies: usize,
     /// The copies that are said to be exact.
     pub exact_copies: usize,
+    /// Those of which only the returns are not exact: their callers could not be read to the end.
+    pub unread_copies: usize,
     pub functions: usize,
     /// Functions all of whose copies are said to be exact, and of these the ones whose counts are not those of the program.
     pub exact: usize,
@@ -85,8 +87,15 @@ impl Compared {
             return Tally::default();
         }
         let exact_copies = calls.iter().filter(|call| call.inexact.is_none()).count();
-        let mut tally =
-            Tally { copies: calls.len(), exact_copies, functions: 1, calls: counted, ..Tally::default() };
+        let is_unread = |call: &&Call| matches!(call.inexact, Some(Inexact::Returns(_)));
+        let mut tally = Tally {
+            copies: calls.len(),
+            exact_copies,
+            unread_copies: calls.iter().filter(is_unread).count(),
+            functions: 1,
+            calls: counted,
+            ..Tally::default()
+        };
         let is_exact = exact_copies == calls.len();
         tally.exact = usize::from(is_exact);
         let is_unbalanced = |(call, seen): (&Call, &(u64, u64))| call.inexact.is_none() && seen.0 != seen.1;
@@ -156,6 +165,7 @@ impl Tally {
     pub fn add(&mut self, other: &Tally) {
         self.copies += other.copies;
         self.exact_copies += other.exact_copies;
+        self.unread_copies += other.unread_copies;
         self.functions += other.functions;
         self.exact += other.exact;
         self.wrong += other.wrong;
