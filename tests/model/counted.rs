@@ -1,12 +1,13 @@
 //! tests/model/counted.rs: programs that count the calls of their functions themselves, against what is found in them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 
-use kinst::sites::copies::calls::Call;
-use object::{Object as _, ObjectSymbol as _};
 use regex_lite::Regex;
 
+use crate::compared::{Compared, Tally};
+use crate::counting::{Definition, definitions};
 use crate::needs;
 use crate::numbers::Random;
 use crate::step::{Stepped, compilers, number};
@@ -29,16 +30,17 @@ struct Counting {
 impl Counting {
     /// Inserts the counters into functions whose names match.
     fn of(text: &str, names: &str) -> Counting {
-        let pattern = format!(r"\b({names})\)?\s*\([^;{{}}()]*\)\s*\{{");
-        let pattern = Regex::new(&pattern).expect("a pattern");
+        let pattern = Regex::new(&format!("^({names})$")).expect("a pattern");
         let (mut counting, mut functions, mut at) = (String::new(), Vec::new(), 0);
-        for found in pattern.captures_iter(text) {
-            let end = found.get(0).expect("the whole").end();
-            counting.push_str(&text[at..end]);
+        for Definition { name, body, .. } in definitions(text) {
+            if !pattern.is_match(&name) {
+                continue;
+            }
+            counting.push_str(&text[at..=body]);
             let number = functions.len();
             counting.push_str(&format!(" __asm__ volatile(\"incq %0\" : \"+m\"({COUNTERS}[{number}]));"));
-            functions.push(found[1].to_owned());
-            at = end;
+            functions.push(name);
+            at = body + 1;
         }
         counting.push_str(&text[at..]);
         let counters = functions.len().max(1);
@@ -68,94 +70,21 @@ impl Counting {
     }
 }
 
-/// The outcome of one function in one program.
-#[derive(Clone, Copy, Debug, Default)]
-struct Tally {
-    copies: usize,
-    functions: usize,
-    /// Functions all of whose copies are said to be exact, and of these the ones whose counts are not those of the program.
-    exact: usize,
-    wrong: usize,
-    /// The others whose counts are wrong.
-    doubted: usize,
-    calls: u64,
-}
-
-/// The symbols that are calls of a function: itself, and its clones.
-fn is_instance(symbol: &str, function: &str) -> bool {
-    symbol.strip_prefix(function).is_some_and(|rest| {
-        rest.is_empty()
-            || rest.starts_with(".isra")
-            || rest.starts_with(".constprop")
-            || rest.starts_with(".lto_priv")
-    })
-}
-
 /// Steps through a program, and compares. `None` if it takes too long.
 fn compare(way: &str, stepped: &Stepped, functions: &[String]) -> Option<Tally> {
-    let bytes = std::fs::read(&stepped.program).expect("a program");
-    let file = object::File::parse(&*bytes).expect("an ELF file");
-    let symbols: Vec<(String, u64, u64)> = file
-        .symbols()
-        .map(|symbol| (symbol.name().unwrap_or_default().to_owned(), symbol.address(), symbol.size()))
-        .collect();
-    let counters = symbols.iter().find(|(name, ..)| name == COUNTERS).expect("the counters").1;
-    let calls: BTreeMap<String, Vec<Call>> = stepped.calls(functions);
-    let mut lines = Vec::new();
-    for (number, function) in functions.iter().enumerate() {
-        lines.push(format!("= {:x}", counters + 8 * number as u64));
-        for (_, start, size) in symbols.iter().filter(|(name, ..)| is_instance(name, function)) {
-            lines.push(format!("( {start:x} {:x}", start + size));
-        }
-        for call in &calls[function] {
-            lines.extend(call.entries.iter().chain(&call.returns).map(|left| match &left.to {
-                Some(to) => format!("{:x} {:x}", left.place.address, to.address),
-                None => format!("{:x}", left.place.address),
-            }));
-        }
-    }
+    let compared = Compared::of(Path::new(&stepped.program), stepped.calls(functions));
+    let counters =
+        compared.symbols.iter().find(|symbol| symbol.name == COUNTERS).expect("the counters").address;
+    let numbers = (0..functions.len() as u64).map(|number| format!("= {:x}", counters + 8 * number));
+    let lines: Vec<String> = numbers.chain(compared.lines()).collect();
     let mut hits = stepped.step(LIMIT, lines.into_iter())?.into_iter();
-    let mut next = || hits.next().expect("a count");
+    let counted: Vec<u64> = hits.by_ref().take(functions.len()).collect();
+    let seen = compared.seen(&mut hits);
     let mut tally = Tally::default();
-    for function in functions {
-        let counted = next();
-        let own: u64 = symbols.iter().filter(|(name, ..)| is_instance(name, function)).map(|_| next()).sum();
-        let copies = &calls[function];
-        let hits: Vec<(u64, u64)> = copies
-            .iter()
-            .map(|call| {
-                (call.entries.iter().map(|_| next()).sum(), call.returns.iter().map(|_| next()).sum())
-            })
-            .collect();
-        if copies.is_empty() || counted == 0 {
-            continue;
-        }
-        tally.copies += copies.len();
-        tally.functions += 1;
-        tally.calls += counted;
-        let (entered, left) = hits.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        let is_right = entered + own == counted && left == entered;
-        if copies.iter().any(|call| call.inexact.is_some()) {
-            tally.doubted += usize::from(!is_right);
-            continue;
-        }
-        tally.exact += 1;
-        if !is_right {
-            tally.wrong += 1;
-            println!("WRONG {way} {function}: {counted} calls, {own} of the function itself");
-            show(copies, &hits);
-        }
+    for (function, counted) in functions.iter().zip(counted) {
+        tally.add(&compared.judge(way, function, &seen[function], counted, 0));
     }
     Some(tally)
-}
-
-/// Prints the entries and returns of the copies that were executed.
-fn show(copies: &[Call], hits: &[(u64, u64)]) {
-    for (call, (entered, left)) in copies.iter().zip(hits) {
-        if entered + left > 0 {
-            println!("    {entered} entries, {left} returns: {:x?} -> {:x?}", call.entries, call.returns);
-        }
-    }
 }
 
 /// Compiles the programs in all ways, steps through them, and compares.
@@ -201,15 +130,4 @@ fn programs_with_loops() {
         let text = stepped::program(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         Counting::of(&text.replace("always_inline", "unused"), r"f\d")
     });
-}
-
-impl Tally {
-    fn add(&mut self, other: &Tally) {
-        self.copies += other.copies;
-        self.functions += other.functions;
-        self.exact += other.exact;
-        self.wrong += other.wrong;
-        self.doubted += other.doubted;
-        self.calls += other.calls;
-    }
 }

@@ -9,10 +9,14 @@ mod needs;
 #[path = "../support/numbers.rs"]
 mod numbers;
 
+mod compared;
 mod counted;
+mod counting;
 mod counts_model;
 mod exits_model;
 mod functions;
+mod libraries;
+mod projects;
 mod routes_model;
 mod step;
 mod stepped;

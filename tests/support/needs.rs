@@ -132,6 +132,16 @@ pub fn pprof() -> Option<PathBuf> {
     dir.map(|dir| dir.join("pprof"))
 }
 
+/// Returns the folder with the sources of libraries.
+#[track_caller]
+pub fn libraries() -> Option<PathBuf> {
+    let dir = cache().map(|cache| cache.join("libraries")).filter(|dir| dir.join(".complete").exists());
+    if dir.is_none() {
+        missing("source of libraries", "cargo xtask libraries");
+    }
+    dir
+}
+
 /// Returns the kernel with its debug information.
 pub fn vmlinux(root: &Path) -> Option<PathBuf> {
     let boot = std::fs::read_dir(root.join("usr/lib/debug/boot")).ok()?;

@@ -1,78 +1,26 @@
 /*
- * step.c: single-steps a program and counts hits. step LIMIT SITES PROGRAM: a site is a line with an address, or with two
- * for the edge from one instruction to the other. `( START END` counts the calls of a function, `= ADDRESS` reads a number of
- * the program at the end. Only the code between the program's two int3 counts.
+ * step.c: single-steps a program and counts hits. step LIMIT SITES PROGRAM: sites.h has the lines of SITES. Only the code
+ * between the program's two int3 counts.
  */
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <stddef.h>
 
-#define MAX 65536
-
-static struct site {
-	char kind; /* 0, or one of ( and = */
-	unsigned long from, to;
-	unsigned long hits;
-	int next; /* the next one with the same hash */
-} sites[MAX];
-static int nsites, heads[MAX];
-
-static unsigned hash(unsigned long address)
-{
-	return (address ^ address >> 16) % MAX;
-}
-
-static void read_sites(const char *name)
-{
-	FILE *f = fopen(name, "r");
-	char line[100];
-
-	if (!f)
-		exit(2);
-	while (fgets(line, sizeof(line), f) && nsites < MAX - 1) {
-		struct site *site = &sites[++nsites];
-		unsigned h;
-
-		site->kind = strchr("(=", line[0]) ? line[0] : 0;
-		sscanf(line + !!site->kind, "%lx %lx", &site->from, &site->to);
-		if (site->kind == '=')
-			continue;
-		h = hash(site->to && !site->kind ? site->to : site->from);
-		site->next = heads[h];
-		heads[h] = nsites;
-	}
-	fclose(f);
-}
+#include "sites.h"
 
 static unsigned long ip(pid_t pid)
 {
 	return ptrace(PTRACE_PEEKUSER, pid, offsetof(struct user_regs_struct, rip), 0);
 }
 
-/* Whether the instruction is a call: e8, or ff /2. */
-static int is_call(pid_t pid, unsigned long at)
+static int calls(pid_t pid, unsigned long at)
 {
-	unsigned char code[8];
-	long word = ptrace(PTRACE_PEEKTEXT, pid, at, 0);
+	long code = ptrace(PTRACE_PEEKTEXT, pid, at, 0);
 
-	memcpy(code, &word, sizeof(word));
-	return code[0] == 0xe8 || (code[0] == 0xff && (code[1] >> 3 & 7) == 2);
-}
-
-static int hits(const struct site *site, pid_t pid, unsigned long before, unsigned long at)
-{
-	if (site->kind)
-		return site->from == at && (before < site->from || before >= site->to || is_call(pid, before));
-	if (site->to)
-		return site->from == before && site->to == at;
-	/* A repeated string instruction takes many steps. */
-	return site->from == at && before != at;
+	return is_call((unsigned char *)&code);
 }
 
 static void count(pid_t pid, unsigned long before, unsigned long at)
@@ -80,7 +28,8 @@ static void count(pid_t pid, unsigned long before, unsigned long at)
 	int i;
 
 	for (i = heads[hash(at)]; i; i = sites[i].next)
-		sites[i].hits += hits(&sites[i], pid, before, at);
+		if (hits(&sites[i], before, at) || (sites[i].kind && sites[i].from == at && calls(pid, before)))
+			sites[i].hits++;
 }
 
 int main(int argc, char **argv)

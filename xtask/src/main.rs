@@ -12,6 +12,7 @@ mod gcov;
 mod guide;
 mod kernels;
 mod kmod;
+mod libraries;
 mod objects;
 mod pace;
 mod package;
@@ -63,6 +64,8 @@ enum Command {
     Selftests(selftests::Options),
     /// Fetch kernels of arm64, and compare what is found in them with other programs' reading
     Arm64(arm64::Options),
+    /// Compare the calls that are found in libraries with those that they count themselves
+    Libraries(libraries::Options),
     /// Run the fuzz targets for a time
     Fuzz(fuzz::Options),
     /// Run the benchmarks
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
         Command::Selftests(options) => selftests::main(&options),
         Command::Objects(options) => objects::main(&options),
         Command::Arm64(options) => arm64::main(&options).map(|()| ExitCode::SUCCESS),
+        Command::Libraries(options) => libraries::main(&options).map(|()| ExitCode::SUCCESS),
         Command::Guide => guide::main().map(|()| ExitCode::SUCCESS),
         Command::Fuzz(options) => fuzz::main(&options),
         Command::Bench(options) => bench::main(&options).map(|()| ExitCode::SUCCESS),

@@ -130,6 +130,15 @@ pub fn ensure_for_arm64() -> Result<()> {
     install(&missing(ARM64, ARM64_FILES))
 }
 
+/// What compiles libraries and executes them. The static program of QEMU loads no plugins.
+const LIBRARIES: Needs = &[("gcc", "gcc"), ("clang", "clang"), ("qemu-x86_64", "qemu-user")];
+const LIBRARIES_FILES: Needs = &[("/usr/include/stdio.h", "libc6-dev")];
+
+/// Installs what the tests on libraries need.
+pub fn ensure_for_libraries() -> Result<()> {
+    install(&missing(LIBRARIES, LIBRARIES_FILES))
+}
+
 /// Installs the compiler that a kernel's headers name, if it is not there.
 pub fn ensure_compiler(kernel: &Kernel) -> Result<()> {
     let (Some(headers), None) = (&kernel.headers, &kernel.build_root) else { return Ok(()) };

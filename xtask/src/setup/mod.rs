@@ -6,6 +6,7 @@ mod decoder;
 pub mod host;
 mod image;
 mod kernel;
+pub mod libraries;
 mod monitoring;
 mod own;
 pub mod peers;

@@ -1,0 +1,107 @@
+//! tests/model/libraries.rs: libraries that others wrote: entries and returns of inlined copies, against the calls that
+//! the compiler's own instrumentation counts, and each copy's entries against its returns.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use kinst::sites::copies::calls;
+
+use crate::compared::{Compared, Seen, Tally};
+use crate::needs;
+use crate::projects::{Built, Counting, Counts, LIBRARIES, Library};
+use crate::step::compilers;
+
+/// All libraries, at their own level and two others, or those that the environment names: several with commas.
+#[test]
+#[ignore = "needs the sources of libraries, and QEMU for single programs: cargo xtask libraries"]
+fn of_libraries() {
+    let Some(sources) = needs::libraries() else { return };
+    if !needs::program("qemu-x86_64") {
+        return;
+    }
+    let chosen = ["KINST_LIBRARIES", "KINST_COMPILERS", "KINST_LEVELS"].map(|variable| {
+        let names = std::env::var(variable).unwrap_or_default();
+        names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    });
+    let [libraries, chosen_compilers, levels] = &chosen;
+    let is_chosen = |chosen: &[String], name: &str| chosen.is_empty() || chosen.iter().any(|one| one == name);
+    let mut wrong = 0;
+    for library in LIBRARIES.iter().filter(|library| is_chosen(libraries, library.name)) {
+        for compiler in compilers().into_iter().filter(|compiler| is_chosen(chosen_compilers, compiler)) {
+            let usual = BTreeSet::from([library.level, "-O2", "-O3"]);
+            let levels = levels.iter().map(String::as_str);
+            let levels = if levels.len() > 0 { levels.collect() } else { usual };
+            for level in levels {
+                wrong += compare(&sources, library, compiler, level);
+            }
+        }
+    }
+    assert_eq!(wrong, 0, "functions that are said to be exact");
+}
+
+/// Compares a library that is compiled in one way (`level` may have several options): with hooks, with counters, and as it is. Returns the number of functions
+/// that are wrong.
+fn compare(sources: &Path, library: &Library, compiler: &str, level: &str) -> usize {
+    // When clang unrolls a loop whose rounds are calls, nothing in its debug information says so.
+    let unrolls = compiler == "clang" && !level.contains("unroll");
+    let loops = if unrolls { Some("-fno-unroll-loops") } else { None };
+    let options: Vec<&str> = level.split(' ').chain(loops).collect();
+    let way = format!("{compiler}{level}").replace(' ', "");
+    let build = |counting| library.build(sources, &way, compiler, &options, counting);
+    let plain = build(Counting::No);
+    let way = format!("{} {compiler} {level}", library.name);
+    let (output, _) = plain.run();
+    let [hooks, counters] = [Counting::Hooks, Counting::Counters].map(|counting| {
+        let built = build(counting);
+        let (same, counts) = built.run();
+        assert_eq!(same, output, "{way} {counting:?}");
+        let executed = Executed::of(&built, counts);
+        let tally = executed.judge(&format!("{way} {counting:?}"), |_| 0);
+        (executed, tally)
+    });
+    let without_effects = library.without_effects(sources);
+    let executed = Executed::of(&plain, counters.0.counts.clone());
+    let tally = executed.judge(&way, |function| match without_effects.contains(function) {
+        true => u64::MAX,
+        false => counters.0.without_copy(&executed, function),
+    });
+    hooks.1.wrong + counters.1.wrong + tally.wrong
+}
+
+/// A program that was executed.
+struct Executed {
+    counts: Counts,
+    compared: Compared,
+    seen: BTreeMap<String, Seen>,
+}
+
+impl Executed {
+    fn of(built: &Built, counts: Counts) -> Executed {
+        let calls = |function: &String| calls::in_file(&built.program, function).unwrap_or_default().calls;
+        let calls = counts.keys().map(|function| (function.clone(), calls(function)));
+        let compared = Compared::of(&built.program, calls.collect());
+        let seen = compared.seen(&mut built.follow(&compared.lines()).into_iter());
+        Executed { counts, compared, seen }
+    }
+
+    /// Compares entries and returns with the calls that were counted.
+    fn judge(&self, way: &str, removable: impl Fn(&str) -> u64) -> Tally {
+        let mut tally = Tally::default();
+        for (function, (entered, left)) in &self.counts {
+            if entered != left {
+                println!("{way} {function}: {entered} entries and {left} exits are counted");
+            }
+            let seen = &self.seen[function];
+            tally.add(&self.compared.judge(way, function, seen, *entered, removable(function)));
+        }
+        println!("{way}: {tally:?}");
+        tally
+    }
+
+    /// The calls of a function at places where another program has no copy of it: all of their instructions are gone.
+    fn without_copy(&self, other: &Executed, function: &str) -> u64 {
+        let others = other.compared.by_place(function, &other.seen[function]);
+        let own = self.compared.by_place(function, &self.seen[function]);
+        own.iter().filter(|(place, _)| !others.contains_key(*place)).map(|(_, entered)| entered).sum()
+    }
+}
