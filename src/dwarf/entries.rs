@@ -55,6 +55,8 @@ fn index(line: u64) -> usize {
 pub struct Markers {
     /// By place: the addresses, ascending; one where several calls begin is there several times.
     rows: HashMap<Place, Vec<u64>>,
+    /// Whether the compiler marks statements: there are rows that begin none.
+    has_statements: bool,
 }
 
 /// The source of a copy's entries in the debug information.
@@ -64,6 +66,8 @@ pub enum Evidence {
     Marked,
     /// DW_AT_entry_pc; the compiler leaves it out only where it would be the lowest address.
     Named,
+    /// The same, though the compiler marks where calls begin: this copy has lost its marker.
+    Lost,
     /// The lowest address: the compiler does not say where control enters.
     Lowest,
 }
@@ -100,6 +104,7 @@ impl Markers {
         while let Some((_, row)) = rows.next_row()? {
             let ColumnType::Column(column) = row.column() else { continue };
             let place = (row.file_index(), row.line().map_or(0, |line| line.get()), column.get());
+            markers.has_statements |= !row.is_stmt();
             if row.is_stmt() && !row.end_sequence() && places.has(&place) {
                 markers.rows.entry(place).or_default().push(row.address());
             }
@@ -131,10 +136,18 @@ impl Markers {
         self.settle(copies, &mut begun);
         let entries = copies.iter().zip(begun).map(|(copy, begun)| match copy.entry {
             Some(_) if !begun.is_empty() => (begun, Evidence::Marked),
-            entry if copy.told => (entry.into_iter().collect(), Evidence::Named),
+            entry if copy.told => (entry.into_iter().collect(), self.without(copy)),
             entry => (entry.into_iter().collect(), Evidence::Lowest),
         });
         entries.collect()
+    }
+
+    /// The evidence for a copy that has no marker.
+    fn without(&self, copy: &Unentered) -> Evidence {
+        match copy.declared.is_some() && self.has_statements {
+            true => Evidence::Lost,
+            false => Evidence::Named,
+        }
     }
 
     /// The markers in the ranges of a copy, or at an empty one of these.
@@ -154,8 +167,9 @@ impl Markers {
     }
 
     /// Takes markers back where more copies claim one than calls begin there. Those claim it wrongly that have only an empty
-    /// range there; and those around another claimant, as one call of a recursive function is around the next, and the
-    /// first half of a split function around the second. A copy keeps its last marker.
+    /// range there; those around another claimant, as one call of a recursive function is around the next, and the
+    /// first half of a split function around the second; and those whose first entry is elsewhere, which have only an
+    /// instruction there that was moved. A copy keeps its last marker.
     fn settle(&self, copies: &[Unentered], begun: &mut [Vec<u64>]) {
         let mut claims: Vec<(Place, u64, usize)> = Vec::new();
         for (index, (copy, begun)) in copies.iter().zip(&*begun).enumerate() {
@@ -172,7 +186,10 @@ impl Markers {
             let empty = claimants.iter().filter(|index| !has_code(index));
             // Copies come after those that they are in: the outermost first.
             let around = claimants.iter().filter(|index| has_code(index) && is_around(index));
-            for index in empty.chain(around) {
+            let moved = claimants.iter().filter(|index| {
+                has_code(index) && !is_around(index) && copies[**index].entry != Some(address)
+            });
+            for index in empty.chain(around).chain(moved) {
                 if surplus > 0 && begun[*index].len() > 1 {
                     begun[*index].retain(|begin| *begin != address);
                     surplus -= 1;

@@ -9,6 +9,7 @@ mod needs;
 #[path = "../support/numbers.rs"]
 mod numbers;
 
+mod beginnings;
 mod compared;
 mod counted;
 mod counting;

@@ -110,6 +110,8 @@ fn all_copies_of_a_kernel() {
                         Doubt::Repeated(Repeated::After(_)) => "a loop after the entry",
                         Doubt::Repeated(Repeated::Itself(_)) => "a loop of the copy alone",
                         Doubt::Repeated(Repeated::Unrolled(_)) => "a statement that comes again",
+                        Doubt::Unmarked(_) => "the marker of the entry is lost",
+                        Doubt::Reentered(_) => "the entry is reached from the copy itself",
                     };
                     *reasons.entry(reason.to_owned()).or_insert(0) += 1;
                 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::bypassed::Call;
 use super::exits::{self, Exits, Repeated};
 use super::points::Point;
 use super::{Flow, Marks, Part, Undecodable};
@@ -47,6 +48,10 @@ pub enum Doubt {
     Bypassed(u64),
     /// The compiler does not say where calls begin, and there is a loop, or was one.
     Repeated(Repeated),
+    /// The compiler marks where calls begin, but this copy has no marker: they begin here, or elsewhere.
+    Unmarked(u64),
+    /// Control comes to this entry from inside the copy: it is the next call, or still the same one.
+    Reentered(u64),
 }
 
 impl fmt::Display for Doubt {
@@ -54,6 +59,12 @@ impl fmt::Display for Doubt {
         match self {
             Doubt::Bypassed(at) => {
                 write!(f, "the instruction at {at:#x} is reached without passing an entry")
+            }
+            Doubt::Unmarked(at) => {
+                write!(f, "the compiler has lost its mark of where the call at {at:#x} begins")
+            }
+            Doubt::Reentered(at) => {
+                write!(f, "control comes to the entry at {at:#x} from the call itself, too")
             }
             Doubt::Repeated(Repeated::After(at)) => {
                 write!(f, "the instruction at {at:#x} is of the caller, and in a loop after the entry")
@@ -144,10 +155,8 @@ impl<'a> Callers<'a> {
             .copied()
             .collect();
         let mut cut = if cuts.is_empty() { None } else { Some(flow(&cuts)) };
-        let mut of_function: HashMap<u64, Vec<u64>> = HashMap::new();
-        for copy in of_group() {
-            of_function.entry(copy.origin).or_default().extend(&copy.entries);
-        }
+        let mut of_function: HashMap<u64, Vec<&InlineCopy>> = HashMap::new();
+        of_group().for_each(|copy| of_function.entry(copy.origin).or_default().push(copy));
         let answers = of_group().map(|copy| {
             let flow = match &mut cut {
                 Some(cut) if copy.entries.len() > 1 => cut,
@@ -169,15 +178,12 @@ impl<'a> Callers<'a> {
     }
 
     /// The points of a copy, by the control flow of its caller; `None` if it is entered at what is no instruction.
-    /// `of_function`: the entries of all copies of the function in this caller.
-    fn left_of(&self, flow: &mut Flow, copy: &InlineCopy, of_function: &[u64]) -> Option<Left> {
-        let entries = match copy.evidence {
-            Evidence::Lowest => vec![flow.entered(copy.entry(), &copy.ranges)],
-            Evidence::Marked | Evidence::Named => copy.entries.clone(),
-        };
+    /// `of_function`: all copies of the function in this caller.
+    fn left_of(&self, flow: &mut Flow, copy: &InlineCopy, of_function: &[&InlineCopy]) -> Option<Left> {
+        let entries = entries_of(flow, copy);
         let is_marked = copy.evidence == Evidence::Marked;
         let again = (!is_marked).then(|| self.again(copy));
-        let Exits { sites, lost, bypassed, repeated } =
+        let Exits { sites, lost, bypassed, repeated, reentered } =
             flow.exits(&entries, &copy.ranges, again.as_deref())?;
         let mut points: Vec<Point> = entries.iter().flat_map(|entry| flow.reached(*entry)).collect();
         points.sort_unstable();
@@ -186,10 +192,16 @@ impl<'a> Callers<'a> {
         let mut acting = bypassed.into_iter().filter(|address| self.acts(*address, is_marked)).peekable();
         let bypassed = match acting.peek() {
             None => None,
-            // Code that several copies share is attributed to one of them.
-            Some(_) => flow.bypassing(of_function, acting).map(Doubt::Bypassed),
+            Some(_) => {
+                let calls = of_function.iter().copied();
+                let calls = calls.map(|copy| Call { entries: entries_of(flow, copy), ranges: &copy.ranges });
+                let calls: Vec<Call<'_>> = calls.collect();
+                flow.bypassing(&entries, &calls, acting).map(Doubt::Bypassed)
+            }
         };
-        let doubt = bypassed.or(repeated.map(Doubt::Repeated));
+        let unmarked = (copy.evidence == Evidence::Lost).then_some(Doubt::Unmarked(entry));
+        let reentered = reentered.filter(|_| is_marked).map(Doubt::Reentered);
+        let doubt = bypassed.or(repeated.map(Doubt::Repeated)).or(unmarked).or(reentered);
         Some(Left { entry, entries: points, sites, lost, doubt, ..Left::default() })
     }
 
@@ -292,5 +304,13 @@ impl<'a> Callers<'a> {
         let after = self.code.partition_point(|(start, _)| *start <= address);
         let (start, code) = self.code[..after].last()?;
         code.get(usize::try_from(address - start).ok()?..)
+    }
+}
+
+/// The instructions where calls of a copy begin.
+fn entries_of(flow: &Flow, copy: &InlineCopy) -> Vec<u64> {
+    match copy.evidence {
+        Evidence::Lowest => vec![flow.entered(copy.entry(), &copy.ranges)],
+        Evidence::Marked | Evidence::Named | Evidence::Lost => copy.entries.clone(),
     }
 }

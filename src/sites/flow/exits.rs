@@ -20,6 +20,8 @@ pub struct Exits {
     pub bypassed: Vec<u64>,
     /// Signs that an entry is not where each call begins.
     pub repeated: Option<Repeated>,
+    /// An entry that control comes to straight from an instruction of the copy.
+    pub reentered: Option<u64>,
 }
 
 /// A loop that makes it doubtful where calls begin.
@@ -34,13 +36,13 @@ pub enum Repeated {
 }
 
 /// The copy whose exits are computed: the instructions where it is entered, ascending, at most one in a block.
-struct Copy<'e> {
-    entries: &'e [u32],
+pub(super) struct Copy<'e> {
+    pub entries: &'e [u32],
 }
 
 impl Copy<'_> {
     /// The entry in a block.
-    fn entry_in(&self, block: &Block) -> Option<u32> {
+    pub fn entry_in(&self, block: &Block) -> Option<u32> {
         let at = self.entries.partition_point(|entry| *entry < block.first);
         self.entries.get(at).copied().filter(|entry| *entry < block.end)
     }
@@ -74,7 +76,7 @@ impl Flow {
         exits
     }
 
-    fn exits_with(
+    pub(super) fn exits_with(
         &self,
         scratch: &mut Scratch,
         entries: &[u64],
@@ -104,6 +106,7 @@ impl Flow {
         }
         exits.sites.sort_unstable();
         exits.sites.dedup();
+        exits.reentered = self.reentered(scratch, &copy, ranges);
         exits.repeated = again.and_then(|again| {
             let unrolled = || again.iter().find(|(from, to)| self.leads_to(scratch, &copy, *from, *to));
             self.repeated(scratch, &copy, ranges)
@@ -114,11 +117,7 @@ impl Flow {
 
     /// Looks for loops in what the copy consists of.
     fn repeated(&self, scratch: &Scratch, copy: &Copy<'_>, ranges: &[Range<u64>]) -> Option<Repeated> {
-        let is_own = |insn: u32| {
-            let address = self.address[insn as usize];
-            let after = ranges.partition_point(|range| range.start <= address);
-            after > 0 && ranges[after - 1].contains(&address)
-        };
+        let is_own = |insn: u32| has(ranges, self.address[insn as usize]);
         let foreign = |number: u32| {
             let block = &self.blocks[number as usize];
             (block.first..scratch.live_to(number)?).find(|insn| !is_own(*insn))
@@ -142,6 +141,19 @@ impl Flow {
             }
         }
         None
+    }
+
+    /// An entry after an instruction of the copy, with nothing of the caller in between.
+    fn reentered(&self, scratch: &Scratch, copy: &Copy<'_>, ranges: &[Range<u64>]) -> Option<u64> {
+        scratch.found.iter().find_map(|number| {
+            let block = &self.blocks[*number as usize];
+            let is_own = || has(ranges, self.address[block.end as usize - 1]);
+            let is_entry = |first: &u32| copy.entries.binary_search(first).is_ok();
+            let mut entered =
+                self.next(*number).iter().map(|next| self.blocks[*next as usize].first).filter(is_entry);
+            let entry = entered.next().filter(|_| scratch.live_to(*number) == Some(block.end) && is_own())?;
+            Some(self.address[entry as usize])
+        })
     }
 
     /// Whether one instruction of the copy is executed after another one in the same call.
@@ -201,42 +213,6 @@ impl Flow {
                 open.extend(self.next(number));
             }
         }
-    }
-
-    /// The first of some instructions that lie on a path through the whole function which passes none of `entries`. One that was
-    /// moved in front of a call, because all paths go on to one, does not.
-    pub fn bypassing(&self, entries: &[u64], mut instructions: impl Iterator<Item = u64>) -> Option<u64> {
-        let mut entries: Vec<u32> = entries.iter().filter_map(|entry| self.insn_at(*entry)).collect();
-        entries.sort_unstable();
-        let copy = Copy { entries: &entries };
-        let mut scratch = Scratch::default();
-        scratch.begin(self.blocks.len());
-        self.mark_bypassed(&mut scratch, &copy);
-        let leaves = self.leaves_without(&copy);
-        instructions.find(|address| {
-            self.insn_at(*address).is_some_and(|insn| {
-                let number = self.block[insn as usize];
-                scratch.is_bypassed(number) && leaves[number as usize]
-            })
-        })
-    }
-
-    /// Whether the end of the function can be reached from the start of each block without passing an entry. A path that ends
-    /// in a trap has no end.
-    fn leaves_without(&self, copy: &Copy<'_>) -> Vec<bool> {
-        let mut leaves = vec![false; self.blocks.len()];
-        let is_free = |number: u32| copy.entry_in(&self.blocks[number as usize]).is_none();
-        let ends = |number: &u32| {
-            let block = &self.blocks[*number as usize];
-            block.outside.is_some() || self.next(*number).is_empty() && block.ending != Ending::Trap
-        };
-        let mut open: Vec<u32> = (0..self.blocks.len() as u32).filter(ends).collect();
-        while let Some(number) = open.pop() {
-            if is_free(number) && !std::mem::replace(&mut leaves[number as usize], true) {
-                open.extend(self.previous(number));
-            }
-        }
-        leaves
     }
 
     /// Whether the start of a block can be reached without passing an entry.
@@ -389,6 +365,12 @@ impl Flow {
             None => self.reached(self.address[wanted as usize]),
         }
     }
+}
+
+/// Whether an address is in one of the ranges, which are sorted.
+fn has(ranges: &[Range<u64>], address: u64) -> bool {
+    let after = ranges.partition_point(|range| range.start <= address);
+    after > 0 && ranges[after - 1].contains(&address)
 }
 
 /// The fallback for a copy whose caller cannot be read to its end: the last instruction of each range, and the number

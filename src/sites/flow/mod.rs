@@ -1,5 +1,6 @@
 //! sites/flow/: the control flow graph of one function: basic blocks, the edges between them, and dominators.
 
+mod bypassed;
 pub mod callers;
 pub mod counts;
 pub mod covered;

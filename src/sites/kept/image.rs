@@ -296,6 +296,8 @@ impl DroppedRecord {
             Some(Doubt::Repeated(Repeated::After(at))) => [2, at],
             Some(Doubt::Repeated(Repeated::Itself(at))) => [3, at],
             Some(Doubt::Repeated(Repeated::Unrolled(at))) => [4, at],
+            Some(Doubt::Unmarked(at)) => [5, at],
+            Some(Doubt::Reentered(at)) => [6, at],
         };
         let (why_unread, at) = match why_unread {
             None => (0, [0, 0]),
@@ -359,6 +361,8 @@ impl DroppedRecord {
             2 => Some(Doubt::Repeated(Repeated::After(at))),
             3 => Some(Doubt::Repeated(Repeated::Itself(at))),
             4 => Some(Doubt::Repeated(Repeated::Unrolled(at))),
+            5 => Some(Doubt::Unmarked(at)),
+            6 => Some(Doubt::Reentered(at)),
             _ => None,
         }
     }

@@ -1,0 +1,99 @@
+//! sites/flow/bypassed.rs: instructions of an inlined copy that are executed without a call of it.
+
+use std::ops::Range;
+
+use super::exits::Copy;
+use super::scratch::Scratch;
+use super::{Ending, Flow};
+
+/// A copy of a function: where it is entered, and its code.
+pub struct Call<'r> {
+    pub entries: Vec<u64>,
+    pub ranges: &'r [Range<u64>],
+}
+
+impl Flow {
+    /// The first of some instructions of a copy, which is entered at `entries`, that lie on a path through the whole function
+    /// which passes no entry. One that was moved in front of a call, because all paths go on to one, does not.
+    ///
+    /// `calls` are all copies of the inlined function here: code that several of them share is attributed to one, so another
+    /// one's entry is as good until that copy has been left.
+    pub fn bypassing(
+        &self,
+        entries: &[u64],
+        calls: &[Call<'_>],
+        mut instructions: impl Iterator<Item = u64>,
+    ) -> Option<u64> {
+        let own = self.insns(entries.iter());
+        let all = self.insns(calls.iter().flat_map(|call| &call.entries));
+        let (own, all) = (Copy { entries: &own }, Copy { entries: &all });
+        let reached = self.reached_outside(&own, &all, &self.live(calls));
+        let leaves = self.leaves_without(&all);
+        instructions.find(|address| {
+            self.insn_at(*address).is_some_and(|insn| {
+                let number = self.block[insn as usize] as usize;
+                reached[number] && leaves[number]
+            })
+        })
+    }
+
+    fn insns<'e>(&self, addresses: impl Iterator<Item = &'e u64>) -> Vec<u32> {
+        let mut insns: Vec<u32> = addresses.filter_map(|address| self.insn_at(*address)).collect();
+        insns.sort_unstable();
+        insns.dedup();
+        insns
+    }
+
+    /// By block: the end of the instructions at which one of the calls lasts; 0: there are none.
+    fn live(&self, calls: &[Call<'_>]) -> Vec<u32> {
+        let mut live = vec![0; self.blocks.len()];
+        let mut scratch = Scratch::default();
+        for call in calls {
+            let mut entries = call.entries.clone();
+            entries.sort_unstable();
+            if self.exits_with(&mut scratch, &entries, call.ranges, None).is_none() {
+                continue;
+            }
+            for block in scratch.found.iter().copied() {
+                let end = scratch.live_to(block).unwrap_or(0);
+                live[block as usize] = end.max(live[block as usize]);
+            }
+        }
+        live
+    }
+
+    /// The blocks whose start can be reached without passing an entry of the copy, outside of calls that were entered on the way.
+    fn reached_outside(&self, own: &Copy<'_>, all: &Copy<'_>, live: &[u32]) -> Vec<bool> {
+        let mut reached = vec![[false; 2]; self.blocks.len()];
+        let roots = (0..self.blocks.len() as u32).filter(|block| self.blocks[*block as usize].is_root);
+        let mut open: Vec<(u32, bool)> = roots.map(|root| (root, false)).collect();
+        while let Some((number, inside)) = open.pop() {
+            let block = &self.blocks[number as usize];
+            let is_known = std::mem::replace(&mut reached[number as usize][usize::from(inside)], true);
+            if is_known || own.entry_in(block).is_some() {
+                continue;
+            }
+            let inside = live[number as usize] == block.end && (inside || all.entry_in(block).is_some());
+            open.extend(self.next(number).iter().map(|next| (*next, inside && live[*next as usize] > 0)));
+        }
+        reached.into_iter().map(|[outside, _]| outside).collect()
+    }
+
+    /// Whether the end of the function can be reached from the start of each block without passing an entry. A path that ends
+    /// in a trap has no end.
+    fn leaves_without(&self, copy: &Copy<'_>) -> Vec<bool> {
+        let mut leaves = vec![false; self.blocks.len()];
+        let is_free = |number: u32| copy.entry_in(&self.blocks[number as usize]).is_none();
+        let ends = |number: &u32| {
+            let block = &self.blocks[*number as usize];
+            block.outside.is_some() || self.next(*number).is_empty() && block.ending != Ending::Trap
+        };
+        let mut open: Vec<u32> = (0..self.blocks.len() as u32).filter(ends).collect();
+        while let Some(number) = open.pop() {
+            if is_free(number) && !std::mem::replace(&mut leaves[number as usize], true) {
+                open.extend(self.previous(number));
+            }
+        }
+        leaves
+    }
+}

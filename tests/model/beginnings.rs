@@ -1,0 +1,45 @@
+//! tests/model/beginnings.rs: the calls in tests/support/beginnings.c, against those of the same program without optimisation.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::commands::support;
+use crate::compared::{Compared, Seen, Tally};
+use crate::step::{LIMIT, Stepped, compilers};
+
+const FUNCTIONS: [&str; 4] = ["find", "hash", "price", "make"];
+
+fn seen(compiler: &str, options: &[&str]) -> (Compared, BTreeMap<String, Seen>) {
+    let stepped = Stepped::compile(compiler, &support("beginnings.c"), options);
+    let calls = stepped.calls(&FUNCTIONS.map(str::to_owned));
+    let compared = Compared::of(Path::new(&stepped.program), calls);
+    let mut hits = stepped.step(LIMIT, compared.lines().into_iter()).expect("an end").into_iter();
+    let seen = compared.seen(&mut hits);
+    (compared, seen)
+}
+
+/// A call that is said to be exact is counted once.
+#[test]
+fn calls_whose_beginning_is_moved() {
+    for compiler in compilers() {
+        let (_, all) = seen(compiler, &["-O0", "-g"]);
+        let mut tally = Tally::default();
+        for level in ["-O1", "-O2", "-O3", "-Os"] {
+            let (compared, found) = seen(compiler, &[level, "-g"]);
+            for function in FUNCTIONS {
+                let called = all[function].total();
+                assert!(called > 0, "{function}");
+                tally.add(&compared.judge(
+                    &format!("{compiler} {level}"),
+                    function,
+                    &found[function],
+                    called,
+                    0,
+                ));
+            }
+        }
+        println!("{compiler}: {tally:?}");
+        assert_eq!(tally.wrong, 0, "{compiler}");
+        assert!(tally.exact > 0, "{compiler}");
+    }
+}
