@@ -16,7 +16,7 @@ use crate::sites::flow::points::{Over, Point};
 use crate::sites::symtab::{Stored, Symbol, Symbols};
 
 /// The kind of these files in their [`file::Header`]; another layout or another meaning has another number.
-pub const KIND: u32 = 0x7369_7402;
+pub const KIND: u32 = 0x7369_7403;
 
 /// The name of the file of a build id.
 pub fn file_name(id: &BuildId) -> String {

@@ -12,7 +12,7 @@ use crate::debuginfo::BuildId;
 use crate::dwarf::{Body, Definition, Evidence, Frame, InlineCopy, Lines, Recurring, Sequence, is_of};
 
 /// The kind of these files in their header.
-pub const KIND: u32 = 0x736f_7502;
+pub const KIND: u32 = 0x736f_7503;
 
 /// The functions in a block: enough to be packed well, and unpacked in no time.
 const BODIES: usize = 128;
