@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 use gimli::ColumnType;
 
@@ -57,6 +58,8 @@ pub struct Markers {
     rows: HashMap<Place, Vec<u64>>,
     /// Whether the compiler marks statements: there are rows that begin none.
     has_statements: bool,
+    /// The addresses at which rows of the unit's line table begin, ascending.
+    pub starts: Arc<[u64]>,
 }
 
 /// The source of a copy's entries in the debug information.
@@ -101,7 +104,11 @@ impl Markers {
         let mut markers = Markers::default();
         let Some(program) = unit.line_program(dwarf)? else { return Ok(markers) };
         let mut rows = program.rows();
+        let mut starts: Vec<u64> = Vec::new();
         while let Some((_, row)) = rows.next_row()? {
+            if starts.last() != Some(&row.address()) {
+                starts.push(row.address());
+            }
             let ColumnType::Column(column) = row.column() else { continue };
             let place = (row.file_index(), row.line().map_or(0, |line| line.get()), column.get());
             markers.has_statements |= !row.is_stmt();
@@ -109,6 +116,8 @@ impl Markers {
                 markers.rows.entry(place).or_default().push(row.address());
             }
         }
+        starts.sort_unstable();
+        markers.starts = starts.into();
         Ok(markers.sorted())
     }
 

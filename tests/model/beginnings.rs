@@ -7,7 +7,9 @@ use crate::commands::support;
 use crate::compared::{Compared, Seen, Tally};
 use crate::step::{LIMIT, Stepped, compilers};
 
-const FUNCTIONS: [&str; 4] = ["find", "hash", "price", "make"];
+const FUNCTIONS: [&str; 8] = ["find", "hash", "price", "make", "search", "get", "skip", "finish"];
+/// clang makes one call of several without a trace, and has no marks of where calls begin.
+const OF_CLANG: usize = 6;
 
 fn seen(compiler: &str, options: &[&str]) -> (Compared, BTreeMap<String, Seen>) {
     let stepped = Stepped::compile(compiler, &support("beginnings.c"), options);
@@ -26,13 +28,14 @@ fn calls_whose_beginning_is_moved() {
         let mut tally = Tally::default();
         for level in ["-O1", "-O2", "-O3", "-Os"] {
             let (compared, found) = seen(compiler, &[level, "-g"]);
-            for function in FUNCTIONS {
-                let called = all[function].total();
+            let known = if compiler == "clang" { OF_CLANG } else { FUNCTIONS.len() };
+            for function in &FUNCTIONS[..known] {
+                let called = all[*function].total();
                 assert!(called > 0, "{function}");
                 tally.add(&compared.judge(
                     &format!("{compiler} {level}"),
                     function,
-                    &found[function],
+                    &found[*function],
                     called,
                     0,
                 ));

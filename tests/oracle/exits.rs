@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use kinst::dwarf::{self, Evidence};
-use kinst::sites::flow::callers::Doubt;
-use kinst::sites::flow::exits::Repeated;
+use kinst::sites::copies::together::doubt_conditions;
+use kinst::sites::flow::doubts::Doubt;
 use kinst::sites::flow::points::Point;
 use kinst::sites::{Kernel, ModuleId};
 use rustix::time::{ClockId, clock_gettime};
@@ -79,7 +79,9 @@ fn all_copies_of_a_kernel() {
             };
             let tables = since(start);
             let start = now();
-            let left = callers.left(&copies);
+            let mut left = callers.left(&copies);
+            let by_function = findings.functions.iter().map(|function| function.copies.iter().collect());
+            doubt_conditions(&Vec::from_iter(by_function), &mut left);
             if module == ModuleId::PROPER {
                 println!("{}: tables {tables}; exits {}", path.display(), since(start));
             }
@@ -107,11 +109,12 @@ fn all_copies_of_a_kernel() {
                     count.doubtful += 1;
                     let reason = match doubt {
                         Doubt::Bypassed(_) => "an instruction is reached without passing an entry",
-                        Doubt::Repeated(Repeated::After(_)) => "a loop after the entry",
-                        Doubt::Repeated(Repeated::Itself(_)) => "a loop of the copy alone",
-                        Doubt::Repeated(Repeated::Unrolled(_)) => "a statement that comes again",
+                        Doubt::Looped(_) => "a loop after the entry",
+                        Doubt::Unrolled(_) => "a statement that comes again",
                         Doubt::Unmarked(_) => "the marker of the entry is lost",
-                        Doubt::Reentered(_) => "the entry is reached from the copy itself",
+                        Doubt::Reentered(_) => "the entry is reached from a call",
+                        Doubt::Shared(_) => "another copy begins there",
+                        Doubt::Combined(_) => "the first branch may be the caller's",
                     };
                     *reasons.entry(reason.to_owned()).or_insert(0) += 1;
                 }

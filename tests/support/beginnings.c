@@ -133,8 +133,138 @@ __attribute__((noinline)) static void all(struct in *last, void *body)
 	}
 }
 
+/* The calls of run() on three paths are one. */
+struct finder { unsigned ahead, nice, longest, distance; };
+
+__attribute__((noinline)) static void run(struct finder *f, unsigned n)
+{
+	sink = n;
+	f->distance ^= n;
+}
+
+__attribute__((noinline)) static unsigned longest(struct finder *f, unsigned i)
+{
+	sink = i;
+	f->longest = i * 7 % 23;
+	return i * 5 % 19;
+}
+
+static inline void skip(struct finder *f, unsigned n)
+{
+	if (n != 0) {
+		run(f, n);
+		f->ahead += n;
+	}
+}
+
+__attribute__((noinline)) static void optimum(struct finder *f, unsigned i, unsigned *back, unsigned *len)
+{
+	unsigned rep = longest(f, i);
+
+	if (rep >= f->nice) {
+		*back = i;
+		*len = rep;
+		skip(f, rep - 1);
+		return;
+	}
+	if (f->longest >= f->nice) {
+		*back = f->distance + 4;
+		*len = f->longest;
+		skip(f, f->longest - 1);
+		return;
+	}
+	if (rep > 2 && (rep + 1 >= f->longest || (rep + 2 >= f->longest && f->distance > 512))) {
+		*back = 1;
+		*len = rep;
+		skip(f, rep - 1);
+		return;
+	}
+	*back = 7;
+	*len = f->longest;
+	skip(f, f->longest - 2);
+}
+
+/* One comparison decides whether the call takes place, the next one is its own: they change places. */
+struct next { unsigned long id, coder; void *end; };
+
+__attribute__((noinline)) static void release(void *p)
+{
+	sink = (unsigned long)p;
+}
+
+static inline void finish(struct next *n)
+{
+	if (n->coder != 0) {
+		if (n->end)
+			release(n->end);
+		else
+			release(n);
+		n->coder = 0;
+		n->end = 0;
+	}
+}
+
+__attribute__((noinline)) static unsigned long start(struct next *n, const unsigned long *filter)
+{
+	if (filter[0] != n->coder)
+		finish(n);
+	n->coder = filter[0];
+	n->id = filter[1];
+	return filter[0] == 0 ? 0 : filter[0] + filter[1];
+}
+
+/* The function has a loop, and is called in one. */
+static inline int search(int v, const int *t)
+{
+	int low = 0, high = 256, mid;
+
+	do {
+		mid = (low + high) >> 1;
+		if (v >= t[mid])
+			low = mid;
+		else
+			high = mid;
+	} while (high - low != 1);
+	return low;
+}
+
+__attribute__((noinline)) static void indices(const int *t, const int *v, int n)
+{
+	for (int i = 0; i < n; i++)
+		sink = search(v[i], t);
+}
+
+/* Two calls are one. */
+static inline unsigned get(const unsigned char *p)
+{
+	return (unsigned)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];
+}
+
+__attribute__((noinline)) static const unsigned char *cell(const unsigned char *p, unsigned i)
+{
+	sink = i;
+	return p + (i & 15);
+}
+
+__attribute__((noinline)) static unsigned child(const unsigned char *p, unsigned i, unsigned n)
+{
+	unsigned at;
+
+	if (i >= n)
+		at = get(&p[8]);
+	else
+		at = get(cell(p, i));
+	sink = at;
+	return at + 1;
+}
+
 int main(void)
 {
+	struct finder finder = { 0, 17, 0, 5 };
+	static const unsigned long filters[3][2] = { { 5, 6 }, { 0, 1 }, { 9, 8 } };
+	static int sorted[257], wanted[30];
+	struct next next = { 0 };
+	unsigned back, len;
 	static struct sequence standard = { 1, 2 };
 	static unsigned long text[400];
 	static unsigned table[4096];
@@ -158,6 +288,20 @@ int main(void)
 	for (int i = 0; i < 30; i++)
 		sink = either(bytes, i, 3, i % 3 == 0);
 	all(&in[8], in);
+	for (unsigned i = 0; i < 400; i++) {
+		if (i == 200)
+			finder.nice = 30;
+		optimum(&finder, i, &back, &len);
+	}
+	for (unsigned i = 0; i < 50; i++)
+		sink = start(&next, filters[i * i % 7 % 3]);
+	for (int i = 0; i < 257; i++)
+		sorted[i] = i;
+	for (int i = 0; i < 30; i++)
+		wanted[i] = i * 8;
+	indices(sorted, wanted, 30);
+	for (unsigned i = 0; i < 10; i++)
+		sink = child(bytes, i, 5);
 	__asm__ volatile("int3");
 	return 0;
 }

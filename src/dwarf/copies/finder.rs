@@ -87,7 +87,7 @@ impl<'a> CopyFinder<'_, 'a> {
             let entries = markers.entries(&unentered);
             let all = candidates.into_iter().zip(unentered).zip(entries);
             found.extend(all.filter_map(|((candidate, unentered), (entries, evidence))| {
-                candidate.entered(unentered, entries, evidence, lines.as_ref())
+                candidate.entered(unentered, entries, evidence, &markers.starts, lines.as_ref())
             }));
         }
         Ok(found)
@@ -198,12 +198,13 @@ impl<'a> CopyFinder<'_, 'a> {
 }
 
 impl Candidate {
-    /// `lines`: the unit's line table, where there are no markers.
+    /// `rows`: where rows of the unit's line table begin; `lines`: the table, where there are no markers.
     fn entered(
         self,
         unentered: Unentered,
         entries: Vec<u64>,
         evidence: Evidence,
+        rows: &Arc<[u64]>,
         lines: Option<&Lines>,
     ) -> Option<Found> {
         let Candidate { die, origin, function, name, is_tail, call, inner } = self;
@@ -222,6 +223,7 @@ impl Candidate {
                         entry_pc,
                         entries,
                         evidence,
+                        rows: rows.clone(),
                         recurring,
                         ranges,
                         call,

@@ -29,6 +29,8 @@ pub struct InlineCopy {
     /// The addresses where calls of it begin, ascending; not empty.
     pub entries: Vec<u64>,
     pub evidence: Evidence,
+    /// The addresses at which rows of the unit's line table begin, ascending, if they are known.
+    pub rows: Arc<[u64]>,
     /// Looked for where there are no markers.
     pub recurring: Recurring,
     /// Sorted, disjoint, not empty; there are none for a copy whose instructions were all optimised away.

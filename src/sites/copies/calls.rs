@@ -3,13 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use super::together::{doubt_conditions, doubt_shared};
 use crate::debuginfo::debuginfod::Say;
 use crate::debuginfo::{self, D_DEBUGINFO, Error, Image};
 use crate::diag::{Diagnostic, suggest, tags};
 use crate::dwarf::query::{self, Query};
 use crate::dwarf::{self, InlineCopy, demangled};
 use crate::sites::flow::Undecodable;
-use crate::sites::flow::callers::{Callers, Doubt, Left};
+use crate::sites::flow::callers::{Callers, Left};
+use crate::sites::flow::doubts::Doubt;
+
 use crate::sites::flow::marks::Linked;
 use crate::sites::flow::points::Point;
 use crate::sites::symtab::{Role, Symbols};
@@ -137,8 +140,20 @@ impl File {
             None => Linked::default(),
         };
         let callers = Callers::new(&self.symbols, linked.code(&self.image), &linked.marks);
-        let left = callers.left(&copies.iter().collect::<Vec<_>>());
-        copies.iter().zip(left).map(|(copy, left)| self.call(copy, left, function)).collect()
+        // As paths of functions: the copies of one name may be of several.
+        let mut by_function: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+        for (index, copy) in copies.iter().enumerate() {
+            by_function.entry(copy.function.as_deref()).or_default().push(index);
+        }
+        let of_functions = by_function.values().map(|of| of.iter().map(|index| &copies[*index]).collect());
+        let of_functions: Vec<Vec<&InlineCopy>> = of_functions.collect();
+        let mut left = callers.left(&of_functions.concat());
+        doubt_conditions(&of_functions, &mut left);
+        doubt_shared(&of_functions, &mut left);
+        let mut ordered: Vec<(usize, Left)> = by_function.into_values().flatten().zip(left).collect();
+        ordered.sort_by_key(|(index, _)| *index);
+        let calls = ordered.into_iter().map(|(index, left)| self.call(&copies[index], left, function));
+        calls.collect()
     }
 
     fn call(&self, copy: &InlineCopy, left: Left, function: &str) -> Call {

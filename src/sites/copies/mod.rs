@@ -2,3 +2,4 @@
 
 pub mod calls;
 pub(super) mod resolve;
+pub mod together;

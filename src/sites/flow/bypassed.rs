@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::exits::Copy;
+use super::copy::Copy;
 use super::scratch::Scratch;
 use super::{Ending, Flow};
 

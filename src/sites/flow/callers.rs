@@ -1,13 +1,13 @@
 //! sites/flow/callers.rs: the functions that contain inlined copies, with the parts that the compiler put elsewhere.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::bypassed::Call;
-use super::exits::{self, Exits, Repeated};
+use super::doubts::{Combined, Doubt, Signs};
+use super::exits::{self, Exits};
 use super::points::Point;
 use super::{Flow, Marks, Part, Undecodable};
 use crate::dwarf::{Evidence, InlineCopy};
@@ -35,51 +35,30 @@ pub struct Left {
     pub lost: u32,
     /// Why it may be entered elsewhere, too.
     pub doubt: Option<Doubt>,
+    /// An entry that control comes to on several ways.
+    pub joined: Option<u64>,
+    /// The conditions that it begins with.
+    pub conditions: Conditions,
     /// Why the caller's control flow is not known; the sites are then the last instructions of the copy's ranges.
     pub unread: Option<Undecodable>,
     /// The number of those ranges that do not end with an instruction.
     pub missing: usize,
 }
 
-/// Why the points of a copy may not be all, or too many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doubt {
-    /// An instruction that does the copy's work is reached without passing an entry.
-    Bypassed(u64),
-    /// The compiler does not say where calls begin, and there is a loop, or was one.
-    Repeated(Repeated),
-    /// The compiler marks where calls begin, but this copy has no marker: they begin here, or elsewhere.
-    Unmarked(u64),
-    /// Control comes to this entry from inside the copy: it is the next call, or still the same one.
-    Reentered(u64),
-}
-
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Doubt::Bypassed(at) => {
-                write!(f, "the instruction at {at:#x} is reached without passing an entry")
-            }
-            Doubt::Unmarked(at) => {
-                write!(f, "the compiler has lost its mark of where the call at {at:#x} begins")
-            }
-            Doubt::Reentered(at) => {
-                write!(f, "control comes to the entry at {at:#x} from the call itself, too")
-            }
-            Doubt::Repeated(Repeated::After(at)) => {
-                write!(f, "the instruction at {at:#x} is of the caller, and in a loop after the entry")
-            }
-            Doubt::Repeated(Repeated::Itself(at)) => {
-                write!(f, "a loop leads back to {at:#x}, which may be one of the call itself")
-            }
-            Doubt::Repeated(Repeated::Unrolled(at)) => {
-                write!(
-                    f,
-                    "the statement at {at:#x} was executed before, as if a loop around the call were unrolled"
-                )
-            }
-        }
-    }
+/// The conditions that a call begins with, as far as they leave it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Conditions {
+    #[default]
+    None,
+    One,
+    /// Two of one statement. The compiler makes one statement of a condition of the caller and one of the function, too: then the
+    /// first of the two decides whether the call takes place.
+    Two {
+        /// The first branch.
+        at: u64,
+        /// Whether the rest of the call leads to where both leave it.
+        joins: bool,
+    },
 }
 
 /// The suffix that a compiler puts between the name of a function and the number of its rarely executed part.
@@ -180,29 +159,62 @@ impl<'a> Callers<'a> {
     /// The points of a copy, by the control flow of its caller; `None` if it is entered at what is no instruction.
     /// `of_function`: all copies of the function in this caller.
     fn left_of(&self, flow: &mut Flow, copy: &InlineCopy, of_function: &[&InlineCopy]) -> Option<Left> {
-        let entries = entries_of(flow, copy);
+        let begins = entries_of(flow, copy);
+        let again = (copy.evidence != Evidence::Marked).then(|| self.again(copy));
+        let Exits { sites, lost, signs } = flow.exits(&begins, &copy.ranges, again.as_deref())?;
+        let mut entries: Vec<Point> = begins.iter().flat_map(|entry| flow.reached(*entry)).collect();
+        entries.sort_unstable();
+        entries.dedup();
+        let entry = begins.first().copied().unwrap_or(copy.entry());
+        let conditions = self.conditions(flow, copy, &signs);
+        let joined = begins.iter().copied().find(|entry| flow.is_joined(*entry));
+        let doubt = self.doubt(flow, copy, &begins, signs, of_function);
+        Some(Left { entry, entries, sites, lost, doubt, joined, conditions, ..Left::default() })
+    }
+
+    /// Weighs the signs that a copy is not entered where it is said to be.
+    fn doubt(
+        &self,
+        flow: &Flow,
+        copy: &InlineCopy,
+        entries: &[u64],
+        signs: Signs,
+        of_function: &[&InlineCopy],
+    ) -> Option<Doubt> {
         let is_marked = copy.evidence == Evidence::Marked;
-        let again = (!is_marked).then(|| self.again(copy));
-        let Exits { sites, lost, bypassed, repeated, reentered } =
-            flow.exits(&entries, &copy.ranges, again.as_deref())?;
-        let mut points: Vec<Point> = entries.iter().flat_map(|entry| flow.reached(*entry)).collect();
-        points.sort_unstable();
-        points.dedup();
-        let entry = entries.first().copied().unwrap_or(copy.entry());
+        let Signs { bypassed, looped, reentered, again, .. } = signs;
         let mut acting = bypassed.into_iter().filter(|address| self.acts(*address, is_marked)).peekable();
-        let bypassed = match acting.peek() {
-            None => None,
-            Some(_) => {
-                let calls = of_function.iter().copied();
-                let calls = calls.map(|copy| Call { entries: entries_of(flow, copy), ranges: &copy.ranges });
-                let calls: Vec<Call<'_>> = calls.collect();
-                flow.bypassing(&entries, &calls, acting).map(Doubt::Bypassed)
+        if acting.peek().is_some() {
+            let calls = of_function.iter().copied();
+            let calls = calls.map(|copy| Call { entries: entries_of(flow, copy), ranges: &copy.ranges });
+            let calls: Vec<Call<'_>> = calls.collect();
+            if let Some(at) = flow.bypassing(entries, &calls, acting) {
+                return Some(Doubt::Bypassed(at));
             }
+        }
+        let reentered = reentered.or_else(|| follows_another(flow, copy, entries, of_function));
+        let found =
+            looped.map(Doubt::Looped).or(reentered.map(Doubt::Reentered)).or(again.map(Doubt::Unrolled));
+        let is_lost = copy.evidence == Evidence::Lost;
+        found.or_else(|| is_lost.then(|| Doubt::Unmarked(copy.entry())))
+    }
+
+    /// The conditions that a copy begins with.
+    fn conditions(&self, flow: &Flow, copy: &InlineCopy, signs: &Signs) -> Conditions {
+        let is_free =
+            |code: &Range<u64>| !flow.insns_in(code).any(|insn| self.acts(flow.address[insn as usize], true));
+        // Statements and their parts have rows of their own.
+        let is_one = |from: u64, to: u64| {
+            let after = copy.rows.partition_point(|row| *row <= from);
+            copy.rows.get(after).is_some_and(|row| *row > to)
         };
-        let unmarked = (copy.evidence == Evidence::Lost).then_some(Doubt::Unmarked(entry));
-        let reentered = reentered.filter(|_| is_marked).map(Doubt::Reentered);
-        let doubt = bypassed.or(repeated.map(Doubt::Repeated)).or(unmarked).or(reentered);
-        Some(Left { entry, entries: points, sites, lost, doubt, ..Left::default() })
+        let is_sign =
+            |branches: &&Combined| is_one(branches.before.end, branches.second) && is_free(&branches.before);
+        match signs.combined.iter().find(is_sign) {
+            Some(branches) => Conditions::Two { at: branches.before.end, joins: branches.joins },
+            None if signs.decides => Conditions::One,
+            None => Conditions::None,
+        }
     }
 
     /// Instructions of a copy that do the same, in pairs.
@@ -313,4 +325,19 @@ fn entries_of(flow: &Flow, copy: &InlineCopy) -> Vec<u64> {
         Evidence::Lowest => vec![flow.entered(copy.entry(), &copy.ranges)],
         Evidence::Marked | Evidence::Named | Evidence::Lost => copy.entries.clone(),
     }
+}
+
+/// One of several entries of a copy that control comes to straight from another copy of the function: their code is mixed.
+fn follows_another(
+    flow: &Flow,
+    copy: &InlineCopy,
+    entries: &[u64],
+    of_function: &[&InlineCopy],
+) -> Option<u64> {
+    let has = |ranges: &[Range<u64>], address: u64| ranges.iter().any(|range| range.contains(&address));
+    let is_beside = |other: &&&InlineCopy| {
+        other.die != copy.die && !has(&other.ranges, copy.entry()) && !has(&copy.ranges, other.entry())
+    };
+    let mut others = of_function.iter().filter(|_| entries.len() > 1).filter(is_beside);
+    others.find_map(|other| entries.iter().copied().find(|entry| flow.follows(*entry, &other.ranges)))
 }

@@ -1,8 +1,9 @@
 //! sites/flow/exits.rs: where control leaves an inlined copy, by the control flow graph of its caller.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
+use super::copy::{Copy, Reached};
+use super::doubts::Signs;
 use super::points::{Over, Point};
 use super::scratch::Scratch;
 use super::{Block, Ending, Flow};
@@ -16,42 +17,8 @@ pub struct Exits {
     pub sites: Vec<Point>,
     /// The number of exits on which no probe can be put: a fault whose fixup is elsewhere in the function.
     pub lost: u32,
-    /// The instructions of the ranges that can be reached without passing an entry.
-    pub bypassed: Vec<u64>,
-    /// Signs that an entry is not where each call begins.
-    pub repeated: Option<Repeated>,
-    /// An entry that control comes to straight from an instruction of the copy.
-    pub reentered: Option<u64>,
-}
-
-/// A loop that makes it doubtful where calls begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repeated {
-    /// A loop after the entry has an instruction of the caller, at this address: each round may be a call.
-    After(u64),
-    /// A loop of nothing but the copy leads to the entry: it may be one call.
-    Itself(u64),
-    /// The instruction at this address begins a statement that was executed before: a loop around the call may be unrolled.
-    Unrolled(u64),
-}
-
-/// The copy whose exits are computed: the instructions where it is entered, ascending, at most one in a block.
-pub(super) struct Copy<'e> {
-    pub entries: &'e [u32],
-}
-
-impl Copy<'_> {
-    /// The entry in a block.
-    pub fn entry_in(&self, block: &Block) -> Option<u32> {
-        let at = self.entries.partition_point(|entry| *entry < block.first);
-        self.entries.get(at).copied().filter(|entry| *entry < block.end)
-    }
-
-    /// Whether an edge to the start of the block leaves the copy. In an entry's block, the instructions before the
-    /// entry do not belong to the copy, and the entry is the next call.
-    fn is_left(&self, flow: &Flow, scratch: &Scratch, to: u32) -> bool {
-        self.entry_in(&flow.blocks[to as usize]).is_some() || scratch.live_to(to).is_none()
-    }
+    /// Signs that the entries are not where each call begins.
+    pub signs: Signs,
 }
 
 impl Flow {
@@ -98,7 +65,7 @@ impl Flow {
             scratch.mark(self.block[*entry as usize], entry + 1);
         }
         for range in ranges {
-            self.mark_range(scratch, &copy, range, &mut exits.bypassed);
+            self.mark_range(scratch, &copy, range, &mut exits.signs.bypassed);
         }
         self.mark_before(scratch, &copy);
         for index in 0..scratch.found.len() {
@@ -106,102 +73,18 @@ impl Flow {
         }
         exits.sites.sort_unstable();
         exits.sites.dedup();
-        exits.reentered = self.reentered(scratch, &copy, ranges);
-        exits.repeated = again.and_then(|again| {
-            let unrolled = || again.iter().find(|(from, to)| self.leads_to(scratch, &copy, *from, *to));
-            self.repeated(scratch, &copy, ranges)
-                .or_else(|| unrolled().map(|(_, to)| Repeated::Unrolled(*to)))
-        });
+        let reached = Reached { scratch, copy: &copy, ranges };
+        exits.signs.reentered = self.reentered(&reached);
+        exits.signs.decides = self.begins_with_condition(&reached);
+        exits.signs.combined = self.combined(&reached);
+        if let Some(again) = again {
+            // Where nothing marks an entry, an instruction of the caller in the loop proves nothing.
+            exits.signs.reentered = self.continued(&reached);
+            exits.signs.looped = self.looped(&reached);
+            let unrolled = again.iter().find(|(from, to)| self.leads_to(&reached, *from, *to));
+            exits.signs.again = unrolled.map(|(_, to)| *to);
+        }
         Some(exits)
-    }
-
-    /// Looks for loops in what the copy consists of.
-    fn repeated(&self, scratch: &Scratch, copy: &Copy<'_>, ranges: &[Range<u64>]) -> Option<Repeated> {
-        let is_own = |insn: u32| has(ranges, self.address[insn as usize]);
-        let foreign = |number: u32| {
-            let block = &self.blocks[number as usize];
-            (block.first..scratch.live_to(number)?).find(|insn| !is_own(*insn))
-        };
-        let is_whole = |number: u32| scratch.live_to(number) == Some(self.blocks[number as usize].end);
-        let goes_on =
-            |number: u32| is_whole(number) && copy.entry_in(&self.blocks[number as usize]).is_none();
-        for number in scratch.found.iter().copied().filter(|number| goes_on(*number)) {
-            if let Some(insn) = foreign(number)
-                && self.comes_back(number, &goes_on)
-            {
-                return Some(Repeated::After(self.address[insn as usize]));
-            }
-        }
-        for entry in copy.entries {
-            let home = self.block[*entry as usize];
-            let begins =
-                self.blocks[home as usize].first == *entry && is_whole(home) && foreign(home).is_none();
-            if begins && self.comes_back(home, &|number| goes_on(number) && foreign(number).is_none()) {
-                return Some(Repeated::Itself(self.address[*entry as usize]));
-            }
-        }
-        None
-    }
-
-    /// An entry after an instruction of the copy, with nothing of the caller in between.
-    fn reentered(&self, scratch: &Scratch, copy: &Copy<'_>, ranges: &[Range<u64>]) -> Option<u64> {
-        scratch.found.iter().find_map(|number| {
-            let block = &self.blocks[*number as usize];
-            let is_own = || has(ranges, self.address[block.end as usize - 1]);
-            let is_entry = |first: &u32| copy.entries.binary_search(first).is_ok();
-            let mut entered =
-                self.next(*number).iter().map(|next| self.blocks[*next as usize].first).filter(is_entry);
-            let entry = entered.next().filter(|_| scratch.live_to(*number) == Some(block.end) && is_own())?;
-            Some(self.address[entry as usize])
-        })
-    }
-
-    /// Whether one instruction of the copy is executed after another one in the same call.
-    fn leads_to(&self, scratch: &Scratch, copy: &Copy<'_>, from: u64, to: u64) -> bool {
-        let (Some(from), Some(to)) = (self.insn_at(from), self.insn_at(to)) else { return false };
-        let (first, last) = (self.block[from as usize], self.block[to as usize]);
-        let entry = |block: u32| copy.entry_in(&self.blocks[block as usize]);
-        let is_live = |insn: u32, block: u32| scratch.live_to(block).is_some_and(|end| insn < end);
-        if !is_live(from, first) || !is_live(to, last) {
-            return false;
-        }
-        if first == last && from < to {
-            return entry(first).is_none_or(|entry| entry <= from || to < entry);
-        }
-        if entry(first).is_some_and(|entry| from < entry) || entry(last).is_some_and(|entry| entry <= to) {
-            return false;
-        }
-        let is_whole = |block: u32| scratch.live_to(block) == Some(self.blocks[block as usize].end);
-        let mut seen = HashSet::new();
-        let mut open = vec![first];
-        while let Some(block) = open.pop() {
-            for next in self.next(block).iter().filter(|_| is_whole(block)) {
-                if *next == last {
-                    return true;
-                }
-                if entry(*next).is_none() && seen.insert(*next) {
-                    open.push(*next);
-                }
-            }
-        }
-        false
-    }
-
-    /// Whether a block can be reached from its own end over such blocks.
-    fn comes_back(&self, from: u32, over: &dyn Fn(u32) -> bool) -> bool {
-        let mut seen = HashSet::new();
-        let mut open = vec![from];
-        while let Some(number) = open.pop() {
-            for next in self.next(number) {
-                if *next == from {
-                    return true;
-                }
-                if over(*next) && seen.insert(*next) {
-                    open.push(*next);
-                }
-            }
-        }
-        false
     }
 
     /// Marks the blocks whose start can be reached without passing an entry.
@@ -339,7 +222,7 @@ impl Flow {
         }
     }
 
-    fn ways_of(&self, block: u32) -> usize {
+    pub(super) fn ways_of(&self, block: u32) -> usize {
         self.next(block).len() + usize::from(self.blocks[block as usize].outside.is_some())
     }
 
@@ -365,12 +248,6 @@ impl Flow {
             None => self.reached(self.address[wanted as usize]),
         }
     }
-}
-
-/// Whether an address is in one of the ranges, which are sorted.
-fn has(ranges: &[Range<u64>], address: u64) -> bool {
-    let after = ranges.partition_point(|range| range.start <= address);
-    after > 0 && ranges[after - 1].contains(&address)
 }
 
 /// The fallback for a copy whose caller cannot be read to its end: the last instruction of each range, and the number

@@ -2,8 +2,10 @@
 
 mod bypassed;
 pub mod callers;
+mod copy;
 pub mod counts;
 pub mod covered;
+pub mod doubts;
 pub(super) mod entered;
 pub mod exits;
 pub mod laps;
@@ -171,6 +173,14 @@ impl Flow {
     pub(in crate::sites) fn previous(&self, block: u32) -> &[u32] {
         let (from, to) = self.blocks[block as usize].previous;
         &self.ways[from as usize..to as usize]
+    }
+
+    /// Whether control comes to an instruction on several ways.
+    pub(in crate::sites) fn is_joined(&self, address: u64) -> bool {
+        self.insn_at(address).is_some_and(|insn| {
+            let number = self.block[insn as usize];
+            self.blocks[number as usize].first == insn && self.previous(number).len() > 1
+        })
     }
 
     /// Whether every path to `below` leads over `above`. A block dominates itself.

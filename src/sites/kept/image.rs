@@ -10,13 +10,12 @@ use super::known::{Dropped, Known};
 use super::layout::{self, Layout};
 use crate::debuginfo::{BuildId, Image};
 use crate::sites::flow::Undecodable;
-use crate::sites::flow::callers::Doubt;
-use crate::sites::flow::exits::Repeated;
+use crate::sites::flow::doubts::Doubt;
 use crate::sites::flow::points::{Over, Point};
 use crate::sites::symtab::{Stored, Symbol, Symbols};
 
 /// The kind of these files in their [`file::Header`]; another layout or another meaning has another number.
-pub const KIND: u32 = 0x7369_7403;
+pub const KIND: u32 = 0x7369_7404;
 
 /// The name of the file of a build id.
 pub fn file_name(id: &BuildId) -> String {
@@ -293,11 +292,12 @@ impl DroppedRecord {
         let doubt = match why_doubtful {
             None => [0, 0],
             Some(Doubt::Bypassed(at)) => [1, at],
-            Some(Doubt::Repeated(Repeated::After(at))) => [2, at],
-            Some(Doubt::Repeated(Repeated::Itself(at))) => [3, at],
-            Some(Doubt::Repeated(Repeated::Unrolled(at))) => [4, at],
-            Some(Doubt::Unmarked(at)) => [5, at],
-            Some(Doubt::Reentered(at)) => [6, at],
+            Some(Doubt::Looped(at)) => [2, at],
+            Some(Doubt::Unrolled(at)) => [3, at],
+            Some(Doubt::Unmarked(at)) => [4, at],
+            Some(Doubt::Reentered(at)) => [5, at],
+            Some(Doubt::Combined(at)) => [6, at],
+            Some(Doubt::Shared(at)) => [7, at],
         };
         let (why_unread, at) = match why_unread {
             None => (0, [0, 0]),
@@ -358,11 +358,12 @@ impl DroppedRecord {
         let [kind, at] = self.doubt;
         match kind {
             1 => Some(Doubt::Bypassed(at)),
-            2 => Some(Doubt::Repeated(Repeated::After(at))),
-            3 => Some(Doubt::Repeated(Repeated::Itself(at))),
-            4 => Some(Doubt::Repeated(Repeated::Unrolled(at))),
-            5 => Some(Doubt::Unmarked(at)),
-            6 => Some(Doubt::Reentered(at)),
+            2 => Some(Doubt::Looped(at)),
+            3 => Some(Doubt::Unrolled(at)),
+            4 => Some(Doubt::Unmarked(at)),
+            5 => Some(Doubt::Reentered(at)),
+            6 => Some(Doubt::Combined(at)),
+            7 => Some(Doubt::Shared(at)),
             _ => None,
         }
     }

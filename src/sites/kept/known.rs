@@ -1,7 +1,7 @@
 //! sites/kept/known.rs: what is known of an inlined function in one file: its sites, and why some copies have none.
 
 use crate::sites::flow::Undecodable;
-use crate::sites::flow::callers::Doubt;
+use crate::sites::flow::doubts::Doubt;
 use crate::sites::flow::points::Point;
 
 /// The facts about one inlined function in one module. Addresses are those of [`Kernel::symbols`].

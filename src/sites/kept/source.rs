@@ -184,6 +184,7 @@ impl Source {
             entry_pc: frame.entries.first().copied().unwrap_or_default(),
             entries: frame.entries.clone(),
             evidence: Evidence::Named,
+            rows: Arc::default(),
             recurring: Recurring::default(),
             ranges: frame.ranges.clone(),
             call: frame.call.clone(),

@@ -1,0 +1,231 @@
+//! sites/flow/doubts.rs: signs that a copy may be entered elsewhere than where it is said to be, or less often.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::ops::Range;
+
+use super::copy::{Reached, has};
+use super::{Ending, Flow};
+
+/// Why the points of a copy may not be all, or too many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// An instruction that does the copy's work is reached without passing an entry.
+    Bypassed(u64),
+    /// Nothing marks where calls begin, and a loop after the entry has an instruction of the caller, at this address: each
+    /// round may be a call.
+    Looped(u64),
+    /// Nothing marks where calls begin, and the instruction at this address begins a statement that was executed before: a
+    /// loop around the call may be unrolled.
+    Unrolled(u64),
+    /// The compiler marks where calls begin, but this copy has no marker: they begin here, or elsewhere.
+    Unmarked(u64),
+    /// A loop of nothing but the copy leads to this entry, or another copy of the function does: it is the next call, or
+    /// still the same one.
+    Reentered(u64),
+    /// The first branch, at this address, and the next one leave the copy at one place: the compiler may have put a condition of
+    /// the caller among those of the function.
+    Combined(u64),
+    /// Calls of several copies begin at this instruction, and control comes to it on several ways.
+    Shared(u64),
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Doubt::Bypassed(at) => {
+                write!(f, "the instruction at {at:#x} is reached without passing an entry")
+            }
+            Doubt::Looped(at) => {
+                write!(f, "the instruction at {at:#x} is of the caller, and in a loop after the entry")
+            }
+            Doubt::Unrolled(at) => write!(
+                f,
+                "the statement at {at:#x} was executed before, as if a loop around the call were unrolled"
+            ),
+            Doubt::Unmarked(at) => {
+                write!(f, "the compiler has lost its mark of where the call at {at:#x} begins")
+            }
+            Doubt::Reentered(at) => {
+                write!(f, "control comes to the entry at {at:#x} from a call of the function, too")
+            }
+            Doubt::Shared(at) => write!(f, "another call may begin at {at:#x} in its place"),
+            Doubt::Combined(at) => {
+                write!(f, "the branch at {at:#x} may decide whether the call takes place, too")
+            }
+        }
+    }
+}
+
+/// The signs of doubt in the control flow around one copy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signs {
+    /// The instructions of the ranges that can be reached without passing an entry.
+    pub bypassed: Vec<u64>,
+    /// An instruction of the caller in a loop after the entry.
+    pub looped: Option<u64>,
+    /// An entry that a loop of nothing but the copy leads to.
+    pub reentered: Option<u64>,
+    /// The second of two instructions that begin the same statement, and are executed in one call.
+    pub again: Option<u64>,
+    pub combined: Vec<Combined>,
+    /// Whether a branch leaves the copy after an entry.
+    pub decides: bool,
+}
+
+/// Two branches that leave a copy at one place, with a comparison between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Combined {
+    /// The code from an entry to the first branch.
+    pub before: Range<u64>,
+    pub second: u64,
+    /// Whether the rest of the copy leads to that place, too, as it does if the caller has nothing to do with a result.
+    pub joins: bool,
+}
+
+impl Flow {
+    /// An instruction of the caller that a loop leads round to, in what the copy consists of.
+    pub(super) fn looped(&self, of: &Reached<'_>) -> Option<u64> {
+        let goes_on = |number: u32| self.goes_on(of, number);
+        let found = of.scratch.found.iter().copied().filter(|number| goes_on(*number));
+        found
+            .filter_map(|number| Some((number, self.foreign(of, number)?)))
+            .find_map(|(number, insn)| self.comes_back(number, &goes_on).then(|| self.address[insn as usize]))
+    }
+
+    /// An entry after an instruction of the copy, with nothing of the caller in between.
+    pub(super) fn continued(&self, of: &Reached<'_>) -> Option<u64> {
+        of.scratch.found.iter().find_map(|number| {
+            let last = self.blocks[*number as usize].end - 1;
+            let is_own = self.is_whole(of, *number) && has(of.ranges, self.address[last as usize]);
+            let is_entry = |first: &u32| of.copy.entries.binary_search(first).is_ok();
+            let mut next = self.next(*number).iter().map(|next| self.blocks[*next as usize].first);
+            next.find(is_entry).filter(|_| is_own).map(|entry| self.address[entry as usize])
+        })
+    }
+
+    /// An entry that a loop of nothing but the copy leads to.
+    pub(super) fn reentered(&self, of: &Reached<'_>) -> Option<u64> {
+        let is_own = |number: u32| self.foreign(of, number).is_none();
+        let goes_on = |number: u32| self.goes_on(of, number) && is_own(number);
+        let mut entries = of.copy.entries.iter().copied();
+        let entry = entries.find(|entry| {
+            let home = self.block[*entry as usize];
+            let begins = self.blocks[home as usize].first == *entry && self.is_whole(of, home);
+            begins && is_own(home) && self.comes_back(home, &goes_on)
+        })?;
+        Some(self.address[entry as usize])
+    }
+
+    /// Whether control comes to an entry straight from one of these ranges.
+    pub(super) fn follows(&self, entry: u64, ranges: &[Range<u64>]) -> bool {
+        let Some(entry) = self.insn_at(entry) else { return false };
+        let number = self.block[entry as usize];
+        let comes_from = |insn: u32| has(ranges, self.address[insn as usize]);
+        match self.blocks[number as usize].first {
+            first if first < entry => comes_from(entry - 1),
+            _ => self.previous(number).iter().any(|from| comes_from(self.blocks[*from as usize].end - 1)),
+        }
+    }
+
+    /// Whether the first branch after an entry may leave the copy.
+    pub(super) fn begins_with_condition(&self, of: &Reached<'_>) -> bool {
+        of.copy.entries.iter().any(|entry| {
+            let home = self.block[*entry as usize];
+            let leaves = |to: &u32| of.copy.is_left(self, of.scratch, *to);
+            self.is_whole(of, home)
+                && self.ways_of(home) == 2
+                && self.next(home).iter().filter(|to| leaves(to)).count() == 1
+        })
+    }
+
+    /// The first two branches after an entry, if they leave the copy at one place, with only a comparison between them.
+    pub(super) fn combined(&self, of: &Reached<'_>) -> Vec<Combined> {
+        let branches = |entry: &u32| {
+            let home = self.block[*entry as usize];
+            let decides = |number: u32| self.is_whole(of, number) && self.ways_of(number) == 2;
+            let [one, other] = *self.next(home) else { return None };
+            let is_second = |out: u32, on: u32| {
+                let next = &self.blocks[on as usize];
+                of.copy.is_left(self, of.scratch, out)
+                    && decides(on)
+                    && next.end - next.first == 2
+                    && self.previous(on) == [home]
+                    && self.next(on).contains(&out)
+            };
+            let (out, second) = if is_second(one, other) { (one, other) } else { (other, one) };
+            let last = self.blocks[home as usize].end - 1;
+            let is_plain = !self.is_key(last) && self.blocks[home as usize].ending == Ending::Plain;
+            let is_sign = is_plain && decides(home) && is_second(out, second);
+            let joins = |from: &u32| *from != home && *from != second && self.is_whole(of, *from);
+            is_sign.then(|| Combined {
+                before: self.address[*entry as usize]..self.address[last as usize],
+                second: self.address[self.blocks[second as usize].end as usize - 1],
+                joins: self.previous(out).iter().any(joins),
+            })
+        };
+        of.copy.entries.iter().filter_map(branches).collect()
+    }
+
+    /// The first instruction of a block that is none of the copy, up to where the copy ends in it.
+    fn foreign(&self, of: &Reached<'_>, number: u32) -> Option<u32> {
+        let block = &self.blocks[number as usize];
+        (block.first..of.scratch.live_to(number)?).find(|insn| !has(of.ranges, self.address[*insn as usize]))
+    }
+
+    fn is_whole(&self, of: &Reached<'_>, number: u32) -> bool {
+        of.scratch.live_to(number) == Some(self.blocks[number as usize].end)
+    }
+
+    /// Whether the copy goes on over the whole block, without being entered there.
+    fn goes_on(&self, of: &Reached<'_>, number: u32) -> bool {
+        self.is_whole(of, number) && of.copy.entry_in(&self.blocks[number as usize]).is_none()
+    }
+
+    /// Whether one instruction of the copy is executed after another one in the same call.
+    pub(super) fn leads_to(&self, of: &Reached<'_>, from: u64, to: u64) -> bool {
+        let (Some(from), Some(to)) = (self.insn_at(from), self.insn_at(to)) else { return false };
+        let (first, last) = (self.block[from as usize], self.block[to as usize]);
+        let entry = |block: u32| of.copy.entry_in(&self.blocks[block as usize]);
+        let is_live = |insn: u32, block: u32| of.scratch.live_to(block).is_some_and(|end| insn < end);
+        if !is_live(from, first) || !is_live(to, last) {
+            return false;
+        }
+        if first == last && from < to {
+            return entry(first).is_none_or(|entry| entry <= from || to < entry);
+        }
+        if entry(first).is_some_and(|entry| from < entry) || entry(last).is_some_and(|entry| entry <= to) {
+            return false;
+        }
+        let mut seen = HashSet::new();
+        let mut open = vec![first];
+        while let Some(block) = open.pop() {
+            for next in self.next(block).iter().filter(|_| self.is_whole(of, block)) {
+                if *next == last {
+                    return true;
+                }
+                if entry(*next).is_none() && seen.insert(*next) {
+                    open.push(*next);
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether a block can be reached from its own end over such blocks.
+    fn comes_back(&self, from: u32, over: &dyn Fn(u32) -> bool) -> bool {
+        let mut seen = HashSet::new();
+        let mut open = vec![from];
+        while let Some(number) = open.pop() {
+            for next in self.next(number) {
+                if *next == from {
+                    return true;
+                }
+                if over(*next) && seen.insert(*next) {
+                    open.push(*next);
+                }
+            }
+        }
+        false
+    }
+}
