@@ -1,9 +1,9 @@
 //! dwarf/entries.rs: the instructions where calls of inlined copies begin, by the line table.
 
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use foldhash::{HashMap, HashSet};
 use gimli::ColumnType;
 
 use super::Dwarf;

@@ -38,6 +38,8 @@ pub struct Tally {
     /// Functions all of whose copies are said to be exact, and of these the ones whose counts are not those of the program.
     pub exact: usize,
     pub wrong: usize,
+    /// Wrong ones whose reason is known, and is in no trace that the compiler leaves.
+    pub known: usize,
     /// The others whose counts are wrong.
     pub doubted: usize,
     /// Those of whose calls the compiler has removed some.
@@ -169,6 +171,7 @@ impl Tally {
         self.functions += other.functions;
         self.exact += other.exact;
         self.wrong += other.wrong;
+        self.known += other.known;
         self.doubted += other.doubted;
         self.fewer += other.fewer;
         self.calls += other.calls;

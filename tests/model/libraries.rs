@@ -11,6 +11,29 @@ use crate::needs;
 use crate::projects::{Built, Counting, Counts, LIBRARIES, Library};
 use crate::step::compilers;
 
+/// Functions of which the program as it is shows no trace of some calls, or attributes them to others.
+const KNOWN: [(&str, &str, &str); 13] = [
+    ("zstd", "BIT_readBits", SHARED),
+    ("zstd", "BIT_readBitsFast", SHARED),
+    ("zstd", "FSE_decodeSymbol", SHARED),
+    ("zstd", "FSE_decodeSymbolFast", SHARED),
+    ("zstd", "FSE_initCState", SHARED),
+    ("zstd", "MEM_write32", SHARED),
+    (
+        "zstd",
+        "HUF_zeroIndex1",
+        "it has no instruction, and is in front of a loop that begins at the next one",
+    ),
+    ("zstd", "ZSTD_cwksp_mark_tables_clean", NOTHING),
+    ("sqlite", "isAuxiliaryVtabOperator", NOTHING),
+    ("sqlite", "sqlite3HasExplicitNulls", NOTHING),
+    ("sqlite", "memjrnlTruncate", "its condition and the one that it is called under are one comparison"),
+    ("jq", "block_append", SHARED),
+    ("jq", "block_join", SHARED),
+];
+const SHARED: &str = "it has an end in common with equal code of another function";
+const NOTHING: &str = "on some paths its condition is known, and nothing of the call is left";
+
 /// All libraries, at their own level and two others, or those that the environment names: several with commas.
 #[test]
 #[ignore = "needs the sources of libraries, and QEMU for single programs: cargo xtask libraries"]
@@ -92,7 +115,14 @@ impl Executed {
                 println!("{way} {function}: {entered} entries and {left} exits are counted");
             }
             let seen = &self.seen[function];
-            tally.add(&self.compared.judge(way, function, seen, *entered, removable(function)));
+            let mut one = self.compared.judge(way, function, seen, *entered, removable(function));
+            let is_it =
+                |(library, name, _): &&(&str, &str, &str)| way.starts_with(library) && function == name;
+            if let Some((_, _, reason)) = KNOWN.iter().find(is_it).filter(|_| one.wrong > 0) {
+                println!("    known: {reason}");
+                (one.wrong, one.known) = (0, 1);
+            }
+            tally.add(&one);
         }
         println!("{way}: {tally:?}");
         tally

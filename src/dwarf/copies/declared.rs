@@ -1,6 +1,6 @@
 //! dwarf/copies/declared.rs: the places where functions are declared, by the numbers that a unit's line table has for files.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::scan::{Definition, Definitions};
 use crate::dwarf::Dwarf;
@@ -16,7 +16,7 @@ impl Declared {
     pub fn of<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>, definitions: &Definitions) -> Declared {
         let is_foreign = |definition: &Definition| !unit.has(definition.offset);
         if !unit.tells_entries || !definitions.values().any(is_foreign) {
-            return Declared { files: HashMap::new() };
+            return Declared { files: HashMap::default() };
         }
         let paths = unit.file_paths(dwarf);
         Declared { files: paths.into_iter().zip(0..).collect() }

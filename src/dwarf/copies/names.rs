@@ -1,7 +1,8 @@
 //! dwarf/copies/names.rs: the names of the functions that a walk looks for, by number.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
+
+use foldhash::HashMap;
 
 use crate::dwarf::query::{Query, generic};
 

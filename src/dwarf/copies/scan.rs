@@ -1,9 +1,10 @@
 //! dwarf/copies/scan.rs: the function definitions of a unit; trees that are not functions are skipped.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use foldhash::{HashMap, HashSet};
 use gimli::{Abbreviation, AttributeValue, EntriesRaw, UnitOffset, constants as dw};
 
 use super::names::Names;

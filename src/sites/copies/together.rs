@@ -1,8 +1,10 @@
 //! sites/copies/together.rs: the copies of one function together: those that are entered at one instruction, and the conditions that
 //! they begin with.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::Range;
+
+use foldhash::HashMap;
 
 use crate::dwarf::InlineCopy;
 use crate::sites::flow::callers::{Callers, Conditions, Left};
@@ -63,7 +65,7 @@ fn entries<'a>(copy: &'a InlineCopy, left: &'a Left) -> &'a [u64] {
 
 /// The copies of a function by their numbers, in groups of which calls begin at the same instructions.
 fn groups(copies: &[&InlineCopy], left: &[Left]) -> Vec<Vec<usize>> {
-    let mut group_at: HashMap<u64, usize> = HashMap::new();
+    let mut group_at: HashMap<u64, usize> = HashMap::default();
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (index, (copy, left)) in copies.iter().zip(left).enumerate() {
         let entries = entries(copy, left);

@@ -1,8 +1,8 @@
 //! sites/flow/callers.rs: the functions that contain inlined copies, with the parts that the compiler put elsewhere.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
+use foldhash::HashMap;
 use rayon::prelude::*;
 
 use super::bypassed::Call;
@@ -134,7 +134,7 @@ impl<'a> Callers<'a> {
             .copied()
             .collect();
         let mut cut = if cuts.is_empty() { None } else { Some(flow(&cuts)) };
-        let mut of_function: HashMap<u64, Vec<&InlineCopy>> = HashMap::new();
+        let mut of_function: HashMap<u64, Vec<&InlineCopy>> = HashMap::default();
         of_group().for_each(|copy| of_function.entry(copy.origin).or_default().push(copy));
         let answers = of_group().map(|copy| {
             let flow = match &mut cut {
@@ -182,7 +182,7 @@ impl<'a> Callers<'a> {
         of_function: &[&InlineCopy],
     ) -> Option<Doubt> {
         let is_marked = copy.evidence == Evidence::Marked;
-        let Signs { bypassed, looped, reentered, again, .. } = signs;
+        let Signs { bypassed, looped, reentered, again, decided, .. } = signs;
         let mut acting = bypassed.into_iter().filter(|address| self.acts(*address, is_marked)).peekable();
         if acting.peek().is_some() {
             let calls = of_function.iter().copied();
@@ -196,7 +196,8 @@ impl<'a> Callers<'a> {
         let found =
             looped.map(Doubt::Looped).or(reentered.map(Doubt::Reentered)).or(again.map(Doubt::Unrolled));
         let is_lost = copy.evidence == Evidence::Lost;
-        found.or_else(|| is_lost.then(|| Doubt::Unmarked(copy.entry())))
+        let unmarked = || is_lost.then(|| Doubt::Unmarked(copy.entry()));
+        found.or_else(unmarked).or(decided.map(Doubt::Combined))
     }
 
     /// The conditions that a copy begins with.
@@ -224,7 +225,7 @@ impl<'a> Callers<'a> {
             return again;
         }
         let set = decode::of(self.marks.machine);
-        let mut last: HashMap<String, u64> = HashMap::new();
+        let mut last: HashMap<String, u64> = HashMap::default();
         for range in &copy.ranges {
             let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
             let Some(code) = self.bytes(range.start).map(|code| &code[..len.min(code.len())]) else {
@@ -327,7 +328,8 @@ fn entries_of(flow: &Flow, copy: &InlineCopy) -> Vec<u64> {
     }
 }
 
-/// One of several entries of a copy that control comes to straight from another copy of the function: their code is mixed.
+/// An entry of a copy that is in the midst of another copy of the function, whose code is shared: one of several that control comes
+/// to straight from the other copy, or one that the other's entry jumps to.
 fn follows_another(
     flow: &Flow,
     copy: &InlineCopy,
@@ -338,6 +340,10 @@ fn follows_another(
     let is_beside = |other: &&&InlineCopy| {
         other.die != copy.die && !has(&other.ranges, copy.entry()) && !has(&copy.ranges, other.entry())
     };
-    let mut others = of_function.iter().filter(|_| entries.len() > 1).filter(is_beside);
-    others.find_map(|other| entries.iter().copied().find(|entry| flow.follows(*entry, &other.ranges)))
+    of_function.iter().filter(is_beside).find_map(|other| {
+        entries.iter().copied().find(|entry| {
+            entries.len() > 1 && flow.follows(*entry, &other.ranges)
+                || other.entries.iter().any(|from| flow.hands_over(*from, *entry))
+        })
+    })
 }

@@ -71,6 +71,8 @@ pub struct Signs {
     pub combined: Vec<Combined>,
     /// Whether a branch leaves the copy after an entry.
     pub decides: bool,
+    /// An entry that is a branch of the caller, which leaves the copy at once on one of its ways.
+    pub decided: Option<u64>,
 }
 
 /// Two branches that leave a copy at one place, with a comparison between them.
@@ -137,6 +139,28 @@ impl Flow {
                 && self.ways_of(home) == 2
                 && self.next(home).iter().filter(|to| leaves(to)).count() == 1
         })
+    }
+
+    /// An entry that is a branch of the caller, which leaves the copy at once on one of its ways: the marker of a call was moved in
+    /// front of what decides whether it takes place.
+    pub(super) fn decided(&self, of: &Reached<'_>) -> Option<u64> {
+        let entry = of.copy.entries.iter().copied().find(|entry| {
+            let home = self.block[*entry as usize];
+            let leaves = |to: &u32| of.copy.is_left(self, of.scratch, *to);
+            self.blocks[home as usize].end == entry + 1
+                && !has(of.ranges, self.address[*entry as usize])
+                && self.ways_of(home) == 2
+                && self.next(home).iter().filter(|to| leaves(to)).count() == 1
+        })?;
+        Some(self.address[entry as usize])
+    }
+
+    /// Whether one entry is a jump to the other: what follows is shared code.
+    pub(super) fn hands_over(&self, from: u64, to: u64) -> bool {
+        let (Some(from), Some(to)) = (self.insn_at(from), self.insn_at(to)) else { return false };
+        let number = self.block[from as usize];
+        let is_last = self.blocks[number as usize].end == from + 1 && self.ways_of(number) == 1;
+        is_last && self.next(number).iter().any(|next| self.blocks[*next as usize].first == to)
     }
 
     /// The first two branches after an entry, if they leave the copy at one place, with only a comparison between them.

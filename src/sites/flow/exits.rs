@@ -75,8 +75,12 @@ impl Flow {
         exits.sites.dedup();
         let reached = Reached { scratch, copy: &copy, ranges };
         exits.signs.reentered = self.reentered(&reached);
+        if entries.len() > 1 {
+            exits.signs.reentered = exits.signs.reentered.or_else(|| self.continued(&reached));
+        }
         exits.signs.decides = self.begins_with_condition(&reached);
         exits.signs.combined = self.combined(&reached);
+        exits.signs.decided = self.decided(&reached);
         if let Some(again) = again {
             // Where nothing marks an entry, an instruction of the caller in the loop proves nothing.
             exits.signs.reentered = self.continued(&reached);
