@@ -140,10 +140,12 @@ impl File {
             None => Linked::default(),
         };
         let callers = Callers::new(&self.symbols, linked.code(&self.image), &linked.marks);
-        // As paths of functions: the copies of one name may be of several.
-        let mut by_function: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+        // A name that is part of a path, or a pattern, stands for several functions; in C, these have no paths.
+        let is_one = query::is_plain(function);
+        let mut by_function: BTreeMap<(Option<&str>, u64), Vec<usize>> = BTreeMap::new();
         for (index, copy) in copies.iter().enumerate() {
-            by_function.entry(copy.function.as_deref()).or_default().push(index);
+            let origin = if is_one { 0 } else { copy.origin };
+            by_function.entry((copy.function.as_deref(), origin)).or_default().push(index);
         }
         let of_functions = by_function.values().map(|of| of.iter().map(|index| &copies[*index]).collect());
         let of_functions: Vec<Vec<&InlineCopy>> = of_functions.collect();
