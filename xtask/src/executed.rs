@@ -56,14 +56,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
         contents.pushed.push(vm::programs::from_source(&workspace::root().join(file), &[])?);
     }
     contents.runs = vec!["exec sh executed.sh\n".into(), "exec ./rare\n".into()];
-    let mut output = Output::default();
-    {
-        let mut machine = vm::boot(&guest, &contents)?;
-        if machine.run(0, LIMIT, &mut output)? != End::Exit(0) {
-            bail!("nothing was counted: {}\n{}", output.errors, machine.log.excerpt(machine.run_start, 60));
-        }
-    }
-    let counted = counted(&output.text)?;
+    let counted = counted(&vm::text(&mut vm::boot(&guest, &contents)?, 0, LIMIT)?)?;
     println!("{} instructions counted", counted.len());
     // By the real clock the timer's interrupts would take all the time of a guest that logs its instructions.
     let guest = Guest { accel: "icount".into(), ..guest };

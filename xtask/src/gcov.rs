@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::Value;
 
-use crate::bench::kmod::Output;
 use crate::kernels::Name;
-use crate::vm::machine::End;
 use crate::vm::{self, Guest};
 use crate::{cache, exec, workspace};
 
@@ -36,12 +34,8 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     let script = workspace::root().join("tests/vm/gcov.sh");
     contents.pushed.push(vm::programs::from_source(&script, &[])?);
     contents.runs = vec!["exec sh gcov.sh\n".into()];
-    let mut output = Output::default();
-    let mut machine = vm::boot(&guest, &contents)?;
-    if machine.run(0, LIMIT, &mut output)? != End::Exit(0) {
-        bail!("nothing was counted: {}\n{}", output.errors, machine.log.excerpt(machine.run_start, 60));
-    }
-    let (info, counters) = output.text.split_once("counters:").context("the guest has no counters")?;
+    let text = vm::text(&mut vm::boot(&guest, &contents)?, 0, LIMIT)?;
+    let (info, counters) = text.split_once("counters:").context("the guest has no counters")?;
     let folder = workspace::target().join("gcov");
     write(counters, &folder)?;
     compare(&ours(info), &theirs(&folder)?)

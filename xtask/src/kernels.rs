@@ -35,6 +35,8 @@ pub enum Name {
     Kcsan,
     /// Linux 6.1, built here with what counts executed lines of ext4 (gcov)
     Gcov,
+    /// Linux 6.1, built here with what counts the calls of functions, inlined ones too (-finstrument-functions)
+    Counted,
     /// The kernel that KINST_VMLINUZ names
     Own,
 }
@@ -55,7 +57,8 @@ impl Name {
     pub const ALL: [Name; 4] = [Name::V6_1, Name::V6_12, Name::V7_2, Name::V7_3];
 
     /// The kernels that run the cases of 6.1.
-    pub const LIKE_6_1: [Name; 5] = [Name::Rt, Name::Debug, Name::Kcsan, Name::Gcov, Name::Own];
+    pub const LIKE_6_1: [Name; 6] =
+        [Name::Rt, Name::Debug, Name::Kcsan, Name::Gcov, Name::Counted, Name::Own];
 
     /// The named kernels, or the one that is taken if none is named.
     pub fn or_default(names: &[Name]) -> Vec<Name> {
@@ -67,7 +70,7 @@ impl Name {
         match self {
             Name::V6_12 => (Debian::Trixie, false),
             Name::V7_2 | Name::V7_3 => (Debian::Trixie, true),
-            Name::V6_1 | Name::Rt | Name::Debug | Name::Kcsan | Name::Gcov | Name::Own => {
+            Name::V6_1 | Name::Rt | Name::Debug | Name::Kcsan | Name::Gcov | Name::Counted | Name::Own => {
                 (Debian::Bookworm, false)
             }
         }
@@ -101,7 +104,7 @@ impl Name {
     pub fn slowness(self) -> u32 {
         match self {
             Name::V6_1 | Name::V6_12 | Name::V7_2 | Name::V7_3 | Name::Gcov | Name::Own => 1,
-            Name::Rt => 2,
+            Name::Rt | Name::Counted => 2,
             Name::Debug | Name::Kcsan => 6,
         }
     }
@@ -116,6 +119,7 @@ impl Name {
             Name::Debug => "debug",
             Name::Kcsan => "kcsan",
             Name::Gcov => "gcov",
+            Name::Counted => "counted",
             Name::Own => "own",
         }
     }
@@ -183,10 +187,17 @@ impl Kernel {
     }
 
     fn indexer(&self, dtrace: &Path, cache: &Path) -> Result<Command> {
+        let mut command = self.dtrace(dtrace, cache)?;
+        command.arg("--index");
+        Ok(command)
+    }
+
+    /// A dtrace that reads this kernel; what it indexes for that is kept in `cache`.
+    pub fn dtrace(&self, dtrace: &Path, cache: &Path) -> Result<Command> {
         let release = &self.release;
         let sysroot = self.sysroot.as_ref().with_context(|| format!("{release} has no debug information"))?;
         let mut command = Command::new(dtrace);
-        command.env("XDG_CACHE_HOME", cache).arg("--sysroot").arg(sysroot).arg("--index");
+        command.env("XDG_CACHE_HOME", cache).arg("--sysroot").arg(sysroot);
         Ok(command)
     }
 

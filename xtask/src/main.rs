@@ -5,6 +5,7 @@ mod arm64;
 mod bench;
 mod cache;
 mod checks;
+mod counted;
 mod demo;
 mod executed;
 mod fuzz;
@@ -60,6 +61,8 @@ enum Command {
     Executed(executed::Options),
     /// Compare the lines of --coverage with those that a kernel with gcov counts itself
     Gcov(gcov::Options),
+    /// Compare entries and returns of inlined functions with those that a kernel counts itself
+    Counted(counted::Options),
     /// Run the kernel's own tests of ftrace and livepatch without probes and under them, and compare
     Selftests(selftests::Options),
     /// Fetch kernels of arm64, and compare what is found in them with other programs' reading
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
         Command::Sweep(options) => sweep::main(&options),
         Command::Executed(options) => executed::main(&options),
         Command::Gcov(options) => gcov::main(&options),
+        Command::Counted(options) => counted::main(&options),
         Command::Selftests(options) => selftests::main(&options),
         Command::Objects(options) => objects::main(&options),
         Command::Arm64(options) => arm64::main(&options).map(|()| ExitCode::SUCCESS),

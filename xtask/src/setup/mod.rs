@@ -5,6 +5,7 @@ pub mod cross;
 mod decoder;
 pub mod host;
 mod image;
+mod instrument;
 mod kernel;
 pub mod libraries;
 mod monitoring;

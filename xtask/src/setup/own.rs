@@ -9,16 +9,20 @@ use anyhow::{Context, Result, bail};
 
 use crate::apt::Archive;
 use crate::kernels::{Kernel, Name};
-use crate::setup::{decoder, kernel};
+use crate::setup::{decoder, instrument, kernel};
 use crate::{cache, exec, steps};
 
 const BASE: &str = include_str!("../../kernels/base.config");
 const DEBUG: &str = include_str!("../../kernels/debug.config");
 const KCSAN: &str = include_str!("../../kernels/kcsan.config");
 const GCOV: &str = include_str!("../../kernels/gcov.config");
+const COUNTED: &str = include_str!("../../kernels/counted.config");
 
 /// Bytes for the source, the build, the installed files, and the disk image made from those.
 const SPACE: u64 = 16 << 30;
+
+/// The line of a Makefile that has gcov's counters put into what it builds.
+const PROFILE: &str = "GCOV_PROFILE := y\n";
 
 /// The configuration's fragment that a kernel was built with, in its sysroot.
 const FRAGMENT: &str = "boot/fragment.config";
@@ -36,6 +40,7 @@ fn fragment(name: Name) -> Option<String> {
         Name::Debug => Some([BASE, DEBUG].concat()),
         Name::Kcsan => Some([BASE, KCSAN].concat()),
         Name::Gcov => Some([BASE, GCOV].concat()),
+        Name::Counted => Some([BASE, COUNTED, &instrument::as_comment()].concat()),
         _ => None,
     }
 }
@@ -62,8 +67,10 @@ pub fn ensure(name: Name, update: bool) -> Result<()> {
 }
 
 fn build(name: Name, tree: &Path, fragment: &str) -> Result<()> {
-    if name == Name::Gcov {
-        profile(&tree.join("fs/ext4/Makefile"))?;
+    match name {
+        Name::Gcov => append(&tree.join("fs/ext4/Makefile"), PROFILE)?,
+        Name::Counted => instrument::instrument(tree)?,
+        _ => {}
     }
     configure(tree, fragment)?;
     exec::logged(make(tree).args(["bzImage", "modules"]), &cache::log()?, || ())?;
@@ -104,14 +111,20 @@ fn make(tree: &Path) -> Command {
     command
 }
 
-/// Has gcov's counters put into what a Makefile builds.
-fn profile(makefile: &Path) -> Result<()> {
-    const LINE: &str = "GCOV_PROFILE := y\n";
-    let text = fs::read_to_string(makefile)?;
-    if text.starts_with(LINE) {
+/// Adds lines to a Makefile, in place of what an earlier build has added.
+pub(super) fn append(makefile: &Path, lines: &str) -> Result<()> {
+    const MARK: &str = "# What kinst adds:\n";
+    let text = fs::read_to_string(makefile).with_context(|| format!("{}", makefile.display()))?;
+    let before = text.split_once(MARK).map_or(&*text, |(before, _)| before);
+    write(makefile, &[before, MARK, lines].concat())
+}
+
+/// Writes a file of the tree, unless it is as wanted: what is newer is built again.
+pub(super) fn write(file: &Path, text: &str) -> Result<()> {
+    if fs::read_to_string(file).is_ok_and(|has| has == text) {
         return Ok(());
     }
-    Ok(fs::write(makefile, [LINE, &text].concat())?)
+    fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// Turns everything off except what the fragment switches on, and what that needs.
@@ -179,10 +192,10 @@ mod tests {
 
     #[test]
     fn a_setting_is_made_once() {
-        for name in [Name::Debug, Name::Kcsan, Name::Gcov] {
+        for name in [Name::Debug, Name::Kcsan, Name::Gcov, Name::Counted] {
             let fragment = fragment(name).unwrap();
-            let mut options: Vec<_> =
-                fragment.lines().filter_map(|l| l.split_once('=')).map(|(o, _)| o).collect();
+            let settings = fragment.lines().filter(|line| line.starts_with("CONFIG_"));
+            let mut options: Vec<_> = settings.filter_map(|l| l.split_once('=')).map(|(o, _)| o).collect();
             options.sort_unstable();
             let all = options.len();
             options.dedup();

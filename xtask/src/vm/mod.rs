@@ -17,9 +17,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use regex_lite::Regex;
 
+use crate::bench::kmod::Output;
 use crate::kernels::{Arch, Kernel, Name};
 use crate::setup::{
     self, Part, arm64,
@@ -301,6 +302,16 @@ pub fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
         mark,
         slowness: guest.kernel.slowness() * guest.arch.slowness(),
     })
+}
+
+/// Runs a script to its end, and returns what it prints.
+pub fn text(machine: &mut Machine, id: usize, limit: Duration) -> Result<String> {
+    let mut output = Output::default();
+    if machine.run(id, limit, &mut output)? != End::Exit(0) {
+        bail!("nothing was counted: {}\n{}", output.errors, machine.log.excerpt(machine.run_start, 60));
+    }
+    eprint!("{}", output.errors);
+    Ok(output.text)
 }
 
 /// The model of CPU. Arm's way to sign addresses takes most of the time of an emulator that does it as the manual says.

@@ -66,7 +66,7 @@ pub fn indexed(kernel: &Kernel, dtrace: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// The directory that indices of a kernel are kept in.
-fn indices(kernel: &Kernel) -> Result<PathBuf> {
+pub fn indices(kernel: &Kernel) -> Result<PathBuf> {
     let folder = workspace::target().join("vm/index").join(&kernel.release);
     fs::create_dir_all(&folder)?;
     Ok(folder)

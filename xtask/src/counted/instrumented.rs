@@ -1,0 +1,143 @@
+//! The code that is built with the hooks, by the kernel's file.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
+
+use super::calls::Pair;
+
+/// The hooks of xtask/kernels/counted.
+const HOOKS: [&str; 2] = ["__cyg_profile_func_enter", "__cyg_profile_func_exit"];
+
+#[derive(Default)]
+pub struct Instrumented {
+    /// The functions by address, clones and parts with their full names.
+    symbols: BTreeMap<u64, String>,
+    /// The addresses of those whose code calls the hooks, and their names.
+    calling: BTreeSet<u64>,
+    names: BTreeSet<String>,
+    /// The functions that are split: the first half may be inlined, and the second is a function (`f.part.0`).
+    split: BTreeSet<String>,
+    /// The number of times that code passes a function's address on, as it does to the hooks, and twice that of its symbols.
+    places: HashMap<String, usize>,
+}
+
+impl Instrumented {
+    pub fn of(vmlinux: &Path) -> Result<Instrumented> {
+        let file = fs::read(vmlinux).with_context(|| format!("cannot read {}", vmlinux.display()))?;
+        let file = object::File::parse(&*file)?;
+        let texts = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text);
+        let symbols: Vec<(u64, &str)> =
+            texts.map(|symbol| Ok((symbol.address(), symbol.name()?))).collect::<Result<_>>()?;
+        let is_hook = |(_, name): &&(u64, &str)| HOOKS.contains(name);
+        let hooks: BTreeSet<u64> = symbols.iter().filter(is_hook).map(|(address, _)| *address).collect();
+        if hooks.len() != HOOKS.len() {
+            bail!("the kernel has no hooks");
+        }
+        let (mut calls, mut passes) = (Vec::new(), Vec::new());
+        for section in file.sections().filter(|section| section.kind() == SectionKind::Text) {
+            let code = section.data()?;
+            calls.extend(calls_of(&hooks, section.address(), code));
+            passes.extend(passed(code));
+        }
+        let mut all = Instrumented::with(symbols.into_iter(), calls);
+        for address in passes {
+            if let Some(name) = all.symbols.get(&address) {
+                *all.places.entry(base(name).to_owned()).or_default() += 1;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Functions, and the addresses of calls of the hooks.
+    pub fn with<'a>(
+        symbols: impl Iterator<Item = (u64, &'a str)>,
+        calls: impl IntoIterator<Item = u64>,
+    ) -> Instrumented {
+        let mut all = Instrumented::default();
+        for (address, name) in symbols {
+            *all.places.entry(base(name).to_owned()).or_default() += 2;
+            if name.contains(".part.") {
+                all.split.insert(base(name).to_owned());
+            }
+            all.symbols.insert(address, name.to_owned());
+        }
+        for call in calls {
+            if let Some((address, name)) = all.symbols.range(..=call).next_back() {
+                all.calling.insert(*address);
+                all.names.insert(base(name).to_owned());
+            }
+        }
+        all
+    }
+
+    /// The function at an address.
+    pub fn function(&self, address: u64) -> Option<&str> {
+        self.symbols.get(&address).map(|name| base(name))
+    }
+
+    /// The function in whose code an address is, if it is built with the hooks. A part of one need not call them.
+    pub fn caller(&self, address: u64) -> Option<&str> {
+        let (start, name) = self.symbols.range(..=address).next_back()?;
+        let is_part = base(name) != name && self.names.contains(base(name));
+        (is_part || self.calling.contains(start)).then(|| base(name))
+    }
+
+    /// A function and the function that it is in. A split function begins in one and ends in another, so all callers are one.
+    pub fn pair(&self, function: &str, caller: &str) -> Pair {
+        let (function, caller) = (base(function), base(caller));
+        let caller = if self.split.contains(function) { "*" } else { caller };
+        (function.to_owned(), caller.to_owned())
+    }
+
+    /// About the number of places where probes on a function are.
+    pub fn places(&self, function: &str) -> usize {
+        self.places.get(function).copied().unwrap_or(0)
+    }
+}
+
+/// The name without what makes it that of a clone or a part, or for kinst one of several functions of a name (`f#2`).
+fn base(symbol: &str) -> &str {
+    symbol.split_once(['.', '#']).map_or(symbol, |(base, _)| base)
+}
+
+/// The addresses that code puts into the register of a first argument (`mov $address,%rdi`).
+fn passed(code: &[u8]) -> impl Iterator<Item = u64> {
+    const MOV: [u8; 3] = [0x48, 0xc7, 0xc7];
+    let address = |bytes: &[u8]| bytes.try_into().ok().map(i32::from_le_bytes).map(i64::from);
+    code.windows(7)
+        .filter(|bytes| bytes.starts_with(&MOV))
+        .filter_map(move |bytes| address(&bytes[3..]).map(i64::cast_unsigned))
+}
+
+/// The addresses of the calls of certain functions.
+fn calls_of(targets: &BTreeSet<u64>, start: u64, code: &[u8]) -> Vec<u64> {
+    const CALL: u8 = 0xe8;
+    let call = |(at, bytes): (usize, &[u8])| {
+        let distance = i32::from_le_bytes(bytes[1..].try_into().ok()?);
+        let address = start + at as u64;
+        let target = address.wrapping_add(5).wrapping_add_signed(distance.into());
+        (bytes[0] == CALL && targets.contains(&target)).then_some(address)
+    };
+    code.windows(5).enumerate().filter_map(call).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_found_in_both_directions() {
+        let code = [0x90, 0xe8, 0xfa, 0xff, 0xff, 0xff, 0xe8, 0x10, 0, 0, 0, 0xe8, 0, 0, 0, 0];
+        assert_eq!(calls_of(&BTreeSet::from([0x1000, 0x101b]), 0x1000, &code), [0x1001, 0x1006]);
+    }
+
+    #[test]
+    fn what_is_passed_is_an_address_of_the_upper_half() {
+        let code = [0x90, 0x48, 0xc7, 0xc7, 0x10, 0, 0, 0x81, 0xe8];
+        assert_eq!(passed(&code).collect::<Vec<_>>(), [0xffff_ffff_8100_0010]);
+    }
+}
