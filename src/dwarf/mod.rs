@@ -25,6 +25,7 @@ pub use callers::{Caller, Callers, Memory, Registers};
 pub use copies::walk::{find, find_all, find_meant, inline_names, may_know};
 pub use copies::{AllFindings, CallSite, Findings, Function, InlineCopy};
 pub use entries::Evidence;
+pub use extent::merge;
 pub use frames::info::DebugInfo;
 pub(crate) use frames::info::is_of;
 pub use frames::{Body, Definition, Frame};

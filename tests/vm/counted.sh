@@ -61,7 +61,7 @@ END
 cat >run.sh <<'END'
 echo >/sys/kernel/debug/counted/calls
 setpriv --nnp sh load.sh >/dev/null 2>load.err
-# What has ended is still on its way out of the kernel.
+# Processes that have ended are still on their way out of the kernel.
 sleep 2
 END
 

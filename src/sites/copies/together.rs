@@ -2,11 +2,10 @@
 //! they begin with.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use foldhash::HashMap;
 
-use crate::dwarf::InlineCopy;
+use crate::dwarf::{InlineCopy, merge};
 use crate::sites::flow::callers::{Callers, Conditions, Left};
 use crate::sites::flow::doubts::Doubt;
 
@@ -23,7 +22,7 @@ pub fn together(callers: &Callers<'_>, live: &[Vec<&InlineCopy>], left: &mut [Le
                 .flat_map(|index| entries(copies[*index], &left[at + index]))
                 .copied()
                 .collect();
-            let ranges = union(indices.iter().flat_map(|index| &copies[*index].ranges));
+            let ranges = merge(indices.iter().flat_map(|index| copies[*index].ranges.clone()).collect());
             let first = copies[indices[0]].clone();
             let evidence = first.evidence.known();
             merged.push(InlineCopy { entries: entries.into_iter().collect(), evidence, ranges, ..first });
@@ -44,11 +43,9 @@ pub fn together(callers: &Callers<'_>, live: &[Vec<&InlineCopy>], left: &mut [Le
 }
 
 /// Doubts the copies of which calls begin at one instruction that control comes to on several ways: it may be one call on each.
-/// Where it comes on one way, both calls begin there.
+/// If it comes on one way, both calls begin there.
 pub fn doubt_shared(live: &[Vec<&InlineCopy>], left: &mut [Left]) {
-    let mut rest = left;
-    for copies in live {
-        let Some(left) = rest.split_off_mut(..copies.len()) else { return };
+    for (copies, left) in of_each(live, left) {
         for indices in groups(copies, left).into_iter().filter(|indices| indices.len() > 1) {
             let Some(joined) = indices.iter().find_map(|index| left[*index].joined) else { continue };
             indices.iter().for_each(|index| {
@@ -56,6 +53,15 @@ pub fn doubt_shared(live: &[Vec<&InlineCopy>], left: &mut [Left]) {
             });
         }
     }
+}
+
+/// The copies of each function with what is known of them.
+fn of_each<'l, 'c>(
+    live: &'l [Vec<&'c InlineCopy>],
+    left: &'l mut [Left],
+) -> impl Iterator<Item = (&'l [&'c InlineCopy], &'l mut [Left])> {
+    let mut rest = left;
+    live.iter().map_while(move |copies| Some((&copies[..], rest.split_off_mut(..copies.len())?)))
 }
 
 /// The instructions where calls of a copy begin.
@@ -87,28 +93,12 @@ fn groups(copies: &[&InlineCopy], left: &[Left]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// The union of the ranges, sorted and disjoint.
-fn union<'r>(ranges: impl Iterator<Item = &'r Range<u64>>) -> Vec<Range<u64>> {
-    let mut sorted: Vec<Range<u64>> = ranges.cloned().collect();
-    sorted.sort_unstable_by_key(|range| (range.start, range.end));
-    let mut all: Vec<Range<u64>> = Vec::new();
-    for range in sorted {
-        match all.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => all.push(range),
-        }
-    }
-    all
-}
-
 /// Doubts the copies whose first condition may be one of the caller: they begin with two of one statement. A function that does so
 /// in most of its copies has both itself, unless the caller has nothing to do with a result.
 pub fn doubt_conditions(live: &[Vec<&InlineCopy>], left: &mut [Left]) {
     /// So many copies show how many conditions a function has.
     const ENOUGH: usize = 4;
-    let mut rest = left;
-    for copies in live {
-        let Some(left) = rest.split_off_mut(..copies.len()) else { return };
+    for (_, left) in of_each(live, left) {
         let count = |is: fn(&Conditions) -> bool| left.iter().filter(|left| is(&left.conditions)).count();
         let ones = count(|conditions| *conditions == Conditions::One);
         let twos = count(|conditions| matches!(conditions, Conditions::Two { .. }));

@@ -51,7 +51,7 @@ impl Flow {
         for call in calls {
             let mut entries = call.entries.clone();
             entries.sort_unstable();
-            if self.exits_with(&mut scratch, &entries, call.ranges, None).is_none() {
+            if self.exits_with(&mut scratch, &entries, call.ranges).is_none() {
                 continue;
             }
             for block in scratch.found.iter().copied() {

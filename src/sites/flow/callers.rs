@@ -6,6 +6,7 @@ use foldhash::HashMap;
 use rayon::prelude::*;
 
 use super::bypassed::Call;
+use super::copy::has;
 use super::doubts::{Combined, Doubt, Signs};
 use super::exits::{self, Exits};
 use super::points::Point;
@@ -336,7 +337,6 @@ fn follows_another(
     entries: &[u64],
     of_function: &[&InlineCopy],
 ) -> Option<u64> {
-    let has = |ranges: &[Range<u64>], address: u64| ranges.iter().any(|range| range.contains(&address));
     let is_beside = |other: &&&InlineCopy| {
         other.die != copy.die && !has(&other.ranges, copy.entry()) && !has(&copy.ranges, other.entry())
     };

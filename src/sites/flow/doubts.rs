@@ -86,8 +86,26 @@ pub struct Combined {
 }
 
 impl Flow {
+    /// Adds the signs in the control flow. `again`, if nothing marks the entries: instructions that begin the same statement, in
+    /// pairs.
+    pub(super) fn add_signs(&self, of: &Reached<'_>, again: Option<&[(u64, u64)]>, signs: &mut Signs) {
+        signs.reentered = self.reentered(of);
+        // If nothing marks an entry, an instruction of the caller in the loop proves nothing.
+        if of.copy.entries.len() > 1 || again.is_some() {
+            signs.reentered = signs.reentered.or_else(|| self.continued(of));
+        }
+        signs.decides = self.begins_with_condition(of);
+        signs.combined = self.combined(of);
+        signs.decided = self.decided(of);
+        if let Some(again) = again {
+            signs.looped = self.looped(of);
+            let unrolled = again.iter().find(|(from, to)| self.leads_to(of, *from, *to));
+            signs.again = unrolled.map(|(_, to)| *to);
+        }
+    }
+
     /// An instruction of the caller that a loop leads round to, in what the copy consists of.
-    pub(super) fn looped(&self, of: &Reached<'_>) -> Option<u64> {
+    fn looped(&self, of: &Reached<'_>) -> Option<u64> {
         let goes_on = |number: u32| self.goes_on(of, number);
         let found = of.scratch.found.iter().copied().filter(|number| goes_on(*number));
         found
@@ -96,7 +114,7 @@ impl Flow {
     }
 
     /// An entry after an instruction of the copy, with nothing of the caller in between.
-    pub(super) fn continued(&self, of: &Reached<'_>) -> Option<u64> {
+    fn continued(&self, of: &Reached<'_>) -> Option<u64> {
         of.scratch.found.iter().find_map(|number| {
             let last = self.blocks[*number as usize].end - 1;
             let is_own = self.is_whole(of, *number) && has(of.ranges, self.address[last as usize]);
@@ -107,7 +125,7 @@ impl Flow {
     }
 
     /// An entry that a loop of nothing but the copy leads to.
-    pub(super) fn reentered(&self, of: &Reached<'_>) -> Option<u64> {
+    fn reentered(&self, of: &Reached<'_>) -> Option<u64> {
         let is_own = |number: u32| self.foreign(of, number).is_none();
         let goes_on = |number: u32| self.goes_on(of, number) && is_own(number);
         let mut entries = of.copy.entries.iter().copied();
@@ -131,26 +149,27 @@ impl Flow {
     }
 
     /// Whether the first branch after an entry may leave the copy.
-    pub(super) fn begins_with_condition(&self, of: &Reached<'_>) -> bool {
+    fn begins_with_condition(&self, of: &Reached<'_>) -> bool {
         of.copy.entries.iter().any(|entry| {
             let home = self.block[*entry as usize];
-            let leaves = |to: &u32| of.copy.is_left(self, of.scratch, *to);
-            self.is_whole(of, home)
-                && self.ways_of(home) == 2
-                && self.next(home).iter().filter(|to| leaves(to)).count() == 1
+            self.is_whole(of, home) && self.leaves_on_one_way(of, home)
         })
+    }
+
+    /// Whether a block ends with a branch that leaves the copy on one of its ways.
+    fn leaves_on_one_way(&self, of: &Reached<'_>, number: u32) -> bool {
+        let leaves = |to: &&u32| of.copy.is_left(self, of.scratch, **to);
+        self.ways_of(number) == 2 && self.next(number).iter().filter(leaves).count() == 1
     }
 
     /// An entry that is a branch of the caller, which leaves the copy at once on one of its ways: the marker of a call was moved in
     /// front of what decides whether it takes place.
-    pub(super) fn decided(&self, of: &Reached<'_>) -> Option<u64> {
+    fn decided(&self, of: &Reached<'_>) -> Option<u64> {
         let entry = of.copy.entries.iter().copied().find(|entry| {
             let home = self.block[*entry as usize];
-            let leaves = |to: &u32| of.copy.is_left(self, of.scratch, *to);
             self.blocks[home as usize].end == entry + 1
                 && !has(of.ranges, self.address[*entry as usize])
-                && self.ways_of(home) == 2
-                && self.next(home).iter().filter(|to| leaves(to)).count() == 1
+                && self.leaves_on_one_way(of, home)
         })?;
         Some(self.address[entry as usize])
     }
@@ -164,7 +183,7 @@ impl Flow {
     }
 
     /// The first two branches after an entry, if they leave the copy at one place, with only a comparison between them.
-    pub(super) fn combined(&self, of: &Reached<'_>) -> Vec<Combined> {
+    fn combined(&self, of: &Reached<'_>) -> Vec<Combined> {
         let branches = |entry: &u32| {
             let home = self.block[*entry as usize];
             let decides = |number: u32| self.is_whole(of, number) && self.ways_of(number) == 2;
@@ -207,7 +226,7 @@ impl Flow {
     }
 
     /// Whether one instruction of the copy is executed after another one in the same call.
-    pub(super) fn leads_to(&self, of: &Reached<'_>, from: u64, to: u64) -> bool {
+    fn leads_to(&self, of: &Reached<'_>, from: u64, to: u64) -> bool {
         let (Some(from), Some(to)) = (self.insn_at(from), self.insn_at(to)) else { return false };
         let (first, last) = (self.block[from as usize], self.block[to as usize]);
         let entry = |block: u32| of.copy.entry_in(&self.blocks[block as usize]);

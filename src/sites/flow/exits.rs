@@ -38,17 +38,22 @@ impl Flow {
         again: Option<&[(u64, u64)]>,
     ) -> Option<Exits> {
         let mut scratch = std::mem::take(&mut self.scratch);
-        let exits = self.exits_with(&mut scratch, entries, ranges, again);
+        let mut exits = self.exits_with(&mut scratch, entries, ranges);
+        if let Some(exits) = exits.as_mut().filter(|_| !ranges.is_empty()) {
+            let entries: Vec<u32> = entries.iter().filter_map(|entry| self.insn_at(*entry)).collect();
+            let reached = Reached { scratch: &scratch, copy: &Copy { entries: &entries }, ranges };
+            self.add_signs(&reached, again, &mut exits.signs);
+        }
         self.scratch = scratch;
         exits
     }
 
+    /// The exits, without signs of doubt but for what is bypassed.
     pub(super) fn exits_with(
         &self,
         scratch: &mut Scratch,
         entries: &[u64],
         ranges: &[Range<u64>],
-        again: Option<&[(u64, u64)]>,
     ) -> Option<Exits> {
         let entries = entries.iter().map(|entry| self.insn_at(*entry)).collect::<Option<Vec<u32>>>()?;
         let copy = Copy { entries: &entries };
@@ -73,21 +78,6 @@ impl Flow {
         }
         exits.sites.sort_unstable();
         exits.sites.dedup();
-        let reached = Reached { scratch, copy: &copy, ranges };
-        exits.signs.reentered = self.reentered(&reached);
-        if entries.len() > 1 {
-            exits.signs.reentered = exits.signs.reentered.or_else(|| self.continued(&reached));
-        }
-        exits.signs.decides = self.begins_with_condition(&reached);
-        exits.signs.combined = self.combined(&reached);
-        exits.signs.decided = self.decided(&reached);
-        if let Some(again) = again {
-            // Where nothing marks an entry, an instruction of the caller in the loop proves nothing.
-            exits.signs.reentered = self.continued(&reached);
-            exits.signs.looped = self.looped(&reached);
-            let unrolled = again.iter().find(|(from, to)| self.leads_to(&reached, *from, *to));
-            exits.signs.again = unrolled.map(|(_, to)| *to);
-        }
         Some(exits)
     }
 

@@ -8,7 +8,7 @@ use super::places::Left;
 
 struct Difference {
     function: String,
-    /// What it would have been left out for.
+    /// The reason for which it would have been left out.
     left: Option<Left>,
 }
 

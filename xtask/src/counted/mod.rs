@@ -75,7 +75,7 @@ pub fn main(options: &Options) -> Result<ExitCode> {
     for (n, names) in batches.iter().enumerate() {
         let text = match vm::text(&mut machine, n + 1, LIMIT) {
             Ok(text) => text,
-            // What was compared before is worth its figures.
+            // The figures of the batches before are worth having.
             Err(error) => {
                 eprintln!("{} of {}: {error:#}", n + 1, batches.len());
                 comparison.report(options.least);

@@ -25,7 +25,7 @@ pub enum Left {
     Refused,
 }
 
-/// What dtrace says of a program that is not run.
+/// The answers of dtrace about a program that is not run.
 #[derive(Debug, Default)]
 pub struct Places {
     /// The places (`kinst::f:7`) with the functions that are counted there.
@@ -42,7 +42,7 @@ impl Places {
         Ok(Places { counted: Places::expanded(&out), shared: shared(&remarks) })
     }
 
-    /// What dtrace prints and remarks of a program.
+    /// The output and the remarks of dtrace about a program.
     fn said(dtrace: &Path, kernel: &Kernel, options: &[&str], program: &Path) -> Result<(String, String)> {
         let mut command = kernel.dtrace(dtrace, &programs::indices(kernel)?)?;
         let said = exec::captured(command.args(["-Z", "-e"]).args(options).arg("-s").arg(program))?;

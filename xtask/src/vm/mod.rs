@@ -20,7 +20,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail};
 use regex_lite::Regex;
 
-use crate::bench::kmod::Output;
 use crate::kernels::{Arch, Kernel, Name};
 use crate::setup::{
     self, Part, arm64,
@@ -29,7 +28,7 @@ use crate::setup::{
 use crate::{kmod, workspace};
 use contents::Contents;
 use launch::Config;
-use machine::{End, Machine, Sink};
+use machine::{Captured, End, Machine, Sink};
 
 /// The exit status if the command has none of its own to pass on.
 const KERNEL_TROUBLE: u8 = 99;
@@ -306,12 +305,14 @@ pub fn boot(guest: &Guest, contents: &Contents) -> Result<Machine> {
 
 /// Runs a script to its end, and returns what it prints.
 pub fn text(machine: &mut Machine, id: usize, limit: Duration) -> Result<String> {
-    let mut output = Output::default();
-    if machine.run(id, limit, &mut output)? != End::Exit(0) {
-        bail!("nothing was counted: {}\n{}", output.errors, machine.log.excerpt(machine.run_start, 60));
+    let mut captured = Captured::default();
+    let end = machine.run(id, limit, &mut captured)?;
+    let errors = String::from_utf8_lossy(&captured.err);
+    if end != End::Exit(0) {
+        bail!("the script failed in the guest: {errors}\n{}", machine.log.excerpt(machine.run_start, 60));
     }
-    eprint!("{}", output.errors);
-    Ok(output.text)
+    eprint!("{errors}");
+    Ok(String::from_utf8_lossy(&captured.out).into_owned())
 }
 
 /// The model of CPU. Arm's way to sign addresses takes most of the time of an emulator that does it as the manual says.
