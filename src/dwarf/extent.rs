@@ -30,6 +30,11 @@ impl<'a> Extent<'a> {
         *slot = Some(attribute.value());
     }
 
+    /// Whether there is no code.
+    pub fn is_none(&self) -> bool {
+        self.low_pc.is_none() && self.ranges.is_none()
+    }
+
     /// The extent of a copy; where its function is declared, and its parent, are not known here.
     pub fn unentered(&self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) -> gimli::Result<Unentered> {
         let listed = self.ranges(dwarf, unit)?;

@@ -183,6 +183,14 @@ impl<'a> Unit<'a> {
         inside.unwrap_or(path)
     }
 
+    /// The path with the unit's directory, if it needs one.
+    pub fn absolute(&self, path: &str) -> String {
+        match self.inner.comp_dir {
+            Some(directory) if !path.starts_with('/') => format!("{}/{path}", directory.to_string_lossy()),
+            _ => path.to_owned(),
+        }
+    }
+
     pub fn entries(&self, at: UnitOffset) -> gimli::Result<EntriesRaw<'_, Slice<'a>>> {
         self.inner.entries_raw(Some(at))
     }

@@ -7,10 +7,13 @@ use crate::dwarf::Dwarf;
 use crate::dwarf::entries::{Place, Places};
 use crate::dwarf::unit::Unit;
 
-/// The files of a unit's line table by path, if definitions of other units are looked for in it.
+/// The files of a unit's line table by absolute path, if definitions of other units are looked for in it.
 pub struct Declared {
     files: HashMap<String, u64>,
 }
+
+/// In place of a file of which the unit has no line: it has lost all marks of the function.
+const NO_FILE: u64 = u64::MAX;
 
 impl Declared {
     pub fn of<'a>(dwarf: &Dwarf<'a>, unit: &Unit<'a>, definitions: &Definitions) -> Declared {
@@ -18,19 +21,21 @@ impl Declared {
         if !unit.tells_entries || !definitions.values().any(is_foreign) {
             return Declared { files: HashMap::default() };
         }
-        let paths = unit.file_paths(dwarf);
-        Declared { files: paths.into_iter().zip(0..).collect() }
+        let paths = unit.file_paths(dwarf).into_iter().map(|path| unit.absolute(&path));
+        Declared { files: paths.zip(0..).collect() }
     }
 
-    /// The place where a function is declared, if its file is one of the unit's and nothing else of the function is there.
+    /// The place where a function is declared, if nothing else of the function is there.
     pub fn place(&self, unit: &Unit<'_>, definition: &Definition) -> Option<Place> {
         if definition.by_macro || definition.decl_column == 0 {
             return None;
         }
         let file = match unit.has(definition.offset) {
             true => definition.decl_file,
-            // A partial unit does not record its directory: its paths stay absolute.
-            false => *self.files.get(unit.without_directory(definition.path.as_deref()?))?,
+            false => {
+                let path = definition.path.as_deref().map(|path| unit.absolute(path));
+                path.and_then(|path| self.files.get(&path)).copied().unwrap_or(NO_FILE)
+            }
         };
         Some((file, definition.decl_line, definition.decl_column))
     }

@@ -119,9 +119,10 @@ impl Scan {
         self.definitions.retain(|definition| definition.name.is_some() || wanted.contains(&line(definition)));
     }
 
-    /// Adds the paths of the files, by which other units can find the lines.
+    /// Adds the absolute paths of the files, by which other units can find the lines.
     pub fn add_paths<'a>(&mut self, dwarf: &Dwarf<'a>, unit: &Unit<'a>) {
-        let paths: Vec<Arc<str>> = unit.file_paths(dwarf).into_iter().map(Arc::from).collect();
+        let paths = unit.file_paths(dwarf).into_iter().map(|path| unit.absolute(&path));
+        let paths: Vec<Arc<str>> = paths.map(Arc::from).collect();
         for definition in &mut self.definitions {
             let file = usize::try_from(definition.decl_file).ok();
             definition.path = file.and_then(|file| paths.get(file)).cloned();
@@ -368,6 +369,8 @@ fn read_function<'a, 's>(
             _ => extent.read(&attribute),
         }
     }
+    // What gcc writes before it optimises the whole program (-flto) says of no function whether it is inlined.
+    function.inline |= extent.is_none() && function.origin.is_none() && !function.declaration;
     function.is_gone = extent.is_gone(dwarf, unit)?;
     if abbreviation.has_children() {
         function.first_child = Some(entries.next_offset());

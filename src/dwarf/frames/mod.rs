@@ -221,7 +221,11 @@ impl DebugInfo<'_> {
             // Without its definition, a function has no name, but its copies are still there.
             let definition = self.definition(copies[index].node.frame.origin).unwrap_or_default();
             let outer = copies[copies[index].node.parent].node.frame.origin;
-            copies[index].define(&definition, outer, |path| lines.number(unit.without_directory(path)));
+            let number = |path: &str| {
+                let inside = lines.number(unit.without_directory(path));
+                inside.or_else(|| lines.number(path))
+            };
+            copies[index].define(&definition, outer, number);
         }
         if let Some(Copy { node, unentered, .. }) = copies.first_mut() {
             room::with_room(self.image(), unentered.entry, &mut node.frame.ranges);

@@ -113,15 +113,25 @@ impl Flow {
             .find_map(|(number, insn)| self.comes_back(number, &goes_on).then(|| self.address[insn as usize]))
     }
 
-    /// An entry after an instruction of the copy, with nothing of the caller in between.
+    /// An entry after an instruction of the copy, with at most an instruction of the caller and a jump in between.
     fn continued(&self, of: &Reached<'_>) -> Option<u64> {
         of.scratch.found.iter().find_map(|number| {
             let last = self.blocks[*number as usize].end - 1;
             let is_own = self.is_whole(of, *number) && has(of.ranges, self.address[last as usize]);
             let is_entry = |first: &u32| of.copy.entries.binary_search(first).is_ok();
-            let mut next = self.next(*number).iter().map(|next| self.blocks[*next as usize].first);
+            let next = self.next(*number).iter().flat_map(|next| [Some(*next), self.passed(*next)]);
+            let mut next = next.flatten().map(|next| self.blocks[next as usize].first);
             next.find(is_entry).filter(|_| is_own).map(|entry| self.address[entry as usize])
         })
+    }
+
+    /// The block after one that is hardly more than a jump to it.
+    fn passed(&self, number: u32) -> Option<u32> {
+        let block = &self.blocks[number as usize];
+        match *self.next(number) {
+            [only] if block.end - block.first <= 2 => Some(only),
+            _ => None,
+        }
     }
 
     /// An entry that a loop of nothing but the copy leads to.
@@ -192,7 +202,7 @@ impl Flow {
                 let next = &self.blocks[on as usize];
                 of.copy.is_left(self, of.scratch, out)
                     && decides(on)
-                    && next.end - next.first == 2
+                    && next.end - next.first <= 2
                     && self.previous(on) == [home]
                     && self.next(on).contains(&out)
             };
