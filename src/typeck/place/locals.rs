@@ -7,7 +7,7 @@ use crate::dif::verify::MAX_VALUE;
 use crate::dwarf::variables::scope::{self, Variable};
 use crate::dwarf::variables::term::{Binary, Location, Register, Term, Unary};
 use crate::parser::ast;
-use crate::probe::Description;
+use crate::probe::{Description, Site};
 use crate::sites::InScope;
 use crate::sites::Machine;
 use crate::source::{Span, Spanned};
@@ -124,9 +124,13 @@ impl Checker<'_> {
 
     /// Returns the variables in scope at a description that names one instruction.
     pub(in crate::typeck) fn scope_of(&self, description: &Description) -> Option<InScope> {
-        let found = self.sites_of(description);
-        let [_] = &found[..] else { return None };
-        self.env.places.scopes(&found).pop()
+        self.env.places.scopes(&[self.site_of(description)?]).pop()
+    }
+
+    /// Returns the instruction that a description names, if it is one.
+    pub(in crate::typeck) fn site_of(&self, description: &Description) -> Option<Site> {
+        let [site] = <[Site; 1]>::try_from(self.sites_of(description)).ok()?;
+        Some(site)
     }
 
     /// Returns the types of the parameters of the function, or copy, that a place is in, for listings.

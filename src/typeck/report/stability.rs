@@ -4,7 +4,7 @@ use crate::attributes::{self, Attributes, EVOLVING, KERNEL, Provider, STABLE};
 use crate::glob::is_glob;
 use crate::parser::ast::{self, Expr, ExprKind, Pragma, PragmaSubject, TypeSpec};
 use crate::parser::visit;
-use crate::probe::{Description, Fields};
+use crate::probe::{Description, Fields, Site};
 use crate::sugar::plain;
 use crate::typeck::typed::{ProbeStability, Stability};
 use crate::typeck::{Checker, Result, error};
@@ -32,6 +32,9 @@ impl Checker<'_> {
 
     /// Returns the report for -v.
     pub(in crate::typeck) fn stability_of(&self, clause: &plain::Clause) -> Stability {
+        // Debug information is opened once for all of them; their types are known then.
+        let sites: Vec<Site> = clause.probes.iter().filter_map(|probe| self.site_of(&probe.kind)).collect();
+        self.env.places.scopes(&sites);
         let probes: Vec<ProbeStability> =
             clause.probes.iter().map(|probe| self.stability_of_probe(&probe.kind)).collect();
         let arguments = probes.iter().fold(STABLE, |least, probe| least.min(probe.arguments));
