@@ -198,8 +198,12 @@ fn settings(options: &Options, target: u32) -> dif::Options {
     }
 }
 
-/// Reports refused places, a line each, and folds many; it is an error if nothing is left of a description.
+/// Reports refused places, a line each, and folds many; it is an error if nothing is left of a description, but for -Z.
 fn report_refused(run: &Run, compiled: &Compiled, plan: &Plan, refused: &[Refused]) -> Result<(), Failed> {
+    if run.options.flag(key::ZDEFS) {
+        warn_refused(run, refused);
+        return Ok(());
+    }
     let lost = nothing_left(compiled, plan, refused);
     let places: usize = lost.iter().map(|description| description.ecbs.len()).sum();
     // One cause, one message.

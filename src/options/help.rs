@@ -74,7 +74,7 @@ const GROUPS: &[Group] = &[
         "Probes",
         &[
             ("destructive", "permit actions that change the system (-w)"),
-            ("zdefs", "permit descriptions that match no probe (-Z)"),
+            ("zdefs", "permit descriptions that match no probe, or none that can be traced (-Z)"),
             ("maxprobes", "how many probes a description with a glob may become"),
             (
                 "missinglocals",
