@@ -68,10 +68,7 @@ fn of_libraries() {
 /// Compares a library that is compiled in one way (`level` may have several options): with hooks, with counters, and as it is. Returns the number of functions
 /// that are wrong.
 fn compare(sources: &Path, library: &Library, compiler: &str, level: &str) -> usize {
-    // When clang unrolls a loop whose rounds are calls, nothing in its debug information says so.
-    let unrolls = compiler == "clang" && !level.contains("unroll");
-    let loops = if unrolls { Some("-fno-unroll-loops") } else { None };
-    let options: Vec<&str> = level.split(' ').chain(loops).collect();
+    let options: Vec<&str> = level.split(' ').collect();
     let way = format!("{compiler}{level}").replace(' ', "");
     let build = |counting| library.build(sources, &way, compiler, &options, counting);
     let plain = build(Counting::No);

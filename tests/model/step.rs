@@ -127,7 +127,7 @@ impl Stepped {
         self.step(LIMIT, lines).expect("an end")
     }
 
-    /// Steps through the program, and counts for each of these lines; `None` if it takes more instructions.
+    /// Steps through the program, and counts for each of these lines; `None` if it takes more instructions, or a signal ends it.
     pub fn step(&self, limit: u64, lines: impl Iterator<Item = String>) -> Option<Vec<u64>> {
         let mut text = String::new();
         lines.for_each(|line| writeln!(text, "{line}").expect("a string"));

@@ -66,7 +66,8 @@ int main(int argc, char **argv)
 	}
 	if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP) {
 		fprintf(stderr, "step: status %x after %lu steps at %lx\n", status, steps, before);
-		return 1;
+		kill(pid, SIGKILL);
+		return WIFSTOPPED(status) ? 3 : 1;
 	}
 	if (steps > limit) {
 		kill(pid, SIGKILL);
