@@ -85,8 +85,25 @@ pub fn dtraces(text: &str, code: &Instrumented) -> Result<Calls> {
                 Some(caller) => calls.add(kind, number, code.pair(function, caller), function != caller)?,
                 None => calls.without += 1,
             },
-            [] => {}
+            // Those of functions that are called, in place of a kernel's own counts.
+            ["call", ..] | [] => {}
             _ => bail!("dtrace prints {line:?}"),
+        }
+    }
+    Ok(calls)
+}
+
+/// The calls that stand for those of a function, which dtrace counts, too: `call COUNT FUNCTION ADDRESS`.
+pub fn made(text: &str, code: &Instrumented) -> Result<Calls> {
+    let mut calls = Calls::default();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let ["call", number, function, place] = *words
+            && let Some(caller) = code.caller(address(place)?)
+        {
+            for kind in ["enter", "exit"] {
+                calls.add(kind, number, code.pair(function, caller), true)?;
+            }
         }
     }
     Ok(calls)

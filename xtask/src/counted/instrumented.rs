@@ -19,6 +19,8 @@ pub struct Instrumented {
     /// The addresses of those whose code calls the hooks, and their names.
     calling: BTreeSet<u64>,
     names: BTreeSet<String>,
+    /// The number of functions with a full name.
+    alike: HashMap<String, usize>,
     /// The functions that are split: the first half may be inlined, and the second is a function (`f.part.0`).
     split: BTreeSet<String>,
     /// The number of times that code passes a function's address on, as it does to the hooks, and twice that of its symbols.
@@ -26,12 +28,26 @@ pub struct Instrumented {
 }
 
 impl Instrumented {
+    /// A kernel with the hooks.
     pub fn of(vmlinux: &Path) -> Result<Instrumented> {
+        Instrumented::read(vmlinux, true)
+    }
+
+    /// A kernel without hooks, all of whose functions are compared.
+    pub fn all_of(vmlinux: &Path) -> Result<Instrumented> {
+        Instrumented::read(vmlinux, false)
+    }
+
+    fn read(vmlinux: &Path, has_hooks: bool) -> Result<Instrumented> {
         let file = fs::read(vmlinux).with_context(|| format!("cannot read {}", vmlinux.display()))?;
         let file = object::File::parse(&*file)?;
         let texts = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text);
         let symbols: Vec<(u64, &str)> =
             texts.map(|symbol| Ok((symbol.address(), symbol.name()?))).collect::<Result<_>>()?;
+        if !has_hooks {
+            let starts: Vec<u64> = symbols.iter().map(|(address, _)| *address).collect();
+            return Ok(Instrumented::with(symbols.into_iter(), starts));
+        }
         let is_hook = |(_, name): &&(u64, &str)| HOOKS.contains(name);
         let hooks: BTreeSet<u64> = symbols.iter().filter(is_hook).map(|(address, _)| *address).collect();
         if hooks.len() != HOOKS.len() {
@@ -63,7 +79,9 @@ impl Instrumented {
             if name.contains(".part.") {
                 all.split.insert(base(name).to_owned());
             }
-            all.symbols.insert(address, name.to_owned());
+            if all.symbols.insert(address, name.to_owned()).is_none() {
+                *all.alike.entry(name.to_owned()).or_default() += 1;
+            }
         }
         for call in calls {
             if let Some((address, name)) = all.symbols.range(..=call).next_back() {
@@ -74,7 +92,7 @@ impl Instrumented {
         all
     }
 
-    /// The function at an address.
+    /// The function that begins at an address.
     pub fn function(&self, address: u64) -> Option<&str> {
         self.symbols.get(&address).map(|name| base(name))
     }
@@ -84,6 +102,12 @@ impl Instrumented {
         let (start, name) = self.symbols.range(..=address).next_back()?;
         let is_part = base(name) != name && self.names.contains(base(name));
         (is_part || self.calling.contains(start)).then(|| base(name))
+    }
+
+    /// An address as an offset in a function of which there is no other of its name.
+    pub fn place(&self, address: u64) -> Option<String> {
+        let (start, name) = self.symbols.range(..=address).next_back()?;
+        (self.alike.get(name) == Some(&1)).then(|| format!("{name}:{}", address - start))
     }
 
     /// A function and the function that it is in. A split function begins in one and ends in another, so all callers are one.

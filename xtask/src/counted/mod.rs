@@ -1,20 +1,25 @@
-//! `cargo xtask counted`: entries and returns of inlined functions against a kernel that counts its own calls, for the same load in the same run.
+//! `cargo xtask counted`: entries and returns of inlined functions against a kernel that counts its own calls, or against
+//! the calls that functions make by their source, for the same load in the same run.
 
 mod calls;
 mod compare;
 mod instrumented;
 mod places;
+mod source;
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
 use crate::kernels::{Kernel, Name};
+use crate::vm::contents::Contents;
 use crate::vm::{self, Guest};
 use crate::workspace;
+use calls::Calls;
 use compare::Comparison;
 use instrumented::Instrumented;
 use places::Places;
@@ -24,6 +29,9 @@ pub struct Options {
     /// Take dtrace from the build that packages have, which takes minutes longer
     #[arg(long)]
     release: bool,
+    /// Compare with the calls that functions make by their source, on the release's own kernel
+    #[arg(long)]
+    calls: bool,
     /// Compare these functions alone
     #[arg(value_name = "FUNCTION")]
     functions: Vec<String>,
@@ -41,60 +49,111 @@ pub struct Options {
 const LIMIT: Duration = Duration::from_secs(1200);
 
 pub fn main(options: &Options) -> Result<ExitCode> {
-    // The addresses are those of the kernel's file.
-    let guest = Guest {
-        kernel: Name::Counted,
-        mem: 4096,
-        append: "nokaslr".into(),
-        release: options.release,
-        ..Guest::default()
-    };
-    let mut contents = vm::built(&guest)?;
-    for file in ["tests/vm/counted.sh", "tests/vm/files/work.c"] {
-        contents.pushed.push(vm::programs::from_source(&workspace::root().join(file), &[])?);
-    }
-    contents.runs = vec!["exec sh counted.sh\n".into()];
-    let kernel = Kernel::need(guest.kernel)?;
-    let vmlinux = kernel.vmlinux.as_deref().context("the kernel has no debug information")?;
-    let [dtrace, inlinecall] = &*contents.programs else { bail!("there is no inlinecall") };
-    let (dtrace, inexact) = (dtrace.clone(), places::inexact(inlinecall, vmlinux)?);
-    let instrumented = Instrumented::of(vmlinux)?;
-    let alone = vm::text(&mut vm::boot(&guest, &contents)?, 0, LIMIT)?;
+    if options.calls { source::main(options) } else { hooks(options) }
+}
+
+/// The kernel's own counts are those to compare with.
+fn hooks(options: &Options) -> Result<ExitCode> {
+    let mut run = Run::prepare(Name::Counted, options)?;
+    run.contents.runs = vec!["exec sh counted.sh\n".into()];
+    let instrumented = Instrumented::of(run.vmlinux()?)?;
+    let alone = vm::text(&mut vm::boot(&run.guest, &run.contents)?, 0, LIMIT)?;
     let alone = calls::kernels(&alone, &instrumented)?;
-    let wanted = |name: &str| options.functions.is_empty() || options.functions.iter().any(|f| f == name);
     let number = |name: &str| instrumented.places(name);
-    let names =
-        alone.inlined.iter().map(|name| &**name).filter(|name| wanted(name) && number(name) <= options.most);
-    let batches = batches(names.collect(), number, options.size);
-    for (n, names) in batches.iter().enumerate() {
-        contents.pushed.push(written(n, &program(names))?);
-        contents.runs.push(format!("exec sh counted.sh {n}.d\n"));
+    let names = alone.inlined.iter().map(|name| &**name).filter(|name| options.wants(name, number(name)));
+    run.batches(
+        names.collect(),
+        &number,
+        &program,
+        |text| {
+            let (ours, theirs) = text.split_once("kernel:\n").context("the kernel has counted nothing")?;
+            Ok((calls::dtraces(ours, &instrumented)?, calls::kernels(theirs, &instrumented)?))
+        },
+        &instrumented,
+    )
+}
+
+impl Options {
+    fn wants(&self, name: &str, places: usize) -> bool {
+        (self.functions.is_empty() || self.functions.iter().any(|wanted| wanted == name))
+            && places <= self.most
     }
-    let mut machine = vm::boot(&guest, &contents)?;
-    let mut comparison = Comparison::default();
-    for (n, names) in batches.iter().enumerate() {
-        let text = match vm::text(&mut machine, n + 1, LIMIT) {
-            Ok(text) => text,
-            // The figures of the batches before are worth having.
-            Err(error) => {
-                eprintln!("{} of {}: {error:#}", n + 1, batches.len());
-                comparison.report(options.least);
-                return Ok(ExitCode::FAILURE);
-            }
+}
+
+/// What both ways to count have in common.
+struct Run<'o> {
+    options: &'o Options,
+    guest: Guest,
+    contents: Contents,
+    kernel: Kernel,
+    inexact: BTreeSet<String>,
+}
+
+impl Run<'_> {
+    fn prepare(name: Name, options: &Options) -> Result<Run<'_>> {
+        // The addresses are those of the kernel's file.
+        let guest = Guest {
+            kernel: name,
+            mem: 4096,
+            append: "nokaslr".into(),
+            release: options.release,
+            ..Guest::default()
         };
-        // For who wants to know at which places a difference is.
-        fs::write(file(n).with_extension("txt"), &text)?;
-        let (ours, theirs) = text.split_once("kernel:\n").context("the kernel has counted nothing")?;
-        let ours = calls::dtraces(ours, &instrumented)?;
-        let theirs = calls::kernels(theirs, &instrumented)?;
-        let differing = file(n).with_extension("differing.d");
-        fs::write(&differing, program(&compare::differing(names, &ours, &theirs)))?;
-        let places = Places::of(&dtrace, &kernel, &file(n), &differing)?;
-        let left = places.left(&instrumented, &inexact, &ours.refused);
-        let differ = comparison.add(names, &ours, &theirs, &left);
-        eprintln!("{} of {}: {} functions, {differ} differences", n + 1, batches.len(), names.len());
+        let mut contents = vm::built(&guest)?;
+        for file in ["tests/vm/counted.sh", "tests/vm/files/work.c"] {
+            contents.pushed.push(vm::programs::from_source(&workspace::root().join(file), &[])?);
+        }
+        let kernel = Kernel::need(name)?;
+        let mut run = Run { options, guest, contents, kernel, inexact: BTreeSet::new() };
+        let [_, inlinecall] = &*run.contents.programs else { bail!("there is no inlinecall") };
+        run.inexact = places::inexact(inlinecall, run.vmlinux()?)?;
+        Ok(run)
     }
-    Ok(comparison.report(options.least))
+
+    fn vmlinux(&self) -> Result<&Path> {
+        self.kernel.vmlinux.as_deref().context("the kernel has no debug information")
+    }
+
+    /// Runs the programs of all batches, and compares what `counts` makes of their output: dtrace's counts, and the others.
+    fn batches(
+        mut self,
+        names: Vec<&str>,
+        number: &dyn Fn(&str) -> usize,
+        program: &dyn Fn(&[&str]) -> String,
+        counts: impl Fn(&str) -> Result<(Calls, Calls)>,
+        code: &Instrumented,
+    ) -> Result<ExitCode> {
+        let batches = batches(names, number, self.options.size);
+        let first = self.contents.runs.len();
+        for (n, names) in batches.iter().enumerate() {
+            self.contents.pushed.push(written(n, &program(names))?);
+            self.contents.runs.push(format!("exec sh counted.sh {n}.d\n"));
+        }
+        let dtrace = self.contents.programs[0].clone();
+        let mut machine = vm::boot(&self.guest, &self.contents)?;
+        let mut comparison = Comparison::default();
+        for (n, names) in batches.iter().enumerate() {
+            let text = match vm::text(&mut machine, first + n, LIMIT) {
+                Ok(text) => text,
+                // The figures of the batches before are worth having.
+                Err(error) => {
+                    eprintln!("{} of {}: {error:#}", n + 1, batches.len());
+                    comparison.report(self.options.least);
+                    return Ok(ExitCode::FAILURE);
+                }
+            };
+            // For who wants to know at which places a difference is.
+            fs::write(file(n).with_extension("txt"), &text)?;
+            let (ours, theirs) = counts(&text)?;
+            let differing = file(n).with_extension("differing.d");
+            fs::write(&differing, program(&compare::differing(names, &ours, &theirs)))?;
+            let places = Places::of(&dtrace, &self.kernel, &file(n), &differing)?;
+            let left = places.left(code, &self.inexact, &ours.refused);
+            let differ = comparison.add(names, &ours, &theirs, &left);
+            eprintln!("{} of {}: {} functions, {differ} differences", n + 1, batches.len(), names.len());
+        }
+        Ok(comparison.report(self.options.least))
+    }
 }
 
 /// The functions in groups of at most so many places, but for a function that has more. Those of few places are first.
@@ -116,10 +175,11 @@ fn batches(mut names: Vec<&str>, number: impl Fn(&str) -> usize, size: usize) ->
     batches
 }
 
+/// The calls that the load makes. PFA_NO_NEW_PRIVS is bit 0; the kernel's hooks look at the same.
+const WHEN: &str = "/((struct task_struct *)curthread)->atomic_flags & 1 && ipl == 0/";
+
 /// The program that counts the entries and returns of these functions.
 fn program(names: &[&str]) -> String {
-    // PFA_NO_NEW_PRIVS is bit 0; the kernel's hooks look at the same.
-    const WHEN: &str = "/((struct task_struct *)curthread)->atomic_flags & 1 && ipl == 0/";
     let mut text = String::new();
     for name in names {
         text += &format!("kinst::{name}:entry {WHEN} {{ @e[\"{name}\", regs[R_PC]] = count(); }}\n");

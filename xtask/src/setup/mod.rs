@@ -14,6 +14,7 @@ pub mod peers;
 pub mod pprof;
 pub mod release;
 pub mod selftests;
+pub mod source;
 pub mod tools;
 
 use anyhow::Result;

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::apt::Archive;
 use crate::kernels::{Kernel, Name};
-use crate::setup::{decoder, instrument, kernel};
+use crate::setup::{instrument, kernel, source};
 use crate::{cache, exec, steps};
 
 const BASE: &str = include_str!("../../kernels/base.config");
@@ -93,12 +93,12 @@ fn source(name: Name, update: bool) -> Result<PathBuf> {
     }
     let brings = format!("the source of the kernel {name}");
     let archive = Archive::open(&cache, name.suite(), kernel::purpose(&brings))?;
-    let file = archive.plan(&[decoder::package(&archive)?])?.remove(0).file;
+    let file = archive.plan(&[source::package(&archive)?])?.remove(0).file;
     if cache::is_complete(&tree) && fs::read_to_string(tree.join(SOURCE)).is_ok_and(|has| has == file) {
         return Ok(tree);
     }
     cache::fill(&tree, |dir| {
-        decoder::source(&archive, dir, &[""; 0])?;
+        source::unpack(&archive, dir, &[""; 0])?;
         Ok(fs::write(dir.join(SOURCE), file)?)
     })?;
     Ok(tree)

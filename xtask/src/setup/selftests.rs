@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::apt::Archive;
 use crate::kernels::Name;
-use crate::setup::decoder;
+use crate::setup::source;
 use crate::{cache, exec};
 
 /// The name of the file in guests.
@@ -24,11 +24,11 @@ pub fn ensure() -> Result<PathBuf> {
         let archive = Archive::open(&cache, Name::V6_1.suite(), super::kernel::purpose(brings))?;
         cache::fill(&dir, |dir| {
             let tests = ["ftrace", "livepatch"].map(|test| format!("tools/testing/selftests/{test}"));
-            let source = dir.join("source");
-            decoder::source(&archive, &source, &tests)?;
-            let from = source.join("tools/testing/selftests");
+            let unpacked = dir.join("source");
+            source::unpack(&archive, &unpacked, &tests)?;
+            let from = unpacked.join("tools/testing/selftests");
             exec::run(Command::new("tar").arg("-cf").arg(dir.join(FILE)).arg("-C").arg(from).arg("."))?;
-            cache::remove(&source)
+            cache::remove(&unpacked)
         })?;
     }
     Ok(dir.join(FILE))
