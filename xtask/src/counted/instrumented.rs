@@ -12,6 +12,9 @@ use super::calls::Pair;
 /// The hooks of xtask/kernels/counted.
 const HOOKS: [&str; 2] = ["__cyg_profile_func_enter", "__cyg_profile_func_exit"];
 
+/// All callers together.
+pub const ALL: &str = "*";
+
 #[derive(Default)]
 pub struct Instrumented {
     /// The functions by address, clones and parts with their full names.
@@ -113,7 +116,7 @@ impl Instrumented {
     /// A function and the function that it is in. A split function begins in one and ends in another, so all callers are one.
     pub fn pair(&self, function: &str, caller: &str) -> Pair {
         let (function, caller) = (base(function), base(caller));
-        let caller = if self.split.contains(function) { "*" } else { caller };
+        let caller = if self.split.contains(function) { ALL } else { caller };
         (function.to_owned(), caller.to_owned())
     }
 

@@ -145,9 +145,11 @@ impl Run<'_> {
             // For who wants to know at which places a difference is.
             fs::write(file(n).with_extension("txt"), &text)?;
             let (ours, theirs) = counts(&text)?;
-            let differing = file(n).with_extension("differing.d");
-            fs::write(&differing, program(&compare::differing(names, &ours, &theirs)))?;
-            let places = Places::of(&dtrace, &self.kernel, &file(n), &differing)?;
+            let differing = compare::differing(names, &ours, &theirs);
+            let asked = file(n).with_extension("differing.d");
+            fs::write(&asked, program(&differing))?;
+            let asked = (!differing.is_empty()).then_some(&*asked);
+            let places = Places::of(&dtrace, &self.kernel, &file(n), asked)?;
             let left = places.left(code, &self.inexact, &ours.refused);
             let differ = comparison.add(names, &ours, &theirs, &left);
             eprintln!("{} of {}: {} functions, {differ} differences", n + 1, batches.len(), names.len());

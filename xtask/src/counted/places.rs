@@ -35,10 +35,13 @@ pub struct Places {
 }
 
 impl Places {
-    /// The places of a program. What -v says is taken of another, of the functions that differ: each place takes it long.
-    pub fn of(dtrace: &Path, kernel: &Kernel, program: &Path, differing: &Path) -> Result<Places> {
+    /// The places of a program. What -v says is taken of another, of the functions that differ, if any do: each place takes it long.
+    pub fn of(dtrace: &Path, kernel: &Kernel, program: &Path, differing: Option<&Path>) -> Result<Places> {
         let (out, _) = Places::said(dtrace, kernel, &["-d"], program)?;
-        let (_, remarks) = Places::said(dtrace, kernel, &["-v"], differing)?;
+        let remarks = match differing {
+            Some(differing) => Places::said(dtrace, kernel, &["-v"], differing)?.1,
+            None => String::new(),
+        };
         Ok(Places { counted: Places::expanded(&out), shared: shared(&remarks) })
     }
 

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use super::calls::{self, Pair};
-use super::instrumented::Instrumented;
+use super::instrumented::{ALL, Instrumented};
 use super::{Options, Run, WHEN};
 use crate::kernels::Name;
 use crate::setup;
@@ -53,7 +53,8 @@ impl Calling {
                 starts.as_ref().and_then(|starts| starts.iter().map(|start| code.place(*start)).collect());
             let places: Option<Vec<String>> = places;
             match places {
-                Some(places) if function != caller => {
+                // Calls of a split function cannot be told from those of its own code by their callers.
+                Some(places) if function != caller && pair.1 != ALL => {
                     calling.places.entry(function.clone()).or_default().extend(places);
                     calling.pairs.insert(pair);
                 }
