@@ -144,6 +144,12 @@ extern const char *const kinst_arch_trap_path[];
 extern const char *const kinst_arch_no_trap[];
 extern const char *const kinst_arch_walk_roots[];
 extern const char *const kinst_arch_walk_ends[];
+extern const char *const kinst_arch_no_trap_ends[];
+extern const char *const kinst_arch_until_handlers[];
+extern const char *const kinst_arch_sets_handlers[];
+
+/* Whether the instruction loads the table of the handlers of traps. */
+bool kinst_arch_loads_handlers(const struct kinst_arch_insn *insn);
 
 /* Whether the name is that of a thunk that compilers or alternatives put in place of returns and indirect calls. */
 bool kinst_arch_is_thunk_name(const char *name);

@@ -240,7 +240,7 @@ static enum kinst_reason kinst_refuse_whole(const struct kinst_func *f)
 {
 	if (kinst_is_trap_path(f) || kinst_is_die_notifier(f->start))
 		return KINST_R_TRAP_PATH;
-	if (kinst_has_no_trap(f->name))
+	if (kinst_has_no_trap(f))
 		return KINST_R_NO_TRAP;
 	if (kinst_is_kept_out(f))
 		return KINST_R_BLACKLIST;

@@ -56,6 +56,18 @@ static void switch_agg(void *info)
 	sw->old = kinst_agg_switch(sw->buf);
 }
 
+/* Makes the CPU go on in the other half of its buffer, and returns the one that it has left. */
+static struct kinst_agghalf *change_agg(struct kinst_aggbuf *b, u32 cpu)
+{
+	struct agg_switch sw = { .buf = b };
+
+	cpus_read_lock();
+	if (smp_call_function_single(cpu, switch_agg, &sw, true))
+		switch_agg(&sw); /* the CPU is off and runs no programs */
+	cpus_read_unlock();
+	return sw.old;
+}
+
 static int copy_aggs(struct kinst_aggbuf *b, struct kinst_agghalf *h, struct kinst_aggsnap *snap)
 {
 	u8 __user *to = u64_to_user_ptr(snap->buf);
@@ -74,8 +86,8 @@ static int copy_aggs(struct kinst_aggbuf *b, struct kinst_agghalf *h, struct kin
 long kinst_query_aggregations(struct kinst_session *s, bool loaded, void __user *arg)
 {
 	struct kinst_aggsnap snap;
+	struct kinst_agghalf *left;
 	struct kinst_vcpu *v;
-	struct agg_switch sw;
 	int ret = 0;
 
 	if (copy_from_user(&snap, arg, sizeof(snap)))
@@ -87,15 +99,14 @@ long kinst_query_aggregations(struct kinst_session *s, bool loaded, void __user 
 		return -ENODEV;
 	snap.used = 0;
 	if (v->agg.size) {
-		if (snap.size < v->agg.half[v->agg.active].used && snap.size < v->agg.size)
+		left = change_agg(&v->agg, snap.cpu);
+		/* Only now it does not grow any more. It is the next one to be filled again, with all that it has. */
+		if (snap.size < left->used) {
+			change_agg(&v->agg, snap.cpu);
 			return -ENOSPC;
-		sw.buf = &v->agg;
-		cpus_read_lock();
-		if (smp_call_function_single(snap.cpu, switch_agg, &sw, true))
-			switch_agg(&sw); /* the CPU is off and runs no programs */
-		cpus_read_unlock();
-		ret = copy_aggs(&v->agg, sw.old, &snap);
-		kinst_agg_clear(&v->agg, sw.old);
+		}
+		ret = copy_aggs(&v->agg, left, &snap);
+		kinst_agg_clear(&v->agg, left);
 	}
 	snap.drops = READ_ONCE(v->agg.drops);
 	if (copy_to_user(arg, &snap, sizeof(snap)))

@@ -71,10 +71,11 @@ static LIST_HEAD(kinst_onces); /* under the mutex */
 /* The first of the probes at addr, or NULL. Context: any; under RCU, or with the mutex held. */
 static __probe_path struct kinst_shot *kinst_shot_find(struct kinst_once *once, unsigned long addr)
 {
-	u32 lo = 0, hi = once->n;
+	u32 lo = 0, hi;
 
 	if (!smp_load_acquire(&once->ready))
 		return NULL;
+	hi = once->n;
 	while (lo < hi) {
 		u32 mid = lo + (hi - lo) / 2;
 
@@ -372,6 +373,18 @@ void kinst_once_ready(struct kinst_once *once, struct kinst_result *res)
 	kinst_patch_unlock();
 }
 
+/*
+ * Puts back what was there before the breakpoint. That may have been done at the hit, long ago: what others have
+ * written since then is theirs.
+ */
+static void kinst_shot_restore(const struct kinst_shot *shot)
+{
+	kinst_opcode_t now = READ_ONCE(*shot->alias);
+
+	if (now == KINST_BREAK || now == shot->original)
+		kinst_arch_store(shot->alias, shot->original);
+}
+
 /* Writes the breakpoints of those that are armed, or what was there where one was; under the patch lock. */
 static void kinst_once_write(struct kinst_once *once, bool breakpoints)
 {
@@ -383,7 +396,7 @@ static void kinst_once_write(struct kinst_once *once, bool breakpoints)
 		if (breakpoints && state == KINST_ARMED)
 			kinst_arch_store(shot->alias, KINST_BREAK);
 		if (!breakpoints && state != KINST_GONE && state != KINST_WAITING)
-			kinst_arch_store(shot->alias, shot->original);
+			kinst_shot_restore(shot);
 		cond_resched();
 	}
 	kinst_arch_poke_sync();
@@ -455,7 +468,7 @@ static void kinst_once_leave(struct kinst_once *once, const struct module *mod)
 		if (state == KINST_GONE || !within_module(shot->addr, mod))
 			continue;
 		if (state != KINST_WAITING)
-			kinst_arch_store(shot->alias, shot->original);
+			kinst_shot_restore(shot);
 		if (state == KINST_ARMED && kinst_shot_moves(shot, KINST_ARMED, KINST_SPENT))
 			kinst_shot_note(once, shot, false);
 	}

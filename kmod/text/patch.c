@@ -97,15 +97,12 @@ bool kinst_patch_arm(unsigned long addr, kinst_opcode_t original)
 	return true;
 }
 
-void kinst_patch_restore(unsigned long addr, kinst_opcode_t original)
+bool kinst_patch_restore(unsigned long addr, kinst_opcode_t original)
 {
-	kinst_opcode_t now = READ_ONCE(*(kinst_opcode_t *)addr);
-
-	if (now != KINST_BREAK) {
-		pr_warn("kinst: the breakpoint at %pS is gone (%#x): left as it is\n", (void *)addr, now);
-		return;
-	}
+	if (READ_ONCE(*(kinst_opcode_t *)addr) != KINST_BREAK)
+		return false;
 	kinst_patch_write(addr, &original, sizeof(original));
+	return true;
 }
 
 void kinst_patch_sync(void)

@@ -61,7 +61,7 @@ static void kinst_refuse_unarmed(struct kinst_points *points, struct list_head *
 			list_move_tail(&listener->site->batch, &dead);
 		listener->site = NULL;
 	}
-	kinst_sites_remove(&dead);
+	kinst_sites_remove(&dead, NULL);
 }
 
 /* Moves ftrace sites to late, as all of them are armed at once; the others are finished. */
@@ -344,7 +344,7 @@ void kinst_points_disarm(struct kinst_points *points)
 		if (list_empty(&listener->site->listeners))
 			list_move_tail(&listener->site->batch, &dead);
 	}
-	kinst_sites_remove(&dead);
+	kinst_sites_remove(&dead, NULL);
 	mutex_unlock(&kinst_sites_mutex);
 	atomic_dec(&kinst_moves);
 	if (points->arming)
@@ -423,7 +423,7 @@ static int kinst_module_event(struct notifier_block *nb, unsigned long event, vo
 	INIT_LIST_HEAD(&going.lost);
 	kinst_once_module_goes(mod);
 	kinst_site_for_each(kinst_site_goes, &going);
-	kinst_sites_remove(&going.dead);
+	kinst_sites_remove(&going.dead, &going.lost);
 	kinst_sites_forget(&going.lost);
 	kinst_tramp_forget(mod);
 	mutex_unlock(&kinst_sites_mutex);

@@ -41,7 +41,7 @@ struct kinst_site {
 	u8 cond; /* of a conditional branch, for kinst_arch_taken() */
 	bool fentry; /* served by ftrace */
 	bool armed;
-	bool lost; /* its jump was overwritten: it stays for ever */
+	bool lost; /* its breakpoint or jump was overwritten: it stays for ever */
 };
 
 /* The outcomes of a branch that a listener is called for. */

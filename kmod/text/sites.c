@@ -12,6 +12,7 @@
 #include <linux/cpu.h>
 #include <linux/list_sort.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
@@ -70,9 +71,9 @@ struct kinst_site *kinst_site_break(const struct kinst_arch_insn *insn, const st
 	struct kinst_site *site = kinst_site_find(insn->addr);
 	unsigned long slot;
 
-	*reason = KINST_OK;
+	*reason = site && site->lost ? KINST_R_FOREIGN : KINST_OK;
 	if (site)
-		return site;
+		return *reason ? NULL : site;
 	*reason = kinst_once_original(insn->addr) ? KINST_R_BUSY : kinst_slot_get(insn, &slot);
 	if (*reason)
 		return NULL;
@@ -222,7 +223,15 @@ void kinst_sites_reap_later(void)
 	queue_work(kinst_queue, &kinst_reaper);
 }
 
-void kinst_sites_remove(struct list_head *dead)
+void kinst_site_lose(struct kinst_site *site)
+{
+	pr_warn("kinst: what was at %pS is gone: the module stays loaded, as somebody may bring it back\n",
+		(void *)site->addr);
+	__module_get(THIS_MODULE);
+	site->lost = true;
+}
+
+void kinst_sites_remove(struct list_head *dead, struct list_head *lost)
 {
 	struct kinst_site *site, *next;
 
@@ -230,12 +239,17 @@ void kinst_sites_remove(struct list_head *dead)
 		return;
 	kinst_patch_lock();
 	kinst_jumps_leave(dead);
-	list_for_each_entry_safe(site, next, dead, batch)
-		if (site->lost)
-			list_del_init(&site->batch);
 	list_for_each_entry(site, dead, batch)
-		if (!site->fentry && site->armed)
-			kinst_patch_restore(site->addr, site->original);
+		if (!site->fentry && site->armed && !site->lost && !kinst_patch_restore(site->addr, site->original))
+			kinst_site_lose(site);
+	list_for_each_entry_safe(site, next, dead, batch) {
+		if (!site->lost)
+			continue;
+		if (lost)
+			list_move_tail(&site->batch, lost);
+		else
+			list_del_init(&site->batch);
+	}
 	/* After this no CPU is in the handler for one of them, and none will be. */
 	kinst_patch_sync();
 	list_for_each_entry(site, dead, batch) {

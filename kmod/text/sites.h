@@ -31,10 +31,15 @@ void kinst_site_drop(struct kinst_site *site);
  */
 void kinst_sites_arm(struct list_head *fresh);
 int kinst_sites_arm_fentry(struct list_head *fresh);
-/* The mirror of both; without the patch lock. Empties the list. */
-void kinst_sites_remove(struct list_head *dead);
+/* Keeps a site, and the module, as somebody has overwritten what we wrote there, and may bring it back. */
+void kinst_site_lose(struct kinst_site *site);
+/*
+ * The mirror of both; without the patch lock. Empties the list. Sites whose breakpoint or jump somebody has overwritten
+ * stay for ever, as what was there may come back; they go to the list of the lost ones if there is one.
+ */
+void kinst_sites_remove(struct list_head *dead, struct list_head *lost);
 
-/* Forgets sites of a module that is unloaded whose jumps were lost: these cannot come back. Without the patch lock. */
+/* Forgets lost sites of a module that is unloaded: what was there cannot come back. Without the patch lock. */
 void kinst_sites_forget(struct list_head *lost);
 
 /* Waits until every task and every CPU has voluntarily left the code that it was in. Without the mutex. */

@@ -341,11 +341,18 @@ static void kinst_prepare_some(void)
 		WRITE_ONCE(j->site->onward, j->detour + KINST_DETOUR_COPIES);
 }
 
-/* Whether the text that the jump overwrites is unchanged, with our breakpoint at its beginning. */
+/*
+ * Whether the text that the jump overwrites is unchanged, with our breakpoint at its beginning, and has no kprobe in
+ * it. One that is registered, but not enabled, has changed nothing yet. With the patch lock held.
+ */
 static bool kinst_is_unchanged(const struct kinst_jump *j)
 {
 	const u8 *text = (const u8 *)j->site->addr;
+	int i;
 
+	for (i = 1; i < KINST_JUMP_LEN; i++)
+		if (kinst_sym_get_kprobe((void *)(text + i)))
+			return false;
 	return text[0] == KINST_BREAK && !memcmp(text + 1, j->original + 1, KINST_JUMP_LEN - 1);
 }
 
@@ -439,18 +446,9 @@ void kinst_jump_schedule(void)
 /* ---- jump to breakpoint ---- */
 
 /*
- * Other code has written over our jump, and may write it back one day. So the jump
- * must work for ever: it keeps its site and its detour, and the module stays.
+ * Turns the list's jumps back into breakpoints, whose hits continue in the sites' own slots. One that other code has
+ * written over must work for ever, as it may be written back one day: it keeps its site and its detour.
  */
-static void kinst_jump_lost(struct kinst_jump *j)
-{
-	pr_warn("kinst: the jump at %pS is gone: the module stays loaded, as somebody may bring it back\n",
-		(void *)j->site->addr);
-	__module_get(THIS_MODULE);
-	j->site->lost = true;
-}
-
-/* Turns the list's jumps back into breakpoints, whose hits continue in the sites' own slots. */
 static void kinst_jumps_undo(struct list_head *list)
 {
 	struct kinst_jump *j, *next;
@@ -463,7 +461,7 @@ static void kinst_jumps_undo(struct list_head *list)
 		if (!j->patched)
 			continue;
 		if (memcmp((void *)j->site->addr, j->jump, KINST_JUMP_LEN)) {
-			kinst_jump_lost(j);
+			kinst_site_lose(j->site);
 			list_del_init(&j->node);
 			continue;
 		}

@@ -4,9 +4,9 @@
  *
  * Those on the path were found by reading the disassembly of supported kernels. Those
  * where no trap is handled were found by arming them, and all around them, while a
- * processor went offline and came back (a triple fault shows which), by reading what is
- * called before load_current_idt() there, and by a sweep over all functions of each
- * kernel. What a suspend resumes through was read, not tried.
+ * processor went offline and came back, or the machine slept (a triple fault shows which),
+ * by reading what is called before load_current_idt() there, and by a sweep over all
+ * functions of each kernel. What they call in the running kernel is found by a walk.
  */
 #include <linux/string.h>
 
@@ -42,14 +42,15 @@ const char *const kinst_arch_no_trap[] = {
 	"startup_64_load_idt", "early_setup_idt", "set_bringup_idt_handler", "start_secondary", "cr4_init",
 	"cpu_init_exception_handling", "native_load_tr_desc", "native_write_cr4", "native_write_msr",
 	"native_write_gdt_entry", "cpu_init_secondary", "cr4_set_bits", "cr4_update_irqsoff", "setup_ghcb", "cc_platform_has",
-	"memset", "__memset", "load_current_idt",
+	"memset", "__memset", "memset_erms", "memset_orig", "load_current_idt", "native_write_cr0", "native_write_cr3",
+	"do_trace_write_msr",
 	/* between its instructions the processor's own data is at address 0: endless page faults */
 	"load_percpu_segment",
 	/* nor does one that wakes from suspend to RAM, or from hibernation */
 	"wakeup_long64", "do_suspend_lowlevel", "restore_processor_state", "restore_registers",
 	"restore_image", "core_restore_code",
-	/* the last function of this kernel: the table is gone when it hands over to the next */
-	"machine_kexec",
+	/* the last functions of this kernel: the table is gone when it hands over to the next */
+	"machine_kexec", "idt_invalidate", "native_idt_invalidate", "gdt_invalidate", "native_gdt_invalidate",
 	/* copied and run elsewhere: a breakpoint would be copied as well, and is unknown there */
 	"ftrace_caller_op_ptr", "ftrace_caller_end", "ftrace_regs_caller_op_ptr", "ftrace_regs_caller_jmp",
 	"ftrace_regs_caller_end", "relocate_kernel", "relocate_range", "identity_mapped", "virtual_mapped", "swap_pages",
@@ -81,6 +82,39 @@ const char *const kinst_arch_walk_ends[] = {
 	"kgdb_", "__kgdb", "mce_", "__asan_report", "rethook_", "stackdepot", "stack_depot",
 	NULL
 };
+
+/*
+ * The same of the walk over what runs without handlers. Most of what machine_kexec() and do_suspend_lowlevel() call has
+ * them still; the rest is named. A listener of a tracepoint is called through a pointer.
+ */
+const char *const kinst_arch_no_trap_ends[] = {
+	"die", "__die", "panic", "printk", "_printk", "vprintk", "__printk", "__warn", "warn_", "report_bug", "dump_", "show_",
+	"print_", "add_taint", "__stack_chk_fail", "fortify_", "__fortify", "__ubsan_", "kasan_report", "kasan_save",
+	"kcsan_report", "kmsan_report", "lockdep_", "__SCT__preempt_schedule", "__SCT__cond_resched",
+	"__SCT__might_resched", "preempt_schedule", "__schedule", "schedule", "__asan_report", "stackdepot", "stack_depot",
+	"machine_kexec", "do_suspend_lowlevel", "__traceiter_",
+	NULL
+};
+
+/* Functions that begin without handlers, and set them up. */
+const char *const kinst_arch_until_handlers[] = {
+	"start_secondary", "cpu_init_secondary", "restore_processor_state", "__restore_processor_state",
+	NULL
+};
+
+/* Functions after which there are handlers. */
+const char *const kinst_arch_sets_handlers[] = {
+	"cpu_init_secondary", "cpu_init_exception_handling", "load_current_idt", "native_load_idt",
+	NULL
+};
+
+/* lidt */
+bool kinst_arch_loads_handlers(const struct kinst_arch_insn *insn)
+{
+	const u8 *opcode = insn->bytes + ((insn->bytes[0] & 0xf0) == 0x40);
+
+	return opcode[0] == 0x0f && opcode[1] == 0x01 && (opcode[2] >> 3 & 7) == 3 && opcode[2] >> 6 != 3;
+}
 
 bool kinst_arch_is_thunk_name(const char *name)
 {

@@ -62,12 +62,14 @@ static __always_inline bool kinst_arch_on_exception_stack(void)
 #define KINST_STACK_NEED 2560
 
 /*
- * Whether less than that is left. Only an exception stack is that small: one page, page-aligned. With KASAN these
- * stacks are larger, and some of their room is not counted.
+ * Whether less than that is left. An exception stack is one page, and that of a task or of interrupts THREAD_SIZE;
+ * both are aligned to their size. With KASAN exception stacks are larger, and some of their room is not counted.
  */
 static __always_inline bool kinst_arch_stack_is_short(void)
 {
-	return kinst_arch_on_exception_stack() && (current_stack_pointer & (PAGE_SIZE - 1)) < KINST_STACK_NEED;
+	unsigned long size = kinst_arch_on_exception_stack() ? PAGE_SIZE : THREAD_SIZE;
+
+	return (current_stack_pointer & (size - 1)) < KINST_STACK_NEED;
 }
 
 /*
