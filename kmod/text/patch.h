@@ -22,7 +22,7 @@ void kinst_patch_unlock(void);
  * which flushes.
  */
 bool kinst_patch_arm(unsigned long addr, kinst_opcode_t original);
-/* Its mirror. False if the breakpoint is gone: somebody else has written there. */
+/* Its mirror. False if the breakpoint is gone: others have written there. */
 bool kinst_patch_restore(unsigned long addr, kinst_opcode_t original);
 void kinst_patch_write(unsigned long addr, const void *bytes, size_t len);
 void kinst_patch_flush(void);

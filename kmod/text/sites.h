@@ -31,10 +31,10 @@ void kinst_site_drop(struct kinst_site *site);
  */
 void kinst_sites_arm(struct list_head *fresh);
 int kinst_sites_arm_fentry(struct list_head *fresh);
-/* Keeps a site, and the module, as somebody has overwritten what we wrote there, and may bring it back. */
+/* Keeps a site, and the module: what we wrote there was overwritten, and may come back. */
 void kinst_site_lose(struct kinst_site *site);
 /*
- * The mirror of both; without the patch lock. Empties the list. Sites whose breakpoint or jump somebody has overwritten
+ * The mirror of both; without the patch lock. Empties the list. Sites whose breakpoint or jump others have overwritten
  * stay for ever, as what was there may come back; they go to the list of the lost ones if there is one.
  */
 void kinst_sites_remove(struct list_head *dead, struct list_head *lost);

@@ -53,7 +53,7 @@ impl Calling {
                 starts.as_ref().and_then(|starts| starts.iter().map(|start| code.place(*start)).collect());
             let places: Option<Vec<String>> = places;
             match places {
-                // Calls of a split function cannot be told from those of its own code by their callers.
+                // Calls of a split function and those of its own code have the same callers.
                 Some(places) if function != caller && pair.1 != ALL => {
                     calling.places.entry(function.clone()).or_default().extend(places);
                     calling.pairs.insert(pair);
