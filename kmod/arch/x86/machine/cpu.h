@@ -62,14 +62,17 @@ static __always_inline bool kinst_arch_on_exception_stack(void)
 #define KINST_STACK_NEED 2560
 
 /*
- * Whether less than that is left. An exception stack is one page, and that of a task or of interrupts THREAD_SIZE;
- * both are aligned to their size. With KASAN exception stacks are larger, and some of their room is not counted.
+ * Whether less than that is left of an exception stack, which is one page, page-aligned, or of the task's. With KASAN
+ * exception stacks are larger, and some of their room is not counted. The stacks of interrupts begin anywhere, and are
+ * empty when an interrupt comes.
  */
 static __always_inline bool kinst_arch_stack_is_short(void)
 {
-	unsigned long size = kinst_arch_on_exception_stack() ? PAGE_SIZE : THREAD_SIZE;
+	unsigned long sp = current_stack_pointer;
 
-	return (current_stack_pointer & (size - 1)) < KINST_STACK_NEED;
+	if (kinst_arch_on_exception_stack())
+		return (sp & (PAGE_SIZE - 1)) < KINST_STACK_NEED;
+	return sp - (unsigned long)current->stack < KINST_STACK_NEED;
 }
 
 /*
