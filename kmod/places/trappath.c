@@ -40,12 +40,12 @@ static bool kinst_is_listed(const char *const *names, const char *name)
 
 /* Functions, and what is called by them, and by these in their turn; written only at load. */
 struct kinst_walk {
-	const char *const *ends; /* beginnings of the names of functions that are not followed */
+	const char *const *ends; /* more beginnings of names than in kinst_arch_walk_ends, or NULL */
 	unsigned int n;
 	unsigned long start[KINST_WALK_MOST];
 };
 
-static struct kinst_walk kinst_trap_path = { .ends = kinst_arch_walk_ends };
+static struct kinst_walk kinst_trap_path;
 static struct kinst_walk kinst_no_trap = { .ends = kinst_arch_no_trap_ends };
 
 static bool kinst_has_walked(const struct kinst_walk *w, unsigned long start)
@@ -71,14 +71,18 @@ static bool kinst_walk_to(struct kinst_walk *w, unsigned long addr)
 	return true;
 }
 
-static bool kinst_walk_ends_at(const struct kinst_walk *w, const char *name)
+/* Whether the name begins as one of those does, of functions that are not followed. */
+static bool kinst_ends_at(const char *const *ends, const char *name)
 {
-	const char *const *end;
-
-	for (end = w->ends; *end; end++)
-		if (strstarts(name, *end))
+	for (; *ends; ends++)
+		if (strstarts(name, *ends))
 			return true;
 	return false;
+}
+
+static bool kinst_walk_ends_at(const struct kinst_walk *w, const char *name)
+{
+	return kinst_ends_at(kinst_arch_walk_ends, name) || (w->ends && kinst_ends_at(w->ends, name));
 }
 
 /* Whether traps are handled after the instruction: it loads the table of handlers, or calls what does. */

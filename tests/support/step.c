@@ -64,12 +64,11 @@ int main(int argc, char **argv)
 		    !ptrace(PTRACE_GETSIGINFO, pid, 0, &info) && info.si_code == SI_KERNEL)
 			break;
 	}
-	if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP) {
+	if (!WIFSTOPPED(status)) {
 		fprintf(stderr, "step: status %x after %lu steps at %lx\n", status, steps, before);
-		kill(pid, SIGKILL);
-		return WIFSTOPPED(status) ? 3 : 1;
+		return 1;
 	}
-	if (steps > limit) {
+	if (WSTOPSIG(status) != SIGTRAP || steps > limit) {
 		kill(pid, SIGKILL);
 		return 3;
 	}

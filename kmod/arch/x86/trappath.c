@@ -84,15 +84,11 @@ const char *const kinst_arch_walk_ends[] = {
 };
 
 /*
- * The same of the walk over what runs without handlers. Most of what machine_kexec() and do_suspend_lowlevel() call has
- * them still; the rest is named. A listener of a tracepoint is called through a pointer.
+ * More of these for the walk over code without handlers. Most calls of machine_kexec() and do_suspend_lowlevel() have
+ * them still; the rest is named above. A listener of a tracepoint is called through a pointer.
  */
 const char *const kinst_arch_no_trap_ends[] = {
-	"die", "__die", "panic", "printk", "_printk", "vprintk", "__printk", "__warn", "warn_", "report_bug", "dump_", "show_",
-	"print_", "add_taint", "__stack_chk_fail", "fortify_", "__fortify", "__ubsan_", "kasan_report", "kasan_save",
-	"kcsan_report", "kmsan_report", "lockdep_", "__SCT__preempt_schedule", "__SCT__cond_resched",
-	"__SCT__might_resched", "preempt_schedule", "__schedule", "schedule", "__asan_report", "stackdepot", "stack_depot",
-	"machine_kexec", "do_suspend_lowlevel", "__traceiter_",
+	"machine_kexec", "do_suspend_lowlevel", "__traceiter_", "lockdep_",
 	NULL
 };
 

@@ -369,7 +369,7 @@ fn read_function<'a, 's>(
             _ => extent.read(&attribute),
         }
     }
-    // What gcc writes before it optimises the whole program (-flto) says of no function whether it is inlined.
+    // gcc describes functions before it optimises the whole program (-flto): it does not know then which are inlined.
     function.inline |= extent.is_none() && function.origin.is_none() && !function.declaration;
     function.is_gone = extent.is_gone(dwarf, unit)?;
     if abbreviation.has_children() {

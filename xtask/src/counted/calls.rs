@@ -85,7 +85,7 @@ pub fn dtraces(text: &str, code: &Instrumented) -> Result<Calls> {
                 Some(caller) => calls.add(kind, number, code.pair(function, caller), function != caller)?,
                 None => calls.without += 1,
             },
-            // Those of functions that are called, in place of a kernel's own counts.
+            // Counts of `made`, in place of a kernel's own.
             ["call", ..] | [] => {}
             _ => bail!("dtrace prints {line:?}"),
         }

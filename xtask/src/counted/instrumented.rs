@@ -1,4 +1,4 @@
-//! The code that is built with the hooks, by the kernel's file.
+//! The code whose calls are compared, by the kernel's file: that which is built with the hooks, or all of it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;

@@ -80,7 +80,7 @@ impl Options {
     }
 }
 
-/// What both ways to count have in common.
+/// The guest and the kernel of both ways to count.
 struct Run<'o> {
     options: &'o Options,
     guest: Guest,

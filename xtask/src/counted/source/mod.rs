@@ -49,9 +49,9 @@ impl Calling {
         let mut without = BTreeSet::new();
         for ((function, caller), starts) in sites {
             let pair = code.pair(function, caller);
-            let places =
-                starts.as_ref().and_then(|starts| starts.iter().map(|start| code.place(*start)).collect());
-            let places: Option<Vec<String>> = places;
+            let place = |start: &u64| code.place(*start);
+            let places: Option<Vec<String>> =
+                starts.as_ref().and_then(|starts| starts.iter().map(place).collect());
             match places {
                 // Calls of a split function and those of its own code have the same callers.
                 Some(places) if function != caller && pair.1 != ALL => {

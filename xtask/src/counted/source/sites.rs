@@ -13,6 +13,7 @@ use gimli::{
 use object::{Object, ObjectSection, SectionKind};
 
 use super::text;
+use crate::counted::calls::Pair;
 
 type Slice<'f> = EndianSlice<'f, LittleEndian>;
 type Entry<'f> = DebuggingInformationEntry<Slice<'f>>;
@@ -37,7 +38,7 @@ struct Site {
 }
 
 /// The calls that stand for those of a function in a caller: addresses, unless one of its copies there has none.
-pub type Sites = BTreeMap<(String, String), Option<Vec<u64>>>;
+pub type Sites = BTreeMap<Pair, Option<Vec<u64>>>;
 
 /// Finds them in a kernel whose source is in `source`.
 pub fn find(vmlinux: &Path, source: &Path) -> Result<Sites> {
@@ -68,7 +69,7 @@ struct Finder<'f> {
     sites: Sites,
 }
 
-/// What is looked up again and again in one unit.
+/// The names and functions of one unit.
 struct Names<'u, 'f> {
     dwarf: &'u Dwarf<Slice<'f>>,
     unit: &'u Unit<Slice<'f>>,
@@ -144,14 +145,13 @@ impl<'f> Finder<'f> {
         if let Some(text) = self.texts.get(file) {
             return text.clone();
         }
-        let mut rest = file.components();
-        let text = loop {
-            let path = self.source.join(rest.as_path());
-            match fs::read_to_string(path) {
-                Ok(text) => break Some(text.into()),
-                Err(_) => rest.next().map(|_| ())?,
-            }
-        };
+        let mut components = file.components();
+        let rests = std::iter::from_fn(|| {
+            let rest = components.as_path().to_owned();
+            components.next().map(|_| rest)
+        });
+        let mut texts = rests.filter_map(|rest| fs::read_to_string(self.source.join(rest)).ok());
+        let text: Option<Rc<str>> = texts.next().map(Into::into);
         self.texts.insert(file.to_owned(), text.clone());
         text
     }

@@ -20,7 +20,7 @@ const DECIDES: [&str; 16] = [
     "#",
 ];
 
-/// What looks like a call.
+/// The operators that look like calls.
 const NO_CALLS: [&str; 6] = ["sizeof", "typeof", "__typeof__", "__alignof__", "offsetof", "likely"];
 
 /// The names that the function on this line (from 1) calls once, in their order; nothing if its text is not there.
@@ -128,7 +128,7 @@ fn certain<'t>(tokens: &[&'t str]) -> Vec<&'t str> {
         let is_called = is_name(token) && token != "return" && tokens.get(at + 1) == Some(&"(");
         at += usize::from(is_called);
         if tokens[at] == "(" {
-            // What is in brackets may not be certain, and a statement there is a macro's argument.
+            // Calls in brackets may not be certain, and a statement there is a macro's argument.
             let Some(end) = closing(tokens, at).filter(|end| !tokens[at..*end].contains(&"{")) else { break };
             at = end;
         }
