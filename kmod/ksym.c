@@ -53,6 +53,7 @@ static const struct kinst_ksym_row kinst_ksym_rows[] = {
 	WANT(alternatives_text_reserved, "alternatives_text_reserved"),
 	WANT(recover_probed_instruction, "recover_probed_instruction"),
 	WANT(nmi_uaccess_okay, "nmi_uaccess_okay"),
+	WANT(cpu_curr_snapshot, "cpu_curr_snapshot"),
 	WANT(perf_event_text_poke, "perf_event_text_poke"),
 	WANT(start_ex_table, "__start___ex_table"),
 	WANT(stop_ex_table, "__stop___ex_table"),

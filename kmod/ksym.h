@@ -17,6 +17,7 @@ struct exception_table_entry;
 struct kprobe;
 struct module;
 struct mutex;
+struct task_struct;
 
 /* X(name): the functions. The names that differ between kernels are in ksym.c. */
 #define KINST_KSYM_FUNCTIONS(X)      \
@@ -32,6 +33,7 @@ struct mutex;
 	X(ct_nmi_enter)              \
 	X(ct_nmi_exit)               \
 	X(nmi_uaccess_okay)          \
+	X(cpu_curr_snapshot)         \
 	KINST_ARCH_KSYM_FUNCTIONS(X)
 
 /* X(name): the data, as addresses. */
@@ -74,6 +76,7 @@ void kinst_sym_perf_event_text_poke(const void *addr, const void *old, size_t ol
 void kinst_sym_ct_nmi_enter(void);
 void kinst_sym_ct_nmi_exit(void);
 bool kinst_sym_nmi_uaccess_okay(void);
+struct task_struct *kinst_sym_cpu_curr_snapshot(int cpu);
 
 #define kinst_text_mutex ((struct mutex *)kinst_addr_text_mutex)
 #define kinst_kprobe_mutex ((struct mutex *)kinst_addr_kprobe_mutex)

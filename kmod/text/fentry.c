@@ -62,7 +62,7 @@ static struct ftrace_ops kinst_fentry_ops = {
 	.flags = KINST_ARCH_FTRACE_FLAGS | FTRACE_OPS_FL_PERMANENT,
 };
 
-static unsigned long kinst_fentry_count; /* addresses in the filter; under kinst_sites_mutex */
+static unsigned long kinst_fentry_count; /* addresses in the filter; in a session's turn */
 
 /* An empty filter means every function: the ops are registered after the first address and removed before the last. */
 int kinst_fentry_add(unsigned long *ips, unsigned int n)

@@ -44,7 +44,7 @@ static struct {
 	struct kinst_range *range;
 	u64 *name;
 	unsigned int count, names;
-	bool read; /* since the last module came or went */
+	bool read; /* since the last module came or went, which clears it without a lock */
 } kinst_kept;
 
 static struct list_head *kinst_kprobe_blacklist(void)
@@ -125,15 +125,19 @@ static bool kinst_kept_read(void)
 	char name[KSYM_SYMBOL_LEN];
 	unsigned int count = 0;
 
-	if (kinst_kept.read)
+	if (READ_ONCE(kinst_kept.read))
 		return true;
+	/* A module changes the list before it clears this. */
+	WRITE_ONCE(kinst_kept.read, true);
 	list_for_each_entry(entry, kinst_kprobe_blacklist(), list)
 		count++;
 	kinst_kept_forget();
 	kinst_kept.range = kvmalloc_array(count + 1, sizeof(*kinst_kept.range), GFP_KERNEL);
 	kinst_kept.name = kvmalloc_array(count + 1, sizeof(*kinst_kept.name), GFP_KERNEL);
-	if (!kinst_kept.range || !kinst_kept.name)
+	if (!kinst_kept.range || !kinst_kept.name) {
+		WRITE_ONCE(kinst_kept.read, false);
 		return false;
+	}
 	list_for_each_entry(entry, kinst_kprobe_blacklist(), list) {
 		if (kinst_is_ours(entry))
 			continue;
@@ -143,7 +147,6 @@ static bool kinst_kept_read(void)
 	}
 	sort(kinst_kept.name, kinst_kept.names, sizeof(*kinst_kept.name), kinst_by_hash, NULL);
 	kinst_kept_merge();
-	kinst_kept.read = true;
 	return true;
 }
 
@@ -179,7 +182,7 @@ bool kinst_is_kept_out(const struct kinst_func *f)
 
 void kinst_hosts_module_changed(void)
 {
-	kinst_kept.read = false;
+	WRITE_ONCE(kinst_kept.read, false);
 }
 
 /* ---- hosts ---- */

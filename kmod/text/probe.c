@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * text/probe.c: the probes of a session: preparing and arming, disarming and removing
- * them, also those of a module that is unloaded.
+ * text/probe.c: the probes of a session: preparing and arming, disarming and removing them.
  */
 #include <linux/atomic.h>
 #include <linux/err.h>
 #include <linux/kallsyms.h>
 #include <linux/mm.h>
-#include <linux/module.h>
 #include <linux/sched/signal.h>
 #include <linux/semaphore.h>
 #include <linux/slab.h>
 
 #include "places/func.h"
 #include "text/fentry.h"
+#include "text/going.h"
 #include "text/host.h"
 #include "text/jump.h"
 #include "text/order.h"
@@ -27,14 +26,34 @@
 #include "text/trap.h"
 #include "places/trappath.h"
 
-/* Probes that are prepared and armed under one hold of the patch lock. */
-#define KINST_BATCH 8192
+/*
+ * Probes that are prepared and armed, or disarmed, under one hold of the locks, for which the load of every module
+ * waits. Between two of them others get the locks.
+ */
+#define KINST_BATCH 1024
+
+/* ---- a session's turn ---- */
+
+struct semaphore kinst_turn = __SEMAPHORE_INITIALIZER(kinst_turn, 1);
+
+static void kinst_turn_end(struct kinst_points *points)
+{
+	points->turn = false;
+	up(&kinst_turn);
+}
 
 /* ---- arm ---- */
 
+/* Moves what is left of the list, which ftrace serves, to where the session disarms it without the mutex. */
+static void kinst_leave(struct kinst_points *points, struct list_head *dead)
+{
+	kinst_sites_disarm(dead, NULL);
+	list_splice_tail_init(dead, &points->leaving);
+}
+
 /*
  * Handles the sites of the list that could not be armed: the probes that need one get the reason, and lose all their
- * places. Without the patch lock.
+ * places. With the mutex, without the patch lock.
  */
 static void kinst_refuse_unarmed(struct kinst_points *points, struct list_head *fresh, bool fentry,
 				 enum kinst_reason reason, struct kinst_result *res)
@@ -61,7 +80,7 @@ static void kinst_refuse_unarmed(struct kinst_points *points, struct list_head *
 			list_move_tail(&listener->site->batch, &dead);
 		listener->site = NULL;
 	}
-	kinst_sites_remove(&dead, NULL);
+	kinst_leave(points, &dead);
 }
 
 /* Moves ftrace sites to late, as all of them are armed at once; the others are finished. */
@@ -149,19 +168,11 @@ static void kinst_arm_batch(struct kinst_points *points, const struct kinst_prob
 	kinst_batch_end(&fresh, &points->late);
 }
 
-/*
- * One session at a time arms, from its first site until ftrace has armed the last: the sites of others are armed, or on
- * their way out. A semaphore, as it may be given back by another task than the one that took it.
- */
-static struct semaphore kinst_arming = __SEMAPHORE_INITIALIZER(kinst_arming, 1);
-
 static void kinst_arm_fentry(struct work_struct *work)
 {
 	struct kinst_points *points = container_of(work, struct kinst_points, armer);
 
-	mutex_lock(&kinst_sites_mutex);
 	points->err = kinst_sites_arm_fentry(&points->late);
-	mutex_unlock(&kinst_sites_mutex);
 	complete(&points->armed);
 }
 
@@ -171,12 +182,6 @@ static atomic_t kinst_moves = ATOMIC_INIT(0);
 bool kinst_points_move(void)
 {
 	return atomic_read(&kinst_moves);
-}
-
-static void kinst_arm_end(struct kinst_points *points)
-{
-	points->arming = false;
-	up(&kinst_arming);
 }
 
 /*
@@ -201,6 +206,31 @@ static void kinst_arm_late(struct kinst_points *points, struct kinst_result *res
 	list_for_each_entry_safe(site, next, &points->late, batch)
 		list_del_init(&site->batch);
 	mutex_unlock(&kinst_sites_mutex);
+	kinst_sites_disarm_fentry(&points->leaving);
+}
+
+/*
+ * The number of the next probes to take together: at most a batch, and all of the last function's, which is decoded anew
+ * for each batch, unless it has more than a batch itself.
+ */
+static u32 kinst_batch(const struct kinst_probe *probes, const u32 *order, u32 count)
+{
+	u32 n = KINST_BATCH;
+
+	if (count <= n)
+		return count;
+	while (n && probes[order[n]].func == probes[order[n - 1]].func)
+		n--;
+	return n ?: KINST_BATCH;
+}
+
+/* Lets those in who wait for the locks. */
+static bool kinst_batch_lock(struct kinst_points *points)
+{
+	cond_resched();
+	if (!points->killed)
+		points->killed = mutex_lock_killable(&kinst_sites_mutex);
+	return !points->killed;
 }
 
 /*
@@ -212,17 +242,15 @@ static u32 kinst_arm_entries(struct kinst_points *points, const struct kinst_pro
 {
 	u32 i, n, j, others = 0;
 
-	points->killed = mutex_lock_killable(&kinst_sites_mutex);
-	if (points->killed)
-		return 0;
-	for (i = 0; i < count && !points->killed; i += KINST_BATCH) {
+	for (i = 0; i < count && kinst_batch_lock(points); i += n) {
+		n = kinst_batch(probes, order + i, count - i);
 		kinst_patch_lock();
-		n = kinst_stage_entries(points, probes, order + i, min_t(u32, count - i, KINST_BATCH), res, &points->late);
+		j = kinst_stage_entries(points, probes, order + i, n, res, &points->late);
 		kinst_patch_unlock();
-		for (j = 0; j < n; j++)
-			order[others++] = order[i + j];
+		mutex_unlock(&kinst_sites_mutex);
+		memmove(order + others, order + i, j * sizeof(*order));
+		others += j;
 	}
-	mutex_unlock(&kinst_sites_mutex);
 	if (!points->killed)
 		kinst_arm_late(points, res);
 	return others;
@@ -231,16 +259,17 @@ static u32 kinst_arm_entries(struct kinst_points *points, const struct kinst_pro
 static void kinst_arm_others(struct kinst_points *points, const struct kinst_probe *probes, const u32 *order, u32 count,
 			     struct kinst_result *res)
 {
-	u32 i;
+	u32 i, n;
 
-	points->killed = points->killed || mutex_lock_killable(&kinst_sites_mutex);
-	if (points->killed)
-		return;
-	for (i = 0; i < count && !points->killed; i += KINST_BATCH)
-		kinst_arm_batch(points, probes, order + i, min_t(u32, count - i, KINST_BATCH), res);
-	if (points->once && !points->killed)
+	for (i = 0; i < count && kinst_batch_lock(points); i += n) {
+		n = kinst_batch(probes, order + i, count - i);
+		kinst_arm_batch(points, probes, order + i, n, res);
+		mutex_unlock(&kinst_sites_mutex);
+	}
+	if (points->once && kinst_batch_lock(points)) {
 		kinst_once_ready(points->once, res);
-	mutex_unlock(&kinst_sites_mutex);
+		mutex_unlock(&kinst_sites_mutex);
+	}
 	if (!points->killed)
 		kinst_arm_late(points, res);
 }
@@ -248,14 +277,14 @@ static void kinst_arm_others(struct kinst_points *points, const struct kinst_pro
 static void kinst_arm_all(struct kinst_points *points, const struct kinst_probe *probes, u32 *order, u32 count,
 			  struct kinst_result *res)
 {
-	points->arming = !down_killable(&kinst_arming);
-	points->killed = !points->arming;
+	points->turn = !down_killable(&kinst_turn);
+	points->killed = !points->turn;
 	if (points->killed)
 		return;
 	count = kinst_arm_entries(points, probes, order, count, res);
 	kinst_arm_others(points, probes, order, count, res);
 	if (!points->killed)
-		kinst_arm_end(points);
+		kinst_turn_end(points);
 }
 
 struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kinst_probe *probes, u32 n,
@@ -271,6 +300,7 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 	points->nojump = s->prog.hdr->flags & KINST_IMAGE_NOJUMP;
 	INIT_LIST_HEAD(&points->listeners);
 	INIT_LIST_HEAD(&points->late);
+	INIT_LIST_HEAD(&points->leaving);
 	INIT_WORK(&points->armer, kinst_arm_fentry);
 	init_completion(&points->armed);
 	order = kinst_order(probes, n, res, &count);
@@ -326,29 +356,61 @@ void kinst_points_silence(struct kinst_points *points)
 	synchronize_rcu(); /* programs run with interrupts off */
 }
 
-void kinst_points_disarm(struct kinst_points *points)
+/* Takes a batch of the session's listeners from their sites, and away the sites without others. True if there are more. */
+static bool kinst_disarm_some(struct kinst_points *points, struct kinst_listener **from)
 {
-	struct kinst_listener *listener, *next;
+	struct kinst_listener *listener = *from;
+	u32 n = 0;
 	LIST_HEAD(dead);
 
-	kinst_points_end(points);
-	atomic_inc(&kinst_moves);
-	flush_work(&points->armer);
-	mutex_lock(&kinst_sites_mutex);
-	if (points->once)
-		kinst_once_disarm(points->once);
-	list_for_each_entry(listener, &points->listeners, mine) {
+	list_for_each_entry_from(listener, &points->listeners, mine) {
+		if (n++ == KINST_BATCH)
+			break;
 		if (!listener->site)
 			continue;
 		list_del_rcu(&listener->node);
 		if (list_empty(&listener->site->listeners))
 			list_move_tail(&listener->site->batch, &dead);
 	}
-	kinst_sites_remove(&dead, NULL);
-	mutex_unlock(&kinst_sites_mutex);
+	kinst_leave(points, &dead);
+	*from = listener;
+	return !list_entry_is_head(listener, &points->listeners, mine);
+}
+
+static void kinst_disarm_all(struct kinst_points *points)
+{
+	struct kinst_listener *from = list_first_entry(&points->listeners, struct kinst_listener, mine);
+	bool more;
+
+	do {
+		cond_resched();
+		mutex_lock(&kinst_sites_mutex);
+		more = kinst_disarm_some(points, &from);
+		mutex_unlock(&kinst_sites_mutex);
+	} while (more);
+	kinst_sites_disarm_fentry(&points->leaving);
+}
+
+void kinst_points_disarm(struct kinst_points *points)
+{
+	struct kinst_listener *listener, *next;
+
+	kinst_points_end(points);
+	atomic_inc(&kinst_moves);
+	flush_work(&points->armer);
+	if (points->fentry && !points->turn) {
+		down(&kinst_turn);
+		points->turn = true;
+	}
+	if (points->once) {
+		mutex_lock(&kinst_sites_mutex);
+		kinst_once_disarm(points->once);
+		mutex_unlock(&kinst_sites_mutex);
+	}
+	kinst_disarm_all(points);
 	atomic_dec(&kinst_moves);
-	if (points->arming)
-		kinst_arm_end(points);
+	if (points->turn)
+		kinst_turn_end(points);
 
 	/* At a site that other sessions use as well, a CPU may still be about to call us. */
 	synchronize_rcu();
@@ -387,53 +449,6 @@ int kinst_points_insns(u64 func, struct kinst_insn *buf, u32 count, struct kinst
 	return 0;
 }
 
-/* ---- modules that go ---- */
-
-struct kinst_going {
-	struct module *mod;
-	struct list_head dead, lost;
-};
-
-/* Removes a site of the module. Its listeners stay with their sessions, without a site. */
-static void kinst_site_goes(struct kinst_site *site, void *arg)
-{
-	struct kinst_going *going = arg;
-	struct kinst_listener *listener, *next;
-
-	if (!within_module(site->addr, going->mod))
-		return;
-	list_for_each_entry_safe(listener, next, &site->listeners, node) {
-		list_del_rcu(&listener->node);
-		listener->site = NULL;
-	}
-	list_move_tail(&site->batch, site->lost ? &going->lost : &going->dead);
-}
-
-static int kinst_module_event(struct notifier_block *nb, unsigned long event, void *mod)
-{
-	struct kinst_going going = { .mod = mod };
-
-	mutex_lock(&kinst_sites_mutex);
-	kinst_hosts_module_changed();
-	if (event != MODULE_STATE_GOING) {
-		mutex_unlock(&kinst_sites_mutex);
-		return NOTIFY_DONE;
-	}
-	INIT_LIST_HEAD(&going.dead);
-	INIT_LIST_HEAD(&going.lost);
-	kinst_once_module_goes(mod);
-	kinst_site_for_each(kinst_site_goes, &going);
-	kinst_sites_remove(&going.dead, &going.lost);
-	kinst_sites_forget(&going.lost);
-	kinst_tramp_forget(mod);
-	mutex_unlock(&kinst_sites_mutex);
-	return NOTIFY_OK;
-}
-
-static struct notifier_block kinst_module_nb = {
-	.notifier_call = kinst_module_event,
-};
-
 /* ---- load and unload ---- */
 
 int kinst_points_init(void)
@@ -454,7 +469,7 @@ int kinst_points_init(void)
 	err = kinst_trap_init();
 	if (err)
 		goto sites;
-	err = register_module_notifier(&kinst_module_nb);
+	err = kinst_going_init();
 	if (err)
 		goto trap;
 	return 0;
@@ -472,7 +487,7 @@ refuse:
 
 void kinst_points_exit(void)
 {
-	unregister_module_notifier(&kinst_module_nb);
+	kinst_going_exit();
 	kinst_trap_exit();
 	kinst_sites_exit();
 	kinst_hosts_exit();

@@ -96,8 +96,10 @@ struct kinst_points {
 	bool nojump; /* breakpoints only */
 	bool killed; /* a signal has ended the arming */
 	bool started;
-	bool arming; /* it is the session that arms */
+	bool fentry; /* ftrace serves some of its places */
+	bool turn; /* it is the session that arms, or takes away what ftrace serves */
 	struct list_head late; /* sites of ftrace that are being armed */
+	struct list_head leaving; /* the mirror: that are to be disarmed */
 	struct work_struct armer;
 	struct completion armed;
 	int err; /* of the armer */

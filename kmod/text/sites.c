@@ -9,7 +9,6 @@
  * scheduler is the slot filled with breakpoints and given out again. That takes a
  * while, so it is done in the background and for many at once.
  */
-#include <linux/cpu.h>
 #include <linux/list_sort.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -26,6 +25,7 @@
 #include "ksym.h"
 #include "text/once.h"
 #include "text/patch.h"
+#include "text/quiesce.h"
 #include "text/sites.h"
 #include "text/tramp.h"
 #include "text/trap.h"
@@ -34,6 +34,9 @@ DEFINE_MUTEX(kinst_sites_mutex);
 struct workqueue_struct *kinst_queue;
 
 static LIST_HEAD(kinst_limbo); /* under the mutex */
+
+/* Slots that are given back under one hold of the locks. */
+#define KINST_REAP 1024
 
 size_t kinst_site_original(unsigned long addr, const u8 **bytes)
 {
@@ -172,7 +175,7 @@ static unsigned int kinst_fentry_take(struct list_head *sites, struct kinst_site
 /* Applies f to the ftrace sites that are armed (or not), in chunks if need be; inverts armed where f succeeded. */
 static int kinst_fentry_change(struct list_head *sites, bool armed, kinst_ips_fn f)
 {
-	static unsigned long few[KINST_FEW]; /* under the mutex */
+	static unsigned long few[KINST_FEW]; /* in the session's turn */
 	struct kinst_site *site, *next, *from;
 	unsigned int count = 0, n, room;
 	unsigned long *ips;
@@ -231,7 +234,7 @@ void kinst_site_lose(struct kinst_site *site)
 	site->lost = true;
 }
 
-void kinst_sites_remove(struct list_head *dead, struct list_head *lost)
+void kinst_sites_disarm(struct list_head *dead, struct list_head *lost)
 {
 	struct kinst_site *site, *next;
 
@@ -257,10 +260,27 @@ void kinst_sites_remove(struct list_head *dead, struct list_head *lost)
 		site->host = NULL;
 	}
 	kinst_patch_unlock();
+	list_for_each_entry_safe(site, next, dead, batch) {
+		if (site->fentry && site->armed)
+			continue;
+		kinst_site_unpublish(site);
+		list_move_tail(&site->batch, &kinst_limbo);
+	}
+	kinst_sites_reap_later();
+}
+
+void kinst_sites_disarm_fentry(struct list_head *dead)
+{
+	struct kinst_site *site;
+
+	if (list_empty(dead))
+		return;
 	kinst_fentry_change(dead, true, kinst_fentry_drop);
+	mutex_lock(&kinst_sites_mutex);
 	list_for_each_entry(site, dead, batch)
 		kinst_site_unpublish(site);
 	list_splice_tail_init(dead, &kinst_limbo);
+	mutex_unlock(&kinst_sites_mutex);
 	kinst_sites_reap_later();
 }
 
@@ -280,35 +300,40 @@ void kinst_sites_forget(struct list_head *lost)
 	INIT_LIST_HEAD(lost);
 }
 
-static long kinst_nothing(void *arg)
-{
-	return 0;
-}
-
-/*
- * Makes every CPU switch to another task: so the idle tasks, which Tasks RCU does not see, have left the slots, too.
- * Its rude form does not help: newer kernels assume that nothing is traced where RCU does not watch, and then it does
- * nothing.
- */
-static void kinst_each_cpu_switches(void)
-{
-	int cpu;
-
-	cpus_read_lock();
-	for_each_online_cpu(cpu)
-		work_on_cpu(cpu, kinst_nothing, NULL);
-	cpus_read_unlock();
-}
-
-void kinst_sites_quiesce(void)
-{
-	synchronize_rcu_tasks();
-	kinst_each_cpu_switches();
-}
-
 static int kinst_by_slot(void *unused, const struct list_head *a, const struct list_head *b)
 {
 	return list_entry(a, struct kinst_site, batch)->slot > list_entry(b, struct kinst_site, batch)->slot;
+}
+
+/* Gives back the slots of the next sites of the list, from *at on, which are sorted. True if there are more. */
+static bool kinst_reap_some(struct list_head *reaped, struct kinst_site **at)
+{
+	struct kinst_site *site = *at;
+	unsigned int n = 0;
+
+	list_for_each_entry_from(site, reaped, batch) {
+		if (n++ == KINST_REAP)
+			break;
+		kinst_slot_put(site->slot);
+	}
+	kinst_patch_sync();
+	*at = site;
+	return !list_entry_is_head(site, reaped, batch);
+}
+
+static void kinst_reap_all(struct list_head *reaped)
+{
+	struct kinst_site *at = list_first_entry(reaped, struct kinst_site, batch);
+	bool more;
+
+	do {
+		cond_resched();
+		mutex_lock(&kinst_sites_mutex);
+		kinst_patch_lock();
+		more = kinst_reap_some(reaped, &at);
+		kinst_patch_unlock();
+		mutex_unlock(&kinst_sites_mutex);
+	} while (more);
 }
 
 static void kinst_reap(struct work_struct *work)
@@ -323,18 +348,19 @@ static void kinst_reap(struct work_struct *work)
 	mutex_unlock(&kinst_sites_mutex);
 	if (!list_empty(&reaped) || !list_empty(&jumps)) {
 		synchronize_rcu();
-		kinst_sites_quiesce();
+		kinst_quiesce();
 	}
 
 	mutex_lock(&kinst_sites_mutex);
 	kinst_patch_lock();
 	kinst_jumps_free(&jumps);
-	/* Adjacent slots are written together. */
-	list_sort(NULL, &reaped, kinst_by_slot);
-	list_for_each_entry(site, &reaped, batch)
-		kinst_slot_put(site->slot);
 	kinst_patch_sync();
 	kinst_patch_unlock();
+	mutex_unlock(&kinst_sites_mutex);
+	/* Adjacent slots are written together. */
+	list_sort(NULL, &reaped, kinst_by_slot);
+	kinst_reap_all(&reaped);
+	mutex_lock(&kinst_sites_mutex);
 	kinst_tramp_rest();
 	mutex_unlock(&kinst_sites_mutex);
 
@@ -350,6 +376,7 @@ void kinst_sites_reap(void)
 
 int kinst_sites_init(void)
 {
+	kinst_quiesce_init();
 	kinst_queue = alloc_workqueue("kinst", WQ_UNBOUND, 0);
 	return kinst_queue ? 0 : -ENOMEM;
 }
@@ -362,4 +389,5 @@ void kinst_sites_exit(void)
 	rcu_barrier();
 	kinst_tramp_exit();
 	destroy_workqueue(kinst_queue);
+	kinst_quiesce_exit();
 }

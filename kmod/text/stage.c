@@ -75,6 +75,7 @@ enum kinst_reason kinst_want_fentry(struct kinst_want *want, unsigned long addr,
 	enum kinst_reason reason;
 	struct kinst_site *site = kinst_site_fentry(addr, want->fresh, &reason);
 
+	want->points->fentry = true;
 	return site ? kinst_stage(want, site, ip, listener) : reason;
 }
 

@@ -44,7 +44,17 @@ pub const ALTERNATE: u64 = 1 << 63;
 
 impl<'a> Unit<'a> {
     pub fn new(dwarf: &Dwarf<'a>, header: gimli::UnitHeader<Slice<'a>>) -> gimli::Result<Unit<'a>> {
-        Unit::open(dwarf, header, DwarfFileType::Main)
+        let abbreviations = Arc::new(header.abbreviations(&dwarf.debug_abbrev)?);
+        Unit::with_abbreviations(dwarf, header, abbreviations)
+    }
+
+    /// A unit whose abbreviations have been read before.
+    pub fn with_abbreviations(
+        dwarf: &Dwarf<'a>,
+        header: gimli::UnitHeader<Slice<'a>>,
+        abbreviations: Arc<gimli::Abbreviations>,
+    ) -> gimli::Result<Unit<'a>> {
+        Unit::open(dwarf, header, abbreviations, DwarfFileType::Main)
     }
 
     /// The unit of a .dwo file that belongs to a skeleton unit; `dwarf` has that file's sections.
@@ -53,7 +63,8 @@ impl<'a> Unit<'a> {
         header: gimli::UnitHeader<Slice<'a>>,
         skeleton: &Skeleton<'a>,
     ) -> gimli::Result<Unit<'a>> {
-        let mut unit = Unit::open(dwarf, header, DwarfFileType::Dwo)?;
+        let abbreviations = Arc::new(header.abbreviations(&dwarf.debug_abbrev)?);
+        let mut unit = Unit::open(dwarf, header, abbreviations, DwarfFileType::Dwo)?;
         let Skeleton { low_pc, addr_base, rnglists_base, comp_dir, line_program, .. } = *skeleton;
         (unit.inner.low_pc, unit.inner.addr_base) = (low_pc, addr_base);
         if unit.inner.header.version() < 5 {
@@ -67,9 +78,9 @@ impl<'a> Unit<'a> {
     fn open(
         dwarf: &Dwarf<'a>,
         header: gimli::UnitHeader<Slice<'a>>,
+        abbreviations: Arc<gimli::Abbreviations>,
         file: DwarfFileType,
     ) -> gimli::Result<Unit<'a>> {
-        let abbreviations = Arc::new(header.abbreviations(&dwarf.debug_abbrev)?);
         let encoding = header.encoding();
         let dwo_id = match header.type_() {
             UnitType::Skeleton(id) | UnitType::SplitCompilation(id) => Some(id),

@@ -29,6 +29,7 @@
 #include "ksym.h"
 #include "text/once.h"
 #include "text/patch.h"
+#include "text/quiesce.h"
 #include "text/pool.h"
 #include "text/sites.h"
 #include "text/tramp.h"
@@ -421,7 +422,7 @@ static void kinst_optimize(struct work_struct *work)
 		return;
 
 	/* No task gets into the middle of what a jump covers any more; those that are there leave. */
-	kinst_sites_quiesce();
+	kinst_quiesce();
 
 	mutex_lock(&kinst_sites_mutex);
 	kinst_patch_lock();

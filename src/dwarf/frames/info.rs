@@ -30,6 +30,7 @@ pub struct DebugInfo<'i> {
 /// The parts of a unit that have been read.
 #[derive(Default)]
 pub(crate) struct KnownUnit {
+    abbreviations: OnceLock<Arc<gimli::Abbreviations>>,
     pub functions: OnceLock<Functions>,
     pub bodies: Mutex<HashMap<u64, Arc<Body>>>,
     pub lines: OnceLock<Arc<Lines>>,
@@ -98,7 +99,14 @@ impl<'i> DebugInfo<'i> {
     }
 
     pub(crate) fn unit<'d>(&self, dwarf: &Dwarf<'d>, unit: usize) -> Result<Unit<'d>, Error> {
-        open(dwarf, unit).map_err(|cause| self.damaged(cause))
+        let known = self.known(unit);
+        let opened = match known.abbreviations.get() {
+            Some(abbreviations) => reopen(dwarf, unit, abbreviations.clone()),
+            None => open(dwarf, unit),
+        };
+        let opened = opened.map_err(|cause| self.damaged(cause))?;
+        known.abbreviations.get_or_init(|| opened.inner.abbreviations.clone());
+        Ok(opened)
     }
 
     /// The units that have code at an address: one, unless the file is odd.
@@ -173,6 +181,15 @@ pub(crate) fn owner<'w, 'd>(dwarf: &'w Dwarf<'d>, die: u64) -> &'w Dwarf<'d> {
 
 fn open<'d>(dwarf: &Dwarf<'d>, unit: usize) -> gimli::Result<Unit<'d>> {
     Unit::new(dwarf, dwarf.debug_info.header_from_offset(DebugInfoOffset(unit))?)
+}
+
+fn reopen<'d>(
+    dwarf: &Dwarf<'d>,
+    unit: usize,
+    abbreviations: Arc<gimli::Abbreviations>,
+) -> gimli::Result<Unit<'d>> {
+    let header = dwarf.debug_info.header_from_offset(DebugInfoOffset(unit))?;
+    Unit::with_abbreviations(dwarf, header, abbreviations)
 }
 
 fn aranges(dwarf: &Dwarf<'_>) -> gimli::Result<Vec<(Range<u64>, usize)>> {

@@ -3,8 +3,6 @@
 pub(super) mod graph;
 pub(super) mod unit;
 
-use std::borrow::Cow;
-
 use gimli::{DwarfSections, EndianSlice, LittleEndian, SectionId};
 
 use crate::debuginfo::Image;
@@ -15,7 +13,7 @@ use unit::Units;
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
 /// The sections of one file. Those of a linked file are used in place.
-pub struct Sections<'a>(DwarfSections<Cow<'a, [u8]>>);
+pub struct Sections<'a>(DwarfSections<&'a [u8]>);
 
 /// Finds a struct of the same name in another source: its handle is taken in place of an entry of this file.
 pub type Known<'a> = dyn Fn(TagKind, &str) -> Option<Type> + 'a;
@@ -33,7 +31,7 @@ impl<'a> Sections<'a> {
         ];
         let section = |id: SectionId| match USED.contains(&id) {
             true => image.debug_section(id.name()),
-            false => Ok(Cow::Borrowed(&[][..])),
+            false => Ok(&[][..]),
         };
         DwarfSections::load(section).ok().map(Sections)
     }
