@@ -26,12 +26,6 @@
 #include "text/trap.h"
 #include "places/trappath.h"
 
-/*
- * Probes that are prepared and armed, or disarmed, under one hold of the locks, for which the load of every module
- * waits. Between two of them others get the locks.
- */
-#define KINST_BATCH 1024
-
 /* ---- a session's turn ---- */
 
 struct semaphore kinst_turn = __SEMAPHORE_INITIALIZER(kinst_turn, 1);

@@ -35,9 +35,6 @@ struct workqueue_struct *kinst_queue;
 
 static LIST_HEAD(kinst_limbo); /* under the mutex */
 
-/* Slots that are given back under one hold of the locks. */
-#define KINST_REAP 1024
-
 size_t kinst_site_original(unsigned long addr, const u8 **bytes)
 {
 	struct kinst_site *site = kinst_site_find(addr);
@@ -312,7 +309,7 @@ static bool kinst_reap_some(struct list_head *reaped, struct kinst_site **at)
 	unsigned int n = 0;
 
 	list_for_each_entry_from(site, reaped, batch) {
-		if (n++ == KINST_REAP)
+		if (n++ == KINST_BATCH)
 			break;
 		kinst_slot_put(site->slot);
 	}

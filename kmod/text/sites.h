@@ -17,6 +17,12 @@
 extern struct mutex kinst_sites_mutex;
 
 /*
+ * Probes that are armed or disarmed, and slots that are given back, under one hold of the locks, for which the load of
+ * every module waits. Between two batches others get the locks.
+ */
+#define KINST_BATCH 1024
+
+/*
  * A session's turn: one at a time arms, from its first site until ftrace has armed the last, or takes away what ftrace
  * serves. The sites of others are armed meanwhile, or breakpoints on their way out. A semaphore, as it may be given back
  * by another task than the one that took it. Taken before the mutex.

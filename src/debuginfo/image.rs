@@ -1,6 +1,7 @@
 //! debuginfo/image.rs: one ELF file: sections, symbols, debug sections ready to read.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -9,10 +10,33 @@ use object::{
     SectionFlags, SymbolKind, elf,
 };
 
-use super::layout::{Section, lay_out};
 use super::reloc_arm64::Kind;
 use super::unpack::{self, Bytes};
 use super::{BuildId, Error, Machine, reloc, search};
+
+/// A loaded section. In a relocatable file (a module), sections have no addresses; they get some here, one after the
+/// other, so that an address determines section and offset.
+#[derive(Clone, Debug)]
+pub struct Section {
+    pub name: String,
+    pub address: u64,
+    pub size: u64,
+    pub executable: bool,
+    /// The bytes in the file; `None` where only the size is kept, as in files of debug information alone.
+    file: Option<Range<usize>>,
+}
+
+impl Section {
+    /// A section of a file that is not here.
+    pub fn placed(name: &str, range: Range<u64>, executable: bool) -> Section {
+        let size = range.end.saturating_sub(range.start);
+        Section { name: name.to_owned(), address: range.start, size, executable, file: None }
+    }
+
+    pub fn range(&self) -> Range<u64> {
+        self.address..self.address.saturating_add(self.size)
+    }
+}
 
 /// A symbol of an executable section.
 #[derive(Clone, Copy, Debug)]
@@ -56,11 +80,19 @@ pub struct Image {
     build_id: Option<BuildId>,
     machine: Option<Machine>,
     alternate: OnceLock<Option<Result<Box<Image>, Error>>>,
-    /// The debug sections that were unpacked or relocated, by section index of the file.
-    debug_sections: Vec<OnceLock<Vec<u8>>>,
+    /// The bytes of [`Image::kept_section`], by section index of the file.
+    kept: Vec<OnceLock<Vec<u8>>>,
     /// Symbols by name of a file that is not here.
     named: Vec<(String, u64)>,
 }
+
+/// The address of the first section of a relocatable file: not 0, which is what relocations against discarded sections
+/// become.
+const FIRST_BASE: u64 = 0x1_0000;
+/// The gap between two sections, so that the end of one is not the start of the next.
+const GAP: u64 = 0x1000;
+/// No section is this large: such a size is damaged.
+const TOO_LARGE: u64 = 1 << 36;
 
 impl Image {
     pub fn open(path: &Path) -> Result<Image, Error> {
@@ -81,20 +113,9 @@ impl Image {
         let machine = Machine::of(file.architecture());
         let (alternate, named) = (OnceLock::new(), Vec::new());
         // The section of index 0 is none.
-        let debug_sections = (0..=file.sections().count()).map(|_| OnceLock::new()).collect();
+        let kept = (0..=file.sections().count()).map(|_| OnceLock::new()).collect();
         let path = path.to_owned();
-        Ok(Image {
-            path,
-            sections,
-            bases,
-            relocatable,
-            build_id,
-            machine,
-            bytes,
-            alternate,
-            debug_sections,
-            named,
-        })
+        Ok(Image { path, sections, bases, relocatable, build_id, machine, bytes, alternate, kept, named })
     }
 
     /// The layout of a file that is not here: its sections, which `named` symbols it has, and no bytes.
@@ -107,19 +128,8 @@ impl Image {
         sections.sort_by_key(|section| section.address);
         let path = PathBuf::from(id.to_string());
         let (build_id, bytes, alternate) = (Some(id), Bytes::Owned(Vec::new()), OnceLock::new());
-        let (bases, debug_sections, machine) = (Vec::new(), Vec::new(), None);
-        Image {
-            path,
-            sections,
-            bases,
-            relocatable,
-            build_id,
-            machine,
-            bytes,
-            alternate,
-            debug_sections,
-            named,
-        }
+        let (bases, kept, machine) = (Vec::new(), Vec::new(), None);
+        Image { path, sections, bases, relocatable, build_id, machine, bytes, alternate, kept, named }
     }
 
     pub fn path(&self) -> &Path {
@@ -253,26 +263,10 @@ impl Image {
     }
 
     /// A debug section or another section of data, unpacked and (in a relocatable file) relocated; empty if there is
-    /// none. The first call does that work, and the image keeps the result.
-    pub fn debug_section(&self, name: &str) -> Result<&[u8], Error> {
+    /// none.
+    pub fn debug_section(&self, name: &str) -> Result<Cow<'_, [u8]>, Error> {
         let file = self.file()?;
-        let Some(section) = file.section_by_name(name) else { return Ok(&[]) };
-        let kept = &self.debug_sections[section.index().0];
-        if let Some(bytes) = kept.get() {
-            return Ok(bytes);
-        }
-        Ok(match self.read_debug_section(&file, &section, name)? {
-            Cow::Borrowed(bytes) => bytes,
-            Cow::Owned(bytes) => kept.get_or_init(|| bytes),
-        })
-    }
-
-    fn read_debug_section<'i>(
-        &'i self,
-        file: &object::File<'i>,
-        section: &object::Section<'i, '_>,
-        name: &str,
-    ) -> Result<Cow<'i, [u8]>, Error> {
+        let Some(section) = file.section_by_name(name) else { return Ok(Cow::Borrowed(&[])) };
         let packed =
             section.compressed_data().map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))?;
         let data =
@@ -281,8 +275,21 @@ impl Image {
         if !self.relocatable {
             return Ok(data);
         }
-        reloc::apply(file, section, &self.bases, data)
+        reloc::apply(&file, &section, &self.bases, data)
             .map_err(|cause| Error::elf(&self.path, format!("{name}: {cause}")))
+    }
+
+    /// The same for queries that come again and again: what was unpacked or relocated stays in memory with the image.
+    pub fn kept_section(&self, name: &str) -> Result<&[u8], Error> {
+        let index = self.file()?.section_by_name(name).map_or(0, |section| section.index().0);
+        let kept = &self.kept[index];
+        if let Some(bytes) = kept.get() {
+            return Ok(bytes);
+        }
+        Ok(match self.debug_section(name)? {
+            Cow::Borrowed(bytes) => bytes,
+            Cow::Owned(bytes) => kept.get_or_init(|| bytes),
+        })
     }
 
     /// A loaded section by its name, or all executable ones: address and bytes, linked as `layout` (this file, or the
@@ -442,4 +449,41 @@ impl Image {
     fn file(&self) -> Result<object::File<'_>, Error> {
         object::File::parse(&self.bytes[..]).map_err(|cause| Error::elf(&self.path, cause))
     }
+}
+
+fn lay_out(file: &object::File<'_>, relocatable: bool) -> (Vec<Section>, Vec<u64>) {
+    let mut sections = Vec::new();
+    let mut bases = Vec::new();
+    let mut next = FIRST_BASE;
+    for section in file.sections() {
+        let SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
+        if !sh_flags.contains(elf::SHF_ALLOC) {
+            continue;
+        }
+        let mut address = section.address();
+        if relocatable {
+            if section.size() >= TOO_LARGE {
+                continue;
+            }
+            let align = section.align().clamp(1, GAP).next_power_of_two();
+            address = next.next_multiple_of(align);
+            next = address + section.size() + GAP;
+        }
+        let index = section.index().0;
+        if bases.len() <= index {
+            bases.resize(index + 1, 0);
+        }
+        bases[index] = address;
+        sections.push(Section {
+            name: section.name().unwrap_or_default().to_owned(),
+            address,
+            size: section.size(),
+            executable: sh_flags.contains(elf::SHF_EXECINSTR),
+            file: section
+                .file_range()
+                .map(|(start, size)| start as usize..(start.saturating_add(size)) as usize),
+        });
+    }
+    sections.sort_by_key(|section| section.address);
+    (sections, bases)
 }

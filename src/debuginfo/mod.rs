@@ -5,7 +5,6 @@ mod buildid;
 pub mod debuginfod;
 mod error;
 mod image;
-mod layout;
 mod lz4;
 mod machine;
 mod relative;
@@ -18,8 +17,7 @@ mod unpack;
 
 pub use buildid::BuildId;
 pub use error::{D_DEBUGINFO, Error};
-pub use image::{CodeSymbol, FoundSymbol, Image, Loaded, Reference};
-pub use layout::Section;
+pub use image::{CodeSymbol, FoundSymbol, Image, Loaded, Reference, Section};
 pub use machine::Machine;
 pub use root::{ModuleFile, OWN_MODULE, Root, Stamp};
 pub use search::{

@@ -54,7 +54,7 @@ impl<'i> CallFrames<'i> {
         })
     }
 
-    fn new(bytes: &'i [u8], debug: bool, image: &Image) -> CallFrames<'i> {
+    fn new(bytes: Cow<'i, [u8]>, debug: bool, image: &Image) -> CallFrames<'i> {
         let address = |name: &str| image.section(name).map_or(0, |section| section.address);
         let bases = BaseAddresses::default()
             .set_eh_frame(address(SectionId::EhFrame.name()))
@@ -64,7 +64,7 @@ impl<'i> CallFrames<'i> {
             Some(Machine::Aarch64) => Vendor::AArch64,
             _ => Vendor::Default,
         };
-        CallFrames::of(Cow::Borrowed(bytes), debug, bases, vendor)
+        CallFrames::of(bytes, debug, bases, vendor)
     }
 
     #[cfg(test)]

@@ -15,6 +15,8 @@ pub mod types;
 mod unit;
 pub mod variables;
 
+use std::borrow::Cow;
+
 use gimli::{DwarfSections, EndianSlice, LittleEndian, SectionId};
 
 use crate::debuginfo::{Error, Image};
@@ -38,8 +40,8 @@ type Dwarf<'a> = gimli::Dwarf<Slice<'a>>;
 
 /// The sections of a file, and of the one that it shares a part of its debug information with.
 struct Sections<'i> {
-    own: DwarfSections<&'i [u8]>,
-    alternate: Option<DwarfSections<&'i [u8]>>,
+    own: DwarfSections<Cow<'i, [u8]>>,
+    alternate: Option<DwarfSections<Cow<'i, [u8]>>>,
 }
 
 impl<'i> Sections<'i> {
@@ -58,7 +60,7 @@ impl<'i> Sections<'i> {
     }
 }
 
-fn load<'i>(image: &'i Image, more: &[SectionId]) -> Result<DwarfSections<&'i [u8]>, Error> {
+fn load<'i>(image: &'i Image, more: &[SectionId]) -> Result<DwarfSections<Cow<'i, [u8]>>, Error> {
     // Locations, macros and indices are not needed to find copies, and unpacking or relocating them costs time.
     const USED: [SectionId; 9] = [
         SectionId::DebugAbbrev,
@@ -72,7 +74,11 @@ fn load<'i>(image: &'i Image, more: &[SectionId]) -> Result<DwarfSections<&'i [u
         SectionId::DebugRngLists,
     ];
     DwarfSections::load(|id| {
-        if USED.contains(&id) || more.contains(&id) { image.debug_section(id.name()) } else { Ok(&[]) }
+        if USED.contains(&id) || more.contains(&id) {
+            image.debug_section(id.name())
+        } else {
+            Ok(Cow::Borrowed(&[][..]))
+        }
     })
 }
 

@@ -1,5 +1,6 @@
 //! dwarf/split.rs: split debug information: the .dwo file or the .dwp package that has what a skeleton unit leaves out.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -75,7 +76,7 @@ impl<'i> SplitFiles<'i> {
         };
         let sections = DwarfSections::load(|section| match section.dwo_name() {
             Some(name) => image.debug_section(name),
-            None => Ok(&[][..]),
+            None => Ok(Cow::Borrowed(&[][..])),
         });
         let sections = sections.map_err(|error: Error| missing(&error.to_string()))?;
         let mut found: Dwarf<'_> = sections.borrow(|section| slice(section));
@@ -103,7 +104,7 @@ impl<'i> SplitFiles<'i> {
             path.push(".dwp");
             let image = Image::open(Path::new(&path)).ok()?;
             let section = |section: gimli::SectionId| match section.dwo_name() {
-                Some(name) => image.debug_section(name).map(<[u8]>::to_vec).map_err(|_| gimli::Error::Io),
+                Some(name) => image.debug_section(name).map(Cow::into_owned).map_err(|_| gimli::Error::Io),
                 None => Ok(Vec::new()),
             };
             DwarfPackageSections::load(section).ok()

@@ -137,7 +137,7 @@ impl Files for Installed<'_> {
             return None;
         }
         let bytes = image.debug_section(".BTF").ok()?;
-        (!bytes.is_empty()).then(|| Bytes::Owned(bytes.to_vec()))
+        (!bytes.is_empty()).then(|| Bytes::Owned(bytes.into_owned()))
     }
 
     /// A sysroot has thousands of modules: there, a module is opened only if it is named.

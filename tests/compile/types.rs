@@ -244,7 +244,7 @@ proptest! {
 fn stock_kernels_have_a_task_struct() {
     for (_, root) in needs::kernels() {
         let image = Image::open(&needs::vmlinux(&root).unwrap()).unwrap();
-        let btf = image.debug_section(".BTF").unwrap().to_owned();
+        let btf = image.debug_section(".BTF").unwrap().into_owned();
         let types = Fixture { btf: Some(btf), ..Fixture::default() }.types();
         let Some(Type::Record(task)) = types.tagged(TagKind::Struct, "task_struct") else { panic!("none") };
         let members = types.members(&task);

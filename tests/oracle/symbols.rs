@@ -126,5 +126,5 @@ fn the_symbols_of_an_image_are_those_of_its_debug_file() {
 fn names(vmlinuz: &Path) -> BTreeSet<String> {
     let kernel = bootable::kernel(vmlinuz).expect("a kernel that can be unpacked");
     let data = kernel.debug_section(".rodata").expect("the kernel's data");
-    kallsyms::names(data).expect("the tables of kallsyms")
+    kallsyms::names(&data).expect("the tables of kallsyms")
 }

@@ -39,7 +39,7 @@ pub fn copies() -> Vec<u8> {
 }
 
 static BTF: LazyLock<Vec<u8>> =
-    LazyLock::new(|| image(object("-gbtf")).unwrap().debug_section(".BTF").unwrap().to_owned());
+    LazyLock::new(|| image(object("-gbtf")).unwrap().debug_section(".BTF").unwrap().into_owned());
 
 /// Returns the BTF of types.c.
 pub fn btf() -> Vec<u8> {

@@ -199,7 +199,7 @@ pub fn inline_names(image: &Image) -> Result<BTreeSet<String>, Error> {
 /// writes it in place.
 pub fn may_know(image: &Image, wanted: &[String]) -> bool {
     let known = |image: &Image| match image.debug_section(".debug_str") {
-        Ok(strings) => mention::in_file(strings, wanted),
+        Ok(strings) => mention::in_file(&strings, wanted),
         Err(_) => true,
     };
     known(image) || image.alternate().and_then(Result::ok).is_some_and(known)

@@ -99,14 +99,19 @@ impl<'i> DebugInfo<'i> {
     }
 
     pub(crate) fn unit<'d>(&self, dwarf: &Dwarf<'d>, unit: usize) -> Result<Unit<'d>, Error> {
-        let known = self.known(unit);
-        let opened = match known.abbreviations.get() {
-            Some(abbreviations) => reopen(dwarf, unit, abbreviations.clone()),
-            None => open(dwarf, unit),
+        let open = || {
+            let header = dwarf.debug_info.header_from_offset(DebugInfoOffset(unit))?;
+            let known = self.known(unit);
+            let abbreviations = match known.abbreviations.get() {
+                Some(abbreviations) => abbreviations,
+                None => {
+                    let read = Arc::new(header.abbreviations(&dwarf.debug_abbrev)?);
+                    known.abbreviations.get_or_init(|| read)
+                }
+            };
+            Unit::with_abbreviations(dwarf, header, abbreviations.clone())
         };
-        let opened = opened.map_err(|cause| self.damaged(cause))?;
-        known.abbreviations.get_or_init(|| opened.inner.abbreviations.clone());
-        Ok(opened)
+        open().map_err(|cause| self.damaged(cause))
     }
 
     /// The units that have code at an address: one, unless the file is odd.
@@ -181,15 +186,6 @@ pub(crate) fn owner<'w, 'd>(dwarf: &'w Dwarf<'d>, die: u64) -> &'w Dwarf<'d> {
 
 fn open<'d>(dwarf: &Dwarf<'d>, unit: usize) -> gimli::Result<Unit<'d>> {
     Unit::new(dwarf, dwarf.debug_info.header_from_offset(DebugInfoOffset(unit))?)
-}
-
-fn reopen<'d>(
-    dwarf: &Dwarf<'d>,
-    unit: usize,
-    abbreviations: Arc<gimli::Abbreviations>,
-) -> gimli::Result<Unit<'d>> {
-    let header = dwarf.debug_info.header_from_offset(DebugInfoOffset(unit))?;
-    Unit::with_abbreviations(dwarf, header, abbreviations)
 }
 
 fn aranges(dwarf: &Dwarf<'_>) -> gimli::Result<Vec<(Range<u64>, usize)>> {

@@ -12,7 +12,7 @@ use unit::Units;
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
-/// The sections of one file. Those of a linked file are used in place.
+/// The sections of one file, which keeps them.
 pub struct Sections<'a>(DwarfSections<&'a [u8]>);
 
 /// Finds a struct of the same name in another source: its handle is taken in place of an entry of this file.
@@ -30,7 +30,7 @@ impl<'a> Sections<'a> {
             SectionId::DebugStrOffsets,
         ];
         let section = |id: SectionId| match USED.contains(&id) {
-            true => image.debug_section(id.name()),
+            true => image.kept_section(id.name()),
             false => Ok(&[][..]),
         };
         DwarfSections::load(section).ok().map(Sections)

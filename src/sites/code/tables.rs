@@ -1,5 +1,6 @@
 //! sites/code/tables.rs: the lists of places in its text that a kernel or module has, as read from its file.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::refusal::{Refusal, overlap};
@@ -84,7 +85,7 @@ const TEXT: [Table; 4] = [
 /// Bytes, and their address.
 struct Contents<'i> {
     address: u64,
-    bytes: &'i [u8],
+    bytes: Cow<'i, [u8]>,
 }
 
 impl Tables {
@@ -172,7 +173,7 @@ pub fn is_bound(name: &[u8]) -> bool {
 fn contents<'i, const N: usize>(image: &'i Image, names: &Image, tables: &[Table; N]) -> [Contents<'i>; N] {
     let between = if image.is_relocatable() { [const { None }; N] } else { symbols(names, tables) };
     std::array::from_fn(|at| {
-        let empty = Contents { address: 0, bytes: &[] };
+        let empty = Contents { address: 0, bytes: Cow::Borrowed(&[]) };
         if image.is_relocatable() {
             let section = image.section(tables[at].section);
             let patchable = || image.section(PATCHABLE).filter(|_| tables[at].section == MCOUNT.section);
@@ -183,7 +184,7 @@ fn contents<'i, const N: usize>(image: &'i Image, names: &Image, tables: &[Table
         let Some(range) = &between[at] else { return empty };
         let len = range.end.saturating_sub(range.start) as usize;
         let bytes = image.code_at(range.start).and_then(|bytes| bytes.get(..len)).unwrap_or_default();
-        Contents { address: range.start, bytes }
+        Contents { address: range.start, bytes: Cow::Borrowed(bytes) }
     })
 }
 
