@@ -12,12 +12,15 @@
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "places/func.h"
 #include "ksym.h"
+#include "text/patch.h"
 #include "text/probe.h"
+#include "text/sites.h"
 #include "places/refuse.h"
 
 #define KINST_FUNC_MAX (1 << 20) /* bytes; longer ones are not functions */
@@ -316,4 +319,32 @@ void kinst_func_put(struct kinst_func *f)
 	if (f->held)
 		module_put(f->mod);
 	kfree(f);
+}
+
+int kinst_points_insns(u64 func, struct kinst_insn *buf, u32 count, struct kinst_insns *info)
+{
+	struct kinst_func *f;
+	u32 i;
+
+	if (mutex_lock_killable(&kinst_sites_mutex))
+		return -EINTR;
+	kinst_patch_lock();
+	f = kinst_func_get(func);
+	kinst_patch_unlock();
+	mutex_unlock(&kinst_sites_mutex);
+	if (!f)
+		return -ENOMEM;
+	info->reason = f->reason;
+	info->size = f->size;
+	info->count = f->reason ? 0 : f->ninsns;
+	for (i = 0; i < info->count && i < count; i++) {
+		memset(&buf[i], 0, sizeof(buf[i]));
+		buf[i].offset = f->insns[i].offset;
+		buf[i].len = f->insns[i].len;
+		buf[i].flags = f->insns[i].flags;
+		buf[i].reason = kinst_func_is_fentry(f, &f->insns[i]) ? KINST_OK : f->insns[i].reason;
+		memcpy(buf[i].bytes, f->text + f->insns[i].offset, f->insns[i].len);
+	}
+	kinst_func_put(f);
+	return 0;
 }

@@ -30,12 +30,6 @@
 
 struct semaphore kinst_turn = __SEMAPHORE_INITIALIZER(kinst_turn, 1);
 
-static void kinst_turn_end(struct kinst_points *points)
-{
-	points->turn = false;
-	up(&kinst_turn);
-}
-
 /* ---- arm ---- */
 
 /* Moves what is left of the list, which ftrace serves, to where the session disarms it without the mutex. */
@@ -268,17 +262,80 @@ static void kinst_arm_others(struct kinst_points *points, const struct kinst_pro
 		kinst_arm_late(points, res);
 }
 
+/* ---- disarm ---- */
+
+/* Takes a batch of the session's listeners from their sites, and away the sites without others. True if there are more. */
+static bool kinst_disarm_some(struct kinst_points *points, struct kinst_listener **from)
+{
+	struct kinst_listener *listener = *from;
+	u32 n = 0;
+	LIST_HEAD(dead);
+
+	list_for_each_entry_from(listener, &points->listeners, mine) {
+		if (n++ == KINST_BATCH)
+			break;
+		if (!listener->site)
+			continue;
+		list_del_rcu(&listener->node);
+		if (list_empty(&listener->site->listeners))
+			list_move_tail(&listener->site->batch, &dead);
+	}
+	kinst_leave(points, &dead);
+	*from = listener;
+	return !list_entry_is_head(listener, &points->listeners, mine);
+}
+
+/* Takes away all places of the session. In its turn if ftrace serves some of them. */
+static void kinst_disarm_all(struct kinst_points *points)
+{
+	struct kinst_listener *from = list_first_entry(&points->listeners, struct kinst_listener, mine);
+	bool more;
+
+	atomic_inc(&kinst_moves);
+	if (points->once) {
+		mutex_lock(&kinst_sites_mutex);
+		kinst_once_disarm(points->once);
+		mutex_unlock(&kinst_sites_mutex);
+	}
+	do {
+		cond_resched();
+		mutex_lock(&kinst_sites_mutex);
+		more = kinst_disarm_some(points, &from);
+		mutex_unlock(&kinst_sites_mutex);
+	} while (more);
+	kinst_sites_disarm_fentry(&points->leaving);
+	atomic_dec(&kinst_moves);
+}
+
+/*
+ * A load that a signal has ended keeps its turn until all that it has armed is gone: other sessions would take a site that
+ * ftrace has yet to arm for an armed one. A worker does that. The task that dies may have other files to close first, and
+ * each of them may need the turn.
+ */
+static void kinst_undo(struct work_struct *work)
+{
+	struct kinst_points *points = container_of(work, struct kinst_points, undoer);
+
+	flush_work(&points->armer);
+	kinst_disarm_all(points);
+	up(&kinst_turn);
+}
+
+/* ---- all of a session ---- */
+
 static void kinst_arm_all(struct kinst_points *points, const struct kinst_probe *probes, u32 *order, u32 count,
 			  struct kinst_result *res)
 {
-	points->turn = !down_killable(&kinst_turn);
-	points->killed = !points->turn;
+	points->killed = down_killable(&kinst_turn);
 	if (points->killed)
 		return;
 	count = kinst_arm_entries(points, probes, order, count, res);
 	kinst_arm_others(points, probes, order, count, res);
-	if (!points->killed)
-		kinst_turn_end(points);
+	points->undone = points->killed;
+	if (points->undone)
+		queue_work(kinst_queue, &points->undoer);
+	else
+		up(&kinst_turn);
 }
 
 struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kinst_probe *probes, u32 n,
@@ -296,6 +353,7 @@ struct kinst_points *kinst_points_arm(struct kinst_session *s, const struct kins
 	INIT_LIST_HEAD(&points->late);
 	INIT_LIST_HEAD(&points->leaving);
 	INIT_WORK(&points->armer, kinst_arm_fentry);
+	INIT_WORK(&points->undoer, kinst_undo);
 	init_completion(&points->armed);
 	order = kinst_order(probes, n, res, &count);
 	if (!order)
@@ -350,61 +408,20 @@ void kinst_points_silence(struct kinst_points *points)
 	synchronize_rcu(); /* programs run with interrupts off */
 }
 
-/* Takes a batch of the session's listeners from their sites, and away the sites without others. True if there are more. */
-static bool kinst_disarm_some(struct kinst_points *points, struct kinst_listener **from)
-{
-	struct kinst_listener *listener = *from;
-	u32 n = 0;
-	LIST_HEAD(dead);
-
-	list_for_each_entry_from(listener, &points->listeners, mine) {
-		if (n++ == KINST_BATCH)
-			break;
-		if (!listener->site)
-			continue;
-		list_del_rcu(&listener->node);
-		if (list_empty(&listener->site->listeners))
-			list_move_tail(&listener->site->batch, &dead);
-	}
-	kinst_leave(points, &dead);
-	*from = listener;
-	return !list_entry_is_head(listener, &points->listeners, mine);
-}
-
-static void kinst_disarm_all(struct kinst_points *points)
-{
-	struct kinst_listener *from = list_first_entry(&points->listeners, struct kinst_listener, mine);
-	bool more;
-
-	do {
-		cond_resched();
-		mutex_lock(&kinst_sites_mutex);
-		more = kinst_disarm_some(points, &from);
-		mutex_unlock(&kinst_sites_mutex);
-	} while (more);
-	kinst_sites_disarm_fentry(&points->leaving);
-}
-
 void kinst_points_disarm(struct kinst_points *points)
 {
 	struct kinst_listener *listener, *next;
 
 	kinst_points_end(points);
-	atomic_inc(&kinst_moves);
-	flush_work(&points->armer);
-	if (points->fentry && !points->turn) {
+	if (points->undone) {
+		flush_work(&points->undoer);
+	} else if (points->fentry) {
 		down(&kinst_turn);
-		points->turn = true;
+		kinst_disarm_all(points);
+		up(&kinst_turn);
+	} else {
+		kinst_disarm_all(points);
 	}
-	if (points->once) {
-		mutex_lock(&kinst_sites_mutex);
-		kinst_once_disarm(points->once);
-		mutex_unlock(&kinst_sites_mutex);
-	}
-	kinst_disarm_all(points);
-	atomic_dec(&kinst_moves);
-	if (points->turn)
-		kinst_turn_end(points);
 
 	/* At a site that other sessions use as well, a CPU may still be about to call us. */
 	synchronize_rcu();
@@ -413,34 +430,6 @@ void kinst_points_disarm(struct kinst_points *points)
 	if (points->once)
 		kinst_once_free(points->once);
 	kfree(points);
-}
-
-int kinst_points_insns(u64 func, struct kinst_insn *buf, u32 count, struct kinst_insns *info)
-{
-	struct kinst_func *f;
-	u32 i;
-
-	if (mutex_lock_killable(&kinst_sites_mutex))
-		return -EINTR;
-	kinst_patch_lock();
-	f = kinst_func_get(func);
-	kinst_patch_unlock();
-	mutex_unlock(&kinst_sites_mutex);
-	if (!f)
-		return -ENOMEM;
-	info->reason = f->reason;
-	info->size = f->size;
-	info->count = f->reason ? 0 : f->ninsns;
-	for (i = 0; i < info->count && i < count; i++) {
-		memset(&buf[i], 0, sizeof(buf[i]));
-		buf[i].offset = f->insns[i].offset;
-		buf[i].len = f->insns[i].len;
-		buf[i].flags = f->insns[i].flags;
-		buf[i].reason = kinst_func_is_fentry(f, &f->insns[i]) ? KINST_OK : f->insns[i].reason;
-		memcpy(buf[i].bytes, f->text + f->insns[i].offset, f->insns[i].len);
-	}
-	kinst_func_put(f);
-	return 0;
 }
 
 /* ---- load and unload ---- */

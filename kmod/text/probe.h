@@ -95,12 +95,12 @@ struct kinst_points {
 	u32 paid; /* listeners that the session has been charged for */
 	bool nojump; /* breakpoints only */
 	bool killed; /* a signal has ended the arming */
+	bool undone; /* the mirror: a worker takes away what was armed until then */
 	bool started;
 	bool fentry; /* ftrace serves some of its places */
-	bool turn; /* it is the session that arms, or takes away what ftrace serves */
 	struct list_head late; /* sites of ftrace that are being armed */
 	struct list_head leaving; /* the mirror: that are to be disarmed */
-	struct work_struct armer;
+	struct work_struct armer, undoer;
 	struct completion armed;
 	int err; /* of the armer */
 };
