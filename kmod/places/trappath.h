@@ -14,6 +14,7 @@ bool kinst_is_trap_path(const struct kinst_func *f);
 
 /* At load, before anything is refused: finds the functions that run there. -EOPNOTSUPP if it cannot record them all. */
 int kinst_trap_path_init(void);
+void kinst_trap_path_exit(void);
 
 /* Whether a breakpoint in the function would find no handler at all. */
 bool kinst_has_no_trap(const struct kinst_func *f);

@@ -221,7 +221,7 @@ void kinst_host_put(struct kinst_host *host)
 
 /*
  * A kprobe that has passed the list and waits for the kernel's lock while we arm is registered all the same, with a
- * breakpoint, which does no harm. All those that will become jumps pass through one function of the kernel, under the
+ * breakpoint, over which we write no jump. All those that will become jumps pass through one function of the kernel, under the
  * lock that protects hosts. They are stopped there.
  */
 #ifdef CONFIG_OPTPROBES

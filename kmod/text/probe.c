@@ -445,7 +445,7 @@ int kinst_points_init(void)
 		goto refuse;
 	err = kinst_hosts_init();
 	if (err)
-		goto refuse;
+		goto trap_path;
 	err = kinst_sites_init();
 	if (err)
 		goto hosts;
@@ -463,6 +463,8 @@ sites:
 	kinst_sites_exit();
 hosts:
 	kinst_hosts_exit();
+trap_path:
+	kinst_trap_path_exit();
 refuse:
 	kinst_refuse_exit();
 	return err;
@@ -474,5 +476,6 @@ void kinst_points_exit(void)
 	kinst_trap_exit();
 	kinst_sites_exit();
 	kinst_hosts_exit();
+	kinst_trap_path_exit();
 	kinst_refuse_exit();
 }

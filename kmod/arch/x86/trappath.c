@@ -8,7 +8,9 @@
  * by reading what is called before load_current_idt() there, and by a sweep over all
  * functions of each kernel. What they call in the running kernel is found by a walk.
  */
+#include <linux/moduleparam.h>
 #include <linux/string.h>
+#include <asm/cpufeature.h>
 
 #include "arch/arch.h"
 
@@ -62,19 +64,32 @@ const char *const kinst_arch_walk_roots[] = {
 	"poke_int3_handler", "irqentry_nmi_enter", "irqentry_nmi_exit", "do_int3", "kprobe_int3_handler",
 	"kprobe_exceptions_notify", "notify_die", "atomic_notifier_call_chain", "notifier_call_chain",
 	"rcu_is_watching", "ct_nmi_enter", "rcu_nmi_enter", "ct_nmi_exit", "rcu_nmi_exit",
+	/* a program of BPF that traces one of the above: what runs before it counts itself, and after */
+	"migrate_disable", "migrate_enable", "__bpf_prog_enter", "__bpf_prog_exit", "__bpf_prog_enter_recur",
+	"__bpf_prog_exit_recur", "__bpf_tramp_enter", "__bpf_tramp_exit",
 	NULL
 };
 
+/* Functions that the text calls on these paths, but not for us: they report or panic. A walk passes by them. */
+#define KINST_REPORTS "die", "__die", "panic", "nmi_panic", "dump_", "show_", "report_bug", "bust_spinlocks"
+
+/* Besides: they log a line, or move a task whose mask of CPUs has changed. */
+const char *const kinst_arch_walk_not[] = {
+	KINST_REPORTS, "printk", "_printk", "vprintk", "__printk", "print_", "task_rq_lock", "__set_cpus_allowed_ptr",
+	NULL
+};
+
+const char *const kinst_arch_set_up_not[] = { KINST_REPORTS, NULL };
+
 /*
- * Functions that the text calls there, but not on our path: those that end in a report or a panic, that handle other
- * traps, that schedule (which needs interrupts and preemption on), or that return at once in such a context (lockdep
- * is off; RCU and irq_work postpone the work).
+ * Functions that are called there, and that are not followed: those that handle other traps, that schedule (which needs
+ * interrupts and preemption on), or that return at once in such a context (lockdep is off; RCU and irq_work postpone
+ * the work).
  */
 const char *const kinst_arch_walk_ends[] = {
-	"die", "__die", "do_trap", "do_error_trap", "force_sig", "panic", "nmi_panic", "printk", "_printk", "vprintk",
-	"__printk", "__warn", "warn_", "report_bug", "dump_", "show_", "print_", "add_taint", "__stack_chk_fail",
+	"do_trap", "do_error_trap", "force_sig", "__warn", "warn_", "add_taint", "__stack_chk_fail",
 	"fortify_", "__fortify", "refcount_warn", "__ubsan_", "kasan_report", "kasan_save", "kcsan_report",
-	"kmsan_report", "lockdep_rcu_suspicious", "lockdep_print", "debug_locks_off", "debug_show", "bust_spinlocks",
+	"kmsan_report", "lockdep_rcu_suspicious", "lockdep_print", "debug_locks_off", "debug_show",
 	"__SCT__preempt_schedule", "__SCT__cond_resched", "__SCT__might_resched", "preempt_schedule", "__schedule",
 	"schedule", "cond_local_irq", "rcu_read_unlock_special", "__rcu_irq_enter_check_tick", "irq_work_queue",
 	"__lock_acquire", "__lock_release", "verify_lock_unused", "check_flags", "lock_release_holdtime",
@@ -116,4 +131,44 @@ bool kinst_arch_is_thunk_name(const char *name)
 {
 	return strstarts(name, "__x86_indirect_") || strstarts(name, "__x86_return_") || strstr(name, "return_thunk") ||
 	       strstarts(name, "srso_") || strstarts(name, "retbleed_") || strstarts(name, "zen_untrain_ret");
+}
+
+/* ---- FRED ---- */
+
+/*
+ * They set up the handlers of a processor with FRED. Before Linux 7 the first logs a line before it does: all that logs
+ * runs without handlers, and what that calls through pointers as well: the consoles, and the scheduler, which wakes who
+ * waits for them.
+ */
+#define KINST_FRED_ROOTS "cpu_init_fred_exceptions", "cpu_init_fred_rsps"
+
+static const char *const kinst_fred_roots[] = { KINST_FRED_ROOTS, NULL };
+static const char *const kinst_assumed_roots[] = { KINST_FRED_ROOTS, "_printk", NULL };
+
+const char *const kinst_arch_log_roots[] = {
+	"univ8250_console_write", "serial8250_console_write", "serial8250_console_write_thread",
+	"serial8250_console_write_atomic", "vt_console_print", "hvc_console_print", "write_msg", "netconsole_write_thread",
+	"select_task_rq_fair", "enqueue_task_fair", "check_preempt_wakeup", "check_preempt_wakeup_fair",
+	"select_task_rq_rt", "enqueue_task_rt", "check_preempt_curr_rt", "wakeup_preempt_rt",
+	NULL
+};
+
+static bool kinst_assume_fred;
+module_param_named(assume_fred, kinst_assume_fred, bool, 0400);
+MODULE_PARM_DESC(assume_fred, "for tests: refuse all that a processor with FRED may run before it has handlers");
+
+static bool kinst_has_fred(void)
+{
+#ifdef X86_FEATURE_FRED
+	return cpu_feature_enabled(X86_FEATURE_FRED);
+#else
+	return false;
+#endif
+}
+
+const char *const *kinst_arch_set_up_roots(void)
+{
+	if (kinst_assume_fred)
+		return kinst_assumed_roots;
+	return kinst_has_fred() ? kinst_fred_roots : NULL;
 }
