@@ -9,6 +9,7 @@
 
 #include "session/builtin.h"
 #include "session/destroy.h"
+#include "session/unaccepted.h"
 #include "kinst.h"
 #include "ksym.h"
 #include "providers/sources.h"
@@ -28,6 +29,7 @@ static int __init kinst_init(void)
 	if (err)
 		return err;
 	kinst_builtin_init();
+	kinst_unaccepted_init();
 	kinst_destroy_init();
 	err = kinst_chardev_init();
 	if (err)

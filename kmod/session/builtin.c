@@ -31,12 +31,13 @@
 #include "ksym.h"
 #include "program/session.h"
 #include "session/stack.h"
+#include "session/unaccepted.h"
 
 /* ---- memory ---- */
 
 __at_hit bool kinst_env_read(void *dst, u64 addr, size_t n)
 {
-	return kinst_arch_is_canonical(addr, n) && !kinst_arch_is_device(addr, n) &&
+	return kinst_arch_is_canonical(addr, n) && !kinst_arch_is_device(addr, n) && !kinst_is_unaccepted(addr, n) &&
 	       !copy_from_kernel_nofault(dst, (const void *)(uintptr_t)addr, n);
 }
 NOKPROBE_SYMBOL(kinst_env_read);

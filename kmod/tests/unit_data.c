@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* unit_data.c: variables, aggregations and rings, against simple models. */
+#include "session/unaccepted.h"
 #include "unit.h"
 
 static u32 seed = 1;
@@ -8,6 +9,35 @@ static u32 rnd(u32 n)
 {
 	seed = seed * 1664525 + 1013904223;
 	return (seed >> 8) % n;
+}
+
+/* ---- memory that is not accepted ---- */
+
+/* Units of 2 MiB from 1 GiB on; the second, and the 70th, are not accepted. */
+static void test_unaccepted(void)
+{
+	static const unsigned long bits[2] = { 2, 1ul << 5 };
+	struct kinst_unaccepted map = { .base = 1 << 30, .unit = 2 << 20, .units = 128, .bits = bits };
+	u64 second = map.base + map.unit, last = map.base + 69 * map.unit;
+
+	EXPECT(!kinst_unaccepted_has(&map, 0, 8));
+	EXPECT(!kinst_unaccepted_has(&map, map.base, 8));
+	EXPECT(!kinst_unaccepted_has(&map, second - 8, 8));
+	EXPECT(kinst_unaccepted_has(&map, second - 7, 8));
+	EXPECT(kinst_unaccepted_has(&map, second, 1));
+	EXPECT(kinst_unaccepted_has(&map, second + map.unit - 1, 1));
+	EXPECT(!kinst_unaccepted_has(&map, second + map.unit, 8));
+	EXPECT(kinst_unaccepted_has(&map, last, 1));
+	EXPECT(kinst_unaccepted_has(&map, second + map.unit, 68 * map.unit));
+	EXPECT(!kinst_unaccepted_has(&map, last + map.unit, ~0ull >> 1));
+	/* from before the first unit, and after the last one, which have no bit */
+	EXPECT(kinst_unaccepted_has(&map, 0, second + 1));
+	EXPECT(!kinst_unaccepted_has(&map, 0, second));
+	EXPECT(!kinst_unaccepted_has(&map, map.base + map.units * map.unit, 8));
+	/* an address that wraps, and no table */
+	EXPECT(!kinst_unaccepted_has(&map, ~0ull, 8));
+	map.units = 0;
+	EXPECT(!kinst_unaccepted_has(&map, second, 8));
 }
 
 /* ---- dynamic variables ---- */
@@ -429,6 +459,7 @@ static void test_ring(void)
 
 void unit_data(void)
 {
+	test_unaccepted();
 	test_dynvars();
 	test_long_keys();
 	test_statics();

@@ -7,7 +7,7 @@
  *           -> gone: the text is no longer what it was
  *
  * A hit puts the original byte back, in any context, and so without a lock: it is written
- * by way of a second mapping of the page, which exists as long as the session. As the
+ * by way of a second mapping of the page, which exists as long as the probe may be hit. As the
  * byte is the first of an instruction, and returning from the trap serializes, no CPU runs
  * half of a change; one that has fetched the breakpoint before traps, and finds that it was hit.
  *
@@ -23,12 +23,12 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
-#include <linux/vmalloc.h>
 
 #include "context.h"
 #include "ksym.h"
 #include "places/func.h"
 #include "session/guard.h"
+#include "text/alias.h"
 #include "text/host.h"
 #include "text/jump.h"
 #include "text/once.h"
@@ -58,7 +58,7 @@ struct kinst_shot {
 struct kinst_once {
 	struct list_head node; /* RCU */
 	struct kinst_session *session;
-	void *pages; /* the second mapping */
+	struct kinst_alias *alias; /* the second mapping */
 	bool ready; /* sorted by address */
 	u32 n, room;
 	struct kinst_shot shots[];
@@ -270,13 +270,6 @@ static int kinst_by_addr(const void *a, const void *b)
 	return x->addr != y->addr ? (x->addr < y->addr ? -1 : 1) : x->probe < y->probe ? -1 : 1;
 }
 
-static struct page *kinst_text_page(unsigned long addr)
-{
-	if (addr >= kinst_addr_stext && addr < kinst_addr_etext)
-		return pfn_to_page(PHYS_PFN(__pa_symbol(addr)));
-	return vmalloc_to_page((void *)addr);
-}
-
 static bool kinst_on_next_page(const struct kinst_once *once, u32 i)
 {
 	return !i || (once->shots[i].addr ^ once->shots[i - 1].addr) & PAGE_MASK;
@@ -285,29 +278,23 @@ static bool kinst_on_next_page(const struct kinst_once *once, u32 i)
 /* Maps the pages of all places a second time. The probes are sorted, and none is gone. */
 static int kinst_once_map(struct kinst_once *once)
 {
-	struct page **pages;
+	unsigned long *pages;
 	u32 i, n = 0;
-	u8 *at;
 
-	for (i = 0; i < once->n; i++)
-		n += kinst_on_next_page(once, i);
-	if (!n)
+	if (!once->n)
 		return 0;
-	pages = kvmalloc_array(n, sizeof(*pages), GFP_KERNEL);
+	pages = kvmalloc_array(once->n, sizeof(*pages), GFP_KERNEL);
 	if (!pages)
 		return -ENOMEM;
-	for (i = 0, n = 0; i < once->n; i++)
+	for (i = 0; i < once->n; i++)
 		if (kinst_on_next_page(once, i))
-			pages[n++] = kinst_text_page(once->shots[i].addr);
-	once->pages = vmap(pages, n, VM_MAP, PAGE_KERNEL);
+			pages[n++] = once->shots[i].addr & PAGE_MASK;
+	once->alias = kinst_alias_new(pages, n);
 	kvfree(pages);
-	if (!once->pages)
+	if (!once->alias)
 		return -ENOMEM;
-	at = once->pages;
-	for (i = 0; i < once->n; i++) {
-		at += i && kinst_on_next_page(once, i) ? PAGE_SIZE : 0;
-		once->shots[i].alias = (kinst_opcode_t *)(at + offset_in_page(once->shots[i].addr));
-	}
+	for (i = 0; i < once->n; i++)
+		once->shots[i].alias = kinst_alias_of(once->alias, once->shots[i].addr);
 	return 0;
 }
 
@@ -453,7 +440,7 @@ void kinst_once_disarm(struct kinst_once *once)
 
 void kinst_once_free(struct kinst_once *once)
 {
-	vunmap(once->pages);
+	kinst_alias_free(once->alias);
 	kvfree(once);
 }
 
@@ -477,6 +464,7 @@ static void kinst_once_leave(struct kinst_once *once, const struct module *mod)
 	for (shot = once->shots; shot < once->shots + once->n; shot++)
 		if (shot->state != KINST_GONE && within_module(shot->addr, mod))
 			kinst_shot_drop(once, shot);
+	kinst_alias_leave(once->alias, mod);
 }
 
 void kinst_once_module_goes(const struct module *mod)

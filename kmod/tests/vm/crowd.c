@@ -5,7 +5,6 @@
  *   crowd overlap N      a session counts N calls exactly while others come to the same instructions and go
  *   crowd toggle SECS    hundreds of probes on hot functions are armed and disarmed while they are run, five times at least
  *   crowd kill N         processes that open, load and close are killed at random moments
- *   crowd loads N        processes that have a session already are killed while they load a second one
  *   crowd cycles N       open, load, go, stop, close; the memory that is left over
  *   crowd place          how many probes a session may have at one instruction
  *   crowd aggs           counts calls by aggregation until a signal ends it; prints "CPU COUNT"
@@ -221,83 +220,6 @@ static int kill_rounds(long n)
 	for (waited = 0; number_in(PARAMETER("sessions")) && waited < 100; waited++)
 		usleep(50000);
 	printf("killed; sessions %ld, memory %ld\n", number_in(PARAMETER("sessions")), number_in(PARAMETER("memory")));
-	return 0;
-}
-
-/* Entries of so many functions at least that ftrace takes a while to arm them. */
-#define ENTRIES 200
-
-/* The entries of all functions of TCP. */
-static uint32_t entries(struct ib *b)
-{
-	char *text = read_kallsyms(), *at;
-	uint32_t n = 0;
-
-	ib_init(b);
-	ib_agg(b, KINST_ACT_COUNT, 1, 0, KINST_NONE, 0);
-	ib_clause(b, KINST_NONE, 0);
-	for (at = text; at && (at = strstr(at, " T tcp_")); at++)
-		if (++n)
-			add_place(b, KINST_P_FBT_ENTRY, strtoull(at - 16, NULL, 16), 0, 0);
-	free(text);
-	return n;
-}
-
-/*
- * A process with two sessions that have probes of ftrace's; *armed is set before the second is loaded, and after it. When
- * the process ends, the file with the higher number is closed first: the first session's.
- */
-static int load_two(volatile int *armed)
-{
-	struct session first, second;
-	int lower = open("/dev/null", O_RDONLY);
-	struct ib b;
-
-	allow_refused = 1;
-	ib_init(&b);
-	ib_agg(&b, KINST_ACT_COUNT, 1, 0, KINST_NONE, 0);
-	ib_clause(&b, KINST_NONE, 0);
-	add_place(&b, KINST_P_FBT_ENTRY, symbol("vfs_read"), 0, 0);
-	CHECK(!open_image(&first, &b) && !ioctl(first.fd, KINST_IOC_GO));
-	CHECK(entries(&b) >= ENTRIES);
-	close(lower);
-	*armed = 1;
-	CHECK(!open_image(&second, &b));
-	*armed = 2;
-	return 0;
-}
-
-/* Both files are closed in the same task: neither may wait for the other. */
-static int killed_loads(long n)
-{
-	volatile int *armed = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	long i, us, longest = 0, within = 0;
-	pid_t pid;
-
-	CHECK(armed != MAP_FAILED);
-	for (i = 0; i <= n; i++) {
-		*armed = 0;
-		pid = fork();
-		if (!pid) {
-			if (load_two(armed)) {
-				printf("FAILED: %s\n", why);
-				_exit(1);
-			}
-			pause();
-		}
-		while (!*armed && waitpid(pid, NULL, WNOHANG) == 0)
-			usleep(100);
-		/* The first one shows how long a load takes. */
-		for (us = i ? rnd(longest) : 60000000; us > 0 && *armed == 1; us -= 100) {
-			usleep(100);
-			longest += !i * 100;
-		}
-		within += *armed == 1;
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-	}
-	fprintf(stderr, "a load took %ld us or more, %ld of %ld killed within\n", longest, within, n);
-	printf("killed in %s loads\n", within > n / 4 ? "many" : "FEW");
 	return 0;
 }
 
@@ -521,8 +443,6 @@ int main(int argc, char **argv)
 		ret = toggle(n);
 	else if (!strcmp(what, "kill"))
 		ret = kill_rounds(n);
-	else if (!strcmp(what, "loads"))
-		ret = killed_loads(n);
 	else if (!strcmp(what, "cycles"))
 		ret = cycles(n);
 	else if (!strcmp(what, "place"))
