@@ -64,6 +64,12 @@ KINST_KSYM_FUNCTIONS(KINST_KSYM_EXTERN)
 KINST_KSYM_DATA(KINST_KSYM_EXTERN)
 #undef KINST_KSYM_EXTERN
 
+/* Whether the address is in the kernel's own text, not in a module's. */
+static inline bool kinst_is_own_text(unsigned long addr)
+{
+	return addr >= kinst_addr_stext && addr < kinst_addr_etext;
+}
+
 unsigned long kinst_sym_kallsyms_lookup_name(const char *name);
 int kinst_sym_kallsyms_lookup_size_offset(unsigned long addr, unsigned long *size, unsigned long *offset);
 struct kprobe *kinst_sym_get_kprobe(void *addr);

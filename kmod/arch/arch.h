@@ -137,21 +137,23 @@ bool kinst_arch_is_tail_call(const struct kinst_arch_insn *insn);
 
 /*
  * Lists of function names, each ended by NULL: those between a trap and our handler; those where a trap finds no
- * handler at all; those where the walk over the calls on the trap path begins; the beginnings of the names that no walk
- * goes to, of those where all walks end, and of those where the walk over what runs without handlers ends.
+ * handler at all; those where the walk over the calls on the trap path begins; the beginnings of the names to which the
+ * walks over the trap path and over what runs without handlers do not go, and of those where all walks end, and where the
+ * latter does.
  */
 extern const char *const kinst_arch_trap_path[];
 extern const char *const kinst_arch_no_trap[];
 extern const char *const kinst_arch_walk_roots[];
 extern const char *const kinst_arch_walk_not[];
+extern const char *const kinst_arch_no_trap_not[];
 extern const char *const kinst_arch_walk_ends[];
 extern const char *const kinst_arch_no_trap_ends[];
 extern const char *const kinst_arch_until_handlers[];
 extern const char *const kinst_arch_sets_handlers[];
 
 /*
- * Where this processor sets up its handlers, if the walk over that may not pass by what logs a line; or NULL. If it goes
- * to _printk(), it also begins at the log's roots.
+ * Functions that set up this processor's handlers, if the walk over them may not pass by what logs a line; or NULL. If it
+ * goes to _printk(), it also begins at the log's roots.
  */
 const char *const *kinst_arch_set_up_roots(void);
 extern const char *const kinst_arch_set_up_not[];

@@ -217,6 +217,13 @@ static void kinst_func_walk(struct kinst_func *f)
 	f->size = end;
 }
 
+int kinst_compare_addrs(const void *a, const void *b)
+{
+	unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
+
+	return x < y ? -1 : x > y;
+}
+
 /* Finds the function's range, and its module, to which it takes a reference if it is asked to. */
 static enum kinst_reason kinst_func_find(struct kinst_func *f, bool hold)
 {
@@ -224,7 +231,7 @@ static enum kinst_reason kinst_func_find(struct kinst_func *f, bool hold)
 
 	if (f->start >= kinst_addr_sinittext && f->start < kinst_addr_einittext)
 		return KINST_R_INIT;
-	if (f->start < kinst_addr_stext || f->start >= kinst_addr_etext) {
+	if (!kinst_is_own_text(f->start)) {
 		struct module *mod;
 		enum kinst_reason reason = KINST_R_NOFUNC;
 

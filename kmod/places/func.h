@@ -46,6 +46,9 @@ struct kinst_func *kinst_func_get_of_site(unsigned long start);
 
 /* The same without the instructions, for probes of its entry that ftrace serves; NULL if it serves none, too. */
 struct kinst_func *kinst_func_get_entry(unsigned long start);
+
+/* For sort() and bsearch() over addresses. */
+int kinst_compare_addrs(const void *a, const void *b);
 void kinst_func_put(struct kinst_func *f);
 
 /*

@@ -45,13 +45,6 @@ enum kinst_reason kinst_refuse_module(struct module *mod, unsigned long addr)
 
 /* ---- tables of the kernel itself: fixed after boot, sorted once ---- */
 
-static int kinst_compare(const void *a, const void *b)
-{
-	unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static int kinst_places_init(struct kinst_places *p, unsigned long count)
 {
 	p->addr = vmalloc(max(count, 1UL) * sizeof(*p->addr));
@@ -60,7 +53,7 @@ static int kinst_places_init(struct kinst_places *p, unsigned long count)
 
 static void kinst_places_sort(struct kinst_places *p)
 {
-	sort(p->addr, p->count, sizeof(*p->addr), kinst_compare, NULL);
+	sort(p->addr, p->count, sizeof(*p->addr), kinst_compare_addrs, NULL);
 }
 
 static int kinst_jumps_init(void)

@@ -42,8 +42,8 @@ static bool kinst_is_listed(const char *const *names, const char *name)
 static const char *const kinst_no_names[] = { NULL };
 
 /*
- * What listens to tracepoints is called through a pointer: the kernel's events, perf, and programs of BPF. It guards
- * itself against recursion, but not from its first instruction on.
+ * Listeners of tracepoints are called through a pointer: the kernel's events, perf, and programs of BPF. They guard
+ * themselves against recursion, but not from their first instruction on.
  */
 static const char *const kinst_listener_roots[] = {
 	"trace_event_buffer_reserve", "trace_event_buffer_commit", "trace_event_buffer_lock_reserve",
@@ -54,9 +54,6 @@ static const char *const kinst_listener_roots[] = {
 
 /* The beginnings of the names of these listeners, of which each event has its own. */
 static const char *const kinst_listener_names[] = { "trace_event_raw_event_", "perf_trace_", "__bpf_trace_", NULL };
-
-/* What the kernel calls at a tracepoint: it calls the listeners. */
-static const char *const kinst_iterator_names[] = { "__traceiter_", NULL };
 
 /* Whether the name begins as one of those does. */
 static bool kinst_begins_as(const char *const *beginnings, const char *name)
@@ -87,22 +84,15 @@ struct kinst_walk {
 
 static struct kinst_walk kinst_trap_path = { .not = kinst_arch_walk_not, .ends = kinst_no_names };
 static struct kinst_walk kinst_listeners = { .not = kinst_arch_walk_not, .ends = kinst_no_names, .untraced = true };
-static struct kinst_walk kinst_no_trap = { .not = kinst_arch_walk_not, .ends = kinst_arch_no_trap_ends };
+static struct kinst_walk kinst_no_trap = { .not = kinst_arch_no_trap_not, .ends = kinst_arch_no_trap_ends };
 static struct kinst_walk kinst_set_up = { .not = kinst_arch_set_up_not, .ends = kinst_no_names };
-
-static int kinst_compare_starts(const void *a, const void *b)
-{
-	unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 static bool kinst_has_walked(const struct kinst_walk *w, unsigned long start)
 {
 	unsigned int i;
 
 	if (w->done)
-		return bsearch(&start, w->start, w->n, sizeof(start), kinst_compare_starts);
+		return bsearch(&start, w->start, w->n, sizeof(start), kinst_compare_addrs);
 	for (i = 0; i < w->n; i++)
 		if (w->start[i] == start)
 			return true;
@@ -190,6 +180,7 @@ static bool kinst_walk(struct kinst_walk *w, const char *const *root)
 	return true;
 }
 
+/* A tracepoint calls a function of that name, which calls the listeners. */
 static bool kinst_walk_has_tracepoint(const struct kinst_walk *w)
 {
 	char name[KSYM_SYMBOL_LEN];
@@ -197,7 +188,7 @@ static bool kinst_walk_has_tracepoint(const struct kinst_walk *w)
 
 	for (i = 0; i < w->n; i++) {
 		kinst_symbol_name(w->start[i], name);
-		if (kinst_begins_as(kinst_iterator_names, name))
+		if (strstarts(name, "__traceiter_"))
 			return true;
 	}
 	return false;
@@ -226,7 +217,7 @@ static void kinst_walk_end(struct kinst_walk *w)
 		kvfree(w->start);
 		w->start = start;
 	}
-	sort(w->start, w->n, sizeof(*w->start), kinst_compare_starts, NULL);
+	sort(w->start, w->n, sizeof(*w->start), kinst_compare_addrs, NULL);
 	w->done = true;
 }
 

@@ -8,7 +8,6 @@
 #include "context.h"
 #include "session/unaccepted.h"
 
-#ifdef CONFIG_UNACCEPTED_MEMORY
 static struct kinst_unaccepted kinst_map; /* without units if there is no such memory */
 
 /* Only the direct map has such pages: whatever else is mapped was accepted when it was allocated. */
@@ -35,4 +34,3 @@ void kinst_unaccepted_init(void)
 		.bits = table->bitmap,
 	};
 }
-#endif

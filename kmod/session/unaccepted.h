@@ -8,7 +8,7 @@
 
 #include "program/env.h"
 
-/* What the firmware has left: a bit for each unit of memory from base on, set if the unit is not accepted. */
+/* The firmware's table: a bit for each unit of memory from base on, set if the unit is not accepted. */
 struct kinst_unaccepted {
 	u64 base; /* a physical address */
 	u64 unit; /* bytes */

@@ -27,11 +27,6 @@ struct kinst_alias {
 	} pages[];
 };
 
-static bool kinst_is_own_text(unsigned long addr)
-{
-	return addr >= kinst_addr_stext && addr < kinst_addr_etext;
-}
-
 static const struct module *kinst_text_module(unsigned long addr)
 {
 	const struct module *mod;
@@ -73,30 +68,24 @@ struct kinst_alias *kinst_alias_new(const unsigned long *addrs, u32 n)
 {
 	struct page **pages = kvmalloc_array(n, sizeof(*pages), GFP_KERNEL);
 	struct kinst_alias *alias = kvzalloc(struct_size(alias, pages, n), GFP_KERNEL);
-	u32 i;
+	u32 i, next = 0;
 
-	if (!pages || !alias)
-		goto out;
-	INIT_LIST_HEAD(&alias->areas);
-	alias->npages = n;
-	for (i = 0; i < n; i++) {
-		alias->pages[i].addr = addrs[i];
-		pages[i] = kinst_text_page(addrs[i]);
-	}
-	for (i = 0; i < n;) {
-		i = kinst_alias_map(alias, pages, i);
-		if (!i)
-			break;
+	if (alias)
+		INIT_LIST_HEAD(&alias->areas);
+	if (pages && alias) {
+		alias->npages = n;
+		for (i = 0; i < n; i++) {
+			alias->pages[i].addr = addrs[i];
+			pages[i] = kinst_text_page(addrs[i]);
+		}
+		do
+			next = kinst_alias_map(alias, pages, next);
+		while (next && next < n);
 	}
 	kvfree(pages);
-	if (i == n)
+	if (next == n)
 		return alias;
 	kinst_alias_free(alias);
-	return NULL;
-
-out:
-	kvfree(alias);
-	kvfree(pages);
 	return NULL;
 }
 

@@ -13,7 +13,7 @@
 struct module;
 struct kinst_alias;
 
-/* Of n pages, by their addresses, which are sorted and differ. NULL without memory. Their modules stay meanwhile. */
+/* Maps n pages, at least one, by their addresses, which are sorted and differ. NULL without memory. Their modules stay meanwhile. */
 struct kinst_alias *kinst_alias_new(const unsigned long *pages, u32 n);
 void kinst_alias_free(struct kinst_alias *alias);
 

@@ -73,11 +73,17 @@ const char *const kinst_arch_walk_roots[] = {
 /* Functions that the text calls on these paths, but not for us: they report or panic. A walk passes by them. */
 #define KINST_REPORTS "die", "__die", "panic", "nmi_panic", "dump_", "show_", "report_bug", "bust_spinlocks"
 
-/* Besides: they log a line, or move a task whose mask of CPUs has changed. */
+/* The same for a line in the log. */
+#define KINST_LOGS "printk", "_printk", "vprintk", "__printk", "print_"
+
+/* Besides: the move of a task whose mask of CPUs has changed. */
 const char *const kinst_arch_walk_not[] = {
-	KINST_REPORTS, "printk", "_printk", "vprintk", "__printk", "print_", "task_rq_lock", "__set_cpus_allowed_ptr",
+	KINST_REPORTS, KINST_LOGS, "task_rq_lock", "__set_cpus_allowed_ptr",
 	NULL
 };
+
+/* Besides: warnings, which are traps themselves, and end the machine where nothing handles one. */
+const char *const kinst_arch_no_trap_not[] = { KINST_REPORTS, KINST_LOGS, "__warn", "warn_", NULL };
 
 const char *const kinst_arch_set_up_not[] = { KINST_REPORTS, NULL };
 
@@ -136,8 +142,8 @@ bool kinst_arch_is_thunk_name(const char *name)
 /* ---- FRED ---- */
 
 /*
- * They set up the handlers of a processor with FRED. Before Linux 7 the first logs a line before it does: all that logs
- * runs without handlers, and what that calls through pointers as well: the consoles, and the scheduler, which wakes who
+ * They set up the handlers of a processor with FRED. From 6.9 to 6.18 the first logs a line before it does, in 7.3 it
+ * does not: all that logs runs without handlers, and what that calls through pointers as well: the consoles, and the scheduler, which wakes who
  * waits for them.
  */
 #define KINST_FRED_ROOTS "cpu_init_fred_exceptions", "cpu_init_fred_rsps"
