@@ -88,10 +88,9 @@ fn compare(way: &str, stepped: &Stepped, functions: &[String]) -> Option<Tally> 
 }
 
 /// Compiles the programs in all ways, steps through them, and compares.
-fn compare_all(programs: impl Fn(u64, &str) -> Counting) {
-    let first = number("KINST_FIRST", 1);
+fn compare_all(seeds: impl Iterator<Item = u64>, programs: impl Fn(u64, &str) -> Counting) {
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
-    for seed in first..first + number("KINST_PROGRAMS", 2) {
+    for seed in seeds {
         for compiler in compilers() {
             let program = programs(seed, compiler);
             let dir = tempfile::tempdir().expect("a directory");
@@ -116,18 +115,32 @@ fn compare_all(programs: impl Fn(u64, &str) -> Counting) {
     assert!(tallies.values().any(|tally| tally.exact > 0));
 }
 
-/// `KINST_PROGRAMS` programs of csmith, from `KINST_FIRST` on.
+/// `KINST_PROGRAMS` programs, from `KINST_FIRST` on.
+fn wanted() -> std::ops::Range<u64> {
+    let first = number("KINST_FIRST", 1);
+    first..first + number("KINST_PROGRAMS", 2)
+}
+
 #[test]
 fn programs_of_csmith() {
     if needs::program("csmith") {
-        compare_all(Counting::by_csmith);
+        compare_all(wanted(), Counting::by_csmith);
+    }
+}
+
+/// Programs of which a copy was once said to be entered at one place alone: a nop before its first instruction, and one of two
+/// arms of a branch whose ends are the same.
+#[test]
+fn programs_of_csmith_that_misled() {
+    if needs::program("csmith") {
+        compare_all([467].into_iter(), Counting::by_csmith);
     }
 }
 
 /// The same of the generator in [`crate::stepped`], whose functions are called in loops and on many paths.
 #[test]
 fn programs_with_loops() {
-    compare_all(|seed, _| {
+    compare_all(wanted(), |seed, _| {
         let text = stepped::program(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
         Counting::of(&text.replace("always_inline", "unused"), r"f\d")
     });

@@ -1,8 +1,9 @@
 //! sites/flow/bypassed.rs: instructions of an inlined copy that are executed without a call of it.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
-use super::copy::Copy;
+use super::copy::{Copy, has};
 use super::scratch::Scratch;
 use super::{Ending, Flow};
 
@@ -17,24 +18,52 @@ impl Flow {
     /// which passes no entry. One that was moved in front of a call, because all paths go on to one, does not.
     ///
     /// `calls` are all copies of the inlined function here: code that several of them share is attributed to one, so another
-    /// one's entry is as good until that copy has been left.
+    /// one's entry is as good until that copy has been left. So it is for what precedes both, unless the caller `acts` in between.
     pub fn bypassing(
         &self,
         entries: &[u64],
         calls: &[Call<'_>],
         mut instructions: impl Iterator<Item = u64>,
+        acts: impl Fn(u64) -> bool,
     ) -> Option<u64> {
         let own = self.insns(entries.iter());
         let all = self.insns(calls.iter().flat_map(|call| &call.entries));
         let (own, all) = (Copy { entries: &own }, Copy { entries: &all });
         let reached = self.reached_outside(&own, &all, &self.live(calls));
-        let leaves = self.leaves_without(&all);
+        let leaves = self.leaves_without(&own);
+        let is_shared = |insn: u32| {
+            let is_foreign = |address: u64| !calls.iter().any(|call| has(call.ranges, address));
+            self.comes_to(&all, insn, |address| is_foreign(address) && acts(address))
+        };
         instructions.find(|address| {
             self.insn_at(*address).is_some_and(|insn| {
                 let number = self.block[insn as usize] as usize;
-                reached[number] && leaves[number]
+                reached[number] && leaves[number] && !is_shared(insn)
             })
         })
+    }
+
+    /// Whether all paths from an instruction to the end of the function pass an entry, before one that is `barred`.
+    fn comes_to(&self, copy: &Copy<'_>, insn: u32, barred: impl Fn(u64) -> bool) -> bool {
+        let mut seen = HashSet::new();
+        let mut open = vec![insn];
+        while let Some(from) = open.pop() {
+            let number = self.block[from as usize];
+            let block = &self.blocks[number as usize];
+            let entry = copy.entries.iter().find(|entry| (from..block.end).contains(entry));
+            if (from..entry.copied().unwrap_or(block.end)).any(|insn| barred(self.address[insn as usize])) {
+                return false;
+            }
+            if entry.is_some() || block.ending == Ending::Trap {
+                continue;
+            }
+            if block.outside.is_some() || self.next(number).is_empty() {
+                return false;
+            }
+            let next = self.next(number).iter().map(|next| self.blocks[*next as usize].first);
+            open.extend(next.filter(|first| seen.insert(*first)));
+        }
+        true
     }
 
     fn insns<'e>(&self, addresses: impl Iterator<Item = &'e u64>) -> Vec<u32> {

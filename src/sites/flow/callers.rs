@@ -160,7 +160,7 @@ impl<'a> Callers<'a> {
     /// The points of a copy, by the control flow of its caller; `None` if it is entered at what is no instruction.
     /// `of_function`: all copies of the function in this caller.
     fn left_of(&self, flow: &mut Flow, copy: &InlineCopy, of_function: &[&InlineCopy]) -> Option<Left> {
-        let begins = entries_of(flow, copy);
+        let begins = self.entries_of(flow, copy);
         let again = (copy.evidence != Evidence::Marked).then(|| self.again(copy));
         let Exits { sites, lost, signs } = flow.exits(&begins, &copy.ranges, again.as_deref())?;
         let mut entries: Vec<Point> = begins.iter().flat_map(|entry| flow.reached(*entry)).collect();
@@ -187,9 +187,9 @@ impl<'a> Callers<'a> {
         let mut acting = bypassed.into_iter().filter(|address| self.acts(*address, is_marked)).peekable();
         if acting.peek().is_some() {
             let calls = of_function.iter().copied();
-            let calls = calls.map(|copy| Call { entries: entries_of(flow, copy), ranges: &copy.ranges });
+            let calls = calls.map(|copy| Call { entries: self.entries_of(flow, copy), ranges: &copy.ranges });
             let calls: Vec<Call<'_>> = calls.collect();
-            if let Some(at) = flow.bypassing(entries, &calls, acting) {
+            if let Some(at) = flow.bypassing(entries, &calls, acting, |address| self.acts(address, true)) {
                 return Some(Doubt::Bypassed(at));
             }
         }
@@ -247,6 +247,16 @@ impl<'a> Callers<'a> {
         let Some(code) = self.bytes(address) else { return false };
         let set = decode::of(self.marks.machine);
         set.calls(code) || !marked && set.branch(code).is_some() || set.writes(code)
+    }
+
+    /// The instructions where calls of a copy begin.
+    fn entries_of(&self, flow: &Flow, copy: &InlineCopy) -> Vec<u64> {
+        let set = decode::of(self.marks.machine);
+        let fills = |address| self.bytes(address).is_some_and(|code| set.fills(code));
+        match copy.evidence {
+            Evidence::Lowest => vec![flow.entered(copy.entry(), &copy.ranges, fills)],
+            Evidence::Marked | Evidence::Named | Evidence::Lost => copy.entries.clone(),
+        }
     }
 
     /// The last resort, for a copy in a caller that has no flow graph; see [`exits::last_instructions`].
@@ -318,14 +328,6 @@ impl<'a> Callers<'a> {
         let after = self.code.partition_point(|(start, _)| *start <= address);
         let (start, code) = self.code[..after].last()?;
         code.get(usize::try_from(address - start).ok()?..)
-    }
-}
-
-/// The instructions where calls of a copy begin.
-fn entries_of(flow: &Flow, copy: &InlineCopy) -> Vec<u64> {
-    match copy.evidence {
-        Evidence::Lowest => vec![flow.entered(copy.entry(), &copy.ranges)],
-        Evidence::Marked | Evidence::Named | Evidence::Lost => copy.entries.clone(),
     }
 }
 

@@ -10,11 +10,13 @@ impl Flow {
     /// Compilers move blocks: the end of a loop may precede its beginning. So the entry is the instruction that
     /// dominates all others of the copy, or most of them. A copy that was a loop and was unrolled, or of which a part
     /// was duplicated on several paths, has several beginnings that cannot be distinguished from the rest.
-    pub fn entered(&self, told: u64, ranges: &[Range<u64>]) -> u64 {
+    ///
+    /// `fills` says whether an instruction is there only for the next one to be aligned: jumps go to that one.
+    pub fn entered(&self, told: u64, ranges: &[Range<u64>], fills: impl Fn(u64) -> bool) -> u64 {
         if !ranges.iter().any(|range| range.contains(&told)) {
             return told;
         }
-        let stretches = self.stretches(ranges);
+        let stretches = self.stretches(ranges, fills);
         // The number of instructions before each stretch.
         let mut before = vec![0];
         before.extend(stretches.iter().scan(0, |sum, stretch| {
@@ -35,22 +37,18 @@ impl Flow {
 
     /// The part of each reachable block in the ranges, in the order of the dominator tree: those that a block dominates
     /// follow it in one run.
-    fn stretches(&self, ranges: &[Range<u64>]) -> Vec<Stretch> {
+    fn stretches(&self, ranges: &[Range<u64>], fills: impl Fn(u64) -> bool) -> Vec<Stretch> {
         let mut stretches: Vec<Stretch> = Vec::new();
-        for range in ranges {
-            let Range { start: mut first, end } = self.insns_in(range);
-            while first < end {
-                let block = self.block[first as usize];
-                let last = self.blocks[block as usize].end.min(end);
-                match stretches.last_mut() {
-                    Some(before) if before.block == block => before.insns += last - first,
-                    // The first block is the function's entry.
-                    _ if self.dominates(0, block) => {
-                        stretches.push(Stretch { block, first, insns: last - first });
-                    }
-                    _ => {}
-                }
-                first = last;
+        for insn in ranges.iter().flat_map(|range| self.insns_in(range)) {
+            let block = self.block[insn as usize];
+            if !self.is_key(insn) && fills(self.address[insn as usize]) {
+                continue;
+            }
+            match stretches.last_mut() {
+                Some(before) if before.block == block => before.insns += 1,
+                // The first block is the function's entry.
+                _ if self.dominates(0, block) => stretches.push(Stretch { block, first: insn, insns: 1 }),
+                _ => {}
             }
         }
         stretches.sort_by_key(|stretch| self.blocks[stretch.block as usize].tree.0);

@@ -13,7 +13,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use crate::os;
 
 /// The format of all files here; it changes with their contents, and with the rules by which these are found.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 const MAGIC: [u8; 8] = *b"KINSTIDX";
 const MOST_TABLES: usize = 12;
 const LONGEST_KEY: usize = 32;
