@@ -2,6 +2,11 @@
 /*
  * text/fentry.c: hits that come through ftrace, all by one ftrace_ops whose filter
  * holds the addresses.
+ *
+ * The ops stay registered for a while after the last address: to unregister them takes a
+ * grace period of Tasks RCU with ftrace's lock held, for which each module that is loaded
+ * has to wait. As an empty filter means every function, it always has that of
+ * kinst_fentry_rest().
  */
 #include <linux/atomic.h>
 #include <linux/bug.h>
@@ -9,9 +14,13 @@
 #include <linux/irqflags.h>
 #include <linux/kprobes.h>
 #include <linux/printk.h>
+#include <linux/semaphore.h>
+#include <linux/workqueue.h>
 
 #include "context.h"
 #include "text/fentry.h"
+#include "text/rest.h"
+#include "text/sites.h"
 #include "text/trap.h"
 
 /* Sessions that run. Without one a hit is nothing to us: ftrace arms, and all functions that it calls for that are armed. */
@@ -62,9 +71,43 @@ static struct ftrace_ops kinst_fentry_ops = {
 	.flags = KINST_ARCH_FTRACE_FLAGS | FTRACE_OPS_FL_PERMANENT,
 };
 
-static unsigned long kinst_fentry_count; /* addresses in the filter; in a session's turn */
+/* In a session's turn. */
+static unsigned long kinst_fentry_count; /* addresses in the filter, without that of kinst_fentry_rest() */
+static bool kinst_fentry_registered;
 
-/* An empty filter means every function: the ops are registered after the first address and removed before the last. */
+static int kinst_fentry_register(void)
+{
+	int err = ftrace_set_filter_ip(&kinst_fentry_ops, (unsigned long)kinst_fentry_rest, 0, 0);
+
+	if (err)
+		return err;
+	err = register_ftrace_function(&kinst_fentry_ops);
+	if (err)
+		ftrace_set_filter_ip(&kinst_fentry_ops, (unsigned long)kinst_fentry_rest, 1, 0);
+	kinst_fentry_registered = !err;
+	return err;
+}
+
+static void kinst_fentry_unregister(void)
+{
+	kinst_fentry_registered = false;
+	unregister_ftrace_function(&kinst_fentry_ops);
+	ftrace_set_filter_ip(&kinst_fentry_ops, (unsigned long)kinst_fentry_rest, 1, 0);
+}
+
+/* The time after the last address in which another session may begin. */
+#define KINST_FENTRY_LEAVE	(5 * HZ)
+
+static void kinst_fentry_leave(struct work_struct *work)
+{
+	down(&kinst_turn);
+	if (kinst_fentry_registered && !kinst_fentry_count)
+		kinst_fentry_unregister();
+	up(&kinst_turn);
+}
+
+static DECLARE_DELAYED_WORK(kinst_fentry_leaving, kinst_fentry_leave);
+
 int kinst_fentry_add(unsigned long *ips, unsigned int n)
 {
 	int err;
@@ -74,8 +117,8 @@ int kinst_fentry_add(unsigned long *ips, unsigned int n)
 	err = ftrace_set_filter_ips(&kinst_fentry_ops, ips, n, 0, 0);
 	if (err)
 		return err;
-	if (!kinst_fentry_count) {
-		err = register_ftrace_function(&kinst_fentry_ops);
+	if (!kinst_fentry_registered) {
+		err = kinst_fentry_register();
 		if (err) {
 			ftrace_set_filter_ips(&kinst_fentry_ops, ips, n, 1, 0);
 			return err;
@@ -85,23 +128,24 @@ int kinst_fentry_add(unsigned long *ips, unsigned int n)
 	return 0;
 }
 
-void kinst_fentry_exit(void)
-{
-	if (!WARN_ON(kinst_fentry_count))
-		return;
-	unregister_ftrace_function(&kinst_fentry_ops);
-}
-
 void kinst_fentry_remove(unsigned long *ips, unsigned int n)
 {
 	int err;
 
 	if (!n)
 		return;
-	kinst_fentry_count -= n;
-	if (!kinst_fentry_count)
-		unregister_ftrace_function(&kinst_fentry_ops);
 	err = ftrace_set_filter_ips(&kinst_fentry_ops, ips, n, 1, 0);
 	if (err)
 		pr_warn("kinst: ftrace keeps %u addresses (%d)\n", n, err);
+	kinst_fentry_count -= n;
+	if (!kinst_fentry_count)
+		mod_delayed_work(kinst_queue, &kinst_fentry_leaving, KINST_FENTRY_LEAVE);
+}
+
+void kinst_fentry_exit(void)
+{
+	WARN_ON(kinst_fentry_count);
+	cancel_delayed_work_sync(&kinst_fentry_leaving);
+	if (kinst_fentry_registered)
+		kinst_fentry_unregister();
 }

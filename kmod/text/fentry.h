@@ -5,7 +5,7 @@
 #ifndef _KINST_FENTRY_H
 #define _KINST_FENTRY_H
 
-/* Adds (removes) n addresses of ftrace sites. May sleep; not with the patch lock held: ftrace takes text_mutex. */
+/* Adds (removes) n addresses of ftrace sites, in a session's turn. May sleep; not with the patch lock held: ftrace takes text_mutex. */
 int kinst_fentry_add(unsigned long *ips, unsigned int n);
 void kinst_fentry_remove(unsigned long *ips, unsigned int n);
 

@@ -20,7 +20,7 @@ extern struct mutex kinst_sites_mutex;
  * Probes that are armed or disarmed, and slots that are given back, under one hold of the locks, for which the load of
  * every module waits. Between two batches others get the locks.
  */
-#define KINST_BATCH 1024
+#define KINST_BATCH 512
 
 /*
  * A session's turn: one at a time arms, from its first site until ftrace has armed the last, or takes away what ftrace

@@ -210,6 +210,24 @@ static inline int live(int device, uint64_t func, struct kinst_insns *info)
 
 /* ---- bytes, by way of /proc/kcore ---- */
 
+/*
+ * Leaves out where ftrace calls the functions that are registered with it: ours stays
+ * for some seconds.
+ */
+static inline void leave_out_ftrace(unsigned char *text, uint64_t start, uint64_t end)
+{
+	static const char *const calls[] = { "ftrace_call", "ftrace_regs_call" };
+	const int len = 5;
+	size_t i;
+
+	for (i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+		uint64_t at = address_of(calls[i]);
+
+		if (at >= start && at + len <= end)
+			memset(text + (at - start), 0, len);
+	}
+}
+
 /* Reads [start, end), which lies in one segment; the caller frees it. */
 static inline unsigned char *read_text(uint64_t start, uint64_t end)
 {
@@ -236,6 +254,7 @@ static inline unsigned char *read_text(uint64_t start, uint64_t end)
 		done += n;
 	}
 	close(fd);
+	leave_out_ftrace(text, start, end);
 	return text;
 }
 
