@@ -7,8 +7,8 @@ use crate::dif::asm::Assembler;
 use crate::dif::insn::{Opcode, Reg};
 use crate::dif::{self, DifoIndex};
 use crate::source::Span;
-use crate::typeck::typed::{ArithOp, CompareClass, CompareOp, Expr, ExprKind, Place};
-use crate::types::Type;
+use crate::typeck::typed::{ArithOp, CompareClass, CompareOp, Expr, ExprKind};
+use crate::types::{Layout, Type};
 
 impl Generator<'_> {
     /// Generates an object whose value is that of the expression.
@@ -208,58 +208,90 @@ impl Object<'_, '_> {
         if !value.ty.is_scalar() || !to.is_scalar() {
             return Ok(reg);
         }
-        let from_bytes = layout.size(&value.ty).unwrap_or(8);
-        let to_bytes = layout.size(to).unwrap_or(8);
-        let (from_signed, to_signed) = (value.ty.is_signed(), to.is_signed());
-        let exact = is_exact(value, from_bytes);
-        let (bytes, signed) = if to_bytes >= 8 {
-            // Widening: drop only what arithmetic left beyond the narrower type.
-            if exact || from_bytes >= 8 {
-                return Ok(reg);
-            }
-            (from_bytes, from_signed)
+        let [from, to] = [&value.ty, to].map(|ty| Width::of(ty, layout));
+        if to.bytes < 8 {
+            return self.fit(reg, value, to);
+        }
+        // Widening: drop only what arithmetic left beyond the narrower type.
+        if from.bytes >= 8 || is_exact(value, from) { Ok(reg) } else { self.narrow(reg, from) }
+    }
+
+    /// Makes the value of an expression, in this register, one that a variable of the type can hold.
+    pub fn stored(&mut self, reg: Reg, value: &Expr, ty: &Type) -> Result<Reg> {
+        let to = Width::of(ty, self.generator.program.layout);
+        if value.ty.is_scalar() && ty.is_scalar() && to.bytes < 8 {
+            self.fit(reg, value, to)
         } else {
-            let same = from_bytes == to_bytes && from_signed == to_signed;
-            let wider = from_bytes < to_bytes && (!from_signed || to_signed);
-            if exact && (same || wider) {
-                return Ok(reg);
-            }
-            (to_bytes, to_signed)
-        };
+            Ok(reg)
+        }
+    }
+
+    /// Drops what 64 bits hold beyond the type.
+    pub fn narrowed(&mut self, reg: Reg, ty: &Type) -> Result<Reg> {
+        let width = Width::of(ty, self.generator.program.layout);
+        if ty.is_scalar() && width.bytes < 8 { self.narrow(reg, width) } else { Ok(reg) }
+    }
+
+    fn fit(&mut self, reg: Reg, value: &Expr, to: Width) -> Result<Reg> {
+        let from = Width::of(&value.ty, self.generator.program.layout);
+        let holds = from == to || from.bytes < to.bytes && (!from.signed || to.signed);
+        if holds && is_exact(value, from) { Ok(reg) } else { self.narrow(reg, to) }
+    }
+
+    fn narrow(&mut self, reg: Reg, to: Width) -> Result<Reg> {
         let held = self.regs.hold(reg);
-        let shift = self.constant(64 - 8 * bytes)?;
+        let shift = self.constant(64 - 8 * to.bytes)?;
         let reg = self.take(held)?;
         self.asm.three(Opcode::Sll, reg, shift, reg);
-        self.asm.three(if signed { Opcode::Sra } else { Opcode::Srl }, reg, shift, reg);
+        self.asm.three(if to.signed { Opcode::Sra } else { Opcode::Srl }, reg, shift, reg);
         self.regs.free(shift);
         Ok(reg)
     }
 }
 
-/// Whether the register always holds a value of the type. Arithmetic does not narrow, and variables keep 64 bits.
-fn is_exact(value: &Expr, bytes: u64) -> bool {
+/// What a type can hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Width {
+    bytes: u64,
+    signed: bool,
+}
+
+impl Width {
+    fn of(ty: &Type, layout: Layout) -> Width {
+        Width { bytes: layout.size(ty).unwrap_or(8), signed: ty.is_signed() }
+    }
+
+    fn holds(self, value: u64) -> bool {
+        let shift = 64 - 8 * self.bytes.clamp(1, 8);
+        let narrowed =
+            if self.signed { ((value << shift) as i64 >> shift) as u64 } else { value << shift >> shift };
+        narrowed == value
+    }
+}
+
+/// Whether the register always holds a value of the type. Arithmetic does not narrow.
+fn is_exact(value: &Expr, width: Width) -> bool {
     match &value.kind {
-        _ if bytes >= 8 => true,
-        ExprKind::Int(_) => false,
+        _ if width.bytes >= 8 => true,
+        ExprKind::Int(value) => width.holds(*value),
         ExprKind::Builtin(_)
         | ExprKind::BuiltinElement { .. }
-        | ExprKind::Place(Place::Memory(_) | Place::Bits(_))
+        | ExprKind::Place(_)
         | ExprKind::Not(_)
         | ExprKind::Compare { .. }
         | ExprKind::Logic { .. }
         | ExprKind::Convert(_)
-        | ExprKind::Call { .. } => true,
-        ExprKind::Conditional { then, otherwise, .. } => is_exact(then, bytes) && is_exact(otherwise, bytes),
-        ExprKind::Comma { right, .. } => is_exact(right, bytes),
+        | ExprKind::Call { .. }
+        | ExprKind::Assign { .. }
+        | ExprKind::Update { .. }
+        | ExprKind::Step { .. } => true,
+        ExprKind::Conditional { then, otherwise, .. } => is_exact(then, width) && is_exact(otherwise, width),
+        ExprKind::Comma { right, .. } => is_exact(right, width),
         ExprKind::Str(_)
-        | ExprKind::Place(_)
         | ExprKind::Negate(_)
         | ExprKind::Complement(_)
         | ExprKind::Arith { .. }
-        | ExprKind::Translated { .. }
-        | ExprKind::Assign { .. }
-        | ExprKind::Update { .. }
-        | ExprKind::Step { .. } => false,
+        | ExprKind::Translated { .. } => false,
     }
 }
 

@@ -85,6 +85,7 @@ impl Object<'_, '_> {
 
     pub(super) fn assign(&mut self, place: &Place, value: &Expr, ty: &Type) -> Result<Reg> {
         let reg = self.eval(value)?;
+        let reg = self.stored(reg, value, ty)?;
         match place {
             Place::Variable(id) => {
                 let variable = self.variable(*id);
@@ -203,6 +204,7 @@ impl Object<'_, '_> {
 
     /// Writes the value; it stays in an owned register.
     fn close(&mut self, open: Open, value: Reg, ty: &Type) -> Result<Reg> {
+        let value = self.narrowed(value, ty)?;
         match open {
             Open::Variable(variable) => {
                 self.asm.store_scalar(value, &variable);

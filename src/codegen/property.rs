@@ -144,7 +144,7 @@ impl Evaluator {
         match &place.kind {
             ExprKind::Ident(name) => {
                 let value = self.variables.get_mut(name).unwrap();
-                value.bits = bits;
+                value.bits = extend(bits, value.bytes, value.signed);
                 *value
             }
             _ => {

@@ -104,6 +104,15 @@ fn values() {
         ("x = (uint8_t)200; trace((int8_t)x);", -56),
         ("trace(pid == 0x116);", 1),
         ("x = 1; y = 2; trace(x++ + ++y - --x);", 3),
+        ("x = (uint8_t)0; x = -3; trace(x == 253 ? (int64_t)x : -1);", 253),
+        ("x = (uint8_t)255; x++; trace((int64_t)x);", 0),
+        ("x = (uint32_t)0; trace(x-- == 0 && x == 4294967295);", 1),
+        ("a[1] = (uint8_t)0; a[1] = 300; trace((int64_t)a[1] + 1);", 45),
+        ("self->c = (int8_t)0; self->c = 200; trace(self->c < 0);", 1),
+        ("this->h = (uint16_t)0; this->h += 70000; trace((int64_t)this->h);", 4464),
+        ("x = 0; x = 0xfffffffffffffffe; trace(x == -2 && x < 0);", 1),
+        ("p = (uint8_t *)alloca(4); trace((int64_t)(p[1] = 300) + ++p[1]);", 89),
+        ("k = (uint8_t)0; k = 300; a[44] = 7; trace(a[k]);", 7),
     ] {
         let program = compile(&format!("BEGIN {{ {body} }}"));
         let values = run(&program).unwrap_or_else(|fault| panic!("{body}: {fault:?}"));

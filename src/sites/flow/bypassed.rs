@@ -66,6 +66,39 @@ impl Flow {
         true
     }
 
+    /// A branch of the caller after an entry, which leaves the copy on one of its ways before any instruction of the copy that
+    /// `acts`, though there is one. It may decide whether the call takes place: then what precedes it was moved there.
+    pub fn parting(&self, call: &Call<'_>, acts: impl Fn(u64) -> bool) -> Option<u64> {
+        let live = self.live(std::slice::from_ref(call));
+        let entries = self.insns(call.entries.iter());
+        let is_live = |insn: u32| insn < live[self.block[insn as usize] as usize];
+        let acting = |insn: u32| is_live(insn) && acts(self.address[insn as usize]);
+        let mut own = call.ranges.iter().flat_map(|range| self.insns_in(range));
+        if !own.any(acting) {
+            return None;
+        }
+        let mut seen = HashSet::new();
+        let mut open = entries.clone();
+        while let Some(from) = open.pop() {
+            let number = self.block[from as usize];
+            let block = &self.blocks[number as usize];
+            let is_own = |insn: u32| has(call.ranges, self.address[insn as usize]);
+            if live[number as usize] < block.end || (from..block.end).any(|insn| is_own(insn) && acting(insn))
+            {
+                continue;
+            }
+            let first = |next: &u32| self.blocks[*next as usize].first;
+            let goes_on = |next: &&u32| live[**next as usize] > 0 && !entries.contains(&first(next));
+            let next = self.next(number);
+            let stay = next.iter().filter(goes_on).count();
+            if 0 < stay && stay < next.len() && !is_own(block.end - 1) {
+                return Some(self.address[block.end as usize - 1]);
+            }
+            open.extend(next.iter().filter(goes_on).map(first).filter(|first| seen.insert(*first)));
+        }
+        None
+    }
+
     fn insns<'e>(&self, addresses: impl Iterator<Item = &'e u64>) -> Vec<u32> {
         let mut insns: Vec<u32> = addresses.filter_map(|address| self.insn_at(*address)).collect();
         insns.sort_unstable();

@@ -198,7 +198,11 @@ impl<'a> Callers<'a> {
             looped.map(Doubt::Looped).or(reentered.map(Doubt::Reentered)).or(again.map(Doubt::Unrolled));
         let is_lost = copy.evidence == Evidence::Lost;
         let unmarked = || is_lost.then(|| Doubt::Unmarked(copy.entry()));
-        found.or_else(unmarked).or(decided.map(Doubt::Combined))
+        let parting = || {
+            let call = Call { entries: entries.to_vec(), ranges: &copy.ranges };
+            if is_marked { None } else { flow.parting(&call, |address| self.acts(address, true)) }
+        };
+        found.or_else(unmarked).or(decided.map(Doubt::Combined)).or_else(|| parting().map(Doubt::Combined))
     }
 
     /// The conditions that a copy begins with.
