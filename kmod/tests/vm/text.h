@@ -217,14 +217,14 @@ static inline int live(int device, uint64_t func, struct kinst_insns *info)
 static inline void leave_out_ftrace(unsigned char *text, uint64_t start, uint64_t end)
 {
 	static const char *const calls[] = { "ftrace_call", "ftrace_regs_call" };
-	const int len = 5;
 	size_t i;
 
 	for (i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
-		uint64_t at = address_of(calls[i]);
+		uint64_t from = address_of(calls[i]), at;
 
-		if (at >= start && at + len <= end)
-			memset(text + (at - start), 0, len);
+		for (at = from; at < from + 5; at++)
+			if (at >= start && at < end)
+				text[at - start] = 0;
 	}
 }
 
