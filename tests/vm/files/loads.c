@@ -11,7 +11,7 @@
  *   loads udp N            N datagrams to a socket of its own, received
  *   loads tcp N            N connections to a socket of its own, 1000 bytes sent over each
  *   loads refused N        N connections to a port without a listener
- *   loads switches N       N sleeps and some spinning between two calls of getppid; prints how often it lost its CPU, and how often it could have gone on, without these calls and with them
+ *   loads switches N       N sleeps that give the CPU away and some spinning between two calls of getppid; prints how often it lost its CPU, and how often it could have gone on, without these calls and with them
  *   loads fences N         N barriers in all threads of the process, one of which spins on another CPU
  *   loads maps N           two threads that map and unmap N times each
  *   loads pipes N          two threads that write N bytes each to one pipe, while a third one reads
@@ -196,8 +196,11 @@ static void switches(long n)
 	getrusage(RUSAGE_SELF, &outer[0]);
 	syscall(SYS_getppid);
 	getrusage(RUSAGE_SELF, &inner[0]);
-	while (n--)
+	/* A sleep that is over before the CPU is given up is no switch. */
+	do {
 		usleep(1000);
+		getrusage(RUSAGE_SELF, &inner[1]);
+	} while (inner[1].ru_nvcsw - inner[0].ru_nvcsw < n);
 	for (volatile long i = 0; i < 100000000; i++)
 		;
 	getrusage(RUSAGE_SELF, &inner[1]);
