@@ -10,3 +10,9 @@ used() {
 	until [ "$(cat $P/slots) $(cat $P/sessions)" = '0 0' ] || [ $i -gt 300 ]; do i=$((i + 1)); sleep 0.1; done
 	echo "sessions $(cat $P/sessions), memory $(cat $P/memory), slots $(cat $P/slots)"
 }
+
+# sleeps: suspends to memory. QEMU's disk may lose an interrupt as the machine wakes; its driver would then wait a minute for each command.
+sleeps() {
+	for timeout in /sys/module/nvme_core/parameters/*_timeout; do echo 5 >$timeout; done
+	echo mem >/sys/power/state && echo slept
+}
