@@ -7,6 +7,7 @@ use crate::dif::asm::Assembler;
 use crate::dif::insn::{Opcode, Reg};
 use crate::dif::{self, DifoIndex};
 use crate::source::Span;
+use crate::typeck::narrow;
 use crate::typeck::typed::{ArithOp, CompareClass, CompareOp, Expr, ExprKind};
 use crate::types::{Layout, Type};
 
@@ -249,7 +250,7 @@ impl Object<'_, '_> {
     }
 }
 
-/// What a type can hold.
+/// The range of an integer type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Width {
     bytes: u64,
@@ -262,10 +263,7 @@ impl Width {
     }
 
     fn holds(self, value: u64) -> bool {
-        let shift = 64 - 8 * self.bytes.clamp(1, 8);
-        let narrowed =
-            if self.signed { ((value << shift) as i64 >> shift) as u64 } else { value << shift >> shift };
-        narrowed == value
+        narrow(value, self.bytes, self.signed) == value
     }
 }
 

@@ -34,6 +34,7 @@ use stmt::{order, predicate};
 pub use declare::library::Library;
 pub use dump::dump;
 pub use error::Error;
+pub(crate) use expr::fold::narrow;
 pub use typed::{ProbeStability, Stability};
 
 /// Why a program was refused: the first error found.

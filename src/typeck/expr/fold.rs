@@ -39,7 +39,7 @@ pub(in crate::typeck) fn compare(op: CompareOp, class: CompareClass, l: u64, r: 
 }
 
 /// Narrows a value to `bytes` bytes and extends it again.
-pub(in crate::typeck) fn narrow(value: u64, bytes: u64, signed: bool) -> u64 {
+pub(crate) fn narrow(value: u64, bytes: u64, signed: bool) -> u64 {
     if bytes == 0 || bytes >= 8 {
         return value;
     }
