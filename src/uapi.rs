@@ -56,7 +56,7 @@ where
     }
 }
 
-pub const ABI_VERSION: u32 = 0x2;
+pub const ABI_VERSION: u32 = 0x3;
 
 pub const DEVICE: &str = "/dev/dtrace/kinst";
 
@@ -714,6 +714,8 @@ impl Flt {
     pub const UPRIV: Flt = Flt(7);
     pub const TUPOFLOW: Flt = Flt(8);
     pub const BADSTACK: Flt = Flt(9);
+    /// the value is the index
+    pub const BADINDEX: Flt = Flt(11);
 
     /// In the order of the header.
     pub const ALL: &'static [Flt] = &[
@@ -727,6 +729,7 @@ impl Flt {
         Flt::UPRIV,
         Flt::TUPOFLOW,
         Flt::BADSTACK,
+        Flt::BADINDEX,
     ];
 
     /// The name in the header.
@@ -742,6 +745,7 @@ impl Flt {
             Flt::UPRIV => Some("KINST_FLT_UPRIV"),
             Flt::TUPOFLOW => Some("KINST_FLT_TUPOFLOW"),
             Flt::BADSTACK => Some("KINST_FLT_BADSTACK"),
+            Flt::BADINDEX => Some("KINST_FLT_BADINDEX"),
             _ => None,
         }
     }
@@ -831,7 +835,8 @@ impl Op {
     pub const RLDX: Op = Op(77);
     pub const XLATE: Op = Op(78);
     pub const XLARG: Op = Op(79);
-    pub const MAX: Op = Op(80);
+    pub const BOUND: Op = Op(80);
+    pub const MAX: Op = Op(81);
 
     /// In the order of the header.
     pub const ALL: &'static [Op] = &[
@@ -914,6 +919,7 @@ impl Op {
         Op::RLDX,
         Op::XLATE,
         Op::XLARG,
+        Op::BOUND,
         Op::MAX,
     ];
 
@@ -999,6 +1005,7 @@ impl Op {
             Op::RLDX => Some("OP_RLDX"),
             Op::XLATE => Some("OP_XLATE"),
             Op::XLARG => Some("OP_XLARG"),
+            Op::BOUND => Some("OP_BOUND"),
             Op::MAX => Some("OP_MAX"),
             _ => None,
         }

@@ -221,19 +221,22 @@ void kinst_vars_release(struct kinst_vars *v)
 /* ---- keys and buckets ---- */
 
 /*
- * Appends n bytes from a program's address to the key; false if that fails, with or without a fault.
+ * Appends the bytes of an entry to the key; false if that fails, with or without a fault.
  * One entry may be longer than a string if others are shorter.
  */
-static __at_hit bool add_bytes(struct kinst_ctx *c, u64 *len, u64 room, u64 addr, u64 n)
+static __at_hit bool add_bytes(struct kinst_ctx *c, u64 *len, u64 room, const struct kinst_tuple *t)
 {
 	u8 *at = c->vcpu->key + *len;
+	u64 n = t->size;
 
 	if (n > room || roundup(n, 8) > room)
 		return false;
 	if (n % 8)
 		*(u64 *)(at + round_down(n, 8)) = 0;
 	*len += roundup(n, 8);
-	return kinst_load(c, at, addr, n, false);
+	if (t->string)
+		at[--n] = 0;
+	return kinst_load(c, at, t->value, n, false);
 }
 NOKPROBE_SYMBOL(add_bytes);
 
@@ -255,7 +258,7 @@ static __at_hit s64 make_key(struct kinst_ctx *c, u32 scope, bool key)
 		if (!t->size) {
 			words[len / 8] = t->value;
 			len += 8;
-		} else if (!add_bytes(c, &len, end - len, t->value, t->size)) {
+		} else if (!add_bytes(c, &len, end - len, t)) {
 			goto drop;
 		}
 	}

@@ -87,12 +87,15 @@ static void test_verifier(void)
 		{ { I_R3(OP_ADD, 1, 2, 0), RET }, 2, KINST_V_DEST_R0, 0 },
 		{ { I_R3(OP_NOT, 1, 1, 2), RET }, 2, KINST_V_RESERVED, 0 },
 		{ { I_R3(OP_CMP, 1, 1, 2), RET }, 2, KINST_V_RESERVED, 0 },
+		{ { I_R3(OP_BOUND, 1, 2, 0), RET }, 2, KINST_V_OK },
+		{ { I_R3(OP_BOUND, 1, 2, 3), RET }, 2, KINST_V_RESERVED, 0 },
 		{ { I_R3(OP_TST, 1, 1, 0), RET }, 2, KINST_V_RESERVED, 0 },
 		{ { I_W(OP_NOP, 1, 0), RET }, 2, KINST_V_RESERVED, 0 },
 		{ { I_R3(OP_RET, 0, 1, 0) }, 1, KINST_V_RESERVED, 0 },
 		{ { 0, RET }, 2, KINST_V_OPCODE, 0 },
 		{ { 78u << 24, RET }, 2, KINST_V_OPCODE, 0 },
 		{ { 79u << 24, RET }, 2, KINST_V_OPCODE, 0 },
+		{ { OP_MAX << 24, RET }, 2, KINST_V_OPCODE, 0 },
 		{ { 255u << 24, RET }, 2, KINST_V_OPCODE, 0 },
 		{ { OP_BA << 24 | 2, I_W(OP_NOP, 0, 0), RET }, 3, KINST_V_OK },
 		{ { OP_BA << 24 | 3, I_W(OP_NOP, 0, 0), RET }, 3, KINST_V_BRANCH, 0 },
@@ -246,6 +249,16 @@ static void test_memory(void)
 	EXPECT(eval(ST(OP_STX, 1), 8, ints, 5, &fault) == 0x55 && fault == -1);
 	EXPECT(eval(ST(OP_STB, 4), 8, ints, 5, &fault) == 0x55 && fault == -1);
 	EXPECT(eval(ST(OP_STH, 4), 8, ints, 5, &fault) == 0 && fault == KINST_FLT_BADALIGN);
+	/* beyond what was allocated: in scratch memory all the same */
+	ints[1] = 32;
+	EXPECT(eval(ST(OP_STX, 1), 8, ints, 5, &fault) == 0 && fault == KINST_FLT_BADADDR);
+	ints[1] = 16;
+	/* an index and a length */
+#define BOUND(index, length) ((u32[]){ I_SETX(index, 1), I_SETX(length, 2), I_R3(OP_BOUND, 1, 2, 0), I_RET(1) })
+	EXPECT(eval(BOUND(1, 2), 4, ints, 5, &fault) == 16 && fault == -1);
+	EXPECT(eval(BOUND(1, 1), 4, ints, 5, &fault) == 0 && fault == KINST_FLT_BADINDEX);
+	ints[0] = -1;
+	EXPECT(eval(BOUND(0, 2), 4, ints, 5, &fault) == 0 && fault == KINST_FLT_BADINDEX);
 	ints[0] = (u64)(uintptr_t)data;
 	EXPECT(eval((u32[]){ I_SETX(0, 1), I_R3(OP_STX, 1, 0, 1), RET }, 3, ints, 5, &fault) == 0 &&
 	       fault == KINST_FLT_BADADDR);

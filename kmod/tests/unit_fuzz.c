@@ -18,8 +18,10 @@ static u32 rnd(u32 n)
 /* A word that the verifier is likely to accept. */
 static u32 random_insn(u32 pc, u32 n)
 {
-	u32 op = 1 + rnd(77), r1 = rnd(8), r2 = rnd(8), rd = 1 + rnd(7);
+	u32 op = 1 + rnd(78), r1 = rnd(8), r2 = rnd(8), rd = 1 + rnd(7);
 
+	if (op == OP_XLATE)
+		op = OP_BOUND; /* the kernel knows no translators */
 	if (rnd(4) == 0)
 		op = OP_CALL;
 	if (op >= OP_BA && op <= OP_BLEU)
@@ -32,6 +34,7 @@ static u32 random_insn(u32 pc, u32 n)
 		return OP_NOP << 24;
 	case OP_CMP:
 	case OP_SCMP:
+	case OP_BOUND:
 		return I_R3(op, r1, r2, 0);
 	case OP_TST:
 		return I_R3(op, r1, 0, 0);

@@ -95,6 +95,15 @@ impl Object<'_, '_> {
                 self.regs.free(reg);
                 self.eval(right)
             }
+            ExprKind::Bounded { index, length } => {
+                let index = self.eval(index)?;
+                let held = self.regs.hold(index);
+                let length = self.constant(*length)?;
+                let index = self.take(held)?;
+                self.asm.compare(Opcode::Bound, index, length);
+                self.regs.free(length);
+                Ok(index)
+            }
             ExprKind::Convert(value) => self.convert(value, &expr.ty),
             ExprKind::Translated { .. } => Err(Box::new(Error::Translated { span: expr.span })),
             ExprKind::Call { subroutine, args } => {
@@ -284,7 +293,9 @@ fn is_exact(value: &Expr, width: Width) -> bool {
         | ExprKind::Update { .. }
         | ExprKind::Step { .. } => true,
         ExprKind::Conditional { then, otherwise, .. } => is_exact(then, width) && is_exact(otherwise, width),
-        ExprKind::Comma { right, .. } => is_exact(right, width),
+        ExprKind::Comma { right: value, .. } | ExprKind::Bounded { index: value, .. } => {
+            is_exact(value, width)
+        }
         ExprKind::Str(_)
         | ExprKind::Negate(_)
         | ExprKind::Complement(_)

@@ -16,7 +16,7 @@ pub(super) fn need(expr: &Expr) -> usize {
             need(condition).max(need(then)).max(need(otherwise)) + 1
         }
         ExprKind::Comma { left, right } => need(left).max(need(right)),
-        ExprKind::Convert(value) => need(value).max(2),
+        ExprKind::Convert(value) | ExprKind::Bounded { index: value, .. } => need(value).max(2),
         ExprKind::Translated { source, .. } => need(source),
         ExprKind::Call { args, .. } => keys_need(args),
         ExprKind::Assign { place, value } => need(value).max(place_need(place) + 1) + 1,
@@ -37,6 +37,7 @@ pub(super) fn is_pure(expr: &Expr) -> bool {
         | ExprKind::Complement(value)
         | ExprKind::Not(value)
         | ExprKind::Convert(value)
+        | ExprKind::Bounded { index: value, .. }
         | ExprKind::Translated { source: value, .. } => is_pure(value),
         ExprKind::Arith { left, right, .. }
         | ExprKind::Compare { left, right, .. }

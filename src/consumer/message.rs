@@ -103,7 +103,11 @@ fn fault(fault: &Fault, enabled: &Enabled, again: Option<u64>) -> Message {
     let name = FAULTS.iter().find(|(code, _)| *code == flt).map_or("unknown fault", |(_, name)| name);
     let has_address = again.is_none() && matches!(flt, Flt::BADADDR | Flt::BADALIGN | Flt::BADSTACK);
     let address = has_address.then_some(fault.value);
-    let shown = address.map_or_else(String::new, |address| format!(" ({address:#x})"));
+    let shown = match address {
+        Some(address) => format!(" ({address:#x})"),
+        None if again.is_none() && flt == Flt::BADINDEX => format!(" ({})", fault.value as i64),
+        None => String::new(),
+    };
     let part = match fault.action {
         0 => "predicate".to_owned(),
         action => format!("action #{action}"),
@@ -127,6 +131,7 @@ const FAULTS: &[(Flt, &str)] = &[
     (Flt::UPRIV, "invalid user access"),
     (Flt::TUPOFLOW, "tuple stack overflow"),
     (Flt::BADSTACK, "bad stack"),
+    (Flt::BADINDEX, "index out of bounds"),
 ];
 
 /// The losses reported so far, so that only new ones are reported.

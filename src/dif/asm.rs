@@ -80,7 +80,7 @@ impl Assembler {
         self.two(Opcode::Mov, r1, rd);
     }
 
-    /// cmp scmp
+    /// cmp scmp bound
     pub fn compare(&mut self, op: Opcode, r1: Reg, r2: Reg) {
         self.shaped(op, Shape::Compare, Insn::Compare { op, r1, r2 });
     }

@@ -117,6 +117,7 @@ opcodes! {
     RLDSB Rldsb "rldsb" Load, RLDSH Rldsh "rldsh" Load, RLDSW Rldsw "rldsw" Load,
     RLDUB Rldub "rldub" Load, RLDUH Rlduh "rlduh" Load, RLDUW Rlduw "rlduw" Load, RLDX Rldx "rldx" Load,
     XLATE Xlate "xlate" Xlate, XLARG Xlarg "xlarg" Xlate,
+    BOUND Bound "bound" Compare,
 }
 
 /// A decoded instruction. The shape matches the opcode if it came from [`Insn::decode`].

@@ -179,13 +179,11 @@ impl Dump<'_> {
             ExprKind::Int(value) => self.line(format!("{value}: {ty}")),
             ExprKind::Str(text) => self.line(format!("{:?}: {ty}", String::from_utf8_lossy(text))),
             ExprKind::Builtin(builtin) => self.line(format!("{}: {ty}", builtin.name())),
-            ExprKind::BuiltinElement { array, index } => {
-                self.nested(format!("{}[]: {ty}", array.name()), |dump| dump.expr(index));
-            }
+            ExprKind::BuiltinElement { array, index } => self.one(format!("{}[]: {ty}", array.name()), index),
             ExprKind::Place(place) => self.place("load", place, expr),
-            ExprKind::Negate(value) => self.nested(format!("-: {ty}"), |dump| dump.expr(value)),
-            ExprKind::Complement(value) => self.nested(format!("~: {ty}"), |dump| dump.expr(value)),
-            ExprKind::Not(value) => self.nested(format!("!: {ty}"), |dump| dump.expr(value)),
+            ExprKind::Negate(value) => self.one(format!("-: {ty}"), value),
+            ExprKind::Complement(value) => self.one(format!("~: {ty}"), value),
+            ExprKind::Not(value) => self.one(format!("!: {ty}"), value),
             ExprKind::Arith { op, left, right } => {
                 self.pair(format!("{}: {ty}", format!("{op:?}").to_lowercase()), left, right);
             }
@@ -204,10 +202,9 @@ impl Dump<'_> {
                 });
             }
             ExprKind::Comma { left, right } => self.pair(format!(",: {ty}"), left, right),
-            ExprKind::Convert(value) => self.nested(format!("convert: {ty}"), |dump| dump.expr(value)),
-            ExprKind::Translated { source, .. } => {
-                self.nested(format!("translated: {ty}"), |dump| dump.expr(source))
-            }
+            ExprKind::Bounded { index, length } => self.one(format!("below {length}: {ty}"), index),
+            ExprKind::Convert(value) => self.one(format!("convert: {ty}"), value),
+            ExprKind::Translated { source, .. } => self.one(format!("translated: {ty}"), source),
             ExprKind::Call { subroutine, args } => {
                 self.nested(format!("{}(): {ty}", subroutine.name()), |dump| {
                     args.iter().for_each(|arg| dump.expr(arg));
@@ -230,6 +227,10 @@ impl Dump<'_> {
                 self.place(&format!("step {by:+} {when}"), place, expr);
             }
         }
+    }
+
+    fn one(&mut self, text: String, value: &Expr) {
+        self.nested(text, |dump| dump.expr(value));
     }
 
     fn pair(&mut self, text: String, left: &Expr, right: &Expr) {

@@ -284,6 +284,11 @@ pub enum ExprKind {
         left: Box<Expr>,
         right: Box<Expr>,
     },
+    /// The index; a fault unless it is below the number of elements.
+    Bounded {
+        index: Box<Expr>,
+        length: u64,
+    },
     /// The operand, converted to the node's type.
     Convert(Box<Expr>),
     /// The result of a translator: it has members and is not a value. Only the checker sees it.

@@ -27,6 +27,7 @@ const FAULTS: &[(&str, i64)] = &[
     ("DTRACEFLT_UPRIV", 7),
     ("DTRACEFLT_TUPOFLOW", 8),
     ("DTRACEFLT_BADSTACK", 9),
+    ("DTRACEFLT_BADINDEX", 11),
 ];
 
 /// Whether the constant is an index of regs[] and uregs[], all of which are those of x86-64.

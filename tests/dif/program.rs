@@ -4,6 +4,8 @@ use kinst::dif::asm::Assembler;
 use kinst::dif::insn::{Builtin, Insn, Opcode, PUSH_STRING, Reg, Subr};
 use kinst::dif::{Action, ActionKind, Clause, CtfKind, Difo, Program, Scope, Type, Variable, VariableKind};
 
+mod texts;
+
 use crate::numbers::Random;
 
 impl Random {
@@ -100,10 +102,11 @@ fn clause(random: &mut Random, program: &mut Program) -> Clause {
             speculation(random, program, &mut actions);
             continue;
         }
-        let object = match random.below(7) {
+        let object = match random.below(8) {
             0 | 1 | 6 => assignment(random),
             2 => string_object(random),
             3 => bytes_object(random),
+            7 => elements_object(random),
             _ => {
                 let size = random.pick(&[1, 2, 4, 8, 8]);
                 number_object(random, size)
@@ -188,6 +191,16 @@ fn bytes_object(random: &mut Random) -> Difo {
     writer.bytes(1, 2);
     writer.asm.ret(1);
     writer.asm.finish(BYTES).expect("the expression fits")
+}
+
+/// Makes an object that assigns an element of an array and has the value of one, which may be another.
+fn elements_object(random: &mut Random) -> Difo {
+    let mut writer = Writer::new(random);
+    let array = writer.random.pick(&[2, 6]);
+    writer.assign(array);
+    writer.element(1, &[array]);
+    writer.asm.ret(1);
+    writer.asm.finish(Type::by_value(CtfKind::Integer, 8)).expect("both fit")
 }
 
 fn assignment(random: &mut Random) -> Difo {
@@ -339,12 +352,16 @@ impl<'a> Writer<'a> {
     fn new_bytes(&mut self, rd: Reg, depth: usize) {
         use Opcode::*;
         self.asm.setx(16, rd);
-        self.asm.two(Allocs, rd, rd);
+        if self.random.one_in(2) {
+            self.asm.two(Allocs, rd, rd);
+        } else {
+            self.call(Subr::Alloca, rd, "n");
+        }
         for _ in 0..1 + self.random.below(3) {
             let (store, size) = self.random.pick(&[(Stb, 1), (Sth, 2), (Stw, 4), (Stx, 8)]);
             let count = 16 / size;
             // Rarely misaligned for the store.
-            let beside = u64::from(self.random.one_in(40));
+            let beside = u64::from(self.random.one_in(40)) + 4000 * u64::from(self.random.one_in(40));
             let offset = self.random.below(count - 1) as u64 * size as u64 + beside;
             self.number(rd + 1, depth.saturating_sub(1));
             self.asm.setx(offset, rd + 2);
@@ -388,10 +405,28 @@ impl<'a> Writer<'a> {
             (Rldx, 8),
         ];
         let (load, size) = self.random.pick(&loads);
-        let offset = self.random.below(16 / size) as u64 * size as u64;
-        self.asm.setx(offset, rd + 1);
+        if depth > 0 && self.random.one_in(2) {
+            self.index(rd + 1, size);
+        } else {
+            let offset = self.random.below(16 / size) as u64 * size as u64;
+            self.asm.setx(offset, rd + 1);
+        }
         self.asm.three(Add, rd, rd + 1, rd);
         self.asm.load(load, rd, rd);
+    }
+
+    /// rd = the offset of an element of 16 bytes by an index that is known at run time; it is mostly in their bounds.
+    fn index(&mut self, rd: Reg, size: usize) {
+        use Opcode::*;
+        self.number(rd, 1);
+        if !self.random.one_in(8) {
+            self.asm.setx(16 / size as u64 - 1, rd + 1);
+            self.asm.three(And, rd, rd + 1, rd);
+        }
+        self.asm.setx(16 / size as u64, rd + 1);
+        self.asm.compare(Bound, rd, rd + 1);
+        self.asm.setx(size.trailing_zeros().into(), rd + 1);
+        self.asm.three(Sll, rd, rd + 1, rd);
     }
 
     fn number_call(&mut self, rd: Reg, depth: usize) {
@@ -436,172 +471,6 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn string(&mut self, rd: Reg, depth: usize) {
-        if depth == 0 || rd > 4 {
-            return self.simple_string(rd);
-        }
-        match self.random.below(8) {
-            0 => self.simple_string(rd),
-            1 => self.element(rd, &[3]),
-            2 => self.address_text(rd),
-            _ => self.string_call(rd, depth),
-        }
-    }
-
-    fn simple_string(&mut self, rd: Reg) {
-        if self.random.one_in(3) {
-            let variable = self.random.pick(&[1, 8]);
-            return self.asm.load_scalar(&self.variables[variable], rd);
-        }
-        // NULL, and a thread's unassigned variable, are rare: most uses of them fault.
-        match self.random.below(40) {
-            0 => self.asm.mov(0, rd),
-            1..=3 => self.asm.load_scalar(&self.variables[5], rd),
-            _ => {
-                let text = self.random.text();
-                self.asm.sets(&text, rd);
-            }
-        }
-    }
-
-    /// rd = the text of an Internet address from bytes in scratch memory.
-    fn address_text(&mut self, rd: Reg) {
-        self.asm.setx(16, rd);
-        self.asm.two(Opcode::Allocs, rd, rd);
-        let value = self.random.next();
-        self.asm.setx(value, rd + 1);
-        self.asm.store(Opcode::Stx, rd + 1, rd);
-        if self.random.one_in(2) {
-            return self.call(Subr::InetNtoa, rd, "n");
-        }
-        if self.random.one_in(2) {
-            // The other half, so that runs of zeros vary.
-            self.asm.setx(8, rd + 2);
-            self.asm.three(Opcode::Add, rd, rd + 2, rd + 2);
-            let value = self.random.next() & self.random.next() << 32;
-            self.asm.setx(value, rd + 1);
-            self.asm.store(Opcode::Stx, rd + 1, rd + 2);
-        }
-        self.call(Subr::InetNtoa6, rd, "n");
-    }
-
-    fn string_call(&mut self, rd: Reg, depth: usize) {
-        use Subr::*;
-        match self.random.below(8) {
-            6 => self.json(rd, depth),
-            7 => {
-                self.bytes(rd + 1, depth - 1);
-                let kind = self.random.pick(&[1, 1, 1, 1, 2]);
-                self.asm.setx(kind, rd);
-                self.call(LinkNtop, rd, "nn");
-            }
-            0 => {
-                self.string(rd, depth - 1);
-                self.string(rd + 1, depth - 1);
-                self.call(Strjoin, rd, "ss");
-            }
-            1 => {
-                self.string(rd, depth - 1);
-                // Not below the start by more than the shortest strsize.
-                let start = (self.random.below(20) as u64).wrapping_sub(8);
-                self.asm.setx(start, rd + 1);
-                if self.random.one_in(2) {
-                    return self.call(Substr, rd, "sn");
-                }
-                let length = (self.random.below(20) as u64).wrapping_sub(6);
-                self.asm.setx(length, rd + 2);
-                self.call(Substr, rd, "snn");
-            }
-            2 => {
-                self.number(rd, depth - 1);
-                let base = self.random.pick(&[10, 10, 2, 8, 16, 36, 37]);
-                self.asm.setx(base, rd + 1);
-                self.call(Lltostr, rd, "nn");
-            }
-            3 => self.tokens(rd, depth),
-            4 => self.found(rd, depth),
-            _ => {
-                let subr = self.random.pick(&[Toupper, Tolower, Basename, Dirname, Cleanpath, Cleanpath]);
-                self.string(rd, depth - 1);
-                self.call(subr, rd, "s");
-            }
-        }
-    }
-
-    /// rd = a value from a text that is JSON, mostly; a missing one becomes a constant.
-    fn json(&mut self, rd: Reg, depth: usize) {
-        const TEXTS: [&[u8]; 5] = [
-            br#"{"a":1,"b":{"c":[10,{"a":"x\"}"},[3]]}}"#,
-            br#" [ {"a" : null , "b":"" }, -2.5e3, "]" ]"#,
-            br#"{"a":{"a":{"a":[[[7]]]}}}"#,
-            br#"{"a":"b"#,
-            br#"{"":5,"a" 6}"#,
-        ];
-        const PATHS: [&[u8]; 12] = [
-            b"a",
-            b"b.c[1].a",
-            b"b.c[2]",
-            b"[0].a",
-            b"[1]",
-            b"[2]",
-            b"a.a.a[0][0][0]",
-            b"",
-            b"[3]",
-            b"b",
-            b"a.]",
-            b"[x]",
-        ];
-        if self.random.one_in(6) {
-            self.string(rd, depth - 1);
-        } else {
-            let mut text = self.random.pick(&TEXTS).to_vec();
-            if self.random.one_in(4) {
-                let place = self.random.below(text.len());
-                text[place] = self.random.pick(b"{}[]\",:\\ a1");
-            }
-            self.asm.sets(&text, rd);
-        }
-        let path = self.random.pick(&PATHS);
-        self.asm.sets(path, rd + 1);
-        self.call(Subr::Json, rd, "ss");
-        self.or_constant(rd);
-    }
-
-    /// rd = the first token, or the one after it; a missing one becomes a constant.
-    fn tokens(&mut self, rd: Reg, depth: usize) {
-        self.string(rd, depth - 1);
-        self.asm.sets(b",;/ b", rd + 1);
-        self.call(Subr::Strtok, rd, "ss");
-        if self.random.one_in(2) {
-            self.asm.mov(0, rd);
-            self.call(Subr::Strtok, rd, "ns");
-        }
-        self.or_constant(rd);
-    }
-
-    fn found(&mut self, rd: Reg, depth: usize) {
-        self.string(rd, depth - 1);
-        if self.random.one_in(2) {
-            self.string(rd + 1, depth - 1);
-            self.call(Subr::Strstr, rd, "ss");
-        } else {
-            let subr = self.random.pick(&[Subr::Strchr, Subr::Strrchr]);
-            let wanted = self.random.pick(b"abc/ \0");
-            self.asm.setx(u64::from(wanted), rd + 1);
-            self.call(subr, rd, "sn");
-        }
-        self.or_constant(rd);
-    }
-
-    fn or_constant(&mut self, rd: Reg) {
-        let end = self.asm.label();
-        self.asm.tst(rd);
-        self.asm.branch(Opcode::Bne, end);
-        self.asm.sets(b"(none)", rd);
-        self.asm.bind(end);
-        self.asm.plain(Opcode::Nop);
-    }
-
     /// rd = an element of one of these arrays; a missing string becomes a constant.
     fn element(&mut self, rd: Reg, arrays: &[usize]) {
         let array = self.random.pick(arrays);
@@ -617,11 +486,16 @@ impl<'a> Writer<'a> {
     fn keys(&mut self, rd: Reg) {
         let key = self.random.below(3) as u64;
         self.asm.setx(key, rd);
-        let text = self.random.pick(&[&b"x"[..], b"y", b"longer than eight"]);
+        // With a strsize of 8 the longer ones are the same, with 16 the two longest. The size is unknown, or the text's.
+        let text = self.random.pick(&[&b"x"[..], b"y", b"longer ", b"longer than eig", b"longer than eight"]);
         self.asm.sets(text, rd + 1);
+        let size = if self.random.one_in(2) { rd + 2 } else { 0 };
+        if size != 0 {
+            self.asm.setx(text.len() as u64 + 1, size);
+        }
         self.asm.plain(Opcode::Flushts);
         self.asm.push_value(rd);
-        self.asm.push_ref(PUSH_STRING, 0, rd + 1);
+        self.asm.push_ref(PUSH_STRING, size, rd + 1);
     }
 
     fn call(&mut self, subr: Subr, rd: Reg, arguments: &str) {

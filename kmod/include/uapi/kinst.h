@@ -24,7 +24,7 @@
 
 #include "kinst_dif.h"
 
-#define KINST_ABI_VERSION 2
+#define KINST_ABI_VERSION 3
 #define KINST_DEVICE "/dev/dtrace/kinst"
 #define KINST_NONE 0xffffffff /* no such index */
 
@@ -516,6 +516,7 @@ enum kinst_flt {
 	KINST_FLT_UPRIV = 7,
 	KINST_FLT_TUPOFLOW = 8,
 	KINST_FLT_BADSTACK = 9,
+	KINST_FLT_BADINDEX = 11, /* the value is the index */
 };
 
 struct kinst_fault {

@@ -29,7 +29,7 @@ enum kinst_op {
 	OP_ULDSW = 66, OP_ULDUB = 67, OP_ULDUH = 68, OP_ULDUW = 69, OP_ULDX = 70,
 	OP_RLDSB = 71, OP_RLDSH = 72, OP_RLDSW = 73, OP_RLDUB = 74, OP_RLDUH = 75,
 	OP_RLDUW = 76, OP_RLDX = 77, OP_XLATE = 78, OP_XLARG = 79,
-	OP_MAX = 80,
+	OP_BOUND = 80, OP_MAX = 81,
 };
 
 /* A built-in variable, and the first id that is free for a program's own. */

@@ -68,6 +68,7 @@ struct kinst_vars;
 struct kinst_tuple {
 	u64 value;
 	u64 size; /* 0: by value */
+	bool string; /* the last byte is its NUL, whatever memory has there */
 };
 
 /*

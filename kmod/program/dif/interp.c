@@ -132,21 +132,21 @@ NOKPROBE_SYMBOL(allocs);
 
 static __at_hit void push(struct kinst_ctx *c, u32 w)
 {
+	bool string = DIF_OP(w) == OP_PUSHTR && DIF_R1(w);
 	u64 value = c->regs[DIF_RD(w)], size = 0;
 
 	if (c->ntuple == DIF_NTUPLE) {
 		kinst_fault(c, KINST_FLT_TUPOFLOW, 0);
 		return;
 	}
-	if (DIF_OP(w) == OP_PUSHTR) {
+	if (DIF_OP(w) == OP_PUSHTR)
 		size = c->regs[DIF_R2(w)];
-		if (DIF_R1(w)) { /* a string: up to its NUL, included */
-			u64 limit = size ? min_t(u64, size, c->prog->strsize) : c->prog->strsize;
+	if (string) {
+		u64 limit = size ? min_t(u64, size, c->prog->strsize) : c->prog->strsize;
 
-			size = min(kinst_strnlen(c, value, limit), limit - 1) + 1;
-		}
+		size = kinst_strnlen(c, value, limit - 1) + 1;
 	}
-	c->tuple[c->ntuple++] = (struct kinst_tuple){ .value = value, .size = size };
+	c->tuple[c->ntuple++] = (struct kinst_tuple){ .value = value, .size = size, .string = string };
 }
 NOKPROBE_SYMBOL(push);
 
@@ -281,6 +281,10 @@ static __at_hit u64 interpret(struct kinst_ctx *c, const struct kinst_dif *d)
 			break;
 		case OP_CMP:
 			f = compare(r[DIF_R1(w)], r[DIF_R2(w)]);
+			break;
+		case OP_BOUND:
+			if (r[DIF_R1(w)] >= r[DIF_R2(w)]) /* a negative index is a large one */
+				kinst_fault(c, KINST_FLT_BADINDEX, r[DIF_R1(w)]);
 			break;
 		case OP_TST:
 			f = (struct flags){ .z = !r[DIF_R1(w)] };

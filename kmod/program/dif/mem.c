@@ -3,7 +3,7 @@
  * program/dif/mem.c: access to memory on behalf of programs.
  *
  * Reads go through the no-fault copies, whatever the address; writes go only to
- * the program's scratch memory and to its variables.
+ * the scratch memory that the program has allocated and to its variables.
  *
  * Context: probe; in the guard.
  */
@@ -130,7 +130,7 @@ NOKPROBE_SYMBOL(kinst_strcmp);
 
 __at_hit bool kinst_storable(struct kinst_ctx *c, u64 addr, u64 n)
 {
-	u64 base = (u64)(uintptr_t)c->scratch, end = (u64)(uintptr_t)c->scratch_end;
+	u64 base = (u64)(uintptr_t)c->scratch, end = (u64)(uintptr_t)c->scratch_next;
 
 	if (addr + n < addr)
 		return false;

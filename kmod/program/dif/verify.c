@@ -40,7 +40,7 @@ static const u8 shapes[256] = {
 	[OP_SUB] = S_R3, [OP_ADD] = S_R3, [OP_MUL] = S_R3, [OP_SDIV] = S_R3, [OP_UDIV] = S_R3,
 	[OP_SREM] = S_R3, [OP_UREM] = S_R3,
 	[OP_NOT] = S_R2D, [OP_MOV] = S_R2D, [OP_ALLOCS] = S_R2D,
-	[OP_CMP] = S_CMP, [OP_SCMP] = S_CMP, [OP_TST] = S_TST,
+	[OP_CMP] = S_CMP, [OP_SCMP] = S_CMP, [OP_BOUND] = S_CMP, [OP_TST] = S_TST,
 	[OP_BA ... OP_BLEU] = S_BRANCH,
 	[OP_LDSB ... OP_LDX] = S_LOAD, [OP_ULDSB ... OP_ULDX] = S_LOAD, [OP_RLDSB ... OP_RLDX] = S_LOAD,
 	[OP_STB ... OP_STX] = S_STORE, [OP_COPYS] = S_COPYS,

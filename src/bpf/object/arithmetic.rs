@@ -40,6 +40,14 @@ impl Object<'_, '_> {
         Ok(())
     }
 
+    /// Ends with a fault unless an index is below a length; a negative index is a large one.
+    pub(super) fn bound(&mut self, index: u8, length: u8) {
+        self.get(R1, index);
+        self.get(R2, length);
+        let beyond = self.fault(Flt::BADINDEX);
+        self.asm.branch(Cond::Ge, R1, R2, beyond);
+    }
+
     fn not_zero(&mut self, divisor: Reg) {
         let zero = self.fault(Flt::DIVZERO);
         let good = self.asm.label();

@@ -285,6 +285,7 @@ impl<'a, 'b> Object<'a, 'b> {
                 self.set(rd, R1);
             }
             Insn::Compare { op: Opcode::Scmp, r1, r2 } => self.compare_strings(r1, r2),
+            Insn::Compare { op: Opcode::Bound, r1, r2 } => self.bound(r1, r2),
             Insn::Compare { r1, r2, .. } => {
                 self.get(R1, r1);
                 self.get(R2, r2);

@@ -194,15 +194,23 @@ impl Writer<'_> {
         if clause.record || layout.size > 0 {
             self.output(asm, layout.size, speculates);
         }
-        if kinds().any(|kind| kind == ActionKind::Exit) {
+        let fault_exits =
+            !used.failed.is_empty() && self.error.clauses.iter().any(|(_, error)| self.exits(*error));
+        self.faults(asm, end, used);
+        asm.bind(end);
+        if self.exits(index) || fault_exits {
             // Nothing that has not begun runs after it, but END does all that it has to do.
             asm.map_value(R1, Map::Globals as u32, globals::STATE);
             asm.load(Width::Double, R1, R1, 0);
             asm.branch(Cond::Eq, R1, globals::DRAINING, finished);
         }
-        self.faults(asm, end, used);
-        asm.bind(end);
         Ok(())
+    }
+
+    /// Whether a clause calls exit().
+    fn exits(&self, clause: usize) -> bool {
+        let clause = self.program.clauses.get(clause);
+        clause.is_some_and(|clause| clause.actions.iter().any(|action| action.kind == ActionKind::Exit))
     }
 
     fn actions(

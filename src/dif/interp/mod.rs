@@ -46,7 +46,7 @@ pub struct Fault {
     pub code: Flt,
     /// The offset in bytes from the first instruction, or −1.
     pub offset: i32,
-    /// The address, for BADADDR and BADALIGN.
+    /// The address, for BADADDR and BADALIGN; the index, for BADINDEX.
     pub value: u64,
 }
 
@@ -147,6 +147,8 @@ struct Pushed {
     value: u64,
     /// The size of what the value points at; 0 if it is the value itself.
     size: u64,
+    /// Whether the last byte is a NUL, whatever memory has there.
+    string: bool,
 }
 
 enum Next {
@@ -219,7 +221,7 @@ impl Cpu<'_> {
             Insn::PushRef { ty, size, rs } => self.push_ref(ty, self.get(size)?, self.get(rs)?)?,
             Insn::PushVal { rs, .. } => {
                 let value = self.get(rs)?;
-                self.push(Pushed { value, size: 0 })?;
+                self.push(Pushed { value, size: 0, string: false })?;
             }
             Insn::Xlate { .. } => return Err(Flt::ILLOP.into()),
         }
@@ -248,6 +250,9 @@ impl Cpu<'_> {
 
     fn compare(&mut self, op: Opcode, r1: u8, r2: u8) -> Result<(), Trouble> {
         let (a, b) = (self.get(r1)?, self.get(r2)?);
+        if op == Opcode::Bound {
+            return if a < b { Ok(()) } else { Err(Trouble { code: Flt::BADINDEX, value: a }) };
+        }
         self.flags = if op == Opcode::Scmp {
             let order = self.memory.compare_strings(self.machine, a, b)?;
             Flags { negative: order.is_lt(), zero: order.is_eq(), carry: false }
@@ -344,9 +349,14 @@ impl Cpu<'_> {
 
     /// Returns one component of a key: its size and its bytes.
     fn part(&mut self, pushed: Pushed) -> Result<(u64, Vec<u8>), Trouble> {
-        let Pushed { value, size } = pushed;
+        let Pushed { value, size, string } = pushed;
         let bytes = match size {
             0 => value.to_le_bytes().to_vec(),
+            _ if string => {
+                let mut text = self.memory.string(self.machine, Space::Kernel, value, size - 1)?;
+                text.push(0);
+                text
+            }
             _ => self.memory.load(self.machine, Space::Kernel, value, size)?,
         };
         Ok((size, bytes))
@@ -357,14 +367,14 @@ impl Cpu<'_> {
         if self.tuple.len() == TUPLE_ENTRIES {
             return Err(Flt::TUPOFLOW.into());
         }
-        let mut bytes = size;
-        if ty == PUSH_STRING {
+        let (mut bytes, string) = (size, ty == PUSH_STRING);
+        if string {
             let strsize = u64::from(self.memory.strsize);
             let limit = if size == 0 { strsize } else { size.min(strsize) };
-            let text = self.memory.string(self.machine, Space::Kernel, value, limit)?;
+            let text = self.memory.string(self.machine, Space::Kernel, value, limit - 1)?;
             bytes = text.len() as u64 + 1;
         }
-        self.push(Pushed { value, size: bytes })
+        self.push(Pushed { value, size: bytes, string })
     }
 
     fn push(&mut self, pushed: Pushed) -> Result<(), Trouble> {

@@ -10,7 +10,7 @@ use crate::types::Type;
 pub enum Array {
     Local { name: String, span: Span },
     SeveralIndices { span: Span },
-    OutOfBounds { index: u64, len: u64, span: Span },
+    OutOfBounds { index: i128, len: u64, span: Span },
     RegisterIndex { array: &'static str, span: Span },
     KeyCount { name: String, expected: usize, found: usize, span: Span, declared: Span },
     KeyType { name: String, number: usize, expected: Type, found: Type, span: Span, declared: Span },
@@ -37,8 +37,11 @@ impl Array {
                     .at(*span, "several indices")
             }
             Self::OutOfBounds { index, len, span } => {
-                error(tags::ARR_BOUNDS, format!("index {index} is beyond an array of {len}"))
-                    .at(*span, format!("0 to {} are possible", len - 1))
+                let label = match len.checked_sub(1) {
+                    Some(last) => format!("0 to {last} are possible"),
+                    None => "it has no elements".to_owned(),
+                };
+                error(tags::ARR_BOUNDS, format!("index {index} is beyond an array of {len}")).at(*span, label)
             }
             Self::RegisterIndex { array, span } => error(
                 tags::REGS_IDX,

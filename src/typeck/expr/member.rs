@@ -169,6 +169,24 @@ pub(in crate::typeck) fn in_user_memory(value: &Expr) -> bool {
     value.ty.is_user() || there && value.ty.is_by_ref()
 }
 
+/// Whether a structure, an array or a string is in a variable of D, or part of what is.
+pub(in crate::typeck) fn in_variable(mut value: &Expr) -> bool {
+    while value.ty.is_by_ref() {
+        let ExprKind::Place(place) = &value.kind else { return false };
+        value = match place {
+            Place::Variable(_) | Place::Element { .. } => return true,
+            Place::Memory(memory) => &memory.address,
+            Place::Bits(_) => return false,
+        };
+        while let ExprKind::Convert(inner) | ExprKind::Arith { op: ArithOp::Add, left: inner, .. } =
+            &value.kind
+        {
+            value = inner;
+        }
+    }
+    false
+}
+
 /// Whether evaluating it twice is the same as once: variables, members and sums of them.
 fn is_pure(value: &Expr) -> bool {
     let mut open = vec![value];
@@ -176,7 +194,7 @@ fn is_pure(value: &Expr) -> bool {
         match &value.kind {
             ExprKind::Int(_) | ExprKind::Builtin(_) | ExprKind::Place(Place::Variable(_)) => {}
             ExprKind::Place(Place::Memory(memory)) => open.push(&memory.address),
-            ExprKind::Convert(operand) => open.push(operand),
+            ExprKind::Convert(value) | ExprKind::Bounded { index: value, .. } => open.push(value),
             ExprKind::Arith { left, right, .. } => open.extend([left, right].map(|side| &**side)),
             _ => return false,
         }

@@ -21,7 +21,7 @@ use crate::types::Type;
 use crate::types::intrinsic::{INT, LONG, LONG_LONG, UINT, ULONG, ULONG_LONG};
 use crate::vocabulary::builtin::{self, What};
 use crate::vocabulary::constants;
-use member::in_user_memory;
+use member::{in_user_memory, in_variable};
 
 impl Checker<'_> {
     pub(super) fn check_expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
@@ -204,20 +204,39 @@ impl Checker<'_> {
         let [index] = indices else {
             return Err(error::Array::SeveralIndices { span }.into());
         };
-        let base = self.check_expr(base)?;
-        let index = self.check_expr(index)?;
-        let user = in_user_memory(&base);
-        if let (Type::Array { len, .. }, Some(i)) = (base.ty.resolved(), index.constant())
-            && *len > 1
-            && i >= *len
-        {
-            return Err(error::Array::OutOfBounds { index: i, len: *len, span: index.span }.into());
+        let (mut base, mut index) = (self.check_expr(base)?, self.check_expr(index)?);
+        if base.ty.is_integer() {
+            std::mem::swap(&mut base, &mut index);
         }
+        let user = in_user_memory(&base);
+        let index = self.bounded(&base, index)?;
         let mut address = self.arith(ArithOp::Add, "[]", base, index, span)?;
         if let (Type::Pointer { to, .. }, true) = (&address.ty, user) {
             address.ty = Type::Pointer { to: to.clone(), user };
         }
         self.dereference(address, span)
+    }
+
+    /// Refuses a constant index beyond the array, and has others checked where the array is in a variable of D: its
+    /// neighbours are other variables. An array elsewhere may have a length that its type does not tell.
+    fn bounded(&self, base: &Expr, index: Expr) -> Result<Expr> {
+        let inside = in_variable(base);
+        let length = match base.ty.resolved() {
+            Type::Array { len, .. } if inside || *len > 1 => *len,
+            Type::String if inside => self.layout.strsize.into(),
+            _ => return Ok(index),
+        };
+        match index.constant() {
+            Some(constant) if constant >= length => {
+                let shown = if index.ty.is_signed() { (constant as i64).into() } else { constant.into() };
+                Err(error::Array::OutOfBounds { index: shown, len: length, span: index.span }.into())
+            }
+            None if inside && index.ty.is_integer() => {
+                let (ty, span) = (index.ty.clone(), index.span);
+                Ok(Expr::new(ExprKind::Bounded { index: Box::new(index), length }, ty, span))
+            }
+            _ => Ok(index),
+        }
     }
 
     fn check_builtin_array(
