@@ -358,7 +358,10 @@ static __at_hit void write_fault(struct kinst_session *s, struct kinst_ctx *c)
 }
 NOKPROBE_SYMBOL(write_fault);
 
-/* Runs the ECBs of ERROR after c's has faulted. They use its scratch memory: its ECB is over. */
+/*
+ * Runs the ECBs of ERROR after c's has faulted. They use its scratch memory: its ECB is over. Their time is that of
+ * c's firing, by which the reader orders records: what it recorded before comes before theirs, what it records later after.
+ */
 static __at_hit void fire_error(struct kinst_session *s, struct kinst_ctx *c)
 {
 	const struct kinst_prog *p = &s->prog;
@@ -377,10 +380,11 @@ static __at_hit void fire_error(struct kinst_session *s, struct kinst_ctx *c)
 		.args = { 0, c->epid, c->action, (s64)c->fault_off, c->fault, c->fault_value },
 	};
 	start(e, p->error, &v->error_hit);
+	e->timestamp = kinst_ctx_now(c);
 	for (; v->error_hit.fuel; turn++) {
 		if (!run_ecb(s, e, turn))
 			v->dblerrors++;
-		if (turn->last)
+		if (turn->last || READ_ONCE(s->state) == KINST_STATE_DRAINING)
 			break;
 	}
 	c->hit->fuel = v->error_hit.fuel;

@@ -198,7 +198,7 @@ impl Writer<'_> {
             !used.failed.is_empty() && self.error.clauses.iter().any(|(_, error)| self.exits(*error));
         self.faults(asm, end, used);
         asm.bind(end);
-        if self.exits(index) || fault_exits {
+        if self.exits(index) || fault_exits || self.kind == ProbeKind::Error {
             // Nothing that has not begun runs after it, but END does all that it has to do.
             asm.map_value(R1, Map::Globals as u32, globals::STATE);
             asm.load(Width::Double, R1, R1, 0);

@@ -27,7 +27,10 @@ BEGIN
 	printf("%d %d %d %d %d\n", p.y, u[i - 4].y, by[1].y, m[i - 5][i - 4], self->t[1]);
 }
 ERROR { printf("fault %d %d\n", arg4, arg5); }
+ERROR { errors++; }
 BEGIN { c = (char *)alloca(4); d = (char *)alloca(4); d[0] = 65; c[8] = 66; printf("%d\n", d[0]); }
 BEGIN { k = strjoin("12345678", "abcdefgh"); n[k] = 1; printf("%d %d %d\n", n["12345678abc"], n["12345678abcdefgh"], n["12345678ab"]); }
 BEGIN { trace(*(int *)0); }
-BEGIN { exit(0); }
+BEGIN { printf("%d errors\n", errors); }
+BEGIN { exit(3); trace(*(int *)0); }
+BEGIN { printf("not begun\n"); }
