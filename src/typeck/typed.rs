@@ -70,6 +70,18 @@ pub struct Aggregation {
     pub keys_span: Span,
 }
 
+impl Aggregation {
+    /// The name as the program has it.
+    pub fn shown(&self) -> String {
+        written_aggregation(&self.name)
+    }
+}
+
+/// The name of an aggregation as a program writes it: `@name`, or `@` alone.
+pub fn written_aggregation(name: &str) -> String {
+    format!("@{}", if name == "_" { "" } else { name })
+}
+
 /// An aggregating function with its constant parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AggregatingFunction {

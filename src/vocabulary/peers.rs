@@ -15,6 +15,7 @@ const VARIABLES: &[Word] = &[
     ("nsecs", "bpftrace", "`timestamp`"),
     ("probe", "bpftrace", "`probeprov`, `probemod`, `probefunc` and `probename`"),
     ("retval", "bpftrace", "`arg1`, at a `return` of fbt, kinst or syscall"),
+    ("tgid", "the kernel", "`pid`, and its pid is `tid`,"),
 ];
 
 const FUNCTIONS: &[Word] = &[

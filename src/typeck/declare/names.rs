@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::diag::suggest;
 use crate::dif::insn::FIRST_USER_VARIABLE;
 use crate::source::Span;
-use crate::typeck::typed::{Aggregation, AggregationId, Scope, Variable, VariableId};
+use crate::typeck::typed::{Aggregation, AggregationId, Scope, Variable, VariableId, written_aggregation};
 use crate::typeck::{Result, error};
 use crate::types::Type;
 use crate::vocabulary::builtin;
@@ -121,7 +121,8 @@ impl Names {
         Some(format!("{}{found}", name.scope.prefix()))
     }
 
+    /// Returns the nearest name, as a program writes it.
     pub fn similar_aggregation(&self, name: &str) -> Option<String> {
-        suggest::nearest(name, self.aggregations.iter().map(|a| a.name.as_str())).map(str::to_string)
+        suggest::nearest(name, self.aggregations.iter().map(|a| a.name.as_str())).map(written_aggregation)
     }
 }

@@ -68,7 +68,7 @@ impl Action {
                 .at(*span, "no aggregation given")
                 .help("write `printa(@name)` or `printa(\"format\", @name)`"),
             Self::PrintaKeys { tag, title, names, span, first } => {
-                error(*tag, format!("`@{}` and `@{}` {title}", names.0, names.1))
+                error(*tag, format!("`{}` and `{}` {title}", names.0, names.1))
                     .at(*span, "cannot be printed together")
                     .and(*first, "with this one")
             }
@@ -78,9 +78,8 @@ impl Action {
                     .help(format!("write `{name}(@name)`"))
             }
             Self::AggregationUndefined { tag, aggregation, similar, span } => {
-                let diagnostic = error(*tag, format!("nothing is assigned to `@{aggregation}`"));
-                let similar = similar.as_ref().map(|similar| format!("@{similar}"));
-                did_you_mean(diagnostic.at(*span, "not assigned so far"), &similar)
+                let diagnostic = error(*tag, format!("nothing is assigned to `{aggregation}`"));
+                did_you_mean(diagnostic.at(*span, "not assigned so far"), similar)
             }
             Self::AggregationCount { tag, action, expected, found, span } => {
                 error(*tag, format!("{action}() takes {expected}"))

@@ -34,7 +34,7 @@ impl Aggregation {
                 .at(*span, "two pairs of brackets")
                 .help("write the keys in one list: `@name[a, b]`"),
             Self::Redefined { name, function, before, span, declared } => {
-                let title = format!("`@{name}` cannot have both {before}() and {function}()");
+                let title = format!("`{name}` cannot have both {before}() and {function}()");
                 error(tags::AGG_REDEF, title)
                     .at(*span, format!("{function}() here"))
                     .and(*declared, format!("{before}() here"))

@@ -53,19 +53,19 @@ impl Array {
                 let title = format!("`{name}` has {expected} {keys}, not {found}");
                 error(tags::PROTO_LEN, title)
                     .at(*span, format!("{found} given"))
-                    .and(*declared, "first used so")
+                    .and(*declared, "its first use")
             }
             Self::KeyType { name, number, expected, found, span, declared } => {
                 let title = format!("key {number} of `{name}` is {expected}, not {found}");
                 error(tags::PROTO_ARG, title)
                     .at(*span, format!("this is {found}"))
-                    .and(*declared, "first used so")
+                    .and(*declared, "its first use")
             }
             Self::KeyKind { name, number, span, declared } => {
                 let title = format!("key {number} of `{name}` was of another kind before");
                 error(tags::PROTO_ARG, title)
                     .at(*span, "stack, symbol and value keys do not mix")
-                    .and(*declared, "first used so")
+                    .and(*declared, "its first use")
             }
             Self::KeyVoid { found, span } => error(tags::KEY_TYPE, format!("{found} cannot be a key"))
                 .at(*span, format!("this is {found}")),

@@ -58,7 +58,13 @@ impl Assignment {
             Self::NoValue { found, span } => {
                 let what =
                     if found.is_void() { "this has no value (void)" } else { "an aggregation has no value" };
-                error(tags::OP_INCOMPAT, format!("{what} to assign")).at(*span, "no value")
+                let diagnostic = error(tags::OP_INCOMPAT, format!("{what} to assign")).at(*span, "no value");
+                match found.is_void() {
+                    true => diagnostic,
+                    false => diagnostic.help(
+                        "D cannot read an aggregation: it is printed, by printa(@name); what a program reads itself it counts in a variable",
+                    ),
+                }
             }
             Self::StepVoid { op, found, span } => {
                 error(tags::OP_VFPTR, format!("`{op}` cannot step a {found}: what it points to has no size"))

@@ -5,11 +5,18 @@ use crate::diag::{Diagnostic, Tag, tags};
 use crate::source::Span;
 use crate::types::Type;
 
+/// A probe whose `args[]` are meant, and whether it is the return of a function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Argument {
+    pub probe: String,
+    pub returns: bool,
+}
+
 /// An access to memory, or a question about its layout, that its type does not allow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Memory {
     NotPointer { found: Type, span: Span },
-    ArrowNotPointer { found: Type, span: Span },
+    ArrowNotPointer { found: Type, argument: Option<Argument>, span: Span },
     DereferenceVoid { span: Span },
     DereferenceFunction { span: Span },
     NotRecord { found: Type, span: Span },
@@ -36,13 +43,10 @@ impl Memory {
                     .at(*span, format!("this is {found}"))
                     .help("cast an address first, for example `(int *)arg0`")
             }
-            Self::ArrowNotPointer { found, span } => {
-                let diagnostic = error(tags::OP_PTR, format!("`->` needs a pointer, not {found}"))
-                    .at(*span, format!("this is {found}"));
-                match found.is_record() {
-                    true => diagnostic.help("a struct's members follow a `.`"),
-                    false => diagnostic.help("cast an address first, for example `((struct s *)arg0)->m`"),
-                }
+            Self::ArrowNotPointer { found, argument, span } => {
+                error(tags::OP_PTR, format!("`->` needs a pointer, not {found}"))
+                    .at(*span, format!("this is {found}"))
+                    .help(arrow_help(found, argument.as_ref()))
             }
             Self::DereferenceVoid { span } => {
                 error(tags::DEREF_VOID, "what a `void *` points to has no type")
@@ -53,8 +57,12 @@ impl Memory {
                 error(tags::DEREF_FUNC, "a function cannot be loaded").at(*span, "points to a function")
             }
             Self::NotRecord { found, span } => {
-                error(tags::OP_SOU, format!("only a struct or union has members, not {found}"))
-                    .at(*span, format!("this is {found}"))
+                let title = format!("only a struct or union has members, not {found}");
+                let diagnostic = error(tags::OP_SOU, title).at(*span, format!("this is {found}"));
+                match found.referent().is_some_and(Type::is_record) {
+                    true => diagnostic.help("the members of what a pointer points to follow `->`"),
+                    false => diagnostic,
+                }
             }
             Self::NoMember { tag, member, record, similar, span } => {
                 let diagnostic = error(*tag, format!("{record} has no member `{member}`"));
@@ -101,5 +109,18 @@ impl Memory {
             | Self::OffsetofType { .. }
             | Self::OffsetofBits { .. } => false,
         }
+    }
+}
+
+fn arrow_help(found: &Type, argument: Option<&Argument>) -> String {
+    match argument {
+        _ if found.is_record() => "a struct's members follow a `.`".to_owned(),
+        Some(Argument { returns: true, .. }) => {
+            "at a return, args[0] is where the function returns from and args[1] its value; keep an argument at the entry: `self->x = args[0];`".to_owned()
+        }
+        Some(Argument { probe, .. }) => {
+            format!("`dtrace -lvn '{probe}'` shows the type of each of the probe's arguments")
+        }
+        None => "cast an address first, for example `((struct s *)arg0)->m`".to_owned(),
     }
 }

@@ -5,10 +5,20 @@ use crate::diag::{Diagnostic, tags};
 use crate::source::Span;
 use crate::vocabulary::peers;
 
+/// What a name without a meaning probably was to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meant {
+    Variable,
+    /// The name of a variable of the kernel.
+    Kernel,
+    /// A text without its quotes.
+    Text,
+}
+
 /// A name that has no meaning where it is used.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Name {
-    Undefined { name: String, similar: Option<String>, span: Span },
+    Undefined { name: String, similar: Option<String>, meant: Meant, span: Span },
     Unassigned { name: String, similar: Option<String>, span: Span },
     FunctionAsVariable { name: String, span: Span },
     ArrayAsScalar { name: String, span: Span },
@@ -26,13 +36,23 @@ impl From<Name> for Box<Error> {
 impl Name {
     pub(super) fn diagnostic(&self) -> Diagnostic {
         match self {
-            Self::Undefined { name, similar, span } => {
+            Self::Undefined { name, similar, meant, span } => {
                 let diagnostic = error(tags::IDENT_UNDEF, format!("`{name}` is not defined"));
                 let diagnostic = diagnostic.at(*span, "no variable of this name is assigned so far");
                 if let Some(here) = peers::variable(name) {
                     return diagnostic.help(here);
                 }
-                did_you_mean(diagnostic, similar).help(format!(
+                let diagnostic = match meant {
+                    Meant::Kernel => diagnostic.help(format!(
+                        "the kernel's variable of this name has a backquote before it: `{name}"
+                    )),
+                    Meant::Text => {
+                        return did_you_mean(diagnostic, similar)
+                            .help(format!("a string is written in double quotes: \"{name}\""));
+                    }
+                    Meant::Variable => did_you_mean(diagnostic, similar),
+                };
+                diagnostic.help(format!(
                     "a variable begins to exist where it is assigned, in the order of the program: `{name} = …;`"
                 ))
             }

@@ -341,7 +341,7 @@ fn in_assignment(left: &ast::Expr, error: Box<Error>) -> Box<Error> {
     let assigned = as_name(left);
     let made_up = assigned.is_some_and(|name| name.name.starts_with("%condition"));
     match *error {
-        Error::Name(error::Name::Undefined { name, similar, span })
+        Error::Name(error::Name::Undefined { name, similar, span, .. })
             if assigned.is_some_and(|left| left.full() == name) =>
         {
             error::Name::Unassigned { name, similar, span }.into()

@@ -32,6 +32,7 @@ impl Checker<'_> {
         if self.is_locals(base) {
             return self.check_local(base.span, arrow, member, span);
         }
+        let argument = self.argument_meant(base);
         let base = self.check_operand(base)?;
         if let Some(value) = self.check_translated_member(&base, member, span) {
             return value;
@@ -39,7 +40,10 @@ impl Checker<'_> {
         let record = match arrow {
             true => match base.ty.referent() {
                 Some(record) => record.clone(),
-                None => return Err(error::Memory::ArrowNotPointer { found: base.ty, span: base.span }.into()),
+                None => {
+                    let (found, span) = (base.ty, base.span);
+                    return Err(error::Memory::ArrowNotPointer { found, argument, span }.into());
+                }
             },
             false => base.ty.clone(),
         };
@@ -52,6 +56,18 @@ impl Checker<'_> {
         let found = self.find_member(&tagged, &record, member, tags::TYPE_MEMBER)?;
         let user = in_user_memory(&base);
         self.load_member(base, found, user, span)
+    }
+
+    /// The probe whose argument the expression is, if it is `args[N]`.
+    fn argument_meant(&self, expr: &ast::Expr) -> Option<error::Argument> {
+        let ast::ExprKind::Index { base, .. } = &expr.kind else { return None };
+        if !matches!(&base.kind, ast::ExprKind::Ident(name) if name == "args") {
+            return None;
+        }
+        let first = self.probes.as_ref()?.first()?;
+        let probe = first.kind.to_string();
+        let returns = probe.starts_with("fbt:") && probe.ends_with(":return");
+        Some(error::Argument { probe, returns })
     }
 
     pub(in crate::typeck) fn load_member(

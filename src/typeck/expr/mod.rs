@@ -9,7 +9,7 @@ pub(super) mod ops;
 pub(super) mod symbols;
 
 use super::declare::names::Name;
-use super::typed::{ArithOp, Expr, ExprKind, Memory, Place, Scope, VariableId};
+use super::typed::{ArithOp, Expr, ExprKind, Memory, Place, Scope, VariableId, written_aggregation};
 use super::{Checker, Error, Result, error};
 use crate::diag::tags;
 use crate::dif::insn::Builtin;
@@ -136,8 +136,9 @@ impl Checker<'_> {
         match self.names.find_aggregation(name) {
             Some(_) => Ok(Expr::new(ExprKind::Int(0), Type::Dynamic, span)),
             None => {
-                let similar = self.names.similar_aggregation(name).map(|name| format!("@{name}"));
-                Err(error::Name::Undefined { name: format!("@{name}"), similar, span }.into())
+                let similar = self.names.similar_aggregation(name);
+                let (name, meant) = (written_aggregation(name), error::Meant::Variable);
+                Err(error::Name::Undefined { name, similar, meant, span }.into())
             }
         }
     }
@@ -154,7 +155,12 @@ impl Checker<'_> {
     pub(super) fn undefined(&self, name: &Name<'_>) -> Box<Error> {
         let (similar, span) = (self.names.similar_variable(name), name.span);
         match name.scope {
-            Scope::Global => error::Name::Undefined { name: name.full(), similar, span }.into(),
+            Scope::Global => {
+                let symbol = self.env.kernel.symbol(&format!("`{}", name.name));
+                let of_kernel = symbol.is_some_and(|symbol| symbol.ty != Some(Type::Function));
+                let meant = if of_kernel { error::Meant::Kernel } else { error::Meant::Variable };
+                error::Name::Undefined { name: name.full(), similar, meant, span }.into()
+            }
             _ => error::Name::Unassigned { name: name.full(), similar, span }.into(),
         }
     }

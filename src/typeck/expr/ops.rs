@@ -105,14 +105,20 @@ impl Checker<'_> {
         right: &ast::Expr,
         span: Span,
     ) -> Result<Expr> {
-        let left = self.check_expr(left)?;
-        let enumerator = match compare_op(op) {
-            Some(_) => self.check_enumerator(&left.ty, right)?,
-            None => None,
+        let compares = compare_op(op).is_some();
+        let left = match self.check_expr(left) {
+            Err(error) if compares => return Err(self.without_quotes(error, right)),
+            checked => checked?,
         };
+        let enumerator = if compares { self.check_enumerator(&left.ty, right)? } else { None };
         let right = match enumerator {
             Some(value) => value,
-            None => self.check_expr(right)?,
+            None => {
+                self.check_expr(right).map_err(|error| match compares && left.ty.is_string_compatible() {
+                    true => as_text(error),
+                    false => error,
+                })?
+            }
         };
         if let Some(op) = logic_op(op) {
             return check_logic(op, left, right, span);
@@ -120,6 +126,14 @@ impl Checker<'_> {
         match compare_op(op) {
             Some(compare) => check_compare(compare, symbol(op), left, right, span),
             None => self.arith(arith_op(op), symbol(op), left, right, span),
+        }
+    }
+
+    /// The error of the left side of a comparison: if the right one is a string, a word may be a text without quotes.
+    fn without_quotes(&mut self, error: Box<error::Error>, right: &ast::Expr) -> Box<error::Error> {
+        match self.check_expr(right) {
+            Ok(right) if right.ty.is_string_compatible() => as_text(error),
+            _ => error,
         }
     }
 
@@ -396,6 +410,16 @@ fn logic_op(op: BinaryOp) -> Option<LogicOp> {
         BinaryOp::LogXor => Some(LogicOp::Xor),
         BinaryOp::LogAnd => Some(LogicOp::And),
         _ => None,
+    }
+}
+
+/// A variable that is compared with a string and is not there is probably the text itself.
+fn as_text(error: Box<error::Error>) -> Box<error::Error> {
+    match *error {
+        error::Error::Name(error::Name::Undefined { name, similar, span, .. }) => {
+            error::Name::Undefined { name, similar, meant: error::Meant::Text, span }.into()
+        }
+        other => Box::new(other),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::source::Span;
 use crate::typeck::expr::assign::as_aggregation;
 use crate::typeck::typed::{
     AggregationId, Control, Expr, FormatAction, StackAction, Stmt, StmtKind, SymbolAction,
+    written_aggregation,
 };
 use crate::typeck::words;
 use crate::typeck::{Checker, Error, Result, error};
@@ -329,7 +330,7 @@ impl Checker<'_> {
         };
         self.names.find_aggregation(aggregation).ok_or_else(|| {
             let similar = self.names.similar_aggregation(aggregation);
-            let (aggregation, span) = (aggregation.clone(), arg.span);
+            let (aggregation, span) = (written_aggregation(aggregation), arg.span);
             let tag = tags(action).unknown;
             error::Action::AggregationUndefined { tag, aggregation, similar, span }.into()
         })

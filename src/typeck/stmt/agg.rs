@@ -94,7 +94,7 @@ impl Checker<'_> {
             return Ok(());
         }
         Err(error::Aggregation::Redefined {
-            name: known.name.clone(),
+            name: known.shown(),
             function: function.to_string(),
             before: function_name(known.function),
             span,
@@ -106,7 +106,7 @@ impl Checker<'_> {
     /// Converts the keys to those of the first assignment.
     fn match_keys(&self, id: AggregationId, keys: Vec<Key>, span: Span) -> Result<Vec<Key>> {
         let known = self.names.aggregation(id);
-        let (name, declared) = (format!("@{}", known.name), known.keys_span);
+        let (name, declared) = (known.shown(), known.keys_span);
         if known.keys.len() != keys.len() {
             let (expected, found) = (known.keys.len(), keys.len());
             return Err(error::Array::KeyCount { name, expected, found, span, declared }.into());

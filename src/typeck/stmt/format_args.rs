@@ -11,6 +11,7 @@ use crate::source::Span;
 use crate::typeck::declare::decl::string_constant;
 use crate::typeck::typed::{
     AggregatingFunction, AggregationId, FormatAction, Key, KeyType, StmtKind, SymbolAction,
+    written_aggregation,
 };
 use crate::typeck::{Checker, Result, error};
 use crate::types::Type;
@@ -145,7 +146,7 @@ impl Checker<'_> {
         let Some(id) = self.names.find_aggregation(name) else {
             return Err(error::Action::AggregationUndefined {
                 tag: tags::PRINTA_AGGBAD,
-                aggregation: name.clone(),
+                aggregation: written_aggregation(name),
                 similar: self.names.similar_aggregation(name),
                 span: arg.span,
             }
@@ -164,7 +165,7 @@ impl Checker<'_> {
         } else {
             return Ok(id);
         };
-        let names = (a.name.clone(), b.name.clone());
+        let names = (a.shown(), b.shown());
         Err(error::Action::PrintaKeys { tag, title, names, span: arg.span, first: first_span }.into())
     }
 

@@ -1,0 +1,1 @@
+BEGIN { @ = count(); @ = sum(1); }

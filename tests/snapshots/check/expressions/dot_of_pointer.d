@@ -1,0 +1,2 @@
+/* test: kernel */
+BEGIN { trace(curthread.pid); }

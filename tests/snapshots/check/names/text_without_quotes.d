@@ -1,0 +1,1 @@
+BEGIN /execname == sh/ { trace(1); }

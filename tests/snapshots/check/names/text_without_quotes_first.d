@@ -1,0 +1,1 @@
+BEGIN /sh == execname/ { trace(1); }

@@ -1,0 +1,2 @@
+/* test: kernel */
+fbt::vfs_read:return { trace(args[0]->f_pos); }
